@@ -19,7 +19,7 @@ pub(crate) fn run(out: &mut dyn Write) -> Result<(), Failure> {
         ("FP8 matrix", Align::Right),
         ("FP32 vector", Align::Right),
     ];
-    let rows: Vec<[String; 7]> = GPUS.iter().map(|gpu| row(gpu)).collect();
+    let rows: Vec<[String; 7]> = GPUS.iter().map(row).collect();
     table::write(out, header, &rows)?;
     writeln!(
         out,

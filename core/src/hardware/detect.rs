@@ -36,7 +36,7 @@ fn detect_one(device: &DeviceProperties) -> Option<&'static GpuSpec> {
 
 /// The GPU of the table that bears a name as profilers write it.
 pub fn by_name(name: &str) -> Option<&'static GpuSpec> {
-    let mut gpus = GPUS.iter().copied();
+    let mut gpus = GPUS.iter();
     gpus.find(|gpu| gpu.patterns.iter().any(|pattern| fits(pattern, name)))
 }
 
@@ -61,7 +61,7 @@ fn by_size(device: &DeviceProperties) -> Option<&'static GpuSpec> {
     let n_sms = device.n_sms?;
     let memory = device.total_memory? as f64;
     let compute = (device.compute_major?, device.compute_minor?);
-    let mut fitting = GPUS.iter().copied().filter(|gpu| {
+    let mut fitting = GPUS.iter().filter(|gpu| {
         // What the driver reports is a few percent less than the GiB of the product's name.
         let nominal = gpu.memory_gb.map(|gb| gb * f64::from(1 << 30));
         gpu.n_sms == Some(n_sms)
@@ -97,35 +97,21 @@ mod tests {
         detect(&[device]).map(|gpu| &*gpu.id)
     }
 
+    /// Beside the names that each row of the table is recognised by.
     #[test]
     fn by_name() {
         let cases = [
-            ("NVIDIA H100 80GB HBM3", Some("H100")),
             ("NVIDIA H100 SXM5 80GB", Some("H100")),
-            ("NVIDIA H100 PCIe", Some("H100-PCIe")),
             ("NVIDIA H100 80GB HBM2e", Some("H100-PCIe")),
-            ("NVIDIA H100 NVL", Some("H100-NVL")),
-            ("NVIDIA H200", Some("H200")),
-            ("NVIDIA H200 NVL", Some("H200-NVL")),
-            ("NVIDIA GH200 480GB", Some("GH200-96GB")),
-            ("NVIDIA A100-SXM4-40GB", Some("A100-40GB")),
             ("NVIDIA A100-PCIE-40GB", Some("A100-40GB")),
-            ("NVIDIA A100-SXM4-80GB", Some("A100-80GB")),
-            ("NVIDIA A100 80GB PCIe", Some("A100-80GB-PCIe")),
             ("NVIDIA A100-SXM4-40GB MIG 1g.5gb", None),
-            ("NVIDIA B200", Some("B200")),
-            ("NVIDIA GB200", Some("GB200")),
             ("NVIDIA GB300-WS", None),
             ("NVIDIA RTX PRO 6000 Blackwell Server Edition", None),
             (
                 "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition",
                 None,
             ),
-            ("AMD Instinct MI210", Some("MI210")),
-            ("AMD Instinct MI300X", Some("MI300X")),
             ("AMD Instinct MI300X VF", Some("MI300X")),
-            ("AMD Instinct MI325X", Some("MI325X")),
-            ("NVIDIA GeForce RTX 4090", Some("RTX-4090")),
             ("NVIDIA GeForce RTX 4090 D", None),
             ("NVIDIA GeForce RTX 3090 Ti", None),
             ("NVIDIA A10G", None),

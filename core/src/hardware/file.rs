@@ -19,11 +19,11 @@
 //! left alone, except among the rates: there they are typing errors.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use serde_json::{Map, Value};
 
 use super::{Basis, Confidence, GpuSpec, Precision, Rates, Text};
+use crate::base::file_error::FileError;
 
 /// Longest document: a profile has a few hundred bytes.
 pub const MAX_FILE_BYTES: usize = 1 << 16;
@@ -41,51 +41,16 @@ const PEAK: &str = "peak_tflops";
 const MATRIX: &str = "matrix_";
 const VECTOR: &str = "vector_";
 
-/// Precisions by their name in a key.
-const PRECISIONS: [(&str, Precision); 9] = [
-    ("fp64", Precision::Fp64),
-    ("fp32", Precision::Fp32),
-    ("tf32", Precision::Tf32),
-    ("fp16", Precision::Fp16),
-    ("bf16", Precision::Bf16),
-    ("fp8", Precision::Fp8),
-    ("fp6", Precision::Fp6),
-    ("fp4", Precision::Fp4),
-    ("int8", Precision::Int8),
-];
-
-/// Why a document is no profile.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GpuFileError {
-    /// The line, counted from 1; `None` for what is nowhere in the document.
-    pub line: Option<usize>,
-    /// What is wrong, and with which key; without a full stop.
-    pub sentence: String,
-}
-
-impl fmt::Display for GpuFileError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(out, "line {line}: {}", self.sentence),
-            None => out.write_str(&self.sentence),
-        }
-    }
-}
-
-impl std::error::Error for GpuFileError {}
-
 /// Reads a user's profile.
-pub fn parse(text: &str) -> Result<GpuSpec, GpuFileError> {
+pub fn parse(text: &str) -> Result<GpuSpec, FileError> {
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     if text.len() > MAX_FILE_BYTES {
-        return Err(nowhere("too long for a GPU profile".to_owned()));
+        return Err(FileError::whole("too long for a GPU profile"));
     }
     let document: Value = serde_json::from_str(text).map_err(not_json)?;
     let Value::Object(keys) = &document else {
-        return Err(GpuFileError {
-            line: Some(1),
-            sentence: "a GPU profile is a JSON object, { … }".to_owned(),
-        });
+        let sentence = "a GPU profile is a JSON object, { … }";
+        return Err(FileError::at(text, Some(0), sentence));
     };
     let file = Section {
         text,
@@ -110,7 +75,7 @@ pub fn parse(text: &str) -> Result<GpuSpec, GpuFileError> {
         &vector_peak,
     ];
     if all.iter().all(|rates| rates.is_none()) {
-        return Err(nowhere(format!(
+        return Err(FileError::whole(format!(
             "no rate above 0 in {ACHIEVABLE} or {PEAK}"
         )));
     }
@@ -157,7 +122,7 @@ impl Section<'_> {
         &self,
         key: &'static str,
         source: &Text,
-    ) -> Result<(Option<Rates>, Option<Rates>), GpuFileError> {
+    ) -> Result<(Option<Rates>, Option<Rates>), FileError> {
         let keys = match self.keys.get(key) {
             None | Some(Value::Null) => return Ok((None, None)),
             Some(Value::Object(keys)) => keys,
@@ -175,17 +140,16 @@ impl Section<'_> {
                 (_, Some(precision)) => (&mut vector, precision),
                 _ => return Err(section.unknown(name, key)),
             };
-            let mut known = PRECISIONS.iter();
-            let Some((_, precision)) = known.find(|(known, _)| *known == precision) else {
+            let Some(precision) = Precision::of_key(precision) else {
                 return Err(section.unknown(name, key));
             };
             if let Some(tflops) = section.rate(name)? {
-                rates.push((*precision, tflops));
+                rates.push((precision, tflops));
             }
         }
         let rates = |tflops: Vec<(Precision, f64)>| {
             (!tflops.is_empty()).then(|| Rates {
-                tflops: Cow::Owned(tflops),
+                tflops,
                 source: source.clone(),
                 confidence: Confidence::User,
             })
@@ -194,7 +158,7 @@ impl Section<'_> {
     }
 
     /// A rate; `None` for a mode that the GPU does not have.
-    fn rate(&self, key: &str) -> Result<Option<f64>, GpuFileError> {
+    fn rate(&self, key: &str) -> Result<Option<f64>, FileError> {
         match self.keys.get(key).and_then(Value::as_f64) {
             Some(0.0) => Ok(None),
             _ => self.figure(key, "TFLOPS, or 0 for a mode that the GPU does not have"),
@@ -202,7 +166,7 @@ impl Section<'_> {
     }
 
     /// A figure within reason; `None` where it is not given.
-    fn figure(&self, key: &str, unit: &str) -> Result<Option<f64>, GpuFileError> {
+    fn figure(&self, key: &str, unit: &str) -> Result<Option<f64>, FileError> {
         let (least, most) = RANGE;
         let value = match self.keys.get(key) {
             None | Some(Value::Null) => return Ok(None),
@@ -218,7 +182,7 @@ impl Section<'_> {
         }
     }
 
-    fn n_sms(&self) -> Result<Option<u32>, GpuFileError> {
+    fn n_sms(&self) -> Result<Option<u32>, FileError> {
         let value = match self.keys.get("n_sms") {
             None | Some(Value::Null) => return Ok(None),
             Some(value) => value.as_u64(),
@@ -233,7 +197,7 @@ impl Section<'_> {
         }
     }
 
-    fn name(&self) -> Result<String, GpuFileError> {
+    fn name(&self) -> Result<String, FileError> {
         let name = match self.keys.get("name") {
             None => return Err(self.wrong("name", "is missing: what to call the GPU")),
             Some(name) => name.as_str().map(one_line),
@@ -245,22 +209,18 @@ impl Section<'_> {
             })
     }
 
-    fn unknown(&self, key: &str, section: &str) -> GpuFileError {
-        let known: Vec<&str> = PRECISIONS.iter().map(|(name, _)| *name).collect();
+    fn unknown(&self, key: &str, section: &str) -> FileError {
         let expected = format!(
             "is no rate of {section}; one is matrix_ or vector_ and a precision: {}",
-            known.join(", ")
+            Precision::keys()
         );
         self.wrong(key, &expected)
     }
 
     /// What is wrong with a key, and where it stands.
-    fn wrong(&self, key: &str, what: &str) -> GpuFileError {
-        let before = self.offset(key).and_then(|offset| self.text.get(..offset));
-        GpuFileError {
-            line: before.map(|before| before.matches('\n').count() + 1),
-            sentence: format!("{} {what}", one_line(key)),
-        }
+    fn wrong(&self, key: &str, what: &str) -> FileError {
+        let sentence = format!("{} {what}", one_line(key));
+        FileError::at(self.text, self.offset(key), sentence)
     }
 
     /// Where a key of this object stands in the text: quoted, and before a colon. Quotes inside of
@@ -278,18 +238,11 @@ impl Section<'_> {
     }
 }
 
-fn nowhere(sentence: String) -> GpuFileError {
-    GpuFileError {
-        line: None,
-        sentence,
-    }
-}
-
 /// What the JSON reader says, without the place, which we say ourselves.
-fn not_json(error: serde_json::Error) -> GpuFileError {
+fn not_json(error: serde_json::Error) -> FileError {
     let said = error.to_string();
     let what = said.split(" at line ").next().unwrap_or_default();
-    GpuFileError {
+    FileError {
         line: Some(error.line()),
         sentence: format!("not JSON: {what}"),
     }
@@ -358,75 +311,30 @@ mod tests {
 
     #[test]
     fn errors_name_the_key_and_the_line() {
-        let cases = [
-            (
-                "\"name\": \"Mine\"",
-                "\"name\": \" \"",
-                "line 2: name must be a text of 1 to 100 characters",
-            ),
-            (
-                "\"name\": \"Mine\",",
-                "",
-                "name is missing: what to call the GPU",
-            ),
-            (
-                "5300",
-                "\"fast\"",
-                "line 3: mem_bw_gbps must be a number from 0.001 to 1000000, in GB/s",
-            ),
-            (
-                "5300",
-                "-1",
-                "line 3: mem_bw_gbps must be a number from 0.001 to 1000000, in GB/s",
-            ),
-            (
-                "\"mem_bw_gbps\": 5300,",
-                "",
-                "mem_bw_gbps is missing: the memory bandwidth, GB/s",
-            ),
-            (
-                "192",
-                "0",
-                "line 4: memory_gb must be a number from 0.001 to 1000000, in GB",
-            ),
-            (
-                "708.5",
-                "1e300",
-                "line 6: matrix_bf16 must be a number from 0.001 to 1000000, in TFLOPS, or 0 for a mode that the GPU does not have",
-            ),
-            (
-                "1307",
-                "true",
-                "line 12: matrix_bf16 must be a number from 0.001 to 1000000, in TFLOPS, or 0 for a mode that the GPU does not have",
-            ),
-            (
-                "vector_fp32",
-                "vektor_fp32",
-                "line 8: vektor_fp32 is no rate of max_achievable_tflops; one is matrix_ or vector_ and a precision: fp64, fp32, tf32, fp16, bf16, fp8, fp6, fp4, int8",
-            ),
-            (
-                "matrix_fp4",
-                "matrix_fp5",
-                "line 7: matrix_fp5 is no rate of max_achievable_tflops; one is matrix_ or vector_ and a precision: fp64, fp32, tf32, fp16, bf16, fp8, fp6, fp4, int8",
-            ),
-            (
-                "\"achievable\"",
-                "\"measured\"",
-                "line 14: mem_bw_basis must be \"peak\" or \"achievable\"",
-            ),
-            (
-                "304",
-                "304.5",
-                "line 16: n_sms must be a whole number from 1 to 65535",
-            ),
-            ("\"node 7\"", "[7]", "line 17: source must be a text"),
-            ("192,", "192", "line 5: not JSON: expected `,` or `}`"),
-        ];
-        for (from, to, expected) in cases {
-            let text = WHOLE.replacen(from, to, 1);
-            assert_ne!(text, WHOLE, "{from}");
-            let error = parse(&text).unwrap_err();
-            assert_eq!(error.to_string(), expected);
+        // What stands in place of what, and what is said of it.
+        let cases = r#"
+            "name": "Mine" | "name": " " | line 2: name must be a text of 1 to 100 characters
+            "name": "Mine", | | name is missing: what to call the GPU
+            5300 | "fast" | line 3: mem_bw_gbps must be a number from 0.001 to 1000000, in GB/s
+            5300 | -1 | line 3: mem_bw_gbps must be a number from 0.001 to 1000000, in GB/s
+            "mem_bw_gbps": 5300, | | mem_bw_gbps is missing: the memory bandwidth, GB/s
+            192 | 0 | line 4: memory_gb must be a number from 0.001 to 1000000, in GB
+            708.5 | 1e300 | line 6: matrix_bf16 must be a number from 0.001 to 1000000, in TFLOPS, or 0 for a mode that the GPU does not have
+            1307 | true | line 12: matrix_bf16 must be a number from 0.001 to 1000000, in TFLOPS, or 0 for a mode that the GPU does not have
+            vector_fp32 | vektor_fp32 | line 8: vektor_fp32 is no rate of max_achievable_tflops; one is matrix_ or vector_ and a precision: fp64, fp32, tf32, fp16, bf16, fp8, fp6, fp4, int8
+            matrix_fp4 | matrix_fp5 | line 7: matrix_fp5 is no rate of max_achievable_tflops; one is matrix_ or vector_ and a precision: fp64, fp32, tf32, fp16, bf16, fp8, fp6, fp4, int8
+            "achievable" | "measured" | line 14: mem_bw_basis must be "peak" or "achievable"
+            304 | 304.5 | line 16: n_sms must be a whole number from 1 to 65535
+            "node 7" | [7] | line 17: source must be a text
+            192, | 192 | line 5: not JSON: expected `,` or `}`
+        "#;
+        for case in cases.trim().lines() {
+            let [from, to, expected] = case.splitn(3, '|').collect::<Vec<_>>()[..] else {
+                panic!("{case}");
+            };
+            let text = WHOLE.replacen(from.trim(), to.trim(), 1);
+            assert_ne!(text, WHOLE, "{case}");
+            assert_eq!(parse(&text).unwrap_err().to_string(), expected.trim());
         }
         let cases = [
             ("", "line 1: not JSON: EOF while parsing a value"),
@@ -439,16 +347,14 @@ mod tests {
                 r#"{"name": "x", "mem_bw_gbps": 1, "peak_tflops": 7}"#,
                 "line 1: peak_tflops must be an object of rates, { … }",
             ),
+            (
+                &" ".repeat(MAX_FILE_BYTES + 1),
+                "too long for a GPU profile",
+            ),
         ];
         for (text, expected) in cases {
             assert_eq!(parse(text).unwrap_err().to_string(), expected);
         }
-        assert_eq!(
-            parse(&" ".repeat(MAX_FILE_BYTES + 1))
-                .unwrap_err()
-                .to_string(),
-            "too long for a GPU profile"
-        );
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod table;
 mod work;
 
 pub use detect::{by_name as of_name, detect};
-pub use file::{GpuFileError, MAX_FILE_BYTES, parse};
+pub use file::{MAX_FILE_BYTES, parse};
 pub use table::GPUS;
 pub use work::{ComputeSpec, Unit, Work};
 
@@ -64,6 +64,34 @@ pub enum Precision {
 }
 
 impl Precision {
+    /// All of them, the widest first.
+    pub const ALL: [Precision; 9] = [
+        Precision::Fp64,
+        Precision::Fp32,
+        Precision::Tf32,
+        Precision::Fp16,
+        Precision::Bf16,
+        Precision::Fp8,
+        Precision::Fp6,
+        Precision::Fp4,
+        Precision::Int8,
+    ];
+
+    /// As files write it: "bf16".
+    pub fn key(self) -> String {
+        self.label().to_ascii_lowercase()
+    }
+
+    /// The one that files write so.
+    pub fn of_key(key: &str) -> Option<Precision> {
+        Precision::ALL.into_iter().find(|known| known.key() == key)
+    }
+
+    /// The keys of all of them, for a sentence.
+    pub fn keys() -> String {
+        Precision::ALL.map(Precision::key).join(", ")
+    }
+
     /// For people.
     pub fn label(self) -> &'static str {
         match self {
@@ -141,7 +169,7 @@ pub type Text = Cow<'static, str>;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rates {
     /// One entry per precision.
-    pub tflops: Cow<'static, [(Precision, f64)]>,
+    pub tflops: Vec<(Precision, f64)>,
     /// Where they stand.
     pub source: Text,
     /// How far to trust them.
@@ -203,20 +231,20 @@ impl GpuSpec {
     /// The listed rate of the matrix units; `None` where the GPU has no such mode or no such
     /// figure.
     pub fn matrix(&self, precision: Precision, basis: Basis) -> Option<Figure> {
-        let rates = match basis {
-            Basis::Peak => &self.matrix_peak,
-            Basis::Achievable => &self.matrix_achievable,
-        };
-        figure(rates.as_ref()?, precision, basis)
+        figure(
+            [&self.matrix_peak, &self.matrix_achievable],
+            precision,
+            basis,
+        )
     }
 
     /// The listed rate of the vector units.
     pub fn vector(&self, precision: Precision, basis: Basis) -> Option<Figure> {
-        let rates = match basis {
-            Basis::Peak => &self.vector_peak,
-            Basis::Achievable => &self.vector_achievable,
-        };
-        figure(rates.as_ref()?, precision, basis)
+        figure(
+            [&self.vector_peak, &self.vector_achievable],
+            precision,
+            basis,
+        )
     }
 
     /// The rate to judge GEMMs by: on this basis where it is known, else on the other.
@@ -277,11 +305,19 @@ pub fn find(name: &str) -> Option<&'static GpuSpec> {
             .collect()
     };
     let wanted = letters(name);
-    let mut gpus = GPUS.iter().copied();
+    let mut gpus = GPUS.iter();
     gpus.find(|gpu| wanted == letters(&gpu.id) || wanted == letters(&gpu.name))
 }
 
-fn figure(rates: &Rates, precision: Precision, basis: Basis) -> Option<Figure> {
+fn figure(
+    [peak, achievable]: [&Option<Rates>; 2],
+    precision: Precision,
+    basis: Basis,
+) -> Option<Figure> {
+    let rates = match basis {
+        Basis::Peak => peak.as_ref()?,
+        Basis::Achievable => achievable.as_ref()?,
+    };
     let (_, tflops) = rates.tflops.iter().find(|(known, _)| *known == precision)?;
     Some(Figure {
         tflops: *tflops,
@@ -297,32 +333,34 @@ mod tests {
 
     #[test]
     fn names_are_found_as_people_type_them() {
-        let id = |name| find(name).map(|gpu| &*gpu.id);
-        assert_eq!(id("MI300X"), Some("MI300X"));
-        assert_eq!(id("mi300x"), Some("MI300X"));
-        assert_eq!(id("h100-pcie"), Some("H100-PCIe"));
-        assert_eq!(id("H100 PCIe"), Some("H100-PCIe"));
-        assert_eq!(id("AMD Instinct MI325X"), Some("MI325X"));
-        assert_eq!(id("MI300"), None);
-        assert_eq!(id(""), None);
+        let cases = [
+            ("MI300X", Some("MI300X")),
+            ("mi300x", Some("MI300X")),
+            ("h100-pcie", Some("H100-PCIe")),
+            ("H100 PCIe", Some("H100-PCIe")),
+            ("AMD Instinct MI325X", Some("MI325X")),
+            ("MI300", None),
+            ("", None),
+        ];
+        for (name, id) in cases {
+            assert_eq!(find(name).map(|gpu| &*gpu.id), id, "{name}");
+        }
     }
 
     #[test]
     fn achievable_is_preferred_and_says_so() {
-        let mi300x = find("MI300X").unwrap();
-        let best = mi300x
-            .matrix_rate(Precision::Bf16, Basis::Achievable)
-            .unwrap();
-        assert_eq!((best.tflops, best.basis), (708.0, Basis::Achievable));
-        let peak = mi300x.matrix(Precision::Bf16, Basis::Peak).unwrap();
-        assert_eq!((peak.tflops, peak.basis), (1307.4, Basis::Peak));
+        let best = |gpu, precision| {
+            let figure = find(gpu)?.matrix_rate(precision, Basis::Achievable)?;
+            Some((figure.tflops, figure.basis))
+        };
+        let achievable = Some((708.0, Basis::Achievable));
+        assert_eq!(best("MI300X", Precision::Bf16), achievable);
+        let peak = find("MI300X").unwrap().matrix(Precision::Bf16, Basis::Peak);
+        assert_eq!(peak.map(|peak| peak.tflops), Some(1307.4));
         let h100 = find("H100").unwrap();
-        let best = h100
-            .matrix_rate(Precision::Bf16, Basis::Achievable)
-            .unwrap();
-        assert_eq!((best.tflops, best.basis), (989.4, Basis::Peak));
+        assert_eq!(best("H100", Precision::Bf16), Some((989.4, Basis::Peak)));
         assert_eq!(h100.matrix(Precision::Bf16, Basis::Achievable), None);
-        assert_eq!(h100.matrix_rate(Precision::Fp4, Basis::Achievable), None);
+        assert_eq!(best("H100", Precision::Fp4), None);
     }
 
     #[test]

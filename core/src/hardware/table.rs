@@ -1,4 +1,4 @@
-//! The hardware table. One literal per GPU; all rates are dense (without sparsity).
+//! The hardware table. One row per GPU; all rates are dense (without sparsity).
 
 mod amd;
 mod intel;
@@ -6,54 +6,128 @@ mod nvidia;
 mod workstation;
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use super::{Basis, Confidence, GpuSpec, Precision, Rates, Text, Vendor};
 
 /// Every GPU with a profile. Where a device name fits several rows, the first one counts.
-pub static GPUS: [&GpuSpec; N_GPUS] = joined([
-    nvidia::NVIDIA,
-    workstation::WORKSTATION,
-    amd::AMD,
-    intel::INTEL,
-]);
+pub static GPUS: LazyLock<Vec<GpuSpec>> = LazyLock::new(|| {
+    let makers = [
+        (Vendor::Nvidia, nvidia::rows()),
+        (Vendor::Nvidia, workstation::rows()),
+        (Vendor::Amd, amd::rows()),
+        (Vendor::Intel, intel::rows()),
+    ];
+    let rows = makers.into_iter().flat_map(|(vendor, rows)| {
+        let made = move |row| GpuSpec {
+            vendor: Some(vendor),
+            ..row
+        };
+        rows.into_iter().map(made)
+    });
+    rows.collect()
+});
 
-const N_GPUS: usize =
-    nvidia::NVIDIA.len() + workstation::WORKSTATION.len() + amd::AMD.len() + intel::INTEL.len();
+/// A row: the id, the name, and what device names say; figures follow.
+fn gpu(id: &'static str, name: &'static str, patterns: &'static [&'static str]) -> GpuSpec {
+    GpuSpec {
+        id: Cow::Borrowed(id),
+        name: Cow::Borrowed(name),
+        vendor: None,
+        patterns,
+        n_sms: None,
+        compute: None,
+        memory_gb: None,
+        mem_bw_gbps: 0.0,
+        mem_bw_basis: Basis::Peak,
+        link_gbps: None,
+        source: Text::default(),
+        confidence: Confidence::Vendor,
+        matrix_peak: None,
+        matrix_achievable: None,
+        vector_peak: None,
+        vector_achievable: None,
+    }
+}
 
-/// One table of several; a `for` loop would not run at compile time.
-const fn joined(parts: [&'static [GpuSpec]; 4]) -> [&'static GpuSpec; N_GPUS] {
-    let mut gpus = [&parts[0][0]; N_GPUS];
-    let (mut part, mut row, mut written) = (0, 0, 0);
-    while part < parts.len() {
-        if row == parts[part].len() {
-            (part, row) = (part + 1, 0);
-            continue;
+/// What a row says.
+impl GpuSpec {
+    fn chip(self, n_sms: u32, compute: (u32, u32)) -> GpuSpec {
+        GpuSpec {
+            n_sms: Some(n_sms),
+            ..self.compute(compute)
         }
-        gpus[written] = &parts[part][row];
-        (row, written) = (row + 1, written + 1);
     }
-    gpus
+
+    fn compute(self, compute: (u32, u32)) -> GpuSpec {
+        GpuSpec {
+            compute: Some(compute),
+            ..self
+        }
+    }
+
+    /// Memory in GB, its GB/s, and the GB/s of links, both directions together.
+    fn memory(self, gb: f64, gbps: f64, link_gbps: Option<f64>) -> GpuSpec {
+        GpuSpec {
+            memory_gb: Some(gb),
+            mem_bw_gbps: gbps,
+            link_gbps,
+            ..self
+        }
+    }
+
+    /// Where the figures stand, and the peaks that follow.
+    fn source(self, confidence: Confidence, source: &'static str) -> GpuSpec {
+        GpuSpec {
+            source: Cow::Borrowed(source),
+            confidence,
+            ..self
+        }
+    }
+
+    /// Peaks of the matrix units: `"fp16 125, int8 250"`.
+    fn matrix_peaks(self, peaks: &str) -> GpuSpec {
+        GpuSpec {
+            matrix_peak: rates(self.confidence, &self.source, peaks),
+            ..self
+        }
+    }
+
+    /// Peaks of the vector units.
+    fn vector_peaks(self, peaks: &str) -> GpuSpec {
+        GpuSpec {
+            vector_peak: rates(self.confidence, &self.source, peaks),
+            ..self
+        }
+    }
+
+    /// What matrix and vector units were measured to reach.
+    fn measured(
+        self,
+        confidence: Confidence,
+        source: &'static str,
+        [matrix, vector]: [&str; 2],
+    ) -> GpuSpec {
+        let source = Cow::Borrowed(source);
+        GpuSpec {
+            matrix_achievable: rates(confidence, &source, matrix),
+            vector_achievable: rates(confidence, &source, vector),
+            ..self
+        }
+    }
 }
 
-const fn text(text: &'static str) -> Text {
-    Cow::Borrowed(text)
-}
-
-/// Rates that the vendor printed.
-const fn vendor(tflops: &'static [(Precision, f64)], source: &'static str) -> Rates {
-    rates(tflops, source, Confidence::Vendor)
-}
-
-const fn rates(
-    tflops: &'static [(Precision, f64)],
-    source: &'static str,
-    confidence: Confidence,
-) -> Rates {
-    Rates {
-        tflops: Cow::Borrowed(tflops),
-        source: Cow::Borrowed(source),
+/// Rates as a row writes them, none of an empty text.
+fn rates(confidence: Confidence, source: &Text, text: &str) -> Option<Rates> {
+    let rate = |rate: &str| {
+        let (precision, tflops) = rate.split_once(' ')?;
+        Some((Precision::of_key(precision)?, tflops.parse().ok()?))
+    };
+    Some(Rates {
+        tflops: text.split(", ").map(rate).collect::<Option<_>>()?,
+        source: source.clone(),
         confidence,
-    }
+    })
 }
 
 #[cfg(test)]
@@ -64,7 +138,7 @@ mod tests {
 
     #[test]
     fn every_row_is_whole() {
-        for gpu in GPUS {
+        for gpu in GPUS.iter() {
             let vendor = gpu.vendor.map(Vendor::label);
             assert!(
                 vendor.is_some_and(|vendor| gpu.name.starts_with(vendor)),
@@ -79,6 +153,7 @@ mod tests {
                 gpu.id
             );
             assert!(gpu.link_gbps.is_none_or(|link| link > 0.0), "{}", gpu.id);
+            assert!(gpu.matrix_peak.is_some() && gpu.vector_peak.is_some());
             let all = [
                 &gpu.matrix_peak,
                 &gpu.matrix_achievable,
@@ -101,7 +176,7 @@ mod tests {
 
     #[test]
     fn what_is_achievable_is_below_the_peak() {
-        for gpu in GPUS {
+        for gpu in GPUS.iter() {
             for rates in gpu.matrix_achievable.iter() {
                 for (precision, achievable) in rates.tflops.iter() {
                     let peak = gpu.matrix(*precision, Basis::Peak);
@@ -117,7 +192,7 @@ mod tests {
 
     #[test]
     fn every_row_is_found_by_id_name_and_device() {
-        for gpu in GPUS {
+        for gpu in GPUS.iter() {
             assert_eq!(find(&gpu.id), Some(gpu));
             assert_eq!(find(&gpu.name), Some(gpu));
             for pattern in gpu.patterns {
@@ -132,7 +207,7 @@ mod tests {
 
     #[test]
     fn matrix_units_are_no_slower_than_vector_units() {
-        for gpu in GPUS {
+        for gpu in GPUS.iter() {
             for rates in gpu.vector_peak.iter() {
                 for (precision, vector) in rates.tflops.iter() {
                     let matrix = gpu.matrix(*precision, Basis::Peak);
@@ -226,7 +301,7 @@ mod tests {
     #[test]
     fn every_row_of_a_size_of_its_own_is_recognised_without_a_name() {
         let mut nameless = Vec::new();
-        for gpu in GPUS {
+        for gpu in GPUS.iter() {
             let (Some(n_sms), Some((major, minor))) = (gpu.n_sms, gpu.compute) else {
                 continue;
             };

@@ -44,8 +44,7 @@ pub struct ComputeSpec {
 impl ComputeSpec {
     /// As the reference writes it: "matrix_bf16".
     pub fn label(self) -> String {
-        let precision = self.precision.label().to_ascii_lowercase();
-        format!("{}_{precision}", self.unit.label())
+        format!("{}_{}", self.unit.label(), self.precision.key())
     }
 }
 

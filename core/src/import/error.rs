@@ -54,79 +54,54 @@ impl ImportError {
 
 impl fmt::Display for ImportErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let expected = "expected a PyTorch profiler trace, the .json or .json.gz that export_chrome_trace or tensorboard_trace_handler writes";
-        match self {
-            ImportErrorKind::Empty => write!(f, "the file is empty; {expected}"),
-            ImportErrorKind::ZeroBytes => {
-                write!(
-                    f,
-                    "the file holds only zero bytes, as after an interrupted copy; copy it again"
-                )
+        use ImportErrorKind::*;
+        let whole = match self {
+            ZeroBytes => {
+                "the file holds only zero bytes, as after an interrupted copy; copy it again"
             }
-            ImportErrorKind::Html => {
-                write!(
-                    f,
-                    "this is a web page, perhaps a login page saved in the trace's place; {expected}"
-                )
-            }
-            ImportErrorKind::PythonText => write!(
-                f,
+            PythonText => {
                 "this is the text of a Python object, with single quotes; write the trace with json.dump or export_chrome_trace"
-            ),
-            ImportErrorKind::Utf16 => write!(f, "this is UTF-16 or UTF-32 text; save it as UTF-8"),
-            ImportErrorKind::Compressed(name) => {
-                write!(
-                    f,
-                    "this is a {name} file; decompress it first, or compress with gzip or zip"
-                )
             }
-            ImportErrorKind::Tar => {
-                write!(
-                    f,
-                    "this is a tar archive; unpack it and open the trace in it"
-                )
+            Utf16 => "this is UTF-16 or UTF-32 text; save it as UTF-8",
+            Compressed(name) => {
+                let after = "decompress it first, or compress with gzip or zip";
+                return write!(f, "this is a {name} file; {after}");
             }
-            ImportErrorKind::UnreadableGzip => {
-                write!(
-                    f,
-                    "this gzip file breaks before any text could be read; copy it again"
-                )
-            }
-            ImportErrorKind::UnreadableZip(why) => {
-                write!(f, "this zip archive cannot be read: {why}")
-            }
-            ImportErrorKind::NoTraceEvents(keys) if keys.is_empty() => {
-                write!(
-                    f,
-                    "this is an empty JSON object without traceEvents; {expected}"
-                )
-            }
-            ImportErrorKind::NoTraceEvents(keys) if keys.iter().any(|key| key == "traceEvents") => {
-                write!(
-                    f,
-                    "the traceEvents of this JSON are no list of events; {expected}"
-                )
-            }
-            ImportErrorKind::NoTraceEvents(keys) => {
-                let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
-                write!(
-                    f,
-                    "this JSON has no traceEvents, only {}; {expected}",
-                    keys.join(", ")
-                )
-            }
-            ImportErrorKind::NotEvents => {
-                write!(
-                    f,
-                    "this is a JSON list, but not of trace events; {expected}"
-                )
-            }
-            ImportErrorKind::NotJson => write!(f, "this is not JSON; {expected}"),
-            ImportErrorKind::CutBeforeEvents => write!(
-                f,
+            Tar => "this is a tar archive; unpack it and open the trace in it",
+            UnreadableGzip => "this gzip file breaks before any text could be read; copy it again",
+            UnreadableZip(why) => return write!(f, "this zip archive cannot be read: {why}"),
+            CutBeforeEvents => {
                 "the text ends before its first event, as after an interrupted copy; copy the file or record it again"
-            ),
-        }
+            }
+            Empty | Html | NoTraceEvents(_) | NotEvents | NotJson => return self.unexpected(f),
+        };
+        f.write_str(whole)
+    }
+}
+
+impl ImportErrorKind {
+    /// What the file is in place of what is expected.
+    fn unexpected(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use ImportErrorKind::*;
+        let found = match self {
+            Empty => "the file is empty",
+            Html => "this is a web page, perhaps a login page saved in the trace's place",
+            NoTraceEvents(keys) if keys.is_empty() => {
+                "this is an empty JSON object without traceEvents"
+            }
+            NoTraceEvents(keys) if keys.iter().any(|key| key == "traceEvents") => {
+                "the traceEvents of this JSON are no list of events"
+            }
+            NoTraceEvents(keys) => {
+                &format!("this JSON has no traceEvents, only `{}`", keys.join("`, `"))
+            }
+            NotEvents => "this is a JSON list, but not of trace events",
+            _ => "this is not JSON",
+        };
+        write!(
+            f,
+            "{found}; expected a PyTorch profiler trace, the .json or .json.gz that export_chrome_trace or tensorboard_trace_handler writes"
+        )
     }
 }
 

@@ -15,95 +15,52 @@ pub enum Severity {
     DataLoss,
 }
 
-/// What can be wrong.
+/// What can be wrong; [`WarningKind::sentence`] says what each is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "each has its sentence below")]
 pub enum WarningKind {
-    /// The compressed stream ends before its trailer.
     CutGzip,
-    /// A gzip checksum or length does not match.
     CorruptGzip,
-    /// Bytes after the last gzip member that are no gzip member.
     TrailingGarbage,
-    /// Text after the end of the trace.
     TrailingText,
-    /// What begins like another trace after the end of the first.
     AnotherTrace,
-    /// The text ends inside an event or before the closing brackets.
     CutJson,
-    /// An event that could not be read and was skipped.
     UnreadableEvent,
-    /// A comma before a closing bracket, or two in a row.
     StrayComma,
-    /// `NaN`, `Infinity` or `-nan` where JSON wants a number.
     NotANumber,
-    /// Bytes that are no UTF-8, shown as U+FFFD.
     InvalidUtf8,
-    /// A raw control character inside a string.
     ControlCharacter,
-    /// A backslash followed by something JSON does not know.
     BadEscape,
-    /// A quote inside a name that was not escaped.
     UnescapedQuote,
-    /// The same key twice in one object; the last one counts.
     DuplicateKey,
-    /// `ts` or `dur` written as text.
     TextNumber,
-    /// An integer beyond 64 bits.
     HugeInteger,
-    /// Text beside the events that is no JSON.
     UnreadableMetadata,
-    /// A zip archive with more members than the trace.
     OtherZipMembers,
-    /// A complete event without a start time; it was left out.
     MissingTime,
-    /// A complete event without a duration; its time is unknown.
     MissingDuration,
-    /// A negative duration; its time is unknown.
     NegativeDuration,
-    /// A duration longer than a day; its time is unknown.
     ImpossibleDuration,
-    /// GPU activity that claims to run on after later work of its stream began, or far past the end of
-    /// the recording; its time is unknown.
     OverlongDuration,
-    /// GPU activity with a start that cannot be true; it was left out.
     ImpossibleStart,
-    /// A metadata event of an unknown name.
     UnknownMetadata,
-    /// A phase that Dormer does not use.
     UnknownPhase,
-    /// No category or one that Dormer does not know, of more than a few events; no number counts
-    /// them.
     UnknownCategory,
-    /// More events than Dormer keeps; the rest was left out.
     TooManyEvents,
-    /// A top-level value too large to keep.
     LargeMetadata,
-    /// An event that overlaps its parent's end; it has no place in the call tree.
     WrongNesting,
-    /// GPU activity that no host call could be found for.
     UnlinkedGpuWork,
-    /// None of the GPU activity has a host call that launched it; all of it counts.
     NothingLinked,
-    /// GPU activity without a flow arrow; correlation ids were used.
     LinkedByCorrelation,
-    /// GPU activity without a flow arrow whose correlation id calls of several processes carry.
     AmbiguousCorrelation,
-    /// GPU activity whose correlation id several calls of one process carry.
     RepeatedCorrelation,
-    /// The times of GPU and host do not fit together.
     ClocksDiffer,
-    /// After work of unknown duration nothing tells whether the GPU still worked.
     UntoldGpuTime,
-    /// No event of the CPU: only the GPU side can be shown.
     NoHostEvents,
-    /// No GPU activity was recorded.
     NoGpuEvents,
-    /// No GPU activity could be read, of a trace that lost events.
     GpuEventsLost,
-    /// Neither GPU activity nor operators.
     NothingRecorded,
-    /// No GPU activity starts in the part of the time that is analyzed.
     EmptyWindow,
 }
 

@@ -3,24 +3,11 @@
 //! [`attention`](super::attention).
 
 use super::attention::{ATEN_FLASH, ATEN_OTHER, Attention, FLASH, Layout};
-use super::dtype;
-use super::gemm::bare;
-use super::mask::{Mask, Window};
-use super::packed_attention::{self, Lengths};
-use super::{Modelled, OpInput, Work};
+use super::mask::Mask;
+use super::packed_attention::{Lengths, Packed};
+use super::{Modelled, OpInput, bare, matrices, unlisted};
 
-/// `_scaled_dot_product_flash_attention(q, k, v, dropout[3], causal[4], …)`, heads first.
-pub(super) fn scaled_flash(input: &OpInput) -> Option<Modelled> {
-    ATEN_FLASH.forward(input)
-}
-
-/// Its backward pass, from the forward call.
-pub(super) fn scaled_flash_bwd(input: &OpInput) -> Option<Modelled> {
-    ATEN_FLASH.backward(input)
-}
-
-/// `_scaled_dot_product_efficient_attention(q, k, v, bias, logsumexp, dropout[5], causal[6])`, and that
-/// of cuDNN. The reference reads older calls alike.
+/// Attention with a bias, [`ATEN_OTHER`]. The reference reads older calls alike.
 pub(super) fn scaled_other(input: &OpInput) -> Option<Modelled> {
     ATEN_OTHER.beside(input, other_layout(input).forward(input))
 }
@@ -28,17 +15,6 @@ pub(super) fn scaled_other(input: &OpInput) -> Option<Modelled> {
 /// Its backward pass, from the forward call.
 pub(super) fn scaled_other_bwd(input: &OpInput) -> Option<Modelled> {
     ATEN_OTHER.beside(input, other_layout(input).backward(input))
-}
-
-/// `_scaled_dot_product_fused_attention_overrideable(q, k, v, bias[3], dropout[4], causal[5], …)`, that
-/// of other makers' GPUs. Not in the reference.
-pub(super) fn scaled_overrideable(input: &OpInput) -> Option<Modelled> {
-    let layout = Layout {
-        dropout: Some(4),
-        causal: Some(5),
-        ..ATEN_OTHER
-    };
-    unlisted(layout.forward(input))
 }
 
 /// Before they took a bias, the one was `(q, k, v, logsumexp[3], causal[4])` in PyTorch 2.0, and the
@@ -55,17 +31,22 @@ fn other_layout(input: &OpInput) -> Layout {
     }
 }
 
+/// `_scaled_dot_product_fused_attention_overrideable(q, k, v, bias[3], dropout[4], causal[5], …)`, that
+/// of other makers' GPUs.
+pub(super) const OVERRIDEABLE: Layout = Layout {
+    dropout: Some(4),
+    causal: Some(5),
+    ..ATEN_OTHER
+};
+
 /// `_scaled_dot_product_flash_attention_backward(dO, q, k, v, out, lse, …, dropout[10], causal[11])`.
-/// Not in the reference, which takes it from the forward call.
-pub(super) fn scaled_flash_backward(input: &OpInput) -> Option<Modelled> {
-    let layout = Layout {
-        q: 1,
-        dropout: Some(10),
-        causal: Some(11),
-        ..ATEN_FLASH
-    };
-    unlisted(layout.backward(input))
-}
+/// The reference takes it from the forward call.
+pub(super) const SCALED_FLASH_BACKWARD: Layout = Layout {
+    q: 1,
+    dropout: Some(10),
+    causal: Some(11),
+    ..ATEN_FLASH
+};
 
 /// `_scaled_dot_product_efficient_attention_backward(dO, q, k, v, bias[4], out, lse, seed, offset,
 /// dropout[9], gradients[10], causal[11])`; in PyTorch 2.0 `(dO, q, k, v, out, lse, causal[6], …)`.
@@ -84,36 +65,53 @@ pub(super) fn scaled_efficient_backward(input: &OpInput) -> Option<Modelled> {
 
 /// `_scaled_dot_product_cudnn_attention_backward(dO, q, k, v, out, lse, seed, offset, bias[8], …,
 /// dropout[13], causal[14])`.
-pub(super) fn scaled_cudnn_backward(input: &OpInput) -> Option<Modelled> {
-    let layout = Layout {
-        q: 1,
-        dropout: Some(13),
-        causal: Some(14),
-        bias: Some(8),
-        ..ATEN_OTHER
-    };
-    unlisted(layout.backward(input))
-}
+pub(super) const SCALED_CUDNN_BACKWARD: Layout = Layout {
+    q: 1,
+    dropout: Some(13),
+    causal: Some(14),
+    bias: Some(8),
+    ..ATEN_OTHER
+};
 
-/// `_flash_attention_forward(q, k, v, starts_q, starts_kv, max_q, max_kv, dropout[7], causal[8], debug,
-/// scale, window[11], …, used[13], …)`, positions first. How many keys are in use is not recorded.
-pub(super) fn flash_forward(input: &OpInput) -> Option<Modelled> {
-    if input.sizes(13).is_some() {
-        return None;
-    }
-    if input.sizes(3).is_some() {
-        return unlisted(packed_attention::aten_forward(input));
-    }
-    unlisted(
-        Layout {
-            dropout: Some(7),
-            causal: Some(8),
-            window: Some(11),
-            ..FLASH
-        }
-        .forward(input),
-    )
-}
+/// `_flash_attention_forward(q, k, v, starts_q[3], starts_kv, max_q[5], max_kv, dropout[7], causal[8],
+/// debug, scale, window[11], …, used[13], …)`, positions first.
+pub(super) const FLASH_FORWARD: Layout = Layout {
+    dropout: Some(7),
+    causal: Some(8),
+    window: Some(11),
+    packed: Some(Packed {
+        starts: 3,
+        longest: 5,
+    }),
+    hidden: &[13],
+    ..FLASH
+};
+
+/// `_flash_attention_backward(dO, q, k, v, out, lse, starts_q[6], starts_kv, max_q[8], max_kv,
+/// dropout[10], causal[11], …, window[15], …)`, positions first.
+pub(super) const FLASH_BACKWARD: Layout = Layout {
+    q: 1,
+    dropout: Some(10),
+    causal: Some(11),
+    window: Some(15),
+    packed: Some(Packed {
+        starts: 6,
+        longest: 8,
+    }),
+    ..FLASH
+};
+
+/// `_cudnn_attention_forward(q, k, v, bias, starts_q[4], starts_kv, max_q[6], max_kv, lse, dropout[9],
+/// causal[10])`, heads first.
+pub(super) const CUDNN_FORWARD: Layout = Layout {
+    dropout: Some(9),
+    causal: Some(10),
+    packed: Some(Packed {
+        starts: 4,
+        longest: 6,
+    }),
+    ..ATEN_OTHER
+};
 
 /// Where memory-efficient attention has its arguments, positions before heads. The mask is a number:
 /// 1 begins in the first corner, 2 in the last.
@@ -212,7 +210,7 @@ impl Efficient {
         // Keys of as many positions as queries are of the same sequences.
         let same = all.n_q.total_cmp(&all.n_kv).is_eq().then_some(max_q);
         let max_kv = self.max_kv.and_then(|at| input.number(at)).or(same)?;
-        Lengths::read(input, [self.starts, self.starts + 1], [max_q, max_kv])
+        Lengths::read(input, self.starts, [max_q, max_kv])
     }
 
     fn counted(
@@ -230,7 +228,7 @@ impl Efficient {
         let window = input.number(self.window).filter(|keys| *keys > 0.0);
         all.window.before = window.map(|keys| keys - 1.0);
         work.flops = match input.sizes(self.starts) {
-            Some(_) => self.lengths(input, &all)?.flops(&all, flops),
+            Some(_) => all.flops_of(&self.lengths(input, &all)?, flops),
             None => flops(&all),
         };
         Some(bare(work))
@@ -255,61 +253,20 @@ pub(super) fn efficient_cutlass_backward(input: &OpInput) -> Option<Modelled> {
     CUTLASS_BACKWARD.counted(input, Layout::backward, |sizes| sizes.backward_flops(true))
 }
 
-/// `_flash_attention_backward(dO, q, k, v, out, lse, starts_q, starts_kv, max_q, max_kv, dropout[10],
-/// causal[11], …, window[15], …)`, positions first.
-pub(super) fn flash_backward(input: &OpInput) -> Option<Modelled> {
-    if input.sizes(6).is_some() {
-        return unlisted(packed_attention::aten_backward(input));
-    }
-    let layout = Layout {
-        q: 1,
-        dropout: Some(10),
-        causal: Some(11),
-        window: Some(15),
-        ..FLASH
-    };
-    unlisted(layout.backward(input))
-}
-
-/// `_cudnn_attention_forward(q, k, v, bias, starts_q, starts_kv, max_q, max_kv, lse, dropout[9],
-/// causal[10])`, heads first.
-pub(super) fn cudnn_forward(input: &OpInput) -> Option<Modelled> {
-    if input.sizes(4).is_some() {
-        return unlisted(packed_attention::cudnn_forward(input));
-    }
-    let layout = Layout {
-        dropout: Some(9),
-        causal: Some(10),
-        ..ATEN_OTHER
-    };
-    unlisted(layout.forward(input))
-}
-
 /// `FlashAttnQKVPackedFunc(qkv, dropout, scale, causal[3], …)` with qkv of B × N × 3 × H × d.
 pub(super) fn qkv_packed(input: &OpInput) -> Option<Modelled> {
     let [batch, n, _, heads, d] = input.sized(0)?;
     let causal = input.flag(3)?;
     let sizes = Attention {
-        batch,
-        n_q: n,
-        h_q: heads,
-        n_kv: n,
-        h_kv: heads,
-        d_qk: d,
-        d_v: d,
-        mask: if causal {
-            Mask::BottomRight
-        } else {
-            Mask::None
-        },
-        window: Window::default(),
+        mask: if causal { FLASH.corner } else { Mask::None },
+        ..Attention::new([batch, n, heads, d], [n, heads, d])
     };
     let dtype = input.dtype(0);
-    Some(bare(Work {
-        flops: sizes.forward_flops(),
-        bytes: dtype::bytes(dtype).map(|size| sizes.forward_elements() * size),
-        compute: dtype::matrix(dtype),
-    }))
+    Some(matrices(
+        dtype,
+        sizes.forward_flops(),
+        sizes.forward_elements(),
+    ))
 }
 
 /// Transformer Engine's `FusedAttnFunc(…)`: Q, K and V are the first three tensors of four
@@ -334,14 +291,11 @@ pub(super) fn te_fused(input: &OpInput) -> Option<Modelled> {
         corner,
         ..FLASH
     };
-    // N × B × H × d counts like B × N × H × d: both stand in every product.
-    let modelled = match positions_first {
-        true => layout.forward_transposed(input)?,
-        false => layout.forward(input)?,
-    };
-    unlisted(Some(modelled))
-}
-
-fn unlisted(modelled: Option<Modelled>) -> Option<Modelled> {
-    modelled.map(|modelled| bare(modelled.work))
+    let mut sizes = layout.read(input)?;
+    if positions_first {
+        // N × B × H × d.
+        (sizes.batch, sizes.n_q) = (sizes.n_q, sizes.batch);
+        sizes.n_kv = *input.sizes(q + 1)?.first()? as f64;
+    }
+    unlisted(layout.forward_of(input, &sizes))
 }

@@ -13,8 +13,9 @@
 
 use super::dtype;
 use super::mask::{Mask, Window};
-use super::params::{self, Params};
-use super::{Modelled, OpInput, Work};
+use super::packed_attention::{Lengths, Packed};
+use super::params::{self, Param, Params};
+use super::{Modelled, OpInput, Work, matrices, on_matrices};
 
 /// Sizes of an attention.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +32,22 @@ pub(super) struct Attention {
 }
 
 impl Attention {
+    /// One without a mask, of batches of positions, heads and width of the queries, and positions
+    /// and heads of keys with values of a width.
+    pub(super) fn new([batch, n_q, h_q, d_qk]: [f64; 4], [n_kv, h_kv, d_v]: [f64; 3]) -> Attention {
+        Attention {
+            batch,
+            n_q,
+            h_q,
+            n_kv,
+            h_kv,
+            d_qk,
+            d_v,
+            mask: Mask::None,
+            window: Window::default(),
+        }
+    }
+
     /// Scores that count, for each head.
     fn pairs(&self) -> f64 {
         self.mask.scores([self.n_q, self.n_kv], self.window)
@@ -58,6 +75,12 @@ impl Attention {
 
     fn n_kv_elements(&self) -> f64 {
         self.batch * self.n_kv * self.h_kv * (self.d_qk + self.d_v)
+    }
+
+    /// Operations on packed sequences that have all these positions together.
+    pub(super) fn flops_of(&self, lengths: &Lengths, flops: fn(&Attention) -> f64) -> f64 {
+        let one = |[n_q, n_kv]: [f64; 2]| flops(&Attention { n_q, n_kv, ..*self });
+        lengths.sum([self.n_q, self.n_kv], one)
     }
 
     /// Bytes of Q, K and V in memory; Q stands at `q`.
@@ -121,13 +144,13 @@ impl FusedAttention {
     /// The work of the forward pass; all scores count, as a mask is not known.
     pub fn forward(self, dtype: &str) -> Work {
         let sizes = self.sizes();
-        sizes.work(sizes.forward_flops(), sizes.forward_elements(), dtype)
+        matrices(dtype, sizes.forward_flops(), sizes.forward_elements()).work
     }
 
     /// The work of the backward pass, scores computed anew.
     pub fn backward(self, dtype: &str) -> Work {
         let sizes = self.sizes();
-        sizes.work(sizes.backward_flops(true), sizes.backward_elements(), dtype)
+        matrices(dtype, sizes.backward_flops(true), sizes.backward_elements()).work
     }
 
     /// Number of scores.
@@ -156,27 +179,9 @@ impl FusedAttention {
     }
 
     fn sizes(self) -> Attention {
-        Attention {
-            batch: self.batch as f64,
-            n_q: self.n_q as f64,
-            h_q: 1.0,
-            n_kv: self.n_kv as f64,
-            h_kv: 1.0,
-            d_qk: self.d_qk as f64,
-            d_v: self.d_v as f64,
-            mask: Mask::None,
-            window: Window::default(),
-        }
-    }
-}
-
-impl Attention {
-    fn work(&self, flops: f64, elements: f64, dtype: &str) -> Work {
-        Work {
-            flops,
-            bytes: dtype::bytes(dtype).map(|size| elements * size),
-            compute: dtype::matrix(dtype),
-        }
+        let [batch, n_q, n_kv, d_qk, d_v] =
+            [self.batch, self.n_q, self.n_kv, self.d_qk, self.d_v].map(|size| size as f64);
+        Attention::new([batch, n_q, 1.0, d_qk], [n_kv, 1.0, d_v])
     }
 }
 
@@ -200,6 +205,10 @@ pub(super) struct Layout {
     pub(super) gradients: Option<usize>,
     /// How many keys a query sees before its own; behind it the next.
     pub(super) window: Option<usize>,
+    /// Where it is told of sequences that are packed one after the other.
+    pub(super) packed: Option<Packed>,
+    /// Arguments that leave it to values which keys are in use; no trace records them.
+    pub(super) hidden: &'static [usize],
 }
 
 pub(super) const FLASH: Layout = Layout {
@@ -214,14 +223,19 @@ pub(super) const FLASH: Layout = Layout {
     bias: None,
     gradients: None,
     window: None,
+    packed: None,
+    hidden: &[],
 };
 
+/// `_scaled_dot_product_flash_attention(q, k, v, dropout[3], causal[4], …)`, heads first.
 pub(super) const ATEN_FLASH: Layout = Layout {
     heads_first: true,
     causal: Some(4),
     ..FLASH
 };
 
+/// `_scaled_dot_product_efficient_attention(q, k, v, bias, logsumexp, dropout[5], causal[6])`, and that
+/// of cuDNN.
 pub(super) const ATEN_OTHER: Layout = Layout {
     dropout: Some(5),
     causal: Some(6),
@@ -232,133 +246,115 @@ pub(super) const ATEN_OTHER: Layout = Layout {
 };
 
 impl Layout {
-    /// The sizes of a call; `None` where nothing tells whether there is a mask.
+    /// The sizes of a call, of packed sequences those of all together; `None` where nothing tells
+    /// whether there is a mask.
     pub(super) fn read(&self, input: &OpInput) -> Option<Attention> {
         if self.causal.is_some() && !input.has_values() {
             return None;
         }
-        let head_sizes = |at: usize| {
-            let [batch, x, y, d] = input.sized(at)?;
-            Some(match self.heads_first {
-                true => (batch, y, x, d),
-                false => (batch, x, y, d),
-            })
+        let is_packed = self.packed_in(input).is_some();
+        let operand = |at: usize| match is_packed {
+            true => input.sized(at).map(|[n, heads, d]| [1.0, n, heads, d]),
+            false => input
+                .sized(at)
+                .map(|[batch, x, y, d]| match self.heads_first {
+                    true => [batch, y, x, d],
+                    false => [batch, x, y, d],
+                }),
         };
-        let (batch, n_q, h_q, d_qk) = head_sizes(self.q)?;
-        let (_, n_kv, h_kv, _) = head_sizes(self.q + 1)?;
-        let (_, _, _, d_v) = head_sizes(self.q + 2)?;
+        let [_, n_kv, h_kv, _] = operand(self.q + 1)?;
+        let [_, _, _, d_v] = operand(self.q + 2)?;
+        let is_causal = self.causal.and_then(|at| input.flag(at));
+        let corner = if is_packed { FLASH.corner } else { self.corner };
         Some(Attention {
-            batch,
-            n_q,
-            h_q,
-            n_kv,
-            h_kv,
-            d_qk,
-            d_v,
-            mask: self.mask(input),
-            window: self.window(input),
+            mask: match is_causal.unwrap_or(self.causal_default) {
+                true => corner,
+                false => Mask::None,
+            },
+            window: self
+                .window
+                .map_or_else(Window::default, |at| Window::read(input, at)),
+            ..Attention::new(operand(self.q)?, [n_kv, h_kv, d_v])
         })
     }
 
-    /// The same with positions before the batch.
-    pub(super) fn forward_transposed(&self, input: &OpInput) -> Option<Modelled> {
-        let sizes = self.read(input)?;
-        let n_kv = *input.sizes(self.q + 1)?.first()? as f64;
-        let transposed = Attention {
-            batch: sizes.n_q,
-            n_q: sizes.batch,
-            n_kv,
-            ..sizes
-        };
-        self.counted(input, &transposed)
-    }
-
-    pub(super) fn mask(&self, input: &OpInput) -> Mask {
-        let is_causal = self
-            .causal
-            .and_then(|at| input.flag(at))
-            .unwrap_or(self.causal_default);
-        if is_causal { self.corner } else { Mask::None }
-    }
-
-    pub(super) fn window(&self, input: &OpInput) -> Window {
-        self.window
-            .map_or_else(Window::default, |at| Window::read(input, at))
+    fn packed_in(&self, input: &OpInput) -> Option<Packed> {
+        self.packed.filter(|packed| packed.is_in(input))
     }
 
     pub(super) fn params(&self, input: &OpInput, sizes: &Attention) -> Params {
         let dropout = self.dropout.and_then(|at| input.number(at)).unwrap_or(0.0);
         let mut params = vec![
-            ("B", params::int(sizes.batch)),
-            ("N_Q", params::int(sizes.n_q)),
-            ("H_Q", params::int(sizes.h_q)),
-            ("N_KV", params::int(sizes.n_kv)),
-            ("H_KV", params::int(sizes.h_kv)),
-            ("d_h_qk", params::int(sizes.d_qk)),
-            ("d_h_v", params::int(sizes.d_v)),
-            ("dropout", params::float(dropout)),
-            ("causal", params::flag(sizes.mask != Mask::None)),
-            ("flash_impl", params::flag(self.is_flash)),
+            ("B", Param::Int(sizes.batch)),
+            ("N_Q", Param::Int(sizes.n_q)),
+            ("H_Q", Param::Int(sizes.h_q)),
+            ("N_KV", Param::Int(sizes.n_kv)),
+            ("H_KV", Param::Int(sizes.h_kv)),
+            ("d_h_qk", Param::Int(sizes.d_qk)),
+            ("d_h_v", Param::Int(sizes.d_v)),
+            ("dropout", Param::Float(dropout)),
+            ("causal", Param::Flag(sizes.mask != Mask::None)),
+            ("flash_impl", Param::Flag(self.is_flash)),
         ];
         if self.names_type {
-            let types = [Some(input.dtype(self.q)), Some(input.dtype(self.q + 1))];
-            params.push(("dtype_A_B", params::dtypes(&types)));
+            params.push(("dtype_A_B", params::types_of(input, [self.q, self.q + 1])));
         }
         params
     }
 
     /// The work of `ours` with the parameters of this layout, which is how the reference reads it.
     pub(super) fn beside(&self, input: &OpInput, ours: Option<Modelled>) -> Option<Modelled> {
-        Some(Modelled {
-            work: ours?.work,
-            params: self.params(input, &self.read(input)?),
-        })
+        Some(ours?.with(self.params(input, &self.read(input)?)))
     }
 
     pub(super) fn forward(&self, input: &OpInput) -> Option<Modelled> {
-        self.counted(input, &self.read(input)?)
+        self.forward_of(input, &self.read(input)?)
     }
 
-    fn counted(&self, input: &OpInput, sizes: &Attention) -> Option<Modelled> {
-        let bias = self.bias.and_then(|at| input.tensor(at));
-        let bias_bytes = bias.map_or(Some(0.0), |bias| bias.distinct_bytes());
-        let bytes = || Some(sizes.forward_bytes(input, self.q)? + bias_bytes?);
-        Some(Modelled {
-            work: Work {
-                flops: sizes.forward_flops(),
-                bytes: bytes(),
-                compute: dtype::matrix(input.dtype(self.q)),
-            },
-            params: self.params(input, sizes),
-        })
-    }
-
-    /// Whether a backward pass writes the gradient of the bias.
-    fn wants_bias_gradient(&self, input: &OpInput) -> bool {
-        self.gradients.is_some_and(|at| {
-            let of_list = || input.flags(at)?.get(3).copied();
-            input.flag(at).or_else(of_list).unwrap_or(false)
-        })
+    /// The forward pass of these sizes.
+    pub(super) fn forward_of(&self, input: &OpInput, sizes: &Attention) -> Option<Modelled> {
+        let bytes = || Some(sizes.forward_bytes(input, self.q)? + self.bias_bytes(input, false)?);
+        self.counted(input, sizes, Attention::forward_flops, bytes())
     }
 
     pub(super) fn backward(&self, input: &OpInput) -> Option<Modelled> {
         let sizes = self.read(input)?;
-        let bias = self.bias.and_then(|at| input.tensor(at));
-        let bias_bytes = || match bias {
-            Some(bias) if self.wants_bias_gradient(input) => {
-                Some(bias.distinct_bytes()? + bias.bytes()?)
-            }
-            Some(bias) => bias.distinct_bytes(),
-            None => Some(0.0),
+        // Whether the gradient of the bias is written.
+        let is_asked = self.gradients.is_some_and(|at| {
+            let of_list = || input.flags(at)?.get(3).copied();
+            input.flag(at).or_else(of_list).unwrap_or(false)
+        });
+        let bytes =
+            || Some(sizes.backward_bytes(input, self.q)? + self.bias_bytes(input, is_asked)?);
+        self.counted(input, &sizes, |sizes| sizes.backward_flops(true), bytes())
+    }
+
+    fn counted(
+        &self,
+        input: &OpInput,
+        sizes: &Attention,
+        flops: fn(&Attention) -> f64,
+        bytes: Option<f64>,
+    ) -> Option<Modelled> {
+        if self.hidden.iter().any(|at| input.sizes(*at).is_some()) {
+            return None;
+        }
+        let flops = match self.packed_in(input) {
+            Some(packed) => sizes.flops_of(&packed.lengths(input)?, flops),
+            None => flops(sizes),
         };
-        let bytes = || Some(sizes.backward_bytes(input, self.q)? + bias_bytes()?);
-        Some(Modelled {
-            work: Work {
-                flops: sizes.backward_flops(true),
-                bytes: bytes(),
-                compute: dtype::matrix(input.dtype(self.q)),
-            },
-            params: self.params(input, &sizes),
-        })
+        let modelled = on_matrices(input.dtype(self.q), flops, bytes);
+        Some(modelled.with(self.params(input, sizes)))
+    }
+
+    /// Bytes of a bias that is read, and of its gradient.
+    fn bias_bytes(&self, input: &OpInput, has_gradient: bool) -> Option<f64> {
+        let is_packed = self.packed_in(input).is_some();
+        let bias = self.bias.filter(|_| !is_packed);
+        let Some(bias) = bias.and_then(|at| input.tensor(at)) else {
+            return Some(0.0);
+        };
+        let gradient = if has_gradient { bias.bytes()? } else { 0.0 };
+        Some(bias.distinct_bytes()? + gradient)
     }
 }

@@ -2,17 +2,16 @@
 //!
 //! Bytes are those of this GPU's memory; what goes over links is not known here.
 
-use super::dtype;
 use super::input::Tensor;
 use super::norm::rms_flops;
-use super::params::{self, Params};
-use super::{Modelled, OpInput, Work};
+use super::params::{self, Param, Params};
+use super::{Modelled, OpInput, moved, vectors};
 use crate::base::sort::Arrange;
 
 /// `all_reduce(…, x, …)`: read and written in place.
 pub(super) fn all_reduce(input: &OpInput) -> Option<Modelled> {
     let x = input.tensors().max_by(|a, b| a.n().total_cmp(&b.n()))?;
-    Some(moved(&x, x.bytes().map(|bytes| 2.0 * bytes)))
+    Some(shaped(&x, x.bytes().map(|bytes| 2.0 * bytes)))
 }
 
 /// `reduce_scatter(…, in, out)`, `all_gather(…, in, out)`.
@@ -22,27 +21,20 @@ pub(super) fn in_and_out(input: &OpInput) -> Option<Modelled> {
     let [one, other, ..] = sizes.as_slice() else {
         return None;
     };
-    Some(moved(
+    Some(shaped(
         one,
         one.bytes().zip(other.bytes()).map(|(a, b)| a + b),
     ))
 }
 
-fn moved(x: &Tensor, bytes: Option<f64>) -> Modelled {
-    Modelled {
-        work: Work {
-            flops: 0.0,
-            bytes,
-            compute: None,
-        },
-        params: shape_params(x),
-    }
+fn shaped(x: &Tensor, bytes: Option<f64>) -> Modelled {
+    moved(bytes).with(shape_params(x))
 }
 
 fn shape_params(x: &Tensor) -> Params {
     vec![
         ("op_shape", params::sizes(x.shape)),
-        ("nelems", params::int(x.n())),
+        ("nelems", Param::Int(x.n())),
         ("dtype", params::text(x.dtype)),
     ]
 }
@@ -53,15 +45,8 @@ pub(super) fn all_reduce_rms_norm(input: &OpInput) -> Option<Modelled> {
     let channels = *x.shape.last()? as f64;
     let n = x.n();
     let mut all = shape_params(&x);
-    all.push(("num_channels", params::int(channels)));
-    Some(Modelled {
-        work: Work {
-            flops: n + rms_flops(n, channels)?,
-            bytes: x.element_bytes().map(|size| (4.0 * n + channels) * size),
-            compute: dtype::vector(x.dtype),
-        },
-        params: all,
-    })
+    all.push(("num_channels", Param::Int(channels)));
+    Some(vectors(x.dtype, n + rms_flops(n, channels)?, 4.0 * n + channels).with(all))
 }
 
 /// Bytes of an element, by the name that PyTorch's collectives give its type.

@@ -10,10 +10,9 @@
 //! kernel of its own and reads its operands anew.
 
 use super::dtype;
-use super::gemm::bare;
 use super::input::product;
 use super::params::{self, Param, Params};
-use super::{Modelled, OpInput, Work};
+use super::{Modelled, OpInput, Work, bare};
 
 /// The arguments from `x` on: x, w, bias, stride, padding, dilation, transposed, output padding,
 /// groups. `convolution_backward` has the gradient before them.
@@ -158,9 +157,9 @@ impl<'a> Conv<'a> {
             ("stride", params::sizes(&self.stride)),
             ("padding", params::sizes(&self.padding)),
             ("dilation", params::sizes(&self.dilation)),
-            ("transposed_conv", params::flag(self.is_transposed)),
+            ("transposed_conv", Param::Flag(self.is_transposed)),
             ("output_padding", params::sizes(&self.output_padding)),
-            ("groups", params::int(self.groups)),
+            ("groups", Param::Int(self.groups)),
         ]
     }
 }
@@ -169,19 +168,14 @@ impl<'a> Conv<'a> {
 /// reference never sees the bias.
 pub(super) fn convolution(input: &OpInput) -> Option<Modelled> {
     let conv = convolution_parts(input)?;
-    Some(Modelled {
-        work: conv.forward()?,
-        params: conv.params(params::flag(input.n_args() == 3)),
-    })
+    Some(bare(conv.forward()?).with(conv.params(Param::Flag(input.n_args() == 3))))
 }
 
 /// Its backward pass, from the forward call: all gradients that the operands have.
 pub(super) fn convolution_bwd(input: &OpInput) -> Option<Modelled> {
     let conv = convolution_parts(input)?;
-    Some(Modelled {
-        work: conv.backward([true, true, conv.has_bias])?,
-        params: conv.params(params::flag(input.n_args() == 3)),
-    })
+    let work = conv.backward([true, true, conv.has_bias])?;
+    Some(bare(work).with(conv.params(Param::Flag(input.n_args() == 3))))
 }
 
 fn convolution_parts<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
@@ -196,24 +190,12 @@ pub(super) fn convolution_backward(input: &OpInput) -> Option<Modelled> {
     let conv = Conv::new(input, 1, 4)?;
     let mask = input.flags(10).unwrap_or_else(|| vec![true; 3]);
     let asked = [0, 1, 2].map(|gradient| mask.get(gradient).copied().unwrap_or(false));
-    Some(Modelled {
-        work: conv.backward(asked)?,
-        params: conv.params(Param::Flags(Vec::new())),
-    })
+    Some(bare(conv.backward(asked)?).with(conv.params(Param::Flags(Vec::new()))))
 }
 
-/// `cudnn_convolution(x, w, padding, stride, dilation, groups, …)`: what `aten::convolution` calls;
-/// it adds the bias itself. Not in the reference.
-pub(super) fn cudnn_convolution(input: &OpInput) -> Option<Modelled> {
-    vendor(input, 2)
-}
-
-/// `miopen_convolution(x, w, bias, padding, stride, dilation, groups, …)`.
-pub(super) fn miopen_convolution(input: &OpInput) -> Option<Modelled> {
-    vendor(input, 3)
-}
-
-fn vendor(input: &OpInput, settings: usize) -> Option<Modelled> {
+/// `cudnn_convolution(x, w, padding[2], stride, dilation, groups, …)`, what `aten::convolution` calls,
+/// which adds the bias itself; `miopen_convolution(x, w, bias, padding[3], stride, dilation, groups, …)`.
+pub(super) fn vendor(input: &OpInput, settings: usize) -> Option<Modelled> {
     let conv = Conv::new(input, 0, settings)?;
     let conv = Conv {
         // Padding stands before the stride, and the number of groups right after the dilation.
@@ -230,19 +212,13 @@ fn vendor(input: &OpInput, settings: usize) -> Option<Modelled> {
 /// `ConvBias_(x, w, bias, padding?, stride)` of apex: stride and padding are single numbers.
 pub(super) fn conv_bias(input: &OpInput) -> Option<Modelled> {
     let conv = conv_bias_parts(input)?;
-    Some(Modelled {
-        work: conv.forward()?,
-        params: conv.params(params::flag(true)),
-    })
+    Some(bare(conv.forward()?).with(conv.params(Param::Flag(true))))
 }
 
 /// Its backward pass.
 pub(super) fn conv_bias_bwd(input: &OpInput) -> Option<Modelled> {
     let conv = conv_bias_parts(input)?;
-    Some(Modelled {
-        work: conv.backward([true; 3])?,
-        params: conv.params(params::flag(true)),
-    })
+    Some(bare(conv.backward([true; 3])?).with(conv.params(Param::Flag(true))))
 }
 
 fn conv_bias_parts<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {

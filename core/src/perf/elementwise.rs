@@ -4,10 +4,9 @@
 //! Operands are read and the result is written, once each.
 
 use super::dtype;
-use super::gemm::bare;
 use super::input::{Tensor, broadcast, product};
-use super::params::{self, Params};
-use super::{Modelled, OpInput, Work};
+use super::params;
+use super::{Modelled, OpInput, moved, on_vectors, vectors};
 use crate::names::signatures::has_out_operand;
 
 /// `f(x)`, and `f(x, out)`. Of `copy_(to, from)` the reference calls the target "in". Powers and
@@ -16,59 +15,43 @@ pub(super) fn unary(input: &OpInput) -> Option<Modelled> {
     let n = product(input.shape(0)?);
     let dtype_in = input.dtype(0);
     let takes_two = ["aten::pow", "aten::clamp_min", "aten::clamp_max"].contains(&input.name);
-    let has_out = input.sizes(1).is_some();
-    let dtype_out = has_out.then(|| input.dtype(1));
-    let stride_out = has_out.then(|| input.strides(1)).flatten();
+    let (dtype_out, stride_out) = result_at(input, 1);
     let bytes = || {
         let size_in = dtype::bytes(dtype_in)?;
         let size_out = dtype_out.map_or(Some(size_in), dtype::bytes)?;
         Some(n * size_in + n * size_out)
     };
-    let work = match takes_two && has_out {
-        true => pointwise(input)?.work,
-        false => Work {
-            flops: n,
-            bytes: bytes(),
-            compute: dtype::vector(dtype_in),
-        },
+    let modelled = match takes_two && dtype_out.is_some() {
+        true => pointwise(input)?,
+        false => on_vectors(dtype_in, n, bytes()),
     };
-    Some(Modelled {
-        work,
-        params: unary_params(input, [Some(dtype_in), dtype_out], stride_out),
-    })
+    Some(modelled.with(params::of_one(input, 0, dtype_out, stride_out)))
 }
 
-fn unary_params(input: &OpInput, dtypes: [Option<&str>; 2], stride_out: Option<&[i64]>) -> Params {
-    vec![
-        ("op_shape", params::opt_sizes(input.shape(0))),
-        ("dtype_in_out", params::dtypes(&dtypes)),
-        ("stride_input", params::opt_sizes(input.strides(0))),
-        ("stride_output", params::opt_sizes(stride_out)),
-    ]
+/// Type and strides of a result that is among the arguments.
+fn result_at<'a>(input: &OpInput<'a>, at: usize) -> (Option<&'a str>, Option<&'a [i64]>) {
+    match input.sizes(at) {
+        Some(_) => (Some(input.dtype(at)), input.strides(at)),
+        None => (None, None),
+    }
 }
 
 /// `f(x, y)` and `f(x, y, out)` with stretched shapes. A result without a type of its own takes
 /// the wider of two tensors, else the first operand's.
 pub(super) fn binary(input: &OpInput) -> Option<Modelled> {
-    let (shape_1, shape_2) = (input.shape(0)?, input.shape(1)?);
-    let has_out = input.sizes(2).is_some();
-    let dtype_out = has_out.then(|| input.dtype(2));
-    let stride_out = has_out.then(|| input.strides(2)).flatten();
-    binary_work(input, shape_1, shape_2, dtype_out, stride_out)
+    binary_to(input, result_at(input, 2))
 }
 
 /// LigerSiLUMul: `silu(x)·y`.
 pub(super) fn silu_mul(input: &OpInput) -> Option<Modelled> {
-    binary_work(input, input.shape(0)?, input.shape(1)?, None, None)
+    binary_to(input, (None, None))
 }
 
-fn binary_work(
+fn binary_to(
     input: &OpInput,
-    shape_1: &[i64],
-    shape_2: &[i64],
-    dtype_out: Option<&str>,
-    stride_out: Option<&[i64]>,
+    (dtype_out, stride_out): (Option<&str>, Option<&[i64]>),
 ) -> Option<Modelled> {
+    let (shape_1, shape_2) = (input.shape(0)?, input.shape(1)?);
     let n_out = product(&broadcast(shape_1, shape_2)?);
     let (dtype_1, dtype_2) = (input.dtype(0), input.dtype(1));
     let bytes = || {
@@ -80,24 +63,8 @@ fn binary_work(
         };
         Some(product(shape_1) * size_1 + product(shape_2) * size_2 + n_out * size_out)
     };
-    Some(Modelled {
-        work: Work {
-            flops: n_out,
-            bytes: bytes(),
-            compute: dtype::vector(dtype_1),
-        },
-        params: vec![
-            ("shape_in1", params::sizes(shape_1)),
-            ("shape_in2", params::sizes(shape_2)),
-            (
-                "dtype_in1_in2_out",
-                params::dtypes(&[Some(dtype_1), Some(dtype_2), dtype_out]),
-            ),
-            ("stride_input1", params::opt_sizes(input.strides(0))),
-            ("stride_input2", params::opt_sizes(input.strides(1))),
-            ("stride_output", params::opt_sizes(stride_out)),
-        ],
-    })
+    let params = params::of_two(input, [0, 1], dtype_out, stride_out);
+    Some(on_vectors(dtype_1, n_out, bytes()).with(params))
 }
 
 /// Any number of tensors in, one result of their common shape and type: `sub`, `where`,
@@ -124,11 +91,7 @@ pub(super) fn in_place(input: &OpInput) -> Option<Modelled> {
     let target = input.tensor(0)?;
     let n = target.n();
     let bytes = || Some(read_bytes(input)? + target.bytes()?);
-    Some(bare(Work {
-        flops: n,
-        bytes: bytes(),
-        compute: dtype::vector(target.dtype),
-    }))
+    Some(on_vectors(target.dtype, n, bytes()))
 }
 
 /// `result_bytes` are those of a result of operands whose widest is given, unless the tensor that the
@@ -162,11 +125,7 @@ fn mapped(input: &OpInput, result_bytes: fn(&Tensor) -> Option<f64>) -> Option<M
         let read: Option<f64> = operands.iter().map(read_once).sum();
         Some(read? + n * size?)
     };
-    Some(bare(Work {
-        flops: n,
-        bytes: bytes(),
-        compute: dtype::vector(widest.dtype),
-    }))
+    Some(on_vectors(widest.dtype, n, bytes()))
 }
 
 /// What is read, and apart from it the tensor that the result is written to where the caller names one.
@@ -203,11 +162,7 @@ fn read_once(tensor: &Tensor) -> Option<f64> {
 /// written, nothing is read or computed.
 pub(super) fn fill(input: &OpInput) -> Option<Modelled> {
     let target = input.tensor(0)?;
-    Some(bare(Work {
-        flops: 0.0,
-        bytes: target.bytes(),
-        compute: None,
-    }))
+    Some(moved(target.bytes()))
 }
 
 /// `arange(start, end, step, out)` and its shorter forms. The result is written; its length follows
@@ -224,13 +179,7 @@ pub(super) fn arange(input: &OpInput) -> Option<Modelled> {
         [] => return None,
     };
     let n = ((end - start) / step).ceil();
-    (n.is_finite() && n >= 0.0).then(|| {
-        bare(Work {
-            flops: n,
-            bytes: out.element_bytes().map(|size| n * size),
-            compute: dtype::vector(out.dtype),
-        })
-    })
+    (n.is_finite() && n >= 0.0).then(|| vectors(out.dtype, n, n))
 }
 
 /// `replication_padNd(x, pad)`: x is read, the padded result written. `pad` begins with the last
@@ -250,11 +199,7 @@ pub(super) fn replication_pad(input: &OpInput) -> Option<Modelled> {
 pub(super) fn pad_backward(input: &OpInput) -> Option<Modelled> {
     let (gradient, x) = (input.tensor(0)?, input.tensor(1)?);
     let bytes = || Some(gradient.bytes()? + x.bytes()?);
-    Some(bare(Work {
-        flops: gradient.n(),
-        bytes: bytes(),
-        compute: dtype::vector(gradient.dtype),
-    }))
+    Some(on_vectors(gradient.dtype, gradient.n(), bytes()))
 }
 
 /// `upsample_nearestNd(x, size)`, or with factors for each dimension where the size is left open.
@@ -297,54 +242,30 @@ fn resized(input: &OpInput, shape: &[i64], out: &[i64]) -> Modelled {
         ("output_shape", params::sizes(out)),
         ("op_shape", params::sizes(out)),
     ];
-    let rest = unary_params(input, [Some(dtype), Some(dtype)], None);
+    let rest = params::of_one(input, 0, Some(dtype), None);
     all.extend(rest.into_iter().skip(1));
-    Modelled {
-        work: Work {
-            flops: n_out,
-            bytes: dtype::bytes(dtype).map(|size| (n_in + n_out) * size),
-            compute: dtype::vector(dtype),
-        },
-        params: all,
-    }
+    vectors(dtype, n_out, n_in + n_out).with(all)
 }
 
-/// `silu_and_mul(out, x)`: x holds gate and value side by side, twice the result. Five operations
-/// for each: exp, add, divide, and two multiplications.
-pub(super) fn silu_and_mul(input: &OpInput) -> Option<Modelled> {
-    gated(input, 5.0)
-}
-
-/// `gelu_and_mul(out, x)`.
-pub(super) fn gelu_and_mul(input: &OpInput) -> Option<Modelled> {
-    gated(input, 8.0)
-}
-
-/// `gelu_tanh_and_mul(out, x)`.
-pub(super) fn gelu_tanh_and_mul(input: &OpInput) -> Option<Modelled> {
-    gated(input, 10.0)
-}
-
-fn gated(input: &OpInput, flops_each: f64) -> Option<Modelled> {
+/// `silu_and_mul(out, x)`: x holds gate and value side by side, twice the result. Five operations for
+/// each: exp, add, divide, and two multiplications; eight of `gelu_and_mul`, and ten of
+/// `gelu_tanh_and_mul`.
+pub(super) fn gated(input: &OpInput) -> Option<Modelled> {
+    let flops_each = match input.name {
+        name if name.contains("gelu_tanh") => 10.0,
+        name if name.contains("gelu") => 8.0,
+        _ => 5.0,
+    };
     let n = product(input.sizes(0)?);
     let (dtype_out, dtype_in) = (input.dtype(0), input.dtype(1));
     let bytes = || Some(2.0 * n * dtype::bytes(dtype_in)? + n * dtype::bytes(dtype_out)?);
-    Some(Modelled {
-        work: Work {
-            flops: flops_each * n,
-            bytes: bytes(),
-            compute: dtype::vector(dtype_in),
-        },
-        params: vec![
-            ("op_shape", params::opt_sizes(input.shape(0))),
-            (
-                "dtype_in_out",
-                params::dtypes(&[Some(dtype_in), Some(dtype_out)]),
-            ),
-            ("stride_input", params::opt_sizes(input.strides(1))),
-            ("stride_output", params::opt_sizes(input.strides(0))),
-        ],
-    })
+    let modelled = on_vectors(dtype_in, flops_each * n, bytes());
+    Some(modelled.with(vec![
+        ("op_shape", params::opt_sizes(input.shape(0))),
+        ("dtype_in_out", params::types_of(input, [1, 0])),
+        ("stride_input", params::opt_sizes(input.strides(1))),
+        ("stride_output", params::opt_sizes(input.strides(0))),
+    ]))
 }
 
 /// `native_dropout(x, p, train)`, `_fused_dropout`: beside the result a flag for each element says
@@ -353,72 +274,41 @@ pub(super) fn dropout(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let keeps = input.flag(2).unwrap_or(true);
     let flags = if keeps { x.n() } else { 0.0 };
-    Some(bare(Work {
-        flops: 2.0 * x.n(),
-        bytes: x.bytes().map(|bytes| 2.0 * bytes + flags),
-        compute: dtype::vector(x.dtype),
-    }))
+    Some(on_vectors(
+        x.dtype,
+        2.0 * x.n(),
+        x.bytes().map(|bytes| 2.0 * bytes + flags),
+    ))
 }
 
 /// `glu(x, dim)`: one half of x is the gate of the other.
 pub(super) fn glu(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
-    Some(bare(Work {
-        flops: x.n() / 2.0,
-        bytes: x.bytes().map(|bytes| 1.5 * bytes),
-        compute: dtype::vector(x.dtype),
-    }))
+    Some(vectors(x.dtype, x.n() / 2.0, 1.5 * x.n()))
 }
 
 /// `glu_backward(dY, x, dim)`: a gradient as large as x.
 pub(super) fn glu_backward(input: &OpInput) -> Option<Modelled> {
     let (gradient, x) = (input.tensor(0)?, input.tensor(1)?);
     let bytes = || Some(gradient.bytes()? + 2.0 * x.bytes()?);
-    Some(bare(Work {
-        flops: x.n(),
-        bytes: bytes(),
-        compute: dtype::vector(x.dtype),
-    }))
+    Some(on_vectors(x.dtype, x.n(), bytes()))
 }
 
 /// `complex(x, y)`, `polar(length, angle)`: two real numbers make one that is twice as wide.
 pub(super) fn to_complex(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
-    Some(bare(Work {
-        flops: x.n(),
-        bytes: x.bytes().map(|bytes| 4.0 * bytes),
-        compute: dtype::vector(x.dtype),
-    }))
-}
-
-/// `silu_and_mul(out, x)` and the like of libraries that the reference has no model for.
-pub(super) fn gated_out_first(input: &OpInput) -> Option<Modelled> {
-    let flops = match input.name {
-        name if name.contains("gelu_tanh") => 10.0,
-        name if name.contains("gelu") => 8.0,
-        _ => 5.0,
-    };
-    let modelled = gated(input, flops)?;
-    Some(bare(modelled.work))
+    Some(vectors(x.dtype, x.n(), 4.0 * x.n()))
 }
 
 /// `silu(out, x)` of libraries: x is read, the result written.
 pub(super) fn out_first(input: &OpInput) -> Option<Modelled> {
     let (out, x) = (input.tensor(0)?, input.tensor(1)?);
     let bytes = || Some(out.bytes()? + x.bytes()?);
-    Some(bare(Work {
-        flops: out.n(),
-        bytes: bytes(),
-        compute: dtype::vector(x.dtype),
-    }))
+    Some(on_vectors(x.dtype, out.n(), bytes()))
 }
 
 /// All tensors once: kernels of libraries that take every operand and result as an argument.
 pub(super) fn operands(input: &OpInput) -> Option<Modelled> {
     let largest = input.tensors().max_by(|a, b| a.n().total_cmp(&b.n()))?;
-    Some(bare(Work {
-        flops: largest.n(),
-        bytes: read_bytes(input),
-        compute: dtype::vector(largest.dtype),
-    }))
+    Some(on_vectors(largest.dtype, largest.n(), read_bytes(input)))
 }

@@ -5,10 +5,8 @@
 //! sizes. A real one takes half. The input is read and the result written, once each; of a real
 //! signal's spectrum only L/2 + 1 values are kept in the last dimension.
 
-use super::dtype;
-use super::gemm::bare;
 use super::input::{Tensor, product};
-use super::{Modelled, OpInput, Work};
+use super::{Modelled, OpInput, on_vectors};
 
 /// `_fft_c2c(x, dims, …)`.
 pub(super) fn complex(input: &OpInput) -> Option<Modelled> {
@@ -44,11 +42,7 @@ pub(super) fn to_real(input: &OpInput) -> Option<Modelled> {
 
 fn transform(x: &Tensor, flops: f64, points: f64, written: Option<f64>) -> Option<Modelled> {
     let bytes = || Some(x.bytes()? + written?);
-    Some(bare(Work {
-        flops: flops * points.max(1.0).log2(),
-        bytes: bytes(),
-        compute: dtype::vector(x.dtype),
-    }))
+    Some(on_vectors(x.dtype, flops * points.max(1.0).log2(), bytes()))
 }
 
 fn points(shape: &[i64], dims: &[i64]) -> Option<f64> {

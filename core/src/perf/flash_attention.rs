@@ -1,23 +1,124 @@
-//! Attention of flash-attn, aiter and Evoformer, which the reference has models for. They count as in
+//! Attention of flash-attn, aiter, vLLM, xFormers and Evoformer. They count as in
 //! [`attention`](super::attention).
 
 use super::attention::{Attention, FLASH, Layout};
-use super::dtype;
-use super::gemm::bare;
-use super::mask::{Mask, Window};
-use super::packed_attention;
-use super::{Modelled, OpInput, Work};
+use super::packed_attention::Packed;
+use super::{Modelled, OpInput, matrices, unlisted};
 
-const AITER: Layout = Layout {
+/// `_flash_attn_forward(q, k, v, dropout[3], scale, causal[5], window[6], …)`.
+pub(super) const FORWARD: Layout = Layout {
+    window: Some(6),
+    ..FLASH
+};
+
+/// `mha_fwd(q, k, v, dropout[3], scale, causal[5], window[6], …)` of aiter.
+pub(super) const AITER: Layout = Layout {
     names_type: false,
     window: Some(6),
     ..FLASH
 };
 
+/// `wrapper_fmha_v3_fwd(out, q, k, v, dropout[4], …, causal[6], window[7], …)`.
+pub(super) const AITER_WRAPPER: Layout = Layout {
+    q: 1,
+    dropout: Some(4),
+    causal: Some(6),
+    window: Some(7),
+    ..AITER
+};
+
+/// `wrapper_fmha_v3_bwd(dO, q, k, v, …, dropout[7], scale, causal[9], window[10], …)`.
+pub(super) const AITER_WRAPPER_BACKWARD: Layout = Layout {
+    q: 1,
+    dropout: Some(7),
+    causal: Some(9),
+    window: Some(10),
+    ..AITER
+};
+
+/// `mha_bwd(dO, q, k, v, out, lse, dropout[6], scale, causal[8], window[9], …)`.
+pub(super) const AITER_MHA_BACKWARD: Layout = Layout {
+    q: 1,
+    dropout: Some(6),
+    causal: Some(8),
+    window: Some(9),
+    ..AITER
+};
+
+/// `_flash_attn_varlen_forward(q, k, v, starts_q[3], starts_kv, max_q[5], max_kv, dropout, scale,
+/// causal, window[10], …)`.
+pub(super) const VARLEN: Layout = Layout {
+    dropout: Some(7),
+    causal: Some(9),
+    window: Some(10),
+    packed: packed(3, 5),
+    ..FLASH
+};
+
+/// `_flash_attn_varlen_backward(dO, q, k, v, …, starts_q[9], starts_kv, max_q[11], max_kv, dropout,
+/// scale, causal[15], window[16], …)`.
+pub(super) const VARLEN_BACKWARD: Layout = Layout {
+    q: 1,
+    dropout: Some(13),
+    causal: Some(15),
+    window: Some(16),
+    packed: packed(9, 11),
+    ..FLASH
+};
+
+/// `flash_attn_3::fwd(q, k, v, …, starts_q[7], starts_kv, …, used_q[10], used_kv[11], max_q[12],
+/// max_kv, pages[14], …, causal[24], window[25], …)`.
 const FLASH_3: Layout = Layout {
     dropout: None,
     causal: Some(24),
     window: Some(25),
+    packed: packed(7, 12),
+    hidden: &[10, 11, 14],
+    ..FLASH
+};
+
+/// `flash_attn_3::bwd(dO, q, k, v, …, starts_q[9], starts_kv, used_q[11], used_kv[12], max_q[13],
+/// max_kv, scale, causal[16], window[17], …)`.
+pub(super) const FLASH_3_BACKWARD: Layout = Layout {
+    q: 1,
+    dropout: None,
+    causal: Some(16),
+    window: Some(17),
+    packed: packed(9, 13),
+    hidden: &[11, 12],
+    ..FLASH
+};
+
+/// `xformers_flash::flash_fwd(q, k, v, starts_q[3], starts_kv, used_kv[5], max_q[6], max_kv, dropout,
+/// scale, causal[10], window[11], …, pages[14])`.
+pub(super) const XFORMERS: Layout = Layout {
+    dropout: Some(8),
+    causal: Some(10),
+    window: Some(11),
+    packed: packed(3, 6),
+    hidden: &[5, 14],
+    ..FLASH
+};
+
+/// `xformers_flash::flash_bwd(share, dO, q, k, v, …, starts_q[7], starts_kv, max_q[9], max_kv, dropout,
+/// scale, causal[13], window[14], …)`.
+pub(super) const XFORMERS_BACKWARD: Layout = Layout {
+    q: 2,
+    dropout: Some(11),
+    causal: Some(13),
+    window: Some(14),
+    packed: packed(7, 9),
+    ..FLASH
+};
+
+/// `varlen_fwd(q, k, v, out, starts_q[4], starts_kv, lengths_kv[6], …, pages[8], …, max_q[10], max_kv,
+/// dropout, scale, …, causal[15], window[16], …)` of vLLM.
+pub(super) const VLLM: Layout = Layout {
+    dropout: Some(12),
+    causal: Some(15),
+    window: Some(16),
+    packed: packed(4, 10),
+    hidden: &[6, 8],
     ..FLASH
 };
 
@@ -28,49 +129,14 @@ const EVOFORMER: Layout = Layout {
     ..FLASH
 };
 
-/// A function for the forward call and one for its backward pass, both from the forward's arguments.
-macro_rules! forward_and_backward {
-    ($($(#[$doc:meta])* $forward:ident $backward:ident $layout:expr;)*) => {$(
-        $(#[$doc])*
-        pub(super) fn $forward(input: &OpInput) -> Option<Modelled> {
-            $layout.forward(input)
-        }
-
-        /// Its backward pass.
-        pub(super) fn $backward(input: &OpInput) -> Option<Modelled> {
-            $layout.backward(input)
-        }
-    )*};
-}
-
-forward_and_backward! {
-    /// `_flash_attn_forward(q, k, v, dropout[3], scale, causal[5], window[6], …)`.
-    flash flash_bwd Layout { window: Some(6), ..FLASH };
-    /// `mha_fwd(q, k, v, dropout[3], scale, causal[5], window[6], …)` of aiter.
-    aiter aiter_bwd AITER;
-    /// `wrapper_fmha_v3_fwd(out, q, k, v, dropout[4], …, causal[6], window[7], …)`.
-    aiter_wrapper aiter_wrapper_bwd Layout {
-        q: 1,
-        dropout: Some(4),
-        causal: Some(6),
-        window: Some(7),
-        ..AITER
-    };
+const fn packed(starts: usize, longest: usize) -> Option<Packed> {
+    Some(Packed { starts, longest })
 }
 
 /// `FlashAttnFunc(q, k, v, dropout[3], scale, causal[5], …)`, positions before heads; that of
 /// FlashAttention-3 has the scale in place of dropout, and the mask behind it. Their windows are pairs,
 /// and not recorded.
-pub(super) fn function(input: &OpInput) -> Option<Modelled> {
-    function_layout(input).forward(input)
-}
-
-/// Its backward pass.
-pub(super) fn function_bwd(input: &OpInput) -> Option<Modelled> {
-    function_layout(input).backward(input)
-}
-
-fn function_layout(input: &OpInput) -> Layout {
+pub(super) fn function(input: &OpInput) -> Layout {
     match input.flag(4).is_some() && input.flag(5).is_none() {
         true => Layout {
             dropout: None,
@@ -81,82 +147,41 @@ fn function_layout(input: &OpInput) -> Layout {
     }
 }
 
-/// `flash_attn_3::fwd(q, k, v, …, starts_q[7], starts_kv[8], …, used_q[10], used_kv[11], max_q[12],
-/// max_kv[13], pages[14], …, causal[24], window[25], …)`. How many keys of a cache are in use is in
-/// values that no trace records.
-pub(super) fn flash_3(input: &OpInput) -> Option<Modelled> {
-    without_cache(input)?;
-    match input.sizes(7) {
-        Some(_) => packed_attention::flash_3(input),
-        None => FLASH_3.forward(input),
+/// `FlashAttnVarlenFunc(q, k, v, starts_q, …)`, as [`VARLEN`]; its window is a pair, and not recorded.
+/// That of FlashAttention-3 has two lists of used keys before the longest, no dropout, and the mask
+/// at place 10.
+pub(super) fn varlen_function(input: &OpInput) -> Layout {
+    let plain = Layout {
+        window: None,
+        ..VARLEN
+    };
+    match input.flag(10).is_some() && input.flag(9).is_none() {
+        true => Layout {
+            dropout: None,
+            causal: Some(10),
+            packed: packed(3, 7),
+            hidden: &[5, 6],
+            ..plain
+        },
+        false => plain,
     }
+}
+
+/// `flash_attn_3::fwd`; packed sequences the reference takes for none.
+pub(super) fn flash_3(input: &OpInput) -> Option<Modelled> {
+    listed_if_dense(input, FLASH_3.forward(input))
 }
 
 /// Its backward pass, from the forward call.
 pub(super) fn flash_3_bwd(input: &OpInput) -> Option<Modelled> {
-    without_cache(input)?;
+    listed_if_dense(input, FLASH_3.backward(input))
+}
+
+fn listed_if_dense(input: &OpInput, modelled: Option<Modelled>) -> Option<Modelled> {
     match input.sizes(7) {
-        Some(_) => packed_attention::flash_3_bwd(input),
-        None => FLASH_3.backward(input),
+        Some(_) => unlisted(modelled),
+        None => modelled,
     }
-}
-
-/// `flash_attn_3::bwd(dO, q, k, v, …, starts_q[9], starts_kv[10], used_q[11], used_kv[12], max_q[13],
-/// max_kv[14], scale, causal[16], window[17], …)`. Not in the reference.
-pub(super) fn flash_3_backward(input: &OpInput) -> Option<Modelled> {
-    if [11, 12].iter().any(|at| input.sizes(*at).is_some()) {
-        return None;
-    }
-    let layout = Layout {
-        q: 1,
-        dropout: None,
-        causal: Some(16),
-        window: Some(17),
-        ..FLASH
-    };
-    match input.sizes(9) {
-        Some(_) => packed_attention::flash_3_backward(input),
-        None => Some(bare(layout.backward(input)?.work)),
-    }
-}
-
-/// `xformers_flash::flash_fwd(q, k, v, starts_q[3], starts_kv[4], used_kv[5], max_q, max_kv, dropout[8],
-/// scale, causal[10], window[11], …, pages[14])`. How many keys are in use is not recorded.
-pub(super) fn xformers(input: &OpInput) -> Option<Modelled> {
-    if [5, 14].iter().any(|at| input.sizes(*at).is_some()) {
-        return None;
-    }
-    let layout = Layout {
-        dropout: Some(8),
-        causal: Some(10),
-        window: Some(11),
-        ..FLASH
-    };
-    match input.sizes(3) {
-        Some(_) => packed_attention::xformers(input),
-        None => Some(bare(layout.forward(input)?.work)),
-    }
-}
-
-/// `xformers_flash::flash_bwd(share, dO, q, k, v, …, starts_q[7], starts_kv[8], max_q, max_kv, dropout[11],
-/// scale, causal[13], window[14], …)`.
-pub(super) fn xformers_backward(input: &OpInput) -> Option<Modelled> {
-    let layout = Layout {
-        q: 2,
-        dropout: Some(11),
-        causal: Some(13),
-        window: Some(14),
-        ..FLASH
-    };
-    match input.sizes(7) {
-        Some(_) => packed_attention::xformers_backward(input),
-        None => Some(bare(layout.backward(input)?.work)),
-    }
-}
-
-fn without_cache(input: &OpInput) -> Option<()> {
-    let is_partly_used = [10, 11, 14].iter().any(|at| input.sizes(*at).is_some());
-    (!is_partly_used).then_some(())
 }
 
 /// `_flash_attn_backward(dO, q, k, v, out, lse, dq, dk, dv, dropout[9], scale, causal[11],
@@ -191,30 +216,6 @@ pub(super) fn aiter_backward(input: &OpInput) -> Option<Modelled> {
     theirs.beside(input, ours.backward(input))
 }
 
-/// `wrapper_fmha_v3_bwd(dO, q, k, v, …, dropout[7], scale, causal[9], window[10], …)`.
-pub(super) fn aiter_wrapper_backward(input: &OpInput) -> Option<Modelled> {
-    Layout {
-        q: 1,
-        dropout: Some(7),
-        causal: Some(9),
-        window: Some(10),
-        ..AITER
-    }
-    .backward(input)
-}
-
-/// `mha_bwd(dO, q, k, v, out, lse, dropout[6], scale, causal[8], window[9], …)`.
-pub(super) fn aiter_mha_backward(input: &OpInput) -> Option<Modelled> {
-    Layout {
-        q: 1,
-        dropout: Some(6),
-        causal: Some(8),
-        window: Some(9),
-        ..AITER
-    }
-    .backward(input)
-}
-
 /// `EvoformerAttention(q, k, v, …)` with q of B × rows × positions × H × d; every row is a batch.
 pub(super) fn evoformer(input: &OpInput) -> Option<Modelled> {
     evoformer_work(input, Attention::forward_flops, Attention::forward_elements)
@@ -237,26 +238,8 @@ fn evoformer_work(
     let [b, rows, n_q, h_q, d_qk] = input.sized(0)?;
     let [_, _, n_kv, h_kv, _] = input.sized(1)?;
     let [_, _, _, _, d_v] = input.sized(2)?;
-    let batch = b * rows;
-    let mask = Mask::None;
-    let sizes = Attention {
-        batch,
-        n_q,
-        h_q,
-        n_kv,
-        h_kv,
-        d_qk,
-        d_v,
-        mask,
-        window: Window::default(),
-    };
-    let element = dtype::bytes(input.dtype(0));
-    Some(Modelled {
-        work: Work {
-            flops: flops(&sizes),
-            bytes: element.map(|size| elements(&sizes) * size),
-            compute: dtype::matrix(input.dtype(0)),
-        },
-        params: EVOFORMER.params(input, &sizes),
-    })
+    let sizes = Attention::new([b * rows, n_q, h_q, d_qk], [n_kv, h_kv, d_v]);
+    let dtype = input.dtype(0);
+    let modelled = matrices(dtype, flops(&sizes), elements(&sizes));
+    Some(modelled.with(EVOFORMER.params(input, &sizes)))
 }

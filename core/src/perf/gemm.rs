@@ -10,10 +10,9 @@
 
 use super::dtype;
 use super::input::product;
-use super::params::Param;
-use super::params::{self, Params};
+use super::params::{self, Param, Params};
 use super::transpose::transpose;
-use super::{Modelled, OpInput, Work};
+use super::{Modelled, OpInput, Work, bare, on_matrices, on_vectors};
 
 /// Sizes of a product.
 #[derive(Debug, Clone, Copy)]
@@ -87,30 +86,29 @@ impl Gemm {
         }
     }
 
-    /// The reference's parameters of `aten::mm` and its kin.
-    fn params(&self, input: &OpInput, first: usize, batched: bool) -> Params {
-        let mut params = Params::new();
-        let batch = ("B", params::int(self.batch));
-        if batched {
-            params.push(batch.clone());
-        }
+    /// The reference's parameters of `aten::mm` and its kin, whose operands are two of the arguments.
+    pub(super) fn params(&self, input: &OpInput, operands: [usize; 2], is_batched: bool) -> Params {
+        let [stride_a, stride_b] = operands.map(|at| params::opt_sizes(input.strides(at)));
+        let mut params = self.sizes().to_vec();
         params.extend([
-            ("M", params::int(self.m)),
-            ("N", params::int(self.n)),
-            ("K", params::int(self.k)),
-            ("bias", params::flag(self.has_bias)),
-            ("stride_A", params::opt_sizes(input.strides(first))),
-            ("stride_B", params::opt_sizes(input.strides(first + 1))),
-            (
-                "dtype_A_B",
-                params::dtypes(&[Some(input.dtype(first)), Some(input.dtype(first + 1))]),
-            ),
+            ("stride_A", stride_a),
+            ("stride_B", stride_b),
+            ("dtype_A_B", params::types_of(input, operands)),
         ]);
-        if !batched {
-            params.push(batch);
-        }
+        let batch = ("B", Param::Int(self.batch));
+        params.insert(if is_batched { 0 } else { params.len() }, batch);
         push_transpose(&mut params, input);
         params
+    }
+
+    /// Parameters of all products.
+    pub(super) fn sizes(&self) -> [(&'static str, Param); 4] {
+        [
+            ("M", Param::Int(self.m)),
+            ("N", Param::Int(self.n)),
+            ("K", Param::Int(self.k)),
+            ("bias", Param::Flag(self.has_bias)),
+        ]
     }
 }
 
@@ -136,32 +134,32 @@ pub(super) fn push_transpose(params: &mut Params, input: &OpInput) {
 
 /// `mm(A, B)`.
 pub(super) fn mm(input: &OpInput) -> Option<Modelled> {
-    matrices(input, 0, false)
+    listed(input, 0, false)
 }
 
 /// `addmm(bias, A, B)`.
 pub(super) fn addmm(input: &OpInput) -> Option<Modelled> {
-    matrices(input, 1, true)
+    listed(input, 1, false)
 }
 
 /// `bmm(A, B)` with A of B × M × K.
 pub(super) fn bmm(input: &OpInput) -> Option<Modelled> {
-    batches(input, 0, false)
+    listed(input, 0, true)
 }
 
 /// `baddbmm(bias, A, B)`.
 pub(super) fn baddbmm(input: &OpInput) -> Option<Modelled> {
-    batches(input, 1, true)
+    listed(input, 1, true)
 }
 
 /// `addmv(bias, A, x)`, a product with one column. Not in the reference.
 pub(super) fn addmv(input: &OpInput) -> Option<Modelled> {
-    vectors(input, 1, true)
+    with_vector(input, 1)
 }
 
 /// `mv(A, x)`.
 pub(super) fn mv(input: &OpInput) -> Option<Modelled> {
-    vectors(input, 0, false)
+    with_vector(input, 0)
 }
 
 /// `dot(x, y)`: one row times one column.
@@ -203,11 +201,12 @@ pub(super) fn linear_backward(input: &OpInput) -> Option<Modelled> {
     // The gradient of the bias sums dY over its rows.
     let bias = if asked(2) { m * n } else { 0.0 };
     let (_, sums) = dtype::complex_factors(input.dtype(0));
-    Some(bare(Work {
-        flops: works.iter().map(|work| work.flops).sum::<f64>() + sums * bias,
-        bytes: bytes.and_then(|bytes| Some(bytes + bias.min(n) * element?)),
-        compute: dtype::matrix(input.dtype(0)),
-    }))
+    let bytes = bytes.and_then(|bytes| Some(bytes + bias.min(n) * element?));
+    Some(on_matrices(
+        input.dtype(0),
+        works.iter().map(|work| work.flops).sum::<f64>() + sums * bias,
+        bytes,
+    ))
 }
 
 /// `_int_mm(A, B)`: 8-bit operands, 32-bit results.
@@ -233,39 +232,29 @@ pub(super) fn grouped_mm(input: &OpInput) -> Option<Modelled> {
     let of_result = if offsets == 4 { 7 } else { offsets + 2 };
     let c = dtype::bytes_of_code(input.value(of_result).trim());
     let c = c.or(element.map(|size| size.max(2.0)));
-    let (flops, elements_a, elements_b, elements_c) = match (input.sizes(0)?, input.sizes(1)?) {
-        (&[m, k], &[groups, _, n]) => {
-            let (m, k, groups, n) = (m as f64, k as f64, groups as f64, n as f64);
-            // Of groups without rows nothing is read.
-            (2.0 * m * k * n, m * k, groups.min(m) * k * n, m * n)
-        }
-        (&[groups, m, k], &[_, _, n]) => {
-            let (m, k, groups, n) = (m as f64, k as f64, groups as f64, n as f64);
-            (
-                2.0 * groups * m * k * n,
-                groups * m * k,
-                groups * k * n,
-                groups * m * n,
-            )
-        }
-        (&[groups, m, k], &[_, n]) => {
-            let (m, k, groups, n) = (m as f64, k as f64, groups as f64, n as f64);
-            (2.0 * m * k * n, groups.min(n) * m * k, k * n, m * n)
-        }
-        (&[m, k], &[_, n]) => {
-            let (m, k, n) = (m as f64, k as f64, n as f64);
-            (2.0 * m * k * n, m * k, k * n, n_groups()? * m * n)
-        }
+    let (flops, elements_a, elements_b, elements_c) = match (&*input.floats(0)?, &*input.floats(1)?)
+    {
+        // Of groups without rows nothing is read.
+        (&[m, k], &[groups, _, n]) => (2.0 * m * k * n, m * k, groups.min(m) * k * n, m * n),
+        (&[groups, m, k], &[_, _, n]) => (
+            2.0 * groups * m * k * n,
+            groups * m * k,
+            groups * k * n,
+            groups * m * n,
+        ),
+        (&[groups, m, k], &[_, n]) => (2.0 * m * k * n, groups.min(n) * m * k, k * n, m * n),
+        (&[m, k], &[_, n]) => (2.0 * m * k * n, m * k, k * n, n_groups()? * m * n),
         _ => return None,
     };
-    Some(bare(Work {
-        flops: flops * dtype::numbers(input.dtype(0)),
-        bytes: element.and_then(|size| {
+    let flops = flops * dtype::numbers(input.dtype(0));
+    Some(on_matrices(
+        input.dtype(0),
+        flops,
+        element.and_then(|size| {
             let (a, b) = (input.distinct_share(0), input.distinct_share(1));
             Some((elements_a * a + elements_b * b) * size + elements_c * c?)
         }),
-        compute: dtype::matrix(input.dtype(0)),
-    }))
+    ))
 }
 
 /// Where the ends of the groups stand. In `_scaled_grouped_mm_v2` each operand has lists of scales,
@@ -278,48 +267,36 @@ pub(super) fn offsets(input: &OpInput) -> usize {
     }
 }
 
-fn matrices(input: &OpInput, first: usize, has_bias: bool) -> Option<Modelled> {
-    let [m, k] = input.sized(first)?;
-    let [_, n] = input.sized(first + 1)?;
-    let gemm = Gemm {
-        has_bias,
-        ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(first)))
+/// A product of matrices, or of batches of them, whose A stands at `first`: behind what is added, if
+/// anything is.
+fn listed(input: &OpInput, first: usize, is_batched: bool) -> Option<Modelled> {
+    let [batch, m, k, n] = match is_batched {
+        true => {
+            let ([batch, m, k], [_, _, n]) = (input.sized(first)?, input.sized(first + 1)?);
+            [batch, m, k, n]
+        }
+        false => {
+            let ([m, k], [_, n]) = (input.sized(first)?, input.sized(first + 1)?);
+            [1.0, m, k, n]
+        }
     };
-    Some(Modelled {
-        work: gemm.of_call(input, first).work(input.dtype(first)),
-        params: gemm.params(input, first, false),
-    })
-}
-
-fn batches(input: &OpInput, first: usize, has_bias: bool) -> Option<Modelled> {
-    let [batch, m, k] = input.sized(first)?;
-    let [_, _, n] = input.sized(first + 1)?;
     let gemm = Gemm {
         batch,
-        has_bias,
+        has_bias: first == 1,
         ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(first)))
     };
-    Some(Modelled {
-        work: gemm.of_call(input, first).work(input.dtype(first)),
-        params: gemm.params(input, first, true),
-    })
+    let work = gemm.of_call(input, first).work(input.dtype(first));
+    Some(bare(work).with(gemm.params(input, [first, first + 1], is_batched)))
 }
 
-fn vectors(input: &OpInput, first: usize, has_bias: bool) -> Option<Modelled> {
+/// The same with a vector for B.
+fn with_vector(input: &OpInput, first: usize) -> Option<Modelled> {
     let [m, k] = input.sized(first)?;
     let gemm = Gemm {
-        has_bias,
+        has_bias: first == 1,
         ..Gemm::uniform([m, k, 1.0], dtype::bytes(input.dtype(first)))
     };
     Some(bare(gemm.of_call(input, first).work(input.dtype(first))))
-}
-
-/// Work of an op that the reference has no parameters for.
-pub(crate) fn bare(work: Work) -> Modelled {
-    Modelled {
-        work,
-        params: Params::new(),
-    }
 }
 
 /// `addbmm(bias, A, B)`: the products of a batch added up, 2·B·M·N·K, and the bias to the sum.
@@ -333,11 +310,8 @@ pub(super) fn addbmm(input: &OpInput) -> Option<Modelled> {
         false => (m * n, added_bytes(input, None)),
     };
     let bytes = || Some((batch * operands + m * n) * dtype::bytes(input.dtype(1))? + added?);
-    Some(bare(Work {
-        flops: products * 2.0 * batch * m * n * k + sums * n_sums,
-        bytes: bytes(),
-        compute: dtype::matrix(input.dtype(1)),
-    }))
+    let flops = products * 2.0 * batch * m * n * k + sums * n_sums;
+    Some(on_matrices(input.dtype(1), flops, bytes()))
 }
 
 /// `addr(bias, x, y)`: the outer product of two vectors, added to a matrix.
@@ -349,11 +323,7 @@ pub(super) fn addr(input: &OpInput) -> Option<Modelled> {
         false => added_bytes(input, None),
     };
     let bytes = || Some((m + n + m * n) * dtype::bytes(input.dtype(1))? + added?);
-    Some(bare(Work {
-        flops: products * 2.0 * m * n,
-        bytes: bytes(),
-        compute: dtype::vector(input.dtype(1)),
-    }))
+    Some(on_vectors(input.dtype(1), products * 2.0 * m * n, bytes()))
 }
 
 /// `_sparse_semi_structured_mm(A, positions, B)`: A holds two of every four numbers of a row.
@@ -361,15 +331,8 @@ pub(super) fn half_sparse(input: &OpInput) -> Option<Modelled> {
     let [m, kept] = input.sized(0)?;
     let [_, n] = input.sized(2)?;
     let element = dtype::bytes(input.dtype(0));
-    let bytes = || {
-        let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
-        Some(operands? + m * n * element?.max(2.0))
-    };
-    Some(bare(Work {
-        flops: 2.0 * m * kept * n,
-        bytes: bytes(),
-        compute: dtype::matrix(input.dtype(0)),
-    }))
+    let bytes = || Some(input.tensor_bytes()? + m * n * element?.max(2.0));
+    Some(on_matrices(input.dtype(0), 2.0 * m * kept * n, bytes()))
 }
 
 /// `_cdist_forward(x, y, p)`, the distances of P points to R points of M numbers each: subtract,
@@ -382,9 +345,5 @@ pub(super) fn distances(input: &OpInput) -> Option<Modelled> {
     let r = *y.shape.get(y.shape.len().checked_sub(2)?)? as f64;
     let n_out = product(batch) * *p as f64 * r;
     let bytes = || Some(x.bytes()? + y.bytes()? + n_out * x.element_bytes()?);
-    Some(bare(Work {
-        flops: 3.0 * n_out * *m as f64,
-        bytes: bytes(),
-        compute: dtype::vector(x.dtype),
-    }))
+    Some(on_vectors(x.dtype, 3.0 * n_out * *m as f64, bytes()))
 }

@@ -3,18 +3,8 @@
 //! No arithmetic counts. Of what is picked from, only the picked part moves; indices are read, the
 //! result is written.
 
-use super::gemm::bare;
 use super::input::{Tensor, broadcast, product};
-use super::{Modelled, OpInput, Work};
-
-/// Work that only moves bytes.
-fn moved(bytes: Option<f64>) -> Modelled {
-    bare(Work {
-        flops: 0.0,
-        bytes,
-        compute: None,
-    })
-}
+use super::{Modelled, OpInput, moved, on_vectors};
 
 /// `index_select(x, dim, index)`: the result has the index's length in that dimension.
 pub(super) fn index_select(input: &OpInput) -> Option<Modelled> {
@@ -38,11 +28,7 @@ pub(super) fn embedding_backward(input: &OpInput) -> Option<Modelled> {
     let (width, _) = gradient.shape.split_last()?;
     let n_table = input.number(2)? * *width as f64;
     let bytes = || Some(gradient.bytes()? + indices.bytes()? + n_table * gradient.element_bytes()?);
-    Some(bare(Work {
-        flops: gradient.n(),
-        bytes: bytes(),
-        compute: super::dtype::vector(gradient.dtype),
-    }))
+    Some(on_vectors(gradient.dtype, gradient.n(), bytes()))
 }
 
 /// `gather(x, dim, index)`: an element for each index. An index that is expanded over a dimension
@@ -52,17 +38,9 @@ pub(super) fn gather(input: &OpInput) -> Option<Modelled> {
     Some(moved(picked(&x, &index, index.n())))
 }
 
-/// `scatter(x, dim, index, source)` in place: index and source are read, as many elements written.
-pub(super) fn scatter(input: &OpInput) -> Option<Modelled> {
-    scattered(input, 1.0)
-}
-
-/// `scatter_add_(x, dim, index, source)`, `scatter_reduce_`: what is there is read as well.
-pub(super) fn scatter_add(input: &OpInput) -> Option<Modelled> {
-    scattered(input, 2.0)
-}
-
-fn scattered(input: &OpInput, passes: f64) -> Option<Modelled> {
+/// `scatter(x, dim, index, source)` in place: index and source are read, as many elements written, of
+/// `scatter_add_` and `scatter_reduce_` in two passes, since what is there is read as well.
+pub(super) fn scatter(input: &OpInput, passes: f64) -> Option<Modelled> {
     let (x, index) = (input.tensor(0)?, input.tensor(2)?);
     let source = input
         .tensor(3)
@@ -94,16 +72,13 @@ pub(super) fn index_put(input: &OpInput) -> Option<Modelled> {
     Some(moved(bytes()))
 }
 
-/// `index_copy_(x, dim, index, source)`: source and index are read, as much as the source written.
-pub(super) fn index_copy(input: &OpInput) -> Option<Modelled> {
+/// `index_copy_(x, dim, index, source)`: source and index are read, as much as the source written, in
+/// two passes over it; in three of `index_add_` and `index_reduce_`, since what is there is read as
+/// well.
+pub(super) fn index_copy(input: &OpInput, passes: f64) -> Option<Modelled> {
     let (index, source) = (input.tensor(2)?, input.tensor(3)?);
-    Some(moved((|| Some(index.bytes()? + 2.0 * source.bytes()?))()))
-}
-
-/// `index_add_(x, dim, index, source)`, `index_reduce_`: what is there is read as well.
-pub(super) fn index_add(input: &OpInput) -> Option<Modelled> {
-    let (index, source) = (input.tensor(2)?, input.tensor(3)?);
-    Some(moved((|| Some(index.bytes()? + 3.0 * source.bytes()?))()))
+    let bytes = || Some(index.bytes()? + passes * source.bytes()?);
+    Some(moved(bytes()))
 }
 
 /// `cat(tensors, dim)`, `stack`: everything is read and written. The trace has no type for a list;
@@ -215,11 +190,7 @@ pub(super) fn embedding_bag(input: &OpInput) -> Option<Modelled> {
         let rows = (n_read + offsets.n() * width) * weight.element_bytes()?;
         Some(rows + indices.bytes()? + offsets.bytes()?)
     };
-    Some(bare(Work {
-        flops: indices.n() * width,
-        bytes: bytes(),
-        compute: super::dtype::vector(weight.dtype),
-    }))
+    Some(on_vectors(weight.dtype, indices.n() * width, bytes()))
 }
 
 /// `_embedding_bag_dense_backward(dY, indices, bag of each index, sizes, largest, n_rows[5], …)`.
@@ -228,11 +199,11 @@ pub(super) fn embedding_bag_backward(input: &OpInput) -> Option<Modelled> {
     let (width, _) = gradient.shape.split_last()?;
     let n_table = input.number(5)? * *width as f64;
     let bytes = || Some(gradient.bytes()? + indices.bytes()? + n_table * gradient.element_bytes()?);
-    Some(bare(Work {
-        flops: indices.n() * *width as f64,
-        bytes: bytes(),
-        compute: super::dtype::vector(gradient.dtype),
-    }))
+    Some(on_vectors(
+        gradient.dtype,
+        indices.n() * *width as f64,
+        bytes(),
+    ))
 }
 
 /// `index_fill_(x, dim, index, value)`: the slices named are written.
@@ -260,9 +231,9 @@ pub(super) fn search(input: &OpInput) -> Option<Modelled> {
     };
     let length = bounds.shape.last().map_or(1.0, |size| *size as f64);
     let bytes = || Some(values.bytes()? + bounds.bytes()? + 8.0 * values.n());
-    Some(bare(Work {
-        flops: values.n() * (length + 1.0).log2().ceil(),
-        bytes: bytes(),
-        compute: super::dtype::vector(values.dtype),
-    }))
+    Some(on_vectors(
+        values.dtype,
+        values.n() * (length + 1.0).log2().ceil(),
+        bytes(),
+    ))
 }

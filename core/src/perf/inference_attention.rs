@@ -12,12 +12,11 @@
 
 use super::attention::Attention;
 use super::dtype;
-use super::gemm::bare;
 use super::input::product;
 use super::mask::{Mask, Window};
-use super::packed_attention::Lengths;
-use super::params;
-use super::{Modelled, OpInput, Work};
+use super::packed_attention::Packed;
+use super::params::{self, Param};
+use super::{Modelled, OpInput, matrices, on_matrices, vectors};
 
 /// Sums over the requests of a step, for context (`c`) and generation (`g`).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -35,44 +34,50 @@ impl Requests {
     /// Reads `execute_…_context_2(sq8sk8sqsq32sqsk32)_generation_1(sq1sk9sqsq1sqsk9)` and
     /// `step[MIXED bs=3 … c_sq=8 c_sqsq=32 c_sqsk=32 c_sk=8 g_sq=1 …]`.
     fn parse(annotation: &str) -> Option<Requests> {
-        let parts = |at: &str| {
+        let part = |at: &str| {
             let (_, rest) = annotation.split_once(at)?;
             let (_, rest) = rest.split_once('(')?;
             rest.split_once(')').map(|(sums, _)| sums)
         };
-        let requests = match (parts("context_"), parts("generation_")) {
-            (Some(context), Some(generation)) => {
-                let sum = |sums: &str, name: &str| glued(sums, name).unwrap_or(0.0);
-                Requests {
-                    c_sq: sum(context, "sq"),
-                    c_sk: sum(context, "sk"),
-                    c_sqsq: sum(context, "sqsq"),
-                    c_sqsk: sum(context, "sqsk"),
-                    g_sq: sum(generation, "sq"),
-                    g_sk: sum(generation, "sk"),
-                    g_sqsk: sum(generation, "sqsk"),
-                }
-            }
-            _ => {
-                let (_, step) = annotation.split_once("step[")?;
-                let words: Vec<&str> = step.trim_end_matches(']').split_whitespace().collect();
-                let sum = |name: &str| {
-                    let word = words.iter().find_map(|word| word.strip_prefix(name));
-                    let value = word.and_then(|word| word.strip_prefix('='));
-                    value.and_then(|value| value.parse().ok()).unwrap_or(0.0)
-                };
-                Requests {
-                    c_sq: sum("c_sq"),
-                    c_sk: sum("c_sk"),
-                    c_sqsq: sum("c_sqsq"),
-                    c_sqsk: sum("c_sqsk"),
-                    g_sq: sum("g_sq"),
-                    g_sk: sum("g_sk"),
-                    g_sqsk: sum("g_sqsk"),
+        let parts = part("context_").zip(part("generation_"));
+        let sum = |of: &str, name: &str| -> Option<f64> {
+            match parts {
+                Some((context, _)) if of == "c" => glued(context, name),
+                Some((_, generation)) => glued(generation, name),
+                None => {
+                    let (_, step) = annotation.split_once("step[")?;
+                    let named = format!("{of}_{name}=");
+                    let mut words = step.trim_end_matches(']').split_whitespace();
+                    words
+                        .find_map(|word| word.strip_prefix(&named))?
+                        .parse()
+                        .ok()
                 }
             }
         };
+        let sum = |of: &str, name: &str| sum(of, name).unwrap_or(0.0);
+        let requests = Requests {
+            c_sq: sum("c", "sq"),
+            c_sk: sum("c", "sk"),
+            c_sqsq: sum("c", "sqsq"),
+            c_sqsk: sum("c", "sqsk"),
+            g_sq: sum("g", "sq"),
+            g_sk: sum("g", "sk"),
+            g_sqsk: sum("g", "sqsk"),
+        };
         (requests.c_sq + requests.g_sq > 0.0).then_some(requests)
+    }
+}
+
+impl Requests {
+    /// Those that grow; `None` where there are none.
+    fn growing(self) -> Option<Requests> {
+        (self.g_sq > 0.0).then_some(Requests {
+            g_sq: self.g_sq,
+            g_sk: self.g_sk,
+            g_sqsk: self.g_sqsk,
+            ..Requests::default()
+        })
     }
 }
 
@@ -121,11 +126,7 @@ impl Heads<'_> {
         let bytes = || {
             Some(new * dtype::bytes(self.type_q)? + cached.max(0.0) * dtype::bytes(self.type_kv)?)
         };
-        bare(Work {
-            flops: h_q * (d_qk + d_v) * scores,
-            bytes: bytes(),
-            compute: dtype::matrix(self.type_q),
-        })
+        on_matrices(self.type_q, h_q * (d_qk + d_v) * scores, bytes())
     }
 }
 
@@ -171,18 +172,18 @@ pub(super) fn unified(input: &OpInput) -> Option<Modelled> {
     let first = |at: usize| input.sizes(at)?.first().map(|n| *n as f64);
     Some(Modelled {
         params: vec![
-            ("B", params::int(1.0)),
-            ("N_Q", params::int(first(0)?)),
-            ("H_Q", params::int(heads.h_q)),
-            ("N_KV", params::int(first(1)?)),
-            ("H_KV", params::int(heads.h_kv)),
-            ("d_h_qk", params::int(heads.d_qk)),
-            ("d_h_v", params::int(heads.d_v)),
-            ("dropout", params::float(0.0)),
-            ("causal", params::flag(true)),
-            ("flash_impl", params::flag(false)),
-            ("sum_ctx_tokens", params::int(requests.c_sq)),
-            ("sum_gen_tokens", params::int(requests.g_sq)),
+            ("B", Param::Int(1.0)),
+            ("N_Q", Param::Int(first(0)?)),
+            ("H_Q", Param::Int(heads.h_q)),
+            ("N_KV", Param::Int(first(1)?)),
+            ("H_KV", Param::Int(heads.h_kv)),
+            ("d_h_qk", Param::Int(heads.d_qk)),
+            ("d_h_v", Param::Int(heads.d_v)),
+            ("dropout", Param::Float(0.0)),
+            ("causal", Param::Flag(true)),
+            ("flash_impl", Param::Flag(false)),
+            ("sum_ctx_tokens", Param::Int(requests.c_sq)),
+            ("sum_gen_tokens", Param::Int(requests.g_sq)),
             (
                 "dtype_A_B",
                 params::dtypes(&[Some(heads.type_q), Some(heads.type_kv)]),
@@ -213,7 +214,11 @@ pub(super) fn varlen(input: &OpInput) -> Option<Modelled> {
         Some((at, false)) => (Mask::None, Window::read(input, at + 1)),
         None => (Mask::BottomRight, Window::default()),
     };
-    bounded(input, heads, n_kv, [3, 4, 5, 6], (mask, window))
+    let packed = Packed {
+        starts: 3,
+        longest: 5,
+    };
+    bounded(input, heads, n_kv, packed, (mask, window))
 }
 
 /// `mha_batch_prefill(q, k pages, v pages, starts_q, starts_pages, pages, max_q[6], max_k[7], …,
@@ -238,7 +243,11 @@ pub(super) fn batch_prefill(input: &OpInput) -> Option<Modelled> {
         Mask::None
     };
     let window = Window::read(input, 13);
-    bounded(input, heads, n_kv, [3, 4, 6, 7], (mask, window))
+    let packed = Packed {
+        starts: 3,
+        longest: 6,
+    };
+    bounded(input, heads, n_kv, packed, (mask, window))
 }
 
 /// From the number of requests, the longest and all of them together.
@@ -246,35 +255,18 @@ fn bounded(
     input: &OpInput,
     heads: Heads,
     n_kv: f64,
-    [starts_q, starts_kv, max_q, max_kv]: [usize; 4],
+    packed: Packed,
     (mask, window): (Mask, Window),
 ) -> Option<Modelled> {
     let [n_q, _, _] = input.sized(0)?;
-    let Heads {
-        h_q,
-        h_kv,
-        d_qk,
-        d_v,
-        ..
-    } = heads;
+    let queries = [1.0, n_q, heads.h_q, heads.d_qk];
     let all = Attention {
-        batch: 1.0,
-        n_q,
-        h_q,
-        n_kv,
-        h_kv,
-        d_qk,
-        d_v,
         mask,
         window,
+        ..Attention::new(queries, [n_kv, heads.h_kv, heads.d_v])
     };
-    let longest = [input.number(max_q)?, input.number(max_kv)?];
-    let lengths = Lengths::read(input, [starts_q, starts_kv], longest)?;
-    Some(bare(Work {
-        flops: lengths.flops(&all, Attention::forward_flops),
-        bytes: dtype::bytes(heads.type_q).map(|size| all.forward_elements() * size),
-        compute: dtype::matrix(heads.type_q),
-    }))
+    let flops = all.flops_of(&packed.lengths(input)?, Attention::forward_flops);
+    Some(matrices(heads.type_q, flops, all.forward_elements()))
 }
 
 /// `paged_attention(out, exp sums, maxima, tmp, q[4], k[5], v, heads[7], …)` of `_rocm_C`, and
@@ -282,28 +274,23 @@ fn bounded(
 /// only the annotation tells. Not in the reference.
 pub(super) fn paged(input: &OpInput) -> Option<Modelled> {
     let q = (0..5).rfind(|at| input.sizes(*at).is_some_and(|sizes| sizes.len() == 3))?;
-    let q = if input.name.starts_with("_rocm_C") {
-        q
-    } else {
-        1
-    };
+    let is_rocm = input.name.starts_with("_rocm_C");
+    let q = if is_rocm { q } else { 1 };
+    let heads = heads_alike(input, q, input.number(q + 3)?)?;
+    Some(heads.annotated(&requests(input)?.growing()?))
+}
+
+/// Heads of keys as wide as their values.
+fn heads_alike<'a>(input: &OpInput<'a>, q: usize, h_kv: f64) -> Option<Heads<'a>> {
     let [_, h_q, d_qk] = input.sized(q)?;
-    let r = requests(input)?;
-    let heads = Heads {
+    Some(Heads {
         h_q,
-        h_kv: input.number(q + 3)?,
+        h_kv,
         d_qk,
         d_v: d_qk,
         type_q: input.dtype(q),
         type_kv: input.dtype(q + 1),
-    };
-    let generation = Requests {
-        g_sq: r.g_sq,
-        g_sk: r.g_sk,
-        g_sqsk: r.g_sqsk,
-        ..Requests::default()
-    };
-    (r.g_sq > 0.0).then(|| heads.annotated(&generation))
+    })
 }
 
 /// `attention_paged_attention_ragged(out, workspace, q, k, v, …)`.
@@ -320,26 +307,16 @@ pub(super) fn latent_sparse(input: &OpInput) -> Option<Modelled> {
 /// `pa_decode_gluon(out, q, k, v, …, window[19])`: generation only; a sliding window sees no more
 /// than its width.
 pub(super) fn paged_decode(input: &OpInput) -> Option<Modelled> {
-    let [_, h_q, d_qk] = input.sized(1)?;
     let h_kv = *input.sizes(2)?.get(1)? as f64;
-    let r = requests(input)?;
+    let all = requests(input)?.growing()?;
     let window = input.number(19).filter(|window| *window > 0.0);
-    let seen = |sum: f64| window.map_or(sum, |window| sum.min(r.g_sq * window));
-    let generation = Requests {
-        g_sq: r.g_sq,
-        g_sk: seen(r.g_sk),
-        g_sqsk: seen(r.g_sqsk),
-        ..Requests::default()
+    let seen = |sum: f64| window.map_or(sum, |window| sum.min(all.g_sq * window));
+    let seen = Requests {
+        g_sk: seen(all.g_sk),
+        g_sqsk: seen(all.g_sqsk),
+        ..all
     };
-    let heads = Heads {
-        h_q,
-        h_kv,
-        d_qk,
-        d_v: d_qk,
-        type_q: input.dtype(1),
-        type_kv: input.dtype(2),
-    };
-    (r.g_sq > 0.0).then(|| heads.annotated(&generation))
+    Some(heads_alike(input, 1, h_kv)?.annotated(&seen))
 }
 
 /// `pa_sparse_prefill_opus_fwd(q, kv, indices, …, more indices[5], …)`: each index is one key that
@@ -351,23 +328,14 @@ pub(super) fn sparse_prefill(input: &OpInput) -> Option<Modelled> {
         let queries = 2.0 * n_q * h_q * d * dtype::bytes(input.dtype(0))?;
         Some(queries + pairs * d * dtype::bytes(input.dtype(1))?)
     };
-    Some(Modelled {
-        work: Work {
-            flops: pairs * h_q * 2.0 * (d + d),
-            bytes: bytes(),
-            compute: dtype::matrix(input.dtype(0)),
-        },
-        params: vec![
-            ("N_Q", params::int(n_q)),
-            ("H_Q", params::int(h_q)),
-            ("d_h_qk", params::int(d)),
-            ("d_h_v", params::int(d)),
-            (
-                "dtype_A_B",
-                params::dtypes(&[Some(input.dtype(0)), Some(input.dtype(1))]),
-            ),
-        ],
-    })
+    let modelled = on_matrices(input.dtype(0), pairs * h_q * 2.0 * (d + d), bytes());
+    Some(modelled.with(vec![
+        ("N_Q", Param::Int(n_q)),
+        ("H_Q", Param::Int(h_q)),
+        ("d_h_qk", Param::Int(d)),
+        ("d_h_v", Param::Int(d)),
+        ("dtype_A_B", params::types_of(input, [0, 1])),
+    ]))
 }
 
 /// `gdn_attention_core(qkv, b, …, out[3])`, linear attention with a gated delta rule: seven
@@ -380,31 +348,19 @@ pub(super) fn gated_delta(input: &OpInput) -> Option<Modelled> {
     let d_k = (width - h_v * d_v) / h_v;
     let tokens = r.c_sq + r.g_sq;
     let moved = tokens * h_v * (d_k + 2.0 * d_v + 2.0);
-    (d_k > 0.0).then(|| {
-        bare(Work {
-            flops: 7.0 * tokens * h_v * d_v * d_k,
-            bytes: dtype::bytes(input.dtype(0)).map(|size| moved * size),
-            compute: dtype::matrix(input.dtype(0)),
-        })
-    })
+    (d_k > 0.0).then(|| matrices(input.dtype(0), 7.0 * tokens * h_v * d_v * d_k, moved))
 }
 
 /// `store_cache(k, v, k cache, v cache, places, …)`: keys and values are read and written.
 pub(super) fn store_cache(input: &OpInput) -> Option<Modelled> {
     let n = product(input.sizes(0)?);
     let dtype = input.dtype(0);
-    Some(Modelled {
-        work: Work {
-            flops: 0.0,
-            bytes: dtype::bytes(dtype).map(|size| 4.0 * n * size),
-            compute: dtype::vector(dtype),
-        },
-        params: vec![
-            ("op_shape", params::opt_sizes(input.shape(0))),
-            ("nelems", params::int(n)),
-            ("dtype", params::text(dtype)),
-        ],
-    })
+    let modelled = vectors(dtype, 0.0, 4.0 * n);
+    Some(modelled.with(vec![
+        ("op_shape", params::opt_sizes(input.shape(0))),
+        ("nelems", Param::Int(n)),
+        ("dtype", params::text(dtype)),
+    ]))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What a model may look at: the arguments of one call.
 
 use super::dtype;
-use crate::trace::{Dims, OpArgs, Trace};
+use crate::trace::{Dims, OpArgs, StringId, Trace};
 
 /// One call of an op.
 #[derive(Debug, Clone, Copy)]
@@ -99,6 +99,12 @@ impl<'a> OpInput<'a> {
         Some(sizes.map(|size| size as f64))
     }
 
+    /// The sizes of an argument, for arithmetic.
+    pub(super) fn floats(&self, position: usize) -> Option<Vec<f64>> {
+        let sizes = self.sizes(position)?.iter();
+        Some(sizes.map(|size| *size as f64).collect())
+    }
+
     /// The strides of an argument.
     pub(crate) fn strides(&self, position: usize) -> Option<&'a [i64]> {
         one(self.trace, self.args.strides.as_deref()?.get(position)?)
@@ -106,18 +112,17 @@ impl<'a> OpInput<'a> {
 
     /// The type of an argument; empty where there is none.
     pub(crate) fn dtype(&self, position: usize) -> &'a str {
-        let types = self.args.types.as_deref().unwrap_or(&[]);
-        types
-            .get(position)
-            .map_or("", |id| self.trace.strings.get(*id))
+        self.text(self.args.types.as_deref(), position)
     }
 
     /// The value of an argument that is no tensor, as text; empty where there is none.
     pub(crate) fn value(&self, position: usize) -> &'a str {
-        let values = self.args.concrete.as_deref().unwrap_or(&[]);
-        values
-            .get(position)
-            .map_or("", |id| self.trace.strings.get(*id))
+        self.text(self.args.concrete.as_deref(), position)
+    }
+
+    fn text(&self, ids: Option<&[StringId]>, position: usize) -> &'a str {
+        let id = ids.and_then(|ids| ids.get(position));
+        id.map_or("", |id| self.trace.strings.get(*id))
     }
 
     /// Whether the values of arguments that are no tensors were recorded: older profilers leave them out.
@@ -139,30 +144,18 @@ impl<'a> OpInput<'a> {
 
     /// A value that is `True` or `False`.
     pub(crate) fn flag(&self, position: usize) -> Option<bool> {
-        match self.value(position) {
-            "True" | "true" => Some(true),
-            "False" | "false" => Some(false),
-            _ => None,
-        }
+        flag(self.value(position))
     }
 
     /// A value that is a list of integers, `[1, 1]`.
     pub(crate) fn integers(&self, position: usize) -> Option<Vec<i64>> {
-        list(self.value(position))?
-            .iter()
-            .map(|item| item.parse().ok())
-            .collect()
+        let items = list(self.value(position))?.into_iter();
+        items.map(|item| item.parse().ok()).collect()
     }
 
     /// A value that is a list of flags, `[True, False]`.
     pub(super) fn flags(&self, position: usize) -> Option<Vec<bool>> {
-        let items = list(self.value(position))?;
-        let flag = |item: &&str| match *item {
-            "True" | "true" => Some(true),
-            "False" | "false" => Some(false),
-            _ => None,
-        };
-        items.iter().map(flag).collect()
+        list(self.value(position))?.into_iter().map(flag).collect()
     }
 
     /// A tensor argument; `None` for numbers, lists and absent ones.
@@ -183,6 +176,11 @@ impl<'a> OpInput<'a> {
         (0..self.n_args()).filter_map(|position| self.tensor(position))
     }
 
+    /// Bytes of all tensor arguments.
+    pub(super) fn tensor_bytes(&self) -> Option<f64> {
+        self.tensors().map(|tensor| tensor.bytes()).sum()
+    }
+
     /// The shapes of an argument that is a list of tensors. A list of one is recorded like a
     /// tensor.
     pub(super) fn tensor_list(&self, position: usize) -> Option<Vec<&'a [i64]>> {
@@ -200,6 +198,14 @@ fn one<'a>(trace: &'a Trace, dims: &Dims) -> Option<&'a [i64]> {
     match dims {
         Dims::One(id) => Some(trace.args.shape(*id)),
         Dims::Many(_) => None,
+    }
+}
+
+fn flag(text: &str) -> Option<bool> {
+    match text {
+        "True" | "true" => Some(true),
+        "False" | "false" => Some(false),
+        _ => None,
     }
 }
 

@@ -6,9 +6,8 @@
 //! the result written, once each. Complex numbers take four times as many.
 
 use super::dtype;
-use super::gemm::bare;
 use super::input::product;
-use super::{Modelled, OpInput, Work};
+use super::{Modelled, OpInput, on_vectors, vectors};
 
 /// `linalg_cholesky_ex(A)`, `cholesky`.
 pub(super) fn cholesky(input: &OpInput) -> Option<Modelled> {
@@ -36,11 +35,8 @@ fn factorised(input: &OpInput, flops: fn(f64, f64) -> f64) -> Option<Modelled> {
         return None;
     };
     let (complex, _) = dtype::complex_factors(a.dtype);
-    Some(bare(Work {
-        flops: complex * product(batch) * flops(*m as f64, *n as f64),
-        bytes: a.bytes().map(|bytes| 2.0 * bytes),
-        compute: dtype::vector(a.dtype),
-    }))
+    let flops = complex * product(batch) * flops(*m as f64, *n as f64);
+    Some(vectors(a.dtype, flops, 2.0 * a.n()))
 }
 
 /// `linalg_solve_triangular(A, B)`, `triangular_solve(B, A)`: the square one is A, read to its half.
@@ -54,11 +50,5 @@ pub(super) fn triangular(input: &OpInput) -> Option<Modelled> {
     let n = *a.shape.last()? as f64;
     let bytes = || Some(a.bytes()? / 2.0 + 2.0 * b.bytes()?);
     let (complex, _) = dtype::complex_factors(a.dtype);
-    is_square(a.shape).then(|| {
-        bare(Work {
-            flops: complex * b.n() * n,
-            bytes: bytes(),
-            compute: dtype::vector(a.dtype),
-        })
-    })
+    is_square(a.shape).then(|| on_vectors(a.dtype, complex * b.n() * n, bytes()))
 }

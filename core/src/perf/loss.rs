@@ -1,9 +1,7 @@
 //! Losses.
 
-use super::dtype;
-use super::gemm::bare;
 use super::params;
-use super::{Modelled, OpInput, Work};
+use super::{Modelled, OpInput, on_vectors};
 
 /// `CrossEntropyFunction(logits, target)` with logits of … × V: five operations for each as in a
 /// softmax; the logits are read, targets of 8 bytes and losses of 4 move for each row.
@@ -11,17 +9,9 @@ pub(super) fn cross_entropy(input: &OpInput) -> Option<Modelled> {
     let logits = input.tensor(0)?;
     let (_, rows) = logits.shape.split_last()?;
     let n_rows = super::input::product(rows);
-    Some(Modelled {
-        work: Work {
-            flops: 5.0 * logits.n(),
-            bytes: logits.bytes().map(|bytes| bytes + 12.0 * n_rows),
-            compute: dtype::vector(logits.dtype),
-        },
-        params: vec![
-            ("op_shape", params::sizes(logits.shape)),
-            ("dtype", params::text(logits.dtype)),
-        ],
-    })
+    let bytes = logits.bytes().map(|bytes| bytes + 12.0 * n_rows);
+    let modelled = on_vectors(logits.dtype, 5.0 * logits.n(), bytes);
+    Some(modelled.with(params::shape_and_type(&logits)))
 }
 
 /// `nll_loss_forward(log probabilities, target, …)`: one element of each row is read, with its
@@ -29,22 +19,14 @@ pub(super) fn cross_entropy(input: &OpInput) -> Option<Modelled> {
 pub(super) fn nll(input: &OpInput) -> Option<Modelled> {
     let (log_p, target) = (input.tensor(0)?, input.tensor(1)?);
     let bytes = || Some(target.bytes()? + target.n() * log_p.element_bytes()?);
-    Some(bare(Work {
-        flops: target.n(),
-        bytes: bytes(),
-        compute: dtype::vector(log_p.dtype),
-    }))
+    Some(on_vectors(log_p.dtype, target.n(), bytes()))
 }
 
 /// `nll_loss_backward(dY, log probabilities, target, …)`: the gradient is written whole.
 pub(super) fn nll_backward(input: &OpInput) -> Option<Modelled> {
     let (log_p, target) = (input.tensor(1)?, input.tensor(2)?);
     let bytes = || Some(target.bytes()? + log_p.bytes()?);
-    Some(bare(Work {
-        flops: target.n(),
-        bytes: bytes(),
-        compute: dtype::vector(log_p.dtype),
-    }))
+    Some(on_vectors(log_p.dtype, target.n(), bytes()))
 }
 
 /// `mse_loss(x, y, reduction)`, `l1_loss`: subtract, square, add up. The kernel writes each term, a
@@ -64,11 +46,7 @@ pub(super) fn mse(input: &OpInput) -> Option<Modelled> {
         _ => 0.0,
     };
     let bytes = || Some(x.bytes()? + y.bytes()? + n_terms * x.element_bytes()?);
-    Some(bare(Work {
-        flops: 3.0 * x.n(),
-        bytes: bytes(),
-        compute: dtype::vector(x.dtype),
-    }))
+    Some(on_vectors(x.dtype, 3.0 * x.n(), bytes()))
 }
 
 /// `_ctc_loss(log probabilities, targets, …)` with T × N × C and targets of N × L or all in a row:
@@ -81,11 +59,7 @@ pub(super) fn ctc(input: &OpInput) -> Option<Modelled> {
         let size = log_p.element_bytes()?;
         Some((states.min(log_p.n()) + states) * size + targets.bytes()?)
     };
-    Some(bare(Work {
-        flops: 6.0 * states,
-        bytes: bytes(),
-        compute: dtype::vector(log_p.dtype),
-    }))
+    Some(on_vectors(log_p.dtype, 6.0 * states, bytes()))
 }
 
 /// `_ctc_loss_backward(dY, log probabilities, targets, …)`: the states of the other direction, and
@@ -97,11 +71,7 @@ pub(super) fn ctc_backward(input: &OpInput) -> Option<Modelled> {
         let size = log_p.element_bytes()?;
         Some((2.0 * log_p.n() + 2.0 * states) * size + targets.bytes()?)
     };
-    Some(bare(Work {
-        flops: 6.0 * states + log_p.n(),
-        bytes: bytes(),
-        compute: dtype::vector(log_p.dtype),
-    }))
+    Some(on_vectors(log_p.dtype, 6.0 * states + log_p.n(), bytes()))
 }
 
 fn ctc_states(log_p: &super::input::Tensor, targets: &super::input::Tensor) -> Option<f64> {

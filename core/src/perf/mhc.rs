@@ -8,7 +8,7 @@
 
 use super::dtype;
 use super::input::Tensor;
-use super::params;
+use super::params::Param;
 use super::{Modelled, OpInput, Unit, Work};
 
 /// `mhc_pre_gemm_sqrsum(out, sums, x, weights, …)` with x of M × n·H and weights of (n² + 2·n) × n·H.
@@ -16,14 +16,14 @@ pub(super) fn pre_product(input: &OpInput) -> Option<Modelled> {
     let [m, k] = input.sized(2)?;
     let [n, _] = input.sized(3)?;
     let flops = 2.0 * m * n * k + 2.0 * m * k;
-    moved(input, flops, Unit::Matrix, [("M", m), ("N", n), ("K", k)])
+    counted(input, flops, Unit::Matrix, [("M", m), ("N", n), ("K", k)])
 }
 
 /// `mhc_post(out, y, streams, post, comb)`.
 pub(super) fn post(input: &OpInput) -> Option<Modelled> {
     let [m, n, h] = input.sized(2)?;
     let sizes = [("M", m), ("N", n), ("K", h)];
-    moved(input, mixed([m, n, h]), Unit::Vector, sizes)
+    counted(input, mixed([m, n, h]), Unit::Vector, sizes)
 }
 
 /// `mhc_pre_big_fuse_rmsnorm(…)`: coefficients from the product, the streams' weighted sum, and
@@ -31,7 +31,7 @@ pub(super) fn post(input: &OpInput) -> Option<Modelled> {
 pub(super) fn pre_norm(input: &OpInput) -> Option<Modelled> {
     let [m, n, h] = streams(input)?;
     let flops = 2.0 * m * n * h + 4.0 * m * h;
-    moved(input, flops, Unit::Vector, [("M", m), ("N", n), ("K", h)])
+    counted(input, flops, Unit::Vector, [("M", m), ("N", n), ("K", h)])
 }
 
 /// `mhc_fused_post_pre_gemm_sqrsum(…)`: the end of one layer and the product of the next.
@@ -42,7 +42,7 @@ pub(super) fn post_and_product(input: &OpInput) -> Option<Modelled> {
         .find(|tensor| matches!(tensor.shape, [_, k] if (*k as f64 - n * h).abs() < 0.5))?;
     let rows = *weights.shape.first()? as f64;
     let flops = mixed([m, n, h]) + 2.0 * m * rows * n * h + 2.0 * m * n * h;
-    moved(input, flops, Unit::Matrix, [("M", m), ("N", n), ("K", h)])
+    counted(input, flops, Unit::Matrix, [("M", m), ("N", n), ("K", h)])
 }
 
 fn mixed([m, n, h]: [f64; 3]) -> f64 {
@@ -57,7 +57,7 @@ fn streams(input: &OpInput) -> Option<[f64; 3]> {
     Some(sizes.map(|size| size as f64))
 }
 
-fn moved(
+fn counted(
     input: &OpInput,
     flops: f64,
     unit: Unit,
@@ -71,7 +71,7 @@ fn moved(
     Some(Modelled {
         work: Work {
             flops,
-            bytes: input.tensors().map(|tensor| tensor.bytes()).sum(),
+            bytes: input.tensor_bytes(),
             compute: match unit {
                 Unit::Matrix => dtype::matrix(largest.dtype),
                 Unit::Vector => dtype::vector(largest.dtype),
@@ -79,7 +79,7 @@ fn moved(
         },
         params: sizes
             .into_iter()
-            .map(|(name, size)| (name, params::int(size)))
+            .map(|(name, size)| (name, Param::Int(size)))
             .collect(),
     })
 }

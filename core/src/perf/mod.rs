@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A formula stands once, in the file of its family, with its derivation above it. The
-//! [tables](table::TABLES) bind ops to formulas, one line each. To add an op, add its line; to add
-//! a formula, write a function from [`OpInput`] to [`Modelled`].
+//! [table] binds formulas to the names of their ops. To add an op, add its name; to add a formula,
+//! write a function from [`OpInput`] to [`Modelled`] and a row.
 //!
 //! Bytes are lower bounds: each operand is moved once, however often a kernel reads it again.
 //! What cannot be told from the trace (a shape, the size of an element) is `None`.
@@ -25,7 +25,7 @@ mod dtype;
 mod elementwise;
 mod fft;
 mod flash_attention;
-pub(crate) mod gemm;
+mod gemm;
 mod index;
 mod inference_attention;
 mod input;
@@ -57,7 +57,6 @@ mod template;
 mod tf32;
 mod transpose;
 mod triton;
-mod unknown;
 pub mod user;
 
 #[cfg(test)]
@@ -87,11 +86,68 @@ pub struct Modelled {
 }
 
 impl Modelled {
+    /// The same with parameters.
+    fn with(self, params: Params) -> Modelled {
+        Modelled { params, ..self }
+    }
+
     /// One of its parameters.
     pub fn param(&self, wanted: &str) -> Option<&Param> {
         let found = self.params.iter().find(|(name, _)| *name == wanted)?;
         Some(&found.1)
     }
+}
+
+/// Work of an op that the reference has no parameters for.
+pub(crate) fn bare(work: Work) -> Modelled {
+    Modelled {
+        work,
+        params: Params::new(),
+    }
+}
+
+/// Arithmetic of the vector units on elements of a type.
+fn on_vectors(dtype: &str, flops: f64, bytes: Option<f64>) -> Modelled {
+    bare(Work {
+        flops,
+        bytes,
+        compute: dtype::vector(dtype),
+    })
+}
+
+/// Arithmetic of the matrix units on elements of a type.
+fn on_matrices(dtype: &str, flops: f64, bytes: Option<f64>) -> Modelled {
+    bare(Work {
+        flops,
+        bytes,
+        compute: dtype::matrix(dtype),
+    })
+}
+
+/// The same where all that moves is so many elements of the type.
+fn vectors(dtype: &str, flops: f64, elements: f64) -> Modelled {
+    let bytes = dtype::bytes(dtype).map(|size| elements * size);
+    on_vectors(dtype, flops, bytes)
+}
+
+/// Matrix units, and elements of their type.
+fn matrices(dtype: &str, flops: f64, elements: f64) -> Modelled {
+    let bytes = dtype::bytes(dtype).map(|size| elements * size);
+    on_matrices(dtype, flops, bytes)
+}
+
+/// Work that only moves bytes.
+fn moved(bytes: Option<f64>) -> Modelled {
+    bare(Work {
+        flops: 0.0,
+        bytes,
+        compute: None,
+    })
+}
+
+/// A model of the reference's without its parameters, for an op that it does not know.
+fn unlisted(modelled: Option<Modelled>) -> Option<Modelled> {
+    Some(bare(modelled?.work))
 }
 
 /// A formula bound to an op.
@@ -180,9 +236,6 @@ impl SheetFamily {
 /// The model of an op, by its exact name or, for the kernels that `torch.compile` writes, by the
 /// beginning of it.
 pub fn model(op: &str) -> Option<&'static PerfModel> {
-    table::exact(op).or_else(|| {
-        table::PREFIX_MODELS
-            .iter()
-            .find(|model| op.starts_with(model.op))
-    })
+    let by_prefix = || table::prefix_models().find(|model| op.starts_with(model.op));
+    table::exact(op).or_else(by_prefix)
 }

@@ -10,9 +10,8 @@
 //! more than it holds: then nothing tells.
 
 use super::dtype;
-use super::gemm::bare;
-use super::params;
-use super::{ComputeSpec, Modelled, OpInput, Work};
+use super::params::{self, Param};
+use super::{ComputeSpec, Modelled, OpInput, Work, moved, on_matrices, on_vectors};
 
 /// Sizes of a mixture.
 struct Mixture {
@@ -36,6 +35,28 @@ struct Mixture {
 }
 
 impl Mixture {
+    /// Experts of this call alone, without a gate, and results of the tokens' type.
+    fn new(
+        [tokens, hidden, inner]: [f64; 3],
+        [experts, chosen]: [f64; 2],
+        token: &str,
+        weights: &Stored,
+    ) -> Mixture {
+        Mixture {
+            tokens,
+            hidden,
+            inner,
+            experts,
+            all_experts: experts,
+            chosen,
+            gate: 1.0,
+            input_bytes: dtype::bytes(token),
+            output_bytes: dtype::bytes(token),
+            weight_bytes: weights.bytes,
+            compute: weights.compute,
+        }
+    }
+
     /// Itself where tokens have as many experts to choose from as they choose; `None` for the share
     /// of a layer whose size is not known.
     fn possible(self) -> Option<Mixture> {
@@ -97,12 +118,12 @@ impl Mixture {
                 compute: self.compute,
             },
             params: vec![
-                ("M", params::int(self.tokens)),
-                ("K", params::int(self.hidden)),
-                ("N", params::int(self.inner)),
-                ("E", params::int(self.experts)),
-                ("topk", params::int(self.chosen)),
-                ("gated", params::flag(self.gate > 1.5)),
+                ("M", Param::Int(self.tokens)),
+                ("K", Param::Int(self.hidden)),
+                ("N", Param::Int(self.inner)),
+                ("E", Param::Int(self.experts)),
+                ("topk", Param::Int(self.chosen)),
+                ("gated", Param::Flag(self.gate > 1.5)),
             ],
         }
     }
@@ -143,57 +164,43 @@ pub(super) fn fused_g1u1(input: &OpInput) -> Option<Modelled> {
     let [tokens, hidden] = input.sized(0)?;
     let [experts, doubled, elements] = input.sized(2)?;
     let weights = stored(input.dtype(2), [hidden, elements], input.dtype(1));
+    let (sizes, chosen) = ([tokens, hidden, doubled / 2.0], input.number(8)?);
     let mixture = Mixture {
-        tokens,
-        hidden,
-        inner: doubled / 2.0,
-        experts,
-        all_experts: experts,
-        chosen: input.number(8)?,
         gate: 2.0,
-        input_bytes: dtype::bytes(input.dtype(1)),
         output_bytes: dtype::bytes(input.dtype(0)),
-        weight_bytes: weights.bytes,
-        compute: weights.compute,
+        ..Mixture::new(sizes, [experts, chosen], input.dtype(1), &weights)
     };
     Some(mixture.possible()?.fused())
 }
 
 /// One kernel with x of M × K, w1 of E × N(·2) × K, w2 of E × K × N, weights of M × k.
 pub(super) fn fused(input: &OpInput) -> Option<Modelled> {
-    Some(shaped(input, 0, 1, 2, 3)?.fused())
+    Some(shaped(input)?.fused())
 }
 
 /// The first of two kernels with the same arguments.
 pub(super) fn up(input: &OpInput) -> Option<Modelled> {
-    Some(shaped(input, 0, 1, 2, 3)?.up())
+    Some(shaped(input)?.up())
 }
 
 /// The second.
 pub(super) fn down(input: &OpInput) -> Option<Modelled> {
-    Some(shaped(input, 0, 1, 2, 3)?.down())
+    Some(shaped(input)?.down())
 }
 
-fn shaped(input: &OpInput, x: usize, w1: usize, w2: usize, chosen: usize) -> Option<Mixture> {
-    let [tokens, hidden] = input.sized(x)?;
-    let [experts, rows, elements] = input.sized(w1)?;
-    let [_, _, columns] = input.sized(w2)?;
-    let [_, n_chosen] = input.sized(chosen)?;
-    let weights = stored(input.dtype(w1), [hidden, elements], input.dtype(x));
+fn shaped(input: &OpInput) -> Option<Mixture> {
+    let [tokens, hidden] = input.sized(0)?;
+    let [experts, rows, elements] = input.sized(1)?;
+    let [_, _, columns] = input.sized(2)?;
+    let [_, chosen] = input.sized(3)?;
+    let weights = stored(input.dtype(1), [hidden, elements], input.dtype(0));
     let inner = columns * weights.packing;
     let is_gated = rows.total_cmp(&(2.0 * inner)).is_eq();
+    let sizes = [tokens, hidden, inner];
     let mixture = Mixture {
-        tokens,
-        hidden,
-        inner,
-        experts,
-        all_experts: n_experts(input, chosen + 1, experts),
-        chosen: n_chosen,
+        all_experts: n_experts(input, 4, experts),
         gate: if is_gated { 2.0 } else { 1.0 },
-        input_bytes: dtype::bytes(input.dtype(x)),
-        output_bytes: dtype::bytes(input.dtype(x)),
-        weight_bytes: weights.bytes,
-        compute: weights.compute,
+        ..Mixture::new(sizes, [experts, chosen], input.dtype(0), &weights)
     };
     mixture.possible()
 }
@@ -225,18 +232,13 @@ pub(super) fn ck_stage1(input: &OpInput) -> Option<Modelled> {
     let [tokens, hidden] = input.sized(0)?;
     let [experts, rows, elements] = input.sized(1)?;
     let chosen = input.number(7)?;
+    let weights = stored(input.dtype(1), [hidden, elements], "");
+    let sizes = [tokens, hidden, rows / 2.0];
     let mixture = Mixture {
-        tokens,
-        hidden,
-        inner: rows / 2.0,
-        experts,
-        all_experts: experts,
-        chosen,
         gate: 2.0,
-        input_bytes: dtype::bytes(input.dtype(0)),
         output_bytes: result_bytes(input),
-        weight_bytes: stored(input.dtype(1), [hidden, elements], "").bytes,
         compute: dtype::matrix(input.dtype(0)),
+        ..Mixture::new(sizes, [experts, chosen], input.dtype(0), &weights)
     };
     Some(mixture.possible()?.up())
 }
@@ -245,18 +247,12 @@ pub(super) fn ck_stage1(input: &OpInput) -> Option<Modelled> {
 pub(super) fn ck_stage2(input: &OpInput) -> Option<Modelled> {
     let [tokens, chosen, inner] = input.sized(0)?;
     let [experts, hidden, elements] = input.sized(2)?;
+    let weights = stored(input.dtype(2), [inner, elements], "");
+    let sizes = [tokens, hidden, inner];
     let mixture = Mixture {
-        tokens,
-        hidden,
-        inner,
-        experts,
-        all_experts: experts,
-        chosen,
-        gate: 1.0,
-        input_bytes: dtype::bytes(input.dtype(0)),
         output_bytes: result_bytes(input),
-        weight_bytes: stored(input.dtype(2), [inner, elements], "").bytes,
         compute: dtype::matrix(input.dtype(0)),
+        ..Mixture::new(sizes, [experts, chosen], input.dtype(0), &weights)
     };
     Some(mixture.possible()?.down())
 }
@@ -270,18 +266,10 @@ pub(super) fn invoke_grouped(input: &OpInput) -> Option<Modelled> {
     let width = width.map_or(elements, |width| *width as f64);
     let weights = stored(input.dtype(1), [width, elements], input.dtype(0));
     let k = elements * weights.packing;
+    let sizes = [tokens, k, n];
     let mixture = Mixture {
-        tokens,
-        hidden: k,
-        inner: n,
-        experts,
-        all_experts: experts,
-        chosen,
-        gate: 1.0,
-        input_bytes: dtype::bytes(input.dtype(0)),
-        output_bytes: dtype::bytes(input.dtype(0)),
-        weight_bytes: weights.bytes,
         compute: dtype::matrix(input.dtype(0)),
+        ..Mixture::new(sizes, [experts, chosen], input.dtype(0), &weights)
     };
     let mixture = mixture.possible()?;
     let bytes = || {
@@ -303,56 +291,23 @@ pub(super) fn invoke_grouped(input: &OpInput) -> Option<Modelled> {
 /// `MoEDispatch(x, …)`, `MoECombine`: tokens move to the GPUs of their experts and back.
 pub(super) fn dispatch(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
-    Some(Modelled {
-        work: Work {
-            flops: 0.0,
-            bytes: x.bytes(),
-            compute: None,
-        },
-        params: vec![
-            ("op_shape", params::sizes(x.shape)),
-            ("dtype", params::text(x.dtype)),
-        ],
-    })
+    Some(moved(x.bytes()).with(params::shape_and_type(&x)))
 }
 
 /// Choosing experts and sorting tokens: an operation for each element of the largest operand; every
 /// operand moves once.
 pub(super) fn auxiliary(input: &OpInput) -> Option<Modelled> {
     let largest = input.tensors().max_by(|a, b| a.n().total_cmp(&b.n()))?;
-    Some(Modelled {
-        work: Work {
-            flops: largest.n(),
-            bytes: input.tensors().map(|tensor| tensor.bytes()).sum(),
-            compute: dtype::vector(largest.dtype),
-        },
-        params: vec![
-            ("op_shape", params::sizes(largest.shape)),
-            ("dtype", params::text(largest.dtype)),
-        ],
-    })
-}
-
-/// The same of ops that the reference only labels.
-pub(super) fn auxiliary_unlisted(input: &OpInput) -> Option<Modelled> {
-    Some(bare(auxiliary(input)?.work))
-}
-
-/// `fused_experts(x, w1, w2, weights, ids, …)` of vLLM and SGLang, `rocm_aiter_fused_moe`: as
-/// [`fused`]. Not in the reference.
-pub(super) fn experts(input: &OpInput) -> Option<Modelled> {
-    Some(bare(shaped(input, 0, 1, 2, 3)?.fused().work))
+    let bytes = input.tensor_bytes();
+    let modelled = on_vectors(largest.dtype, largest.n(), bytes);
+    Some(modelled.with(params::shape_and_type(&largest)))
 }
 
 /// `moe_sum(x, out)` with x of M × k × H: the results of the chosen experts added up.
 pub(super) fn sum(input: &OpInput) -> Option<Modelled> {
     let (x, out) = (input.tensor(0)?, input.tensor(1)?);
     let bytes = || Some(x.bytes()? + out.bytes()?);
-    Some(bare(Work {
-        flops: (x.n() - out.n()).max(0.0),
-        bytes: bytes(),
-        compute: dtype::vector(x.dtype),
-    }))
+    Some(on_vectors(x.dtype, (x.n() - out.n()).max(0.0), bytes()))
 }
 
 /// `cutlass_moe_mm(out, x, w, …)`: each row of x, already sorted, times the matrix of its expert,
@@ -363,9 +318,5 @@ pub(super) fn sorted_rows(input: &OpInput) -> Option<Modelled> {
     let [rows, k] = input.sized(1)?;
     let used = rows.min(*experts as f64) / (*experts as f64).max(1.0);
     let bytes = || Some(out.bytes()? + x.bytes()? + w.bytes()? * used);
-    Some(bare(Work {
-        flops: 2.0 * out.n() * k,
-        bytes: bytes(),
-        compute: dtype::matrix(x.dtype),
-    }))
+    Some(on_matrices(x.dtype, 2.0 * out.n() * k, bytes()))
 }

@@ -6,18 +6,14 @@
 //! updated. Backward: 4·n for the sums over dY and dY·x̂, 5·n for dX.
 
 use super::dtype;
-use super::gemm::bare;
 use super::input::product;
-use super::params::Param;
-use super::params::{self, Params};
-use super::{Modelled, OpInput, Work};
+use super::params::{self, Param, Params};
+use super::{Modelled, OpInput, on_vectors, vectors};
 
 /// A normalization as the formulas take it.
 struct Norm {
     n: f64,
     channels: f64,
-    /// Bytes of an element; the result's is the same.
-    element: Option<f64>,
     is_affine: bool,
     has_bias: bool,
     /// Mean and variance come from the input itself.
@@ -25,24 +21,19 @@ struct Norm {
 }
 
 impl Norm {
-    fn forward(&self, dtype: &str) -> Work {
+    fn forward(&self, dtype: &str) -> Modelled {
         let Norm { n, channels, .. } = *self;
         let statistics = if self.finds_statistics { 3.0 * n } else { 0.0 };
         let per_channel = 2.0
             + one_if(self.is_affine)
             + one_if(self.is_affine && self.has_bias)
             + 2.0 * one_if(self.finds_statistics);
-        Work {
-            flops: 6.0 * channels + statistics + 2.0 * n,
-            bytes: self
-                .element
-                .map(|size| (2.0 * n + per_channel * channels) * size),
-            compute: dtype::vector(dtype),
-        }
+        let flops = 6.0 * channels + statistics + 2.0 * n;
+        vectors(dtype, flops, 2.0 * n + per_channel * channels)
     }
 
     /// `wants_dx`: the gradient of the input is asked for.
-    fn backward(&self, dtype: &str, wants_dx: bool) -> Work {
+    fn backward(&self, dtype: &str, wants_dx: bool) -> Modelled {
         let Norm {
             n,
             channels,
@@ -70,13 +61,11 @@ impl Norm {
             (false, _) => 0.0,
         };
         let per_channel = one_if(finds_statistics) + one_if(self.is_affine) * (1.0 + gradients);
-        Work {
-            flops: fixed + 4.0 * n + dx,
-            bytes: self
-                .element
-                .map(|size| (passes * n + per_channel * channels) * size),
-            compute: dtype::vector(dtype),
-        }
+        vectors(
+            dtype,
+            fixed + 4.0 * n + dx,
+            passes * n + per_channel * channels,
+        )
     }
 }
 
@@ -94,40 +83,53 @@ struct View {
 
 impl View {
     fn params(&self, input: &OpInput) -> Params {
-        let dtype = input.dtype(self.input);
-        let mut params = vec![
-            ("op_shape", params::opt_sizes(input.shape(self.input))),
-            ("dtype_in_out", params::dtypes(&[Some(dtype), None])),
-            ("stride_input", params::opt_sizes(input.strides(self.input))),
-            ("stride_output", Param::None),
-            ("num_channels", self.channels_text.clone()),
-            ("has_bias", params::flag(self.has_bias)),
-            ("is_affine", params::flag(self.is_affine)),
-            ("is_training", params::flag(self.is_training)),
-        ];
+        let flags = [self.has_bias, self.is_affine, self.is_training];
+        let mut params = params(input, self.input, self.channels_text.clone(), flags);
         if let Some(mask) = &self.output_mask {
-            params.push(("output_mask", params::flags(mask)));
+            params.push(("output_mask", Param::Flags(mask.clone())));
         }
         params
     }
 
-    fn norm(&self, input: &OpInput) -> Option<Norm> {
-        Some(Norm {
+    /// A call that is what the reference takes it for.
+    fn norm<'a>(self, input: &'a OpInput) -> Option<Call<'a>> {
+        let norm = Norm {
             n: product(input.sizes(self.input)?),
             channels: self.channels,
-            element: dtype::bytes(input.dtype(self.input)),
             is_affine: self.is_affine,
             has_bias: self.has_bias,
             finds_statistics: self.is_training,
+        };
+        Some(Call {
+            input,
+            view: self,
+            norm,
         })
     }
+}
+
+/// The reference's parameters of a norm of one of the arguments.
+pub(super) fn params(
+    input: &OpInput,
+    at: usize,
+    channels: Param,
+    [has_bias, is_affine, is_training]: [bool; 3],
+) -> Params {
+    let mut params = params::of_one(input, at, None, None);
+    params.extend([
+        ("num_channels", channels),
+        ("has_bias", Param::Flag(has_bias)),
+        ("is_affine", Param::Flag(is_affine)),
+        ("is_training", Param::Flag(is_training)),
+    ]);
+    params
 }
 
 fn view(input: usize, channels: f64) -> View {
     View {
         input,
         channels,
-        channels_text: params::int(channels),
+        channels_text: Param::Int(channels),
         has_bias: true,
         is_affine: true,
         is_training: true,
@@ -135,38 +137,47 @@ fn view(input: usize, channels: f64) -> View {
     }
 }
 
+/// A call as it is, and as the reference sees it.
+pub(super) struct Call<'a> {
+    input: &'a OpInput<'a>,
+    view: View,
+    norm: Norm,
+}
+
+impl Call<'_> {
+    pub(super) fn forward(&self) -> Option<Modelled> {
+        let modelled = self.norm.forward(self.input.dtype(self.view.input));
+        Some(modelled.with(self.view.params(self.input)))
+    }
+
+    /// All gradients but those that are not asked for.
+    pub(super) fn backward(&self) -> Option<Modelled> {
+        let mask = self.view.output_mask.as_ref();
+        self.backward_to(mask.is_none_or(|mask| mask.first() == Some(&true)))
+    }
+
+    fn backward_to(&self, wants_dx: bool) -> Option<Modelled> {
+        let dtype = self.input.dtype(self.view.input);
+        let modelled = self.norm.backward(dtype, wants_dx);
+        Some(modelled.with(self.view.params(self.input)))
+    }
+}
+
 /// `batch_norm(x, scale, shift, mean, variance, training, …)`, `instance_norm` likewise. The
 /// reference takes any word for `True`, and absent parameters for present ones.
-pub(super) fn batch_norm(input: &OpInput) -> Option<Modelled> {
-    let (view, norm) = batch_norm_parts(input)?;
-    Some(Modelled {
-        work: norm.forward(input.dtype(0)),
-        params: view.params(input),
-    })
-}
-
-/// Its backward pass.
-pub(super) fn batch_norm_bwd(input: &OpInput) -> Option<Modelled> {
-    let (view, norm) = batch_norm_parts(input)?;
-    Some(Modelled {
-        work: norm.backward(input.dtype(0), true),
-        params: view.params(input),
-    })
-}
-
-fn batch_norm_parts(input: &OpInput) -> Option<(View, Norm)> {
+pub(super) fn batch_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
     let channels = *input.sizes(0)?.get(1)? as f64;
     let view = View {
         is_training: !input.value(5).is_empty(),
         ..view(0, channels)
     };
-    let norm = Norm {
-        is_affine: input.tensor(1).is_some(),
-        has_bias: input.tensor(2).is_some(),
-        finds_statistics: input.flag(5).unwrap_or(view.is_training),
-        ..view.norm(input)?
-    };
-    Some((view, norm))
+    let mut call = view.norm(input)?;
+    call.norm.is_affine = input.tensor(1).is_some();
+    call.norm.has_bias = input.tensor(2).is_some();
+    if let Some(is_training) = input.flag(5) {
+        call.norm.finds_statistics = is_training;
+    }
+    Some(call)
 }
 
 /// `native_batch_norm_backward(dY, x, scale, mean, variance, …, training[7], eps, mask[9])`.
@@ -179,16 +190,13 @@ pub(super) fn native_batch_norm_backward(input: &OpInput) -> Option<Modelled> {
     };
     let mask = input.flags(9).unwrap_or_else(|| vec![true; 3]);
     let asked = |position: usize| mask.get(position).copied().unwrap_or(true);
-    let norm = Norm {
-        is_affine: input.tensor(2).is_some(),
-        has_bias: asked(2),
-        finds_statistics: input.flag(7).unwrap_or(view.is_training),
-        ..view.norm(input)?
-    };
-    Some(Modelled {
-        work: norm.backward(input.dtype(1), asked(0)),
-        params: view.params(input),
-    })
+    let mut call = view.norm(input)?;
+    call.norm.is_affine = input.tensor(2).is_some();
+    call.norm.has_bias = asked(2);
+    if let Some(is_training) = input.flag(7) {
+        call.norm.finds_statistics = is_training;
+    }
+    call.backward_to(asked(0))
 }
 
 /// `cudnn_batch_norm_backward(x, dY, scale, …)`, `miopen_…`: always of training.
@@ -199,98 +207,59 @@ pub(super) fn vendor_batch_norm_backward(input: &OpInput) -> Option<Modelled> {
         output_mask: Some(vec![true]),
         ..view(0, channels)
     };
-    let norm = Norm {
-        is_affine: input.tensor(2).is_some(),
-        finds_statistics: true,
-        ..view.norm(input)?
-    };
-    Some(Modelled {
-        work: norm.backward(input.dtype(0), true),
-        params: view.params(input),
-    })
+    let mut call = view.norm(input)?;
+    call.norm.is_affine = input.tensor(2).is_some();
+    call.norm.finds_statistics = true;
+    call.backward()
 }
 
 /// `layer_norm(x, normalized_shape, scale, shift, …)`.
-pub(super) fn layer_norm(input: &OpInput) -> Option<Modelled> {
-    forward(input, view(0, product(&input.integers(1)?)))
+pub(super) fn layer_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
+    view(0, product(&input.integers(1)?)).norm(input)
 }
 
-/// Its backward pass.
-pub(super) fn layer_norm_bwd(input: &OpInput) -> Option<Modelled> {
-    backward(input, view(0, product(&input.integers(1)?)))
+/// `FusedLayerNormAffineFunction(x, scale, shift, …)` of apex, `FastLayerNormFN` likewise.
+pub(super) fn apex_layer_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
+    let mut call = view(0, product(input.sizes(1)?)).norm(input)?;
+    call.norm.has_bias = input.tensor(2).is_some();
+    Some(call)
 }
 
 /// `native_layer_norm_backward(dY, x, normalized_shape, mean, rstd, scale, shift, mask)`.
 pub(super) fn native_layer_norm_backward(input: &OpInput) -> Option<Modelled> {
     let mask = input.flags(7)?;
-    let channels = product(&input.integers(2)?);
-    backward(
-        input,
-        View {
-            is_affine: *mask.get(1)?,
-            has_bias: *mask.get(2)?,
-            output_mask: Some(mask),
-            ..view(1, channels)
-        },
-    )
+    let view = View {
+        is_affine: *mask.get(1)?,
+        has_bias: *mask.get(2)?,
+        output_mask: Some(mask),
+        ..view(1, product(&input.integers(2)?))
+    };
+    view.norm(input)?.backward()
 }
 
 /// `group_norm(x, …)`.
-pub(super) fn group_norm(input: &OpInput) -> Option<Modelled> {
-    forward(input, view(0, *input.sizes(0)?.get(1)? as f64))
-}
-
-/// Its backward pass.
-pub(super) fn group_norm_bwd(input: &OpInput) -> Option<Modelled> {
-    backward(input, view(0, *input.sizes(0)?.get(1)? as f64))
+pub(super) fn group_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
+    view(0, *input.sizes(0)?.get(1)? as f64).norm(input)
 }
 
 /// `native_group_norm_backward(dY, x, mean, rstd, scale, N, C, HxW, groups, mask)`.
 pub(super) fn native_group_norm_backward(input: &OpInput) -> Option<Modelled> {
     let channels = *input.sizes(1)?.get(1)? as f64 / input.number(8).filter(|n| *n > 0.0)?;
-    backward(
-        input,
-        View {
-            channels_text: params::float(channels),
-            output_mask: Some(input.flags(9)?),
-            ..view(1, channels)
-        },
-    )
-}
-
-fn forward(input: &OpInput, view: View) -> Option<Modelled> {
-    Some(Modelled {
-        work: view.norm(input)?.forward(input.dtype(view.input)),
-        params: view.params(input),
-    })
-}
-
-fn backward(input: &OpInput, view: View) -> Option<Modelled> {
-    let wants_dx = view
-        .output_mask
-        .as_ref()
-        .is_none_or(|mask| mask.first() == Some(&true));
-    Some(Modelled {
-        work: view
-            .norm(input)?
-            .backward(input.dtype(view.input), wants_dx),
-        params: view.params(input),
-    })
+    let view = View {
+        channels_text: Param::Float(channels),
+        output_mask: Some(input.flags(9)?),
+        ..view(1, channels)
+    };
+    view.norm(input)?.backward()
 }
 
 /// `_fused_rms_norm(x, normalized_shape, scale, eps)`: for each of the n / C rows the sum of
 /// squares, 2·C, and its root, 2; then two multiplications each.
 pub(super) fn rms_norm(input: &OpInput) -> Option<Modelled> {
-    let (n, element) = (product(input.sizes(0)?), dtype::bytes(input.dtype(0)));
+    let n = product(input.sizes(0)?);
     let channels = product(&input.integers(1)?);
-    Some(Modelled {
-        work: Work {
-            flops: rms_flops(n, channels)?,
-            bytes: element.map(|size| (2.0 * n + channels) * size),
-            compute: dtype::vector(input.dtype(0)),
-        },
-        params: rms_view(0, channels).params(input),
-    })
+    let modelled = vectors(input.dtype(0), rms_flops(n, channels)?, 2.0 * n + channels);
+    Some(modelled.with(rms_view(0, channels).params(input)))
 }
 
 /// Operations of a scaled root-mean-square norm.
@@ -312,7 +281,7 @@ pub(super) fn rms_norm_bwd(input: &OpInput) -> Option<Modelled> {
 }
 
 fn rms_backward(input: &OpInput, at: usize, channels: f64, mask: Vec<bool>) -> Option<Modelled> {
-    let (n, element) = (product(input.sizes(at)?), dtype::bytes(input.dtype(at)));
+    let n = product(input.sizes(at)?);
     let dx = one_if(mask.first() == Some(&true)) * 6.0 * n;
     let sums_rows = 1.0 + one_if(n / channels > 1.0);
     let dscale = one_if(mask.get(1) == Some(&true)) * sums_rows * n;
@@ -320,14 +289,9 @@ fn rms_backward(input: &OpInput, at: usize, channels: f64, mask: Vec<bool>) -> O
         output_mask: Some(mask),
         ..rms_view(at, channels)
     };
-    Some(Modelled {
-        work: Work {
-            flops: 2.0 * n + dx + dscale,
-            bytes: element.map(|size| (3.0 * n + 2.0 * channels) * size),
-            compute: dtype::vector(input.dtype(at)),
-        },
-        params: view.params(input),
-    })
+    let flops = 2.0 * n + dx + dscale;
+    let modelled = vectors(input.dtype(at), flops, 3.0 * n + 2.0 * channels);
+    Some(modelled.with(view.params(input)))
 }
 
 fn rms_view(at: usize, channels: f64) -> View {
@@ -352,41 +316,14 @@ pub(super) fn ln_modulate_backward(input: &OpInput) -> Option<Modelled> {
 fn modulate(input: &OpInput, flops_each: f64, passes: f64, per_sample: f64) -> Option<Modelled> {
     let [t, b, h] = input.sized(0)?;
     let n = t * b * h;
-    let element = dtype::bytes(input.dtype(0));
-    Some(Modelled {
-        work: Work {
-            flops: flops_each * n,
-            bytes: element.map(|size| (passes * n + per_sample * b * h) * size + 8.0 * t * b),
-            compute: dtype::vector(input.dtype(0)),
-        },
-        params: view(0, h).params(input),
-    })
+    let dtype = input.dtype(0);
+    let bytes =
+        dtype::bytes(dtype).map(|size| (passes * n + per_sample * b * h) * size + 8.0 * t * b);
+    Some(on_vectors(dtype, flops_each * n, bytes).with(view(0, h).params(input)))
 }
 
 fn one_if(condition: bool) -> f64 {
     if condition { 1.0 } else { 0.0 }
-}
-
-/// `FusedLayerNormAffineFunction(x, scale, shift, …)` of apex, `FastLayerNormFN` likewise. Not in
-/// the reference.
-pub(super) fn apex_layer_norm(input: &OpInput) -> Option<Modelled> {
-    let (_, norm) = apex_parts(input)?;
-    Some(bare(norm.forward(input.dtype(0))))
-}
-
-/// Its backward pass.
-pub(super) fn apex_layer_norm_bwd(input: &OpInput) -> Option<Modelled> {
-    let (_, norm) = apex_parts(input)?;
-    Some(bare(norm.backward(input.dtype(0), true)))
-}
-
-fn apex_parts(input: &OpInput) -> Option<(View, Norm)> {
-    let view = view(0, product(input.sizes(1)?));
-    let norm = Norm {
-        has_bias: input.tensor(2).is_some(),
-        ..view.norm(input)?
-    };
-    Some((view, norm))
 }
 
 /// `_weight_norm_interface(v, g, dim)`: the norm of each slice of v, then v·g/|v|: two operations to
@@ -394,11 +331,7 @@ fn apex_parts(input: &OpInput) -> Option<(View, Norm)> {
 pub(super) fn weight_norm(input: &OpInput) -> Option<Modelled> {
     let (v, g) = (input.tensor(0)?, input.tensor(1)?);
     let bytes = || Some(2.0 * v.bytes()? + 2.0 * g.bytes()?);
-    Some(bare(Work {
-        flops: 4.0 * v.n(),
-        bytes: bytes(),
-        compute: dtype::vector(v.dtype),
-    }))
+    Some(on_vectors(v.dtype, 4.0 * v.n(), bytes()))
 }
 
 /// `_weight_norm_interface_backward(dW, v, g, norms, dim)`: dW·v summed, then two products and a
@@ -406,34 +339,22 @@ pub(super) fn weight_norm(input: &OpInput) -> Option<Modelled> {
 pub(super) fn weight_norm_backward(input: &OpInput) -> Option<Modelled> {
     let (v, g) = (input.tensor(1)?, input.tensor(2)?);
     let bytes = || Some(3.0 * v.bytes()? + 3.0 * g.bytes()?);
-    Some(bare(Work {
-        flops: 6.0 * v.n(),
-        bytes: bytes(),
-        compute: dtype::vector(v.dtype),
-    }))
+    Some(on_vectors(v.dtype, 6.0 * v.n(), bytes()))
 }
 
 /// `batch_norm_stats(x, eps)` of synchronized batch norm: mean and variance of each channel.
 pub(super) fn batch_statistics(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let channels = *x.shape.get(1)? as f64;
-    Some(bare(Work {
-        flops: 3.0 * x.n(),
-        bytes: x.bytes().map(|bytes| bytes + 8.0 * channels),
-        compute: dtype::vector(x.dtype),
-    }))
+    let bytes = x.bytes().map(|bytes| bytes + 8.0 * channels);
+    Some(on_vectors(x.dtype, 3.0 * x.n(), bytes))
 }
 
 /// `batch_norm_elemt(x, scale, shift, mean, invstd, eps)`: two operations each.
 pub(super) fn batch_elements(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
-    let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
-    let bytes = || Some(operands? + x.bytes()?);
-    Some(bare(Work {
-        flops: 2.0 * x.n(),
-        bytes: bytes(),
-        compute: dtype::vector(x.dtype),
-    }))
+    let bytes = || Some(input.tensor_bytes()? + x.bytes()?);
+    Some(on_vectors(x.dtype, 2.0 * x.n(), bytes()))
 }
 
 /// `batch_norm_backward_reduce(dY, x, …)`: Σ dY and Σ dY·x̂, four operations each.
@@ -441,26 +362,12 @@ pub(super) fn batch_backward_reduce(input: &OpInput) -> Option<Modelled> {
     let (gradient, x) = (input.tensor(0)?, input.tensor(1)?);
     let channels = *x.shape.get(1)? as f64;
     let bytes = || Some(gradient.bytes()? + x.bytes()? + 16.0 * channels);
-    Some(bare(Work {
-        flops: 4.0 * x.n(),
-        bytes: bytes(),
-        compute: dtype::vector(x.dtype),
-    }))
+    Some(on_vectors(x.dtype, 4.0 * x.n(), bytes()))
 }
 
 /// `batch_norm_backward_elemt(dY, x, …)`: dX, five operations each.
 pub(super) fn batch_backward_elements(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(1)?;
-    let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
-    let bytes = || Some(operands? + x.bytes()?);
-    Some(bare(Work {
-        flops: 5.0 * x.n(),
-        bytes: bytes(),
-        compute: dtype::vector(x.dtype),
-    }))
-}
-
-/// `_native_batch_norm_legit(x, scale, shift, mean, variance, training, …)`. Not in the reference.
-pub(super) fn batch_norm_unlisted(input: &OpInput) -> Option<Modelled> {
-    Some(bare(batch_norm(input)?.work))
+    let bytes = || Some(input.tensor_bytes()? + x.bytes()?);
+    Some(on_vectors(x.dtype, 5.0 * x.n(), bytes()))
 }

@@ -1,16 +1,17 @@
 //! Steps of an optimizer and other ops over lists of tensors. Not in the reference.
 //!
 //! With n parameters in all. A list of tensors has no type in a trace; the kernel's name tells the
-//! size of an element, and of both where one type is copied to another. Adam and AdamW: 12 operations each; parameter, gradient and two moments are
-//! read, all but the gradient written: 7 passes. AMSGrad keeps the largest second moment as well, one
-//! operation and 2 passes more. SGD: 2 operations; parameter and gradient read, the parameter
-//! written: 3 passes; with momentum 4 operations and 5 passes, since it is read and written, too.
+//! size of an element, and of both where one type is copied to another. Adam and AdamW: 12 operations
+//! each; parameter, gradient and two moments are read, all but the gradient written: 7 passes. AMSGrad
+//! keeps the largest second moment as well, one operation and 2 passes more. SGD: 2 operations;
+//! parameter and gradient read, the parameter written: 3 passes; with momentum 4 operations and 5
+//! passes, since it is read and written, too. Adagrad: square, add, root, divide, subtract; parameter,
+//! gradient and sum read, two of them written: 5 passes.
 
 use super::dtype;
-use super::gemm::bare;
 use super::index::element_bytes_of_kernels;
 use super::input::product;
-use super::{ComputeSpec, Modelled, OpInput, Unit, Work};
+use super::{ComputeSpec, Modelled, OpInput, Unit, Work, bare};
 use crate::hardware::Precision;
 
 /// `_fused_adam_(params, grads, moments, second moments, largest of these, …)`, `_fused_adamw_`.
@@ -37,48 +38,17 @@ fn has_list(input: &OpInput, position: usize) -> bool {
 
 /// `_foreach_sqrt(xs)`, `_foreach_mul_(xs, scalar)`: read, compute, write.
 pub(super) fn foreach_unary(input: &OpInput) -> Option<Modelled> {
-    let passes = if input.tensor_list(1).is_some() {
-        3.0
-    } else {
-        2.0
-    };
-    list(input, 1.0, passes)
+    list(input, 1.0, 2.0 + one_if_two_lists(input))
 }
 
 /// `_foreach_add_(xs, ys, alpha)`: two lists read, one written.
 pub(super) fn foreach_binary(input: &OpInput) -> Option<Modelled> {
-    let flops = if input.tensor_list(1).is_some() {
-        2.0
-    } else {
-        1.0
-    };
-    let passes = if input.tensor_list(1).is_some() {
-        3.0
-    } else {
-        2.0
-    };
-    list(input, flops, passes)
+    let more = one_if_two_lists(input);
+    list(input, 1.0 + more, 2.0 + more)
 }
 
-/// `_foreach_addcmul_(xs, ys, zs, value)`, `_foreach_addcdiv_`: three lists read, one written.
-pub(super) fn foreach_ternary(input: &OpInput) -> Option<Modelled> {
-    list(input, 3.0, 4.0)
-}
-
-/// `_foreach_norm(xs, p)`: read only.
-pub(super) fn foreach_norm(input: &OpInput) -> Option<Modelled> {
-    list(input, 2.0, 1.0)
-}
-
-/// `_foreach_zero_(xs)`: written only.
-pub(super) fn foreach_fill(input: &OpInput) -> Option<Modelled> {
-    list(input, 0.0, 1.0)
-}
-
-/// `_fused_adagrad_(params, grads, sums, …)`: parameter, gradient and sum read, two of them written;
-/// five operations: square, add, root, divide, subtract.
-pub(super) fn adagrad(input: &OpInput) -> Option<Modelled> {
-    list(input, 5.0, 5.0)
+fn one_if_two_lists(input: &OpInput) -> f64 {
+    input.tensor_list(1).map_or(0.0, |_| 1.0)
 }
 
 /// `_foreach_copy_(to, from)`: one list read, the other written, maybe in another type.
@@ -111,12 +81,8 @@ fn copied_types(kernel: &str) -> Option<[f64; 2]> {
     Some([dtype::bytes(to)?, dtype::bytes(from.trim())?])
 }
 
-/// `_amp_foreach_non_finite_check_and_unscale_(xs, found, scale)`: read, multiplied, written.
-pub(super) fn unscale(input: &OpInput) -> Option<Modelled> {
-    list(input, 2.0, 2.0)
-}
-
-fn list(input: &OpInput, flops_each: f64, passes: f64) -> Option<Modelled> {
+/// Operations on each element, and passes over all of them.
+pub(super) fn list(input: &OpInput, flops_each: f64, passes: f64) -> Option<Modelled> {
     let n: f64 = input.tensor_list(0)?.into_iter().map(product).sum();
     let size = element_bytes_of_kernels(input.kernels);
     Some(bare(Work {

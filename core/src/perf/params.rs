@@ -1,5 +1,8 @@
 //! Parameters of a model as the reference's sheets write them: Python's text of each value.
 
+use super::OpInput;
+use super::input::Tensor;
+
 /// Names and values in the reference's order.
 pub type Params = Vec<(&'static str, Param)>;
 
@@ -84,27 +87,12 @@ pub fn python_dict(params: &Params) -> String {
     format!("{{{}}}", items.join(", "))
 }
 
-/// `True` or `False`.
-pub(super) fn flag(value: bool) -> Param {
-    Param::Flag(value)
-}
-
 /// Text, such as a type; none where it is empty.
 pub(super) fn text(value: &str) -> Param {
     match value {
         "" => Param::None,
         _ => Param::Text(value.to_owned()),
     }
-}
-
-/// A whole number.
-pub(super) fn int(value: f64) -> Param {
-    Param::Int(value)
-}
-
-/// A Python float.
-pub(super) fn float(value: f64) -> Param {
-    Param::Float(value)
 }
 
 /// Sizes or strides.
@@ -117,15 +105,54 @@ pub(super) fn opt_sizes(values: Option<&[i64]>) -> Param {
     values.map_or(Param::None, sizes)
 }
 
+/// Those of an op with two operands.
+pub(super) fn of_two(
+    input: &OpInput,
+    [x, y]: [usize; 2],
+    result: Option<&str>,
+    strides: Option<&[i64]>,
+) -> Params {
+    let types = [Some(input.dtype(x)), Some(input.dtype(y)), result];
+    vec![
+        ("shape_in1", opt_sizes(input.shape(x))),
+        ("shape_in2", opt_sizes(input.shape(y))),
+        ("dtype_in1_in2_out", dtypes(&types)),
+        ("stride_input1", opt_sizes(input.strides(x))),
+        ("stride_input2", opt_sizes(input.strides(y))),
+        ("stride_output", opt_sizes(strides)),
+    ]
+}
+
+/// Those of an op whose one tensor tells all.
+pub(super) fn shape_and_type(x: &Tensor) -> Params {
+    vec![("op_shape", sizes(x.shape)), ("dtype", text(x.dtype))]
+}
+
 /// Types of operands.
 pub(super) fn dtypes(values: &[Option<&str>]) -> Param {
     let types = values.iter().map(|value| value.map(str::to_owned));
     Param::Types(types.collect())
 }
 
-/// Flags as a list.
-pub(super) fn flags(values: &[bool]) -> Param {
-    Param::Flags(values.to_vec())
+/// Types of arguments.
+pub(super) fn types_of<const N: usize>(input: &OpInput, at: [usize; N]) -> Param {
+    dtypes(&at.map(|at| Some(input.dtype(at))))
+}
+
+/// The reference's parameters of an op with one operand: its place, the types of operand and result,
+/// and the strides of the result.
+pub(super) fn of_one(
+    input: &OpInput,
+    at: usize,
+    result: Option<&str>,
+    strides: Option<&[i64]>,
+) -> Params {
+    vec![
+        ("op_shape", opt_sizes(input.shape(at))),
+        ("dtype_in_out", dtypes(&[Some(input.dtype(at)), result])),
+        ("stride_input", opt_sizes(input.strides(at))),
+        ("stride_output", opt_sizes(strides)),
+    ]
 }
 
 fn python_flag(value: bool) -> &'static str {
@@ -156,14 +183,14 @@ mod tests {
         assert_eq!(sizes(&[7]).text(), "(7,)");
         assert_eq!(sizes(&[]).text(), "()");
         assert_eq!(dtypes(&[Some("float"), None]).text(), "('float', None)");
-        assert_eq!(float(0.0).text(), "0.0");
-        assert_eq!(flags(&[true, false]).text(), "[True, False]");
+        assert_eq!(Param::Float(0.0).text(), "0.0");
+        assert_eq!(Param::Flags(vec![true, false]).text(), "[True, False]");
         let params = vec![
-            ("M", int(141.0)),
+            ("M", Param::Int(141.0)),
             ("convNd", Param::Text("conv2d".to_owned())),
-            ("bias", flag(false)),
+            ("bias", Param::Flag(false)),
             ("stride", Param::None),
-            ("mask", flags(&[true])),
+            ("mask", Param::Flags(vec![true])),
         ];
         assert_eq!(
             python_dict(&params),

@@ -5,10 +5,8 @@
 //! gradient and the places are read, the gradient of the input is written, with one addition for
 //! each element of a window (an average) or each result (a maximum).
 
-use super::dtype;
-use super::gemm::bare;
 use super::input::product;
-use super::{Modelled, OpInput, Work};
+use super::{Modelled, OpInput, on_vectors};
 
 /// `max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil)`.
 pub(super) fn max(input: &OpInput) -> Option<Modelled> {
@@ -55,24 +53,15 @@ fn windowed(
         } + 1.0;
     }
     let bytes = || Some(x.bytes()? + n_out * (x.element_bytes()? + index_bytes));
-    (n_out.is_finite() && n_out >= 0.0).then(|| {
-        bare(Work {
-            flops: n_out * product(&kernel),
-            bytes: bytes(),
-            compute: dtype::vector(x.dtype),
-        })
-    })
+    (n_out.is_finite() && n_out >= 0.0)
+        .then(|| on_vectors(x.dtype, n_out * product(&kernel), bytes()))
 }
 
 /// `max_pool2d_with_indices_backward(dY, x, …, indices)`: x itself is not read.
 pub(super) fn max_backward(input: &OpInput) -> Option<Modelled> {
     let (gradient, x) = (input.tensor(0)?, input.tensor(1)?);
     let bytes = || Some(gradient.bytes()? + gradient.n() * 8.0 + x.bytes()?);
-    Some(bare(Work {
-        flops: gradient.n(),
-        bytes: bytes(),
-        compute: dtype::vector(gradient.dtype),
-    }))
+    Some(on_vectors(gradient.dtype, gradient.n(), bytes()))
 }
 
 /// `avg_pool2d_backward(dY, x, kernel, …)`, `_adaptive_avg_pool2d_backward(dY, x)`.
@@ -80,41 +69,20 @@ pub(super) fn average_backward(input: &OpInput) -> Option<Modelled> {
     let (gradient, x) = (input.tensor(0)?, input.tensor(1)?);
     let window = input.integers(2).map_or(1.0, |kernel| product(&kernel));
     let bytes = || Some(gradient.bytes()? + x.bytes()?);
-    Some(bare(Work {
-        flops: (gradient.n() * window).max(x.n()),
-        bytes: bytes(),
-        compute: dtype::vector(gradient.dtype),
-    }))
+    Some(on_vectors(
+        gradient.dtype,
+        (gradient.n() * window).max(x.n()),
+        bytes(),
+    ))
 }
 
-/// `_adaptive_avg_pool2d(x, size)`: the windows cover the input, once.
-pub(super) fn adaptive_average(input: &OpInput) -> Option<Modelled> {
+/// `_adaptive_avg_pool2d(x, size)`, `adaptive_max_pool2d`: the windows cover the input, once. Places of
+/// maxima are written too.
+pub(super) fn adaptive(input: &OpInput, index_bytes: f64) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let size = input.integers(1)?;
-    let (outer, _) = x
-        .shape
-        .split_at_checked(x.shape.len().checked_sub(size.len())?)?;
+    let outer = x.shape.get(..x.shape.len().checked_sub(size.len())?)?;
     let n_out = product(outer) * product(&size);
-    let bytes = || Some(x.bytes()? + n_out * x.element_bytes()?);
-    Some(bare(Work {
-        flops: x.n(),
-        bytes: bytes(),
-        compute: dtype::vector(x.dtype),
-    }))
-}
-
-/// `adaptive_max_pool2d(x, size)`: the windows cover the input, once; places are written too.
-pub(super) fn adaptive_max(input: &OpInput) -> Option<Modelled> {
-    let x = input.tensor(0)?;
-    let size = input.integers(1)?;
-    let (outer, _) = x
-        .shape
-        .split_at_checked(x.shape.len().checked_sub(size.len())?)?;
-    let n_out = product(outer) * product(&size);
-    let bytes = || Some(x.bytes()? + n_out * (x.element_bytes()? + 8.0));
-    Some(bare(Work {
-        flops: x.n(),
-        bytes: bytes(),
-        compute: dtype::vector(x.dtype),
-    }))
+    let bytes = || Some(x.bytes()? + n_out * (x.element_bytes()? + index_bytes));
+    Some(on_vectors(x.dtype, x.n(), bytes()))
 }

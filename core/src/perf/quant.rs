@@ -1,31 +1,16 @@
 //! Quantization: numbers to eight or four bits, with scales.
 
 use super::dtype;
-use super::gemm::bare;
 use super::input::product;
-use super::params::Param;
-use super::params::{self, Params};
-use super::{Modelled, OpInput, Work};
+use super::params;
+use super::{Modelled, OpInput, Work, bare, on_vectors};
 
 /// `quantize_fp8_tensorwise(x, …)`: a byte for each element, one operation.
 pub(super) fn fp8_tensorwise(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
-    Some(Modelled {
-        work: Work {
-            flops: x.n(),
-            bytes: x.bytes().map(|bytes| bytes + x.n()),
-            compute: dtype::vector(x.dtype),
-        },
-        params: vec![
-            ("op_shape", params::sizes(x.shape)),
-            (
-                "dtype_in_out",
-                params::dtypes(&[Some(x.dtype), Some("fp8")]),
-            ),
-            ("stride_input", params::opt_sizes(x.strides)),
-            ("stride_output", Param::None),
-        ],
-    })
+    let bytes = x.bytes().map(|bytes| bytes + x.n());
+    let modelled = on_vectors(x.dtype, x.n(), bytes);
+    Some(modelled.with(params::of_one(input, 0, Some("fp8"), None)))
 }
 
 /// `quantize_mxfp4_dual(x)` of M × N: four bits each, and a scale byte for 32 in a row and for 32
@@ -35,14 +20,7 @@ pub(super) fn mxfp4_dual(input: &OpInput) -> Option<Modelled> {
     let scales = m * (n / 32.0).ceil() + n * (m / 32.0).ceil();
     let bytes =
         dtype::bytes(input.dtype(0)).map(|size| m * n * size + 2.0 * (m * n / 2.0).ceil() + scales);
-    Some(Modelled {
-        work: Work {
-            flops: m * n,
-            bytes,
-            compute: dtype::vector(input.dtype(0)),
-        },
-        params: unary_params(input, 0, Some("fp4")),
-    })
+    Some(on_vectors(input.dtype(0), m * n, bytes).with(params::of_one(input, 0, Some("fp4"), None)))
 }
 
 /// `dynamic_per_token_scaled_quant(out, x, scales, …)`: for each element the maximum of its group,
@@ -51,14 +29,8 @@ pub(super) fn per_group(input: &OpInput) -> Option<Modelled> {
     let (out, x) = (input.tensor(0)?, input.tensor(1)?);
     let scales = input.tensor(2).map_or(Some(0.0), |scales| scales.bytes());
     let bytes = || Some(out.bytes()? + x.bytes()? + scales?);
-    Some(Modelled {
-        work: Work {
-            flops: 2.59375 * out.n(),
-            bytes: bytes(),
-            compute: dtype::vector(x.dtype),
-        },
-        params: binary_params(input, 1, 0),
-    })
+    let params = params::of_two(input, [1, 2], Some(out.dtype), out.strides);
+    Some(on_vectors(x.dtype, 2.59375 * out.n(), bytes()).with(params))
 }
 
 /// `triton_per_token_group_quant_fp8(x, group)` of M × N: six operations each, a byte each and a
@@ -67,14 +39,9 @@ pub(super) fn fp8_group(input: &OpInput) -> Option<Modelled> {
     let [m, n] = input.sized(0)?;
     let group = input.number(1).filter(|group| *group > 0.0)?;
     let scales = 4.0 * m * (n / group).ceil();
-    Some(Modelled {
-        work: Work {
-            flops: 6.0 * m * n,
-            bytes: dtype::bytes(input.dtype(0)).map(|size| m * n * size + m * n + scales),
-            compute: dtype::vector(input.dtype(0)),
-        },
-        params: unary_params(input, 0, Some("fp8")),
-    })
+    let bytes = dtype::bytes(input.dtype(0)).map(|size| m * n * size + m * n + scales);
+    let modelled = on_vectors(input.dtype(0), 6.0 * m * n, bytes);
+    Some(modelled.with(params::of_one(input, 0, Some("fp8"), None)))
 }
 
 /// `dynamic_mxfp4_quant(x, …)`: half a byte each and a scale byte for 32.
@@ -94,14 +61,9 @@ pub(super) fn mxfp4_out_first(input: &OpInput) -> Option<Modelled> {
 fn four_bits(input: &OpInput, at: usize) -> Option<Modelled> {
     let n = product(input.sizes(at)?);
     let dtype = input.dtype(at);
-    Some(Modelled {
-        work: Work {
-            flops: 2.59375 * n,
-            bytes: dtype::bytes(dtype).map(|size| n * size + n / 2.0 + n / 32.0),
-            compute: dtype::vector(dtype),
-        },
-        params: unary_params(input, at, Some("fp4")),
-    })
+    let bytes = dtype::bytes(dtype).map(|size| n * size + n / 2.0 + n / 32.0);
+    let modelled = on_vectors(dtype, 2.59375 * n, bytes);
+    Some(modelled.with(params::of_one(input, at, Some("fp4"), None)))
 }
 
 /// `mixed_sample_outer_exponential(out, logits, exponentials, …)`: logits and noise are divided and
@@ -109,46 +71,8 @@ fn four_bits(input: &OpInput, at: usize) -> Option<Modelled> {
 pub(super) fn sample(input: &OpInput) -> Option<Modelled> {
     let logits = input.tensor(1)?;
     let bytes: Option<f64> = input.tensors().map(|tensor| tensor.distinct_bytes()).sum();
-    Some(Modelled {
-        work: Work {
-            flops: 3.0 * logits.n(),
-            bytes,
-            compute: dtype::vector(logits.dtype),
-        },
-        params: unary_params(input, 1, None),
-    })
-}
-
-/// The reference's parameters of an op of one tensor.
-fn unary_params(input: &OpInput, at: usize, out: Option<&str>) -> Params {
-    vec![
-        ("op_shape", params::opt_sizes(input.shape(at))),
-        (
-            "dtype_in_out",
-            params::dtypes(&[Some(input.dtype(at)), out]),
-        ),
-        ("stride_input", params::opt_sizes(input.strides(at))),
-        ("stride_output", Param::None),
-    ]
-}
-
-/// Those of an op of two.
-fn binary_params(input: &OpInput, x: usize, out: usize) -> Params {
-    vec![
-        ("shape_in1", params::opt_sizes(input.shape(x))),
-        ("shape_in2", params::opt_sizes(input.shape(2))),
-        (
-            "dtype_in1_in2_out",
-            params::dtypes(&[
-                Some(input.dtype(x)),
-                Some(input.dtype(2)),
-                Some(input.dtype(out)),
-            ]),
-        ),
-        ("stride_input1", params::opt_sizes(input.strides(x))),
-        ("stride_input2", params::opt_sizes(input.strides(2))),
-        ("stride_output", params::opt_sizes(input.strides(out))),
-    ]
+    let modelled = on_vectors(logits.dtype, 3.0 * logits.n(), bytes);
+    Some(modelled.with(params::of_one(input, 1, None, None)))
 }
 
 /// `dynamic_scaled_fp8_quant(out, x, scales)`, `per_token_group_quant(x, out, scales, …)`: the float
@@ -160,11 +84,8 @@ pub(super) fn to_narrow(input: &OpInput) -> Option<Modelled> {
     };
     let wide = input.tensors().filter(is_wide);
     let x = wide.max_by(|a, b| a.n().total_cmp(&b.n()))?;
-    Some(bare(Work {
-        flops: 3.0 * x.n(),
-        bytes: input.tensors().map(|tensor| tensor.bytes()).sum(),
-        compute: dtype::vector(x.dtype),
-    }))
+    let bytes = input.tensor_bytes();
+    Some(on_vectors(x.dtype, 3.0 * x.n(), bytes))
 }
 
 /// `quantize_4bit(x, block, …)`, `int8_vectorwise_quant(x, …)` of bitsandbytes: x is read; half a
@@ -179,18 +100,15 @@ pub(super) fn bnb_quantize(input: &OpInput) -> Option<Modelled> {
     let row = *x.shape.last()? as f64;
     let block = (1..3).find_map(|at| input.number(at).filter(|size| *size >= 16.0));
     let scales = 4.0 * x.n() / block.unwrap_or(row).max(1.0);
-    Some(bare(Work {
-        flops: 3.0 * x.n(),
-        bytes: x.bytes().map(|bytes| bytes + each * x.n() + scales),
-        compute: dtype::vector(x.dtype),
-    }))
+    let bytes = x.bytes().map(|bytes| bytes + each * x.n() + scales);
+    Some(on_vectors(x.dtype, 3.0 * x.n(), bytes))
 }
 
 /// `dequantize_4bit(packed, scales, block, kind, shape[4], type[5])` of bitsandbytes: a product each.
 pub(super) fn bnb_dequantize_4bit(input: &OpInput) -> Option<Modelled> {
     let n = product(&input.integers(4)?);
     let size = dtype::bytes_of_code(input.value(5))?;
-    let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
+    let operands = input.tensor_bytes();
     Some(bare(Work {
         flops: n,
         bytes: operands.map(|bytes| bytes + n * size),
@@ -203,11 +121,6 @@ pub(super) fn bnb_dequantize_4bit(input: &OpInput) -> Option<Modelled> {
 pub(super) fn awq_dequantize(input: &OpInput) -> Option<Modelled> {
     let (packed, scales) = (input.tensor(0)?, input.tensor(1)?);
     let n = packed.n() * 8.0;
-    let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
-    let bytes = || Some(operands? + n * scales.element_bytes()?);
-    Some(bare(Work {
-        flops: 2.0 * n,
-        bytes: bytes(),
-        compute: dtype::vector(scales.dtype),
-    }))
+    let bytes = || Some(input.tensor_bytes()? + n * scales.element_bytes()?);
+    Some(on_vectors(scales.dtype, 2.0 * n, bytes()))
 }

@@ -5,10 +5,9 @@
 
 use super::dtype;
 use super::elementwise;
-use super::gemm::bare;
 use super::input::{Tensor, product};
-use super::params;
-use super::{Modelled, OpInput, Work};
+use super::params::{self, Param};
+use super::{Modelled, OpInput, on_vectors};
 
 /// Where an op's arguments are.
 #[derive(Clone, Copy)]
@@ -30,25 +29,14 @@ const LAYOUT: Layout = Layout {
     index_bytes: 0.0,
 };
 
-/// `sum(x, dims, keepdim, dtype)`, `sum(x, dtype)`.
-pub(super) fn sum(input: &OpInput) -> Option<Modelled> {
+/// `sum(x, dims, keepdim, dtype)`, `sum(x, dtype)`; `mean` does not widen.
+pub(super) fn sum(input: &OpInput, widens: bool) -> Option<Modelled> {
     let layout = Layout {
         dtype: Some(3),
-        widens: true,
+        widens,
         ..LAYOUT
     };
     reduce(input, layout)
-}
-
-/// `mean(x, dims, keepdim, dtype)`, `mean(x, dtype)`.
-pub(super) fn mean(input: &OpInput) -> Option<Modelled> {
-    reduce(
-        input,
-        Layout {
-            dtype: Some(3),
-            ..LAYOUT
-        },
-    )
 }
 
 /// `amin(x, dims, keepdim)`, `logsumexp`, `std`, `var`.
@@ -64,45 +52,27 @@ pub(super) fn norm(input: &OpInput) -> Option<Modelled> {
 /// `max(x)`, `max(x, dim)` that also tells where, and `max(x, y)` element by element.
 pub(super) fn extreme(input: &OpInput) -> Option<Modelled> {
     if input.tensor(1).is_some() {
-        let both = elementwise::pointwise(input)?;
-        return Some(Modelled {
-            params: params(input, 1.0),
-            ..both
-        });
+        return Some(elementwise::pointwise(input)?.with(params(input, 1.0)));
     }
     let has_dim = input.integer_dims(1).is_some();
-    let index_bytes = if has_dim { 8.0 } else { 0.0 };
-    reduce(
-        input,
-        Layout {
-            index_bytes,
-            ..LAYOUT
-        },
-    )
+    let layout = Layout {
+        index_bytes: if has_dim { 8.0 } else { 0.0 },
+        ..LAYOUT
+    };
+    reduce(input, layout)
 }
 
-/// `argmax(x, dim, keepdim)`: only the index is written. Not in the reference.
-pub(super) fn arg_extreme(input: &OpInput) -> Option<Modelled> {
+/// `argmax(x, dim, keepdim)`, of which an index of eight bytes is written, and `any(x, dim)`, a flag.
+pub(super) fn to_size(input: &OpInput, bytes: f64) -> Option<Modelled> {
     let x = input.tensor(0)?;
-    let n_out = n_out(input, &x, 1);
-    Some(bare(work(&x, n_out, Some(8.0))))
-}
-
-/// `all(x, dim)`, `any(x, dim)`: flags. Not in the reference.
-pub(super) fn flags(input: &OpInput) -> Option<Modelled> {
-    let x = input.tensor(0)?;
-    let n_out = n_out(input, &x, 1);
-    Some(bare(work(&x, n_out, Some(1.0))))
+    Some(work(&x, n_out(input, &x, 1), Some(bytes)))
 }
 
 /// `cumsum(x, dim, dtype)`, `cumprod`: as many results as elements.
 pub(super) fn running(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let size = dtype::bytes_of_code(input.value(2)).or_else(|| widened(&x, true));
-    Some(Modelled {
-        work: work(&x, x.n(), size),
-        params: params(input, x.n()),
-    })
+    Some(work(&x, x.n(), size).with(params(input, x.n())))
 }
 
 impl OpInput<'_> {
@@ -138,10 +108,7 @@ fn reduce(input: &OpInput, layout: Layout) -> Option<Modelled> {
     let size = chosen
         .or_else(|| widened(&x, layout.widens))
         .map(|size| size + layout.index_bytes);
-    Some(Modelled {
-        work: work(&x, n_out, size),
-        params: params(input, 1.0),
-    })
+    Some(work(&x, n_out, size).with(params(input, 1.0)))
 }
 
 fn widened(x: &Tensor, widens: bool) -> Option<f64> {
@@ -170,12 +137,9 @@ fn n_out(input: &OpInput, x: &Tensor, dims_at: usize) -> f64 {
     product(&kept)
 }
 
-fn work(x: &Tensor, n_out: f64, size_out: Option<f64>) -> Work {
-    Work {
-        flops: x.n(),
-        bytes: size_out.and_then(|size| Some(x.bytes()? + n_out * size)),
-        compute: dtype::vector(x.dtype),
-    }
+fn work(x: &Tensor, n_out: f64, size_out: Option<f64>) -> Modelled {
+    let bytes = || Some(x.bytes()? + n_out * size_out?);
+    on_vectors(x.dtype, x.n(), bytes())
 }
 
 fn params(input: &OpInput, n_out: f64) -> params::Params {
@@ -184,9 +148,9 @@ fn params(input: &OpInput, n_out: f64) -> params::Params {
     vec![
         (
             "num_input_elems",
-            params::int(product(input.shape(0).unwrap_or_default())),
+            Param::Int(product(input.shape(0).unwrap_or_default())),
         ),
-        ("num_output_elems", params::int(n_out)),
+        ("num_output_elems", Param::Int(n_out)),
         (
             "dtype_in_out",
             params::dtypes(&[Some(input.dtype(0)), None]),
@@ -195,14 +159,9 @@ fn params(input: &OpInput, n_out: f64) -> params::Params {
     ]
 }
 
-/// `_cumsum(x, dim)`, `logcumsumexp`. Not in the reference.
-pub(super) fn running_unlisted(input: &OpInput) -> Option<Modelled> {
-    Some(bare(running(input)?.work))
-}
-
 /// `_cummax_helper(x, values, places, dim)`: all three once. Not in the reference.
 pub(super) fn running_extreme(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let size = x.element_bytes().map(|size| size + 8.0);
-    Some(bare(work(&x, x.n(), size)))
+    Some(work(&x, x.n(), size))
 }

@@ -5,61 +5,29 @@
 //! is made smaller only the neighbors of results are read. Backward, the gradient is read and each
 //! neighbor's share added to the image's gradient.
 
-use super::dtype;
-use super::gemm::bare;
 use super::input::{Tensor, product};
-use super::{Modelled, OpInput, Work};
+use super::{Modelled, OpInput, moved, on_vectors};
 
-/// `upsample_linear1d(x, size, …)`, bilinear, trilinear.
-pub(super) fn linear(input: &OpInput) -> Option<Modelled> {
-    resized(input, |dims| 2_f64.powi(dims))
-}
-
-/// `upsample_bicubic2d(x, size, …)`.
-pub(super) fn cubic(input: &OpInput) -> Option<Modelled> {
-    resized(input, |dims| 4_f64.powi(dims))
-}
-
-/// `_upsample_nearest_exact2d(x, size, …)`.
-pub(super) fn nearest(input: &OpInput) -> Option<Modelled> {
-    resized(input, |_| 1.0)
-}
-
-fn resized(input: &OpInput, neighbours: fn(i32) -> f64) -> Option<Modelled> {
+/// `upsample_linear1d(x, size, …)` and its kin; `along` is how many neighbors along each dimension make
+/// a result: one, two, or four of a cubic one.
+pub(super) fn resized(input: &OpInput, along: f64) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let size = input.integers(1)?;
     let outer = x.shape.get(..2)?;
     let n_dims = x.shape.len().checked_sub(2).filter(|n| *n == size.len())?;
     let n_out = product(outer) * product(&size);
-    let k = neighbours(n_dims as i32);
+    let k = along.powi(n_dims as i32);
     sampled(&x, n_out, k, 0.0)
 }
 
 /// `upsample_…_backward(dY, size, size of x, …)`.
-pub(super) fn linear_backward(input: &OpInput) -> Option<Modelled> {
-    resized_backward(input, |dims| 2_f64.powi(dims))
-}
-
-/// `upsample_bicubic2d_backward(dY, size, size of x, …)`.
-pub(super) fn cubic_backward(input: &OpInput) -> Option<Modelled> {
-    resized_backward(input, |dims| 4_f64.powi(dims))
-}
-
-/// `upsample_nearest2d_backward(dY, size, size of x, …)`.
-pub(super) fn nearest_backward(input: &OpInput) -> Option<Modelled> {
-    resized_backward(input, |_| 1.0)
-}
-
-fn resized_backward(input: &OpInput, neighbours: fn(i32) -> f64) -> Option<Modelled> {
+pub(super) fn resized_backward(input: &OpInput, along: f64) -> Option<Modelled> {
     let gradient = input.tensor(0)?;
     let n_x = product(&input.integers(2)?);
     let n_dims = gradient.shape.len().checked_sub(2)?;
     let bytes = || Some(gradient.bytes()? + n_x * gradient.element_bytes()?);
-    Some(bare(Work {
-        flops: (2.0 * neighbours(n_dims as i32) - 1.0) * gradient.n(),
-        bytes: bytes(),
-        compute: dtype::vector(gradient.dtype),
-    }))
+    let flops = (2.0 * along.powi(n_dims as i32) - 1.0) * gradient.n();
+    Some(on_vectors(gradient.dtype, flops, bytes()))
 }
 
 /// `grid_sampler_2d(x, grid, …)` with x of N × C × …, grid of N × … × dimensions; bilinear unless its
@@ -75,11 +43,7 @@ pub(super) fn grid_sampler_backward(input: &OpInput) -> Option<Modelled> {
     let (gradient, x, grid) = (input.tensor(0)?, input.tensor(1)?, input.tensor(2)?);
     let (n_out, k) = gridded(&x, &grid, input.value(3))?;
     let bytes = || Some(gradient.bytes()? + 2.0 * x.bytes()? + 2.0 * grid.bytes()?);
-    Some(bare(Work {
-        flops: 2.0 * (2.0 * k - 1.0) * n_out,
-        bytes: bytes(),
-        compute: dtype::vector(x.dtype),
-    }))
+    Some(on_vectors(x.dtype, 2.0 * (2.0 * k - 1.0) * n_out, bytes()))
 }
 
 fn gridded(x: &Tensor, grid: &Tensor, mode: &str) -> Option<(f64, f64)> {
@@ -96,11 +60,8 @@ fn gridded(x: &Tensor, grid: &Tensor, mode: &str) -> Option<(f64, f64)> {
 fn sampled(x: &Tensor, n_out: f64, k: f64, others: f64) -> Option<Modelled> {
     let size = x.element_bytes();
     let n_read = x.n().min(k * n_out);
-    Some(bare(Work {
-        flops: (2.0 * k - 1.0) * n_out,
-        bytes: size.map(|size| (n_read + n_out) * size + others),
-        compute: dtype::vector(x.dtype),
-    }))
+    let bytes = size.map(|size| (n_read + n_out) * size + others);
+    Some(on_vectors(x.dtype, (2.0 * k - 1.0) * n_out, bytes))
 }
 
 /// `torchvision::roi_align(x, boxes, scale, height, width, …)`: for each box and channel a grid of
@@ -130,13 +91,7 @@ pub(super) fn im2col(input: &OpInput) -> Option<Modelled> {
         n_out *= ((*size as f64 + 2.0 * of(&padding)? - reach) / of(&stride)?).floor() + 1.0;
     }
     let bytes = || Some((x.n() + n_out) * x.element_bytes()?);
-    (n_out.is_finite() && n_out >= 0.0).then(|| {
-        bare(Work {
-            flops: 0.0,
-            bytes: bytes(),
-            compute: None,
-        })
-    })
+    (n_out.is_finite() && n_out >= 0.0).then(|| moved(bytes()))
 }
 
 /// `col2im(x, size, …)`: columns of N × C·k × L added up to images.
@@ -148,9 +103,5 @@ pub(super) fn col2im(input: &OpInput) -> Option<Modelled> {
     };
     let n_out = product(outer) * *rows as f64 / window.max(1.0) * product(&input.integers(1)?);
     let bytes = || Some((x.n() + n_out) * x.element_bytes()?);
-    Some(bare(Work {
-        flops: x.n(),
-        bytes: bytes(),
-        compute: dtype::vector(x.dtype),
-    }))
+    Some(on_vectors(x.dtype, x.n(), bytes()))
 }

@@ -6,15 +6,13 @@
 //! for each group.
 
 use super::dtype;
-use super::gemm::bare;
 use super::input::product;
-use super::norm::rms_flops;
-use super::params;
+use super::norm::{self, rms_flops};
 use super::params::Param;
-use super::{Modelled, OpInput, Work};
+use super::{Modelled, OpInput, on_vectors};
 
 /// What is fused with a norm.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Fused {
     /// The residual is added and written back.
     adds: bool,
@@ -24,55 +22,64 @@ struct Fused {
     result_bytes: Option<f64>,
 }
 
+const ALONE: Fused = Fused {
+    adds: false,
+    flops_each: 0.0,
+    result_bytes: None,
+};
+
+const ADDS: Fused = Fused {
+    adds: true,
+    flops_each: 1.0,
+    result_bytes: None,
+};
+
+impl Fused {
+    /// A quantization whose result takes so many bytes.
+    fn quantized(self, result_bytes: f64) -> Fused {
+        Fused {
+            flops_each: self.flops_each + 2.0,
+            result_bytes: Some(result_bytes),
+            ..self
+        }
+    }
+}
+
 /// `rms_norm(x, scale, eps)`.
 pub(super) fn plain(input: &OpInput) -> Option<Modelled> {
-    norm(input, 0, 1, Fused::default())
+    fused_norm(input, 0, 1, ALONE)
 }
 
 /// `rmsnorm(out, x, scale, eps)`.
 pub(super) fn with_out(input: &OpInput) -> Option<Modelled> {
-    norm(input, 1, 2, Fused::default())
+    fused_norm(input, 1, 2, ALONE)
 }
 
 /// `add_rmsnorm(out, x, residual, residual_out, scale, eps)`.
 pub(super) fn add(input: &OpInput) -> Option<Modelled> {
-    let fused = Fused {
-        adds: true,
-        flops_each: 1.0,
-        ..Fused::default()
-    };
-    norm(input, 1, 4, fused)
+    fused_norm(input, 1, 4, ADDS)
+}
+
+/// `fused_add_rms_norm(x, residual, scale, eps)` in place: the sum becomes the residual, its norm
+/// takes x's place.
+pub(super) fn add_in_place(input: &OpInput) -> Option<Modelled> {
+    fused_norm(input, 0, 2, ADDS)
 }
 
 /// `rmsnorm2d_fwd_with_dynamicquant(out, x, scales, scale, …)`: a scale for each row.
 pub(super) fn dynamic_quant(input: &OpInput) -> Option<Modelled> {
     let (n, rows) = rows(input, 1)?;
-    let fused = Fused {
-        flops_each: 2.0,
-        result_bytes: Some(n + 4.0 * rows),
-        ..Fused::default()
-    };
-    norm(input, 1, 3, fused)
+    fused_norm(input, 1, 3, ALONE.quantized(n + 4.0 * rows))
 }
 
 /// `rmsnorm_fp8_group_quant(x, scale, eps, group)`.
 pub(super) fn group_quant(input: &OpInput) -> Option<Modelled> {
-    let fused = Fused {
-        flops_each: 2.0,
-        result_bytes: Some(grouped_bytes(input, 3)?),
-        ..Fused::default()
-    };
-    norm(input, 0, 1, fused)
+    fused_norm(input, 0, 1, ALONE.quantized(grouped_bytes(input, 3)?))
 }
 
 /// `rmsnorm_with_add_fp8_group_quant(x, residual, scale, eps, group)`.
 pub(super) fn add_group_quant(input: &OpInput) -> Option<Modelled> {
-    let fused = Fused {
-        adds: true,
-        flops_each: 3.0,
-        result_bytes: Some(grouped_bytes(input, 4)?),
-    };
-    norm(input, 0, 2, fused)
+    fused_norm(input, 0, 2, ADDS.quantized(grouped_bytes(input, 4)?))
 }
 
 /// `add_rmsnorm_pad(x, scale, eps, residual, pad)`: the rows of the result are padded to a
@@ -82,25 +89,29 @@ pub(super) fn add_pad(input: &OpInput) -> Option<Modelled> {
     let pad = input.number(4).filter(|pad| *pad > 0.0)?;
     let padded = (n / rows / pad).ceil() * pad * rows;
     let fused = Fused {
-        adds: true,
-        flops_each: 1.0,
         result_bytes: dtype::bytes(input.dtype(0)).map(|size| padded * size),
+        ..ADDS
     };
-    norm(input, 0, 1, fused)
+    fused_norm(input, 0, 1, fused)
 }
 
 /// `fused_rms_mxfp4_quant(x, scale, …)`: half a byte each, one scale byte for 32.
 pub(super) fn mxfp4_quant(input: &OpInput) -> Option<Modelled> {
     let (n, _) = rows(input, 0)?;
-    let fused = Fused {
-        flops_each: 2.0,
-        result_bytes: Some(n / 2.0 + n / 32.0),
-        ..Fused::default()
-    };
-    norm(input, 0, 1, fused)
+    fused_norm(input, 0, 1, ALONE.quantized(n / 2.0 + n / 32.0))
 }
 
-fn norm(input: &OpInput, x: usize, scale: usize, fused: Fused) -> Option<Modelled> {
+/// `rms_norm_static_fp8_quant(out, x, scale, …)`, and `fused_add_rms_norm_static_fp8_quant(out, x,
+/// residual, scale, …)`: the result is of out's type.
+pub(super) fn quantised(input: &OpInput) -> Option<Modelled> {
+    let (fused, scale) = match input.name.contains("add") {
+        true => (ADDS, 3),
+        false => (ALONE, 2),
+    };
+    fused_norm(input, 1, scale, fused.quantized(input.tensor(0)?.bytes()?))
+}
+
+fn fused_norm(input: &OpInput, x: usize, scale: usize, fused: Fused) -> Option<Modelled> {
     let n = product(input.sizes(x)?);
     let channels = *input.sizes(scale)?.first()? as f64;
     let dtype = input.dtype(x);
@@ -110,23 +121,9 @@ fn norm(input: &OpInput, x: usize, scale: usize, fused: Fused) -> Option<Modelle
         let result = fused.result_bytes.unwrap_or(n * size);
         Some(n * size + residual + channels * size + result)
     };
-    Some(Modelled {
-        work: Work {
-            flops: rms_flops(n, channels)? + fused.flops_each * n,
-            bytes: bytes(),
-            compute: dtype::vector(dtype),
-        },
-        params: vec![
-            ("op_shape", params::opt_sizes(input.shape(x))),
-            ("dtype_in_out", params::dtypes(&[Some(dtype), None])),
-            ("stride_input", params::opt_sizes(input.strides(x))),
-            ("stride_output", Param::None),
-            ("num_channels", params::int(channels)),
-            ("has_bias", params::flag(false)),
-            ("is_affine", params::flag(true)),
-            ("is_training", params::flag(false)),
-        ],
-    })
+    let flops = rms_flops(n, channels)? + fused.flops_each * n;
+    let params = norm::params(input, x, Param::Int(channels), [false, true, false]);
+    Some(on_vectors(dtype, flops, bytes()).with(params))
 }
 
 /// Elements and rows of an argument.
@@ -140,39 +137,4 @@ fn grouped_bytes(input: &OpInput, group_at: usize) -> Option<f64> {
     let (n, rows) = rows(input, 0)?;
     let group = input.number(group_at).filter(|group| *group > 0.0)?;
     Some(n + 4.0 * rows * (n / rows / group).ceil())
-}
-
-/// `fused_add_rms_norm(x, residual, scale, eps)` in place: the sum becomes the residual, its norm
-/// takes x's place. Not in the reference.
-pub(super) fn add_in_place(input: &OpInput) -> Option<Modelled> {
-    let fused = Fused {
-        adds: true,
-        flops_each: 1.0,
-        ..Fused::default()
-    };
-    Some(bare(norm(input, 0, 2, fused)?.work))
-}
-
-/// `rms_norm(out, x, scale, eps)` of vLLM, SGLang and FlashInfer. Not in the reference.
-pub(super) fn out_first(input: &OpInput) -> Option<Modelled> {
-    Some(bare(with_out(input)?.work))
-}
-
-/// `FusedRMSNormAffineFunction(x, scale, …)` of apex. Not in the reference.
-pub(super) fn unlisted(input: &OpInput) -> Option<Modelled> {
-    Some(bare(plain(input)?.work))
-}
-
-/// `rms_norm_static_fp8_quant(out, x, scale, …)`, and `fused_add_rms_norm_static_fp8_quant(out, x,
-/// residual, scale, …)`: the result is of out's type, two more operations each. Not in the reference.
-pub(super) fn quantised(input: &OpInput) -> Option<Modelled> {
-    let adds = input.name.contains("add");
-    let written = input.tensor(0)?.bytes()?;
-    let fused = Fused {
-        adds,
-        flops_each: if adds { 3.0 } else { 2.0 },
-        result_bytes: Some(written),
-    };
-    let scale = if adds { 3 } else { 2 };
-    Some(bare(norm(input, 1, scale, fused)?.work))
 }

@@ -6,89 +6,45 @@
 //! and each weight are read, the result of the last layer is written, once each. Backward, the
 //! gradients of input and weights are two products for each of the forward's.
 
-use super::dtype;
-use super::gemm::bare;
-use super::{Modelled, OpInput, Work};
-
-/// Where an op has its settings.
-#[derive(Clone, Copy)]
-struct Layout {
-    mode: usize,
-    hidden: usize,
-    layers: usize,
-    bidirectional: usize,
-    /// Products for each of the forward's.
-    passes: f64,
-}
+use super::{Modelled, OpInput, matrices, on_vectors};
 
 /// `_cudnn_rnn(x, weights, …, mode[6], hidden[7], projected, layers[9], …, bidirectional[13], …)`.
 pub(super) fn cudnn(input: &OpInput) -> Option<Modelled> {
-    recurrent(
-        input,
-        Layout {
-            mode: 6,
-            hidden: 7,
-            layers: 9,
-            bidirectional: 13,
-            passes: 1.0,
-        },
-    )
+    recurrent(input, [6, 7, 9, 13], 1.0)
 }
 
 /// `_cudnn_rnn_backward(x, weights, …, mode[10], hidden[11], projected, layers[13], …, bidirectional[17])`.
 pub(super) fn cudnn_backward(input: &OpInput) -> Option<Modelled> {
-    recurrent(
-        input,
-        Layout {
-            mode: 10,
-            hidden: 11,
-            layers: 13,
-            bidirectional: 17,
-            passes: 2.0,
-        },
-    )
+    recurrent(input, [10, 11, 13, 17], 2.0)
 }
 
 /// `miopen_rnn(x, weights, …, mode[5], hidden[6], layers[7], …, bidirectional[11], …)`.
 pub(super) fn miopen(input: &OpInput) -> Option<Modelled> {
-    recurrent(
-        input,
-        Layout {
-            mode: 5,
-            hidden: 6,
-            layers: 7,
-            bidirectional: 11,
-            passes: 1.0,
-        },
-    )
+    recurrent(input, [5, 6, 7, 11], 1.0)
 }
 
 /// `miopen_rnn_backward(x, weights, …, mode[10], hidden[11], layers[12], …, bidirectional[16])`.
 pub(super) fn miopen_backward(input: &OpInput) -> Option<Modelled> {
-    recurrent(
-        input,
-        Layout {
-            mode: 10,
-            hidden: 11,
-            layers: 12,
-            bidirectional: 16,
-            passes: 2.0,
-        },
-    )
+    recurrent(input, [10, 11, 12, 16], 2.0)
 }
 
-fn recurrent(input: &OpInput, layout: Layout) -> Option<Modelled> {
+/// `passes`: products for each of the forward's.
+fn recurrent(
+    input: &OpInput,
+    [mode, hidden, layers, bidirectional]: [usize; 4],
+    passes: f64,
+) -> Option<Modelled> {
     let [steps, batch, width] = input.sized(0)?;
-    let gates = match input.value(layout.mode).trim() {
+    let gates = match input.value(mode).trim() {
         // ReLU, tanh; LSTM; GRU.
         "0" | "1" => 1.0,
         "2" => 4.0,
         "3" => 3.0,
         _ => return None,
     };
-    let hidden = input.number(layout.hidden)?;
-    let layers = input.number(layout.layers).filter(|n| *n >= 1.0)?;
-    let directions = match input.flag(layout.bidirectional)? {
+    let hidden = input.number(hidden)?;
+    let layers = input.number(layers).filter(|n| *n >= 1.0)?;
+    let directions = match input.flag(bidirectional)? {
         true => 2.0,
         false => 1.0,
     };
@@ -97,11 +53,11 @@ fn recurrent(input: &OpInput, layout: Layout) -> Option<Modelled> {
     let weights = directions * gates * hidden * (width + hidden + inner);
     let elements = rows * (width + directions * hidden) + weights;
     let dtype = input.dtype(0);
-    Some(bare(Work {
-        flops: layout.passes * 2.0 * rows * weights,
-        bytes: dtype::bytes(dtype).map(|size| layout.passes * elements * size),
-        compute: dtype::matrix(dtype),
-    }))
+    Some(matrices(
+        dtype,
+        passes * 2.0 * rows * weights,
+        passes * elements,
+    ))
 }
 
 /// `_thnn_fused_lstm_cell(gates of x, gates of h, c, …)`, each of B × 4·H: five functions and four
@@ -110,9 +66,5 @@ fn recurrent(input: &OpInput, layout: Layout) -> Option<Modelled> {
 pub(super) fn lstm_cell(input: &OpInput) -> Option<Modelled> {
     let (gates, cell) = (input.tensor(0)?, input.tensor(2)?);
     let bytes = || Some(3.0 * gates.bytes()? + 3.0 * cell.bytes()?);
-    Some(bare(Work {
-        flops: 9.0 * cell.n() + gates.n(),
-        bytes: bytes(),
-        compute: dtype::vector(gates.dtype),
-    }))
+    Some(on_vectors(gates.dtype, 9.0 * cell.n() + gates.n(), bytes()))
 }

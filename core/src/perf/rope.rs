@@ -3,45 +3,19 @@
 //! Three operations for each element: two products and a sum. Queries and keys are read and
 //! written in place; tables of cosines stay in the cache.
 
-use super::dtype;
-use super::gemm::bare;
 use super::input::product;
-use super::params;
-use super::{Modelled, OpInput, Work};
+use super::params::Param;
+use super::{Modelled, OpInput, vectors};
 
-/// `FusedRoPEFunc(x, …)`.
-pub(super) fn fused(input: &OpInput) -> Option<Modelled> {
-    rotated(input, product(input.sizes(0)?), 0)
-}
-
-/// `rotary_embedding(positions, q, k, head size, table, …)`.
-pub(super) fn rotary_embedding(input: &OpInput) -> Option<Modelled> {
-    rotated(
-        input,
-        product(input.sizes(1)?) + product(input.sizes(2)?),
-        1,
-    )
-}
-
-/// `rope_cached_positions_2c_fwd_impl(out_x, out_y, x, y, …)`.
-pub(super) fn cached_positions(input: &OpInput) -> Option<Modelled> {
-    rotated(
-        input,
-        product(input.sizes(2)?) + product(input.sizes(3)?),
-        2,
-    )
+/// All of these arguments, whose type is that of the first.
+pub(super) fn whole(input: &OpInput, turned: &[usize]) -> Option<Modelled> {
+    let sizes = turned.iter().map(|at| input.sizes(*at).map(product));
+    rotated(input, sizes.sum::<Option<f64>>()?, *turned.first()?)
 }
 
 fn rotated(input: &OpInput, n: f64, typed_by: usize) -> Option<Modelled> {
     let dtype = input.dtype(typed_by);
-    Some(Modelled {
-        work: Work {
-            flops: 3.0 * n,
-            bytes: dtype::bytes(dtype).map(|size| 2.0 * n * size),
-            compute: dtype::vector(dtype),
-        },
-        params: vec![("num_elements", params::int(n))],
-    })
+    Some(vectors(dtype, 3.0 * n, 2.0 * n).with(vec![("num_elements", Param::Int(n))]))
 }
 
 /// Queries turned, keys turned and stored in the cache, in one kernel:
@@ -51,34 +25,16 @@ pub(super) fn qk_and_cache(input: &OpInput) -> Option<Modelled> {
     let size = |at: usize| input.sizes(at).map(product);
     let (turned, kept) = (size(1)? + size(3)?, size(0)? + size(2)?);
     let dtype = input.dtype(0);
-    Some(Modelled {
-        work: Work {
-            flops: 3.0 * turned,
-            bytes: dtype::bytes(dtype).map(|size| 2.0 * (turned + kept) * size),
-            compute: dtype::vector(dtype),
-        },
-        params: vec![("num_elements", params::int(turned))],
-    })
+    let modelled = vectors(dtype, 3.0 * turned, 2.0 * (turned + kept));
+    Some(modelled.with(vec![("num_elements", Param::Int(turned))]))
 }
 
 /// `rotary_embedding(positions, q, k, head size, table, …)` of vLLM. The table's width tells how much of each
-/// head turns, its sines beside its cosines. Not in the reference.
+/// head turns, its sines beside its cosines.
 pub(super) fn partial(input: &OpInput) -> Option<Modelled> {
     let head = input.number(3).filter(|size| *size > 0.0)?;
     let turned = (*input.sizes(4)?.last()? as f64 / head).min(1.0);
     let keys = input.sizes(2).map_or(0.0, product);
     let n = (product(input.sizes(1)?) + keys) * turned;
-    Some(bare(rotated(input, n, 1)?.work))
-}
-
-/// `apply_rope(q, k, q_out, k_out, table, …)` of SGLang and FlashInfer: queries and keys first.
-/// Not in the reference.
-pub(super) fn queries_first(input: &OpInput) -> Option<Modelled> {
-    let n = product(input.sizes(0)?) + product(input.sizes(1)?);
-    Some(bare(rotated(input, n, 0)?.work))
-}
-
-/// `rope_fwd_impl(out, x, …)` of aiter: one tensor. Not in the reference.
-pub(super) fn out_first(input: &OpInput) -> Option<Modelled> {
-    Some(bare(rotated(input, product(input.sizes(1)?), 1)?.work))
+    rotated(input, n, 1)
 }

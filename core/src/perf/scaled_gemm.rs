@@ -5,11 +5,10 @@
 //! where the reference leaves them out.
 
 use super::dtype;
-use super::gemm::{Gemm, bare, push_transpose};
+use super::gemm::{Gemm, push_transpose};
 use super::input::product;
-use super::params::Param;
-use super::params::{self, Params};
-use super::{ComputeSpec, Modelled, OpInput, Unit, Work};
+use super::params::{self, Param, Params};
+use super::{ComputeSpec, Modelled, OpInput, Unit, Work, bare, on_matrices};
 use crate::hardware::Precision;
 
 const BF16: &str = "c10::BFloat16";
@@ -58,12 +57,6 @@ pub(super) fn scaled_mm(input: &OpInput) -> Option<Modelled> {
         work: unpacked.work(input.dtype(0)),
         ..with_params(input, &gemm, [0, 1], None)
     })
-}
-
-/// `_scaled_mm_v2(A, B, scales, recipes, orders, scales, recipes, orders, bias[8], type[9], …)`. Not in
-/// the reference.
-pub(super) fn scaled_mm_unlisted(input: &OpInput) -> Option<Modelled> {
-    Some(bare(scaled_mm(input)?.work))
 }
 
 /// `int8_linear_matmul(A, B)` of bitsandbytes: B of N × K, results of four bytes. The reference takes B
@@ -126,25 +119,24 @@ pub(super) fn dynamic_quant(input: &OpInput) -> Option<Modelled> {
 /// `rocm_unquantized_gemm(x, w, bias)`.
 pub(super) fn unquantized(input: &OpInput) -> Option<Modelled> {
     let has_bias = input.sizes(2).is_some();
-    let out = input.dtype(if has_bias { 2 } else { 1 });
-    weighted(input, has_bias, out, out)
+    weighted(input, has_bias, input.dtype(if has_bias { 2 } else { 1 }))
 }
 
 /// `gemm_a8w8(x, w, scale_x, scale_w, …)`: the result is of two bytes.
 pub(super) fn a8w8(input: &OpInput) -> Option<Modelled> {
-    let mut modelled = weighted(input, false, BF16, BF16)?;
+    let mut modelled = weighted(input, false, BF16)?;
     let [m, _] = input.sized::<2>(0)?;
     let [n, _] = input.sized::<2>(1)?;
     let [_, k] = input.sized::<2>(1)?;
     // A scale for each block of K, and of N: as many as the scales have columns and rows.
     let blocks = |total: f64, n_scales: Option<&i64>| {
         let n_scales = n_scales.map(|n| *n as f64).filter(|n| *n > 0.0);
-        n_scales.map_or(Param::None, |n| params::int((total / n).ceil()))
+        n_scales.map_or(Param::None, |n| Param::Int((total / n).ceil()))
     };
     let scale_x = input.sizes(2).unwrap_or_default();
     let scale_w = input.sizes(3).unwrap_or_default();
     let (block_k, block_n) = (blocks(k, scale_x.last()), blocks(n, scale_w.first()));
-    let granularity = match block_k == params::int(k) {
+    let granularity = match block_k == Param::Int(k) {
         true => "per_token",
         false => "block",
     };
@@ -163,37 +155,35 @@ pub(super) fn a8w8(input: &OpInput) -> Option<Modelled> {
 /// `gemm_a16w16(x, w, bias, …)`.
 pub(super) fn a16w16(input: &OpInput) -> Option<Modelled> {
     let has_bias = input.sizes(2).is_some();
-    let out = input.dtype(if has_bias { 2 } else { 0 });
-    weighted(input, has_bias, out, out)
+    weighted(input, has_bias, input.dtype(if has_bias { 2 } else { 0 }))
 }
 
 /// `gemm_a16w16_atomic(x, w, …, dtype[3])`.
 pub(super) fn a16w16_atomic(input: &OpInput) -> Option<Modelled> {
-    let named = input.dtype(3);
-    let out = if dtype::is_tensor(named) { named } else { BF16 };
-    weighted(input, false, out, out)
+    weighted(input, false, type_or(input.dtype(3), BF16))
 }
 
 /// `gemm_a16w16_asm(x, w, out, …)`.
 pub(super) fn a16w16_asm(input: &OpInput) -> Option<Modelled> {
-    let named = input.dtype(2);
-    let out = if dtype::is_tensor(named) {
-        named
-    } else {
-        input.dtype(0)
-    };
-    weighted(input, false, out, out)
+    weighted(input, false, type_or(input.dtype(2), input.dtype(0)))
 }
 
-/// x of M × K times w of N × K.
-fn weighted(input: &OpInput, has_bias: bool, out: &str, bias: &str) -> Option<Modelled> {
+fn type_or<'a>(named: &'a str, otherwise: &'a str) -> &'a str {
+    match dtype::is_tensor(named) {
+        true => named,
+        false => otherwise,
+    }
+}
+
+/// x of M × K times w of N × K, result and bias of a type.
+fn weighted(input: &OpInput, has_bias: bool, out: &str) -> Option<Modelled> {
     let [m, k] = input.sized(0)?;
     let [n, _] = input.sized(1)?;
     let gemm = Gemm {
         has_bias,
         b: dtype::bytes(input.dtype(1)),
         c: dtype::bytes(out),
-        bias: dtype::bytes(bias).map(|size| size * n),
+        bias: dtype::bytes(out).map(|size| size * n),
         ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(0)))
     };
     Some(with_params(input, &gemm, [0, 1], Some(out)))
@@ -201,32 +191,22 @@ fn weighted(input: &OpInput, has_bias: bool, out: &str, bias: &str) -> Option<Mo
 
 /// The reference's parameters; with the result's type where the op has one of its own, and then
 /// without strides.
-fn with_params(input: &OpInput, gemm: &Gemm, [a, b]: [usize; 2], out: Option<&str>) -> Modelled {
-    let sizes = [
-        ("M", params::int(gemm.m)),
-        ("N", params::int(gemm.n)),
-        ("K", params::int(gemm.k)),
-        ("bias", params::flag(gemm.has_bias)),
-    ];
-    let batch = ("B", params::int(gemm.batch));
+fn with_params(
+    input: &OpInput,
+    gemm: &Gemm,
+    operands @ [a, b]: [usize; 2],
+    out: Option<&str>,
+) -> Modelled {
+    let modelled = bare(gemm.work(input.dtype(a)));
+    if out.is_none() {
+        return modelled.with(gemm.params(input, operands, false));
+    }
     let types = [Some(input.dtype(a)), Some(input.dtype(b)), out];
-    let mut all = Params::new();
-    if out.is_some() {
-        all.push(batch);
-        all.extend(sizes);
-        all.push(("dtype_A_B", params::dtypes(&types)));
-    } else {
-        all.extend(sizes);
-        all.push(("stride_A", params::opt_sizes(input.strides(a))));
-        all.push(("stride_B", params::opt_sizes(input.strides(b))));
-        all.push(("dtype_A_B", params::dtypes(&types[..2])));
-        all.push(batch);
-    }
+    let mut all = vec![("B", Param::Int(gemm.batch))];
+    all.extend(gemm.sizes());
+    all.push(("dtype_A_B", params::dtypes(&types)));
     push_transpose(&mut all, input);
-    Modelled {
-        work: gemm.work(input.dtype(a)),
-        params: all,
-    }
+    modelled.with(all)
 }
 
 /// `batched_gemm_a8w8(x, w, …)` with w of B × N × K; x has the batch first or second.
@@ -240,14 +220,9 @@ pub(super) fn batched_a8w8(input: &OpInput) -> Option<Modelled> {
         c: Some(2.0),
         ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(0)))
     };
-    let modelled = with_params(input, &gemm, [0, 1], Some(BF16));
-    Some(Modelled {
-        work: Work {
-            compute: dtype::matrix(input.dtype(1)),
-            ..modelled.work
-        },
-        ..modelled
-    })
+    let mut modelled = with_params(input, &gemm, [0, 1], Some(BF16));
+    modelled.work.compute = dtype::matrix(input.dtype(1));
+    Some(modelled)
 }
 
 /// `batched_gemm_a16wfp4(x, w, …)`: weights of four bits, two to a byte.
@@ -274,19 +249,14 @@ pub(super) fn afp4wfp4(input: &OpInput) -> Option<Modelled> {
     Some(fp4(with_params(input, &gemm, [0, 1], Some(BF16))))
 }
 
-fn fp4(modelled: Modelled) -> Modelled {
-    Modelled {
-        work: Work {
-            compute: FP4,
-            ..modelled.work
-        },
-        ..modelled
-    }
+fn fp4(mut modelled: Modelled) -> Modelled {
+    modelled.work.compute = FP4;
+    modelled
 }
 
 /// `hipblaslt_gemm_fp8(A, scale, B, scale, type, transA, transB, transC)`.
 pub(super) fn hipblaslt_fp8(input: &OpInput) -> Option<Modelled> {
-    let Transposed { m, n, k } = Transposed::read(input)?;
+    let [m, n, k] = transposed(input)?;
     let element = dtype::bytes(input.dtype(0));
     let gemm = Gemm {
         b: dtype::bytes(input.dtype(2)),
@@ -299,8 +269,7 @@ pub(super) fn hipblaslt_fp8(input: &OpInput) -> Option<Modelled> {
 /// `hipblaslt_gemm_fp4(A, scale, B, scale, type, transA, transB, transC)`, K packed in pairs, a
 /// scale byte for 32.
 pub(super) fn hipblaslt_fp4(input: &OpInput) -> Option<Modelled> {
-    let Transposed { m, n, k } = Transposed::read(input)?;
-    Some(packed_fp4(input, [0, 2], [m, n, k]))
+    Some(packed_fp4(input, [0, 2], transposed(input)?))
 }
 
 /// `gemm_a4w4(A, B, …)`.
@@ -324,43 +293,23 @@ fn packed_fp4(input: &OpInput, operands: [usize; 2], [m, n, packed]: [f64; 3]) -
     }
 }
 
-struct Transposed {
-    m: f64,
-    n: f64,
-    k: f64,
-}
-
-impl Transposed {
-    /// A transposed result is the product of the transposed operands the other way round.
-    fn read(input: &OpInput) -> Option<Transposed> {
-        let (mut a, mut b) = (input.sized::<2>(0)?, input.sized::<2>(2)?);
-        let is_set = |at: usize| matches!(input.value(at), "True" | "true" | "1");
-        let (mut transposes_a, mut transposes_b) = (is_set(5), is_set(6));
-        if is_set(7) {
-            (a, b) = (b, a);
-            (transposes_a, transposes_b) = (!transposes_b, !transposes_a);
-        }
-        let (m, k) = if transposes_a {
-            (a[1], a[0])
-        } else {
-            (a[0], a[1])
-        };
-        let n = if transposes_b { b[0] } else { b[1] };
-        Some(Transposed { m, n, k })
+/// M, N and K of `(A, scale, B, scale, type, transA, transB, transC)`. A transposed result is the product
+/// of the transposed operands the other way round.
+fn transposed(input: &OpInput) -> Option<[f64; 3]> {
+    let (mut a, mut b) = (input.sized::<2>(0)?, input.sized::<2>(2)?);
+    let is_set = |at: usize| matches!(input.value(at), "True" | "true" | "1");
+    let (mut transposes_a, mut transposes_b) = (is_set(5), is_set(6));
+    if is_set(7) {
+        (a, b) = (b, a);
+        (transposes_a, transposes_b) = (!transposes_b, !transposes_a);
     }
+    let [m, k] = if transposes_a { [a[1], a[0]] } else { a };
+    Some([m, if transposes_b { b[0] } else { b[1] }, k])
 }
 
-/// `grouped_gemm(x, w, lengths, …)`: each row of x goes to one of G matrices of K × N.
-pub(super) fn grouped(input: &OpInput) -> Option<Modelled> {
-    grouped_work(input, 1.0)
-}
-
-/// Its backward pass: gradients of rows and of matrices, a product each.
-pub(super) fn grouped_bwd(input: &OpInput) -> Option<Modelled> {
-    grouped_work(input, 2.0)
-}
-
-fn grouped_work(input: &OpInput, n_products: f64) -> Option<Modelled> {
+/// `grouped_gemm(x, w, lengths, …)`: each row of x goes to one of G matrices of K × N. Backward,
+/// gradients of rows and of matrices, two products.
+pub(super) fn grouped(input: &OpInput, n_products: f64) -> Option<Modelled> {
     let [m, k] = input.sized(0)?;
     let [groups, w1, w2] = input.sized(1)?;
     let n = if w1.total_cmp(&k).is_eq() { w2 } else { w1 };
@@ -369,14 +318,9 @@ fn grouped_work(input: &OpInput, n_products: f64) -> Option<Modelled> {
         // Of groups without rows nothing is read.
         Some((m * k + groups.min(m) * k * n) * element + m * n * out)
     };
-    Some(Modelled {
-        work: Work {
-            flops: n_products * 2.0 * m * k * n,
-            bytes: bytes().map(|bytes| n_products * bytes),
-            compute: dtype::matrix(input.dtype(0)),
-        },
-        params: grouped_params(input, [m, n, k, groups]),
-    })
+    let bytes = bytes().map(|bytes| n_products * bytes);
+    let modelled = on_matrices(input.dtype(0), n_products * 2.0 * m * k * n, bytes);
+    Some(modelled.with(grouped_params(input, [m, n, k, groups])))
 }
 
 /// `grouped_gemm_variable_k(A, B, lengths, …)`: the groups split the rows that both share; each
@@ -389,36 +333,17 @@ pub(super) fn grouped_variable_k(input: &OpInput) -> Option<Modelled> {
         let (element, out) = (dtype::bytes(input.dtype(0))?, dtype::bytes(input.dtype(1))?);
         Some(rows * (m + n) * element + groups * m * n * out)
     };
-    Some(Modelled {
-        work: Work {
-            flops: 2.0 * rows * m * n,
-            bytes: bytes(),
-            compute: dtype::matrix(input.dtype(0)),
-        },
-        params: grouped_params(input, [m, n, rows, groups]),
-    })
+    let modelled = on_matrices(input.dtype(0), 2.0 * rows * m * n, bytes());
+    Some(modelled.with(grouped_params(input, [m, n, rows, groups])))
 }
 
 /// The reference's parameters of products in groups.
 fn grouped_params(input: &OpInput, [m, n, k, groups]: [f64; 4]) -> Params {
     vec![
-        ("M", params::int(m)),
-        ("N", params::int(n)),
-        ("K", params::int(k)),
-        ("G", params::int(groups)),
-        (
-            "dtype_A_B",
-            params::dtypes(&[Some(input.dtype(0)), Some(input.dtype(1))]),
-        ),
+        ("M", Param::Int(m)),
+        ("N", Param::Int(n)),
+        ("K", Param::Int(k)),
+        ("G", Param::Int(groups)),
+        ("dtype_A_B", params::types_of(input, [0, 1])),
     ]
-}
-
-/// `GroupedGemm(x, w, lengths, …)` of Megatron. Not in the reference.
-pub(super) fn grouped_unlisted(input: &OpInput) -> Option<Modelled> {
-    Some(bare(grouped(input)?.work))
-}
-
-/// Its backward pass.
-pub(super) fn grouped_unlisted_bwd(input: &OpInput) -> Option<Modelled> {
-    Some(bare(grouped_bwd(input)?.work))
 }

@@ -4,9 +4,9 @@
 //! scales; the result has two bytes where the operands have one.
 
 use super::dtype;
-use super::gemm::{Gemm, bare};
+use super::gemm::Gemm;
 use super::input::{Tensor, product};
-use super::{ComputeSpec, Modelled, OpInput, Unit, Work};
+use super::{ComputeSpec, Modelled, OpInput, Unit, Work, bare, on_matrices};
 use crate::hardware::Precision;
 
 /// `cutlass_scaled_mm(out, A, B, scales, scales, bias)`, B of K × N.
@@ -114,11 +114,7 @@ pub(super) fn weight_only(input: &OpInput) -> Option<Modelled> {
         let weights = packed.weights.bytes()? + packed.scales.bytes()?;
         Some(x.bytes()? + weights + m * n * x.element_bytes()?)
     };
-    Some(bare(Work {
-        flops: 2.0 * m * n * k,
-        bytes: bytes(),
-        compute: dtype::matrix(x.dtype),
-    }))
+    Some(on_matrices(x.dtype, 2.0 * m * n * k, bytes()))
 }
 
 /// `_weight_int4pack_mm(x, w, group, scales)`: four-bit weights in blocks of their own order; scales
@@ -131,15 +127,8 @@ pub(super) fn weight_packed(input: &OpInput) -> Option<Modelled> {
         _ => *w.shape.first().filter(|_| w.shape.len() == 2)?,
     };
     let n_out = product(rows) * n as f64;
-    let bytes = || {
-        let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
-        Some(operands? + n_out * x.element_bytes()?)
-    };
-    Some(bare(Work {
-        flops: 2.0 * n_out * *k as f64,
-        bytes: bytes(),
-        compute: dtype::matrix(x.dtype),
-    }))
+    let bytes = || Some(input.tensor_bytes()? + n_out * x.element_bytes()?);
+    Some(on_matrices(x.dtype, 2.0 * n_out * *k as f64, bytes()))
 }
 
 /// `gemv_4bit(x, w, shape of w[2], …)` of bitsandbytes: the shape before packing, N × K.
@@ -150,17 +139,8 @@ pub(super) fn four_bit_rows(input: &OpInput) -> Option<Modelled> {
         return None;
     };
     let n_out = x.n() / (*k as f64) * *n as f64;
-    let bytes = || {
-        let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
-        Some(operands? + n_out * x.element_bytes()?)
-    };
-    (*k > 0).then(|| {
-        bare(Work {
-            flops: 2.0 * n_out * *k as f64,
-            bytes: bytes(),
-            compute: dtype::matrix(x.dtype),
-        })
-    })
+    let bytes = || Some(input.tensor_bytes()? + n_out * x.element_bytes()?);
+    (*k > 0).then(|| on_matrices(x.dtype, 2.0 * n_out * *k as f64, bytes()))
 }
 
 /// `router_gemm(out, x, w)`, w of either order: K is x's width.
@@ -168,11 +148,7 @@ pub(super) fn plain_out_first(input: &OpInput) -> Option<Modelled> {
     let (out, x, w) = (input.tensor(0)?, input.tensor(1)?, input.tensor(2)?);
     let k = *x.shape.last()? as f64;
     let bytes = || Some(out.bytes()? + x.bytes()? + w.bytes()?);
-    Some(bare(Work {
-        flops: 2.0 * out.n() * k,
-        bytes: bytes(),
-        compute: dtype::matrix(x.dtype),
-    }))
+    Some(on_matrices(x.dtype, 2.0 * out.n() * k, bytes()))
 }
 
 /// Transformer Engine's `_Linear(…)`: among its arguments w of N × K first, or x of … × K: the
@@ -194,9 +170,5 @@ pub(super) fn te_linear(input: &OpInput) -> Option<Modelled> {
     let n = *w.shape.first().filter(|_| w.shape.len() == 2)? as f64;
     let n_out = x.n() / (k.max(1) as f64) * n;
     let bytes = || Some(x.bytes()? + w.bytes()? + n_out * x.element_bytes()?);
-    Some(bare(Work {
-        flops: 2.0 * n_out * k as f64,
-        bytes: bytes(),
-        compute: dtype::matrix(x.dtype),
-    }))
+    Some(on_matrices(x.dtype, 2.0 * n_out * k as f64, bytes()))
 }

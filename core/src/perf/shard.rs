@@ -1,9 +1,8 @@
 //! Copies that gather and split the parameters of a model whose shards lie on several GPUs.
 
 use super::dtype;
-use super::gemm::bare;
 use super::input::product;
-use super::{Modelled, OpInput, Work};
+use super::{Modelled, OpInput, moved};
 
 /// `_chunk_cat(tensors, dim, n, out)`: gradients of every size into one buffer, padded, and in the
 /// buffer's type. Where their sizes are not recorded they fill it; their type is what the kernel
@@ -18,13 +17,13 @@ pub(super) fn chunk_cat(input: &OpInput) -> Option<Modelled> {
         let size = read_bytes(input.kernels).or_else(|| dtype::bytes(out.dtype))?;
         Some(read * size + out.bytes()?)
     };
-    Some(copied(bytes()))
+    Some(moved(bytes()))
 }
 
 /// `split_with_sizes_copy(x, sizes, dim, out)`: all of it is read and written once.
 pub(super) fn split_copy(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
-    Some(copied(x.bytes().map(|bytes| 2.0 * bytes)))
+    Some(moved(x.bytes().map(|bytes| 2.0 * bytes)))
 }
 
 /// Bytes of an element that `chunk_cat_cuda_kernel<result, read>` reads.
@@ -35,12 +34,4 @@ fn read_bytes(kernels: &[&str]) -> Option<f64> {
     let (_, read) = types.split_once(", ")?;
     let (read, _) = read.split_once(['>', ','])?;
     dtype::bytes(read)
-}
-
-fn copied(bytes: Option<f64>) -> Modelled {
-    bare(Work {
-        flops: 0.0,
-        bytes,
-        compute: None,
-    })
 }

@@ -50,15 +50,9 @@ pub(super) fn of_rows(input: &OpInput) -> Option<ProductSizes> {
     sizes([1.0, product(rows), k as f64, n])
 }
 
-/// `mv(A, x)`.
-pub(super) fn of_mv(input: &OpInput) -> Option<ProductSizes> {
-    let [m, k] = input.sized(0)?;
-    sizes([1.0, m, k, 1.0])
-}
-
-/// `addmv(bias, A, x)`.
-pub(super) fn of_addmv(input: &OpInput) -> Option<ProductSizes> {
-    let [m, k] = input.sized(1)?;
+/// `mv(A, x)`, and `addmv(bias, A, x)` whose A stands second.
+pub(super) fn of_vector(input: &OpInput, first: usize) -> Option<ProductSizes> {
+    let [m, k] = input.sized(first)?;
     sizes([1.0, m, k, 1.0])
 }
 
@@ -84,20 +78,14 @@ pub(super) fn of_four_bits(input: &OpInput) -> Option<ProductSizes> {
 
 /// Products in groups: those of a group of mean size.
 pub(super) fn of_groups(input: &OpInput) -> Option<ProductSizes> {
-    let mean = |size: i64, groups: f64| (size as f64 / groups.max(1.0)).round().max(1.0);
-    let of_group = match (input.sizes(0)?, input.sizes(1)?) {
-        (&[m, k], &[groups, _, n]) => {
-            let groups = groups as f64;
-            [groups, mean(m, groups), k as f64, n as f64]
-        }
-        (&[groups, m, k], &[_, _, n]) => [groups as f64, m as f64, k as f64, n as f64],
-        (&[groups, m, k], &[_, n]) => {
-            let groups = groups as f64;
-            [groups, m as f64, k as f64, mean(n, groups)]
-        }
+    let mean = |size: f64, groups: f64| (size / groups.max(1.0)).round().max(1.0);
+    let of_group = match (&*input.floats(0)?, &*input.floats(1)?) {
+        (&[m, k], &[groups, _, n]) => [groups, mean(m, groups), k, n],
+        (&[groups, m, k], &[_, _, n]) => [groups, m, k, n],
+        (&[groups, m, k], &[_, n]) => [groups, m, k, mean(n, groups)],
         (&[m, k], &[_, n]) => {
             let [groups] = input.sized(offsets(input))?;
-            [groups, m as f64, mean(k, groups), n as f64]
+            [groups, m, mean(k, groups), n]
         }
         _ => return None,
     };

@@ -6,8 +6,7 @@
 //! Backward, dX = Y·(dY − Σ dY·Y): multiply, add, subtract, multiply; two tensors read, one written.
 
 use super::dtype;
-use super::gemm::bare;
-use super::{Modelled, OpInput, Work};
+use super::{Modelled, OpInput, on_vectors, vectors};
 
 /// `_softmax(x, dim, half_to_float)`, `_log_softmax`. The flag makes single precision of half.
 pub(super) fn forward(input: &OpInput) -> Option<Modelled> {
@@ -15,11 +14,7 @@ pub(super) fn forward(input: &OpInput) -> Option<Modelled> {
     let widens = input.flag(2).unwrap_or(false);
     let size_out = if widens { Some(4.0) } else { x.element_bytes() };
     let bytes = || Some(x.bytes()? + x.n() * size_out?);
-    Some(bare(Work {
-        flops: 5.0 * x.n(),
-        bytes: bytes(),
-        compute: dtype::vector(x.dtype),
-    }))
+    Some(on_vectors(x.dtype, 5.0 * x.n(), bytes()))
 }
 
 /// `_softmax_backward_data(dY, Y, dim, input_dtype)`, `_log_softmax_backward_data`.
@@ -27,11 +22,7 @@ pub(super) fn backward(input: &OpInput) -> Option<Modelled> {
     let (gradient, result) = (input.tensor(0)?, input.tensor(1)?);
     let size_out = dtype::bytes_of_code(input.value(3)).or_else(|| gradient.element_bytes());
     let bytes = || Some(gradient.bytes()? + result.bytes()? + gradient.n() * size_out?);
-    Some(bare(Work {
-        flops: 4.0 * gradient.n(),
-        bytes: bytes(),
-        compute: dtype::vector(gradient.dtype),
-    }))
+    Some(on_vectors(gradient.dtype, 4.0 * gradient.n(), bytes()))
 }
 
 /// `ScaledUpperTriangMaskedSoftmax(x, scale)`, `ScaledMaskedSoftmax(x, mask, scale)` of apex and
@@ -42,19 +33,11 @@ pub(super) fn scaled(input: &OpInput) -> Option<Modelled> {
         .tensor(1)
         .map_or(Some(0.0), |mask| mask.distinct_bytes());
     let bytes = || Some(2.0 * x.bytes()? + mask?);
-    Some(bare(Work {
-        flops: 6.0 * x.n(),
-        bytes: bytes(),
-        compute: dtype::vector(x.dtype),
-    }))
+    Some(on_vectors(x.dtype, 6.0 * x.n(), bytes()))
 }
 
 /// Its backward pass: two tensors read, one written.
 pub(super) fn scaled_bwd(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
-    Some(bare(Work {
-        flops: 5.0 * x.n(),
-        bytes: x.bytes().map(|bytes| 3.0 * bytes),
-        compute: dtype::vector(x.dtype),
-    }))
+    Some(vectors(x.dtype, 5.0 * x.n(), 3.0 * x.n()))
 }

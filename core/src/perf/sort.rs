@@ -4,9 +4,7 @@
 //! k (a radix select looks at each digit, not more). The values are read, values and indices of
 //! eight bytes written.
 
-use super::dtype;
-use super::gemm::bare;
-use super::{Modelled, OpInput, Work};
+use super::{Modelled, OpInput, on_vectors};
 
 /// `sort(x, dim, …)`, `argsort`; `sort.stable(x, stable, dim, …)`.
 pub(super) fn sort(input: &OpInput) -> Option<Modelled> {
@@ -15,37 +13,25 @@ pub(super) fn sort(input: &OpInput) -> Option<Modelled> {
     let length = along(x.shape, dim)?;
     let comparisons = x.n() * length.max(1.0).log2().max(1.0);
     let bytes = || Some(2.0 * x.bytes()? + 8.0 * x.n());
-    Some(bare(Work {
-        flops: comparisons,
-        bytes: bytes(),
-        compute: dtype::vector(x.dtype),
-    }))
+    Some(on_vectors(x.dtype, comparisons, bytes()))
 }
 
 /// `topk(x, k, dim, …)`.
 pub(super) fn topk(input: &OpInput) -> Option<Modelled> {
-    let x = input.tensor(0)?;
-    let length = along(x.shape, input.number(2).unwrap_or(-1.0))?;
-    let n_out = x.n() / length.max(1.0) * input.number(1)?;
-    let bytes = || Some(x.bytes()? + n_out * (x.element_bytes()? + 8.0));
-    Some(bare(Work {
-        flops: x.n(),
-        bytes: bytes(),
-        compute: dtype::vector(x.dtype),
-    }))
+    selected(input, input.number(1)?)
 }
 
 /// `kthvalue(x, k, dim, …)`: one value and one index for each row.
 pub(super) fn kth(input: &OpInput) -> Option<Modelled> {
+    selected(input, 1.0)
+}
+
+fn selected(input: &OpInput, k: f64) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let length = along(x.shape, input.number(2).unwrap_or(-1.0))?;
-    let n_rows = x.n() / length.max(1.0);
-    let bytes = || Some(x.bytes()? + n_rows * (x.element_bytes()? + 8.0));
-    Some(bare(Work {
-        flops: x.n(),
-        bytes: bytes(),
-        compute: dtype::vector(x.dtype),
-    }))
+    let n_out = x.n() / length.max(1.0) * k;
+    let bytes = || Some(x.bytes()? + n_out * (x.element_bytes()? + 8.0));
+    Some(on_vectors(x.dtype, x.n(), bytes()))
 }
 
 /// The size of a dimension, counted from the end where it is negative.

@@ -1,10 +1,8 @@
 //! State-space models.
 
-use super::dtype;
-use super::gemm::bare;
 use super::input::product;
 use super::params::{self, Params};
-use super::{Modelled, OpInput, Work};
+use super::{Modelled, OpInput, matrices, on_matrices, on_vectors, vectors};
 
 /// `causal_conv1d(x, w, bias, …)` with x of B × C × L and w of C × k: each result is a sum of k
 /// products. x and w are read, the result is written.
@@ -14,14 +12,7 @@ pub(super) fn causal_conv1d(input: &OpInput) -> Option<Modelled> {
     let n_bias = input.sizes(2).map_or(0.0, |_| channels);
     let dtype = input.dtype(0);
     let elements = 2.0 * n + channels * k + n_bias;
-    Some(Modelled {
-        work: Work {
-            flops: 2.0 * n * k,
-            bytes: dtype::bytes(dtype).map(|size| elements * size),
-            compute: dtype::vector(dtype),
-        },
-        params: shape_params(input),
-    })
+    Some(vectors(dtype, 2.0 * n * k, elements).with(shape_params(input)))
 }
 
 /// `MambaSplitConv1dScanCombinedFn(zxbcdt, w, …, chunk[6], …, head size[15], groups[16])` with zxbcdt
@@ -39,13 +30,8 @@ pub(super) fn mamba_ssd(input: &OpInput) -> Option<Modelled> {
     let scan = 2.0 * b * g * t * chunk * n + 2.0 * b * h * t * chunk * p + 4.0 * b * h * t * n * p;
     let dtype = input.dtype(0);
     let elements = b * t * (width + h * p) + channels * taps;
-    (h > 0.0 && n > 0.0).then(|| Modelled {
-        work: Work {
-            flops: 2.0 * b * channels * t * taps + scan,
-            bytes: dtype::bytes(dtype).map(|size| elements * size),
-            compute: dtype::matrix(dtype),
-        },
-        params: shape_params(input),
+    (h > 0.0 && n > 0.0).then(|| {
+        matrices(dtype, 2.0 * b * channels * t * taps + scan, elements).with(shape_params(input))
     })
 }
 
@@ -54,10 +40,7 @@ fn shape_params(input: &OpInput) -> Params {
     vec![
         ("input_shape", params::opt_sizes(input.shape(0))),
         ("filter_shape", params::opt_sizes(input.shape(1))),
-        (
-            "dtype_input_weight",
-            params::dtypes(&[Some(input.dtype(0)), Some(input.dtype(1))]),
-        ),
+        ("dtype_input_weight", params::types_of(input, [0, 1])),
     ]
 }
 
@@ -68,11 +51,7 @@ pub(super) fn causal_conv1d_backward(input: &OpInput) -> Option<Modelled> {
     let [channels, k] = input.sized(1)?;
     let dtype = input.dtype(0);
     let elements = 3.0 * n + 2.0 * channels * k;
-    Some(bare(Work {
-        flops: 4.0 * n * k,
-        bytes: dtype::bytes(dtype).map(|size| elements * size),
-        compute: dtype::vector(dtype),
-    }))
+    Some(vectors(dtype, 4.0 * n * k, elements))
 }
 
 /// `SelectiveScanFn(u, Δ, A, B, C, D, z, …)` of Mamba, u of B × D × L and A of D × N: for each of
@@ -81,13 +60,8 @@ pub(super) fn causal_conv1d_backward(input: &OpInput) -> Option<Modelled> {
 pub(super) fn selective_scan(input: &OpInput) -> Option<Modelled> {
     let u = input.tensor(0)?;
     let [_, states] = input.sized(2)?;
-    let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
-    let bytes = || Some(operands? + u.bytes()?);
-    Some(bare(Work {
-        flops: 8.0 * u.n() * states,
-        bytes: bytes(),
-        compute: dtype::vector(u.dtype),
-    }))
+    let bytes = || Some(input.tensor_bytes()? + u.bytes()?);
+    Some(on_vectors(u.dtype, 8.0 * u.n() * states, bytes()))
 }
 
 /// `MambaChunkScanCombinedFn(x, Δ, A, B, C, chunk[5], …)` with x of B × T × H × P and B of B × T × G × N:
@@ -96,17 +70,8 @@ pub(super) fn chunk_scan(input: &OpInput) -> Option<Modelled> {
     let [b, t, h, p] = input.sized(0)?;
     let [_, _, g, n] = input.sized(3)?;
     let chunk = input.number(5)?;
-    let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
     let x = input.tensor(0)?;
-    let bytes = || Some(operands? + x.bytes()?);
-    Some(bare(Work {
-        flops: 2.0 * b * g * t * chunk * n + 2.0 * b * h * t * chunk * p + 4.0 * b * h * t * n * p,
-        bytes: bytes(),
-        compute: dtype::matrix(x.dtype),
-    }))
-}
-
-/// `CausalConv1dFn(x, w, bias, …)`. Not in the reference.
-pub(super) fn causal_conv1d_unlisted(input: &OpInput) -> Option<Modelled> {
-    Some(bare(causal_conv1d(input)?.work))
+    let bytes = || Some(input.tensor_bytes()? + x.bytes()?);
+    let flops = 2.0 * b * g * t * chunk * n + 2.0 * b * h * t * chunk * p + 4.0 * b * h * t * n * p;
+    Some(on_matrices(x.dtype, flops, bytes()))
 }

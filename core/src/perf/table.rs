@@ -1,4 +1,4 @@
-//! Which formula each op has: one line each, in the table of its kind.
+//! Which formula each op has: a row for each formula, with the names of its ops.
 
 mod aten;
 mod aten_elementwise;
@@ -6,87 +6,115 @@ mod aten_lists;
 mod libraries;
 mod serving;
 
+use std::sync::LazyLock;
+
 use super::SheetFamily;
 use super::{Modelled, OpInput, PerfModel, ProductSizes};
 use super::{optimizer, template, triton};
 
 type Formula = fn(&OpInput) -> Option<Modelled>;
 
-/// An op the reference has a model for.
-const fn reference(op: &'static str, sheet: SheetFamily, forward: Formula) -> PerfModel {
-    PerfModel {
-        op,
-        sheet,
-        forward,
-        backward: None,
-        product: None,
-        backward_category: None,
-        is_reference: true,
+/// A formula with its ops.
+struct Row {
+    /// Between spaces.
+    ops: &'static str,
+    /// What they have in common.
+    model: PerfModel,
+}
+
+/// Ops the reference has a model for.
+const fn reference(sheet: SheetFamily, forward: Formula, ops: &'static str) -> Row {
+    Row {
+        ops,
+        model: PerfModel {
+            op: "",
+            sheet,
+            forward,
+            backward: None,
+            product: None,
+            backward_category: None,
+            is_reference: true,
+        },
     }
 }
 
-/// An op the reference has no model for. Such are the ops that launch kernels, never those above
+/// Ops the reference has no model for. Such are the ops that launch kernels, never those above
 /// them: time is counted where it is spent.
-const fn ours(op: &'static str, forward: Formula) -> PerfModel {
-    PerfModel {
-        is_reference: false,
-        ..reference(op, SheetFamily::Unlisted, forward)
-    }
+const fn ours(forward: Formula, ops: &'static str) -> Row {
+    let mut row = reference(SheetFamily::Unlisted, forward, ops);
+    row.model.is_reference = false;
+    row
 }
 
-impl PerfModel {
+impl Row {
     /// A product whose sizes the reference does not know.
-    const fn product(self, sizes: fn(&OpInput) -> Option<ProductSizes>) -> PerfModel {
-        PerfModel {
-            product: Some(sizes),
-            ..self
-        }
+    const fn product(mut self, sizes: fn(&OpInput) -> Option<ProductSizes>) -> Row {
+        self.model.product = Some(sizes);
+        self
     }
 
-    const fn backward(self, formula: Formula, label: Option<&'static str>) -> PerfModel {
-        PerfModel {
-            backward: Some(formula),
-            backward_category: label,
-            ..self
-        }
+    /// A formula of the backward pass, and the reference's label of it.
+    const fn backward(mut self, formula: Formula, label: Option<&'static str>) -> Row {
+        self.model.backward = Some(formula);
+        self.model.backward_category = label;
+        self
     }
 
     /// The reference labels the backward pass but cannot count it.
-    const fn backward_label(self, label: &'static str) -> PerfModel {
-        PerfModel {
-            backward_category: Some(label),
-            ..self
-        }
+    const fn backward_label(mut self, label: &'static str) -> Row {
+        self.model.backward_category = Some(label);
+        self
+    }
+
+    /// A model for each of its ops.
+    fn models(&self) -> impl Iterator<Item = PerfModel> {
+        let ops = self.ops.split_whitespace();
+        ops.map(|op| PerfModel { op, ..self.model })
     }
 }
 
 /// Names that begin like this have a model too.
-pub const PREFIX_MODELS: &[PerfModel] = &[
-    ours("aten::_foreach_", optimizer::foreach_binary),
-    reference("triton_per_", SheetFamily::Unlisted, triton::reduction),
-    reference("triton_poi_", SheetFamily::Unlisted, triton::pointwise),
-    reference("triton_red_", SheetFamily::Unlisted, triton::reduction),
-    ours("triton_tem_", template::template),
+const PREFIXES: &[Row] = &[
+    ours(optimizer::foreach_binary, "aten::_foreach_"),
+    reference(
+        SheetFamily::Unlisted,
+        triton::reduction,
+        "triton_per_ triton_red_",
+    ),
+    reference(SheetFamily::Unlisted, triton::pointwise, "triton_poi_"),
+    ours(template::template, "triton_tem_"),
 ];
 
-/// The tables, each sorted by name.
-pub const TABLES: &[&[PerfModel]] = &[
-    aten::ATEN,
-    aten_elementwise::ATEN_ELEMENTWISE,
-    aten_lists::ATEN_LISTS,
-    libraries::LIBRARIES,
-    serving::SERVING,
-];
+/// Every model that is bound to one name, sorted by it.
+static MODELS: LazyLock<Vec<PerfModel>> = LazyLock::new(|| {
+    let tables = [
+        aten::ATEN,
+        aten_elementwise::ATEN_ELEMENTWISE,
+        aten_lists::ATEN_LISTS,
+        libraries::LIBRARIES,
+        serving::SERVING,
+    ];
+    let mut models: Vec<PerfModel> = tables.into_iter().flatten().flat_map(Row::models).collect();
+    models.sort_unstable_by_key(|model| model.op);
+    models
+});
+
+/// Every model that is bound to the beginning of a name.
+static PREFIX_MODELS: LazyLock<Vec<PerfModel>> =
+    LazyLock::new(|| PREFIXES.iter().flat_map(Row::models).collect());
 
 /// Every model that is bound to one name.
 pub fn models() -> impl Iterator<Item = &'static PerfModel> {
-    TABLES.iter().flat_map(|table| table.iter())
+    MODELS.iter()
+}
+
+/// Every model that is bound to the beginning of a name.
+pub(super) fn prefix_models() -> impl Iterator<Item = &'static PerfModel> {
+    PREFIX_MODELS.iter()
 }
 
 /// The model of exactly this op.
 pub fn exact(op: &str) -> Option<&'static PerfModel> {
-    TABLES.iter().find_map(|table| {
-        let row = table.binary_search_by(|model| model.op.cmp(op)).ok()?;
-        table.get(row)
-    })
+    let row = MODELS.binary_search_by(|model| model.op.cmp(op)).ok()?;
+    MODELS.get(row)
 }

@@ -7,9 +7,8 @@
 //! convolution takes 2·|out|·|w| / C_out. Every buffer moves once.
 
 use super::dtype;
-use super::gemm::bare;
 use super::input::Tensor;
-use super::{Modelled, OpInput, Work};
+use super::{Modelled, OpInput, on_matrices};
 
 /// `triton_tem_…`.
 pub(super) fn template(input: &OpInput) -> Option<Modelled> {
@@ -25,11 +24,11 @@ pub(super) fn template(input: &OpInput) -> Option<Modelled> {
         product_flops(operands, out, batch)?
     };
     let first = operands.first()?;
-    Some(bare(Work {
+    Some(on_matrices(
+        first.dtype,
         flops,
-        bytes: tensors.iter().map(Tensor::bytes).sum(),
-        compute: dtype::matrix(first.dtype),
-    }))
+        tensors.iter().map(Tensor::bytes).sum(),
+    ))
 }
 
 fn leading(tensor: &Tensor) -> Option<f64> {

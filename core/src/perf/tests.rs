@@ -25,92 +25,146 @@ mod ssm;
 mod template;
 mod triton;
 
-use super::{Modelled, OpInput, model, table};
+use super::{ComputeSpec, Modelled, OpInput, UserModels, Work, model, table};
 use crate::names::KNOWN_OPS;
 use crate::trace::{OpArgsText, TraceBuilder};
 
-/// A call: name, shapes, types and values as JSON.
-fn modelled(name: &str, dims: &str, types: &str, values: &str) -> Option<Modelled> {
-    let kernels: &[&str] = &["CatArrayBatchedCopy<OpaqueType<2u>, unsigned int, 4, 128, 1>"];
-    call(name, [dims, types, "", values], kernels)
-}
-
-fn call(
-    name: &str,
-    [dims, types, strides, concrete]: [&str; 4],
-    kernels: &[&str],
-) -> Option<Modelled> {
-    let mut builder = TraceBuilder::default();
-    let args = OpArgsText {
-        dims,
-        types,
-        strides,
-        concrete,
-    };
-    let id = builder.op_args(args);
-    let trace = builder.finish();
-    let input = OpInput {
-        kernels,
-        ..OpInput::new(&trace, name, trace.args.get(id)?)
-    };
-    (model(name)?.forward)(&input)
-}
-
 const HALF: &str = "c10::BFloat16";
 
-/// Checks operations and bytes of a call. Shapes: `2x3, 3x4:float`; tensors are bf16 unless a type
-/// follows, `[2x3 4]` is a list of tensors, `():float` a tensor of one element; an empty one stands
-/// for an argument that is no tensor, whose value is given.
-#[track_caller]
-fn check(name: &str, shapes: &str, values: &[&str], flops: f64, bytes: f64) {
-    let found = counted(name, shapes, values).map(|modelled| modelled.work);
-    let found = found.map(|work| (work.flops, work.bytes));
-    assert_eq!(found, Some((flops, Some(bytes))), "{name}");
+/// A call, written `aten::addmm(4, 2x3@1x2, 3x4:float, _, =1, [10 2x3]) by KERNEL in ANNOTATION`.
+///
+/// An argument is a tensor by its sizes, of bf16 unless a type follows (`()` has one element), and
+/// with strides behind `@`; a list of tensors in brackets; a value behind `=`; or `_`, nothing. `*3`
+/// repeats it. The last two parts are left out of most.
+struct Call<'a> {
+    name: &'a str,
+    args: [String; 4],
+    kernel: &'a str,
+    annotation: Option<&'a str>,
 }
 
-/// What the model of an op says about a call, written as in [`check`].
-fn counted(name: &str, shapes: &str, values: &[&str]) -> Option<Modelled> {
-    let sizes = |shape: &str| format!("[{}]", shape.replace('x', ","));
-    let mut rest = values.iter();
-    let (mut dims, mut types, mut all) = (Vec::new(), Vec::new(), Vec::new());
-    for shape in shapes.split(", ") {
-        let (shape, dtype) = shape.split_once(':').unwrap_or((shape, HALF));
-        let list = shape.strip_prefix('[').and_then(|s| s.strip_suffix(']'));
-        let (dim, dtype, value) = match (list, shape) {
-            (Some(list), _) => {
-                let tensors: Vec<String> = list.split(' ').map(sizes).collect();
-                (format!("[{}]", tensors.join(",")), "TensorList", "")
-            }
-            (None, "") => {
-                let value = rest.next().copied().unwrap_or_default();
-                ("[]".to_owned(), "Scalar", value)
-            }
-            (None, "()") => ("[]".to_owned(), dtype, ""),
-            (None, shape) => (sizes(shape), dtype, ""),
+impl<'a> Call<'a> {
+    fn read(text: &'a str) -> Call<'a> {
+        let (text, annotation) = match text.split_once(") in ") {
+            Some((text, annotation)) => (text, Some(annotation)),
+            None => (text.strip_suffix(')').unwrap_or(text), None),
         };
-        dims.push(dim);
-        types.push(dtype);
-        all.push(value);
+        let cat = "CatArrayBatchedCopy<OpaqueType<2u>, unsigned int, 4, 128, 1>";
+        let (text, kernel) = text.split_once(") by ").unwrap_or((text, cat));
+        let (name, list) = text.split_once('(').unwrap_or((text, ""));
+        let sizes = |sizes: &str| format!("[{}]", sizes.replace('x', ","));
+        let (mut dims, mut types, mut strides, mut values) = (vec![], vec![], vec![], vec![]);
+        for arg in arguments(list) {
+            let (tensor, dtype) = arg.split_once(':').unwrap_or((arg, HALF));
+            let (shape, stride) = tensor.split_once('@').unwrap_or((tensor, ""));
+            let (dim, dtype, value) = match arg.as_bytes() {
+                [b'=', ..] => (sizes(""), "Scalar", &arg[1..]),
+                b"_" => (sizes(""), "Scalar", ""),
+                [b'[', .., b']'] => {
+                    let tensors: Vec<String> =
+                        arg[1..arg.len() - 1].split(' ').map(sizes).collect();
+                    (format!("[{}]", tensors.join(",")), "TensorList", "")
+                }
+                [b'(', ..] => (sizes(""), dtype, ""),
+                _ => (sizes(shape), dtype, ""),
+            };
+            dims.push(dim);
+            types.push(dtype);
+            strides.push(sizes(stride));
+            values.push(value);
+        }
+        let json = |texts: &[&str]| serde_json::to_string(texts).unwrap();
+        let list = |sizes: &[String]| format!("[{}]", sizes.join(","));
+        let has_strides = text.contains('@');
+        Call {
+            name,
+            args: [
+                list(&dims),
+                json(&types),
+                list(if has_strides { &strides } else { &[] }),
+                json(&values),
+            ],
+            kernel,
+            annotation,
+        }
     }
-    all.extend(rest);
-    let json = |texts: &[&str]| serde_json::to_string(texts).unwrap();
-    modelled(
-        name,
-        &format!("[{}]", dims.join(",")),
-        &json(&types),
-        &json(&all),
-    )
+
+    fn input<T>(&self, then: impl FnOnce(&OpInput) -> T) -> T {
+        let mut builder = TraceBuilder::default();
+        let [dims, types, strides, concrete] = &self.args;
+        let id = builder.op_args(OpArgsText {
+            dims,
+            types,
+            strides,
+            concrete,
+        });
+        let trace = builder.finish();
+        then(&OpInput {
+            kernels: &[self.kernel],
+            annotation: self.annotation,
+            ..OpInput::new(&trace, self.name, trace.args.get(id).unwrap())
+        })
+    }
+}
+
+/// The arguments of a call, each as often as it says.
+fn arguments(list: &str) -> Vec<&str> {
+    let mut depth = 0;
+    let parts = list.split(|letter| {
+        depth += i32::from(letter == '[') - i32::from(letter == ']');
+        letter == ',' && depth == 0
+    });
+    let repeated = parts.map(str::trim).flat_map(|part| {
+        let (arg, times) = part.rsplit_once('*').unwrap_or((part, "1"));
+        std::iter::repeat_n(arg, times.parse().unwrap())
+    });
+    repeated.collect()
+}
+
+/// What the model of an op says about a call.
+fn counted(call: &str) -> Option<Modelled> {
+    let call = Call::read(call);
+    call.input(model(call.name)?.forward)
+}
+
+/// The same where no values were recorded.
+fn without_values(call: &str) -> Option<Modelled> {
+    let mut call = Call::read(call);
+    call.args[3].clear();
+    call.input(model(call.name)?.forward)
+}
+
+/// Checks cases, a line each: a call, `->`, its operations and bytes as users write them in models
+/// of their own (`?` where they are unknown), and the units where they matter. `none` is a call
+/// without work.
+#[track_caller]
+fn check(cases: &str) {
+    let lines = cases.lines().map(str::trim);
+    for case in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let (call, expected) = case.rsplit_once(" -> ").unwrap();
+        let found = counted(call).map(|modelled| modelled.work);
+        let mut parts = expected.split(" | ");
+        let (Some(flops), Some(bytes)) = (parts.next(), parts.next()) else {
+            assert_eq!((found, expected), (None, "none"), "{case}");
+            continue;
+        };
+        let call = Call::read(call);
+        let (op, bytes) = (call.name, bytes.replace('?', "in99"));
+        let same = format!("[[model]]\nop = '{op}'\nflops = '{flops}'\nbytes = '{bytes}'");
+        let same = UserModels::parse(&same).unwrap();
+        let expected = call.input(|input| same.work(input).flatten());
+        let figures = |work: Option<Work>| work.map(|work| (work.flops, work.bytes));
+        assert_eq!(figures(found), figures(expected), "{case}");
+        if let Some(unit) = parts.next() {
+            let spec = found.and_then(|work| work.compute).map(ComputeSpec::label);
+            assert_eq!(spec.as_deref().unwrap_or("none"), unit, "{case}");
+        }
+    }
 }
 
 #[test]
-fn the_table_is_sorted_and_has_what_the_reference_has() {
-    for table in table::TABLES {
-        for pair in table.windows(2) {
-            assert!(pair[0].op < pair[1].op, "{}", pair[1].op);
-        }
-    }
-    let mut names: Vec<&str> = table::models().map(|model| model.op).collect();
-    names.sort_unstable();
+fn the_table_names_each_op_once_and_has_what_the_reference_has() {
+    let names: Vec<&str> = table::models().map(|model| model.op).collect();
     for pair in names.windows(2) {
         assert!(pair[0] < pair[1], "{} stands twice", pair[1]);
     }
@@ -128,11 +182,16 @@ fn the_table_is_sorted_and_has_what_the_reference_has() {
 #[test]
 fn what_is_not_recorded_has_no_work() {
     for dims in ["", "[]", "[[]]", "[[[2],[3]]]", "[[-1,-2],[3]]"] {
-        for model in table::models().chain(table::PREFIX_MODELS) {
-            let found = modelled(model.op, dims, "[]", "[]");
-            let bytes = found.and_then(|modelled| modelled.work.bytes);
+        for model in table::models().chain(table::prefix_models()) {
+            let call = Call {
+                args: [dims, "[]", "", "[]"].map(str::to_owned),
+                ..Call::read(model.op)
+            };
+            let bytes = call
+                .input(model.forward)
+                .and_then(|modelled| modelled.work.bytes);
             assert!(bytes.is_none_or(|bytes| bytes >= 0.0), "{}", model.op);
         }
     }
-    assert_eq!(modelled("aten::mm", "[[2,3]]", "[]", "[]"), None);
+    check("aten::mm(2x3) -> none");
 }

@@ -10,30 +10,13 @@ pub(super) fn transpose(kernels: &[&str]) -> Option<(Option<bool>, Option<bool>)
 
 /// hipBLASLt and rocBLAS: `Cijk_Alik_Bljk_…`, the indices of output and operands.
 fn tensile(name: &str) -> Option<(Option<bool>, Option<bool>)> {
-    let is_letter = |byte: &u8| byte.is_ascii_lowercase();
-    let is_tensile = name.as_bytes().windows(14).any(|window| {
-        let [
-            b'C',
-            c1,
-            c2,
-            c3,
-            b'_',
-            b'A',
-            a1,
-            a2,
-            a3,
-            b'_',
-            b'B',
-            b1,
-            b2,
-            b3,
-        ] = window
-        else {
-            return false;
-        };
-        [c1, c2, c3, a1, a2, a3, b1, b2, b3]
-            .into_iter()
-            .all(is_letter)
+    const INDICES: &[u8] = b"C..._A..._B...";
+    let is_tensile = name.as_bytes().windows(INDICES.len()).any(|window| {
+        let mut bytes = window.iter().zip(INDICES);
+        bytes.all(|(byte, wanted)| match wanted {
+            b'.' => byte.is_ascii_lowercase(),
+            _ => byte == wanted,
+        })
     });
     let told = |plain: &str, transposed: &str| match () {
         () if name.contains(plain) => Some(false),

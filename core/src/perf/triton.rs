@@ -10,8 +10,8 @@
 
 use super::dtype;
 use super::input::Tensor;
-use super::params::{self, Params};
-use super::{Modelled, OpInput, Work};
+use super::params::{self, Param, Params};
+use super::{Modelled, OpInput, on_vectors};
 
 /// `triton_poi_…`.
 pub(super) fn pointwise(input: &OpInput) -> Option<Modelled> {
@@ -36,14 +36,9 @@ fn fused(input: &OpInput, n_sizes: usize) -> Option<Modelled> {
     let moved = |tensor: &Tensor| Some(tensor.n().min(n_points) * tensor.element_bytes()?);
     let flops_each: f64 = ops.iter().copied().map(flops_of).sum();
     let first = tensors.first()?;
-    Some(Modelled {
-        work: Work {
-            flops: flops_each * n_points,
-            bytes: tensors.iter().chain(in_place).map(moved).sum(),
-            compute: dtype::vector(first.dtype),
-        },
-        params: params(input, &ops, n_sizes)?,
-    })
+    let bytes = tensors.iter().chain(in_place).map(moved).sum();
+    let modelled = on_vectors(first.dtype, flops_each * n_points, bytes);
+    Some(modelled.with(params(input, &ops, n_sizes)?))
 }
 
 /// The reference's parameters: of a reduction the last two sizes, else the last.
@@ -57,8 +52,8 @@ fn params(input: &OpInput, ops: &[&str], n_sizes: usize) -> Option<Params> {
     let names: Vec<String> = ops.iter().map(|op| format!("aten.{op}")).collect();
     Some(vec![
         ("fused_ops", params::text(&names.join(", "))),
-        ("xnumel", params::int(x)),
-        ("rnumel", params::int(r)),
+        ("xnumel", Param::Int(x)),
+        ("rnumel", Param::Int(r)),
     ])
 }
 

@@ -11,7 +11,6 @@
 mod arithmetic;
 mod expression;
 
-use std::fmt;
 use std::ops::Range;
 
 use serde::Deserialize;
@@ -19,6 +18,7 @@ use toml::Spanned;
 
 use super::dtype;
 use super::{ComputeSpec, OpInput, Unit, Work};
+use crate::base::file_error::{FileError, line_at};
 use crate::hardware::Precision;
 use crate::trace::{OpArgsId, Trace};
 use expression::Expression;
@@ -65,26 +65,6 @@ enum Compute {
     Of(Unit, usize),
 }
 
-/// Why a file cannot be used, with the line where it says so.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UserModelError {
-    /// Counted from 1; `None` for the file as a whole.
-    pub line: Option<usize>,
-    /// The sentence after the line.
-    pub message: String,
-}
-
-impl fmt::Display for UserModelError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "line {line}: {}", self.message),
-            None => f.write_str(&self.message),
-        }
-    }
-}
-
-impl std::error::Error for UserModelError {}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -106,35 +86,31 @@ struct Entry {
 
 impl UserModels {
     /// Reads a file.
-    pub fn parse(text: &str) -> Result<UserModels, UserModelError> {
-        let whole = |message: String| UserModelError {
-            line: None,
-            message,
-        };
+    pub fn parse(text: &str) -> Result<UserModels, FileError> {
         if text.len() > MAX_FILE_BYTES {
-            return Err(whole(format!(
-                "a file of models has at most {MAX_FILE_BYTES} bytes"
-            )));
+            let most = format!("a file of models has at most {MAX_FILE_BYTES} bytes");
+            return Err(FileError::whole(most));
         }
-        let file: File = toml::from_str(text).map_err(|error| UserModelError {
-            line: error.span().map(|span| line_of(text, &span)),
-            message: one_line(error.message()),
+        let file: File = toml::from_str(text).map_err(|error| {
+            let offset = error.span().map(|span| span.start);
+            FileError::at(text, offset, one_line(error.message()))
         })?;
         if file.model.is_empty() {
-            return Err(whole("the file has no [[model]]".to_owned()));
+            return Err(FileError::whole("the file has no [[model]]"));
         }
         if file.model.len() > MAX_MODELS {
-            return Err(whole(format!("a file has at most {MAX_MODELS} models")));
+            let most = format!("a file has at most {MAX_MODELS} models");
+            return Err(FileError::whole(most));
         }
         let mut models: Vec<Model> = Vec::new();
         for entry in &file.model {
             let model = Model::read(text, entry.get_ref())?;
             let same = |other: &&Model| other.op == model.op && other.is_prefix == model.is_prefix;
             if let Some(first) = models.iter().find(same) {
-                return Err(UserModelError {
-                    line: Some(model.line),
-                    message: format!("`{}` has a model already, in line {}", model.op, first.line),
-                });
+                let sentence =
+                    format!("`{}` has a model already, in line {}", model.op, first.line);
+                let offset = entry.get_ref().op.span().start;
+                return Err(FileError::at(text, Some(offset), sentence));
             }
             models.push(model);
         }
@@ -200,11 +176,9 @@ impl UserModels {
 }
 
 impl Model {
-    fn read(text: &str, entry: &Entry) -> Result<Model, UserModelError> {
-        let error = |span: Range<usize>, message: String| UserModelError {
-            line: Some(line_of(text, &span)),
-            message,
-        };
+    fn read(text: &str, entry: &Entry) -> Result<Model, FileError> {
+        let error =
+            |span: Range<usize>, sentence: String| FileError::at(text, Some(span.start), sentence);
         let name = entry.op.get_ref();
         let (op, is_prefix) = match name.strip_suffix('*') {
             Some(prefix) => (prefix, true),
@@ -245,7 +219,7 @@ impl Model {
         Ok(Model {
             op: op.to_owned(),
             is_prefix,
-            line: line_of(text, &entry.op.span()),
+            line: line_at(text, entry.op.span().start),
             flops: expression("flops", &entry.flops)?,
             bytes: expression("bytes", &entry.bytes)?,
             compute: compute(entry).map_err(|(span, message)| error(span, message))?,
@@ -294,37 +268,19 @@ fn compute(entry: &Entry) -> Result<Compute, (Range<usize>, String)> {
     };
     let name = word.get_ref();
     let argument = name.strip_prefix("in").and_then(|at| at.parse().ok());
-    let fixed = PRECISIONS
-        .into_iter()
-        .find(|precision| precision.label().eq_ignore_ascii_case(name));
+    let fixed = Precision::of_key(&name.to_ascii_lowercase());
     match (argument, fixed) {
         (Some(at), _) => Ok(Compute::Of(unit, at)),
         (_, Some(precision)) => Ok(Compute::Fixed(ComputeSpec { unit, precision })),
         _ => {
-            let known: Vec<String> = PRECISIONS
-                .into_iter()
-                .map(|precision| precision.label().to_ascii_lowercase())
-                .collect();
             let message = format!(
                 "`precision` is `{name}`: an argument (`in0`), or one of {}",
-                known.join(", ")
+                Precision::keys()
             );
             Err((word.span(), message))
         }
     }
 }
-
-const PRECISIONS: [Precision; 9] = [
-    Precision::Fp64,
-    Precision::Fp32,
-    Precision::Tf32,
-    Precision::Fp16,
-    Precision::Bf16,
-    Precision::Fp8,
-    Precision::Fp6,
-    Precision::Fp4,
-    Precision::Int8,
-];
 
 fn is_name(name: &str) -> bool {
     let is_argument = name
@@ -335,12 +291,6 @@ fn is_name(name: &str) -> bool {
     first.is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && !is_argument
-}
-
-/// The line of a place, counted from 1.
-fn line_of(text: &str, span: &Range<usize>) -> usize {
-    let before = text.as_bytes().get(..span.start).unwrap_or_default();
-    1 + before.iter().filter(|byte| **byte == b'\n').count()
 }
 
 fn one_line(message: &str) -> String {

@@ -161,5 +161,5 @@ fn work_below(profile: &Profile, call: EventId) -> Option<Modelled> {
         }
     }
     let work = sum.filter(|_| n_counted == n_work)?;
-    Some(crate::perf::gemm::bare(work))
+    Some(crate::perf::bare(work))
 }

@@ -1,277 +1,74 @@
 //! AMD's Instinct GPUs.
 
-use super::{
-    Basis::Peak,
-    Confidence::Vendor as Printed,
-    GpuSpec,
-    Precision::{self, Bf16, Fp4, Fp8, Fp16, Fp32, Fp64, Int8, Tf32},
-    Vendor::Amd,
-    text, vendor,
-};
+use super::super::Confidence::Vendor as Printed;
+use super::super::GpuSpec;
+use super::gpu;
 
-pub(super) const AMD: &[GpuSpec] = &[
-    GpuSpec {
-        id: text("MI100"),
-        name: text("AMD Instinct MI100"),
-        vendor: Some(Amd),
-        patterns: &["MI100"],
-        n_sms: Some(120),
-        compute: Some((9, 0)),
-        memory_gb: Some(32.0),
-        mem_bw_gbps: 1229.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(276.0),
-        source: text("AMD Instinct MI100 datasheet"),
-        confidence: Printed,
-        matrix_peak: Some(vendor(
-            &[(Fp32, 46.1), (Fp16, 184.6), (Bf16, 92.3), (Int8, 184.6)],
-            "AMD Instinct MI100 datasheet",
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(
-            &[(Fp64, 11.5), (Fp32, 23.1)],
-            "AMD Instinct MI100 datasheet",
-        )),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("MI210"),
-        name: text("AMD Instinct MI210"),
-        vendor: Some(Amd),
-        patterns: &["MI210"],
-        n_sms: Some(104),
-        compute: Some((9, 0)),
-        memory_gb: Some(64.0),
-        mem_bw_gbps: 1638.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(300.0),
-        source: text(MI210),
-        confidence: Printed,
-        matrix_peak: Some(vendor(
-            &[
-                (Fp64, 45.3),
-                (Fp32, 45.3),
-                (Fp16, 181.0),
-                (Bf16, 181.0),
-                (Int8, 181.0),
-            ],
-            MI210,
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(&[(Fp64, 22.6), (Fp32, 22.6)], MI210)),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("MI250X"),
-        name: text("AMD Instinct MI250X, one GCD"),
-        vendor: Some(Amd),
-        patterns: &["MI250X"],
-        n_sms: Some(110),
-        compute: Some((9, 0)),
-        memory_gb: Some(64.0),
-        mem_bw_gbps: 1638.0,
-        mem_bw_basis: Peak,
-        link_gbps: None,
-        source: text(
-            "AMD Instinct MI250X datasheet, half of the card: PyTorch sees each die as a device",
-        ),
-        confidence: Printed,
-        matrix_peak: Some(vendor(
-            &[
-                (Fp64, 47.9),
-                (Fp32, 47.9),
-                (Fp16, 191.5),
-                (Bf16, 191.5),
-                (Int8, 191.5),
-            ],
-            "AMD Instinct MI250X datasheet, half of the card: PyTorch sees each die as a device",
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(
-            &[(Fp64, 23.9), (Fp32, 23.9)],
-            "AMD Instinct MI250X datasheet, half of the card: PyTorch sees each die as a device",
-        )),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("MI250X-card"),
-        name: text("AMD Instinct MI250X, whole card"),
-        vendor: Some(Amd),
-        patterns: &[],
-        n_sms: None,
-        compute: Some((9, 0)),
-        memory_gb: Some(128.0),
-        mem_bw_gbps: 3277.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(800.0),
-        source: text("AMD Instinct MI250X datasheet"),
-        confidence: Printed,
-        matrix_peak: Some(vendor(
-            &[
-                (Fp64, 95.7),
-                (Fp32, 95.7),
-                (Fp16, 383.0),
-                (Bf16, 383.0),
-                (Int8, 383.0),
-            ],
-            "AMD Instinct MI250X datasheet",
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(
-            &[(Fp64, 47.9), (Fp32, 47.9)],
-            "AMD Instinct MI250X datasheet",
-        )),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("MI300A"),
-        name: text("AMD Instinct MI300A"),
-        vendor: Some(Amd),
-        patterns: &["MI300A"],
-        n_sms: Some(228),
-        compute: Some((9, 4)),
-        memory_gb: Some(128.0),
-        mem_bw_gbps: 5300.0,
-        mem_bw_basis: Peak,
-        link_gbps: None,
-        source: text("AMD Instinct MI300A datasheet"),
-        confidence: Printed,
-        matrix_peak: Some(vendor(
-            &[
-                (Fp64, 122.6),
-                (Fp32, 122.6),
-                (Tf32, 490.3),
-                (Fp16, 980.6),
-                (Bf16, 980.6),
-                (Fp8, 1961.2),
-                (Int8, 1961.2),
-            ],
-            "AMD Instinct MI300A datasheet",
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(
-            &[(Fp64, 61.3), (Fp32, 122.6)],
-            "AMD Instinct MI300A datasheet",
-        )),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("MI300X"),
-        name: text("AMD Instinct MI300X"),
-        vendor: Some(Amd),
-        patterns: &["MI300X"],
-        n_sms: Some(304),
-        compute: Some((9, 4)),
-        memory_gb: Some(192.0),
-        mem_bw_gbps: 5300.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(896.0),
-        source: text(MI300X),
-        confidence: Printed,
-        matrix_peak: Some(vendor(CDNA3_MATRIX, MI300X)),
-        matrix_achievable: Some(vendor(
-            &[(Fp16, 654.0), (Bf16, 708.0), (Fp8, 1273.0)],
-            AMD_MEASURED,
-        )),
-        vector_peak: Some(vendor(CDNA3_VECTOR, MI300X)),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("MI325X"),
-        name: text("AMD Instinct MI325X"),
-        vendor: Some(Amd),
-        patterns: &["MI325X"],
-        n_sms: Some(304),
-        compute: Some((9, 4)),
-        memory_gb: Some(256.0),
-        mem_bw_gbps: 6000.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(896.0),
-        source: text(MI325X),
-        confidence: Printed,
-        matrix_peak: Some(vendor(CDNA3_MATRIX, MI325X)),
-        matrix_achievable: Some(vendor(
-            &[(Fp16, 794.0), (Bf16, 843.0), (Fp8, 1519.0)],
-            AMD_MEASURED,
-        )),
-        vector_peak: Some(vendor(CDNA3_VECTOR, MI325X)),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("MI350X"),
-        name: text("AMD Instinct MI350X"),
-        vendor: Some(Amd),
-        patterns: &["MI350X"],
-        n_sms: Some(256),
-        compute: Some((9, 5)),
-        memory_gb: Some(288.0),
-        mem_bw_gbps: 8000.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(1075.0),
-        source: text("AMD Instinct MI350X datasheet"),
-        confidence: Printed,
-        matrix_peak: Some(vendor(
-            &[
-                (Fp64, 72.1),
-                (Fp16, 2306.9),
-                (Bf16, 2306.9),
-                (Fp8, 4613.7),
-                (Fp4, 9227.0),
-                (Int8, 4613.7),
-            ],
-            "AMD Instinct MI350X datasheet",
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(
-            &[(Fp64, 72.1), (Fp32, 144.2)],
-            "AMD Instinct MI350X datasheet",
-        )),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("MI355X"),
-        name: text("AMD Instinct MI355X"),
-        vendor: Some(Amd),
-        patterns: &["MI355X"],
-        n_sms: Some(256),
-        compute: Some((9, 5)),
-        memory_gb: Some(288.0),
-        mem_bw_gbps: 8000.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(1075.0),
-        source: text("AMD Instinct MI355X datasheet"),
-        confidence: Printed,
-        matrix_peak: Some(vendor(
-            &[
-                (Fp64, 78.6),
-                (Fp16, 2516.6),
-                (Bf16, 2516.6),
-                (Fp8, 5033.2),
-                (Fp4, 10066.0),
-                (Int8, 5033.2),
-            ],
-            "AMD Instinct MI355X datasheet",
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(
-            &[(Fp64, 78.6), (Fp32, 157.3)],
-            "AMD Instinct MI355X datasheet",
-        )),
-        vector_achievable: None,
-    },
-];
+pub(super) fn rows() -> Vec<GpuSpec> {
+    vec![
+        gpu("MI100", "AMD Instinct MI100", &["MI100"])
+            .chip(120, (9, 0))
+            .memory(32.0, 1229.0, Some(276.0))
+            .source(Printed, "AMD Instinct MI100 datasheet")
+            .matrix_peaks("fp32 46.1, fp16 184.6, bf16 92.3, int8 184.6")
+            .vector_peaks("fp64 11.5, fp32 23.1"),
+        gpu("MI210", "AMD Instinct MI210", &["MI210"])
+            .chip(104, (9, 0))
+            .memory(64.0, 1638.0, Some(300.0))
+            .source(Printed, MI210)
+            .matrix_peaks("fp64 45.3, fp32 45.3, fp16 181, bf16 181, int8 181")
+            .vector_peaks("fp64 22.6, fp32 22.6"),
+        gpu("MI250X", "AMD Instinct MI250X, one GCD", &["MI250X"])
+            .chip(110, (9, 0))
+            .memory(64.0, 1638.0, None)
+            .source(Printed, "AMD Instinct MI250X datasheet, half of the card: PyTorch sees each die as a device")
+            .matrix_peaks("fp64 47.9, fp32 47.9, fp16 191.5, bf16 191.5, int8 191.5")
+            .vector_peaks("fp64 23.9, fp32 23.9"),
+        gpu("MI250X-card", "AMD Instinct MI250X, whole card", &[])
+            .compute((9, 0))
+            .memory(128.0, 3277.0, Some(800.0))
+            .source(Printed, "AMD Instinct MI250X datasheet")
+            .matrix_peaks("fp64 95.7, fp32 95.7, fp16 383, bf16 383, int8 383")
+            .vector_peaks("fp64 47.9, fp32 47.9"),
+        gpu("MI300A", "AMD Instinct MI300A", &["MI300A"])
+            .chip(228, (9, 4))
+            .memory(128.0, 5300.0, None)
+            .source(Printed, "AMD Instinct MI300A datasheet")
+            .matrix_peaks("fp64 122.6, fp32 122.6, tf32 490.3, fp16 980.6, bf16 980.6, fp8 1961.2, int8 1961.2")
+            .vector_peaks("fp64 61.3, fp32 122.6"),
+        gpu("MI300X", "AMD Instinct MI300X", &["MI300X"])
+            .chip(304, (9, 4))
+            .memory(192.0, 5300.0, Some(896.0))
+            .source(Printed, MI300X)
+            .matrix_peaks(CDNA3_MATRIX)
+            .vector_peaks(CDNA3_VECTOR)
+            .measured(Printed, AMD_MEASURED, ["fp16 654, bf16 708, fp8 1273", ""]),
+        gpu("MI325X", "AMD Instinct MI325X", &["MI325X"])
+            .chip(304, (9, 4))
+            .memory(256.0, 6000.0, Some(896.0))
+            .source(Printed, MI325X)
+            .matrix_peaks(CDNA3_MATRIX)
+            .vector_peaks(CDNA3_VECTOR)
+            .measured(Printed, AMD_MEASURED, ["fp16 794, bf16 843, fp8 1519", ""]),
+        gpu("MI350X", "AMD Instinct MI350X", &["MI350X"])
+            .chip(256, (9, 5))
+            .memory(288.0, 8000.0, Some(1075.0))
+            .source(Printed, "AMD Instinct MI350X datasheet")
+            .matrix_peaks("fp64 72.1, fp16 2306.9, bf16 2306.9, fp8 4613.7, fp4 9227, int8 4613.7")
+            .vector_peaks("fp64 72.1, fp32 144.2"),
+        gpu("MI355X", "AMD Instinct MI355X", &["MI355X"])
+            .chip(256, (9, 5))
+            .memory(288.0, 8000.0, Some(1075.0))
+            .source(Printed, "AMD Instinct MI355X datasheet")
+            .matrix_peaks("fp64 78.6, fp16 2516.6, bf16 2516.6, fp8 5033.2, fp4 10066, int8 5033.2")
+            .vector_peaks("fp64 78.6, fp32 157.3"),
+    ]
+}
 
 const MI210: &str = "AMD Instinct MI210 datasheet";
 const MI300X: &str = "AMD Instinct MI300X datasheet";
 const MI325X: &str = "AMD Instinct MI325X datasheet";
 const AMD_MEASURED: &str = "measured with hipBLASLt: AMD, Measuring Max-Achievable FLOPs, part 2";
-const CDNA3_MATRIX: &[(Precision, f64)] = &[
-    (Fp64, 163.4),
-    (Fp32, 163.4),
-    (Tf32, 653.7),
-    (Fp16, 1307.4),
-    (Bf16, 1307.4),
-    (Fp8, 2614.9),
-    (Int8, 2614.9),
-];
-const CDNA3_VECTOR: &[(Precision, f64)] = &[(Fp64, 81.7), (Fp32, 163.4)];
+const CDNA3_MATRIX: &str =
+    "fp64 163.4, fp32 163.4, tf32 653.7, fp16 1307.4, bf16 1307.4, fp8 2614.9, int8 2614.9";
+const CDNA3_VECTOR: &str = "fp64 81.7, fp32 163.4";

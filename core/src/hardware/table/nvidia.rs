@@ -1,636 +1,214 @@
 //! NVIDIA's GPUs for data centres, the oldest first.
 
-use super::{
-    Basis::Peak,
-    Confidence::{Derived, ThirdParty, Vendor as Printed},
-    GpuSpec,
-    Precision::{self, Bf16, Fp4, Fp8, Fp16, Fp32, Fp64, Int8, Tf32},
-    Vendor::Nvidia,
-    rates, text, vendor,
-};
+use super::super::Confidence::{Derived, ThirdParty, Vendor as Printed};
+use super::super::GpuSpec;
+use super::gpu;
 
-pub(super) const NVIDIA: &[GpuSpec] = &[
-    GpuSpec {
-        id: text("V100-16GB"),
-        name: text("NVIDIA V100 SXM2 16 GB"),
-        vendor: Some(Nvidia),
-        patterns: &["V100 SXM2 16GB"],
-        n_sms: Some(80),
-        compute: Some((7, 0)),
-        memory_gb: Some(16.0),
-        mem_bw_gbps: 900.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(300.0),
-        source: text("NVIDIA V100 datasheet"),
-        confidence: Printed,
-        matrix_peak: Some(vendor(&[(Fp16, 125.0)], "NVIDIA V100 datasheet")),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(
-            &[(Fp64, 7.8), (Fp32, 15.7)],
-            "NVIDIA V100 datasheet",
-        )),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("V100-32GB"),
-        name: text("NVIDIA V100 SXM2 32 GB"),
-        vendor: Some(Nvidia),
-        patterns: &["V100 SXM2 32GB"],
-        n_sms: Some(80),
-        compute: Some((7, 0)),
-        memory_gb: Some(32.0),
-        mem_bw_gbps: 900.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(300.0),
-        source: text("NVIDIA V100 datasheet"),
-        confidence: Printed,
-        matrix_peak: Some(vendor(&[(Fp16, 125.0)], "NVIDIA V100 datasheet")),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(
-            &[(Fp64, 7.8), (Fp32, 15.7)],
-            "NVIDIA V100 datasheet",
-        )),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("T4"),
-        name: text("NVIDIA T4"),
-        vendor: Some(Nvidia),
-        patterns: &["T4"],
-        n_sms: Some(40),
-        compute: Some((7, 5)),
-        memory_gb: Some(16.0),
-        mem_bw_gbps: 320.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(32.0),
-        source: text("NVIDIA T4 datasheet; some editions print 300 GB/s"),
-        confidence: Printed,
-        matrix_peak: Some(vendor(
-            &[(Fp16, 65.0), (Int8, 130.0)],
-            "NVIDIA T4 datasheet; some editions print 300 GB/s",
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(
-            &[(Fp64, 0.25), (Fp32, 8.1)],
-            "NVIDIA T4 datasheet; some editions print 300 GB/s",
-        )),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("A10"),
-        name: text("NVIDIA A10"),
-        vendor: Some(Nvidia),
-        patterns: &["A10"],
-        n_sms: Some(72),
-        compute: Some((8, 6)),
-        memory_gb: Some(24.0),
-        mem_bw_gbps: 600.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(64.0),
-        source: text("NVIDIA A10 datasheet"),
-        confidence: Printed,
-        matrix_peak: Some(vendor(
-            &[(Tf32, 62.5), (Fp16, 125.0), (Bf16, 125.0), (Int8, 250.0)],
-            "NVIDIA A10 datasheet",
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(
-            &[(Fp64, 0.98), (Fp32, 31.2)],
-            "NVIDIA A10 datasheet",
-        )),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("A30"),
-        name: text("NVIDIA A30"),
-        vendor: Some(Nvidia),
-        patterns: &["A30"],
-        n_sms: Some(56),
-        compute: Some((8, 0)),
-        memory_gb: Some(24.0),
-        mem_bw_gbps: 933.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(200.0),
-        source: text("NVIDIA A30 datasheet"),
-        confidence: Printed,
-        matrix_peak: Some(vendor(
-            &[
-                (Fp64, 10.3),
-                (Tf32, 82.0),
-                (Fp16, 165.0),
-                (Bf16, 165.0),
-                (Int8, 330.0),
-            ],
-            "NVIDIA A30 datasheet",
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(&[(Fp64, 5.2), (Fp32, 10.3)], "NVIDIA A30 datasheet")),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("A40"),
-        name: text("NVIDIA A40"),
-        vendor: Some(Nvidia),
-        patterns: &["A40"],
-        n_sms: Some(84),
-        compute: Some((8, 6)),
-        memory_gb: Some(48.0),
-        mem_bw_gbps: 696.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(112.5),
-        source: text("NVIDIA A40 datasheet"),
-        confidence: Printed,
-        matrix_peak: Some(vendor(
-            &[(Tf32, 74.8), (Fp16, 149.7), (Bf16, 149.7), (Int8, 299.0)],
-            "NVIDIA A40 datasheet",
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(&[(Fp32, 37.4)], "NVIDIA A40 datasheet")),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("A100-40GB"),
-        name: text("NVIDIA A100 40 GB"),
-        vendor: Some(Nvidia),
-        patterns: &["A100 SXM4 40GB", "A100 PCIE 40GB"],
-        n_sms: Some(108),
-        compute: Some((8, 0)),
-        memory_gb: Some(40.0),
-        mem_bw_gbps: 1555.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(600.0),
-        source: text(A100),
-        confidence: Printed,
-        matrix_peak: Some(vendor(A100_MATRIX, A100)),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(A100_VECTOR, A100)),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("A100-80GB-PCIe"),
-        name: text("NVIDIA A100 PCIe 80 GB"),
-        vendor: Some(Nvidia),
-        patterns: &["A100 80GB PCIe"],
-        n_sms: Some(108),
-        compute: Some((8, 0)),
-        memory_gb: Some(80.0),
-        mem_bw_gbps: 1935.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(600.0),
-        source: text(A100),
-        confidence: Printed,
-        matrix_peak: Some(vendor(A100_MATRIX, A100)),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(A100_VECTOR, A100)),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("A100-80GB"),
-        name: text("NVIDIA A100 SXM 80 GB"),
-        vendor: Some(Nvidia),
-        patterns: &["A100 SXM4 80GB", "A100 SXM 80GB"],
-        n_sms: Some(108),
-        compute: Some((8, 0)),
-        memory_gb: Some(80.0),
-        mem_bw_gbps: 2039.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(600.0),
-        source: text(A100),
-        confidence: Printed,
-        matrix_peak: Some(vendor(A100_MATRIX, A100)),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(A100_VECTOR, A100)),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("L4"),
-        name: text("NVIDIA L4"),
-        vendor: Some(Nvidia),
-        patterns: &["L4"],
-        n_sms: Some(58),
-        compute: Some((8, 9)),
-        memory_gb: Some(24.0),
-        mem_bw_gbps: 300.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(64.0),
-        source: text("NVIDIA L4 datasheet"),
-        confidence: Printed,
-        matrix_peak: Some(vendor(
-            &[
-                (Tf32, 60.0),
-                (Fp16, 121.0),
-                (Bf16, 121.0),
-                (Fp8, 242.5),
-                (Int8, 242.5),
-            ],
-            "NVIDIA L4 datasheet",
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(&[(Fp64, 0.47), (Fp32, 30.3)], "NVIDIA L4 datasheet")),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("L40S"),
-        name: text("NVIDIA L40S"),
-        vendor: Some(Nvidia),
-        patterns: &["L40S"],
-        n_sms: Some(142),
-        compute: Some((8, 9)),
-        memory_gb: Some(48.0),
-        mem_bw_gbps: 864.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(64.0),
-        source: text("NVIDIA L40S datasheet"),
-        confidence: Printed,
-        matrix_peak: Some(vendor(
-            &[
-                (Tf32, 183.0),
-                (Fp16, 362.0),
-                (Bf16, 362.0),
-                (Fp8, 733.0),
-                (Int8, 733.0),
-            ],
-            "NVIDIA L40S datasheet",
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(
-            &[(Fp64, 1.4), (Fp32, 91.6)],
-            "NVIDIA L40S datasheet",
-        )),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("H100"),
-        name: text("NVIDIA H100 SXM"),
-        vendor: Some(Nvidia),
-        patterns: &["H100 80GB HBM3", "H100 SXM5", "H100 SXM"],
-        n_sms: Some(132),
-        compute: Some((9, 0)),
-        memory_gb: Some(80.0),
-        mem_bw_gbps: 3350.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(900.0),
-        source: text(H100),
-        confidence: Printed,
-        matrix_peak: Some(vendor(HOPPER_SXM_MATRIX, H100)),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(HOPPER_SXM_VECTOR, H100)),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("H100-PCIe"),
-        name: text("NVIDIA H100 PCIe"),
-        vendor: Some(Nvidia),
-        patterns: &["H100 PCIe", "H100 80GB HBM2e"],
-        n_sms: Some(114),
-        compute: Some((9, 0)),
-        memory_gb: Some(80.0),
-        mem_bw_gbps: 2039.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(600.0),
-        source: text(H100),
-        confidence: Printed,
-        matrix_peak: Some(vendor(
-            &[
-                (Fp64, 51.0),
-                (Tf32, 378.0),
-                (Fp16, 756.0),
-                (Bf16, 756.0),
-                (Fp8, 1513.0),
-                (Int8, 1513.0),
-            ],
-            H100,
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(&[(Fp64, 26.0), (Fp32, 51.0)], H100)),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("H100-NVL"),
-        name: text("NVIDIA H100 NVL"),
-        vendor: Some(Nvidia),
-        patterns: &["H100 NVL"],
-        n_sms: Some(132),
-        compute: Some((9, 0)),
-        memory_gb: Some(94.0),
-        mem_bw_gbps: 3900.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(600.0),
-        source: text(H100),
-        confidence: Printed,
-        matrix_peak: Some(vendor(HOPPER_NVL_MATRIX, H100)),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(HOPPER_NVL_VECTOR, H100)),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("H200-NVL"),
-        name: text("NVIDIA H200 NVL"),
-        vendor: Some(Nvidia),
-        patterns: &["H200 NVL"],
-        n_sms: Some(132),
-        compute: Some((9, 0)),
-        memory_gb: Some(141.0),
-        mem_bw_gbps: 4800.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(900.0),
-        source: text(H200),
-        confidence: Printed,
-        matrix_peak: Some(vendor(HOPPER_NVL_MATRIX, H200)),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(HOPPER_NVL_VECTOR, H200)),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("H200"),
-        name: text("NVIDIA H200 SXM"),
-        vendor: Some(Nvidia),
-        patterns: &["H200"],
-        n_sms: Some(132),
-        compute: Some((9, 0)),
-        memory_gb: Some(141.0),
-        mem_bw_gbps: 4800.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(900.0),
-        source: text(H200),
-        confidence: Printed,
-        matrix_peak: Some(vendor(HOPPER_SXM_MATRIX, H200)),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(HOPPER_SXM_VECTOR, H200)),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("H20"),
-        name: text("NVIDIA H20"),
-        vendor: Some(Nvidia),
-        patterns: &["H20"],
-        n_sms: Some(78),
-        compute: Some((9, 0)),
-        memory_gb: Some(96.0),
-        mem_bw_gbps: 4000.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(900.0),
-        source: text("figures of resellers; NVIDIA publishes none"),
-        confidence: ThirdParty,
-        matrix_peak: Some(rates(
-            &[
-                (Tf32, 74.0),
-                (Fp16, 148.0),
-                (Bf16, 148.0),
-                (Fp8, 296.0),
-                (Int8, 296.0),
-            ],
-            "figures of resellers; NVIDIA publishes none",
-            ThirdParty,
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(rates(
-            &[(Fp64, 1.0), (Fp32, 44.0)],
-            "figures of resellers; NVIDIA publishes none",
-            ThirdParty,
-        )),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("GH200-96GB"),
-        name: text("NVIDIA GH200 96 GB"),
-        vendor: Some(Nvidia),
-        patterns: &["GH200 480GB", "GH200 120GB", "GH200 96GB"],
-        n_sms: Some(132),
-        compute: Some((9, 0)),
-        memory_gb: Some(96.0),
-        mem_bw_gbps: 4000.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(900.0),
-        source: text("NVIDIA GH200 datasheet"),
-        confidence: Printed,
-        matrix_peak: Some(vendor(HOPPER_SXM_MATRIX, "NVIDIA GH200 datasheet")),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(HOPPER_SXM_VECTOR, "NVIDIA GH200 datasheet")),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("GH200-144GB"),
-        name: text("NVIDIA GH200 144 GB"),
-        vendor: Some(Nvidia),
-        patterns: &["GH200 144G", "GH200 144GB"],
-        n_sms: Some(132),
-        compute: Some((9, 0)),
-        memory_gb: Some(144.0),
-        mem_bw_gbps: 4900.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(900.0),
-        source: text("NVIDIA GH200 datasheet"),
-        confidence: Printed,
-        matrix_peak: Some(vendor(HOPPER_SXM_MATRIX, "NVIDIA GH200 datasheet")),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(HOPPER_SXM_VECTOR, "NVIDIA GH200 datasheet")),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("B100"),
-        name: text("NVIDIA B100"),
-        vendor: Some(Nvidia),
-        patterns: &["B100"],
-        n_sms: None,
-        compute: Some((10, 0)),
-        memory_gb: Some(192.0),
-        mem_bw_gbps: 8000.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(1800.0),
-        source: text("NVIDIA Blackwell architecture brief, half of sparse"),
-        confidence: Derived,
-        matrix_peak: Some(rates(
-            &[
-                (Tf32, 875.0),
-                (Fp16, 1750.0),
-                (Bf16, 1750.0),
-                (Fp8, 3500.0),
-                (Fp4, 7000.0),
-                (Int8, 3500.0),
-            ],
-            "NVIDIA Blackwell architecture brief, half of sparse",
-            Derived,
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(rates(
-            &[(Fp64, 30.0), (Fp32, 60.0)],
-            "NVIDIA Blackwell architecture brief, half of sparse",
-            Derived,
-        )),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("B200"),
-        name: text("NVIDIA B200"),
-        vendor: Some(Nvidia),
-        patterns: &["B200"],
-        n_sms: Some(148),
-        compute: Some((10, 0)),
-        memory_gb: Some(180.0), // usable of 192
-        mem_bw_gbps: 8000.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(1800.0),
-        source: text(B200),
-        confidence: Derived,
-        matrix_peak: Some(rates(
-            &[
-                (Fp64, 37.0),
-                (Tf32, 1100.0),
-                (Fp16, 2250.0),
-                (Bf16, 2250.0),
-                (Fp8, 4500.0),
-                (Fp4, 9000.0),
-                (Int8, 4500.0),
-            ],
-            B200,
-            Derived,
-        )),
-        matrix_achievable: Some(rates(
-            &[
-                (Fp64, 36.0),
-                (Fp16, 1347.0),
-                (Bf16, 1401.0),
-                (Fp8, 2816.0),
-                (Fp4, 5912.0),
-                (Int8, 2927.0),
-            ],
-            B200_MEASURED,
-            ThirdParty,
-        )),
-        vector_peak: Some(rates(&[(Fp64, 37.0), (Fp32, 75.0)], B200, Derived)),
-        // Products in single precision that do without the matrix units.
-        vector_achievable: Some(rates(&[(Fp32, 66.0)], B200_MEASURED, ThirdParty)),
-    },
-    GpuSpec {
-        id: text("GB200"),
-        name: text("NVIDIA GB200, one GPU"),
-        vendor: Some(Nvidia),
-        patterns: &["GB200"],
-        n_sms: None,
-        compute: Some((10, 0)),
-        memory_gb: Some(186.0),
-        mem_bw_gbps: 8000.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(1800.0),
-        source: text(
-            "NVIDIA GB200 NVL72 figures, half of sparse; 80 to 90 TFLOPS FP32 are printed",
-        ),
-        confidence: Derived,
-        matrix_peak: Some(rates(
-            &[
-                (Tf32, 1250.0),
-                (Fp16, 2500.0),
-                (Bf16, 2500.0),
-                (Fp8, 5000.0),
-                (Fp4, 10000.0),
-                (Int8, 5000.0),
-            ],
-            "NVIDIA GB200 NVL72 figures, half of sparse; 80 to 90 TFLOPS FP32 are printed",
-            Derived,
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(rates(
-            &[(Fp64, 40.0), (Fp32, 80.0)],
-            "NVIDIA GB200 NVL72 figures, half of sparse; 80 to 90 TFLOPS FP32 are printed",
-            Derived,
-        )),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("B300"),
-        name: text("NVIDIA B300"),
-        vendor: Some(Nvidia),
-        patterns: &["B300"],
-        n_sms: None,
-        compute: Some((10, 3)),
-        memory_gb: Some(288.0),
-        mem_bw_gbps: 8000.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(1800.0),
-        source: text("sources differ: FP4 13 to 14 PFLOPS, INT8 left out"),
-        confidence: ThirdParty,
-        matrix_peak: Some(rates(
-            &[
-                (Tf32, 1125.0),
-                (Fp16, 2250.0),
-                (Bf16, 2250.0),
-                (Fp8, 4500.0),
-                (Fp4, 14000.0),
-            ],
-            "sources differ: FP4 13 to 14 PFLOPS, INT8 left out",
-            ThirdParty,
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(rates(
-            &[(Fp64, 1.2), (Fp32, 75.0)],
-            "sources differ: FP4 13 to 14 PFLOPS, INT8 left out",
-            ThirdParty,
-        )),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("GB300"),
-        name: text("NVIDIA GB300, one GPU"),
-        vendor: Some(Nvidia),
-        patterns: &["GB300"],
-        n_sms: None,
-        compute: Some((10, 3)),
-        memory_gb: Some(288.0),
-        mem_bw_gbps: 8000.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(1800.0),
-        source: text("sources differ: 279 to 288 GB; INT8 left out"),
-        confidence: ThirdParty,
-        matrix_peak: Some(rates(
-            &[
-                (Tf32, 1250.0),
-                (Fp16, 2500.0),
-                (Bf16, 2500.0),
-                (Fp8, 5000.0),
-                (Fp4, 15000.0),
-            ],
-            "sources differ: 279 to 288 GB; INT8 left out",
-            ThirdParty,
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(rates(
-            &[(Fp64, 1.3), (Fp32, 80.0)],
-            "sources differ: 279 to 288 GB; INT8 left out",
-            ThirdParty,
-        )),
-        vector_achievable: None,
-    },
-];
+pub(super) fn rows() -> Vec<GpuSpec> {
+    vec![
+        gpu("V100-16GB", "NVIDIA V100 SXM2 16 GB", &["V100 SXM2 16GB"])
+            .chip(80, (7, 0))
+            .memory(16.0, 900.0, Some(300.0))
+            .source(Printed, "NVIDIA V100 datasheet")
+            .matrix_peaks("fp16 125")
+            .vector_peaks("fp64 7.8, fp32 15.7"),
+        gpu("V100-32GB", "NVIDIA V100 SXM2 32 GB", &["V100 SXM2 32GB"])
+            .chip(80, (7, 0))
+            .memory(32.0, 900.0, Some(300.0))
+            .source(Printed, "NVIDIA V100 datasheet")
+            .matrix_peaks("fp16 125")
+            .vector_peaks("fp64 7.8, fp32 15.7"),
+        gpu("T4", "NVIDIA T4", &["T4"])
+            .chip(40, (7, 5))
+            .memory(16.0, 320.0, Some(32.0))
+            .source(Printed, "NVIDIA T4 datasheet; some editions print 300 GB/s")
+            .matrix_peaks("fp16 65, int8 130")
+            .vector_peaks("fp64 0.25, fp32 8.1"),
+        gpu("A10", "NVIDIA A10", &["A10"])
+            .chip(72, (8, 6))
+            .memory(24.0, 600.0, Some(64.0))
+            .source(Printed, "NVIDIA A10 datasheet")
+            .matrix_peaks("tf32 62.5, fp16 125, bf16 125, int8 250")
+            .vector_peaks("fp64 0.98, fp32 31.2"),
+        gpu("A30", "NVIDIA A30", &["A30"])
+            .chip(56, (8, 0))
+            .memory(24.0, 933.0, Some(200.0))
+            .source(Printed, "NVIDIA A30 datasheet")
+            .matrix_peaks("fp64 10.3, tf32 82, fp16 165, bf16 165, int8 330")
+            .vector_peaks("fp64 5.2, fp32 10.3"),
+        gpu("A40", "NVIDIA A40", &["A40"])
+            .chip(84, (8, 6))
+            .memory(48.0, 696.0, Some(112.5))
+            .source(Printed, "NVIDIA A40 datasheet")
+            .matrix_peaks("tf32 74.8, fp16 149.7, bf16 149.7, int8 299")
+            .vector_peaks("fp32 37.4"),
+        gpu(
+            "A100-40GB",
+            "NVIDIA A100 40 GB",
+            &["A100 SXM4 40GB", "A100 PCIE 40GB"],
+        )
+        .chip(108, (8, 0))
+        .memory(40.0, 1555.0, Some(600.0))
+        .source(Printed, A100)
+        .matrix_peaks(A100_MATRIX)
+        .vector_peaks(A100_VECTOR),
+        gpu(
+            "A100-80GB-PCIe",
+            "NVIDIA A100 PCIe 80 GB",
+            &["A100 80GB PCIe"],
+        )
+        .chip(108, (8, 0))
+        .memory(80.0, 1935.0, Some(600.0))
+        .source(Printed, A100)
+        .matrix_peaks(A100_MATRIX)
+        .vector_peaks(A100_VECTOR),
+        gpu(
+            "A100-80GB",
+            "NVIDIA A100 SXM 80 GB",
+            &["A100 SXM4 80GB", "A100 SXM 80GB"],
+        )
+        .chip(108, (8, 0))
+        .memory(80.0, 2039.0, Some(600.0))
+        .source(Printed, A100)
+        .matrix_peaks(A100_MATRIX)
+        .vector_peaks(A100_VECTOR),
+        gpu("L4", "NVIDIA L4", &["L4"])
+            .chip(58, (8, 9))
+            .memory(24.0, 300.0, Some(64.0))
+            .source(Printed, "NVIDIA L4 datasheet")
+            .matrix_peaks("tf32 60, fp16 121, bf16 121, fp8 242.5, int8 242.5")
+            .vector_peaks("fp64 0.47, fp32 30.3"),
+        gpu("L40S", "NVIDIA L40S", &["L40S"])
+            .chip(142, (8, 9))
+            .memory(48.0, 864.0, Some(64.0))
+            .source(Printed, "NVIDIA L40S datasheet")
+            .matrix_peaks("tf32 183, fp16 362, bf16 362, fp8 733, int8 733")
+            .vector_peaks("fp64 1.4, fp32 91.6"),
+        gpu(
+            "H100",
+            "NVIDIA H100 SXM",
+            &["H100 80GB HBM3", "H100 SXM5", "H100 SXM"],
+        )
+        .chip(132, (9, 0))
+        .memory(80.0, 3350.0, Some(900.0))
+        .source(Printed, H100)
+        .matrix_peaks(HOPPER_SXM_MATRIX)
+        .vector_peaks(HOPPER_SXM_VECTOR),
+        gpu(
+            "H100-PCIe",
+            "NVIDIA H100 PCIe",
+            &["H100 PCIe", "H100 80GB HBM2e"],
+        )
+        .chip(114, (9, 0))
+        .memory(80.0, 2039.0, Some(600.0))
+        .source(Printed, H100)
+        .matrix_peaks("fp64 51, tf32 378, fp16 756, bf16 756, fp8 1513, int8 1513")
+        .vector_peaks("fp64 26, fp32 51"),
+        gpu("H100-NVL", "NVIDIA H100 NVL", &["H100 NVL"])
+            .chip(132, (9, 0))
+            .memory(94.0, 3900.0, Some(600.0))
+            .source(Printed, H100)
+            .matrix_peaks(HOPPER_NVL_MATRIX)
+            .vector_peaks(HOPPER_NVL_VECTOR),
+        gpu("H200-NVL", "NVIDIA H200 NVL", &["H200 NVL"])
+            .chip(132, (9, 0))
+            .memory(141.0, 4800.0, Some(900.0))
+            .source(Printed, H200)
+            .matrix_peaks(HOPPER_NVL_MATRIX)
+            .vector_peaks(HOPPER_NVL_VECTOR),
+        gpu("H200", "NVIDIA H200 SXM", &["H200"])
+            .chip(132, (9, 0))
+            .memory(141.0, 4800.0, Some(900.0))
+            .source(Printed, H200)
+            .matrix_peaks(HOPPER_SXM_MATRIX)
+            .vector_peaks(HOPPER_SXM_VECTOR),
+        gpu("H20", "NVIDIA H20", &["H20"])
+            .chip(78, (9, 0))
+            .memory(96.0, 4000.0, Some(900.0))
+            .source(ThirdParty, "figures of resellers; NVIDIA publishes none")
+            .matrix_peaks("tf32 74, fp16 148, bf16 148, fp8 296, int8 296")
+            .vector_peaks("fp64 1, fp32 44"),
+        gpu(
+            "GH200-96GB",
+            "NVIDIA GH200 96 GB",
+            &["GH200 480GB", "GH200 120GB", "GH200 96GB"],
+        )
+        .chip(132, (9, 0))
+        .memory(96.0, 4000.0, Some(900.0))
+        .source(Printed, "NVIDIA GH200 datasheet")
+        .matrix_peaks(HOPPER_SXM_MATRIX)
+        .vector_peaks(HOPPER_SXM_VECTOR),
+        gpu(
+            "GH200-144GB",
+            "NVIDIA GH200 144 GB",
+            &["GH200 144G", "GH200 144GB"],
+        )
+        .chip(132, (9, 0))
+        .memory(144.0, 4900.0, Some(900.0))
+        .source(Printed, "NVIDIA GH200 datasheet")
+        .matrix_peaks(HOPPER_SXM_MATRIX)
+        .vector_peaks(HOPPER_SXM_VECTOR),
+        gpu("B100", "NVIDIA B100", &["B100"])
+            .compute((10, 0))
+            .memory(192.0, 8000.0, Some(1800.0))
+            .source(
+                Derived,
+                "NVIDIA Blackwell architecture brief, half of sparse",
+            )
+            .matrix_peaks("tf32 875, fp16 1750, bf16 1750, fp8 3500, fp4 7000, int8 3500")
+            .vector_peaks("fp64 30, fp32 60"),
+        gpu("B200", "NVIDIA B200", &["B200"])
+            .chip(148, (10, 0))
+            // usable of 192
+            .memory(180.0, 8000.0, Some(1800.0))
+            .source(Derived, B200)
+            .matrix_peaks("fp64 37, tf32 1100, fp16 2250, bf16 2250, fp8 4500, fp4 9000, int8 4500")
+            .vector_peaks("fp64 37, fp32 75")
+            .measured(
+                ThirdParty,
+                B200_MEASURED,
+                [
+                    "fp64 36, fp16 1347, bf16 1401, fp8 2816, fp4 5912, int8 2927",
+                    "fp32 66",
+                ],
+            ),
+        gpu("GB200", "NVIDIA GB200, one GPU", &["GB200"])
+            .compute((10, 0))
+            .memory(186.0, 8000.0, Some(1800.0))
+            .source(
+                Derived,
+                "NVIDIA GB200 NVL72 figures, half of sparse; 80 to 90 TFLOPS FP32 are printed",
+            )
+            .matrix_peaks("tf32 1250, fp16 2500, bf16 2500, fp8 5000, fp4 10000, int8 5000")
+            .vector_peaks("fp64 40, fp32 80"),
+        gpu("B300", "NVIDIA B300", &["B300"])
+            .compute((10, 3))
+            .memory(288.0, 8000.0, Some(1800.0))
+            .source(
+                ThirdParty,
+                "sources differ: FP4 13 to 14 PFLOPS, INT8 left out",
+            )
+            .matrix_peaks("tf32 1125, fp16 2250, bf16 2250, fp8 4500, fp4 14000")
+            .vector_peaks("fp64 1.2, fp32 75"),
+        gpu("GB300", "NVIDIA GB300, one GPU", &["GB300"])
+            .compute((10, 3))
+            .memory(288.0, 8000.0, Some(1800.0))
+            .source(ThirdParty, "sources differ: 279 to 288 GB; INT8 left out")
+            .matrix_peaks("tf32 1250, fp16 2500, bf16 2500, fp8 5000, fp4 15000")
+            .vector_peaks("fp64 1.3, fp32 80"),
+    ]
+}
 
 const A100: &str = "NVIDIA A100 datasheet";
 const H100: &str = "NVIDIA H100 datasheet";
 const H200: &str = "NVIDIA H200 datasheet";
 const B200: &str = "NVIDIA HGX B200 figures, half of sparse; NVIDIA prints 7.7 to 8 TB/s";
 const B200_MEASURED: &str = "microbenchmark by TraceLens contributors";
-const A100_MATRIX: &[(Precision, f64)] = &[
-    (Fp64, 19.5),
-    (Tf32, 156.0),
-    (Fp16, 312.0),
-    (Bf16, 312.0),
-    (Int8, 624.0),
-];
-const A100_VECTOR: &[(Precision, f64)] = &[(Fp64, 9.7), (Fp32, 19.5)];
-const HOPPER_SXM_MATRIX: &[(Precision, f64)] = &[
-    (Fp64, 67.0),
-    (Tf32, 494.7),
-    (Fp16, 989.4),
-    (Bf16, 989.4),
-    (Fp8, 1978.9),
-    (Int8, 1978.9),
-];
-const HOPPER_SXM_VECTOR: &[(Precision, f64)] = &[(Fp64, 34.0), (Fp32, 67.0)];
-const HOPPER_NVL_MATRIX: &[(Precision, f64)] = &[
-    (Fp64, 60.0),
-    (Tf32, 417.5),
-    (Fp16, 835.5),
-    (Bf16, 835.5),
-    (Fp8, 1670.5),
-    (Int8, 1670.5),
-];
-const HOPPER_NVL_VECTOR: &[(Precision, f64)] = &[(Fp64, 30.0), (Fp32, 60.0)];
+const A100_MATRIX: &str = "fp64 19.5, tf32 156, fp16 312, bf16 312, int8 624";
+const A100_VECTOR: &str = "fp64 9.7, fp32 19.5";
+const HOPPER_SXM_MATRIX: &str =
+    "fp64 67, tf32 494.7, fp16 989.4, bf16 989.4, fp8 1978.9, int8 1978.9";
+const HOPPER_SXM_VECTOR: &str = "fp64 34, fp32 67";
+const HOPPER_NVL_MATRIX: &str =
+    "fp64 60, tf32 417.5, fp16 835.5, bf16 835.5, fp8 1670.5, int8 1670.5";
+const HOPPER_NVL_VECTOR: &str = "fp64 30, fp32 60";

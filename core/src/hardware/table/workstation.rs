@@ -3,168 +3,55 @@
 //! GeForce cards add FP16 and BF16 products up in FP32 at half their rate, and that is what PyTorch
 //! asks for; the rates here are those.
 
-use super::{
-    Basis::Peak,
-    Confidence::{Derived, ThirdParty, Vendor as Printed},
-    GpuSpec,
-    Precision::{Bf16, Fp4, Fp8, Fp16, Fp32, Fp64, Int8, Tf32},
-    Vendor::Nvidia,
-    rates, text, vendor,
-};
+use super::super::Confidence::{Derived, ThirdParty, Vendor as Printed};
+use super::super::GpuSpec;
+use super::gpu;
 
-pub(super) const WORKSTATION: &[GpuSpec] = &[
-    GpuSpec {
-        id: text("RTX-A6000"),
-        name: text("NVIDIA RTX A6000"),
-        vendor: Some(Nvidia),
-        patterns: &["RTX A6000"],
-        n_sms: Some(84),
-        compute: Some((8, 6)),
-        memory_gb: Some(48.0),
-        mem_bw_gbps: 768.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(112.5),
-        source: text("NVIDIA RTX A6000 datasheet"),
-        confidence: Printed,
-        matrix_peak: Some(vendor(
-            &[(Tf32, 77.4), (Fp16, 154.8), (Bf16, 154.8), (Int8, 309.7)],
-            "NVIDIA RTX A6000 datasheet",
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(
-            &[(Fp64, 0.6), (Fp32, 38.7)],
-            "NVIDIA RTX A6000 datasheet",
-        )),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("RTX-6000-Ada"),
-        name: text("NVIDIA RTX 6000 Ada"),
-        vendor: Some(Nvidia),
-        patterns: &["RTX 6000 Ada"],
-        n_sms: Some(142),
-        compute: Some((8, 9)),
-        memory_gb: Some(48.0),
-        mem_bw_gbps: 960.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(64.0),
-        source: text("NVIDIA RTX 6000 Ada datasheet"),
-        confidence: Printed,
-        matrix_peak: Some(vendor(
-            &[(Tf32, 182.0), (Fp16, 364.0), (Bf16, 364.0), (Fp8, 728.0)],
-            "NVIDIA RTX 6000 Ada datasheet",
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(&[(Fp32, 91.1)], "NVIDIA RTX 6000 Ada datasheet")),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("RTX-PRO-6000"),
-        name: text("NVIDIA RTX PRO 6000 Blackwell Workstation"),
-        vendor: Some(Nvidia),
-        patterns: &["RTX PRO 6000 Blackwell Workstation"],
-        n_sms: Some(188),
-        compute: Some((12, 0)),
-        memory_gb: Some(96.0),
-        mem_bw_gbps: 1792.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(128.0),
-        source: text(PRO_BLACKWELL),
-        confidence: Derived,
-        matrix_peak: Some(rates(
-            &[
-                (Tf32, 251.9),
-                (Fp16, 503.8),
-                (Bf16, 503.8),
-                (Fp8, 1007.6),
-                (Fp4, 2015.2),
-                (Int8, 1007.6),
-            ],
-            PRO_BLACKWELL_MATRIX,
-            ThirdParty,
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(rates(&[(Fp32, 125.0)], PRO_BLACKWELL, Derived)),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("RTX-3090"),
-        name: text("NVIDIA GeForce RTX 3090"),
-        vendor: Some(Nvidia),
-        patterns: &["RTX 3090"],
-        n_sms: Some(82),
-        compute: Some((8, 6)),
-        memory_gb: Some(24.0),
-        mem_bw_gbps: 936.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(112.5),
-        source: text(AMPERE),
-        confidence: Printed,
-        matrix_peak: Some(vendor(
-            &[(Tf32, 35.6), (Fp16, 71.0), (Bf16, 71.0), (Int8, 284.0)],
-            AMPERE,
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(&[(Fp64, 0.56), (Fp32, 35.6)], AMPERE)),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("RTX-4090"),
-        name: text("NVIDIA GeForce RTX 4090"),
-        vendor: Some(Nvidia),
-        patterns: &["RTX 4090"],
-        n_sms: Some(128),
-        compute: Some((8, 9)),
-        memory_gb: Some(24.0),
-        mem_bw_gbps: 1008.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(64.0),
-        source: text(ADA),
-        confidence: Printed,
-        matrix_peak: Some(vendor(
-            &[
-                (Tf32, 82.6),
-                (Fp16, 165.2),
-                (Bf16, 165.2),
-                (Fp8, 330.3),
-                (Int8, 660.6),
-            ],
-            ADA,
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(vendor(&[(Fp64, 1.29), (Fp32, 82.6)], ADA)),
-        vector_achievable: None,
-    },
-    GpuSpec {
-        id: text("RTX-5090"),
-        name: text("NVIDIA GeForce RTX 5090"),
-        vendor: Some(Nvidia),
-        patterns: &["RTX 5090"],
-        n_sms: Some(170),
-        compute: Some((12, 0)),
-        memory_gb: Some(32.0),
-        mem_bw_gbps: 1792.0,
-        mem_bw_basis: Peak,
-        link_gbps: Some(128.0),
-        source: text(BLACKWELL),
-        confidence: Derived,
-        matrix_peak: Some(rates(
-            &[
-                (Tf32, 104.8),
-                (Fp16, 209.5),
-                (Bf16, 209.5),
-                (Fp8, 419.0),
-                (Fp4, 1676.0),
-                (Int8, 838.0),
-            ],
-            BLACKWELL,
-            Derived,
-        )),
-        matrix_achievable: None,
-        vector_peak: Some(rates(&[(Fp64, 1.64), (Fp32, 104.8)], BLACKWELL, Derived)),
-        vector_achievable: None,
-    },
-];
+pub(super) fn rows() -> Vec<GpuSpec> {
+    vec![
+        gpu("RTX-A6000", "NVIDIA RTX A6000", &["RTX A6000"])
+            .chip(84, (8, 6))
+            .memory(48.0, 768.0, Some(112.5))
+            .source(Printed, "NVIDIA RTX A6000 datasheet")
+            .matrix_peaks("tf32 77.4, fp16 154.8, bf16 154.8, int8 309.7")
+            .vector_peaks("fp64 0.6, fp32 38.7"),
+        gpu("RTX-6000-Ada", "NVIDIA RTX 6000 Ada", &["RTX 6000 Ada"])
+            .chip(142, (8, 9))
+            .memory(48.0, 960.0, Some(64.0))
+            .source(Printed, "NVIDIA RTX 6000 Ada datasheet")
+            .matrix_peaks("tf32 182, fp16 364, bf16 364, fp8 728")
+            .vector_peaks("fp32 91.1"),
+        gpu(
+            "RTX-PRO-6000",
+            "NVIDIA RTX PRO 6000 Blackwell Workstation",
+            &["RTX PRO 6000 Blackwell Workstation"],
+        )
+        .chip(188, (12, 0))
+        .memory(96.0, 1792.0, Some(128.0))
+        .source(ThirdParty, PRO_BLACKWELL_MATRIX)
+        .matrix_peaks("tf32 251.9, fp16 503.8, bf16 503.8, fp8 1007.6, fp4 2015.2, int8 1007.6")
+        .source(Derived, PRO_BLACKWELL)
+        .vector_peaks("fp32 125"),
+        gpu("RTX-3090", "NVIDIA GeForce RTX 3090", &["RTX 3090"])
+            .chip(82, (8, 6))
+            .memory(24.0, 936.0, Some(112.5))
+            .source(Printed, AMPERE)
+            .matrix_peaks("tf32 35.6, fp16 71, bf16 71, int8 284")
+            .vector_peaks("fp64 0.56, fp32 35.6"),
+        gpu("RTX-4090", "NVIDIA GeForce RTX 4090", &["RTX 4090"])
+            .chip(128, (8, 9))
+            .memory(24.0, 1008.0, Some(64.0))
+            .source(Printed, ADA)
+            .matrix_peaks("tf32 82.6, fp16 165.2, bf16 165.2, fp8 330.3, int8 660.6")
+            .vector_peaks("fp64 1.29, fp32 82.6"),
+        gpu("RTX-5090", "NVIDIA GeForce RTX 5090", &["RTX 5090"])
+            .chip(170, (12, 0))
+            .memory(32.0, 1792.0, Some(128.0))
+            .source(Derived, BLACKWELL)
+            .matrix_peaks("tf32 104.8, fp16 209.5, bf16 209.5, fp8 419, fp4 1676, int8 838")
+            .vector_peaks("fp64 1.64, fp32 104.8"),
+    ]
+}
 
 const AMPERE: &str = "NVIDIA Ampere GA102 white paper";
 const ADA: &str = "NVIDIA Ada white paper";

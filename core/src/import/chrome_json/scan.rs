@@ -6,20 +6,10 @@
 
 /// Whether a field of an event has this key.
 pub(super) fn is_event_key(key: &[u8]) -> bool {
-    matches!(
-        key,
-        b"ph"
-            | b"cat"
-            | b"name"
-            | b"pid"
-            | b"tid"
-            | b"ts"
-            | b"dur"
-            | b"id"
-            | b"args"
-            | b"s"
-            | b"bp"
-    )
+    const KEYS: [&str; 11] = [
+        "ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "args", "s", "bp",
+    ];
+    KEYS.iter().any(|known| known.as_bytes() == key)
 }
 
 /// Why a read ended early.

@@ -38,31 +38,24 @@ fn push_text(text: &[u8], out: &mut String, report: &mut impl FnMut(WarningKind)
 /// Decodes the escape that `rest` begins with; returns its length.
 fn push_escape(rest: &[u8], out: &mut String, report: &mut impl FnMut(WarningKind)) -> usize {
     let plain = match rest.get(1) {
-        Some(b'"') => '"',
-        Some(b'\\') => '\\',
-        Some(b'/') => '/',
-        Some(b'b') => '\u{8}',
-        Some(b'f') => '\u{c}',
-        Some(b'n') => '\n',
-        Some(b'r') => '\r',
-        Some(b't') => '\t',
-        Some(b'u') => {
-            if let Some((character, used)) = unicode_escape(rest) {
-                out.push(character);
-                return used;
-            }
-            report(WarningKind::BadEscape);
-            out.push('\\');
-            return 1;
-        }
-        _ => {
-            report(WarningKind::BadEscape);
-            out.push('\\');
-            return 1;
-        }
+        Some(b'"') => Some('"'),
+        Some(b'\\') => Some('\\'),
+        Some(b'/') => Some('/'),
+        Some(b'b') => Some('\u{8}'),
+        Some(b'f') => Some('\u{c}'),
+        Some(b'n') => Some('\n'),
+        Some(b'r') => Some('\r'),
+        Some(b't') => Some('\t'),
+        _ => None,
     };
-    out.push(plain);
-    2
+    let escape = plain.map(|character| (character, 2));
+    let Some((character, used)) = escape.or_else(|| unicode_escape(rest)) else {
+        report(WarningKind::BadEscape);
+        out.push('\\');
+        return 1;
+    };
+    out.push(character);
+    used
 }
 
 /// `\u00e9`, or a surrogate pair `\ud83d\ude00`; half a pair becomes U+FFFD.

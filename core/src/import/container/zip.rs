@@ -260,6 +260,7 @@ fn unreadable(why: &'static str) -> ImportError {
     ImportError::new(ImportErrorKind::UnreadableZip(why), None)
 }
 
+#[derive(Default)]
 struct LocalHeader {
     len: usize,
     is_directory_entry: bool,
@@ -283,18 +284,12 @@ fn local_header(bytes: &[u8]) -> Result<Option<LocalHeader>, ImportError> {
     if !is_directory_entry && signature != b"PK\x03\x04" {
         return Err(unreadable("a member's header is damaged"));
     }
-    let mut header = LocalHeader {
-        len: 4,
-        is_directory_entry,
-        looks_like_trace: false,
-        is_encrypted: false,
-        has_descriptor: false,
-        method: 0,
-        crc: 0,
-        compressed_size: 0,
-    };
     if is_directory_entry {
-        return Ok(Some(header));
+        return Ok(Some(LocalHeader {
+            len: 4,
+            is_directory_entry,
+            ..LocalHeader::default()
+        }));
     }
     let short = |at: usize| Some(u16::from_le_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
     let long = |at: usize| Some(u32::from(short(at)?) | u32::from(short(at + 2)?) << 16);
@@ -307,21 +302,21 @@ fn local_header(bytes: &[u8]) -> Result<Option<LocalHeader>, ImportError> {
     let Some((flags, method, crc, size, name, extra)) = read() else {
         return Ok(None);
     };
-    header.len = 30 + name.len() + extra.len();
-    header.is_encrypted = flags & 1 != 0;
-    header.has_descriptor = flags & 8 != 0;
-    header.method = method;
-    header.crc = crc;
-    header.compressed_size = if size == u32::MAX {
-        zip64_compressed_size(extra).unwrap_or(0)
-    } else {
-        u64::from(size)
-    };
     let lower = name.to_ascii_lowercase();
     let hidden = lower.starts_with(b"__macosx/");
-    header.looks_like_trace =
-        !hidden && (lower.ends_with(b".json") || lower.ends_with(b".json.gz"));
-    Ok(Some(header))
+    Ok(Some(LocalHeader {
+        len: 30 + name.len() + extra.len(),
+        is_directory_entry,
+        looks_like_trace: !hidden && (lower.ends_with(b".json") || lower.ends_with(b".json.gz")),
+        is_encrypted: flags & 1 != 0,
+        has_descriptor: flags & 8 != 0,
+        method,
+        crc,
+        compressed_size: match size {
+            u32::MAX => zip64_compressed_size(extra).unwrap_or(0),
+            size => u64::from(size),
+        },
+    }))
 }
 
 /// The size in a zip64 extra field: after the uncompressed one.
@@ -338,11 +333,8 @@ fn zip64_compressed_size(mut extra: &[u8]) -> Option<u64> {
 
 /// The length and checksum of a data descriptor, told by what follows it: another header.
 fn descriptor(bytes: &[u8]) -> Option<(usize, u32)> {
-    let signature = if bytes.get(..4)? == b"PK\x07\x08" {
-        4
-    } else {
-        0
-    };
+    let has_signature = bytes.get(..4)? == b"PK\x07\x08";
+    let signature = if has_signature { 4 } else { 0 };
     let crc = u32::from_le_bytes(*bytes.get(signature..)?.first_chunk()?);
     let small = signature + 12;
     if bytes.get(small..small + 2)? == b"PK" {

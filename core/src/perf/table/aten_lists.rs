@@ -1,61 +1,29 @@
 //! PyTorch's ops over lists of tensors: optimizers and their parts.
 
-use super::super::PerfModel;
 use super::super::optimizer;
-use super::ours;
+use super::{Row, ours};
 
-/// Sorted by name, in byte order.
 #[rustfmt::skip]
-pub(super) const ATEN_LISTS: &[PerfModel] = &[
-    ours("aten::_amp_foreach_non_finite_check_and_unscale_", optimizer::unscale),
-    ours("aten::_foreach_abs", optimizer::foreach_unary),
-    ours("aten::_foreach_abs_", optimizer::foreach_unary),
-    ours("aten::_foreach_add", optimizer::foreach_binary),
-    ours("aten::_foreach_add_", optimizer::foreach_binary),
-    ours("aten::_foreach_addcdiv", optimizer::foreach_ternary),
-    ours("aten::_foreach_addcdiv_", optimizer::foreach_ternary),
-    ours("aten::_foreach_addcmul", optimizer::foreach_ternary),
-    ours("aten::_foreach_addcmul_", optimizer::foreach_ternary),
-    ours("aten::_foreach_clamp_max", optimizer::foreach_unary),
-    ours("aten::_foreach_clamp_max_", optimizer::foreach_unary),
-    ours("aten::_foreach_clamp_min", optimizer::foreach_unary),
-    ours("aten::_foreach_clamp_min_", optimizer::foreach_unary),
-    ours("aten::_foreach_copy_", optimizer::foreach_copy),
-    ours("aten::_foreach_div", optimizer::foreach_binary),
-    ours("aten::_foreach_div_", optimizer::foreach_binary),
-    ours("aten::_foreach_exp", optimizer::foreach_unary),
-    ours("aten::_foreach_exp_", optimizer::foreach_unary),
-    ours("aten::_foreach_lerp", optimizer::foreach_binary),
-    ours("aten::_foreach_lerp_", optimizer::foreach_binary),
-    ours("aten::_foreach_log", optimizer::foreach_unary),
-    ours("aten::_foreach_log_", optimizer::foreach_unary),
-    ours("aten::_foreach_max", optimizer::foreach_norm),
-    ours("aten::_foreach_maximum", optimizer::foreach_binary),
-    ours("aten::_foreach_maximum_", optimizer::foreach_binary),
-    ours("aten::_foreach_minimum", optimizer::foreach_binary),
-    ours("aten::_foreach_minimum_", optimizer::foreach_binary),
-    ours("aten::_foreach_mul", optimizer::foreach_binary),
-    ours("aten::_foreach_mul_", optimizer::foreach_binary),
-    ours("aten::_foreach_neg", optimizer::foreach_unary),
-    ours("aten::_foreach_neg_", optimizer::foreach_unary),
-    ours("aten::_foreach_norm", optimizer::foreach_norm),
-    ours("aten::_foreach_pow", optimizer::foreach_unary),
-    ours("aten::_foreach_pow_", optimizer::foreach_unary),
-    ours("aten::_foreach_reciprocal", optimizer::foreach_unary),
-    ours("aten::_foreach_reciprocal_", optimizer::foreach_unary),
-    ours("aten::_foreach_rsqrt", optimizer::foreach_unary),
-    ours("aten::_foreach_rsqrt_", optimizer::foreach_unary),
-    ours("aten::_foreach_sigmoid", optimizer::foreach_unary),
-    ours("aten::_foreach_sign", optimizer::foreach_unary),
-    ours("aten::_foreach_sign_", optimizer::foreach_unary),
-    ours("aten::_foreach_sqrt", optimizer::foreach_unary),
-    ours("aten::_foreach_sqrt_", optimizer::foreach_unary),
-    ours("aten::_foreach_sub", optimizer::foreach_binary),
-    ours("aten::_foreach_sub_", optimizer::foreach_binary),
-    ours("aten::_foreach_tanh", optimizer::foreach_unary),
-    ours("aten::_foreach_zero_", optimizer::foreach_fill),
-    ours("aten::_fused_adagrad_", optimizer::adagrad),
-    ours("aten::_fused_adam_", optimizer::adam),
-    ours("aten::_fused_adamw_", optimizer::adam),
-    ours("aten::_fused_sgd_", optimizer::sgd),
+pub(super) const ATEN_LISTS: &[Row] = &[
+    ours(|call| optimizer::list(call, 2.0, 2.0), "aten::_amp_foreach_non_finite_check_and_unscale_"),
+    ours(optimizer::foreach_unary, "
+        aten::_foreach_abs aten::_foreach_abs_ aten::_foreach_clamp_max aten::_foreach_clamp_max_
+        aten::_foreach_clamp_min aten::_foreach_clamp_min_ aten::_foreach_exp aten::_foreach_exp_
+        aten::_foreach_log aten::_foreach_log_ aten::_foreach_neg aten::_foreach_neg_ aten::_foreach_pow
+        aten::_foreach_pow_ aten::_foreach_reciprocal aten::_foreach_reciprocal_ aten::_foreach_rsqrt
+        aten::_foreach_rsqrt_ aten::_foreach_sigmoid aten::_foreach_sign aten::_foreach_sign_
+        aten::_foreach_sqrt aten::_foreach_sqrt_ aten::_foreach_tanh"),
+    ours(optimizer::foreach_binary, "
+        aten::_foreach_add aten::_foreach_add_ aten::_foreach_div aten::_foreach_div_
+        aten::_foreach_lerp aten::_foreach_lerp_ aten::_foreach_maximum aten::_foreach_maximum_
+        aten::_foreach_minimum aten::_foreach_minimum_ aten::_foreach_mul aten::_foreach_mul_
+        aten::_foreach_sub aten::_foreach_sub_"),
+    ours(|call| optimizer::list(call, 3.0, 4.0), "
+        aten::_foreach_addcdiv aten::_foreach_addcdiv_ aten::_foreach_addcmul aten::_foreach_addcmul_"),
+    ours(optimizer::foreach_copy, "aten::_foreach_copy_"),
+    ours(|call| optimizer::list(call, 2.0, 1.0), "aten::_foreach_max aten::_foreach_norm"),
+    ours(|call| optimizer::list(call, 0.0, 1.0), "aten::_foreach_zero_"),
+    ours(|call| optimizer::list(call, 5.0, 5.0), "aten::_fused_adagrad_"),
+    ours(optimizer::adam, "aten::_fused_adam_ aten::_fused_adamw_"),
+    ours(optimizer::sgd, "aten::_fused_sgd_"),
 ];

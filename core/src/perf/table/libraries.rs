@@ -1,104 +1,109 @@
 //! Ops of training libraries, and autograd functions written in Python.
 
-use super::super::PerfModel;
 use super::super::SheetFamily::*;
+use super::super::unlisted;
 use super::super::{
     aten_attention, conv, elementwise, flash_attention, inference_attention, loss, moe, norm,
-    packed_attention, quant, resample, rms_norm, rope, scaled_gemm, serving_gemm, shard, sizes,
-    softmax, ssm, unknown,
+    quant, resample, rms_norm, rope, scaled_gemm, serving_gemm, shard, sizes, softmax, ssm,
 };
-use super::{ours, reference};
+use super::{Row, ours, reference};
 
-/// Sorted by name, in byte order.
 #[rustfmt::skip]
-pub(super) const LIBRARIES: &[PerfModel] = &[
-    ours("CausalConv1dFn", ssm::causal_conv1d_unlisted),
-    reference("ConvBiasReLU_", Conv, conv::conv_bias).backward(conv::conv_bias_bwd, Some("CONV_bwd")),
-    reference("ConvBiasReLU_Backward", Conv, conv::conv_bias_bwd).backward_label("CONV_bwd"),
-    reference("ConvBias_", Conv, conv::conv_bias).backward(conv::conv_bias_bwd, Some("CONV_bwd")),
-    reference("ConvBias_Backward", Conv, conv::conv_bias_bwd).backward_label("CONV_bwd"),
-    reference("CrossEntropyFunction", CrossEntropy, loss::cross_entropy),
-    ours("DaoAILab::_causal_conv1d_bwd_cpp", ssm::causal_conv1d_backward),
-    reference("DaoAILab::_causal_conv1d_fwd_cpp", Ssm, ssm::causal_conv1d),
-    reference("EvoformerAttention", Sdpa, flash_attention::evoformer).backward(flash_attention::evoformer_bwd, Some("SDPA_bwd")),
-    ours("FastLayerNormFN", norm::apex_layer_norm).backward(norm::apex_layer_norm_bwd, None),
-    reference("FlashAttnFunc", Sdpa, flash_attention::function).backward(flash_attention::function_bwd, Some("SDPA_bwd")),
-    ours("FlashAttnQKVPackedFunc", aten_attention::qkv_packed),
-    ours("FlashAttnVarlenFunc", packed_attention::function),
-    ours("FusedAttnFunc", aten_attention::te_fused),
-    ours("FusedLayerNormAffineFunction", norm::apex_layer_norm).backward(norm::apex_layer_norm_bwd, None),
-    ours("FusedRMSNormAffineFunction", rms_norm::unlisted),
-    reference("FusedRoPEFunc", Rope, rope::fused),
-    ours("GenericScaledMaskedSoftmax", softmax::scaled).backward(softmax::scaled_bwd, None),
-    ours("GroupedGemm", scaled_gemm::grouped_unlisted).backward(scaled_gemm::grouped_unlisted_bwd, None),
-    ours("LigerRMSNormFunction", rms_norm::unlisted),
-    reference("LigerSiLUMulFunction", BinaryElementwise, elementwise::silu_mul),
-    ours("MambaChunkScanCombinedFn", ssm::chunk_scan),
-    reference("MambaSplitConv1dScanCombinedFn", Ssm, ssm::mamba_ssd).backward_label("SSM_bwd"),
-    ours("MixedFusedLayerNorm", norm::apex_layer_norm).backward(norm::apex_layer_norm_bwd, None),
-    reference("MoECombine", MoeComm, moe::dispatch).backward(moe::dispatch, Some("MoE_comm_bwd")),
-    reference("MoEDispatch", MoeComm, moe::dispatch).backward(moe::dispatch, Some("MoE_comm_bwd")),
-    ours("ScaledMaskedSoftmax", softmax::scaled).backward(softmax::scaled_bwd, None),
-    ours("ScaledSoftmax", softmax::scaled).backward(softmax::scaled_bwd, None),
-    ours("ScaledUpperTriangMaskedSoftmax", softmax::scaled).backward(softmax::scaled_bwd, None),
-    ours("SelectiveScanFn", ssm::selective_scan),
-    ours("_LayerNormLinear", serving_gemm::te_linear),
-    reference("_LayerNormLinearBackward_wgrad_mm", Gemm, scaled_gemm::te_pseudo),
-    reference("_LayerNormLinearBackward_xgrad_mm", Gemm, scaled_gemm::te_pseudo),
-    reference("_LayerNormLinear_yfwd_mm", Gemm, scaled_gemm::te_pseudo),
-    ours("_Linear", serving_gemm::te_linear),
-    reference("_LinearBackward_wgrad_mm", Gemm, scaled_gemm::te_pseudo),
-    reference("_LinearBackward_xgrad_mm", Gemm, scaled_gemm::te_pseudo),
-    reference("_Linear_yfwd_mm", Gemm, scaled_gemm::te_pseudo),
-    ours("bitsandbytes::dequantize_4bit", quant::bnb_dequantize_4bit),
-    ours("bitsandbytes::gemv_4bit", serving_gemm::four_bit_rows).product(sizes::of_four_bits),
-    reference("bitsandbytes::int8_linear_matmul", Gemm, scaled_gemm::int8_linear),
-    ours("bitsandbytes::int8_scaled_mm", serving_gemm::rows).product(sizes::of_rows),
-    ours("bitsandbytes::int8_vectorwise_quant", quant::bnb_quantize),
-    ours("bitsandbytes::quantize_4bit", quant::bnb_quantize),
-    ours("bitsandbytes::quantize_blockwise", quant::bnb_quantize),
-    reference("flash_attn::_flash_attn_backward", Sdpa, flash_attention::flash_backward).backward_label("SDPA_bwd"),
-    reference("flash_attn::_flash_attn_forward", Sdpa, flash_attention::flash).backward(flash_attention::flash_bwd, Some("SDPA_bwd")),
-    reference("flash_attn::_flash_attn_varlen_backward", Sdpa, packed_attention::backward).backward_label("SDPA_bwd"),
-    reference("flash_attn::_flash_attn_varlen_forward", Sdpa, packed_attention::forward).backward(packed_attention::forward_bwd, Some("SDPA_bwd")),
-    ours("flash_attn_3::bwd", flash_attention::flash_3_backward),
-    reference("flash_attn_3::fwd", Sdpa, flash_attention::flash_3).backward(flash_attention::flash_3_bwd, Some("SDPA_bwd")),
-    ours("fsdp::chunk_cat", shard::chunk_cat),
-    reference("primus::fused_ln_modulate", Normalization, norm::ln_modulate).backward(norm::ln_modulate_backward, Some("NORM_bwd")),
-    reference("primus::fused_ln_modulate_backward", Normalization, norm::ln_modulate_backward).backward_label("NORM_bwd"),
-    reference("primus::quantize_mxfp4_dual", UnaryElementwise, quant::mxfp4_dual),
-    reference("primus_turbo::grouped_gemm", GroupedGemm, scaled_gemm::grouped).backward(scaled_gemm::grouped_bwd, Some("GroupedGEMM_bwd")),
-    reference("primus_turbo::grouped_gemm_impl", GroupedGemm, scaled_gemm::grouped).backward(scaled_gemm::grouped_bwd, Some("GroupedGEMM_bwd")),
-    reference("primus_turbo::grouped_gemm_variable_k", GroupedGemm, scaled_gemm::grouped_variable_k).backward_label("GroupedGEMM_bwd"),
-    reference("primus_turbo::grouped_gemm_variable_k_impl", GroupedGemm, scaled_gemm::grouped_variable_k).backward_label("GroupedGEMM_bwd"),
-    reference("primus_turbo::hipblaslt_gemm_fp4", Gemm, scaled_gemm::hipblaslt_fp4),
-    reference("primus_turbo::hipblaslt_gemm_fp8", Gemm, scaled_gemm::hipblaslt_fp8),
-    reference("primus_turbo::quantize_fp8_tensorwise", UnaryElementwise, quant::fp8_tensorwise),
-    reference("primus_turbo::quantize_mxfp4_dual", UnaryElementwise, quant::mxfp4_dual),
-    reference("primus_turbo_cpp_extension::ck_grouped_gemm", GroupedGemm, scaled_gemm::grouped).backward(scaled_gemm::grouped_bwd, Some("GroupedGEMM_bwd")),
-    reference("primus_turbo_cpp_extension::ck_grouped_gemm_variable_k", GroupedGemm, scaled_gemm::grouped_variable_k).backward_label("GroupedGEMM_bwd"),
-    reference("primus_turbo_cpp_extension::grouped_gemm", GroupedGemm, scaled_gemm::grouped).backward(scaled_gemm::grouped_bwd, Some("GroupedGEMM_bwd")),
-    reference("primus_turbo_cpp_extension::grouped_gemm_variable_k", GroupedGemm, scaled_gemm::grouped_variable_k).backward_label("GroupedGEMM_bwd"),
-    reference("primus_turbo_cpp_extension::hipblaslt_gemm_fp4", Gemm, scaled_gemm::hipblaslt_fp4),
-    reference("primus_turbo_cpp_extension::hipblaslt_gemm_fp8", Gemm, scaled_gemm::hipblaslt_fp8),
-    reference("primus_turbo_cpp_extension::quantize_fp8_tensorwise", UnaryElementwise, quant::fp8_tensorwise),
-    reference("primus_turbo_cpp_extension::quantize_mxfp4_dual", UnaryElementwise, quant::mxfp4_dual),
-    reference("pseudo_mla_decode_fwd", InferenceAttention, inference_attention::unified),
-    reference("pseudo_mla_prefill_fwd", InferenceAttention, inference_attention::prefill),
-    reference("pseudo_op::moe_aiter_fused_1stage", MoeFused, moe::fused),
-    reference("pseudo_op::moe_flydsl_stage1", MoeUnfused, moe::up),
-    reference("pseudo_op::moe_flydsl_stage2", MoeUnfused, moe::down),
-    reference("pseudo_op::moe_gptq_awq_down", MoeUnfused, moe::down),
-    reference("pseudo_op::moe_gptq_awq_up", MoeUnfused, moe::up),
-    reference("pseudo_op::moe_triton_unfused_down", MoeUnfused, moe::down),
-    reference("pseudo_op::moe_triton_unfused_up", MoeUnfused, moe::up),
-    reference("pseudo_v4_paged_decode_csa", InferenceAttention, unknown::model),
-    reference("pseudo_v4_paged_decode_hca", InferenceAttention, unknown::model),
-    reference("pseudo_v4_paged_decode_swa", InferenceAttention, unknown::model),
-    reference("tex_ts::te_gemm_ts", Gemm, scaled_gemm::te_gemm),
-    ours("torchvision::roi_align", resample::roi_align),
-    ours("xformers::efficient_attention_backward_cutlass", aten_attention::efficient_cutlass_backward),
-    ours("xformers::efficient_attention_forward_cutlass", aten_attention::efficient_forward),
-    ours("xformers_flash::flash_bwd", flash_attention::xformers_backward),
-    ours("xformers_flash::flash_fwd", flash_attention::xformers),
+pub(super) const LIBRARIES: &[Row] = &[
+    ours(aten_attention::qkv_packed, "FlashAttnQKVPackedFunc"),
+    ours(aten_attention::te_fused, "FusedAttnFunc"),
+    ours(aten_attention::efficient_cutlass_backward, "xformers::efficient_attention_backward_cutlass"),
+    ours(aten_attention::efficient_forward, "xformers::efficient_attention_forward_cutlass"),
+
+    reference(Conv, conv::conv_bias, "
+        ConvBiasReLU_ ConvBias_").backward(conv::conv_bias_bwd, Some("CONV_bwd")),
+    reference(Conv, conv::conv_bias_bwd, "
+        ConvBiasReLU_Backward ConvBias_Backward").backward_label("CONV_bwd"),
+
+    reference(BinaryElementwise, elementwise::silu_mul, "LigerSiLUMulFunction"),
+
+    reference(Sdpa, flash_attention::evoformer, "EvoformerAttention").backward(flash_attention::evoformer_bwd, Some("SDPA_bwd")),
+    reference(Sdpa, |call| flash_attention::function(call).forward(call), "FlashAttnFunc").backward(|call| flash_attention::function(call).backward(call), Some("SDPA_bwd")),
+    reference(Sdpa, flash_attention::flash_backward, "flash_attn::_flash_attn_backward").backward_label("SDPA_bwd"),
+    reference(Sdpa, |call| flash_attention::FORWARD.forward(call), "flash_attn::_flash_attn_forward").backward(|call| flash_attention::FORWARD.backward(call), Some("SDPA_bwd")),
+    ours(|call| unlisted(flash_attention::FLASH_3_BACKWARD.backward(call)), "flash_attn_3::bwd"),
+    reference(Sdpa, flash_attention::flash_3, "flash_attn_3::fwd").backward(flash_attention::flash_3_bwd, Some("SDPA_bwd")),
+    ours(|call| unlisted(flash_attention::XFORMERS_BACKWARD.backward(call)), "xformers_flash::flash_bwd"),
+    ours(|call| unlisted(flash_attention::XFORMERS.forward(call)), "xformers_flash::flash_fwd"),
+
+    reference(InferenceAttention, inference_attention::unified, "pseudo_mla_decode_fwd"),
+    reference(InferenceAttention, inference_attention::prefill, "pseudo_mla_prefill_fwd"),
+
+    reference(CrossEntropy, loss::cross_entropy, "CrossEntropyFunction"),
+
+    reference(MoeComm, moe::dispatch, "MoECombine MoEDispatch").backward(moe::dispatch, Some("MoE_comm_bwd")),
+    reference(MoeFused, moe::fused, "pseudo_op::moe_aiter_fused_1stage"),
+    reference(MoeUnfused, moe::up, "
+        pseudo_op::moe_flydsl_stage1 pseudo_op::moe_gptq_awq_up pseudo_op::moe_triton_unfused_up"),
+    reference(MoeUnfused, moe::down, "
+        pseudo_op::moe_flydsl_stage2 pseudo_op::moe_gptq_awq_down pseudo_op::moe_triton_unfused_down"),
+
+    ours(|call| unlisted(norm::apex_layer_norm(call)?.forward()), "
+        FastLayerNormFN FusedLayerNormAffineFunction MixedFusedLayerNorm").backward(|call| unlisted(norm::apex_layer_norm(call)?.backward()), None),
+    reference(Normalization, norm::ln_modulate, "primus::fused_ln_modulate").backward(norm::ln_modulate_backward, Some("NORM_bwd")),
+    reference(Normalization, norm::ln_modulate_backward, "primus::fused_ln_modulate_backward").backward_label("NORM_bwd"),
+
+    ours(|call| unlisted(flash_attention::varlen_function(call).forward(call)), "FlashAttnVarlenFunc"),
+    reference(Sdpa, |call| flash_attention::VARLEN_BACKWARD.backward(call), "flash_attn::_flash_attn_varlen_backward").backward_label("SDPA_bwd"),
+    reference(Sdpa, |call| flash_attention::VARLEN.forward(call), "flash_attn::_flash_attn_varlen_forward").backward(|call| flash_attention::VARLEN.backward(call), Some("SDPA_bwd")),
+
+    ours(quant::bnb_dequantize_4bit, "bitsandbytes::dequantize_4bit"),
+    ours(quant::bnb_quantize, "
+        bitsandbytes::int8_vectorwise_quant bitsandbytes::quantize_4bit bitsandbytes::quantize_blockwise"),
+    reference(UnaryElementwise, quant::mxfp4_dual, "
+        primus::quantize_mxfp4_dual primus_turbo::quantize_mxfp4_dual
+        primus_turbo_cpp_extension::quantize_mxfp4_dual"),
+    reference(UnaryElementwise, quant::fp8_tensorwise, "
+        primus_turbo::quantize_fp8_tensorwise primus_turbo_cpp_extension::quantize_fp8_tensorwise"),
+
+    ours(resample::roi_align, "torchvision::roi_align"),
+
+    ours(|call| unlisted(rms_norm::plain(call)), "FusedRMSNormAffineFunction LigerRMSNormFunction"),
+
+    // `FusedRoPEFunc(x, …)`.
+    reference(Rope, |call| rope::whole(call, &[0]), "FusedRoPEFunc"),
+
+    ours(|call| unlisted(scaled_gemm::grouped(call, 1.0)), "GroupedGemm").backward(|call| unlisted(scaled_gemm::grouped(call, 2.0)), None),
+    reference(Gemm, scaled_gemm::te_pseudo, "
+        _LayerNormLinearBackward_wgrad_mm _LayerNormLinearBackward_xgrad_mm _LayerNormLinear_yfwd_mm
+        _LinearBackward_wgrad_mm _LinearBackward_xgrad_mm _Linear_yfwd_mm"),
+    reference(Gemm, scaled_gemm::int8_linear, "bitsandbytes::int8_linear_matmul"),
+    reference(GroupedGemm, |call| scaled_gemm::grouped(call, 1.0), "
+        primus_turbo::grouped_gemm primus_turbo::grouped_gemm_impl
+        primus_turbo_cpp_extension::ck_grouped_gemm primus_turbo_cpp_extension::grouped_gemm").backward(|call| scaled_gemm::grouped(call, 2.0), Some("GroupedGEMM_bwd")),
+    reference(GroupedGemm, scaled_gemm::grouped_variable_k, "
+        primus_turbo::grouped_gemm_variable_k primus_turbo::grouped_gemm_variable_k_impl
+        primus_turbo_cpp_extension::ck_grouped_gemm_variable_k
+        primus_turbo_cpp_extension::grouped_gemm_variable_k").backward_label("GroupedGEMM_bwd"),
+    reference(Gemm, scaled_gemm::hipblaslt_fp4, "
+        primus_turbo::hipblaslt_gemm_fp4 primus_turbo_cpp_extension::hipblaslt_gemm_fp4"),
+    reference(Gemm, scaled_gemm::hipblaslt_fp8, "
+        primus_turbo::hipblaslt_gemm_fp8 primus_turbo_cpp_extension::hipblaslt_gemm_fp8"),
+    reference(Gemm, scaled_gemm::te_gemm, "tex_ts::te_gemm_ts"),
+
+    ours(serving_gemm::te_linear, "_LayerNormLinear _Linear"),
+    ours(serving_gemm::four_bit_rows, "bitsandbytes::gemv_4bit").product(sizes::of_four_bits),
+    ours(serving_gemm::rows, "bitsandbytes::int8_scaled_mm").product(sizes::of_rows),
+
+    ours(shard::chunk_cat, "fsdp::chunk_cat"),
+
+    ours(softmax::scaled, "
+        GenericScaledMaskedSoftmax ScaledMaskedSoftmax ScaledSoftmax ScaledUpperTriangMaskedSoftmax").backward(softmax::scaled_bwd, None),
+
+    ours(|call| unlisted(ssm::causal_conv1d(call)), "CausalConv1dFn"),
+    ours(ssm::causal_conv1d_backward, "DaoAILab::_causal_conv1d_bwd_cpp"),
+    reference(Ssm, ssm::causal_conv1d, "DaoAILab::_causal_conv1d_fwd_cpp"),
+    ours(ssm::chunk_scan, "MambaChunkScanCombinedFn"),
+    reference(Ssm, ssm::mamba_ssd, "MambaSplitConv1dScanCombinedFn").backward_label("SSM_bwd"),
+    ours(ssm::selective_scan, "SelectiveScanFn"),
+
+    // The decode steps of DeepSeek-V4 are no ops of a trace but kernels that an option of the reference
+    // gives a name; how many keys each query sees is in the values of index tensors.
+    reference(InferenceAttention, |_| None, "
+        pseudo_v4_paged_decode_csa pseudo_v4_paged_decode_hca pseudo_v4_paged_decode_swa"),
 ];

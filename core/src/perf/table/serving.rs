@@ -1,222 +1,171 @@
 //! Ops of serving engines and of the kernel libraries they load.
 
-use super::super::PerfModel;
 use super::super::SheetFamily::*;
+use super::super::unlisted;
 use super::super::{
-    cache, collective, elementwise, flash_attention, inference_attention, mhc, moe, norm,
-    packed_attention, quant, rms_norm, rope, scaled_gemm, serving_gemm, sizes,
+    cache, collective, elementwise, flash_attention, inference_attention, mhc, moe, norm, quant,
+    rms_norm, rope, scaled_gemm, serving_gemm, sizes,
 };
-use super::{ours, reference};
+use super::{Row, ours, reference};
 
-/// Sorted by name, in byte order.
 #[rustfmt::skip]
-pub(super) const SERVING: &[PerfModel] = &[
-    ours("_C::awq_dequantize", quant::awq_dequantize),
-    ours("_C::awq_gemm", serving_gemm::weight_only).product(sizes::of_packed),
-    ours("_C::awq_marlin_gemm", serving_gemm::weight_only).product(sizes::of_packed),
-    ours("_C::batched_rotary_embedding", rope::partial),
-    ours("_C::cutlass_moe_mm", moe::sorted_rows),
-    ours("_C::cutlass_scaled_fp4_mm", serving_gemm::fp4_out_first),
-    ours("_C::cutlass_scaled_mm", serving_gemm::out_first).product(sizes::of_out),
-    ours("_C::cutlass_scaled_mm_azp", serving_gemm::out_first).product(sizes::of_out),
-    ours("_C::dynamic_per_token_scaled_fp8_quant", quant::to_narrow),
-    ours("_C::dynamic_scaled_fp8_quant", quant::to_narrow),
-    ours("_C::dynamic_scaled_int8_quant", quant::to_narrow),
-    ours("_C::fatrelu_and_mul", elementwise::gated_out_first),
-    ours("_C::fused_add_rms_norm", rms_norm::add_in_place),
-    ours("_C::fused_add_rms_norm_static_fp8_quant", rms_norm::quantised),
-    ours("_C::gelu_and_mul", elementwise::gated_out_first),
-    ours("_C::gelu_fast", elementwise::out_first),
-    ours("_C::gelu_new", elementwise::out_first),
-    ours("_C::gelu_quick", elementwise::out_first),
-    ours("_C::gelu_tanh_and_mul", elementwise::gated_out_first),
-    ours("_C::gptq_gemm", serving_gemm::weight_only).product(sizes::of_packed),
-    ours("_C::gptq_marlin_gemm", serving_gemm::weight_only).product(sizes::of_packed),
-    ours("_C::marlin_gemm", serving_gemm::weight_only).product(sizes::of_packed),
-    ours("_C::mul_and_silu", elementwise::gated_out_first),
-    ours("_C::paged_attention_v1", inference_attention::paged),
-    ours("_C::per_token_group_fp8_quant", quant::to_narrow),
-    ours("_C::per_token_group_quant_int8", quant::to_narrow),
-    ours("_C::rms_norm", rms_norm::out_first),
-    ours("_C::rms_norm_dynamic_per_token_quant", rms_norm::quantised),
-    ours("_C::rms_norm_static_fp8_quant", rms_norm::quantised),
-    ours("_C::rotary_embedding", rope::partial),
-    ours("_C::router_gemm_bf16_fp32", serving_gemm::plain_out_first),
-    ours("_C::scaled_fp4_quant", quant::to_narrow),
-    reference("_C::silu_and_mul", UnaryElementwise, elementwise::silu_and_mul),
-    ours("_C::silu_and_mul_quant", elementwise::gated_out_first),
-    ours("_C::static_scaled_fp8_quant", quant::to_narrow),
-    ours("_C::static_scaled_int8_quant", quant::to_narrow),
-    ours("_C_cache_ops::concat_and_cache_mla", cache::latent),
-    ours("_C_cache_ops::reshape_and_cache", cache::keys_and_values),
-    ours("_C_cache_ops::reshape_and_cache_flash", cache::keys_and_values),
-    reference("_C_custom_ar::all_reduce", CustomCollective, collective::all_reduce),
-    reference("_C_custom_ar::qr_all_reduce", CustomCollective, collective::all_reduce),
-    ours("_moe_C::grouped_topk", moe::auxiliary_unlisted),
-    ours("_moe_C::moe_align_block_size", moe::auxiliary_unlisted),
-    ours("_moe_C::moe_sum", moe::sum),
-    ours("_moe_C::topk_softmax", moe::auxiliary_unlisted),
-    ours("_rocm_C::paged_attention", inference_attention::paged),
-    ours("_vllm_fa2_C::varlen_fwd", packed_attention::vllm),
-    reference("aiter::_flash_attn_backward", Sdpa, flash_attention::aiter_backward).backward_label("SDPA_bwd"),
-    reference("aiter::_flash_attn_forward", Sdpa, flash_attention::aiter).backward(flash_attention::aiter_bwd, Some("SDPA_bwd")),
-    reference("aiter::_fuse_rmsnorm_fp4_quant", RmsNorm, rms_norm::mxfp4_quant),
-    reference("aiter::_gemm_a16w16_asm", Gemm, scaled_gemm::a16w16_asm),
-    reference("aiter::_gemm_a4w4_asm", Gemm, scaled_gemm::a4w4),
-    reference("aiter::_gemm_a8w8_blockscale_bpreshuffle_asm", Gemm, scaled_gemm::a8w8),
-    reference("aiter::_groupnorm_run", Normalization, norm::group_norm).backward(norm::group_norm_bwd, Some("NORM_bwd")),
-    reference("aiter::add_rmsnorm", RmsNorm, rms_norm::add),
-    reference("aiter::all_gather_reg", CustomCollective, collective::in_and_out),
-    reference("aiter::batched_gemm_a16wfp4_", Gemm, scaled_gemm::batched_a16wfp4),
-    reference("aiter::biased_grouped_topk_hip", MoeAux, moe::auxiliary),
-    reference("aiter::ck_moe_stage1", MoeUnfused, moe::ck_stage1),
-    reference("aiter::ck_moe_stage2", MoeUnfused, moe::ck_stage2),
-    ours("aiter::concat_and_cache_mla", cache::latent),
-    reference("aiter::dynamic_per_group_scaled_quant", BinaryElementwise, quant::per_group),
-    reference("aiter::dynamic_per_group_scaled_quant_fp4", GroupQuant, quant::mxfp4_out_first),
-    reference("aiter::dynamic_per_tensor_quant", BinaryElementwise, quant::per_group),
-    reference("aiter::dynamic_per_token_scaled_quant", BinaryElementwise, quant::per_group),
-    reference("aiter::flatmm_a8w8_blockscale_asm", Gemm, scaled_gemm::a8w8),
-    reference("aiter::fmha_v3_fwd", Sdpa, flash_attention::aiter).backward(flash_attention::aiter_bwd, Some("SDPA_bwd")),
-    reference("aiter::fmha_v3_varlen_fwd", InferenceAttention, inference_attention::varlen),
-    reference("aiter::fmoe_fp8_blockscale_g1u1", MoeFused, moe::fused_g1u1),
-    reference("aiter::fmoe_g1u1", MoeFused, moe::fused_g1u1),
-    reference("aiter::fused_add_rmsnorm_pad_", RmsNorm, rms_norm::add_pad),
-    reference("aiter::fused_allreduce_rmsnorm", CustomCollective, collective::all_reduce_rms_norm),
-    reference("aiter::fused_allreduce_rmsnorm_", CustomCollective, collective::all_reduce_rms_norm),
-    reference("aiter::fused_dynamic_mx_quant_moe_sort_hip", GroupQuant, quant::mxfp4_out_first),
-    reference("aiter::fused_dynamic_mxfp4_quant_moe_sort_hip", GroupQuant, quant::mxfp4_out_first),
-    ours("aiter::fused_moe_", moe::experts),
-    reference("aiter::fused_qk_rope_cat_and_cache_mla", FusedRope, rope::qk_and_cache),
-    reference("aiter::fused_qk_rope_concat_and_cache_mla", FusedRope, rope::qk_and_cache),
-    reference("aiter::gelu_and_mul", UnaryElementwise, elementwise::gelu_and_mul),
-    reference("aiter::gelu_tanh_and_mul", UnaryElementwise, elementwise::gelu_tanh_and_mul),
-    reference("aiter::gemm_a16w16", Gemm, scaled_gemm::a16w16),
-    reference("aiter::gemm_a16w16_atomic_", Gemm, scaled_gemm::a16w16_atomic),
-    reference("aiter::gemm_a4w4", Gemm, scaled_gemm::a4w4),
-    reference("aiter::gemm_a8w8_blockscale_bpreshuffle_ck", Gemm, scaled_gemm::a8w8),
-    reference("aiter::gemm_a8w8_blockscale_bpreshuffle_cktile", Gemm, scaled_gemm::a8w8),
-    reference("aiter::gemm_a8w8_blockscale_ck", Gemm, scaled_gemm::a8w8),
-    reference("aiter::gemm_a8w8_blockscale_cktile", Gemm, scaled_gemm::a8w8),
-    reference("aiter::gemm_a8w8_bpreshuffle", Gemm, scaled_gemm::a8w8),
-    reference("aiter::gemm_a8w8_bpreshuffle_ck", Gemm, scaled_gemm::a8w8),
-    reference("aiter::gemm_a8w8_ck", Gemm, scaled_gemm::a8w8),
-    reference("aiter::gemm_afp4wfp4_", Gemm, scaled_gemm::afp4wfp4),
-    reference("aiter::gfx950_a8w8_blockscale_asm", Gemm, scaled_gemm::a8w8),
-    ours("aiter::grouped_topk", moe::auxiliary_unlisted),
-    reference("aiter::linear_attention_with_output_base", InferenceAttention, inference_attention::gated_delta),
-    reference("aiter::mha_batch_prefill", InferenceAttention, inference_attention::batch_prefill),
-    reference("aiter::mha_bwd", Sdpa, flash_attention::aiter_mha_backward).backward_label("SDPA_bwd"),
-    reference("aiter::mha_fwd", Sdpa, flash_attention::aiter).backward(flash_attention::aiter_bwd, Some("SDPA_bwd")),
-    reference("aiter::mha_varlen_fwd", InferenceAttention, inference_attention::varlen),
-    reference("aiter::mhc_fused_post_pre_gemm_sqrsum", Mhc, mhc::post_and_product),
-    reference("aiter::mhc_post", Mhc, mhc::post),
-    reference("aiter::mhc_pre_big_fuse_rmsnorm", Mhc, mhc::pre_norm),
-    reference("aiter::mhc_pre_gemm_sqrsum", Mhc, mhc::pre_product),
-    reference("aiter::mixed_sample_outer_exponential", Elementwise, quant::sample),
-    ours("aiter::moe_align_block_size", moe::auxiliary_unlisted),
-    reference("aiter::moe_cktile2stages_gemm1_ck", MoeUnfused, moe::up),
-    reference("aiter::moe_cktile2stages_gemm2_ck", MoeUnfused, moe::down),
-    ours("aiter::moe_fused_gate", moe::auxiliary_unlisted),
-    reference("aiter::moe_sorting_fwd", MoeAux, moe::auxiliary),
-    ours("aiter::moe_sorting_opus_fwd", moe::auxiliary_unlisted),
-    ours("aiter::moe_sum", moe::sum),
-    reference("aiter::mxfp4_moe_sort_hip", MoeAux, moe::auxiliary),
-    reference("aiter::pa_decode_gluon", InferenceAttention, inference_attention::paged_decode),
-    reference("aiter::pa_sparse_prefill_opus_fwd", InferenceAttention, inference_attention::sparse_prefill),
-    reference("aiter::reduce_scatter", CustomCollective, collective::in_and_out),
-    ours("aiter::reshape_and_cache", cache::keys_and_values),
-    ours("aiter::reshape_and_cache_flash", cache::keys_and_values),
-    reference("aiter::rms_norm", RmsNorm, rms_norm::plain),
-    reference("aiter::rmsnorm", RmsNorm, rms_norm::with_out),
-    reference("aiter::rmsnorm2d_fwd_ck", RmsNorm, rms_norm::plain),
-    reference("aiter::rmsnorm2d_fwd_with_add_ck", RmsNorm, rms_norm::add),
-    reference("aiter::rmsnorm2d_fwd_with_dynamicquant_ck", RmsNorm, rms_norm::dynamic_quant),
-    reference("aiter::rmsnorm_quant", RmsNorm, rms_norm::dynamic_quant),
-    ours("aiter::rope_cached_fwd_impl", rope::out_first),
-    reference("aiter::rope_cached_positions_2c_fwd_impl", Rope, rope::cached_positions),
-    ours("aiter::rope_fwd_impl", rope::out_first),
-    ours("aiter::rope_thd_fwd_impl", rope::out_first),
-    reference("aiter::silu_and_mul", UnaryElementwise, elementwise::silu_and_mul),
-    ours("aiter::static_per_tensor_quant", quant::to_narrow),
-    ours("aiter::topk_sigmoid", moe::auxiliary_unlisted),
-    ours("aiter::topk_softmax", moe::auxiliary_unlisted),
-    ours("aiter::topk_softmax_asm", moe::auxiliary_unlisted),
-    reference("aiter::topk_softplus", MoeAux, moe::auxiliary),
-    reference("aiter::wrapper_fmha_v3_bwd", Sdpa, flash_attention::aiter_wrapper_backward).backward_label("SDPA_bwd"),
-    reference("aiter::wrapper_fmha_v3_fwd", Sdpa, flash_attention::aiter_wrapper).backward(flash_attention::aiter_wrapper_bwd, Some("SDPA_bwd")),
-    ours("flashinfer::apply_rope_pos_ids_cos_sin_cache", rope::queries_first),
-    ours("flashinfer::fused_add_rmsnorm", rms_norm::add_in_place),
-    ours("flashinfer::gelu_and_mul", elementwise::gated_out_first),
-    ours("flashinfer::gelu_tanh_and_mul", elementwise::gated_out_first),
-    ours("flashinfer::gemma_fused_add_rmsnorm", rms_norm::add_in_place),
-    ours("flashinfer::gemma_rmsnorm", rms_norm::out_first),
-    ours("flashinfer::rmsnorm", rms_norm::out_first),
-    ours("flashinfer::silu_and_mul", elementwise::gated_out_first),
-    reference("sgl_kernel::all_reduce_reg", CustomCollective, collective::all_reduce),
-    ours("sgl_kernel::apply_rope_pos_ids_cos_sin_cache", rope::queries_first),
-    ours("sgl_kernel::awq_dequantize", quant::awq_dequantize),
-    ours("sgl_kernel::bmm_fp8", serving_gemm::batches).product(sizes::of_two),
-    ours("sgl_kernel::cutlass_scaled_fp4_mm", serving_gemm::fp4_out_first),
-    ours("sgl_kernel::dsv3_fused_a_gemm", serving_gemm::plain_out_first),
-    ours("sgl_kernel::dsv3_router_gemm", serving_gemm::plain_out_first),
-    ours("sgl_kernel::fp8_blockwise_scaled_grouped_mm", moe::sorted_rows),
-    ours("sgl_kernel::fp8_blockwise_scaled_mm", serving_gemm::columns).product(sizes::of_two),
-    ours("sgl_kernel::fp8_scaled_mm", serving_gemm::columns).product(sizes::of_two),
-    ours("sgl_kernel::fused_add_rmsnorm", rms_norm::add_in_place),
-    ours("sgl_kernel::gelu_and_mul", elementwise::gated_out_first),
-    ours("sgl_kernel::gelu_tanh_and_mul", elementwise::gated_out_first),
-    ours("sgl_kernel::gemma_fused_add_rmsnorm", rms_norm::add_in_place),
-    ours("sgl_kernel::gemma_rmsnorm", rms_norm::out_first),
-    ours("sgl_kernel::gptq_gemm", serving_gemm::weight_only).product(sizes::of_packed),
-    ours("sgl_kernel::gptq_marlin_gemm", serving_gemm::weight_only).product(sizes::of_packed),
-    ours("sgl_kernel::int8_scaled_mm", serving_gemm::columns).product(sizes::of_two),
-    ours("sgl_kernel::moe_align_block_size", moe::auxiliary_unlisted),
-    ours("sgl_kernel::moe_fused_gate", moe::auxiliary_unlisted),
-    ours("sgl_kernel::moe_sum", moe::sum),
-    ours("sgl_kernel::moe_sum_reduce", moe::sum),
-    reference("sgl_kernel::qr_all_reduce", CustomCollective, collective::all_reduce),
-    ours("sgl_kernel::rmsnorm", rms_norm::out_first),
-    reference("sgl_kernel::rotary_embedding", Rope, rope::rotary_embedding),
-    ours("sgl_kernel::scaled_fp4_quant", quant::to_narrow),
-    ours("sgl_kernel::sgl_per_tensor_quant_fp8", quant::to_narrow),
-    ours("sgl_kernel::sgl_per_token_group_quant_8bit", quant::to_narrow),
-    ours("sgl_kernel::sgl_per_token_group_quant_fp8", quant::to_narrow),
-    ours("sgl_kernel::sgl_per_token_group_quant_int8", quant::to_narrow),
-    ours("sgl_kernel::sgl_per_token_quant_fp8", quant::to_narrow),
-    reference("sgl_kernel::silu_and_mul", UnaryElementwise, elementwise::silu_and_mul),
-    ours("sgl_kernel::topk_softmax", moe::auxiliary_unlisted),
-    ours("sglang::inplace_fused_experts", moe::experts),
-    ours("sglang::outplace_fused_experts", moe::experts),
-    reference("sglang::reg_all_gather_into_tensor", CustomCollective, collective::in_and_out),
-    reference("sglang::store_cache", InferenceAttention, inference_attention::store_cache),
-    reference("sglang_profiler::attention_paged_attention_ragged", InferenceAttention, inference_attention::paged_ragged),
-    reference("sglang_profiler::batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant_batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant", Gemm, scaled_gemm::batched_a8w8),
-    reference("sglang_profiler::fp8_utils_gemm_a8w8_blockscale", Gemm, scaled_gemm::a8w8),
-    reference("sglang_profiler::fused_moe_triton_kernels_fused_append_shared_experts", MoeAux, moe::auxiliary),
-    reference("sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel", MoeUnfused, moe::invoke_grouped),
-    reference("sglang_profiler::fused_mxfp4_quant_fused_flatten_mxfp4_quant", GroupQuant, quant::mxfp4),
-    reference("sglang_profiler::fused_mxfp4_quant_fused_rms_mxfp4_quant", RmsNorm, rms_norm::mxfp4_quant),
-    reference("sglang_profiler::gemm_a8w8_blockscale_gemm_a8w8_blockscale", Gemm, scaled_gemm::a8w8),
-    reference("sglang_profiler::gemm_kernels_flydsl_hgemm", Gemm, scaled_gemm::a16w16_atomic),
-    reference("sglang_profiler::quant_dynamic_mxfp4_quant", GroupQuant, quant::mxfp4),
-    reference("sglang_profiler::tilelang_kernel_tilelang_sparse_fwd", InferenceAttention, inference_attention::latent_sparse),
-    reference("trtllm::cublas_scaled_mm", Gemm, scaled_gemm::scaled_mm),
-    reference("vllm::_rocm_aiter_preshuffled_per_token_w8a8_gemm", Gemm, scaled_gemm::a8w8),
-    ours("vllm::apply_w8a8_block_fp8_linear", serving_gemm::rows).product(sizes::of_rows),
-    reference("vllm::gdn_attention_core", InferenceAttention, inference_attention::gated_delta),
-    reference("vllm::gemm_with_dynamic_quant", Gemm, scaled_gemm::dynamic_quant),
-    ours("vllm::inplace_fused_experts", moe::experts),
-    ours("vllm::outplace_fused_experts", moe::experts),
-    ours("vllm::rocm_aiter_asm_moe_tkw1", moe::experts),
-    ours("vllm::rocm_aiter_fused_moe", moe::experts),
-    reference("vllm::rocm_aiter_rmsnorm_fp8_group_quant", RmsNorm, rms_norm::group_quant),
-    reference("vllm::rocm_aiter_rmsnorm_with_add_fp8_group_quant", RmsNorm, rms_norm::add_group_quant),
-    reference("vllm::rocm_aiter_triton_add_rmsnorm_pad", RmsNorm, rms_norm::add_pad),
-    reference("vllm::rocm_aiter_triton_gemm_a8w8_blockscale", Gemm, scaled_gemm::a8w8),
-    reference("vllm::rocm_unquantized_gemm", Gemm, scaled_gemm::unquantized),
-    ours("vllm::rotary_embedding", rope::partial),
-    reference("vllm::triton_per_token_group_quant_fp8", BinaryElementwise, quant::fp8_group),
-    reference("vllm::unified_attention_with_output", InferenceAttention, inference_attention::unified),
-    ours("vllm::w8a8_block_fp8_matmul_func", serving_gemm::rows).product(sizes::of_rows),
+pub(super) const SERVING: &[Row] = &[
+    ours(|call| cache::placed(call, 3), "_C_cache_ops::concat_and_cache_mla aiter::concat_and_cache_mla"),
+    ours(|call| cache::placed(call, 4), "
+        _C_cache_ops::reshape_and_cache _C_cache_ops::reshape_and_cache_flash aiter::reshape_and_cache
+        aiter::reshape_and_cache_flash"),
+
+    reference(CustomCollective, collective::all_reduce, "
+        _C_custom_ar::all_reduce _C_custom_ar::qr_all_reduce sgl_kernel::all_reduce_reg
+        sgl_kernel::qr_all_reduce"),
+    reference(CustomCollective, collective::in_and_out, "
+        aiter::all_gather_reg aiter::reduce_scatter sglang::reg_all_gather_into_tensor"),
+    reference(CustomCollective, collective::all_reduce_rms_norm, "
+        aiter::fused_allreduce_rmsnorm aiter::fused_allreduce_rmsnorm_"),
+
+    ours(|call| unlisted(elementwise::gated(call)), "
+        _C::fatrelu_and_mul _C::gelu_and_mul _C::gelu_tanh_and_mul _C::mul_and_silu
+        _C::silu_and_mul_quant flashinfer::gelu_and_mul flashinfer::gelu_tanh_and_mul
+        flashinfer::silu_and_mul sgl_kernel::gelu_and_mul sgl_kernel::gelu_tanh_and_mul"),
+    ours(elementwise::out_first, "_C::gelu_fast _C::gelu_new _C::gelu_quick"),
+    reference(UnaryElementwise, elementwise::gated, "
+        _C::silu_and_mul aiter::gelu_and_mul aiter::gelu_tanh_and_mul aiter::silu_and_mul
+        sgl_kernel::silu_and_mul"),
+
+    reference(Sdpa, flash_attention::aiter_backward, "aiter::_flash_attn_backward").backward_label("SDPA_bwd"),
+    reference(Sdpa, |call| flash_attention::AITER.forward(call), "
+        aiter::_flash_attn_forward aiter::fmha_v3_fwd aiter::mha_fwd").backward(|call| flash_attention::AITER.backward(call), Some("SDPA_bwd")),
+    reference(Sdpa, |call| flash_attention::AITER_MHA_BACKWARD.backward(call), "aiter::mha_bwd").backward_label("SDPA_bwd"),
+    reference(Sdpa, |call| flash_attention::AITER_WRAPPER_BACKWARD.backward(call), "aiter::wrapper_fmha_v3_bwd").backward_label("SDPA_bwd"),
+    reference(Sdpa, |call| flash_attention::AITER_WRAPPER.forward(call), "aiter::wrapper_fmha_v3_fwd").backward(|call| flash_attention::AITER_WRAPPER.backward(call), Some("SDPA_bwd")),
+
+    ours(inference_attention::paged, "_C::paged_attention_v1 _rocm_C::paged_attention"),
+    reference(InferenceAttention, inference_attention::varlen, "
+        aiter::fmha_v3_varlen_fwd aiter::mha_varlen_fwd"),
+    reference(InferenceAttention, inference_attention::gated_delta, "
+        aiter::linear_attention_with_output_base vllm::gdn_attention_core"),
+    reference(InferenceAttention, inference_attention::batch_prefill, "aiter::mha_batch_prefill"),
+    reference(InferenceAttention, inference_attention::paged_decode, "aiter::pa_decode_gluon"),
+    reference(InferenceAttention, inference_attention::sparse_prefill, "aiter::pa_sparse_prefill_opus_fwd"),
+    reference(InferenceAttention, inference_attention::store_cache, "sglang::store_cache"),
+    reference(InferenceAttention, inference_attention::paged_ragged, "sglang_profiler::attention_paged_attention_ragged"),
+    reference(InferenceAttention, inference_attention::latent_sparse, "sglang_profiler::tilelang_kernel_tilelang_sparse_fwd"),
+    reference(InferenceAttention, inference_attention::unified, "vllm::unified_attention_with_output"),
+
+    reference(Mhc, mhc::post_and_product, "aiter::mhc_fused_post_pre_gemm_sqrsum"),
+    reference(Mhc, mhc::post, "aiter::mhc_post"),
+    reference(Mhc, mhc::pre_norm, "aiter::mhc_pre_big_fuse_rmsnorm"),
+    reference(Mhc, mhc::pre_product, "aiter::mhc_pre_gemm_sqrsum"),
+
+    ours(moe::sorted_rows, "_C::cutlass_moe_mm sgl_kernel::fp8_blockwise_scaled_grouped_mm"),
+    ours(|call| unlisted(moe::auxiliary(call)), "
+        _moe_C::grouped_topk _moe_C::moe_align_block_size _moe_C::topk_softmax aiter::grouped_topk
+        aiter::moe_align_block_size aiter::moe_fused_gate aiter::moe_sorting_opus_fwd
+        aiter::topk_sigmoid aiter::topk_softmax aiter::topk_softmax_asm sgl_kernel::moe_align_block_size
+        sgl_kernel::moe_fused_gate sgl_kernel::topk_softmax"),
+    ours(moe::sum, "_moe_C::moe_sum aiter::moe_sum sgl_kernel::moe_sum sgl_kernel::moe_sum_reduce"),
+    reference(MoeAux, moe::auxiliary, "
+        aiter::biased_grouped_topk_hip aiter::moe_sorting_fwd aiter::mxfp4_moe_sort_hip
+        aiter::topk_softplus sglang_profiler::fused_moe_triton_kernels_fused_append_shared_experts"),
+    reference(MoeUnfused, moe::ck_stage1, "aiter::ck_moe_stage1"),
+    reference(MoeUnfused, moe::ck_stage2, "aiter::ck_moe_stage2"),
+    reference(MoeFused, moe::fused_g1u1, "aiter::fmoe_fp8_blockscale_g1u1 aiter::fmoe_g1u1"),
+    ours(|call| unlisted(moe::fused(call)), "
+        aiter::fused_moe_ sglang::inplace_fused_experts sglang::outplace_fused_experts
+        vllm::inplace_fused_experts vllm::outplace_fused_experts vllm::rocm_aiter_asm_moe_tkw1
+        vllm::rocm_aiter_fused_moe"),
+    reference(MoeUnfused, moe::up, "aiter::moe_cktile2stages_gemm1_ck"),
+    reference(MoeUnfused, moe::down, "aiter::moe_cktile2stages_gemm2_ck"),
+    reference(MoeUnfused, moe::invoke_grouped, "sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel"),
+
+    reference(Normalization, |call| norm::group_norm(call)?.forward(), "aiter::_groupnorm_run").backward(|call| norm::group_norm(call)?.backward(), Some("NORM_bwd")),
+
+    ours(|call| unlisted(flash_attention::VLLM.forward(call)), "_vllm_fa2_C::varlen_fwd"),
+
+    ours(quant::awq_dequantize, "_C::awq_dequantize sgl_kernel::awq_dequantize"),
+    ours(quant::to_narrow, "
+        _C::dynamic_per_token_scaled_fp8_quant _C::dynamic_scaled_fp8_quant
+        _C::dynamic_scaled_int8_quant _C::per_token_group_fp8_quant _C::per_token_group_quant_int8
+        _C::scaled_fp4_quant _C::static_scaled_fp8_quant _C::static_scaled_int8_quant
+        aiter::static_per_tensor_quant sgl_kernel::scaled_fp4_quant sgl_kernel::sgl_per_tensor_quant_fp8
+        sgl_kernel::sgl_per_token_group_quant_8bit sgl_kernel::sgl_per_token_group_quant_fp8
+        sgl_kernel::sgl_per_token_group_quant_int8 sgl_kernel::sgl_per_token_quant_fp8"),
+    reference(BinaryElementwise, quant::per_group, "
+        aiter::dynamic_per_group_scaled_quant aiter::dynamic_per_tensor_quant
+        aiter::dynamic_per_token_scaled_quant"),
+    reference(GroupQuant, quant::mxfp4_out_first, "
+        aiter::dynamic_per_group_scaled_quant_fp4 aiter::fused_dynamic_mx_quant_moe_sort_hip
+        aiter::fused_dynamic_mxfp4_quant_moe_sort_hip"),
+    reference(Elementwise, quant::sample, "aiter::mixed_sample_outer_exponential"),
+    reference(GroupQuant, quant::mxfp4, "
+        sglang_profiler::fused_mxfp4_quant_fused_flatten_mxfp4_quant
+        sglang_profiler::quant_dynamic_mxfp4_quant"),
+    reference(BinaryElementwise, quant::fp8_group, "vllm::triton_per_token_group_quant_fp8"),
+
+    ours(|call| unlisted(rms_norm::add_in_place(call)), "
+        _C::fused_add_rms_norm flashinfer::fused_add_rmsnorm flashinfer::gemma_fused_add_rmsnorm
+        sgl_kernel::fused_add_rmsnorm sgl_kernel::gemma_fused_add_rmsnorm"),
+    ours(|call| unlisted(rms_norm::quantised(call)), "
+        _C::fused_add_rms_norm_static_fp8_quant _C::rms_norm_dynamic_per_token_quant
+        _C::rms_norm_static_fp8_quant"),
+    ours(|call| unlisted(rms_norm::with_out(call)), "
+        _C::rms_norm flashinfer::gemma_rmsnorm flashinfer::rmsnorm sgl_kernel::gemma_rmsnorm
+        sgl_kernel::rmsnorm"),
+    reference(RmsNorm, rms_norm::mxfp4_quant, "
+        aiter::_fuse_rmsnorm_fp4_quant sglang_profiler::fused_mxfp4_quant_fused_rms_mxfp4_quant"),
+    reference(RmsNorm, rms_norm::add, "aiter::add_rmsnorm aiter::rmsnorm2d_fwd_with_add_ck"),
+    reference(RmsNorm, rms_norm::add_pad, "
+        aiter::fused_add_rmsnorm_pad_ vllm::rocm_aiter_triton_add_rmsnorm_pad"),
+    reference(RmsNorm, rms_norm::plain, "aiter::rms_norm aiter::rmsnorm2d_fwd_ck"),
+    reference(RmsNorm, rms_norm::with_out, "aiter::rmsnorm"),
+    reference(RmsNorm, rms_norm::dynamic_quant, "
+        aiter::rmsnorm2d_fwd_with_dynamicquant_ck aiter::rmsnorm_quant"),
+    reference(RmsNorm, rms_norm::group_quant, "vllm::rocm_aiter_rmsnorm_fp8_group_quant"),
+    reference(RmsNorm, rms_norm::add_group_quant, "vllm::rocm_aiter_rmsnorm_with_add_fp8_group_quant"),
+
+    ours(|call| unlisted(rope::partial(call)), "_C::batched_rotary_embedding _C::rotary_embedding vllm::rotary_embedding"),
+    reference(FusedRope, rope::qk_and_cache, "
+        aiter::fused_qk_rope_cat_and_cache_mla aiter::fused_qk_rope_concat_and_cache_mla"),
+    // `rope_fwd_impl(out, x, …)`.
+    ours(|call| unlisted(rope::whole(call, &[1])), "aiter::rope_cached_fwd_impl aiter::rope_fwd_impl aiter::rope_thd_fwd_impl"),
+    // `rope_cached_positions_2c_fwd_impl(out_x, out_y, x, y, …)`.
+    reference(Rope, |call| rope::whole(call, &[2, 3]), "aiter::rope_cached_positions_2c_fwd_impl"),
+    // `apply_rope(q, k, q_out, k_out, table, …)`.
+    ours(|call| unlisted(rope::whole(call, &[0, 1])), "
+        flashinfer::apply_rope_pos_ids_cos_sin_cache sgl_kernel::apply_rope_pos_ids_cos_sin_cache"),
+    // `rotary_embedding(positions, q, k, head size, table, …)`.
+    reference(Rope, |call| rope::whole(call, &[1, 2]), "sgl_kernel::rotary_embedding"),
+
+    reference(Gemm, scaled_gemm::a16w16_asm, "aiter::_gemm_a16w16_asm"),
+    reference(Gemm, scaled_gemm::a4w4, "aiter::_gemm_a4w4_asm aiter::gemm_a4w4"),
+    reference(Gemm, scaled_gemm::a8w8, "
+        aiter::_gemm_a8w8_blockscale_bpreshuffle_asm aiter::flatmm_a8w8_blockscale_asm
+        aiter::gemm_a8w8_blockscale_bpreshuffle_ck aiter::gemm_a8w8_blockscale_bpreshuffle_cktile
+        aiter::gemm_a8w8_blockscale_ck aiter::gemm_a8w8_blockscale_cktile aiter::gemm_a8w8_bpreshuffle
+        aiter::gemm_a8w8_bpreshuffle_ck aiter::gemm_a8w8_ck aiter::gfx950_a8w8_blockscale_asm
+        sglang_profiler::fp8_utils_gemm_a8w8_blockscale
+        sglang_profiler::gemm_a8w8_blockscale_gemm_a8w8_blockscale
+        vllm::_rocm_aiter_preshuffled_per_token_w8a8_gemm vllm::rocm_aiter_triton_gemm_a8w8_blockscale"),
+    reference(Gemm, scaled_gemm::batched_a16wfp4, "aiter::batched_gemm_a16wfp4_"),
+    reference(Gemm, scaled_gemm::a16w16, "aiter::gemm_a16w16"),
+    reference(Gemm, scaled_gemm::a16w16_atomic, "
+        aiter::gemm_a16w16_atomic_ sglang_profiler::gemm_kernels_flydsl_hgemm"),
+    reference(Gemm, scaled_gemm::afp4wfp4, "aiter::gemm_afp4wfp4_"),
+    reference(Gemm, scaled_gemm::batched_a8w8, "sglang_profiler::batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant_batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant"),
+    reference(Gemm, scaled_gemm::scaled_mm, "trtllm::cublas_scaled_mm"),
+    reference(Gemm, scaled_gemm::dynamic_quant, "vllm::gemm_with_dynamic_quant"),
+    reference(Gemm, scaled_gemm::unquantized, "vllm::rocm_unquantized_gemm"),
+
+    ours(serving_gemm::weight_only, "
+        _C::awq_gemm _C::awq_marlin_gemm _C::gptq_gemm _C::gptq_marlin_gemm _C::marlin_gemm
+        sgl_kernel::gptq_gemm sgl_kernel::gptq_marlin_gemm").product(sizes::of_packed),
+    ours(serving_gemm::fp4_out_first, "_C::cutlass_scaled_fp4_mm sgl_kernel::cutlass_scaled_fp4_mm"),
+    ours(serving_gemm::out_first, "_C::cutlass_scaled_mm _C::cutlass_scaled_mm_azp").product(sizes::of_out),
+    ours(serving_gemm::plain_out_first, "
+        _C::router_gemm_bf16_fp32 sgl_kernel::dsv3_fused_a_gemm sgl_kernel::dsv3_router_gemm"),
+    ours(serving_gemm::batches, "sgl_kernel::bmm_fp8").product(sizes::of_two),
+    ours(serving_gemm::columns, "
+        sgl_kernel::fp8_blockwise_scaled_mm sgl_kernel::fp8_scaled_mm sgl_kernel::int8_scaled_mm").product(sizes::of_two),
+    ours(serving_gemm::rows, "
+        vllm::apply_w8a8_block_fp8_linear vllm::w8a8_block_fp8_matmul_func").product(sizes::of_rows),
 ];

@@ -4,18 +4,13 @@ use super::check;
 
 #[test]
 fn keys_and_values_go_to_the_cache() {
-    // Two tokens of 2 heads of 4, keys and values: 32 numbers of two bytes become one byte each; a
-    // place of eight bytes for each token.
-    let shapes = "2x2x4, 2x2x4, 9x2x4:c10::Float8_e4m3fn, 9x2x4:c10::Float8_e4m3fn, 2:long int, ";
-    let name = "_C_cache_ops::reshape_and_cache_flash";
-    check(name, shapes, &["fp8"], 0.0, 64.0 + 32.0 + 16.0);
-    // Latent keys of 6 with a rotated part of 2.
-    let shapes = "2x6, 2x2, 9x8, 2:long int, ";
     check(
-        "_C_cache_ops::concat_and_cache_mla",
-        shapes,
-        &["auto"],
-        0.0,
-        64.0 + 16.0,
+        "
+        # Two tokens of 2 heads of 4, keys and values: 32 numbers of two bytes become one byte each; a
+        # place of eight bytes for each token.
+        _C_cache_ops::reshape_and_cache_flash(2x2x4, 2x2x4, 9x2x4:c10::Float8_e4m3fn, 9x2x4:c10::Float8_e4m3fn, 2:long int, =fp8) -> 0 | 64 + 32 + 16
+        # Latent keys of 6 with a rotated part of 2.
+        _C_cache_ops::concat_and_cache_mla(2x6, 2x2, 9x8, 2:long int, =auto) -> 0 | 64 + 16
+        ",
     );
 }

@@ -5,69 +5,46 @@ use crate::perf::Param;
 
 #[test]
 fn packed_weights_take_the_bytes_they_have() {
-    // 2·2·8·3 operations; 2 × 8 and 2 × 3 numbers of two bytes, and 3 × 4 bytes of weights.
-    let name = "vllm::gemm_with_dynamic_quant";
-    let shapes = "2x8, 3x4:unsigned char, 3x1:unsigned char, , ";
-    check(name, shapes, &["False", "15"], 96.0, 32.0 + 12.0 + 12.0);
+    check(
+        "
+        # 2·2·8·3 operations; 2 × 8 and 2 × 3 numbers of two bytes, and 3 × 4 bytes of weights.
+        vllm::gemm_with_dynamic_quant(2x8, 3x4:unsigned char, 3x1:unsigned char, =False, =15) -> 96 | 32 + 12 + 12
+        ",
+    );
 }
 
 #[test]
 fn pairs_of_four_bits_lie_along_k() {
-    let pair = "c10::Float4_e2m1fn_x2";
-    let shapes = format!("2x3:{pair}, 3x4:{pair}, 1:float, 1:float, , , ");
-    // 2·2·4·6 operations; a byte for each pair, 8 results of two bytes.
-    check("aten::_scaled_mm", &shapes, &[], 96.0, 6.0 + 12.0 + 16.0);
-    // The reference's K counts bytes.
-    let params = counted("aten::_scaled_mm", &shapes, &[]).unwrap().params;
-    assert!(params.contains(&("K", Param::Int(3.0))));
-    let plain = "2x3:c10::Float8_e4m3fn, 3x4:c10::Float8_e4m3fn, 1:float, 1:float, , , ";
-    check("aten::_scaled_mm", plain, &[], 48.0, 34.0);
-    // A bias of four and results of four bytes; before PyTorch 2.5 both stood before the scales.
-    let fp8 = "c10::Float8_e4m3fn";
-    let biased = format!("2x3:{fp8}, 3x4:{fp8}, 1:float, 1:float, 4, , , ");
-    let flops = 48.0 + 8.0;
-    let bytes = 18.0 + 32.0 + 8.0;
     check(
-        "aten::_scaled_mm",
-        &biased,
-        &["", "6", "True"],
-        flops,
-        bytes,
+        "
+        # 2·2·4·6 operations; a byte for each pair, 8 results of two bytes.
+        aten::_scaled_mm(2x3:c10::Float4_e2m1fn_x2, 3x4:c10::Float4_e2m1fn_x2, 1:float, 1:float, _*3) -> 96 | 6 + 12 + 16
+        aten::_scaled_mm(2x3:c10::Float8_e4m3fn, 3x4:c10::Float8_e4m3fn, 1:float, 1:float, _*3) -> 48 | 34
+        # A bias of four and results of four bytes; before PyTorch 2.5 both stood before the scales.
+        aten::_scaled_mm(2x3:c10::Float8_e4m3fn, 3x4:c10::Float8_e4m3fn, 1:float, 1:float, 4, _, =6, =True) -> 48 + 8 | 18 + 32 + 8
+        aten::_scaled_mm(2x3:c10::Float8_e4m3fn, 3x4:c10::Float8_e4m3fn, 4, =6, 1:float, 1:float, _, =True) -> 48 + 8 | 18 + 32 + 8
+        aten::_scaled_mm_v2(2x3:c10::Float8_e4m3fn, 3x4:c10::Float8_e4m3fn, _*6, 4, =6) -> 48 + 8 | 18 + 32 + 8
+        ",
     );
-    let older = format!("2x3:{fp8}, 3x4:{fp8}, 4, , 1:float, 1:float, , ");
-    check("aten::_scaled_mm", &older, &["6", "", "True"], flops, bytes);
-    let second = format!("2x3:{fp8}, 3x4:{fp8}, , , , , , , 4, ");
-    let values = ["", "", "", "", "", "", "6"];
-    check("aten::_scaled_mm_v2", &second, &values, flops, bytes);
+    // The reference's K counts bytes.
+    let pairs = "aten::_scaled_mm(2x3:c10::Float4_e2m1fn_x2, 3x4:c10::Float4_e2m1fn_x2, 1:float, 1:float, _*3)";
+    let params = counted(pairs).unwrap().params;
+    assert!(params.contains(&("K", Param::Int(3.0))));
 }
 
 #[test]
 fn products_of_libraries() {
-    // w is 4 × 3; results of two bytes.
     check(
-        "aiter::gemm_a16w16",
-        "2x3, 4x3, , ",
-        &["", "15"],
-        48.0,
-        52.0,
-    );
-    check("aiter::gemm_a8w8_ck", "2x3, 4x3, 2, 4", &[], 48.0, 52.0);
-    // Six bytes hold 2 × 6 numbers of four bits, 2·2·6·4 operations; 6 + 12 bytes of operands as
-    // packed, a scale for each of 6 rows, 8 results of two bytes.
-    check("aiter::gemm_a4w4", "2x3, 4x3", &[], 96.0, 40.0);
-    // 5 rows go to 3 matrices of 2 × 4.
-    check(
-        "primus_turbo::grouped_gemm",
-        "5x2, 3x2x4, 3",
-        &[],
-        80.0,
-        2.0 * (10.0 + 24.0 + 20.0),
-    );
-    check(
-        "primus_turbo::grouped_gemm_variable_k",
-        "5x2, 5x4, 3",
-        &[],
-        80.0,
-        2.0 * (30.0 + 24.0),
+        "
+        # w is 4 × 3; results of two bytes.
+        aiter::gemm_a16w16(2x3, 4x3, _, =15) -> 48 | 52
+        aiter::gemm_a8w8_ck(2x3, 4x3, 2, 4) -> 48 | 52
+        # Six bytes hold 2 × 6 numbers of four bits, 2·2·6·4 operations; 6 + 12 bytes of operands as
+        # packed, a scale for each of 6 rows, 8 results of two bytes.
+        aiter::gemm_a4w4(2x3, 4x3) -> 96 | 40
+        # 5 rows go to 3 matrices of 2 × 4.
+        primus_turbo::grouped_gemm(5x2, 3x2x4, 3) -> 80 | 2*(10 + 24 + 20)
+        primus_turbo::grouped_gemm_variable_k(5x2, 5x4, 3) -> 80 | 2*(30 + 24)
+        ",
     );
 }

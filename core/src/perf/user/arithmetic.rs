@@ -1,15 +1,15 @@
-//! Arithmetic in postfix order: `1 + 2*x` is kept as `1 2 x * +`.
+//! Arithmetic over variables of any kind, as a tree.
 //!
 //! The grammar is five lines. An expression crate would bring a regular-expression engine along,
 //! a tenth of what the page loads.
 
 /// A piece of an expression.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Token {
+pub(super) enum Token<V> {
     /// A constant.
     Number(f64),
-    /// A variable, by its position among the values.
-    Variable(usize),
+    /// What has another value in each call.
+    Variable(V),
     /// A function; an opening parenthesis follows.
     Function(Function),
     /// One of `+ - * / ( ) ,`.
@@ -37,136 +37,111 @@ pub(super) const FUNCTIONS: [(&str, Function); 8] = [
     ("sqrt", Function::Of(f64::sqrt)),
 ];
 
-/// Puts a value on the stack, or takes some from it and puts their result there.
-#[derive(Debug, Clone, Copy)]
-enum Step {
-    Number(f64),
-    Variable(usize),
-    Call(Function),
-}
-
 /// An expression that was read.
 #[derive(Debug, Clone)]
-pub(super) struct Arithmetic {
-    steps: Vec<Step>,
+pub(super) enum Arithmetic<V> {
+    Number(f64),
+    Variable(V),
+    Of(fn(f64) -> f64, Box<Arithmetic<V>>),
+    OfTwo(fn(f64, f64) -> f64, Box<[Arithmetic<V>; 2]>),
 }
 
-impl Arithmetic {
+impl<V: Copy> Arithmetic<V> {
     /// Reads an expression; `None` where the pieces make none. Parentheses recurse: the caller
     /// bounds how deep they nest.
-    pub(super) fn parse(tokens: &[Token]) -> Option<Arithmetic> {
-        let mut parser = Parser {
-            rest: tokens,
-            steps: Vec::new(),
-        };
-        parser.sum()?;
-        parser.rest.is_empty().then_some(Arithmetic {
-            steps: parser.steps,
-        })
+    pub(super) fn parse(tokens: &[Token<V>]) -> Option<Arithmetic<V>> {
+        let mut parser = Parser { rest: tokens };
+        let tree = parser.sum()?;
+        parser.rest.is_empty().then_some(tree)
     }
 
     /// Works it out; `None` where a variable has no value.
-    pub(super) fn value(&self, values: &[f64]) -> Option<f64> {
-        let mut stack = Vec::new();
-        for step in &self.steps {
-            let value = match *step {
-                Step::Number(number) => number,
-                Step::Variable(at) => *values.get(at)?,
-                Step::Call(Function::Of(function)) => function(stack.pop()?),
-                Step::Call(Function::OfTwo(function)) => {
-                    let right = stack.pop()?;
-                    function(stack.pop()?, right)
-                }
-            };
-            stack.push(value);
-        }
-        stack.pop()
+    pub(super) fn value(&self, of: &impl Fn(V) -> Option<f64>) -> Option<f64> {
+        Some(match self {
+            Arithmetic::Number(number) => *number,
+            Arithmetic::Variable(variable) => of(*variable)?,
+            Arithmetic::Of(function, value) => function(value.value(of)?),
+            Arithmetic::OfTwo(function, values) => {
+                let [left, right] = &**values;
+                function(left.value(of)?, right.value(of)?)
+            }
+        })
     }
 }
 
-struct Parser<'a> {
-    rest: &'a [Token],
-    steps: Vec<Step>,
+struct Parser<'a, V> {
+    rest: &'a [Token<V>],
 }
 
-impl Parser<'_> {
+impl<V: Copy> Parser<'_, V> {
     /// `product (("+" | "-") product)*`
-    fn sum(&mut self) -> Option<()> {
-        self.product()?;
+    fn sum(&mut self) -> Option<Arithmetic<V>> {
+        let mut tree = self.product()?;
         while let Some(sign) = self.take_one_of(&['+', '-']) {
-            self.product()?;
-            self.call(match sign {
+            let operation: fn(f64, f64) -> f64 = match sign {
                 '+' => |left, right| left + right,
                 _ => |left, right| left - right,
-            });
+            };
+            tree = Arithmetic::OfTwo(operation, Box::new([tree, self.product()?]));
         }
-        Some(())
+        Some(tree)
     }
 
     /// `signed (("*" | "/") signed)*`
-    fn product(&mut self) -> Option<()> {
-        self.signed()?;
+    fn product(&mut self) -> Option<Arithmetic<V>> {
+        let mut tree = self.signed()?;
         while let Some(sign) = self.take_one_of(&['*', '/']) {
-            self.signed()?;
-            self.call(match sign {
+            let operation: fn(f64, f64) -> f64 = match sign {
                 '*' => |left, right| left * right,
                 _ => |left, right| left / right,
-            });
+            };
+            tree = Arithmetic::OfTwo(operation, Box::new([tree, self.signed()?]));
         }
-        Some(())
+        Some(tree)
     }
 
     /// `("+" | "-")* operand`
-    fn signed(&mut self) -> Option<()> {
+    fn signed(&mut self) -> Option<Arithmetic<V>> {
         let mut is_negative = false;
         while let Some(sign) = self.take_one_of(&['+', '-']) {
             is_negative ^= sign == '-';
         }
-        self.operand()?;
-        if is_negative {
-            self.steps.push(Step::Call(Function::Of(|value| -value)));
-        }
-        Some(())
+        let tree = self.operand()?;
+        Some(match is_negative {
+            true => Arithmetic::Of(|value| -value, Box::new(tree)),
+            false => tree,
+        })
     }
 
     /// `number | variable | "(" sum ")" | function "(" sum ["," sum] ")"`
-    fn operand(&mut self) -> Option<()> {
-        match self.take()? {
-            Token::Number(number) => self.steps.push(Step::Number(number)),
-            Token::Variable(at) => self.steps.push(Step::Variable(at)),
-            Token::Sign('(') => {
-                self.sum()?;
-                self.take_one_of(&[')'])?;
-            }
+    fn operand(&mut self) -> Option<Arithmetic<V>> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        let tree = match *first {
+            Token::Number(number) => return Some(Arithmetic::Number(number)),
+            Token::Variable(variable) => return Some(Arithmetic::Variable(variable)),
+            Token::Sign('(') => self.sum()?,
             Token::Sign(_) => return None,
             Token::Function(function) => {
                 self.take_one_of(&['('])?;
-                self.sum()?;
-                if matches!(function, Function::OfTwo(_)) {
-                    self.take_one_of(&[','])?;
-                    self.sum()?;
+                let first = self.sum()?;
+                match function {
+                    Function::Of(function) => Arithmetic::Of(function, Box::new(first)),
+                    Function::OfTwo(function) => {
+                        self.take_one_of(&[','])?;
+                        Arithmetic::OfTwo(function, Box::new([first, self.sum()?]))
+                    }
                 }
-                self.take_one_of(&[')'])?;
-                self.steps.push(Step::Call(function));
             }
-        }
-        Some(())
-    }
-
-    fn call(&mut self, operation: fn(f64, f64) -> f64) {
-        self.steps.push(Step::Call(Function::OfTwo(operation)));
-    }
-
-    fn take(&mut self) -> Option<Token> {
-        let (first, rest) = self.rest.split_first()?;
-        self.rest = rest;
-        Some(*first)
+        };
+        self.take_one_of(&[')'])?;
+        Some(tree)
     }
 
     fn take_one_of(&mut self, signs: &[char]) -> Option<char> {
-        match self.rest.first() {
-            Some(Token::Sign(sign)) if signs.contains(sign) => {
-                self.take();
+        match self.rest {
+            [Token::Sign(sign), rest @ ..] if signs.contains(sign) => {
+                self.rest = rest;
                 Some(*sign)
             }
             _ => None,

@@ -1,7 +1,7 @@
 //! Expressions over the arguments of a call: `2*in0[0]*in0[-1]*in1[0]`.
 //!
 //! What a name means is settled when the file is read, so that a mistake is found there, with its
-//! line. The arithmetic sees numbered variables and no text of the file.
+//! line.
 
 use super::arithmetic::{Arithmetic, FUNCTIONS, Token};
 use crate::perf::OpInput;
@@ -12,7 +12,7 @@ const MAX_BYTES: usize = 2000;
 const MAX_DEPTH: usize = 50;
 
 /// What a name stands for.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 enum Symbol {
     /// `in0[1]`: a size of a tensor, or an item of a list; negative counts from the end.
     Item(usize, i64),
@@ -32,11 +32,7 @@ enum Symbol {
 
 /// An expression that can be worked out for a call.
 #[derive(Debug, Clone)]
-pub(super) struct Expression {
-    arithmetic: Arithmetic,
-    /// In the order in which the arithmetic takes them.
-    symbols: Vec<Symbol>,
-}
+pub(super) struct Expression(Arithmetic<Symbol>);
 
 impl Expression {
     /// Reads an expression; `lets` are the names of the intermediate values before it. The error is
@@ -45,24 +41,16 @@ impl Expression {
         if text.len() > MAX_BYTES {
             return Err(format!("is longer than {MAX_BYTES} bytes"));
         }
-        let (tokens, symbols) = Reader::new(text, lets).read()?;
-        match Arithmetic::parse(&tokens) {
-            Some(arithmetic) => Ok(Expression {
-                arithmetic,
-                symbols,
-            }),
-            None => Err(format!("is no arithmetic expression: `{text}`")),
-        }
+        let tokens = Reader::new(text, lets).read()?;
+        let arithmetic = Arithmetic::parse(&tokens);
+        arithmetic
+            .map(Expression)
+            .ok_or_else(|| format!("is no arithmetic expression: `{text}`"))
     }
 
     /// Works it out; `None` where an argument it needs was not recorded.
     pub(super) fn value(&self, input: &OpInput, lets: &[f64]) -> Option<f64> {
-        let values = self
-            .symbols
-            .iter()
-            .map(|symbol| symbol.value(input, lets))
-            .collect::<Option<Vec<f64>>>()?;
-        let value = self.arithmetic.value(&values)?;
+        let value = self.0.value(&|symbol: Symbol| symbol.value(input, lets))?;
         value.is_finite().then_some(value)
     }
 }
@@ -108,8 +96,7 @@ struct Reader<'a> {
     text: &'a str,
     rest: &'a str,
     lets: &'a [&'a str],
-    tokens: Vec<Token>,
-    symbols: Vec<Symbol>,
+    tokens: Vec<Token<Symbol>>,
 }
 
 impl<'a> Reader<'a> {
@@ -119,11 +106,10 @@ impl<'a> Reader<'a> {
             rest: text.trim(),
             lets,
             tokens: Vec::new(),
-            symbols: Vec::new(),
         }
     }
 
-    fn read(mut self) -> Result<(Vec<Token>, Vec<Symbol>), String> {
+    fn read(mut self) -> Result<Vec<Token<Symbol>>, String> {
         let mut depth = 0_usize;
         while let Some(first) = self.rest.chars().next() {
             match first {
@@ -154,7 +140,7 @@ impl<'a> Reader<'a> {
         if self.text.trim().is_empty() {
             return Err("is empty".to_owned());
         }
-        Ok((self.tokens, self.symbols))
+        Ok(self.tokens)
     }
 
     fn number(&mut self) -> Result<(), String> {
@@ -195,7 +181,7 @@ impl<'a> Reader<'a> {
         }
         if let Some(at) = self.lets.iter().position(|name| *name == word) {
             self.skip(end);
-            self.push(Symbol::Let(at));
+            self.tokens.push(Token::Variable(Symbol::Let(at)));
             return Ok(());
         }
         let digits = word.strip_prefix("in").unwrap_or_default();
@@ -207,7 +193,7 @@ impl<'a> Reader<'a> {
         };
         self.skip(end);
         let symbol = self.argument(word, at)?;
-        self.push(symbol);
+        self.tokens.push(Token::Variable(symbol));
         Ok(())
     }
 
@@ -244,11 +230,6 @@ impl<'a> Reader<'a> {
         };
         self.skip(end + 1);
         Ok(symbol)
-    }
-
-    fn push(&mut self, symbol: Symbol) {
-        self.tokens.push(Token::Variable(self.symbols.len()));
-        self.symbols.push(symbol);
     }
 
     /// Where a run of bytes that begins somewhere ends.
@@ -323,37 +304,26 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        let cases = [
-            (
-                "hidden * 2",
-                "uses `hidden`, which is neither an argument (`in0`, `in1` …) nor a `let` before it",
-            ),
-            (
-                "system(1)",
-                "calls `system`, which is no function; there are abs, ceil, floor, log2, max, min, round, sqrt",
-            ),
-            (
-                "in0.length",
-                "uses `in0.length`; an argument has n, size, bytes and rank",
-            ),
-            ("in0[x]", "has `in0[x]`, whose index is no whole number"),
-            ("in0[1", "leaves the bracket after `in0` open"),
-            ("(1 + 2", "leaves a parenthesis open"),
-            ("1 + 2)", "closes a parenthesis that is not open"),
-            ("2 ^ 3", "has `^`, which means nothing here"),
-            ("1.2.3", "has `1.2.3`, which is no number"),
-            ("", "is empty"),
-            ("2 *", "is no arithmetic expression: `2 *`"),
-            ("min(1)", "is no arithmetic expression: `min(1)`"),
-            ("()", "is no arithmetic expression: `()`"),
-            ("2 3", "is no arithmetic expression: `2 3`"),
-            (
-                "min(1, 2, 3)",
-                "is no arithmetic expression: `min(1, 2, 3)`",
-            ),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(value(text), Err(expected.to_owned()), "{text}");
+        let cases = "
+            hidden * 2 | uses `hidden`, which is neither an argument (`in0`, `in1` …) nor a `let` before it
+            system(1) | calls `system`, which is no function; there are abs, ceil, floor, log2, max, min, round, sqrt
+            in0.length | uses `in0.length`; an argument has n, size, bytes and rank
+            in0[x] | has `in0[x]`, whose index is no whole number
+            in0[1 | leaves the bracket after `in0` open
+            (1 + 2 | leaves a parenthesis open
+            1 + 2) | closes a parenthesis that is not open
+            2 ^ 3 | has `^`, which means nothing here
+            1.2.3 | has `1.2.3`, which is no number
+             | is empty
+            2 * | is no arithmetic expression: `2 *`
+            min(1) | is no arithmetic expression: `min(1)`
+            () | is no arithmetic expression: `()`
+            2 3 | is no arithmetic expression: `2 3`
+            min(1, 2, 3) | is no arithmetic expression: `min(1, 2, 3)`
+        ";
+        for case in cases.trim().lines() {
+            let (text, expected) = case.split_once(" | ").unwrap();
+            assert_eq!(value(text.trim()), Err(expected.to_owned()), "{case}");
         }
         let deep = format!("{}1{}", "(".repeat(60), ")".repeat(60));
         assert_eq!(

@@ -65,57 +65,52 @@ fn models_count_calls() {
 
 #[test]
 fn mistakes_name_line_and_symbol() {
-    let with =
-        |line: &str| format!("[[model]]\nop = \"a\"\nflops = \"1\"\nbytes = \"1\"\n{line}\n");
+    // A line after those of a whole model, and what is said of it.
+    let with = |line: &str| {
+        let text = format!("[[model]]\nop = \"a\"\nflops = \"1\"\nbytes = \"1\"\n{line}\n");
+        UserModels::parse(&text).unwrap_err()
+    };
+    let cases = r#"
+        let = ["m = in0[0]", "k = n + m"] | `k` uses `n`, which is neither an argument (`in0`, `in1` …) nor a `let` before it
+        let = ["in0 = 3"] | `let` gives `in0`: a name of its own, of letters, digits and `_`, that is no `in0`
+        let = ["m"] | `let` is `m`: a name, `=`, a value
+        compute = "tensor" | `compute` is `tensor`: matrix, vector or none
+        op = "b" | duplicate key
+        flop = "1" | unknown field `flop`, expected one of `op`, `let`, `flops`, `bytes`, `compute`, `precision`
+    "#;
+    for case in cases.trim().lines() {
+        let (line, expected) = case.trim().split_once(" | ").unwrap();
+        assert_eq!(with(line).to_string(), format!("line 5: {expected}"));
+    }
+    let again = with("[[model]]\nop = \"a\"\nflops = \"1\"\nbytes = \"1\"");
+    assert_eq!(
+        again.to_string(),
+        "line 6: `a` has a model already, in line 2"
+    );
     let cases = [
-        (String::new(), "the file has no [[model]]"),
+        ("", "the file has no [[model]]"),
         (
-            "[[model]]\nop = \"a\"\nflops = \"2*hidden\"\nbytes = \"1\"".to_owned(),
+            "[[model]]\nop = \"a\"\nflops = \"2*hidden\"\nbytes = \"1\"",
             "line 3: `flops` uses `hidden`, which is neither an argument (`in0`, `in1` …) nor a `let` before it",
         ),
         (
-            with("let = [\"m = in0[0]\", \"k = n + m\"]"),
-            "line 5: `k` uses `n`, which is neither an argument (`in0`, `in1` …) nor a `let` before it",
-        ),
-        (
-            with("let = [\"in0 = 3\"]"),
-            "line 5: `let` gives `in0`: a name of its own, of letters, digits and `_`, that is no `in0`",
-        ),
-        (
-            with("let = [\"m\"]"),
-            "line 5: `let` is `m`: a name, `=`, a value",
-        ),
-        (
-            with("compute = \"tensor\""),
-            "line 5: `compute` is `tensor`: matrix, vector or none",
-        ),
-        (with("op = \"b\""), "line 5: duplicate key"),
-        (
-            with("flop = \"1\""),
-            "line 5: unknown field `flop`, expected one of `op`, `let`, `flops`, `bytes`, `compute`, `precision`",
-        ),
-        (
-            with("[[model]]\nop = \"a\"\nflops = \"1\"\nbytes = \"1\""),
-            "line 6: `a` has a model already, in line 2",
-        ),
-        (
-            "[[model]]\nop = \"*\"\nflops = \"1\"\nbytes = \"1\"".to_owned(),
+            "[[model]]\nop = \"*\"\nflops = \"1\"\nbytes = \"1\"",
             "line 2: `op` is `*`: a name, or its beginning and one `*`",
         ),
         (
-            "[[model]]\nop = 3".to_owned(),
+            "[[model]]\nop = 3",
             "line 2: invalid type: integer `3`, expected a string",
         ),
     ];
     for (text, expected) in cases {
-        let error = UserModels::parse(&text).unwrap_err();
+        let error = UserModels::parse(text).unwrap_err();
         assert_eq!(error.to_string(), expected, "{text}");
     }
-    let error = UserModels::parse(&with("precision = \"fp5\"")).unwrap_err();
+    let error = with("precision = \"fp5\"");
     assert_eq!(error.line, Some(5));
     assert!(
         error
-            .message
+            .sentence
             .starts_with("`precision` is `fp5`: an argument (`in0`), or one of ")
     );
     let error = UserModels::parse(&" ".repeat(MAX_FILE_BYTES + 1)).unwrap_err();

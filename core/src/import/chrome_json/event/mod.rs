@@ -2,6 +2,8 @@
 
 mod values;
 
+use std::borrow::Cow;
+
 use super::categories::UnknownCategories;
 use super::keys::{Key, Keys};
 use super::number::Time;
@@ -256,16 +258,13 @@ impl EventReader {
                     (None, _) => self.warn(WarningKind::UnknownPhase, offset),
                 }
             }
-            b's' if fields.cat == Some(Cat::HostToDevice) => {
+            b's' | b'f' if fields.cat == Some(Cat::HostToDevice) => {
                 if let Some(id) = fields.id {
                     let track = self.track(&fields);
-                    self.builder.flow_start(id, track);
-                }
-            }
-            b'f' if fields.cat == Some(Cat::HostToDevice) => {
-                if let Some(id) = fields.id {
-                    let track = self.track(&fields);
-                    self.builder.flow_end(id, track);
+                    match phase {
+                        b's' => self.builder.flow_start(id, track),
+                        _ => self.builder.flow_end(id, track),
+                    }
                 }
             }
             b'M' => self.metadata(&fields, offset),
@@ -334,7 +333,11 @@ impl EventReader {
     fn category(&mut self, fields: &Fields, name: StringId, offset: u64) -> Category {
         let category = match fields.cat {
             // PyTorch 1.8 to 1.11 knew no category for the profiler's steps.
-            Some(Cat::Event(Category::CpuOp)) if self.is_step(name) => Category::UserAnnotation,
+            Some(Cat::Event(Category::CpuOp))
+                if step_number(self.builder.trace.strings.get(name)).is_some() =>
+            {
+                Category::UserAnnotation
+            }
             Some(Cat::Event(category)) => category,
             Some(Cat::Unknown(row)) => {
                 self.unknown.count(row, offset);
@@ -376,10 +379,9 @@ impl EventReader {
         // Python frames are most of a trace, and the tree needs only their times.
         let is_frame = category == Category::PythonFunction;
         let op_args = (fields.has_op_args && !is_frame).then(|| self.op_args(cursor, fields));
-        let extra_args = if is_frame {
-            None
-        } else {
-            self.extra_args(cursor)
+        let extra_args = match is_frame {
+            true => None,
+            false => self.extra_args(cursor),
         };
         let event = self.builder.event(NewEvent {
             uid,
@@ -397,10 +399,6 @@ impl EventReader {
             self.builder.sequence_number(event, number);
         }
         event
-    }
-
-    fn is_step(&self, name: StringId) -> bool {
-        step_number(self.builder.trace.strings.get(name)).is_some()
     }
 
     fn spelled(&mut self, spelling: Spelling) -> StringId {
@@ -437,12 +435,9 @@ impl EventReader {
             self.extra_text.extend_from_slice(text);
         }
         // Almost always valid, and checking that is several times faster than the lossy reading.
-        Some(match std::str::from_utf8(&self.extra_text) {
-            Ok(text) => self.builder.string(text),
-            Err(_) => self
-                .builder
-                .string(&String::from_utf8_lossy(&self.extra_text)),
-        })
+        let lossy = || String::from_utf8_lossy(&self.extra_text);
+        let text = std::str::from_utf8(&self.extra_text).map_or_else(|_| lossy(), Cow::Borrowed);
+        Some(self.builder.string(&text))
     }
 
     fn metadata(&mut self, fields: &Fields, offset: u64) {

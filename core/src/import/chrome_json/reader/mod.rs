@@ -9,7 +9,9 @@ mod object;
 use super::event::{EventLimits, EventReader};
 use super::metadata::Metadata;
 use crate::import::error::{ImportError, ImportErrorKind};
-use crate::import::warning::WarningKind;
+use crate::import::format::FormatReader;
+use crate::import::warning::{WarningKind, Warnings};
+use crate::trace::Trace;
 
 /// Where a tar archive says that it is one.
 const TAR_MARK: std::ops::Range<usize> = 257..262;
@@ -74,9 +76,8 @@ enum Step {
     Wait(usize),
 }
 
-impl Reader {
-    /// Reads a chunk of text.
-    pub(super) fn push(&mut self, mut chunk: &[u8]) -> Result<(), ImportError> {
+impl FormatReader for Reader {
+    fn push(&mut self, mut chunk: &[u8]) -> Result<(), ImportError> {
         let mut from_the_end = chunk.iter().rev();
         if let Some(last) = from_the_end.find(|byte| !byte.is_ascii_whitespace()) {
             self.last_byte = *last;
@@ -109,18 +110,15 @@ impl Reader {
         Ok(())
     }
 
-    /// Bytes of text read so far.
-    pub(super) fn n_bytes(&self) -> u64 {
+    fn n_bytes(&self) -> u64 {
         self.offset + self.carry.len() as u64
     }
 
-    /// Elements of `traceEvents` so far.
-    pub(super) fn n_elements(&self) -> u32 {
+    fn n_events(&self) -> u32 {
         self.n_elements
     }
 
-    /// Reads what is left and says whether it was a trace.
-    pub(super) fn end(&mut self) -> Result<(), ImportError> {
+    fn end(&mut self) -> Result<(), ImportError> {
         let window = std::mem::take(&mut self.carry);
         let end = self.offset + window.len() as u64;
         self.read(&window, true)?;
@@ -155,8 +153,7 @@ impl Reader {
         Ok(())
     }
 
-    /// What was read, after its end.
-    pub(super) fn into_events(mut self) -> EventReader {
+    fn into_trace(mut self: Box<Self>) -> (Trace, Warnings) {
         let EventReader {
             builder,
             warnings,
@@ -167,9 +164,12 @@ impl Reader {
         builder.trace.n_events_read = u64::from(self.n_elements);
         std::mem::take(unknown).warn(builder.trace.events.len(), warnings);
         std::mem::take(open).warn(warnings);
-        self.events
+        let events = self.events;
+        (events.builder.finish(), events.warnings)
     }
+}
 
+impl Reader {
     fn is_metadata_damaged(&self) -> bool {
         self.events.warnings.count(WarningKind::UnreadableMetadata) > 0
     }
