@@ -1,5 +1,7 @@
 //! Element-wise operators by name.
 
+use super::words::without_namespace;
+
 /// What an element-wise operation does to each element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ElementwiseKind {
@@ -54,7 +56,7 @@ impl ElementwiseKind {
     /// By the name of an operator, whatever its arguments are.
     pub(crate) fn of_name(name: &str) -> ElementwiseKind {
         const LISTS: &[&str] = &["_foreach_", "_fused_adam", "_fused_adagrad", "_fused_sgd"];
-        let name = name.rsplit("::").next().unwrap_or(name);
+        let name = without_namespace(name);
         if LISTS.iter().any(|prefix| name.starts_with(prefix)) {
             return ElementwiseKind::Optimizer;
         }
@@ -65,7 +67,7 @@ impl ElementwiseKind {
 
     /// "gelu" of "aten::gelu_backward", "add" of "aten::add_".
     pub(crate) fn base_name(name: &str) -> &str {
-        let name = name.rsplit("::").next().unwrap_or(name);
+        let name = without_namespace(name);
         let base = name.split("_backward").next().unwrap_or(name);
         base.strip_suffix('_').unwrap_or(base)
     }

@@ -2,71 +2,41 @@
 
 use super::family_rules::{KERNEL_RULES, LABEL_RULES, OP_RULES};
 use super::rule::first_match;
+use crate::base::labels::labelled;
 
-/// What kind of work it is, coarsely enough for a bar chart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Family {
-    /// GEMM.
-    Gemm,
-    /// Attention, fused or in the parts that only attention has.
-    Attention,
-    /// Convolutions and their layout changes.
-    Convolution,
-    /// Batch, layer, group and RMS norms.
-    Normalization,
-    /// Each element read and written once: arithmetic, activations, casts, layout copies,
-    /// concatenation, look-ups by index, optimizers.
-    Elementwise,
-    /// Work along an axis: sums, softmax, losses, scans, pooling, top-k and sorting.
-    Reduction,
-    /// Routing and experts of mixture-of-experts layers.
-    Moe,
-    /// Kernels that torch.compile generated.
-    Triton,
-    /// Copies and fills of memory.
-    MemoryCopy,
-    /// Collectives and other traffic between GPUs.
-    Communication,
-    /// Nothing is known about it.
-    Other,
+labelled! {
+    /// What kind of work it is, coarsely enough for a bar chart. The order is that of legends.
+    pub enum Family {
+        /// GEMM.
+        Gemm => "GEMM",
+        /// Attention, fused or in the parts that only attention has.
+        Attention => "Attention",
+        /// Convolutions and their layout changes.
+        Convolution => "Convolution",
+        /// Batch, layer, group and RMS norms.
+        Normalization => "Normalization",
+        /// Each element read and written once: arithmetic, activations, casts, layout copies,
+        /// concatenation, look-ups by index, optimizers.
+        Elementwise => "Element-wise",
+        /// Work along an axis: sums, softmax, losses, scans, pooling, top-k and sorting.
+        Reduction => "Reduction",
+        /// Routing and experts of mixture-of-experts layers.
+        Moe => "MoE",
+        /// Kernels that torch.compile generated.
+        Triton => "Triton",
+        /// Copies and fills of memory.
+        MemoryCopy => "Memory copy",
+        /// Collectives and other traffic between GPUs.
+        Communication => "Communication",
+        /// Nothing is known about it.
+        Other => "Other",
+    }
 }
 
 impl Family {
-    /// All families, in the order legends show them.
-    pub const ALL: [Family; 11] = [
-        Family::Gemm,
-        Family::Attention,
-        Family::Convolution,
-        Family::Normalization,
-        Family::Elementwise,
-        Family::Reduction,
-        Family::Moe,
-        Family::Triton,
-        Family::MemoryCopy,
-        Family::Communication,
-        Family::Other,
-    ];
-
     /// Whether it computes, rather than moves data.
     pub(crate) fn computes(self) -> bool {
         !matches!(self, Family::MemoryCopy | Family::Communication)
-    }
-
-    /// For people.
-    pub fn label(self) -> &'static str {
-        match self {
-            Family::Gemm => "GEMM",
-            Family::Attention => "Attention",
-            Family::Convolution => "Convolution",
-            Family::Normalization => "Normalization",
-            Family::Elementwise => "Element-wise",
-            Family::Reduction => "Reduction",
-            Family::Moe => "MoE",
-            Family::Triton => "Triton",
-            Family::MemoryCopy => "Memory copy",
-            Family::Communication => "Communication",
-            Family::Other => "Other",
-        }
     }
 
     /// Its color: the name of a style sheet token without the leading `--`.
@@ -87,23 +57,14 @@ impl Family {
     }
 }
 
-/// What tells the family of a piece of GPU activity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Certainty {
-    /// An operator launched it: its name, or both names, decided.
-    ByOperator,
-    /// No operator is known above it, as in graphs and in traces of the GPU alone: its own name
-    /// had to do.
-    ByKernelName,
-}
-
-impl Certainty {
-    /// For columns.
-    pub fn label(self) -> &'static str {
-        match self {
-            Certainty::ByOperator => "operator",
-            Certainty::ByKernelName => "kernel name",
-        }
+labelled! {
+    /// What tells the family of a piece of GPU activity.
+    pub enum Certainty {
+        /// An operator launched it: its name, or both names, decided.
+        ByOperator => "operator",
+        /// No operator is known above it, as in graphs and in traces of the GPU alone: its own name
+        /// had to do.
+        ByKernelName => "kernel name",
     }
 }
 

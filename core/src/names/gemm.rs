@@ -1,17 +1,16 @@
 //! What the names of GEMM operators and kernels tell: tile, split along K, types.
 
+use super::words::{Words, holds, said_by};
+
 /// Kernels that copy operands into another layout.
 pub(crate) fn is_layout_change(kernel: &str) -> bool {
-    let kernel = kernel.to_ascii_lowercase();
-    [
-        "batched_transpose",
+    const WORDS: &[&str] = &[
         "transpose_",
+        "batched_transpose",
         "nchwtonhwc",
         "nhwctonchw",
-    ]
-    .iter()
-    .any(|part| kernel.contains(part))
-        && !kernel.contains("gemm")
+    ];
+    holds(kernel, WORDS) && !holds(kernel, &["gemm"])
 }
 
 /// Kernels that add up the parts of a GEMM that is split along K.
@@ -24,18 +23,12 @@ pub(crate) fn is_split_sum(kernel: &str) -> bool {
 /// Kernels of a GEMM that is split along K. Tensile writes how many parts there are ("GSU8"), or
 /// that parts go to whichever unit is free ("SK3").
 pub(crate) fn is_split(kernel: &str) -> bool {
-    let lower = kernel.to_ascii_lowercase();
-    let is_said = || {
-        ["splitk", "streamk"]
-            .iter()
-            .any(|part| lower.contains(part))
-    };
     let of_tensile = || {
         is_of_tensile(kernel)
             && (number_after(kernel, "_GSU").is_some_and(|parts| parts > 1)
                 || number_after(kernel, "_SK").is_some_and(|mode| mode > 0))
     };
-    is_split_sum(kernel) || is_said() || of_tensile()
+    is_split_sum(kernel) || holds(kernel, &["splitk", "streamk"]) || of_tensile()
 }
 
 /// Kernels of hipBLASLt and rocBLAS.
@@ -112,26 +105,16 @@ const QUANTIZED: &[&str] = &[
 
 /// Whether the name of an operator says that it computes in eight bits or fewer.
 pub(crate) fn is_quantized(op: &str) -> bool {
-    let op = op.to_ascii_lowercase();
-    QUANTIZED.iter().any(|word| op.contains(word))
+    holds(op, QUANTIZED)
 }
 
 /// Of how many bits weights are that are widened as they are read, by the name of an operator.
 pub(crate) fn packed_bits(op: &str) -> Option<u32> {
-    const WORDS: [(&str, u32); 9] = [
-        ("4bit", 4),
-        ("int4", 4),
-        ("w4a", 4),
-        ("fp4", 4),
-        ("gptq", 4),
-        ("awq", 4),
-        ("marlin", 4),
-        ("int8pack", 8),
-        ("w8a16", 8),
+    const WORDS: &Words<u32> = &[
+        (4, &["4bit", "int4", "w4a", "fp4", "gptq", "awq", "marlin"]),
+        (8, &["int8pack", "w8a16"]),
     ];
-    let op = op.to_ascii_lowercase();
-    let word = WORDS.iter().find(|(word, _)| op.contains(word))?;
-    Some(word.1)
+    said_by(WORDS, op)
 }
 
 #[cfg(test)]

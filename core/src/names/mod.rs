@@ -31,6 +31,7 @@ pub(crate) mod reduction;
 mod rule;
 pub(crate) mod signatures;
 mod triton;
+pub(crate) mod words;
 
 pub use family::{Certainty, Family, family_of_kernel, family_of_op};
 pub use library::{Library, library_of, library_of_kernel};
