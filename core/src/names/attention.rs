@@ -103,12 +103,10 @@ mod tests {
 
     #[test]
     fn names_tell_the_kind() {
+        #[rustfmt::skip]
         let cases = [
             ("aten::_scaled_dot_product_flash_attention", Flash),
-            (
-                "aten::_scaled_dot_product_efficient_attention",
-                MemoryEfficient,
-            ),
+            ("aten::_scaled_dot_product_efficient_attention", MemoryEfficient),
             ("aten::_scaled_dot_product_cudnn_attention", Library),
             ("vllm::unified_attention_with_output", Paged),
             ("aiter::mha_batch_prefill", Paged),
@@ -120,14 +118,8 @@ mod tests {
             ("aten::_scaled_dot_product_attention_math", Math),
             ("triton_tem_fused_flex_attention_0", Flex),
             ("attn_fwd", Flash),
-            (
-                "fmha_cutlassF_bf16_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel)",
-                MemoryEfficient,
-            ),
-            (
-                "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3_64x128x128",
-                Library,
-            ),
+            ("fmha_cutlassF_bf16_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel)", MemoryEfficient),
+            ("cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3_64x128x128", Library),
         ];
         for (name, kind) in cases {
             assert_eq!(AttentionKernel::of_name(name), Some(kind), "{name}");
@@ -137,11 +129,9 @@ mod tests {
 
     #[test]
     fn names_tell_the_head_dimension() {
+        #[rustfmt::skip]
         let cases = [
-            (
-                "void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<96, 128, 64, 4>>",
-                Some(96),
-            ),
+            ("void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<96, 128, 64, 4>>", Some(96)),
             ("_ZN5aiter24fmha_fwd_hd128_bf16E", Some(128)),
             ("attn_fwd", None),
             ("Flash_fwd_kernel_traits<99999999999999999999999>", None),

@@ -135,6 +135,7 @@ mod tests {
 
     #[test]
     fn names_tell_what_a_collective_does() {
+        #[rustfmt::skip]
         let cases = [
             ("allreduce_coalesced", AllReduce),
             ("_allgather_base", AllGather),
@@ -142,27 +143,12 @@ mod tests {
             ("all_to_allv", AllToAll),
             ("broadcast", Broadcast),
             ("reduce", Reduce),
-            (
-                "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevComm*)",
-                AllReduce,
-            ),
-            (
-                "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",
-                SendReceive,
-            ),
-            (
-                "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)",
-                Unknown,
-            ),
+            ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevComm*)", AllReduce),
+            ("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", SendReceive),
+            ("ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", Unknown),
             ("void sglang::cross_device_reduce_1stage<bf16>", AllReduce),
-            (
-                "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)",
-                AllToAll,
-            ),
-            (
-                "void deep_ep::intranode::combine<__nv_bfloat16, 8, 768, 4096>",
-                AllToAll,
-            ),
+            ("void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)", AllToAll),
+            ("void deep_ep::intranode::combine<__nv_bfloat16, 8, 768, 4096>", AllToAll),
             ("moeA2ADispatchKernel<8>", AllToAll),
             ("mori::moe::EpDispatchInterNodeKernel<float>", AllToAll),
         ];
@@ -173,25 +159,14 @@ mod tests {
 
     #[test]
     fn kernels_that_are_compiled_for_a_number_of_ranks_tell_it() {
+        #[rustfmt::skip]
         let cases = [
-            (
-                "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)",
-                Some(8.0),
-            ),
-            (
-                "void aiter::cross_device_reduce_1stage_naive<std::bfloat16_t, 4>(aiter::RankData*)",
-                Some(4.0),
-            ),
-            (
-                "c10d::two_shot_all_reduce_kernel_inplace<c10::BFloat16, 16, 8>",
-                Some(8.0),
-            ),
+            ("void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)", Some(8.0)),
+            ("void aiter::cross_device_reduce_1stage_naive<std::bfloat16_t, 4>(aiter::RankData*)", Some(4.0)),
+            ("c10d::two_shot_all_reduce_kernel_inplace<c10::BFloat16, 16, 8>", Some(8.0)),
             // The last parameter is an alignment; no number of ranks; none at all.
             ("multimem_all_reduce_kernel<c10::BFloat16, 16>", None),
-            (
-                "multimem_one_shot_all_reduce_kernel<c10::BFloat16, 16>",
-                None,
-            ),
+            ("multimem_one_shot_all_reduce_kernel<c10::BFloat16, 16>", None),
             ("sglang::cross_device_reduce_1stage<bf16>", None),
             ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", None),
         ];

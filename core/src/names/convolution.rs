@@ -50,12 +50,10 @@ mod tests {
 
     #[test]
     fn names_of_kernels_that_change_layouts() {
+        #[rustfmt::skip]
         let cases = [
             ("batched_transpose_32x32_half", true),
-            (
-                "void cudnn::engines_precompiled::nchwToNhwcKernel<__nv_bfloat16>",
-                true,
-            ),
+            ("void cudnn::engines_precompiled::nchwToNhwcKernel<__nv_bfloat16>", true),
             ("transpose_NCHW2CNHW_V2_2D_WG_off64", true),
             ("igemm_fwd_gtcx3_nhwc_bf16_bx0_ex1_bt128x128x32", false),
             ("void conv_transpose2d<float>", false),

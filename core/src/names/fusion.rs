@@ -19,23 +19,16 @@ pub(crate) const ELEMENTWISE: &[&str] = &[
 pub(crate) const REDUCTIONS: &[&str] = &["mean", "sum", "amax", "var", "std", "norm"];
 
 /// Fused norms that see one row at a time.
+#[rustfmt::skip]
 pub(crate) const ROW_NORMS: &[&str] = &[
-    "layer_norm",
-    "native_layer_norm",
-    "rms_norm",
-    "_fused_rms_norm",
+    "layer_norm", "native_layer_norm", "rms_norm", "_fused_rms_norm",
 ];
 
 /// Fused norms that have to see a whole batch or group first.
+#[rustfmt::skip]
 pub(crate) const BATCH_NORMS: &[&str] = &[
-    "batch_norm",
-    "native_batch_norm",
-    "cudnn_batch_norm",
-    "miopen_batch_norm",
-    "_batch_norm_impl_index",
-    "group_norm",
-    "native_group_norm",
-    "instance_norm",
+    "batch_norm", "native_batch_norm", "cudnn_batch_norm", "miopen_batch_norm",
+    "_batch_norm_impl_index", "group_norm", "native_group_norm", "instance_norm",
 ];
 
 /// What a network computes of each element between its layers. `relu` runs as `clamp_min`.

@@ -123,31 +123,17 @@ mod tests {
 
     #[test]
     fn names_of_kernels_tell_the_tile() {
+        #[rustfmt::skip]
         let cases = [
-            (
-                "Cijk_Ailk_Bljk_BBS_BH_MT256x128x64_MI16x16x16",
-                Some((256, 128)),
-            ),
-            (
-                "nvjet_tst_128x256_64x4_2x1_v_bz_coopA_TNT",
-                Some((128, 256)),
-            ),
-            (
-                "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_nn",
-                Some((128, 64)),
-            ),
-            (
-                "sm90_xmma_gemm_bf16bf16_tilesize128x128x64_warpgroupsize1x1x1",
-                Some((128, 128)),
-            ),
+            ("Cijk_Ailk_Bljk_BBS_BH_MT256x128x64_MI16x16x16", Some((256, 128))),
+            ("nvjet_tst_128x256_64x4_2x1_v_bz_coopA_TNT", Some((128, 256))),
+            ("ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_nn", Some((128, 64))),
+            ("sm90_xmma_gemm_bf16bf16_tilesize128x128x64_warpgroupsize1x1x1", Some((128, 128))),
             // The first pair is the tile; the tile along K and the stages follow it.
             ("nvjet_tst_64x8_64x16_2x4_h_bz_TNT", Some((64, 8))),
             ("cutlass_80_tensorop_4x4_128x64_nn", None),
             // Two compute units write a tile together.
-            (
-                "cutlass3x_sm100_tensorop_s256x128x16gemm_bf16_256x128x64_4x1x1_0_tnn_align8_2sm",
-                Some((128, 128)),
-            ),
+            ("cutlass3x_sm100_tensorop_s256x128x16gemm_bf16_256x128x64_4x1x1_0_tnn_align8_2sm", Some((128, 128))),
             ("void gemmk1_kernel<int, float, 256, 5>", None),
             ("MTx", None),
             ("MT99999999999999999999x1", None),
@@ -159,13 +145,11 @@ mod tests {
 
     #[test]
     fn names_tell_a_split_along_k() {
+        #[rustfmt::skip]
         let cases = [
             ("Cijk_Alik_Bljk_BBS_BH_MT128x128x64_GSU8_GSUAMBSK_K1", true),
             ("Cijk_Alik_Bljk_BBS_BH_MT128x128x64_GSU0_SK3_SKXCCM8", true),
-            (
-                "Cijk_Alik_Bljk_BBS_BH_MT128x128x64_GSU1_GSUAMBSK_SK0_SKXCCM0",
-                false,
-            ),
+            ("Cijk_Alik_Bljk_BBS_BH_MT128x128x64_GSU1_GSUAMBSK_SK0_SKXCCM0", false),
             ("cutlass_streamk_gemm_128x128", true),
             ("nvjet_hsh_256x256_64x4_1x2_h_bz_splitK_NNN", true),
             ("nvjet_hsh_256x256_64x4_1x2_h_bz_NNN", false),

@@ -174,20 +174,12 @@ mod tests {
 
     #[test]
     fn activities_by_name() {
+        #[rustfmt::skip]
         let cases = [
-            (
-                "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
-                Some(DataLoading),
-            ),
-            (
-                "torch/utils/data/dataloader.py(701): __next__",
-                Some(DataLoading),
-            ),
+            ("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", Some(DataLoading)),
+            ("torch/utils/data/dataloader.py(701): __next__", Some(DataLoading)),
             ("<built-in function collect>", Some(GarbageCollection)),
-            (
-                "torch/_dynamo/convert_frame.py(666): _compile",
-                Some(Compilation),
-            ),
+            ("torch/_dynamo/convert_frame.py(666): _compile", Some(Compilation)),
             // Running compiled code is no compilation.
             ("## Call CompiledFxGraph fal4xp ##", None),
             ("triton/compiler/compiler.py(487): launch_metadata", None),

@@ -76,6 +76,7 @@ mod tests {
     fn names_tell_the_class() {
         use Family::{Elementwise, Gemm, Other, Reduction};
         use OtherKind::*;
+        #[rustfmt::skip]
         let cases = [
             ("aten::embedding", Elementwise, LookUp),
             ("aten::embedding_dense_backward", Reduction, LookUp),
@@ -84,17 +85,9 @@ mod tests {
             ("aten::gather", Elementwise, LookUp),
             ("_scatter_gather_elementwise_kernel", Elementwise, LookUp),
             ("aten::scatter_add_", Elementwise, Scatter),
-            (
-                "void at::native::vectorized_gather_kernel<16, long>",
-                Elementwise,
-                LookUp,
-            ),
+            ("void at::native::vectorized_gather_kernel<16, long>", Elementwise, LookUp),
             ("sgl_kernel::rotary_embedding", Elementwise, Miscellaneous),
-            (
-                "void at::native::sbtopk::gatherTopK<float>",
-                Reduction,
-                Miscellaneous,
-            ),
+            ("void at::native::sbtopk::gatherTopK<float>", Reduction, Miscellaneous),
             ("aten::max_pool2d_with_indices", Reduction, Miscellaneous),
             ("aten::_cudnn_rnn", Gemm, Recurrent),
             ("aten::_thnn_fused_lstm_cell", Elementwise, Recurrent),

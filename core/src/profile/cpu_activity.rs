@@ -3,10 +3,8 @@
 
 use std::cmp::Reverse;
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use crate::base::interval::{Coverage, Interval, union};
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::host_calls::{CpuActivity, OPTIMIZER_RANGE, is_capture_edge};
 use crate::profile::Profile;
@@ -20,7 +18,7 @@ pub(crate) struct CpuActivities {
 }
 
 /// Of each thread, in the order of [`CpuActivity::ALL`].
-type Spans<T> = HashMap<TrackId, [T; CpuActivity::ALL.len()], FxBuildHasher>;
+type Spans<T> = Map<TrackId, [T; CpuActivity::ALL.len()]>;
 
 impl CpuActivities {
     pub(crate) fn new(profile: &Profile) -> CpuActivities {
@@ -57,7 +55,7 @@ impl CpuActivities {
 }
 
 fn span(trace: &Trace, event: EventId) -> Interval {
-    Interval::new(trace.events.ts_ns(event), trace.events.end_ns(event))
+    trace.events.span(event)
 }
 
 /// Spans with a telling name by thread. No pass over the events where no name tells.
@@ -66,12 +64,12 @@ fn by_thread(trace: &Trace) -> Spans<Coverage> {
     let telling: Vec<(Option<CpuActivity>, Option<bool>)> = telling
         .map(|(_, name)| (CpuActivity::of_name(name), is_capture_edge(name)))
         .collect();
-    let mut spans: Spans<Vec<Interval>> = HashMap::default();
+    let mut spans: Spans<Vec<Interval>> = Map::default();
     if telling.iter().all(|told| *told == (None, None)) {
-        return HashMap::default();
+        return Map::default();
     }
     // When a thread began to capture.
-    let mut capturing: HashMap<TrackId, i64, FxBuildHasher> = HashMap::default();
+    let mut capturing: Map<TrackId, i64> = Map::default();
     for event in trace.events.ids() {
         let (name, track) = (trace.events.name(event), trace.events.track(event));
         let (activity, capture) = telling.get(name.0 as usize).copied().unwrap_or_default();
@@ -105,14 +103,13 @@ fn by_thread(trace: &Trace) -> Spans<Coverage> {
 /// The ranges of optimizers: no part of a step has more launches of less work.
 pub(crate) struct OptimizerRanges {
     /// Of each thread by start; those of one thread follow each other.
-    ranges: HashMap<TrackId, Vec<(Interval, StringId)>, FxBuildHasher>,
+    ranges: Map<TrackId, Vec<(Interval, StringId)>>,
 }
 
 impl OptimizerRanges {
     pub(crate) fn new(trace: &Trace) -> OptimizerRanges {
         let events = &trace.events;
-        let mut ranges: HashMap<TrackId, Vec<(Interval, StringId)>, FxBuildHasher> =
-            HashMap::default();
+        let mut ranges: Map<TrackId, Vec<(Interval, StringId)>> = Map::default();
         for event in events.ids() {
             let category = events.category(event);
             if !matches!(category, Category::UserAnnotation | Category::CpuOp) {

@@ -16,10 +16,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use hashbrown::{HashMap, HashSet};
-use rustc_hash::FxBuildHasher;
-
-use crate::trace::{EventId, LinkId, StringId, Trace};
+use crate::base::map::{Map, Set};
+use crate::trace::{ByName, EventId, LinkId, StringId, Trace};
 use ranks::Ranks;
 use repeated::Repeated;
 use table::LinkTable;
@@ -119,13 +117,11 @@ impl Launches {
                 Some(Launch { call, work })
             })
             .collect();
-        let by_correlation = self.by_correlation.iter();
-        part.by_correlation = by_correlation.filter_map(|work| renamed(*work)).collect();
+        let part_of = |all: &[GpuId]| all.iter().filter_map(|work| renamed(*work)).collect();
+        part.by_correlation = part_of(&self.by_correlation);
         part.n_by_correlation = part.by_correlation.len() as u64;
-        let ambiguous = self.ambiguous.iter();
-        part.ambiguous = ambiguous.filter_map(|work| renamed(*work)).collect();
-        let repeated = self.repeated.iter();
-        part.repeated = repeated.filter_map(|work| renamed(*work)).collect();
+        part.ambiguous = part_of(&self.ambiguous);
+        part.repeated = part_of(&self.repeated);
         part
     }
 
@@ -179,7 +175,7 @@ impl Launches {
         ranks: Option<&Ranks>,
         repeated: &Repeated,
     ) {
-        let mut graph_launches = GraphLaunches::default();
+        let mut graph_launches = ByName::new(is_graph_launch);
         // Of each id: whether its work is given away, and what its arrow points to.
         let mut is_given = vec![false; table.rows.len()];
         let mut heads: Vec<Option<Option<GpuId>>> = vec![None; table.rows.len()];
@@ -190,7 +186,7 @@ impl Launches {
             if repeated.contains(row) || is_given.get(row) == Some(&true) {
                 continue;
             }
-            if graph_launches.contains(trace, call) {
+            if graph_launches.of(trace, call) {
                 let mut children: Vec<GpuId> = match ranks {
                     None => {
                         if let Some(is_given) = is_given.get_mut(row) {
@@ -292,15 +288,15 @@ impl Launches {
 
     /// Takes out the work of calls that launch one piece each and would get several.
     fn without_shared_calls(&mut self, trace: &Trace, found: &mut Vec<Launch>) {
-        let mut n_pieces: HashMap<EventId, u32, FxBuildHasher> = HashMap::default();
+        let mut n_pieces: Map<EventId, u32> = Map::default();
         for launch in &*found {
             *n_pieces.entry(launch.call).or_default() += 1;
         }
-        let mut graph_launches = GraphLaunches::default();
+        let mut graph_launches = ByName::new(is_graph_launch);
         let repeated = &mut self.repeated;
         found.retain(|launch| {
             let is_alone = n_pieces.get(&launch.call) == Some(&1);
-            let stays = is_alone || graph_launches.contains(trace, launch.call);
+            let stays = is_alone || graph_launches.of(trace, launch.call);
             if !stays {
                 repeated.push(launch.work);
             }
@@ -331,23 +327,7 @@ pub(crate) fn is_launched_by_graph(profile: &super::Profile, id: GpuId) -> bool 
 
 /// Whether a call is such a one.
 pub(crate) fn is_graph_call(trace: &Trace, call: EventId) -> bool {
-    is_graph_launch(trace.strings.get(trace.events.name(call)))
-}
-
-/// Which calls launch graphs; each name is looked at once.
-#[derive(Debug, Default)]
-pub(crate) struct GraphLaunches {
-    by_name: HashMap<StringId, bool, FxBuildHasher>,
-}
-
-impl GraphLaunches {
-    pub(crate) fn contains(&mut self, trace: &Trace, call: EventId) -> bool {
-        let name = trace.events.name(call);
-        *self
-            .by_name
-            .entry(name)
-            .or_insert_with(|| is_graph_launch(trace.strings.get(name)))
-    }
+    is_graph_launch(trace.name(call))
 }
 
 /// The calls that carry the link ids of GPU activity.
@@ -355,9 +335,9 @@ struct Callers {
     /// The first call of each row.
     first: Vec<Option<EventId>>,
     /// The first call of a row in each further process.
-    others: HashMap<(usize, StringId), EventId, FxBuildHasher>,
+    others: Map<(usize, StringId), EventId>,
     /// Rows with calls in several processes.
-    several: HashSet<usize, FxBuildHasher>,
+    several: Set<usize>,
 }
 
 /// Which call may have launched some work.
@@ -372,8 +352,8 @@ impl Callers {
     fn new(trace: &Trace, calls: &[EventId], table: &LinkTable) -> Callers {
         let mut callers = Callers {
             first: vec![None; table.rows.len()],
-            others: HashMap::default(),
-            several: HashSet::default(),
+            others: Map::default(),
+            several: Set::default(),
         };
         for &call in calls {
             let Some(row) = table.key.read(trace, call).and_then(|id| table.row(id)) else {

@@ -60,7 +60,7 @@ use crate::base::interval::Interval;
 use crate::import::Imported;
 use crate::import::warning::{WarningKind, Warnings};
 use crate::perf::names_batch;
-use crate::profile::autograd::ENGINE_CALL;
+use crate::profile::autograd::is_engine_call;
 use crate::profile::host_ops::{HostOp, host_ops};
 use crate::profile::kernels::{GpuEvents, GpuTable, Running};
 use crate::profile::launch::{GpuId, Launches};
@@ -203,33 +203,24 @@ impl Profile {
     }
 
     fn of(parts: Parts) -> Profile {
-        let Parts {
-            trace,
-            window,
-            imported,
-            text_bytes,
-            clocks_ns,
-            launches,
-            tree,
-            host_ops,
-        } = parts;
-        let recompute = Recompute::find(&trace, &tree, &launches);
+        let (trace, tree, launches) = (&parts.trace, &parts.tree, &parts.launches);
+        let recompute = Recompute::find(trace, tree, launches);
         let recompute = (!recompute.is_empty()).then_some(recompute);
-        let gpu = GpuTable::new(&trace, &launches, &tree, recompute.as_ref());
-        let ops = OpTable::new(&trace, &tree, &gpu, recompute.as_ref());
+        let gpu = GpuTable::new(trace, launches, tree, recompute.as_ref());
+        let ops = OpTable::new(trace, tree, &gpu, recompute.as_ref());
         let mut profile = Profile {
-            trace,
-            window,
-            warnings: imported.clone(),
-            imported,
-            text_bytes,
-            clocks_ns,
-            launches,
-            tree,
+            trace: parts.trace,
+            window: parts.window,
+            warnings: parts.imported.clone(),
+            imported: parts.imported,
+            text_bytes: parts.text_bytes,
+            clocks_ns: parts.clocks_ns,
+            launches: parts.launches,
+            tree: parts.tree,
             recompute,
             gpu,
             ops,
-            host_ops,
+            host_ops: parts.host_ops,
             full_tree: OnceLock::new(),
             batches: OnceLock::new(),
             operations: OnceLock::new(),
@@ -284,7 +275,7 @@ impl Profile {
     /// step launched may run before its window.
     pub(crate) fn counted(&self, work: Interval) -> Option<Interval> {
         match &self.window {
-            Some(window) => window.cut(work),
+            Some(window) => work.overlap(window.gpu),
             None => Some(work),
         }
     }
@@ -414,7 +405,7 @@ impl Profile {
     /// Whether a backward pass was recorded, anywhere in the trace.
     pub fn is_training(&self) -> bool {
         let mut names = self.trace.strings.iter();
-        names.any(|(_, name)| name.starts_with(ENGINE_CALL.trim_end()))
+        names.any(|(_, name)| is_engine_call(name))
     }
 
     /// True when Python frames were recorded.

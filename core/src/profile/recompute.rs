@@ -5,7 +5,7 @@
 //! is a backward function that computes forward and then goes backward itself: what is below it is
 //! recomputation, but for what its own backward pass calls. That one needs no Python frames.
 
-use crate::profile::autograd::ENGINE_CALL;
+use crate::profile::autograd::is_engine_call;
 use crate::profile::launch::{GpuId, Launches};
 use crate::profile::tree::{CallTree, Frames, NodeId};
 use crate::trace::{Category, StringId, Trace};
@@ -46,8 +46,7 @@ impl Recompute {
             let is_outer = around.last().is_some_and(|(_, is_outer)| *is_outer);
             let name = tree.event(node).map(|event| trace.events.name(event));
             let is_named = |names: &[StringId]| name.is_some_and(|name| names.contains(&name));
-            let is_engine =
-                || name.is_some_and(|name| trace.strings.get(name).starts_with(ENGINE_CALL));
+            let is_engine = || name.is_some_and(|name| is_engine_call(trace.strings.get(name)));
             let is_recomputing = match tree.category(trace, node) {
                 Category::PythonFunction if is_named(&frames) => true,
                 Category::CpuOp if is_named(&functions) => true,

@@ -1,11 +1,12 @@
 //! What a trace says of a collective: its kind, the type and size of its message, its ranks.
 
 use crate::names::collective::{CollectiveKind, ranks_of_kernel};
+use crate::perf::{OpInput, Tensor, element_bytes};
 use crate::profile::Profile;
 use crate::profile::kernels::GpuWork;
 use crate::profile::launch::is_graph_call;
 use crate::trace::event_args as args;
-use crate::trace::{Category, Dims, EventId, Trace};
+use crate::trace::{Category, EventId, Trace};
 
 /// What collectives of one row have in common.
 #[derive(Debug, Clone, PartialEq)]
@@ -134,21 +135,13 @@ fn key_of_kernel(profile: &Profile, work: &GpuWork) -> Key {
 fn largest_tensor(profile: &Profile, work: &GpuWork) -> Option<(f64, String)> {
     let trace = &profile.trace;
     let largest = |event: EventId| {
-        let args = trace.args.get(trace.events.op_args(event)?)?;
-        let types = args.types.as_deref()?;
-        let tensors = args.dims.as_deref()?.iter().zip(types);
-        let sized = tensors.filter_map(|(dims, dtype)| {
-            let Dims::One(shape) = dims else { return None };
-            let shape = trace.args.shape(*shape);
-            let dtype = trace.strings.get(*dtype);
-            crate::perf::element_bytes(dtype)?;
-            let elements = shape.iter().map(|size| *size as f64).product::<f64>();
-            (!shape.is_empty() && elements > 0.0).then_some((elements, dtype))
+        let input = OpInput::of_call(trace, event)?;
+        let tensors = input.tensors().filter(|tensor| {
+            !tensor.shape.is_empty() && tensor.n() > 0.0 && element_bytes(tensor.dtype).is_some()
         });
-        let (elements, dtype) =
-            sized.reduce(|most, next| if next.0 > most.0 { next } else { most })?;
-        let dtype = dtype.strip_prefix("c10::").unwrap_or(dtype);
-        Some((elements, dtype.to_owned()))
+        let largest = tensors.reduce(larger)?;
+        let dtype = largest.dtype.strip_prefix("c10::").unwrap_or(largest.dtype);
+        Some((largest.n(), dtype.to_owned()))
     };
     let tree = &profile.tree;
     let node = tree.node_of(work.launched_by?)?;
@@ -156,6 +149,10 @@ fn largest_tensor(profile: &Profile, work: &GpuWork) -> Option<(f64, String)> {
         .ancestors(node)
         .filter(|above| tree.category(trace, *above) == Category::CpuOp);
     ops.find_map(|op| largest(tree.event(op)?))
+}
+
+fn larger<'a>(most: Tensor<'a>, next: Tensor<'a>) -> Tensor<'a> {
+    if next.n() > most.n() { next } else { most }
 }
 
 #[cfg(test)]

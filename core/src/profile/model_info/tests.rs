@@ -75,22 +75,11 @@ fn kernels_tell_packed_weights_experts_and_scans() {
         )
     };
     let moe = "Mixture-of-experts Transformer";
+    #[rustfmt::skip]
     let cases = [
-        (
-            "_matmul_ogs_NNT_bf16xbf16xmxfp4_128x256x128x1",
-            "BF16, weights in fewer bits",
-            moe,
-        ),
-        (
-            "void marlin::Marlin<__nv_bfloat16, 256, 1, 8, 8>",
-            "BF16, weights in fewer bits",
-            UNKNOWN,
-        ),
-        (
-            "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)",
-            UNKNOWN,
-            moe,
-        ),
+        ("_matmul_ogs_NNT_bf16xbf16xmxfp4_128x256x128x1", "BF16, weights in fewer bits", moe),
+        ("void marlin::Marlin<__nv_bfloat16, 256, 1, 8, 8>", "BF16, weights in fewer bits", UNKNOWN),
+        ("void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)", UNKNOWN, moe),
         ("_chunk_scan_fwd_kernel", UNKNOWN, "State-space model"),
     ];
     for (kernel, precision, architecture) in cases {

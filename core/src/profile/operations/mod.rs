@@ -9,15 +9,14 @@
 //! Independent of the hardware: what a GPU makes of it is [`crate::assess::Judged`].
 
 mod key;
-mod tensors;
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
+use crate::base::format;
+use crate::base::group::grouped;
 use crate::base::interval::sum;
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::{Family, OTHER, family_of_kernel, family_of_op};
-use crate::perf::{Modelled, OpInput, Work};
+use crate::perf::{Modelled, OpInput, Tensor, Work};
 use crate::profile::Profile;
 use crate::profile::kernels::GpuEvents;
 use crate::profile::launch::{GpuId, is_launched_by_graph};
@@ -26,7 +25,6 @@ use crate::profile::timeline::GpuClass;
 use crate::trace::{Dims, OpArgs, StringId};
 
 pub use key::CallKey;
-pub(crate) use tensors::TensorArg;
 
 /// Calls of one operator with equal arguments.
 #[derive(Debug, Clone)]
@@ -89,6 +87,17 @@ impl Operation {
         Some(OpInput::new(trace, name, self.args(profile)?))
     }
 
+    /// The tensors among its arguments, in order; those of a list are left out. None of kernels of GPU
+    /// graphs: what calls a graph takes the tensors of all of it.
+    pub(crate) fn tensors<'a>(&self, profile: &'a Profile) -> Vec<Tensor<'a>> {
+        let arguments = self.arguments(profile);
+        let arguments = arguments.filter(|_| !self.is_in_graph(profile));
+        let tensors = arguments.iter().flat_map(OpInput::tensors);
+        let is_known =
+            |tensor: &Tensor| !tensor.shape.is_empty() && format::dtype(tensor.dtype).is_some();
+        tensors.filter(is_known).collect()
+    }
+
     /// The shapes of its arguments; empty where they were not recorded.
     pub fn dims<'a>(&self, profile: &'a Profile) -> &'a [Dims] {
         let args = self.args(profile);
@@ -139,18 +148,21 @@ impl Operation {
         names.collect()
     }
 
+    /// The name of the kernel that takes most of its time.
+    pub(crate) fn longest_kernel<'a>(&self, profile: &'a Profile) -> Option<&'a str> {
+        self.kernel_names(profile).first().copied()
+    }
+
     /// Time of its kernels by name, the longest first: name, how often, sum of durations.
     pub fn kernels(&self, profile: &Profile) -> Vec<(StringId, u64, i64)> {
-        let mut index: HashMap<StringId, usize, FxBuildHasher> = HashMap::default();
-        let mut kernels: Vec<(StringId, u64, i64)> = Vec::new();
-        for work in self.work().filter_map(|id| profile.gpu.get(id)) {
-            let row = *index.entry(work.name).or_insert(kernels.len());
-            if row == kernels.len() {
-                kernels.push((work.name, 0, 0));
-            }
-            kernels[row].1 += 1;
-            kernels[row].2 = kernels[row].2.saturating_add(work.span.length());
-        }
+        let work = self.work().filter_map(|id| profile.gpu.get(id));
+        let lengths = work.map(|work| (work.name, work.span.length()));
+        let add = |(n, all_ns): &mut (u64, i64), ns| {
+            *n += 1;
+            *all_ns = all_ns.saturating_add(ns);
+        };
+        let kernels = grouped(lengths, add).into_iter();
+        let mut kernels: Vec<_> = kernels.map(|(name, (n, ns))| (name, n, ns)).collect();
         kernels.arrange_by_key(|&(.., ns)| std::cmp::Reverse(ns));
         kernels
     }
@@ -233,7 +245,7 @@ fn work_of_calls(profile: &Profile, calls: &[PerfRow]) -> Option<Modelled> {
 
 /// Rows by key, in order of first appearance.
 fn group(profile: &Profile, rows: Vec<PerfRow>) -> Vec<Operation> {
-    let mut index: HashMap<CallKey, usize, FxBuildHasher> = HashMap::default();
+    let mut index: Map<CallKey, usize> = Map::default();
     let mut operations: Vec<Operation> = Vec::new();
     for row in rows {
         let mut key = CallKey::new(profile, row.event, row.category, row.is_recompute);

@@ -179,11 +179,7 @@ fn the_tree_can_be_walked_both_ways() {
         .kernel(2, "elementwise", 60..70)
         .profile();
     let (trace, tree) = (&profile.trace, &profile.tree);
-    let name = |node| {
-        trace
-            .strings
-            .get(trace.events.name(tree.event(node).unwrap()))
-    };
+    let name = |node| trace.name(tree.event(node).unwrap());
     let root = tree.roots().next().unwrap();
     assert_eq!(tree.roots().map(name).collect::<Vec<_>>(), ["model"]);
     assert_eq!(
