@@ -197,14 +197,25 @@ impl Timetable {
     ///      aten::copy_\n  cudaLaunchKernel -> Memcpy DtoH (Device -> Pinned)\n"
     /// );
     /// ```
-    pub fn work(mut self, op: &str, name: &str, span: Range<impl Into<f64>>) -> Timetable {
+    pub fn work(self, op: &str, name: &str, span: Range<impl Into<f64>>) -> Timetable {
+        self.work_of(op, &[], name, span)
+    }
+
+    /// The same, with arguments of the operator.
+    pub fn work_of(
+        mut self,
+        op: &str,
+        args: &[&str],
+        name: &str,
+        span: Range<impl Into<f64>>,
+    ) -> Timetable {
         /// Far above the ids that a test gives itself.
         const FIRST_ID: u32 = 1_000_000;
         let (id, start) = (FIRST_ID + self.n_works, self.host_end_us);
         self.n_works += 1;
-        let launched = self
-            .op(op, start..start + 10.0)
-            .launch(id, start + 1.0..start + 2.0);
+        let called = self.op(op, start..start + 10.0);
+        let called = args.iter().fold(called, |called, args| called.args(args));
+        let launched = called.launch(id, start + 1.0..start + 2.0);
         if name.starts_with("Memcpy") {
             launched.copy(id, name, span)
         } else if name.starts_with("Memset") {

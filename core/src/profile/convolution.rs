@@ -83,15 +83,21 @@ impl ConvolutionShape {
             return None;
         }
         let (input, filter) = (whole(x.shape)?, whole(w.shape)?);
-        let n_dims = input.len() - 2;
         // Each group has its share of the input channels.
         let channels = *input.get(1)?;
         let groups = channels.checked_div(*filter.get(1)?).unwrap_or(1).max(1);
+        let strides = x.strides.and_then(whole);
         Some(ConvolutionShape {
-            is_channels_last: x
-                .strides
-                .and_then(whole)
-                .and_then(|strides| is_channels_last(&input, &strides)),
+            is_channels_last: strides.and_then(|strides| is_channels_last(&input, &strides)),
+            is_transposed: name.contains("transpose"),
+            ..ConvolutionShape::plain(input, filter, groups)
+        })
+    }
+
+    /// One of no stride, dilation or padding, as far as is known.
+    fn plain(input: Vec<u64>, filter: Vec<u64>, groups: u64) -> ConvolutionShape {
+        let n_dims = input.len().saturating_sub(2);
+        ConvolutionShape {
             input,
             filter,
             stride: vec![1; n_dims],
@@ -99,8 +105,9 @@ impl ConvolutionShape {
             padding: None,
             output_padding: vec![0; n_dims],
             groups,
-            is_transposed: name.contains("transpose"),
-        })
+            is_transposed: false,
+            is_channels_last: None,
+        }
     }
 
     /// Dimensions of its tensors: batch, channels, and those of the image.
@@ -206,9 +213,10 @@ impl ConvolutionShape {
 
     /// "3×3, stride 2"; "depthwise 7×7"; "transposed 4×4, stride 2"; "5 (1d)".
     pub(crate) fn text(&self) -> String {
-        let transposed = match self.is_transposed {
-            true => "transposed ",
-            false => "",
+        let transposed = if self.is_transposed {
+            "transposed "
+        } else {
+            ""
         };
         let of_groups = match (self.is_depthwise(), self.groups) {
             (true, _) => "depthwise ".to_owned(),
@@ -272,18 +280,7 @@ mod tests {
     use super::*;
 
     fn shape(input: &[u64], filter: &[u64], groups: u64) -> ConvolutionShape {
-        let n_dims = input.len() - 2;
-        ConvolutionShape {
-            input: input.to_vec(),
-            filter: filter.to_vec(),
-            stride: vec![1; n_dims],
-            dilation: vec![1; n_dims],
-            padding: None,
-            output_padding: vec![0; n_dims],
-            groups,
-            is_transposed: false,
-            is_channels_last: None,
-        }
+        ConvolutionShape::plain(input.to_vec(), filter.to_vec(), groups)
     }
 
     #[test]

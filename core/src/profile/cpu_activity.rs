@@ -25,7 +25,7 @@ impl CpuActivities {
         let events = &profile.trace.events;
         let overhead = events.ids();
         let overhead = overhead.filter(|event| events.category(*event) == Category::Overhead);
-        let profiler = overhead.map(|event| span(&profile.trace, event));
+        let profiler = overhead.map(|event| events.span(event));
         CpuActivities {
             spans: by_thread(&profile.trace),
             profiler: Coverage::new(union(profiler.collect())),
@@ -52,10 +52,6 @@ impl CpuActivities {
         let longest = found.reduce(|longest, next| if next.1 > longest.1 { next } else { longest });
         longest.map(|(activity, _)| activity)
     }
-}
-
-fn span(trace: &Trace, event: EventId) -> Interval {
-    trace.events.span(event)
 }
 
 /// Spans with a telling name by thread. No pass over the events where no name tells.
@@ -91,7 +87,7 @@ fn by_thread(trace: &Trace) -> Spans<Coverage> {
         if let Some(activity) = activity
             && !trace.events.category(event).is_gpu()
         {
-            add(activity, span(trace, event));
+            add(activity, trace.events.span(event));
         }
     }
     let threads = spans.into_iter();
@@ -118,7 +114,7 @@ impl OptimizerRanges {
             let name = events.name(event);
             if trace.strings.get(name).starts_with(OPTIMIZER_RANGE) {
                 let of_thread = ranges.entry(events.track(event)).or_default();
-                of_thread.push((span(trace, event), name));
+                of_thread.push((events.span(event), name));
             }
         }
         for of_thread in ranges.values_mut() {

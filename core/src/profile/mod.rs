@@ -69,6 +69,7 @@ use crate::profile::model_info::ModelInfo;
 use crate::profile::operations::{Operation, Owner, operations, owners};
 use crate::profile::ops::OpTable;
 use crate::profile::recompute::Recompute;
+use crate::profile::rows::PerfRow;
 use crate::profile::tree::{CallTree, Frames};
 use crate::profile::window::{Window, WindowOf};
 use crate::trace::annotations::Annotations;
@@ -302,6 +303,14 @@ impl Profile {
     pub fn owner_of(&self, work: GpuId) -> Option<Owner> {
         let owners = self.owners.get_or_init(|| owners(self));
         owners.get(work.index()).copied().flatten()
+    }
+
+    /// The call that an owner stands for.
+    pub(crate) fn call_of(&self, owner: Owner) -> Option<&PerfRow> {
+        self.operations()
+            .get(owner.operation)?
+            .calls
+            .get(owner.call)
     }
 
     /// What a later stage computes once for a population of GPU events, whatever else is chosen.

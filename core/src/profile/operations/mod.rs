@@ -367,19 +367,11 @@ mod tests {
     #[test]
     fn calls_with_equal_arguments_are_one_operation() {
         let mm = r#""Input Dims": [[8, 4], [4, 2]], "Input type": ["float", "float"]"#;
+        let other = r#""Input Dims": [[9, 4], [4, 2]], "Input type": ["float", "float"]"#;
         let profile = Timetable::new()
-            .op("aten::mm", 0..10)
-            .args(mm)
-            .launch(1, 1..2)
-            .op("aten::mm", 20..30)
-            .args(mm)
-            .launch(2, 21..22)
-            .op("aten::mm", 40..50)
-            .args(r#""Input Dims": [[9, 4], [4, 2]], "Input type": ["float", "float"]"#)
-            .launch(3, 41..42)
-            .kernel(1, "gemm", 100..130)
-            .kernel(2, "gemm", 140..150)
-            .kernel(3, "gemm", 160..165)
+            .work_of("aten::mm", &[mm], "gemm", 100..130)
+            .work_of("aten::mm", &[mm], "gemm", 140..150)
+            .work_of("aten::mm", &[other], "gemm", 160..165)
             .profile();
         let seen: Vec<(String, u64, i64, Option<f64>)> = profile
             .operations()
@@ -408,15 +400,13 @@ mod tests {
     #[test]
     fn lists_of_different_types_are_counted_call_by_call() {
         let cat = r#""Input Dims": [[[8], [8]], []], "Input type": ["TensorList", "Scalar"], "Concrete Inputs": ["", "0"]"#;
+        let (four, two) = (
+            "CatArrayBatchedCopy<OpaqueType<4u>, 3>",
+            "CatArrayBatchedCopy<OpaqueType<2u>, 3>",
+        );
         let profile = Timetable::new()
-            .op("aten::cat", 0..10)
-            .args(cat)
-            .launch(1, 1..2)
-            .op("aten::cat", 20..30)
-            .args(cat)
-            .launch(2, 21..22)
-            .kernel(1, "CatArrayBatchedCopy<OpaqueType<4u>, 3>", 100..130)
-            .kernel(2, "CatArrayBatchedCopy<OpaqueType<2u>, 3>", 140..150)
+            .work_of("aten::cat", &[cat], four, 100..130)
+            .work_of("aten::cat", &[cat], two, 140..150)
             .profile();
         let [cats] = profile.operations() else {
             panic!("one operation: {:?}", profile.operations());
@@ -432,9 +422,7 @@ mod tests {
     #[test]
     fn kernels_without_a_call_come_last_and_count_when_asked_for() {
         let profile = Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .kernel(1, "gemm", 100..101)
+            .work("aten::mm", "gemm", 100..101)
             .kernel(8, "void flash_fwd_kernel<128>()", 200..900)
             .kernel(9, "ncclDevKernel_AllReduce", 900..990)
             .profile();
@@ -461,15 +449,9 @@ mod tests {
     #[test]
     fn every_piece_of_work_but_a_collective_has_a_call() {
         let profile = Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .op("aten::mm", 20..30)
-            .launch(2, 21..22)
-            .op("aten::relu", 40..50)
-            .launch(3, 41..42)
-            .kernel(1, "gemm", 100..110)
-            .kernel(2, "gemm", 120..130)
-            .kernel(3, "relu", 140..141)
+            .work("aten::mm", "gemm", 100..110)
+            .work("aten::mm", "gemm", 120..130)
+            .work("aten::relu", "relu", 140..141)
             .kernel(9, "ncclDevKernel_AllReduce", 200..900)
             .profile();
         let owners: Vec<_> = (0..4).map(|id| profile.owner_of(GpuId(id))).collect();

@@ -269,14 +269,19 @@ impl CallTree {
             + self.launch_nodes.capacity() * 8
     }
 
-    fn siblings(&self, mut range: Range<u32>) -> impl Iterator<Item = NodeId> + '_ {
-        std::iter::from_fn(move || {
-            let node = NodeId(range.start);
-            if range.is_empty() {
-                return None;
-            }
-            range.start = self.subtree(node).end.max(range.start + 1);
-            Some(node)
-        })
+    fn siblings(&self, range: Range<u32>) -> impl Iterator<Item = NodeId> + '_ {
+        siblings(range, move |node| self.subtree(NodeId(node)).end).map(NodeId)
     }
+}
+
+/// The outermost nodes of a range of subtrees, by where the subtree of each ends.
+fn siblings(mut range: Range<u32>, end: impl Fn(u32) -> u32) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let node = range.start;
+        if range.is_empty() {
+            return None;
+        }
+        range.start = end(node).max(node + 1);
+        Some(node)
+    })
 }
