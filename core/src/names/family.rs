@@ -83,8 +83,8 @@ pub fn family_of_op(label: &str, name: &str, kernel: Option<&str>) -> Family {
     }
     let by_label = LABEL_RULES
         .iter()
-        .find(|(known, _)| *known == label)
-        .map(|(_, family)| *family);
+        .find(|(_, labels)| labels.contains(&label))
+        .map(|(family, _)| *family);
     let by_name = by_label.or_else(|| first_match(OP_RULES, name));
     match (by_name, of_kernel) {
         (None | Some(Family::Communication), Some(family)) => family,
@@ -103,27 +103,17 @@ pub fn family_of_kernel(name: &str) -> Family {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rule::assert_each_decides_its_example;
+    use super::super::rule::{Rule, assert_each_decides_its_example};
     use super::Family::*;
     use super::*;
 
     #[test]
     fn every_example_is_of_the_family_its_rule_names() {
-        for rule in KERNEL_RULES {
-            assert_eq!(
-                family_of_kernel(rule.example),
-                rule.kind,
-                "{}",
-                rule.example
-            );
+        for Rule { example, kind, .. } in KERNEL_RULES {
+            assert_eq!(family_of_kernel(example), *kind, "{example}");
         }
-        for rule in OP_RULES {
-            assert_eq!(
-                family_of_op("other", rule.example, None),
-                rule.kind,
-                "{}",
-                rule.example
-            );
+        for Rule { example, kind, .. } in OP_RULES {
+            assert_eq!(family_of_op("other", example, None), *kind, "{example}");
         }
     }
 

@@ -1,16 +1,18 @@
 //! Kinds of norms, by name.
 
 use super::words::{Words, letters, said_by};
+use crate::base::labels::labelled;
 
-/// Kinds of norms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NormKind {
-    Batch,
-    Instance,
-    Group,
-    Layer,
-    Rms,
-    Other,
+labelled! {
+    /// Kinds of norms, as in the middle of a sentence.
+    pub(crate) enum NormKind {
+        Batch => "batch norm",
+        Instance => "instance norm",
+        Group => "group norm",
+        Layer => "layer norm",
+        Rms => "RMS norm",
+        Other => "other norm",
+    }
 }
 
 /// By the letters of a name.
@@ -23,47 +25,31 @@ const WORDS: &Words<NormKind> = &[
 ];
 
 impl NormKind {
-    /// All kinds, in the order of tables.
-    pub(crate) const ALL: [NormKind; 6] = [
-        NormKind::Batch,
-        NormKind::Instance,
-        NormKind::Group,
-        NormKind::Layer,
-        NormKind::Rms,
-        NormKind::Other,
-    ];
-
     /// By the name of the operator, or of the kernel that stands for itself.
     pub(crate) fn of(name: &str) -> NormKind {
         said_by(WORDS, &letters(name)).unwrap_or(NormKind::Other)
     }
 
-    /// For people: at the start of a title, in the middle of a sentence, and the name of its number
-    /// in files.
-    fn names(self) -> [&'static str; 3] {
+    /// At the start of a title, and the name of its number in files.
+    fn names(self) -> (&'static str, &'static str) {
         match self {
-            NormKind::Batch => ["Batch norm", "batch norm", "batch_norm_count"],
-            NormKind::Instance => ["Instance norm", "instance norm", "instance_norm_count"],
-            NormKind::Group => ["Group norm", "group norm", "group_norm_count"],
-            NormKind::Layer => ["Layer norm", "layer norm", "layer_norm_count"],
-            NormKind::Rms => ["RMS norm", "RMS norm", "rms_norm_count"],
-            NormKind::Other => ["Other norms", "other norm", "other_norm_count"],
+            NormKind::Batch => ("Batch norm", "batch_norm_count"),
+            NormKind::Instance => ("Instance norm", "instance_norm_count"),
+            NormKind::Group => ("Group norm", "group_norm_count"),
+            NormKind::Layer => ("Layer norm", "layer_norm_count"),
+            NormKind::Rms => ("RMS norm", "rms_norm_count"),
+            NormKind::Other => ("Other norms", "other_norm_count"),
         }
     }
 
     /// At the start of a title.
     pub(crate) fn title(self) -> &'static str {
-        self.names()[0]
-    }
-
-    /// In the middle of a sentence.
-    pub(crate) fn label(self) -> &'static str {
-        self.names()[1]
+        self.names().0
     }
 
     /// The name of its number of operations in files.
     pub(crate) fn count_key(self) -> &'static str {
-        self.names()[2]
+        self.names().1
     }
 }
 

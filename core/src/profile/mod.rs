@@ -445,7 +445,7 @@ impl Profile {
         use WarningKind::*;
         let (launches, warnings) = (&self.launches, &mut self.warnings);
         warnings.add_many(WrongNesting, self.tree.strays().len() as u64, None);
-        warnings.add_many(LinkedByCorrelation, launches.n_by_correlation, None);
+        warnings.add_many(LinkedByCorrelation, launches.n_by_correlation(), None);
         let unlinked = match launches.launches.is_empty() {
             true => NothingLinked,
             false => UnlinkedGpuWork,

@@ -101,7 +101,14 @@ fn names(trace: &Trace, is_it: fn(&str) -> bool) -> impl Iterator<Item = StringI
 
 #[cfg(test)]
 mod tests {
+    use crate::profile::Profile;
     use crate::testing::Timetable;
+
+    /// Of each kernel whether it is recomputation.
+    fn work(profile: &Profile) -> Vec<bool> {
+        let work = profile.gpu.iter();
+        work.map(|(_, work)| work.is_recompute).collect()
+    }
 
     #[test]
     fn what_runs_below_a_recomputing_frame_is_recomputation() {
@@ -130,12 +137,7 @@ mod tests {
                 ("aten::add", false)
             ]
         );
-        let work: Vec<_> = profile
-            .gpu
-            .iter()
-            .map(|(_, work)| work.is_recompute)
-            .collect();
-        assert_eq!(work, [false, true, false]);
+        assert_eq!(work(&profile), [false, true, false]);
         // The two kinds of `aten::mm` stay apart.
         assert_eq!(profile.ops.groups().len(), 3);
     }
@@ -164,12 +166,7 @@ mod tests {
             .kernel(3, "gemm", 170..180)
             .kernel(4, "gemm", 180..190)
             .profile();
-        let work: Vec<_> = profile
-            .gpu
-            .iter()
-            .map(|(_, work)| work.is_recompute)
-            .collect();
-        assert_eq!(work, [true, false, true, false]);
+        assert_eq!(work(&profile), [true, false, true, false]);
         let products: Vec<_> = profile
             .ops
             .iter()

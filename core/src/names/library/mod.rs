@@ -132,16 +132,10 @@ pub fn library_of(op: Option<&str>, kernel: Option<&str>) -> Option<Library> {
 
 /// Products that PyTorch hands to the vendor's library.
 fn is_product(op: &str) -> bool {
+    #[rustfmt::skip]
     const OPS: [&str; 9] = [
-        "aten::mm",
-        "aten::addmm",
-        "aten::bmm",
-        "aten::baddbmm",
-        "aten::linear",
-        "aten::matmul",
-        "aten::_addmm_activation",
-        "aten::addbmm",
-        "aten::mv",
+        "aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::linear", "aten::matmul",
+        "aten::_addmm_activation", "aten::addbmm", "aten::mv",
     ];
     OPS.contains(&op.trim_end_matches('_'))
 }

@@ -276,6 +276,7 @@ pub(crate) fn communication(profile: &Profile, events: GpuEvents) -> (u64, i64) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use CollectiveKind::*;
 
     /// 8 ranks, 4 000 000 floats of 4 bytes in 100 µs: 16 MB / 100 µs = 160 GB/s. An all-reduce
     /// moves 2 · 7 / 8 = 1.75 of that, 280 GB/s, a gathering 7 / 8, 140 GB/s.
@@ -294,23 +295,17 @@ mod tests {
             min_ns: 80_000,
             exposed_ns: 0,
         };
-        let reduce = of(CollectiveKind::AllReduce, 8.0);
+        let reduce = of(AllReduce, 8.0);
         assert_eq!(reduce.message_bytes(), Some(16e6));
         assert_eq!(reduce.algorithm_bandwidth(), Some(160.0));
         assert_eq!(reduce.bus_bandwidth(), Some(280.0));
         assert_eq!(reduce.best_bus_bandwidth(), Some(350.0));
-        assert_eq!(
-            of(CollectiveKind::AllGather, 8.0).bus_bandwidth(),
-            Some(140.0)
-        );
-        assert_eq!(
-            of(CollectiveKind::Broadcast, 8.0).bus_bandwidth(),
-            Some(160.0)
-        );
-        assert_eq!(of(CollectiveKind::AllReduce, 1.0).bus_bandwidth(), None);
-        assert_eq!(of(CollectiveKind::Barrier, 8.0).bus_bandwidth(), None);
+        assert_eq!(of(AllGather, 8.0).bus_bandwidth(), Some(140.0));
+        assert_eq!(of(Broadcast, 8.0).bus_bandwidth(), Some(160.0));
+        assert_eq!(of(AllReduce, 1.0).bus_bandwidth(), None);
+        assert_eq!(of(Barrier, 8.0).bus_bandwidth(), None);
         // Of uneven parts nobody knows what leaves.
-        let mut uneven = of(CollectiveKind::AllToAll, 8.0);
+        let mut uneven = of(AllToAll, 8.0);
         assert_eq!(uneven.bus_bandwidth(), Some(140.0));
         uneven.key.is_uneven = true;
         assert_eq!(uneven.algorithm_bandwidth(), Some(160.0));

@@ -39,7 +39,7 @@ fn the_arrow_must_end_on_the_stream_of_the_work() {
         .kernel(2, "add", 50..60);
     let linked = &["cudaLaunchKernel -> gemm", "cudaLaunchKernel -> add"];
     let astray = check(timetable.clone().stream(8).arrow_end(1), linked, 0);
-    assert_eq!(astray.n_by_correlation, 1);
+    assert_eq!(astray.n_by_correlation(), 1);
     check(
         timetable
             .clone()
@@ -163,7 +163,7 @@ fn without_arrows_equal_correlation_ids_join() {
         &["cudaLaunchKernel -> gemm", "cudaMemcpyAsync -> Memcpy DtoH"],
         1,
     );
-    assert_eq!(launches.n_by_correlation, 2);
+    assert_eq!(launches.n_by_correlation(), 2);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn work_without_an_arrow_is_joined_beside_work_with_one() {
         ],
         0,
     );
-    assert_eq!(launches.n_by_correlation, 1);
+    assert_eq!(launches.n_by_correlation(), 1);
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn old_categories_are_read() {
         ],
         0,
     );
-    assert_eq!(launches.n_by_correlation, 0);
+    assert_eq!(launches.n_by_correlation(), 0);
     let steps = crate::profile::lanes::steps(&timetable.trace());
     assert_eq!(steps.len(), 1);
     assert_eq!(steps[0].name, "ProfilerStep#2");
@@ -404,7 +404,7 @@ fn ranks_are_told_apart_by_their_devices() {
         ],
         0,
     );
-    assert_eq!(launches.n_by_correlation, 1);
+    assert_eq!(launches.n_by_correlation(), 1);
 }
 
 /// Two machines gave their ranks one process id. Each graph has one start and an end for each

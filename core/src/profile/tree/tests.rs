@@ -134,9 +134,7 @@ fn a_dropped_launch_keeps_its_kernel() {
 #[test]
 fn annotations_are_no_calls() {
     check(
-        Timetable::new().op("mm", 0..50).raw(
-            r#"{"ph": "X", "cat": "user_annotation", "name": "step", "pid": 100, "tid": 1, "ts": 10, "dur": 5}"#,
-        ),
+        Timetable::new().op("mm", 0..50).annotation("step", 10..15),
         &["mm"],
     );
 }
