@@ -48,6 +48,7 @@ pub fn options_on(gpu: &str) -> ReportOptions {
 #[derive(Debug, Clone)]
 pub struct Timetable {
     events: Vec<Entry>,
+    process: u32,
     thread: u32,
     gpu: u32,
     stream: u32,
@@ -72,6 +73,7 @@ impl Default for Timetable {
     fn default() -> Self {
         Timetable {
             events: Vec::new(),
+            process: 100,
             thread: 1,
             gpu: 0,
             stream: 7,
@@ -83,9 +85,15 @@ impl Default for Timetable {
 }
 
 impl Timetable {
-    /// No events; thread 1 and stream 7 of GPU 0 are current.
+    /// No events; thread 1 of process 100 and stream 7 of GPU 0 are current.
     pub fn new() -> Timetable {
         Timetable::default()
+    }
+
+    /// Goes on with another process of the host.
+    pub fn process(mut self, process: u32) -> Timetable {
+        self.process = process;
+        self
     }
 
     /// Goes on with another thread of the host.
@@ -143,6 +151,18 @@ impl Timetable {
         self.on_host("cuda_driver", name, span)
             .args(&format!(r#""correlation": {id}"#))
             .flow_start(id)
+    }
+
+    /// Starts an arrow on the current thread.
+    pub fn arrow_start(self, id: u32) -> Timetable {
+        let arrow = self.start_of(id);
+        self.raw(&arrow)
+    }
+
+    /// Ends an arrow on the current stream.
+    pub fn arrow_end(self, id: u32) -> Timetable {
+        let arrow = self.end_of(id);
+        self.raw(&arrow)
     }
 
     /// A kernel, with the arrow's end.
@@ -246,22 +266,45 @@ impl Timetable {
         }
     }
 
-    fn on_host(mut self, category: &str, name: &str, span: Range<impl Into<f64>>) -> Timetable {
-        let track = format!(r#""pid": 100, "tid": {}"#, self.thread);
+    /// An event of any category on the current thread.
+    pub fn on_host(mut self, category: &str, name: &str, span: Range<impl Into<f64>>) -> Timetable {
+        let track = self.thread_track();
         let (start, end) = (span.start.into(), span.end.into());
         self.host_end_us = self.host_end_us.max(end);
         self.complete(category, name, &track, start..end)
     }
 
-    fn on_gpu(self, category: &str, id: u32, name: &str, span: Range<impl Into<f64>>) -> Timetable {
-        let (gpu, stream) = (self.gpu, self.stream);
-        let track = format!(r#""pid": {gpu}, "tid": {stream}"#);
-        let end = format!(
-            r#"{{"ph": "f", "cat": "ac2g", "name": "ac2g", "id": {id}, {track}, "ts": 0, "bp": "e"}}"#
-        );
+    /// An event of any category on the current stream.
+    pub fn on_stream(self, category: &str, name: &str, span: Range<impl Into<f64>>) -> Timetable {
+        let track = self.stream_track();
         self.complete(category, name, &track, span)
+    }
+
+    fn on_gpu(self, category: &str, id: u32, name: &str, span: Range<impl Into<f64>>) -> Timetable {
+        let (stream, end) = (self.stream, self.end_of(id));
+        self.on_stream(category, name, span)
             .args(&format!(r#""stream": {stream}, "correlation": {id}"#))
             .flow(end)
+    }
+
+    fn thread_track(&self) -> String {
+        format!(r#""pid": {}, "tid": {}"#, self.process, self.thread)
+    }
+
+    fn stream_track(&self) -> String {
+        format!(r#""pid": {}, "tid": {}"#, self.gpu, self.stream)
+    }
+
+    fn start_of(&self, id: u32) -> String {
+        let track = self.thread_track();
+        format!(r#"{{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": {id}, {track}, "ts": 0}}"#)
+    }
+
+    fn end_of(&self, id: u32) -> String {
+        let track = self.stream_track();
+        format!(
+            r#"{{"ph": "f", "cat": "ac2g", "name": "ac2g", "id": {id}, {track}, "ts": 0, "bp": "e"}}"#
+        )
     }
 
     fn complete(
@@ -284,10 +327,8 @@ impl Timetable {
     }
 
     fn flow_start(self, id: u32) -> Timetable {
-        let thread = self.thread;
-        self.flow(format!(
-            r#"{{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": {id}, "pid": 100, "tid": {thread}, "ts": 0}}"#
-        ))
+        let start = self.start_of(id);
+        self.flow(start)
     }
 
     fn flow(mut self, arrow: String) -> Timetable {

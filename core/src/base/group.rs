@@ -2,16 +2,16 @@
 
 use std::hash::Hash;
 
-use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
-use rustc_hash::FxBuildHasher;
+
+use super::map::Map;
 
 /// What the items of each key add up to, keys in the order in which they first appear.
 pub(crate) fn grouped<K: Hash + Eq + Clone, T, A: Default>(
     items: impl IntoIterator<Item = (K, T)>,
     mut add: impl FnMut(&mut A, T),
 ) -> Vec<(K, A)> {
-    let mut places: HashMap<K, usize, FxBuildHasher> = HashMap::default();
+    let mut places: Map<K, usize> = Map::default();
     let mut groups: Vec<(K, A)> = Vec::new();
     for (key, item) in items {
         let at = match places.entry(key) {

@@ -37,6 +37,13 @@ impl Interval {
         self.start_ns <= ns && ns < self.end_ns
     }
 
+    /// What two spans share; empty where they touch, `None` where they do not.
+    pub fn overlap(self, other: Interval) -> Option<Interval> {
+        let start_ns = self.start_ns.max(other.start_ns);
+        let end_ns = self.end_ns.min(other.end_ns);
+        (start_ns <= end_ns).then_some(Interval { start_ns, end_ns })
+    }
+
     /// The shortest span around both.
     pub fn hull(self, other: Interval) -> Interval {
         Interval {

@@ -4,6 +4,8 @@ pub mod file_error;
 pub mod format;
 pub(crate) mod group;
 pub mod interval;
+pub(crate) mod labels;
+pub(crate) mod map;
 pub(crate) mod sequence;
 pub mod sort;
 pub(crate) mod stats;

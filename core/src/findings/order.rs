@@ -10,9 +10,9 @@ use super::Input;
 use crate::Profile;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
+use crate::perf::Tensor;
 use crate::profile::kernels::GpuEvents;
 use crate::profile::operations::Operation;
-pub(super) use crate::profile::operations::TensorArg;
 use crate::profile::rows::PerfRow;
 use crate::profile::tensors;
 pub(super) use crate::profile::tensors::keeps_type;
@@ -94,8 +94,8 @@ pub(super) fn time_ns<'a>(input: &Input, calls: impl IntoIterator<Item = &'a Pla
     sum(calls.into_iter().map(|placed| placed.kernel_ns(input)))
 }
 
-/// The tensors among the arguments of an operation: see [`tensors::of`].
-pub(super) fn tensors<'a>(input: &Input<'a>, operation: &Operation) -> Vec<TensorArg<'a>> {
+/// The tensors among the arguments of an operation: see [`Operation::tensors`].
+pub(super) fn tensors<'a>(input: &Input<'a>, operation: &Operation) -> Vec<Tensor<'a>> {
     operation.tensors(input.profile)
 }
 

@@ -86,26 +86,18 @@ mod tests {
 
     #[test]
     fn what_a_run_decides_is_left_out() {
+        #[rustfmt::skip]
         let cases = [
             ("aten::mm", "aten::mm"),
             ("train.py(12): step", "train.py: step"),
-            (
-                "/opt/lib/python3.12/site-packages/torch/_ops.py(1123): __call__",
-                "torch/_ops.py: __call__",
-            ),
+            ("/opt/lib/python3.12/site-packages/torch/_ops.py(1123): __call__", "torch/_ops.py: __call__"),
             ("/home/me/model/train.py(12): step", "train.py: step"),
             ("C:\\me\\train.py(12): step", "train.py: step"),
-            (
-                "torch/nn/modules/module.py(1750): _call_impl",
-                "torch/nn/modules/module.py: _call_impl",
-            ),
+            ("torch/nn/modules/module.py(1750): _call_impl", "torch/nn/modules/module.py: _call_impl"),
             ("<string>(1): <module>", "<string>: <module>"),
             ("odd.py(x): y", "odd.py(x): y"),
             ("nn.Module: Linear_12", "nn.Module: Linear"),
-            (
-                "<built-in method mm of type object at 0x7f31c0de>",
-                "<built-in method mm of type object at 0x>",
-            ),
+            ("<built-in method mm of type object at 0x7f31c0de>", "<built-in method mm of type object at 0x>"),
             ("f at 0xAB, g at 0x01", "f at 0x, g at 0x"),
         ];
         for (recorded, expected) in cases {

@@ -1,67 +1,46 @@
 //! Collectives: what they do and what they are for, by the names of kernels and of process groups.
 
-/// What a collective does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum CollectiveKind {
-    AllReduce,
-    AllGather,
-    ReduceScatter,
-    AllToAll,
-    Broadcast,
-    Reduce,
-    Gather,
-    Scatter,
-    SendReceive,
-    Barrier,
-    /// The trace does not say.
-    Unknown,
+use super::words::{Words, holds, letters, said_by};
+use crate::base::labels::labelled;
+use CollectiveKind::*;
+
+labelled! {
+    /// What a collective does.
+    pub(crate) enum CollectiveKind {
+        AllReduce => "all-reduce",
+        AllGather => "all-gather",
+        ReduceScatter => "reduce-scatter",
+        AllToAll => "all-to-all",
+        Broadcast => "broadcast",
+        Reduce => "reduce",
+        Gather => "gather",
+        Scatter => "scatter",
+        SendReceive => "send and receive",
+        Barrier => "barrier",
+        /// The trace does not say.
+        Unknown => "unknown",
+    }
 }
 
-impl CollectiveKind {
-    /// In tables and sentences.
-    pub(crate) fn label(self) -> &'static str {
-        match self {
-            CollectiveKind::AllReduce => "all-reduce",
-            CollectiveKind::AllGather => "all-gather",
-            CollectiveKind::ReduceScatter => "reduce-scatter",
-            CollectiveKind::AllToAll => "all-to-all",
-            CollectiveKind::Broadcast => "broadcast",
-            CollectiveKind::Reduce => "reduce",
-            CollectiveKind::Gather => "gather",
-            CollectiveKind::Scatter => "scatter",
-            CollectiveKind::SendReceive => "send and receive",
-            CollectiveKind::Barrier => "barrier",
-            CollectiveKind::Unknown => "unknown",
-        }
-    }
+/// By the letters of a name: an all-reduce is no reduce.
+const KINDS: &Words<CollectiveKind> = &[
+    (AllReduce, &["allreduce", "crossdevicereduce"]),
+    (AllGather, &["allgather"]),
+    (ReduceScatter, &["reducescatter"]),
+    // Of expert parallelism, too: tokens go to their experts and come back.
+    (AllToAll, &["alltoall", "dispatch", "combine"]),
+    (Broadcast, &["broadcast"]),
+    (Barrier, &["barrier"]),
+    (SendReceive, &["send", "recv"]),
+    (Scatter, &["scatter"]),
+    (Gather, &["gather"]),
+    (Reduce, &["reduce"]),
+];
 
+impl CollectiveKind {
     /// From what PyTorch or a kernel calls it: "_allgather_base", "ncclDevKernel_AllReduce_Sum".
     pub(crate) fn of_name(name: &str) -> CollectiveKind {
-        let letters: String = name
-            .chars()
-            .filter(char::is_ascii_alphanumeric)
-            .map(|letter| letter.to_ascii_lowercase())
-            .collect();
-        // The first that fits: an all-reduce is no reduce.
-        const WORDS: &[(&str, CollectiveKind)] = &[
-            ("allreduce", CollectiveKind::AllReduce),
-            ("crossdevicereduce", CollectiveKind::AllReduce),
-            ("allgather", CollectiveKind::AllGather),
-            ("reducescatter", CollectiveKind::ReduceScatter),
-            ("alltoall", CollectiveKind::AllToAll),
-            // Of expert parallelism: tokens go to their experts and come back.
-            ("dispatch", CollectiveKind::AllToAll),
-            ("combine", CollectiveKind::AllToAll),
-            ("broadcast", CollectiveKind::Broadcast),
-            ("barrier", CollectiveKind::Barrier),
-            ("send", CollectiveKind::SendReceive),
-            ("recv", CollectiveKind::SendReceive),
-            ("scatter", CollectiveKind::Scatter),
-            ("gather", CollectiveKind::Gather),
-            ("reduce", CollectiveKind::Reduce),
-        ];
-        let word = WORDS.iter().find(|(word, _)| letters.contains(word));
-        word.map_or(CollectiveKind::Unknown, |(_, kind)| *kind)
+        said_by(KINDS, &letters(name)).unwrap_or(Unknown)
     }
 
     /// What the links carry for each byte of the message, so that different collectives can be
@@ -74,11 +53,9 @@ impl CollectiveKind {
         }
         let others = (group_size - 1.0) / group_size;
         match self {
-            CollectiveKind::AllReduce => Some(2.0 * others),
-            CollectiveKind::AllGather
-            | CollectiveKind::ReduceScatter
-            | CollectiveKind::AllToAll => Some(others),
-            CollectiveKind::Barrier | CollectiveKind::Unknown => None,
+            AllReduce => Some(2.0 * others),
+            AllGather | ReduceScatter | AllToAll => Some(others),
+            Barrier | Unknown => None,
             _ => Some(1.0),
         }
     }
@@ -111,10 +88,7 @@ pub(crate) enum Purpose {
 
 /// Kernels that are made for the exchange of experts.
 pub(crate) fn is_of_experts(kernel: &str) -> bool {
-    let kernel = kernel.to_ascii_lowercase();
-    ["dispatch", "combine", "moe", "deep_ep"]
-        .iter()
-        .any(|word| kernel.contains(word))
+    holds(kernel, &["dispatch", "combine", "moe", "deep_ep"])
 }
 
 /// What the description of a group of processes tells: `TENSOR_MODEL_PARALLEL_GROUP`, `mesh_tp`,
@@ -161,42 +135,22 @@ mod tests {
 
     #[test]
     fn names_tell_what_a_collective_does() {
+        #[rustfmt::skip]
         let cases = [
-            ("allreduce_coalesced", CollectiveKind::AllReduce),
-            ("_allgather_base", CollectiveKind::AllGather),
-            ("_reduce_scatter_base", CollectiveKind::ReduceScatter),
-            ("all_to_allv", CollectiveKind::AllToAll),
-            ("broadcast", CollectiveKind::Broadcast),
-            ("reduce", CollectiveKind::Reduce),
-            (
-                "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevComm*)",
-                CollectiveKind::AllReduce,
-            ),
-            (
-                "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",
-                CollectiveKind::SendReceive,
-            ),
-            (
-                "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)",
-                CollectiveKind::Unknown,
-            ),
-            (
-                "void sglang::cross_device_reduce_1stage<bf16>",
-                CollectiveKind::AllReduce,
-            ),
-            (
-                "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)",
-                CollectiveKind::AllToAll,
-            ),
-            (
-                "void deep_ep::intranode::combine<__nv_bfloat16, 8, 768, 4096>",
-                CollectiveKind::AllToAll,
-            ),
-            ("moeA2ADispatchKernel<8>", CollectiveKind::AllToAll),
-            (
-                "mori::moe::EpDispatchInterNodeKernel<float>",
-                CollectiveKind::AllToAll,
-            ),
+            ("allreduce_coalesced", AllReduce),
+            ("_allgather_base", AllGather),
+            ("_reduce_scatter_base", ReduceScatter),
+            ("all_to_allv", AllToAll),
+            ("broadcast", Broadcast),
+            ("reduce", Reduce),
+            ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevComm*)", AllReduce),
+            ("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", SendReceive),
+            ("ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", Unknown),
+            ("void sglang::cross_device_reduce_1stage<bf16>", AllReduce),
+            ("void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)", AllToAll),
+            ("void deep_ep::intranode::combine<__nv_bfloat16, 8, 768, 4096>", AllToAll),
+            ("moeA2ADispatchKernel<8>", AllToAll),
+            ("mori::moe::EpDispatchInterNodeKernel<float>", AllToAll),
         ];
         for (name, kind) in cases {
             assert_eq!(CollectiveKind::of_name(name), kind, "{name}");
@@ -205,25 +159,14 @@ mod tests {
 
     #[test]
     fn kernels_that_are_compiled_for_a_number_of_ranks_tell_it() {
+        #[rustfmt::skip]
         let cases = [
-            (
-                "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)",
-                Some(8.0),
-            ),
-            (
-                "void aiter::cross_device_reduce_1stage_naive<std::bfloat16_t, 4>(aiter::RankData*)",
-                Some(4.0),
-            ),
-            (
-                "c10d::two_shot_all_reduce_kernel_inplace<c10::BFloat16, 16, 8>",
-                Some(8.0),
-            ),
+            ("void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)", Some(8.0)),
+            ("void aiter::cross_device_reduce_1stage_naive<std::bfloat16_t, 4>(aiter::RankData*)", Some(4.0)),
+            ("c10d::two_shot_all_reduce_kernel_inplace<c10::BFloat16, 16, 8>", Some(8.0)),
             // The last parameter is an alignment; no number of ranks; none at all.
             ("multimem_all_reduce_kernel<c10::BFloat16, 16>", None),
-            (
-                "multimem_one_shot_all_reduce_kernel<c10::BFloat16, 16>",
-                None,
-            ),
+            ("multimem_one_shot_all_reduce_kernel<c10::BFloat16, 16>", None),
             ("sglang::cross_device_reduce_1stage<bf16>", None),
             ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", None),
         ];

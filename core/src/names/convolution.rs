@@ -1,37 +1,24 @@
 //! What names tell of convolutions: their pass, and what their kernels are there for.
 
-fn has(name: &str, words: &[&str]) -> bool {
-    let name = name.to_ascii_lowercase();
-    words.iter().any(|word| name.contains(word))
-}
+use super::words::holds;
+use crate::base::labels::labelled;
 
-/// Which pass a convolution belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pass {
-    Forward,
-    Backward,
-    /// Only the name of a kernel is known, and both passes run such kernels.
-    Unknown,
+labelled! {
+    /// Which pass a convolution belongs to.
+    pub(crate) enum Pass {
+        Forward => "forward",
+        Backward => "backward",
+        /// Only the name of a kernel is known, and both passes run such kernels.
+        Unknown => "unknown",
+    }
 }
 
 impl Pass {
-    /// All, in the order of tables.
-    pub(crate) const ALL: [Pass; 3] = [Pass::Forward, Pass::Backward, Pass::Unknown];
-
-    /// In a table.
-    pub(crate) fn label(self) -> &'static str {
-        match self {
-            Pass::Forward => "forward",
-            Pass::Backward => "backward",
-            Pass::Unknown => "unknown",
-        }
-    }
-
     /// By the name of an operator, or of a kernel without one.
     pub(crate) fn of(name: &str, is_kernel: bool) -> Pass {
-        if has(name, &["backward", "bwd", "dgrad", "wgrad", "wrw"]) {
+        if holds(name, &["backward", "bwd", "dgrad", "wgrad", "wrw"]) {
             Pass::Backward
-        } else if is_kernel && !has(name, &["forward", "fwd", "fprop"]) {
+        } else if is_kernel && !holds(name, &["forward", "fwd", "fprop"]) {
             Pass::Unknown
         } else {
             Pass::Forward
@@ -42,31 +29,19 @@ impl Pass {
 /// Whether a kernel brings a tensor of a convolution into another layout. A transposed convolution
 /// is none.
 pub(crate) fn is_layout_change(kernel: &str) -> bool {
+    #[rustfmt::skip]
     const WORDS: &[&str] = &[
-        "batched_transpose",
-        "transpose_nchw",
-        "transpose_cnhw",
-        "transpose_nhwc",
-        "nchw2nhwc",
-        "nhwc2nchw",
-        "nchw2cnhw",
-        "cnhw2nchw",
-        "nchwtonhwc",
-        "nhwctonchw",
-        "ncdhw2ndhwc",
-        "ndhwc2ncdhw",
-        "nchwtofoldednhwc",
-        "foldednhwctonchw",
-        "tensortransform",
-        "tensor_transform",
+        "batched_transpose", "transpose_nchw", "transpose_cnhw", "transpose_nhwc", "nchw2nhwc",
+        "nhwc2nchw", "nchw2cnhw", "cnhw2nchw", "nchwtonhwc", "nhwctonchw", "ncdhw2ndhwc",
+        "ndhwc2ncdhw", "nchwtofoldednhwc", "foldednhwctonchw", "tensortransform", "tensor_transform",
     ];
-    has(kernel, WORDS)
+    holds(kernel, WORDS)
 }
 
 /// Whether the name of a kernel says that it is taken where nothing better fits.
 pub(crate) fn is_fallback(kernel: &str) -> bool {
     const WORDS: &[&str] = &["naive_conv", "im2col", "im2d2col", "col2im", "slow_conv"];
-    has(kernel, WORDS)
+    holds(kernel, WORDS)
 }
 
 #[cfg(test)]
@@ -75,12 +50,10 @@ mod tests {
 
     #[test]
     fn names_of_kernels_that_change_layouts() {
+        #[rustfmt::skip]
         let cases = [
             ("batched_transpose_32x32_half", true),
-            (
-                "void cudnn::engines_precompiled::nchwToNhwcKernel<__nv_bfloat16>",
-                true,
-            ),
+            ("void cudnn::engines_precompiled::nchwToNhwcKernel<__nv_bfloat16>", true),
             ("transpose_NCHW2CNHW_V2_2D_WG_off64", true),
             ("igemm_fwd_gtcx3_nhwc_bf16_bx0_ex1_bt128x128x32", false),
             ("void conv_transpose2d<float>", false),

@@ -1,28 +1,32 @@
 //! Element-wise operators by name.
 
-/// What an element-wise operation does to each element.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ElementwiseKind {
-    /// Adds, multiplies, copies or fills: as fast as the memory.
-    Baseline,
-    /// Adds or multiplies operands of which one is broadcast or strided: read element by element.
-    Uneven,
-    /// Copies into another order of dimensions: `contiguous()`, `channels_last`. Some convert as well.
-    Layout,
-    /// Copies into another type and does nothing else.
-    Cast,
-    /// Other arithmetic.
-    Arithmetic,
-    /// Activations and their gradients.
-    Activation,
-    /// Exponentials, roots, powers.
-    Math,
-    /// Comparisons and masks.
-    Mask,
-    /// Steps of an optimizer, and operations on lists of tensors.
-    Optimizer,
-    /// Anything else: concatenation, dropout, positions, quantisation.
-    Other,
+use super::words::without_namespace;
+use crate::base::labels::labelled;
+
+labelled! {
+    /// What an element-wise operation does to each element.
+    pub(crate) enum ElementwiseKind {
+        /// Adds, multiplies, copies or fills: as fast as the memory.
+        Baseline => "add, multiply, copy, fill",
+        /// Adds or multiplies operands of which one is broadcast or strided: read element by element.
+        Uneven => "add or multiply, broadcast or strided",
+        /// Copies into another order of dimensions: `contiguous()`, `channels_last`. Some convert as well.
+        Layout => "layout copy",
+        /// Copies into another type and does nothing else.
+        Cast => "type conversion",
+        /// Other arithmetic.
+        Arithmetic => "arithmetic",
+        /// Activations and their gradients.
+        Activation => "activation",
+        /// Exponentials, roots, powers.
+        Math => "mathematical function",
+        /// Comparisons and masks.
+        Mask => "comparison or mask",
+        /// Steps of an optimizer, and operations on lists of tensors.
+        Optimizer => "optimizer",
+        /// Anything else: concatenation, dropout, positions, quantisation.
+        Other => "other",
+    }
 }
 
 /// Operators of a kind, without their namespace, a trailing `_` and what follows "_backward".
@@ -37,24 +41,10 @@ const NAMES: &[(ElementwiseKind, &[&str])] = &[
 ];
 
 impl ElementwiseKind {
-    /// All kinds, in the order of tables.
-    pub(crate) const ALL: [ElementwiseKind; 10] = [
-        ElementwiseKind::Baseline,
-        ElementwiseKind::Uneven,
-        ElementwiseKind::Layout,
-        ElementwiseKind::Cast,
-        ElementwiseKind::Arithmetic,
-        ElementwiseKind::Activation,
-        ElementwiseKind::Math,
-        ElementwiseKind::Mask,
-        ElementwiseKind::Optimizer,
-        ElementwiseKind::Other,
-    ];
-
     /// By the name of an operator, whatever its arguments are.
     pub(crate) fn of_name(name: &str) -> ElementwiseKind {
         const LISTS: &[&str] = &["_foreach_", "_fused_adam", "_fused_adagrad", "_fused_sgd"];
-        let name = name.rsplit("::").next().unwrap_or(name);
+        let name = without_namespace(name);
         if LISTS.iter().any(|prefix| name.starts_with(prefix)) {
             return ElementwiseKind::Optimizer;
         }
@@ -65,40 +55,35 @@ impl ElementwiseKind {
 
     /// "gelu" of "aten::gelu_backward", "add" of "aten::add_".
     pub(crate) fn base_name(name: &str) -> &str {
-        let name = name.rsplit("::").next().unwrap_or(name);
+        let name = without_namespace(name);
         let base = name.split("_backward").next().unwrap_or(name);
         base.strip_suffix('_').unwrap_or(base)
     }
 
-    /// For people: in tables, the same of a number of them, and the name of that number in files.
+    /// Of a number of operations: for people, and the name of that number in files.
     #[rustfmt::skip]
-    fn names(self) -> [&'static str; 3] {
+    fn count(self) -> (&'static str, &'static str) {
         match self {
-            ElementwiseKind::Baseline => ["add, multiply, copy, fill", "Additions, multiplications, copies, fills", "baseline_count"],
-            ElementwiseKind::Uneven => ["add or multiply, broadcast or strided", "Additions and multiplications of broadcast or strided operands", "uneven_count"],
-            ElementwiseKind::Layout => ["layout copy", "Layout copies", "layout_copy_count"],
-            ElementwiseKind::Cast => ["type conversion", "Type conversions", "cast_count"],
-            ElementwiseKind::Arithmetic => ["arithmetic", "Other arithmetic", "arithmetic_count"],
-            ElementwiseKind::Activation => ["activation", "Activations", "activation_count"],
-            ElementwiseKind::Math => ["mathematical function", "Mathematical functions", "math_count"],
-            ElementwiseKind::Mask => ["comparison or mask", "Comparisons and masks", "comparison_mask_count"],
-            ElementwiseKind::Optimizer => ["optimizer", "Optimizer steps", "optimizer_count"],
-            ElementwiseKind::Other => ["other", "Other operations", "other_count"],
+            ElementwiseKind::Baseline => ("Additions, multiplications, copies, fills", "baseline_count"),
+            ElementwiseKind::Uneven => ("Additions and multiplications of broadcast or strided operands", "uneven_count"),
+            ElementwiseKind::Layout => ("Layout copies", "layout_copy_count"),
+            ElementwiseKind::Cast => ("Type conversions", "cast_count"),
+            ElementwiseKind::Arithmetic => ("Other arithmetic", "arithmetic_count"),
+            ElementwiseKind::Activation => ("Activations", "activation_count"),
+            ElementwiseKind::Math => ("Mathematical functions", "math_count"),
+            ElementwiseKind::Mask => ("Comparisons and masks", "comparison_mask_count"),
+            ElementwiseKind::Optimizer => ("Optimizer steps", "optimizer_count"),
+            ElementwiseKind::Other => ("Other operations", "other_count"),
         }
-    }
-
-    /// In a table.
-    pub(crate) fn label(self) -> &'static str {
-        self.names()[0]
     }
 
     /// Of a number of operations.
     pub(crate) fn count_label(self) -> &'static str {
-        self.names()[1]
+        self.count().0
     }
 
     /// The name of that number in files.
     pub(crate) fn count_key(self) -> &'static str {
-        self.names()[2]
+        self.count().1
     }
 }

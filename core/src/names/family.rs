@@ -2,71 +2,41 @@
 
 use super::family_rules::{KERNEL_RULES, LABEL_RULES, OP_RULES};
 use super::rule::first_match;
+use crate::base::labels::labelled;
 
-/// What kind of work it is, coarsely enough for a bar chart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Family {
-    /// GEMM.
-    Gemm,
-    /// Attention, fused or in the parts that only attention has.
-    Attention,
-    /// Convolutions and their layout changes.
-    Convolution,
-    /// Batch, layer, group and RMS norms.
-    Normalization,
-    /// Each element read and written once: arithmetic, activations, casts, layout copies,
-    /// concatenation, look-ups by index, optimizers.
-    Elementwise,
-    /// Work along an axis: sums, softmax, losses, scans, pooling, top-k and sorting.
-    Reduction,
-    /// Routing and experts of mixture-of-experts layers.
-    Moe,
-    /// Kernels that torch.compile generated.
-    Triton,
-    /// Copies and fills of memory.
-    MemoryCopy,
-    /// Collectives and other traffic between GPUs.
-    Communication,
-    /// Nothing is known about it.
-    Other,
+labelled! {
+    /// What kind of work it is, coarsely enough for a bar chart. The order is that of legends.
+    pub enum Family {
+        /// GEMM.
+        Gemm => "GEMM",
+        /// Attention, fused or in the parts that only attention has.
+        Attention => "Attention",
+        /// Convolutions and their layout changes.
+        Convolution => "Convolution",
+        /// Batch, layer, group and RMS norms.
+        Normalization => "Normalization",
+        /// Each element read and written once: arithmetic, activations, casts, layout copies,
+        /// concatenation, look-ups by index, optimizers.
+        Elementwise => "Element-wise",
+        /// Work along an axis: sums, softmax, losses, scans, pooling, top-k and sorting.
+        Reduction => "Reduction",
+        /// Routing and experts of mixture-of-experts layers.
+        Moe => "MoE",
+        /// Kernels that torch.compile generated.
+        Triton => "Triton",
+        /// Copies and fills of memory.
+        MemoryCopy => "Memory copy",
+        /// Collectives and other traffic between GPUs.
+        Communication => "Communication",
+        /// Nothing is known about it.
+        Other => "Other",
+    }
 }
 
 impl Family {
-    /// All families, in the order legends show them.
-    pub const ALL: [Family; 11] = [
-        Family::Gemm,
-        Family::Attention,
-        Family::Convolution,
-        Family::Normalization,
-        Family::Elementwise,
-        Family::Reduction,
-        Family::Moe,
-        Family::Triton,
-        Family::MemoryCopy,
-        Family::Communication,
-        Family::Other,
-    ];
-
     /// Whether it computes, rather than moves data.
     pub(crate) fn computes(self) -> bool {
         !matches!(self, Family::MemoryCopy | Family::Communication)
-    }
-
-    /// For people.
-    pub fn label(self) -> &'static str {
-        match self {
-            Family::Gemm => "GEMM",
-            Family::Attention => "Attention",
-            Family::Convolution => "Convolution",
-            Family::Normalization => "Normalization",
-            Family::Elementwise => "Element-wise",
-            Family::Reduction => "Reduction",
-            Family::Moe => "MoE",
-            Family::Triton => "Triton",
-            Family::MemoryCopy => "Memory copy",
-            Family::Communication => "Communication",
-            Family::Other => "Other",
-        }
     }
 
     /// Its color: the name of a style sheet token without the leading `--`.
@@ -87,23 +57,14 @@ impl Family {
     }
 }
 
-/// What tells the family of a piece of GPU activity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Certainty {
-    /// An operator launched it: its name, or both names, decided.
-    ByOperator,
-    /// No operator is known above it, as in graphs and in traces of the GPU alone: its own name
-    /// had to do.
-    ByKernelName,
-}
-
-impl Certainty {
-    /// For columns.
-    pub fn label(self) -> &'static str {
-        match self {
-            Certainty::ByOperator => "operator",
-            Certainty::ByKernelName => "kernel name",
-        }
+labelled! {
+    /// What tells the family of a piece of GPU activity.
+    pub enum Certainty {
+        /// An operator launched it: its name, or both names, decided.
+        ByOperator => "operator",
+        /// No operator is known above it, as in graphs and in traces of the GPU alone: its own name
+        /// had to do.
+        ByKernelName => "kernel name",
     }
 }
 
@@ -122,8 +83,8 @@ pub fn family_of_op(label: &str, name: &str, kernel: Option<&str>) -> Family {
     }
     let by_label = LABEL_RULES
         .iter()
-        .find(|(known, _)| *known == label)
-        .map(|(_, family)| *family);
+        .find(|(_, labels)| labels.contains(&label))
+        .map(|(family, _)| *family);
     let by_name = by_label.or_else(|| first_match(OP_RULES, name));
     match (by_name, of_kernel) {
         (None | Some(Family::Communication), Some(family)) => family,
@@ -142,26 +103,17 @@ pub fn family_of_kernel(name: &str) -> Family {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rule::assert_each_decides_its_example;
+    use super::super::rule::{Rule, assert_each_decides_its_example};
+    use super::Family::*;
     use super::*;
 
     #[test]
     fn every_example_is_of_the_family_its_rule_names() {
-        for rule in KERNEL_RULES {
-            assert_eq!(
-                family_of_kernel(rule.example),
-                rule.kind,
-                "{}",
-                rule.example
-            );
+        for Rule { example, kind, .. } in KERNEL_RULES {
+            assert_eq!(family_of_kernel(example), *kind, "{example}");
         }
-        for rule in OP_RULES {
-            assert_eq!(
-                family_of_op("other", rule.example, None),
-                rule.kind,
-                "{}",
-                rule.example
-            );
+        for Rule { example, kind, .. } in OP_RULES {
+            assert_eq!(family_of_op("other", example, None), *kind, "{example}");
         }
     }
 
@@ -173,10 +125,10 @@ mod tests {
 
     #[test]
     fn every_label_of_the_reference_has_a_family() {
-        for op in crate::names::KNOWN_OPS {
+        for op in crate::names::known_ops() {
             let family = family_of_op(op.label, op.name, None);
             assert!(
-                family != Family::Other || matches!(op.label, "mHC"),
+                family != Other || matches!(op.label, "mHC"),
                 "{} ({})",
                 op.name,
                 op.label
@@ -186,74 +138,25 @@ mod tests {
 
     #[test]
     fn an_op_speaks_for_its_kernels() {
+        #[rustfmt::skip]
         let cases = [
             // The layout change inside a convolution is convolution.
-            (
-                "CONV_fwd",
-                "aten::miopen_convolution",
-                "batched_transpose_32x32_half",
-                Family::Convolution,
-            ),
-            ("GEMM", "aten::addmm", "Memset (Device)", Family::Gemm),
+            ("CONV_fwd", "aten::miopen_convolution", "batched_transpose_32x32_half", Convolution),
+            ("GEMM", "aten::addmm", "Memset (Device)", Gemm),
             // A copy between devices is labelled element-wise like one on the device.
-            (
-                "elementwise",
-                "aten::copy_",
-                "Memcpy HtoD (Pinned -> Device)",
-                Family::MemoryCopy,
-            ),
-            (
-                "elementwise",
-                "aten::copy_",
-                "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda>",
-                Family::Elementwise,
-            ),
+            ("elementwise", "aten::copy_", "Memcpy HtoD (Pinned -> Device)", MemoryCopy),
+            ("elementwise", "aten::copy_", "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda>", Elementwise),
             // A graph launch runs kernels of every family.
-            (
-                "other",
-                "hipGraphLaunch",
-                "Cijk_Alik_Bljk_BBS_BH_MT256x224x64",
-                Family::Gemm,
-            ),
-            (
-                "other",
-                "cudaGraphLaunch",
-                "void flash_fwd_kernel<Flash_fwd_kernel_traits<128>>",
-                Family::Attention,
-            ),
-            ("other", "my::op", "my_kernel", Family::Other),
+            ("other", "hipGraphLaunch", "Cijk_Alik_Bljk_BBS_BH_MT256x224x64", Gemm),
+            ("other", "cudaGraphLaunch", "void flash_fwd_kernel<Flash_fwd_kernel_traits<128>>", Attention),
+            ("other", "my::op", "my_kernel", Other),
             // What moves between GPUs is communication, also inside a layer of experts.
-            (
-                "MoE_fused",
-                "my::moe",
-                "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)",
-                Family::Communication,
-            ),
+            ("MoE_fused", "my::moe", "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)", Communication),
             // What computes beside such traffic is not.
-            (
-                "other",
-                "trtllm::gemm_allreduce",
-                "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal>",
-                Family::Gemm,
-            ),
-            (
-                "other",
-                "symm_mem::fused_all_gather_matmul",
-                "Memcpy PtoP (Device -> Device)",
-                Family::MemoryCopy,
-            ),
-            (
-                "other",
-                "vllm::all_reduce",
-                "my_kernel",
-                Family::Communication,
-            ),
-            (
-                "other",
-                "vllm::inplace_fused_experts",
-                "void vllm::act_and_mul_kernel<c10::BFloat16>",
-                Family::Moe,
-            ),
+            ("other", "trtllm::gemm_allreduce", "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal>", Gemm),
+            ("other", "symm_mem::fused_all_gather_matmul", "Memcpy PtoP (Device -> Device)", MemoryCopy),
+            ("other", "vllm::all_reduce", "my_kernel", Communication),
+            ("other", "vllm::inplace_fused_experts", "void vllm::act_and_mul_kernel<c10::BFloat16>", Moe),
         ];
         for (label, name, kernel, expected) in cases {
             assert_eq!(
@@ -271,7 +174,7 @@ mod tests {
             "triton_poi_fused_reduce_scatter_tensor_1",
             "triton_per_fused_add_all_to_all_single_2",
         ] {
-            assert_eq!(family_of_kernel(name), Family::Triton, "{name}");
+            assert_eq!(family_of_kernel(name), Triton, "{name}");
         }
     }
 

@@ -9,34 +9,17 @@ use super::rule::{Rule, rule};
 
 /// Labels of the reference that settle the family. "elementwise" does not: `aten::copy_` has it,
 /// and its kernel may be a copy from the CPU.
-pub(super) const LABEL_RULES: &[(&str, Family)] = &[
-    ("GEMM", Gemm),
-    ("GroupedGEMM_fwd", Gemm),
-    ("SDPA_fwd", Attention),
-    ("SDPA_bwd", Attention),
-    ("InferenceAttention", Attention),
-    ("CONV_fwd", Convolution),
-    ("CONV_bwd", Convolution),
-    ("NORM_fwd", Normalization),
-    ("NORM_bwd", Normalization),
-    ("RMSNorm", Normalization),
-    ("RoPE_fwd", Elementwise),
-    ("RoPE_bwd", Elementwise),
-    ("FusedRoPE", Elementwise),
-    ("GroupQuant", Elementwise),
-    ("reduce", Reduction),
-    ("CrossEntropy_fwd", Reduction),
-    ("CrossEntropy_bwd", Reduction),
-    ("SSM_fwd", Reduction),
-    ("SSM_bwd", Reduction),
-    ("MoE_fused", Moe),
-    ("MoE_unfused", Moe),
-    ("MoE_aux", Moe),
-    ("MoE_comm_fwd", Communication),
-    ("MoE_comm_bwd", Communication),
-    ("CustomCollective", Communication),
-    ("record_param_comms", Communication),
-    ("triton", Triton),
+#[rustfmt::skip]
+pub(super) const LABEL_RULES: &[(Family, &[&str])] = &[
+    (Gemm, &["GEMM", "GroupedGEMM_fwd"]),
+    (Attention, &["SDPA_fwd", "SDPA_bwd", "InferenceAttention"]),
+    (Convolution, &["CONV_fwd", "CONV_bwd"]),
+    (Normalization, &["NORM_fwd", "NORM_bwd", "RMSNorm"]),
+    (Elementwise, &["RoPE_fwd", "RoPE_bwd", "FusedRoPE", "GroupQuant"]),
+    (Reduction, &["reduce", "CrossEntropy_fwd", "CrossEntropy_bwd", "SSM_fwd", "SSM_bwd"]),
+    (Moe, &["MoE_fused", "MoE_unfused", "MoE_aux"]),
+    (Communication, &["MoE_comm_fwd", "MoE_comm_bwd", "CustomCollective", "record_param_comms"]),
+    (Triton, &["triton"]),
 ];
 
 /// Ops without a settling label, by what their name says. Only words that cannot mean anything

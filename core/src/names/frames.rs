@@ -3,16 +3,10 @@
 use super::MODULE;
 
 /// Python files of the framework: what is called from them was called from further out.
+#[rustfmt::skip]
 const FRAMEWORK: &[&str] = &[
-    "torch/",
-    "<built-in",
-    "pybind11",
-    "<string>",
-    "<frozen",
-    "threading.py",
-    "contextlib.py",
-    "functools.py",
-    "triton/",
+    "torch/", "<built-in", "pybind11", "<string>", "<frozen", "threading.py", "contextlib.py",
+    "functools.py", "triton/",
 ];
 
 /// Whether a Python frame is the framework's own, or no function at all but a module.

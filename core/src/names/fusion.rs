@@ -1,9 +1,9 @@
 //! What the names of operators and modules say of chains that one kernel could do.
 
-use ChainKind::{
-    BiasActivation, Elementwise, GatedActivation, Gelu, GemmEpilogue, LayerNorm, NormEpilogue,
-    ResidualNorm, RmsNorm, Rope,
-};
+use ChainKind::*;
+
+use super::words::holds;
+use crate::base::labels::labelled;
 
 /// Operators that work on each element by itself, without `aten::` and a trailing underscore.
 #[rustfmt::skip]
@@ -19,23 +19,16 @@ pub(crate) const ELEMENTWISE: &[&str] = &[
 pub(crate) const REDUCTIONS: &[&str] = &["mean", "sum", "amax", "var", "std", "norm"];
 
 /// Fused norms that see one row at a time.
+#[rustfmt::skip]
 pub(crate) const ROW_NORMS: &[&str] = &[
-    "layer_norm",
-    "native_layer_norm",
-    "rms_norm",
-    "_fused_rms_norm",
+    "layer_norm", "native_layer_norm", "rms_norm", "_fused_rms_norm",
 ];
 
 /// Fused norms that have to see a whole batch or group first.
+#[rustfmt::skip]
 pub(crate) const BATCH_NORMS: &[&str] = &[
-    "batch_norm",
-    "native_batch_norm",
-    "cudnn_batch_norm",
-    "miopen_batch_norm",
-    "_batch_norm_impl_index",
-    "group_norm",
-    "native_group_norm",
-    "instance_norm",
+    "batch_norm", "native_batch_norm", "cudnn_batch_norm", "miopen_batch_norm",
+    "_batch_norm_impl_index", "group_norm", "native_group_norm", "instance_norm",
 ];
 
 /// What a network computes of each element between its layers. `relu` runs as `clamp_min`.
@@ -59,39 +52,24 @@ pub(crate) fn is_norm(name: &str) -> bool {
 
 /// Whether a module of this class is a mere container.
 pub(crate) fn is_container(class: &str) -> bool {
-    let class = class.to_ascii_lowercase();
-    class.ends_with("layer") || CONTAINERS.iter().any(|word| class.contains(word))
+    class.to_ascii_lowercase().ends_with("layer") || holds(class, CONTAINERS)
 }
 
-/// What a chain of operators computes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum ChainKind {
-    RmsNorm,
-    LayerNorm,
-    Rope,
-    GatedActivation,
-    Gelu,
-    GemmEpilogue,
-    NormEpilogue,
-    ResidualNorm,
-    BiasActivation,
-    Elementwise,
+labelled! {
+    /// What a chain of operators computes.
+    pub(crate) enum ChainKind {
+        RmsNorm => "RMS normalization",
+        LayerNorm => "Layer normalization",
+        Rope => "Rotary embedding",
+        GatedActivation => "Gated activation",
+        Gelu => "GELU",
+        GemmEpilogue => "GEMM or convolution epilogue",
+        NormEpilogue => "Normalization epilogue",
+        ResidualNorm => "Residual addition and normalization",
+        BiasActivation => "Addition and activation",
+        Elementwise => "Chain of element-wise operators",
+    }
 }
-
-/// Each with its label for people, and words in the names of modules that say the same.
-#[rustfmt::skip]
-const KINDS: &[(ChainKind, &str, &[&str])] = &[
-    (RmsNorm, "RMS normalization", &["norm"]),
-    (LayerNorm, "Layer normalization", &["norm"]),
-    (Rope, "Rotary embedding", &["rotary", "rope", "attention", "attn"]),
-    (GatedActivation, "Gated activation", &["silu", "glu", "mlp", "feedforward", "ffn"]),
-    (Gelu, "GELU", &["gelu"]),
-    (GemmEpilogue, "GEMM or convolution epilogue", &["linear", "mlp", "conv", "feedforward", "intermediate", "output", "ffn"]),
-    (NormEpilogue, "Normalization epilogue", &["norm"]),
-    (ResidualNorm, "Residual addition and normalization", &["norm"]),
-    (BiasActivation, "Addition and activation", &["activation", "relu", "gelu", "silu", "mlp"]),
-    (Elementwise, "Chain of element-wise operators", &[]),
-];
 
 impl ChainKind {
     /// By the operators, in order, whatever precedes them.
@@ -117,17 +95,19 @@ impl ChainKind {
         }
     }
 
-    /// For people.
-    pub(crate) fn label(self) -> &'static str {
-        let known = KINDS.iter().find(|(kind, ..)| *kind == self);
-        known.map_or("", |(_, label, _)| label)
-    }
-
     /// Whether the name of a module says the same.
     pub(crate) fn is_named(self, class: &str) -> bool {
-        let class = class.to_ascii_lowercase();
-        let mut known = KINDS.iter().filter(|(kind, ..)| *kind == self);
-        known.any(|(_, _, words)| words.iter().any(|word| class.contains(word)))
+        #[rustfmt::skip]
+        let words: &[&str] = match self {
+            RmsNorm | LayerNorm | NormEpilogue | ResidualNorm => &["norm"],
+            Rope => &["rotary", "rope", "attention", "attn"],
+            GatedActivation => &["silu", "glu", "mlp", "feedforward", "ffn"],
+            Gelu => &["gelu"],
+            GemmEpilogue => &["linear", "mlp", "conv", "feedforward", "intermediate", "output", "ffn"],
+            BiasActivation => &["activation", "relu", "gelu", "silu", "mlp"],
+            Elementwise => &[],
+        };
+        holds(class, words)
     }
 
     /// Whether it is the end of a GEMM, convolution or norm, which is no member of it.

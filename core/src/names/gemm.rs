@@ -1,17 +1,16 @@
 //! What the names of GEMM operators and kernels tell: tile, split along K, types.
 
+use super::words::{Words, holds, said_by};
+
 /// Kernels that copy operands into another layout.
 pub(crate) fn is_layout_change(kernel: &str) -> bool {
-    let kernel = kernel.to_ascii_lowercase();
-    [
-        "batched_transpose",
+    const WORDS: &[&str] = &[
         "transpose_",
+        "batched_transpose",
         "nchwtonhwc",
         "nhwctonchw",
-    ]
-    .iter()
-    .any(|part| kernel.contains(part))
-        && !kernel.contains("gemm")
+    ];
+    holds(kernel, WORDS) && !holds(kernel, &["gemm"])
 }
 
 /// Kernels that add up the parts of a GEMM that is split along K.
@@ -24,18 +23,12 @@ pub(crate) fn is_split_sum(kernel: &str) -> bool {
 /// Kernels of a GEMM that is split along K. Tensile writes how many parts there are ("GSU8"), or
 /// that parts go to whichever unit is free ("SK3").
 pub(crate) fn is_split(kernel: &str) -> bool {
-    let lower = kernel.to_ascii_lowercase();
-    let is_said = || {
-        ["splitk", "streamk"]
-            .iter()
-            .any(|part| lower.contains(part))
-    };
     let of_tensile = || {
         is_of_tensile(kernel)
             && (number_after(kernel, "_GSU").is_some_and(|parts| parts > 1)
                 || number_after(kernel, "_SK").is_some_and(|mode| mode > 0))
     };
-    is_split_sum(kernel) || is_said() || of_tensile()
+    is_split_sum(kernel) || holds(kernel, &["splitk", "streamk"]) || of_tensile()
 }
 
 /// Kernels of hipBLASLt and rocBLAS.
@@ -112,26 +105,16 @@ const QUANTIZED: &[&str] = &[
 
 /// Whether the name of an operator says that it computes in eight bits or fewer.
 pub(crate) fn is_quantized(op: &str) -> bool {
-    let op = op.to_ascii_lowercase();
-    QUANTIZED.iter().any(|word| op.contains(word))
+    holds(op, QUANTIZED)
 }
 
 /// Of how many bits weights are that are widened as they are read, by the name of an operator.
 pub(crate) fn packed_bits(op: &str) -> Option<u32> {
-    const WORDS: [(&str, u32); 9] = [
-        ("4bit", 4),
-        ("int4", 4),
-        ("w4a", 4),
-        ("fp4", 4),
-        ("gptq", 4),
-        ("awq", 4),
-        ("marlin", 4),
-        ("int8pack", 8),
-        ("w8a16", 8),
+    const WORDS: &Words<u32> = &[
+        (4, &["4bit", "int4", "w4a", "fp4", "gptq", "awq", "marlin"]),
+        (8, &["int8pack", "w8a16"]),
     ];
-    let op = op.to_ascii_lowercase();
-    let word = WORDS.iter().find(|(word, _)| op.contains(word))?;
-    Some(word.1)
+    said_by(WORDS, op)
 }
 
 #[cfg(test)]
@@ -140,31 +123,17 @@ mod tests {
 
     #[test]
     fn names_of_kernels_tell_the_tile() {
+        #[rustfmt::skip]
         let cases = [
-            (
-                "Cijk_Ailk_Bljk_BBS_BH_MT256x128x64_MI16x16x16",
-                Some((256, 128)),
-            ),
-            (
-                "nvjet_tst_128x256_64x4_2x1_v_bz_coopA_TNT",
-                Some((128, 256)),
-            ),
-            (
-                "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_nn",
-                Some((128, 64)),
-            ),
-            (
-                "sm90_xmma_gemm_bf16bf16_tilesize128x128x64_warpgroupsize1x1x1",
-                Some((128, 128)),
-            ),
+            ("Cijk_Ailk_Bljk_BBS_BH_MT256x128x64_MI16x16x16", Some((256, 128))),
+            ("nvjet_tst_128x256_64x4_2x1_v_bz_coopA_TNT", Some((128, 256))),
+            ("ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_nn", Some((128, 64))),
+            ("sm90_xmma_gemm_bf16bf16_tilesize128x128x64_warpgroupsize1x1x1", Some((128, 128))),
             // The first pair is the tile; the tile along K and the stages follow it.
             ("nvjet_tst_64x8_64x16_2x4_h_bz_TNT", Some((64, 8))),
             ("cutlass_80_tensorop_4x4_128x64_nn", None),
             // Two compute units write a tile together.
-            (
-                "cutlass3x_sm100_tensorop_s256x128x16gemm_bf16_256x128x64_4x1x1_0_tnn_align8_2sm",
-                Some((128, 128)),
-            ),
+            ("cutlass3x_sm100_tensorop_s256x128x16gemm_bf16_256x128x64_4x1x1_0_tnn_align8_2sm", Some((128, 128))),
             ("void gemmk1_kernel<int, float, 256, 5>", None),
             ("MTx", None),
             ("MT99999999999999999999x1", None),
@@ -176,13 +145,11 @@ mod tests {
 
     #[test]
     fn names_tell_a_split_along_k() {
+        #[rustfmt::skip]
         let cases = [
             ("Cijk_Alik_Bljk_BBS_BH_MT128x128x64_GSU8_GSUAMBSK_K1", true),
             ("Cijk_Alik_Bljk_BBS_BH_MT128x128x64_GSU0_SK3_SKXCCM8", true),
-            (
-                "Cijk_Alik_Bljk_BBS_BH_MT128x128x64_GSU1_GSUAMBSK_SK0_SKXCCM0",
-                false,
-            ),
+            ("Cijk_Alik_Bljk_BBS_BH_MT128x128x64_GSU1_GSUAMBSK_SK0_SKXCCM0", false),
             ("cutlass_streamk_gemm_128x128", true),
             ("nvjet_hsh_256x256_64x4_1x2_h_bz_splitK_NNN", true),
             ("nvjet_hsh_256x256_64x4_1x2_h_bz_NNN", false),

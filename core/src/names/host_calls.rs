@@ -1,5 +1,9 @@
 //! What calls and ranges of host threads do, by their names.
 
+use RuntimeCall::*;
+
+use crate::base::labels::labelled;
+
 /// What a runtime or driver call does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RuntimeCall {
@@ -21,41 +25,41 @@ pub(crate) enum RuntimeCall {
     Other,
 }
 
-/// Parts of names, all of which a call has; the first row that fits.
+/// Names with all of some parts; the first row that fits.
 const RUNTIME_CALLS: &[(&[&str], RuntimeCall)] = &[
-    (&["GraphLaunch"], RuntimeCall::GraphLaunch),
-    (&["Launch"], RuntimeCall::Launch),
-    (&["Synchronize"], RuntimeCall::Blocking),
-    (&["Memcpy", "Async"], RuntimeCall::Transfer),
-    (&["Memcpy"], RuntimeCall::Blocking),
-    (&["Memset"], RuntimeCall::Transfer),
+    (&["GraphLaunch"], GraphLaunch),
+    (&["Launch"], Launch),
+    (&["Synchronize"], Blocking),
+    (&["Memcpy", "Async"], Transfer),
+    (&["Memcpy"], Blocking),
+    (&["Memset"], Transfer),
     // `cudaMallocAsync`, `cudaFreeAsync`: ordered on a stream, no waiting.
-    (&["Async"], RuntimeCall::Other),
-    (&["Free"], RuntimeCall::Free),
-    (&["HostUnregister"], RuntimeCall::Free),
-    (&["Malloc"], RuntimeCall::Allocation),
-    (&["MemAlloc"], RuntimeCall::Allocation),
-    (&["HostAlloc"], RuntimeCall::Allocation),
-    (&["HostRegister"], RuntimeCall::Allocation),
-    (&["ModuleLoad"], RuntimeCall::Startup),
-    (&["LibraryLoad"], RuntimeCall::Startup),
-    (&["LinkComplete"], RuntimeCall::Startup),
-    (&["GraphInstantiate"], RuntimeCall::Startup),
-    (&["EndCapture"], RuntimeCall::Startup),
-    (&["hipInit"], RuntimeCall::Startup),
-    (&["cuInit"], RuntimeCall::Startup),
+    (&["Async"], Other),
+    (&["Free"], Free),
+    (&["HostUnregister"], Free),
+    (&["Malloc"], Allocation),
+    (&["MemAlloc"], Allocation),
+    (&["HostAlloc"], Allocation),
+    (&["HostRegister"], Allocation),
+    (&["ModuleLoad"], Startup),
+    (&["LibraryLoad"], Startup),
+    (&["LinkComplete"], Startup),
+    (&["GraphInstantiate"], Startup),
+    (&["EndCapture"], Startup),
+    (&["hipInit"], Startup),
+    (&["cuInit"], Startup),
 ];
 
 impl RuntimeCall {
     pub(crate) fn of_name(name: &str) -> RuntimeCall {
         let fits = |parts: &[&str]| parts.iter().all(|part| name.contains(part));
         let row = RUNTIME_CALLS.iter().find(|(parts, _)| fits(parts));
-        row.map_or(RuntimeCall::Other, |(_, call)| *call)
+        row.map_or(Other, |(_, call)| *call)
     }
 
     /// Whether the host thread waits for the GPU in it.
     pub(crate) fn is_blocking(self) -> bool {
-        matches!(self, RuntimeCall::Blocking | RuntimeCall::Free)
+        matches!(self, Blocking | Free)
     }
 }
 
@@ -76,15 +80,16 @@ pub(crate) fn is_compiled_region(name: &str) -> bool {
     name.starts_with("Torch-Compiled Region") || name.starts_with("## Call CompiledFxGraph")
 }
 
-/// CPU work that a span's name tells, whatever was recorded inside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CpuActivity {
-    DataLoading,
-    GarbageCollection,
-    Compilation,
-    /// A stream is captured into a GPU graph.
-    GraphCapture,
-    Profiler,
+labelled! {
+    /// CPU work that a span's name tells, whatever was recorded inside.
+    pub(crate) enum CpuActivity {
+        DataLoading => "data loading",
+        GarbageCollection => "garbage collection",
+        Compilation => "compilation",
+        /// A stream is captured into a GPU graph.
+        GraphCapture => "graph capture",
+        Profiler => "profiler",
+    }
 }
 
 /// How a name of a span tells its activity.
@@ -112,25 +117,6 @@ const CPU_ACTIVITIES: &[(Named, CpuActivity)] = &[
 ];
 
 impl CpuActivity {
-    pub(crate) const ALL: [CpuActivity; 5] = [
-        CpuActivity::DataLoading,
-        CpuActivity::GarbageCollection,
-        CpuActivity::Compilation,
-        CpuActivity::GraphCapture,
-        CpuActivity::Profiler,
-    ];
-
-    /// In a table.
-    pub(crate) fn label(self) -> &'static str {
-        match self {
-            CpuActivity::DataLoading => "data loading",
-            CpuActivity::GarbageCollection => "garbage collection",
-            CpuActivity::Compilation => "compilation",
-            CpuActivity::GraphCapture => "graph capture",
-            CpuActivity::Profiler => "profiler",
-        }
-    }
-
     pub(crate) fn of_name(name: &str) -> Option<CpuActivity> {
         let row = CPU_ACTIVITIES.iter().find(|(named, _)| match named {
             Named::Is(whole) => name == *whole,
@@ -156,29 +142,30 @@ pub(crate) fn optimizer_of_step(range: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use super::CpuActivity::*;
     use super::*;
 
     #[test]
     fn runtime_calls_by_name() {
         let cases = [
-            ("cudaLaunchKernelExC", RuntimeCall::Launch),
-            ("hipExtModuleLaunchKernel", RuntimeCall::Launch),
-            ("hipGraphLaunch", RuntimeCall::GraphLaunch),
-            ("cuGraphLaunch", RuntimeCall::GraphLaunch),
-            ("cudaGraphLaunch_ptsz", RuntimeCall::GraphLaunch),
-            ("cudaMemcpyAsync", RuntimeCall::Transfer),
-            ("cudaMemsetAsync", RuntimeCall::Transfer),
-            ("hipMemcpyWithStream", RuntimeCall::Blocking),
-            ("cudaMemcpy", RuntimeCall::Blocking),
-            ("cudaStreamSynchronize", RuntimeCall::Blocking),
-            ("cudaStreamWaitEvent", RuntimeCall::Other),
-            ("cudaFree", RuntimeCall::Free),
-            ("cudaFreeHost", RuntimeCall::Free),
-            ("cudaHostAlloc", RuntimeCall::Allocation),
-            ("cudaFreeAsync", RuntimeCall::Other),
-            ("hipMalloc", RuntimeCall::Allocation),
-            ("hipModuleLoadData", RuntimeCall::Startup),
-            ("hipGetDevicePropertiesR0600", RuntimeCall::Other),
+            ("cudaLaunchKernelExC", Launch),
+            ("hipExtModuleLaunchKernel", Launch),
+            ("hipGraphLaunch", GraphLaunch),
+            ("cuGraphLaunch", GraphLaunch),
+            ("cudaGraphLaunch_ptsz", GraphLaunch),
+            ("cudaMemcpyAsync", Transfer),
+            ("cudaMemsetAsync", Transfer),
+            ("hipMemcpyWithStream", Blocking),
+            ("cudaMemcpy", Blocking),
+            ("cudaStreamSynchronize", Blocking),
+            ("cudaStreamWaitEvent", Other),
+            ("cudaFree", Free),
+            ("cudaFreeHost", Free),
+            ("cudaHostAlloc", Allocation),
+            ("cudaFreeAsync", Other),
+            ("hipMalloc", Allocation),
+            ("hipModuleLoadData", Startup),
+            ("hipGetDevicePropertiesR0600", Other),
         ];
         for (name, call) in cases {
             assert_eq!(RuntimeCall::of_name(name), call, "{name}");
@@ -187,23 +174,12 @@ mod tests {
 
     #[test]
     fn activities_by_name() {
+        #[rustfmt::skip]
         let cases = [
-            (
-                "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
-                Some(CpuActivity::DataLoading),
-            ),
-            (
-                "torch/utils/data/dataloader.py(701): __next__",
-                Some(CpuActivity::DataLoading),
-            ),
-            (
-                "<built-in function collect>",
-                Some(CpuActivity::GarbageCollection),
-            ),
-            (
-                "torch/_dynamo/convert_frame.py(666): _compile",
-                Some(CpuActivity::Compilation),
-            ),
+            ("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", Some(DataLoading)),
+            ("torch/utils/data/dataloader.py(701): __next__", Some(DataLoading)),
+            ("<built-in function collect>", Some(GarbageCollection)),
+            ("torch/_dynamo/convert_frame.py(666): _compile", Some(Compilation)),
             // Running compiled code is no compilation.
             ("## Call CompiledFxGraph fal4xp ##", None),
             ("triton/compiler/compiler.py(487): launch_metadata", None),

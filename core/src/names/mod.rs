@@ -31,15 +31,21 @@ pub(crate) mod reduction;
 mod rule;
 pub(crate) mod signatures;
 mod triton;
+pub(crate) mod words;
 
 pub use family::{Certainty, Family, family_of_kernel, family_of_op};
 pub use library::{Library, library_of, library_of_kernel};
-pub use op_table::{KNOWN_OPS, KnownOp, known_op};
+pub use op_table::{KnownOp, known_op, known_ops};
 pub(crate) use other::{OtherKind, is_sort};
 pub(crate) use triton::LoopKind;
 
 /// The prefix of a module's Python frame.
 pub(crate) const MODULE: &str = "nn.Module: ";
+
+/// Whether a Python frame is that of a module.
+pub(crate) fn is_module(frame: &str) -> bool {
+    frame.starts_with(MODULE)
+}
 
 /// The label of an op nothing is known about.
 pub const OTHER: &str = "other";

@@ -1,65 +1,45 @@
 //! Modules and Python frames by their names.
 
-/// What part of a model a module is, as its name says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ModuleRole {
-    /// Attention.
-    Attention,
-    /// The MLP (feed-forward) part.
-    Mlp,
-    /// A mixture of experts and its routing.
-    Moe,
-    /// A norm.
-    Norm,
-    /// Embedding of tokens or patches.
-    Embedding,
-    /// The output layer.
-    Head,
-    /// A convolution or a block of them.
-    Convolution,
+use super::words::{Words, said_by};
+use crate::base::labels::labelled;
+use ModuleRole::*;
+
+labelled! {
+    /// What part of a model a module is, as its name says.
+    pub enum ModuleRole {
+        /// Attention.
+        Attention => "attention",
+        /// The MLP (feed-forward) part.
+        Mlp => "the MLP",
+        /// A mixture of experts and its routing.
+        Moe => "the MoE layer",
+        /// A norm.
+        Norm => "a norm",
+        /// Embedding of tokens or patches.
+        Embedding => "an embedding",
+        /// The output layer.
+        Head => "the output head",
+        /// A convolution or a block of them.
+        Convolution => "a convolution block",
+    }
 }
 
-impl ModuleRole {
-    /// In a sentence.
-    pub fn label(self) -> &'static str {
-        match self {
-            ModuleRole::Attention => "attention",
-            ModuleRole::Mlp => "the MLP",
-            ModuleRole::Moe => "the MoE layer",
-            ModuleRole::Norm => "a norm",
-            ModuleRole::Embedding => "an embedding",
-            ModuleRole::Head => "the output head",
-            ModuleRole::Convolution => "a convolution block",
-        }
-    }
+/// "MoeMlp" is a mixture of experts.
+#[rustfmt::skip]
+const WORDS: &Words<ModuleRole> = &[
+    (Attention, &["rotary", "attention", "attn"]),
+    (Moe, &["moe", "expert", "router"]),
+    (Norm, &["norm"]),
+    (Embedding, &["embed"]),
+    (Head, &["lm_head", "lmhead", "logits", "classifier"]),
+    (Mlp, &["mlp", "feedforward", "feed_forward", "ffn", "intermediate"]),
+    (Convolution, &["bottleneck", "basicblock", "conv"]),
+];
 
-    /// What the name of a module says. The first that fits: "MoeMlp" is a mixture of experts.
+impl ModuleRole {
+    /// What the name of a module says.
     pub fn of_module(name: &str) -> Option<ModuleRole> {
-        const WORDS: &[(&str, ModuleRole)] = &[
-            ("rotary", ModuleRole::Attention),
-            ("attention", ModuleRole::Attention),
-            ("attn", ModuleRole::Attention),
-            ("moe", ModuleRole::Moe),
-            ("expert", ModuleRole::Moe),
-            ("router", ModuleRole::Moe),
-            ("norm", ModuleRole::Norm),
-            ("embed", ModuleRole::Embedding),
-            ("lm_head", ModuleRole::Head),
-            ("lmhead", ModuleRole::Head),
-            ("logits", ModuleRole::Head),
-            ("classifier", ModuleRole::Head),
-            ("mlp", ModuleRole::Mlp),
-            ("feedforward", ModuleRole::Mlp),
-            ("feed_forward", ModuleRole::Mlp),
-            ("ffn", ModuleRole::Mlp),
-            ("intermediate", ModuleRole::Mlp),
-            ("bottleneck", ModuleRole::Convolution),
-            ("basicblock", ModuleRole::Convolution),
-            ("conv", ModuleRole::Convolution),
-        ];
-        let name = name.to_ascii_lowercase();
-        let word = WORDS.iter().find(|(word, _)| name.contains(word))?;
-        Some(word.1)
+        said_by(WORDS, name)
     }
 }
 
@@ -71,11 +51,11 @@ mod tests {
     #[test]
     fn names_tell_the_role() {
         let cases = [
-            ("Qwen2FlashAttention2", Some(ModuleRole::Attention)),
-            ("MixtralSparseMoeBlock", Some(ModuleRole::Moe)),
-            ("Qwen2RMSNorm", Some(ModuleRole::Norm)),
-            ("Qwen2MLP", Some(ModuleRole::Mlp)),
-            ("TimesformerIntermediate", Some(ModuleRole::Mlp)),
+            ("Qwen2FlashAttention2", Some(Attention)),
+            ("MixtralSparseMoeBlock", Some(Moe)),
+            ("Qwen2RMSNorm", Some(Norm)),
+            ("Qwen2MLP", Some(Mlp)),
+            ("TimesformerIntermediate", Some(Mlp)),
             ("Linear", None),
         ];
         for (module, role) in cases {

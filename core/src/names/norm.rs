@@ -1,102 +1,74 @@
 //! Kinds of norms, by name.
 
-/// Kinds of norms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NormKind {
-    Batch,
-    Instance,
-    Group,
-    Layer,
-    Rms,
-    Other,
+use super::words::{Words, letters, said_by};
+use crate::base::labels::labelled;
+
+labelled! {
+    /// Kinds of norms, as in the middle of a sentence.
+    pub(crate) enum NormKind {
+        Batch => "batch norm",
+        Instance => "instance norm",
+        Group => "group norm",
+        Layer => "layer norm",
+        Rms => "RMS norm",
+        Other => "other norm",
+    }
 }
 
-/// What the letters of a name hold; the first that fits.
-const WORDS: &[(&str, NormKind)] = &[
-    ("rmsnorm", NormKind::Rms),
-    ("l2norm", NormKind::Rms),
-    ("qknorm", NormKind::Rms),
-    ("instancenorm", NormKind::Instance),
-    ("batchnorm", NormKind::Batch),
-    ("bnorm", NormKind::Batch),
-    ("bnfw", NormKind::Batch),
-    ("bnbw", NormKind::Batch),
-    ("groupnorm", NormKind::Group),
-    ("layernorm", NormKind::Layer),
-    ("lnfwd", NormKind::Layer),
-    ("lnbwd", NormKind::Layer),
+/// By the letters of a name.
+const WORDS: &Words<NormKind> = &[
+    (NormKind::Rms, &["rmsnorm", "l2norm", "qknorm"]),
+    (NormKind::Instance, &["instancenorm"]),
+    (NormKind::Batch, &["batchnorm", "bnorm", "bnfw", "bnbw"]),
+    (NormKind::Group, &["groupnorm"]),
+    (NormKind::Layer, &["layernorm", "lnfwd", "lnbwd"]),
 ];
 
 impl NormKind {
-    /// All kinds, in the order of tables.
-    pub(crate) const ALL: [NormKind; 6] = [
-        NormKind::Batch,
-        NormKind::Instance,
-        NormKind::Group,
-        NormKind::Layer,
-        NormKind::Rms,
-        NormKind::Other,
-    ];
-
     /// By the name of the operator, or of the kernel that stands for itself.
     pub(crate) fn of(name: &str) -> NormKind {
-        let letters: String = name
-            .chars()
-            .filter(char::is_ascii_alphanumeric)
-            .map(|letter| letter.to_ascii_lowercase())
-            .collect();
-        let word = WORDS.iter().find(|(word, _)| letters.contains(word));
-        word.map_or(NormKind::Other, |(_, norm)| *norm)
+        said_by(WORDS, &letters(name)).unwrap_or(NormKind::Other)
     }
 
-    /// For people: at the start of a title, in the middle of a sentence, and the name of its number
-    /// in files.
-    fn names(self) -> [&'static str; 3] {
+    /// At the start of a title, and the name of its number in files.
+    fn names(self) -> (&'static str, &'static str) {
         match self {
-            NormKind::Batch => ["Batch norm", "batch norm", "batch_norm_count"],
-            NormKind::Instance => ["Instance norm", "instance norm", "instance_norm_count"],
-            NormKind::Group => ["Group norm", "group norm", "group_norm_count"],
-            NormKind::Layer => ["Layer norm", "layer norm", "layer_norm_count"],
-            NormKind::Rms => ["RMS norm", "RMS norm", "rms_norm_count"],
-            NormKind::Other => ["Other norms", "other norm", "other_norm_count"],
+            NormKind::Batch => ("Batch norm", "batch_norm_count"),
+            NormKind::Instance => ("Instance norm", "instance_norm_count"),
+            NormKind::Group => ("Group norm", "group_norm_count"),
+            NormKind::Layer => ("Layer norm", "layer_norm_count"),
+            NormKind::Rms => ("RMS norm", "rms_norm_count"),
+            NormKind::Other => ("Other norms", "other_norm_count"),
         }
     }
 
     /// At the start of a title.
     pub(crate) fn title(self) -> &'static str {
-        self.names()[0]
-    }
-
-    /// In the middle of a sentence.
-    pub(crate) fn label(self) -> &'static str {
-        self.names()[1]
+        self.names().0
     }
 
     /// The name of its number of operations in files.
     pub(crate) fn count_key(self) -> &'static str {
-        self.names()[2]
+        self.names().1
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::NormKind::{self, *};
 
     #[test]
     fn names_tell_the_norm() {
         let cases = [
-            ("aten::batch_norm", NormKind::Batch),
-            ("aten::miopen_batch_norm_backward", NormKind::Batch),
-            (
-                "void cudnn::bn_fw_tr_1C11_singleread<__half>",
-                NormKind::Batch,
-            ),
-            ("aten::native_layer_norm_backward", NormKind::Layer),
-            ("aten::_fused_rms_norm", NormKind::Rms),
-            ("aiter::add_rmsnorm", NormKind::Rms),
-            ("aten::instance_norm", NormKind::Instance),
-            ("aiter::_groupnorm_run", NormKind::Group),
-            ("my_norm", NormKind::Other),
+            ("aten::batch_norm", Batch),
+            ("aten::miopen_batch_norm_backward", Batch),
+            ("void cudnn::bn_fw_tr_1C11_singleread<__half>", Batch),
+            ("aten::native_layer_norm_backward", Layer),
+            ("aten::_fused_rms_norm", Rms),
+            ("aiter::add_rmsnorm", Rms),
+            ("aten::instance_norm", Instance),
+            ("aiter::_groupnorm_run", Group),
+            ("my_norm", Other),
         ];
         for (name, norm) in cases {
             assert_eq!(NormKind::of(name), norm, "{name}");

@@ -4,6 +4,8 @@
 //! The profiler records arguments by position, without names, and says neither which overload was
 //! called nor which arguments have to be named. [`overloads`] lists what an operator could be.
 
+use crate::base::labels::labelled;
+
 /// The signatures, as text: a line each.
 const ATEN: &str = include_str!("aten.txt");
 
@@ -15,46 +17,40 @@ pub(crate) fn is_tensor_type(recorded: &str) -> bool {
     )
 }
 
-/// What an argument is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Tensor,
-    Number,
-    Int,
-    Float,
-    Bool,
-    Str,
-    Dtype,
-    Layout,
-    Device,
-    MemoryFormat,
-    Generator,
+labelled! {
+    /// What an argument is, with PyTorch's word for it.
+    pub(crate) enum Kind {
+        Tensor => "Tensor",
+        Number => "Scalar",
+        Int => "int",
+        Float => "float",
+        Bool => "bool",
+        Str => "str",
+        Dtype => "ScalarType",
+        Layout => "Layout",
+        Device => "Device",
+        MemoryFormat => "MemoryFormat",
+        Generator => "Generator",
+    }
 }
 
 impl Kind {
-    const ALL: [(&'static str, Kind, &'static str); 11] = [
-        ("tensor", Kind::Tensor, "Tensor"),
-        ("number", Kind::Number, "Scalar"),
-        ("int", Kind::Int, "int"),
-        ("float", Kind::Float, "float"),
-        ("bool", Kind::Bool, "bool"),
-        ("str", Kind::Str, "str"),
-        ("dtype", Kind::Dtype, "ScalarType"),
-        ("layout", Kind::Layout, "Layout"),
-        ("device", Kind::Device, "Device"),
-        ("memory_format", Kind::MemoryFormat, "MemoryFormat"),
-        ("generator", Kind::Generator, "Generator"),
-    ];
-
+    /// By the word of the table.
     fn of(word: &str) -> Option<Kind> {
-        let known = Kind::ALL.iter().find(|(known, ..)| *known == word);
-        known.map(|(_, kind, _)| *kind)
-    }
-
-    /// As PyTorch writes it.
-    fn label(self) -> &'static str {
-        let known = Kind::ALL.iter().find(|(_, kind, _)| *kind == self);
-        known.map_or("", |(.., label)| label)
+        Some(match word {
+            "tensor" => Kind::Tensor,
+            "number" => Kind::Number,
+            "int" => Kind::Int,
+            "float" => Kind::Float,
+            "bool" => Kind::Bool,
+            "str" => Kind::Str,
+            "dtype" => Kind::Dtype,
+            "layout" => Kind::Layout,
+            "device" => Kind::Device,
+            "memory_format" => Kind::MemoryFormat,
+            "generator" => Kind::Generator,
+            _ => return None,
+        })
     }
 }
 

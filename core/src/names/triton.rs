@@ -1,18 +1,20 @@
 //! Kernels that `torch.compile` generates: the start of a name says what kind of loop it is.
 
-/// What kind of loop a generated kernel is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LoopKind {
-    /// Each element on its own.
-    Pointwise,
-    /// A reduction over blocks of a row.
-    Reduction,
-    /// A reduction that holds a row on the chip.
-    Persistent,
-    /// A GEMM or attention from a template.
-    Template,
-    /// Anything else.
-    Other,
+use crate::base::labels::labelled;
+
+labelled! {
+    /// What kind of loop a generated kernel is.
+    pub(crate) enum LoopKind {
+        /// Each element on its own.
+        Pointwise => "pointwise",
+        /// A reduction over blocks of a row.
+        Reduction => "reduction",
+        /// A reduction that holds a row on the chip.
+        Persistent => "persistent reduction",
+        /// A GEMM or attention from a template.
+        Template => "template",
+        Other => "other",
+    }
 }
 
 const STARTS: &[(&str, LoopKind)] = &[
@@ -30,17 +32,6 @@ impl LoopKind {
     pub(crate) fn of(name: &str) -> LoopKind {
         let start = STARTS.iter().find(|(start, _)| name.starts_with(start));
         start.map_or(LoopKind::Other, |(_, kind)| *kind)
-    }
-
-    /// In tables.
-    pub(crate) fn label(self) -> &'static str {
-        match self {
-            LoopKind::Pointwise => "pointwise",
-            LoopKind::Reduction => "reduction",
-            LoopKind::Persistent => "persistent reduction",
-            LoopKind::Template => "template",
-            LoopKind::Other => "other",
-        }
     }
 }
 

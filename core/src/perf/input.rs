@@ -1,7 +1,7 @@
 //! What a model may look at: the arguments of one call.
 
 use super::dtype;
-use crate::trace::{Dims, OpArgs, StringId, Trace};
+use crate::trace::{Dims, EventId, OpArgs, StringId, Trace};
 
 /// One call of an op.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +33,19 @@ impl Tensor<'_> {
     /// Number of elements.
     pub(crate) fn n(&self) -> f64 {
         product(self.shape)
+    }
+
+    /// Number of elements; of impossible sizes 0.
+    pub(crate) fn elements(&self) -> u64 {
+        let mut sizes = self.shape.iter().map(|size| u64::try_from(*size).ok());
+        let product = sizes.try_fold(1_u64, |all, size| all.checked_mul(size?));
+        product.unwrap_or(0)
+    }
+
+    /// Whether some of its elements are the same memory: a dimension that was expanded.
+    pub(crate) fn is_expanded(&self) -> bool {
+        let mut dims = self.shape.iter().zip(self.strides.unwrap_or_default());
+        dims.any(|(size, stride)| *size > 1 && *stride == 0)
     }
 
     /// Bytes of one element.
@@ -74,6 +87,12 @@ impl<'a> OpInput<'a> {
             extra_args: None,
             annotation: None,
         }
+    }
+
+    /// The same of a recorded call; `None` where its arguments were not.
+    pub(crate) fn of_call(trace: &'a Trace, call: EventId) -> Option<OpInput<'a>> {
+        let args = trace.args.get(trace.events.op_args(call)?)?;
+        Some(OpInput::new(trace, trace.name(call), args))
     }
 
     /// Number of arguments with shapes, absent ones included.
@@ -183,7 +202,7 @@ impl<'a> OpInput<'a> {
 
     /// The shapes of an argument that is a list of tensors. A list of one is recorded like a
     /// tensor.
-    pub(super) fn tensor_list(&self, position: usize) -> Option<Vec<&'a [i64]>> {
+    pub(crate) fn tensor_list(&self, position: usize) -> Option<Vec<&'a [i64]>> {
         match self.args.dims.as_deref()?.get(position)? {
             Dims::Many(ids) => Some(ids.iter().map(|id| self.trace.args.shape(*id)).collect()),
             Dims::One(id) => {

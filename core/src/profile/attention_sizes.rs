@@ -1,11 +1,11 @@
-//! AttentionSizes of an attention, from the parameters of its model or from the shapes of its arguments.
+//! Sizes of an attention, from the parameters of its model or from the shapes of its arguments.
 
 use super::Profile;
 use super::operations::Operation;
 use crate::names::attention::is_backward;
 use crate::perf::{Modelled, Param};
 
-/// AttentionSizes of one call.
+/// Sizes of one call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct AttentionSizes {
     pub(crate) batch: u64,
@@ -41,16 +41,13 @@ impl AttentionSizes {
     fn of_params(modelled: &Modelled) -> Option<AttentionSizes> {
         let size = |wanted: &str| modelled.param(wanted)?.size();
         let (n_q, h_q, d_qk) = (size("N_Q")?, size("H_Q")?, size("d_h_qk")?);
+        let batch = size("B").unwrap_or(1);
         Some(AttentionSizes {
-            batch: size("B").unwrap_or(1),
-            n_q,
-            h_q,
             n_kv: size("N_KV").unwrap_or(n_q),
             h_kv: size("H_KV").unwrap_or(h_q),
-            d_qk,
             d_v: size("d_h_v").unwrap_or(d_qk),
             is_causal: modelled.param("causal").is_some_and(Param::is_true),
-            n_packed: None,
+            ..AttentionSizes::of_queries((batch, n_q, h_q, d_qk))
         })
     }
 
@@ -59,38 +56,27 @@ impl AttentionSizes {
     fn of_shapes(profile: &Profile, operation: &Operation) -> Option<AttentionSizes> {
         let name = operation.short_name(profile);
         let tensors = operation.tensors(profile);
-        let mut dense = tensors.iter().filter(|tensor| tensor.shape.len() == 4);
-        if is_backward(name) {
-            dense.next()?;
-        }
+        let dense = tensors.iter().filter(|tensor| tensor.shape.len() == 4);
+        let mut dense = dense.skip(usize::from(is_backward(name)));
         let heads_first = name.contains("scaled_dot_product");
         let mut next = || {
-            let sizes: [u64; 4] = dense
-                .next()?
-                .shape
-                .iter()
-                .map(|size| u64::try_from(*size).ok().filter(|size| *size > 0))
-                .collect::<Option<Vec<u64>>>()?
-                .try_into()
-                .ok()?;
-            let [batch, x, y, d] = sizes;
-            Some(match heads_first {
-                true => (batch, y, x, d),
-                false => (batch, x, y, d),
-            })
+            let &[batch, x, y, d] = dense.next()?.shape else {
+                return None;
+            };
+            let (n, h) = if heads_first { (y, x) } else { (x, y) };
+            Some((
+                above_zero(batch)?,
+                above_zero(n)?,
+                above_zero(h)?,
+                above_zero(d)?,
+            ))
         };
-        let ((batch, n_q, h_q, d_qk), (_, n_kv, h_kv, _), (_, _, _, d_v)) =
-            (next()?, next()?, next()?);
+        let (q, (_, n_kv, h_kv, _), (_, _, _, d_v)) = (next()?, next()?, next()?);
         Some(AttentionSizes {
-            batch,
-            n_q,
-            h_q,
             n_kv,
             h_kv,
-            d_qk,
             d_v,
-            is_causal: false,
-            n_packed: None,
+            ..AttentionSizes::of_queries(q)
         })
     }
 
@@ -98,28 +84,30 @@ impl AttentionSizes {
     /// much of the cache is read is not recorded: at least as many keys as there are queries.
     fn of_packed(profile: &Profile, operation: &Operation) -> Option<AttentionSizes> {
         let tensors = operation.tensors(profile);
-        let size = |sizes: &[i64], from_end: usize| {
-            let at = sizes.len().checked_sub(from_end)?;
-            let size = u64::try_from(*sizes.get(at)?).ok();
-            size.filter(|size| *size > 0)
-        };
-        let (q, k) = (tensors.first()?.shape, tensors.get(1)?.shape);
-        if q.len() != 3 || k.len() < 3 {
+        let (&[n_q, h_q, d], &[_, .., h_kv, _]) = (tensors.first()?.shape, tensors.get(1)?.shape)
+        else {
             return None;
-        }
-        let (n_q, h_q, d_qk) = (size(q, 3)?, size(q, 2)?, size(q, 1)?);
-        let h_kv = size(k, 2).filter(|h_kv| h_q % h_kv == 0)?;
+        };
+        let (n_q, h_q, d) = (above_zero(n_q)?, above_zero(h_q)?, above_zero(d)?);
         Some(AttentionSizes {
-            batch: 1,
+            h_kv: above_zero(h_kv).filter(|h_kv| h_q % h_kv == 0)?,
+            ..AttentionSizes::of_queries((1, n_q, h_q, d))
+        })
+    }
+
+    /// Where keys and values are as many and as large as queries: batch, queries, heads, head dimension.
+    fn of_queries((batch, n_q, h_q, d_qk): (u64, u64, u64, u64)) -> AttentionSizes {
+        AttentionSizes {
+            batch,
             n_q,
             h_q,
             n_kv: n_q,
-            h_kv,
+            h_kv: h_q,
             d_qk,
             d_v: d_qk,
             is_causal: false,
             n_packed: None,
-        })
+        }
     }
 
     /// Queries of one sequence, the mean where some are packed.
@@ -164,24 +152,19 @@ impl AttentionSizes {
 
     /// "16 × 16 × 559 × 64": batch, heads, queries, head dimension, and the keys where they differ.
     pub(crate) fn text(&self) -> String {
-        let AttentionSizes {
-            batch,
-            n_q,
-            h_q,
-            n_kv,
-            d_qk,
-            ..
-        } = *self;
-        let keys = match n_q == n_kv {
-            true => String::new(),
-            false => format!(" on {n_kv} keys"),
-        };
-        let packed = match self.n_packed {
-            Some(n) => format!(", {n} sequences"),
-            None => String::new(),
-        };
-        format!("{batch}×{h_q}×{n_q}×{d_qk}{keys}{packed}")
+        let (n_q, n_kv) = (self.n_q, self.n_kv);
+        let keys = (n_q != n_kv).then(|| format!(" on {n_kv} keys"));
+        let packed = self.n_packed.map(|n| format!(", {n} sequences"));
+        let queries = format!("{}×{}×{n_q}×{}", self.batch, self.h_q, self.d_qk);
+        [Some(queries), keys, packed]
+            .into_iter()
+            .flatten()
+            .collect()
     }
+}
+
+fn above_zero(size: i64) -> Option<u64> {
+    u64::try_from(size).ok().filter(|size| *size > 0)
 }
 
 /// The number of packed sequences: tensors without a batch dimension go with a list of where each

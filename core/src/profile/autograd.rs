@@ -4,46 +4,40 @@
 //! call of its engine that works out the gradient. Numbers start anew on each thread and in each
 //! process; only a process's first backward call with a number is linked, as in the reference.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
+use crate::base::map::Map;
+use crate::profile::launch::process;
 use crate::trace::{EventId, StringId, Trace};
 
 /// How the calls of the engine begin; the name of the backward function follows.
 pub const ENGINE_CALL: &str = "autograd::engine::evaluate_function: ";
 
+/// Whether a call is one of the engine, by its name.
+pub(crate) fn is_engine_call(name: &str) -> bool {
+    name.starts_with(ENGINE_CALL.trim_end())
+}
+
 /// Links between forward and backward calls.
 #[derive(Debug, Default)]
 pub struct Autograd {
-    forward_of: HashMap<EventId, EventId, FxBuildHasher>,
-    backward_of: HashMap<EventId, EventId, FxBuildHasher>,
+    forward_of: Map<EventId, EventId>,
+    backward_of: Map<EventId, EventId>,
 }
 
 impl Autograd {
     /// Links the calls of a trace.
     pub fn new(trace: &Trace) -> Autograd {
         let events = &trace.events;
-        let is_engine_call = |event| {
-            let name = trace.strings.get(events.name(event));
-            name.starts_with(ENGINE_CALL.trim_end())
-        };
-        let process = |event| {
-            let track = trace.tracks.get(events.track(event));
-            track.map(|track| track.pid)
-        };
-        let mut backward_of_number: HashMap<(Option<StringId>, i64), EventId, FxBuildHasher> =
-            HashMap::default();
+        let mut backward_of_number: Map<(Option<StringId>, i64), EventId> = Map::default();
         for &(event, number) in &trace.sequence_numbers {
-            if is_engine_call(event) {
-                backward_of_number
-                    .entry((process(event), number))
-                    .or_insert(event);
+            if is_engine_call(trace.name(event)) {
+                let key = (process(trace, event), number);
+                backward_of_number.entry(key).or_insert(event);
             }
         }
         // Of the calls on other threads the one that starts last is the innermost.
-        let mut forward: HashMap<EventId, EventId, FxBuildHasher> = HashMap::default();
+        let mut forward: Map<EventId, EventId> = Map::default();
         for &(event, number) in &trace.sequence_numbers {
-            let Some(&backward) = backward_of_number.get(&(process(event), number)) else {
+            let Some(&backward) = backward_of_number.get(&(process(trace, event), number)) else {
                 continue;
             };
             if events.track(event) == events.track(backward) {
@@ -79,6 +73,7 @@ mod tests {
     #[test]
     fn the_innermost_forward_call_on_another_thread_is_linked() {
         let number = r#""Sequence number": 7"#;
+        let engine = "autograd::engine::evaluate_function: ConvolutionBackward0";
         let trace = Timetable::new()
             .op("aten::conv2d", 0..10)
             .args(number)
@@ -87,18 +82,12 @@ mod tests {
             .op("aten::relu", 10..12)
             .args(r#""Sequence number": 8"#)
             .thread(2)
-            .op(
-                "autograd::engine::evaluate_function: ConvolutionBackward0",
-                20..30,
-            )
+            .op(engine, 20..30)
             .args(number)
             .op("ConvolutionBackward0", 21..29)
             .args(number)
             // The same number again, in the next step.
-            .op(
-                "autograd::engine::evaluate_function: ConvolutionBackward0",
-                40..50,
-            )
+            .op(engine, 40..50)
             .args(number)
             .trace();
         let event = |uid| trace.events.by_uid(uid).unwrap();
@@ -113,18 +102,20 @@ mod tests {
     /// Two ranks in one file count alike.
     #[test]
     fn numbers_are_of_one_process() {
-        let call = |process: u32, thread: u32, name: &str, ts: u32| {
-            format!(
-                r#"{{"ph": "X", "cat": "cpu_op", "name": "{name}", "pid": {process}, "tid": {thread}, "ts": {ts}, "dur": 5, "args": {{"Sequence number": 7}}}}"#
-            )
-        };
         let engine = "autograd::engine::evaluate_function: MmBackward0";
-        let trace = Timetable::new()
-            .raw(&call(100, 1, "aten::mm", 0))
-            .raw(&call(100, 2, engine, 20))
-            .raw(&call(101, 3, "aten::mm", 1))
-            .raw(&call(101, 4, engine, 21))
-            .trace();
+        let calls = [
+            (0, 1, "aten::mm"),
+            (0, 2, engine),
+            (1, 3, "aten::mm"),
+            (1, 4, engine),
+        ];
+        let timetable = calls.into_iter().fold(Timetable::new(), |table, call| {
+            let (process, thread, name) = call;
+            let span = thread * 10..thread * 10 + 5;
+            let called = table.process(100 + process).thread(thread).op(name, span);
+            called.args(r#""Sequence number": 7"#)
+        });
+        let trace = timetable.trace();
         let event = |uid| trace.events.by_uid(uid).unwrap();
         let autograd = Autograd::new(&trace);
         assert_eq!(autograd.forward_of(event(1)), Some(event(0)));

@@ -53,7 +53,7 @@ impl Binding {
     /// What the formula says of the call itself.
     pub(crate) fn own_work(&self, profile: &Profile, kernels: &[GpuId]) -> Option<Modelled> {
         let trace = &profile.trace;
-        let strings = &trace.strings;
+        let text = |id| trace.strings.get(id);
         let formula = match self.pass {
             Pass::Forward => self.model.forward,
             Pass::Backward => self.model.backward?,
@@ -63,18 +63,15 @@ impl Binding {
             .filter_map(|id| profile.gpu.get(*id))
             .collect();
         in_time.arrange_by_key(|work| (work.span.start_ns, work.event));
-        let names: Vec<&str> = in_time.iter().map(|work| strings.get(work.name)).collect();
+        let names: Vec<&str> = in_time.iter().map(|work| text(work.name)).collect();
         let launched: Option<Interval> = in_time.first().map(|work| work.span);
-        let events = &trace.events;
         let annotation = || profile.batches().around(trace, self.call, launched);
         let annotation = self.reads_annotation().then(annotation).flatten();
         let modelled = formula(&OpInput {
-            trace,
-            name: strings.get(events.name(self.call)),
-            args: trace.args.get(events.op_args(self.call)?)?,
             kernels: &names,
-            extra_args: events.extra_args(self.call).map(|text| strings.get(text)),
-            annotation: annotation.map(|name| strings.get(name)),
+            extra_args: trace.events.extra_args(self.call).map(text),
+            annotation: annotation.map(text),
+            ..OpInput::of_call(trace, self.call)?
         })?;
         Some(Modelled {
             work: modelled.work.times(1.0 / f64::from(self.shares.max(1))),
@@ -85,21 +82,17 @@ impl Binding {
     /// Whether the call takes a list of tensors, which a trace has no type of: kernels tell it, and
     /// may differ from call to call.
     pub(super) fn takes_list(&self, profile: &Profile) -> bool {
-        let trace = &profile.trace;
-        let args = trace.events.op_args(self.call);
-        let dims = args.and_then(|args| trace.args.get(args)?.dims.as_deref());
+        let input = OpInput::of_call(&profile.trace, self.call);
+        let dims = input.and_then(|input| input.args.dims.as_deref());
         let mut dims = dims.unwrap_or_default().iter();
         dims.any(|dims| matches!(dims, Dims::Many(_)))
     }
 
     /// The sizes of a product of which the model has no parameters.
     pub fn product(&self, profile: &Profile) -> Option<ProductSizes> {
-        let trace = &profile.trace;
-        let args = trace.args.get(trace.events.op_args(self.call)?)?;
-        let name = trace.strings.get(trace.events.name(self.call));
         let is_whole = self.pass == Pass::Forward && self.shares == 1;
         let sizes = self.model.product.filter(|_| is_whole)?;
-        sizes(&OpInput::new(trace, name, args))
+        sizes(&OpInput::of_call(&profile.trace, self.call)?)
     }
 
     /// Attention of serving engines: the lengths of requests stand in an annotation.
@@ -118,7 +111,12 @@ fn work_below(profile: &Profile, call: EventId) -> Option<Modelled> {
     let node = tree.node_of(call)?;
     let n_work = tree.gpu_work(node).len();
     let mut to_visit: Vec<NodeId> = tree.children(node).collect();
-    let (mut sum, mut most): (Option<Work>, f64) = (None, -1.0);
+    let mut most = -1.0;
+    let mut sum = Work {
+        flops: 0.0,
+        bytes: Some(0.0),
+        compute: None,
+    };
     let (mut n_counted, mut n_visited) = (0, 0);
     while let Some(node) = to_visit.pop() {
         let work = tree.gpu_work(node);
@@ -131,7 +129,7 @@ fn work_below(profile: &Profile, call: EventId) -> Option<Modelled> {
         }
         let event = tree.event(node)?;
         let is_op = trace.events.category(event) == Category::CpuOp;
-        let of_name = || model(trace.strings.get(trace.events.name(event)));
+        let of_name = || model(trace.name(event));
         let below = is_op.then(of_name).flatten().and_then(|model| {
             let binding = Binding::new(model, event, Pass::Forward);
             binding.own_work(profile, work)
@@ -139,27 +137,14 @@ fn work_below(profile: &Profile, call: EventId) -> Option<Modelled> {
         match below {
             Some(Modelled { work: below, .. }) => {
                 n_counted += work.len();
-                let so_far = sum.unwrap_or(Work {
-                    flops: 0.0,
-                    bytes: Some(0.0),
-                    compute: None,
-                });
-                let bytes = so_far.bytes.zip(below.bytes);
-                let is_most = below.flops > most;
-                most = most.max(below.flops);
-                sum = Some(Work {
-                    flops: so_far.flops + below.flops,
-                    bytes: bytes.map(|(a, b)| a + b),
-                    compute: if is_most {
-                        below.compute
-                    } else {
-                        so_far.compute
-                    },
-                });
+                sum.flops += below.flops;
+                sum.bytes = sum.bytes.zip(below.bytes).map(|(a, b)| a + b);
+                if below.flops > most {
+                    (most, sum.compute) = (below.flops, below.compute);
+                }
             }
             None => to_visit.extend(tree.children(node)),
         }
     }
-    let work = sum.filter(|_| n_counted == n_work)?;
-    Some(crate::perf::bare(work))
+    (n_counted == n_work && n_counted > 0).then(|| crate::perf::bare(sum))
 }

@@ -2,37 +2,17 @@
 
 use super::Profile;
 use super::operations::Operation;
+use crate::base::labels::labelled;
 use crate::perf::Param;
 
-/// Kinds of convolutions, which differ in what is usual for them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum ConvolutionKind {
-    /// Each channel by itself.
-    Depthwise,
-    /// Kernel size 1.
-    Pointwise,
-    /// Kernel size 2 or 3.
-    Standard,
-    /// A larger one.
-    Large,
-}
-
-impl ConvolutionKind {
-    pub(crate) const ALL: [ConvolutionKind; 4] = [
-        ConvolutionKind::Pointwise,
-        ConvolutionKind::Standard,
-        ConvolutionKind::Large,
-        ConvolutionKind::Depthwise,
-    ];
-
-    /// In a table.
-    pub(crate) fn label(self) -> &'static str {
-        match self {
-            ConvolutionKind::Depthwise => "depthwise",
-            ConvolutionKind::Pointwise => "1×1",
-            ConvolutionKind::Standard => "kernel size 2–3",
-            ConvolutionKind::Large => "kernel size above 3",
-        }
+labelled! {
+    /// Kinds of convolutions, which differ in what is usual for them.
+    pub(crate) enum ConvolutionKind {
+        Pointwise => "1×1",
+        Standard => "kernel size 2–3",
+        Large => "kernel size above 3",
+        /// Each channel by itself.
+        Depthwise => "depthwise",
     }
 }
 
@@ -103,15 +83,21 @@ impl ConvolutionShape {
             return None;
         }
         let (input, filter) = (whole(x.shape)?, whole(w.shape)?);
-        let n_dims = input.len() - 2;
         // Each group has its share of the input channels.
         let channels = *input.get(1)?;
         let groups = channels.checked_div(*filter.get(1)?).unwrap_or(1).max(1);
+        let strides = x.strides.and_then(whole);
         Some(ConvolutionShape {
-            is_channels_last: x
-                .strides
-                .and_then(whole)
-                .and_then(|strides| is_channels_last(&input, &strides)),
+            is_channels_last: strides.and_then(|strides| is_channels_last(&input, &strides)),
+            is_transposed: name.contains("transpose"),
+            ..ConvolutionShape::plain(input, filter, groups)
+        })
+    }
+
+    /// One of no stride, dilation or padding, as far as is known.
+    fn plain(input: Vec<u64>, filter: Vec<u64>, groups: u64) -> ConvolutionShape {
+        let n_dims = input.len().saturating_sub(2);
+        ConvolutionShape {
             input,
             filter,
             stride: vec![1; n_dims],
@@ -119,8 +105,9 @@ impl ConvolutionShape {
             padding: None,
             output_padding: vec![0; n_dims],
             groups,
-            is_transposed: name.contains("transpose"),
-        })
+            is_transposed: false,
+            is_channels_last: None,
+        }
     }
 
     /// Dimensions of its tensors: batch, channels, and those of the image.
@@ -226,9 +213,10 @@ impl ConvolutionShape {
 
     /// "3×3, stride 2"; "depthwise 7×7"; "transposed 4×4, stride 2"; "5 (1d)".
     pub(crate) fn text(&self) -> String {
-        let transposed = match self.is_transposed {
-            true => "transposed ",
-            false => "",
+        let transposed = if self.is_transposed {
+            "transposed "
+        } else {
+            ""
         };
         let of_groups = match (self.is_depthwise(), self.groups) {
             (true, _) => "depthwise ".to_owned(),
@@ -288,69 +276,29 @@ fn is_channels_last(sizes: &[u64], strides: &[u64]) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    use super::ConvolutionKind::*;
     use super::*;
 
     fn shape(input: &[u64], filter: &[u64], groups: u64) -> ConvolutionShape {
-        let n_dims = input.len() - 2;
-        ConvolutionShape {
-            input: input.to_vec(),
-            filter: filter.to_vec(),
-            stride: vec![1; n_dims],
-            dilation: vec![1; n_dims],
-            padding: None,
-            output_padding: vec![0; n_dims],
-            groups,
-            is_transposed: false,
-            is_channels_last: None,
-        }
+        ConvolutionShape::plain(input.to_vec(), filter.to_vec(), groups)
     }
 
     #[test]
     fn shapes_tell_the_kind() {
-        let cases = [
-            (
-                shape(&[8, 64, 56, 56], &[64, 64, 1, 1], 1),
-                ConvolutionKind::Pointwise,
-                "1×1",
-            ),
-            (
-                shape(&[8, 64, 56, 56], &[64, 64, 3, 3], 1),
-                ConvolutionKind::Standard,
-                "3×3",
-            ),
-            (
-                shape(&[8, 3, 224, 224], &[64, 3, 7, 7], 1),
-                ConvolutionKind::Large,
-                "7×7",
-            ),
+        let image: &[u64] = &[8, 64, 56, 56];
+        let cases: [(&[u64], &[u64], u64, ConvolutionKind, &str); 8] = [
+            (image, &[64, 64, 1, 1], 1, Pointwise, "1×1"),
+            (image, &[64, 64, 3, 3], 1, Standard, "3×3"),
+            (&[8, 3, 224, 224], &[64, 3, 7, 7], 1, Large, "7×7"),
             // The longer side decides.
-            (
-                shape(&[8, 64, 17, 17], &[64, 64, 1, 7], 1),
-                ConvolutionKind::Large,
-                "1×7",
-            ),
-            (
-                shape(&[8, 64, 56, 56], &[64, 1, 3, 3], 64),
-                ConvolutionKind::Depthwise,
-                "depthwise 3×3",
-            ),
-            (
-                shape(&[8, 64, 56, 56], &[64, 16, 3, 3], 4),
-                ConvolutionKind::Standard,
-                "4 groups of 3×3",
-            ),
-            (
-                shape(&[8, 64, 1000], &[64, 64, 5], 1),
-                ConvolutionKind::Large,
-                "5 (1d)",
-            ),
-            (
-                shape(&[1, 4, 9, 9, 9], &[8, 4, 3, 3, 3], 1),
-                ConvolutionKind::Standard,
-                "3×3×3",
-            ),
+            (&[8, 64, 17, 17], &[64, 64, 1, 7], 1, Large, "1×7"),
+            (image, &[64, 1, 3, 3], 64, Depthwise, "depthwise 3×3"),
+            (image, &[64, 16, 3, 3], 4, Standard, "4 groups of 3×3"),
+            (&[8, 64, 1000], &[64, 64, 5], 1, Large, "5 (1d)"),
+            (&[1, 4, 9, 9, 9], &[8, 4, 3, 3, 3], 1, Standard, "3×3×3"),
         ];
-        for (shape, kind, text) in cases {
+        for (input, filter, groups, kind, text) in cases {
+            let shape = shape(input, filter, groups);
             assert_eq!(shape.kind(), kind, "{text}");
             assert_eq!(shape.text(), text);
         }

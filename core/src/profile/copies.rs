@@ -3,6 +3,8 @@
 mod asker;
 mod summary;
 
+use crate::base::labels::labelled;
+use crate::names::words::{Words, letters, said_by};
 use crate::profile::kernels::GpuWork;
 use crate::trace::Trace;
 use crate::trace::event_args as args;
@@ -10,62 +12,33 @@ use crate::trace::event_args as args;
 pub(crate) use asker::{Asker, OfDdp};
 pub(crate) use summary::{Copies, CopySummary, copies};
 
-/// Where a copy goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Direction {
-    DeviceToHost,
-    HostToDevice,
-    DeviceToDevice,
-    PeerToPeer,
-    HostToHost,
-    /// The trace does not say.
-    Unknown,
+labelled! {
+    /// Where a copy goes, with the word of files for it.
+    pub(crate) enum Direction {
+        DeviceToHost => "D2H",
+        HostToDevice => "H2D",
+        DeviceToDevice => "D2D",
+        PeerToPeer => "P2P",
+        HostToHost => "H2H",
+        /// The trace does not say.
+        Unknown => "other",
+    }
 }
 
+/// By the letters of a name.
+const DIRECTIONS: &Words<Direction> = &[
+    (Direction::DeviceToHost, &["dtoh", "devicetohost"]),
+    (Direction::HostToDevice, &["htod", "hosttodevice"]),
+    (Direction::DeviceToDevice, &["dtod", "devicetodevice"]),
+    (Direction::PeerToPeer, &["ptop", "peertopeer"]),
+    (Direction::HostToHost, &["htoh", "hosttohost"]),
+];
+
 impl Direction {
-    pub(crate) const ALL: [Direction; 6] = [
-        Direction::DeviceToHost,
-        Direction::HostToDevice,
-        Direction::DeviceToDevice,
-        Direction::PeerToPeer,
-        Direction::HostToHost,
-        Direction::Unknown,
-    ];
-
-    /// As files write it.
-    pub(crate) fn key(self) -> &'static str {
-        match self {
-            Direction::DeviceToHost => "D2H",
-            Direction::HostToDevice => "H2D",
-            Direction::DeviceToDevice => "D2D",
-            Direction::PeerToPeer => "P2P",
-            Direction::HostToHost => "H2H",
-            Direction::Unknown => "other",
-        }
-    }
-
     /// From what a profiler calls it: "Memcpy DtoH (Device -> Pinned)", "CopyHostToDevice",
     /// "MEMORY_COPY_DEVICE_TO_HOST".
     pub(crate) fn of_name(name: &str) -> Direction {
-        let letters: String = name
-            .chars()
-            .filter(char::is_ascii_alphanumeric)
-            .map(|letter| letter.to_ascii_lowercase())
-            .collect();
-        const WORDS: &[(&str, Direction)] = &[
-            ("dtoh", Direction::DeviceToHost),
-            ("htod", Direction::HostToDevice),
-            ("dtod", Direction::DeviceToDevice),
-            ("ptop", Direction::PeerToPeer),
-            ("htoh", Direction::HostToHost),
-            ("peertopeer", Direction::PeerToPeer),
-            ("devicetohost", Direction::DeviceToHost),
-            ("hosttodevice", Direction::HostToDevice),
-            ("devicetodevice", Direction::DeviceToDevice),
-            ("hosttohost", Direction::HostToHost),
-        ];
-        let word = WORDS.iter().find(|(word, _)| letters.contains(word));
-        word.map_or(Direction::Unknown, |(_, direction)| *direction)
+        said_by(DIRECTIONS, &letters(name)).unwrap_or(Direction::Unknown)
     }
 
     /// Whether one end is the host.
@@ -114,23 +87,17 @@ pub(crate) fn may_be_pageable(name: &str) -> bool {
     Direction::of_name(name).crosses() && HostMemory::of_name(name) != Some(HostMemory::Pinned)
 }
 
-/// What the host's end of a copy is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum HostMemory {
-    /// Ordinary memory: the driver copies it through a buffer of its own, and the CPU waits.
-    Pageable,
-    /// Locked: the copy can run beside everything else.
-    Pinned,
+labelled! {
+    /// What the host's end of a copy is.
+    pub(crate) enum HostMemory {
+        /// Ordinary memory: the driver copies it through a buffer of its own, and the CPU waits.
+        Pageable => "pageable",
+        /// Locked: the copy can run beside everything else.
+        Pinned => "pinned",
+    }
 }
 
 impl HostMemory {
-    pub(crate) fn label(self) -> &'static str {
-        match self {
-            HostMemory::Pageable => "pageable",
-            HostMemory::Pinned => "pinned",
-        }
-    }
-
     /// Some profilers say so in the name.
     pub(crate) fn of_name(name: &str) -> Option<HostMemory> {
         if name.contains("Pageable") {
@@ -151,12 +118,9 @@ mod tests {
     fn the_name_tells_direction_and_memory() {
         use Direction::*;
         use HostMemory::{Pageable, Pinned};
+        #[rustfmt::skip]
         let cases = [
-            (
-                "Memcpy HtoD (Pageable -> Device)",
-                HostToDevice,
-                Some(Pageable),
-            ),
+            ("Memcpy HtoD (Pageable -> Device)", HostToDevice, Some(Pageable)),
             ("Memcpy DtoH (Device -> Pinned)", DeviceToHost, Some(Pinned)),
             ("Memcpy HtoD (Host -> Device)", HostToDevice, None),
             ("Memcpy DtoD (Device -> Device)", DeviceToDevice, None),

@@ -3,10 +3,8 @@
 
 use std::cmp::Reverse;
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use crate::base::interval::{Coverage, Interval, union};
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::host_calls::{CpuActivity, OPTIMIZER_RANGE, is_capture_edge};
 use crate::profile::Profile;
@@ -20,14 +18,14 @@ pub(crate) struct CpuActivities {
 }
 
 /// Of each thread, in the order of [`CpuActivity::ALL`].
-type Spans<T> = HashMap<TrackId, [T; CpuActivity::ALL.len()], FxBuildHasher>;
+type Spans<T> = Map<TrackId, [T; CpuActivity::ALL.len()]>;
 
 impl CpuActivities {
     pub(crate) fn new(profile: &Profile) -> CpuActivities {
         let events = &profile.trace.events;
         let overhead = events.ids();
         let overhead = overhead.filter(|event| events.category(*event) == Category::Overhead);
-        let profiler = overhead.map(|event| span(&profile.trace, event));
+        let profiler = overhead.map(|event| events.span(event));
         CpuActivities {
             spans: by_thread(&profile.trace),
             profiler: Coverage::new(union(profiler.collect())),
@@ -56,22 +54,18 @@ impl CpuActivities {
     }
 }
 
-fn span(trace: &Trace, event: EventId) -> Interval {
-    Interval::new(trace.events.ts_ns(event), trace.events.end_ns(event))
-}
-
 /// Spans with a telling name by thread. No pass over the events where no name tells.
 fn by_thread(trace: &Trace) -> Spans<Coverage> {
     let telling = trace.strings.iter();
     let telling: Vec<(Option<CpuActivity>, Option<bool>)> = telling
         .map(|(_, name)| (CpuActivity::of_name(name), is_capture_edge(name)))
         .collect();
-    let mut spans: Spans<Vec<Interval>> = HashMap::default();
+    let mut spans: Spans<Vec<Interval>> = Map::default();
     if telling.iter().all(|told| *told == (None, None)) {
-        return HashMap::default();
+        return Map::default();
     }
     // When a thread began to capture.
-    let mut capturing: HashMap<TrackId, i64, FxBuildHasher> = HashMap::default();
+    let mut capturing: Map<TrackId, i64> = Map::default();
     for event in trace.events.ids() {
         let (name, track) = (trace.events.name(event), trace.events.track(event));
         let (activity, capture) = telling.get(name.0 as usize).copied().unwrap_or_default();
@@ -93,7 +87,7 @@ fn by_thread(trace: &Trace) -> Spans<Coverage> {
         if let Some(activity) = activity
             && !trace.events.category(event).is_gpu()
         {
-            add(activity, span(trace, event));
+            add(activity, trace.events.span(event));
         }
     }
     let threads = spans.into_iter();
@@ -105,14 +99,13 @@ fn by_thread(trace: &Trace) -> Spans<Coverage> {
 /// The ranges of optimizers: no part of a step has more launches of less work.
 pub(crate) struct OptimizerRanges {
     /// Of each thread by start; those of one thread follow each other.
-    ranges: HashMap<TrackId, Vec<(Interval, StringId)>, FxBuildHasher>,
+    ranges: Map<TrackId, Vec<(Interval, StringId)>>,
 }
 
 impl OptimizerRanges {
     pub(crate) fn new(trace: &Trace) -> OptimizerRanges {
         let events = &trace.events;
-        let mut ranges: HashMap<TrackId, Vec<(Interval, StringId)>, FxBuildHasher> =
-            HashMap::default();
+        let mut ranges: Map<TrackId, Vec<(Interval, StringId)>> = Map::default();
         for event in events.ids() {
             let category = events.category(event);
             if !matches!(category, Category::UserAnnotation | Category::CpuOp) {
@@ -121,7 +114,7 @@ impl OptimizerRanges {
             let name = events.name(event);
             if trace.strings.get(name).starts_with(OPTIMIZER_RANGE) {
                 let of_thread = ranges.entry(events.track(event)).or_default();
-                of_thread.push((span(trace, event), name));
+                of_thread.push((events.span(event), name));
             }
         }
         for of_thread in ranges.values_mut() {

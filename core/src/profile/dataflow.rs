@@ -3,8 +3,7 @@
 use super::Profile;
 use super::operations::Operation;
 use crate::names::fusion::{ELEMENTWISE, REDUCTIONS, is_norm};
-use crate::perf::element_bytes;
-use crate::trace::{Dims, ShapeId};
+use crate::perf::{OpInput, element_bytes};
 
 /// The shape of a tensor and its size in memory. A size of -1 fits all.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,45 +14,32 @@ pub(crate) struct Shape {
 
 /// The tensors of an operation.
 pub(crate) struct Shapes<'a> {
-    profile: &'a Profile,
-    operation: &'a Operation,
+    arguments: Option<OpInput<'a>>,
     /// By argument: shapes and bytes of an element.
     tensors: Vec<Vec<(&'a [i64], f64)>>,
 }
 
 impl<'a> Shapes<'a> {
     pub(crate) fn new(profile: &'a Profile, operation: &'a Operation) -> Shapes<'a> {
-        let args = operation.args(profile);
-        let types = args.and_then(|args| args.types.as_deref());
-        let types = types.unwrap_or_default();
-        let size_of = |at: usize| {
-            let dtype = profile.trace.strings.get(*types.get(at)?);
-            match dtype {
+        let arguments = operation.arguments(profile);
+        let of = |input: &OpInput<'a>, at: usize| {
+            let bytes = match input.dtype(at) {
                 "Scalar" | "ScalarList" | "" => None,
                 // Lists have no types: two bytes are what most of today's tensors have.
                 "TensorList" => Some(2.0),
-                _ => element_bytes(dtype),
-            }
-        };
-        let dims = operation.dims(profile).iter().enumerate();
-        let tensors = dims.map(|(at, dims)| {
-            let ids: &[ShapeId] = match dims {
-                Dims::One(shape) => std::slice::from_ref(shape),
-                Dims::Many(shapes) => shapes,
+                dtype => element_bytes(dtype),
             };
-            let shapes = ids.iter().map(|id| profile.trace.args.shape(*id));
-            match size_of(at) {
-                Some(bytes) => shapes
-                    .filter(|sizes| !sizes.is_empty())
-                    .map(|sizes| (sizes, bytes))
-                    .collect(),
-                None => Vec::new(),
-            }
+            let shapes = input.tensor_list(at).unwrap_or_default().into_iter();
+            let shapes = shapes.filter(|sizes| !sizes.is_empty());
+            shapes.filter_map(|sizes| Some((sizes, bytes?))).collect()
+        };
+        let tensors = arguments.iter().flat_map(|input| {
+            let all = 0..input.n_args();
+            all.map(move |at| of(input, at))
         });
         Shapes {
-            profile,
-            operation,
             tensors: tensors.collect(),
+            arguments,
         }
     }
 
@@ -62,10 +48,7 @@ impl<'a> Shapes<'a> {
     }
 
     fn value(&self, at: usize) -> &'a str {
-        let args = self.operation.args(self.profile);
-        let values = args.and_then(|args| args.concrete.as_deref());
-        let value = values.and_then(|values| values.get(at));
-        value.map_or("", |text| self.profile.trace.strings.get(*text))
+        self.arguments.map_or("", |input| input.value(at))
     }
 
     /// What it reads; `name` is that of the operator without `aten::` and a trailing underscore.
@@ -120,13 +103,7 @@ impl<'a> Shapes<'a> {
     fn concatenated(&self) -> Option<Shape> {
         let parts = self.tensors.first()?;
         let (first, bytes) = *parts.first()?;
-        let dim: i64 = self.value(1).parse().ok()?;
-        let dim = usize::try_from(if dim < 0 {
-            dim + first.len() as i64
-        } else {
-            dim
-        })
-        .ok()?;
+        let dim = from_start(self.value(1), first.len())?;
         let mut sizes = first.to_vec();
         let along = parts.iter().map(|(sizes, _)| sizes.get(dim).copied());
         *sizes.get_mut(dim)? = along.sum::<Option<i64>>()?;
@@ -140,13 +117,7 @@ impl<'a> Shapes<'a> {
         let keeps = self.value(2).eq_ignore_ascii_case("true");
         let mut reduced = vec![false; sizes.len()];
         for dim in dims.split(',').map(str::trim).filter(|dim| !dim.is_empty()) {
-            let dim: i64 = dim.parse().ok()?;
-            let dim = if dim < 0 {
-                dim + sizes.len() as i64
-            } else {
-                dim
-            };
-            *reduced.get_mut(usize::try_from(dim).ok()?)? = true;
+            *reduced.get_mut(from_start(dim, sizes.len())?)? = true;
         }
         let kept = sizes.iter().zip(reduced);
         let sizes = kept.filter_map(|(size, reduced)| match (reduced, keeps) {
@@ -156,6 +127,13 @@ impl<'a> Shapes<'a> {
         });
         Some(shape(sizes.collect(), bytes))
     }
+}
+
+/// A dimension as an index; one below zero counts from the last.
+pub(crate) fn from_start(dim: &str, n_dims: usize) -> Option<usize> {
+    let dim: i64 = dim.parse().ok()?;
+    let dim = if dim < 0 { dim + n_dims as i64 } else { dim };
+    usize::try_from(dim).ok()
 }
 
 fn shape(sizes: Vec<i64>, element_bytes: f64) -> Shape {

@@ -109,15 +109,13 @@ fn order(sizes: &[i64], strides: &[i64], others: &[i64]) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
+    use super::ElementwiseKind::*;
     use super::*;
     use crate::testing::Timetable;
 
     fn kind(op: &str, args: &str) -> ElementwiseKind {
         let profile = Timetable::new()
-            .op(op, 0..10)
-            .args(args)
-            .launch(1, 1..2)
-            .kernel(1, "elementwise_kernel", 20..30)
+            .call(op, args, "elementwise_kernel", 20..30)
             .profile();
         ElementwiseKind::of(&profile, &profile.operations()[0])
     }
@@ -125,16 +123,16 @@ mod tests {
     #[test]
     fn names_tell_the_kind() {
         let cases = [
-            ("aten::add_", ElementwiseKind::Baseline),
-            ("aten::mul", ElementwiseKind::Baseline),
-            ("aten::div", ElementwiseKind::Arithmetic),
-            ("aten::gelu_backward", ElementwiseKind::Activation),
-            ("sgl_kernel::silu_and_mul", ElementwiseKind::Activation),
-            ("aten::rsqrt", ElementwiseKind::Math),
-            ("aten::masked_fill_", ElementwiseKind::Mask),
-            ("aten::_foreach_addcdiv_", ElementwiseKind::Optimizer),
-            ("aten::cat", ElementwiseKind::Other),
-            ("aten::sigmoid_backward", ElementwiseKind::Activation),
+            ("aten::add_", Baseline),
+            ("aten::mul", Baseline),
+            ("aten::div", Arithmetic),
+            ("aten::gelu_backward", Activation),
+            ("sgl_kernel::silu_and_mul", Activation),
+            ("aten::rsqrt", Math),
+            ("aten::masked_fill_", Mask),
+            ("aten::_foreach_addcdiv_", Optimizer),
+            ("aten::cat", Other),
+            ("aten::sigmoid_backward", Activation),
         ];
         for (op, expected) in cases {
             assert_eq!(
@@ -156,14 +154,14 @@ mod tests {
             )
         };
         let cases = [
-            ("[8, 4, 16]", "[64, 16, 1]", ElementwiseKind::Baseline),
+            ("[8, 4, 16]", "[64, 16, 1]", Baseline),
             // A number, and one in a tensor.
-            ("[]", "[]", ElementwiseKind::Baseline),
-            ("[1]", "[1]", ElementwiseKind::Baseline),
+            ("[]", "[]", Baseline),
+            ("[1]", "[1]", Baseline),
             // Transposed, expanded, broadcast.
-            ("[8, 4, 16]", "[1, 128, 8]", ElementwiseKind::Uneven),
-            ("[8, 4, 16]", "[0, 16, 1]", ElementwiseKind::Uneven),
-            ("[8, 4, 1]", "[4, 1, 1]", ElementwiseKind::Uneven),
+            ("[8, 4, 16]", "[1, 128, 8]", Uneven),
+            ("[8, 4, 16]", "[0, 16, 1]", Uneven),
+            ("[8, 4, 1]", "[4, 1, 1]", Uneven),
         ];
         for (shape, strides, expected) in cases {
             assert_eq!(add(shape, strides), expected, "{shape} {strides}");
@@ -183,19 +181,19 @@ mod tests {
         };
         let dense = ("float", "[64, 16, 1]");
         let cases = [
-            (dense, dense, ElementwiseKind::Baseline),
+            (dense, dense, Baseline),
             // Transposed in the first two dimensions.
-            (dense, ("float", "[16, 128, 1]"), ElementwiseKind::Layout),
-            (("c10::Half", "[64, 16, 1]"), dense, ElementwiseKind::Cast),
+            (dense, ("float", "[16, 128, 1]"), Layout),
+            (("c10::Half", "[64, 16, 1]"), dense, Cast),
             (
                 ("c10::Half", "[64, 16, 1]"),
                 ("float", "[16, 128, 1]"),
-                ElementwiseKind::Layout,
+                Layout,
             ),
             // A slice of a larger tensor keeps the order.
-            (dense, ("float", "[640, 160, 1]"), ElementwiseKind::Baseline),
+            (dense, ("float", "[640, 160, 1]"), Baseline),
             // An expanded tensor is read again and again in the same order.
-            (dense, ("float", "[0, 16, 1]"), ElementwiseKind::Baseline),
+            (dense, ("float", "[0, 16, 1]"), Baseline),
         ];
         for (to, from, expected) in cases {
             assert_eq!(copy(to, from), expected, "{to:?} {from:?}");

@@ -1,9 +1,9 @@
 //! When communication and copies run and nothing hides them: on each GPU for itself, because one
 //! that computes hides nothing of what another one waits for.
 
-use crate::base::interval::{Coverage, Interval, difference, length, sum, union};
+use crate::base::interval::{Coverage, Interval, sum, union};
 use crate::profile::kernels::Running;
-use crate::profile::timeline::{GpuClass, GpuTimeline};
+use crate::profile::timeline::{GpuTimeline, Split};
 use crate::trace::StringId;
 
 /// A span of work, and its GPU.
@@ -65,36 +65,19 @@ impl Spans {
         let span = over(all.reduce(Interval::hull)?);
         let mut gpus: Vec<Option<StringId>> = Vec::new();
         for work in running {
-            if !gpus.iter().rev().any(|gpu| *gpu == work.gpu) {
+            if !gpus.contains(&work.gpu) {
                 gpus.push(work.gpu);
             }
         }
         let (mut communication, mut copies) = (Exposed::default(), Exposed::default());
         let mut timelines = Vec::new();
         for gpu in gpus {
-            let spans = |class: GpuClass| -> Vec<Interval> {
-                let of_class = running.iter().filter(|work| work.class == class);
-                let of_gpu = of_class.filter(|work| work.gpu == gpu);
-                union(of_gpu.map(|work| work.span).collect())
-            };
-            let computation = spans(GpuClass::Computation);
-            let comm = spans(GpuClass::Communication);
-            let memcpy = spans(GpuClass::Memcpy);
-            let exposed_comm = difference(&comm, &computation);
-            let exposed_memcpy = difference(&difference(&memcpy, &computation), &comm);
-            let busy_ns = length(&union([&computation[..], &comm, &memcpy].concat()));
-            timelines.push(GpuTimeline {
-                span,
-                computation_ns: length(&computation),
-                exposed_comm_ns: length(&exposed_comm),
-                exposed_memcpy_ns: length(&exposed_memcpy),
-                busy_ns,
-                idle_ns: span.length() - busy_ns,
-                comm_ns: length(&comm),
-                memcpy_ns: length(&memcpy),
-            });
-            communication.gpus.push((gpu, Coverage::new(exposed_comm)));
-            copies.gpus.push((gpu, Coverage::new(exposed_memcpy)));
+            let of_gpu = running.iter().filter(|work| work.gpu == gpu);
+            let split = Split::new(of_gpu.map(|work| (work.class, work.span)));
+            timelines.extend(split.timeline().map(|timeline| timeline.over(span)));
+            let communicates = Coverage::new(split.exposed_comm);
+            communication.gpus.push((gpu, communicates));
+            copies.gpus.push((gpu, Coverage::new(split.exposed_memcpy)));
         }
         let exposed_memcpy = timelines.iter().map(|of_gpu| of_gpu.exposed_memcpy_ns);
         let most_memcpy_ns = exposed_memcpy.max().unwrap_or(0);

@@ -39,16 +39,10 @@ pub(crate) fn gaps(profile: &Profile, events: GpuEvents) -> Vec<Gap> {
     let mut gaps = Vec::new();
     let (mut since_ns, mut before) = (whole.start_ns, None);
     for busy in stretches(work) {
-        add(
-            &mut gaps,
-            since_ns..busy.span.start_ns,
-            before,
-            busy.first,
-            false,
-        );
+        gaps.extend(idle(since_ns..busy.span.start_ns, before, busy.first));
         (since_ns, before) = (busy.span.end_ns, busy.last);
     }
-    add(&mut gaps, since_ns..whole.end_ns, before, None, false);
+    gaps.extend(idle(since_ns..whole.end_ns, before, None));
     if events == GpuEvents::All {
         return gaps;
     }
@@ -57,21 +51,14 @@ pub(crate) fn gaps(profile: &Profile, events: GpuEvents) -> Vec<Gap> {
     split(gaps, &stretches(unlinked))
 }
 
-fn add(
-    gaps: &mut Vec<Gap>,
-    span: Range<i64>,
-    before: Option<GpuId>,
-    after: Option<GpuId>,
-    is_filled: bool,
-) {
-    if span.start < span.end {
-        gaps.push(Gap {
-            span: Interval::new(span.start, span.end),
-            before,
-            after,
-            is_filled,
-        });
-    }
+/// A gap, where there is one.
+fn idle(span: Range<i64>, before: Option<GpuId>, after: Option<GpuId>) -> Option<Gap> {
+    (span.start < span.end).then(|| Gap {
+        span: Interval::new(span.start, span.end),
+        before,
+        after,
+        is_filled: false,
+    })
 }
 
 /// What runs, by whether its launch is known, as far as it counts for a window; without a row
@@ -125,11 +112,15 @@ fn split(gaps: Vec<Gap>, unlinked: &[Stretch]) -> Vec<Gap> {
         let (mut since_ns, mut before) = (start_ns, gap.before);
         for one in inside.take_while(|one| one.span.start_ns < end_ns) {
             let filled = one.span.start_ns.max(since_ns)..one.span.end_ns.min(end_ns);
-            add(&mut parts, since_ns..filled.start, before, one.first, false);
+            parts.extend(idle(since_ns..filled.start, before, one.first));
             (since_ns, before) = (filled.end, one.last);
-            add(&mut parts, filled, one.first, one.last, true);
+            let filled = idle(filled, one.first, one.last);
+            parts.extend(filled.map(|gap| Gap {
+                is_filled: true,
+                ..gap
+            }));
         }
-        add(&mut parts, since_ns..end_ns, before, gap.after, false);
+        parts.extend(idle(since_ns..end_ns, before, gap.after));
     }
     parts
 }

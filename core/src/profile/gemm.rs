@@ -11,31 +11,12 @@ use crate::names::gemm::{
     output_tile,
 };
 use crate::perf::ComputeSpec;
-
-/// Sizes of one GEMM: C (M × N) = A (M × K) · B (K × N), a batch of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct GemmSizes {
-    pub(crate) batch: u64,
-    pub(crate) m: u64,
-    pub(crate) n: u64,
-    pub(crate) k: u64,
-    /// The batch is one of groups, each with weights of its own.
-    pub(crate) is_grouped: bool,
-}
+pub(crate) use crate::perf::ProductSizes as GemmSizes;
 
 impl GemmSizes {
     /// From the parameters of the model, or from what it knows besides; `None` for what has neither.
     pub(crate) fn of(profile: &Profile, operation: &Operation) -> Option<GemmSizes> {
-        GemmSizes::of_params(operation).or_else(|| {
-            let sizes = operation.first()?.binding?.product(profile)?;
-            Some(GemmSizes {
-                batch: sizes.batch,
-                m: sizes.m,
-                n: sizes.n,
-                k: sizes.k,
-                is_grouped: sizes.is_grouped,
-            })
-        })
+        GemmSizes::of_params(operation).or_else(|| operation.first()?.binding?.product(profile))
     }
 
     /// From the parameters of the model.
@@ -228,7 +209,7 @@ impl GemmKernels {
 /// theirs up, or keep as many as there are units.
 fn workgroups(profile: &Profile, operation: &Operation) -> Option<u64> {
     let trace = &profile.trace;
-    let name = |event| trace.strings.get(trace.events.name(event));
+    let name = |event| trace.name(event);
     let work = operation.work().filter_map(|id| profile.gpu.get(id));
     let of_tensile = work.filter(|work| is_of_tensile(trace.strings.get(work.name)));
     let longest = of_tensile.max_by_key(|work| (work.span.length(), work.event))?;

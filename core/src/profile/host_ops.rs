@@ -1,9 +1,7 @@
 //! Operators by the time they take on the CPU.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use crate::base::interval::Interval;
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::profile::tree::{CallTree, NodeId};
 use crate::trace::{Category, StringId, Trace};
@@ -25,7 +23,7 @@ pub struct HostOp {
 /// of all. What a call took from its caller counts as the caller's, wherever it starts.
 pub fn host_ops(trace: &Trace, tree: &CallTree, span: Option<Interval>) -> Vec<HostOp> {
     let is_counted = |call: Interval| span.is_none_or(|span| span.contains(call.start_ns));
-    let mut index: HashMap<StringId, usize, FxBuildHasher> = HashMap::default();
+    let mut index: Map<StringId, usize> = Map::default();
     let mut ops: Vec<HostOp> = Vec::new();
     // By op: the end of the outermost call that is open.
     let mut open_until: Vec<u32> = Vec::new();
@@ -77,7 +75,7 @@ pub fn host_ops(trace: &Trace, tree: &CallTree, span: Option<Interval>) -> Vec<H
 fn op(trace: &Trace, tree: &CallTree, node: NodeId) -> Option<(StringId, Interval)> {
     let event = tree.event(node)?;
     let events = &trace.events;
-    let span = || Interval::new(events.ts_ns(event), events.end_ns(event));
+    let span = || events.span(event);
     (events.category(event) == Category::CpuOp).then(|| (events.name(event), span()))
 }
 

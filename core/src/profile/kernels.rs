@@ -1,9 +1,7 @@
 //! GPU activity: every kernel, copy and fill with what launched it and for which operator.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use crate::base::interval::{Interval, difference, length, union};
+use crate::base::map::Map;
 use crate::profile::launch::{GpuId, Launches, process};
 use crate::profile::recompute::Recompute;
 use crate::profile::timeline::{GpuClass, is_communication_name};
@@ -92,8 +90,7 @@ impl GpuTable {
         tree: &CallTree,
         recompute: Option<&Recompute>,
     ) -> GpuTable {
-        let mut by_name: HashMap<(StringId, Category), (GpuClass, bool), FxBuildHasher> =
-            HashMap::default();
+        let mut by_name: Map<(StringId, Category), (GpuClass, bool)> = Map::default();
         let rows = launches.work.iter().enumerate().map(|(row, &event)| {
             let id = GpuId(row as u32);
             let name = trace.events.name(event);
@@ -109,7 +106,7 @@ impl GpuTable {
                 category,
                 class,
                 is_collective,
-                span: Interval::new(trace.events.ts_ns(event), trace.events.end_ns(event)),
+                span: trace.events.span(event),
                 stream: stream(trace, event),
                 launched_by,
                 parent_op: launched_by

@@ -16,10 +16,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use hashbrown::{HashMap, HashSet};
-use rustc_hash::FxBuildHasher;
-
-use crate::trace::{EventId, LinkId, StringId, Trace};
+use crate::base::map::Map;
+use crate::trace::{ByName, EventId, LinkId, StringId, Trace};
 use ranks::Ranks;
 use repeated::Repeated;
 use table::LinkTable;
@@ -56,9 +54,7 @@ pub struct Launches {
     pub launches: Vec<Launch>,
     /// The call that launched each piece of work; the first one, should several claim it.
     launched_by: Vec<Option<EventId>>,
-    /// How many pieces of work were joined by correlation for want of an arrow.
-    pub n_by_correlation: u64,
-    /// Which those are, in file order.
+    /// Work that was joined by correlation for want of an arrow, in file order.
     by_correlation: Vec<GpuId>,
     /// Work that calls of several processes could have launched, in file order.
     ambiguous: Vec<GpuId>,
@@ -119,13 +115,10 @@ impl Launches {
                 Some(Launch { call, work })
             })
             .collect();
-        let by_correlation = self.by_correlation.iter();
-        part.by_correlation = by_correlation.filter_map(|work| renamed(*work)).collect();
-        part.n_by_correlation = part.by_correlation.len() as u64;
-        let ambiguous = self.ambiguous.iter();
-        part.ambiguous = ambiguous.filter_map(|work| renamed(*work)).collect();
-        let repeated = self.repeated.iter();
-        part.repeated = repeated.filter_map(|work| renamed(*work)).collect();
+        let part_of = |all: &[GpuId]| all.iter().filter_map(|work| renamed(*work)).collect();
+        part.by_correlation = part_of(&self.by_correlation);
+        part.ambiguous = part_of(&self.ambiguous);
+        part.repeated = part_of(&self.repeated);
         part
     }
 
@@ -149,8 +142,13 @@ impl Launches {
             .count() as u64
     }
 
-    /// How many of those have the correlation id of calls in several processes, and nothing tells
-    /// which one it was.
+    /// How many were joined by correlation for want of an arrow.
+    pub fn n_by_correlation(&self) -> u64 {
+        self.by_correlation.len() as u64
+    }
+
+    /// How many could have been launched by calls of several processes, which have their correlation id
+    /// alike.
     pub fn n_ambiguous(&self) -> u64 {
         self.ambiguous.len() as u64
     }
@@ -179,7 +177,7 @@ impl Launches {
         ranks: Option<&Ranks>,
         repeated: &Repeated,
     ) {
-        let mut graph_launches = GraphLaunches::default();
+        let mut graph_launches = ByName::new(is_graph_launch);
         // Of each id: whether its work is given away, and what its arrow points to.
         let mut is_given = vec![false; table.rows.len()];
         let mut heads: Vec<Option<Option<GpuId>>> = vec![None; table.rows.len()];
@@ -190,7 +188,7 @@ impl Launches {
             if repeated.contains(row) || is_given.get(row) == Some(&true) {
                 continue;
             }
-            if graph_launches.contains(trace, call) {
+            if graph_launches.of(trace, call) {
                 let mut children: Vec<GpuId> = match ranks {
                     None => {
                         if let Some(is_given) = is_given.get_mut(row) {
@@ -270,9 +268,8 @@ impl Launches {
             };
             let process = ranks.and_then(|ranks| ranks.process_of(work));
             match callers.of(trace, row, process) {
-                Caller::None => {}
-                Caller::One(call) => found.push(Launch { call, work }),
-                Caller::Several => ambiguous.push(work),
+                Ok(call) => found.extend(call.map(|call| Launch { call, work })),
+                Err(Ambiguous) => ambiguous.push(work),
             }
         }
         let claimed = found.len();
@@ -283,7 +280,6 @@ impl Launches {
         }
         self.by_correlation = found.into_iter().map(|launch| launch.work).collect();
         self.ambiguous = ambiguous;
-        self.n_by_correlation = self.by_correlation.len() as u64;
         if is_shared {
             self.repeated.sort_unstable();
         }
@@ -292,15 +288,15 @@ impl Launches {
 
     /// Takes out the work of calls that launch one piece each and would get several.
     fn without_shared_calls(&mut self, trace: &Trace, found: &mut Vec<Launch>) {
-        let mut n_pieces: HashMap<EventId, u32, FxBuildHasher> = HashMap::default();
+        let mut n_pieces: Map<EventId, u32> = Map::default();
         for launch in &*found {
             *n_pieces.entry(launch.call).or_default() += 1;
         }
-        let mut graph_launches = GraphLaunches::default();
+        let mut graph_launches = ByName::new(is_graph_launch);
         let repeated = &mut self.repeated;
         found.retain(|launch| {
             let is_alone = n_pieces.get(&launch.call) == Some(&1);
-            let stays = is_alone || graph_launches.contains(trace, launch.call);
+            let stays = is_alone || graph_launches.of(trace, launch.call);
             if !stays {
                 repeated.push(launch.work);
             }
@@ -331,23 +327,7 @@ pub(crate) fn is_launched_by_graph(profile: &super::Profile, id: GpuId) -> bool 
 
 /// Whether a call is such a one.
 pub(crate) fn is_graph_call(trace: &Trace, call: EventId) -> bool {
-    is_graph_launch(trace.strings.get(trace.events.name(call)))
-}
-
-/// Which calls launch graphs; each name is looked at once.
-#[derive(Debug, Default)]
-pub(crate) struct GraphLaunches {
-    by_name: HashMap<StringId, bool, FxBuildHasher>,
-}
-
-impl GraphLaunches {
-    pub(crate) fn contains(&mut self, trace: &Trace, call: EventId) -> bool {
-        let name = trace.events.name(call);
-        *self
-            .by_name
-            .entry(name)
-            .or_insert_with(|| is_graph_launch(trace.strings.get(name)))
-    }
+    is_graph_launch(trace.name(call))
 }
 
 /// The calls that carry the link ids of GPU activity.
@@ -355,59 +335,51 @@ struct Callers {
     /// The first call of each row.
     first: Vec<Option<EventId>>,
     /// The first call of a row in each further process.
-    others: HashMap<(usize, StringId), EventId, FxBuildHasher>,
-    /// Rows with calls in several processes.
-    several: HashSet<usize, FxBuildHasher>,
+    others: Map<usize, Vec<(StringId, EventId)>>,
 }
 
-/// Which call may have launched some work.
-enum Caller {
-    None,
-    One(EventId),
-    /// Calls of several processes have its id.
-    Several,
-}
+/// Calls of several processes have the id of some work.
+struct Ambiguous;
 
 impl Callers {
     fn new(trace: &Trace, calls: &[EventId], table: &LinkTable) -> Callers {
-        let mut callers = Callers {
-            first: vec![None; table.rows.len()],
-            others: HashMap::default(),
-            several: HashSet::default(),
-        };
+        let mut first = vec![None; table.rows.len()];
+        let mut others: Map<usize, Vec<(StringId, EventId)>> = Map::default();
         for &call in calls {
             let Some(row) = table.key.read(trace, call).and_then(|id| table.row(id)) else {
                 continue;
             };
-            let Some(slot) = callers.first.get_mut(row) else {
-                continue;
-            };
-            let first = *slot.get_or_insert(call);
+            let first = *first[row].get_or_insert(call);
             if let (Some(process), Some(known)) = (process(trace, call), process(trace, first))
                 && process != known
             {
-                callers.others.entry((row, process)).or_insert(call);
-                callers.several.insert(row);
+                let others = others.entry(row).or_default();
+                if !others.iter().any(|(known, _)| *known == process) {
+                    others.push((process, call));
+                }
             }
         }
-        callers
+        Callers { first, others }
     }
 
     /// The call of a row, where need be the one of the process that drives the work's device.
-    fn of(&self, trace: &Trace, row: usize, driver: Option<StringId>) -> Caller {
-        let Some(first) = self.first.get(row).copied().flatten() else {
-            return Caller::None;
-        };
-        if driver.is_some() && driver == process(trace, first) {
-            return Caller::One(first);
-        }
+    fn of(
+        &self,
+        trace: &Trace,
+        row: usize,
+        driver: Option<StringId>,
+    ) -> Result<Option<EventId>, Ambiguous> {
+        let first = self.first.get(row).copied().flatten();
+        let others = self.others.get(&row);
         match driver {
-            Some(driver) => match self.others.get(&(row, driver)) {
-                Some(call) => Caller::One(*call),
-                None => Caller::None,
-            },
-            None if self.several.contains(&row) => Caller::Several,
-            None => Caller::One(first),
+            Some(_) if first.and_then(|first| process(trace, first)) == driver => Ok(first),
+            Some(driver) => {
+                let mut others = others.into_iter().flatten();
+                let of_driver = others.find(|(process, _)| *process == driver);
+                Ok(of_driver.map(|(_, call)| *call))
+            }
+            None if others.is_some() => Err(Ambiguous),
+            None => Ok(first),
         }
     }
 }

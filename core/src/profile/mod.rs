@@ -60,7 +60,7 @@ use crate::base::interval::Interval;
 use crate::import::Imported;
 use crate::import::warning::{WarningKind, Warnings};
 use crate::perf::names_batch;
-use crate::profile::autograd::ENGINE_CALL;
+use crate::profile::autograd::is_engine_call;
 use crate::profile::host_ops::{HostOp, host_ops};
 use crate::profile::kernels::{GpuEvents, GpuTable, Running};
 use crate::profile::launch::{GpuId, Launches};
@@ -69,6 +69,7 @@ use crate::profile::model_info::ModelInfo;
 use crate::profile::operations::{Operation, Owner, operations, owners};
 use crate::profile::ops::OpTable;
 use crate::profile::recompute::Recompute;
+use crate::profile::rows::PerfRow;
 use crate::profile::tree::{CallTree, Frames};
 use crate::profile::window::{Window, WindowOf};
 use crate::trace::annotations::Annotations;
@@ -203,33 +204,24 @@ impl Profile {
     }
 
     fn of(parts: Parts) -> Profile {
-        let Parts {
-            trace,
-            window,
-            imported,
-            text_bytes,
-            clocks_ns,
-            launches,
-            tree,
-            host_ops,
-        } = parts;
-        let recompute = Recompute::find(&trace, &tree, &launches);
+        let (trace, tree, launches) = (&parts.trace, &parts.tree, &parts.launches);
+        let recompute = Recompute::find(trace, tree, launches);
         let recompute = (!recompute.is_empty()).then_some(recompute);
-        let gpu = GpuTable::new(&trace, &launches, &tree, recompute.as_ref());
-        let ops = OpTable::new(&trace, &tree, &gpu, recompute.as_ref());
+        let gpu = GpuTable::new(trace, launches, tree, recompute.as_ref());
+        let ops = OpTable::new(trace, tree, &gpu, recompute.as_ref());
         let mut profile = Profile {
-            trace,
-            window,
-            warnings: imported.clone(),
-            imported,
-            text_bytes,
-            clocks_ns,
-            launches,
-            tree,
+            trace: parts.trace,
+            window: parts.window,
+            warnings: parts.imported.clone(),
+            imported: parts.imported,
+            text_bytes: parts.text_bytes,
+            clocks_ns: parts.clocks_ns,
+            launches: parts.launches,
+            tree: parts.tree,
             recompute,
             gpu,
             ops,
-            host_ops,
+            host_ops: parts.host_ops,
             full_tree: OnceLock::new(),
             batches: OnceLock::new(),
             operations: OnceLock::new(),
@@ -284,7 +276,7 @@ impl Profile {
     /// step launched may run before its window.
     pub(crate) fn counted(&self, work: Interval) -> Option<Interval> {
         match &self.window {
-            Some(window) => window.cut(work),
+            Some(window) => work.overlap(window.gpu),
             None => Some(work),
         }
     }
@@ -311,6 +303,14 @@ impl Profile {
     pub fn owner_of(&self, work: GpuId) -> Option<Owner> {
         let owners = self.owners.get_or_init(|| owners(self));
         owners.get(work.index()).copied().flatten()
+    }
+
+    /// The call that an owner stands for.
+    pub(crate) fn call_of(&self, owner: Owner) -> Option<&PerfRow> {
+        self.operations()
+            .get(owner.operation)?
+            .calls
+            .get(owner.call)
     }
 
     /// What a later stage computes once for a population of GPU events, whatever else is chosen.
@@ -414,7 +414,7 @@ impl Profile {
     /// Whether a backward pass was recorded, anywhere in the trace.
     pub fn is_training(&self) -> bool {
         let mut names = self.trace.strings.iter();
-        names.any(|(_, name)| name.starts_with(ENGINE_CALL.trim_end()))
+        names.any(|(_, name)| is_engine_call(name))
     }
 
     /// True when Python frames were recorded.
@@ -445,7 +445,7 @@ impl Profile {
         use WarningKind::*;
         let (launches, warnings) = (&self.launches, &mut self.warnings);
         warnings.add_many(WrongNesting, self.tree.strays().len() as u64, None);
-        warnings.add_many(LinkedByCorrelation, launches.n_by_correlation, None);
+        warnings.add_many(LinkedByCorrelation, launches.n_by_correlation(), None);
         let unlinked = match launches.launches.is_empty() {
             true => NothingLinked,
             false => UnlinkedGpuWork,

@@ -9,10 +9,9 @@ mod tests;
 
 use std::ops::Range;
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
+use crate::base::group::grouped;
 use crate::base::interval::sum;
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::op_category;
 use crate::profile::kernels::GpuTable;
@@ -91,24 +90,16 @@ impl OpTable {
         gpu: &GpuTable,
         recompute: Option<&Recompute>,
     ) -> OpTable {
-        let mut owned = Owned::collect(trace, tree, gpu);
-        owned.sort_by_time(trace, tree, gpu);
+        let pieces = pieces(trace, tree, gpu);
         let mut table = OpTable {
-            ops: Vec::with_capacity(owned.owners.len()),
-            kernels: owned.work.iter().map(|&(_, work)| work).collect(),
+            kernels: pieces.iter().map(|piece| piece.work).collect(),
             op_of: vec![None; gpu.len()],
             ..OpTable::default()
         };
-        let mut labels: HashMap<_, &'static str, FxBuildHasher> = HashMap::default();
+        let mut labels: Map<_, &'static str> = Map::default();
         let mut start = 0;
-        for (op, &node) in owned.owners.iter().enumerate() {
-            let id = OpId(op as u32);
-            let n_kernels = owned
-                .work
-                .get(start..)
-                .unwrap_or_default()
-                .partition_point(|&(owner, _)| owner == id.0);
-            let range = start..start + n_kernels;
+        for of_op in pieces.chunk_by(|one, next| one.found == next.found) {
+            let (id, range) = (OpId(table.ops.len() as u32), start..start + of_op.len());
             start = range.end;
             let kernels = table.kernels.get(range.clone()).unwrap_or_default();
             for kernel in kernels {
@@ -116,6 +107,9 @@ impl OpTable {
                     *slot = Some(id);
                 }
             }
+            let Some(node) = of_op.first().map(|piece| piece.owner) else {
+                continue;
+            };
             let Some(event) = tree.event(node) else {
                 continue;
             };
@@ -196,39 +190,28 @@ impl OpTable {
     }
 
     fn group_by_name(&mut self) {
-        let mut index: HashMap<(StringId, bool), usize, FxBuildHasher> = HashMap::default();
-        let mut groups: Vec<(OpGroup, Vec<OpId>)> = Vec::new();
-        for (id, op) in self.iter() {
-            let row = *index
-                .entry((op.name, op.is_recompute))
-                .or_insert(groups.len());
-            if row == groups.len() {
-                let group = OpGroup {
-                    name: op.name,
-                    is_recompute: op.is_recompute,
-                    calls: 0..0,
-                    categories: Vec::new(),
-                    direct_ns: 0,
-                    subtree_ns: 0,
-                };
-                groups.push((group, Vec::new()));
-            }
-            let (group, calls) = &mut groups[row];
-            calls.push(id);
-            group.direct_ns = group.direct_ns.saturating_add(op.direct_ns);
-            group.subtree_ns = group.subtree_ns.saturating_add(op.subtree_ns);
-            if !group.categories.contains(&op.category) {
-                group.categories.push(op.category);
-            }
+        let calls = self.iter();
+        let calls = calls.map(|(id, op)| ((op.name, op.is_recompute), (id, op)));
+        let mut groups = grouped(calls, Vec::push);
+        let direct_ns = |calls: &[(OpId, &Op)]| sum(calls.iter().map(|(_, op)| op.direct_ns));
+        groups.arrange_by_cached_key(|(_, calls)| std::cmp::Reverse(direct_ns(calls)));
+        let (mut by_name, mut table) = (Vec::with_capacity(self.ops.len()), Vec::new());
+        for ((name, is_recompute), calls) in groups {
+            let start = by_name.len() as u32;
+            by_name.extend(calls.iter().map(|(id, _)| *id));
+            let mut categories: Vec<_> = calls.iter().map(|(_, op)| op.category).collect();
+            categories.arrange();
+            categories.dedup();
+            table.push(OpGroup {
+                name,
+                is_recompute,
+                calls: start..by_name.len() as u32,
+                categories,
+                direct_ns: direct_ns(&calls),
+                subtree_ns: sum(calls.iter().map(|(_, op)| op.subtree_ns)),
+            });
         }
-        groups.arrange_by_key(|(group, _)| std::cmp::Reverse(group.direct_ns));
-        for (mut group, calls) in groups {
-            let start = self.by_name.len() as u32;
-            self.by_name.extend(calls);
-            group.calls = start..self.by_name.len() as u32;
-            group.categories.arrange();
-            self.groups.push(group);
-        }
+        (self.by_name, self.groups) = (by_name, table);
     }
 }
 
@@ -239,66 +222,46 @@ impl OpGroup {
     }
 }
 
-/// Owners of GPU activity, and (owner, work) pairs.
-struct Owned {
-    owners: Vec<NodeId>,
-    work: Vec<(u32, GpuId)>,
+/// A piece of GPU activity and the call that owns it, in the order of the table: calls by start, the
+/// work of each by start; ties as they were found.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Piece {
+    call_ns: Option<i64>,
+    /// How many calls were found before this one.
+    found: u32,
+    work_ns: i64,
+    work: GpuId,
+    owner: NodeId,
 }
 
-impl Owned {
-    fn collect(trace: &Trace, tree: &CallTree, gpu: &GpuTable) -> Owned {
-        const NO_OWNER: u32 = u32::MAX;
-        let skipped = trace.strings.find("execute");
-        let mut owned = Owned {
-            owners: Vec::new(),
-            work: Vec::with_capacity(gpu.len()),
+fn pieces(trace: &Trace, tree: &CallTree, gpu: &GpuTable) -> Vec<Piece> {
+    const NOT_FOUND: u32 = u32::MAX;
+    let skipped = trace.strings.find("execute");
+    let mut n_found = 0;
+    let mut found = vec![NOT_FOUND; tree.len()];
+    let mut pieces = Vec::with_capacity(gpu.len());
+    for (id, work) in gpu.iter().filter(|(_, work)| !work.is_collective) {
+        let Some(call) = work.launched_by.and_then(|call| tree.node_of(call)) else {
+            continue;
         };
-        let mut owner_of_node = vec![NO_OWNER; tree.len()];
-        for (id, work) in gpu.iter() {
-            if work.is_collective {
-                continue;
-            }
-            let Some(call) = work.launched_by.and_then(|call| tree.node_of(call)) else {
-                continue;
-            };
-            let node = owner(trace, tree, call, skipped);
-            let Some(slot) = owner_of_node.get_mut(node.index()) else {
-                continue;
-            };
-            if *slot == NO_OWNER {
-                *slot = owned.owners.len() as u32;
-                owned.owners.push(node);
-            }
-            owned.work.push((*slot, id));
+        let owner = owner(trace, tree, call, skipped);
+        let Some(found) = found.get_mut(owner.index()) else {
+            continue;
+        };
+        if *found == NOT_FOUND {
+            *found = n_found;
+            n_found += 1;
         }
-        owned
-    }
-
-    /// Orders owners by start, and work by owner and start; ties as they were found.
-    fn sort_by_time(&mut self, trace: &Trace, tree: &CallTree, gpu: &GpuTable) {
-        let start_ns = |node: NodeId| tree.event(node).map(|event| trace.events.ts_ns(event));
-        let mut order: Vec<(Option<i64>, u32)> = self
-            .owners
-            .iter()
-            .enumerate()
-            .map(|(row, node)| (start_ns(*node), row as u32))
-            .collect();
-        order.arrange();
-        let mut new_row = vec![0; order.len()];
-        for (row, &(_, old)) in order.iter().enumerate() {
-            new_row[old as usize] = row as u32;
-        }
-        self.owners = order
-            .iter()
-            .map(|&(_, old)| self.owners[old as usize])
-            .collect();
-        for (owner, _) in &mut self.work {
-            *owner = new_row[*owner as usize];
-        }
-        self.work.arrange_by_cached_key(|&(owner, work)| {
-            (owner, gpu.get(work).map(|work| work.span.start_ns), work)
+        pieces.push(Piece {
+            call_ns: tree.event(owner).map(|event| trace.events.ts_ns(event)),
+            found: *found,
+            work_ns: work.span.start_ns,
+            work: id,
+            owner,
         });
     }
+    pieces.sort_unstable();
+    pieces
 }
 
 /// The operator whose work a call launches, or the call itself.

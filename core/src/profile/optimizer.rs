@@ -2,6 +2,7 @@
 
 use super::Profile;
 use super::operations::Operation;
+use crate::base::interval::Interval;
 use crate::trace::{Category, EventId, TrackId};
 
 /// A step of an optimizer.
@@ -10,26 +11,24 @@ pub(crate) struct OptimizerStep<'a> {
     /// Its class: "AdamW" of "Optimizer.step#AdamW.step".
     pub(crate) optimizer: &'a str,
     track: TrackId,
-    start_ns: i64,
-    end_ns: i64,
+    span: Interval,
 }
 
 impl<'a> OptimizerStep<'a> {
     /// All that were recorded.
     pub(crate) fn all(profile: &'a Profile) -> Vec<OptimizerStep<'a>> {
-        let (events, strings) = (&profile.trace.events, &profile.trace.strings);
+        let events = &profile.trace.events;
         let is_range = |event: &EventId| {
             let category = events.category(*event);
             matches!(category, Category::UserAnnotation | Category::CpuOp)
         };
         let step = |event: EventId| {
-            let name = strings.get(events.name(event));
+            let name = profile.trace.name(event);
             let step = name.strip_prefix("Optimizer.step#")?;
             Some(OptimizerStep {
                 optimizer: step.split('.').next().unwrap_or_default(),
                 track: events.track(event),
-                start_ns: events.ts_ns(event),
-                end_ns: events.end_ns(event),
+                span: events.span(event),
             })
         };
         events.ids().filter(is_range).filter_map(step).collect()
@@ -40,7 +39,7 @@ impl<'a> OptimizerStep<'a> {
         let events = &profile.trace.events;
         operation.first().is_some_and(|call| {
             let (at, track) = (events.ts_ns(call.event), events.track(call.event));
-            self.track == track && (self.start_ns..self.end_ns).contains(&at)
+            self.track == track && self.span.contains(at)
         })
     }
 }

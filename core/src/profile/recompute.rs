@@ -5,7 +5,7 @@
 //! is a backward function that computes forward and then goes backward itself: what is below it is
 //! recomputation, but for what its own backward pass calls. That one needs no Python frames.
 
-use crate::profile::autograd::ENGINE_CALL;
+use crate::profile::autograd::is_engine_call;
 use crate::profile::launch::{GpuId, Launches};
 use crate::profile::tree::{CallTree, Frames, NodeId};
 use crate::trace::{Category, StringId, Trace};
@@ -46,8 +46,7 @@ impl Recompute {
             let is_outer = around.last().is_some_and(|(_, is_outer)| *is_outer);
             let name = tree.event(node).map(|event| trace.events.name(event));
             let is_named = |names: &[StringId]| name.is_some_and(|name| names.contains(&name));
-            let is_engine =
-                || name.is_some_and(|name| trace.strings.get(name).starts_with(ENGINE_CALL));
+            let is_engine = || name.is_some_and(|name| is_engine_call(trace.strings.get(name)));
             let is_recomputing = match tree.category(trace, node) {
                 Category::PythonFunction if is_named(&frames) => true,
                 Category::CpuOp if is_named(&functions) => true,
@@ -102,7 +101,14 @@ fn names(trace: &Trace, is_it: fn(&str) -> bool) -> impl Iterator<Item = StringI
 
 #[cfg(test)]
 mod tests {
+    use crate::profile::Profile;
     use crate::testing::Timetable;
+
+    /// Of each kernel whether it is recomputation.
+    fn work(profile: &Profile) -> Vec<bool> {
+        let work = profile.gpu.iter();
+        work.map(|(_, work)| work.is_recompute).collect()
+    }
 
     #[test]
     fn what_runs_below_a_recomputing_frame_is_recomputation() {
@@ -131,12 +137,7 @@ mod tests {
                 ("aten::add", false)
             ]
         );
-        let work: Vec<_> = profile
-            .gpu
-            .iter()
-            .map(|(_, work)| work.is_recompute)
-            .collect();
-        assert_eq!(work, [false, true, false]);
+        assert_eq!(work(&profile), [false, true, false]);
         // The two kinds of `aten::mm` stay apart.
         assert_eq!(profile.ops.groups().len(), 3);
     }
@@ -165,12 +166,7 @@ mod tests {
             .kernel(3, "gemm", 170..180)
             .kernel(4, "gemm", 180..190)
             .profile();
-        let work: Vec<_> = profile
-            .gpu
-            .iter()
-            .map(|(_, work)| work.is_recompute)
-            .collect();
-        assert_eq!(work, [true, false, true, false]);
+        assert_eq!(work(&profile), [true, false, true, false]);
         let products: Vec<_> = profile
             .ops
             .iter()

@@ -16,33 +16,14 @@ pub(crate) struct Axis {
 }
 
 /// Where an operator has its dimensions: `sum(x, dims)`, `norm(x, p, dims)`.
+#[rustfmt::skip]
 const DIMS: &[(usize, &[&str])] = &[
-    (
-        1,
-        &[
-            "aten::sum",
-            "aten::mean",
-            "aten::amax",
-            "aten::amin",
-            "aten::max",
-            "aten::min",
-            "aten::argmax",
-            "aten::argmin",
-            "aten::prod",
-            "aten::all",
-            "aten::any",
-            "aten::std",
-            "aten::var",
-            "aten::var_mean",
-            "aten::std_mean",
-            "aten::logsumexp",
-            "aten::_softmax",
-            "aten::_log_softmax",
-            "aten::_safe_softmax",
-            "aten::softmax",
-            "aten::log_softmax",
-        ],
-    ),
+    (1, &[
+        "aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::max", "aten::min",
+        "aten::argmax", "aten::argmin", "aten::prod", "aten::all", "aten::any", "aten::std",
+        "aten::var", "aten::var_mean", "aten::std_mean", "aten::logsumexp", "aten::_softmax",
+        "aten::_log_softmax", "aten::_safe_softmax", "aten::softmax", "aten::log_softmax",
+    ]),
     (2, &["aten::norm", "aten::linalg_vector_norm"]),
 ];
 

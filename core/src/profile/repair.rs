@@ -82,8 +82,7 @@ fn host_span(trace: &Trace) -> Option<Interval> {
         let category = events.category(*id);
         !category.is_gpu() && category != Category::GpuUserAnnotation
     });
-    host.map(|id| Interval::new(events.ts_ns(id), events.end_ns(id)))
-        .reduce(Interval::hull)
+    host.map(|id| events.span(id)).reduce(Interval::hull)
 }
 
 /// Work that starts at zero in a trace whose clock began long before.
@@ -167,7 +166,7 @@ fn far_starts(
 /// one graph may run at once.
 fn overlong(trace: &Trace, launches: &Launches, host: Option<Interval>) -> Vec<EventId> {
     let events = &trace.events;
-    let is_collective = |event| is_communication_name(trace.strings.get(events.name(event)));
+    let is_collective = |event| is_communication_name(trace.name(event));
     let row = |id: EventId| (events.track(id), events.ts_ns(id), id);
     let mut rows: Vec<(TrackId, i64, EventId)> = launches.work.iter().copied().map(row).collect();
     rows.sort_unstable();

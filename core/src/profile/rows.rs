@@ -16,18 +16,16 @@ mod tests;
 
 pub use crate::profile::binding::{Binding, Pass};
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use crate::base::interval::busy;
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::op_category;
 use crate::perf::{PerfModel, Unit, model};
 use crate::profile::Profile;
 use crate::profile::autograd::{Autograd, ENGINE_CALL};
-use crate::profile::launch::{GpuId, GraphLaunches};
+use crate::profile::launch::{GpuId, is_graph_launch};
 use crate::profile::tree::{Frames, NodeId};
-use crate::trace::{Category, EventId, StringId};
+use crate::trace::{ByName, Category, EventId, StringId};
 
 /// A call with the GPU time that it stands for.
 #[derive(Debug, Clone)]
@@ -62,8 +60,9 @@ pub fn perf_rows(profile: &Profile) -> Vec<PerfRow> {
 struct Walk<'a> {
     profile: &'a Profile,
     autograd: Autograd,
-    models: HashMap<StringId, Option<&'static PerfModel>, FxBuildHasher>,
-    labels: HashMap<NodeId, &'static str, FxBuildHasher>,
+    models: Map<StringId, Option<&'static PerfModel>>,
+    labels: Map<NodeId, &'static str>,
+    label_of_name: ByName<&'static str>,
     /// By node: how many operators before it have a model and GPU activity.
     n_modelled_before: Vec<u32>,
     /// By node.
@@ -78,15 +77,16 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     fn new(profile: &'a Profile) -> Walk<'a> {
         let labels = profile.ops.iter().map(|(_, op)| (op.node, op.category));
-        let mut graph_launches = GraphLaunches::default();
-        let mut is_replayed = |call| graph_launches.contains(&profile.trace, call);
+        let mut graph_launches = ByName::new(is_graph_launch);
+        let mut is_replayed = |call| graph_launches.of(&profile.trace, call);
         let work = profile.gpu.iter();
         let is_replayed = work.map(|(_, work)| work.launched_by.is_some_and(&mut is_replayed));
         let mut walk = Walk {
             profile,
             autograd: Autograd::new(&profile.trace),
-            models: HashMap::default(),
+            models: Map::default(),
             labels: labels.collect(),
+            label_of_name: ByName::new(|name| op_category(name, None)),
             n_modelled_before: Vec::with_capacity(profile.tree.len() + 1),
             visited: vec![false; profile.tree.len()],
             covered: vec![false; profile.gpu.len()],
@@ -213,8 +213,7 @@ impl Walk<'_> {
     fn add_leftovers(&mut self) {
         let profile = self.profile;
         let strings = &profile.trace.strings;
-        let mut labels: HashMap<(StringId, StringId), &'static str, FxBuildHasher> =
-            HashMap::default();
+        let mut labels: Map<(StringId, StringId), &'static str> = Map::default();
         let mut uid = profile.trace.n_events_read;
         let alone = self.leftovers_by_op();
         for (id, work) in profile.gpu.iter() {
@@ -251,8 +250,8 @@ impl Walk<'_> {
 
     /// Kernels that stand for themselves, by the operator that launched them. What the device
     /// copies and fills for it on the side is not among them.
-    fn leftovers_by_op(&self) -> HashMap<NodeId, Vec<GpuId>, FxBuildHasher> {
-        let mut leftovers: HashMap<NodeId, Vec<GpuId>, FxBuildHasher> = HashMap::default();
+    fn leftovers_by_op(&self) -> Map<NodeId, Vec<GpuId>> {
+        let mut leftovers: Map<NodeId, Vec<GpuId>> = Map::default();
         for (id, work) in self.profile.gpu.iter() {
             let is_covered = self.covered.get(id.index()).copied().unwrap_or(true);
             if let Some(op) = work.parent_op
@@ -274,7 +273,7 @@ impl Walk<'_> {
         &mut self,
         op: NodeId,
         id: GpuId,
-        leftovers: &HashMap<NodeId, Vec<GpuId>, FxBuildHasher>,
+        leftovers: &Map<NodeId, Vec<GpuId>>,
     ) -> Option<Binding> {
         let profile = self.profile;
         let name = profile.gpu.get(id)?.name;
@@ -327,7 +326,7 @@ impl Walk<'_> {
     }
 
     fn backward_binding(&mut self, node: NodeId) -> Option<Binding> {
-        let (_, forward_node, forward) = self.forward_of_only_call(node)?;
+        let (forward_node, forward) = self.forward_of_only_call(node)?;
         let model = self.any_model(forward_node)?;
         model.backward?;
         Some(Binding::new(model, forward, Pass::Backward))
@@ -342,7 +341,7 @@ impl Walk<'_> {
     /// For the one backward function of a call of the engine: the model of the forward call, the
     /// label, and the GPU activity of every backward pass of that call.
     fn backward_pass(&mut self, node: NodeId) -> Option<(Binding, &'static str, Vec<GpuId>)> {
-        let (_, forward_node, forward) = self.forward_of_only_call(node)?;
+        let (forward_node, forward) = self.forward_of_only_call(node)?;
         let model = self.reference_model(forward_node)?;
         let category = model.backward_category?;
         let binding = Binding::new(model, forward, Pass::Backward);
@@ -351,13 +350,13 @@ impl Walk<'_> {
         Some((binding, category, work))
     }
 
-    /// Of a backward function that the engine's call above it calls once: that call, and the
-    /// forward call it belongs to.
-    fn forward_of_only_call(&self, node: NodeId) -> Option<(NodeId, NodeId, EventId)> {
+    /// Of a backward function that the engine's call above it calls once: the forward call that it
+    /// belongs to.
+    fn forward_of_only_call(&self, node: NodeId) -> Option<(NodeId, EventId)> {
         /// How far above the backward function the engine's call may be.
         const MAX_LEVELS: usize = 5;
         let (trace, tree) = (&self.profile.trace, &self.profile.tree);
-        let name_of = |node| Some(trace.strings.get(trace.events.name(tree.event(node)?)));
+        let name_of = |node| Some(trace.name(tree.event(node)?));
         let name = name_of(node)?;
         let (engine, forward) = tree
             .ancestors(node)
@@ -372,7 +371,7 @@ impl Walk<'_> {
             .map(NodeId)
             .filter(|below| name_of(*below) == Some(name) && !tree.gpu_work(*below).is_empty())
             .count();
-        (n_calls == 1).then_some((engine, tree.node_of(forward)?, forward))
+        (n_calls == 1).then_some((tree.node_of(forward)?, forward))
     }
 
     /// True when a call launches GPU activity itself, or through runtime calls and Python frames.
@@ -401,9 +400,8 @@ impl Walk<'_> {
     }
 
     /// The label that the operator has as a launcher; kernels further down say nothing about it.
-    fn label(&self, node: NodeId, event: EventId) -> &'static str {
-        let trace = &self.profile.trace;
-        let by_name = || op_category(trace.strings.get(trace.events.name(event)), None);
+    fn label(&mut self, node: NodeId, event: EventId) -> &'static str {
+        let by_name = || self.label_of_name.of(&self.profile.trace, event);
         self.labels.get(&node).copied().unwrap_or_else(by_name)
     }
 

@@ -1,34 +1,16 @@
 //! Runtime and driver calls by what they do; GPU graphs that they replayed.
 
-use hashbrown::{HashMap, HashSet};
-use rustc_hash::FxBuildHasher;
-
-use super::launch::GraphLaunches;
+use super::launch::is_graph_launch;
+use crate::base::map::Set;
 use crate::names::host_calls::RuntimeCall;
-use crate::trace::{EventId, LinkId, StringId, Trace};
-
-/// What calls do; each name is looked at once.
-#[derive(Debug, Default)]
-pub(crate) struct RuntimeCalls {
-    by_name: HashMap<StringId, RuntimeCall, FxBuildHasher>,
-}
-
-impl RuntimeCalls {
-    pub(crate) fn kind(&mut self, trace: &Trace, call: EventId) -> RuntimeCall {
-        let name = trace.events.name(call);
-        *self
-            .by_name
-            .entry(name)
-            .or_insert_with(|| RuntimeCall::of_name(trace.strings.get(name)))
-    }
-}
+use crate::trace::{ByName, EventId, LinkId, Trace};
 
 /// The calls in which a host thread waits for the GPU, in the order of the trace.
 pub(crate) fn blocking_calls(trace: &Trace) -> impl Iterator<Item = EventId> {
-    let mut calls = RuntimeCalls::default();
+    let mut calls = ByName::new(RuntimeCall::of_name);
     let events = &trace.events;
     events.ids().filter(move |event| {
-        events.category(*event).is_runtime() && calls.kind(trace, *event).is_blocking()
+        events.category(*event).is_runtime() && calls.of(trace, *event).is_blocking()
     })
 }
 
@@ -44,10 +26,10 @@ pub(crate) struct GraphReplays {
 impl GraphReplays {
     pub(crate) fn new(trace: &Trace) -> GraphReplays {
         let events = &trace.events;
-        let mut graph_launches = GraphLaunches::default();
-        let launches = events.ids().filter(|call| {
-            events.category(*call).is_runtime() && graph_launches.contains(trace, *call)
-        });
+        let mut graph_launches = ByName::new(is_graph_launch);
+        let launches = events
+            .ids()
+            .filter(|call| events.category(*call).is_runtime() && graph_launches.of(trace, *call));
         let mut launches: Vec<(Option<LinkId>, i64)> = launches
             .map(|call| (events.correlation(call), events.ts_ns(call)))
             .collect();
@@ -56,7 +38,7 @@ impl GraphReplays {
         }
         let activity = events.ids();
         let activity = activity.filter(|event| events.category(*event).is_gpu());
-        let recorded: HashSet<LinkId, FxBuildHasher> = activity
+        let recorded: Set<LinkId> = activity
             .filter_map(|event| events.correlation(event))
             .collect();
         launches.retain(|(id, _)| id.is_some_and(|id| !recorded.contains(&id)));

@@ -1,15 +1,12 @@
 //! Where calls belong: to a module, to a step of automatic differentiation, to a call around them.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::Profile;
-use super::autograd::ENGINE_CALL;
+use super::autograd::{ENGINE_CALL, is_engine_call};
 use super::tree::NodeId;
 use crate::base::format::without_number;
-use crate::names::MODULE;
 use crate::names::fusion::is_container;
-use crate::trace::{Category, EventId};
+use crate::names::{MODULE, is_module};
+use crate::trace::{ByName, Category, EventId};
 
 /// Where a call belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,7 +26,8 @@ pub(crate) enum Scope {
 pub(crate) struct Scopes<'a> {
     profile: &'a Profile,
     has_frames: bool,
-    is_module: HashMap<crate::trace::StringId, bool, FxBuildHasher>,
+    is_module: ByName<bool>,
+    is_engine: ByName<bool>,
 }
 
 impl<'a> Scopes<'a> {
@@ -37,7 +35,8 @@ impl<'a> Scopes<'a> {
         Scopes {
             profile,
             has_frames: profile.has_python_frames(),
-            is_module: HashMap::default(),
+            is_module: ByName::new(is_module),
+            is_engine: ByName::new(is_engine_call),
         }
     }
 
@@ -48,10 +47,7 @@ impl<'a> Scopes<'a> {
     pub(crate) fn of(&mut self, event: EventId) -> Scope {
         let profile = self.profile;
         let trace = &profile.trace;
-        let tree = match self.has_frames {
-            true => profile.full_tree(),
-            false => &profile.tree,
-        };
+        let tree = profile.full_tree();
         let Some(node) = tree.node_of(event) else {
             return Scope::Nowhere;
         };
@@ -59,17 +55,11 @@ impl<'a> Scopes<'a> {
             let Some(event) = tree.event(above) else {
                 continue;
             };
-            let name = trace.events.name(event);
             match trace.events.category(event) {
-                Category::PythonFunction => {
-                    let is_module = self.is_module.entry(name);
-                    let is_module =
-                        is_module.or_insert_with(|| trace.strings.get(name).starts_with(MODULE));
-                    if *is_module {
-                        return Scope::Module(above);
-                    }
+                Category::PythonFunction if self.is_module.of(trace, event) => {
+                    return Scope::Module(above);
                 }
-                Category::CpuOp if trace.strings.get(name).starts_with(ENGINE_CALL.trim_end()) => {
+                Category::CpuOp if self.is_engine.of(trace, event) => {
                     return Scope::Autograd(above);
                 }
                 _ => {}
@@ -124,12 +114,8 @@ impl<'a> Scopes<'a> {
         match scope {
             Scope::Module(node) => self.module_name(node),
             Scope::Autograd(node) => {
-                let tree = match self.has_frames {
-                    true => self.profile.full_tree(),
-                    false => &self.profile.tree,
-                };
-                let name = self.profile.trace.events.name(tree.event(node)?);
-                let name = self.profile.trace.strings.get(name);
+                let call = self.profile.full_tree().event(node)?;
+                let name = self.profile.trace.name(call);
                 name.strip_prefix(ENGINE_CALL.trim_end()).map(str::trim)
             }
             Scope::Siblings(..) | Scope::Nowhere => None,
@@ -142,7 +128,7 @@ impl<'a> Scopes<'a> {
         if trace.events.category(event) != Category::PythonFunction {
             return None;
         }
-        let name = trace.strings.get(trace.events.name(event));
+        let name = trace.name(event);
         name.strip_prefix(MODULE).map(without_number)
     }
 }

@@ -57,20 +57,11 @@ impl Shares {
         events: GpuEvents,
         counted_as: impl Fn(Running) -> Option<Running>,
     ) -> Shares {
-        let operations = profile.operations();
         // The last owner is nobody.
-        let nobody = operations.len();
-        let mut owners = vec![nobody; profile.gpu.len()];
-        for (at, operation) in operations.iter().enumerate() {
-            for work in operation.work() {
-                if let Some(owner) = owners.get_mut(work.index()) {
-                    *owner = at;
-                }
-            }
-        }
+        let nobody = profile.operations().len();
         let counts = |work: &Running| work.is_linked || events == GpuEvents::All;
         let own = profile.gpu.iter().filter_map(|(id, work)| {
-            let owner = owners.get(id.index()).copied().unwrap_or(nobody);
+            let owner = profile.owner_of(id).map_or(nobody, |owner| owner.operation);
             let work = work.running(&profile.trace);
             let span = profile.counted(work.span)?;
             Some((owner, Running { span, ..work }))

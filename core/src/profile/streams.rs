@@ -22,18 +22,9 @@ pub(crate) fn steps<'a>(
     profile: &Profile,
     operations: impl Iterator<Item = (usize, &'a Operation)>,
 ) -> Vec<Option<Step>> {
-    // By kernel or copy: its operation and call, counted through.
-    let mut call_of: Vec<Option<(usize, EventId, u32)>> = vec![None; profile.gpu.len()];
-    let mut n_calls = 0_u32;
-    for (at, operation) in operations.filter(|(_, one)| one.is_linked) {
-        for call in &operation.calls {
-            for work in &call.work {
-                if let Some(of) = call_of.get_mut(work.index()) {
-                    *of = Some((at, call.event, n_calls));
-                }
-            }
-            n_calls = n_calls.saturating_add(1);
-        }
+    let mut is_followed = vec![false; profile.operations().len()];
+    for (at, _) in operations.filter(|(_, one)| one.is_linked) {
+        is_followed[at] = true;
     }
     // The numbers of streams repeat on each GPU: a track is one stream of one of them.
     let track = |event| profile.trace.events.track(event).0;
@@ -50,22 +41,22 @@ pub(crate) fn steps<'a>(
             steps.push(None);
             last_call = None;
         }
-        let of = call_of.get(id as usize).copied().flatten();
-        let ns = profile
-            .gpu
-            .get(GpuId(id))
-            .map_or(0, |work| work.span.length());
-        match (of, last_call) {
-            (Some((.., call)), Some(last)) if call == last => {
+        let owner = profile.owner_of(GpuId(id));
+        let owner = owner.filter(|owner| is_followed[owner.operation]);
+        let call = owner.and_then(|owner| Some((owner, profile.call_of(owner)?.event)));
+        let work = profile.gpu.get(GpuId(id));
+        let ns = work.map_or(0, |work| work.span.length());
+        match (call, last_call) {
+            (Some((owner, _)), Some(last)) if owner == last => {
                 if let Some(Some(step)) = steps.last_mut() {
                     step.ns = step.ns.saturating_add(ns);
                     step.n_kernels += 1;
                 }
             }
-            (Some((operation, event, call)), _) => {
-                last_call = Some(call);
+            (Some((owner, event)), _) => {
+                last_call = Some(owner);
                 steps.push(Some(Step {
-                    operation,
+                    operation: owner.operation,
                     event,
                     ns,
                     n_kernels: 1,

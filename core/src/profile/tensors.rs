@@ -1,20 +1,16 @@
 //! Operations that only copy a tensor.
 
 use super::Profile;
-use super::operations::{Operation, TensorArg};
+use super::operations::Operation;
 use crate::names::Family;
+use crate::perf::Tensor;
 
 /// Whether an operation does nothing but copy a tensor on the GPU.
 pub(crate) fn is_copy(profile: &Profile, operation: &Operation) -> bool {
+    #[rustfmt::skip]
     const OPS: &[&str] = &[
-        "aten::copy_",
-        "aten::clone",
-        "aten::contiguous",
-        "aten::_to_copy",
-        "aten::to",
-        "aten::reshape",
-        "aten::_reshape_copy",
-        "aten::repeat",
+        "aten::copy_", "aten::clone", "aten::contiguous", "aten::_to_copy", "aten::to",
+        "aten::reshape", "aten::_reshape_copy", "aten::repeat",
     ];
     if operation.is_kernel() {
         let name = operation.short_name(profile);
@@ -24,7 +20,7 @@ pub(crate) fn is_copy(profile: &Profile, operation: &Operation) -> bool {
 }
 
 /// Whether a copy keeps the type: casts are no changes of layout.
-pub(crate) fn keeps_type(tensors: &[TensorArg]) -> bool {
+pub(crate) fn keeps_type(tensors: &[Tensor]) -> bool {
     tensors
         .first()
         .is_some_and(|first| tensors.iter().all(|tensor| tensor.dtype == first.dtype))
@@ -37,7 +33,7 @@ pub(crate) fn layout_copy(profile: &Profile, operation: &Operation) -> Option<(u
         return None;
     }
     let tensors = operation.tensors(profile);
-    let largest = tensors.iter().map(TensorArg::elements).max()?;
-    let repeats = tensors.iter().any(TensorArg::is_expanded);
+    let largest = tensors.iter().map(Tensor::elements).max()?;
+    let repeats = tensors.iter().any(Tensor::is_expanded);
     (keeps_type(&tensors) && largest > 0).then_some((largest, repeats))
 }

@@ -78,6 +78,49 @@ pub(crate) fn is_rocm_fill(name: &str) -> bool {
         .is_some_and(|rest| matches!(rest, "" | "Aligned"))
 }
 
+/// When each class of GPU activity runs, and when those run that nothing hides: all of it unions.
+pub(crate) struct Split {
+    computation: Vec<Interval>,
+    communication: Vec<Interval>,
+    memcpy: Vec<Interval>,
+    pub(crate) exposed_comm: Vec<Interval>,
+    pub(crate) exposed_memcpy: Vec<Interval>,
+}
+
+impl Split {
+    pub(crate) fn new(work: impl IntoIterator<Item = (GpuClass, Interval)>) -> Split {
+        let mut spans: [Vec<Interval>; 3] = Default::default();
+        for (class, span) in work {
+            spans[class as usize].push(span);
+        }
+        let [computation, communication, memcpy] = spans.map(union);
+        Split {
+            exposed_comm: difference(&communication, &computation),
+            exposed_memcpy: difference(&difference(&memcpy, &computation), &communication),
+            computation,
+            communication,
+            memcpy,
+        }
+    }
+
+    /// From the first start to the last end; `None` for no activity.
+    pub(crate) fn timeline(&self) -> Option<GpuTimeline> {
+        let all = union([&self.computation[..], &self.communication, &self.memcpy].concat());
+        let span = Interval::new(all.first()?.start_ns, all.last()?.end_ns);
+        let busy_ns = length(&all);
+        Some(GpuTimeline {
+            span,
+            computation_ns: length(&self.computation),
+            exposed_comm_ns: length(&self.exposed_comm),
+            exposed_memcpy_ns: length(&self.exposed_memcpy),
+            busy_ns,
+            idle_ns: span.length() - busy_ns,
+            comm_ns: length(&self.communication),
+            memcpy_ns: length(&self.memcpy),
+        })
+    }
+}
+
 /// The split of GPU time, all streams and devices of the trace taken together.
 ///
 /// `computation + exposed_comm + exposed_memcpy + idle = total`, and `busy + idle = total`.
@@ -104,33 +147,7 @@ pub struct GpuTimeline {
 impl GpuTimeline {
     /// Splits the time of some GPU activity; `None` for none.
     pub fn new(work: impl IntoIterator<Item = (GpuClass, Interval)>) -> Option<GpuTimeline> {
-        let (mut computation, mut communication, mut memcpy) = (Vec::new(), Vec::new(), Vec::new());
-        for (class, span) in work {
-            match class {
-                GpuClass::Computation => computation.push(span),
-                GpuClass::Communication => communication.push(span),
-                GpuClass::Memcpy => memcpy.push(span),
-            }
-        }
-        let computation = union(computation);
-        let communication = union(communication);
-        let memcpy = union(memcpy);
-        let all = union([&computation[..], &communication, &memcpy].concat());
-        let span = Interval::new(all.first()?.start_ns, all.last()?.end_ns);
-        let busy_ns = length(&all);
-        Some(GpuTimeline {
-            span,
-            computation_ns: length(&computation),
-            exposed_comm_ns: length(&difference(&communication, &computation)),
-            exposed_memcpy_ns: length(&difference(
-                &difference(&memcpy, &computation),
-                &communication,
-            )),
-            busy_ns,
-            idle_ns: span.length() - busy_ns,
-            comm_ns: length(&communication),
-            memcpy_ns: length(&memcpy),
-        })
+        Split::new(work).timeline()
     }
 
     /// The mean of timelines over one time, such as those of several GPUs; `None` for none. Its

@@ -13,10 +13,10 @@ use crate::base::interval::percent_of;
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::profile::kernels::GpuEvents;
-use crate::profile::launch::{GpuId, GraphLaunches};
+use crate::profile::launch::{GpuId, is_graph_launch};
 use crate::profile::ops::OpId;
 use crate::profile::timeline::GpuClass;
-use crate::trace::{Category, StringId};
+use crate::trace::{ByName, Category, StringId};
 
 /// An operator or a kernel, with all that it computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(crate) struct Bottleneck {
 /// kernels on several streams at once are counted once, as everywhere.
 pub(crate) fn longest(profile: &Profile, events: GpuEvents) -> Vec<Bottleneck> {
     let trace = &profile.trace;
-    let mut graphs = GraphLaunches::default();
+    let mut graphs = ByName::new(is_graph_launch);
     let mut index: HashMap<(StringId, bool, bool), usize, FxBuildHasher> = HashMap::default();
     let mut rows: Vec<Bottleneck> = Vec::new();
     // The kernels of each call, with its row.
@@ -48,9 +48,7 @@ pub(crate) fn longest(profile: &Profile, events: GpuEvents) -> Vec<Bottleneck> {
         if !is_counted || work.class != GpuClass::Computation {
             continue;
         }
-        let is_of_graph = work
-            .launched_by
-            .is_some_and(|call| graphs.contains(trace, call));
+        let is_of_graph = work.launched_by.is_some_and(|call| graphs.of(trace, call));
         let op = profile.ops.op_of(id).filter(|_| !is_of_graph);
         let op = op.and_then(|id| Some((id, profile.ops.get(id)?)));
         let op = op.filter(|(_, op)| trace.events.category(op.event) == Category::CpuOp);

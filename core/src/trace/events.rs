@@ -1,6 +1,7 @@
 //! The event columns.
 
 use super::{Column, LinkId, OpArgsId, StringId, TrackId};
+use crate::base::interval::Interval;
 
 /// A row of the [`EventTable`], in file order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -308,6 +309,12 @@ impl EventTable {
     #[inline]
     pub fn end_ns(&self, id: EventId) -> i64 {
         self.ts_ns(id).saturating_add(self.dur_ns(id).unwrap_or(0))
+    }
+
+    /// When it ran; empty where the duration is unknown.
+    #[inline]
+    pub fn span(&self, id: EventId) -> Interval {
+        Interval::new(self.ts_ns(id), self.end_ns(id))
     }
 
     /// Name.

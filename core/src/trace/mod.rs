@@ -6,6 +6,7 @@
 pub mod annotations;
 mod args;
 mod builder;
+mod by_name;
 mod column;
 mod devices;
 pub mod event_args;
@@ -17,6 +18,7 @@ mod tracks;
 
 pub use args::{ArgsTable, Dims, OpArgs, OpArgsId, ShapeId};
 pub use builder::{OpArgsText, TraceBuilder};
+pub(crate) use by_name::ByName;
 pub use column::Column;
 pub use devices::DeviceProperties;
 pub use events::{Category, EventId, EventTable, NewEvent};
@@ -47,4 +49,12 @@ pub struct Trace {
     pub metadata: Vec<(String, String)>,
     /// Events in the file, whatever their phase: also those no table keeps.
     pub n_events_read: u64,
+}
+
+impl Trace {
+    /// The name of an event.
+    #[inline]
+    pub fn name(&self, event: EventId) -> &str {
+        self.strings.get(self.events.name(event))
+    }
 }

@@ -114,7 +114,7 @@ fn breakdown(facts: &Facts) -> Table {
         .map(|assessed| {
             let copies = &assessed.copies;
             vec![
-                text(assessed.direction.key()),
+                text(assessed.direction.label()),
                 Value::Count(copies.count),
                 Value::Ns(copies.time_ns),
                 Value::Percent(assessed.percent),
@@ -170,7 +170,7 @@ pub(super) fn askers<'a>(
             .events
             .push(copies.longest.map(|copy| events.uid(copy)));
         table.rows.push(vec![
-            text(asker.direction.key()),
+            text(asker.direction.label()),
             memory.unwrap_or(Value::Empty),
             name(asker.op),
             name(asker.frame),

@@ -6,132 +6,91 @@
 mod rules;
 
 use super::rule::first_match;
+use crate::base::labels::labelled;
 use rules::{KERNEL_RULES, OP_RULES};
 
-/// A library, compiler or runtime that GPU activity comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Library {
-    /// AMD's kernels for inference and training.
-    Aiter,
-    /// NVIDIA's extensions for mixed precision and fused layers.
-    Apex,
-    /// Quantized optimizers and products.
-    BitsAndBytes,
-    /// AMD's Composable Kernel.
-    ComposableKernel,
-    /// NVIDIA's GEMMs; the lightweight library too.
-    CuBlas,
-    /// CUB, Thrust and hipCUB.
-    Cub,
-    /// NVIDIA's DNN primitives.
-    CuDnn,
-    /// NVIDIA's templates, and the Python dialect of them.
-    Cutlass,
-    /// Dispatch and combine between experts on different GPUs.
-    DeepEp,
-    /// FP8 products made for one shape.
-    DeepGemm,
-    /// Meta's kernels for recommendation models and quantized products.
-    Fbgemm,
-    /// FlashAttention 2 and 3.
-    FlashAttention,
-    /// Attention and sampling for serving engines.
-    FlashInfer,
-    /// Attention with a latent cache.
-    FlashMla,
-    /// AMD's kernels compiled from a Python dialect.
-    FlyDsl,
-    /// Kernels of quantized models in the GGUF format.
-    Ggml,
-    /// Copies and fills by the GPU's runtime.
-    GpuRuntime,
-    /// State-space layers.
-    Mamba,
-    /// Products with weights of 4 bits.
-    Marlin,
-    /// The attention that PyTorch and xFormers share.
-    MemEfficientAttention,
-    /// AMD's DNN primitives.
-    MiOpen,
-    /// AMD's exchange between experts on different GPUs.
-    Mori,
-    /// NCCL and RCCL; the latter's kernels carry the former's names.
-    Nccl,
-    /// Exchange of memory between GPUs.
-    Nvshmem,
-    /// Intel's collectives.
-    OneCcl,
-    /// Intel's DNN primitives, GEMMs among them.
-    OneDnn,
-    /// PyTorch's own kernels.
-    PyTorch,
-    /// AMD's classic GEMMs, those that no generator made.
-    RocBlas,
-    /// AMD's parallel primitives.
-    RocPrim,
-    /// Kernels of the SGLang engine.
-    Sglang,
-    /// AMD's generated GEMMs, which its BLAS libraries call.
-    Tensile,
-    /// NVIDIA's kernels for serving language models.
-    TensorRtLlm,
-    /// Kernels compiled from a Python dialect.
-    TileLang,
-    /// NVIDIA's and AMD's layers for 8-bit training.
-    TransformerEngine,
-    /// Kernels compiled by Triton, `torch.compile`'s among them.
-    Triton,
-    /// Kernels of the vLLM engine.
-    Vllm,
-    /// Intel's templates.
-    XeTla,
+labelled! {
+    /// A library, compiler or runtime that GPU activity comes from.
+    pub enum Library {
+        /// AMD's kernels for inference and training.
+        Aiter => "AITER",
+        /// NVIDIA's extensions for mixed precision and fused layers.
+        Apex => "Apex",
+        /// Quantized optimizers and products.
+        BitsAndBytes => "bitsandbytes",
+        /// AMD's Composable Kernel.
+        ComposableKernel => "CK",
+        /// NVIDIA's GEMMs; the lightweight library too.
+        CuBlas => "cuBLAS",
+        /// CUB, Thrust and hipCUB.
+        Cub => "CUB/Thrust",
+        /// NVIDIA's DNN primitives.
+        CuDnn => "cuDNN",
+        /// NVIDIA's templates, and the Python dialect of them.
+        Cutlass => "CUTLASS",
+        /// Dispatch and combine between experts on different GPUs.
+        DeepEp => "DeepEP",
+        /// FP8 products made for one shape.
+        DeepGemm => "DeepGEMM",
+        /// Meta's kernels for recommendation models and quantized products.
+        Fbgemm => "FBGEMM",
+        /// FlashAttention 2 and 3.
+        FlashAttention => "FlashAttention",
+        /// Attention and sampling for serving engines.
+        FlashInfer => "FlashInfer",
+        /// Attention with a latent cache.
+        FlashMla => "FlashMLA",
+        /// AMD's kernels compiled from a Python dialect.
+        FlyDsl => "FlyDSL",
+        /// Kernels of quantized models in the GGUF format.
+        Ggml => "GGML",
+        /// Copies and fills by the GPU's runtime.
+        GpuRuntime => "GPU runtime",
+        /// State-space layers.
+        Mamba => "Mamba",
+        /// Products with weights of 4 bits.
+        Marlin => "Marlin",
+        /// The attention that PyTorch and xFormers share.
+        MemEfficientAttention => "Memory-efficient attention",
+        /// AMD's DNN primitives.
+        MiOpen => "MIOpen",
+        /// AMD's exchange between experts on different GPUs.
+        Mori => "MORI",
+        /// NCCL and RCCL; the latter's kernels carry the former's names.
+        Nccl => "NCCL/RCCL",
+        /// Exchange of memory between GPUs.
+        Nvshmem => "NVSHMEM",
+        /// Intel's collectives.
+        OneCcl => "oneCCL",
+        /// Intel's DNN primitives, GEMMs among them.
+        OneDnn => "oneDNN",
+        /// PyTorch's own kernels.
+        PyTorch => "PyTorch Native",
+        /// AMD's classic GEMMs, those that no generator made.
+        RocBlas => "rocBLAS",
+        /// AMD's parallel primitives.
+        RocPrim => "rocPRIM",
+        /// Kernels of the SGLang engine.
+        Sglang => "SGLang",
+        /// AMD's generated GEMMs, which its BLAS libraries call.
+        Tensile => "Tensile",
+        /// NVIDIA's kernels for serving language models.
+        TensorRtLlm => "TensorRT-LLM",
+        /// Kernels compiled from a Python dialect.
+        TileLang => "TileLang",
+        /// NVIDIA's and AMD's layers for 8-bit training.
+        TransformerEngine => "Transformer Engine",
+        /// Kernels compiled by Triton, `torch.compile`'s among them.
+        Triton => "Triton",
+        /// Kernels of the vLLM engine.
+        Vllm => "vLLM",
+        /// Intel's templates.
+        XeTla => "XeTLA",
+    }
 }
 use Library::*;
 
 impl Library {
-    /// The name of the library, for columns.
-    pub fn label(self) -> &'static str {
-        match self {
-            Aiter => "AITER",
-            Apex => "Apex",
-            BitsAndBytes => "bitsandbytes",
-            ComposableKernel => "CK",
-            CuBlas => "cuBLAS",
-            Cub => "CUB/Thrust",
-            CuDnn => "cuDNN",
-            Cutlass => "CUTLASS",
-            DeepEp => "DeepEP",
-            DeepGemm => "DeepGEMM",
-            Fbgemm => "FBGEMM",
-            FlashAttention => "FlashAttention",
-            FlashInfer => "FlashInfer",
-            FlashMla => "FlashMLA",
-            FlyDsl => "FlyDSL",
-            Ggml => "GGML",
-            GpuRuntime => "GPU runtime",
-            Mamba => "Mamba",
-            Marlin => "Marlin",
-            MemEfficientAttention => "Memory-efficient attention",
-            MiOpen => "MIOpen",
-            Mori => "MORI",
-            Nccl => "NCCL/RCCL",
-            Nvshmem => "NVSHMEM",
-            OneCcl => "oneCCL",
-            OneDnn => "oneDNN",
-            PyTorch => "PyTorch Native",
-            RocBlas => "rocBLAS",
-            RocPrim => "rocPRIM",
-            Sglang => "SGLang",
-            Tensile => "Tensile",
-            TensorRtLlm => "TensorRT-LLM",
-            TileLang => "TileLang",
-            TransformerEngine => "Transformer Engine",
-            Triton => "Triton",
-            Vllm => "vLLM",
-            XeTla => "XeTLA",
-        }
-    }
-
     /// What kind of library it is, in words that name no vendor.
     pub fn kind(self) -> &'static str {
         match self {
@@ -173,16 +132,10 @@ pub fn library_of(op: Option<&str>, kernel: Option<&str>) -> Option<Library> {
 
 /// Products that PyTorch hands to the vendor's library.
 fn is_product(op: &str) -> bool {
+    #[rustfmt::skip]
     const OPS: [&str; 9] = [
-        "aten::mm",
-        "aten::addmm",
-        "aten::bmm",
-        "aten::baddbmm",
-        "aten::linear",
-        "aten::matmul",
-        "aten::_addmm_activation",
-        "aten::addbmm",
-        "aten::mv",
+        "aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::linear", "aten::matmul",
+        "aten::_addmm_activation", "aten::addbmm", "aten::mv",
     ];
     OPS.contains(&op.trim_end_matches('_'))
 }

@@ -326,7 +326,7 @@ pub(super) fn is_word(word: &str) -> bool {
         name.is_some_and(|name| name.split('_').any(|part| part == word))
     };
     table::models().any(|model| of_aten(model.op))
-        || crate::names::KNOWN_OPS.iter().any(|op| of_aten(op.name))
+        || crate::names::known_ops().any(|op| of_aten(op.name))
         || (!word.is_empty() && in_name(word) == [word])
 }
 

@@ -220,9 +220,7 @@ fn entry_json(
 fn common_dtype(profile: &Profile) -> Option<&str> {
     let mut times: Vec<(&str, i64)> = Vec::new();
     for operation in profile.operations() {
-        let recorded = operation
-            .args(profile)
-            .and_then(|args| Recorded::new(&profile.trace, args));
+        let recorded = operation.arguments(profile).and_then(Recorded::new);
         let first = recorded.and_then(|recorded| {
             let mut types = (0..recorded.len()).map(|at| recorded.type_at(at));
             types.find(|dtype| is_tensor_type(dtype))

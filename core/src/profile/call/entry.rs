@@ -22,6 +22,18 @@ pub(crate) struct Call {
     pub(crate) notes: Vec<String>,
 }
 
+impl Call {
+    fn new(op: &str, overload: Option<&'static str>) -> Call {
+        Call {
+            op: op.to_owned(),
+            overload,
+            positional: Vec::new(),
+            keywords: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
 /// Whether an operation can be run again by itself: its operator can be called by its name, and all
 /// that it needs was recorded.
 pub fn is_callable(profile: &Profile, operation: &Operation) -> bool {
@@ -43,17 +55,18 @@ pub(crate) fn call(
         (reason, _) => reason,
     })?;
     let recorded = operation
-        .args(profile)
-        .and_then(|args| Recorded::new(&profile.trace, args))
+        .arguments(profile)
+        .and_then(Recorded::new)
         .ok_or(Reason::NoArguments)?;
     let known = match op.strip_prefix("aten::") {
         Some(_) => overloads(name),
         None => Vec::new(),
     };
     let mut first_unknown = None;
-    for n_missing in [Missing::None, Missing::Some] {
+    // An older or newer PyTorch may have recorded fewer or more arguments than the table has.
+    for may_miss in [false, true] {
         for schema in &known {
-            match by_schema(&recorded, op, schema, n_missing, common_dtype) {
+            match by_schema(&recorded, op, schema, may_miss, common_dtype) {
                 Ok(call) => return Ok(call),
                 Err(Unknown::OtherType) => {}
                 Err(unknown) => first_unknown = first_unknown.or(Some(unknown)),
@@ -68,25 +81,18 @@ pub(crate) fn call(
     }
 }
 
-/// Whether an older or newer PyTorch may have recorded fewer or more arguments than the table has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Missing {
-    None,
-    Some,
-}
-
 fn by_schema(
     recorded: &Recorded,
     op: &str,
     schema: &Schema,
-    missing: Missing,
+    may_miss: bool,
     common_dtype: Option<&str>,
 ) -> Result<Call, Unknown> {
     let (n, n_params) = (recorded.len(), schema.params.len());
     let may_be_left_out = |param: &Param| param.default.is_some() || param.is_optional;
-    let is_right_length = match missing {
-        Missing::None => n == n_params,
-        Missing::Some => {
+    let is_right_length = match may_miss {
+        false => n == n_params,
+        true => {
             let rest = schema.params.get(n..).unwrap_or_default();
             n != n_params
                 && rest.iter().all(may_be_left_out)
@@ -103,13 +109,7 @@ fn by_schema(
         .enumerate()
         .map(|(at, param)| recorded.fits(at, param))
         .collect::<Result<_, _>>()?;
-    let mut call = Call {
-        op: op.to_owned(),
-        overload: Some(schema.overload),
-        positional: Vec::new(),
-        keywords: Vec::new(),
-        notes: Vec::new(),
-    };
+    let mut call = Call::new(op, Some(schema.overload));
     for (at, (param, value)) in schema.params.iter().zip(values).enumerate() {
         let written = match (param.kind, param.is_list, recorded.type_at(at)) {
             (_, _, "") => value,
@@ -148,13 +148,7 @@ fn is_whole(dtype: &str) -> bool {
 
 /// An operator that is not in the table: the runner asks PyTorch for its signature.
 fn by_guess(recorded: &Recorded, op: &str, common_dtype: Option<&str>) -> Result<Call, Reason> {
-    let mut call = Call {
-        op: op.to_owned(),
-        overload: None,
-        positional: Vec::new(),
-        keywords: Vec::new(),
-        notes: Vec::new(),
-    };
+    let mut call = Call::new(op, None);
     if !op.starts_with("aten::") {
         call.notes.push(
             "No operator of PyTorch itself: name the module that registers it with --import."
@@ -211,31 +205,24 @@ fn argument(name: &str, of_type: &str, value: Value) -> Value {
     json!({ "arg_name": name, "arg_type": of_type, "value": value })
 }
 
-fn note_dtype(notes: &mut Vec<String>, common_dtype: Option<&str>) {
-    let dtype = common_dtype.unwrap_or("float");
-    notes.push(format!(
-        "Element types in lists are not recorded: {dtype}, the commonest of the trace, is taken."
-    ));
-}
-
 /// A list of tensors, each filled as its type wants it. Their types are not recorded; those without
 /// dimensions count steps, in single precision whatever the parameters are.
 fn json_list(tensors: &[Tensor], notes: &mut Vec<String>, common_dtype: Option<&str>) -> Value {
     if tensors.iter().any(|tensor| !tensor.shape.is_empty()) {
-        note_dtype(notes, common_dtype);
+        let dtype = common_dtype.unwrap_or("float");
+        notes.push(format!(
+            "Element types in lists are not recorded: {dtype}, the commonest of the trace, is taken."
+        ));
     }
     let write = |tensor: &Tensor| {
-        let is_counter = tensor.shape.is_empty();
-        let dtype = if is_counter {
-            Some("float")
-        } else {
-            common_dtype
+        if tensor.shape.is_empty() {
+            return json_tensor(tensor, json!({ "init": "uniform" }), Some("float"));
+        }
+        let typed = Tensor {
+            dtype: common_dtype,
+            ..*tensor
         };
-        let init = match is_counter {
-            true => json!({ "init": "uniform" }),
-            false => plain_init(&Tensor { dtype, ..*tensor }, 8),
-        };
-        json_tensor(tensor, init, dtype)
+        json_tensor(tensor, plain_init(&typed, 8), common_dtype)
     };
     Value::Array(tensors.iter().map(write).collect())
 }

@@ -4,7 +4,10 @@
 use serde_json::{Value, json};
 
 use super::recorded::{Recorded, Tensor};
+use crate::names::attention::is_backward;
 use crate::names::signatures::{Param, Schema};
+use crate::names::words::holds;
+use crate::profile::dataflow::from_start;
 
 /// How a tensor of a known operator is filled.
 pub(crate) fn init(
@@ -15,32 +18,16 @@ pub(crate) fn init(
     recorded: &Recorded,
 ) -> Value {
     /// Arguments that are divided by, or whose root is taken.
+    #[rustfmt::skip]
     const POSITIVE: [&str; 10] = [
-        "running_var",
-        "save_var",
-        "save_invstd",
-        "invstd",
-        "rstd",
-        "var",
-        "logsumexp",
-        "scale_a",
-        "scale_b",
-        "scales",
+        "running_var", "save_var", "save_invstd", "invstd", "rstd", "var", "logsumexp", "scale_a",
+        "scale_b", "scales",
     ];
     /// Operators that are defined for positive numbers alone.
+    #[rustfmt::skip]
     const ROOTS: [&str; 12] = [
-        "log",
-        "log2",
-        "sqrt",
-        "rsqrt",
-        "log1p",
-        "div",
-        "div_",
-        "reciprocal",
-        "erfinv",
-        "pow",
-        "multinomial",
-        "addcdiv_",
+        "log", "log2", "sqrt", "rsqrt", "log1p", "div", "div_", "reciprocal", "erfinv", "pow",
+        "multinomial", "addcdiv_",
     ];
     let Some(param) = schema.params.get(at) else {
         return plain_init(tensor, 1);
@@ -95,46 +82,38 @@ fn is_real(dtype: &str) -> bool {
     dtype.starts_with("c10::") || matches!(dtype, "float" | "double")
 }
 
+/// Operators whose `index` points along the dimension that they are given.
+#[rustfmt::skip]
+const ALONG: &[&str] = &[
+    "index_select", "gather", "index_add", "index_copy", "index_fill", "index_reduce", "scatter",
+    "scatter_add",
+];
+
 /// Indices are below this: those of an operator must lie within what it looks up.
 fn index_bound(op: &str, param: &Param, recorded: &Recorded) -> Option<i64> {
     let sizes = |at: usize| Some(recorded.tensors_at(at)?.first()?.shape);
     let along = |shape: &[i64], at: usize| {
-        let dim: i64 = recorded.value_at(at).parse().ok()?;
-        let dim = if dim < 0 {
-            dim + shape.len() as i64
-        } else {
-            dim
-        };
-        shape.get(usize::try_from(dim).ok()?).copied()
+        let dim = from_start(recorded.value_at(at), shape.len())?;
+        shape.get(dim).copied()
     };
+    let classes = |logits: &[i64]| logits.get(1).or(logits.first()).copied();
     match (op, param.name) {
         ("embedding", "indices") => sizes(0)?.first().copied(),
         ("embedding_dense_backward", "indices") => recorded.value_at(2).parse().ok(),
         ("embedding_bag" | "_embedding_bag", "indices") => sizes(0)?.first().copied(),
         ("_embedding_bag_dense_backward", "indices") => recorded.value_at(5).parse().ok(),
         ("_embedding_bag_dense_backward", "offset2bag") => sizes(0)?.first().copied(),
-        ("index_select" | "gather" | "index_add" | "index_add_", "index") => along(sizes(0)?, 1),
-        ("index_copy" | "index_copy_" | "index_fill" | "index_fill_", "index") => {
-            along(sizes(0)?, 1)
-        }
-        ("index_reduce" | "index_reduce_", "index") => along(sizes(0)?, 1),
+        (op, "index") if ALONG.contains(&op.trim_end_matches('_')) => along(sizes(0)?, 1),
         ("take", "index") => sizes(0)?.iter().copied().reduce(i64::saturating_mul),
         ("take_along_dim", "indices") => along(sizes(0)?, 2),
-        ("scatter" | "scatter_" | "scatter_add" | "scatter_add_", "index") => along(sizes(0)?, 1),
         ("max_pool2d_with_indices_backward", "indices") => {
             let [.., height, width] = sizes(1)? else {
                 return None;
             };
             height.checked_mul(*width)
         }
-        ("cross_entropy_loss" | "nll_loss" | "nll_loss_forward", "target") => {
-            let logits = sizes(0)?;
-            logits.get(1).or(logits.first()).copied()
-        }
-        ("nll_loss_backward", "target") => {
-            let logits = sizes(1)?;
-            logits.get(1).or(logits.first()).copied()
-        }
+        ("cross_entropy_loss" | "nll_loss" | "nll_loss_forward", "target") => classes(sizes(0)?),
+        ("nll_loss_backward", "target") => classes(sizes(1)?),
         ("repeat_interleave", "repeats") => Some(2),
         _ => None,
     }
@@ -144,10 +123,7 @@ fn index_bound(op: &str, param: &Param, recorded: &Recorded) -> Option<i64> {
 /// the lists of whole numbers behind Q, K and V the first is that of the queries, the second that of the
 /// keys.
 pub(crate) fn packed_starts(op: &str, at: usize, recorded: &Recorded) -> Option<Value> {
-    let op = op.to_ascii_lowercase();
-    let is_attention = ["attn", "attention", "_fa2_", "_fa3_", "mha"]
-        .iter()
-        .any(|word| op.contains(word));
+    let is_attention = holds(op, &["attn", "attention", "_fa2_", "_fa3_", "mha"]);
     let is_packed = |at: &usize| packed_tokens(*at, recorded).is_some();
     let operands: Vec<usize> = (0..recorded.len()).filter(is_packed).collect();
     let is_starts = |at: &usize| {
@@ -163,8 +139,7 @@ pub(crate) fn packed_starts(op: &str, at: usize, recorded: &Recorded) -> Option<
         return None;
     }
     // Before the queries of a backward pass stands the gradient of their result.
-    let is_backward = op.contains("bwd") || op.contains("backward");
-    let operand = operands.get(which + usize::from(is_backward))?;
+    let operand = operands.get(which + usize::from(is_backward(op)))?;
     let tokens = packed_tokens(*operand, recorded).filter(|_| is_attention)?;
     Some(json!({ "init": "cumulative", "high": tokens }))
 }
@@ -172,19 +147,17 @@ pub(crate) fn packed_starts(op: &str, at: usize, recorded: &Recorded) -> Option<
 /// Whole numbers of an operator whose signature is not known are below this, where its name tells what
 /// they point at: experts, of which each has a matrix, or places of a cache in blocks.
 pub(crate) fn guessed_bound(op: &str, recorded: &Recorded) -> Option<i64> {
-    let op = op.to_ascii_lowercase();
-    let has = |words: &[&str]| words.iter().any(|word| op.contains(word));
     let mut shapes = (0..recorded.len()).filter_map(|at| {
         let tensors = recorded.tensors_at(at)?;
         Some(tensors.first()?.shape)
     });
-    if has(&["experts", "fused_moe"]) {
+    if holds(op, &["experts", "fused_moe"]) {
         return shapes.find_map(|shape| match shape {
             [experts, _, _] => Some(*experts),
             _ => None,
         });
     }
-    if has(&["reshape_and_cache_flash"]) {
+    if holds(op, &["reshape_and_cache_flash"]) {
         return shapes.find_map(|shape| match shape {
             [blocks, block, _, _] => blocks.checked_mul(*block),
             _ => None,

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::names::signatures::is_tensor_type;
 use crate::names::signatures::{Kind, Param};
-use crate::trace::{Dims, OpArgs, ShapeId, Trace};
+use crate::perf::OpInput;
+use crate::trace::{Dims, ShapeId};
 
 /// Why an argument cannot be told from what was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,10 +22,7 @@ pub(crate) enum Unknown {
 
 /// The arguments of one call.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Recorded<'a> {
-    trace: &'a Trace,
-    args: &'a OpArgs,
-}
+pub(crate) struct Recorded<'a>(OpInput<'a>);
 
 /// A tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,26 +36,21 @@ pub(crate) struct Tensor<'a> {
 
 impl<'a> Recorded<'a> {
     /// `None` where shapes or types were not recorded.
-    pub(crate) fn new(trace: &'a Trace, args: &'a OpArgs) -> Option<Recorded<'a>> {
-        (args.types.is_some() && args.dims.is_some()).then_some(Recorded { trace, args })
+    pub(crate) fn new(input: OpInput<'a>) -> Option<Recorded<'a>> {
+        let has_tensors = input.args.types.is_some() && input.args.dims.is_some();
+        has_tensors.then_some(Recorded(input))
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.args.types.as_ref().map_or(0, |types| types.len())
+        self.0.args.types.as_ref().map_or(0, |types| types.len())
     }
 
     pub(crate) fn type_at(&self, at: usize) -> &'a str {
-        let types = self.args.types.as_deref().unwrap_or_default();
-        types
-            .get(at)
-            .map_or("", |text| self.trace.strings.get(*text))
+        self.0.dtype(at)
     }
 
     pub(crate) fn value_at(&self, at: usize) -> &'a str {
-        let values = self.args.concrete.as_deref().unwrap_or_default();
-        values
-            .get(at)
-            .map_or("", |text| self.trace.strings.get(*text))
+        self.0.value(at)
     }
 
     /// The tensor or the list of tensors that an argument is.
@@ -68,18 +61,19 @@ impl<'a> Recorded<'a> {
                 Dims::Many(shapes) => shapes,
             }
         };
+        let OpInput { trace, args, .. } = self.0;
         let recorded = self.type_at(at);
-        let shapes = ids(self.args.dims.as_deref()?.get(at)?);
-        let strides = self.args.strides.as_deref().and_then(|all| all.get(at));
+        let shapes = ids(args.dims.as_deref()?.get(at)?);
+        let strides = args.strides.as_deref().and_then(|all| all.get(at));
         let strides = strides.map(ids).filter(|all| all.len() == shapes.len());
         let dtype = is_tensor_type(recorded).then_some(recorded);
         let tensors = shapes.iter().enumerate().map(|(at, shape)| {
-            let shape = self.trace.args.shape(*shape);
+            let shape = trace.args.shape(*shape);
             let strides = strides.and_then(|all| all.get(at));
             Tensor {
                 shape,
                 strides: strides
-                    .map(|strides| self.trace.args.shape(*strides))
+                    .map(|strides| trace.args.shape(*strides))
                     .filter(|strides| strides.len() == shape.len()),
                 dtype,
             }
@@ -131,16 +125,11 @@ impl<'a> Recorded<'a> {
             return Ok(tensors);
         }
         let has_others = (0..self.len()).any(|other| {
-            let is_list = self.type_at(other) == "TensorList";
-            is_list
-                && self
-                    .tensors_at(other)
-                    .is_some_and(|tensors| is_known(&tensors))
+            let tensors = || self.tensors_at(other);
+            self.type_at(other) == "TensorList" && tensors().is_some_and(|all| is_known(&all))
         });
-        match (
-            has_others,
-            self.args.dims.as_deref().and_then(|dims| dims.get(at)),
-        ) {
+        let dims = self.0.args.dims.as_deref();
+        match (has_others, dims.and_then(|dims| dims.get(at))) {
             (true, Some(Dims::One(_))) => Ok(Vec::new()),
             (true, Some(Dims::Many(_))) => Ok(tensors),
             _ => Err(Unknown::List),
@@ -202,13 +191,8 @@ fn python(text: &str) -> Option<Value> {
     match text {
         "None" => Some(Value::Null),
         _ if text.starts_with('[') => list(text, Kind::Number),
-        _ => match text
-            .strip_prefix('"')
-            .and_then(|rest| rest.strip_suffix('"'))
-        {
-            Some(text) => Some(json!(text)),
-            None => number(text, Kind::Number),
-        },
+        _ if text.starts_with('"') => Some(json!(text.trim_matches('"'))),
+        _ => number(text, Kind::Number),
     }
 }
 

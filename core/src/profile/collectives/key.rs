@@ -1,11 +1,12 @@
 //! What a trace says of a collective: its kind, the type and size of its message, its ranks.
 
 use crate::names::collective::{CollectiveKind, ranks_of_kernel};
+use crate::perf::{OpInput, Tensor, element_bytes};
 use crate::profile::Profile;
 use crate::profile::kernels::GpuWork;
 use crate::profile::launch::is_graph_call;
 use crate::trace::event_args as args;
-use crate::trace::{Category, Dims, EventId, Trace};
+use crate::trace::{Category, EventId, Trace};
 
 /// What collectives of one row have in common.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +28,7 @@ fn said_by(profile: &Profile, work: &GpuWork) -> Option<EventId> {
     let named = |event: EventId| args::arg(&profile.trace, event, NAME).is_some();
     match named(work.event) {
         true => Some(work.event),
-        false => asking_op(profile, work, named),
+        false => ops_above(profile, work).find(|event| named(*event)),
     }
 }
 
@@ -79,18 +80,14 @@ pub(super) fn key(profile: &Profile, work: &GpuWork) -> Key {
     }
 }
 
-/// The operator above the launch that says what the collective is.
-fn asking_op(
-    profile: &Profile,
-    work: &GpuWork,
-    named: impl Fn(EventId) -> bool,
-) -> Option<EventId> {
-    let tree = &profile.tree;
-    let node = tree.node_of(work.launched_by?)?;
-    tree.ancestors(node).find_map(|above| {
-        let is_op = tree.category(&profile.trace, above) == Category::CpuOp;
-        tree.event(above).filter(|event| is_op && named(*event))
-    })
+/// The operators above the launch, the nearest first.
+fn ops_above(profile: &Profile, work: &GpuWork) -> impl Iterator<Item = EventId> {
+    let (trace, tree) = (&profile.trace, &profile.tree);
+    let node = work.launched_by.and_then(|call| tree.node_of(call));
+    let above = node.into_iter().flat_map(move |node| tree.ancestors(node));
+    above
+        .filter(move |above| tree.category(trace, *above) == Category::CpuOp)
+        .filter_map(move |above| tree.event(above))
 }
 
 fn text(trace: &Trace, event: EventId, key: &str) -> Option<String> {
@@ -132,30 +129,19 @@ fn key_of_kernel(profile: &Profile, work: &GpuWork) -> Key {
 
 /// Elements and type of the largest tensor of the nearest operator above the launch that has any.
 fn largest_tensor(profile: &Profile, work: &GpuWork) -> Option<(f64, String)> {
-    let trace = &profile.trace;
-    let largest = |event: EventId| {
-        let args = trace.args.get(trace.events.op_args(event)?)?;
-        let types = args.types.as_deref()?;
-        let tensors = args.dims.as_deref()?.iter().zip(types);
-        let sized = tensors.filter_map(|(dims, dtype)| {
-            let Dims::One(shape) = dims else { return None };
-            let shape = trace.args.shape(*shape);
-            let dtype = trace.strings.get(*dtype);
-            crate::perf::element_bytes(dtype)?;
-            let elements = shape.iter().map(|size| *size as f64).product::<f64>();
-            (!shape.is_empty() && elements > 0.0).then_some((elements, dtype))
+    ops_above(profile, work).find_map(|event| {
+        let input = OpInput::of_call(&profile.trace, event)?;
+        let tensors = input.tensors().filter(|tensor| {
+            !tensor.shape.is_empty() && tensor.n() > 0.0 && element_bytes(tensor.dtype).is_some()
         });
-        let (elements, dtype) =
-            sized.reduce(|most, next| if next.0 > most.0 { next } else { most })?;
-        let dtype = dtype.strip_prefix("c10::").unwrap_or(dtype);
-        Some((elements, dtype.to_owned()))
-    };
-    let tree = &profile.tree;
-    let node = tree.node_of(work.launched_by?)?;
-    let mut ops = tree
-        .ancestors(node)
-        .filter(|above| tree.category(trace, *above) == Category::CpuOp);
-    ops.find_map(|op| largest(tree.event(op)?))
+        let largest = tensors.reduce(larger)?;
+        let dtype = largest.dtype.strip_prefix("c10::").unwrap_or(largest.dtype);
+        Some((largest.n(), dtype.to_owned()))
+    })
+}
+
+fn larger<'a>(most: Tensor<'a>, next: Tensor<'a>) -> Tensor<'a> {
+    if next.n() > most.n() { next } else { most }
 }
 
 #[cfg(test)]

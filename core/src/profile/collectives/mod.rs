@@ -8,10 +8,9 @@ mod key;
 mod purpose;
 mod together;
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
+use crate::base::group::grouped;
 use crate::base::interval::sum;
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::Family;
 use crate::names::collective::{CollectiveKind, Purpose};
@@ -163,8 +162,12 @@ impl CollectiveSummary {
     }
 }
 
-/// Something with when it ran; on several streams it may run at once.
-type Ran<T> = Vec<(T, Vec<OnGpu>)>;
+/// One collective.
+struct One {
+    key: Key,
+    purpose: Purpose,
+    on: OnGpu,
+}
 
 /// Sums up the collectives among the GPU events that count. `exposed` is the time in which
 /// collectives run and nothing computes.
@@ -174,23 +177,16 @@ pub(crate) fn collectives(
     exposed: &Exposed,
 ) -> CollectiveSummary {
     let mut summary = CollectiveSummary::default();
-    let mut groups: Ran<Collectives> = Vec::new();
-    let mut index: HashMap<String, usize, FxBuildHasher> = HashMap::default();
     let mut purposes = Purposes::new(profile, events);
-    let mut of_purposes: Ran<Purpose> = Vec::new();
+    let mut all: Vec<(String, One)> = Vec::new();
     let mut attended: Vec<Attended> = Vec::new();
-    let mut numbers: HashMap<String, usize, FxBuildHasher> = HashMap::default();
-    let all = profile.gpu.of(events);
-    for work in all.filter(|work| work.class == GpuClass::Communication) {
+    let mut numbers: Map<String, usize> = Map::default();
+    let work = profile.gpu.of(events);
+    for work in work.filter(|work| work.class == GpuClass::Communication) {
         summary.add(work);
-        let length_ns = work.span.length();
         let on = (process(&profile.trace, work.event), work.span);
         let (key, group) = (key(profile, work), group(profile, work));
         let purpose = purposes.of(work, key.kind, group);
-        match of_purposes.iter_mut().find(|(known, _)| *known == purpose) {
-            Some((_, spans)) => spans.push(on),
-            None => of_purposes.push((purpose, vec![on])),
-        }
         let spelled = format!("{key:?}");
         if exposed.is_of_several_gpus() {
             let collective = format!("{spelled} {:?} {:?}", group.name, group.ranks);
@@ -201,37 +197,30 @@ pub(crate) fn collectives(
                 on,
             });
         }
-        let row = *index.entry(spelled).or_insert(groups.len());
-        match groups.get_mut(row) {
-            Some((group, spans)) => {
-                group.count += 1;
-                group.time_ns = group.time_ns.saturating_add(length_ns);
-                group.min_ns = group.min_ns.min(length_ns);
-                spans.push(on);
-            }
-            None => {
-                let group = Collectives {
-                    key,
-                    count: 1,
-                    time_ns: length_ns,
-                    min_ns: length_ns,
-                    exposed_ns: 0,
-                };
-                groups.push((group, vec![on]));
-            }
-        }
+        all.push((spelled, One { key, purpose, on }));
     }
-    for (group, spans) in &mut groups {
-        group.exposed_ns = exposed.within_all(spans);
-    }
-    summary.kinds = by_kind(&groups, exposed);
-    let of_purposes = of_purposes
-        .into_iter()
-        .map(|(purpose, spans)| (exposed.within_all(&spans), purpose));
+    let of_purposes = all.iter().map(|(_, one)| (one.purpose, one.on));
+    let of_purposes = grouped(of_purposes, Vec::push).into_iter();
     // Of equal ones the first.
     summary.purpose = of_purposes
+        .map(|(purpose, spans)| (exposed.within_all(&spans), purpose))
         .reduce(|most, next| if next.0 > most.0 { next } else { most })
         .map(|(_, purpose)| purpose);
+    let alike = grouped(all, Vec::push).into_iter();
+    let groups = alike.filter_map(|(_, alike): (_, Vec<One>)| {
+        let lengths = || alike.iter().map(|one| one.on.1.length());
+        let spans: Vec<OnGpu> = alike.iter().map(|one| one.on).collect();
+        let group = Collectives {
+            count: spans.len() as u64,
+            time_ns: sum(lengths()),
+            min_ns: lengths().min()?,
+            exposed_ns: exposed.within_all(&spans),
+            key: alike.into_iter().next()?.key,
+        };
+        Some((group, spans))
+    });
+    let groups: Vec<(Collectives, Vec<OnGpu>)> = groups.collect();
+    summary.kinds = by_kind(&groups, exposed);
     summary.waits = waits(attended, exposed);
     summary.groups = groups.into_iter().map(|(group, _)| group).collect();
     summary
@@ -241,37 +230,29 @@ pub(crate) fn collectives(
 }
 
 /// Sums up groups by kind.
-fn by_kind(groups: &Ran<Collectives>, exposed: &Exposed) -> Vec<OfKind> {
-    let mut kinds: Ran<OfKind> = Vec::new();
-    for (group, spans) in groups {
-        let bytes = group.message_bytes();
-        let kind = group.key.kind;
-        match kinds.iter_mut().find(|(known, _)| known.kind == kind) {
-            Some((known, all)) => {
-                known.count += group.count;
-                known.n_groups += 1;
-                known.message_bytes = known.message_bytes.filter(|known| Some(*known) == bytes);
-                known.time_ns = known.time_ns.saturating_add(group.time_ns);
-                all.extend(spans);
-            }
-            None => {
-                let of_kind = OfKind {
-                    kind,
-                    count: group.count,
-                    n_groups: 1,
-                    message_bytes: bytes,
-                    time_ns: group.time_ns,
-                    exposed_ns: 0,
-                };
-                kinds.push((of_kind, spans.clone()));
-            }
+fn by_kind(groups: &[(Collectives, Vec<OnGpu>)], exposed: &Exposed) -> Vec<OfKind> {
+    let groups = groups
+        .iter()
+        .map(|(group, spans)| (group.key.kind, (group, spans)));
+    let kinds = grouped(groups, Vec::push).into_iter();
+    let kinds = kinds.map(|(kind, groups): (_, Vec<(&Collectives, &Vec<OnGpu>)>)| {
+        let spans: Vec<OnGpu> = groups
+            .iter()
+            .flat_map(|(_, spans)| *spans)
+            .copied()
+            .collect();
+        let mut bytes = groups.iter().map(|(group, _)| group.message_bytes());
+        let first = bytes.next().flatten();
+        OfKind {
+            kind,
+            count: spans.len() as u64,
+            n_groups: groups.len() as u64,
+            message_bytes: first.filter(|_| bytes.all(|bytes| bytes == first)),
+            time_ns: sum(groups.iter().map(|(group, _)| group.time_ns)),
+            exposed_ns: exposed.within_all(&spans),
         }
-    }
-    let exposed = |(of_kind, spans): (OfKind, Vec<OnGpu>)| OfKind {
-        exposed_ns: exposed.within_all(&spans),
-        ..of_kind
-    };
-    let mut kinds: Vec<OfKind> = kinds.into_iter().map(exposed).collect();
+    });
+    let mut kinds: Vec<OfKind> = kinds.collect();
     kinds.arrange_by_key(|of_kind| std::cmp::Reverse((of_kind.exposed_ns, of_kind.time_ns)));
     kinds
 }
@@ -295,6 +276,7 @@ pub(crate) fn communication(profile: &Profile, events: GpuEvents) -> (u64, i64) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use CollectiveKind::*;
 
     /// 8 ranks, 4 000 000 floats of 4 bytes in 100 µs: 16 MB / 100 µs = 160 GB/s. An all-reduce
     /// moves 2 · 7 / 8 = 1.75 of that, 280 GB/s, a gathering 7 / 8, 140 GB/s.
@@ -313,23 +295,17 @@ mod tests {
             min_ns: 80_000,
             exposed_ns: 0,
         };
-        let reduce = of(CollectiveKind::AllReduce, 8.0);
+        let reduce = of(AllReduce, 8.0);
         assert_eq!(reduce.message_bytes(), Some(16e6));
         assert_eq!(reduce.algorithm_bandwidth(), Some(160.0));
         assert_eq!(reduce.bus_bandwidth(), Some(280.0));
         assert_eq!(reduce.best_bus_bandwidth(), Some(350.0));
-        assert_eq!(
-            of(CollectiveKind::AllGather, 8.0).bus_bandwidth(),
-            Some(140.0)
-        );
-        assert_eq!(
-            of(CollectiveKind::Broadcast, 8.0).bus_bandwidth(),
-            Some(160.0)
-        );
-        assert_eq!(of(CollectiveKind::AllReduce, 1.0).bus_bandwidth(), None);
-        assert_eq!(of(CollectiveKind::Barrier, 8.0).bus_bandwidth(), None);
+        assert_eq!(of(AllGather, 8.0).bus_bandwidth(), Some(140.0));
+        assert_eq!(of(Broadcast, 8.0).bus_bandwidth(), Some(160.0));
+        assert_eq!(of(AllReduce, 1.0).bus_bandwidth(), None);
+        assert_eq!(of(Barrier, 8.0).bus_bandwidth(), None);
         // Of uneven parts nobody knows what leaves.
-        let mut uneven = of(CollectiveKind::AllToAll, 8.0);
+        let mut uneven = of(AllToAll, 8.0);
         assert_eq!(uneven.bus_bandwidth(), Some(140.0));
         uneven.key.is_uneven = true;
         assert_eq!(uneven.algorithm_bandwidth(), Some(160.0));

@@ -1,15 +1,12 @@
 //! What a collective is for: by its process group, its kernel, and the operators above its launch.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::key::Group;
 use crate::names::Family;
 use crate::names::collective::{CollectiveKind, Purpose, is_of_experts, purpose_of_group};
 use crate::profile::Profile;
-use crate::profile::autograd::ENGINE_CALL;
+use crate::profile::autograd::is_engine_call;
 use crate::profile::kernels::{GpuEvents, GpuWork};
-use crate::trace::StringId;
+use crate::trace::ByName;
 
 /// What a name above a launch tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,8 +22,7 @@ pub(super) struct Purposes<'a> {
     has_fsdp: bool,
     has_experts: bool,
     has_attention: bool,
-    /// By name of an operator.
-    marks: HashMap<StringId, Option<Mark>, FxBuildHasher>,
+    marks: ByName<Option<Mark>>,
 }
 
 impl<'a> Purposes<'a> {
@@ -45,7 +41,7 @@ impl<'a> Purposes<'a> {
             has_fsdp: has_name("FSDP::") || has_name("fsdp::"),
             has_experts: has(Family::Moe),
             has_attention: has(Family::Attention),
-            marks: HashMap::default(),
+            marks: ByName::new(mark_of),
         }
     }
 
@@ -82,12 +78,7 @@ impl<'a> Purposes<'a> {
         let node = tree.node_of(work.launched_by?)?;
         let mut is_backward = false;
         for event in tree.ancestors(node).filter_map(|above| tree.event(above)) {
-            let name = trace.events.name(event);
-            let mark = self
-                .marks
-                .entry(name)
-                .or_insert_with(|| mark_of(trace.strings.get(name)));
-            match mark {
+            match self.marks.of(trace, event) {
                 Some(Mark::Statistics) => return Some(Mark::Statistics),
                 Some(Mark::Backward) => is_backward = true,
                 None => {}
@@ -100,7 +91,7 @@ impl<'a> Purposes<'a> {
 fn mark_of(name: &str) -> Option<Mark> {
     if name.contains("SyncBatchNorm") {
         Some(Mark::Statistics)
-    } else if name.starts_with(ENGINE_CALL.trim_end()) {
+    } else if is_engine_call(name) {
         Some(Mark::Backward)
     } else {
         None

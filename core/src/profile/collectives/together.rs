@@ -11,13 +11,6 @@ use crate::base::sort::Arrange;
 use crate::profile::exposed::{Exposed, OnGpu};
 use crate::trace::StringId;
 
-/// A collective as one GPU takes part in it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Arrival {
-    gpu: Option<StringId>,
-    span: Interval,
-}
-
 /// What a GPU attends.
 #[derive(Debug, Clone)]
 pub(super) struct Attended {
@@ -58,16 +51,16 @@ pub(super) fn waits(mut attended: Vec<Attended>, exposed: &Exposed) -> Option<Wa
             }
         }
         for arrivals in meetings(&by_gpu) {
-            let Some(last) = arrivals.iter().max_by_key(|arrival| arrival.span.start_ns) else {
+            let Some(last) = arrivals.iter().max_by_key(|(_, span)| span.start_ns) else {
                 continue;
             };
-            let last_ns = last.span.start_ns;
+            let last_ns = last.1.start_ns;
             count += 1;
-            waited_ns = waited_ns.saturating_add(sum(arrivals.iter().map(|arrival| {
-                let wait = Interval::new(arrival.span.start_ns, last_ns);
-                exposed.within((arrival.gpu, wait))
-            })));
-            if let Some((_, n_last)) = gpus.iter_mut().find(|(gpu, _)| *gpu == last.gpu) {
+            let waits = arrivals
+                .iter()
+                .map(|(gpu, span)| exposed.within((*gpu, Interval::new(span.start_ns, last_ns))));
+            waited_ns = waited_ns.saturating_add(sum(waits));
+            if let Some((_, n_last)) = gpus.iter_mut().find(|(gpu, _)| *gpu == last.0) {
                 *n_last += 1;
             }
         }
@@ -85,7 +78,7 @@ pub(super) fn waits(mut attended: Vec<Attended>, exposed: &Exposed) -> Option<Wa
 
 /// The first of each GPU is the same collective, the second, and so on: where all GPUs have as many,
 /// and they run at once, as the ranks of a collective do.
-fn meetings(by_gpu: &[&[Attended]]) -> Vec<Vec<Arrival>> {
+fn meetings(by_gpu: &[&[Attended]]) -> Vec<Vec<OnGpu>> {
     let counts = || by_gpu.iter().map(|of_gpu| of_gpu.len());
     let Some(count) = counts().next() else {
         return Vec::new();
@@ -98,18 +91,13 @@ fn meetings(by_gpu: &[&[Attended]]) -> Vec<Vec<Arrival>> {
     if by_gpu.len() < 2 || !are_all_there || counts().any(|of_gpu| of_gpu != count) {
         return Vec::new();
     }
-    let nth = |at: usize| -> Vec<Arrival> {
+    let nth = |at: usize| -> Vec<OnGpu> {
         let of_gpus = by_gpu.iter().filter_map(|of_gpu| of_gpu.get(at));
-        of_gpus
-            .map(|attended| Arrival {
-                gpu: attended.on.0,
-                span: attended.on.1,
-            })
-            .collect()
+        of_gpus.map(|attended| attended.on).collect()
     };
-    let is_one = |arrivals: &Vec<Arrival>| {
-        let starts = arrivals.iter().map(|arrival| arrival.span.start_ns);
-        let ends = arrivals.iter().map(|arrival| arrival.span.end_ns);
+    let is_one = |arrivals: &Vec<OnGpu>| {
+        let starts = arrivals.iter().map(|(_, span)| span.start_ns);
+        let ends = arrivals.iter().map(|(_, span)| span.end_ns);
         starts.max() < ends.min()
     };
     (0..count).map(nth).filter(is_one).collect()

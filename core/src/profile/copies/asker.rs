@@ -1,13 +1,10 @@
 //! Who asked for copies: the operator, the line of the user, or `DistributedDataParallel`.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::{Direction, HostMemory};
+use crate::base::map::Map;
 use crate::names::frames::is_framework;
 use crate::profile::Profile;
-use crate::profile::tree::NodeId;
-use crate::trace::{Category, EventId, StringId};
+use crate::trace::{ByName, Category, EventId, StringId};
 
 /// Who asked for copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,8 +49,7 @@ pub(super) struct Frames<'a> {
     profile: &'a Profile,
     has_frames: bool,
     n_left: u32,
-    /// By name of a frame.
-    is_user: HashMap<StringId, bool, FxBuildHasher>,
+    is_framework: ByName<bool>,
 }
 
 impl<'a> Frames<'a> {
@@ -65,7 +61,7 @@ impl<'a> Frames<'a> {
             profile,
             has_frames: profile.has_python_frames(),
             n_left: Self::MOST,
-            is_user: HashMap::default(),
+            is_framework: ByName::new(is_framework),
         }
     }
 
@@ -75,18 +71,12 @@ impl<'a> Frames<'a> {
         }
         self.n_left -= 1;
         let (trace, tree) = (&self.profile.trace, self.profile.full_tree());
-        let node: NodeId = tree.node_of(call)?;
+        let node = tree.node_of(call)?;
         tree.ancestors(node).find_map(|above| {
             let event = tree.event(above)?;
-            if trace.events.category(event) != Category::PythonFunction {
-                return None;
-            }
-            let name = trace.events.name(event);
-            let is_user = *self
-                .is_user
-                .entry(name)
-                .or_insert_with(|| !is_framework(trace.strings.get(name)));
-            is_user.then_some(name)
+            let is_frame = trace.events.category(event) == Category::PythonFunction;
+            let is_user = is_frame && !self.is_framework.of(trace, event);
+            is_user.then(|| trace.events.name(event))
         })
     }
 }
@@ -95,7 +85,7 @@ impl<'a> Frames<'a> {
 pub(super) struct Ddp<'a> {
     profile: &'a Profile,
     /// By name of a span.
-    names: HashMap<StringId, OfDdp, FxBuildHasher>,
+    names: Map<StringId, OfDdp>,
 }
 
 impl<'a> Ddp<'a> {
@@ -113,14 +103,10 @@ impl<'a> Ddp<'a> {
         if self.names.is_empty() {
             return None;
         }
-        let profile = self.profile;
-        let tree = match profile.has_python_frames() {
-            true => profile.full_tree(),
-            false => &profile.tree,
-        };
+        let tree = self.profile.full_tree();
         tree.ancestors(tree.node_of(call)?).find_map(|above| {
             let event = tree.event(above)?;
-            let of_ddp = self.names.get(&profile.trace.events.name(event))?;
+            let of_ddp = self.names.get(&self.profile.trace.events.name(event))?;
             Some((*of_ddp, event))
         })
     }

@@ -1,10 +1,8 @@
 //! The copies of a trace: by direction, and by who asked for them.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::asker::{Asker, Ddp, Frames};
 use super::{Direction, HostMemory, direction};
+use crate::base::group::grouped;
 use crate::base::interval::{Interval, sum};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
@@ -77,12 +75,10 @@ impl Copies {
     fn close(&mut self, all: &[Copy], exposed: &Exposed) {
         let spans: Vec<OnGpu> = all.iter().map(|copy| copy.on).collect();
         let most = |ns: fn(&Copy) -> i64| {
-            let mut by_gpu: HashMap<_, i64, FxBuildHasher> = HashMap::default();
-            for copy in all {
-                let of_gpu = by_gpu.entry(copy.on.0).or_default();
-                *of_gpu = of_gpu.saturating_add(ns(copy));
-            }
-            by_gpu.into_values().max().unwrap_or(0)
+            let by_gpu = all.iter().map(|copy| (copy.on.0, ns(copy)));
+            let add = |sum: &mut i64, ns| *sum = sum.saturating_add(ns);
+            let by_gpu = grouped(by_gpu, add).into_iter();
+            by_gpu.map(|(_, ns)| ns).max().unwrap_or(0)
         };
         self.exposed_ns = exposed.within_all(&spans);
         self.of_one = OfOne {
@@ -164,9 +160,7 @@ struct Copy {
 pub(crate) fn copies(profile: &Profile, events: GpuEvents, exposed: &Exposed) -> CopySummary {
     let trace = &profile.trace;
     let mut summary = CopySummary::default();
-    let mut directions: [Vec<Copy>; Direction::ALL.len()] = Default::default();
-    let mut askers: Vec<(Asker, Vec<Copy>)> = Vec::new();
-    let mut index: HashMap<Asker, usize, FxBuildHasher> = HashMap::default();
+    let mut all: Vec<(Asker, Copy)> = Vec::new();
     let (mut frames, ddp) = (Frames::new(profile), Ddp::new(profile));
     for work in profile.gpu.of(events) {
         if is_fill(trace.strings.get(work.name), work.category) {
@@ -177,10 +171,7 @@ pub(crate) fn copies(profile: &Profile, events: GpuEvents, exposed: &Exposed) ->
         if work.class != GpuClass::Memcpy {
             continue;
         }
-        let launch = work.launched_by.map(|call| {
-            let events = &trace.events;
-            Interval::new(events.ts_ns(call), events.end_ns(call))
-        });
+        let launch = work.launched_by.map(|call| trace.events.span(call));
         let copy = Copy {
             event: work.event,
             on: (process(trace, work.event), work.span),
@@ -190,13 +181,7 @@ pub(crate) fn copies(profile: &Profile, events: GpuEvents, exposed: &Exposed) ->
                 .map_or(0, Interval::length),
         };
         let direction = direction(trace, work);
-        directions[direction as usize].push(copy);
-        let asker = asker(profile, work, direction, &mut frames, &ddp);
-        let row = *index.entry(asker).or_insert(askers.len());
-        match askers.get_mut(row) {
-            Some((_, copies)) => copies.push(copy),
-            None => askers.push((asker, vec![copy])),
-        }
+        all.push((asker(profile, work, direction, &mut frames, &ddp), copy));
     }
     let summed = |all: Vec<Copy>| {
         let mut copies = Copies::default();
@@ -204,12 +189,17 @@ pub(crate) fn copies(profile: &Profile, events: GpuEvents, exposed: &Exposed) ->
         copies.close(&all, exposed);
         copies
     };
-    let directions = Direction::ALL.into_iter().zip(directions.map(summed));
+    let directions = Direction::ALL.into_iter().map(|direction| {
+        let in_direction = all.iter().filter(|(asker, _)| asker.direction == direction);
+        (
+            direction,
+            summed(in_direction.map(|(_, copy)| *copy).collect()),
+        )
+    });
     summary.directions = directions.filter(|(_, copies)| copies.count > 0).collect();
-    summary.askers = askers
-        .into_iter()
-        .map(|(asker, copies)| (asker, summed(copies)))
-        .collect();
+    let askers = grouped(all, Vec::push).into_iter();
+    let askers = askers.map(|(asker, copies)| (asker, summed(copies)));
+    summary.askers = askers.collect();
     // Stable: groups of equal time stay in order of appearance.
     summary
         .askers

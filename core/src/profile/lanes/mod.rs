@@ -108,9 +108,7 @@ pub fn recorded_span(trace: &Trace) -> Option<Interval> {
     let shown = events
         .ids()
         .filter(|event| is_shown(events.category(*event)));
-    shown
-        .map(|event| Interval::new(events.ts_ns(event), events.end_ns(event)))
-        .reduce(Interval::hull)
+    shown.map(|event| events.span(event)).reduce(Interval::hull)
 }
 
 /// The named ranges of each thread. Those on the GPU repeat these, and are left to the streams.

@@ -1,9 +1,7 @@
 //! What happened in a part of the time.
 
-use hashbrown::{HashMap, HashSet};
-use rustc_hash::FxBuildHasher;
-
-use crate::base::interval::{Interval, length, union};
+use crate::base::interval::Interval;
+use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::profile::kernels::GpuEvents;
@@ -44,16 +42,14 @@ pub struct RangeTotals {
 impl RangeTotals {
     /// Adds up what lies in a range; what reaches beyond it counts for the part inside.
     pub fn new(profile: &Profile, events: GpuEvents, range: Interval) -> RangeTotals {
-        let mut by_name: HashMap<StringId, RangeWork, FxBuildHasher> = HashMap::default();
+        let mut by_name: Map<StringId, RangeWork> = Map::default();
         let mut inside = Vec::new();
-        let mut calls: HashSet<NodeId, FxBuildHasher> = HashSet::default();
+        let mut calls: Set<NodeId> = Set::default();
         for work in profile.gpu.of(profile.gpu_events(events)) {
-            let start_ns = work.span.start_ns.max(range.start_ns);
-            let end_ns = work.span.end_ns.min(range.end_ns);
-            if end_ns <= start_ns {
+            let part = work.span.overlap(range);
+            let Some(part) = part.filter(|part| part.length() > 0) else {
                 continue;
-            }
-            let part = Interval::new(start_ns, end_ns);
+            };
             inside.push((work.class, part));
             let call = work.parent_op.filter(|_| !work.is_collective);
             let op = call
@@ -71,14 +67,15 @@ impl RangeTotals {
         }
         let mut work: Vec<RangeWork> = by_name.into_values().collect();
         work.arrange_by_key(|work| (std::cmp::Reverse(work.ns), work.first));
-        let spans = inside.iter().map(|(_, span)| *span).collect();
-        let busy_ns = length(&union(spans));
+        let n_work = inside.len() as u64;
+        let timeline = GpuTimeline::new(inside);
+        let busy_ns = timeline.map_or(0, |timeline| timeline.busy_ns);
         RangeTotals {
             range,
             busy_ns,
             idle_ns: range.length() - busy_ns,
-            n_work: inside.len() as u64,
-            timeline: GpuTimeline::new(inside),
+            n_work,
+            timeline,
             work,
         }
     }

@@ -45,7 +45,7 @@ impl Row {
     pub fn span(&self, trace: &Trace, position: usize) -> Option<Interval> {
         self.event(position).map(|event| {
             let events = &trace.events;
-            Interval::new(events.ts_ns(event), events.end_ns(event))
+            events.span(event)
         })
     }
 

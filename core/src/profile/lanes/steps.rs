@@ -48,12 +48,12 @@ pub fn named_ranges(trace: &Trace) -> Vec<Step> {
         .ids()
         .filter(|event| events.category(*event) == Category::UserAnnotation);
     let ranges = named.filter_map(|event| {
-        let name = trace.strings.get(events.name(event));
+        let name = trace.name(event);
         let is_of_library = OF_LIBRARIES.iter().any(|start| name.starts_with(start));
         (!is_of_library).then(|| Step {
             name: name.to_owned(),
             event,
-            span: Interval::new(events.ts_ns(event), events.end_ns(event)),
+            span: events.span(event),
         })
     });
     in_order_of_time(ranges.collect())

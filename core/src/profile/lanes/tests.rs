@@ -98,6 +98,14 @@ fn comb(n: u32) -> Profile {
         .profile()
 }
 
+fn view(from_ns: i64, ns_per_px: f64, width_px: f64) -> View {
+    View {
+        from_ns,
+        ns_per_px,
+        width_px,
+    }
+}
+
 fn draw(profile: &Profile, view: &View) -> Vec<Block> {
     let lanes = Lanes::new(profile).unwrap();
     lanes.lanes[0].rows[0].draw(&profile.trace, view, |_| 3)
@@ -105,11 +113,7 @@ fn draw(profile: &Profile, view: &View) -> Vec<Block> {
 
 #[test]
 fn spans_that_can_be_seen_are_drawn_each() {
-    let view = View {
-        from_ns: 5_000,
-        ns_per_px: 1_000.0,
-        width_px: 40.0,
-    };
+    let view = view(5_000, 1_000.0, 40.0);
     let blocks: Vec<(f64, f64, u32)> = draw(&comb(10), &view)
         .iter()
         .map(|block| (block.left_px, block.right_px, block.count))
@@ -121,11 +125,7 @@ fn spans_that_can_be_seen_are_drawn_each() {
 #[test]
 fn spans_below_a_pixel_are_drawn_together_with_their_number_and_fill() {
     // 100 µs a pixel: five kernels of 10 µs each, so half of every pixel is filled.
-    let view = View {
-        from_ns: 0,
-        ns_per_px: 100_000.0,
-        width_px: 20.0,
-    };
+    let view = view(0, 100_000.0, 20.0);
     let blocks = draw(&comb(100), &view);
     assert_eq!(blocks.len(), 1);
     let all = blocks[0];
@@ -140,11 +140,7 @@ fn a_long_span_behind_short_ones_in_a_pixel_is_drawn_as_itself() {
         .kernel(2, "short", 1..2)
         .kernel(3, "long", 5..105)
         .profile();
-    let view = View {
-        from_ns: 0,
-        ns_per_px: 10_000.0,
-        width_px: 20.0,
-    };
+    let view = view(0, 10_000.0, 20.0);
     let counts: Vec<(u32, f64)> = draw(&profile, &view)
         .iter()
         .map(|block| (block.count, block.right_px))
@@ -156,11 +152,7 @@ fn a_long_span_behind_short_ones_in_a_pixel_is_drawn_as_itself() {
 fn every_span_of_a_view_is_in_exactly_one_block_at_every_zoom() {
     let profile = comb(1_000);
     for ns_per_px in [100.0, 3_000.0, 9_999.0, 10_001.0, 77_777.0, 1e6, 1e9] {
-        let view = View {
-            from_ns: 0,
-            ns_per_px,
-            width_px: 20_000_000.0 / ns_per_px + 1.0,
-        };
+        let view = view(0, ns_per_px, 20_000_000.0 / ns_per_px + 1.0);
         let blocks = draw(&profile, &view);
         let count: u32 = blocks.iter().map(|block| block.count).sum();
         assert_eq!(count, 1_000, "at {ns_per_px} ns a pixel");

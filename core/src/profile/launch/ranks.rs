@@ -6,11 +6,9 @@
 //! taken together tell which process drives which device. Ranks of several machines may even have
 //! one process id: then they tell which thread does.
 
-use hashbrown::{HashMap, HashSet};
-use rustc_hash::FxBuildHasher;
-
 use super::table::LinkTable;
 use super::{GpuId, process};
+use crate::base::map::{Map, Set};
 use crate::trace::{Column, EventId, FlowPoint, StringId, Trace, TrackId};
 
 /// Whose work is whose in a trace of several processes.
@@ -23,11 +21,11 @@ pub(super) struct Ranks<'a> {
     ends: Vec<(u32, TrackId)>,
     /// By the `pid` of a device: the process that drives it; devices that several drive are not in
     /// it.
-    driver_of: HashMap<StringId, StringId, FxBuildHasher>,
+    driver_of: Map<StringId, StringId>,
     /// By thread: the device that it drives; threads that drive several are not in it.
-    device_of_thread: HashMap<TrackId, StringId, FxBuildHasher>,
+    device_of_thread: Map<TrackId, StringId>,
     /// Processes of which several threads use one id: a process counts up, so they are several.
-    doubled: HashSet<StringId, FxBuildHasher>,
+    doubled: Set<StringId>,
     work: Vec<EventId>,
 }
 
@@ -54,9 +52,9 @@ impl<'a> Ranks<'a> {
             trace,
             starts: shared(&trace.flows.starts),
             ends: shared(&trace.flows.ends),
-            driver_of: HashMap::default(),
-            device_of_thread: HashMap::default(),
-            doubled: HashSet::default(),
+            driver_of: Map::default(),
+            device_of_thread: Map::default(),
+            doubled: Set::default(),
             work: work.to_vec(),
         };
         let arrows = ranks.arrows(table);
@@ -159,9 +157,9 @@ impl<'a> Ranks<'a> {
         arrows
     }
 
-    fn doubled(&self) -> HashSet<StringId, FxBuildHasher> {
-        let mut doubled = HashSet::default();
-        let mut first: HashMap<StringId, TrackId, FxBuildHasher> = HashMap::default();
+    fn doubled(&self) -> Set<StringId> {
+        let mut doubled = Set::default();
+        let mut first: Map<StringId, TrackId> = Map::default();
         for starts in self.starts.chunk_by(same_row) {
             first.clear();
             for (_, start) in starts {
@@ -205,14 +203,14 @@ impl<'a> Ranks<'a> {
 
 /// Of each key the value that nearly all of its pairs have: a half arrow here and there can pair two
 /// processes.
-fn main_of<K, V>(pairs: impl Iterator<Item = (K, V)>) -> HashMap<K, V, FxBuildHasher>
+fn main_of<K, V>(pairs: impl Iterator<Item = (K, V)>) -> Map<K, V>
 where
     K: Copy + Eq + std::hash::Hash,
     V: Copy + Eq + std::hash::Hash,
 {
     const MIN_PERCENT: u64 = 90;
-    let mut of_pair: HashMap<(K, V), u64, FxBuildHasher> = HashMap::default();
-    let mut of_key: HashMap<K, u64, FxBuildHasher> = HashMap::default();
+    let mut of_pair: Map<(K, V), u64> = Map::default();
+    let mut of_key: Map<K, u64> = Map::default();
     for (key, value) in pairs {
         *of_pair.entry((key, value)).or_default() += 1;
         *of_key.entry(key).or_default() += 1;

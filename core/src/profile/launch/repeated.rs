@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use super::table::LinkTable;
-use super::{GpuId, GraphLaunches, Launch, process};
-use crate::trace::{EventId, LinkId, Trace};
+use super::{GpuId, Launch, is_graph_launch, process};
+use crate::trace::{ByName, EventId, LinkId, Trace};
 
 /// Clocks let work begin so long before its call.
 const SLACK_NS: i64 = 1_000_000;
@@ -44,12 +44,12 @@ impl Repeated {
             }
         }
         let mut repeated = Repeated::default();
-        let mut graphs = GraphLaunches::default();
+        let mut graphs = ByName::new(is_graph_launch);
         for (row, (id, mut calls)) in by_row {
             // Several processes that count alike are another matter.
             let processes = || calls.iter().map(|call| process(trace, *call));
             let is_of_one = processes().min() == processes().max();
-            if !is_of_one || calls.iter().any(|call| graphs.contains(trace, *call)) {
+            if !is_of_one || calls.iter().any(|call| graphs.of(trace, *call)) {
                 continue;
             }
             separate(trace, &mut calls);

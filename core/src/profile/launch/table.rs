@@ -1,9 +1,7 @@
 //! Link ids of GPU activity: what carries each, and where its arrows run.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::{GpuId, LinkKey};
+use crate::base::map::Map;
 use crate::trace::{EventId, LinkId, Trace, TrackId};
 
 /// What is known of one link id of GPU activity.
@@ -119,7 +117,7 @@ impl LinkTable {
 #[derive(Debug)]
 enum LinkIndex {
     Dense { first: u32, rows: Vec<u32> },
-    Sparse(HashMap<LinkId, u32, FxBuildHasher>),
+    Sparse(Map<LinkId, u32>),
 }
 
 impl LinkIndex {
@@ -128,7 +126,7 @@ impl LinkIndex {
     fn for_ids(links: &[Option<LinkId>]) -> LinkIndex {
         let ids = || links.iter().flatten().map(|link| link.0);
         let (Some(first), Some(last)) = (ids().min(), ids().max()) else {
-            return LinkIndex::Sparse(HashMap::default());
+            return LinkIndex::Sparse(Map::default());
         };
         let span = (last - first) as usize;
         if span < links.len().saturating_mul(16) {
@@ -137,9 +135,9 @@ impl LinkIndex {
                 rows: vec![Self::NO_ROW; span + 1],
             }
         } else {
-            LinkIndex::Sparse(HashMap::with_capacity_and_hasher(
+            LinkIndex::Sparse(Map::with_capacity_and_hasher(
                 links.len(),
-                FxBuildHasher,
+                Default::default(),
             ))
         }
     }

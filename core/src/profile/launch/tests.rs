@@ -32,52 +32,37 @@ fn work_belongs_to_the_call_at_the_start_of_its_arrow() {
 /// its id, wherever the arrow leads.
 #[test]
 fn the_arrow_must_end_on_the_stream_of_the_work() {
-    let arrow_to_stream = |tid| {
-        format!(
-            r#"{{"ph": "f", "cat": "ac2g", "name": "ac2g", "id": 1, "pid": 0, "tid": {tid}, "ts": 0}}"#
-        )
-    };
     let timetable = Timetable::new()
         .launch(1, 0..5)
         .launch(2, 6..9)
         .kernel(1, "gemm", 30..40)
         .kernel(2, "add", 50..60);
     let linked = &["cudaLaunchKernel -> gemm", "cudaLaunchKernel -> add"];
-    let astray = check(timetable.clone().raw(&arrow_to_stream(8)), linked, 0);
-    assert_eq!(astray.n_by_correlation, 1);
+    let astray = check(timetable.clone().stream(8).arrow_end(1), linked, 0);
+    assert_eq!(astray.n_by_correlation(), 1);
     check(
         timetable
             .clone()
             .kernel(1, "relu", 60..70)
-            .raw(&arrow_to_stream(8)),
+            .stream(8)
+            .arrow_end(1),
         &["cudaLaunchKernel", "cudaLaunchKernel -> add"],
         2,
     );
     // The last arrow of an id counts.
-    check(
-        timetable.raw(&arrow_to_stream(8)).raw(&arrow_to_stream(7)),
-        &["cudaLaunchKernel -> gemm", "cudaLaunchKernel -> add"],
-        0,
-    );
+    let both = timetable.stream(8).arrow_end(1).stream(7).arrow_end(1);
+    check(both, linked, 0);
 }
 
 #[test]
 fn where_no_arrow_arrives_correlation_tells() {
-    let arrow = |phase: char| {
-        format!(
-            r#"{{"ph": "{phase}", "cat": "ac2g", "name": "ac2g", "id": 1, "pid": 0, "tid": 7, "ts": 0}}"#
-        )
-    };
     let timetable = Timetable::new()
         .without_flows()
         .runtime("cudaLaunchKernel", 1, 0..5)
         .kernel(1, "gemm", 30..40);
-    for phase in ['s', 'f'] {
-        check(
-            timetable.clone().raw(&arrow(phase)),
-            &["cudaLaunchKernel -> gemm"],
-            0,
-        );
+    for half in [Timetable::arrow_start, Timetable::arrow_end] {
+        let halved = half(timetable.clone(), 1);
+        check(halved, &["cudaLaunchKernel -> gemm"], 0);
     }
 }
 
@@ -178,7 +163,7 @@ fn without_arrows_equal_correlation_ids_join() {
         &["cudaLaunchKernel -> gemm", "cudaMemcpyAsync -> Memcpy DtoH"],
         1,
     );
-    assert_eq!(launches.n_by_correlation, 2);
+    assert_eq!(launches.n_by_correlation(), 2);
 }
 
 #[test]
@@ -197,22 +182,20 @@ fn work_without_an_arrow_is_joined_beside_work_with_one() {
         ],
         0,
     );
-    assert_eq!(launches.n_by_correlation, 1);
+    assert_eq!(launches.n_by_correlation(), 1);
 }
 
 #[test]
 fn old_traces_join_by_external_id() {
-    let event = |category: &str, name: &str, track: &str| {
-        format!(
-            r#"{{"ph": "X", "cat": "{category}", "name": "{name}", {track}, "ts": 1, "dur": 2, "args": {{"External id": 9}}}}"#
-        )
-    };
+    let id = r#""External id": 9"#;
     check(
         Timetable::new()
-            .raw(&event("cuda_runtime", "cudaLaunchKernel", r#""pid": 100, "tid": 1"#))
-            .raw(r#"{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 9, "pid": 100, "tid": 1, "ts": 1}"#)
-            .raw(&event("kernel", "gemm", r#""pid": 0, "tid": 7"#))
-            .raw(r#"{"ph": "f", "cat": "ac2g", "name": "ac2g", "id": 9, "pid": 0, "tid": 7, "ts": 1}"#),
+            .on_host("cuda_runtime", "cudaLaunchKernel", 1..3)
+            .args(id)
+            .arrow_start(9)
+            .on_stream("kernel", "gemm", 1..3)
+            .args(id)
+            .arrow_end(9),
         &["cudaLaunchKernel -> gemm"],
         0,
     );
@@ -234,18 +217,15 @@ fn ids_far_apart_join_as_well() {
 /// Level Zero's call has the id of the call that it lies in.
 #[test]
 fn work_on_an_intel_gpu_belongs_to_the_runtime_call_alone() {
-    let call = |category: &str, name: &str, span: [u32; 2]| {
-        let [ts, dur] = span;
-        format!(
-            r#"{{"ph": "X", "cat": "{category}", "name": "{name}", "pid": 100, "tid": 1, "ts": {ts}, "dur": {dur}, "args": {{"correlation": 1}}}}"#
-        )
-    };
+    let id = r#""correlation": 1"#;
     check(
         Timetable::new()
             .op("aten::mm", 0..20)
-            .raw(&call("xpu_runtime", "urEnqueueKernelLaunch", [2, 10]))
-            .raw(&call("xpu_driver", "zeCommandListAppendLaunchKernel", [4, 5]))
-            .raw(r#"{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 1, "pid": 100, "tid": 1, "ts": 2}"#)
+            .on_host("xpu_runtime", "urEnqueueKernelLaunch", 2..12)
+            .args(id)
+            .on_host("xpu_driver", "zeCommandListAppendLaunchKernel", 4..9)
+            .args(id)
+            .arrow_start(1)
             .kernel(1, "gemm_kernel", 100..200),
         &[
             "aten::mm",
@@ -269,10 +249,8 @@ fn old_categories_are_read() {
             r#"{{"ph": "{phase}", "cat": "async", "name": "launch", "id": {id}, {track}, "ts": {id}}}"#
         )
     };
-    let (host, gpu) = (
-        r#""pid": 100, "tid": "9""#,
-        r#""pid": 0, "tid": "stream 7""#,
-    );
+    let host = r#""pid": 100, "tid": "9""#;
+    let gpu = r#""pid": 0, "tid": "stream 7""#;
     let mut timetable = Timetable::new()
         .raw(&event("Operator", "ProfilerStep#2", host, 0))
         .raw(&event("Operator", "aten::zero_", host, 1));
@@ -297,7 +275,7 @@ fn old_categories_are_read() {
         ],
         0,
     );
-    assert_eq!(launches.n_by_correlation, 0);
+    assert_eq!(launches.n_by_correlation(), 0);
     let steps = crate::profile::lanes::steps(&timetable.trace());
     assert_eq!(steps.len(), 1);
     assert_eq!(steps[0].name, "ProfilerStep#2");
@@ -324,24 +302,16 @@ fn a_graph_launch_is_known_by_any_of_its_names() {
 /// Nothing is called a launch, and both calls have the external id of their op.
 #[test]
 fn copies_alone_are_linked_by_correlation() {
-    let call = |id: u32, ts: u32| {
-        format!(
-            r#"{{"ph": "X", "cat": "cuda_runtime", "name": "cudaMemcpyAsync", "pid": 100, "tid": 1, "ts": {ts}, "dur": 2, "args": {{"correlation": {id}, "External id": 9}}}}"#
-        )
-    };
-    let start = |id: u32| {
-        format!(
-            r#"{{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": {id}, "pid": 100, "tid": 1, "ts": 0}}"#
-        )
-    };
     let external = r#""External id": 9"#;
     check(
         Timetable::new()
             .op("aten::copy_", 0..10)
-            .raw(&call(4, 1))
-            .raw(&start(4))
-            .raw(&call(5, 4))
-            .raw(&start(5))
+            .runtime("cudaMemcpyAsync", 4, 1..3)
+            .args(external)
+            .arrow_start(4)
+            .runtime("cudaMemcpyAsync", 5, 4..6)
+            .args(external)
+            .arrow_start(5)
             .copy(4, "first", 20..30)
             .args(external)
             .copy(5, "second", 30..40)
@@ -355,63 +325,25 @@ fn copies_alone_are_linked_by_correlation() {
     );
 }
 
-/// Events of one rank: rank r runs in process 100 + r and drives device r.
-struct Rank(u32);
+/// Goes on with the events of a rank: rank r runs in process 100 + r and drives device r.
+fn on_rank(timetable: Timetable, rank: u32) -> Timetable {
+    timetable.process(100 + rank).gpu(rank)
+}
 
-impl Rank {
-    fn host(&self) -> String {
-        format!(r#""pid": {0}, "tid": {0}"#, 100 + self.0)
-    }
-
-    fn device(&self) -> String {
-        format!(r#""pid": {}, "tid": 7"#, self.0)
-    }
-
-    /// A call and where its work begins.
-    fn call(&self, timetable: Timetable, name: &str, id: u32, ts: u32) -> Timetable {
-        let track = self.host();
-        timetable.raw(&format!(
-            r#"{{"ph": "X", "cat": "cuda_runtime", "name": "{name}", {track}, "ts": {ts}, "dur": 2, "args": {{"correlation": {id}}}}}"#
-        ))
-    }
-
-    fn work(&self, timetable: Timetable, name: &str, id: u32, ts: u32) -> Timetable {
-        let track = self.device();
-        timetable.raw(&format!(
-            r#"{{"ph": "X", "cat": "kernel", "name": "{name}_r{}", {track}, "ts": {ts}, "dur": 10, "args": {{"correlation": {id}, "stream": 7}}}}"#,
-            self.0
-        ))
-    }
-
-    fn start(&self, timetable: Timetable, id: u32) -> Timetable {
-        let track = self.host();
-        timetable.raw(&format!(
-            r#"{{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": {id}, {track}, "ts": 0}}"#
-        ))
-    }
-
-    fn end(&self, timetable: Timetable, id: u32) -> Timetable {
-        let track = self.device();
-        timetable.raw(&format!(
-            r#"{{"ph": "f", "cat": "ac2g", "name": "ac2g", "id": {id}, {track}, "ts": 0, "bp": "e"}}"#
-        ))
-    }
-
-    /// A call, its work and the arrow between them.
-    fn launched(&self, mut timetable: Timetable, name: &str, id: u32, ts: u32) -> Timetable {
-        timetable = self.call(timetable, "cudaLaunchKernel", id, ts);
-        timetable = self.work(timetable, name, id, 100 + ts);
-        timetable = self.start(timetable, id);
-        self.end(timetable, id)
-    }
+/// A call, its work, and the arrow between them where arrows are drawn.
+fn launched(timetable: Timetable, name: &str, id: u32) -> Timetable {
+    let (call_us, work_us) = (id * 10, id * 10 + 100);
+    timetable
+        .launch(id, call_us..call_us + 2)
+        .kernel(id, name, work_us..work_us + 10)
 }
 
 #[test]
 fn ranks_that_count_alike_are_told_apart_by_their_arrows() {
     let mut timetable = Timetable::new();
-    for rank in [Rank(0), Rank(1)] {
-        timetable = rank.launched(timetable, "gemm", 1, 0);
-        timetable = rank.launched(timetable, "relu", 2, 10);
+    for rank in [0, 1] {
+        timetable = launched(on_rank(timetable, rank), &format!("gemm_r{rank}"), 1);
+        timetable = launched(timetable, &format!("relu_r{rank}"), 2);
     }
     let launches = check(
         timetable,
@@ -431,15 +363,8 @@ fn ranks_that_count_alike_are_told_apart_by_their_arrows() {
 fn ranks_may_share_a_device() {
     let mut timetable = Timetable::new();
     for process in [100, 101] {
-        let host = format!(r#""pid": {process}, "tid": 1"#);
-        timetable = timetable
-            .raw(&format!(
-                r#"{{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", {host}, "ts": 0, "dur": 2, "args": {{"correlation": 1}}}}"#
-            ))
-            .raw(&format!(
-                r#"{{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 1, {host}, "ts": 0}}"#
-            ))
-            .kernel(1, &format!("gemm_of_{process}"), process..process + 10);
+        let name = format!("gemm_of_{process}");
+        timetable = launched(timetable.process(process), &name, 1);
     }
     check(
         timetable,
@@ -456,21 +381,16 @@ fn ranks_may_share_a_device() {
 #[test]
 fn ranks_are_told_apart_by_their_devices() {
     let mut timetable = Timetable::new();
-    for rank in [Rank(0), Rank(1)] {
-        timetable = rank.launched(timetable, "gemm", 1, 0);
-        timetable = rank.call(timetable, "cudaGraphLaunch", 2, 10);
-        timetable = rank.start(timetable, 2);
-        for (name, ts) in [("norm", 120), ("relu", 130)] {
-            timetable = rank.work(timetable, name, 2, ts);
-            timetable = rank.end(timetable, 2);
+    for rank in [0, 1] {
+        timetable = launched(on_rank(timetable, rank), &format!("gemm_r{rank}"), 1)
+            .runtime("cudaGraphLaunch", 2, 12..14)
+            .arrow_start(2)
+            .kernel(2, &format!("norm_r{rank}"), 120..130)
+            .kernel(2, &format!("relu_r{rank}"), 130..140);
+        if rank == 1 {
+            timetable = timetable.without_flows();
         }
-        timetable = match rank {
-            Rank(0) => rank.launched(timetable, "nccl", 3, 20),
-            _ => {
-                timetable = rank.call(timetable, "cudaLaunchKernel", 3, 20);
-                rank.work(timetable, "nccl", 3, 140)
-            }
-        };
+        timetable = launched(timetable, &format!("nccl_r{rank}"), 3);
     }
     let launches = check(
         timetable,
@@ -484,7 +404,7 @@ fn ranks_are_told_apart_by_their_devices() {
         ],
         0,
     );
-    assert_eq!(launches.n_by_correlation, 1);
+    assert_eq!(launches.n_by_correlation(), 1);
 }
 
 /// Two machines gave their ranks one process id. Each graph has one start and an end for each
@@ -517,14 +437,12 @@ fn ranks_of_one_process_id_are_told_apart_by_their_threads() {
 
 #[test]
 fn without_arrows_nothing_tells_ranks_apart() {
-    let mut timetable = Timetable::new();
-    for rank in [Rank(0), Rank(1)] {
-        timetable = rank.call(timetable, "cudaLaunchKernel", 1, 0);
-        timetable = rank.work(timetable, "gemm", 1, 100);
+    let mut timetable = Timetable::new().without_flows();
+    for rank in [0, 1] {
+        timetable = launched(on_rank(timetable, rank), &format!("gemm_r{rank}"), 1);
     }
     // Only rank 0 has a call with this id.
-    timetable = Rank(0).call(timetable, "cudaLaunchKernel", 2, 10);
-    timetable = Rank(0).work(timetable, "relu", 2, 110);
+    timetable = launched(on_rank(timetable, 0), "relu_r0", 2);
     let launches = check(
         timetable.clone(),
         &[

@@ -1,8 +1,9 @@
 //! The kind of a model, by the operations that ran and the names of its modules.
 
 use super::Inferred;
-use super::modules::Modules;
+use super::modules::{Modules, called};
 use crate::base::format;
+use crate::names::words::holds;
 use crate::names::{Family, Library, library_of_kernel};
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
@@ -17,14 +18,9 @@ const CONVOLUTIONAL: &str = "Convolutional network";
 const RECOMMENDATION: &str = "Recommendation model";
 
 /// Words in the names of modules that work on images.
+#[rustfmt::skip]
 const VISION: &[&str] = &[
-    "vit",
-    "patchembed",
-    "patchembedding",
-    "patchembeddings",
-    "timesformer",
-    "swin",
-    "swinv",
+    "vit", "patchembed", "patchembedding", "patchembeddings", "timesformer", "swin", "swinv",
     "imageprocessor",
 ];
 
@@ -34,44 +30,31 @@ const STATE_SPACE: &[&str] = &["mamba", "selective_scan", "selective_state", "ch
 const MIN_SCAN_PERCENT: f64 = 5.0;
 
 pub(super) fn architecture(profile: &Profile, modules: &Modules) -> Inferred {
-    let named = |word: &'static str| {
-        move |operation: &Operation| {
-            operation
-                .short_name(profile)
-                .to_ascii_lowercase()
-                .contains(word)
-        }
+    let named = |words: &'static [&'static str]| {
+        move |operation: &Operation| holds(operation.short_name(profile), words)
     };
     let family = |family| move |operation: &Operation| operation.family == family;
     let has_attention = share(profile, family(Family::Attention)) > 0.0;
-    let has_softmax = share(profile, named("softmax")) > 0.0 && share(profile, named("bmm")) > 0.0;
+    let has_softmax =
+        share(profile, named(&["softmax"])) > 0.0 && share(profile, named(&["bmm"])) > 0.0;
     let convolution = share(profile, family(Family::Convolution));
     let is_transformer = has_attention || has_softmax;
     if let Some(class) = modules.has(DENOISERS)
         && is_transformer
     {
-        return Inferred::new(DIFFUSION, format!("A module is called `{class}`."));
+        return called(DIFFUSION, class);
     }
+    let moe = "Mixture-of-experts Transformer";
     if share(profile, family(Family::Moe)) > 0.0 {
-        return Inferred::new(
-            "Mixture-of-experts Transformer",
-            "Operations route tokens to experts.",
-        );
+        return Inferred::new(moe, "Operations route tokens to experts.");
     }
     if share(profile, exchanges_tokens(profile)) > 0.0 {
-        return Inferred::new(
-            "Mixture-of-experts Transformer",
-            "Tokens are exchanged with experts on other GPUs.",
-        );
+        return Inferred::new(moe, "Tokens are exchanged with experts on other GPUs.");
     }
     if let Some(class) = modules.has(&["mamba", "ssm"]) {
-        return Inferred::new(
-            "State-space model",
-            format!("A module is called `{class}`."),
-        );
+        return called("State-space model", class);
     }
-    let is_scan = |operation: &Operation| STATE_SPACE.iter().any(|word| named(word)(operation));
-    if share(profile, is_scan) >= MIN_SCAN_PERCENT {
+    if share(profile, named(STATE_SPACE)) >= MIN_SCAN_PERCENT {
         return match is_transformer {
             true => Inferred::new(
                 "Hybrid of state-space and attention layers",
@@ -93,24 +76,18 @@ pub(super) fn architecture(profile: &Profile, modules: &Modules) -> Inferred {
             None => Inferred::new("Transformer", evidence),
         };
     }
-    if share(profile, named("embedding_bag")) > 0.0 {
+    if share(profile, named(&["embedding_bag"])) > 0.0 {
         return Inferred::new(RECOMMENDATION, "Bags of embeddings are summed.");
     }
-    if share(profile, named("rnn")) + share(profile, named("lstm")) + share(profile, named("gru"))
-        > 0.0
-    {
+    if share(profile, named(&["rnn", "lstm", "gru"])) > 0.0 {
         return Inferred::new("Recurrent network", "Recurrent layers ran.");
     }
     /// Below this a convolution may be any model's first layer.
     const MIN_CONVOLUTION_PERCENT: f64 = 10.0;
     if convolution >= MIN_CONVOLUTION_PERCENT {
-        return Inferred::new(
-            CONVOLUTIONAL,
-            format!(
-                "Convolutions take {} of the kernel time.",
-                format::percent(convolution)
-            ),
-        );
+        let percent = format::percent(convolution);
+        let evidence = format!("Convolutions take {percent} of the kernel time.");
+        return Inferred::new(CONVOLUTIONAL, evidence);
     }
     Inferred::unknown()
 }
@@ -118,10 +95,7 @@ pub(super) fn architecture(profile: &Profile, modules: &Modules) -> Inferred {
 /// Whether an operation's longest kernel is of a library that exchanges tokens between experts.
 fn exchanges_tokens(profile: &Profile) -> impl Fn(&Operation) -> bool {
     move |operation| {
-        let kernels = operation.kernels(profile);
-        let longest = kernels
-            .first()
-            .map(|(name, ..)| profile.trace.strings.get(*name));
+        let longest = operation.longest_kernel(profile);
         let library = longest.and_then(library_of_kernel);
         matches!(library, Some(Library::DeepEp | Library::Mori))
     }

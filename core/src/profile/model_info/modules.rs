@@ -1,13 +1,13 @@
 //! Classes of modules, by the names of their instances: which model they are of, which of them is
 //! the layer, and which words stand in their names.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::Inferred;
-use crate::base::format;
+use crate::base::format::{self, without_number};
+use crate::base::group::grouped;
 use crate::base::sort::Arrange;
+use crate::names::MODULE;
 use crate::profile::Profile;
+use crate::trace::StringId;
 
 /// Classes of modules with how many instances each has, the first to be called first: the outermost
 /// stands before its parts, in whatever order a file has them.
@@ -15,150 +15,63 @@ pub(super) struct Modules {
     classes: Vec<(String, u64)>,
 }
 
-/// A class of modules.
-struct Class {
-    name: String,
-    n_instances: u64,
-    /// When one is first called.
-    first_ns: i64,
-}
-
 /// Classes of the framework: they say nothing about the model.
+#[rustfmt::skip]
 pub(crate) const GENERIC: &[&str] = &[
-    "Linear",
-    "Conv1d",
-    "Conv2d",
-    "Conv3d",
-    "ConvTranspose2d",
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "BatchNorm3d",
-    "SyncBatchNorm",
-    "LayerNorm",
-    "GroupNorm",
-    "InstanceNorm2d",
-    "RMSNorm",
-    "Embedding",
-    "EmbeddingBag",
-    "Dropout",
-    "DropPath",
-    "ReLU",
-    "ReLU6",
-    "GELU",
-    "SiLU",
-    "Tanh",
-    "Sigmoid",
-    "Hardswish",
-    "Softmax",
-    "Identity",
-    "ModuleList",
-    "ModuleDict",
-    "Sequential",
-    "MaxPool2d",
-    "AvgPool2d",
-    "AdaptiveAvgPool2d",
-    "Flatten",
-    "MultiheadAttention",
-    "CrossEntropyLoss",
-    "MSELoss",
-    "Transformer",
-    "TransformerEncoder",
-    "TransformerEncoderLayer",
-    "TransformerDecoder",
-    "TransformerDecoderLayer",
-    "LSTM",
-    "GRU",
+    "Linear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose2d", "BatchNorm1d", "BatchNorm2d",
+    "BatchNorm3d", "SyncBatchNorm", "LayerNorm", "GroupNorm", "InstanceNorm2d", "RMSNorm",
+    "Embedding", "EmbeddingBag", "Dropout", "DropPath", "ReLU", "ReLU6", "GELU", "SiLU", "Tanh",
+    "Sigmoid", "Hardswish", "Softmax", "Identity", "ModuleList", "ModuleDict", "Sequential",
+    "MaxPool2d", "AvgPool2d", "AdaptiveAvgPool2d", "Flatten", "MultiheadAttention",
+    "CrossEntropyLoss", "MSELoss", "Transformer", "TransformerEncoder", "TransformerEncoderLayer",
+    "TransformerDecoder", "TransformerDecoderLayer", "LSTM", "GRU",
     "NonDynamicallyQuantizableLinear",
 ];
 
 /// Classes around a model.
+#[rustfmt::skip]
 const WRAPPERS: &[&str] = &[
-    "DistributedDataParallel",
-    "DataParallel",
-    "FullyShardedDataParallel",
-    "OptimizedModule",
-    "DeepSpeedEngine",
-    "Float16Module",
-    "GraphModule",
+    "DistributedDataParallel", "DataParallel", "FullyShardedDataParallel", "OptimizedModule",
+    "DeepSpeedEngine", "Float16Module", "GraphModule",
 ];
 
 /// Ends of class names that say what part of a model it is, the longer ones first.
+#[rustfmt::skip]
 const PARTS: &[&str] = &[
-    "ForConditionalGeneration",
-    "ForSequenceClassification",
-    "ForImageClassification",
-    "ForVideoClassification",
-    "ForTokenClassification",
-    "ForObjectDetection",
-    "ForMaskedLM",
-    "ForCausalLM",
-    "LMHeadModel",
-    "Transformer2DModel",
-    "TransformerBlock",
-    "DecoderLayer",
-    "EncoderLayer",
-    "SelfAttention",
-    "FlashAttention2",
-    "SdpaAttention",
-    "SelfOutput",
-    "Intermediate",
-    "Attention",
-    "Embeddings",
-    "Embedding",
-    "RotaryEmbedding",
-    "RMSNorm",
-    "LayerNorm",
-    "Encoder",
-    "Decoder",
-    "Pooler",
-    "Output",
-    "Block",
-    "Layer",
-    "Model",
-    "MLP",
-    "Head",
+    "ForConditionalGeneration", "ForSequenceClassification", "ForImageClassification",
+    "ForVideoClassification", "ForTokenClassification", "ForObjectDetection", "ForMaskedLM",
+    "ForCausalLM", "LMHeadModel", "Transformer2DModel", "TransformerBlock", "DecoderLayer",
+    "EncoderLayer", "SelfAttention", "FlashAttention2", "SdpaAttention", "SelfOutput",
+    "Intermediate", "Attention", "Embeddings", "Embedding", "RotaryEmbedding", "RMSNorm",
+    "LayerNorm", "Encoder", "Decoder", "Pooler", "Output", "Block", "Layer", "Model", "MLP", "Head",
 ];
 
 impl Modules {
     pub(super) fn of(profile: &Profile) -> Modules {
         let trace = &profile.trace;
-        let mut index: HashMap<String, usize, FxBuildHasher> = HashMap::default();
-        let mut classes: Vec<Class> = Vec::new();
-        // Of each string the class that it is an instance of.
-        let mut class_of: Vec<Option<usize>> = vec![None; trace.strings.len()];
         // Names are interned: each instance of a module is one string.
-        for (id, name) in trace.strings.iter() {
-            let Some(instance) = name.strip_prefix("nn.Module: ") else {
-                continue;
+        let instances = trace.strings.iter().filter_map(|(id, name)| {
+            let class = without_number(name.strip_prefix(MODULE)?);
+            Some((class, id))
+        });
+        let mut classes = grouped(instances, Vec::push);
+        if classes.is_empty() {
+            return Modules {
+                classes: Vec::new(),
             };
-            let class = match instance.rsplit_once('_') {
-                Some((class, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => class,
-                _ => instance,
-            };
-            let row = *index.entry(class.to_owned()).or_insert(classes.len());
-            if row == classes.len() {
-                classes.push(Class {
-                    name: class.to_owned(),
-                    n_instances: 0,
-                    first_ns: i64::MAX,
-                });
-            }
-            classes[row].n_instances += 1;
-            class_of[id.0 as usize] = Some(row);
         }
-        if !classes.is_empty() {
-            for event in trace.events.ids() {
-                let name = trace.events.name(event);
-                if let Some(Some(row)) = class_of.get(name.0 as usize) {
-                    let first_ns = &mut classes[*row].first_ns;
-                    *first_ns = trace.events.ts_ns(event).min(*first_ns);
-                }
-            }
+        // Of each name when it is first called.
+        let mut first_ns = vec![i64::MAX; trace.strings.len()];
+        for event in trace.events.ids() {
+            let first_ns = &mut first_ns[trace.events.name(event).0 as usize];
+            *first_ns = trace.events.ts_ns(event).min(*first_ns);
         }
-        classes.arrange_by(|a, b| (a.first_ns, &a.name).cmp(&(b.first_ns, &b.name)));
-        let classes = classes.into_iter();
+        let first_of = |ids: &[StringId]| ids.iter().map(|id| first_ns[id.0 as usize]).min();
+        classes.arrange_by_cached_key(|(class, ids)| (first_of(ids), *class));
+        let counted = classes.into_iter();
+        let counted = counted.map(|(class, ids)| (class.to_owned(), ids.len() as u64));
         Modules {
-            classes: classes.map(|one| (one.name, one.n_instances)).collect(),
+            classes: counted.collect(),
         }
     }
 
@@ -170,36 +83,21 @@ impl Modules {
             .map(|(class, _)| class.as_str())
             .filter(|class| !GENERIC.contains(class) && !WRAPPERS.contains(class))
             .collect();
-        let mut stems: Vec<(&str, usize)> = Vec::new();
-        for class in &own {
-            let stem = PARTS
-                .iter()
-                .find_map(|part| class.find(part).and_then(|at| class.get(..at)))
-                .unwrap_or(class);
-            if stem.len() < 2 {
-                continue;
-            }
-            match stems.iter_mut().find(|(known, _)| *known == stem) {
-                Some((_, count)) => *count += 1,
-                None => stems.push((stem, 1)),
-            }
-        }
-        let most = stems.iter().map(|(_, count)| *count).max().unwrap_or(0);
-        let Some((stem, count)) = stems.iter().find(|(_, count)| *count == most) else {
+        let stems = own.iter().map(|class| (stem(class), ()));
+        let stems = grouped(stems, |count: &mut usize, ()| *count += 1).into_iter();
+        let stems = stems.filter(|(stem, _)| stem.len() > 1);
+        // Of equal ones the first.
+        let most = stems.reduce(|most, next| if next.1 > most.1 { next } else { most });
+        let Some((stem, count)) = most else {
             return Inferred::unknown();
         };
-        if *count > 1 {
-            let example = own.iter().find(|class| class.starts_with(stem));
-            return Inferred::new(
-                *stem,
-                format!(
-                    "{} of its modules start with it, `{}` among them.",
-                    format::count(*count as u64),
-                    example.unwrap_or(stem)
-                ),
-            );
+        if count == 1 {
+            return called(stem, stem);
         }
-        Inferred::new(*stem, format!("A module is called `{stem}`."))
+        let example = own.iter().find(|class| class.starts_with(stem));
+        let (count, example) = (format::count(count as u64), example.unwrap_or(&stem));
+        let evidence = format!("{count} of its modules start with it, `{example}` among them.");
+        Inferred::new(stem, evidence)
     }
 
     /// The first class with one of some words in its name.
@@ -247,12 +145,16 @@ pub(super) fn has_word(class: &str, word: &str) -> bool {
 
 /// The name of a model that takes noise away, by the class of a module of it.
 pub(super) fn of_denoiser(class: &str) -> Inferred {
-    Inferred::new(stem(class), format!("A module is called `{class}`."))
+    let stem = Some(stem(class)).filter(|stem| stem.len() > 1);
+    called(stem.unwrap_or(class), class)
+}
+
+pub(super) fn called(model: &str, class: &str) -> Inferred {
+    Inferred::new(model, format!("A module is called `{class}`."))
 }
 
 /// A class name without the part of a model that it says it is.
 fn stem(class: &str) -> &str {
     let before = |part: &&str| class.find(*part).and_then(|at| class.get(..at));
-    let stem = PARTS.iter().find_map(before);
-    stem.filter(|stem| stem.len() > 1).unwrap_or(class)
+    PARTS.iter().find_map(before).unwrap_or(class)
 }

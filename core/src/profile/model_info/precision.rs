@@ -4,6 +4,7 @@ use super::Inferred;
 use crate::base::format;
 use crate::hardware::Precision;
 use crate::names::Family;
+use crate::names::words::{Words, holds, said_by};
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 
@@ -24,11 +25,7 @@ pub(super) fn precision(profile: &Profile) -> Inferred {
             packed_ns = packed_ns.saturating_add(ns);
         }
         let spec = operation.modelled.as_ref().and_then(|one| one.work.compute);
-        let by_name = || {
-            let kernels = operation.kernels(profile);
-            let (longest, ..) = kernels.first()?;
-            precision_of_kernel(profile.trace.strings.get(*longest))
-        };
+        let by_name = || precision_of_kernel(operation.longest_kernel(profile)?);
         let Some(precision) = spec.map(|spec| spec.precision).or_else(by_name) else {
             continue;
         };
@@ -67,50 +64,33 @@ pub(super) fn precision(profile: &Profile) -> Inferred {
 }
 
 /// Words of products that unpack weights of fewer bits than they multiply in.
+#[rustfmt::skip]
 const PACKED_WEIGHTS: &[&str] = &[
-    "16xmxfp4",
-    "4bit",
-    "awq",
-    "fpa_intb",
-    "gptq",
-    "machete",
-    "marlin",
-    "weight_only",
-    "wna16",
+    "16xmxfp4", "4bit", "awq", "fpa_intb", "gptq", "machete", "marlin", "weight_only", "wna16",
 ];
 
 fn has_packed_weights(profile: &Profile, operation: &Operation) -> bool {
-    let strings = &profile.trace.strings;
-    let holds = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        PACKED_WEIGHTS.iter().any(|word| name.contains(word))
-    };
-    let kernels = operation.kernels(profile);
-    let longest = kernels.first().map(|(name, ..)| strings.get(*name));
-    longest.is_some_and(holds) || holds(strings.get(operation.key.name))
+    let name = profile.trace.strings.get(operation.key.name);
+    let mut names = operation.longest_kernel(profile).into_iter().chain([name]);
+    names.any(|name| holds(name, PACKED_WEIGHTS))
 }
 
 /// The type that a kernel multiplies in, by its name. A narrow type stands first: kernels name that
 /// of their result as well.
 fn precision_of_kernel(name: &str) -> Option<Precision> {
-    const WORDS: &[(&str, Precision)] = &[
+    const WORDS: &Words<Precision> = &[
         // Weights that are unpacked into the type of the tokens.
-        ("bf16xmxfp4", Precision::Bf16),
-        ("fp16xmxfp4", Precision::Fp16),
-        ("fp4", Precision::Fp4),
-        ("e2m1", Precision::Fp4),
-        ("fp8", Precision::Fp8),
-        ("e4m3", Precision::Fp8),
-        ("e5m2", Precision::Fp8),
-        ("float8", Precision::Fp8),
-        ("_f8", Precision::Fp8),
-        ("f16f8", Precision::Fp8),
-        ("int8", Precision::Int8),
-        ("bf16", Precision::Bf16),
-        ("bfloat16", Precision::Bf16),
+        (Precision::Bf16, &["bf16xmxfp4"]),
+        (Precision::Fp16, &["fp16xmxfp4"]),
+        (Precision::Fp4, &["fp4", "e2m1"]),
+        (
+            Precision::Fp8,
+            &["fp8", "e4m3", "e5m2", "float8", "_f8", "f16f8"],
+        ),
+        (Precision::Int8, &["int8"]),
+        (Precision::Bf16, &["bf16", "bfloat16"]),
     ];
     // A type of caches that has a value for 16 bits as well.
     let name = name.to_ascii_lowercase().replace("fp8kvcachedatatype", "");
-    let word = WORDS.iter().find(|(word, _)| name.contains(word))?;
-    Some(word.1)
+    said_by(WORDS, &name)
 }

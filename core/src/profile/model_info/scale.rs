@@ -6,6 +6,7 @@ use super::Inferred;
 use super::architecture::{DIFFUSION, has_hidden_size};
 use super::modules::Modules;
 use crate::base::format;
+use crate::base::group::grouped;
 use crate::names::Family;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
@@ -36,18 +37,9 @@ pub(super) fn scale(profile: &Profile, modules: &Modules, architecture: &Inferre
         operations.filter(|operation| operation.family == Family::Gemm)
     };
     // The inner size of the unbatched products that run most often.
-    let mut inner: Vec<(u64, u64)> = Vec::new();
-    for operation in products() {
-        if param(operation, "B").unwrap_or(1) != 1 {
-            continue;
-        }
-        if let Some(k) = param(operation, "K") {
-            match inner.iter_mut().find(|(known, _)| *known == k) {
-                Some((_, calls)) => *calls += operation.n_calls(),
-                None => inner.push((k, operation.n_calls())),
-            }
-        }
-    }
+    let unbatched = products().filter(|one| param(one, "B").unwrap_or(1) == 1);
+    let inner = unbatched.filter_map(|one| Some((param(one, "K")?, one.n_calls())));
+    let inner = grouped(inner, |sum: &mut u64, calls| *sum += calls);
     let most = inner.iter().map(|(_, calls)| *calls).max().unwrap_or(0);
     let hidden = inner.iter().find(|(_, calls)| *calls == most);
     if let Some((hidden, calls)) = hidden.filter(|_| has_hidden_size) {

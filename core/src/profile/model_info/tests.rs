@@ -47,15 +47,12 @@ fn the_outermost_module_is_named_first() {
 /// Eight of 64 heads of 128, one GPU's share, beside products of a hidden size of 8 192.
 #[test]
 fn heads_that_are_shared_out_are_those_of_a_gpu() {
+    let mm = r#""Input Dims": [[64, 8192], [8192, 1024]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+    let attention = r#""Input Dims": [[1, 8, 64, 128], [1, 8, 64, 128], [1, 8, 64, 128], [], [], []], "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "Scalar", "Scalar", ""], "Concrete Inputs": ["", "", "", "0.", "False", "False"]"#;
+    let flash = "aten::_scaled_dot_product_flash_attention";
     let profile = Timetable::new()
-        .op("aten::mm", 0..10)
-        .args(r#""Input Dims": [[64, 8192], [8192, 1024]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#)
-        .launch(1, 1..2)
-        .op("aten::_scaled_dot_product_flash_attention", 20..30)
-        .args(r#""Input Dims": [[1, 8, 64, 128], [1, 8, 64, 128], [1, 8, 64, 128], [], [], []], "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "Scalar", "Scalar", ""], "Concrete Inputs": ["", "", "", "0.", "False", "False"]"#)
-        .launch(2, 21..22)
-        .kernel(1, "gemm", 100..110)
-        .kernel(2, "flash_fwd", 110..130)
+        .call("aten::mm", mm, "gemm", 100..110)
+        .call(flash, attention, "flash_fwd", 110..130)
         .profile();
     let scale = ModelInfo::new(&profile).scale;
     assert_eq!(scale.text(), "hidden size 8192, 8 heads on a GPU");
@@ -75,22 +72,11 @@ fn kernels_tell_packed_weights_experts_and_scans() {
         )
     };
     let moe = "Mixture-of-experts Transformer";
+    #[rustfmt::skip]
     let cases = [
-        (
-            "_matmul_ogs_NNT_bf16xbf16xmxfp4_128x256x128x1",
-            "BF16, weights in fewer bits",
-            moe,
-        ),
-        (
-            "void marlin::Marlin<__nv_bfloat16, 256, 1, 8, 8>",
-            "BF16, weights in fewer bits",
-            UNKNOWN,
-        ),
-        (
-            "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)",
-            UNKNOWN,
-            moe,
-        ),
+        ("_matmul_ogs_NNT_bf16xbf16xmxfp4_128x256x128x1", "BF16, weights in fewer bits", moe),
+        ("void marlin::Marlin<__nv_bfloat16, 256, 1, 8, 8>", "BF16, weights in fewer bits", UNKNOWN),
+        ("void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)", UNKNOWN, moe),
         ("_chunk_scan_fwd_kernel", UNKNOWN, "State-space model"),
     ];
     for (kernel, precision, architecture) in cases {
@@ -149,22 +135,17 @@ fn a_diffusion_model_is_not_called_after_its_prompt_encoders() {
 
 /// A run of products, each with a kernel of 10 µs: dims, how often, and the name of the kernel.
 fn products(products: &[(&str, u32, &str)]) -> ModelInfo {
-    let (mut timetable, mut n) = (Timetable::new(), 0_u32);
+    let (mut timetable, mut gpu) = (Timetable::new(), 1_000_000);
     for (dims, calls, kernel) in products {
+        let args =
+            format!(r#""Input Dims": [{dims}], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#);
+        let op = match dims.is_empty() {
+            true => "my::gemm",
+            false => "aten::mm",
+        };
         for _ in 0..*calls {
-            n += 1;
-            let (host, gpu) = (n * 10, 1_000_000 + n * 10);
-            let dtype = r#"["c10::BFloat16", "c10::BFloat16"]"#;
-            let op = if dims.is_empty() {
-                "my::gemm"
-            } else {
-                "aten::mm"
-            };
-            timetable = timetable
-                .op(op, host..host + 9)
-                .args(&format!(r#""Input Dims": [{dims}], "Input type": {dtype}"#))
-                .launch(n, host + 1..host + 2)
-                .kernel(n, kernel, gpu..gpu + 10);
+            timetable = timetable.call(op, &args, kernel, gpu..gpu + 10);
+            gpu += 10;
         }
     }
     ModelInfo::new(&timetable.profile())

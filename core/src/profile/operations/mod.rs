@@ -9,15 +9,14 @@
 //! Independent of the hardware: what a GPU makes of it is [`crate::assess::Judged`].
 
 mod key;
-mod tensors;
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
+use crate::base::format;
+use crate::base::group::grouped;
 use crate::base::interval::sum;
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::{Family, OTHER, family_of_kernel, family_of_op};
-use crate::perf::{Modelled, OpInput, Work};
+use crate::perf::{Modelled, OpInput, Tensor, Work};
 use crate::profile::Profile;
 use crate::profile::kernels::GpuEvents;
 use crate::profile::launch::{GpuId, is_launched_by_graph};
@@ -26,7 +25,6 @@ use crate::profile::timeline::GpuClass;
 use crate::trace::{Dims, OpArgs, StringId};
 
 pub use key::CallKey;
-pub(crate) use tensors::TensorArg;
 
 /// Calls of one operator with equal arguments.
 #[derive(Debug, Clone)]
@@ -89,6 +87,17 @@ impl Operation {
         Some(OpInput::new(trace, name, self.args(profile)?))
     }
 
+    /// The tensors among its arguments, in order; those of a list are left out. None of kernels of GPU
+    /// graphs: what calls a graph takes the tensors of all of it.
+    pub(crate) fn tensors<'a>(&self, profile: &'a Profile) -> Vec<Tensor<'a>> {
+        let arguments = self.arguments(profile);
+        let arguments = arguments.filter(|_| !self.is_in_graph(profile));
+        let tensors = arguments.iter().flat_map(OpInput::tensors);
+        let is_known =
+            |tensor: &Tensor| !tensor.shape.is_empty() && format::dtype(tensor.dtype).is_some();
+        tensors.filter(is_known).collect()
+    }
+
     /// The shapes of its arguments; empty where they were not recorded.
     pub fn dims<'a>(&self, profile: &'a Profile) -> &'a [Dims] {
         let args = self.args(profile);
@@ -139,18 +148,21 @@ impl Operation {
         names.collect()
     }
 
+    /// The name of the kernel that takes most of its time.
+    pub(crate) fn longest_kernel<'a>(&self, profile: &'a Profile) -> Option<&'a str> {
+        self.kernel_names(profile).first().copied()
+    }
+
     /// Time of its kernels by name, the longest first: name, how often, sum of durations.
     pub fn kernels(&self, profile: &Profile) -> Vec<(StringId, u64, i64)> {
-        let mut index: HashMap<StringId, usize, FxBuildHasher> = HashMap::default();
-        let mut kernels: Vec<(StringId, u64, i64)> = Vec::new();
-        for work in self.work().filter_map(|id| profile.gpu.get(id)) {
-            let row = *index.entry(work.name).or_insert(kernels.len());
-            if row == kernels.len() {
-                kernels.push((work.name, 0, 0));
-            }
-            kernels[row].1 += 1;
-            kernels[row].2 = kernels[row].2.saturating_add(work.span.length());
-        }
+        let work = self.work().filter_map(|id| profile.gpu.get(id));
+        let lengths = work.map(|work| (work.name, work.span.length()));
+        let add = |(n, all_ns): &mut (u64, i64), ns| {
+            *n += 1;
+            *all_ns = all_ns.saturating_add(ns);
+        };
+        let kernels = grouped(lengths, add).into_iter();
+        let mut kernels: Vec<_> = kernels.map(|(name, (n, ns))| (name, n, ns)).collect();
         kernels.arrange_by_key(|&(.., ns)| std::cmp::Reverse(ns));
         kernels
     }
@@ -233,7 +245,7 @@ fn work_of_calls(profile: &Profile, calls: &[PerfRow]) -> Option<Modelled> {
 
 /// Rows by key, in order of first appearance.
 fn group(profile: &Profile, rows: Vec<PerfRow>) -> Vec<Operation> {
-    let mut index: HashMap<CallKey, usize, FxBuildHasher> = HashMap::default();
+    let mut index: Map<CallKey, usize> = Map::default();
     let mut operations: Vec<Operation> = Vec::new();
     for row in rows {
         let mut key = CallKey::new(profile, row.event, row.category, row.is_recompute);
@@ -355,19 +367,11 @@ mod tests {
     #[test]
     fn calls_with_equal_arguments_are_one_operation() {
         let mm = r#""Input Dims": [[8, 4], [4, 2]], "Input type": ["float", "float"]"#;
+        let other = r#""Input Dims": [[9, 4], [4, 2]], "Input type": ["float", "float"]"#;
         let profile = Timetable::new()
-            .op("aten::mm", 0..10)
-            .args(mm)
-            .launch(1, 1..2)
-            .op("aten::mm", 20..30)
-            .args(mm)
-            .launch(2, 21..22)
-            .op("aten::mm", 40..50)
-            .args(r#""Input Dims": [[9, 4], [4, 2]], "Input type": ["float", "float"]"#)
-            .launch(3, 41..42)
-            .kernel(1, "gemm", 100..130)
-            .kernel(2, "gemm", 140..150)
-            .kernel(3, "gemm", 160..165)
+            .call("aten::mm", mm, "gemm", 100..130)
+            .call("aten::mm", mm, "gemm", 140..150)
+            .call("aten::mm", other, "gemm", 160..165)
             .profile();
         let seen: Vec<(String, u64, i64, Option<f64>)> = profile
             .operations()
@@ -396,15 +400,13 @@ mod tests {
     #[test]
     fn lists_of_different_types_are_counted_call_by_call() {
         let cat = r#""Input Dims": [[[8], [8]], []], "Input type": ["TensorList", "Scalar"], "Concrete Inputs": ["", "0"]"#;
+        let (four, two) = (
+            "CatArrayBatchedCopy<OpaqueType<4u>, 3>",
+            "CatArrayBatchedCopy<OpaqueType<2u>, 3>",
+        );
         let profile = Timetable::new()
-            .op("aten::cat", 0..10)
-            .args(cat)
-            .launch(1, 1..2)
-            .op("aten::cat", 20..30)
-            .args(cat)
-            .launch(2, 21..22)
-            .kernel(1, "CatArrayBatchedCopy<OpaqueType<4u>, 3>", 100..130)
-            .kernel(2, "CatArrayBatchedCopy<OpaqueType<2u>, 3>", 140..150)
+            .call("aten::cat", cat, four, 100..130)
+            .call("aten::cat", cat, two, 140..150)
             .profile();
         let [cats] = profile.operations() else {
             panic!("one operation: {:?}", profile.operations());
@@ -420,9 +422,7 @@ mod tests {
     #[test]
     fn kernels_without_a_call_come_last_and_count_when_asked_for() {
         let profile = Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .kernel(1, "gemm", 100..101)
+            .work("aten::mm", "gemm", 100..101)
             .kernel(8, "void flash_fwd_kernel<128>()", 200..900)
             .kernel(9, "ncclDevKernel_AllReduce", 900..990)
             .profile();
@@ -449,15 +449,9 @@ mod tests {
     #[test]
     fn every_piece_of_work_but_a_collective_has_a_call() {
         let profile = Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .op("aten::mm", 20..30)
-            .launch(2, 21..22)
-            .op("aten::relu", 40..50)
-            .launch(3, 41..42)
-            .kernel(1, "gemm", 100..110)
-            .kernel(2, "gemm", 120..130)
-            .kernel(3, "relu", 140..141)
+            .work("aten::mm", "gemm", 100..110)
+            .work("aten::mm", "gemm", 120..130)
+            .work("aten::relu", "relu", 140..141)
             .kernel(9, "ncclDevKernel_AllReduce", 200..900)
             .profile();
         let owners: Vec<_> = (0..4).map(|id| profile.owner_of(GpuId(id))).collect();

@@ -142,15 +142,9 @@ fn the_first_kernel_can_decide_the_category() {
 #[test]
 fn calls_group_by_name_longest_first() {
     let profile = Timetable::new()
-        .op("aten::add", 0..10)
-        .launch(1, 1..2)
-        .kernel(1, "add", 20..21)
-        .op("aten::mm", 10..20)
-        .launch(2, 11..12)
-        .kernel(2, "gemm", 21..31)
-        .op("aten::add", 20..30)
-        .launch(3, 21..22)
-        .kernel(3, "add", 31..32)
+        .work("aten::add", "add", 20..21)
+        .work("aten::mm", "gemm", 21..31)
+        .work("aten::add", "add", 31..32)
         .profile();
     let groups: Vec<_> = profile
         .ops

@@ -1,25 +1,25 @@
 use super::*;
 use crate::testing::Timetable;
 
-/// Name, label, whether a model is bound.
-fn rows(timetable: Timetable) -> Vec<(String, &'static str, bool)> {
+/// Name and label of each row, marked where a model is bound.
+fn rows(timetable: Timetable) -> Vec<String> {
     let profile = timetable.profile();
     let strings = &profile.trace.strings;
-    perf_rows(&profile)
-        .iter()
-        .map(|row| {
-            let caller = strings.get(profile.trace.events.name(row.event));
-            let name = match row.kernel {
-                Some(kernel) => leftover_name(caller, strings.get(kernel)),
-                None => caller.to_owned(),
-            };
-            (name, row.category, row.binding.is_some())
-        })
-        .collect()
-}
-
-fn row(name: &str, category: &'static str, has_model: bool) -> (String, &'static str, bool) {
-    (name.to_owned(), category, has_model)
+    let rows = perf_rows(&profile).into_iter();
+    rows.map(|row| {
+        let caller = profile.trace.name(row.event);
+        let name = match row.kernel {
+            Some(kernel) => leftover_name(caller, strings.get(kernel)),
+            None => caller.to_owned(),
+        };
+        let mark = if row.binding.is_some() {
+            " modelled"
+        } else {
+            ""
+        };
+        format!("{name}: {}{mark}", row.category)
+    })
+    .collect()
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn the_outermost_modelled_operator_is_the_row() {
         .op("aten::native_layer_norm", 2..18)
         .launch(1, 5..6)
         .kernel(1, "norm", 30..40);
-    assert_eq!(rows(timetable), [row("aten::layer_norm", "NORM_fwd", true)]);
+    assert_eq!(rows(timetable), ["aten::layer_norm: NORM_fwd modelled"]);
 }
 
 #[test]
@@ -44,8 +44,8 @@ fn what_a_caller_of_models_launches_itself_stands_for_itself() {
     assert_eq!(
         rows(timetable),
         [
-            row("aten::copy_", "elementwise", true),
-            row("aten::index->gather (Synthetic Op)", "other", false),
+            "aten::copy_: elementwise modelled",
+            "aten::index->gather (Synthetic Op): other",
         ]
     );
 }
@@ -63,22 +63,20 @@ fn a_generated_kernel_without_sizes_stands_for_itself() {
             .driver("cuLaunchKernel", 1, 2..3)
             .kernel(1, name, 30..40)
     };
-    assert_eq!(rows(generated(sizes)), [row(name, "triton", true)]);
+    assert_eq!(rows(generated(sizes)), [format!("{name}: triton modelled")]);
     for args in [
         r#""Ev Idx": 1"#,
         r#""Input Dims": [[64, 32], []], "Input type": ["float", "Scalar"]"#,
         r#""Concrete Inputs": ["", "2048"]"#,
     ] {
-        let expected = format!("{name}->{name} (Synthetic Op)");
-        let found = rows(generated(args));
-        assert_eq!(found[0].0, expected, "{args}");
-        assert!(!found[0].2, "{args}");
+        let expected = format!("{name}->{name} (Synthetic Op): triton");
+        assert_eq!(rows(generated(args)), [expected], "{args}");
     }
     let launched = Timetable::new()
         .op(name, 0..20)
         .launch(1, 2..3)
         .kernel(1, name, 30..40);
-    assert_eq!(rows(launched), [row(name, "triton", false)]);
+    assert_eq!(rows(launched), [format!("{name}: triton")]);
 }
 
 #[test]
@@ -92,12 +90,8 @@ fn kernels_of_driver_calls_and_of_no_operator_stand_for_themselves() {
     assert_eq!(
         rows(timetable),
         [
-            row("my::op->k (Synthetic Op)", "other", false),
-            row(
-                "cudaLaunchKernel->void at::native::reduce_kernel<1> (Synthetic Op)",
-                "reduce",
-                false
-            ),
+            "my::op->k (Synthetic Op): other",
+            "cudaLaunchKernel->void at::native::reduce_kernel<1> (Synthetic Op): reduce",
         ]
     );
 }
@@ -110,31 +104,20 @@ fn kernels_of_a_graph_stand_for_themselves_whatever_is_above_its_launch() {
         .runtime("cudaGraphLaunch", 1, 5..6)
         .kernel(1, "nvjet", 40..50)
         .kernel(1, "flash_fwd", 50..60);
-    let name = |kernel: &str| format!("Torch-Compiled Region: 0/0->{kernel} (Synthetic Op)");
-    let kernels = [
-        row(&name("nvjet"), "other", false),
-        row(&name("flash_fwd"), "other", false),
-    ];
+    let region = "Torch-Compiled Region: 0/0";
+    let kernels =
+        ["nvjet", "flash_fwd"].map(|kernel| format!("{region}->{kernel} (Synthetic Op): other"));
     assert_eq!(rows(graph.clone()), kernels);
+    let [first, second] = kernels;
     let below = graph
         .clone()
         .op("my::op", 10..20)
         .launch(2, 11..12)
         .kernel(2, "k", 60..70);
-    let [first, second] = kernels.clone();
-    assert_eq!(
-        rows(below),
-        [row("my::op", "other", false), first.clone(), second.clone()]
-    );
+    assert_eq!(rows(below), ["my::op: other", &first, &second]);
     let beside = graph.launch(2, 11..12).kernel(2, "fill", 60..70);
-    assert_eq!(
-        rows(beside),
-        [
-            row("Torch-Compiled Region: 0/0", "other", false),
-            first,
-            second
-        ]
-    );
+    let whole = format!("{region}: other");
+    assert_eq!(rows(beside), [whole, first, second]);
 }
 
 #[test]
@@ -143,7 +126,7 @@ fn collectives_are_left_out() {
         .op("record_param_comms", 0..20)
         .launch(1, 2..3)
         .kernel(1, "ncclDevKernel_AllReduce", 30..40);
-    assert_eq!(rows(timetable), []);
+    assert!(rows(timetable).is_empty());
 }
 
 #[test]
@@ -169,12 +152,8 @@ fn a_backward_function_takes_the_model_of_its_forward_call() {
     assert_eq!(
         rows(timetable),
         [
-            row(
-                "aten::_scaled_dot_product_flash_attention",
-                "SDPA_fwd",
-                true
-            ),
-            row("FlashBackward0", "SDPA_bwd", true),
+            "aten::_scaled_dot_product_flash_attention: SDPA_fwd modelled",
+            "FlashBackward0: SDPA_bwd modelled",
         ]
     );
 }
@@ -253,24 +232,15 @@ fn a_call_without_numbers_is_what_the_calls_below_it_are() {
 #[test]
 fn the_annotation_around_a_call_tells_how_long_requests_are() {
     let attention = r#""Input Dims": [[3, 2, 4], [3, 1, 4], [3, 1, 4]], "Input type": ["c10::Half", "c10::Half", "c10::Half"]"#;
-    let step = |ts: u32, name: &str| {
-        format!(
-            r#"{{"ph": "X", "cat": "user_annotation", "name": "{name}", "pid": 100, "tid": 1, "ts": {ts}, "dur": 40}}"#
-        )
-    };
+    let mixed = "execute_3_context_1(sq2sk2sqsq4sqsk4)_generation_1(sq1sk5sqsq1sqsk5)";
+    let generating = "execute_3_context_0(sq0sk0sqsq0sqsk0)_generation_3(sq3sk9sqsq3sqsk9)";
     let name = "vllm::unified_attention_with_output";
     let timetable = Timetable::new()
-        .raw(&step(
-            0,
-            "execute_3_context_1(sq2sk2sqsq4sqsk4)_generation_1(sq1sk5sqsq1sqsk5)",
-        ))
+        .annotation(mixed, 0..40)
         .op(name, 5..20)
         .args(attention)
         .launch(1, 6..7)
-        .raw(&step(
-            100,
-            "execute_3_context_0(sq0sk0sqsq0sqsk0)_generation_3(sq3sk9sqsq3sqsk9)",
-        ))
+        .annotation(generating, 100..140)
         .op(name, 105..120)
         .args(attention)
         .launch(2, 106..107)

@@ -123,17 +123,15 @@ fn operator(trace: &Trace, tree: &CallTree, launch: NodeId) -> NodeId {
 
 /// The time of a call that passed in no call below it; zero for a call of unknown duration.
 pub fn own_cpu_ns(trace: &Trace, tree: &CallTree, node: NodeId) -> i64 {
-    let span = |node| {
-        let event = tree.event(node)?;
-        let events = &trace.events;
-        Some(Interval::new(events.ts_ns(event), events.end_ns(event)))
-    };
-    let Some(call) = span(node) else {
+    let Some(call) = tree.span(trace, node) else {
         return 0;
     };
     // Where a call outlasts its caller by a rounding error, two siblings may overlap.
     let mut counted_until_ns = call.start_ns;
-    let below = tree.children(node).filter_map(span).map(|child| {
+    let below = tree
+        .children(node)
+        .filter_map(|child| tree.span(trace, child));
+    let below = below.map(|child| {
         let start_ns = child.start_ns.max(counted_until_ns);
         let end_ns = child.end_ns.min(call.end_ns).max(start_ns);
         counted_until_ns = end_ns;

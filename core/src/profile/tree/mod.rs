@@ -13,6 +13,7 @@ mod within;
 
 use std::ops::Range;
 
+use crate::base::interval::Interval;
 use crate::profile::launch::{GpuId, Launches};
 use crate::trace::{Category, EventId, Trace, TrackId};
 pub use cost::{Cost, Launched, Owner, own_cpu_ns};
@@ -77,23 +78,27 @@ pub struct CallTree {
 impl CallTree {
     /// Nests the calls of every thread and hangs the GPU activity below.
     pub fn new(trace: &Trace, frames: Frames, launches: &Launches) -> CallTree {
-        let calls = CallsByTrack::collect(trace, frames);
-        let mut nodes = Nodes::with_capacity(calls.events.len());
+        let mut calls: Vec<Vec<EventId>> = vec![Vec::new(); trace.tracks.len()];
+        let events = &trace.events;
+        for event in events.ids().filter(|id| frames.admit(events.category(*id))) {
+            if let Some(of_track) = calls.get_mut(events.track(event).0 as usize) {
+                of_track.push(event);
+            }
+        }
+        let mut nodes = Nodes::with_capacity(calls.iter().map(Vec::len).sum());
         let mut tracks = Vec::new();
-        for (track, range) in calls.tracks() {
+        for (track, calls) in calls.into_iter().enumerate() {
+            if calls.is_empty() {
+                continue;
+            }
             let first = nodes.event.len() as u32;
-            let mut timed: Vec<(i64, EventId)> = calls
-                .events
-                .get(range)
-                .unwrap_or_default()
-                .iter()
-                .map(|&event| (trace.events.ts_ns(event), event))
-                .collect();
+            let calls = calls.into_iter();
+            let mut timed: Vec<_> = calls.map(|call| (events.ts_ns(call), call)).collect();
             // Stable: what starts together stays in file order.
             timed.sort_by_key(|&(start_ns, _)| start_ns);
             nodes.nest(trace, timed.into_iter());
             tracks.push(TrackNodes {
-                track,
+                track: TrackId(track as u32),
                 nodes: first..nodes.event.len() as u32,
             });
         }
@@ -244,6 +249,11 @@ impl CallTree {
             .find(|node| self.category(trace, *node) == Category::CpuOp)
     }
 
+    /// When a call ran; `None` for a node of another tree.
+    pub(crate) fn span(&self, trace: &Trace, node: NodeId) -> Option<Interval> {
+        self.event(node).map(|event| trace.events.span(event))
+    }
+
     /// What a node was recorded as.
     #[inline]
     pub fn category(&self, trace: &Trace, node: NodeId) -> Category {
@@ -259,60 +269,19 @@ impl CallTree {
             + self.launch_nodes.capacity() * 8
     }
 
-    fn siblings(&self, mut range: Range<u32>) -> impl Iterator<Item = NodeId> + '_ {
-        std::iter::from_fn(move || {
-            let node = NodeId(range.start);
-            if range.is_empty() {
-                return None;
-            }
-            range.start = self.subtree(node).end.max(range.start + 1);
-            Some(node)
-        })
+    fn siblings(&self, range: Range<u32>) -> impl Iterator<Item = NodeId> + '_ {
+        siblings(range, move |node| self.subtree(NodeId(node)).end).map(NodeId)
     }
 }
 
-/// The CPU calls of each thread, in file order.
-struct CallsByTrack {
-    events: Vec<EventId>,
-    /// Where each track's calls begin, and one more for the end.
-    starts: Vec<usize>,
-}
-
-impl CallsByTrack {
-    fn collect(trace: &Trace, frames: Frames) -> CallsByTrack {
-        let calls = || {
-            trace
-                .events
-                .ids()
-                .filter(|event| frames.admit(trace.events.category(*event)))
-                .map(|event| (trace.events.track(event).0 as usize, event))
-        };
-        let mut starts = vec![0; trace.tracks.len() + 1];
-        for (track, _) in calls() {
-            if let Some(count) = starts.get_mut(track + 1) {
-                *count += 1;
-            }
+/// The outermost nodes of a range of subtrees, by where the subtree of each ends.
+fn siblings(mut range: Range<u32>, end: impl Fn(u32) -> u32) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let node = range.start;
+        if range.is_empty() {
+            return None;
         }
-        for track in 1..starts.len() {
-            starts[track] += starts[track - 1];
-        }
-        let mut next = starts.clone();
-        let mut events = vec![EventId(0); starts.last().copied().unwrap_or(0)];
-        for (track, event) in calls() {
-            if track + 1 < starts.len() {
-                events[next[track]] = event;
-                next[track] += 1;
-            }
-        }
-        CallsByTrack { events, starts }
-    }
-
-    /// The tracks that have calls.
-    fn tracks(&self) -> impl Iterator<Item = (TrackId, Range<usize>)> + '_ {
-        self.starts
-            .windows(2)
-            .enumerate()
-            .map(|(track, bounds)| (TrackId(track as u32), bounds[0]..bounds[1]))
-            .filter(|(_, range)| !range.is_empty())
-    }
+        range.start = end(node).max(node + 1);
+        Some(node)
+    })
 }

@@ -134,9 +134,7 @@ fn a_dropped_launch_keeps_its_kernel() {
 #[test]
 fn annotations_are_no_calls() {
     check(
-        Timetable::new().op("mm", 0..50).raw(
-            r#"{"ph": "X", "cat": "user_annotation", "name": "step", "pid": 100, "tid": 1, "ts": 10, "dur": 5}"#,
-        ),
+        Timetable::new().op("mm", 0..50).annotation("step", 10..15),
         &["mm"],
     );
 }
@@ -179,11 +177,7 @@ fn the_tree_can_be_walked_both_ways() {
         .kernel(2, "elementwise", 60..70)
         .profile();
     let (trace, tree) = (&profile.trace, &profile.tree);
-    let name = |node| {
-        trace
-            .strings
-            .get(trace.events.name(tree.event(node).unwrap()))
-    };
+    let name = |node| trace.name(tree.event(node).unwrap());
     let root = tree.roots().next().unwrap();
     assert_eq!(tree.roots().map(name).collect::<Vec<_>>(), ["model"]);
     assert_eq!(

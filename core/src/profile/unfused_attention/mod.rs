@@ -13,35 +13,22 @@ mod role;
 mod search;
 
 use super::Profile;
+use crate::base::labels::labelled;
 use crate::perf::FusedAttention;
 use crate::trace::{Category, EventId};
 pub(crate) use role::CallRole;
 use search::Search;
 
-/// What a call does in an attention.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum UnfusedPart {
-    Softmax,
-    Gemm,
-    Scaling,
-    Mask,
-    Copy,
-    Dropout,
-    Other,
-}
-
-impl UnfusedPart {
-    /// In tables.
-    pub(crate) fn label(self) -> &'static str {
-        match self {
-            UnfusedPart::Softmax => "softmax",
-            UnfusedPart::Gemm => "GEMM",
-            UnfusedPart::Scaling => "scaling",
-            UnfusedPart::Mask => "mask",
-            UnfusedPart::Copy => "copy",
-            UnfusedPart::Dropout => "dropout",
-            UnfusedPart::Other => "other",
-        }
+labelled! {
+    /// What a call does in an attention.
+    pub(crate) enum UnfusedPart {
+        Softmax => "softmax",
+        Gemm => "GEMM",
+        Scaling => "scaling",
+        Mask => "mask",
+        Copy => "copy",
+        Dropout => "dropout",
+        Other => "other",
     }
 }
 
@@ -76,8 +63,7 @@ pub(crate) fn find(roles: &[CallRole], lane: &[usize], is_backward: bool) -> Vec
 /// Whether the framework's own attention operator is around a call.
 pub(crate) fn is_in_sdpa(profile: &Profile, call: EventId) -> bool {
     let (trace, tree) = (&profile.trace, &profile.tree);
-    let name = |event| trace.strings.get(trace.events.name(event));
-    let is_sdpa = |event| name(event).contains("scaled_dot_product");
+    let is_sdpa = |event| trace.name(event).contains("scaled_dot_product");
     let around = tree.node_of(call).map(|node| tree.ancestors(node));
     around.into_iter().flatten().any(|above| {
         tree.category(trace, above) == Category::CpuOp && tree.event(above).is_some_and(is_sdpa)

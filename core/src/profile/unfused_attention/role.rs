@@ -3,7 +3,9 @@
 use super::UnfusedPart;
 use crate::names::Family;
 use crate::names::attention::is_backward;
+use crate::perf::FusedAttention;
 use crate::profile::Profile;
+use crate::profile::gemm::GemmSizes;
 use crate::profile::operations::Operation;
 use crate::profile::tensors::{is_copy, keeps_type};
 
@@ -14,53 +16,41 @@ pub(super) struct Scores {
     pub(super) n_kv: u64,
 }
 
-/// Sizes of a GEMM.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Product {
-    batch: u64,
-    m: u64,
-    n: u64,
-    k: u64,
-}
+impl Scores {
+    fn are(self, gemm: GemmSizes, rows: u64, columns: u64) -> bool {
+        let elements = || gemm.batch.checked_mul(rows)?.checked_mul(columns);
+        elements() == Some(self.elements)
+    }
 
-impl Product {
-    fn of(operation: &Operation) -> Option<Product> {
-        let modelled = operation.modelled.as_ref()?;
-        let size = |wanted: &str| modelled.param(wanted)?.size();
-        Some(Product {
-            batch: size("B").unwrap_or(1),
-            m: size("M")?,
-            n: size("N")?,
-            k: size("K")?,
+    /// The attention that they are of.
+    pub(super) fn attention(self, n_q: u64, d_qk: u64, d_v: u64) -> Option<FusedAttention> {
+        let n_kv = self.n_kv;
+        Some(FusedAttention {
+            batch: self.elements.checked_div(n_q.checked_mul(n_kv)?)?,
+            n_q,
+            n_kv,
+            d_qk,
+            d_v,
         })
     }
 
-    fn elements(self, rows: u64, columns: u64) -> Option<u64> {
-        self.batch.checked_mul(rows)?.checked_mul(columns)
-    }
-
-    /// Whether it writes the scores: (queries, head dimension).
-    pub(super) fn writes(self, scores: Scores) -> Option<(u64, u64)> {
-        if self.elements(self.m, self.n) != Some(scores.elements) {
-            return None;
-        }
-        if self.n == scores.n_kv {
-            Some((self.m, self.k))
-        } else if self.m == scores.n_kv {
-            Some((self.n, self.k))
-        } else {
-            None
+    /// Whether a GEMM writes them: (queries, head dimension).
+    pub(super) fn written_by(self, gemm: GemmSizes) -> Option<(u64, u64)> {
+        let GemmSizes { m, n, k, .. } = gemm;
+        match self.are(gemm, m, n) {
+            true if n == self.n_kv => Some((m, k)),
+            true if m == self.n_kv => Some((n, k)),
+            _ => None,
         }
     }
 
-    /// Whether it reads the scores, and the size that is neither queries nor keys.
-    pub(super) fn reads(self, scores: Scores) -> Option<u64> {
-        let is_left = self.elements(self.m, self.k) == Some(scores.elements);
-        let is_right = self.elements(self.k, self.n) == Some(scores.elements);
-        if is_left && (self.k == scores.n_kv || self.m == scores.n_kv) {
-            Some(self.n)
-        } else if is_right && (self.k == scores.n_kv || self.n == scores.n_kv) {
-            Some(self.m)
+    /// Whether a GEMM reads them, and the size that is neither queries nor keys.
+    pub(super) fn read_by(self, gemm: GemmSizes) -> Option<u64> {
+        let GemmSizes { m, n, k, .. } = gemm;
+        if self.are(gemm, m, k) && (k == self.n_kv || m == self.n_kv) {
+            Some(n)
+        } else if self.are(gemm, k, n) && (k == self.n_kv || n == self.n_kv) {
+            Some(m)
         } else {
             None
         }
@@ -73,7 +63,7 @@ pub(super) enum Role {
     Softmax(Option<Scores>),
     SoftmaxBackward(Option<Scores>),
     /// With sizes, where they are known.
-    Product(Option<Product>),
+    Product(Option<GemmSizes>),
     /// A fused attention; it ends every search.
     Fused,
     Plain,
@@ -105,16 +95,15 @@ impl CallRole {
             let n_kv = u64::try_from(*tensor.shape.last()?).ok()?;
             (tensor.shape.len() >= 2 && n_kv > 1).then_some(Scores { elements, n_kv })
         });
-        let is_softmax = name.contains("softmax")
-            && !["log_softmax", "logsoftmax", "topk", "gating", "sampling"]
-                .iter()
-                .any(|other| name.contains(other));
+        let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+        const OTHERS: &[&str] = &["log_softmax", "logsoftmax", "topk", "gating", "sampling"];
+        let is_softmax = has(&["softmax"]) && !has(OTHERS);
         // Kernels without an operator: GEMMs for sure, batched or not is not known.
-        let is_batched = operation.is_kernel() || name.contains("bmm") || name.contains("matmul");
+        let is_batched = operation.is_kernel() || has(&["bmm", "matmul"]);
         let role = match operation.family {
             Family::Attention => Role::Fused,
             Family::Gemm => {
-                let product = Product::of(operation);
+                let product = GemmSizes::of_params(operation);
                 match product.is_none() && !is_batched {
                     true => Role::Plain,
                     false => Role::Product(product),
@@ -125,7 +114,6 @@ impl CallRole {
             _ if is_softmax => Role::Softmax(scores),
             _ => Role::Plain,
         };
-        let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
         let multiplies = has(&["aten::mul", "aten::div"]);
         let part = if is_copy(profile, operation) {
             UnfusedPart::Copy
@@ -138,10 +126,7 @@ impl CallRole {
         } else {
             UnfusedPart::Other
         };
-        let n_tensors = tensors
-            .iter()
-            .filter(|tensor| tensor.elements() > 1)
-            .count();
+        let n_tensors = tensors.iter().filter(|one| one.elements() > 1).count();
         CallRole {
             role,
             elements,

@@ -1,9 +1,10 @@
 //! The search around a softmax, along the calls of one stream: its GEMMs before and after, and
 //! what runs between them.
 
-use super::role::{CallRole, Product, Role, Scores};
+use super::role::{CallRole, Role, Scores};
 use super::{UnfusedCalls, UnfusedPart};
 use crate::perf::FusedAttention;
+use crate::profile::gemm::GemmSizes;
 
 /// How far from the softmax its GEMMs are looked for, in calls. Some models compute a bias of their
 /// positions in between.
@@ -74,7 +75,7 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    fn product(&self, at: usize) -> Option<Product> {
+    fn product(&self, at: usize) -> Option<GemmSizes> {
         match self.role(at)?.role {
             Role::Product(product) => product,
             _ => None,
@@ -84,22 +85,15 @@ impl<'a> Search<'a> {
     fn forward(&self, at: usize, scores: Scores) -> Option<UnfusedCalls> {
         let mut before = self.away(at, true, MAX_CALLS_AWAY).into_iter();
         let (first, (n_q, d_qk)) =
-            before.find_map(|at| Some((at, self.product(at)?.writes(scores)?)))?;
+            before.find_map(|at| Some((at, scores.written_by(self.product(at)?)?)))?;
         let mut after = self.away(at, false, MAX_CALLS_AWAY).into_iter();
-        let (last, d_v) = after.find_map(|at| Some((at, self.product(at)?.reads(scores)?)))?;
+        let (last, d_v) = after.find_map(|at| Some((at, scores.read_by(self.product(at)?)?)))?;
         // A layer, a softmax over classes and another layer look the same, but have larger K.
         let is_batched = self.role(first)?.is_batched && self.role(last)?.is_batched;
         if !is_batched && d_qk.max(d_v) > MAX_UNBATCHED_HEAD_DIM {
             return None;
         }
-        let batch = scores.elements.checked_div(n_q.checked_mul(scores.n_kv)?)?;
-        let sizes = FusedAttention {
-            batch,
-            n_q,
-            n_kv: scores.n_kv,
-            d_qk,
-            d_v,
-        };
+        let sizes = scores.attention(n_q, d_qk, d_v)?;
         let mut calls = vec![
             (at, UnfusedPart::Softmax),
             (first, UnfusedPart::Gemm),
@@ -121,26 +115,20 @@ impl<'a> Search<'a> {
     fn backward(&self, at: usize, scores: Scores) -> Option<UnfusedCalls> {
         let touching = |positions: Vec<usize>| -> Vec<usize> {
             let is_it = |at: &usize| {
-                self.product(*at).is_some_and(|product| {
-                    product.writes(scores).is_some() || product.reads(scores).is_some()
+                let gemm = self.product(*at);
+                gemm.is_some_and(|gemm| {
+                    scores.written_by(gemm).is_some() || scores.read_by(gemm).is_some()
                 })
             };
             positions.into_iter().filter(is_it).take(2).collect()
         };
         let before = touching(self.away(at, true, MAX_CALLS_AWAY));
         let after = touching(self.away(at, false, MAX_CALLS_AWAY));
-        let writes = |at: &usize| Some((*at, self.product(*at)?.writes(scores)?));
+        let writes = |at: &usize| Some((*at, scores.written_by(self.product(*at)?)?));
         let (gradient, (n_q, d_v)) = before.iter().find_map(writes)?;
-        let reads = |at: &usize| self.product(*at)?.reads(scores);
+        let reads = |at: &usize| scores.read_by(self.product(*at)?);
         let d_qk = after.iter().find_map(reads)?;
-        let batch = scores.elements.checked_div(n_q.checked_mul(scores.n_kv)?)?;
-        let sizes = FusedAttention {
-            batch,
-            n_q,
-            n_kv: scores.n_kv,
-            d_qk,
-            d_v,
-        };
+        let sizes = scores.attention(n_q, d_qk, d_v)?;
         let mut calls = vec![(at, UnfusedPart::Softmax)];
         let products = before.iter().chain(&after);
         calls.extend(products.map(|product| (*product, UnfusedPart::Gemm)));

@@ -144,13 +144,6 @@ impl WindowOf {
         })
     }
 
-    /// A time of its own work, as far as it lies in the time that totals are of.
-    pub(crate) fn cut(&self, work: Interval) -> Option<Interval> {
-        let start_ns = work.start_ns.max(self.gpu.start_ns);
-        let end_ns = work.end_ns.min(self.gpu.end_ns);
-        (start_ns <= end_ns).then_some(Interval { start_ns, end_ns })
-    }
-
     /// What is analyzed, in a few words: `Step 12`, or `1.20 ms to 3.40 ms`.
     pub fn name(&self) -> String {
         const NAME_CHARS: usize = 48;
@@ -215,10 +208,7 @@ fn gpu_span(span: Interval, whole: &GpuTable) -> Interval {
 /// judged over.
 fn beside(window: &Window, judged: Interval, whole: &Profile) -> Vec<Running> {
     let others = whole.gpu.iter().filter_map(|(_, work)| {
-        let span = Interval::new(
-            work.span.start_ns.max(judged.start_ns),
-            work.span.end_ns.min(judged.end_ns),
-        );
+        let span = work.span.overlap(judged)?;
         let is_other = span.length() > 0 && !window.has(&whole.trace, work.event, work.launched_by);
         is_other.then(|| Running {
             span,

@@ -2,11 +2,9 @@
 
 use std::fmt;
 
-use hashbrown::{HashMap, HashSet};
-use rustc_hash::FxBuildHasher;
-
 use super::{OnHost, Window};
 use crate::base::interval::Interval;
+use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::profile::lanes::{Step, named_ranges, recorded_span, steps};
@@ -97,7 +95,7 @@ fn of_name(ranges: &[Step], name: &str) -> Vec<Step> {
 
 /// Each name once, in the order in which they come.
 fn names<'a>(ranges: impl Iterator<Item = &'a Step>) -> Vec<String> {
-    let mut seen: HashSet<&str, FxBuildHasher> = HashSet::default();
+    let mut seen: Set<&str> = Set::default();
     let names = ranges.map(|range| range.name.as_str());
     let names = names.filter(|name| seen.insert(*name));
     names.map(str::to_owned).collect()
@@ -216,19 +214,19 @@ impl std::error::Error for UnknownStep {}
 /// what the range itself launched: what a range inside of it or another thread launched has its own
 /// or none.
 struct GpuAnnotations {
-    spans: HashMap<(StringId, Option<LinkId>), Interval, FxBuildHasher>,
+    spans: Map<(StringId, Option<LinkId>), Interval>,
 }
 
 impl GpuAnnotations {
     fn new(trace: &Trace) -> GpuAnnotations {
         let events = &trace.events;
-        let mut spans: HashMap<_, Interval, FxBuildHasher> = HashMap::default();
-        let mut on_host: HashMap<_, u32, FxBuildHasher> = HashMap::default();
+        let mut spans: Map<_, Interval> = Map::default();
+        let mut on_host: Map<_, u32> = Map::default();
         for event in events.ids() {
             let key = || (events.name(event), events.external_id(event));
             match events.category(event) {
                 Category::GpuUserAnnotation => {
-                    let span = Interval::new(events.ts_ns(event), events.end_ns(event));
+                    let span = events.span(event);
                     let all = spans.entry(key()).or_insert(span);
                     *all = all.hull(span);
                 }
@@ -251,7 +249,7 @@ impl GpuAnnotations {
 
 /// GPU activity by the process and the start of the call that launched it.
 struct Launched {
-    work: HashMap<Option<StringId>, Vec<Piece>, FxBuildHasher>,
+    work: Map<Option<StringId>, Vec<Piece>>,
     /// The starts of work whose call is not known, as of what was launched before the recording, in
     /// order, each with the last end of all until then.
     others: Vec<(i64, i64)>,
@@ -270,7 +268,7 @@ struct Piece {
 impl Launched {
     fn new(profile: &Profile) -> Launched {
         let trace = &profile.trace;
-        let mut work: HashMap<_, Vec<Piece>, FxBuildHasher> = HashMap::default();
+        let mut work: Map<_, Vec<Piece>> = Map::default();
         let mut others = Vec::new();
         for (_, launched) in profile.gpu.iter() {
             match launched.launched_by {

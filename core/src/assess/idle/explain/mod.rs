@@ -21,9 +21,9 @@ use crate::profile::Profile;
 use crate::profile::cpu_activity::CpuActivities;
 use crate::profile::gaps::Gap;
 use crate::profile::kernels::GpuWork;
-use crate::profile::runtime_calls::{GraphReplays, RuntimeCalls};
+use crate::profile::runtime_calls::GraphReplays;
 use crate::profile::timeline::GpuClass;
-use crate::trace::{EventId, StringId, TrackId};
+use crate::trace::{ByName, EventId, StringId, TrackId};
 
 pub(crate) use thread::CpuTime;
 
@@ -55,7 +55,7 @@ pub(crate) struct Explainer<'a> {
     thresholds: &'a Thresholds,
     has_host_ops: bool,
     pub(crate) graphs: GraphReplays,
-    calls: RuntimeCalls,
+    calls: ByName<RuntimeCall>,
     /// Nodes of a thread in the call tree.
     tracks: HashMap<TrackId, Range<u32>, FxBuildHasher>,
     activities: CpuActivities,
@@ -126,7 +126,7 @@ impl<'a> Explainer<'a> {
             thresholds: &input.options.thresholds,
             has_host_ops: profile.has_host_ops(),
             graphs: GraphReplays::new(&profile.trace),
-            calls: RuntimeCalls::default(),
+            calls: ByName::new(RuntimeCall::of_name),
             tracks: tracks
                 .map(|nodes| (nodes.track, nodes.nodes.clone()))
                 .collect(),
@@ -193,7 +193,7 @@ impl<'a> Explainer<'a> {
         let call = after.launched_by?;
         let launched = Launched {
             call,
-            kind: self.calls.kind(&profile.trace, call),
+            kind: self.calls.of(&profile.trace, call),
             span: self.span(call),
             before,
             after,

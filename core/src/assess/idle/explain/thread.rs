@@ -128,7 +128,7 @@ impl Explainer<'_> {
         window: Interval,
         stretch: &mut Stretch,
     ) -> RuntimeCall {
-        let kind = self.calls.kind(&self.profile.trace, event);
+        let kind = self.calls.of(&self.profile.trace, event);
         let span = self.span(event);
         let waited_for = launched.before.is_some_and(|before| {
             before.launched_by == Some(event)

@@ -80,7 +80,7 @@ fn memcpy(facts: &Facts) -> Json {
                 "material": assessed.is_material,
                 "flagged": assessed.is_flagged,
             });
-            (assessed.direction.key().to_owned(), value)
+            (assessed.direction.label().to_owned(), value)
         })
         .collect();
     json!({
@@ -158,7 +158,7 @@ pub(super) fn data(input: &Input) -> Json {
                 "total_bytes": copies.total_bytes(),
                 "avg_bytes": copies.avg_bytes(),
             });
-            (direction.key().to_owned(), value)
+            (direction.label().to_owned(), value)
         })
         .collect();
     let trace = &input.profile.trace;

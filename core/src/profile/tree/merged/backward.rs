@@ -1,18 +1,16 @@
 //! Which calls of the backward pass belong to which operators of the forward pass.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
-use crate::profile::autograd::{Autograd, ENGINE_CALL};
+use crate::profile::autograd::{Autograd, is_engine_call};
 use crate::profile::tree::NodeId;
 use crate::trace::EventId;
 
 /// The operator of each call of autograd's engine, as nodes of the full tree.
 #[derive(Debug, Default)]
 pub(super) struct Links {
-    forward_of: HashMap<NodeId, NodeId, FxBuildHasher>,
+    forward_of: Map<NodeId, NodeId>,
 }
 
 impl Links {
@@ -21,19 +19,16 @@ impl Links {
     pub(super) fn new(profile: &Profile) -> Links {
         let (trace, tree) = (&profile.trace, profile.full_tree());
         let events = &trace.events;
-        let is_engine_call = |event: EventId| {
-            let name = trace.strings.get(events.name(event));
-            name.starts_with(ENGINE_CALL.trim_end())
-        };
         let autograd = Autograd::new(trace);
         let mut numbered = trace.sequence_numbers.clone();
         // Of calls that start together the last one is the innermost.
         numbered.arrange_by_key(|&(event, _)| (events.ts_ns(event), event));
-        let mut last: HashMap<i64, EventId, FxBuildHasher> = HashMap::default();
+        let mut last: Map<i64, EventId> = Map::default();
         let mut links = Links::default();
         for (event, number) in numbered {
-            if !is_engine_call(event) {
-                if !is_backward(trace.strings.get(events.name(event))) {
+            let name = trace.name(event);
+            if !is_engine_call(name) {
+                if !is_backward(name) {
                     last.insert(number, event);
                 }
                 continue;

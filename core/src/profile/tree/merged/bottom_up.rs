@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use hashbrown::{HashMap, HashSet};
-use rustc_hash::FxBuildHasher;
-
 use super::{Label, Merged, MergedId, MergedTree};
+use crate::base::map::{Map, Set};
 use crate::profile::tree::Cost;
 
 /// A top-down tree the other way around. Its roots are the names that cost something themselves;
@@ -54,7 +52,7 @@ impl BottomUp {
                 .ids()
                 .filter_map(|id| Some((id, top_down.get(id)?)))
         };
-        let costly: HashSet<Label, FxBuildHasher> = ids()
+        let costly: Set<Label> = ids()
             .filter(|(_, of)| of.own != Cost::default())
             .map(|(_, of)| of.label)
             .collect();
@@ -123,7 +121,7 @@ impl BottomUp {
     fn add(&mut self, parent: Option<MergedId>, parts: Vec<Part>) -> Range<u32> {
         let first = self.nodes.len();
         let depth = parent.map_or(0, |parent| self.depth(parent).saturating_add(1));
-        let mut index: HashMap<Label, usize, FxBuildHasher> = HashMap::default();
+        let mut index: Map<Label, usize> = Map::default();
         for part in parts {
             let Some(call) = self.top_down.get(part.call) else {
                 continue;

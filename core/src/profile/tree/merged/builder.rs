@@ -1,9 +1,7 @@
 //! A [`MergedTree`] in the making.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::{Label, Merged, MergedTree, Node};
+use crate::base::map::Map;
 use crate::profile::Profile;
 use crate::profile::tree::{Cost, Launched, NodeId, Owner, own_cpu_ns};
 
@@ -11,7 +9,7 @@ use crate::profile::tree::{Cost, Launched, NodeId, Owner, own_cpu_ns};
 #[derive(Default)]
 pub(super) struct Builder {
     nodes: Vec<Node>,
-    index: HashMap<(u32, Label), u32, FxBuildHasher>,
+    index: Map<(u32, Label), u32>,
 }
 
 impl Builder {
@@ -104,31 +102,19 @@ impl Builder {
     /// Puts the nodes into depth-first order.
     fn in_order(self) -> MergedTree {
         let n_nodes = self.nodes.len();
-        // Last child first, linked: taken from a stack they come in the order they were made.
-        let mut last_child = vec![MergedTree::NONE; n_nodes];
-        let mut before = vec![MergedTree::NONE; n_nodes];
-        let mut last_root = MergedTree::NONE;
-        for (node, of) in self.nodes.iter().enumerate() {
-            let last = match last_child.get_mut(of.parent as usize) {
-                Some(last) => last,
-                None => &mut last_root,
-            };
-            if let Some(before) = before.get_mut(node) {
-                *before = std::mem::replace(last, node as u32);
+        // Last child first: taken from a stack they come in the order they were made.
+        let mut children: Vec<Vec<u32>> = vec![Vec::new(); n_nodes];
+        let mut waiting = Vec::new();
+        for (node, of) in self.nodes.iter().enumerate().rev() {
+            match children.get_mut(of.parent as usize) {
+                Some(siblings) => siblings.push(node as u32),
+                None => waiting.push((node as u32, MergedTree::NONE)),
             }
         }
-        let mut waiting = Vec::new();
-        let push_all = |waiting: &mut Vec<(u32, u32)>, mut child: u32, parent: u32| {
-            while let Some(&older) = before.get(child as usize) {
-                waiting.push((child, parent));
-                child = older;
-            }
-        };
-        push_all(&mut waiting, last_root, MergedTree::NONE);
         let mut old: Vec<Option<Node>> = self.nodes.into_iter().map(Some).collect();
         let mut nodes: Vec<Node> = Vec::with_capacity(n_nodes);
         while let Some((from, parent)) = waiting.pop() {
-            let Some(node) = old.get_mut(from as usize).and_then(Option::take) else {
+            let Some(node) = old[from as usize].take() else {
                 continue;
             };
             let id = nodes.len() as u32;
@@ -137,8 +123,8 @@ impl Builder {
                 subtree_end: id + 1,
                 ..node
             });
-            let last = last_child.get(from as usize).copied();
-            push_all(&mut waiting, last.unwrap_or(MergedTree::NONE), id);
+            let below = children[from as usize].iter();
+            waiting.extend(below.map(|child| (*child, id)));
         }
         for node in (0..nodes.len()).rev() {
             let Some((parent, end)) = nodes.get(node).map(|of| (of.parent, of.subtree_end)) else {

@@ -25,7 +25,7 @@ use std::ops::Range;
 
 pub use bottom_up::BottomUp;
 
-use super::{Cost, NodeId};
+use super::{Cost, NodeId, siblings};
 use crate::trace::{StringId, Trace};
 
 /// A node of a [`MergedTree`].
@@ -158,15 +158,8 @@ impl MergedTree {
         self.nodes.get(node.index()).map_or(0, |node| node.depth)
     }
 
-    fn siblings(&self, mut range: Range<u32>) -> impl Iterator<Item = MergedId> + '_ {
-        std::iter::from_fn(move || {
-            let node = MergedId(range.start);
-            if range.is_empty() {
-                return None;
-            }
-            range.start = self.subtree(node).end.max(range.start + 1);
-            Some(node)
-        })
+    fn siblings(&self, range: Range<u32>) -> impl Iterator<Item = MergedId> + '_ {
+        siblings(range, move |node| self.subtree(MergedId(node)).end).map(MergedId)
     }
 }
 

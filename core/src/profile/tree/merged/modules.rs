@@ -8,7 +8,7 @@ use super::builder::Builder;
 use super::{Label, MergedTree, without_step};
 use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
-use crate::names::MODULE;
+use crate::names::is_module;
 use crate::profile::Profile;
 use crate::profile::tree::NodeId;
 use crate::trace::{Category, EventId, StringId, Trace, TrackId};
@@ -55,7 +55,7 @@ impl Scopes {
             if events.category(event) != Category::UserAnnotation {
                 continue;
             }
-            let span = Interval::new(events.ts_ns(event), events.end_ns(event));
+            let span = events.span(event);
             let track = scopes.ranges.entry(events.track(event)).or_default();
             track.push((span, event));
             let name = events.name(event);
@@ -72,10 +72,6 @@ impl Scopes {
         let name = trace.events.name(range);
         Label::Annotation(self.names.get(&name).copied().unwrap_or(name))
     }
-}
-
-fn is_module(name: &str) -> bool {
-    name.starts_with(MODULE)
 }
 
 /// A call or a named range around the present call.
@@ -217,7 +213,7 @@ impl<'a> Placing<'a> {
             let Some(event) = tree.event(call) else {
                 continue;
             };
-            let span = Interval::new(events.ts_ns(event), events.end_ns(event));
+            let span = events.span(event);
             while let Some((range, name)) = ranges.get(next_range) {
                 let starts_outside = range.start_ns < span.start_ns
                     || (range.start_ns == span.start_ns && range.end_ns >= span.end_ns);
@@ -242,7 +238,7 @@ impl<'a> Placing<'a> {
                 next = tree.subtree(call).end.max(next);
                 continue;
             }
-            let name = trace.strings.get(events.name(event));
+            let name = trace.name(event);
             let is_frame = events.category(event) == Category::PythonFunction;
             let is_module = is_frame && is_module(name);
             let around = self.around(&mut open, call, base);
@@ -293,18 +289,13 @@ impl<'a> Placing<'a> {
     /// is found from the first call in it.
     fn found_range(&mut self, range: EventId, outer: &[Scope], node: u32, first: NodeId) {
         let (trace, tree) = (&self.profile.trace, self.profile.full_tree());
-        let span_of = |call: NodeId| {
-            let event = tree.event(call)?;
-            let events = &trace.events;
-            Some(Interval::new(events.ts_ns(event), events.end_ns(event)))
-        };
         let Some(own) = self.own.get_mut(&range) else {
             return;
         };
         let start_ns = own.span.start_ns;
         let mut above = tree.ancestors(first).filter(|call| *call != first);
         let around = above.find_map(|call| {
-            let span = span_of(call)?;
+            let span = tree.span(trace, call)?;
             (span.start_ns <= start_ns).then_some((call, span))
         });
         if let Some((call, span)) = around {

@@ -1,0 +1,33 @@
+//! Enumerations whose values have a text each.
+
+/// An enumeration with the text of each value beside it: `Variant => "text"`. It has `label()`, and
+/// `ALL` in the order of its rows, which is that of tables.
+macro_rules! labelled {
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $name:ident {
+            $($(#[$doc:meta])* $variant:ident => $label:literal,)+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        $vis enum $name {
+            $($(#[$doc])* $variant,)+
+        }
+
+        impl $name {
+            /// All of them, in the order of tables.
+            #[allow(dead_code, reason = "not every enumeration is listed somewhere")]
+            $vis const ALL: [$name; [$($label),+].len()] = [$($name::$variant),+];
+
+            /// For people.
+            $vis fn label(self) -> &'static str {
+                match self {
+                    $($name::$variant => $label,)+
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use labelled;
