@@ -12,6 +12,7 @@
 //!
 //! To add an analysis: a file here with its `run`, and a row of [`ANALYSES`].
 
+mod any_kind;
 mod assessment;
 mod attention;
 mod bandwidth;
@@ -22,7 +23,6 @@ mod elementwise;
 pub mod finding;
 mod fusion;
 mod gemm;
-mod graphs;
 mod impact;
 mod in_use;
 mod moe;
@@ -36,7 +36,6 @@ mod other;
 pub mod outcome;
 pub(crate) mod pattern;
 pub mod rank;
-mod recompute;
 mod reduce;
 mod row;
 mod rule;
@@ -120,8 +119,8 @@ pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "other", title: "Other", subject: "other operations", tier: Tier::Compute, covers: other::covers, run: other::run, rules: other::docs },
     AnalysisKind { key: "multi_kernel", title: "Copies and communication", subject: "memory copies or collectives", tier: Tier::System, covers: |_, _| false, run: multi_kernel::run, rules: multi_kernel::docs },
     AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, covers: |_, _| false, run: cpu_idle::run, rules: cpu_idle::docs },
-    AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: graphs::covers, run: graphs::run, rules: graphs::docs },
-    AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: recompute::covers, run: recompute::run, rules: recompute::docs },
+    AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: any_kind::runs_in_graphs, run: any_kind::run_graphs, rules: any_kind::graph_docs },
+    AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: any_kind::is_recomputed, run: any_kind::run_recompute, rules: any_kind::recompute_docs },
     AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, run: fusion::run, rules: fusion::docs },
 ];
 

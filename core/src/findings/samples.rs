@@ -1,10 +1,9 @@
 //! Traces of calls one after another, and findings made up, for tests of analyses.
 
 use super::ANALYSES;
-use super::finding::{Estimate, Finding, Impact, Priority};
+use super::finding::{Finding, Impact, Priority};
 use super::outcome::{Outcome, Status};
 use super::rank::{Findings, rank};
-use crate::findings::finding::Effect;
 use crate::report::{Report, ReportOptions};
 use crate::testing::{Timetable, options_on};
 
@@ -125,28 +124,10 @@ pub(super) fn found<'a>(outcome: &'a Outcome, pattern: &str) -> &'a Finding {
 pub(super) fn made_up(title: &str, mid_ns: Option<i64>, savings: &[(usize, i64)]) -> Finding {
     Finding {
         pattern: "test",
-        priority: Priority::Medium,
-        confidence: None,
         title: title.to_owned(),
-        issue: String::new(),
-        model: String::new(),
-        kernel: String::new(),
-        reasoning: Vec::new(),
-        operations: Vec::new(),
-        events: Vec::new(),
-        time_ns: 100,
-        efficiency_percent: None,
-        impact: mid_ns.map(|mid_ns| Impact {
-            low_ns: mid_ns,
-            mid_ns,
-            high_ns: mid_ns,
-            estimate: Estimate::Measured,
-        }),
+        impact: mid_ns.map(Impact::measured),
         savings: savings.to_vec(),
-        effect: Effect::KernelTime,
-        apart: Vec::new(),
-        replay: None,
-        tables: Vec::new(),
+        ..Finding::new(Priority::Medium, 100)
     }
 }
 

@@ -140,10 +140,6 @@ pub fn without_reproducer(text: &str) -> String {
         (" with the reproducer", ""),
         ("have the reproducer looked at", "have the kernel looked at"),
         (
-            "with a reproducer under a hardware profiler",
-            "under a hardware profiler",
-        ),
-        (
             "a reproducer under a hardware profiler",
             "a hardware profiler",
         ),
@@ -176,7 +172,7 @@ mod tests {
             ),
             (
                 "measure it with a reproducer under a hardware profiler.",
-                "measure it under a hardware profiler.",
+                "measure it with a hardware profiler.",
             ),
             (
                 NOT_SHOWN,

@@ -3,10 +3,7 @@
 use super::{Seen, gate};
 use crate::assess::Input;
 use crate::base::format;
-use crate::base::value::Table;
-use crate::findings::compute::{
-    NOT_SHOWN, are_large, called_from, is_launch_scale, operations_table, subject,
-};
+use crate::findings::compute::{NOT_SHOWN, are_large, is_launch_scale, subject};
 use crate::findings::narrower::less_arithmetic;
 use crate::findings::outcome::Row;
 use crate::findings::rule::{By, Group, Rule, Subject};
@@ -22,14 +19,6 @@ impl Subject for MoeLayers {
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
-    }
-
-    fn reasoning(group: &Group<MoeLayers>) -> Vec<String> {
-        called_from(group.input, &group.rows).into_iter().collect()
-    }
-
-    fn tables(group: &Group<MoeLayers>) -> Vec<Table> {
-        vec![operations_table(group.input, &group.rows)]
     }
 }
 

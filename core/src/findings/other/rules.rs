@@ -2,11 +2,10 @@
 
 use super::Seen;
 use crate::base::format;
-use crate::base::value::Table;
-use crate::findings::compute::{NOT_SHOWN, are_large, called_from, operations_table};
+use crate::findings::compute::{NOT_SHOWN, are_large};
 use crate::findings::narrower::instead_of_32_bits;
 use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Saves, Subject};
+use crate::findings::rule::{By, Rule, Saves, Subject};
 use crate::hardware::roofline::Bound;
 use crate::names::OtherKind;
 
@@ -18,14 +17,6 @@ impl Subject for Others {
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
-    }
-
-    fn reasoning(group: &Group<Others>) -> Vec<String> {
-        called_from(group.input, &group.rows).into_iter().collect()
-    }
-
-    fn tables(group: &Group<Others>) -> Vec<Table> {
-        vec![operations_table(group.input, &group.rows)]
     }
 }
 

@@ -2,8 +2,7 @@
 
 use super::Seen;
 use crate::base::format;
-use crate::base::value::Table;
-use crate::findings::compute::{NOT_SHOWN, called_from, n_calls, operations_table};
+use crate::findings::compute::{NOT_SHOWN, called_from, n_calls};
 use crate::findings::compute::{are_many, beyond_roofline_ns};
 use crate::findings::outcome::Row;
 use crate::findings::rule::{By, Group, Rule, Saves, Subject};
@@ -23,10 +22,6 @@ impl Subject for Generated {
         let merged = group.seen.first().and_then(|seen| merged(seen));
         let from = called_from(group.input, &group.rows);
         from.into_iter().chain(merged).collect()
-    }
-
-    fn tables(group: &Group<Generated>) -> Vec<Table> {
-        vec![operations_table(group.input, &group.rows)]
     }
 }
 

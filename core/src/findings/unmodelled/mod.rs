@@ -52,7 +52,7 @@ impl Seen<'_> {
 }
 
 /// Findings about large rows without a model, one for each operator. `what` is the kind of work in
-/// the middle of a sentence. Kernels of GPU graphs have a [finding of their own](super::graphs).
+/// the middle of a sentence. Kernels of GPU graphs have a [finding of their own](super::any_kind).
 pub(super) fn unmodelled(input: &Input, rows: &[&Row], gate: &Gate, what: &str) -> Vec<Finding> {
     find(input, rows, gate, what, false)
 }
