@@ -67,10 +67,6 @@ struct Unrecorded;
 impl Subject for Unrecorded {
     type Of<'a> = Finding;
 
-    fn row(_: &Finding) -> Option<&super::Row> {
-        None
-    }
-
     fn evidence(group: &Group<Unrecorded>, _: &Rule<Unrecorded>) -> Option<Evidence> {
         let all = || group.seen.iter();
         let impacts = all().filter_map(|one| one.impact);
@@ -79,6 +75,14 @@ impl Subject for Unrecorded {
             impact: impacts.reduce(Impact::plus),
             savings: all().flat_map(|one| one.savings.clone()).collect(),
             replay: group.first().replay.clone(),
+            tables: all()
+                .filter_map(|one| one.tables.first().cloned())
+                .reduce(|all, more| Table {
+                    rows: [all.rows, more.rows].concat(),
+                    ..all
+                })
+                .into_iter()
+                .collect(),
             ..Evidence::new(
                 all().map(|one| one.priority).min()?,
                 group.sum(|one| one.time_ns),
@@ -93,15 +97,6 @@ impl Subject for Unrecorded {
             ("kernels", format::counted(n.sum(), "kernel")),
             ("time", time_and_share(time_ns, group.input)),
         ]
-    }
-
-    fn tables(group: &Group<Unrecorded>) -> Vec<Table> {
-        let mut tables = group.seen.iter().filter_map(|one| one.tables.first());
-        let mut all = tables.next().cloned();
-        if let Some(all) = &mut all {
-            all.rows.extend(tables.flat_map(|table| table.rows.clone()));
-        }
-        all.into_iter().collect()
     }
 }
 

@@ -6,8 +6,9 @@ pub(crate) mod held;
 pub(crate) mod kernels;
 pub(crate) mod tally;
 
-use crate::assess::Thresholds;
-use crate::assess::{Input, Severity};
+use std::collections::BTreeMap;
+
+use crate::assess::{Input, Severity, Thresholds};
 use crate::base::interval::{Interval, busy, sum};
 use crate::base::sort::Arrange;
 use crate::profile::copies::may_be_pageable;
@@ -96,8 +97,7 @@ pub(crate) struct Idle {
     pub(crate) timeline: GpuTimeline,
     pub(crate) thresholds: Thresholds,
     pub(crate) n_gaps: u64,
-    /// In the order of the causes.
-    causes: [GapsOfCause; IdleCause::COUNT],
+    causes: BTreeMap<IdleCause, GapsOfCause>,
     pub(crate) histogram: [Tally; BINS.len()],
     /// The longest first, none shorter than [`LEAST_LISTED_NS`].
     pub(crate) longest: Vec<ExplainedGap>,
@@ -129,7 +129,7 @@ impl Idle {
             timeline,
             thresholds: input.options.thresholds,
             n_gaps: 0,
-            causes: Default::default(),
+            causes: BTreeMap::new(),
             histogram: Default::default(),
             longest: Vec::new(),
             operators: Tallies::default(),
@@ -150,7 +150,7 @@ impl Idle {
         }
         idle.operators.sort();
         idle.waits.sort();
-        for gaps in &mut idle.causes {
+        for gaps in idle.causes.values_mut() {
             gaps.operators.sort();
             gaps.busy_in.sort();
             gaps.optimizers.sort();
@@ -172,7 +172,7 @@ impl Idle {
                 gap.gap.span.length()
             });
         }
-        let gaps = &mut self.causes[gap.cause as usize];
+        let gaps = self.causes.entry(gap.cause).or_default();
         gaps.add(&gap);
         if let Some((operator, inside_ns)) = gap.busy_in {
             gaps.busy_in.add(name(operator), inside_ns);
@@ -210,7 +210,7 @@ impl Idle {
         let waits = self.waits.rows.iter();
         let outside = waits.filter(|((_, operator), _)| operator.is_none());
         let outside_ns = sum(outside.map(|(_, tally)| tally.ns));
-        outside_ns > self.of(IdleCause::Synchronization).all.ns / 2
+        outside_ns > self.of(IdleCause::Synchronization).ns / 2
     }
 
     /// When a gap begins, from the first start of GPU activity.
@@ -230,8 +230,8 @@ impl Idle {
 
     /// Idle time without that of [unsure causes](IdleCause::is_unsure).
     pub(crate) fn surely_idle_ns(&self) -> i64 {
-        let unsure = IdleCause::all().filter(|cause| cause.is_unsure());
-        let unsure_ns = sum(unsure.map(|cause| self.of(cause).all.ns));
+        let unsure = self.causes.iter().filter(|(cause, _)| cause.is_unsure());
+        let unsure_ns = sum(unsure.map(|(_, gaps)| gaps.all.ns));
         self.timeline.idle_ns.saturating_sub(unsure_ns)
     }
 
@@ -245,16 +245,14 @@ impl Idle {
 
     /// The level of a share of the run.
     pub(crate) fn severity_of(&self, percent: f64) -> Severity {
-        let thresholds = &self.thresholds;
-        Severity::above(
-            percent,
-            [
-                thresholds.idle_critical_percent,
-                thresholds.idle_high_percent,
-                thresholds.idle_medium_percent,
-                thresholds.idle_low_percent,
-            ],
-        )
+        let lines = &self.thresholds;
+        let severities = [
+            lines.idle_critical_percent,
+            lines.idle_high_percent,
+            lines.idle_medium_percent,
+            lines.idle_low_percent,
+        ];
+        Severity::above(percent, severities)
     }
 
     pub(crate) fn severity(&self) -> Severity {
@@ -270,15 +268,18 @@ impl Idle {
         (idle > target && busy > 0.0).then(|| (100.0 - target) / busy)
     }
 
-    pub(crate) fn of(&self, cause: IdleCause) -> &GapsOfCause {
-        &self.causes[cause as usize]
+    /// The gaps of a cause.
+    pub(crate) fn of(&self, cause: IdleCause) -> Tally {
+        self.causes
+            .get(&cause)
+            .map(|gaps| gaps.all)
+            .unwrap_or_default()
     }
 
     /// Causes with their gaps, the longest first.
     pub(crate) fn by_time(&self) -> Vec<(IdleCause, &GapsOfCause)> {
-        let causes = IdleCause::all().zip(&self.causes);
-        let mut causes: Vec<(IdleCause, &GapsOfCause)> =
-            causes.filter(|(_, gaps)| gaps.all.count > 0).collect();
+        let causes = self.causes.iter().map(|(cause, gaps)| (*cause, gaps));
+        let mut causes: Vec<(IdleCause, &GapsOfCause)> = causes.collect();
         causes.arrange_by_key(|(_, gaps)| std::cmp::Reverse(gaps.all.ns));
         causes
     }

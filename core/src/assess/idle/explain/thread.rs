@@ -2,7 +2,7 @@
 
 use super::{Explainer, Launched};
 use crate::base::interval::{Interval, busy};
-use crate::names::host_calls::RuntimeCall;
+use crate::names::host_calls::{RuntimeCall, is_compiled_region};
 use crate::profile::timeline::GpuClass;
 use crate::profile::tree::NodeId;
 use crate::trace::{Category, EventId};
@@ -163,7 +163,8 @@ impl Explainer<'_> {
     /// Adds the time of an operator in a window to that of operators, or to that of compiled code.
     fn add_op(&mut self, event: EventId, window: Interval, stretch: &mut Stretch) {
         let span = clip(self.span(event), window);
-        if self.is_compiled_region(event) {
+        let trace = &self.profile.trace;
+        if is_compiled_region(trace.strings.get(trace.events.name(event))) {
             self.compiled.push(span);
             return;
         }
