@@ -187,7 +187,6 @@ pub struct Projection {
     pub outcome: Option<(i64, f64)>,
 }
 
-/// The efficiencies of the projection table.
 const TARGETS: [f64; 5] = [20.0, 50.0, 75.0, 87.5, 100.0];
 
 /// What a kernel time at an efficiency becomes at others, and what the run of `total_ns` gains by it,

@@ -85,7 +85,7 @@ impl Tier {
 }
 
 /// An analysis.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct AnalysisKind {
     /// Its name in files.
     pub key: &'static str,
@@ -193,6 +193,8 @@ mod tests {
     /// An operation of each family, of each class of the other work, and the analysis of each.
     #[test]
     fn every_operation_that_computes_is_covered_once() {
+        const TRITON: &str = "triton_poi_fused_add_0";
+        const COPY: &str = "Memcpy HtoD (Pinned -> Device)";
         let cases = [
             ("aten::mm", "gemm", Some(Family::Gemm)),
             ("my::attention", "attention_kernel", Some(Family::Attention)),
@@ -201,28 +203,16 @@ mod tests {
             ("aten::mul", "elementwise_kernel", Some(Family::Elementwise)),
             ("aten::sum", "reduce_kernel", Some(Family::Reduction)),
             ("my::moe", "fused_moe_kernel", Some(Family::Moe)),
-            (
-                "triton_poi_fused_add_0",
-                "triton_poi_fused_add_0",
-                Some(Family::Triton),
-            ),
+            (TRITON, TRITON, Some(Family::Triton)),
             ("my::op", "my_kernel", Some(Family::Other)),
             ("aten::embedding", "gather", None),
             ("aten::embedding_dense_backward", "embedding_backward", None),
             ("aten::_cudnn_rnn", "gemm", None),
-            (
-                "aten::copy_",
-                "Memcpy HtoD (Pinned -> Device)",
-                Some(Family::MemoryCopy),
-            ),
+            ("aten::copy_", COPY, Some(Family::MemoryCopy)),
             ("vllm::all_reduce", "my_kernel", Some(Family::Communication)),
         ];
         for (op, kernel, family) in cases {
-            let profile = Timetable::new()
-                .op(op, 0..10)
-                .launch(1, 1..2)
-                .kernel(1, kernel, 20..30)
-                .profile();
+            let profile = Timetable::new().work(op, kernel, 20..30).profile();
             let operation = &profile.operations()[0];
             if let Some(family) = family {
                 assert_eq!(operation.family, family, "{op}");
@@ -234,11 +224,8 @@ mod tests {
                 .collect();
             let is_computing =
                 !matches!(operation.family, Family::MemoryCopy | Family::Communication);
-            assert_eq!(
-                covering.len(),
-                usize::from(is_computing),
-                "{op}: {covering:?}"
-            );
+            let n_covering = usize::from(is_computing);
+            assert_eq!(covering.len(), n_covering, "{op}: {covering:?}");
             if is_computing && family.is_none_or(|family| family == Family::Other) {
                 assert_eq!(covering, ["other"], "{op}");
             }
@@ -250,46 +237,17 @@ mod tests {
         static KINDS: [AnalysisKind; 2] = [
             AnalysisKind {
                 key: "broken",
-                title: "Broken",
-                subject: "broken operations",
-                tier: Tier::Compute,
-                covers: |_, _| false,
                 run: |_, _| Err("The table of tiles is empty.".to_owned()),
-                rules: Vec::new,
+                ..ANALYSES[0]
             },
-            AnalysisKind {
-                key: "gemm",
-                title: "GEMM",
-                subject: "GEMM operations",
-                tier: Tier::Compute,
-                covers: |_, operation| operation.family == Family::Gemm,
-                run: gemm::run,
-                rules: Vec::new,
-            },
+            ANALYSES[0],
         ];
-        let profile = Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .kernel(1, "gemm", 20..30)
-            .profile();
-        let options = ReportOptions::default();
-        let report = Report::new(&profile, &options);
-        let analyses = Analyses::of(
-            &KINDS,
-            &Input {
-                profile: &profile,
-                options: &options,
-                timelines: &report.timelines,
-                judged: &report.judged,
-            },
-        );
-        let statuses: Vec<&Status> = analyses.outcomes.iter().map(|one| &one.status).collect();
-        assert_eq!(
-            statuses,
-            [
-                &Status::Error("The table of tiles is empty.".to_owned()),
-                &Status::Done
-            ]
-        );
+        let profile = Timetable::new().work("aten::mm", "gemm", 20..30).profile();
+        let report = Report::new(&profile, &ReportOptions::default());
+        let analyses = Analyses::of(&KINDS, &report.analysis_input(&profile));
+        let statuses = analyses.outcomes.into_iter().map(|one| one.status);
+        let statuses: Vec<Status> = statuses.collect();
+        let error = Status::Error("The table of tiles is empty.".to_owned());
+        assert_eq!(statuses, [error, Status::Done]);
     }
 }

@@ -51,12 +51,10 @@ pub(super) fn take_in(outer: &mut Finding, inner: &Finding) -> bool {
     true
 }
 
-/// The key of findings about work that no model counts.
 const UNMODELLED: &str = "unmodelled_significant";
 /// The key of them all in one, where no operators were recorded.
 pub(super) const UNRECORDED: &str = "operators_not_recorded";
 
-/// What can be found of them together.
 pub(crate) fn docs() -> Vec<RuleDoc> {
     RULES.iter().map(Rule::doc).collect()
 }
@@ -114,7 +112,6 @@ const RULES: &[Rule<Unrecorded>] = &[Rule {
     ..Rule::BASE
 }];
 
-/// A finding with the analysis that found it.
 type Found = (&'static AnalysisKind, Finding);
 
 /// Where no operators were recorded, the work of every kernel is unknown for this one cause: all

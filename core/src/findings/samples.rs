@@ -32,7 +32,6 @@ impl Calls {
         self.kernels(op, args, &[(kernel, us)])
     }
 
-    /// The same several times.
     pub(super) fn calls(self, n: u32, op: &str, args: &str, kernel: &str, us: u32) -> Calls {
         (0..n).fold(self, |calls, _| calls.call(op, args, kernel, us))
     }
@@ -54,7 +53,6 @@ impl Calls {
         self
     }
 
-    /// An operator with several kernels.
     pub(super) fn kernels(mut self, op: &str, args: &str, kernels: &[(&str, u32)]) -> Calls {
         let start = self.host_us;
         let end = start + 10 * kernels.len() as u32 + 1;
@@ -73,7 +71,6 @@ impl Calls {
         self
     }
 
-    /// Something else on the host or the GPU.
     pub(super) fn with(mut self, change: impl FnOnce(Timetable) -> Timetable) -> Calls {
         self.timetable = change(self.timetable);
         self
@@ -84,7 +81,6 @@ impl Calls {
         self.outcome_with(key, &options_on("MI300X"))
     }
 
-    /// The same on another GPU.
     pub(super) fn outcome_on(&self, gpu: &str, key: &str) -> Outcome {
         self.outcome_with(key, &options_on(gpu))
     }
@@ -101,21 +97,14 @@ impl Calls {
     }
 }
 
-/// The patterns of the findings, in their order.
 pub(super) fn patterns(outcome: &Outcome) -> Vec<&'static str> {
-    outcome
-        .findings
-        .iter()
-        .map(|finding| finding.pattern)
-        .collect()
+    let findings = outcome.findings.iter();
+    findings.map(|finding| finding.pattern).collect()
 }
 
-/// The finding of a pattern.
 pub(super) fn found<'a>(outcome: &'a Outcome, pattern: &str) -> &'a Finding {
-    let finding = outcome
-        .findings
-        .iter()
-        .find(|finding| finding.pattern == pattern);
+    let mut findings = outcome.findings.iter();
+    let finding = findings.find(|finding| finding.pattern == pattern);
     finding.unwrap_or_else(|| panic!("{pattern}: {:?}", patterns(outcome)))
 }
 

@@ -1,6 +1,5 @@
 //! Why the GPU is idle, in one word.
 
-/// The cause of a gap.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum IdleCause {
     /// The CPU was busy launching, and kernels finished before the next was launched.

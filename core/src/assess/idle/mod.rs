@@ -21,7 +21,6 @@ use explain::{CpuTime, ExplainedGap, Explainer};
 use kernels::Kernels;
 use tally::{Tallies, Tally, insert_longest};
 
-/// Lengths from which the bins of the histogram start.
 pub(crate) const BINS: [(i64, &str); 7] = [
     (0, "below 1 µs"),
     (1_000, "1 to 10 µs"),
@@ -42,7 +41,6 @@ const N_EVIDENCE: usize = 10;
 /// the next apart, so that kernels which follow directly seem to leave some nanoseconds.
 pub(crate) const LEAST_LISTED_NS: i64 = 1_000;
 
-/// Gaps of one cause.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GapsOfCause {
     pub(crate) all: Tally,
@@ -91,7 +89,6 @@ impl GapsOfCause {
 /// A call in which the CPU waited, and the operator around it.
 pub(crate) type Wait = (StringId, Option<StringId>);
 
-/// The idle time of the GPU.
 #[derive(Debug)]
 pub(crate) struct Idle {
     pub(crate) timeline: GpuTimeline,
@@ -103,11 +100,9 @@ pub(crate) struct Idle {
     pub(crate) longest: Vec<ExplainedGap>,
     /// What ends gaps of late launches: by the operator that launches it.
     pub(crate) operators: Tallies<Option<StringId>>,
-    /// Where the CPU waited before gaps.
     pub(crate) waits: Tallies<Wait>,
     pub(crate) kernels: Kernels,
     pub(crate) has_graphs: bool,
-    /// Launches of graphs of whose kernels the trace has none.
     pub(crate) n_unrecorded_graphs: usize,
     /// Copies that pageable memory of the host may be at one end of.
     pub(crate) has_pageable: bool,
@@ -219,7 +214,6 @@ impl Idle {
         gap.gap.span.start_ns.saturating_sub(first_ns)
     }
 
-    /// Share of the run.
     pub(crate) fn percent(&self, ns: i64) -> f64 {
         ns as f64 * 100.0 / self.timeline.total_ns() as f64
     }
@@ -243,7 +237,6 @@ impl Idle {
         self.idle_percent() > self.thresholds.idle_flag_percent
     }
 
-    /// The level of a share of the run.
     pub(crate) fn severity_of(&self, percent: f64) -> Severity {
         let lines = &self.thresholds;
         let severities = [
@@ -268,7 +261,6 @@ impl Idle {
         (idle > target && busy > 0.0).then(|| (100.0 - target) / busy)
     }
 
-    /// The gaps of a cause.
     pub(crate) fn of(&self, cause: IdleCause) -> Tally {
         self.causes
             .get(&cause)

@@ -27,7 +27,6 @@ use crate::base::value::Value;
 pub use marks::{IdleGap, idle_gaps};
 pub(crate) use patterns::patterns;
 
-/// What can be found.
 pub(super) fn docs() -> Vec<RuleDoc> {
     let turns = turns::RULES.iter().map(Rule::doc);
     rules::RULES.iter().map(Rule::doc).chain(turns).collect()

@@ -7,7 +7,6 @@ use crate::assess::idle::cause::IdleCause;
 use crate::findings::finding::Impact;
 use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words};
 
-/// Idle time, as rules look at it.
 pub(super) struct IdleTime;
 
 impl Subject for IdleTime {
@@ -45,7 +44,6 @@ fn word_if(
     vec![(word, text.unwrap_or_default())]
 }
 
-/// Every rule, the most specific first.
 pub(super) const RULES: &[Rule<IdleTime>] = &[
     Rule {
         key: "unknown_idle",
@@ -244,7 +242,6 @@ const OVERLAP: &str = "let a kernel start while the one before it ends (programm
 const MAY_BE_BUSY: &str =
     "A trace cannot tell whether the GPU was idle: the time counts as idle, and in no saving.";
 
-/// Any cause.
 const CAUSE: Rule<IdleTime> = Rule {
     saves: Saves::Evidence,
     has_reproducer: false,

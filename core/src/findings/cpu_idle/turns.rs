@@ -26,9 +26,7 @@ pub(super) struct Turns<'a> {
     idle: &'a Idle,
     n_gpus: u64,
     busiest_ns: i64,
-    /// How long a GPU is busy on average.
     mean_ns: i64,
-    /// How long it waits on average while another one is busy.
     waited_ns: i64,
 }
 
@@ -54,7 +52,6 @@ impl<'a> Turns<'a> {
     }
 }
 
-/// GPUs that take turns, as the rule looks at them.
 pub(super) struct TakingTurns;
 
 impl Subject for TakingTurns {

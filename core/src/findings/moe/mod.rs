@@ -18,7 +18,6 @@ use crate::base::value::Value;
 use crate::names::moe::MoePart;
 use crate::profile::operations::Operation;
 
-/// A part of an MoE layer.
 struct Seen<'a> {
     row: &'a Row,
     name: &'a str,
@@ -36,7 +35,6 @@ impl Seen<'_> {
     }
 }
 
-/// What can be found.
 pub(super) fn docs() -> Vec<RuleDoc> {
     rules::RULES.iter().map(rule::Rule::doc).collect()
 }

@@ -11,7 +11,6 @@ use crate::hardware::Precision;
 use crate::hardware::roofline::Bound;
 use crate::names::moe::{MoePart, is_fused_routing, is_narrow};
 
-/// Parts of MoE layers, as rules look at them.
 pub(super) struct MoeLayers;
 
 impl Subject for MoeLayers {
@@ -27,7 +26,6 @@ pub(super) const EVENLY: &str = "Bytes are an average: those of the experts that
     tokens choose evenly. So are FLOPs where experts are spread over several GPUs; where one holds \
     all of them they are exact.";
 
-/// Every rule, the most specific first.
 pub(super) const RULES: &[Rule<MoeLayers>] = &[
     Rule {
         key: "unfused_experts",

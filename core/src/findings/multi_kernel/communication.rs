@@ -46,7 +46,6 @@ pub(super) fn advice(facts: &Facts) -> &'static str {
     }
 }
 
-/// Most of the communication runs beside computation.
 fn is_mostly_hidden(facts: &Facts) -> bool {
     facts.timeline.exposed_comm_ns < facts.timeline.comm_ns / 2
 }

@@ -27,7 +27,6 @@ pub(crate) use communication::out_of_reach;
 pub(crate) use copies::causes;
 pub(crate) use rules::patterns;
 
-/// What can be found.
 pub(super) fn docs() -> Vec<RuleDoc> {
     rules::RULES.iter().map(rule::Rule::doc).collect()
 }

@@ -13,7 +13,6 @@ use crate::profile::copies::Direction::{
 };
 use crate::profile::copies::OfDdp;
 
-/// Copies and communication, as rules look at them.
 pub(super) struct Traffic;
 
 impl Subject for Traffic {
@@ -218,7 +217,6 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Every rule, the most specific first.
 pub(super) const RULES: &[Rule<Traffic>] = &[
     Rule {
         when: "they are large and host memory is not known to be pinned",

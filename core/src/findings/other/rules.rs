@@ -9,7 +9,6 @@ use crate::findings::rule::{By, Rule, Saves, Subject};
 use crate::hardware::roofline::Bound;
 use crate::names::OtherKind;
 
-/// Other operations, as rules look at them.
 pub(super) struct Others;
 
 impl Subject for Others {
@@ -23,7 +22,6 @@ impl Subject for Others {
 /// Sorting indices is what costs from this share of a gradient's time on.
 const SORTING_SHARE: f64 = 0.25;
 
-/// Every rule, the most specific first.
 pub(super) const RULES: &[Rule<Others>] = &[
     Rule {
         key: "sorted_accumulation",

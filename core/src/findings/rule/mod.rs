@@ -73,7 +73,6 @@ pub(crate) trait Subject: Sized + 'static {
 /// What the words of templates stand for.
 pub(crate) type Words = Vec<(&'static str, String)>;
 
-/// A condition on one operation.
 pub(crate) type Applies<S> = for<'a> fn(&Input<'a>, &<S as Subject>::Of<'a>) -> bool;
 
 /// One thing that Dormer can find.
@@ -84,7 +83,6 @@ pub(crate) struct Rule<S: Subject> {
     pub(crate) class: &'static str,
     /// When it applies, as a clause for the docs: "M or N is 1".
     pub(crate) when: &'static str,
-    /// The same as a condition.
     pub(crate) applies: Applies<S>,
     /// What of a group must hold as well for the rule to take it; the rules below are asked about
     /// others.
@@ -99,7 +97,6 @@ pub(crate) struct Rule<S: Subject> {
     pub(crate) issue: &'static str,
     /// What to change in the model or in how it is run: one sentence without its subject.
     pub(crate) model: &'static str,
-    /// What to ask of the kernel: one sentence.
     pub(crate) kernel: &'static str,
     /// What the data shows beyond what is said of every finding of the analysis. A note that its words
     /// leave empty is left out.
@@ -108,7 +105,6 @@ pub(crate) struct Rule<S: Subject> {
     pub(crate) words: for<'g, 'a> fn(&Group<'g, 'a, S>) -> Words,
     /// Tables that come before those of every finding of the analysis.
     pub(crate) tables: for<'g, 'a> fn(&Group<'g, 'a, S>) -> Vec<Table>,
-    /// What following it saves.
     pub(crate) saves: Saves<S>,
     /// What following it changes, beside kernel time.
     pub(crate) effect: Effect,
@@ -144,7 +140,6 @@ impl<S: Subject> Rule<S> {
         has_reproducer: true,
     };
 
-    /// What the words of its templates stand for.
     pub(crate) fn words_of(&self, group: &Group<S>) -> Words {
         let mut words = group.words();
         words.extend(S::words(group));
@@ -163,7 +158,6 @@ impl<S: Subject> Rule<S> {
         ..Rule::BASE
     };
 
-    /// The finding about what the rule took.
     fn finding(&self, group: &Group<S>) -> Option<Finding> {
         if !(self.gate)(group) {
             return None;

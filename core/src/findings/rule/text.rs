@@ -43,7 +43,6 @@ pub struct RuleDoc {
 }
 
 impl<S: Subject> Rule<S> {
-    /// For the docs.
     pub(crate) fn doc(&self) -> RuleDoc {
         RuleDoc {
             key: self.key,

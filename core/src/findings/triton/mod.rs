@@ -20,7 +20,6 @@ use crate::perf::fused_ops;
 struct Seen<'a> {
     row: &'a Row,
     kind: LoopKind,
-    /// The operators that it merges.
     ops: Vec<&'a str>,
     /// Whether its calls are about as short as their launch.
     is_short: bool,
@@ -28,7 +27,6 @@ struct Seen<'a> {
     are_others_replayed: bool,
 }
 
-/// What can be found.
 pub(super) fn docs() -> Vec<RuleDoc> {
     rules::RULES.iter().map(rule::Rule::doc).collect()
 }

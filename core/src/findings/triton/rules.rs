@@ -8,7 +8,6 @@ use crate::findings::outcome::Row;
 use crate::findings::rule::{By, Group, Rule, Saves, Subject};
 use crate::names::LoopKind;
 
-/// Generated kernels, as rules look at them.
 pub(super) struct Generated;
 
 impl Subject for Generated {
@@ -25,7 +24,6 @@ impl Subject for Generated {
     }
 }
 
-/// Every rule, the most specific first.
 pub(super) const RULES: &[Rule<Generated>] = &[
     Rule {
         when: "many kernels are about as short as their launch, and GPU graphs replay only others",

@@ -19,7 +19,6 @@ use crate::perf::{ComputeSpec, Unit, Work};
 use crate::profile::operations::Operation;
 use crate::trace::Category;
 
-/// What can be found.
 pub(crate) fn docs() -> Vec<RuleDoc> {
     rules::RULES.iter().map(rule::Rule::doc).collect()
 }

@@ -40,7 +40,6 @@ pub(crate) struct ExplainedGap {
     pub(crate) launch: Option<EventId>,
     /// From the start of the gap to the start of that call; negative where it was made before.
     pub(crate) launch_after_ns: Option<i64>,
-    /// That call launched a GPU graph.
     pub(crate) is_graph: bool,
     /// The call in which the CPU waited for the GPU.
     pub(crate) waited_in: Option<EventId>,
@@ -50,14 +49,12 @@ pub(crate) struct ExplainedGap {
     pub(crate) busy_in: Option<(EventId, i64)>,
 }
 
-/// Explains the gaps of a trace.
 pub(crate) struct Explainer<'a> {
     profile: &'a Profile,
     thresholds: &'a Thresholds,
     has_host_ops: bool,
     pub(crate) graphs: GraphReplays,
     calls: RuntimeCalls,
-    /// Nodes of a thread in the call tree.
     tracks: HashMap<TrackId, Range<u32>, FxBuildHasher>,
     activities: CpuActivities,
     /// Start and end of all launching calls of all threads, sorted; gathered when first needed.

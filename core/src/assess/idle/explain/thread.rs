@@ -10,7 +10,6 @@ use crate::trace::{Category, EventId};
 /// How a thread spent a gap until it launched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct CpuTime {
-    /// Waiting for the GPU.
     pub(crate) waiting_ns: i64,
     /// In other runtime and driver calls, the launch itself included.
     pub(crate) runtime_ns: i64,
@@ -46,7 +45,6 @@ impl CpuTime {
 /// What a thread did between its last launch and the one that ends a gap.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Stretch {
-    /// End of the launch before.
     pub(super) since_ns: Option<i64>,
     /// The longest wait for the GPU, and when the last one was over.
     pub(super) wait: Option<(EventId, i64)>,
