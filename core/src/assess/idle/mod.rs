@@ -106,8 +106,6 @@ pub(crate) struct Idle {
     pub(crate) n_unrecorded_graphs: usize,
     /// Copies that pageable memory of the host may be at one end of.
     pub(crate) has_pageable: bool,
-    pub(crate) has_frames: bool,
-    pub(crate) has_host_ops: bool,
     /// Idle time with all GPU activity counted, where the timeline leaves some out.
     pub(crate) idle_of_all_ns: Option<i64>,
 }
@@ -135,8 +133,6 @@ impl Idle {
             has_pageable: work.any(|work| {
                 work.class == GpuClass::Memcpy && may_be_pageable(strings.get(work.name))
             }),
-            has_frames: profile.has_python_frames(),
-            has_host_ops: profile.has_host_ops(),
             idle_of_all_ns: idle_of_all_ns(input),
         };
         let ranges = OptimizerRanges::new(&profile.trace);

@@ -126,7 +126,7 @@ fn notes(input: &Input, idle: &Idle) -> Vec<String> {
                 format::counted(n_unrecorded, "launched GPU graph")
             )
         }),
-        (idle.has_frames && idle.is_flagged()).then(|| {
+        (input.profile.has_python_frames() && idle.is_flagged()).then(|| {
             "Python frames were recorded, which slows the CPU: without them the GPU is idle for less."
                 .to_owned()
         }),

@@ -65,10 +65,7 @@ fn kind_of(profile: &Profile, operation: &Operation) -> OtherKind {
 }
 
 fn gate(input: &Input) -> Gate {
-    Gate {
-        time_ms: input.options.thresholds.other_gate_ms,
-        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
-    }
+    Gate::of(input, input.options.thresholds.other_gate_ms)
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
@@ -105,15 +102,12 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
 }
 
 fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
+    use OtherKind::{LookUp, Miscellaneous, Recurrent, Scatter};
     let kinds = [
-        (OtherKind::LookUp, "look_up_count", "Look-ups by index"),
-        (OtherKind::Scatter, "scatter_count", "Writes by index"),
-        (OtherKind::Recurrent, "recurrent_count", "Recurrent layers"),
-        (
-            OtherKind::Miscellaneous,
-            "miscellaneous_count",
-            "Other operations",
-        ),
+        (LookUp, "look_up_count", "Look-ups by index"),
+        (Scatter, "scatter_count", "Writes by index"),
+        (Recurrent, "recurrent_count", "Recurrent layers"),
+        (Miscellaneous, "miscellaneous_count", "Other operations"),
     ];
     for (kind, key, label) in kinds {
         let n = seen.iter().filter(|seen| seen.kind == kind).count();
@@ -128,26 +122,13 @@ fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     let of_graphs = of_graphs.filter_map(|id| input.profile.gpu.get(id));
     let of_graphs: Vec<i64> = of_graphs.map(|work| work.span.length()).collect();
     let (n, ns) = (of_graphs.len() as u64, sum(of_graphs));
-    let apart = [
-        (
-            "communication_count",
-            "communication",
-            "Kernels of collective communication (not analyzed here)",
-            n_collectives,
-            collectives_ns,
-        ),
-        (
-            "graph_count",
-            "graph",
-            "Kernels launched as part of GPU graphs",
-            n,
-            ns,
-        ),
-    ];
-    for (count_key, time_key, label, n, ns) in apart {
-        outcome.fact(count_key, label, Value::Count(n));
-        outcome.fact(time_key, "Time in them", Value::Ns(ns));
-    }
+    #[rustfmt::skip]
+    outcome.facts([
+        ("communication_count", "Kernels of collective communication (not analyzed here)", Value::Count(n_collectives)),
+        ("communication", "Time in them", Value::Ns(collectives_ns)),
+        ("graph_count", "Kernels launched as part of GPU graphs", Value::Count(n)),
+        ("graph", "Time in them", Value::Ns(ns)),
+    ]);
     if n > 0 {
         outcome.notes.push(format!(
             "{} ({}) ran as part of GPU graphs: a graph launch records no operators, so their \
