@@ -32,7 +32,7 @@ use crate::base::value::Table;
 pub(crate) use evidence::{Evidence, Saves, percent_of_compute};
 pub(crate) use group::Group;
 pub use text::RuleDoc;
-pub(crate) use text::fill;
+pub(crate) use text::{either, fill};
 
 /// What the rules of an analysis look at.
 pub(crate) trait Subject: Sized + 'static {
