@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::base::group::grouped;
 use crate::base::interval::{Interval, busy, sum};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
@@ -26,8 +27,8 @@ pub struct Timelines {
     /// Time in which the profile's own kernels compute: of a window less than its timeline has, where
     /// those of another one run on.
     own_computation_ns: i64,
-    /// Some of what is counted runs at once.
-    overlaps: bool,
+    /// Some of what is counted runs at once, on several streams or GPUs.
+    pub(crate) overlaps: bool,
     /// Of a trace that recomputes activations: first without recomputation, then that alone.
     pub recompute: Option<[Option<GpuTimeline>; 2]>,
     /// When nothing of it runs; none where the causes of idle time cannot be told.
@@ -99,11 +100,6 @@ impl Timelines {
         Some(self.kernel_ns.max(self.own_computation_ns)).filter(|ns| *ns > 0)
     }
 
-    /// Whether kernels or copies run at once, on several streams or GPUs.
-    pub(crate) fn overlaps(&self) -> bool {
-        self.overlaps
-    }
-
     /// The total that other sheets take their percentages of. As in the reference, recomputed
     /// work is left out of it.
     pub(crate) fn total_ns(&self) -> Option<i64> {
@@ -121,15 +117,8 @@ fn timeline<'a>(running: impl IntoIterator<Item = &'a Running>) -> Option<GpuTim
 
 /// The timeline of each GPU over a time; none for a trace of one.
 fn by_gpu(profile: &Profile, running: &[Running], span: Interval) -> Vec<(StringId, GpuTimeline)> {
-    let mut gpus: Vec<(StringId, Vec<&Running>)> = Vec::new();
-    for work in running {
-        let Some(gpu) = work.gpu else { continue };
-        // Few; the last one is asked for most often.
-        match gpus.iter_mut().rev().find(|(known, _)| *known == gpu) {
-            Some((_, of_gpu)) => of_gpu.push(work),
-            None => gpus.push((gpu, vec![work])),
-        }
-    }
+    let of_gpus = running.iter().filter_map(|work| Some((work.gpu?, work)));
+    let mut gpus: Vec<(StringId, Vec<&Running>)> = grouped(of_gpus, Vec::push);
     if gpus.len() < 2 {
         return Vec::new();
     }

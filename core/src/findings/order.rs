@@ -18,24 +18,20 @@ use crate::profile::tensors;
 pub(super) use crate::profile::tensors::keeps_type;
 use crate::trace::TrackId;
 
-/// One call in its lane.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Placed {
     /// Its operation: a position in [`Profile::operations`](crate::Profile::operations).
     pub(super) operation: usize,
-    /// Which of the operation's calls.
     pub(super) call: usize,
     lane: TrackId,
     start_ns: i64,
 }
 
 impl Placed {
-    /// The call.
     pub(super) fn row<'a>(&self, input: &Input<'a>) -> Option<&'a PerfRow> {
         input.operation(self.operation).calls.get(self.call)
     }
 
-    /// Its kernel time.
     pub(super) fn kernel_ns(&self, input: &Input) -> i64 {
         self.row(input).map_or(0, |row| row.kernel_ns)
     }
@@ -83,13 +79,11 @@ impl Order {
         Order { calls }
     }
 
-    /// The lanes.
     pub(super) fn lanes(&self) -> impl Iterator<Item = &[Placed]> {
         self.calls.chunk_by(|a, b| a.lane == b.lane)
     }
 }
 
-/// The kernel time of some calls.
 pub(super) fn time_ns<'a>(input: &Input, calls: impl IntoIterator<Item = &'a Placed>) -> i64 {
     sum(calls.into_iter().map(|placed| placed.kernel_ns(input)))
 }

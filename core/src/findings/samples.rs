@@ -1,10 +1,9 @@
 //! Traces of calls one after another, and findings made up, for tests of analyses.
 
 use super::ANALYSES;
-use super::finding::{Estimate, Finding, Impact, Priority};
+use super::finding::{Finding, Impact, Priority};
 use super::outcome::{Outcome, Status};
 use super::rank::{Findings, rank};
-use crate::findings::finding::Effect;
 use crate::report::{Report, ReportOptions};
 use crate::testing::{Timetable, options_on};
 
@@ -33,7 +32,6 @@ impl Calls {
         self.kernels(op, args, &[(kernel, us)])
     }
 
-    /// The same several times.
     pub(super) fn calls(self, n: u32, op: &str, args: &str, kernel: &str, us: u32) -> Calls {
         (0..n).fold(self, |calls, _| calls.call(op, args, kernel, us))
     }
@@ -55,7 +53,6 @@ impl Calls {
         self
     }
 
-    /// An operator with several kernels.
     pub(super) fn kernels(mut self, op: &str, args: &str, kernels: &[(&str, u32)]) -> Calls {
         let start = self.host_us;
         let end = start + 10 * kernels.len() as u32 + 1;
@@ -74,7 +71,6 @@ impl Calls {
         self
     }
 
-    /// Something else on the host or the GPU.
     pub(super) fn with(mut self, change: impl FnOnce(Timetable) -> Timetable) -> Calls {
         self.timetable = change(self.timetable);
         self
@@ -85,7 +81,6 @@ impl Calls {
         self.outcome_with(key, &options_on("MI300X"))
     }
 
-    /// The same on another GPU.
     pub(super) fn outcome_on(&self, gpu: &str, key: &str) -> Outcome {
         self.outcome_with(key, &options_on(gpu))
     }
@@ -102,21 +97,14 @@ impl Calls {
     }
 }
 
-/// The patterns of the findings, in their order.
 pub(super) fn patterns(outcome: &Outcome) -> Vec<&'static str> {
-    outcome
-        .findings
-        .iter()
-        .map(|finding| finding.pattern)
-        .collect()
+    let findings = outcome.findings.iter();
+    findings.map(|finding| finding.pattern).collect()
 }
 
-/// The finding of a pattern.
 pub(super) fn found<'a>(outcome: &'a Outcome, pattern: &str) -> &'a Finding {
-    let finding = outcome
-        .findings
-        .iter()
-        .find(|finding| finding.pattern == pattern);
+    let mut findings = outcome.findings.iter();
+    let finding = findings.find(|finding| finding.pattern == pattern);
     finding.unwrap_or_else(|| panic!("{pattern}: {:?}", patterns(outcome)))
 }
 
@@ -125,28 +113,10 @@ pub(super) fn found<'a>(outcome: &'a Outcome, pattern: &str) -> &'a Finding {
 pub(super) fn made_up(title: &str, mid_ns: Option<i64>, savings: &[(usize, i64)]) -> Finding {
     Finding {
         pattern: "test",
-        priority: Priority::Medium,
-        confidence: None,
         title: title.to_owned(),
-        issue: String::new(),
-        model: String::new(),
-        kernel: String::new(),
-        reasoning: Vec::new(),
-        operations: Vec::new(),
-        events: Vec::new(),
-        time_ns: 100,
-        efficiency_percent: None,
-        impact: mid_ns.map(|mid_ns| Impact {
-            low_ns: mid_ns,
-            mid_ns,
-            high_ns: mid_ns,
-            estimate: Estimate::Measured,
-        }),
+        impact: mid_ns.map(Impact::measured),
         savings: savings.to_vec(),
-        effect: Effect::KernelTime,
-        apart: Vec::new(),
-        replay: None,
-        tables: Vec::new(),
+        ..Finding::new(Priority::Medium, 100)
     }
 }
 

@@ -11,6 +11,7 @@ use crate::assess::Input;
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
+use crate::base::value::Table;
 use crate::findings::compute::NOT_SHOWN;
 use crate::findings::compute::{time_and_share, won_by_16_bit};
 use crate::findings::finding::Impact;
@@ -58,6 +59,10 @@ impl Subject for Attention {
             ("usual", usual.unwrap_or_default()),
             ("backward", backward.to_owned()),
         ]
+    }
+
+    fn tables(_: &Group<Attention>) -> Vec<Table> {
+        Vec::new()
     }
 
     fn reasoning(group: &Group<Attention>) -> Vec<String> {

@@ -15,6 +15,16 @@ pub struct Gate {
     pub efficiency_percent: f64,
 }
 
+impl Gate {
+    /// The usual line of efficiency, and a time.
+    pub(crate) fn of(input: &Input, time_ms: f64) -> Gate {
+        Gate {
+            time_ms,
+            efficiency_percent: input.options.thresholds.gate_efficiency_percent,
+        }
+    }
+}
+
 /// Whether a row is large enough to be a bottleneck: long, or a good part of its kind and no noise.
 pub fn is_large(input: &Input, row: &Row, gate: &Gate) -> bool {
     let thresholds = &input.options.thresholds;

@@ -3,7 +3,6 @@
 use super::{efficiency, time_ns};
 use crate::base::format;
 use crate::findings::Input;
-use crate::findings::in_use::is_in_graph;
 use crate::findings::origin::Origin;
 use crate::findings::outcome::Row;
 use crate::profile::operations::Operation;
@@ -86,7 +85,7 @@ pub fn shapes(input: &Input, operation: &Operation) -> String {
     /// More operands than this are counted.
     const MAX_SHAPES: usize = 3;
     let args = operation.args(input.profile);
-    let Some(args) = args.filter(|_| !is_in_graph(input.profile, operation)) else {
+    let Some(args) = args.filter(|_| !operation.is_in_graph(input.profile)) else {
         return String::new();
     };
     let trace = &input.profile.trace;
@@ -140,10 +139,6 @@ pub fn without_reproducer(text: &str) -> String {
         (" with the reproducer", ""),
         ("have the reproducer looked at", "have the kernel looked at"),
         (
-            "with a reproducer under a hardware profiler",
-            "under a hardware profiler",
-        ),
-        (
             "a reproducer under a hardware profiler",
             "a hardware profiler",
         ),
@@ -176,7 +171,7 @@ mod tests {
             ),
             (
                 "measure it with a reproducer under a hardware profiler.",
-                "measure it under a hardware profiler.",
+                "measure it with a hardware profiler.",
             ),
             (
                 NOT_SHOWN,

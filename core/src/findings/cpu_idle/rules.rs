@@ -4,65 +4,34 @@ use super::reasoning::reasoning;
 use super::seen::Seen;
 use super::tables::longest_gaps;
 use crate::assess::idle::cause::IdleCause;
-use crate::base::value::Table;
 use crate::findings::finding::Impact;
-use crate::findings::outcome::Row;
-use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words};
+use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words, either};
 
-/// Idle time, as rules look at it.
-pub(super) struct IdleTime;
-
-impl Subject for IdleTime {
+impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn row<'s>(_: &'s Seen<'_>) -> Option<&'s Row> {
-        None
-    }
-
-    fn evidence(group: &Group<IdleTime>, rule: &Rule<IdleTime>) -> Option<Evidence> {
+    fn evidence(group: &Group<Self>, rule: &Rule<Self>) -> Option<Evidence> {
         let seen = group.first();
         let ns = seen.gaps.all.ns;
+        let longest = seen.idle.longest.iter();
+        let of_cause = longest.filter(|gap| gap.cause == seen.cause);
         Some(Evidence {
             events: seen.gaps.evidence.iter().map(|(_, event)| *event).collect(),
             impact: matches!(rule.saves, Saves::Evidence).then(|| Impact::at_most(ns)),
+            reasoning: reasoning(group.input, seen),
+            tables: vec![longest_gaps(group.input, seen.idle, of_cause)],
             ..Evidence::new(seen.severity.priority(), ns)
         })
     }
 
-    fn words(group: &Group<IdleTime>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         let seen = group.first();
         let optimizer = seen.optimizer(group.input).to_owned();
         vec![("time", seen.time()), ("optimizer", optimizer)]
     }
-
-    fn reasoning(group: &Group<IdleTime>) -> Vec<String> {
-        reasoning(group.input, group.first())
-    }
-
-    fn tables(group: &Group<IdleTime>) -> Vec<Table> {
-        let seen = group.first();
-        let longest = seen.idle.longest.iter();
-        let of_cause = longest.filter(|gap| gap.cause == seen.cause);
-        vec![longest_gaps(group.input, seen.idle, of_cause)]
-    }
 }
 
-/// A word that is said where something holds, and empty elsewhere.
-fn word_if(
-    group: &Group<IdleTime>,
-    word: &'static str,
-    holds: fn(&Seen) -> bool,
-    text: &str,
-) -> Words {
-    let text = match holds(group.first()) {
-        true => text,
-        false => "",
-    };
-    vec![(word, text.to_owned())]
-}
-
-/// Every rule, the most specific first.
-pub(super) const RULES: &[Rule<IdleTime>] = &[
+pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "unknown_idle",
         when: "most of it is the gap that ends with the window",
@@ -132,7 +101,8 @@ pub(super) const RULES: &[Rule<IdleTime>] = &[
         kernel: "a kernel that takes the value from GPU memory makes the wait unnecessary.",
         words: |group| {
             let pinned = " copy with `non_blocking=True` from and to pinned memory;";
-            word_if(group, "pinned", |seen| seen.idle.has_pageable, pinned)
+            let seen = group.first();
+            vec![either("pinned", seen.idle.has_pageable, pinned, "")]
         },
         ..SYNCHRONIZATION
     },
@@ -158,7 +128,8 @@ pub(super) const RULES: &[Rule<IdleTime>] = &[
         kernel: "decode and augment on the GPU, where kernels for it exist.",
         words: |group| {
             let pinned = " `pin_memory=True`,";
-            word_if(group, "pinned", |seen| seen.idle.has_pageable, pinned)
+            let seen = group.first();
+            vec![either("pinned", seen.idle.has_pageable, pinned, "")]
         },
         ..CAUSE
     },
@@ -205,7 +176,7 @@ pub(super) const RULES: &[Rule<IdleTime>] = &[
         ..QUEUED
     },
     Rule {
-        key: super::BEFORE_RECORDING,
+        key: IdleCause::BeforeRecording.key(),
         when: "the first recorded activity of a stream starts late though launched in time",
         applies: |_, seen| seen.cause == IdleCause::BeforeRecording,
         title: "Activity from before the recording may fill gaps",
@@ -216,7 +187,7 @@ pub(super) const RULES: &[Rule<IdleTime>] = &[
         ..UNKNOWN
     },
     Rule {
-        key: super::UNLINKED,
+        key: IdleCause::Unlinked.key(),
         when: "GPU activity of unknown launch runs in gaps",
         applies: |_, seen| seen.cause == IdleCause::Unlinked,
         title: "Unlinked GPU activity counts as idle time",
@@ -228,7 +199,7 @@ pub(super) const RULES: &[Rule<IdleTime>] = &[
         ..CAUSE
     },
     Rule {
-        key: super::UNRECORDED_GRAPHS,
+        key: IdleCause::UnrecordedGraph.key(),
         when: "GPU graphs were launched of whose kernels the trace has none",
         applies: |_, seen| seen.cause == IdleCause::UnrecordedGraph,
         title: "GPU graphs without recorded kernels",
@@ -241,7 +212,7 @@ pub(super) const RULES: &[Rule<IdleTime>] = &[
     Rule {
         key: "unknown_idle",
         when: "the launch of what ends gaps is unknown",
-        applies: |_, seen| seen.idle.has_host_ops,
+        applies: |input, _| input.profile.has_host_ops(),
         issue: "The launch of what ends the gaps is unknown: the GPU is idle for {time}.",
         model: "start to record while the GPU is idle: after `torch.cuda.synchronize()`, or with a warmup step in the schedule of the profiler. Then the gaps can be explained.",
         ..UNKNOWN
@@ -260,14 +231,13 @@ const OVERLAP: &str = "let a kernel start while the one before it ends (programm
 const MAY_BE_BUSY: &str =
     "A trace cannot tell whether the GPU was idle: the time counts as idle, and in no saving.";
 
-/// Any cause.
-const CAUSE: Rule<IdleTime> = Rule {
+const CAUSE: Rule<Seen> = Rule {
     saves: Saves::Evidence,
     has_reproducer: false,
     ..Rule::BASE
 };
 
-const LAUNCH_BOUND: Rule<IdleTime> = Rule {
+const LAUNCH_BOUND: Rule<Seen> = Rule {
     key: "launch_bound",
     title: "Launch-bound: the GPU waits for launches",
     issue: "Kernels finish before the next are launched: the GPU is idle for {time}.",
@@ -275,27 +245,28 @@ const LAUNCH_BOUND: Rule<IdleTime> = Rule {
     ..CAUSE
 };
 
-const SYNCHRONIZATION: Rule<IdleTime> = Rule {
+const SYNCHRONIZATION: Rule<Seen> = Rule {
     key: "synchronisation",
     title: "CPU waits for the GPU",
     issue: "The CPU waits until the GPU is done, and launches only then: the GPU is idle for {time}.",
     ..CAUSE
 };
 
-const CPU_WORK: Rule<IdleTime> = Rule {
+const CPU_WORK: Rule<Seen> = Rule {
     key: "host_work",
     title: "CPU work between launches",
     issue: "The CPU does other work for long before it launches again: the GPU is idle for {time}.",
     kernel: "nothing to gain in a kernel; larger batches leave the CPU more time for each step.",
     words: |group| {
         let no_wait = " Or remove the wait before it (`.item()`, `.cpu()`, printing): a CPU that runs ahead of the GPU has time for this work.";
-        let is_after_wait = |seen: &Seen| seen.is_most(seen.gaps.after_wait_ns);
-        word_if(group, "or_no_wait", is_after_wait, no_wait)
+        let seen = group.first();
+        let is_after_wait = seen.is_most(seen.gaps.after_wait_ns);
+        vec![either("or_no_wait", is_after_wait, no_wait, "")]
     },
     ..CAUSE
 };
 
-const QUEUED: Rule<IdleTime> = Rule {
+const QUEUED: Rule<Seen> = Rule {
     key: "queued",
     title: "Queued kernels start late",
     issue: "Kernels and copies that are queued on the GPU start late: the GPU is idle for {time}.",
@@ -303,12 +274,17 @@ const QUEUED: Rule<IdleTime> = Rule {
     notes: &["A trace cannot tell what the GPU waited for."],
     words: |group| {
         let pinned = " Copies of pageable memory start only once the driver has gathered their bytes: pin it.";
-        word_if(group, "pinned", |seen| seen.idle.has_pageable, pinned)
+        vec![either(
+            "pinned",
+            group.first().idle.has_pageable,
+            pinned,
+            "",
+        )]
     },
     ..CAUSE
 };
 
-const UNKNOWN: Rule<IdleTime> = Rule {
+const UNKNOWN: Rule<Seen> = Rule {
     title: "Idle time of unknown cause",
     kernel: "nothing to say before the cause is known.",
     ..CAUSE

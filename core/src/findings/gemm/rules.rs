@@ -51,7 +51,7 @@ pub(super) const RULES: &[Rule<Gemms>] = &[
         title: "Tiny batched GEMMs",
         issue: "{subject} multiplies many tiny matrices: {time}{at}.",
         model: "merge the batch into fewer, larger GEMMs, or use a fused operation instead (for attention over short axes a fused attention kernel); `torch.compile` may do it.",
-        kernel: "have the batched kernel for these sizes looked at{with_reproducer}; each GEMM fills a small part of one tile.",
+        kernel: "have the batched kernel for these sizes looked at with the reproducer; each GEMM fills a small part of one tile.",
         ..Rule::BASE
     },
     Rule {
@@ -196,7 +196,7 @@ pub(super) const RULES: &[Rule<Gemms>] = &[
         title: "Quantized GEMMs at a low % of roofline",
         issue: "{subject} is quantized: {time}{at}.",
         model: "{advice}.",
-        kernel: "tune the quantized kernel for these sizes{with_reproducer}.",
+        kernel: "tune the quantized kernel for these sizes with the reproducer.",
         words: |group| {
             let advice = match group.first().row.bound {
                 Some(Bound::Memory) => {
@@ -216,7 +216,7 @@ pub(super) const RULES: &[Rule<Gemms>] = &[
         applies: |_, seen| seen.row.bound == Some(Bound::Compute),
         title: "Compute-bound GEMMs at a low % of roofline",
         model: "{advice}.",
-        kernel: "tune {tiles} for these shapes{with_reproducer}, and check that the library chose its best kernel.",
+        kernel: "tune {tiles} for these shapes with the reproducer, and check that the library chose its best kernel.",
         words: |group| {
             let tiles = match group.first().kernels.is_split {
                 true => "tile sizes and split-K",

@@ -9,7 +9,6 @@ use crate::profile::exposed::Spans;
 use crate::profile::kernels::Running;
 use crate::profile::timeline::GpuTimeline;
 
-/// All that the analysis rests on.
 #[derive(Debug)]
 pub(crate) struct Facts {
     /// Of several GPUs the mean.
@@ -72,12 +71,10 @@ impl Facts {
         i64::try_from(self.n_gpus).map_or(ns, |n_gpus| ns / n_gpus)
     }
 
-    /// Share of the run.
     pub(crate) fn percent(&self, ns: i64) -> f64 {
         percent_of(ns, self.timeline.total_ns()).unwrap_or(0.0)
     }
 
-    /// Copies in a direction.
     pub(crate) fn assess(&self, direction: Direction) -> Option<&CopyAssessment> {
         let mut assessed = self.assessed.iter();
         assessed.find(|assessed| assessed.direction == direction)
@@ -89,13 +86,11 @@ impl Facts {
         assessed.map_or(Severity::Acceptable, CopyAssessment::severity)
     }
 
-    /// The worst direction.
     pub(crate) fn worst_copies(&self) -> Severity {
         let severities = self.assessed.iter().map(CopyAssessment::severity);
         severities.max().unwrap_or(Severity::Acceptable)
     }
 
-    /// Communication that nothing hides.
     pub(crate) fn blocking(&self) -> Blocking {
         let won_percent = self.percent(self.hideable.exposed_comm_ns);
         Blocking {
@@ -106,17 +101,12 @@ impl Facts {
     }
 
     /// What GPUs wait for the last one in collectives, where that is much of the run.
-    pub(super) fn uneven(&self) -> Option<Uneven> {
-        let waits = self.collectives.waits?;
-        let percent = self.percent(waits.mean_ns);
-        (percent > self.thresholds.comm_medium_percent).then(|| Uneven {
-            waits,
-            percent,
-            severity: self.comm_severity(percent),
-        })
+    pub(super) fn uneven(&self) -> Option<Waits> {
+        let line = self.thresholds.comm_medium_percent;
+        let waits = self.collectives.waits;
+        waits.filter(|waits| self.percent(waits.mean_ns) > line)
     }
 
-    /// How much of the communication runs beside computation.
     pub(crate) fn overlap(&self) -> Overlap {
         let lines = &self.thresholds;
         let (exposed_ns, all_ns) = (self.timeline.exposed_comm_ns, self.timeline.comm_ns);
@@ -151,7 +141,7 @@ impl Facts {
         timeline.computation_ns.saturating_sub(hidden_ns).max(0)
     }
 
-    fn comm_severity(&self, percent: f64) -> Severity {
+    pub(super) fn comm_severity(&self, percent: f64) -> Severity {
         let lines = &self.thresholds;
         let severities = [
             lines.comm_critical_percent,
@@ -167,7 +157,6 @@ impl Facts {
 /// start.
 const LARGE_BYTES: u64 = 1_000_000;
 
-/// Copies in one direction.
 #[derive(Debug, Clone)]
 pub(crate) struct CopyAssessment {
     pub(crate) direction: Direction,
@@ -249,7 +238,6 @@ impl CopyAssessment {
     }
 }
 
-/// Communication that nothing hides.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Blocking {
     /// Share of the run; of several GPUs in the mean.
@@ -259,16 +247,6 @@ pub(crate) struct Blocking {
     pub(crate) is_flagged: bool,
 }
 
-/// GPUs that wait for each other.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Uneven {
-    pub(super) waits: Waits,
-    /// Share of the run that a GPU waits, in the mean.
-    pub(super) percent: f64,
-    pub(super) severity: Severity,
-}
-
-/// How much of the communication runs beside computation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Overlap {
     /// `None` where there is no communication.

@@ -24,11 +24,9 @@ use crate::profile::Profile;
 use crate::profile::collectives::communication;
 use crate::profile::operations::Operation;
 
-/// An operation that no other analysis looks at.
 struct Seen<'a> {
     row: &'a Row,
     kind: OtherKind,
-    /// Time in kernels that sort the indices of a look-up.
     sorting_ns: i64,
     is_in_fp32: bool,
     /// Far from the roofline, for long.
@@ -42,7 +40,6 @@ impl Seen<'_> {
     }
 }
 
-/// What can be found.
 pub(super) fn docs() -> Vec<RuleDoc> {
     rules::RULES.iter().map(rule::Rule::doc).collect()
 }
@@ -70,10 +67,7 @@ fn kind_of(profile: &Profile, operation: &Operation) -> OtherKind {
 }
 
 fn gate(input: &Input) -> Gate {
-    Gate {
-        time_ms: input.options.thresholds.other_gate_ms,
-        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
-    }
+    Gate::of(input, input.options.thresholds.other_gate_ms)
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
@@ -133,15 +127,12 @@ impl GraphKernels {
 }
 
 fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
+    use OtherKind::{LookUp, Miscellaneous, Recurrent, Scatter};
     let kinds = [
-        (OtherKind::LookUp, "look_up_count", "Look-ups by index"),
-        (OtherKind::Scatter, "scatter_count", "Writes by index"),
-        (OtherKind::Recurrent, "recurrent_count", "Recurrent layers"),
-        (
-            OtherKind::Miscellaneous,
-            "miscellaneous_count",
-            "Other operations",
-        ),
+        (LookUp, "look_up_count", "Look-ups by index"),
+        (Scatter, "scatter_count", "Writes by index"),
+        (Recurrent, "recurrent_count", "Recurrent layers"),
+        (Miscellaneous, "miscellaneous_count", "Other operations"),
     ];
     for (kind, key, label) in kinds {
         let n = seen.iter().filter(|seen| seen.kind == kind).count();
@@ -151,26 +142,13 @@ fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     let (n_collectives, collectives_ns) = communication(input.profile, events);
     let of_graphs = GraphKernels::of(input);
     let (n, ns) = (of_graphs.n, of_graphs.ns);
-    let apart = [
-        (
-            "communication_count",
-            "communication",
-            "Kernels of collective communication (not analyzed here)",
-            n_collectives,
-            collectives_ns,
-        ),
-        (
-            "graph_count",
-            "graph",
-            "Kernels launched as part of GPU graphs",
-            n,
-            ns,
-        ),
-    ];
-    for (count_key, time_key, label, n, ns) in apart {
-        outcome.fact(count_key, label, Value::Count(n));
-        outcome.fact(time_key, "Time in them", Value::Ns(ns));
-    }
+    #[rustfmt::skip]
+    outcome.facts([
+        ("communication_count", "Kernels of collective communication (not analyzed here)", Value::Count(n_collectives)),
+        ("communication", "Time in them", Value::Ns(collectives_ns)),
+        ("graph_count", "Kernels launched as part of GPU graphs", Value::Count(n)),
+        ("graph", "Time in them", Value::Ns(ns)),
+    ]);
     if n > 0 {
         outcome.notes.push(format!(
             "{} ({}) ran as part of GPU graphs: a graph launch records no operators, so their \
@@ -181,7 +159,6 @@ fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     }
 }
 
-/// Time in kernels that sort the indices of a look-up.
 fn sorting_ns(profile: &Profile, operation: &Operation) -> i64 {
     let strings = &profile.trace.strings;
     let kernels = operation.kernels(profile).into_iter();

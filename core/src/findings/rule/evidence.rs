@@ -3,10 +3,8 @@
 use super::{Group, Rule, Subject};
 use crate::assess::Input;
 use crate::findings::compute::{efficiency, impact, priority_by, replay};
-use crate::findings::finding::{Confidence, Impact, Priority, Replay};
-use crate::trace::EventId;
+use crate::findings::finding::{Effect, Finding, Impact, Priority};
 
-/// What following a rule saves.
 pub(crate) enum Saves<S: Subject> {
     /// The gap to the roofline, closed to 75, 87.5 and 100 % of it; by rule of thumb where no model
     /// counts the work.
@@ -19,18 +17,15 @@ pub(crate) enum Saves<S: Subject> {
     AtMost(for<'a> fn(&Input<'a>, &S::Of<'a>) -> Option<i64>),
     /// At most all of the time.
     All,
-    /// A share of the time by rule of thumb.
     Heuristic,
     /// What is said of each.
     Each(for<'a> fn(&Input<'a>, &S::Of<'a>) -> Option<Impact>),
     /// What the [evidence](Subject::evidence) says; for what is no operation.
     Evidence,
-    /// Nothing that a trace could tell.
     Nothing,
 }
 
 impl<S: Subject> Saves<S> {
-    /// For the docs.
     pub(crate) fn label(&self) -> &'static str {
         match self {
             Saves::Gap => "the gap to 75–100 % of the roofline",
@@ -60,27 +55,22 @@ impl<S: Subject> Saves<S> {
     }
 }
 
-/// What a finding rests on.
-#[derive(Debug, Clone)]
-pub(crate) struct Evidence {
-    pub(crate) priority: Priority,
-    pub(crate) confidence: Option<Confidence>,
-    pub(crate) operations: Vec<usize>,
-    pub(crate) events: Vec<EventId>,
-    pub(crate) time_ns: i64,
-    pub(crate) efficiency_percent: Option<f64>,
-    pub(crate) impact: Option<Impact>,
-    pub(crate) savings: Vec<(usize, i64)>,
-    pub(crate) apart: Vec<usize>,
-    pub(crate) replay: Option<Replay>,
-}
+/// What a finding rests on: the finding, still without what its rule says.
+pub(crate) type Evidence = Finding;
 
 impl Evidence {
     /// Of a measured time; for the rest of a literal.
     pub(crate) fn new(priority: Priority, time_ns: i64) -> Evidence {
         Evidence {
+            pattern: "",
+            effect: Effect::KernelTime,
             priority,
             confidence: None,
+            title: String::new(),
+            issue: String::new(),
+            model: String::new(),
+            kernel: String::new(),
+            reasoning: Vec::new(),
             operations: Vec::new(),
             events: Vec::new(),
             time_ns,
@@ -89,6 +79,7 @@ impl Evidence {
             savings: Vec::new(),
             apart: Vec::new(),
             replay: None,
+            tables: Vec::new(),
         }
     }
 

@@ -11,9 +11,8 @@
 //!
 //! A template holds words in braces: `{subject}`, `{time}`, `{at}`, `{calls}` and `{figures}` (the
 //! first three in one) of every group of operations, and those that [`Rule::words`] adds. What cannot
-//! be called has no reproducer: `{with_reproducer}` is " with the reproducer" or nothing,
-//! `{reproducer}` "reproducer" or "kernel", `{a_profiler}` "a reproducer under a hardware profiler" or
-//! "a hardware profiler". `docs/findings.md` is made from the same rows.
+//! be called has no reproducer: its sentences do [without](without_reproducer). `docs/findings.md` is
+//! made from the same rows.
 
 mod evidence;
 mod group;
@@ -22,25 +21,29 @@ mod text;
 use std::collections::BTreeSet;
 use std::ptr;
 
-use super::compute::{are_many, beyond_roofline_ns, n_calls, without_reproducer};
+use super::compute::{are_many, beyond_roofline_ns, called_from, n_calls};
+use super::compute::{operations_table, without_reproducer};
 use super::finding::{Effect, Finding, Priority};
 use super::outcome::Row;
 use crate::assess::Input;
+use crate::base::group::grouped;
 use crate::base::value::Table;
 
 pub(crate) use evidence::{Evidence, Saves, percent_of_compute};
 pub(crate) use group::Group;
 pub use text::RuleDoc;
-pub(crate) use text::fill;
+pub(crate) use text::{either, fill};
 
 /// What the rules of an analysis look at.
 pub(crate) trait Subject: Sized + 'static {
     /// What is known of one operation, or of one part of the run.
     type Of<'a>;
 
-    /// The operation that it is; `None` for what is none, which then says its own
-    /// [evidence](Subject::evidence).
-    fn row<'s>(seen: &'s Self::Of<'_>) -> Option<&'s Row>;
+    /// The operation that it is; what is none says its own [evidence](Subject::evidence), with
+    /// reasoning and tables.
+    fn row<'s>(_: &'s Self::Of<'_>) -> Option<&'s Row> {
+        None
+    }
 
     /// What a finding about a group rests on: figures, operations, events.
     fn evidence(group: &Group<'_, '_, Self>, rule: &Rule<Self>) -> Option<Evidence> {
@@ -52,21 +55,24 @@ pub(crate) trait Subject: Sized + 'static {
         Vec::new()
     }
 
-    /// What the data shows and what it cannot show, for every rule of the analysis.
-    fn reasoning(_: &Group<'_, '_, Self>) -> Vec<String> {
-        Vec::new()
+    /// What the data shows and what it cannot show, for every rule of the analysis: where operations
+    /// are called from.
+    fn reasoning(group: &Group<'_, '_, Self>) -> Vec<String> {
+        called_from(group.input, &group.rows).into_iter().collect()
     }
 
-    /// Tables for every rule of the analysis.
-    fn tables(_: &Group<'_, '_, Self>) -> Vec<Table> {
-        Vec::new()
+    /// Tables for every rule of the analysis: that of the operations.
+    fn tables(group: &Group<'_, '_, Self>) -> Vec<Table> {
+        match group.rows.is_empty() {
+            true => Vec::new(),
+            false => vec![operations_table(group.input, &group.rows)],
+        }
     }
 }
 
 /// What the words of templates stand for.
 pub(crate) type Words = Vec<(&'static str, String)>;
 
-/// A condition on one operation.
 pub(crate) type Applies<S> = for<'a> fn(&Input<'a>, &<S as Subject>::Of<'a>) -> bool;
 
 /// One thing that Dormer can find.
@@ -77,12 +83,11 @@ pub(crate) struct Rule<S: Subject> {
     pub(crate) class: &'static str,
     /// When it applies, as a clause for the docs: "M or N is 1".
     pub(crate) when: &'static str,
-    /// The same as a condition.
     pub(crate) applies: Applies<S>,
     /// What of a group must hold as well for the rule to take it; the rules below are asked about
     /// others.
     pub(crate) takes: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
-    /// Whether a group is worth a finding; [`always`] where the candidates are chosen already.
+    /// Whether a group is worth a finding.
     pub(crate) gate: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
     /// How what it took is divided into findings.
     pub(crate) by: By<S>,
@@ -92,7 +97,6 @@ pub(crate) struct Rule<S: Subject> {
     pub(crate) issue: &'static str,
     /// What to change in the model or in how it is run: one sentence without its subject.
     pub(crate) model: &'static str,
-    /// What to ask of the kernel: one sentence.
     pub(crate) kernel: &'static str,
     /// What the data shows beyond what is said of every finding of the analysis. A note that its words
     /// leave empty is left out.
@@ -101,7 +105,6 @@ pub(crate) struct Rule<S: Subject> {
     pub(crate) words: for<'g, 'a> fn(&Group<'g, 'a, S>) -> Words,
     /// Tables that come before those of every finding of the analysis.
     pub(crate) tables: for<'g, 'a> fn(&Group<'g, 'a, S>) -> Vec<Table>,
-    /// What following it saves.
     pub(crate) saves: Saves<S>,
     /// What following it changes, beside kernel time.
     pub(crate) effect: Effect,
@@ -137,7 +140,6 @@ impl<S: Subject> Rule<S> {
         has_reproducer: true,
     };
 
-    /// What the words of its templates stand for.
     pub(crate) fn words_of(&self, group: &Group<S>) -> Words {
         let mut words = group.words();
         words.extend(S::words(group));
@@ -156,56 +158,36 @@ impl<S: Subject> Rule<S> {
         ..Rule::BASE
     };
 
-    /// The finding about what the rule took.
     fn finding(&self, group: &Group<S>) -> Option<Finding> {
         if !(self.gate)(group) {
             return None;
         }
-        let evidence = S::evidence(group, self)?;
-        let mut words = self.words_of(group);
-        let (with, reproducer, profiler) = match evidence.replay {
-            Some(_) => (
-                " with the reproducer",
-                "reproducer",
-                "a reproducer under a hardware profiler",
-            ),
-            None => ("", "kernel", "a hardware profiler"),
+        let found = S::evidence(group, self)?;
+        let words = self.words_of(group);
+        let is_callable = found.replay.is_some();
+        let say = |template: &str| match fill(template, &words) {
+            text if is_callable => text,
+            text => without_reproducer(&text),
         };
-        words.push(("with_reproducer", with.to_owned()));
-        words.push(("reproducer", reproducer.to_owned()));
-        words.push(("a_profiler", profiler.to_owned()));
-        let say = |template: &str| {
-            let text = fill(template, &words);
-            match evidence.replay {
-                Some(_) => text,
-                None => without_reproducer(&text),
-            }
-        };
-        let mut reasoning = S::reasoning(group);
+        let mut reasoning = found.reasoning;
+        reasoning.extend(S::reasoning(group));
         let at = reasoning.len().saturating_sub(1);
         reasoning.splice(at..at, self.notes.iter().map(|note| (*note).to_owned()));
         let reasoning = reasoning.iter().map(|sentence| say(sentence));
         let mut tables = (self.tables)(group);
+        tables.extend(found.tables);
         tables.extend(S::tables(group));
         Some(Finding {
             pattern: self.key,
             effect: self.effect,
-            priority: (self.priority)(group, evidence.priority),
-            confidence: evidence.confidence,
+            priority: (self.priority)(group, found.priority),
             title: say(self.title),
             issue: say(self.issue),
             model: say(self.model),
             kernel: say(self.kernel),
             reasoning: reasoning.filter(|sentence| !sentence.is_empty()).collect(),
-            operations: evidence.operations,
-            events: evidence.events,
-            time_ns: evidence.time_ns,
-            efficiency_percent: evidence.efficiency_percent,
-            impact: evidence.impact,
-            savings: evidence.savings,
-            apart: evidence.apart,
-            replay: evidence.replay,
             tables,
+            ..found
         })
     }
 }
@@ -251,15 +233,9 @@ fn divide<'g, 'a, S: Subject>(
         _ if taken.is_empty() => Vec::new(),
         By::Rule => vec![taken],
         By::Key(key) => {
-            let mut groups: Vec<(String, Vec<&S::Of<'a>>)> = Vec::new();
-            for seen in taken {
-                let key = key(input, seen);
-                match groups.iter_mut().find(|(known, _)| *known == key) {
-                    Some((_, group)) => group.push(seen),
-                    None => groups.push((key, vec![seen])),
-                }
-            }
-            groups.into_iter().map(|(_, group)| group).collect()
+            let keyed = taken.into_iter().map(|seen| (key(input, seen), seen));
+            let groups = grouped(keyed, Vec::push).into_iter();
+            groups.map(|(_, group)| group).collect()
         }
     }
 }

@@ -2,36 +2,27 @@
 
 use super::Seen;
 use crate::base::format;
-use crate::base::value::Table;
-use crate::findings::compute::{NOT_SHOWN, called_from, n_calls, operations_table};
+use crate::findings::compute::{NOT_SHOWN, called_from, n_calls};
 use crate::findings::compute::{are_many, beyond_roofline_ns};
 use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Saves, Subject};
+use crate::findings::rule::{By, Group, Rule, Saves, Subject, either};
 use crate::names::LoopKind;
 
-/// Generated kernels, as rules look at them.
-pub(super) struct Generated;
-
-impl Subject for Generated {
+impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
     }
 
-    fn reasoning(group: &Group<Generated>) -> Vec<String> {
+    fn reasoning(group: &Group<Self>) -> Vec<String> {
         let merged = group.seen.first().and_then(|seen| merged(seen));
         let from = called_from(group.input, &group.rows);
         from.into_iter().chain(merged).collect()
     }
-
-    fn tables(group: &Group<Generated>) -> Vec<Table> {
-        vec![operations_table(group.input, &group.rows)]
-    }
 }
 
-/// Every rule, the most specific first.
-pub(super) const RULES: &[Rule<Generated>] = &[
+pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         when: "many kernels are about as short as their launch, and GPU graphs replay only others",
         applies: |_, seen| seen.is_short && seen.are_others_replayed,
@@ -69,7 +60,7 @@ pub(super) const RULES: &[Rule<Generated>] = &[
     },
 ];
 
-const SHORT: Rule<Generated> = Rule {
+const SHORT: Rule<Seen> = Rule {
     key: "narrow_fusions",
     when: "many kernels are about as short as their launch",
     applies: |_, seen| seen.is_short,
@@ -82,11 +73,10 @@ const SHORT: Rule<Generated> = Rule {
         /// A kernel that merges more operators is a whole norm or activation.
         const FEW_OPS: usize = 2;
         let is_whole = group.any(|seen| seen.ops.len() > FEW_OPS);
-        let merge_little = if is_whole { "" } else { ": each merges little" };
         let n_kernels = group.rows.len() as u64;
         vec![
             ("kernels", format::counted(n_kernels, "generated kernel")),
-            ("merge_little", merge_little.to_owned()),
+            either("merge_little", is_whole, "", ": each merges little"),
         ]
     },
     saves: Saves::AtMost(|_, seen| beyond_roofline_ns(seen.row)),

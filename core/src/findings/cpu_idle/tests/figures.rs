@@ -39,17 +39,20 @@ fn launches_that_come_late() {
     assert_eq!(gaps["histogram"][2]["count"], 10);
     assert_eq!(gaps["histogram"][2]["idle_time_ms"], 0.37);
     assert_eq!(gaps["avg_inter_kernel_gap_us"], 37.0);
+    let patterns = metrics["patterns_detected"].as_array().unwrap().iter();
+    let patterns = patterns.map(|one| (one["pattern"].as_str(), one["severity"].as_str()));
+    let expected = [
+        ("critical_gpu_underutilization", "CRITICAL"),
+        ("kernel_launch_overhead", "HIGH"),
+        ("small_average_kernel_time", "HIGH"),
+    ];
+    assert!(patterns.eq(expected.map(|(pattern, severity)| (Some(pattern), Some(severity)))));
 }
 
 #[test]
 fn a_possible_speedup_aims_at_twenty_percent() {
     // 80 µs of 100 idle: four times the work in the time at 20 %.
-    let mut timetable = launched(Timetable::new(), 1, 10.0);
-    timetable = launched(timetable, 2, 90.0);
-    let profile = timetable
-        .kernel(1, "a", 20..30)
-        .kernel(2, "b", 110..120)
-        .profile();
+    let profile = second(first(), 90.0, 20..30, 110..120);
     let (metrics, _) = analysed(&profile);
     assert_eq!(metrics["gpu_utilization"]["idle_time_percent"], 80.0);
     assert_eq!(metrics["severity"], "CRITICAL");
@@ -73,12 +76,7 @@ fn severities_and_the_flag_on_their_lines() {
     ];
     for (idle, is_flagged, severity) in cases {
         let end = 100 + idle;
-        let timetable = launched(Timetable::new(), 1, 10.0);
-        let timetable = launched(timetable, 2, f64::from(end) - 10.0);
-        let profile = timetable
-            .kernel(1, "a", 50..100)
-            .kernel(2, "b", end..1050)
-            .profile();
+        let profile = second(first(), f64::from(end) - 10.0, 50..100, end..1050);
         let (metrics, findings) = analysed(&profile);
         assert_eq!(metrics["idle_flagged"], is_flagged, "{idle}");
         assert_eq!(metrics["severity"], severity, "{idle}");
@@ -115,25 +113,6 @@ fn a_gap_of_nanoseconds_counts_and_is_not_listed() {
     let listed = gaps["top_gaps"].as_array().unwrap().iter();
     let listed: Vec<f64> = listed.filter_map(|gap| gap["length_us"].as_f64()).collect();
     assert_eq!(listed, [70.0]);
-}
-
-#[test]
-fn patterns_of_kernels() {
-    let (metrics, _) = analysed(&launch_bound(11));
-    let patterns: Vec<(&str, &str)> = metrics["patterns_detected"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(|pattern| Some((pattern["pattern"].as_str()?, pattern["severity"].as_str()?)))
-        .collect();
-    assert_eq!(
-        patterns,
-        [
-            ("critical_gpu_underutilization", "CRITICAL"),
-            ("kernel_launch_overhead", "HIGH"),
-            ("small_average_kernel_time", "HIGH"),
-        ]
-    );
 }
 
 #[test]
