@@ -4,7 +4,7 @@ use super::assessment::Assessment;
 use crate::hardware::roofline::Bound;
 
 /// An operation as an analysis sees it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Row {
     /// Its position in [`Profile::operations`](crate::Profile::operations).
     pub operation: usize,

@@ -1,10 +1,9 @@
 //! Traces of calls one after another, and findings made up, for tests of analyses.
 
 use super::ANALYSES;
-use super::finding::{Estimate, Finding, Impact, Priority};
+use super::finding::{Finding, Impact, Priority};
 use super::outcome::{Outcome, Status};
 use super::rank::{Findings, rank};
-use crate::findings::finding::Effect;
 use crate::report::{Report, ReportOptions};
 use crate::testing::{Timetable, options_on};
 
@@ -14,7 +13,7 @@ pub(super) struct Calls {
     timetable: Timetable,
     n_kernels: u32,
     host_us: u32,
-    gpu_us: u32,
+    gpu_us: f64,
 }
 
 impl Calls {
@@ -24,13 +23,13 @@ impl Calls {
             timetable: Timetable::new(),
             n_kernels: 0,
             host_us: 0,
-            gpu_us: 1_000_000,
+            gpu_us: 1e6,
         }
     }
 
     /// An operator with one kernel of so many microseconds.
-    pub(super) fn call(self, op: &str, args: &str, kernel: &str, us: u32) -> Calls {
-        self.kernels(op, args, &[(kernel, us)])
+    pub(super) fn call(self, op: &str, args: &str, kernel: &str, us: impl Into<f64>) -> Calls {
+        self.kernels(op, args, &[(kernel, us.into())])
     }
 
     /// The same several times.
@@ -46,8 +45,8 @@ impl Calls {
             .timetable
             .runtime("cudaGraphLaunch", id, start..start + 10);
         for _ in 0..n {
-            timetable = timetable.kernel(id, kernel, self.gpu_us..self.gpu_us + us);
-            self.gpu_us += us;
+            timetable = timetable.kernel(id, kernel, self.gpu_us..self.gpu_us + f64::from(us));
+            self.gpu_us += f64::from(us);
         }
         self.n_kernels += 2;
         self.host_us += 11;
@@ -56,7 +55,12 @@ impl Calls {
     }
 
     /// An operator with several kernels.
-    pub(super) fn kernels(mut self, op: &str, args: &str, kernels: &[(&str, u32)]) -> Calls {
+    pub(super) fn kernels(
+        mut self,
+        op: &str,
+        args: &str,
+        kernels: &[(&str, impl Into<f64> + Copy)],
+    ) -> Calls {
         let start = self.host_us;
         let end = start + 10 * kernels.len() as u32 + 1;
         let mut timetable = self.timetable.op(op, start..end).args(args);
@@ -64,10 +68,11 @@ impl Calls {
             let at = start + 10 * nth as u32 + 1;
             timetable = timetable.launch(self.n_kernels + nth as u32, at..at + 1);
         }
-        for (kernel, us) in kernels {
-            timetable = timetable.kernel(self.n_kernels, kernel, self.gpu_us..self.gpu_us + us);
+        for &(kernel, us) in kernels {
+            let end = self.gpu_us + us.into();
+            timetable = timetable.kernel(self.n_kernels, kernel, self.gpu_us..end);
             self.n_kernels += 1;
-            self.gpu_us += us;
+            self.gpu_us = end;
         }
         self.host_us = end + 1;
         self.timetable = timetable;
@@ -120,33 +125,40 @@ pub(super) fn found<'a>(outcome: &'a Outcome, pattern: &str) -> &'a Finding {
     finding.unwrap_or_else(|| panic!("{pattern}: {:?}", patterns(outcome)))
 }
 
+/// The only finding.
+#[track_caller]
+pub(super) fn only(outcome: &Outcome) -> &Finding {
+    let [finding] = outcome.findings.as_slice() else {
+        panic!("{:?}", outcome.findings);
+    };
+    finding
+}
+
+/// Holds a text to what it says.
+#[track_caller]
+pub(super) fn says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no {part:?} in {text:?}");
+    }
+}
+
+/// Holds a text to what it does not say.
+#[track_caller]
+pub(super) fn says_no(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(!text.contains(part), "{part:?} in {text:?}");
+    }
+}
+
 /// A finding that no analysis made, of medium priority: what it is worth, and what of that is saved
 /// of which operation.
 pub(super) fn made_up(title: &str, mid_ns: Option<i64>, savings: &[(usize, i64)]) -> Finding {
     Finding {
         pattern: "test",
-        priority: Priority::Medium,
-        confidence: None,
         title: title.to_owned(),
-        issue: String::new(),
-        model: String::new(),
-        kernel: String::new(),
-        reasoning: Vec::new(),
-        operations: Vec::new(),
-        events: Vec::new(),
-        time_ns: 100,
-        efficiency_percent: None,
-        impact: mid_ns.map(|mid_ns| Impact {
-            low_ns: mid_ns,
-            mid_ns,
-            high_ns: mid_ns,
-            estimate: Estimate::Measured,
-        }),
+        impact: mid_ns.map(Impact::measured),
         savings: savings.to_vec(),
-        effect: Effect::KernelTime,
-        apart: Vec::new(),
-        replay: None,
-        tables: Vec::new(),
+        ..Finding::new(Priority::Medium, 100)
     }
 }
 
@@ -173,4 +185,14 @@ pub(super) fn tensors(tensors: &[(&str, &str, &str)]) -> String {
         list(|tensor| format!("\"{}\"", tensor.1)),
         list(|tensor| tensor.2.to_owned()),
     )
+}
+
+/// `Input Dims` and `Input type` of arguments.
+pub(super) fn typed(dims: &str, types: &[&str]) -> String {
+    format!(r#""Input Dims": {dims}, "Input type": {types:?}"#)
+}
+
+/// The same with their values.
+pub(super) fn valued(dims: &str, types: &[&str], values: &[&str]) -> String {
+    format!(r#"{}, "Concrete Inputs": {values:?}"#, typed(dims, types))
 }

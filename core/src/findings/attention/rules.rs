@@ -9,10 +9,11 @@ use super::serving::CacheWrites;
 use super::unfused::UnfusedAttention;
 use crate::assess::Input;
 use crate::base::format;
+use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
-use crate::findings::compute::NOT_SHOWN;
-use crate::findings::compute::{time_and_share, won_by_16_bit};
+use crate::base::value::Table;
+use crate::findings::compute::{NOT_SHOWN, time_and_share, won_by_16_bit};
 use crate::findings::finding::Impact;
 use crate::findings::narrower::{
     has_flash_kernels, is_in_32_bits, narrower_cache, sixteen_bit, width,
@@ -20,6 +21,7 @@ use crate::findings::narrower::{
 use crate::findings::origin::Origin;
 use crate::findings::outcome::Row;
 use crate::findings::rule::{Evidence, Group, Rule, RuleDoc, Saves, Subject, Words};
+use crate::findings::rule::{either, times_by_operation};
 use crate::hardware::{GpuSpec, Vendor};
 use crate::names::attention::{AttentionKernel, head_dimension, is_flash_2, splits_keys};
 
@@ -48,16 +50,19 @@ impl Subject for Attention {
             n => format!(" and {n} more"),
         };
         let sizes = first.sizes.map(|sizes| format!(" ({})", sizes.text()));
-        let (sizes, name) = (sizes.unwrap_or_default(), name(group.input, first));
+        let (sizes, name) = (sizes.unwrap_or_default(), first.name(group.input));
         let usual = first
             .band
             .map(|band| format!(", where {} are usual", band.text()));
-        let backward = if first.is_backward { " (backward)" } else { "" };
         vec![
             ("subject", format!("`{name}`{sizes}{more}")),
             ("usual", usual.unwrap_or_default()),
-            ("backward", backward.to_owned()),
+            either("backward", first.is_backward, " (backward)", ""),
         ]
+    }
+
+    fn tables(_: &Group<Attention>) -> Vec<Table> {
+        Vec::new()
     }
 
     fn reasoning(group: &Group<Attention>) -> Vec<String> {
@@ -97,23 +102,17 @@ pub(super) const RULES: &[Rule<Attention>] = &[
         kernel: "if the mask is needed, profile this kernel with the reproducer.",
         words: |group| {
             let first = group.first();
-            let faster = match has_flash_kernels(group.input) {
-                true => "flash",
-                false => "fused",
-            };
             // Packed sequences are in place of a mask already.
-            let why = match first.sizes.is_some_and(|sizes| sizes.n_packed.is_some()) {
-                true => {
-                    "it takes packed sequences, too; a bias in memory, an unusual head dimension or type rule it out"
-                }
-                false => {
-                    "a mask in memory, an unusual head dimension or type rule it out; `is_causal` or packed sequences replace most masks"
-                }
-            };
+            let is_packed = first.sizes.is_some_and(|sizes| sizes.n_packed.is_some());
             vec![
                 ("kind", first.kernel.label().to_owned()),
-                ("faster", faster.to_owned()),
-                ("why", why.to_owned()),
+                either("faster", has_flash_kernels(group.input), "flash", "fused"),
+                either(
+                    "why",
+                    is_packed,
+                    "it takes packed sequences, too; a bias in memory, an unusual head dimension or type rule it out",
+                    "a mask in memory, an unusual head dimension or type rule it out; `is_causal` or packed sequences replace most masks",
+                ),
             ]
         },
         saves: BAND,
@@ -123,30 +122,25 @@ pub(super) const RULES: &[Rule<Attention>] = &[
         key: "decode",
         when: "few queries attend to many keys, at a low % of the memory bandwidth",
         applies: |input, seen| {
-            let line = super::gate(input).efficiency_percent;
-            let is_slow = seen
-                .row
-                .efficiency_percent
-                .is_some_and(|percent| percent < line);
-            seen.is_decode && is_slow
+            // Candidates are no anomalies.
+            seen.is_decode && super::gate(input).is_slow(seen.row)
         },
         title: "Decode attention at a low % of the memory bandwidth{backward}",
         issue: "{subject}: {time}{at}; few queries attend to many keys, so it mostly reads keys and values.",
         model: "decode more requests at once, {or}generate several tokens a step (speculative decoding){or_cache}.",
         kernel: "{split} compare its bandwidth with the best element-wise operation of this trace.",
         words: |group| {
-            let (or, or_cache) = match narrower_cache(group.input, &group.rows) {
-                Some(bits) => ("", format!(", or keep the KV cache in {bits}")),
-                None => ("or ", String::new()),
-            };
-            let split = match group.first().kernels.iter().any(|name| splits_keys(name)) {
-                true => "the keys are split over the GPU already: try other numbers of splits, and",
-                false => "the keys should be split over the whole GPU;",
-            };
+            let cache = narrower_cache(group.input, &group.rows);
+            let or_cache = cache.map(|bits| format!(", or keep the KV cache in {bits}"));
             vec![
-                ("or", or.to_owned()),
-                ("or_cache", or_cache),
-                ("split", split.to_owned()),
+                either("or", or_cache.is_some(), "", "or "),
+                ("or_cache", or_cache.unwrap_or_default()),
+                either(
+                    "split",
+                    group.first().kernels.iter().any(|name| splits_keys(name)),
+                    "the keys are split over the GPU already: try other numbers of splits, and",
+                    "the keys should be split over the whole GPU;",
+                ),
             ]
         },
         saves: Saves::Each(|_, seen| {
@@ -193,15 +187,12 @@ pub(super) const RULES: &[Rule<Attention>] = &[
         model: "{advice}.",
         kernel: "tune tile sizes and kernel selection with the reproducer.",
         words: |group| {
-            let advice = match is_of_previous_generation(group.input, group.first()) {
-                true => {
-                    "its kernel is FlashAttention-2, made for the previous GPU generation: try the attention of the DNN library (`sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`), or a newer FlashAttention"
-                }
-                false => {
-                    "check that the fastest attention kernel available is chosen for this type, mask and head dimension"
-                }
-            };
-            vec![("advice", advice.to_owned())]
+            vec![either(
+                "advice",
+                is_of_previous_generation(group.input, group.first()),
+                "its kernel is FlashAttention-2, made for the previous GPU generation: try the attention of the DNN library (`sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`), or a newer FlashAttention",
+                "check that the fastest attention kernel available is chosen for this type, mask and head dimension",
+            )]
         },
         saves: BAND,
         ..Rule::BASE
@@ -239,10 +230,6 @@ fn is_of_previous_generation(input: &Input, seen: &Seen) -> bool {
         gpu.vendor == Some(Vendor::Nvidia) && matches!(compute, Some(9 | 10))
     };
     input.gpu().is_some_and(is_newer) && seen.kernels.iter().any(|name| is_flash_2(name))
-}
-
-fn name(input: &Input, seen: &Seen) -> String {
-    format::middle_ellipsis(seen.operation.short_name(input.profile), 60)
 }
 
 /// What the data shows of one attention.
@@ -289,10 +276,6 @@ pub(super) struct KvCache;
 impl Subject for KvCache {
     type Of<'a> = CacheWrites<'a>;
 
-    fn row<'s>(_: &'s CacheWrites<'_>) -> Option<&'s Row> {
-        None
-    }
-
     fn evidence(group: &Group<KvCache>, _: &Rule<KvCache>) -> Option<Evidence> {
         let writes = group.first();
         let operations = Group::<Attention>::new(group.input, writes.operations.clone());
@@ -335,19 +318,10 @@ pub(super) struct Copies;
 impl Subject for Copies {
     type Of<'a> = Copy<'a>;
 
-    fn row<'s>(_: &'s Copy<'_>) -> Option<&'s Row> {
-        None
-    }
-
     /// The copies are what it is about; the attention beside them is where to look.
     fn evidence(group: &Group<Copies>, _: &Rule<Copies>) -> Option<Evidence> {
-        let mut savings: Vec<(usize, i64)> = Vec::new();
-        for copy in &group.seen {
-            match savings.iter_mut().find(|(at, _)| *at == copy.operation) {
-                Some((_, sum)) => *sum = sum.saturating_add(copy.ns),
-                None => savings.push((copy.operation, copy.ns)),
-            }
-        }
+        let mut savings =
+            times_by_operation(group.seen.iter().map(|copy| (copy.operation, copy.ns)));
         savings.arrange_by_key(|&(operation, ns)| (Reverse(ns), operation));
         let mut operations: Vec<usize> = savings.iter().map(|(operation, _)| *operation).collect();
         operations.extend(beside(group).iter().map(|row| row.operation));
@@ -361,22 +335,15 @@ impl Subject for Copies {
 
     fn words(group: &Group<Copies>) -> Words {
         let time_ns = group.sum(|copy| copy.ns);
-        let repeats = match group.any(|copy| copy.repeats_heads) {
-            true => {
-                "Some of them repeat key heads in memory; kernels that share key heads (`enable_gqa`) need no copy of them."
-            }
-            false => "",
-        };
+        let n_copies = format::counted(group.seen.len() as u64, "copy call");
         let share = time_ns as f64 / attention_ns(group).max(1) as f64 * 100.0;
+        let repeats = "Some of them repeat key heads in memory; kernels that share key heads (`enable_gqa`) need no copy of them.";
         vec![
-            (
-                "copies",
-                format::counted(group.seen.len() as u64, "copy call"),
-            ),
-            ("attention", name(group.input, group.first().attention)),
+            ("copies", n_copies),
+            ("attention", group.first().attention.name(group.input)),
             ("time", time_and_share(time_ns, group.input)),
             ("share", format::percent(share)),
-            ("repeats", repeats.to_owned()),
+            either("repeats", group.any(|copy| copy.repeats_heads), repeats, ""),
         ]
     }
 
@@ -406,14 +373,11 @@ pub(super) const COPIES: &[Rule<Copies>] = &[Rule {
 
 /// The attention that copies are beside, each once.
 fn beside<'g>(group: &Group<'g, '_, Copies>) -> Vec<&'g Row> {
-    let mut rows: Vec<&Row> = Vec::new();
-    for copy in &group.seen {
-        let row = copy.attention.row;
-        if !rows.iter().any(|known| known.operation == row.operation) {
-            rows.push(row);
-        }
-    }
-    rows
+    let rows = group.seen.iter().map(|copy| copy.attention.row);
+    let each = grouped(rows.map(|row| (row.operation, row)), |of_it, row| {
+        *of_it = Some(row)
+    });
+    each.into_iter().filter_map(|(_, row)| row).collect()
 }
 
 fn attention_ns(group: &Group<Copies>) -> i64 {

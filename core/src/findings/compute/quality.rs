@@ -109,71 +109,68 @@ const MOSTLY_IDLE_PERCENT: f64 = 10.0;
 
 #[cfg(test)]
 mod tests {
+    use crate::findings::samples::typed;
     use crate::report::{Report, ReportOptions};
     use crate::testing::{Timetable, options_on};
 
-    fn notes(timetable: Timetable, options: &ReportOptions) -> Vec<String> {
-        let profile = timetable.profile();
-        let report = Report::new(&profile, options);
-        let outcome = report.analyses.outcome("gemm");
-        let notes = outcome.map(|outcome| outcome.notes.clone());
-        let mut notes = notes.unwrap_or_default();
-        notes.retain(|note| !note.starts_with("No GPU profile"));
-        notes
+    /// The notes of GEMMs.
+    fn notes(timetable: Timetable, options: &ReportOptions) -> String {
+        let report = Report::new(&timetable.profile(), options);
+        let outcome = report.analyses.outcome("gemm").unwrap();
+        let notes = outcome.notes.iter();
+        let notes = notes.filter(|note| !note.starts_with("No GPU profile"));
+        notes.cloned().collect()
     }
 
-    const MM: &str = r#""Input Dims": [[8192, 8192], [8192, 8192]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+    fn square(n: u32) -> String {
+        let dims = format!("[[{n}, {n}], [{n}, {n}]]");
+        typed(&dims, &["c10::BFloat16", "c10::BFloat16"])
+    }
 
     #[test]
     fn what_is_faster_than_the_hardware_is_said() {
         // 2 · 8 192³ operations at 708 TFLOPS take 1 553 µs; 1 000 µs are 155 % of roofline.
         let gemm = |us: u32| {
-            Timetable::new()
+            let timetable = Timetable::new()
                 .op("aten::mm", 0..10)
-                .args(MM)
+                .args(&square(8192))
                 .launch(1, 1..2)
-                .kernel(1, "gemm", 100..100 + us)
+                .kernel(1, "gemm", 100..100 + us);
+            notes(timetable, &options_on("MI300X"))
         };
-        let options = options_on("MI300X");
         assert_eq!(
-            notes(gemm(1000), &options),
-            [
-                "Faster than the roofline, so shapes, times or figures are not those of this run, or \
-                 the data stays in caches; not ranked: `aten::mm` (155 % of roofline)."
-            ]
+            gemm(1000),
+            "Faster than the roofline, so shapes, times or figures are not those of this run, or \
+             the data stays in caches; not ranked: `aten::mm` (155 % of roofline)."
         );
-        assert_eq!(notes(gemm(2000), &options), [""; 0]);
+        assert_eq!(gemm(2000), "");
     }
 
     /// 2 · 512³ operations at 708 TFLOPS take 0.4 µs of 40; the run is 40 ms long for a second kernel.
     #[test]
     fn what_drowns_in_start_up_is_said() {
         let run = |end: u32| {
-            Timetable::new()
+            let timetable = Timetable::new()
                 .op("aten::mm", 0..10)
-                .args(&MM.replace("8192", "512"))
+                .args(&square(512))
                 .launch(1, 1..2)
-                .op("aten::sort", 20..30)
-                .launch(2, 21..22)
                 .kernel(1, "gemm", 100..140)
-                .kernel(2, "sort", end - 1..end)
+                .work("aten::sort", "sort", end - 1..end);
+            notes(timetable, &options_on("MI300X"))
         };
-        let options = options_on("MI300X");
         assert_eq!(
-            notes(run(40_100), &options),
-            [
-                "1 row is below 40.0 % of roofline, and less than 0.5 % of a run that computes for \
-                 0.1 % of its time: not ranked. Record steps without start-up to have it judged."
-            ]
+            run(40_100),
+            "1 row is below 40.0 % of roofline, and less than 0.5 % of a run that computes for \
+             0.1 % of its time: not ranked. Record steps without start-up to have it judged."
         );
-        assert_eq!(notes(run(300), &options), [""; 0]);
+        assert_eq!(run(300), "");
     }
 
     #[test]
     fn calls_that_differ_much_are_said_from_eleven_on() {
         // One call of 1 000 µs and n of 10 µs. For n = 10: mean 100, deviation 298.5.
-        let run = |n: u32, args: &str| {
-            (0..=n).fold(Timetable::new(), |timetable, call| {
+        let run = |n: u32, args: &str, percent: f64| {
+            let timetable = (0..=n).fold(Timetable::new(), |timetable, call| {
                 let us = if call == 0 { 1000 } else { 10 };
                 let start = 10_000 * (call + 1);
                 timetable
@@ -181,23 +178,21 @@ mod tests {
                     .args(args)
                     .launch(call, 20 * call + 1..20 * call + 2)
                     .kernel(call, "gemm", start..start + us)
-            })
+            });
+            let mut options = ReportOptions::default();
+            options.thresholds.variance_percent_of_total = percent;
+            notes(timetable, &options)
         };
-        let calls = |n| run(n, MM);
-        let options = ReportOptions::default();
+        let usual = ReportOptions::default().thresholds;
         // In a run of 110 ms 1.1 ms are 1 %: too little to matter.
-        assert_eq!(notes(calls(10), &options), [""; 0]);
-        let mut strict = ReportOptions::default();
-        strict.thresholds.variance_percent_of_total = 0.5;
+        assert_eq!(run(10, &square(8192), usual.variance_percent_of_total), "");
         assert_eq!(
-            notes(calls(10), &strict),
-            [
-                "Calls of equal arguments differ much in time, so their mean says little: \
-                 `aten::mm` (deviation 2.98 times the mean)."
-            ]
+            run(10, &square(8192), 0.5),
+            "Calls of equal arguments differ much in time, so their mean says little: \
+             `aten::mm` (deviation 2.98 times the mean)."
         );
-        assert_eq!(notes(calls(9), &strict), [""; 0]);
+        assert_eq!(run(9, &square(8192), 0.5), "");
         // Where no shapes were recorded, calls may be of different sizes.
-        assert_eq!(notes(run(10, r#""Sequence number": 1"#), &strict), [""; 0]);
+        assert_eq!(run(10, r#""Sequence number": 1"#, 0.5), "");
     }
 }

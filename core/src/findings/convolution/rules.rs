@@ -3,13 +3,12 @@
 use super::{Seen, band, gate};
 use crate::assess::Input;
 use crate::base::format;
-use crate::base::value::{Table, Value};
-use crate::findings::compute::won_by_16_bit;
-use crate::findings::compute::{NOT_SHOWN, called_from};
+use crate::base::value::{CellColumn, Table, Value};
+use crate::findings::compute::{NOT_SHOWN, called_from, won_by_16_bit};
 use crate::findings::finding::Priority;
 use crate::findings::narrower::{instead_of_32_bits, width};
 use crate::findings::outcome::Row;
-use crate::findings::rule::{Group, Rule, Saves, Subject, Words};
+use crate::findings::rule::{Group, Rule, Saves, Subject, Words, either};
 use crate::findings::run_time;
 use crate::names::convolution::is_layout_change;
 use crate::profile::convolution::{ConvolutionKind, ConvolutionShape, channels_last};
@@ -206,13 +205,9 @@ fn short_kernel(name: &str) -> String {
 
 /// The word "advice": what to do, where the longest does not cut images into patches.
 fn patches_or(group: &Group<Convolutions>, otherwise: &str) -> Words {
-    let advice = match group.first().has(ConvolutionShape::is_patches) {
-        true => {
-            "compute it as one GEMM over patches: cut the image by a reshape, and multiply it with the filter as a matrix (`linear`)"
-        }
-        false => otherwise,
-    };
-    vec![("advice", advice.to_owned())]
+    let is_patches = group.first().has(ConvolutionShape::is_patches);
+    let gemm = "compute it as one GEMM over patches: cut the image by a reshape, and multiply it with the filter as a matrix (`linear`)";
+    vec![either("advice", is_patches, gemm, otherwise)]
 }
 
 /// "keep channels multiples of 8 and tensors in `torch.channels_last`, and fuse what follows".
@@ -254,10 +249,9 @@ fn usual(group: &Group<Convolutions>) -> String {
         }
     }
     let texts: Vec<String> = kinds.into_iter().map(|(_, text)| text).collect();
-    match texts.split_last() {
-        None => String::new(),
-        Some((only, [])) => format!(", where {only}"),
-        Some((last, others)) => format!(", where {} and {last}", others.join(", ")),
+    match texts.is_empty() {
+        true => String::new(),
+        false => format!(", where {}", format::listed(&texts)),
     }
 }
 
@@ -272,9 +266,7 @@ fn wanted_format(group: &Group<Convolutions>) -> Option<&'static str> {
 /// What the data shows of one convolution.
 fn details(input: &Input, seen: &Seen) -> Vec<String> {
     let mut sentences = Vec::new();
-    let strings = &input.profile.trace.strings;
-    let kernels = seen.operation.kernels(input.profile);
-    let mut names = kernels.iter().map(|(name, ..)| strings.get(*name));
+    let mut names = seen.operation.kernel_names(input.profile).into_iter();
     if let Some(name) = names.find(|name| !is_layout_change(name)) {
         sentences.push(format!("Its longest kernel is `{}`.", short_kernel(name)));
     }
@@ -300,28 +292,16 @@ fn details(input: &Input, seen: &Seen) -> Vec<String> {
 fn shapes(group: &Group<Convolutions>) -> Table {
     /// More rows are in the sheets.
     const MAX_ROWS: usize = 10;
-    let rows = group.seen.iter().take(MAX_ROWS).map(|seen| {
-        let sizes = seen.shape.as_ref().map(ConvolutionShape::sizes);
-        vec![
-            sizes.map_or(Value::Empty, Value::Text),
-            Value::Text(seen.class()),
-            Value::Count(seen.row.n_calls),
-            Value::Ns(seen.row.time_ns),
-            Value::percent(seen.row.efficiency_percent),
-            Value::Ns(seen.layout.1),
-        ]
-    });
-    let table = Table::new(
-        "shapes",
-        "Shapes",
-        &[
-            ("shape", "Input and filter"),
-            ("kind", "Kind"),
-            ("calls", "Calls"),
-            ("time", "Time"),
-            ("efficiency", "% roofline"),
-            ("layout", "Layout changes"),
-        ],
-    );
-    table.with_rows(rows)
+    let sizes = |seen: &Seen| seen.shape.as_ref().map(ConvolutionShape::sizes);
+    #[rustfmt::skip]
+    let columns: &[CellColumn<&Seen>] = &[
+        ("shape", "Input and filter", &|seen| sizes(seen).map_or(Value::Empty, Value::Text)),
+        ("kind", "Kind", &|seen| Value::Text(seen.class())),
+        ("calls", "Calls", &|seen| Value::Count(seen.row.n_calls)),
+        ("time", "Time", &|seen| Value::Ns(seen.row.time_ns)),
+        ("efficiency", "% roofline", &|seen| Value::percent(seen.row.efficiency_percent)),
+        ("layout", "Layout changes", &|seen| Value::Ns(seen.layout.1)),
+    ];
+    let longest = group.seen.iter().copied().take(MAX_ROWS);
+    Table::of("shapes", "Shapes", longest, columns)
 }

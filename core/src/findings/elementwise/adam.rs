@@ -53,18 +53,11 @@ pub(super) const RULES: &[Rule<Elementwise>] = &[Rule {
 /// Marks the parts of such steps: operations on lists, and those of large parameters one by one.
 pub(super) fn find_fused_steps(input: &Input, seen: &mut [Seen]) {
     for is_list in [true, false] {
-        let parts: Vec<usize> = (0..seen.len())
-            .filter(|at| {
-                seen.get(*at)
-                    .is_some_and(|seen| is_part(input, seen, is_list))
-            })
-            .collect();
-        let of_step: Vec<&Seen> = parts.iter().filter_map(|at| seen.get(*at)).collect();
-        let fused = fused_step(input, &of_step, is_list);
-        for at in parts {
-            if let Some(seen) = seen.get_mut(at) {
-                seen.fused = fused;
-            }
+        let parts = seen.iter().filter(|seen| is_part(input, seen, is_list));
+        let fused = fused_step(input, &parts.collect::<Vec<_>>(), is_list);
+        let parts = seen.iter_mut();
+        for part in parts.filter(|seen| is_part(input, seen, is_list)) {
+            part.fused = fused;
         }
     }
 }
@@ -85,8 +78,7 @@ fn is_part(input: &Input, seen: &Seen, is_list: bool) -> bool {
         (true, false) => of_adam(seen.name.starts_with("aten::_foreach_")),
         (false, true) => false,
         (false, false) => {
-            let is_plain = !matches!(seen.kind, ElementwiseKind::Layout | ElementwiseKind::Cast);
-            of_adam(is_plain && !seen.is_short && STEP_OPS.contains(&seen.name))
+            of_adam(!seen.is_copy() && !seen.is_short && STEP_OPS.contains(&seen.name))
         }
     }
 }

@@ -3,16 +3,12 @@
 use super::{Seen, gate};
 use crate::assess::Input;
 use crate::base::format;
-use crate::base::value::Table;
-use crate::findings::compute::{
-    NOT_SHOWN, are_large, are_many, beyond_roofline_ns, called_from, n_calls, operations_table,
-    subject,
-};
-use crate::findings::finding::{Effect, Priority};
+use crate::findings::compute::{NOT_SHOWN, are_large, are_many, called_from, n_calls, subject};
+use crate::findings::finding::Priority;
 use crate::findings::in_use::{InGraphs, has_convolutions};
 use crate::findings::narrower::sixteen_bit;
 use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Saves, Subject, Words};
+use crate::findings::rule::{By, Group, Rule, Saves, Subject, Words, either};
 use crate::findings::run_time::are_held;
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::host_calls::FUSED_OPTIMIZERS;
@@ -32,22 +28,17 @@ impl Subject for Elementwise {
 
     fn words(group: &Group<Elementwise>) -> Words {
         let n_kernels = n_kernels(group);
-        let mean_ns = |n: u64| group.time_ns() / i64::try_from(n.max(1)).unwrap_or(i64::MAX);
         vec![
             ("reach", group.first().baseline.sentence()),
-            ("each", format::time_ns(mean_ns(n_calls(&group.rows)))),
+            ("each", format::time_ns(group.mean_ns(n_calls(&group.rows)))),
             ("kernels", format::counted(n_kernels, "kernel")),
-            ("each_kernel", format::time_ns(mean_ns(n_kernels))),
+            ("each_kernel", format::time_ns(group.mean_ns(n_kernels))),
         ]
     }
 
     fn reasoning(group: &Group<Elementwise>) -> Vec<String> {
         let from = called_from(group.input, &group.rows);
         vec![from.unwrap_or_default(), String::new()]
-    }
-
-    fn tables(group: &Group<Elementwise>) -> Vec<Table> {
-        vec![operations_table(group.input, &group.rows)]
     }
 }
 
@@ -93,19 +84,16 @@ const LISTS: Rule<Elementwise> = Rule {
     ..GAP
 };
 
-/// Many kernels about as short as launching them. What they would take inside a larger kernel is the
-/// time of their work at roofline, so at most the rest is saved.
+/// Many kernels about as short as launching them.
 const SHORT: Rule<Elementwise> = Rule {
-    gate: |group| are_many(group.input, &group.rows, n_calls(&group.rows)),
     kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.",
-    saves: Saves::AtMost(|_, seen| beyond_roofline_ns(seen.row)),
-    effect: Effect::FewerLaunches,
-    has_reproducer: false,
-    ..ELEMENTWISE
+    ..Rule::SMALL_KERNELS
 };
 
 /// Said of short kernels.
 const AT_MOST: &str = "At most all is saved that their work would not take at roofline; how much of it is launching, a trace does not show.";
+
+const IN_GRAPHS: &str = "They run as part of GPU graphs, which launch them as cheaply as can be: they are short because there is little data.";
 
 /// Every rule, the most specific first.
 pub(super) const RULES: &[Rule<Elementwise>] = &[
@@ -122,11 +110,11 @@ pub(super) const RULES: &[Rule<Elementwise>] = &[
             "What needs the new order is not recorded; the next operation that reads the result tells.",
         ],
         words: |group| {
-            let layout = match has_convolutions(group.input) {
-                true => " (for convolutions channels-last)",
-                false => "",
-            };
-            vec![("of_convolutions", layout.to_owned())]
+            let (has, layout) = (
+                has_convolutions(group.input),
+                " (for convolutions channels-last)",
+            );
+            vec![either("of_convolutions", has, layout, "")]
         },
         ..COPY
     },
@@ -152,15 +140,12 @@ pub(super) const RULES: &[Rule<Elementwise>] = &[
         model: "{advice}.",
         kernel: "let the consumer read the type as it is; the conversion then costs nothing of its own.",
         words: |group| {
-            let advice = match group.any(|seen| !is_widened(seen)) {
-                false => {
-                    "leave the data narrow and convert where it is used: with `torch.compile` the operation that follows reads the narrow type itself. What is used several times is converted once and kept"
-                }
-                true => {
-                    "let `torch.compile` merge the conversion with its neighbors, or keep the result where the same elements are converted again"
-                }
-            };
-            vec![("advice", advice.to_owned())]
+            vec![either(
+                "advice",
+                group.any(|seen| !is_widened(seen)),
+                "let `torch.compile` merge the conversion with its neighbors, or keep the result where the same elements are converted again",
+                "leave the data narrow and convert where it is used: with `torch.compile` the operation that follows reads the narrow type itself. What is used several times is converted once and kept",
+            )]
         },
         ..CONVERSION
     },
@@ -214,18 +199,15 @@ pub(super) const RULES: &[Rule<Elementwise>] = &[
         when: "it reaches less than 30 % of the memory bandwidth",
         applies: |input, seen| {
             let most = input.options.thresholds.elementwise_slow_percent;
-            let percent = seen.row.efficiency_percent;
-            is_slow(seen) && percent.is_some_and(|percent| percent < most)
+            is_slow(seen) && is_below(seen.row.efficiency_percent, most)
         },
         title: "Element-wise kernels far below the memory bandwidth",
         model: "{contiguous}let `torch.compile` write one kernel for the chain.",
         kernel: "an element-wise kernel should come near the memory bandwidth: compare it with the fastest one of this trace, and try wider loads.",
         words: |group| {
-            let contiguous = match group.any(|seen| is_strided_or_mixed(group.input, seen)) {
-                true => "make operands contiguous and of one type, or ",
-                false => "",
-            };
-            vec![("contiguous", contiguous.to_owned())]
+            let is_any = group.any(|seen| is_strided_or_mixed(group.input, seen));
+            let contiguous = "make operands contiguous and of one type, or ";
+            vec![either("contiguous", is_any, contiguous, "")]
         },
         ..GAP
     },
@@ -267,7 +249,6 @@ pub(super) const RULES: &[Rule<Elementwise>] = &[
         ..SHORT
     },
     Rule {
-        key: "many_small_kernels",
         when: "there are many short kernels of other operations",
         applies: |input, seen| seen.is_short && seen.could_be_merged(input),
         title: "Many short element-wise kernels",
@@ -275,23 +256,19 @@ pub(super) const RULES: &[Rule<Elementwise>] = &[
         model: "merge neighbors into fewer kernels (`torch.compile`, operations on lists of tensors, larger batches){or_graphs}.",
         notes: &["{short}"],
         words: |group| {
-            let in_graphs = InGraphs::of(group.input, &group.rows);
             let operations = group.rows.iter().map(|row| row.operation);
-            let or_graphs = match in_graphs {
+            let (or_graphs, short) = match InGraphs::of(group.input, &group.rows) {
                 InGraphs::None if are_held(group.input, operations) => {
-                    ", or replay them as one GPU graph"
-                }
-                InGraphs::Some => {
-                    ", or replay as GPU graphs also those that are launched one by one"
+                    (", or replay them as one GPU graph", AT_MOST)
                 }
                 // A graph only makes launches cheap, and these come in time.
-                InGraphs::None | InGraphs::All => "",
-            };
-            let short = match in_graphs {
-                InGraphs::All => {
-                    "They run as part of GPU graphs, which launch them as cheaply as can be: they are short because there is little data."
+                InGraphs::None => ("", AT_MOST),
+                InGraphs::Some => {
+                    let others =
+                        ", or replay as GPU graphs also those that are launched one by one";
+                    (others, AT_MOST)
                 }
-                _ => AT_MOST,
+                InGraphs::All => ("", IN_GRAPHS),
             };
             vec![
                 ("or_graphs", or_graphs.to_owned()),
@@ -312,8 +289,8 @@ fn n_kernels(group: &Group<Elementwise>) -> u64 {
 
 /// Large, and far below the memory bandwidth; no copy.
 fn is_slow(seen: &Seen) -> bool {
-    use ElementwiseKind::{Cast, Layout, Optimizer};
-    !seen.is_short && seen.is_bottleneck && !matches!(seen.kind, Cast | Layout | Optimizer)
+    let is_list = seen.kind == ElementwiseKind::Optimizer;
+    !seen.is_short && seen.is_bottleneck && !seen.is_copy() && !is_list
 }
 
 fn is_slow_list(seen: &Seen) -> bool {
@@ -332,11 +309,13 @@ fn is_baseline_slow(input: &Input, seen: &Seen) -> bool {
         seen.baseline,
         input.options.thresholds.baseline_slow_percent,
     );
-    let is_slow = |gbps: Option<f64>| {
-        let percent = gbps.and_then(|gbps| baseline.percent(gbps));
-        percent.is_some_and(|percent| percent < most)
-    };
-    is_slow(baseline.mean_gbps) && is_slow(baseline.demonstrated.map(|one| one.gbps))
+    let demonstrated = baseline.demonstrated.map(|one| one.gbps);
+    let mut both = [baseline.mean_gbps, demonstrated].into_iter();
+    both.all(|gbps| is_below(gbps.and_then(|gbps| baseline.percent(gbps)), most))
+}
+
+fn is_below(percent: Option<f64>, most: f64) -> bool {
+    percent.is_some_and(|percent| percent < most)
 }
 
 /// Whether operands are of several types or do not lie densely, or nothing tells.

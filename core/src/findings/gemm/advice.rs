@@ -24,25 +24,25 @@ pub(super) fn less_work(group: &Group<Gemms>) -> String {
         means.push("sparsity where weights are sparse".to_owned());
     }
     let means = means.join(", or ");
-    let n_units = input.n_units();
-    let wave =
-        n_units.and_then(|n_units| Some((n_units, group.first().kernels.last_wave(n_units)?)));
-    let filled = wave.and_then(|(n_units, (tiles, waves))| {
-        let idle = (1.0 - tiles as f64 / f64::from(n_units)) / waves as f64;
-        (idle >= IDLE_SHARE && waves > 1).then(|| {
-            format!(
-                "the last of {waves} waves has {} for {n_units} compute units: sizes or batches that fill it do more in the same time",
-                format::counted(tiles, "tile")
-            )
-        })
-    });
     let generic = "larger batches help where the last wave of tiles is nearly empty";
-    match (filled, means.is_empty()) {
-        (Some(filled), true) => filled,
-        (Some(filled), false) => format!("{filled}; {means}"),
-        (None, false) if wave.is_some() => means,
-        (None, false) => format!("{means}; {generic}"),
-        (None, true) => generic.to_owned(),
+    let n_units = input.n_units();
+    let wave = n_units.and_then(|n_units| group.first().kernels.last_wave(n_units));
+    let Some(((tiles, waves), n_units)) = wave.zip(n_units) else {
+        return match means.is_empty() {
+            true => generic.to_owned(),
+            false => format!("{means}; {generic}"),
+        };
+    };
+    let idle = (1.0 - tiles as f64 / f64::from(n_units)) / waves as f64;
+    let filled = format!(
+        "the last of {waves} waves has {} for {n_units} compute units: sizes or batches that fill it do more in the same time",
+        format::counted(tiles, "tile")
+    );
+    match (idle >= IDLE_SHARE && waves > 1, means.is_empty()) {
+        (true, true) => filled,
+        (true, false) => format!("{filled}; {means}"),
+        (false, true) => generic.to_owned(),
+        (false, false) => means,
     }
 }
 

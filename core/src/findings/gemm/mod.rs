@@ -5,10 +5,9 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::compute::{
-    Gate, is_bottleneck, is_large, is_launch_scale, launch_scale_note, memory_bandwidth, outcome,
-};
-use super::narrower::{is_complex, is_wide, matrix_rate_16_bit, won_by_16_bit};
+use super::compute::{Gate, is_bottleneck, is_large, is_launch_scale, launch_scale_note};
+use super::compute::{matrix_rate, memory_bandwidth, outcome};
+use super::narrower::{is_complex, is_wide, won_by_16_bit};
 use super::order::tensors;
 use super::outcome::{Outcome, Row, Status};
 use super::rule::{self, Rule, RuleDoc};
@@ -85,16 +84,11 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     if outcome.status != Status::Done {
         return Ok(outcome);
     }
-    let gate = Gate {
-        time_ms: input.options.thresholds.gemm_gate_ms,
-        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
-    };
+    let gate = Gate::of(input, input.options.thresholds.gemm_gate_ms);
     let among_narrow = are_narrow(input, &outcome.rows);
     let rows = outcome.rows.clone();
-    let seen: Vec<Seen> = rows
-        .iter()
-        .map(|row| look(input, row, among_narrow))
-        .collect();
+    let look = |row| look(input, row, among_narrow);
+    let seen: Vec<Seen> = rows.iter().map(look).collect();
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
         row.class = rule::class_of(input, rules::RULES, seen);
         // Without sizes nothing tells that they are regular.
@@ -106,16 +100,14 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let (candidates, others): (Vec<&Seen>, Vec<&Seen>) = seen
         .iter()
         .partition(|seen| is_candidate(input, seen, &gate));
-    outcome.findings = rule::find(input, rules::RULES, candidates);
-    let other_rows: Vec<&Row> = others.iter().map(|seen| seen.row).collect();
-    outcome
-        .findings
-        .extend(unmodelled(input, &other_rows, &gate, "GEMM"));
     let is_short = |seen: &&Seen| is_launch_scale(input, seen.row) && !seen.row.is_anomaly;
-    let short = others.into_iter().filter(is_short).collect();
-    outcome
-        .findings
-        .extend(rule::find(input, rules::SHORT, short));
+    let short = others.iter().copied().filter(is_short).collect();
+    outcome.findings = [
+        rule::find(input, rules::RULES, candidates),
+        unmodelled(input, others.iter().map(|seen| seen.row), &gate, "GEMM"),
+        rule::find(input, rules::SHORT, short),
+    ]
+    .concat();
     outcome.notes.extend(launch_scale_note(input, &rows));
     if input.gpu().is_none() {
         let note = "No GPU profile is chosen, so the % of roofline of GEMMs is not known.";
@@ -169,12 +161,10 @@ fn look<'a>(input: &Input<'a>, row: &'a Row, among_narrow: bool) -> Seen<'a> {
     // A column times a row writes, and hardly reads: it has nothing to pad, to split along K, or to
     // compute faster in another type.
     let is_outer = sizes.is_some_and(|sizes| sizes.k == 1);
-    let has_few_tiles = kernels
-        .n_parts
+    let parts = kernels.n_parts.filter(|_| !kernels.is_split && !is_outer);
+    let has_few_tiles = parts
         .zip(input.n_units())
-        .is_some_and(|(parts, n_units)| {
-            parts as f64 <= FEW_TILES * f64::from(n_units) && !kernels.is_split && !is_outer
-        });
+        .is_some_and(|(parts, n_units)| parts as f64 <= FEW_TILES * f64::from(n_units));
     let aligned = sizes.zip(spec).filter(|_| !is_outer);
     Seen {
         row,
@@ -211,37 +201,14 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
         Value::Count(seen.iter().filter(|seen| is(seen)).count() as u64)
     };
     let time = |ns: fn(&Seen) -> i64| Value::Ns(sum(seen.iter().map(ns)));
-    let without_model = |seen: &Seen| input.judged(seen.row.operation).work.is_none();
-    let peak = matrix_rate_16_bit(input);
-    let facts = [
-        (
-            "quantized_count",
-            "Quantized GEMMs",
-            count(&|seen| seen.is_quantized),
-        ),
-        (
-            "missing_perf_model_count",
-            "GEMMs without a perf model",
-            count(&without_model),
-        ),
-        (
-            "split_k_reduce",
-            "Split-K reduction",
-            time(|seen| seen.kernels.split_ns),
-        ),
-        (
-            "layout_change",
-            "Layout changes inside",
-            time(|seen| seen.kernels.layout_ns),
-        ),
-        (
-            "peak_maf",
-            "Matrix rate, 16-bit",
-            peak.map_or(Value::NO_TFLOPS, |(_, figure)| Value::Tflops(figure.tflops)),
-        ),
+    let has_no_model = |seen: &Seen| input.judged(seen.row.operation).work.is_none();
+    #[rustfmt::skip]
+    outcome.facts([
+        ("quantized_count", "Quantized GEMMs", count(&|seen| seen.is_quantized)),
+        ("missing_perf_model_count", "GEMMs without a perf model", count(&has_no_model)),
+        ("split_k_reduce", "Split-K reduction", time(|seen| seen.kernels.split_ns)),
+        ("layout_change", "Layout changes inside", time(|seen| seen.kernels.layout_ns)),
+        ("peak_maf", "Matrix rate, 16-bit", matrix_rate(input)),
         ("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input)),
-    ];
-    for (key, label, value) in facts {
-        outcome.fact(key, label, value);
-    }
+    ]);
 }

@@ -42,10 +42,7 @@ pub(super) fn docs() -> Vec<RuleDoc> {
 }
 
 fn gate(input: &Input) -> Gate {
-    Gate {
-        time_ms: input.options.thresholds.moe_gate_ms,
-        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
-    }
+    Gate::of(input, input.options.thresholds.moe_gate_ms)
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
@@ -83,7 +80,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let of_unknown: Vec<&Row> = of_unknown.map(|seen| seen.row).collect();
     outcome
         .findings
-        .extend(unmodelled(input, &of_unknown, &gate, what));
+        .extend(unmodelled(input, of_unknown, &gate, what));
     if rows.iter().any(|row| row.efficiency_percent.is_some()) {
         outcome.notes.push(rules::EVENLY.to_owned());
     }

@@ -59,10 +59,7 @@ pub(super) fn docs() -> Vec<RuleDoc> {
 }
 
 fn gate(input: &Input) -> Gate {
-    Gate {
-        time_ms: input.options.thresholds.norm_gate_ms,
-        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
-    }
+    Gate::of(input, input.options.thresholds.norm_gate_ms)
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
@@ -79,24 +76,18 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     }
     facts(input, &mut outcome, &baseline, &seen);
     let gate = gate(input);
-    let is_slow = |seen: &&Seen| {
-        let percent = seen.row.efficiency_percent;
-        percent.is_some_and(|percent| percent < gate.efficiency_percent)
-            && !seen.row.is_anomaly
-            && !is_launch_scale(input, seen.row)
-    };
-    let slow = seen.iter().filter(is_slow).collect();
-    outcome.findings = rule::find(input, rules::RULES, slow);
+    let is_slow = |seen: &&Seen| gate.is_slow(seen.row) && !is_launch_scale(input, seen.row);
+    outcome.findings = rule::find(input, rules::RULES, seen.iter().filter(is_slow).collect());
     if has_convolutions(input) && !seen.iter().any(|seen| seen.norm.is_trained_batch_norm()) {
-        let fixed = seen
-            .iter()
-            .filter(|seen| seen.norm.is_training == Some(false));
-        let foldable = rule::find(input, rules::FOLDABLE, fixed.collect());
-        outcome.findings.extend(foldable);
+        let is_fixed = |seen: &&Seen| seen.norm.is_training == Some(false);
+        let fixed = seen.iter().filter(is_fixed).collect();
+        outcome
+            .findings
+            .extend(rule::find(input, rules::FOLDABLE, fixed));
     }
-    let all: Vec<&Row> = rows.iter().collect();
-    let unknown = unmodelled(input, &all, &gate, "norm");
-    outcome.findings.extend(unknown);
+    outcome
+        .findings
+        .extend(unmodelled(input, &rows, &gate, "norm"));
     outcome.notes.extend(launch_scale_note(input, &rows));
     outcome.notes.push(
         "Bytes of norms are lower bounds (input and result once each), so their efficiency is too."

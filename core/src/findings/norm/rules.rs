@@ -2,13 +2,10 @@
 
 use super::neighbors::Neighbors;
 use super::{Seen, gate};
-use crate::assess::Input;
 use crate::base::format;
 use crate::base::interval::sum;
-use crate::base::value::{Table, Value};
-use crate::findings::bandwidth::Simple;
-use crate::findings::compute::efficiency;
-use crate::findings::compute::{NOT_SHOWN, are_large, called_from, operations_table, short_name};
+use crate::base::value::{CellColumn, Table, Value};
+use crate::findings::compute::{NOT_SHOWN, are_large, called_from, efficiency, short_name};
 use crate::findings::in_use::has_convolutions;
 use crate::findings::outcome::{Row, weighted};
 use crate::findings::rule::{By, Group, Rule, Saves, Subject, Words};
@@ -31,10 +28,6 @@ impl Subject for Norms {
     fn reasoning(group: &Group<Norms>) -> Vec<String> {
         let from = called_from(group.input, &group.rows);
         vec![from.unwrap_or_default(), String::new()]
-    }
-
-    fn tables(group: &Group<Norms>) -> Vec<Table> {
-        vec![operations_table(group.input, &group.rows)]
     }
 }
 
@@ -126,17 +119,13 @@ fn yardstick_percent(group: &Group<Norms>) -> Option<f64> {
 
 /// "; the longest moves 685 GB/s where `aten::add_` moves 4.00 TB/s".
 fn rates(group: &Group<Norms>) -> String {
-    let rates = || {
-        let first = group.first();
-        let (gbps, yardstick) = (first.gbps?, first.yardstick?);
-        Some(format!(
-            "; the longest moves {} where `{}` moves {}",
-            format::bandwidth_gbps(gbps),
-            simple_name(group.input, yardstick),
-            format::bandwidth_gbps(yardstick.gbps)
-        ))
+    let first = group.first();
+    let Some((gbps, yardstick)) = first.gbps.zip(first.yardstick) else {
+        return String::new();
     };
-    rates().unwrap_or_default()
+    let name = short_name(group.input, group.input.operation(yardstick.operation));
+    let [rate, other] = [gbps, yardstick.gbps].map(format::bandwidth_gbps);
+    format!("; the longest moves {rate} where `{name}` moves {other}")
 }
 
 fn advice(group: &Group<Norms>) -> String {
@@ -180,41 +169,28 @@ fn strided(group: &Group<Norms>) -> String {
     }
 }
 
-fn simple_name(input: &Input, simple: Simple) -> String {
-    short_name(input, input.operation(simple.operation))
-}
-
 /// Norms beside what they could reach.
 fn comparison(group: &Group<Norms>) -> Table {
     /// More rows are in the sheets.
     const MAX_ROWS: usize = 10;
-    let input = group.input;
-    let rows = group.seen.iter().take(MAX_ROWS).filter_map(|seen| {
-        let bytes = input.judged(seen.row.operation).work?.bytes;
-        let rate = |gbps: Option<f64>| gbps.map_or(Value::NO_GBPS, Value::GbPerS);
-        let yardstick = seen.yardstick.map(|one| simple_name(input, one));
-        Some(vec![
-            Value::Quoted(short_name(input, input.operation(seen.row.operation))),
-            Value::Text(seen.norm.class()),
-            bytes.map_or(Value::NO_BYTES, |bytes| Value::Bytes(bytes as u64)),
-            rate(seen.gbps),
-            yardstick.map_or(Value::Empty, Value::Quoted),
-            rate(seen.yardstick.map(|one| one.gbps)),
-            Value::number(seen.ratio()),
-        ])
-    });
-    let table = Table::new(
+    let work = |seen: &Seen| group.input.judged(seen.row.operation).work;
+    let bytes = |seen: &Seen| work(seen)?.bytes;
+    let name = |at: usize| Value::Quoted(short_name(group.input, group.input.operation(at)));
+    let seen = group.seen.iter().copied().take(MAX_ROWS);
+    #[rustfmt::skip]
+    let columns: &[CellColumn<&Seen>] = &[
+        ("operation", "Operation", &|seen| name(seen.row.operation)),
+        ("type", "Type", &|seen| Value::Text(seen.norm.class())),
+        ("bytes", "Bytes a call", &|seen| bytes(seen).map_or(Value::NO_BYTES, |bytes| Value::Bytes(bytes as u64))),
+        ("bandwidth", "Bandwidth", &|seen| Value::gbps(seen.gbps)),
+        ("yardstick", "Compared with", &|seen| seen.yardstick.map_or(Value::Empty, |one| name(one.operation))),
+        ("yardstick_bandwidth", "Its bandwidth", &|seen| Value::gbps(seen.yardstick.map(|one| one.gbps))),
+        ("ratio", "Ratio", &|seen| Value::number(seen.ratio())),
+    ];
+    Table::of(
         "baseline_comparison",
         "Compared with element-wise operations",
-        &[
-            ("operation", "Operation"),
-            ("type", "Type"),
-            ("bytes", "Bytes a call"),
-            ("bandwidth", "Bandwidth"),
-            ("yardstick", "Compared with"),
-            ("yardstick_bandwidth", "Its bandwidth"),
-            ("ratio", "Ratio"),
-        ],
-    );
-    table.with_rows(rows)
+        seen.filter(|seen| work(seen).is_some()),
+        columns,
+    )
 }

@@ -68,10 +68,7 @@ fn kind_of(profile: &Profile, operation: &Operation) -> OtherKind {
 }
 
 fn gate(input: &Input) -> Gate {
-    Gate {
-        time_ms: input.options.thresholds.other_gate_ms,
-        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
-    }
+    Gate::of(input, input.options.thresholds.other_gate_ms)
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
@@ -102,7 +99,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     // What sorts its indices is worth that time, whatever else it does.
     let rest = seen.iter().filter(|seen| !rules::is_for_sorting(seen));
     let rest: Vec<&Row> = rest.map(|seen| seen.row).collect();
-    let unknown = unmodelled(input, &rest, &gate, "operation");
+    let unknown = unmodelled(input, rest, &gate, "operation");
     outcome.findings.extend(unknown);
     Ok(outcome)
 }

@@ -44,10 +44,7 @@ pub(super) fn docs() -> Vec<RuleDoc> {
 }
 
 fn gate(input: &Input) -> Gate {
-    Gate {
-        time_ms: input.options.thresholds.reduce_gate_ms,
-        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
-    }
+    Gate::of(input, input.options.thresholds.reduce_gate_ms)
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
@@ -76,8 +73,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         .iter()
         .filter(|seen| is_bottleneck(input, seen.row, &gate) && !is_launch_scale(input, seen.row));
     outcome.findings = rule::find(input, rules::RULES, candidates.collect());
-    let all: Vec<&Row> = rows.iter().collect();
-    let unknown = unmodelled(input, &all, &gate, "reduction");
+    let unknown = unmodelled(input, &rows, &gate, "reduction");
     outcome.findings.extend(unknown);
     outcome.notes.extend(launch_scale_note(input, &rows));
     Ok(outcome)

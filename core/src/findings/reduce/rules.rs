@@ -3,10 +3,9 @@
 use super::Seen;
 use crate::assess::Input;
 use crate::base::format;
-use crate::base::value::Table;
-use crate::findings::compute::{NOT_SHOWN, are_large, called_from, operations_table};
+use crate::findings::compute::{NOT_SHOWN, are_large, called_from};
 use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Saves, Subject};
+use crate::findings::rule::{By, Group, Rule, Saves, Subject, either};
 use crate::names::reduction::{ReductionKind, is_softmax_of_attention, picks_element};
 use crate::profile::reduction::Axis;
 
@@ -23,10 +22,6 @@ impl Subject for Reductions {
     fn reasoning(group: &Group<Reductions>) -> Vec<String> {
         let from = called_from(group.input, &group.rows).into_iter();
         from.chain([NOT_SHOWN.to_owned()]).collect()
-    }
-
-    fn tables(group: &Group<Reductions>) -> Vec<Table> {
-        vec![operations_table(group.input, &group.rows)]
     }
 }
 
@@ -64,18 +59,14 @@ pub(super) const RULES: &[Rule<Reductions>] = &[
         words: |group| {
             let first = group.first();
             let count = |of: fn(Axis) -> f64| first.axis.map_or(0, |axis| of(axis) as u64);
-            let (more, earlier) = match picks_element(first.name) {
-                true => (", or more rows,", ""),
-                false => ("", ", or sum up where the values are produced"),
-            };
+            let results = format::counted(count(|axis| axis.results), "result");
+            let picks = picks_element(first.name);
+            let earlier = ", or sum up where the values are produced";
             vec![
-                (
-                    "results",
-                    format::counted(count(|axis| axis.results), "result"),
-                ),
+                ("results", results),
                 ("elements", format::count(count(|axis| axis.elements))),
-                ("or_more", more.to_owned()),
-                ("or_earlier", earlier.to_owned()),
+                either("or_more", picks, ", or more rows,", ""),
+                either("or_earlier", picks, "", earlier),
             ]
         },
         saves: Saves::Each(|_, seen| seen.impact()),
@@ -90,15 +81,12 @@ pub(super) const RULES: &[Rule<Reductions>] = &[
         model: "{remedy}.",
         kernel: "softmax usually reaches 50 to 70 % of the memory bandwidth: compare this row length in other implementations with the reproducer.",
         words: |group| {
-            let remedy = match group.any(|seen| is_softmax_of_attention(seen.name)) {
-                true => {
-                    "where it belongs to attention, `torch.nn.functional.scaled_dot_product_attention` never writes its input to memory; elsewhere fuse it with the scaling and masking before it"
-                }
-                false => {
-                    "fuse it with the loss that reads it and the GEMM before it (`torch.compile`, or a fused cross entropy)"
-                }
-            };
-            vec![("remedy", remedy.to_owned())]
+            vec![either(
+                "remedy",
+                group.any(|seen| is_softmax_of_attention(seen.name)),
+                "where it belongs to attention, `torch.nn.functional.scaled_dot_product_attention` never writes its input to memory; elsewhere fuse it with the scaling and masking before it",
+                "fuse it with the loss that reads it and the GEMM before it (`torch.compile`, or a fused cross entropy)",
+            )]
         },
         saves: USUAL,
         ..Rule::BASE

@@ -3,8 +3,7 @@
 use super::{Group, Rule, Subject};
 use crate::assess::Input;
 use crate::findings::compute::{efficiency, impact, priority_by, replay};
-use crate::findings::finding::{Confidence, Impact, Priority, Replay};
-use crate::trace::EventId;
+use crate::findings::finding::{Effect, Finding, Impact, Priority};
 
 /// What following a rule saves.
 pub(crate) enum Saves<S: Subject> {
@@ -60,27 +59,22 @@ impl<S: Subject> Saves<S> {
     }
 }
 
-/// What a finding rests on.
-#[derive(Debug, Clone)]
-pub(crate) struct Evidence {
-    pub(crate) priority: Priority,
-    pub(crate) confidence: Option<Confidence>,
-    pub(crate) operations: Vec<usize>,
-    pub(crate) events: Vec<EventId>,
-    pub(crate) time_ns: i64,
-    pub(crate) efficiency_percent: Option<f64>,
-    pub(crate) impact: Option<Impact>,
-    pub(crate) savings: Vec<(usize, i64)>,
-    pub(crate) apart: Vec<usize>,
-    pub(crate) replay: Option<Replay>,
-}
+/// What a finding rests on: the finding, still without what its rule says.
+pub(crate) type Evidence = Finding;
 
 impl Evidence {
     /// Of a measured time; for the rest of a literal.
     pub(crate) fn new(priority: Priority, time_ns: i64) -> Evidence {
         Evidence {
+            pattern: "",
+            effect: Effect::KernelTime,
             priority,
             confidence: None,
+            title: String::new(),
+            issue: String::new(),
+            model: String::new(),
+            kernel: String::new(),
+            reasoning: Vec::new(),
             operations: Vec::new(),
             events: Vec::new(),
             time_ns,
@@ -89,6 +83,7 @@ impl Evidence {
             savings: Vec::new(),
             apart: Vec::new(),
             replay: None,
+            tables: Vec::new(),
         }
     }
 

@@ -11,9 +11,8 @@
 //!
 //! A template holds words in braces: `{subject}`, `{time}`, `{at}`, `{calls}` and `{figures}` (the
 //! first three in one) of every group of operations, and those that [`Rule::words`] adds. What cannot
-//! be called has no reproducer: `{with_reproducer}` is " with the reproducer" or nothing,
-//! `{reproducer}` "reproducer" or "kernel", `{a_profiler}` "a reproducer under a hardware profiler" or
-//! "a hardware profiler". `docs/findings.md` is made from the same rows.
+//! be called has no reproducer: its sentences do [without](without_reproducer). `docs/findings.md` is
+//! made from the same rows.
 
 mod evidence;
 mod group;
@@ -22,25 +21,28 @@ mod text;
 use std::collections::BTreeSet;
 use std::ptr;
 
-use super::compute::{are_many, beyond_roofline_ns, n_calls, without_reproducer};
+use super::compute::{are_many, beyond_roofline_ns, called_from, n_calls};
+use super::compute::{operations_table, without_reproducer};
 use super::finding::{Effect, Finding, Priority};
 use super::outcome::Row;
 use crate::assess::Input;
+use crate::base::group::grouped;
 use crate::base::value::Table;
 
 pub(crate) use evidence::{Evidence, Saves, percent_of_compute};
-pub(crate) use group::Group;
+pub(crate) use group::{Group, times_by_operation};
 pub use text::RuleDoc;
-pub(crate) use text::fill;
+pub(crate) use text::{either, fill};
 
 /// What the rules of an analysis look at.
 pub(crate) trait Subject: Sized + 'static {
     /// What is known of one operation, or of one part of the run.
     type Of<'a>;
 
-    /// The operation that it is; `None` for what is none, which then says its own
-    /// [evidence](Subject::evidence).
-    fn row<'s>(seen: &'s Self::Of<'_>) -> Option<&'s Row>;
+    /// The operation that it is; what is none says its own [evidence](Subject::evidence).
+    fn row<'s>(_: &'s Self::Of<'_>) -> Option<&'s Row> {
+        None
+    }
 
     /// What a finding about a group rests on: figures, operations, events.
     fn evidence(group: &Group<'_, '_, Self>, rule: &Rule<Self>) -> Option<Evidence> {
@@ -52,14 +54,18 @@ pub(crate) trait Subject: Sized + 'static {
         Vec::new()
     }
 
-    /// What the data shows and what it cannot show, for every rule of the analysis.
-    fn reasoning(_: &Group<'_, '_, Self>) -> Vec<String> {
-        Vec::new()
+    /// What the data shows and what it cannot show, for every rule of the analysis: where operations
+    /// are called from.
+    fn reasoning(group: &Group<'_, '_, Self>) -> Vec<String> {
+        called_from(group.input, &group.rows).into_iter().collect()
     }
 
-    /// Tables for every rule of the analysis.
-    fn tables(_: &Group<'_, '_, Self>) -> Vec<Table> {
-        Vec::new()
+    /// Tables for every rule of the analysis: that of the operations.
+    fn tables(group: &Group<'_, '_, Self>) -> Vec<Table> {
+        match group.rows.is_empty() {
+            true => Vec::new(),
+            false => vec![operations_table(group.input, &group.rows)],
+        }
     }
 }
 
@@ -161,25 +167,11 @@ impl<S: Subject> Rule<S> {
         if !(self.gate)(group) {
             return None;
         }
-        let evidence = S::evidence(group, self)?;
-        let mut words = self.words_of(group);
-        let (with, reproducer, profiler) = match evidence.replay {
-            Some(_) => (
-                " with the reproducer",
-                "reproducer",
-                "a reproducer under a hardware profiler",
-            ),
-            None => ("", "kernel", "a hardware profiler"),
-        };
-        words.push(("with_reproducer", with.to_owned()));
-        words.push(("reproducer", reproducer.to_owned()));
-        words.push(("a_profiler", profiler.to_owned()));
-        let say = |template: &str| {
-            let text = fill(template, &words);
-            match evidence.replay {
-                Some(_) => text,
-                None => without_reproducer(&text),
-            }
+        let found = S::evidence(group, self)?;
+        let words = self.words_of(group);
+        let say = |template: &str| match fill(template, &words) {
+            text if found.replay.is_some() => text,
+            text => without_reproducer(&text),
         };
         let mut reasoning = S::reasoning(group);
         let at = reasoning.len().saturating_sub(1);
@@ -190,22 +182,14 @@ impl<S: Subject> Rule<S> {
         Some(Finding {
             pattern: self.key,
             effect: self.effect,
-            priority: (self.priority)(group, evidence.priority),
-            confidence: evidence.confidence,
+            priority: (self.priority)(group, found.priority),
             title: say(self.title),
             issue: say(self.issue),
             model: say(self.model),
             kernel: say(self.kernel),
             reasoning: reasoning.filter(|sentence| !sentence.is_empty()).collect(),
-            operations: evidence.operations,
-            events: evidence.events,
-            time_ns: evidence.time_ns,
-            efficiency_percent: evidence.efficiency_percent,
-            impact: evidence.impact,
-            savings: evidence.savings,
-            apart: evidence.apart,
-            replay: evidence.replay,
             tables,
+            ..found
         })
     }
 }
@@ -251,15 +235,9 @@ fn divide<'g, 'a, S: Subject>(
         _ if taken.is_empty() => Vec::new(),
         By::Rule => vec![taken],
         By::Key(key) => {
-            let mut groups: Vec<(String, Vec<&S::Of<'a>>)> = Vec::new();
-            for seen in taken {
-                let key = key(input, seen);
-                match groups.iter_mut().find(|(known, _)| *known == key) {
-                    Some((_, group)) => group.push(seen),
-                    None => groups.push((key, vec![seen])),
-                }
-            }
-            groups.into_iter().map(|(_, group)| group).collect()
+            let keyed = taken.into_iter().map(|seen| (key(input, seen), seen));
+            let groups = grouped(keyed, Vec::push).into_iter();
+            groups.map(|(_, group)| group).collect()
         }
     }
 }

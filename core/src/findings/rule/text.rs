@@ -23,6 +23,16 @@ pub(crate) fn fill(template: &str, words: &Words) -> String {
     text
 }
 
+/// A word that is one of two texts.
+pub(crate) fn either(
+    word: &'static str,
+    holds: bool,
+    text: &str,
+    otherwise: &str,
+) -> (&'static str, String) {
+    (word, if holds { text } else { otherwise }.to_owned())
+}
+
 /// What a rule says, for the docs: whatever it looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleDoc {

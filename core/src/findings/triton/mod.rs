@@ -63,10 +63,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         .collect();
     add_facts(input, &mut outcome, &seen);
     outcome.tables.push(table(input, &seen));
-    let gate = Gate {
-        time_ms: input.options.thresholds.triton_gate_ms,
-        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
-    };
+    let gate = Gate::of(input, input.options.thresholds.triton_gate_ms);
     let known = || {
         let seen = seen.iter().filter(|seen| !seen.row.is_anomaly);
         seen.filter(|seen| !is_replayed(&seen.row))
@@ -75,7 +72,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     outcome.findings = rule::find(input, rules::RULES, candidates.collect());
     let long = known().filter(|seen| !seen.is_short);
     let long: Vec<&Row> = long.map(|seen| seen.row).collect();
-    let unknown = unmodelled(input, &long, &gate, "generated kernel");
+    let unknown = unmodelled(input, long, &gate, "generated kernel");
     outcome.findings.extend(unknown);
     Ok(outcome)
 }

@@ -53,16 +53,31 @@ impl Seen<'_> {
 
 /// Findings about large rows without a model, one for each operator. `what` is the kind of work in
 /// the middle of a sentence. Kernels of GPU graphs have a [finding of their own](super::graphs).
-pub(super) fn unmodelled(input: &Input, rows: &[&Row], gate: &Gate, what: &str) -> Vec<Finding> {
+pub(super) fn unmodelled<'r>(
+    input: &Input,
+    rows: impl IntoIterator<Item = &'r Row>,
+    gate: &Gate,
+    what: &str,
+) -> Vec<Finding> {
     find(input, rows, gate, what, false)
 }
 
 /// The same of operations that read a paged cache.
-pub(super) fn unmodelled_in_cache(input: &Input, rows: &[&Row], gate: &Gate) -> Vec<Finding> {
+pub(super) fn unmodelled_in_cache<'r>(
+    input: &Input,
+    rows: impl IntoIterator<Item = &'r Row>,
+    gate: &Gate,
+) -> Vec<Finding> {
     find(input, rows, gate, "attention", true)
 }
 
-fn find(input: &Input, rows: &[&Row], gate: &Gate, what: &str, reads_cache: bool) -> Vec<Finding> {
+fn find<'r>(
+    input: &Input,
+    rows: impl IntoIterator<Item = &'r Row>,
+    gate: &Gate,
+    what: &str,
+    reads_cache: bool,
+) -> Vec<Finding> {
     if input.gpu().is_none() {
         return Vec::new();
     }

@@ -1,8 +1,6 @@
 //! What can be found of operations without a model.
 
 use super::{Seen, is_launched_by_operator, is_of_library, is_replayed, saved_in_other_type};
-use crate::base::value::Table;
-use crate::findings::compute::{called_from, operations_table};
 use crate::findings::finding::Effect;
 use crate::findings::narrower::matrix_rate_16_bit;
 use crate::findings::outcome::Row;
@@ -27,14 +25,6 @@ impl Subject for Operators {
             ("name", seen.name.to_owned()),
             ("what", seen.what.to_owned()),
         ]
-    }
-
-    fn reasoning(group: &Group<Operators>) -> Vec<String> {
-        called_from(group.input, &group.rows).into_iter().collect()
-    }
-
-    fn tables(group: &Group<Operators>) -> Vec<Table> {
-        vec![operations_table(group.input, &group.rows)]
     }
 }
 
@@ -154,7 +144,7 @@ const NO_MODEL: Rule<Operators> = Rule {
     key: "unmodelled_significant",
     title: "`{name}`: no FLOP/byte model",
     issue: "`{name}` takes {time} in {calls}; no perf model counts FLOPs and bytes of this {what}.",
-    kernel: "measure it with {a_profiler}.",
+    kernel: "measure it with a reproducer under a hardware profiler.",
     notes: &["Nothing in the trace tells its FLOPs and bytes, so its efficiency is unknown."],
     saves: Saves::Nothing,
     effect: Effect::FirstStep,
