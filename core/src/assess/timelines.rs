@@ -99,7 +99,6 @@ impl Timelines {
         Some(self.kernel_ns.max(self.own_computation_ns)).filter(|ns| *ns > 0)
     }
 
-    /// Whether kernels or copies run at once, on several streams or GPUs.
     pub(crate) fn overlaps(&self) -> bool {
         self.overlaps
     }

@@ -15,10 +15,8 @@ use crate::names::Family;
 use crate::names::elementwise::ElementwiseKind;
 use crate::profile::operations::Operation;
 
-/// An operation whose bandwidth others are compared with.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Simple {
-    /// Its position in [`Profile::operations`](crate::Profile::operations).
     pub(super) operation: usize,
     /// Bytes that a call moves.
     pub(super) bytes: f64,
@@ -35,7 +33,6 @@ pub(super) struct Baseline {
     pub(super) mean_gbps: Option<f64>,
     /// The large simple operation at the ninetieth percentile: what the memory was seen to give.
     pub(super) demonstrated: Option<Simple>,
-    /// Number of large simple operations.
     pub(super) n_large: u64,
     /// Mean of all rows named `aten::add_`, `aten::mul` and `aten::copy_`, each alike, in GB/s.
     /// Small tensors pull it far below what the memory gives.
@@ -46,11 +43,9 @@ pub(super) struct Baseline {
     all: Vec<Simple>,
 }
 
-/// The names whose plain mean is told.
 const PLAIN: [&str; 3] = ["aten::add_", "aten::mul", "aten::copy_"];
 
 impl Baseline {
-    /// Measures it.
     pub(super) fn of(input: &Input) -> Baseline {
         let strings = &input.profile.trace.strings;
         let mut baseline = Baseline {
@@ -118,7 +113,6 @@ impl Baseline {
         })
     }
 
-    /// Its figures.
     pub(super) fn facts(&self, outcome: &mut Outcome) {
         let [mean, best, plain] = [
             self.mean_gbps,

@@ -140,6 +140,16 @@ impl Impact {
         self.map(|ns| ns.min(most_ns.max(0)))
     }
 
+    /// What of it is sure where a share is saved only once something else changes: all is the most.
+    pub(crate) fn held(self, share: f64) -> Impact {
+        let sure = |ns: i64| (ns as f64 * (1.0 - share)).round() as i64;
+        Impact {
+            low_ns: sure(self.low_ns),
+            mid_ns: sure(self.mid_ns),
+            ..self
+        }
+    }
+
     /// Each of its times turned into another one.
     pub(crate) fn map(self, turn: impl Fn(i64) -> i64) -> Impact {
         Impact {
@@ -177,7 +187,6 @@ pub struct Projection {
     pub outcome: Option<(i64, f64)>,
 }
 
-/// The efficiencies of the projection table.
 const TARGETS: [f64; 5] = [20.0, 50.0, 75.0, 87.5, 100.0];
 
 /// What a kernel time at an efficiency becomes at others, and what the run of `total_ns` gains by it,

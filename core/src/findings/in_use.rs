@@ -26,7 +26,6 @@ impl InGraphs {
     }
 }
 
-/// Whether an operation runs as part of GPU graphs.
 pub(super) fn is_in_graph(profile: &Profile, operation: &Operation) -> bool {
     operation.is_in_graph(profile)
 }

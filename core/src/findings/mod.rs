@@ -12,6 +12,7 @@
 //!
 //! To add an analysis: a file here with its `run`, and a row of [`ANALYSES`].
 
+mod any_kind;
 mod assessment;
 mod attention;
 mod bandwidth;
@@ -22,7 +23,6 @@ mod elementwise;
 pub mod finding;
 mod fusion;
 mod gemm;
-mod graphs;
 mod impact;
 mod in_use;
 mod moe;
@@ -35,8 +35,8 @@ mod origin;
 mod other;
 pub mod outcome;
 pub(crate) mod pattern;
+mod prelude;
 pub mod rank;
-mod recompute;
 mod reduce;
 mod row;
 mod rule;
@@ -86,7 +86,7 @@ impl Tier {
 }
 
 /// An analysis.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct AnalysisKind {
     /// Its name in files.
     pub key: &'static str,
@@ -120,8 +120,8 @@ pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "other", title: "Other", subject: "other operations", tier: Tier::Compute, covers: other::covers, run: other::run, rules: other::docs },
     AnalysisKind { key: "multi_kernel", title: "Copies and communication", subject: "memory copies or collectives", tier: Tier::System, covers: |_, _| false, run: multi_kernel::run, rules: multi_kernel::docs },
     AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, covers: |_, _| false, run: cpu_idle::run, rules: cpu_idle::docs },
-    AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: graphs::covers, run: graphs::run, rules: graphs::docs },
-    AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: recompute::covers, run: recompute::run, rules: recompute::docs },
+    AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: any_kind::runs_in_graphs, run: any_kind::run_graphs, rules: any_kind::graph_docs },
+    AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: any_kind::is_recomputed, run: any_kind::run_recompute, rules: any_kind::recompute_docs },
     AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, run: fusion::run, rules: fusion::docs },
 ];
 
@@ -194,6 +194,8 @@ mod tests {
     /// An operation of each family, of each class of the other work, and the analysis of each.
     #[test]
     fn every_operation_that_computes_is_covered_once() {
+        const TRITON: &str = "triton_poi_fused_add_0";
+        const COPY: &str = "Memcpy HtoD (Pinned -> Device)";
         let cases = [
             ("aten::mm", "gemm", Some(Family::Gemm)),
             ("my::attention", "attention_kernel", Some(Family::Attention)),
@@ -202,28 +204,16 @@ mod tests {
             ("aten::mul", "elementwise_kernel", Some(Family::Elementwise)),
             ("aten::sum", "reduce_kernel", Some(Family::Reduction)),
             ("my::moe", "fused_moe_kernel", Some(Family::Moe)),
-            (
-                "triton_poi_fused_add_0",
-                "triton_poi_fused_add_0",
-                Some(Family::Triton),
-            ),
+            (TRITON, TRITON, Some(Family::Triton)),
             ("my::op", "my_kernel", Some(Family::Other)),
             ("aten::embedding", "gather", None),
             ("aten::embedding_dense_backward", "embedding_backward", None),
             ("aten::_cudnn_rnn", "gemm", None),
-            (
-                "aten::copy_",
-                "Memcpy HtoD (Pinned -> Device)",
-                Some(Family::MemoryCopy),
-            ),
+            ("aten::copy_", COPY, Some(Family::MemoryCopy)),
             ("vllm::all_reduce", "my_kernel", Some(Family::Communication)),
         ];
         for (op, kernel, family) in cases {
-            let profile = Timetable::new()
-                .op(op, 0..10)
-                .launch(1, 1..2)
-                .kernel(1, kernel, 20..30)
-                .profile();
+            let profile = Timetable::new().work(op, kernel, 20..30).profile();
             let operation = &profile.operations()[0];
             if let Some(family) = family {
                 assert_eq!(operation.family, family, "{op}");
@@ -235,11 +225,8 @@ mod tests {
                 .collect();
             let is_computing =
                 !matches!(operation.family, Family::MemoryCopy | Family::Communication);
-            assert_eq!(
-                covering.len(),
-                usize::from(is_computing),
-                "{op}: {covering:?}"
-            );
+            let n_covering = usize::from(is_computing);
+            assert_eq!(covering.len(), n_covering, "{op}: {covering:?}");
             if is_computing && family.is_none_or(|family| family == Family::Other) {
                 assert_eq!(covering, ["other"], "{op}");
             }
@@ -251,46 +238,17 @@ mod tests {
         static KINDS: [AnalysisKind; 2] = [
             AnalysisKind {
                 key: "broken",
-                title: "Broken",
-                subject: "broken operations",
-                tier: Tier::Compute,
-                covers: |_, _| false,
                 run: |_, _| Err("The table of tiles is empty.".to_owned()),
-                rules: Vec::new,
+                ..ANALYSES[0]
             },
-            AnalysisKind {
-                key: "gemm",
-                title: "GEMM",
-                subject: "GEMM operations",
-                tier: Tier::Compute,
-                covers: |_, operation| operation.family == Family::Gemm,
-                run: gemm::run,
-                rules: Vec::new,
-            },
+            ANALYSES[0],
         ];
-        let profile = Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .kernel(1, "gemm", 20..30)
-            .profile();
-        let options = ReportOptions::default();
-        let report = Report::new(&profile, &options);
-        let analyses = Analyses::of(
-            &KINDS,
-            &Input {
-                profile: &profile,
-                options: &options,
-                timelines: &report.timelines,
-                judged: &report.judged,
-            },
-        );
-        let statuses: Vec<&Status> = analyses.outcomes.iter().map(|one| &one.status).collect();
-        assert_eq!(
-            statuses,
-            [
-                &Status::Error("The table of tiles is empty.".to_owned()),
-                &Status::Done
-            ]
-        );
+        let profile = Timetable::new().work("aten::mm", "gemm", 20..30).profile();
+        let report = Report::new(&profile, &ReportOptions::default());
+        let analyses = Analyses::of(&KINDS, &report.analysis_input(&profile));
+        let statuses = analyses.outcomes.into_iter().map(|one| one.status);
+        let statuses: Vec<Status> = statuses.collect();
+        let error = Status::Error("The table of tiles is empty.".to_owned());
+        assert_eq!(statuses, [error, Status::Done]);
     }
 }

@@ -131,7 +131,6 @@ pub(super) fn is_in_32_bits(input: &Input, rows: &[&Row]) -> bool {
     spec(input, rows).is_some_and(is_wide)
 }
 
-/// Whether the operation of the longest row works on complex numbers.
 fn are_complex(input: &Input, rows: &[&Row]) -> bool {
     let first = rows.first();
     first.is_some_and(|row| is_complex(input, input.operation(row.operation)))
@@ -193,7 +192,6 @@ fn has(gpu: &GpuSpec, input: &Input, precision: Precision) -> bool {
     gpu.matrix_rate(precision, input.options.basis).is_some()
 }
 
-/// The arithmetic of the longest of some rows.
 fn spec(input: &Input, rows: &[&Row]) -> Option<ComputeSpec> {
     input.judged(rows.first()?.operation).work?.compute
 }

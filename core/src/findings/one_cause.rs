@@ -51,12 +51,10 @@ pub(super) fn take_in(outer: &mut Finding, inner: &Finding) -> bool {
     true
 }
 
-/// The key of findings about work that no model counts.
 const UNMODELLED: &str = "unmodelled_significant";
 /// The key of them all in one, where no operators were recorded.
 pub(super) const UNRECORDED: &str = "operators_not_recorded";
 
-/// What can be found of them together.
 pub(crate) fn docs() -> Vec<RuleDoc> {
     RULES.iter().map(Rule::doc).collect()
 }
@@ -67,10 +65,6 @@ struct Unrecorded;
 impl Subject for Unrecorded {
     type Of<'a> = Finding;
 
-    fn row(_: &Finding) -> Option<&super::Row> {
-        None
-    }
-
     fn evidence(group: &Group<Unrecorded>, _: &Rule<Unrecorded>) -> Option<Evidence> {
         let all = || group.seen.iter();
         let impacts = all().filter_map(|one| one.impact);
@@ -79,6 +73,14 @@ impl Subject for Unrecorded {
             impact: impacts.reduce(Impact::plus),
             savings: all().flat_map(|one| one.savings.clone()).collect(),
             replay: group.first().replay.clone(),
+            tables: all()
+                .filter_map(|one| one.tables.first().cloned())
+                .reduce(|all, more| Table {
+                    rows: [all.rows, more.rows].concat(),
+                    ..all
+                })
+                .into_iter()
+                .collect(),
             ..Evidence::new(
                 all().map(|one| one.priority).min()?,
                 group.sum(|one| one.time_ns),
@@ -93,15 +95,6 @@ impl Subject for Unrecorded {
             ("kernels", format::counted(n.sum(), "kernel")),
             ("time", time_and_share(time_ns, group.input)),
         ]
-    }
-
-    fn tables(group: &Group<Unrecorded>) -> Vec<Table> {
-        let mut tables = group.seen.iter().filter_map(|one| one.tables.first());
-        let mut all = tables.next().cloned();
-        if let Some(all) = &mut all {
-            all.rows.extend(tables.flat_map(|table| table.rows.clone()));
-        }
-        all.into_iter().collect()
     }
 }
 
@@ -119,7 +112,6 @@ const RULES: &[Rule<Unrecorded>] = &[Rule {
     ..Rule::BASE
 }];
 
-/// A finding with the analysis that found it.
 type Found = (&'static AnalysisKind, Finding);
 
 /// Where no operators were recorded, the work of every kernel is unknown for this one cause: all

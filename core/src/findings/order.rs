@@ -14,24 +14,20 @@ use crate::profile::tensors;
 pub(super) use crate::profile::tensors::keeps_type;
 use crate::trace::TrackId;
 
-/// One call in its lane.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Placed {
     /// Its operation: a position in [`Profile::operations`](crate::Profile::operations).
     pub(super) operation: usize,
-    /// Which of the operation's calls.
     pub(super) call: usize,
     lane: TrackId,
     start_ns: i64,
 }
 
 impl Placed {
-    /// The call.
     pub(super) fn row<'a>(&self, input: &Input<'a>) -> Option<&'a PerfRow> {
         input.operation(self.operation).calls.get(self.call)
     }
 
-    /// Its kernel time.
     pub(super) fn kernel_ns(&self, input: &Input) -> i64 {
         self.row(input).map_or(0, |row| row.kernel_ns)
     }
@@ -44,7 +40,6 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Sorts all calls.
     pub(super) fn new(input: &Input) -> Order {
         let (gpu, events) = (&input.profile.gpu, &input.profile.trace.events);
         let mut calls: Vec<Placed> = Vec::new();
@@ -102,13 +97,11 @@ impl Order {
         copies
     }
 
-    /// The lanes.
     pub(super) fn lanes(&self) -> impl Iterator<Item = &[Placed]> {
         self.calls.chunk_by(|a, b| a.lane == b.lane)
     }
 }
 
-/// The kernel time of some calls.
 pub(super) fn time_ns<'a>(input: &Input, calls: impl IntoIterator<Item = &'a Placed>) -> i64 {
     sum(calls.into_iter().map(|placed| placed.kernel_ns(input)))
 }

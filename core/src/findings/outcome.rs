@@ -108,14 +108,13 @@ impl Outcome {
         self.facts.push(Fact { key, label, value });
     }
 
-    /// Adds figures.
     pub(super) fn facts<const N: usize>(
         &mut self,
         facts: [(&'static str, &'static str, Value); N],
     ) {
-        let facts = facts.into_iter();
-        self.facts
-            .extend(facts.map(|(key, label, value)| Fact { key, label, value }));
+        for (key, label, value) in facts {
+            self.fact(key, label, value);
+        }
     }
 
     /// A figure by its key.
@@ -126,9 +125,7 @@ impl Outcome {
 
     /// Share of the kernel time of all that computes.
     pub fn percent_of_compute(&self, input: &Input) -> Option<f64> {
-        input
-            .computation_ns()
-            .map(|all| self.time_ns as f64 / all as f64 * 100.0)
+        super::rule::percent_of_compute(input, self.time_ns)
     }
 
     /// The % of roofline that its time reaches: the mean of its rows, weighted by their time. Rows
@@ -191,32 +188,29 @@ pub(super) fn weighted(values: impl Iterator<Item = (f64, i64)>) -> Option<f64> 
 mod tests {
     use super::*;
 
+    fn of_rows(rows: Vec<Row>) -> Outcome {
+        let mut outcome = Outcome::new(&super::super::ANALYSES[0], Status::Done);
+        outcome.rows = rows;
+        outcome
+    }
+
     /// Of 100 ns 60 are of known efficiency, a quarter of them a little above the roofline. Nothing is
     /// known of the next 20, and the last 20 are too far above it to be believed.
     #[test]
     fn means_are_of_what_is_known_and_never_above_the_roofline() {
         let row = |time_ns, efficiency_percent, is_anomaly| Row {
-            operation: 0,
             time_ns,
-            n_calls: 1,
-            percent_of_category: 0.0,
-            percent_of_compute: None,
-            percent_of_total: None,
             efficiency_percent,
-            assessment: None,
-            bound: None,
             is_anomaly,
-            variation: None,
-            class: String::new(),
+            ..Row::default()
         };
-        let mut outcome = Outcome::new(&super::super::ANALYSES[0], Status::Done);
-        assert_eq!(outcome.known_percent(), None);
-        outcome.rows = vec![
+        assert_eq!(of_rows(Vec::new()).known_percent(), None);
+        let outcome = of_rows(vec![
             row(45, Some(40.0), false),
             row(15, Some(106.0), false),
             row(20, None, false),
             row(20, Some(300.0), true),
-        ];
+        ]);
         // (45 · 40 + 15 · 100) / 60.
         assert_eq!(outcome.efficiency_percent(), Some(55.0));
         assert_eq!(outcome.mean_efficiency_percent(), Some(70.0));
@@ -229,35 +223,24 @@ mod tests {
     fn a_level_is_that_of_a_share_of_all_time() {
         use Assessment::{Good, NeedsInvestigation};
         let row = |time_ns, n_calls, assessment| Row {
-            operation: 0,
             time_ns,
             n_calls,
-            percent_of_category: 0.0,
-            percent_of_compute: None,
-            percent_of_total: None,
-            efficiency_percent: None,
             assessment,
-            bound: None,
-            is_anomaly: false,
-            variation: None,
-            class: String::new(),
+            ..Row::default()
         };
-        let mut outcome = Outcome::new(&super::super::ANALYSES[0], Status::Done);
-        outcome.rows = vec![
+        let outcome = of_rows(vec![
             row(40, 1, Some(Good)),
             row(30, 100, Some(NeedsInvestigation)),
             row(20, 1, Some(NeedsInvestigation)),
             row(10, 1, None),
-        ];
+        ]);
+        let expected = Assessed {
+            level: Good,
+            percent: 40.0,
+            known_percent: 60.0,
+        };
         let assessed = outcome.assessment(|row| row.n_calls == 100);
-        assert_eq!(
-            assessed,
-            Some(Assessed {
-                level: Good,
-                percent: 40.0,
-                known_percent: 60.0,
-            })
-        );
+        assert_eq!(assessed, Some(expected));
         assert_eq!(outcome.assessment(|_| true), None);
     }
 

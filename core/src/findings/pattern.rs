@@ -9,21 +9,16 @@ use crate::base::value::{Table, Value, rounded};
 /// A pattern that figures show.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
-    /// Its name in files.
     pub(crate) key: &'static str,
-    /// For people.
     pub(crate) name: &'static str,
-    /// How bad it is.
     pub(crate) severity: Severity,
     /// One sentence with the figures.
     pub(crate) description: String,
-    /// What to do about it: one sentence.
     pub(crate) recommendation: &'static str,
     /// What it can save at most; `None` where the pattern alone does not tell.
     pub(crate) recoverable_ns: Option<i64>,
 }
 
-/// Adds the patterns to the figures and tables of an analysis.
 pub(super) fn add(outcome: &mut Outcome, patterns: &[Pattern]) {
     let keys: Vec<&str> = patterns.iter().map(|pattern| pattern.key).collect();
     let value = match keys.is_empty() {

@@ -136,7 +136,6 @@ fn share_savings(input: &Input, a: &Finding, b: &Finding) -> bool {
     })
 }
 
-/// What is saved of an operation.
 #[derive(Debug, Clone, Copy, Default)]
 struct Saved {
     /// By the finding that saves most of it.
@@ -193,11 +192,9 @@ mod tests {
             made_up("less", Some(5_000), &[]),
             made_up("most", Some(20_000), &[]),
         ]);
-        let titles: Vec<(usize, &str)> = findings
-            .ranked
-            .iter()
-            .map(|ranked| (ranked.number, ranked.finding.title.as_str()))
-            .collect();
+        let ranked = findings.ranked.iter();
+        let titles = ranked.map(|one| (one.number, one.finding.title.as_str()));
+        let titles: Vec<(usize, &str)> = titles.collect();
         assert_eq!(titles, [(1, "most"), (2, "less"), (3, "unknown")]);
         // 400 ns of 100 µs are below half a percent.
         assert_eq!(findings.n_small, 1);

@@ -16,7 +16,7 @@
 //! same to the nanosecond.
 
 use super::Input;
-use super::finding::{Effect, Finding, Impact};
+use super::finding::{Effect, Finding};
 pub(crate) use super::impact::part;
 use crate::assess::Judged;
 use crate::base::format;
@@ -66,7 +66,7 @@ pub(super) fn turn(input: &Input, finding: &mut Finding) {
 }
 
 /// Below this share what the run does not wait for is within what times vary by.
-const HELD_FROM: f64 = 0.1;
+pub(super) const HELD_FROM: f64 = 0.1;
 
 /// Whether some operations run for a good part of their time where the CPU launches too late.
 pub(super) fn are_held(input: &Input, operations: impl Iterator<Item = usize>) -> bool {
@@ -105,19 +105,19 @@ pub(super) fn hold(input: &Input, finding: &mut Finding) {
     if share < HELD_FROM {
         return;
     }
-    let sure = |ns: i64| (ns as f64 * (1.0 - share)).round() as i64;
-    finding.impact = Some(Impact {
-        low_ns: sure(impact.low_ns),
-        mid_ns: sure(impact.mid_ns),
-        ..impact
-    });
+    finding.impact = Some(impact.held(share));
     finding.reasoning.push(format!(
         "{} of this is saved only once the CPU launches kernels in time: it launches the next one after these have ended, so shorter ones only add idle time.",
-        match share > SAID_BELOW {
-            true => "All".to_owned(),
-            false => format::percent(share * 100.0),
-        }
+        self::share(share)
     ));
+}
+
+/// A share at the start of a sentence: "All", "12.3 %".
+pub(super) fn share(share: f64) -> String {
+    match share > SAID_BELOW {
+        true => "All".to_owned(),
+        false => format::percent(share * 100.0),
+    }
 }
 
 /// Says how much of the time of a finding is time of the run, where that is less.

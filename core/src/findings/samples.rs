@@ -4,6 +4,7 @@ use super::ANALYSES;
 use super::finding::{Finding, Impact, Priority};
 use super::outcome::{Outcome, Status};
 use super::rank::{Findings, rank};
+use crate::profile::Profile;
 use crate::report::{Report, ReportOptions};
 use crate::testing::{Timetable, options_on};
 
@@ -32,7 +33,6 @@ impl Calls {
         self.kernels(op, args, &[(kernel, us.into())])
     }
 
-    /// The same several times.
     pub(super) fn calls(self, n: u32, op: &str, args: &str, kernel: &str, us: u32) -> Calls {
         (0..n).fold(self, |calls, _| calls.call(op, args, kernel, us))
     }
@@ -54,7 +54,6 @@ impl Calls {
         self
     }
 
-    /// An operator with several kernels.
     pub(super) fn kernels(
         mut self,
         op: &str,
@@ -79,10 +78,31 @@ impl Calls {
         self
     }
 
-    /// Something else on the host or the GPU.
+    /// What a module runs.
+    pub(super) fn module(mut self, name: &str, run: impl FnOnce(Calls) -> Calls) -> Calls {
+        let start = self.host_us;
+        self.host_us = start + 1;
+        let mut all = run(self);
+        let frame = format!("nn.Module: {name}");
+        all.timetable = all.timetable.frame(&frame, start..all.host_us + 1);
+        all.host_us += 2;
+        all
+    }
+
+    /// Goes on with a GPU at a time.
+    pub(super) fn on_gpu(mut self, gpu: u32, us: f64) -> Calls {
+        self.timetable = self.timetable.gpu(gpu);
+        self.gpu_us = us;
+        self
+    }
+
     pub(super) fn with(mut self, change: impl FnOnce(Timetable) -> Timetable) -> Calls {
         self.timetable = change(self.timetable);
         self
+    }
+
+    pub(super) fn profile(&self) -> Profile {
+        self.timetable.profile()
     }
 
     /// The outcome of an analysis on an MI300X: 5 300 GB/s, 304 compute units.
@@ -90,7 +110,6 @@ impl Calls {
         self.outcome_with(key, &options_on("MI300X"))
     }
 
-    /// The same on another GPU.
     pub(super) fn outcome_on(&self, gpu: &str, key: &str) -> Outcome {
         self.outcome_with(key, &options_on(gpu))
     }
@@ -101,27 +120,20 @@ impl Calls {
     }
 
     fn outcome_with(&self, key: &str, options: &ReportOptions) -> Outcome {
-        let profile = self.timetable.profile();
+        let profile = self.profile();
         let report = Report::new(&profile, options);
         report.analyses.outcome(key).expect("an analysis").clone()
     }
 }
 
-/// The patterns of the findings, in their order.
 pub(super) fn patterns(outcome: &Outcome) -> Vec<&'static str> {
-    outcome
-        .findings
-        .iter()
-        .map(|finding| finding.pattern)
-        .collect()
+    let findings = outcome.findings.iter();
+    findings.map(|finding| finding.pattern).collect()
 }
 
-/// The finding of a pattern.
 pub(super) fn found<'a>(outcome: &'a Outcome, pattern: &str) -> &'a Finding {
-    let finding = outcome
-        .findings
-        .iter()
-        .find(|finding| finding.pattern == pattern);
+    let mut findings = outcome.findings.iter();
+    let finding = findings.find(|finding| finding.pattern == pattern);
     finding.unwrap_or_else(|| panic!("{pattern}: {:?}", patterns(outcome)))
 }
 

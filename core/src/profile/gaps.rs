@@ -9,7 +9,7 @@ use crate::profile::kernels::GpuEvents;
 use crate::profile::launch::GpuId;
 
 /// A time in which nothing runs that counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Gap {
     /// From the last end before it to the first start after it.
     pub span: Interval,

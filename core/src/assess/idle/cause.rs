@@ -1,7 +1,6 @@
 //! Why the GPU is idle, in one word.
 
-/// The cause of a gap.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum IdleCause {
     /// The CPU was busy launching, and kernels finished before the next was launched.
     LaunchBound,
@@ -27,49 +26,11 @@ pub(crate) enum IdleCause {
     /// A GPU graph was launched of whose kernels the trace has none: they may have run.
     UnrecordedGraph,
     /// The trace does not say what the CPU did.
+    #[default]
     Unknown,
 }
 
-/// Cause, name in files, for people.
-const NAMES: [(IdleCause, &str, &str); 12] = [
-    (IdleCause::LaunchBound, "launch_bound", "Launch-bound"),
-    (
-        IdleCause::Synchronization,
-        "synchronisation",
-        "Synchronization",
-    ),
-    (IdleCause::CpuWork, "host_work", "CPU work"),
-    (IdleCause::DataLoading, "data_loading", "Data loading"),
-    (IdleCause::InGraph, "graph_launch", "Inside GPU graphs"),
-    (IdleCause::Startup, "start_up", "Startup and profiler"),
-    (IdleCause::Allocation, "allocation", "Memory allocation"),
-    (IdleCause::Queued, "queued", "Queued on the GPU"),
-    (
-        IdleCause::BeforeRecording,
-        "before_recording",
-        "Before the recording",
-    ),
-    (
-        IdleCause::Unlinked,
-        "unlinked_work",
-        "Unlinked GPU activity",
-    ),
-    (
-        IdleCause::UnrecordedGraph,
-        "unrecorded_graphs",
-        "GPU graphs without recorded kernels",
-    ),
-    (IdleCause::Unknown, "unknown", "Unknown"),
-];
-
 impl IdleCause {
-    pub(crate) const COUNT: usize = NAMES.len();
-
-    /// All of them, in their order.
-    pub(crate) fn all() -> impl Iterator<Item = IdleCause> {
-        NAMES.into_iter().map(|(cause, ..)| cause)
-    }
-
     /// Whether the GPU may well have been busy.
     pub(crate) fn is_unsure(self) -> bool {
         matches!(
@@ -84,24 +45,31 @@ impl IdleCause {
     }
 
     /// As files write it.
-    pub(crate) fn key(self) -> &'static str {
-        NAMES[self as usize].1
+    pub(crate) const fn key(self) -> &'static str {
+        self.names().0
     }
 
     /// For people.
     pub(crate) fn label(self) -> &'static str {
-        NAMES[self as usize].2
+        self.names().1
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_in_the_order_of_the_causes() {
-        for (at, cause) in IdleCause::all().enumerate() {
-            assert_eq!(at, cause as usize, "{cause:?}");
+    const fn names(self) -> (&'static str, &'static str) {
+        match self {
+            IdleCause::LaunchBound => ("launch_bound", "Launch-bound"),
+            IdleCause::Synchronization => ("synchronisation", "Synchronization"),
+            IdleCause::CpuWork => ("host_work", "CPU work"),
+            IdleCause::DataLoading => ("data_loading", "Data loading"),
+            IdleCause::InGraph => ("graph_launch", "Inside GPU graphs"),
+            IdleCause::Startup => ("start_up", "Startup and profiler"),
+            IdleCause::Allocation => ("allocation", "Memory allocation"),
+            IdleCause::Queued => ("queued", "Queued on the GPU"),
+            IdleCause::BeforeRecording => ("before_recording", "Before the recording"),
+            IdleCause::Unlinked => ("unlinked_work", "Unlinked GPU activity"),
+            IdleCause::UnrecordedGraph => {
+                ("unrecorded_graphs", "GPU graphs without recorded kernels")
+            }
+            IdleCause::Unknown => ("unknown", "Unknown"),
         }
     }
 }

@@ -6,7 +6,6 @@ use crate::names::Family;
 use crate::profile::timeline::GpuClass;
 use crate::trace::Category;
 
-/// The kernels of a trace.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Kernels {
     pub(crate) kernels: Tally,
@@ -19,7 +18,6 @@ pub(crate) struct Kernels {
 }
 
 impl Kernels {
-    /// Counts kernels by the family of their operations.
     pub(super) fn new(input: &Input) -> Kernels {
         let profile = input.profile;
         let short_ns = (input.options.thresholds.short_kernel_us * 1e3) as i64;

@@ -6,8 +6,9 @@ pub(crate) mod held;
 pub(crate) mod kernels;
 pub(crate) mod tally;
 
-use crate::assess::Thresholds;
-use crate::assess::{Input, Severity};
+use std::collections::BTreeMap;
+
+use crate::assess::{Input, Severity, Thresholds};
 use crate::base::interval::{Interval, busy, sum};
 use crate::base::sort::Arrange;
 use crate::profile::copies::may_be_pageable;
@@ -20,7 +21,6 @@ use explain::{CpuTime, ExplainedGap, Explainer};
 use kernels::Kernels;
 use tally::{Tallies, Tally, insert_longest};
 
-/// Lengths from which the bins of the histogram start.
 pub(crate) const BINS: [(i64, &str); 7] = [
     (0, "below 1 µs"),
     (1_000, "1 to 10 µs"),
@@ -41,7 +41,6 @@ const N_EVIDENCE: usize = 10;
 /// the next apart, so that kernels which follow directly seem to leave some nanoseconds.
 pub(crate) const LEAST_LISTED_NS: i64 = 1_000;
 
-/// Gaps of one cause.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GapsOfCause {
     pub(crate) all: Tally,
@@ -90,24 +89,20 @@ impl GapsOfCause {
 /// A call in which the CPU waited, and the operator around it.
 pub(crate) type Wait = (StringId, Option<StringId>);
 
-/// The idle time of the GPU.
 #[derive(Debug)]
 pub(crate) struct Idle {
     pub(crate) timeline: GpuTimeline,
     pub(crate) thresholds: Thresholds,
     pub(crate) n_gaps: u64,
-    /// In the order of the causes.
-    causes: [GapsOfCause; IdleCause::COUNT],
+    causes: BTreeMap<IdleCause, GapsOfCause>,
     pub(crate) histogram: [Tally; BINS.len()],
     /// The longest first, none shorter than [`LEAST_LISTED_NS`].
     pub(crate) longest: Vec<ExplainedGap>,
     /// What ends gaps of late launches: by the operator that launches it.
     pub(crate) operators: Tallies<Option<StringId>>,
-    /// Where the CPU waited before gaps.
     pub(crate) waits: Tallies<Wait>,
     pub(crate) kernels: Kernels,
     pub(crate) has_graphs: bool,
-    /// Launches of graphs of whose kernels the trace has none.
     pub(crate) n_unrecorded_graphs: usize,
     /// Copies that pageable memory of the host may be at one end of.
     pub(crate) has_pageable: bool,
@@ -129,7 +124,7 @@ impl Idle {
             timeline,
             thresholds: input.options.thresholds,
             n_gaps: 0,
-            causes: Default::default(),
+            causes: BTreeMap::new(),
             histogram: Default::default(),
             longest: Vec::new(),
             operators: Tallies::default(),
@@ -150,7 +145,7 @@ impl Idle {
         }
         idle.operators.sort();
         idle.waits.sort();
-        for gaps in &mut idle.causes {
+        for gaps in idle.causes.values_mut() {
             gaps.operators.sort();
             gaps.busy_in.sort();
             gaps.optimizers.sort();
@@ -172,7 +167,7 @@ impl Idle {
                 gap.gap.span.length()
             });
         }
-        let gaps = &mut self.causes[gap.cause as usize];
+        let gaps = self.causes.entry(gap.cause).or_default();
         gaps.add(&gap);
         if let Some((operator, inside_ns)) = gap.busy_in {
             gaps.busy_in.add(name(operator), inside_ns);
@@ -210,7 +205,7 @@ impl Idle {
         let waits = self.waits.rows.iter();
         let outside = waits.filter(|((_, operator), _)| operator.is_none());
         let outside_ns = sum(outside.map(|(_, tally)| tally.ns));
-        outside_ns > self.of(IdleCause::Synchronization).all.ns / 2
+        outside_ns > self.of(IdleCause::Synchronization).ns / 2
     }
 
     /// When a gap begins, from the first start of GPU activity.
@@ -219,7 +214,6 @@ impl Idle {
         gap.gap.span.start_ns.saturating_sub(first_ns)
     }
 
-    /// Share of the run.
     pub(crate) fn percent(&self, ns: i64) -> f64 {
         ns as f64 * 100.0 / self.timeline.total_ns() as f64
     }
@@ -230,8 +224,8 @@ impl Idle {
 
     /// Idle time without that of [unsure causes](IdleCause::is_unsure).
     pub(crate) fn surely_idle_ns(&self) -> i64 {
-        let unsure = IdleCause::all().filter(|cause| cause.is_unsure());
-        let unsure_ns = sum(unsure.map(|cause| self.of(cause).all.ns));
+        let unsure = self.causes.iter().filter(|(cause, _)| cause.is_unsure());
+        let unsure_ns = sum(unsure.map(|(_, gaps)| gaps.all.ns));
         self.timeline.idle_ns.saturating_sub(unsure_ns)
     }
 
@@ -243,18 +237,15 @@ impl Idle {
         self.idle_percent() > self.thresholds.idle_flag_percent
     }
 
-    /// The level of a share of the run.
     pub(crate) fn severity_of(&self, percent: f64) -> Severity {
-        let thresholds = &self.thresholds;
-        Severity::above(
-            percent,
-            [
-                thresholds.idle_critical_percent,
-                thresholds.idle_high_percent,
-                thresholds.idle_medium_percent,
-                thresholds.idle_low_percent,
-            ],
-        )
+        let lines = &self.thresholds;
+        let severities = [
+            lines.idle_critical_percent,
+            lines.idle_high_percent,
+            lines.idle_medium_percent,
+            lines.idle_low_percent,
+        ];
+        Severity::above(percent, severities)
     }
 
     pub(crate) fn severity(&self) -> Severity {
@@ -270,15 +261,17 @@ impl Idle {
         (idle > target && busy > 0.0).then(|| (100.0 - target) / busy)
     }
 
-    pub(crate) fn of(&self, cause: IdleCause) -> &GapsOfCause {
-        &self.causes[cause as usize]
+    pub(crate) fn of(&self, cause: IdleCause) -> Tally {
+        self.causes
+            .get(&cause)
+            .map(|gaps| gaps.all)
+            .unwrap_or_default()
     }
 
     /// Causes with their gaps, the longest first.
     pub(crate) fn by_time(&self) -> Vec<(IdleCause, &GapsOfCause)> {
-        let causes = IdleCause::all().zip(&self.causes);
-        let mut causes: Vec<(IdleCause, &GapsOfCause)> =
-            causes.filter(|(_, gaps)| gaps.all.count > 0).collect();
+        let causes = self.causes.iter().map(|(cause, gaps)| (*cause, gaps));
+        let mut causes: Vec<(IdleCause, &GapsOfCause)> = causes.collect();
         causes.arrange_by_key(|(_, gaps)| std::cmp::Reverse(gaps.all.ns));
         causes
     }

@@ -8,7 +8,6 @@ use rustc_hash::FxBuildHasher;
 
 use crate::base::sort::Arrange;
 
-/// Some things and how long they take together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) count: u64,

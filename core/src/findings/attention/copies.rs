@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::Seen;
-use crate::assess::Input;
 use crate::findings::order::{Order, Placed};
+use crate::findings::prelude::*;
 use crate::profile::tensors::layout_copy;
 
 /// A call that does nothing but copy Q, K or V right before an attention, or its result right after.
@@ -19,7 +19,6 @@ pub(super) struct Copy<'a> {
 /// Q, K and V.
 const MAX_BEFORE: usize = 3;
 
-/// The copies around some attention.
 pub(super) fn around<'a>(input: &Input<'a>, order: &Order, seen: &'a [Seen<'a>]) -> Vec<Copy<'a>> {
     let attention: BTreeMap<usize, (&Seen, [u64; 4])> = seen
         .iter()

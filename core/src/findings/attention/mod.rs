@@ -12,16 +12,10 @@ mod tests;
 mod unfused;
 
 use super::assessment::Assessment;
-use super::compute::{Gate, is_large, matrix_rate, memory_bandwidth, outcome, shapes};
 use super::order::Order;
-use super::outcome::{Outcome, Row, Status};
-use super::rule;
-use super::unmodelled::{unmodelled, unmodelled_in_cache};
-use super::{AnalysisKind, Finding, Input};
+use super::unmodelled::unmodelled_in_cache;
 use crate::assess::Thresholds;
-use crate::base::format;
-use crate::base::interval::sum;
-use crate::base::value::{CellColumn, Table, Value};
+use crate::findings::prelude::*;
 use crate::names::attention::{self, AttentionKernel};
 use crate::profile::Profile;
 use crate::profile::attention_sizes::AttentionSizes;
@@ -44,7 +38,6 @@ pub(super) fn is_backward(profile: &Profile, operation: &Operation) -> bool {
     }
 }
 
-/// What is known of one attention.
 struct Seen<'a> {
     row: &'a Row,
     operation: &'a Operation,
@@ -156,10 +149,8 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         return Ok(outcome);
     }
     let order = Order::new(input);
-    let unfused: Vec<Unfused> = match has_softmax {
-        true => unfused::find(input, &order, is_backward),
-        false => Vec::new(),
-    };
+    let unfused = has_softmax.then(|| unfused::find(input, &order, is_backward));
+    let unfused: Vec<Unfused> = unfused.unwrap_or_default();
     if outcome.status != Status::Done && unfused.is_empty() {
         return Ok(outcome);
     }
@@ -249,7 +240,6 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], writes: &CacheWrit
 
 /// Sizes, efficiencies and what is usual.
 fn bands(input: &Input, seen: &[Seen]) -> Table {
-    /// More rows are in the sheets.
     const MAX_ROWS: usize = 20;
     let sizes = |one: &Seen| match one.sizes {
         Some(sizes) => Value::Text(sizes.text()),

@@ -7,21 +7,12 @@ use super::band::Verdict;
 use super::copies::Copy;
 use super::serving::CacheWrites;
 use super::unfused::UnfusedAttention;
-use crate::assess::Input;
-use crate::base::format;
-use crate::base::group::grouped;
-use crate::base::interval::sum;
-use crate::base::sort::Arrange;
-use crate::base::value::Table;
-use crate::findings::compute::{NOT_SHOWN, time_and_share, won_by_16_bit};
-use crate::findings::finding::Impact;
+use crate::findings::compute::won_by_16_bit;
 use crate::findings::narrower::{
     has_flash_kernels, is_in_32_bits, narrower_cache, sixteen_bit, width,
 };
 use crate::findings::origin::Origin;
-use crate::findings::outcome::Row;
-use crate::findings::rule::{Evidence, Group, Rule, RuleDoc, Saves, Subject, Words};
-use crate::findings::rule::{either, times_by_operation};
+use crate::findings::prelude::*;
 use crate::hardware::{GpuSpec, Vendor};
 use crate::names::attention::{AttentionKernel, head_dimension, is_flash_2, splits_keys};
 
@@ -232,42 +223,31 @@ fn is_of_previous_generation(input: &Input, seen: &Seen) -> bool {
     input.gpu().is_some_and(is_newer) && seen.kernels.iter().any(|name| is_flash_2(name))
 }
 
-/// What the data shows of one attention.
 fn reasoning(input: &Input, seen: &Seen) -> Vec<String> {
-    let mut sentences = Vec::new();
-    if let Some(path) = Origin::of(input, seen.operation).path() {
-        sentences.push(format!("It is called from `{path}`."));
-    }
-    if let Some(name) = seen.kernels.first() {
+    let origin = Origin::of(input, seen.operation);
+    let path = origin
+        .path()
+        .map(|path| format!("It is called from `{path}`."));
+    let kernel = seen.kernels.first().map(|name| {
         let name = format::middle_ellipsis(&format::kernel_name(name), 80);
-        sentences.push(format!("Its longest kernel is `{name}`."));
-    }
-    if let (Some(band), Some(verdict), Some(sizes), Some(percent)) = (
-        seen.band,
-        seen.verdict,
-        seen.sizes,
-        seen.row.efficiency_percent,
-    ) {
-        sentences.push(format!(
-            "It reaches {} of roofline; at a length of {:.0}, {} are usual: {}.",
-            format::percent(percent),
-            sizes.length(),
-            band.text(),
-            verdict.label()
-        ));
-    }
-    let made_for = seen.kernels.iter().find_map(|name| head_dimension(name));
-    if let (Some(made_for), Some(sizes)) = (made_for, seen.sizes)
-        && made_for > sizes.d_qk
-    {
-        let share = (1.0 - sizes.d_qk as f64 / made_for as f64) * 100.0;
-        sentences.push(format!(
-            "Its name says that it is made for a head dimension up to {made_for}: {} of its arithmetic is on padding.",
-            format::percent(share)
-        ));
-    }
-    sentences.push(NOT_SHOWN.to_owned());
-    sentences
+        format!("Its longest kernel is `{name}`.")
+    });
+    let usual = || {
+        let (band, verdict, length) = (seen.band?, seen.verdict?, seen.sizes?.length());
+        let reached = format::percent(seen.row.efficiency_percent?);
+        let (band, verdict) = (band.text(), verdict.label());
+        Some(format!(
+            "It reaches {reached} of roofline; at a length of {length:.0}, {band} are usual: {verdict}."
+        ))
+    };
+    let padding = || {
+        let made_for = seen.kernels.iter().find_map(|name| head_dimension(name))?;
+        let head = seen.sizes?.d_qk;
+        let share = format::percent((1.0 - head as f64 / made_for as f64) * 100.0);
+        (made_for > head).then(|| format!("Its name says that it is made for a head dimension up to {made_for}: {share} of its arithmetic is on padding."))
+    };
+    let sentences = [path, kernel, usual(), padding(), Some(NOT_SHOWN.to_owned())];
+    sentences.into_iter().flatten().collect()
 }
 
 /// The KV cache of a serving engine, as rules look at it.
@@ -312,7 +292,6 @@ pub(super) const CACHE_WRITES: &[Rule<KvCache>] = &[Rule {
     ..Rule::BASE
 }];
 
-/// Copies beside attention, as rules look at them.
 pub(super) struct Copies;
 
 impl Subject for Copies {

@@ -1,10 +1,7 @@
 //! Attention of serving engines: the requests that are served, and the KV cache that is written.
 
 use super::Seen;
-use crate::assess::Input;
-use crate::base::interval::percent_of;
-use crate::base::value::Value;
-use crate::findings::outcome::Outcome;
+use crate::findings::prelude::*;
 use crate::names::attention::AttentionKernel;
 use crate::profile::serving::served_tokens;
 

@@ -77,15 +77,10 @@ pub fn are_many(input: &Input, rows: &[&Row], n_kernels: u64) -> bool {
 pub fn launch_scale_note(input: &Input, rows: &[Row]) -> Option<String> {
     let short = rows.iter().filter(|row| is_launch_scale(input, row));
     let short: Vec<&Row> = short.collect();
-    (!short.is_empty()).then(|| {
-        format!(
-            "Calls of {} ({}) take less than {}, about as long as launching them: their efficiency \
-             says little, and they are not ranked.",
-            format::counted(short.len() as u64, "operation"),
-            format::time_ns(time_ns(&short)),
-            format::time_us(input.options.thresholds.short_kernel_us)
-        )
-    })
+    let operations = format::counted(short.len() as u64, "operation");
+    let time = format::time_ns(time_ns(&short));
+    let least = format::time_us(input.options.thresholds.short_kernel_us);
+    (!short.is_empty()).then(|| format!("Calls of {operations} ({time}) take less than {least}, about as long as launching them: their efficiency says little, and they are not ranked."))
 }
 
 /// The priority of a bottleneck: by its share of the computation and its efficiency, in percent.

@@ -76,21 +76,16 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
 }
 
 /// The same with what the analysis calls each of them.
-pub(crate) fn outcome_by(
+pub(crate) fn outcome_by<C: Into<String>>(
     input: &Input,
     kind: &'static AnalysisKind,
-    class: impl Fn(&Operation) -> &'static str,
+    class: impl Fn(&Operation) -> C,
 ) -> Outcome {
     let mut outcome = outcome(input, kind);
     for row in &mut outcome.rows {
-        row.class = class(input.operation(row.operation)).to_owned();
+        row.class = class(input.operation(row.operation)).into();
     }
     outcome
-}
-
-/// Adds the memory bandwidth of the GPU to the figures.
-pub(crate) fn add_bandwidth(input: &Input, outcome: &mut Outcome) {
-    outcome.fact("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input));
 }
 
 /// Deviation over mean; `None` for too few calls to tell.

@@ -1,6 +1,6 @@
 //! What figures do not deserve trust, said of every kind of work alike.
 
-use super::words::short_name;
+use super::{Gate, short_name};
 use crate::assess::Thresholds;
 use crate::base::format;
 use crate::findings::Input;
@@ -32,10 +32,8 @@ pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
     let varying = rows.iter().filter_map(|row| {
         let least = thresholds.variance_percent_of_total;
         let ratio = varies(input.profile, row, thresholds, least)?;
-        Some((
-            row,
-            format!("deviation {} times the mean", format::number(ratio)),
-        ))
+        let ratio = format::number(ratio);
+        Some((row, format!("deviation {ratio} times the mean")))
     });
     let above = list(above.collect()).map(|names| {
         format!("Faster than the roofline, so shapes, times or figures are not those of this run, or the data stays in caches; not ranked: {names}.")
@@ -43,11 +41,8 @@ pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
     let varying = list(varying.collect()).map(|names| {
         format!("Calls of equal arguments differ much in time, so their mean says little: {names}.")
     });
-    above
-        .into_iter()
-        .chain(varying)
-        .chain(drowned(input, rows))
-        .collect()
+    let notes = [above, varying, drowned(input, rows)];
+    notes.into_iter().flatten().collect()
 }
 
 /// How much the calls of a row differ in time, where that is much and the row has at least so many
@@ -60,9 +55,8 @@ pub(crate) fn varies(
     least_percent: f64,
 ) -> Option<f64> {
     let operation = profile.operations().get(row.operation)?;
-    let is_large = row
-        .percent_of_total
-        .is_some_and(|percent| percent >= least_percent);
+    let of_total = row.percent_of_total;
+    let is_large = of_total.is_some_and(|percent| percent >= least_percent);
     let has_shapes = !operation.dims(profile).is_empty();
     row.variation
         .filter(|ratio| is_large && has_shapes && *ratio > thresholds.variance_ratio)
@@ -77,31 +71,28 @@ fn drowned(input: &Input, rows: &[Row]) -> Option<String> {
     if computation > MOSTLY_IDLE_PERCENT {
         return None;
     }
+    let gate = Gate::of(input, 0.0);
     let is_drowned = |row: &&Row| {
+        let of_total = row.percent_of_total;
         row.percent_of_category > thresholds.gate_percent_of_category
-            && row
-                .percent_of_total
-                .is_some_and(|percent| percent < thresholds.gate_percent_of_total)
-            && row
-                .efficiency_percent
-                .is_some_and(|percent| percent < thresholds.gate_efficiency_percent)
-            && !row.is_anomaly
+            && of_total.is_some_and(|percent| percent < thresholds.gate_percent_of_total)
+            && gate.is_slow(row)
     };
     let n = rows.iter().filter(is_drowned).count() as u64;
-    (n > 0).then(|| {
-        format!(
-            "{} below {} of roofline{} less than {} of a run that computes for {} of its time: not ranked. Record steps without start-up to have {} judged.",
-            match n {
-                1 => "1 row is".to_owned(),
-                n => format!("{} rows are", format::count(n)),
-            },
-            format::percent(thresholds.gate_efficiency_percent),
-            if n == 1 { ", and" } else { ", each" },
-            format::percent(thresholds.gate_percent_of_total),
-            format::percent(computation),
-            if n == 1 { "it" } else { "them" }
-        )
-    })
+    let lines = [
+        thresholds.gate_efficiency_percent,
+        thresholds.gate_percent_of_total,
+        computation,
+    ];
+    let [low, least, computes] = lines.map(format::percent);
+    let (rows, each, them) = match n {
+        0 => return None,
+        1 => ("1 row is".to_owned(), "and", "it"),
+        n => (format!("{} rows are", format::count(n)), "each", "them"),
+    };
+    Some(format!(
+        "{rows} below {low} of roofline, {each} less than {least} of a run that computes for {computes} of its time: not ranked. Record steps without start-up to have {them} judged."
+    ))
 }
 
 /// A run that computes for a smaller share of its time shows little of its kernels.

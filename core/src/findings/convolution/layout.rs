@@ -3,16 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Seen, is_layout_change};
-use crate::assess::Input;
-use crate::base::format;
-use crate::base::group::grouped;
-use crate::base::interval::{percent_of, sum};
-use crate::base::sort::Arrange;
-use crate::base::value::{CellColumn, Table, Value};
-use crate::findings::compute::time_and_share;
-use crate::findings::finding::Impact;
 use crate::findings::order::{Order, Placed, is_copy, keeps_type, tensors, time_ns};
-use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, times_by_operation};
+use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::profile::convolution::channels_last;
 use crate::profile::operations::Operation;
@@ -25,7 +17,6 @@ pub(super) struct Layouts<'a> {
     /// Copies of inputs and results right before and after convolutions, and their time.
     adjacent: Vec<Placed>,
     pub(super) adjacent_ns: i64,
-    /// The time of the convolutions.
     time_ns: i64,
 }
 
@@ -111,12 +102,12 @@ pub(super) const RULES: &[Rule<Layouts<'static>>] = &[Rule {
             _ => ("moderate", thresholds.conv_layout_percent),
         };
         let inside = percent_of(seen.inside_ns, seen.time_ns).unwrap_or(0.0);
-        let copies = match seen.adjacent.len() as u64 {
-            0 => String::new(),
-            n => format!(
-                "Copies of inputs and results right before or after convolutions ({}) take another {}.",
-                format::counted(n, "call"),
-                format::time_ns(seen.adjacent_ns)
+        let calls = format::counted(seen.adjacent.len() as u64, "call");
+        let adjacent = format::time_ns(seen.adjacent_ns);
+        let copies = match seen.adjacent.is_empty() {
+            true => String::new(),
+            false => format!(
+                "Copies of inputs and results right before or after convolutions ({calls}) take another {adjacent}."
             ),
         };
         vec![
@@ -154,9 +145,7 @@ fn advice(layouts: &Layouts) -> String {
     }
 }
 
-/// The kernels that change layouts.
 fn kernels(input: &Input, layouts: &Layouts) -> Table {
-    /// More are in the sheets.
     const MAX_ROWS: usize = 8;
     let strings = &input.profile.trace.strings;
     let changed = layouts.changed().into_iter();

@@ -13,21 +13,14 @@ mod rules;
 mod tests;
 
 use super::assessment::Assessment;
-use super::compute::{Gate, efficiency, is_large, is_wide, outcome};
-use super::compute::{matrix_rate, memory_bandwidth, n_calls, time_ns};
-use super::finding::Impact;
-use super::outcome::{Outcome, Row, Status};
-use super::rule::{self, Rule, RuleDoc};
-use super::unmodelled::{missing_units, unmodelled};
-use super::{AnalysisKind, Input};
-use crate::base::interval::{percent_of, sum};
-use crate::base::value::{CellColumn, Table, Value};
+use super::compute::is_wide;
+use super::unmodelled::missing_units;
+use crate::findings::prelude::*;
 use crate::names::convolution::{Pass, is_fallback, is_layout_change};
 use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
 use crate::profile::operations::Operation;
 use layout::Layouts;
 
-/// What is known of one convolution.
 struct Seen<'a> {
     row: &'a Row,
     operation: &'a Operation,
@@ -111,7 +104,6 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// What can be found.
 pub(super) fn docs() -> Vec<RuleDoc> {
     let layouts = layout::RULES.iter().map(Rule::doc);
     layouts.chain(rules::RULES.iter().map(Rule::doc)).collect()
@@ -207,7 +199,6 @@ fn chosen<'s>(seen: &'s [Seen], is: impl Fn(&Seen) -> bool) -> Option<(Vec<&'s R
     (!rows.is_empty()).then(|| (rows, sum(layout_ns)))
 }
 
-/// Forward and backward.
 fn directions(input: &Input, seen: &[Seen]) -> Table {
     let of_pass = |pass: Pass| Some((pass, chosen(seen, |one| one.pass == pass)?));
     let share = |rows: &[&Row]| percent_of(time_ns(rows), input.computation_ns().unwrap_or(0));

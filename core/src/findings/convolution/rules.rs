@@ -1,19 +1,13 @@
 //! What can be found of convolutions.
 
 use super::{Seen, band, gate};
-use crate::assess::Input;
-use crate::base::format;
-use crate::base::value::{CellColumn, Table, Value};
-use crate::findings::compute::{NOT_SHOWN, called_from, won_by_16_bit};
-use crate::findings::finding::Priority;
+use crate::findings::compute::won_by_16_bit;
 use crate::findings::narrower::{instead_of_32_bits, width};
-use crate::findings::outcome::Row;
-use crate::findings::rule::{Group, Rule, Saves, Subject, Words, either};
+use crate::findings::prelude::*;
 use crate::findings::run_time;
 use crate::names::convolution::is_layout_change;
 use crate::profile::convolution::{ConvolutionKind, ConvolutionShape, channels_last};
 
-/// Convolutions, as rules look at them.
 pub(super) struct Convolutions;
 
 impl Subject for Convolutions {
@@ -44,10 +38,8 @@ impl Subject for Convolutions {
 
     fn reasoning(group: &Group<Convolutions>) -> Vec<String> {
         let from = called_from(group.input, &group.rows).into_iter();
-        let mut sentences: Vec<String> = from.collect();
-        sentences.extend(details(group.input, group.first()));
-        sentences.push(NOT_SHOWN.to_owned());
-        sentences
+        let sentences = from.chain(details(group.input, group.first()));
+        sentences.chain([NOT_SHOWN.to_owned()]).collect()
     }
 
     fn tables(group: &Group<Convolutions>) -> Vec<Table> {
@@ -263,34 +255,23 @@ fn wanted_format(group: &Group<Convolutions>) -> Option<&'static str> {
     apart.find_map(|shape| channels_last(shape.n_dims()))
 }
 
-/// What the data shows of one convolution.
-fn details(input: &Input, seen: &Seen) -> Vec<String> {
-    let mut sentences = Vec::new();
-    let mut names = seen.operation.kernel_names(input.profile).into_iter();
-    if let Some(name) = names.find(|name| !is_layout_change(name)) {
-        sentences.push(format!("Its longest kernel is `{}`.", short_kernel(name)));
-    }
-    if seen.layout.1 > 0 {
-        sentences.push(format!(
-            "Of its time, {} is in kernels that change the layout.",
-            format::time_ns(seen.layout.1)
-        ));
-    }
-    if seen.has(ConvolutionShape::is_patches) {
-        sentences.push("Its stride equals its kernel size, so that patches do not overlap: the same result is one GEMM over patches.".to_owned());
-    }
+fn details(input: &Input, seen: &Seen) -> impl Iterator<Item = String> {
+    let mut kernels = seen.operation.kernel_names(input.profile).into_iter();
+    let longest = kernels
+        .find(|name| !is_layout_change(name))
+        .map(short_kernel);
+    let (changes, layout) = (seen.layout.1 > 0, format::time_ns(seen.layout.1));
     let odd = seen.shape.as_ref().and_then(odd_channels);
-    if let Some(odd) = odd.filter(|_| !seen.is_wide) {
-        sentences.push(format!(
-            "{odd} channels are not a multiple of 8: misaligned for 16-bit matrix units."
-        ));
-    }
-    sentences
+    let sentences = [
+        longest.map(|name| format!("Its longest kernel is `{name}`.")),
+        changes.then(|| format!("Of its time, {layout} is in kernels that change the layout.")),
+        seen.has(ConvolutionShape::is_patches).then(|| "Its stride equals its kernel size, so that patches do not overlap: the same result is one GEMM over patches.".to_owned()),
+        odd.filter(|_| !seen.is_wide).map(|odd| format!("{odd} channels are not a multiple of 8: misaligned for 16-bit matrix units.")),
+    ];
+    sentences.into_iter().flatten()
 }
 
-/// Shapes of some convolutions.
 fn shapes(group: &Group<Convolutions>) -> Table {
-    /// More rows are in the sheets.
     const MAX_ROWS: usize = 10;
     let sizes = |seen: &Seen| seen.shape.as_ref().map(ConvolutionShape::sizes);
     #[rustfmt::skip]

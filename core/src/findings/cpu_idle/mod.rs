@@ -27,16 +27,6 @@ use crate::base::value::Value;
 pub use marks::{IdleGap, idle_gaps};
 pub(crate) use patterns::patterns;
 
-/// The finding about idle time that may be none: what was launched before the recording may run.
-pub(crate) const BEFORE_RECORDING: &str = "before_recording";
-
-/// The finding about idle time that is none: unlinked GPU activity runs.
-pub(crate) const UNLINKED: &str = "unlinked_work";
-
-/// The finding about idle time in which GPU graphs may have run.
-pub(crate) const UNRECORDED_GRAPHS: &str = "unrecorded_graphs";
-
-/// What can be found.
 pub(super) fn docs() -> Vec<RuleDoc> {
     let turns = turns::RULES.iter().map(Rule::doc);
     rules::RULES.iter().map(Rule::doc).chain(turns).collect()
@@ -72,10 +62,10 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     Ok(outcome)
 }
 
-/// The time of a finding about idle time; `None` where it is too little to be one.
-pub(crate) fn time_of(analyses: &Analyses, key: &str) -> Option<i64> {
-    let findings = &analyses.outcome("cpu_idle")?.findings;
-    let found = findings.iter().find(|finding| finding.pattern == key)?;
+/// The time of the finding about idle time of a cause; `None` where it is too little to be one.
+pub(crate) fn time_of(analyses: &Analyses, cause: IdleCause) -> Option<i64> {
+    let mut findings = analyses.outcome("cpu_idle")?.findings.iter();
+    let found = findings.find(|finding| finding.pattern == cause.key())?;
     Some(found.time_ns)
 }
 
@@ -86,41 +76,37 @@ fn add_facts(outcome: &mut Outcome, idle: &Idle) {
     let main = idle.by_time().first().map(|(cause, _)| cause.key());
     let main = main.map_or(Value::Empty, |key| Value::Quoted(key.to_owned()));
     let target = Value::Percent(idle.thresholds.idle_target_percent);
-    let speedup = Value::number(idle.potential_speedup());
-    let n_waits = idle.of(IdleCause::Synchronization).all.count;
-    let short_percent = Value::Percent(kernels.short_percent());
-    let unsure = [
-        ("before_recording_time", IdleCause::BeforeRecording),
-        ("unlinked_work_time", IdleCause::Unlinked),
-        ("unrecorded_graphs_time", IdleCause::UnrecordedGraph),
-    ];
-    let unsure = unsure.map(|(key, cause)| (key, cause.label(), idle.of(cause).all.ns));
-    let unsure = unsure.into_iter().filter(|(.., ns)| *ns > 0);
+    let n_waits = idle.of(IdleCause::Synchronization).count;
     #[rustfmt::skip]
-    let facts = [
+    outcome.facts([
         ("idle_flagged", "Idle time is flagged", Value::Flag(idle.is_flagged())),
         ("severity", "Severity", severity),
         ("total_time", "Run", Value::Ns(timeline.total_ns())),
         ("idle_time", "Idle time", Value::Ns(timeline.idle_ns)),
         ("idle_time", "Idle share of the run", Value::Percent(idle.idle_percent())),
-    ]
-    .into_iter()
-    .chain(unsure.map(|(key, label, ns)| (key, label, Value::Ns(ns))))
-    .chain([
+    ]);
+    for (key, cause) in [
+        ("before_recording_time", IdleCause::BeforeRecording),
+        ("unlinked_work_time", IdleCause::Unlinked),
+        ("unrecorded_graphs_time", IdleCause::UnrecordedGraph),
+    ] {
+        if idle.of(cause).ns > 0 {
+            outcome.fact(key, cause.label(), Value::Ns(idle.of(cause).ns));
+        }
+    }
+    #[rustfmt::skip]
+    outcome.facts([
         ("target_idle", "Target idle share", target),
-        ("potential_speedup", "Speedup at that target", speedup),
+        ("potential_speedup", "Speedup at that target", Value::number(idle.potential_speedup())),
         ("main_cause", "Main cause", main),
         ("gap_count", "Gaps", Value::Count(idle.n_gaps)),
         ("avg_inter_kernel_gap", "Mean gap", time(idle.mean_gap_ns())),
         ("sync_point_count", "Gaps after the CPU waited for the GPU", Value::Count(n_waits)),
         ("total_kernel_count", "Kernels", Value::Count(kernels.kernels.count)),
         ("short_kernel_count", "Short kernels", Value::Count(kernels.n_short)),
-        ("short_kernels", "Share of short kernels", short_percent),
+        ("short_kernels", "Share of short kernels", Value::Percent(kernels.short_percent())),
         ("avg_kernel_time", "Mean kernel", time(kernels.kernels.mean_ns())),
     ]);
-    for (key, label, value) in facts {
-        outcome.fact(key, label, value);
-    }
 }
 
 fn notes(input: &Input, idle: &Idle) -> Vec<String> {

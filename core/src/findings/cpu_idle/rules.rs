@@ -4,27 +4,24 @@ use super::reasoning::reasoning;
 use super::seen::Seen;
 use super::tables::longest_gaps;
 use crate::assess::idle::cause::IdleCause;
-use crate::base::value::Table;
 use crate::findings::finding::Impact;
-use crate::findings::outcome::Row;
 use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words};
 
-/// Idle time, as rules look at it.
 pub(super) struct IdleTime;
 
 impl Subject for IdleTime {
     type Of<'a> = Seen<'a>;
 
-    fn row<'s>(_: &'s Seen<'_>) -> Option<&'s Row> {
-        None
-    }
-
     fn evidence(group: &Group<IdleTime>, rule: &Rule<IdleTime>) -> Option<Evidence> {
         let seen = group.first();
         let ns = seen.gaps.all.ns;
+        let longest = seen.idle.longest.iter();
+        let of_cause = longest.filter(|gap| gap.cause == seen.cause);
         Some(Evidence {
             events: seen.gaps.evidence.iter().map(|(_, event)| *event).collect(),
             impact: matches!(rule.saves, Saves::Evidence).then(|| Impact::at_most(ns)),
+            reasoning: reasoning(group.input, seen),
+            tables: vec![longest_gaps(group.input, seen.idle, of_cause)],
             ..Evidence::new(seen.severity.priority(), ns)
         })
     }
@@ -33,17 +30,6 @@ impl Subject for IdleTime {
         let seen = group.first();
         let optimizer = seen.optimizer(group.input).to_owned();
         vec![("time", seen.time()), ("optimizer", optimizer)]
-    }
-
-    fn reasoning(group: &Group<IdleTime>) -> Vec<String> {
-        reasoning(group.input, group.first())
-    }
-
-    fn tables(group: &Group<IdleTime>) -> Vec<Table> {
-        let seen = group.first();
-        let longest = seen.idle.longest.iter();
-        let of_cause = longest.filter(|gap| gap.cause == seen.cause);
-        vec![longest_gaps(group.input, seen.idle, of_cause)]
     }
 }
 
@@ -54,14 +40,10 @@ fn word_if(
     holds: fn(&Seen) -> bool,
     text: &str,
 ) -> Words {
-    let text = match holds(group.first()) {
-        true => text,
-        false => "",
-    };
-    vec![(word, text.to_owned())]
+    let text = holds(group.first()).then(|| text.to_owned());
+    vec![(word, text.unwrap_or_default())]
 }
 
-/// Every rule, the most specific first.
 pub(super) const RULES: &[Rule<IdleTime>] = &[
     Rule {
         key: "unknown_idle",
@@ -205,7 +187,7 @@ pub(super) const RULES: &[Rule<IdleTime>] = &[
         ..QUEUED
     },
     Rule {
-        key: super::BEFORE_RECORDING,
+        key: IdleCause::BeforeRecording.key(),
         when: "the first recorded activity of a stream starts late though launched in time",
         applies: |_, seen| seen.cause == IdleCause::BeforeRecording,
         title: "Activity from before the recording may fill gaps",
@@ -216,7 +198,7 @@ pub(super) const RULES: &[Rule<IdleTime>] = &[
         ..UNKNOWN
     },
     Rule {
-        key: super::UNLINKED,
+        key: IdleCause::Unlinked.key(),
         when: "GPU activity of unknown launch runs in gaps",
         applies: |_, seen| seen.cause == IdleCause::Unlinked,
         title: "Unlinked GPU activity counts as idle time",
@@ -228,7 +210,7 @@ pub(super) const RULES: &[Rule<IdleTime>] = &[
         ..CAUSE
     },
     Rule {
-        key: super::UNRECORDED_GRAPHS,
+        key: IdleCause::UnrecordedGraph.key(),
         when: "GPU graphs were launched of whose kernels the trace has none",
         applies: |_, seen| seen.cause == IdleCause::UnrecordedGraph,
         title: "GPU graphs without recorded kernels",
@@ -260,7 +242,6 @@ const OVERLAP: &str = "let a kernel start while the one before it ends (programm
 const MAY_BE_BUSY: &str =
     "A trace cannot tell whether the GPU was idle: the time counts as idle, and in no saving.";
 
-/// Any cause.
 const CAUSE: Rule<IdleTime> = Rule {
     saves: Saves::Evidence,
     has_reproducer: false,

@@ -10,7 +10,6 @@ use crate::names::host_calls::{FUSED_OPTIMIZERS, optimizer_of_step};
 /// Kernels of one stream leave no less between them.
 const LEAST_DISTANCE_NS: i64 = 3_000;
 
-/// The gaps of one cause.
 pub(super) struct Seen<'a> {
     pub(super) idle: &'a Idle,
     pub(super) cause: IdleCause,
@@ -55,7 +54,6 @@ impl<'a> Seen<'a> {
             .collect()
     }
 
-    /// Whether something is true of more than half of the time.
     pub(super) fn is_most(&self, ns: i64) -> bool {
         ns > self.gaps.all.ns / 2
     }

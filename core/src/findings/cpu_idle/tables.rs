@@ -5,11 +5,11 @@ use crate::assess::idle::tally::Tally;
 use crate::assess::idle::{BINS, Idle};
 use crate::base::format;
 use crate::base::interval::percent_of;
-use crate::base::value::{Table, Value};
+use crate::base::value::{CellColumn, Table, Value};
 use crate::findings::{Input, Origin};
-use crate::names::frames::is_framework;
+use crate::names::Family;
 use crate::profile::launch::GpuId;
-use crate::trace::{Category, EventId, StringId};
+use crate::trace::{EventId, StringId};
 
 /// Rows of a table of operators or waits.
 const MAX_ROWS: usize = 15;
@@ -89,72 +89,53 @@ pub(super) fn longest_gaps<'a>(
             Value::Quoted(format::middle_ellipsis(&name, 60))
         })
     };
-    let stream =
-        |stream: Option<i64>| stream.map_or(Value::Empty, |stream| Value::Text(stream.to_string()));
-    let columns = [
-        ("start", "Starts at"),
-        ("length", "Length"),
-        ("cause", "Cause"),
-        ("before", "Before"),
-        ("before_stream", "Stream"),
-        ("after", "After"),
-        ("after_stream", "Stream"),
-        ("launch_call", "Launched by"),
-        ("launch_after", "Launched at"),
-        ("waited_in", "CPU waited in"),
-        ("operator", "In operator"),
-        ("python", "In"),
-    ];
-    let (rows, events) = gaps
-        .map(|gap| {
-            let (before, after) = (work(gap.gap.before), work(gap.gap.after));
-            let cause = gap.cause.label();
-            let cause = match gap.activity {
-                Some(activity) => format!("{cause}: {}", activity.label()),
-                None => cause.to_owned(),
-            };
-            let operator = after
-                .and_then(|after| after.parent_op)
-                .and_then(|op| profile.tree.event(op));
-            let row = vec![
-                Value::Ns(idle.start_ns(gap)),
-                Value::Ns(gap.gap.span.length()),
-                Value::Text(cause),
-                quoted(before.map(|work| work.event)),
-                stream(before.and_then(|work| work.stream)),
-                quoted(after.map(|work| work.event)),
-                stream(after.and_then(|work| work.stream)),
-                quoted(gap.launch),
-                gap.launch_after_ns.map_or(Value::NO_NS, Value::Ns),
-                quoted(gap.waited_in),
-                quoted(operator),
-                python_frame(input, gap).map_or(Value::Empty, Value::Quoted),
-            ];
-            (row, after.map(|after| trace.events.uid(after.event)))
+    let activity = |id: Option<GpuId>| quoted(work(id).map(|work| work.event));
+    let stream = |id: Option<GpuId>| {
+        let stream = work(id).and_then(|work| work.stream);
+        stream.map_or(Value::Empty, |stream| Value::Text(stream.to_string()))
+    };
+    let cause = |gap: &ExplainedGap| {
+        let cause = gap.cause.label();
+        Value::Text(match gap.activity {
+            Some(activity) => format!("{cause}: {}", activity.label()),
+            None => cause.to_owned(),
         })
-        .unzip();
+    };
+    let operator = |gap: &ExplainedGap| {
+        let operator = work(gap.gap.after).and_then(|after| after.parent_op);
+        quoted(operator.and_then(|op| profile.tree.event(op)))
+    };
+    let python = |gap| python_frame(input, gap).map_or(Value::Empty, Value::Quoted);
+    #[rustfmt::skip]
+    let columns: &[CellColumn<&ExplainedGap>] = &[
+        ("start", "Starts at", &|gap| Value::Ns(idle.start_ns(gap))),
+        ("length", "Length", &|gap| Value::Ns(gap.gap.span.length())),
+        ("cause", "Cause", &|gap| cause(gap)),
+        ("before", "Before", &|gap| activity(gap.gap.before)),
+        ("before_stream", "Stream", &|gap| stream(gap.gap.before)),
+        ("after", "After", &|gap| activity(gap.gap.after)),
+        ("after_stream", "Stream", &|gap| stream(gap.gap.after)),
+        ("launch_call", "Launched by", &|gap| quoted(gap.launch)),
+        ("launch_after", "Launched at", &|gap| gap.launch_after_ns.map_or(Value::NO_NS, Value::Ns)),
+        ("waited_in", "CPU waited in", &|gap| quoted(gap.waited_in)),
+        ("operator", "In operator", &|gap| operator(gap)),
+        ("python", "In", &|gap| python(gap)),
+    ];
+    let gaps: Vec<&ExplainedGap> = gaps.collect();
+    let after = gaps.iter().map(|gap| work(gap.gap.after));
+    let events = after.map(|after| after.map(|after| trace.events.uid(after.event)));
     Table {
-        rows,
-        events,
-        ..Table::new("top_gaps", "Longest gaps", &columns)
+        events: events.collect(),
+        ..Table::of("top_gaps", "Longest gaps", gaps, columns)
     }
 }
 
 /// The user's Python function in which the CPU waited, or launched what ends a gap.
 pub(super) fn python_frame(input: &Input, gap: &ExplainedGap) -> Option<String> {
-    let profile = input.profile;
     let call = gap.waited_in.or(gap.launch)?;
-    if !profile.has_python_frames() {
-        return None;
-    }
-    let (trace, tree) = (&profile.trace, profile.full_tree());
-    let frame = tree.ancestors(tree.node_of(call)?).find_map(|caller| {
-        let event = tree.event(caller)?;
-        let name = trace.strings.get(trace.events.name(event));
-        let is_frame = trace.events.category(event) == Category::PythonFunction;
-        (is_frame && !is_framework(name)).then_some(name)
-    })?;
-    Some(format::middle_ellipsis(Origin::short(frame), 80))
+    let has_frames = input.profile.has_python_frames();
+    let node = has_frames.then(|| input.profile.full_tree().node_of(call));
+    Origin::of_node(input, node??).frame
 }
 
 /// A name in a sentence or a cell.
@@ -188,21 +169,18 @@ fn waits(input: &Input, idle: &Idle) -> Table {
 }
 
 fn kernels(idle: &Idle) -> Table {
-    let columns = [
-        ("category", "Category"),
-        ("kernels", "Kernels"),
-        ("kernel_time", "Time"),
-        ("avg_kernel_time", "Mean"),
+    #[rustfmt::skip]
+    let columns: &[CellColumn<&(Family, Tally)>] = &[
+        ("category", "Category", &|(family, _)| Value::Text(family.label().to_owned())),
+        ("kernels", "Kernels", &|(_, tally)| Value::Count(tally.count)),
+        ("kernel_time", "Time", &|(_, tally)| Value::Ns(tally.ns)),
+        ("avg_kernel_time", "Mean", &|(_, tally)| tally.mean_ns().map_or(Value::NO_NS, Value::Ns)),
     ];
-    let mut table = Table::new("kernel_count_by_category", "Kernels by category", &columns);
-    let rows = idle.kernels.families.iter().map(|(family, tally)| {
-        vec![
-            Value::Text(family.label().to_owned()),
-            Value::Count(tally.count),
-            Value::Ns(tally.ns),
-            tally.mean_ns().map_or(Value::NO_NS, Value::Ns),
-        ]
-    });
-    table.rows = rows.collect();
-    table
+    let title = "Kernels by category";
+    Table::of(
+        "kernel_count_by_category",
+        title,
+        &idle.kernels.families,
+        columns,
+    )
 }

@@ -11,11 +11,12 @@
 use crate::assess::idle::Idle;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
-use crate::base::value::{Table, Value};
+use crate::base::value::{CellColumn, Table, Value};
 use crate::findings::Input;
 use crate::findings::finding::Impact;
-use crate::findings::outcome::Row;
 use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words};
+use crate::profile::timeline::GpuTimeline;
+use crate::trace::StringId;
 
 /// A GPU that is busy for a smaller part of the time of the busiest one is none of the run's.
 const LEAST_PART: f64 = 0.05;
@@ -25,9 +26,7 @@ pub(super) struct Turns<'a> {
     idle: &'a Idle,
     n_gpus: u64,
     busiest_ns: i64,
-    /// How long a GPU is busy on average.
     mean_ns: i64,
-    /// How long it waits on average while another one is busy.
     waited_ns: i64,
 }
 
@@ -53,21 +52,17 @@ impl<'a> Turns<'a> {
     }
 }
 
-/// GPUs that take turns, as the rule looks at them.
 pub(super) struct TakingTurns;
 
 impl Subject for TakingTurns {
     type Of<'a> = Turns<'a>;
-
-    fn row<'s>(_: &'s Turns<'_>) -> Option<&'s Row> {
-        None
-    }
 
     fn evidence(group: &Group<TakingTurns>, _: &Rule<TakingTurns>) -> Option<Evidence> {
         let turns = group.first();
         let severity = turns.idle.severity_of(turns.idle.percent(turns.waited_ns));
         Some(Evidence {
             impact: Some(Impact::at_most(turns.waited_ns)),
+            tables: vec![busy_by_gpu(group.input)],
             ..Evidence::new(severity.priority(), turns.waited_ns)
         })
     }
@@ -87,28 +82,19 @@ impl Subject for TakingTurns {
             ("spread", format::time_ns(spread_ns)),
         ]
     }
+}
 
-    fn tables(group: &Group<TakingTurns>) -> Vec<Table> {
-        let columns = [
-            ("gpu", "GPU"),
-            ("busy_time", "Busy"),
-            ("idle_time", "Idle"),
-            ("percent_of_total", "Busy, % of run"),
-        ];
-        let mut table = Table::new("idle_by_gpu", "How long each GPU is busy", &columns);
-        let gpus = group.input.timelines.gpus.iter();
-        let rows = gpus.map(|(gpu, of_gpu)| {
-            let name = group.input.profile.trace.strings.get(*gpu);
-            vec![
-                Value::Text(name.to_owned()),
-                Value::Ns(of_gpu.busy_ns),
-                Value::Ns(of_gpu.idle_ns),
-                Value::percent(percent_of(of_gpu.busy_ns, of_gpu.total_ns())),
-            ]
-        });
-        table.rows = rows.collect();
-        vec![table]
-    }
+fn busy_by_gpu(input: &Input) -> Table {
+    let name = |gpu: StringId| Value::Text(input.profile.trace.strings.get(gpu).to_owned());
+    let percent = |of: &GpuTimeline| Value::percent(percent_of(of.busy_ns, of.total_ns()));
+    let columns: &[CellColumn<&(StringId, GpuTimeline)>] = &[
+        ("gpu", "GPU", &|(gpu, _)| name(*gpu)),
+        ("busy_time", "Busy", &|(_, of)| Value::Ns(of.busy_ns)),
+        ("idle_time", "Idle", &|(_, of)| Value::Ns(of.idle_ns)),
+        ("percent_of_total", "Busy, % of run", &|(_, of)| percent(of)),
+    ];
+    let title = "How long each GPU is busy";
+    Table::of("idle_by_gpu", title, &input.timelines.gpus, columns)
 }
 
 pub(super) const RULES: &[Rule<TakingTurns>] = &[Rule {

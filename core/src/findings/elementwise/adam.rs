@@ -3,19 +3,13 @@
 
 use super::rules::{ELEMENTWISE, Elementwise};
 use super::{Seen, gate};
-use crate::assess::Input;
-use crate::base::format;
-use crate::findings::compute::{are_large, time_ns};
-use crate::findings::finding::{Effect, Impact};
-use crate::findings::outcome::Row;
-use crate::findings::rule::{Rule, Saves};
+use crate::findings::prelude::*;
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::optimizer::{ADAM_LIST_OPS, STEP_OPS};
 
 /// What a fused step would be for its parts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FusedStep {
-    /// Its time at roofline.
     roofline_ns: f64,
     /// What that is of the time of the parts.
     percent: f64,
@@ -23,7 +17,6 @@ pub(super) struct FusedStep {
     last: &'static str,
 }
 
-/// Steps of Adam in parts.
 pub(super) const RULES: &[Rule<Elementwise>] = &[Rule {
     key: "optimizer_in_parts",
     when: "kernels of an Adam step, each of which does a part of it, take longer than a fused step would at 75 % of roofline",

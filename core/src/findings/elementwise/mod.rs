@@ -6,16 +6,8 @@ mod rules;
 mod tests;
 
 use super::bandwidth::Baseline;
-use super::compute::{Gate, efficiency, is_bottleneck, outcome};
-use super::compute::{is_launch_scale, memory_bandwidth, n_calls, time_ns};
 use super::in_use::InGraphs;
-use super::outcome::{Outcome, Row, Status};
-use super::rule::{self, RuleDoc};
-use super::unmodelled::unmodelled;
-use super::{AnalysisKind, Input};
-use crate::base::format;
-use crate::base::interval::sum;
-use crate::base::value::{CellColumn, Table, Value};
+use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::optimizer::{STEP_OPS, STEP_OPS_ALONE};
@@ -119,7 +111,6 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// What can be found.
 pub(super) fn docs() -> Vec<RuleDoc> {
     let rules = rules::RULES.iter().chain(adam::RULES);
     rules.map(rule::Rule::doc).collect()
@@ -130,16 +121,14 @@ fn gate(input: &Input) -> Gate {
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let mut outcome = outcome(input, kind);
+    let mut outcome = outcome_by(input, kind, |operation| {
+        ElementwiseKind::of(input.profile, operation).label()
+    });
     if outcome.status != Status::Done {
         return Ok(outcome);
     }
     let baseline = Baseline::of(input);
     let steps = OptimizerStep::all(input.profile);
-    for row in &mut outcome.rows {
-        let kind = ElementwiseKind::of(input.profile, input.operation(row.operation));
-        row.class = kind.label().to_owned();
-    }
     let rows = outcome.rows.clone();
     let look = |row| Seen::new(input, &baseline, &steps, row);
     let mut seen: Vec<Seen> = rows.iter().map(look).collect();
@@ -155,13 +144,13 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let large_parts = seen.iter().filter(is_large_part).collect();
     let others = seen.iter().filter(|seen| !seen.is_short && !seen.is_copy());
     let others = others.map(|seen| seen.row);
-    let found = [
+    outcome.findings = [
         rule::find(input, rules::RULES, single),
         rule::find(input, adam::RULES, parts),
         rule::find(input, adam::RULES, large_parts),
         unmodelled(input, others, &gate(input), "element-wise operation"),
-    ];
-    outcome.findings = found.concat();
+    ]
+    .concat();
     notes(input, &mut outcome, &baseline);
     Ok(outcome)
 }

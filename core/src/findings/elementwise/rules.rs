@@ -1,14 +1,10 @@
 //! What can be found of element-wise operations.
 
 use super::{Seen, gate};
-use crate::assess::Input;
-use crate::base::format;
-use crate::findings::compute::{NOT_SHOWN, are_large, are_many, called_from, n_calls, subject};
-use crate::findings::finding::Priority;
+use crate::findings::compute::{are_many, subject};
 use crate::findings::in_use::{InGraphs, has_convolutions};
 use crate::findings::narrower::sixteen_bit;
-use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Saves, Subject, Words, either};
+use crate::findings::prelude::*;
 use crate::findings::run_time::are_held;
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::host_calls::FUSED_OPTIMIZERS;
@@ -16,7 +12,6 @@ use crate::names::optimizer::LIST_OPTIMIZERS;
 use crate::perf::element_bytes;
 use crate::profile::elementwise::could_be_dense;
 
-/// Element-wise operations, as rules look at them.
 pub(super) struct Elementwise;
 
 impl Subject for Elementwise {
@@ -93,6 +88,7 @@ const SHORT: Rule<Elementwise> = Rule {
 /// Said of short kernels.
 const AT_MOST: &str = "At most all is saved that their work would not take at roofline; how much of it is launching, a trace does not show.";
 
+const OTHERS_IN_GRAPHS: &str = ", or replay as GPU graphs also those that are launched one by one";
 const IN_GRAPHS: &str = "They run as part of GPU graphs, which launch them as cheaply as can be: they are short because there is little data.";
 
 /// Every rule, the most specific first.
@@ -263,11 +259,7 @@ pub(super) const RULES: &[Rule<Elementwise>] = &[
                 }
                 // A graph only makes launches cheap, and these come in time.
                 InGraphs::None => ("", AT_MOST),
-                InGraphs::Some => {
-                    let others =
-                        ", or replay as GPU graphs also those that are launched one by one";
-                    (others, AT_MOST)
-                }
+                InGraphs::Some => (OTHERS_IN_GRAPHS, AT_MOST),
                 InGraphs::All => ("", IN_GRAPHS),
             };
             vec![
@@ -305,10 +297,8 @@ fn is_widened(seen: &Seen) -> bool {
 
 /// What some plain operations of the trace reach, others could.
 fn is_baseline_slow(input: &Input, seen: &Seen) -> bool {
-    let (baseline, most) = (
-        seen.baseline,
-        input.options.thresholds.baseline_slow_percent,
-    );
+    let most = input.options.thresholds.baseline_slow_percent;
+    let baseline = seen.baseline;
     let demonstrated = baseline.demonstrated.map(|one| one.gbps);
     let mut both = [baseline.mean_gbps, demonstrated].into_iter();
     both.all(|gbps| is_below(gbps.and_then(|gbps| baseline.percent(gbps)), most))

@@ -69,7 +69,6 @@ fn effective(raw: &[Scope], at: usize, scopes: &Scopes) -> Scope {
     }
 }
 
-/// Where a step is.
 #[derive(Clone, Copy)]
 struct Place {
     scope: Scope,

@@ -28,13 +28,8 @@ mod tests;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::finding::{Confidence, Impact};
-use super::outcome::{Outcome, Status};
-use super::rule::{self, RuleDoc};
-use super::{AnalysisKind, Input, run_time};
-use crate::base::interval::sum;
-use crate::base::sort::Arrange;
-use crate::base::value::Value;
+use super::run_time;
+use crate::findings::prelude::*;
 use crate::names::fusion::ChainKind;
 use crate::profile::scopes::Scopes;
 use crate::profile::streams::steps;
@@ -57,17 +52,14 @@ struct Candidate {
     run_ns: i64,
     /// What it saves of the run; `None` without a GPU or without models.
     impact: Option<Impact>,
-    /// The operators, in order.
     names: Vec<String>,
     /// By step: its operation in the first instance, and its time in all.
     members: Vec<(usize, i64)>,
-    /// The calls of the first instance.
     first: Vec<EventId>,
     /// By operation: the time in chains.
     operations: BTreeMap<usize, i64>,
 }
 
-/// What can be found.
 pub(super) fn docs() -> Vec<RuleDoc> {
     rules::RULES.iter().map(rule::Rule::doc).collect()
 }

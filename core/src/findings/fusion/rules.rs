@@ -3,20 +3,10 @@
 use std::cmp::Reverse;
 
 use super::{Candidate, least_ns};
-use crate::assess::Input;
-use crate::base::format;
-use crate::base::sort::Arrange;
-use crate::base::value::{CellColumn, Table, Value};
-use crate::findings::compute::time_and_share;
-use crate::findings::finding::{Confidence, Impact, Priority};
-use crate::findings::rule::times_by_operation;
-use crate::findings::rule::{
-    Evidence, Group, Rule, Saves, Subject, Words, either, percent_of_compute,
-};
+use crate::findings::prelude::*;
 use crate::findings::run_time;
 use crate::names::fusion::ChainKind;
 
-/// Chains, as rules look at them.
 pub(super) struct Chains;
 
 impl Subject for Chains {
@@ -235,7 +225,6 @@ pub(super) const RULES: &[Rule<Chains>] = &[
     },
 ];
 
-/// What all chains have in common.
 const CHAIN: Rule<Chains> = Rule {
     gate: |group| is_worth_it(group),
     issue: "{kernels} in {instances} of the same steps, in {place}{others}: {time}{worth}.",
@@ -307,7 +296,6 @@ pub(super) fn candidate_table(candidates: &[&Candidate]) -> Option<Table> {
     (!candidates.is_empty()).then(|| Table::of("candidates", title, largest, columns))
 }
 
-/// The steps of a candidate.
 fn step_table(input: &Input, candidate: &Candidate) -> Table {
     let title = match candidate.n_instances {
         1 => "The steps of the one instance".to_owned(),

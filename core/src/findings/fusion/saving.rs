@@ -1,9 +1,8 @@
 //! What one kernel in place of a chain saves.
 
 use super::steps::{ChainStep, Operator};
-use crate::assess::Input;
-use crate::base::interval::sum;
-use crate::findings::finding::{Estimate, Impact};
+use crate::findings::finding::Estimate;
+use crate::findings::prelude::*;
 use crate::names::fusion::ChainKind;
 use crate::profile::dataflow::{Shape, can_be, can_be_slice};
 use crate::trace::Category;
@@ -21,7 +20,6 @@ const MODELLED_OF_MANY: f64 = 0.75;
 /// shorter.
 const LEAST_NS: i64 = 3_000;
 
-/// What chains are projected with.
 pub(super) struct Projection<'a> {
     pub(super) input: &'a Input<'a>,
     /// Whether the result of what a chain follows is needed once more, for the backward pass.

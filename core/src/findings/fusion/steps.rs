@@ -1,6 +1,7 @@
 //! What each operation is for a chain, with what it takes and gives.
 
-use crate::assess::{Input, Judged};
+use crate::assess::Judged;
+use crate::findings::prelude::*;
 use crate::hardware::roofline::peak_tflops;
 use crate::names::Family;
 use crate::names::elementwise::ElementwiseKind;

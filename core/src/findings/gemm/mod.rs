@@ -5,17 +5,11 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::compute::{Gate, is_bottleneck, is_large, is_launch_scale, launch_scale_note};
-use super::compute::{matrix_rate, memory_bandwidth, outcome};
 use super::narrower::{is_complex, is_wide, won_by_16_bit};
 use super::order::tensors;
-use super::outcome::{Outcome, Row, Status};
-use super::rule::{self, Rule, RuleDoc};
-use super::unmodelled::{missing_units, unmodelled};
-use super::{AnalysisKind, Input};
+use super::unmodelled::missing_units;
 use crate::assess::Thresholds;
-use crate::base::interval::sum;
-use crate::base::value::Value;
+use crate::findings::prelude::*;
 use crate::hardware::Precision;
 use crate::names::gemm::is_quantized;
 use crate::perf::{ComputeSpec, Unit};
@@ -28,10 +22,8 @@ const LAYOUT_SHARE: f64 = 0.05;
 /// Tiles for up to this share of the compute units are few; above it nearly all have work.
 const FEW_TILES: f64 = 0.75;
 
-/// GEMMs, as rules look at them.
 struct Gemms;
 
-/// What is known of one GEMM.
 struct Seen<'a> {
     row: &'a Row,
     operation: &'a Operation,
@@ -58,7 +50,6 @@ impl Seen<'_> {
     }
 }
 
-/// What can be found.
 pub(super) fn docs() -> Vec<RuleDoc> {
     let rules = rules::RULES.iter().chain(rules::SHORT);
     rules.map(Rule::doc).collect()

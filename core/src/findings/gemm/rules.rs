@@ -4,16 +4,9 @@ use super::advice::{
     alignment, fewer_bytes, in_cache, less_work, odd_dimensions, tile_sentences, weights_in, wider,
 };
 use super::{Gemms, Seen, is_tiny};
-use crate::assess::Input;
-use crate::base::format;
-use crate::base::value::{CellColumn, Table, Value};
-use crate::findings::compute::{
-    NOT_SHOWN, beyond_roofline_ns, called_from, least_ns, n_calls, shapes,
-};
-use crate::findings::finding::Effect;
+use crate::findings::compute::{beyond_roofline_ns, least_ns};
 use crate::findings::narrower::{instead_of_32_bits, width, won_by_16_bit};
-use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Saves, Subject, Words, either};
+use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
 use crate::profile::gemm::GemmSizes;
 
@@ -306,9 +299,7 @@ fn subject(group: &Group<Gemms>) -> String {
     }
 }
 
-/// Sizes and tiles.
 fn sizes(group: &Group<Gemms>) -> Table {
-    /// More rows are in the sheets.
     const MAX_ROWS: usize = 10;
     let size = |seen: &Seen, of: fn(GemmSizes) -> u64| {
         seen.sizes

@@ -8,7 +8,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::compute::{Gate, add_bandwidth, is_bottleneck, outcome_by};
+use super::compute::{Gate, is_bottleneck, memory_bandwidth, outcome_by};
 use super::compute::{is_launch_scale, time_ns};
 use super::outcome::{Outcome, Row, Status};
 use super::rule::{self, RuleDoc};
@@ -18,7 +18,6 @@ use crate::base::value::Value;
 use crate::names::moe::MoePart;
 use crate::profile::operations::Operation;
 
-/// A part of an MoE layer.
 struct Seen<'a> {
     row: &'a Row,
     name: &'a str,
@@ -36,7 +35,6 @@ impl Seen<'_> {
     }
 }
 
-/// What can be found.
 pub(super) fn docs() -> Vec<RuleDoc> {
     rules::RULES.iter().map(rule::Rule::doc).collect()
 }
@@ -119,5 +117,5 @@ fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
         "Operations with no FLOP/byte model",
         Value::Count(seen.iter().filter(has_no_model).count() as u64),
     );
-    add_bandwidth(input, outcome);
+    outcome.fact("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input));
 }

@@ -3,10 +3,7 @@
 use super::{Seen, gate};
 use crate::assess::Input;
 use crate::base::format;
-use crate::base::value::Table;
-use crate::findings::compute::{
-    NOT_SHOWN, are_large, called_from, is_launch_scale, operations_table, subject,
-};
+use crate::findings::compute::{NOT_SHOWN, are_large, is_launch_scale, subject};
 use crate::findings::narrower::less_arithmetic;
 use crate::findings::outcome::Row;
 use crate::findings::rule::{By, Group, Rule, Subject};
@@ -14,7 +11,6 @@ use crate::hardware::Precision;
 use crate::hardware::roofline::Bound;
 use crate::names::moe::{MoePart, is_fused_routing, is_narrow};
 
-/// Parts of MoE layers, as rules look at them.
 pub(super) struct MoeLayers;
 
 impl Subject for MoeLayers {
@@ -23,14 +19,6 @@ impl Subject for MoeLayers {
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
     }
-
-    fn reasoning(group: &Group<MoeLayers>) -> Vec<String> {
-        called_from(group.input, &group.rows).into_iter().collect()
-    }
-
-    fn tables(group: &Group<MoeLayers>) -> Vec<Table> {
-        vec![operations_table(group.input, &group.rows)]
-    }
 }
 
 /// What bytes of expert weights rest on.
@@ -38,7 +26,6 @@ pub(super) const EVENLY: &str = "Bytes are an average: those of the experts that
     tokens choose evenly. So are FLOPs where experts are spread over several GPUs; where one holds \
     all of them they are exact.";
 
-/// Every rule, the most specific first.
 pub(super) const RULES: &[Rule<MoeLayers>] = &[
     Rule {
         key: "unfused_experts",

@@ -9,7 +9,6 @@ use crate::profile::exposed::Spans;
 use crate::profile::kernels::Running;
 use crate::profile::timeline::GpuTimeline;
 
-/// All that the analysis rests on.
 #[derive(Debug)]
 pub(crate) struct Facts {
     /// Of several GPUs the mean.
@@ -72,12 +71,10 @@ impl Facts {
         i64::try_from(self.n_gpus).map_or(ns, |n_gpus| ns / n_gpus)
     }
 
-    /// Share of the run.
     pub(crate) fn percent(&self, ns: i64) -> f64 {
         percent_of(ns, self.timeline.total_ns()).unwrap_or(0.0)
     }
 
-    /// Copies in a direction.
     pub(crate) fn assess(&self, direction: Direction) -> Option<&CopyAssessment> {
         let mut assessed = self.assessed.iter();
         assessed.find(|assessed| assessed.direction == direction)
@@ -89,13 +86,11 @@ impl Facts {
         assessed.map_or(Severity::Acceptable, CopyAssessment::severity)
     }
 
-    /// The worst direction.
     pub(crate) fn worst_copies(&self) -> Severity {
         let severities = self.assessed.iter().map(CopyAssessment::severity);
         severities.max().unwrap_or(Severity::Acceptable)
     }
 
-    /// Communication that nothing hides.
     pub(crate) fn blocking(&self) -> Blocking {
         let won_percent = self.percent(self.hideable.exposed_comm_ns);
         Blocking {
@@ -116,7 +111,6 @@ impl Facts {
         })
     }
 
-    /// How much of the communication runs beside computation.
     pub(crate) fn overlap(&self) -> Overlap {
         let lines = &self.thresholds;
         let (exposed_ns, all_ns) = (self.timeline.exposed_comm_ns, self.timeline.comm_ns);
@@ -167,7 +161,6 @@ impl Facts {
 /// start.
 const LARGE_BYTES: u64 = 1_000_000;
 
-/// Copies in one direction.
 #[derive(Debug, Clone)]
 pub(crate) struct CopyAssessment {
     pub(crate) direction: Direction,
@@ -249,7 +242,6 @@ impl CopyAssessment {
     }
 }
 
-/// Communication that nothing hides.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Blocking {
     /// Share of the run; of several GPUs in the mean.
@@ -268,7 +260,6 @@ pub(super) struct Uneven {
     pub(super) severity: Severity,
 }
 
-/// How much of the communication runs beside computation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Overlap {
     /// `None` where there is no communication.

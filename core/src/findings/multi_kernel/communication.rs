@@ -5,86 +5,47 @@ use crate::base::format;
 use crate::names::collective::Purpose;
 
 /// What to do in the model about communication that nothing hides.
-struct Advice {
-    /// What it is for.
-    purposes: &'static [Purpose],
-    applies: fn(&Facts) -> bool,
-    model: &'static str,
-}
-
-/// The first that applies.
-const ADVICE: &[Advice] = &[
-    Advice {
-        purposes: &[Purpose::Gradients],
-        applies: is_mostly_hidden,
-        model: "gradients are reduced during the backward pass already, and most of that is hidden: what is left is for the most part what the pass ends with, so let the last bucket be small (`bucket_cap_mb` of `DistributedDataParallel`); where gradients are accumulated, reduce them in the last micro-batch alone (`no_sync()`).",
-    },
-    Advice {
-        purposes: &[Purpose::Gradients],
-        applies: |_| true,
-        model: "gradients are reduced during the backward pass already: see in the traces of the other ranks whether this one waits for them; then try other bucket sizes (`bucket_cap_mb` of `DistributedDataParallel`), reduce once for several micro-batches (`no_sync()`), and send less (a communication hook that compresses gradients).",
-    },
-    Advice {
-        purposes: &[Purpose::Fsdp],
-        applies: |_| true,
-        model: "gather parameters earlier: prefetch those of the next layers in the forward and the backward pass (`forward_prefetch`, `backward_prefetch`, no `limit_all_gathers`; with `fully_shard` `set_modules_to_forward_prefetch`), keep them between both where memory allows (`reshard_after_forward=False`), and shard within a node alone.",
-    },
-    Advice {
-        purposes: &[Purpose::Shards],
-        applies: |_| true,
-        model: "gather parameters ahead of their use, beside the optimizer's step or the layers before, and scatter gradients during the backward pass; keep what is gathered where memory allows, and shard within a node alone.",
-    },
-    Advice {
-        purposes: &[Purpose::Stages],
-        applies: |_| true,
-        model: "shorten what stages of the pipeline wait for each other: more micro-batches, or an interleaved schedule; spread layers evenly over the stages, and send and receive (`isend`, `irecv`) while another micro-batch computes.",
-    },
-    Advice {
-        purposes: &[Purpose::Tensors],
-        applies: |facts| facts.is_training,
-        model: "run the collectives of tensor parallelism beside its GEMMs (asynchronous tensor parallelism), split norms and dropout along the sequence (sequence parallelism), and let fewer GPUs share a layer.",
-    },
-    Advice {
-        purposes: &[Purpose::Experts],
-        applies: |_| true,
-        model: "run the exchange of expert parallelism beside other kernels (another micro-batch, shared experts), send less (narrower types, fewer copies of a token), and spread tokens evenly over the ranks.",
-    },
-    Advice {
-        purposes: &[Purpose::Sequence],
-        applies: |_| true,
-        model: "run the exchange of sequence parallelism (heads against tokens) beside the projections around it, or pass keys and values round in a ring; send less: narrower types, fewer ranks.",
-    },
-    Advice {
-        purposes: &[Purpose::Statistics],
-        applies: |_| true,
-        model: "synchronized batch norms wait for tiny messages in each layer: keep them only where the batch of a rank is too small for statistics of its own, share them among fewer ranks (`process_group`), or use a norm without them.",
-    },
-    Advice {
-        purposes: &[Purpose::Exchange],
-        applies: |_| true,
-        model: "run the exchange beside other kernels (another micro-batch), send less (narrower types, fewer ranks), and see that all ranks have an equal share of it.",
-    },
-    Advice {
-        purposes: &[Purpose::Unknown],
-        applies: |facts| facts.is_training,
-        model: "reduce gradients asynchronously during the backward pass, in buckets that fit the computation left, and pipeline micro-batches; accumulate gradients, or compress them, to send less.",
-    },
-    Advice {
-        purposes: &[Purpose::Tensors, Purpose::Unknown],
-        applies: |_| true,
-        model: "run the collectives of tensor parallelism on another stream beside other kernels (another micro-batch, prefill beside decode), or send less: narrower types, fewer ranks.",
-    },
-];
-
-/// What to do in the model.
 pub(super) fn advice(facts: &Facts) -> &'static str {
-    let purpose = facts.collectives.purpose.unwrap_or(Purpose::Unknown);
-    let mut advice = ADVICE.iter();
-    let first = advice.find(|advice| advice.purposes.contains(&purpose) && (advice.applies)(facts));
-    first.map_or("", |advice| advice.model)
+    match facts.collectives.purpose.unwrap_or(Purpose::Unknown) {
+        Purpose::Gradients if is_mostly_hidden(facts) => {
+            "gradients are reduced during the backward pass already, and most of that is hidden: what is left is for the most part what the pass ends with, so let the last bucket be small (`bucket_cap_mb` of `DistributedDataParallel`); where gradients are accumulated, reduce them in the last micro-batch alone (`no_sync()`)."
+        }
+        Purpose::Gradients => {
+            "gradients are reduced during the backward pass already: see in the traces of the other ranks whether this one waits for them; then try other bucket sizes (`bucket_cap_mb` of `DistributedDataParallel`), reduce once for several micro-batches (`no_sync()`), and send less (a communication hook that compresses gradients)."
+        }
+        Purpose::Fsdp => {
+            "gather parameters earlier: prefetch those of the next layers in the forward and the backward pass (`forward_prefetch`, `backward_prefetch`, no `limit_all_gathers`; with `fully_shard` `set_modules_to_forward_prefetch`), keep them between both where memory allows (`reshard_after_forward=False`), and shard within a node alone."
+        }
+        Purpose::Shards => {
+            "gather parameters ahead of their use, beside the optimizer's step or the layers before, and scatter gradients during the backward pass; keep what is gathered where memory allows, and shard within a node alone."
+        }
+        Purpose::Stages => {
+            "shorten what stages of the pipeline wait for each other: more micro-batches, or an interleaved schedule; spread layers evenly over the stages, and send and receive (`isend`, `irecv`) while another micro-batch computes."
+        }
+        Purpose::Tensors if facts.is_training => {
+            "run the collectives of tensor parallelism beside its GEMMs (asynchronous tensor parallelism), split norms and dropout along the sequence (sequence parallelism), and let fewer GPUs share a layer."
+        }
+        Purpose::Experts => {
+            "run the exchange of expert parallelism beside other kernels (another micro-batch, shared experts), send less (narrower types, fewer copies of a token), and spread tokens evenly over the ranks."
+        }
+        Purpose::Sequence => {
+            "run the exchange of sequence parallelism (heads against tokens) beside the projections around it, or pass keys and values round in a ring; send less: narrower types, fewer ranks."
+        }
+        Purpose::Statistics => {
+            "synchronized batch norms wait for tiny messages in each layer: keep them only where the batch of a rank is too small for statistics of its own, share them among fewer ranks (`process_group`), or use a norm without them."
+        }
+        Purpose::Exchange => {
+            "run the exchange beside other kernels (another micro-batch), send less (narrower types, fewer ranks), and see that all ranks have an equal share of it."
+        }
+        Purpose::Unknown if facts.is_training => {
+            "reduce gradients asynchronously during the backward pass, in buckets that fit the computation left, and pipeline micro-batches; accumulate gradients, or compress them, to send less."
+        }
+        Purpose::Tensors | Purpose::Unknown => {
+            "run the collectives of tensor parallelism on another stream beside other kernels (another micro-batch, prefill beside decode), or send less: narrower types, fewer ranks."
+        }
+    }
 }
 
-/// Most of the communication runs beside computation.
 fn is_mostly_hidden(facts: &Facts) -> bool {
     facts.timeline.exposed_comm_ns < facts.timeline.comm_ns / 2
 }
@@ -102,53 +63,37 @@ pub(crate) fn out_of_reach(facts: &Facts) -> Option<String> {
     })
 }
 
-/// How much of what the links carry the collectives use.
-#[derive(Debug, Clone, Copy)]
-struct OnBus {
-    /// In the mean.
-    gbps: f64,
-    /// What the links carry each way.
-    link_gbps: f64,
-    /// What the messages would take at that.
-    at_link_ns: i64,
-}
-
-impl OnBus {
-    fn new(facts: &Facts) -> Option<OnBus> {
-        let link_gbps = facts.link_gbps.filter(|gbps| *gbps > 0.0)?;
-        let (bytes, ns) = facts.collectives.on_bus()?;
-        Some(OnBus {
-            gbps: bytes / ns as f64,
-            link_gbps,
-            at_link_ns: facts.of_one_gpu((bytes / link_gbps).round() as i64),
-        })
-    }
-
-    fn percent(self) -> f64 {
-        self.gbps * 100.0 / self.link_gbps
-    }
+/// How fast collectives are in the mean, and how much of what the links carry each way that is, in
+/// GB/s and percent; and how long the messages would take at the latter.
+fn on_bus(facts: &Facts) -> Option<(f64, f64, i64)> {
+    let link_gbps = facts.link_gbps.filter(|gbps| *gbps > 0.0)?;
+    let (bytes, ns) = facts.collectives.on_bus()?;
+    let gbps = bytes / ns as f64;
+    let at_link_ns = facts.of_one_gpu((bytes / link_gbps).round() as i64);
+    Some((gbps, gbps * 100.0 / link_gbps, at_link_ns))
 }
 
 /// The bus bandwidth, at the end of a sentence.
 pub(super) fn bus_clause(facts: &Facts) -> String {
-    OnBus::new(facts).map_or(String::new(), |bus| {
-        format!(
-            "; its bus bandwidth averages {}, {} of the {} that the links carry each way",
-            format::bandwidth_gbps(bus.gbps),
-            format::percent(bus.percent()),
-            format::bandwidth_gbps(bus.link_gbps)
-        )
-    })
+    let (Some((gbps, percent, _)), Some(link_gbps)) = (on_bus(facts), facts.link_gbps) else {
+        return String::new();
+    };
+    format!(
+        "; its bus bandwidth averages {}, {} of the {} that the links carry each way",
+        format::bandwidth_gbps(gbps),
+        format::percent(percent),
+        format::bandwidth_gbps(link_gbps)
+    )
 }
 
 /// What little use of the links means; `None` where they are well used.
 fn little_use(facts: &Facts) -> Option<String> {
     /// Below half of what the links carry most of the time is something else than transfer.
     const LITTLE_PERCENT: f64 = 50.0;
-    let bus = OnBus::new(facts).filter(|bus| bus.percent() < LITTLE_PERCENT)?;
+    let (.., at_link_ns) = on_bus(facts).filter(|(_, percent, _)| *percent < LITTLE_PERCENT)?;
     Some(format!(
         "At the bandwidth of the links the messages of known size would take {} of {}: the rest is waiting for other ranks, a slower link than these, or messages too small for them.",
-        format::time_ns(bus.at_link_ns),
+        format::time_ns(at_link_ns),
         format::time_ns(facts.timeline.comm_ns)
     ))
 }

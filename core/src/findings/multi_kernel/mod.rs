@@ -27,7 +27,6 @@ pub(crate) use communication::out_of_reach;
 pub(crate) use copies::causes;
 pub(crate) use rules::patterns;
 
-/// What can be found.
 pub(super) fn docs() -> Vec<RuleDoc> {
     rules::RULES.iter().map(rule::Rule::doc).collect()
 }
@@ -43,12 +42,10 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         facts.timeline.exposed_comm_ns,
         facts.timeline.exposed_memcpy_ns,
     ]);
-    for (key, label, value) in figures(&facts) {
-        outcome.fact(key, label, value);
-    }
+    add_facts(&mut outcome, &facts);
     outcome.tables = tables::tables(input, &facts);
     pattern::add(&mut outcome, &patterns(input, &facts));
-    let seen = rules::seen(&facts);
+    let seen = rules::seen(input, &facts);
     outcome.findings = rule::find(input, rules::RULES, seen.iter().collect());
     outcome.notes = notes(input, &facts);
     Ok(outcome)
@@ -58,94 +55,37 @@ fn severity(severity: Severity) -> Value {
     Value::Text(severity.label().to_owned())
 }
 
-fn figures(facts: &Facts) -> Vec<(&'static str, &'static str, Value)> {
+fn add_facts(outcome: &mut Outcome, facts: &Facts) {
     use Direction::{DeviceToDevice, DeviceToHost, HostToDevice};
     let (timeline, copies) = (&facts.timeline, &facts.copies);
     let (blocking, overlap) = (facts.blocking(), facts.overlap());
+    let exposed_percent = Value::Percent(facts.percent(facts.exposed_memcpy_ns));
     let count = |direction| Value::Count(copies.of(direction).map_or(0, |copies| copies.count));
     let level = |direction| severity(facts.severity_of(direction));
-    vec![
-        (
-            "total_memcpy_count",
-            "Memory copies",
-            Value::Count(copies.count()),
-        ),
-        (
-            "total_memcpy_time",
-            "Time of memory copies",
-            Value::Ns(copies.time_ns()),
-        ),
-        (
-            "exposed_memcpy_time",
-            "Copies while nothing else runs",
-            Value::Ns(facts.exposed_memcpy_ns),
-        ),
-        (
-            "exposed_memcpy_time",
-            "Such copies, % of run",
-            Value::Percent(facts.percent(facts.exposed_memcpy_ns)),
-        ),
+    let overlap_label = Value::Text(overlap.label().to_owned());
+    #[rustfmt::skip]
+    outcome.facts([
+        ("total_memcpy_count", "Memory copies", Value::Count(copies.count())),
+        ("total_memcpy_time", "Time of memory copies", Value::Ns(copies.time_ns())),
+        ("exposed_memcpy_time", "Copies while nothing else runs", Value::Ns(facts.exposed_memcpy_ns)),
+        ("exposed_memcpy_time", "Such copies, % of run", exposed_percent),
         ("d2h_count", "Copies D2H", count(DeviceToHost)),
-        (
-            "d2h_severity",
-            "Severity of copies D2H",
-            level(DeviceToHost),
-        ),
+        ("d2h_severity", "Severity of copies D2H", level(DeviceToHost)),
         ("h2d_count", "Copies H2D", count(HostToDevice)),
-        (
-            "h2d_severity",
-            "Severity of copies H2D",
-            level(HostToDevice),
-        ),
+        ("h2d_severity", "Severity of copies H2D", level(HostToDevice)),
         ("d2d_count", "Copies D2D", count(DeviceToDevice)),
-        (
-            "d2d_severity",
-            "Severity of copies D2D",
-            level(DeviceToDevice),
-        ),
+        ("d2d_severity", "Severity of copies D2D", level(DeviceToDevice)),
         ("fill_count", "Fills", Value::Count(copies.n_fills)),
         ("fill_time", "Time of fills", Value::Ns(copies.fill_ns)),
-        (
-            "collective_count",
-            "Collectives",
-            Value::Count(facts.collectives.count),
-        ),
-        (
-            "total_comm_time",
-            "Time of communication",
-            Value::Ns(timeline.comm_ns),
-        ),
-        (
-            "exposed_comm_time",
-            "Exposed communication",
-            Value::Ns(timeline.exposed_comm_ns),
-        ),
-        (
-            "exposed_comm_time",
-            "Exposed communication, % of run",
-            Value::Percent(blocking.percent),
-        ),
-        (
-            "exposed_comm_severity",
-            "Communication blocking compute",
-            severity(blocking.severity),
-        ),
-        (
-            "comm_overlap",
-            "Communication overlapped with computation",
-            Value::percent(overlap.percent),
-        ),
-        (
-            "overlap_severity",
-            "Overlap",
-            Value::Text(overlap.label().to_owned()),
-        ),
-        (
-            "is_training",
-            "A backward pass was recorded",
-            Value::Flag(facts.is_training),
-        ),
-    ]
+        ("collective_count", "Collectives", Value::Count(facts.collectives.count)),
+        ("total_comm_time", "Time of communication", Value::Ns(timeline.comm_ns)),
+        ("exposed_comm_time", "Exposed communication", Value::Ns(timeline.exposed_comm_ns)),
+        ("exposed_comm_time", "Exposed communication, % of run", Value::Percent(blocking.percent)),
+        ("exposed_comm_severity", "Communication blocking compute", severity(blocking.severity)),
+        ("comm_overlap", "Communication overlapped with computation", Value::percent(overlap.percent)),
+        ("overlap_severity", "Overlap", overlap_label),
+        ("is_training", "A backward pass was recorded", Value::Flag(facts.is_training)),
+    ]);
 }
 
 fn notes(input: &Input, facts: &Facts) -> Vec<String> {

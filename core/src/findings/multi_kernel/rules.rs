@@ -4,36 +4,49 @@ use super::assess::{CopyAssessment, Facts, Uneven};
 use super::{communication, copies, tables};
 use crate::assess::Input;
 use crate::base::format;
-use crate::base::value::Table;
 use crate::findings::Severity;
 use crate::findings::finding::{Estimate, Impact};
-use crate::findings::outcome::Row;
 use crate::findings::pattern::Pattern;
 use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words, fill};
-use crate::profile::copies::{Direction, OfDdp};
-use crate::trace::EventId;
+use crate::profile::copies::Direction::{
+    self, DeviceToDevice, DeviceToHost, HostToDevice, PeerToPeer,
+};
+use crate::profile::copies::OfDdp;
 
-/// Copies and communication, as rules look at them.
 pub(super) struct Traffic;
 
-/// What crosses a line.
-pub(super) struct Seen<'a> {
-    facts: &'a Facts,
-    about: About,
+impl Subject for Traffic {
+    type Of<'a> = Seen<'a>;
+
+    fn evidence(group: &Group<Traffic>, _: &Rule<Traffic>) -> Option<Evidence> {
+        Some(group.first().evidence.clone())
+    }
+
+    fn words(group: &Group<Traffic>) -> Words {
+        group.first().words.clone()
+    }
 }
 
-enum About {
-    Copies(CopyAssessment),
+/// What crosses a line, and what is said of it whichever rule takes it.
+pub(super) struct Seen<'a> {
+    facts: &'a Facts,
+    about: About<'a>,
+    severity: Severity,
+    evidence: Evidence,
+    words: Words,
+}
+
+enum About<'a> {
+    Copies(&'a CopyAssessment),
     /// Communication while nothing computes.
     Blocking,
     /// Communication beside computation, of which there is too little.
     Overlap,
-    Uneven(Uneven),
+    Uneven,
 }
 
 /// All that crosses a line.
-pub(super) fn seen(facts: &Facts) -> Vec<Seen<'_>> {
-    use Direction::{DeviceToDevice, DeviceToHost, HostToDevice, PeerToPeer};
+pub(super) fn seen<'a>(input: &Input, facts: &'a Facts) -> Vec<Seen<'a>> {
     let copies = facts.assessed.iter().filter(|assessed| {
         assessed.is_flagged
             && match assessed.direction {
@@ -45,47 +58,147 @@ pub(super) fn seen(facts: &Facts) -> Vec<Seen<'_>> {
     });
     let blocking = facts.blocking().is_flagged.then_some(About::Blocking);
     let overlap = facts.overlap().is_flagged.then_some(About::Overlap);
+    let communication = blocking.into_iter().chain(overlap);
+    let uneven = facts.uneven();
     copies
-        .map(|assessed| About::Copies(assessed.clone()))
-        .chain(blocking)
-        .chain(overlap)
-        .chain(facts.uneven().map(About::Uneven))
-        .map(|about| Seen { facts, about })
+        .map(|assessed| Seen::of_copies(input, facts, assessed))
+        .chain(communication.map(|about| Seen::of_communication(facts, about)))
+        .chain(uneven.map(|uneven| Seen::of_uneven(input, facts, uneven)))
         .collect()
 }
 
 /// Every pattern that is flagged.
 pub(crate) fn patterns(input: &Input, facts: &Facts) -> Vec<Pattern> {
-    seen(facts)
-        .iter()
-        .filter_map(|seen| {
-            let rule = RULES.iter().find(|rule| (rule.applies)(input, seen))?;
-            let words = rule.words_of(&Group::new(input, vec![seen]));
-            Some(Pattern {
-                key: rule.key,
-                name: rule.title,
-                severity: seen.severity(),
-                description: fill(rule.issue, &words),
-                recommendation: match seen.is_communication() {
-                    true => communication::advice(facts),
-                    false => rule.model,
-                },
-                recoverable_ns: Some(match seen.about {
-                    About::Overlap => facts.to_target_ns(),
-                    _ => seen.impact(input).high_ns,
-                }),
-            })
+    let seen = seen(input, facts);
+    let patterns = seen.iter().filter_map(|seen| {
+        let rule = RULES.iter().find(|rule| (rule.applies)(input, seen))?;
+        let words = rule.words_of(&Group::new(input, vec![seen]));
+        Some(Pattern {
+            key: rule.key,
+            name: rule.title,
+            severity: seen.severity,
+            description: fill(rule.issue, &words),
+            recommendation: match seen.is_communication() {
+                true => communication::advice(facts),
+                false => rule.model,
+            },
+            recoverable_ns: match seen.about {
+                About::Overlap => Some(facts.to_target_ns()),
+                _ => seen.evidence.impact.map(|impact| impact.high_ns),
+            },
         })
-        .collect()
+    });
+    patterns.collect()
 }
 
-impl Seen<'_> {
-    /// The copies that it is about, where they go in a direction.
-    fn copies(&self, direction: Direction) -> Option<&CopyAssessment> {
-        match &self.about {
-            About::Copies(assessed) if assessed.direction == direction => Some(assessed),
-            _ => None,
+impl<'a> Seen<'a> {
+    fn of_copies(input: &Input, facts: &'a Facts, assessed: &'a CopyAssessment) -> Seen<'a> {
+        let (copies, severity) = (&assessed.copies, assessed.severity());
+        let held = copies::held_share(input, assessed.direction);
+        let impact = Impact::at_most(copies.of_one.exposed_ns);
+        let askers = || facts.copies.askers_of(assessed.direction);
+        let longest = askers().filter_map(|(_, copies)| copies.longest);
+        let copies_take = match copies.count {
+            1 => "1 copy takes".to_owned(),
+            count => format!("{} copies take", format::count(count)),
+        };
+        let combine = match copies.count {
+            0 | 1 => "nothing to gain in a kernel: when the copy runs is what counts",
+            _ if assessed.are_large => {
+                "nothing to gain in a kernel: when the copies run is what counts"
+            }
+            _ => "combine small copies into one: each has its own launch cost",
+        };
+        Seen {
+            facts,
+            about: About::Copies(assessed),
+            severity,
+            evidence: Evidence {
+                events: longest.take(10).collect(),
+                impact: Some(impact.held(held.unwrap_or(0.0))),
+                reasoning: copies::reasoning(input, facts, assessed, held),
+                tables: vec![tables::askers(input, askers(), "Who asks for them")],
+                ..Evidence::new(severity.priority(), copies.time_ns)
+            },
+            words: vec![
+                ("time", format::time_ns(copies.time_ns)),
+                ("copies", copies_take),
+                ("share", format::percent(assessed.percent)),
+                ("exposed", format::time_ns(copies.exposed_ns)),
+                ("combine", combine.to_owned()),
+            ],
         }
+    }
+
+    fn of_communication(facts: &'a Facts, about: About<'a>) -> Seen<'a> {
+        let (blocking, overlap) = (facts.blocking(), facts.overlap());
+        let of_overlap = overlap.severity.unwrap_or(Severity::Acceptable);
+        // Poor overlap of what costs little is not worse than one level above its cost.
+        let together = of_overlap.min(blocking.severity.worse());
+        let exposed_ns = facts.timeline.exposed_comm_ns;
+        let (low_ns, high_ns) = (facts.to_target_ns(), facts.hideable.exposed_comm_ns);
+        let longest = facts.collectives.longest.iter();
+        let overlaps = overlap.percent.map(format::percent);
+        let overlaps =
+            overlaps.map(|percent| format!("; {percent} of it overlaps with computation"));
+        Seen {
+            facts,
+            severity: match about {
+                About::Blocking => blocking.severity,
+                _ => of_overlap,
+            },
+            about,
+            evidence: Evidence {
+                events: longest.map(|longest| longest.event).collect(),
+                impact: Some(Impact {
+                    low_ns,
+                    mid_ns: low_ns + (high_ns - low_ns) / 2,
+                    high_ns,
+                    estimate: Estimate::UpperBound,
+                }),
+                reasoning: communication::reasoning(facts),
+                tables: vec![tables::kinds(facts)],
+                ..Evidence::new(together.max(blocking.severity).priority(), exposed_ns)
+            },
+            words: vec![
+                ("time", format::time_ns(exposed_ns)),
+                ("all", format::time_ns(facts.timeline.comm_ns)),
+                ("share", format::percent(blocking.percent)),
+                ("overlaps", overlaps.unwrap_or_default()),
+                ("bus", communication::bus_clause(facts)),
+                ("advice", communication::advice(facts).to_owned()),
+            ],
+        }
+    }
+
+    fn of_uneven(input: &Input, facts: &'a Facts, uneven: Uneven) -> Seen<'a> {
+        let (count, mean_ns) = (uneven.waits.count, uneven.waits.mean_ns);
+        let (last, n_last) = uneven.waits.last;
+        let last = last.map(|gpu| {
+            let gpu = input.profile.trace.strings.get(gpu);
+            let (n_last, count) = (format::count(n_last), format::count(count));
+            format!(", most often GPU {gpu} ({n_last} of {count})")
+        });
+        Seen {
+            facts,
+            about: About::Uneven,
+            severity: uneven.severity,
+            evidence: Evidence {
+                impact: Some(Impact::at_most(mean_ns)),
+                ..Evidence::new(uneven.severity.priority(), mean_ns)
+            },
+            words: vec![
+                ("time", format::time_ns(mean_ns)),
+                ("collectives", format::counted(count, "collective")),
+                ("share", format::percent(uneven.percent)),
+                ("last", last.unwrap_or_default()),
+            ],
+        }
+    }
+
+    /// Whether it is about copies in a direction, of which something holds.
+    fn copies(&self, direction: Direction, holds: fn(&CopyAssessment) -> bool) -> bool {
+        matches!(self.about, About::Copies(all) if all.direction == direction && holds(all))
     }
 
     fn is_communication(&self) -> bool {
@@ -102,207 +215,24 @@ impl Seen<'_> {
         let percent = self.facts.overlap().percent;
         percent.is_some_and(|percent| percent < HARDLY_PERCENT)
     }
-
-    fn severity(&self) -> Severity {
-        let facts = self.facts;
-        match &self.about {
-            About::Copies(assessed) => assessed.severity(),
-            About::Blocking => facts.blocking().severity,
-            About::Overlap => facts.overlap().severity.unwrap_or(Severity::Acceptable),
-            About::Uneven(uneven) => uneven.severity,
-        }
-    }
-
-    fn time_ns(&self) -> i64 {
-        match &self.about {
-            About::Copies(assessed) => assessed.copies.time_ns,
-            About::Blocking | About::Overlap => self.facts.timeline.exposed_comm_ns,
-            About::Uneven(uneven) => uneven.waits.mean_ns,
-        }
-    }
-
-    fn impact(&self, input: &Input) -> Impact {
-        let facts = self.facts;
-        match &self.about {
-            About::Copies(assessed) => {
-                let impact = Impact::at_most(assessed.copies.of_one.exposed_ns);
-                let held = copies::held_share(input, assessed.direction).unwrap_or(0.0);
-                let sure = |ns: i64| (ns as f64 * (1.0 - held)).round() as i64;
-                Impact {
-                    low_ns: sure(impact.low_ns),
-                    mid_ns: sure(impact.mid_ns),
-                    ..impact
-                }
-            }
-            About::Blocking | About::Overlap => {
-                let (low_ns, high_ns) = (facts.to_target_ns(), facts.hideable.exposed_comm_ns);
-                Impact {
-                    low_ns,
-                    mid_ns: low_ns + (high_ns - low_ns) / 2,
-                    high_ns,
-                    estimate: Estimate::UpperBound,
-                }
-            }
-            About::Uneven(uneven) => Impact::at_most(uneven.waits.mean_ns),
-        }
-    }
-
-    fn events(&self) -> Vec<EventId> {
-        match &self.about {
-            About::Copies(assessed) => {
-                let askers = self.facts.copies.askers_of(assessed.direction);
-                askers
-                    .filter_map(|(_, copies)| copies.longest)
-                    .take(10)
-                    .collect()
-            }
-            About::Blocking | About::Overlap => {
-                let longest = self.facts.collectives.longest.iter();
-                longest.map(|longest| longest.event).collect()
-            }
-            About::Uneven(_) => Vec::new(),
-        }
-    }
 }
 
-impl Subject for Traffic {
-    type Of<'a> = Seen<'a>;
-
-    fn row<'s>(_: &'s Seen<'_>) -> Option<&'s Row> {
-        None
-    }
-
-    fn evidence(group: &Group<Traffic>, _: &Rule<Traffic>) -> Option<Evidence> {
-        let seen = group.first();
-        let mut severity = seen.severity();
-        if seen.is_communication() {
-            // Poor overlap of what costs little is not worse than one level above its cost.
-            let (blocking, overlap) = (seen.facts.blocking(), seen.facts.overlap());
-            let overlap = overlap.severity.unwrap_or(Severity::Acceptable);
-            severity = overlap
-                .min(blocking.severity.worse())
-                .max(blocking.severity);
-        }
-        Some(Evidence {
-            events: seen.events(),
-            impact: Some(seen.impact(group.input)),
-            ..Evidence::new(severity.priority(), seen.time_ns())
-        })
-    }
-
-    fn words(group: &Group<Traffic>) -> Words {
-        let seen = group.first();
-        let facts = seen.facts;
-        let mut words = vec![("time", format::time_ns(seen.time_ns()))];
-        match &seen.about {
-            About::Copies(assessed) => {
-                let copies = match assessed.copies.count {
-                    1 => "1 copy takes".to_owned(),
-                    count => format!("{} copies take", format::count(count)),
-                };
-                let combine = match assessed.copies.count {
-                    0 | 1 => "nothing to gain in a kernel: when the copy runs is what counts",
-                    _ if assessed.are_large => {
-                        "nothing to gain in a kernel: when the copies run is what counts"
-                    }
-                    _ => "combine small copies into one: each has its own launch cost",
-                };
-                words.extend([
-                    ("copies", copies),
-                    ("share", format::percent(assessed.percent)),
-                    ("exposed", format::time_ns(assessed.copies.exposed_ns)),
-                    ("combine", combine.to_owned()),
-                ]);
-            }
-            About::Blocking | About::Overlap => {
-                let overlaps = facts.overlap().percent.map_or(String::new(), |percent| {
-                    format!(
-                        "; {} of it overlaps with computation",
-                        format::percent(percent)
-                    )
-                });
-                words.extend([
-                    ("all", format::time_ns(facts.timeline.comm_ns)),
-                    ("share", format::percent(facts.blocking().percent)),
-                    ("overlaps", overlaps),
-                    ("bus", communication::bus_clause(facts)),
-                    ("advice", communication::advice(facts).to_owned()),
-                ]);
-            }
-            About::Uneven(uneven) => {
-                let count = uneven.waits.count;
-                let (last, n_last) = uneven.waits.last;
-                let last = last.map_or(String::new(), |gpu| {
-                    format!(
-                        ", most often GPU {} ({} of {})",
-                        group.input.profile.trace.strings.get(gpu),
-                        format::count(n_last),
-                        format::count(count)
-                    )
-                });
-                words.extend([
-                    ("collectives", format::counted(count, "collective")),
-                    ("share", format::percent(uneven.percent)),
-                    ("last", last),
-                ]);
-            }
-        }
-        words
-    }
-
-    fn reasoning(group: &Group<Traffic>) -> Vec<String> {
-        let seen = group.first();
-        match &seen.about {
-            About::Copies(assessed) => copies::reasoning(group.input, seen.facts, assessed),
-            About::Blocking | About::Overlap => communication::reasoning(seen.facts),
-            About::Uneven(_) => Vec::new(),
-        }
-    }
-
-    fn tables(group: &Group<Traffic>) -> Vec<Table> {
-        let seen = group.first();
-        match &seen.about {
-            About::Copies(assessed) => {
-                let askers = seen.facts.copies.askers_of(assessed.direction);
-                vec![tables::askers(
-                    group.input,
-                    askers,
-                    "copies",
-                    "Who asks for them",
-                )]
-            }
-            About::Blocking | About::Overlap => vec![tables::kinds(seen.facts)],
-            About::Uneven(_) => Vec::new(),
-        }
-    }
-}
-
-/// Every rule, the most specific first.
 pub(super) const RULES: &[Rule<Traffic>] = &[
     Rule {
         when: "they are large and host memory is not known to be pinned",
-        applies: |_, seen| {
-            let copies = seen.copies(Direction::DeviceToHost);
-            copies.is_some_and(|copies| copies.are_large && !copies.are_pinned)
-        },
+        applies: |_, seen| seen.copies(DeviceToHost, |all| all.are_large && !all.are_pinned),
         model: "copy into a pinned buffer that is allocated once (`pin_memory=True`), with `non_blocking=True`, and wait for it only where the values are used; keep on the GPU what the CPU does not need.",
         ..TO_HOST
     },
     Rule {
         when: "host memory is pinned and most of them overlap with other kernels",
-        applies: |_, seen| {
-            seen.copies(Direction::DeviceToHost)
-                .is_some_and(are_overlapped)
-        },
+        applies: |_, seen| seen.copies(DeviceToHost, are_overlapped),
         model: OVERLAPPED,
         ..TO_HOST
     },
     Rule {
         when: "they are large and host memory is pinned",
-        applies: |_, seen| {
-            let copies = seen.copies(Direction::DeviceToHost);
-            copies.is_some_and(|copies| copies.are_large)
-        },
+        applies: |_, seen| seen.copies(DeviceToHost, |all| all.are_large),
         model: "let copies overlap with computation, on a stream of their own, and wait for them only where the values are used; keep on the GPU what the CPU does not need.",
         ..TO_HOST
     },
@@ -313,38 +243,32 @@ pub(super) const RULES: &[Rule<Traffic>] = &[
     },
     Rule {
         when: "host memory is pinned and most of them overlap with other kernels",
-        applies: |_, seen| {
-            seen.copies(Direction::HostToDevice)
-                .is_some_and(are_overlapped)
-        },
+        applies: |_, seen| seen.copies(HostToDevice, are_overlapped),
         model: OVERLAPPED,
         ..TO_DEVICE
     },
     Rule {
         when: "host memory is pinned",
-        applies: |_, seen| {
-            let copies = seen.copies(Direction::HostToDevice);
-            copies.is_some_and(|copies| copies.are_pinned)
-        },
+        applies: |_, seen| seen.copies(HostToDevice, |all| all.are_pinned),
         model: "host memory is pinned already: start copies earlier, on a stream of their own, beside computation (`non_blocking=True`); create constants and masks on the GPU, once.",
         ..TO_DEVICE
     },
     TO_DEVICE,
     Rule {
         when: "`DistributedDataParallel` copies gradients and buffers",
-        applies: |_, seen| of_ddp(seen) == OfDdp::ALL,
+        applies: |_, seen| seen.copies(DeviceToDevice, |all| all.of_ddp == OfDdp::ALL),
         model: "let `DistributedDataParallel` leave gradients in its buckets (`gradient_as_bucket_view=True`), and where ranks may differ in their buffers, as in the running statistics of norms, let it not broadcast them (`broadcast_buffers=False`).",
         ..OF_DDP
     },
     Rule {
         when: "`DistributedDataParallel` copies gradients",
-        applies: |_, seen| of_ddp(seen) == [OfDdp::Gradients],
+        applies: |_, seen| seen.copies(DeviceToDevice, |all| all.of_ddp == [OfDdp::Gradients]),
         model: "let `DistributedDataParallel` leave gradients in its buckets (`gradient_as_bucket_view=True`).",
         ..OF_DDP
     },
     Rule {
         when: "`DistributedDataParallel` copies buffers",
-        applies: |_, seen| of_ddp(seen) == [OfDdp::Buffers],
+        applies: |_, seen| seen.copies(DeviceToDevice, |all| all.of_ddp == [OfDdp::Buffers]),
         model: "where ranks may differ in their buffers, as in the running statistics of norms, let `DistributedDataParallel` not broadcast them (`broadcast_buffers=False`).",
         ..OF_DDP
     },
@@ -352,7 +276,7 @@ pub(super) const RULES: &[Rule<Traffic>] = &[
     Rule {
         key: "high_p2p_memcpy",
         when: "copies between GPUs take long and overlap with nothing",
-        applies: |_, seen| seen.copies(Direction::PeerToPeer).is_some(),
+        applies: |_, seen| seen.copies(PeerToPeer, |_| true),
         title: "Copies between GPUs",
         model: "place what works together on the same GPU, or start the copy early enough to overlap with computation.",
         ..COPIES
@@ -382,7 +306,7 @@ pub(super) const RULES: &[Rule<Traffic>] = &[
     Rule {
         key: "uneven_gpus",
         when: "GPUs of one trace wait long for the last of them in collectives",
-        applies: |_, seen| matches!(seen.about, About::Uneven(_)),
+        applies: |_, seen| matches!(seen.about, About::Uneven),
         title: "GPUs wait for each other in collectives",
         issue: "In {collectives} of several GPUs of this trace a GPU waits {time} on average ({share} of the run) for the one that comes last{last}.",
         model: "give all GPUs the same to do: batches of equal size, sequences of equal length, layers and experts spread evenly; where the load is even, look for what delays the last one: its CPU, its data, its clock.",
@@ -404,7 +328,7 @@ const COPIES: Rule<Traffic> = Rule {
 
 const TO_HOST: Rule<Traffic> = Rule {
     key: "high_d2h_memcpy",
-    applies: |_, seen| seen.copies(Direction::DeviceToHost).is_some(),
+    applies: |_, seen| seen.copies(DeviceToHost, |_| true),
     title: "Device-to-host copies",
     model: "keep values on the GPU: no `.item()`, `.cpu()` or printing in the loop, reductions on the GPU, and one read for many steps.",
     ..COPIES
@@ -413,7 +337,7 @@ const TO_HOST: Rule<Traffic> = Rule {
 const TO_DEVICE: Rule<Traffic> = Rule {
     key: "high_h2d_memcpy",
     when: "host memory is not known to be pinned",
-    applies: |_, seen| seen.copies(Direction::HostToDevice).is_some(),
+    applies: |_, seen| seen.copies(HostToDevice, |_| true),
     title: "Host-to-device copies",
     model: "pin host memory (`pin_memory=True`) and copy with `non_blocking=True` on a stream of its own; create constants and masks on the GPU, once.",
     ..COPIES
@@ -424,7 +348,7 @@ const OVERLAPPED: &str = "most of these copies overlap with other kernels alread
 const WITHIN_DEVICE: Rule<Traffic> = Rule {
     key: "high_d2d_memcpy",
     when: "copies within the GPU take long and overlap with nothing",
-    applies: |_, seen| seen.copies(Direction::DeviceToDevice).is_some(),
+    applies: |_, seen| seen.copies(DeviceToDevice, |_| true),
     title: "Copies within the GPU",
     model: "write results where they are needed: views for `clone()`, `contiguous()` and concatenation, preallocated buffers for results that are copied into others.",
     kernel: "a kernel that reads the other layout, or writes into the final buffer, makes the copy unnecessary.",
@@ -460,10 +384,4 @@ const POOR_OVERLAP: Rule<Traffic> = Rule {
 
 fn are_overlapped(copies: &CopyAssessment) -> bool {
     copies.are_pinned && copies.are_hidden
-}
-
-/// What `DistributedDataParallel` copies within the GPU, where that is most of it.
-fn of_ddp<'s>(seen: &'s Seen) -> &'s [OfDdp] {
-    let copies = seen.copies(Direction::DeviceToDevice);
-    copies.map_or(&[], |copies| &copies.of_ddp)
 }

@@ -1,12 +1,13 @@
 //! The tables: directions of copies, who asked for them, types of collectives, the longest of them.
 
-use super::assess::Facts;
+use super::assess::{CopyAssessment, Facts};
 use super::severity;
 use crate::base::format;
 use crate::base::interval::sum;
-use crate::base::value::{Table, Value};
+use crate::base::value::{CellColumn, Table, Value};
 use crate::findings::Input;
 use crate::names::frames::file_of;
+use crate::profile::collectives::{Collectives, Longest};
 use crate::profile::copies::{Asker, Copies, Direction};
 use crate::trace::StringId;
 
@@ -16,8 +17,7 @@ const MAX_ROWS: usize = 20;
 pub(super) fn tables(input: &Input, facts: &Facts) -> Vec<Table> {
     let mut tables = vec![summary(facts), breakdown(facts)];
     if !facts.copies.askers.is_empty() {
-        let groups = &facts.copies.askers;
-        tables.push(askers(input, groups, "copies", "Copies by operator"));
+        tables.push(askers(input, &facts.copies.askers, "Copies by operator"));
     }
     if facts.collectives.count > 0 {
         tables.push(kinds(facts));
@@ -42,118 +42,64 @@ fn summary(facts: &Facts) -> Table {
     let transfers = |direction: Direction| {
         let copies = facts.copies.of(direction);
         let (count, ns) = copies.map_or((0, 0), |copies| (copies.count, copies.time_ns));
-        format!("{} ({})", format::count(count), format::time_ns(ns))
+        let transfers = format!("{} ({})", format::count(count), format::time_ns(ns));
+        (transfers, severity(facts.severity_of(direction)))
     };
-    let level = |direction| severity(facts.severity_of(direction));
     let (blocking, overlap) = (facts.blocking(), facts.overlap());
+    let copies = format::count(facts.copies.count());
+    let copies = (copies, severity(facts.worst_copies()));
+    let exposed = format!("{} of total", format::percent(blocking.percent));
     let overlapped = overlap.percent.map(format::percent);
-    let mut table = Table::new(
-        "summary",
-        "Summary",
-        &[
-            ("metric", "Metric"),
-            ("value", "Value"),
-            ("severity", "Severity"),
-        ],
-    );
+    let overlapped = overlapped.unwrap_or_else(|| "no communication".to_owned());
     let rows = [
-        (
-            "Total memory copies",
-            format::count(facts.copies.count()),
-            severity(facts.worst_copies()),
-        ),
-        (
-            "D2H transfers",
-            transfers(Direction::DeviceToHost),
-            level(Direction::DeviceToHost),
-        ),
-        (
-            "H2D transfers",
-            transfers(Direction::HostToDevice),
-            level(Direction::HostToDevice),
-        ),
+        ("Total memory copies", copies),
+        ("D2H transfers", transfers(Direction::DeviceToHost)),
+        ("H2D transfers", transfers(Direction::HostToDevice)),
         (
             "Exposed communication",
-            format!("{} of total", format::percent(blocking.percent)),
-            severity(blocking.severity),
+            (exposed, severity(blocking.severity)),
         ),
         (
             "Compute/communication overlap",
-            overlapped.unwrap_or_else(|| "no communication".to_owned()),
-            text(overlap.label()),
+            (overlapped, text(overlap.label())),
         ),
     ];
-    table.rows = rows
-        .into_iter()
-        .map(|(metric, value, level)| vec![text(metric), Value::Text(value), level])
-        .collect();
-    table
+    let columns = [
+        ("metric", "Metric"),
+        ("value", "Value"),
+        ("severity", "Severity"),
+    ];
+    let rows = rows.into_iter();
+    Table::new("summary", "Summary", &columns).with_rows(
+        rows.map(|(metric, (value, level))| vec![text(metric), Value::Text(value), level]),
+    )
 }
 
 fn breakdown(facts: &Facts) -> Table {
-    let mut table = Table::new(
-        "memory_copy_breakdown",
-        "Memory copies by direction",
-        &[
-            ("direction", "Direction"),
-            ("count", "Count"),
-            ("total_time", "Time"),
-            ("percent_of_total", "% of run"),
-            ("exposed_time", "While nothing else runs"),
-            ("total_size", "Size"),
-            ("avg_size", "Mean size"),
-            ("bandwidth", "Bandwidth"),
-            ("host_wait", "CPU waits in the call"),
-            ("severity_by_time", "By time"),
-            ("severity_by_count", "By count"),
-            ("severity", "Severity"),
-        ],
-    );
-    let assessed = facts.assessed.iter();
-    table.rows = assessed
-        .map(|assessed| {
-            let copies = &assessed.copies;
-            vec![
-                text(assessed.direction.key()),
-                Value::Count(copies.count),
-                Value::Ns(copies.time_ns),
-                Value::Percent(assessed.percent),
-                Value::Ns(copies.exposed_ns),
-                bytes(copies.total_bytes()),
-                bytes(copies.avg_bytes()),
-                gbps(copies.gbps()),
-                Value::Ns(copies.wait_ns),
-                severity(assessed.by_time),
-                severity(assessed.by_count),
-                severity(assessed.severity()),
-            ]
-        })
-        .collect();
-    table
+    #[rustfmt::skip]
+    let columns: &[CellColumn<&CopyAssessment>] = &[
+        ("direction", "Direction", &|of| text(of.direction.key())),
+        ("count", "Count", &|of| Value::Count(of.copies.count)),
+        ("total_time", "Time", &|of| Value::Ns(of.copies.time_ns)),
+        ("percent_of_total", "% of run", &|of| Value::Percent(of.percent)),
+        ("exposed_time", "While nothing else runs", &|of| Value::Ns(of.copies.exposed_ns)),
+        ("total_size", "Size", &|of| bytes(of.copies.total_bytes())),
+        ("avg_size", "Mean size", &|of| bytes(of.copies.avg_bytes())),
+        ("bandwidth", "Bandwidth", &|of| gbps(of.copies.gbps())),
+        ("host_wait", "CPU waits in the call", &|of| Value::Ns(of.copies.wait_ns)),
+        ("severity_by_time", "By time", &|of| severity(of.by_time)),
+        ("severity_by_count", "By count", &|of| severity(of.by_count)),
+        ("severity", "Severity", &|of| severity(of.severity())),
+    ];
+    let title = "Memory copies by direction";
+    Table::of("memory_copy_breakdown", title, &facts.assessed, columns)
 }
 
 pub(super) fn askers<'a>(
     input: &Input,
     groups: impl IntoIterator<Item = &'a (Asker, Copies)>,
-    key: &'static str,
     title: &str,
 ) -> Table {
-    let mut table = Table::new(
-        key,
-        title,
-        &[
-            ("direction", "Direction"),
-            ("memory", "Host memory"),
-            ("operator", "Asked for by"),
-            ("python", "In"),
-            ("count", "Count"),
-            ("total_time", "Time"),
-            ("exposed_time", "While nothing else runs"),
-            ("total_size", "Size"),
-            ("avg_size", "Mean size"),
-            ("bandwidth", "Bandwidth"),
-        ],
-    );
     let (events, strings) = (&input.profile.trace.events, &input.profile.trace.strings);
     // The name of an operator or a call, or a frame without the folders of its file.
     let name = |name: Option<StringId>| {
@@ -162,124 +108,106 @@ pub(super) fn askers<'a>(
             Value::Quoted(format::middle_ellipsis(name, 80))
         })
     };
+    let memory = |asker: &Asker| {
+        let memory = asker.memory.map(|memory| text(memory.label()));
+        memory.unwrap_or(Value::Empty)
+    };
+    #[rustfmt::skip]
+    let columns: &[CellColumn<&(Asker, Copies)>] = &[
+        ("direction", "Direction", &|(asker, _)| text(asker.direction.key())),
+        ("memory", "Host memory", &|(asker, _)| memory(asker)),
+        ("operator", "Asked for by", &|(asker, _)| name(asker.op)),
+        ("python", "In", &|(asker, _)| name(asker.frame)),
+        ("count", "Count", &|(_, copies)| Value::Count(copies.count)),
+        ("total_time", "Time", &|(_, copies)| Value::Ns(copies.time_ns)),
+        ("exposed_time", "While nothing else runs", &|(_, copies)| Value::Ns(copies.exposed_ns)),
+        ("total_size", "Size", &|(_, copies)| bytes(copies.total_bytes())),
+        ("avg_size", "Mean size", &|(_, copies)| bytes(copies.avg_bytes())),
+        ("bandwidth", "Bandwidth", &|(_, copies)| gbps(copies.gbps())),
+    ];
     let mut groups: Vec<&(Asker, Copies)> = groups.into_iter().collect();
     let rest = groups.split_off(groups.len().min(MAX_ROWS));
-    for (asker, copies) in groups {
-        let memory = asker.memory.map(|memory| text(memory.label()));
-        table
-            .events
-            .push(copies.longest.map(|copy| events.uid(copy)));
-        table.rows.push(vec![
-            text(asker.direction.key()),
-            memory.unwrap_or(Value::Empty),
-            name(asker.op),
-            name(asker.frame),
-            Value::Count(copies.count),
-            Value::Ns(copies.time_ns),
-            Value::Ns(copies.exposed_ns),
-            bytes(copies.total_bytes()),
-            bytes(copies.avg_bytes()),
-            gbps(copies.gbps()),
-        ]);
-    }
-    if !rest.is_empty() {
+    let longest = groups.iter().map(|(_, copies)| copies.longest);
+    let longest = longest.map(|copy| copy.map(|copy| events.uid(copy)));
+    let longest = longest.collect();
+    let mut table = Table {
+        events: longest,
+        ..Table::of("copies", title, groups, columns)
+    };
+    let rest = rest
+        .iter()
+        .map(|(_, copies)| (copies.count, copies.time_ns));
+    if add_rest(&mut table, rest.collect()) {
         table.events.push(None);
-        let copies = || rest.iter().map(|(_, copies)| copies);
-        table.rows.push(vec![
-            more(rest.len()),
-            Value::Empty,
-            Value::Empty,
-            Value::Empty,
-            Value::Count(copies().map(|copies| copies.count).sum()),
-            Value::Ns(sum(copies().map(|copies| copies.time_ns))),
-            Value::NO_NS,
-            Value::NO_BYTES,
-            Value::NO_BYTES,
-            Value::NO_GBPS,
-        ]);
     }
     table
 }
 
-/// What stands for the rows that a table leaves out.
-fn more(n_rows: usize) -> Value {
-    Value::Text(format!("{} more", format::count(n_rows as u64)))
+/// Adds a row for those that a table leaves out, by their counts and times; whether there are any.
+fn add_rest(table: &mut Table, rest: Vec<(u64, i64)>) -> bool {
+    let Some(last) = table.rows.last().filter(|_| !rest.is_empty()) else {
+        return false;
+    };
+    let (counts, times): (Vec<u64>, Vec<i64>) = rest.into_iter().unzip();
+    let more = Value::Text(format!("{} more", format::count(counts.len() as u64)));
+    let others = table.columns.iter().zip(last).skip(1);
+    let others = others.map(|(column, cell)| match (column.key, cell.unit()) {
+        ("count", _) => Value::Count(counts.iter().sum()),
+        ("total_time", _) => Value::Ns(sum(times.iter().copied())),
+        (_, unit) => unit.map_or(Value::Empty, Value::Unknown),
+    });
+    let row = std::iter::once(more).chain(others).collect();
+    table.rows.push(row);
+    true
 }
 
 pub(super) fn kinds(facts: &Facts) -> Table {
-    let mut table = Table::new(
-        "collectives",
-        "Collectives by type and size",
-        &[
-            ("type", "Type"),
-            ("group_size", "Ranks"),
-            ("dtype", "Element"),
-            ("message_size", "Message"),
-            ("count", "Count"),
-            ("total_time", "Time"),
-            ("exposed_time", "While nothing computes"),
-            ("algorithm_bandwidth", "Algorithm bandwidth"),
-            ("bus_bandwidth", "Bus bandwidth"),
-            ("best_bus_bandwidth", "Bus bandwidth of the shortest"),
-        ],
-    );
+    let n_ranks = |group: &Collectives| {
+        let n_ranks = group.key.group_size.map(|n_ranks| n_ranks as u64);
+        n_ranks.map_or(Value::Empty, Value::Count)
+    };
+    let dtype = |group: &Collectives| group.key.dtype.clone();
+    #[rustfmt::skip]
+    let columns: &[CellColumn<&Collectives>] = &[
+        ("type", "Type", &|group| text(group.key.kind.label())),
+        ("group_size", "Ranks", &|group| n_ranks(group)),
+        ("dtype", "Element", &|group| dtype(group).map_or(Value::Empty, Value::Quoted)),
+        ("message_size", "Message", &|group| bytes(group.message_bytes().map(|bytes| bytes as u64))),
+        ("count", "Count", &|group| Value::Count(group.count)),
+        ("total_time", "Time", &|group| Value::Ns(group.time_ns)),
+        ("exposed_time", "While nothing computes", &|group| Value::Ns(group.exposed_ns)),
+        ("algorithm_bandwidth", "Algorithm bandwidth", &|group| gbps(group.algorithm_bandwidth())),
+        ("bus_bandwidth", "Bus bandwidth", &|group| gbps(group.bus_bandwidth())),
+        ("best_bus_bandwidth", "Bus bandwidth of the shortest", &|group| gbps(group.best_bus_bandwidth())),
+    ];
     let groups = &facts.collectives.groups;
     let (shown, rest) = groups.split_at(groups.len().min(MAX_ROWS));
-    for group in shown {
-        let key = &group.key;
-        let n_ranks = key.group_size.map(|n_ranks| Value::Count(n_ranks as u64));
-        table.rows.push(vec![
-            text(key.kind.label()),
-            n_ranks.unwrap_or(Value::Empty),
-            key.dtype.clone().map_or(Value::Empty, Value::Quoted),
-            bytes(group.message_bytes().map(|bytes| bytes as u64)),
-            Value::Count(group.count),
-            Value::Ns(group.time_ns),
-            Value::Ns(group.exposed_ns),
-            gbps(group.algorithm_bandwidth()),
-            gbps(group.bus_bandwidth()),
-            gbps(group.best_bus_bandwidth()),
-        ]);
-    }
-    if !rest.is_empty() {
-        table.rows.push(vec![
-            more(rest.len()),
-            Value::Empty,
-            Value::Empty,
-            Value::NO_BYTES,
-            Value::Count(rest.iter().map(|group| group.count).sum()),
-            Value::Ns(sum(rest.iter().map(|group| group.time_ns))),
-            Value::NO_NS,
-            Value::NO_GBPS,
-            Value::NO_GBPS,
-            Value::NO_GBPS,
-        ]);
-    }
+    let title = "Collectives by type and size";
+    let mut table = Table::of("collectives", title, shown, columns);
+    let rest = rest.iter().map(|group| (group.count, group.time_ns));
+    add_rest(&mut table, rest.collect());
     table
 }
 
 fn longest(input: &Input, facts: &Facts) -> Table {
-    let mut table = Table::new(
-        "top_communication",
-        "Longest communication operations",
-        &[
-            ("rank", "Rank"),
-            ("operation", "Operation"),
-            ("duration", "Duration"),
-            ("stream", "Stream"),
-        ],
-    );
     let trace = &input.profile.trace;
-    for (longest, rank) in facts.collectives.longest.iter().zip(1..) {
+    let name = |longest: &Longest| {
         let name = trace.strings.get(trace.events.name(longest.event));
-        let stream = longest.stream.map(|stream| text(&stream.to_string()));
-        table.events.push(Some(trace.events.uid(longest.event)));
-        table.rows.push(vec![
-            Value::Count(rank),
-            Value::Quoted(format::middle_ellipsis(name, 80)),
-            Value::Ns(longest.length_ns),
-            stream.unwrap_or(Value::Empty),
-        ]);
+        Value::Quoted(format::middle_ellipsis(name, 80))
+    };
+    let stream = |longest: &Longest| longest.stream.map(|stream| text(&stream.to_string()));
+    let all = &facts.collectives.longest;
+    #[rustfmt::skip]
+    let columns: &[CellColumn<(u64, &Longest)>] = &[
+        ("rank", "Rank", &|(rank, _)| Value::Count(*rank)),
+        ("operation", "Operation", &|(_, one)| name(one)),
+        ("duration", "Duration", &|(_, one)| Value::Ns(one.length_ns)),
+        ("stream", "Stream", &|(_, one)| stream(one).unwrap_or(Value::Empty)),
+    ];
+    let uids = all.iter().map(|one| Some(trace.events.uid(one.event)));
+    let (uids, title) = (uids.collect(), "Longest communication operations");
+    Table {
+        events: uids,
+        ..Table::of("top_communication", title, (1..).zip(all), columns)
     }
-    table
 }

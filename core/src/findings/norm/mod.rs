@@ -11,18 +11,12 @@ mod rules;
 mod tests;
 
 use super::bandwidth::{Baseline, Simple};
-use super::compute::{Gate, outcome};
-use super::compute::{gbps, is_launch_scale, launch_scale_note, memory_bandwidth, time_ns};
+use super::compute::gbps;
 use super::in_use::has_convolutions;
-use super::outcome::{Outcome, Row, Status};
-use super::rule::{self, RuleDoc};
-use super::unmodelled::unmodelled;
-use super::{AnalysisKind, Input};
-use crate::base::value::Value;
+use crate::findings::prelude::*;
 use crate::names::norm::NormKind;
 use crate::profile::norm::Norm;
 
-/// A norm as the analysis sees it.
 struct Seen<'a> {
     row: &'a Row,
     norm: Norm,
@@ -52,7 +46,6 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// What can be found.
 pub(super) fn docs() -> Vec<RuleDoc> {
     let rules = rules::RULES.iter().chain(rules::FOLDABLE);
     rules.map(rule::Rule::doc).collect()
@@ -63,7 +56,9 @@ fn gate(input: &Input) -> Gate {
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let mut outcome = outcome(input, kind);
+    let mut outcome = outcome_by(input, kind, |operation| {
+        Norm::of(input.profile, operation).class()
+    });
     if outcome.status != Status::Done {
         return Ok(outcome);
     }
@@ -71,28 +66,26 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let rows = outcome.rows.clone();
     let seen = rows.iter().map(|row| Seen::new(input, &baseline, row));
     let seen: Vec<Seen> = seen.collect();
-    for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
-        row.class = seen.norm.class();
-    }
     facts(input, &mut outcome, &baseline, &seen);
     let gate = gate(input);
     let is_slow = |seen: &&Seen| gate.is_slow(seen.row) && !is_launch_scale(input, seen.row);
-    outcome.findings = rule::find(input, rules::RULES, seen.iter().filter(is_slow).collect());
-    if has_convolutions(input) && !seen.iter().any(|seen| seen.norm.is_trained_batch_norm()) {
-        let is_fixed = |seen: &&Seen| seen.norm.is_training == Some(false);
-        let fixed = seen.iter().filter(is_fixed).collect();
-        outcome
-            .findings
-            .extend(rule::find(input, rules::FOLDABLE, fixed));
-    }
-    outcome
-        .findings
-        .extend(unmodelled(input, &rows, &gate, "norm"));
+    let are_foldable =
+        has_convolutions(input) && !seen.iter().any(|seen| seen.norm.is_trained_batch_norm());
+    let is_foldable = |seen: &&Seen| are_foldable && seen.norm.is_training == Some(false);
+    outcome.findings = [
+        rule::find(input, rules::RULES, seen.iter().filter(is_slow).collect()),
+        rule::find(
+            input,
+            rules::FOLDABLE,
+            seen.iter().filter(is_foldable).collect(),
+        ),
+        unmodelled(input, &rows, &gate, "norm"),
+    ]
+    .concat();
     outcome.notes.extend(launch_scale_note(input, &rows));
-    outcome.notes.push(
-        "Bytes of norms are lower bounds (input and result once each), so their efficiency is too."
-            .to_owned(),
-    );
+    let note =
+        "Bytes of norms are lower bounds (input and result once each), so their efficiency is too.";
+    outcome.notes.push(note.to_owned());
     Ok(outcome)
 }
 

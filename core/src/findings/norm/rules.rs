@@ -2,16 +2,11 @@
 
 use super::neighbors::Neighbors;
 use super::{Seen, gate};
-use crate::base::format;
-use crate::base::interval::sum;
-use crate::base::value::{CellColumn, Table, Value};
-use crate::findings::compute::{NOT_SHOWN, are_large, called_from, efficiency, short_name};
 use crate::findings::in_use::has_convolutions;
-use crate::findings::outcome::{Row, weighted};
-use crate::findings::rule::{By, Group, Rule, Saves, Subject, Words};
+use crate::findings::outcome::weighted;
+use crate::findings::prelude::*;
 use crate::names::norm::NormKind;
 
-/// Norms, as rules look at them.
 pub(super) struct Norms;
 
 impl Subject for Norms {
@@ -171,7 +166,6 @@ fn strided(group: &Group<Norms>) -> String {
 
 /// Norms beside what they could reach.
 fn comparison(group: &Group<Norms>) -> Table {
-    /// More rows are in the sheets.
     const MAX_ROWS: usize = 10;
     let work = |seen: &Seen| group.input.judged(seen.row.operation).work;
     let bytes = |seen: &Seen| work(seen)?.bytes;

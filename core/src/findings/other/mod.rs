@@ -22,11 +22,9 @@ use crate::profile::Profile;
 use crate::profile::collectives::communication;
 use crate::profile::operations::Operation;
 
-/// An operation that no other analysis looks at.
 struct Seen<'a> {
     row: &'a Row,
     kind: OtherKind,
-    /// Time in kernels that sort the indices of a look-up.
     sorting_ns: i64,
     is_in_fp32: bool,
     /// Far from the roofline, for long.
@@ -40,7 +38,6 @@ impl Seen<'_> {
     }
 }
 
-/// What can be found.
 pub(super) fn docs() -> Vec<RuleDoc> {
     rules::RULES.iter().map(rule::Rule::doc).collect()
 }
@@ -158,7 +155,6 @@ fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     }
 }
 
-/// Time in kernels that sort the indices of a look-up.
 fn sorting_ns(profile: &Profile, operation: &Operation) -> i64 {
     let strings = &profile.trace.strings;
     let kernels = operation.kernels(profile).into_iter();

@@ -2,15 +2,13 @@
 
 use super::Seen;
 use crate::base::format;
-use crate::base::value::Table;
-use crate::findings::compute::{NOT_SHOWN, are_large, called_from, operations_table};
+use crate::findings::compute::{NOT_SHOWN, are_large};
 use crate::findings::narrower::instead_of_32_bits;
 use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Saves, Subject};
+use crate::findings::rule::{By, Rule, Saves, Subject};
 use crate::hardware::roofline::Bound;
 use crate::names::OtherKind;
 
-/// Other operations, as rules look at them.
 pub(super) struct Others;
 
 impl Subject for Others {
@@ -19,20 +17,11 @@ impl Subject for Others {
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
     }
-
-    fn reasoning(group: &Group<Others>) -> Vec<String> {
-        called_from(group.input, &group.rows).into_iter().collect()
-    }
-
-    fn tables(group: &Group<Others>) -> Vec<Table> {
-        vec![operations_table(group.input, &group.rows)]
-    }
 }
 
 /// Sorting indices is what costs from this share of a gradient's time on.
 const SORTING_SHARE: f64 = 0.25;
 
-/// Every rule, the most specific first.
 pub(super) const RULES: &[Rule<Others>] = &[
     Rule {
         key: "sorted_accumulation",

@@ -1,15 +1,10 @@
 //! What can be found of reductions.
 
 use super::Seen;
-use crate::assess::Input;
-use crate::base::format;
-use crate::findings::compute::{NOT_SHOWN, are_large, called_from};
-use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Saves, Subject, either};
+use crate::findings::prelude::*;
 use crate::names::reduction::{ReductionKind, is_softmax_of_attention, picks_element};
 use crate::profile::reduction::Axis;
 
-/// Reductions, as rules look at them.
 pub(super) struct Reductions;
 
 impl Subject for Reductions {

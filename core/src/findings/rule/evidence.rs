@@ -5,7 +5,6 @@ use crate::assess::Input;
 use crate::findings::compute::{efficiency, impact, priority_by, replay};
 use crate::findings::finding::{Effect, Finding, Impact, Priority};
 
-/// What following a rule saves.
 pub(crate) enum Saves<S: Subject> {
     /// The gap to the roofline, closed to 75, 87.5 and 100 % of it; by rule of thumb where no model
     /// counts the work.
@@ -18,18 +17,15 @@ pub(crate) enum Saves<S: Subject> {
     AtMost(for<'a> fn(&Input<'a>, &S::Of<'a>) -> Option<i64>),
     /// At most all of the time.
     All,
-    /// A share of the time by rule of thumb.
     Heuristic,
     /// What is said of each.
     Each(for<'a> fn(&Input<'a>, &S::Of<'a>) -> Option<Impact>),
     /// What the [evidence](Subject::evidence) says; for what is no operation.
     Evidence,
-    /// Nothing that a trace could tell.
     Nothing,
 }
 
 impl<S: Subject> Saves<S> {
-    /// For the docs.
     pub(crate) fn label(&self) -> &'static str {
         match self {
             Saves::Gap => "the gap to 75–100 % of the roofline",

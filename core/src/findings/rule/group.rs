@@ -20,7 +20,6 @@ pub(crate) fn times_by_operation(
 
 /// What one rule took, the longest first.
 pub(crate) struct Group<'g, 'a, S: Subject> {
-    /// The profile and what the user chose.
     pub(crate) input: &'g Input<'a>,
     /// What is known of each.
     pub(crate) seen: Vec<&'g S::Of<'a>>,
@@ -29,7 +28,6 @@ pub(crate) struct Group<'g, 'a, S: Subject> {
 }
 
 impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
-    /// Of what was seen.
     pub(crate) fn new(input: &'g Input<'a>, seen: Vec<&'g S::Of<'a>>) -> Group<'g, 'a, S> {
         let rows = seen.iter().filter_map(|seen| S::row(seen)).collect();
         Group { input, seen, rows }
@@ -40,7 +38,6 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
         self.seen.first().expect("no rule makes a group of nothing")
     }
 
-    /// Kernel time.
     pub(crate) fn time_ns(&self) -> i64 {
         time_ns(&self.rows)
     }
@@ -76,17 +73,14 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
         self.time_ns() / i64::try_from(n.max(1)).unwrap_or(i64::MAX)
     }
 
-    /// The sum of a time of each.
     pub(crate) fn sum(&self, ns: impl Fn(&S::Of<'a>) -> i64) -> i64 {
         sum(self.seen.iter().map(|seen| ns(seen)))
     }
 
-    /// Whether something holds for any of them.
     pub(crate) fn any(&self, is: impl Fn(&S::Of<'a>) -> bool) -> bool {
         self.seen.iter().any(|seen| is(seen))
     }
 
-    /// Whether something holds for more than half of their time.
     pub(crate) fn is_mostly(&self, is: impl Fn(&S::Of<'a>) -> bool) -> bool {
         let of_it = self
             .seen
@@ -96,7 +90,6 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
         sum(of_it.map(|(_, row)| row.time_ns)) > self.time_ns() / 2
     }
 
-    /// The words of every template.
     pub(super) fn words(&self) -> Words {
         if self.rows.is_empty() {
             return Vec::new();

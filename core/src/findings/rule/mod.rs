@@ -39,7 +39,8 @@ pub(crate) trait Subject: Sized + 'static {
     /// What is known of one operation, or of one part of the run.
     type Of<'a>;
 
-    /// The operation that it is; what is none says its own [evidence](Subject::evidence).
+    /// The operation that it is; what is none says its own [evidence](Subject::evidence), with
+    /// reasoning and tables.
     fn row<'s>(_: &'s Self::Of<'_>) -> Option<&'s Row> {
         None
     }
@@ -72,7 +73,6 @@ pub(crate) trait Subject: Sized + 'static {
 /// What the words of templates stand for.
 pub(crate) type Words = Vec<(&'static str, String)>;
 
-/// A condition on one operation.
 pub(crate) type Applies<S> = for<'a> fn(&Input<'a>, &<S as Subject>::Of<'a>) -> bool;
 
 /// One thing that Dormer can find.
@@ -83,7 +83,6 @@ pub(crate) struct Rule<S: Subject> {
     pub(crate) class: &'static str,
     /// When it applies, as a clause for the docs: "M or N is 1".
     pub(crate) when: &'static str,
-    /// The same as a condition.
     pub(crate) applies: Applies<S>,
     /// What of a group must hold as well for the rule to take it; the rules below are asked about
     /// others.
@@ -98,7 +97,6 @@ pub(crate) struct Rule<S: Subject> {
     pub(crate) issue: &'static str,
     /// What to change in the model or in how it is run: one sentence without its subject.
     pub(crate) model: &'static str,
-    /// What to ask of the kernel: one sentence.
     pub(crate) kernel: &'static str,
     /// What the data shows beyond what is said of every finding of the analysis. A note that its words
     /// leave empty is left out.
@@ -107,7 +105,6 @@ pub(crate) struct Rule<S: Subject> {
     pub(crate) words: for<'g, 'a> fn(&Group<'g, 'a, S>) -> Words,
     /// Tables that come before those of every finding of the analysis.
     pub(crate) tables: for<'g, 'a> fn(&Group<'g, 'a, S>) -> Vec<Table>,
-    /// What following it saves.
     pub(crate) saves: Saves<S>,
     /// What following it changes, beside kernel time.
     pub(crate) effect: Effect,
@@ -143,7 +140,6 @@ impl<S: Subject> Rule<S> {
         has_reproducer: true,
     };
 
-    /// What the words of its templates stand for.
     pub(crate) fn words_of(&self, group: &Group<S>) -> Words {
         let mut words = group.words();
         words.extend(S::words(group));
@@ -162,22 +158,24 @@ impl<S: Subject> Rule<S> {
         ..Rule::BASE
     };
 
-    /// The finding about what the rule took.
     fn finding(&self, group: &Group<S>) -> Option<Finding> {
         if !(self.gate)(group) {
             return None;
         }
         let found = S::evidence(group, self)?;
         let words = self.words_of(group);
+        let is_callable = found.replay.is_some();
         let say = |template: &str| match fill(template, &words) {
-            text if found.replay.is_some() => text,
+            text if is_callable => text,
             text => without_reproducer(&text),
         };
-        let mut reasoning = S::reasoning(group);
+        let mut reasoning = found.reasoning;
+        reasoning.extend(S::reasoning(group));
         let at = reasoning.len().saturating_sub(1);
         reasoning.splice(at..at, self.notes.iter().map(|note| (*note).to_owned()));
         let reasoning = reasoning.iter().map(|sentence| say(sentence));
         let mut tables = (self.tables)(group);
+        tables.extend(found.tables);
         tables.extend(S::tables(group));
         Some(Finding {
             pattern: self.key,

@@ -53,7 +53,6 @@ pub struct RuleDoc {
 }
 
 impl<S: Subject> Rule<S> {
-    /// For the docs.
     pub(crate) fn doc(&self) -> RuleDoc {
         RuleDoc {
             key: self.key,

@@ -4,7 +4,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::compute::{Gate, add_bandwidth, is_bottleneck, outcome_by};
+use super::compute::{Gate, is_bottleneck, memory_bandwidth, outcome_by};
 use super::compute::{gbps, is_launch_scale, short_name};
 use super::in_use::is_in_graph;
 use super::outcome::{Outcome, Row, Status};
@@ -20,7 +20,6 @@ use crate::perf::fused_ops;
 struct Seen<'a> {
     row: &'a Row,
     kind: LoopKind,
-    /// The operators that it merges.
     ops: Vec<&'a str>,
     /// Whether its calls are about as short as their launch.
     is_short: bool,
@@ -28,7 +27,6 @@ struct Seen<'a> {
     are_others_replayed: bool,
 }
 
-/// What can be found.
 pub(super) fn docs() -> Vec<RuleDoc> {
     rules::RULES.iter().map(rule::Rule::doc).collect()
 }
@@ -102,7 +100,7 @@ fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     for (bound, key, label) in bounds {
         outcome.fact(key, label, count(&|seen| seen.row.bound == Some(bound)));
     }
-    add_bandwidth(input, outcome);
+    outcome.fact("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input));
 }
 
 /// The longest kernels with what they merged.

@@ -2,14 +2,12 @@
 
 use super::Seen;
 use crate::base::format;
-use crate::base::value::Table;
-use crate::findings::compute::{NOT_SHOWN, called_from, n_calls, operations_table};
+use crate::findings::compute::{NOT_SHOWN, called_from, n_calls};
 use crate::findings::compute::{are_many, beyond_roofline_ns};
 use crate::findings::outcome::Row;
 use crate::findings::rule::{By, Group, Rule, Saves, Subject};
 use crate::names::LoopKind;
 
-/// Generated kernels, as rules look at them.
 pub(super) struct Generated;
 
 impl Subject for Generated {
@@ -24,13 +22,8 @@ impl Subject for Generated {
         let from = called_from(group.input, &group.rows);
         from.into_iter().chain(merged).collect()
     }
-
-    fn tables(group: &Group<Generated>) -> Vec<Table> {
-        vec![operations_table(group.input, &group.rows)]
-    }
 }
 
-/// Every rule, the most specific first.
 pub(super) const RULES: &[Rule<Generated>] = &[
     Rule {
         when: "many kernels are about as short as their launch, and GPU graphs replay only others",

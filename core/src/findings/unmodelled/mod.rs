@@ -19,7 +19,6 @@ use crate::perf::{ComputeSpec, Unit, Work};
 use crate::profile::operations::Operation;
 use crate::trace::Category;
 
-/// What can be found.
 pub(crate) fn docs() -> Vec<RuleDoc> {
     rules::RULES.iter().map(rule::Rule::doc).collect()
 }
@@ -52,7 +51,7 @@ impl Seen<'_> {
 }
 
 /// Findings about large rows without a model, one for each operator. `what` is the kind of work in
-/// the middle of a sentence. Kernels of GPU graphs have a [finding of their own](super::graphs).
+/// the middle of a sentence. Kernels of GPU graphs have a [finding of their own](super::any_kind).
 pub(super) fn unmodelled<'r>(
     input: &Input,
     rows: impl IntoIterator<Item = &'r Row>,

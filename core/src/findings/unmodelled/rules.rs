@@ -9,7 +9,6 @@ use crate::hardware::Precision;
 use crate::perf::model;
 use crate::profile::operations::Operation;
 
-/// Operations of one name.
 pub(super) struct Operators;
 
 impl Subject for Operators {
@@ -37,7 +36,6 @@ const PLACING: &[&str] = &[
     "aten::_unsafe_index_put",
 ];
 
-/// Every rule, the most specific first.
 pub(super) const RULES: &[Rule<Operators>] = &[
     Rule {
         when: "it is in BF16 or FP16 and the GPU has matrix units for the other of the two only",

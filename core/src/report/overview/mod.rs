@@ -15,6 +15,7 @@ mod tests;
 mod time;
 mod unfused;
 
+use crate::assess::idle::cause::IdleCause;
 use crate::base::interval::percent_of;
 use crate::findings::{Analyses, cpu_idle};
 use crate::profile::timeline::GpuTimeline;
@@ -114,8 +115,8 @@ impl Overview {
         let anomalies = roofs::anomalies(profile, counted.clone());
         let unfused =
             whole.and_then(|whole| UnfusedAttention::new(profile, analyses, whole.busy_ns));
-        let idle_ns = |key: &str| cpu_idle::time_of(analyses, key);
-        let before_recording_ns = idle_ns(cpu_idle::BEFORE_RECORDING);
+        let idle_ns = |cause| cpu_idle::time_of(analyses, cause);
+        let before_recording_ns = idle_ns(IdleCause::BeforeRecording);
         let gpus = whole.map(|whole| Gpus::new(whole, timelines, profile));
         Overview {
             window: profile.window.clone(),
@@ -131,9 +132,9 @@ impl Overview {
                         thresholds,
                     );
                     headline.extend(headline::before_recording(whole, before_recording_ns));
-                    let unlinked_ns = idle_ns(cpu_idle::UNLINKED);
+                    let unlinked_ns = idle_ns(IdleCause::Unlinked);
                     headline.extend(headline::unlinked(whole, unlinked_ns));
-                    let graphs_ns = idle_ns(cpu_idle::UNRECORDED_GRAPHS);
+                    let graphs_ns = idle_ns(IdleCause::UnrecordedGraph);
                     headline.extend(headline::unrecorded_graphs(whole, graphs_ns));
                     headline
                 }

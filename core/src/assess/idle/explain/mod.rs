@@ -7,6 +7,7 @@
 mod other_threads;
 mod thread;
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use hashbrown::HashMap;
@@ -16,14 +17,14 @@ use super::cause::IdleCause;
 use crate::assess::Input;
 use crate::assess::Thresholds;
 use crate::base::interval::Interval;
-use crate::names::host_calls::{CpuActivity, RuntimeCall, is_compiled_region};
+use crate::names::host_calls::{CpuActivity, RuntimeCall};
 use crate::profile::Profile;
 use crate::profile::cpu_activity::CpuActivities;
 use crate::profile::gaps::Gap;
 use crate::profile::kernels::GpuWork;
 use crate::profile::runtime_calls::{GraphReplays, RuntimeCalls};
 use crate::profile::timeline::GpuClass;
-use crate::trace::{EventId, StringId, TrackId};
+use crate::trace::{EventId, TrackId};
 
 pub(crate) use thread::CpuTime;
 
@@ -31,7 +32,7 @@ pub(crate) use thread::CpuTime;
 const LEAST_WAIT: f64 = 0.2;
 
 /// Why a gap is there.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ExplainedGap {
     pub(crate) gap: Gap,
     pub(crate) cause: IdleCause,
@@ -39,7 +40,6 @@ pub(crate) struct ExplainedGap {
     pub(crate) launch: Option<EventId>,
     /// From the start of the gap to the start of that call; negative where it was made before.
     pub(crate) launch_after_ns: Option<i64>,
-    /// That call launched a GPU graph.
     pub(crate) is_graph: bool,
     /// The call in which the CPU waited for the GPU.
     pub(crate) waited_in: Option<EventId>,
@@ -49,25 +49,21 @@ pub(crate) struct ExplainedGap {
     pub(crate) busy_in: Option<(EventId, i64)>,
 }
 
-/// Explains the gaps of a trace.
 pub(crate) struct Explainer<'a> {
     profile: &'a Profile,
     thresholds: &'a Thresholds,
     has_host_ops: bool,
     pub(crate) graphs: GraphReplays,
     calls: RuntimeCalls,
-    /// Nodes of a thread in the call tree.
     tracks: HashMap<TrackId, Range<u32>, FxBuildHasher>,
     activities: CpuActivities,
     /// Start and end of all launching calls of all threads, sorted; gathered when first needed.
-    launches: Option<Vec<Interval>>,
+    launches: OnceCell<Vec<Interval>>,
     /// When the first recorded activity starts; gathered when first needed.
-    firsts: Option<Firsts>,
+    firsts: OnceCell<Firsts>,
     /// The end of every call in which a thread waits for the GPU, in order; gathered when first
     /// needed.
-    waits: Option<Vec<(i64, EventId)>>,
-    /// Names of operators that only mark compiled code.
-    regions: HashMap<StringId, bool, FxBuildHasher>,
+    waits: OnceCell<Vec<(i64, EventId)>>,
     /// Spans that the walk over a stretch gathers: operators, and regions of compiled code.
     ops: Vec<Interval>,
     compiled: Vec<Interval>,
@@ -131,10 +127,9 @@ impl<'a> Explainer<'a> {
                 .map(|nodes| (nodes.track, nodes.nodes.clone()))
                 .collect(),
             activities: CpuActivities::new(profile),
-            launches: None,
-            firsts: None,
-            waits: None,
-            regions: HashMap::default(),
+            launches: OnceCell::new(),
+            firsts: OnceCell::new(),
+            waits: OnceCell::new(),
             ops: Vec::new(),
             compiled: Vec::new(),
         }
@@ -166,18 +161,9 @@ impl<'a> Explainer<'a> {
     pub(crate) fn explain(&mut self, gap: Gap) -> ExplainedGap {
         let mut explained = ExplainedGap {
             gap,
-            cause: IdleCause::Unknown,
-            launch: None,
-            launch_after_ns: None,
-            is_graph: false,
-            waited_in: None,
-            activity: None,
-            cpu: CpuTime::default(),
-            busy_in: None,
+            ..ExplainedGap::default()
         };
-        if let Some(cause) = self.cause(&mut explained) {
-            explained.cause = cause;
-        }
+        explained.cause = self.cause(&mut explained).unwrap_or_default();
         explained
     }
 
@@ -294,21 +280,12 @@ impl<'a> Explainer<'a> {
 
     /// Whether a gap is most of the time since the first recorded activity, and ended by the first
     /// recorded activity of its stream.
-    fn may_follow_unrecorded(&mut self, gap: &Gap, after: &GpuWork) -> bool {
+    fn may_follow_unrecorded(&self, gap: &Gap, after: &GpuWork) -> bool {
         let profile = self.profile;
-        let firsts = self.firsts.get_or_insert_with(|| Firsts::new(profile));
+        let firsts = self.firsts.get_or_init(|| Firsts::new(profile));
         let track = profile.trace.events.track(after.event);
         let is_first = firsts.streams.get(&track) == Some(&after.span.start_ns);
         let since_ns = gap.span.start_ns.saturating_sub(firsts.any_ns);
         is_first && since_ns < gap.span.length()
-    }
-
-    fn is_compiled_region(&mut self, event: EventId) -> bool {
-        let trace = &self.profile.trace;
-        let name = trace.events.name(event);
-        *self
-            .regions
-            .entry(name)
-            .or_insert_with(|| is_compiled_region(trace.strings.get(name)))
     }
 }

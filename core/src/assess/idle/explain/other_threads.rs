@@ -10,7 +10,7 @@ impl Explainer<'_> {
     /// A wait of another thread of the process that was over in a window, where the launching thread
     /// did nothing else in most of it: it goes on when the other one tells it to.
     pub(super) fn wait_elsewhere(
-        &mut self,
+        &self,
         launched: Launched,
         window: Interval,
         cpu: CpuTime,
@@ -19,7 +19,7 @@ impl Explainer<'_> {
             return None;
         }
         let trace = &self.profile.trace;
-        let waits = self.waits.get_or_insert_with(|| {
+        let waits = self.waits.get_or_init(|| {
             let ends = blocking_calls(trace).map(|event| (trace.events.end_ns(event), event));
             let mut ends: Vec<(i64, EventId)> = ends.collect();
             ends.arrange();
@@ -41,15 +41,14 @@ impl Explainer<'_> {
     }
 
     /// From the end of the last launch of any thread to the start of this one.
-    pub(super) fn since_any_launch(&mut self, launch: Interval) -> Option<i64> {
-        if self.launches.is_none() {
+    pub(super) fn since_any_launch(&self, launch: Interval) -> Option<i64> {
+        let launches = self.launches.get_or_init(|| {
             let calls = self.profile.launches.launches.iter();
             let mut spans: Vec<Interval> = calls.map(|one| self.span(one.call)).collect();
             spans.arrange();
             spans.dedup();
-            self.launches = Some(spans);
-        }
-        let launches = self.launches.as_ref()?;
+            spans
+        });
         let before = launches.partition_point(|one| one.start_ns < launch.start_ns);
         let last = launches.get(before.checked_sub(1)?)?;
         Some(launch.start_ns.saturating_sub(last.end_ns).max(0))

@@ -2,7 +2,7 @@
 
 use super::{Explainer, Launched};
 use crate::base::interval::{Interval, busy};
-use crate::names::host_calls::RuntimeCall;
+use crate::names::host_calls::{RuntimeCall, is_compiled_region};
 use crate::profile::timeline::GpuClass;
 use crate::profile::tree::NodeId;
 use crate::trace::{Category, EventId};
@@ -10,7 +10,6 @@ use crate::trace::{Category, EventId};
 /// How a thread spent a gap until it launched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct CpuTime {
-    /// Waiting for the GPU.
     pub(crate) waiting_ns: i64,
     /// In other runtime and driver calls, the launch itself included.
     pub(crate) runtime_ns: i64,
@@ -46,7 +45,6 @@ impl CpuTime {
 /// What a thread did between its last launch and the one that ends a gap.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Stretch {
-    /// End of the launch before.
     pub(super) since_ns: Option<i64>,
     /// The longest wait for the GPU, and when the last one was over.
     pub(super) wait: Option<(EventId, i64)>,
@@ -163,7 +161,8 @@ impl Explainer<'_> {
     /// Adds the time of an operator in a window to that of operators, or to that of compiled code.
     fn add_op(&mut self, event: EventId, window: Interval, stretch: &mut Stretch) {
         let span = clip(self.span(event), window);
-        if self.is_compiled_region(event) {
+        let trace = &self.profile.trace;
+        if is_compiled_region(trace.strings.get(trace.events.name(event))) {
             self.compiled.push(span);
             return;
         }

@@ -4,17 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::{Fused, Unfused};
-use crate::assess::Input;
-use crate::base::format;
-use crate::base::group::grouped;
-use crate::base::interval::{percent_of, sum};
-use crate::base::sort::Arrange;
-use crate::base::value::{CellColumn, Table, Value};
-use crate::findings::compute::{priority_by, time_and_share};
-use crate::findings::finding::{Confidence, Impact};
+use crate::findings::compute::priority_by;
 use crate::findings::origin::Origin;
-use crate::findings::outcome::{Outcome, Row};
-use crate::findings::rule::{Evidence, Group, Rule, Subject, Words, either, percent_of_compute};
+use crate::findings::prelude::*;
 use crate::findings::run_time;
 use crate::perf::FusedAttention;
 use crate::profile::unfused_attention::{UnfusedPart, is_in_sdpa};
@@ -96,13 +88,11 @@ impl Subject for UnfusedAttention {
             .path()
             .map(|path| format!("The first is in `{path}`."));
         let shapes = match sizes.first().and_then(|one| one.sizes) {
-            Some(sizes) => format!(
-                "The softmax works on what the GEMM before it writes and the GEMM after it reads: {} scores of {}×{} for each of {} heads.",
-                format::count(sizes.scores().unwrap_or(0)),
-                sizes.n_q,
-                sizes.n_kv,
-                format::count(sizes.batch)
-            ),
+            Some(sizes) => {
+                let FusedAttention { n_q, n_kv, .. } = sizes;
+                let [scores, heads] = [sizes.scores().unwrap_or(0), sizes.batch].map(format::count);
+                format!("The softmax works on what the GEMM before it writes and the GEMM after it reads: {scores} scores of {n_q}×{n_kv} for each of {heads} heads.")
+            }
             None => "Shapes were not recorded: that it is attention follows from the order of the calls alone.".to_owned(),
         };
         let fused: Option<Vec<(i64, i64)>> = sizes.iter().map(OfSizes::fused_ns).collect();
@@ -135,7 +125,6 @@ impl Subject for UnfusedAttention {
 struct InAttention {
     ns: i64,
     n_calls: u64,
-    /// Its share of what is saved.
     saved_ns: f64,
     part: Option<UnfusedPart>,
 }
@@ -216,7 +205,6 @@ fn by_sizes(group: &Group<UnfusedAttention>) -> Vec<OfSizes> {
     all
 }
 
-/// Time by part.
 fn parts_table(group: &Group<UnfusedAttention>) -> Table {
     let mut parts: BTreeMap<UnfusedPart, (u64, i64)> = BTreeMap::new();
     for (placed, part) in group.seen.iter().flat_map(|one| &one.calls) {

@@ -3,10 +3,8 @@
 mod evidence;
 
 use super::band::Band;
-use crate::assess::Input;
-use crate::base::interval::sum;
-use crate::findings::finding::Impact;
 use crate::findings::order::{Order, Placed, tensors, time_ns};
+use crate::findings::prelude::*;
 use crate::hardware::roofline::roofline;
 use crate::names::Family;
 use crate::perf::FusedAttention;
@@ -21,7 +19,6 @@ pub(super) struct Unfused {
     /// Its sizes; `None` where shapes were not recorded.
     sizes: Option<FusedAttention>,
     is_backward: bool,
-    /// The measured time of all its calls.
     pub(super) time_ns: i64,
     /// `None` without a GPU or without shapes.
     fused: Option<Fused>,

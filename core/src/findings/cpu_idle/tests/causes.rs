@@ -3,28 +3,6 @@
 use super::*;
 
 #[test]
-fn a_fill_of_nothing_is_no_launch() {
-    // Libraries clear a workspace of no size before a GEMM: the wait still explains the gap.
-    let timetable = item().runtime("cudaMemsetAsync", 9, 115..116);
-    let profile = launched(timetable, 4, 130.0)
-        .kernel(1, "a", 20..100)
-        .copy(2, "Memcpy DtoH (Device -> Pinned)", 101..103)
-        .kernel(4, "b", 140..150)
-        .profile();
-    assert_eq!(longest(&profile), ("synchronisation".to_owned(), 37.0));
-}
-
-#[test]
-fn long_work_after_a_wait_is_cpu_work() {
-    // The wait is over at 107 µs, the next launch comes 1.9 ms later.
-    let profile = launched(item(), 4, 2_000.0)
-        .copy(2, "Memcpy DtoH (Device -> Pinned)", 101..103)
-        .kernel(4, "b", 2_010..2_020)
-        .profile();
-    assert_eq!(longest(&profile), ("host_work".to_owned(), 1_907.0));
-}
-
-#[test]
 fn each_cause_by_what_the_cpu_did() {
     type Calls = fn(Timetable) -> Timetable;
     let cases: [(&str, Calls); 10] = [
@@ -74,58 +52,63 @@ fn each_cause_by_what_the_cpu_did() {
 }
 
 #[test]
-fn a_launch_that_loads_its_kernel_is_start_up() {
-    let profile = launched(Timetable::new(), 1, 10.0)
+fn each_cause_by_when_it_was_launched() {
+    // Libraries clear a workspace of no size before a GEMM: the wait still explains the gap.
+    let cleared = item().runtime("cudaMemsetAsync", 9, 115..116);
+    // The wait is over at 107 µs, the next launch comes 1.9 ms later.
+    let late = launched(item(), 4, 2_000.0)
+        .copy(2, D2H, 101..103)
+        .kernel(4, "b", 2_010..2_020);
+    let loading = first()
         .op("aten::mm", 20..5_030)
         .launch(2, 30..5_020)
         .kernel(1, "a", 20..30)
-        .kernel(2, "b", 5_030..5_040)
-        .profile();
-    assert_eq!(longest(&profile), ("start_up".to_owned(), 5_000.0));
-}
-
-#[test]
-fn work_that_was_launched_in_time_waited_on_the_gpu() {
-    let timetable = launched(Timetable::new(), 1, 10.0);
-    let profile = launched(timetable, 2, 30.0)
-        .kernel(1, "a", 40..100)
-        .kernel(2, "b", 200..300)
-        .profile();
-    assert_eq!(longest(&profile), ("queued".to_owned(), 100.0));
-    // Launched in the gap, but most of the gap came after.
-    let timetable = launched(Timetable::new(), 1, 10.0);
-    let profile = launched(timetable, 2, 110.0)
-        .kernel(1, "a", 40..100)
-        .kernel(2, "b", 900..1000)
-        .profile();
-    assert_eq!(longest(&profile), ("queued".to_owned(), 800.0));
-}
-
-#[test]
-fn another_thread_that_launches_is_no_cpu_work() {
+        .kernel(2, "b", 5_030..5_040);
     // The thread of the backward pass launches for the first time, right after the main thread.
-    let mut timetable = launched(Timetable::new(), 1, 10.0);
-    timetable = launched(timetable, 2, 2_000.0);
-    let profile = launched(timetable.thread(2), 3, 2_100.0)
+    let backward = launched(launched(first(), 2, 2_000.0).thread(2), 3, 2_100.0)
         .kernel(1, "a", 20..2_005)
         .kernel(2, "b", 2_010..2_015)
-        .kernel(3, "c", 2_115..2_200)
-        .profile();
-    assert_eq!(longest(&profile), ("launch_bound".to_owned(), 100.0));
+        .kernel(3, "c", 2_115..2_200);
+    // A wait for next to nothing before a launch, and a longer one.
+    let waited = |took: f64| {
+        let item = first().op("aten::item", 20.0..33.0);
+        let item = item.runtime("cudaStreamSynchronize", 3, 31.0 - took..31.0);
+        second(item, 60.0, 18..30, 70..80)
+    };
+    let unknown = Timetable::new()
+        .launch(1, 10..15)
+        .launch(2, 100..105)
+        .kernel(1, "a", 20..30)
+        .kernel(2, "b", 110..120);
+    let cases = [
+        (after_item(cleared, D2H), "synchronisation", 37.0),
+        (late.profile(), "host_work", 1_907.0),
+        (loading.profile(), "start_up", 5_000.0),
+        (second(first(), 30.0, 40..100, 200..300), "queued", 100.0),
+        // Launched in the gap, but most of the gap came after.
+        (second(first(), 110.0, 40..100, 900..1000), "queued", 800.0),
+        (backward.profile(), "launch_bound", 100.0),
+        (waited(10.0), "synchronisation", 40.0),
+        (waited(4.0), "launch_bound", 40.0),
+        (unknown.profile(), "unknown", 80.0),
+    ];
+    for (at, (profile, cause, length)) in cases.iter().enumerate() {
+        assert_eq!(
+            longest(profile),
+            ((*cause).to_owned(), *length),
+            "case {at}"
+        );
+    }
 }
 
 /// Whether the GPU was busy after the graph of which nothing was recorded, nobody knows.
 #[test]
 fn a_graph_without_recorded_work_may_fill_its_gap() {
-    let profile = launched(Timetable::new(), 1, 10.0).runtime("hipGraphLaunch", 7, 30..50);
-    let profile = launched(profile, 2, 60.0)
-        .kernel(1, "a", 20..30)
-        .kernel(2, "b", 900..910)
-        .profile();
+    let graph = first().runtime("hipGraphLaunch", 7, 30..50);
+    let profile = second(graph, 60.0, 20..30, 900..910);
     assert_eq!(longest(&profile), ("unrecorded_graphs".to_owned(), 870.0));
-    let (_, findings) = analysed(&profile);
-    assert_eq!(findings[0].pattern, "unrecorded_graphs");
-    assert_eq!(findings[0].impact, None);
+    let found = main_finding(&profile);
+    assert_eq!((found.pattern, found.impact), ("unrecorded_graphs", None));
 }
 
 /// ```text
@@ -134,7 +117,7 @@ fn a_graph_without_recorded_work_may_fill_its_gap() {
 /// ```
 #[test]
 fn work_without_a_launch_is_no_idle_time() {
-    let profile = launched(launched(Timetable::new(), 1, 10.0), 2, 860.0)
+    let profile = launched(first(), 2, 860.0)
         .kernel(1, "a", 20..30)
         .kernel(9, "unlinked", 30..872)
         .kernel(2, "b", 880..900)
@@ -142,10 +125,8 @@ fn work_without_a_launch_is_no_idle_time() {
     let (metrics, findings) = analysed(&profile);
     // As in the reference it counts as idle time …
     assert_eq!(metrics["gpu_utilization"]["idle_time_ms"], 0.85);
-    assert_eq!(
-        metrics["gap_analysis"]["by_cause"]["unlinked_work"]["idle_time_ms"],
-        0.842
-    );
+    let by_cause = &metrics["gap_analysis"]["by_cause"];
+    assert_eq!(by_cause["unlinked_work"]["idle_time_ms"], 0.842);
     // … and nothing is promised for it.
     let promised: Vec<(&str, Option<i64>)> = findings
         .iter()
@@ -160,41 +141,8 @@ fn work_without_a_launch_is_no_idle_time() {
         " In {} of the run it does work that counts as none, because its launch is not known.",
         format::percent(842.0 / 8.8)
     );
-    assert!(
-        report.overview.headline.contains(&said),
-        "{}",
-        report.overview.headline
-    );
-}
-
-/// Launches every 40 µs, and a wait for next to nothing before that.
-#[test]
-fn a_short_wait_is_no_cause() {
-    let wait = |took: f64| {
-        launched(Timetable::new(), 1, 10.0)
-            .op("aten::item", 20.0..33.0)
-            .runtime("cudaStreamSynchronize", 3, 31.0 - took..31.0)
-    };
-    let cause = |took: f64| {
-        let profile = launched(wait(took), 2, 60.0)
-            .kernel(1, "a", 18..30)
-            .kernel(2, "b", 70..80)
-            .profile();
-        longest(&profile)
-    };
-    assert_eq!(cause(10.0), ("synchronisation".to_owned(), 40.0));
-    assert_eq!(cause(4.0), ("launch_bound".to_owned(), 40.0));
-}
-
-#[test]
-fn without_operators_nobody_knows() {
-    let profile = Timetable::new()
-        .launch(1, 10..15)
-        .launch(2, 100..105)
-        .kernel(1, "a", 20..30)
-        .kernel(2, "b", 110..120)
-        .profile();
-    assert_eq!(longest(&profile), ("unknown".to_owned(), 80.0));
+    let headline = &report.overview.headline;
+    assert!(headline.contains(&said), "{headline}");
 }
 
 /// ```text
@@ -208,9 +156,7 @@ fn without_operators_nobody_knows() {
 /// the recording.
 #[test]
 fn before_the_first_work_of_a_stream_the_gpu_may_have_worked() {
-    let timetable = launched(Timetable::new(), 1, 10.0);
-    let timetable = launched(timetable, 2, 30.0);
-    let profile = launched(timetable, 3, 2_120.0)
+    let profile = launched(launched(first(), 2, 30.0), 3, 2_120.0)
         .kernel(1, "a", 20..25)
         .stream(9)
         .kernel(2, "b", 2_025..2_100)
@@ -230,21 +176,15 @@ fn before_the_first_work_of_a_stream_the_gpu_may_have_worked() {
     let report = Report::new(&profile, &ReportOptions::default());
     let headline = &report.overview.headline;
     let said = " In 50.0 % of the run it may still do what was launched before the recording.";
-    assert!(
-        headline.replace('\u{202F}', " ").contains(said),
-        "{headline}"
-    );
+    let headline = headline.replace('\u{202F}', " ");
+    assert!(headline.contains(said), "{headline}");
     let warned = |line: &crate::report::overview::QualityLine| {
         line.sentence
             .contains("launched before the recording may have run")
     };
     assert!(report.overview.quality.lines.iter().any(warned));
     // The same later on the stream is a gap like any other.
-    let timetable = launched(Timetable::new(), 1, 10.0);
-    let later = launched(timetable, 2, 30.0)
-        .kernel(1, "a", 20..25)
-        .kernel(2, "b", 2_025..2_100)
-        .profile();
+    let later = second(first(), 30.0, 20..25, 2_025..2_100);
     assert_eq!(longest(&later), ("queued".to_owned(), 2_000.0));
 }
 
@@ -252,20 +192,12 @@ fn before_the_first_work_of_a_stream_the_gpu_may_have_worked() {
 #[test]
 fn a_thread_that_another_one_keeps_waiting_waited() {
     let waited = |until: u32| {
-        let timetable = launched(Timetable::new(), 1, 10.0)
-            .runtime("cudaStreamSynchronize", 9, 900..until)
-            .thread(2);
-        launched(timetable, 2, 1_100.0)
-            .kernel(1, "a", 20..1_000)
-            .kernel(2, "b", 1_110..1_200)
-            .profile()
+        let first = first().runtime("cudaStreamSynchronize", 9, 900..until);
+        longest(&second(first.thread(2), 1_100.0, 20..1_000, 1_110..1_200))
     };
-    assert_eq!(
-        longest(&waited(1_050)),
-        ("synchronisation".to_owned(), 110.0)
-    );
+    assert_eq!(waited(1_050), ("synchronisation".to_owned(), 110.0));
     // It is over before the gap begins.
-    assert_ne!(longest(&waited(950)).0, "synchronisation");
+    assert_ne!(waited(950).0, "synchronisation");
 }
 
 #[test]

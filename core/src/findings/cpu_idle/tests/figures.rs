@@ -44,12 +44,7 @@ fn launches_that_come_late() {
 #[test]
 fn a_possible_speedup_aims_at_twenty_percent() {
     // 80 µs of 100 idle: four times the work in the time at 20 %.
-    let mut timetable = launched(Timetable::new(), 1, 10.0);
-    timetable = launched(timetable, 2, 90.0);
-    let profile = timetable
-        .kernel(1, "a", 20..30)
-        .kernel(2, "b", 110..120)
-        .profile();
+    let profile = second(first(), 90.0, 20..30, 110..120);
     let (metrics, _) = analysed(&profile);
     assert_eq!(metrics["gpu_utilization"]["idle_time_percent"], 80.0);
     assert_eq!(metrics["severity"], "CRITICAL");
@@ -73,12 +68,7 @@ fn severities_and_the_flag_on_their_lines() {
     ];
     for (idle, is_flagged, severity) in cases {
         let end = 100 + idle;
-        let timetable = launched(Timetable::new(), 1, 10.0);
-        let timetable = launched(timetable, 2, f64::from(end) - 10.0);
-        let profile = timetable
-            .kernel(1, "a", 50..100)
-            .kernel(2, "b", end..1050)
-            .profile();
+        let profile = second(first(), f64::from(end) - 10.0, 50..100, end..1050);
         let (metrics, findings) = analysed(&profile);
         assert_eq!(metrics["idle_flagged"], is_flagged, "{idle}");
         assert_eq!(metrics["severity"], severity, "{idle}");

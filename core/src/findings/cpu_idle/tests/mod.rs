@@ -4,6 +4,8 @@ mod advice;
 mod causes;
 mod figures;
 
+use std::ops::Range;
+
 use serde_json::Value as Json;
 
 use super::*;
@@ -13,6 +15,8 @@ use crate::profile::Profile;
 use crate::report::{Report, ReportOptions};
 use crate::testing::Timetable;
 
+const D2H: &str = "Memcpy DtoH (Device -> Pinned)";
+
 /// The metrics, and what was found.
 fn analysed(profile: &Profile) -> (Json, Vec<Finding>) {
     let report = Report::new(profile, &ReportOptions::default());
@@ -21,6 +25,17 @@ fn analysed(profile: &Profile) -> (Json, Vec<Finding>) {
         metrics(&report.analysis_input(profile)),
         outcome.findings.clone(),
     )
+}
+
+/// What is found about the main cause.
+fn main_finding(profile: &Profile) -> Finding {
+    analysed(profile).1.remove(0)
+}
+
+/// Whether a finding says something, after its issue.
+fn says(finding: &Finding, words: &str) -> bool {
+    let mut said = finding.reasoning.iter();
+    said.any(|sentence| sentence.replace('\u{202F}', " ").contains(words))
 }
 
 /// The cause of the longest gap, and its length in microseconds.
@@ -42,21 +57,36 @@ fn launched_by(op: &str, timetable: Timetable, id: u32, at: f64) -> Timetable {
         .launch(id, at..at + 5.0)
 }
 
+/// The launch of a first kernel, at 10 µs.
+fn first() -> Timetable {
+    launched(Timetable::new(), 1, 10.0)
+}
+
+/// The launch of a second kernel, and when both run.
+fn second(timetable: Timetable, at: f64, a: Range<u32>, b: Range<u32>) -> Profile {
+    let timetable = launched(timetable, 2, at);
+    timetable.kernel(1, "a", a).kernel(2, "b", b).profile()
+}
+
+/// Two kernels; between their launches the thread has 900 µs, of which `calls` says more.
+fn between(calls: impl Fn(Timetable) -> Timetable) -> Profile {
+    second(calls(first()), 1_000.0, 20..30, 1_010..1_020)
+}
+
 /// Kernels of 3 µs, launched every 40 µs: idle for 37 of 40 µs.
 fn launch_bound(n: u32) -> Profile {
     launch_bound_by("aten::add", "add_kernel", n)
 }
 
 fn launch_bound_by(op: &str, kernel: &str, n: u32) -> Profile {
-    let mut timetable = Timetable::new();
-    for id in 0..n {
-        timetable = launched_by(op, timetable, id, 10.0 + 40.0 * f64::from(id));
-    }
-    for id in 0..n {
+    let launched = (0..n).fold(Timetable::new(), |all, id| {
+        launched_by(op, all, id, 10.0 + 40.0 * f64::from(id))
+    });
+    let run = (0..n).fold(launched, |all, id| {
         let start = 18.0 + 40.0 * f64::from(id);
-        timetable = timetable.kernel(id, kernel, start..start + 3.0);
-    }
-    timetable.profile()
+        all.kernel(id, kernel, start..start + 3.0)
+    });
+    run.profile()
 }
 
 /// `.item()` on the thread that launches: which waits until the copy is done.
@@ -69,11 +99,11 @@ fn item() -> Timetable {
         .runtime("cudaStreamSynchronize", 3, 26..107)
 }
 
-/// Two kernels; between their launches the thread has 900 µs, of which `calls` says more.
-fn between(calls: impl Fn(Timetable) -> Timetable) -> Profile {
-    let timetable = calls(launched(Timetable::new(), 1, 10.0));
-    launched(timetable, 2, 1_000.0)
-        .kernel(1, "a", 20..30)
-        .kernel(2, "b", 1_010..1_020)
+/// The same, and a kernel that is launched after it.
+fn after_item(item: Timetable, copy: &str) -> Profile {
+    launched(item, 4, 130.0)
+        .kernel(1, "a", 20..100)
+        .copy(2, copy, 101..103)
+        .kernel(4, "b", 140..150)
         .profile()
 }

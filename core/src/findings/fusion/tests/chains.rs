@@ -19,11 +19,11 @@ fn each_pattern_is_seen() {
     for (module, expected, calls) in cases {
         let mut all = Calls::new();
         for instance in 0..5 {
-            all = all.module(&format!("{module}_{instance}"), calls);
+            all = all.module(&format!("{module}_{instance}"), |all| run(all, calls));
             // Something between the modules.
-            all = all.calls(&[sort]);
+            all = run(all, &[sort]);
         }
-        assert_eq!(patterns(&all.outcome()), [expected], "{module}");
+        assert_eq!(patterns(&outcome(&all)), [expected], "{module}");
     }
 }
 
@@ -42,14 +42,14 @@ fn repeated_steps_are_instances_and_copies_are_none() {
 /// Without Python frames only operators that say what they are make a chain.
 #[test]
 fn without_frames_the_operators_have_to_say_it() {
-    let found = Calls::new().calls(&long_norm()).outcome();
+    let found = outcome(&run(Calls::new(), &long_norm()));
     let finding = only(&found);
     assert_eq!(finding.pattern, "rms_norm");
     says(&finding.issue, &["without recorded modules"]);
     says(&finding.reasoning.concat(), &["medium"]);
     assert_eq!(found.notes.len(), 1);
     let chain = [ADD, EXP, unary("aten::sin")];
-    assert_eq!(patterns(&Calls::new().calls(&chain).outcome()), [""; 0]);
+    assert_eq!(patterns(&outcome(&run(Calls::new(), &chain))), [""; 0]);
 }
 
 #[test]
@@ -84,26 +84,20 @@ fn what_is_no_chain_is_not_called_one() {
         assert_eq!(patterns(&module(name, calls)), [""; 0], "{name}");
     }
     // Outside of every module, where modules were recorded.
-    let calls = Calls::new().module("Single_0", &[other]);
-    let calls = calls.calls(&[ADD, EXP, ADD, EXP]);
-    assert_eq!(patterns(&calls.outcome()), [""; 0]);
+    let calls = Calls::new().module("Single_0", |calls| run(calls, &[other]));
+    let calls = run(calls, &[ADD, EXP, ADD, EXP]);
+    assert_eq!(patterns(&outcome(&calls)), [""; 0]);
 }
 
 #[test]
 fn a_copy_or_another_stream_breaks_a_chain() {
-    let profile = Timetable::new()
-        .frame("nn.Module: Act_0", 0..100)
-        .op("aten::mul", 1..9)
-        .args(&typed(TWO, FF))
-        .launch(1, 2..3)
-        .op("aten::exp", 11..19)
-        .args(&typed(X, F))
-        .launch(2, 12..13)
-        .kernel(1, "mul", 100..400)
-        .copy(9, "Memcpy DtoH", 400..410)
-        .kernel(2, "exp", 410..800)
-        .profile();
-    assert_eq!(patterns(&outcome(&profile)), [""; 0]);
+    let calls = Calls::new().module("Act_0", |calls| {
+        let calls = run(calls, &[MUL]);
+        let calls =
+            calls.with(|timetable| timetable.copy(900, "Memcpy DtoH", 1_000_200..1_000_210));
+        run(calls.on_gpu(0, 1_000_210.0), &[EXP])
+    });
+    assert_eq!(patterns(&outcome(&calls)), [""; 0]);
 }
 
 #[test]

@@ -6,80 +6,32 @@ mod saving;
 
 use super::*;
 use crate::findings::Finding;
-use crate::findings::samples::{only, patterns, says, typed, valued};
-use crate::profile::Profile;
+use crate::findings::samples::{Calls, only, patterns, says, valued};
 use crate::report::Report;
-use crate::testing::{Timetable, options_on};
+use crate::testing::options_on;
 
 /// Calls, each with a kernel of its own.
-struct Calls {
-    table: Timetable,
-    n: u32,
-    host_us: u32,
-    gpu_us: u32,
+fn run(calls: Calls, steps: &[Call]) -> Calls {
+    let call = |calls: Calls, (op, dims, types, values, us): &Call| {
+        let args = valued(dims, types, values);
+        calls.call(op, &args, &format!("{op}_kernel"), *us)
+    };
+    steps.iter().fold(calls, call)
 }
 
-impl Calls {
-    fn new() -> Calls {
-        Calls {
-            table: Timetable::new(),
-            n: 0,
-            host_us: 0,
-            gpu_us: 1_000_000,
-        }
-    }
-
-    /// A module around calls.
-    fn module(self, name: &str, calls: &[Call]) -> Calls {
-        self.inside(name, |inner| inner.calls(calls))
-    }
-
-    /// A module around anything.
-    fn inside(mut self, name: &str, run: impl FnOnce(Calls) -> Calls) -> Calls {
-        let start = self.host_us;
-        self.host_us = start + 1;
-        let mut all = run(self);
-        let end = all.host_us + 1;
-        all.table = all.table.frame(&format!("nn.Module: {name}"), start..end);
-        all.host_us = end + 1;
-        all
-    }
-
-    fn calls(mut self, calls: &[Call]) -> Calls {
-        for (op, dims, types, values, us) in calls {
-            self.n += 1;
-            let (host, gpu) = (self.host_us, self.gpu_us);
-            self.table = self
-                .table
-                .op(op, host..host + 9)
-                .args(&valued(dims, types, values))
-                .launch(self.n, host + 1..host + 2)
-                .kernel(self.n, &format!("{op}_kernel"), gpu..gpu + us);
-            self.host_us = host + 10;
-            self.gpu_us = gpu + us;
-        }
-        self
-    }
-
-    fn outcome(self) -> Outcome {
-        outcome(&self.table.profile())
-    }
+fn outcome(calls: &Calls) -> Outcome {
+    calls.outcome("kernel_fusion")
 }
 
 /// What is found in one module.
-fn module(name: &str, calls: &[Call]) -> Outcome {
-    Calls::new().module(name, calls).outcome()
+fn module(name: &str, steps: &[Call]) -> Outcome {
+    outcome(&Calls::new().module(name, |calls| run(calls, steps)))
 }
 
 /// What is found in so many instances of a module.
-fn instances(n: u32, name: &str, calls: &[Call]) -> Outcome {
-    let nth = |all: Calls, nth| all.module(&format!("{name}_{nth}"), calls);
-    (0..n).fold(Calls::new(), nth).outcome()
-}
-
-fn outcome(profile: &Profile) -> Outcome {
-    let report = Report::new(profile, &options_on("MI300X"));
-    report.analyses.outcome("kernel_fusion").unwrap().clone()
+fn instances(n: u32, name: &str, steps: &[Call]) -> Outcome {
+    let nth = |all: Calls, nth| all.module(&format!("{name}_{nth}"), |calls| run(calls, steps));
+    outcome(&(0..n).fold(Calls::new(), nth))
 }
 
 /// Name, dims, types, values, microseconds on the GPU.

@@ -38,13 +38,13 @@ fn blocks(first: &str, calls: &[Call]) -> Outcome {
     let residual: Call = ("aten::add_", image, FFN, NO3, 300);
     let relu: Call = ("aten::clamp_min_", "[[64, 256, 56, 56], []]", FN, NO, 200);
     let block = |all: Calls, nth| {
-        all.inside(&format!("BasicBlock_{nth}"), |block| {
-            let block = block.module(&format!("{first}_{nth}"), calls);
-            let block = block.calls(&[residual]);
-            block.module(&format!("ReLU_{nth}"), &[relu])
+        all.module(&format!("BasicBlock_{nth}"), |block| {
+            let block = block.module(&format!("{first}_{nth}"), |all| run(all, calls));
+            let block = run(block, &[residual]);
+            block.module(&format!("ReLU_{nth}"), |all| run(all, &[relu]))
         })
     };
-    (0..4).fold(Calls::new(), block).outcome()
+    outcome(&(0..4).fold(Calls::new(), block))
 }
 
 #[test]
@@ -122,11 +122,10 @@ fn casts_fuse_and_layout_copies_do_not() {
 
 #[test]
 fn one_other_place_and_one_instance_are_told_in_the_singular() {
-    let one = Calls::new().module("LlamaRMSNorm_0", &long_norm());
-    let both = Calls::new()
-        .module("LlamaRMSNorm_0", &long_norm())
-        .module("T5RMSNorm_0", &long_norm());
-    let issue = |calls: Calls| calls.outcome().findings[0].issue.clone();
+    let norm = |calls: Calls, name| calls.module(name, |calls| run(calls, &long_norm()));
+    let one = norm(Calls::new(), "LlamaRMSNorm_0");
+    let both = norm(one.clone(), "T5RMSNorm_0");
+    let issue = |calls: Calls| outcome(&calls).findings[0].issue.clone();
     says(&issue(one), &["6 kernels in 1 instance of the same steps"]);
     says(&issue(both), &[" and 1 other place: "]);
 }

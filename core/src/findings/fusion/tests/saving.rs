@@ -31,7 +31,7 @@ fn the_projection_of_a_chain() {
     let mut options = options_on("MI300X");
     let gpu = options.gpu.as_mut().map(std::sync::Arc::make_mut);
     gpu.unwrap().mem_bw_gbps = 1000.0;
-    let profile = Calls::new().calls(&RMS_NORM).table.profile();
+    let profile = run(Calls::new(), &RMS_NORM).profile();
     let report = Report::new(&profile, &options);
     let input = report.analysis_input(&profile);
     let operator = &operator("relu", 1, 0.5);
@@ -66,13 +66,13 @@ fn the_projection_of_a_chain() {
 fn norms_on(n_gpus: u32) -> Outcome {
     let mut calls = Calls::new();
     for instance in 0..20 {
+        let name = format!("LlamaRMSNorm_{instance}");
         for gpu in 0..n_gpus {
-            calls.table = calls.table.gpu(gpu);
-            calls.gpu_us = 100_000 + instance * 74;
-            calls = calls.module(&format!("LlamaRMSNorm_{instance}"), &RMS_NORM);
+            let on_gpu = calls.on_gpu(gpu, f64::from(100_000 + instance * 74));
+            calls = on_gpu.module(&name, |calls| run(calls, &RMS_NORM));
         }
     }
-    calls.outcome()
+    outcome(&calls)
 }
 
 #[test]

@@ -2,6 +2,16 @@
 
 use super::*;
 
+/// The first row of the table of collectives.
+fn first(profile: &Profile) -> Vec<String> {
+    let tables = outcome(profile, &ReportOptions::default()).tables;
+    let collectives = tables.iter().find(|table| table.key == "collectives");
+    collectives.unwrap().rows[0]
+        .iter()
+        .map(Value::text)
+        .collect()
+}
+
 /// A graph launch has no operator for each kernel: the tensors above it are no messages.
 #[test]
 fn a_collective_of_a_graph_does_not_tell_its_size() {
@@ -12,22 +22,14 @@ fn a_collective_of_a_graph_does_not_tell_its_size() {
         .runtime("cudaGraphLaunch", 1, 1..2)
         .kernel(1, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 100..300)
         .profile();
-    let outcome = outcome(&profile, &ReportOptions::default());
-    let table = outcome
-        .tables
-        .iter()
-        .find(|table| table.key == "collectives");
-    let row: Vec<String> = table.unwrap().rows[0].iter().map(Value::text).collect();
-    assert_eq!(row[..5], ["all-reduce", "–", "–", "–", "1"]);
+    assert_eq!(first(&profile)[..5], ["all-reduce", "–", "–", "–", "1"]);
 }
 
 /// A collective whose call is missing is left out, and not said to be none.
 #[test]
 fn communication_without_its_call_is_said() {
     let profile = Timetable::new()
-        .op("aten::mm", 0..10)
-        .launch(1, 1..2)
-        .kernel(1, "gemm", 20..30)
+        .work("aten::mm", "gemm", 20..30)
         .kernel(7, "ncclDevKernel_Generic_1", 30..190)
         .profile();
     let outcome = outcome(&profile, &ReportOptions::default());
@@ -52,25 +54,11 @@ fn an_all_reduce_of_its_own_kernel_tells_its_size_by_the_operator() {
         )
         .kernel(2, "gemm", 180..400)
         .profile();
-    let outcome = outcome(&profile, &ReportOptions::default());
-    let table = outcome
-        .tables
-        .iter()
-        .find(|table| table.key == "collectives");
-    let row: Vec<String> = table.unwrap().rows[0].iter().map(Value::text).collect();
+    #[rustfmt::skip]
     let expected = [
-        "all-reduce",
-        "8",
-        "BFloat16",
-        "16.8 MB",
-        "1",
-        "80.0 µs",
-        "80.0 µs",
-        "210 GB/s",
-        "367 GB/s",
-        "367 GB/s",
+        "all-reduce", "8", "BFloat16", "16.8 MB", "1", "80.0 µs", "80.0 µs", "210 GB/s", "367 GB/s", "367 GB/s",
     ];
-    assert_eq!(row, expected);
+    assert_eq!(first(&profile), expected);
 }
 
 /// 4 MB among 8 in 6 ms: 0.667 · 1.75 = 1.17 GB/s on links that carry 450 GB/s each way.

@@ -15,15 +15,15 @@ use crate::testing::{Timetable, options_on};
 
 const D2H: &str = "Memcpy DtoH (Device -> Pinned)";
 const H2D: &str = "Memcpy HtoD (Pageable -> Device)";
+const PINNED_H2D: &str = "Memcpy HtoD (Pinned -> Device)";
+const D2D: &str = "Memcpy DtoD (Device -> Device)";
 
 /// The facts, and what was found.
 fn analysed(profile: &Profile) -> (Facts, Vec<Finding>) {
     let report = Report::new(profile, &ReportOptions::default());
     let facts = Facts::new(&report.analysis_input(profile));
-    (
-        facts.expect("GPU activity"),
-        outcome(profile, &ReportOptions::default()).findings,
-    )
+    let outcome = report.analyses.outcome("multi_kernel").unwrap();
+    (facts.expect("GPU activity"), outcome.findings.clone())
 }
 
 fn outcome(profile: &Profile, options: &ReportOptions) -> Outcome {
@@ -63,7 +63,7 @@ fn communication(total: f64, compute: f64, comm: std::ops::Range<f64>) -> Profil
         .stream(9)
         .kernel(2, "ncclDevKernel_Generic", comm.start..comm.end)
         // The run ends here whatever the other two do.
-        .copy(3, "Memcpy DtoD (Device -> Device)", total - 1.0..total)
+        .copy(3, D2D, total - 1.0..total)
         .profile()
 }
 

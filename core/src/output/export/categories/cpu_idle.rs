@@ -116,7 +116,7 @@ fn gap_analysis(input: &Input, idle: &Idle) -> Json {
     json!({
         "gap_count": idle.n_gaps,
         "avg_inter_kernel_gap_us": idle.mean_gap_ns().map(us),
-        "sync_point_count": idle.of(IdleCause::Synchronization).all.count,
+        "sync_point_count": idle.of(IdleCause::Synchronization).count,
         "by_cause": by_cause,
         "histogram": histogram,
         "top_gaps": longest.collect::<Vec<Json>>(),

@@ -1,0 +1,223 @@
+//! Operations of any kind that share a cause: what GPU graphs run, and what checkpointing computes a
+//! second time. Their rows belong to the analyses of their kinds of work; here they are one finding,
+//! because what helps is the same for all.
+
+use super::compute::{self, n_calls, short_name, time_ns};
+use super::outcome::{Outcome, Row, Status};
+use super::rule::{self, Evidence, Group, Rule, RuleDoc, Saves, Subject};
+use super::{AnalysisKind, Input, run_time};
+use crate::base::format;
+use crate::base::value::Value;
+use crate::profile::Profile;
+use crate::profile::operations::Operation;
+
+/// Every operation that computes and that graphs launch.
+pub(super) fn runs_in_graphs(profile: &Profile, operation: &Operation) -> bool {
+    operation.family.computes() && operation.is_in_graph(profile)
+}
+
+/// Every operation that computes what was computed before: memory saved is paid with this time.
+pub(super) fn is_recomputed(_: &Profile, operation: &Operation) -> bool {
+    operation.key.is_recompute && operation.family.computes()
+}
+
+/// Operations whatever they do, as rules look at them.
+struct AnyKind;
+
+impl Subject for AnyKind {
+    type Of<'a> = Row;
+
+    fn row(row: &Row) -> Option<&Row> {
+        Some(row)
+    }
+
+    /// How fast they run is for others to say.
+    fn evidence(group: &Group<AnyKind>, rule: &Rule<AnyKind>) -> Option<Evidence> {
+        let found = Evidence::of_operations(group, rule)?;
+        Some(Evidence {
+            impact: found.impact,
+            savings: found.savings,
+            ..Evidence::of_time(group.input, found.operations, found.time_ns)
+        })
+    }
+
+    fn reasoning(_: &Group<AnyKind>) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+pub(super) fn graph_docs() -> Vec<RuleDoc> {
+    vec![IN_GRAPHS.doc()]
+}
+
+pub(super) fn recompute_docs() -> Vec<RuleDoc> {
+    vec![RECOMPUTED.doc()]
+}
+
+/// A graph records no operators, so that no model counts the FLOPs of its kernels.
+const IN_GRAPHS: Rule<AnyKind> = Rule {
+    key: "unknown_in_graphs",
+    when: "a good part of compute is kernels of GPU graphs without a FLOP/byte model",
+    applies: |_, row| row.efficiency_percent.is_none(),
+    gate: |group| {
+        let thresholds = &group.input.options.thresholds;
+        let shares = group.rows.iter().filter_map(|row| row.percent_of_compute);
+        group.input.gpu().is_some() && shares.sum::<f64>() > thresholds.medium_percent_of_compute
+    },
+    title: "GPU graphs: no FLOP/byte model for their kernels",
+    issue: "{kernels} of GPU graphs {take} {time}; a graph records no operators, whose shapes would tell FLOPs and bytes.",
+    model: "record one step without graphs as well (eager execution, which serving engines have a switch for): the shapes of its operators tell FLOPs and bytes.",
+    kernel: "measure the longest under a hardware profiler.",
+    notes: &[
+        "A graph launch replays kernels that were captured before: names alone tell what they do. The operator that calls it takes the tensors of all of it.",
+        "The longest are those of `{longest}` ({longest_time}).",
+    ],
+    words: |group| {
+        let (input, longest) = (group.input, group.first());
+        let kernels = |row: &&Row| input.operation(row.operation).work().count() as u64;
+        let n_kernels = group.rows.iter().map(kernels).sum();
+        let name = short_name(input, input.operation(longest.operation));
+        let takes = if n_kernels == 1 { "takes" } else { "take" };
+        vec![
+            ("kernels", format::counted(n_kernels, "kernel")),
+            ("take", takes.to_owned()),
+            ("longest", name),
+            ("longest_time", format::time_ns(longest.time_ns)),
+        ]
+    },
+    // What a step without graphs would tell saves nothing by itself.
+    saves: Saves::Nothing,
+    has_reproducer: false,
+    ..Rule::BASE
+};
+
+const RECOMPUTED: Rule<AnyKind> = Rule {
+    key: "recomputation",
+    when: "checkpointed modules compute their activations again in the backward pass",
+    title: "Activations are computed a second time",
+    issue: "{calls} of checkpointed modules {run} again in the backward pass: {time}.",
+    model: "checkpoint fewer blocks, as far as memory allows, or keep the results of GEMMs and attention and compute only what is cheap a second time (selective checkpointing).",
+    kernel: "nothing to tune that the forward pass does not have as well.",
+    notes: &[
+        "These calls are in the second forward pass of a checkpoint.",
+        "All of their time is the most it can save. A trace of times does not show how much memory the activations would take, and how much is free.",
+    ],
+    words: |group| {
+        let is_one = n_calls(&group.rows) == 1;
+        vec![("run", if is_one { "runs" } else { "run" }.to_owned())]
+    },
+    saves: Saves::All,
+    has_reproducer: false,
+    ..Rule::BASE
+};
+
+pub(super) fn run_graphs(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
+    Ok(outcome(input, kind, &IN_GRAPHS, |rows| {
+        let mut unknown = rows.to_vec();
+        unknown.retain(|row| row.efficiency_percent.is_none());
+        let (time, unknown) = (Value::Ns(time_ns(rows)), Value::Ns(time_ns(&unknown)));
+        [
+            ("graph_time", "Time of kernels in graphs", time),
+            ("graph_unknown", "Without a FLOP/byte model", unknown),
+        ]
+    }))
+}
+
+pub(super) fn run_recompute(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
+    Ok(outcome(input, kind, &RECOMPUTED, |rows| {
+        let (count, time) = (Value::Count(n_calls(rows)), Value::Ns(time_ns(rows)));
+        [
+            ("recompute_count", "Recomputed calls", count),
+            ("recompute", "Time of recomputation", time),
+        ]
+    }))
+}
+
+/// What one rule finds of the operations that an analysis covers.
+fn outcome(
+    input: &Input,
+    kind: &'static AnalysisKind,
+    rule: &Rule<AnyKind>,
+    facts: impl Fn(&[&Row]) -> [(&'static str, &'static str, Value); 2],
+) -> Outcome {
+    let rows = compute::outcome(input, kind).rows;
+    if rows.is_empty() {
+        return Outcome::new(kind, Status::NoData);
+    }
+    let rows: Vec<&Row> = rows.iter().collect();
+    let mut outcome = Outcome::new(kind, Status::Done);
+    outcome.time_ns = time_ns(&rows);
+    outcome.facts(facts(&rows));
+    outcome.findings = rule::find(input, std::slice::from_ref(rule), rows);
+    for finding in &mut outcome.findings {
+        run_time::turn(input, finding);
+    }
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::{Impact, Priority};
+    use super::super::samples::{Calls, found, patterns, tensors};
+    use super::*;
+
+    /// A graph under a compiled function, whose arguments are those of the whole.
+    #[test]
+    fn kernels_of_graphs_are_one_finding_whatever_they_do() {
+        let tokens = tensors(&[("[1, 2048]", "long int", "[2048, 1]")]);
+        let calls = Calls::new()
+            .with(|table| table.op("CompiledFunction", 0..10).args(&tokens))
+            .graph("triton_poi_fused_mul_silu_2", 150, 3)
+            .graph("my_gemm", 10, 100);
+        let outcome = calls.outcome("graphs");
+        assert_eq!(patterns(&outcome), ["unknown_in_graphs"]);
+        let finding = found(&outcome, "unknown_in_graphs");
+        assert!(
+            finding
+                .issue
+                .starts_with("160 kernels of GPU graphs take 1.45 ms")
+        );
+        assert!(finding.reasoning[1].contains("`my_gemm` (1.00 ms)"));
+        assert_eq!((finding.impact, &finding.replay), (None, &None));
+        // The shape of a step's tokens is none of a kernel's.
+        let shapes: Vec<String> = finding.tables[0]
+            .rows
+            .iter()
+            .map(|row| row[2].text())
+            .collect();
+        assert!(
+            shapes.iter().all(|shape| !shape.contains("2048")),
+            "{shapes:?}"
+        );
+        for key in ["triton", "gemm"] {
+            assert_eq!(patterns(&calls.outcome(key)), [""; 0], "{key}");
+        }
+        assert_eq!(patterns(&calls.outcome_without_gpu("graphs")), [""; 0]);
+    }
+
+    /// A checkpointed GEMM runs twice, 300 µs each, among 1 000 µs of others.
+    #[test]
+    fn what_runs_again_could_at_most_be_spared() {
+        let calls = Calls::new()
+            .call("aten::mm", "", "gemm", 1000)
+            .call("aten::mul", "", "mul", 300)
+            .with(|table| table.frame("torch/utils/checkpoint.py(1400): recompute_fn", 24.0..100.0))
+            .call("aten::mul", "", "mul", 300);
+        let outcome = calls.outcome("recompute");
+        let finding = found(&outcome, "recomputation");
+        assert_eq!(finding.time_ns, 300_000);
+        assert_eq!(finding.impact, Some(Impact::at_most(300_000)));
+        assert_eq!(finding.replay, None);
+        assert_eq!(finding.priority, Priority::High);
+        assert!(finding.issue.contains("300 µs (18.8 % of compute)"));
+        assert_eq!(outcome.get("recompute_count"), Some(&Value::Count(1)));
+    }
+
+    #[test]
+    fn without_graphs_and_checkpoints_there_is_no_data() {
+        let calls = Calls::new().call("aten::mm", "", "gemm", 10);
+        for key in ["graphs", "recompute"] {
+            assert_eq!(calls.outcome(key).status, Status::NoData, "{key}");
+        }
+    }
+}
