@@ -102,10 +102,7 @@ impl<'a> Builder<'a> {
         };
         match operator.role {
             StepRole::Other | StepRole::Softmax => self.flush(at),
-            StepRole::Matrix | StepRole::BatchNorm => {
-                self.flush(at);
-                self.start(at, place.scope);
-            }
+            StepRole::Matrix | StepRole::BatchNorm => self.start(at, place.scope),
             StepRole::Norm => {
                 let is_near = place.scope == self.scope || place.around == Some(self.scope);
                 let belongs = self.ends_in("add") && is_near && self.scope != Scope::Nowhere;
@@ -113,7 +110,6 @@ impl<'a> Builder<'a> {
                     self.current.push(at);
                     self.flush(at + 1);
                 } else {
-                    self.flush(at);
                     self.start(at, place.scope);
                 }
             }
@@ -125,7 +121,6 @@ impl<'a> Builder<'a> {
                 if belongs && (self.is_fed(at) || self.is_side(at)) {
                     self.current.push(at);
                 } else {
-                    self.flush(at);
                     self.start(at, place.scope);
                 }
             }
@@ -144,7 +139,9 @@ impl<'a> Builder<'a> {
         (is_norm && (is_activation || name == "add")) || (self.ends_in("add") && is_activation)
     }
 
+    /// Ends the chain and starts the next one.
     fn start(&mut self, at: usize, scope: Scope) {
+        self.flush(at);
         self.current.push(at);
         self.scope = scope;
     }
@@ -181,11 +178,8 @@ impl<'a> Builder<'a> {
             return;
         };
         let role = |at: usize| self.operator(at).map(|one| one.role);
-        let beside = [Some(next), first.checked_sub(1)];
-        if beside
-            .map(|at| role(at?))
-            .contains(&Some(StepRole::Softmax))
-        {
+        let before = first.checked_sub(1).and_then(role);
+        if [role(next), before].contains(&Some(StepRole::Softmax)) {
             return;
         }
         let is_anchor = |role: StepRole| role == StepRole::Matrix || role.is_norm();
