@@ -41,41 +41,34 @@ pub enum Severity {
 }
 
 impl Severity {
-    const ALL: [Severity; 5] = [
-        Severity::Acceptable,
-        Severity::Low,
-        Severity::Medium,
-        Severity::High,
+    const WORST_FIRST: [Severity; 4] = [
         Severity::Critical,
+        Severity::High,
+        Severity::Medium,
+        Severity::Low,
     ];
 
     /// By the lines that a value is above: critical, high, medium, low. A value on a line is not
     /// above it.
-    pub fn above(value: f64, [critical, high, medium, low]: [f64; 4]) -> Severity {
-        let lines = [
-            (critical, Severity::Critical),
-            (high, Severity::High),
-            (medium, Severity::Medium),
-            (low, Severity::Low),
-        ];
-        let crossed = lines.into_iter().find(|(line, _)| value > *line);
-        crossed.map_or(Severity::Acceptable, |(_, severity)| severity)
+    pub fn above(value: f64, lines: [f64; 4]) -> Severity {
+        Severity::worst(lines.into_iter().map(|line| value > line))
     }
 
     /// By the lines that a value is below: critical, high, medium.
-    pub fn below(value: f64, [critical, high, medium]: [f64; 3]) -> Severity {
-        let lines = [
-            (critical, Severity::Critical),
-            (high, Severity::High),
-            (medium, Severity::Medium),
-        ];
-        let crossed = lines.into_iter().find(|(line, _)| value < *line);
-        crossed.map_or(Severity::Acceptable, |(_, severity)| severity)
+    pub fn below(value: f64, lines: [f64; 3]) -> Severity {
+        Severity::worst(lines.into_iter().map(|line| value < line))
+    }
+
+    fn worst(are_crossed: impl Iterator<Item = bool>) -> Severity {
+        let mut levels = Severity::WORST_FIRST.into_iter().zip(are_crossed);
+        let crossed = levels.find(|(_, is_crossed)| *is_crossed);
+        crossed.map_or(Severity::Acceptable, |(level, _)| level)
     }
 
     /// The next worse level.
     pub fn worse(self) -> Severity {
-        let next = Severity::ALL.into_iter().find(|level| *level > self);
+        let mut levels = Severity::WORST_FIRST.into_iter().rev();
+        let next = levels.find(|level| *level > self);
         next.unwrap_or(Severity::Critical)
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::base::group::grouped;
 use crate::base::interval::{Interval, busy, sum};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
@@ -120,15 +121,8 @@ fn timeline<'a>(running: impl IntoIterator<Item = &'a Running>) -> Option<GpuTim
 
 /// The timeline of each GPU over a time; none for a trace of one.
 fn by_gpu(profile: &Profile, running: &[Running], span: Interval) -> Vec<(StringId, GpuTimeline)> {
-    let mut gpus: Vec<(StringId, Vec<&Running>)> = Vec::new();
-    for work in running {
-        let Some(gpu) = work.gpu else { continue };
-        // Few; the last one is asked for most often.
-        match gpus.iter_mut().rev().find(|(known, _)| *known == gpu) {
-            Some((_, of_gpu)) => of_gpu.push(work),
-            None => gpus.push((gpu, vec![work])),
-        }
-    }
+    let of_gpus = running.iter().filter_map(|work| Some((work.gpu?, work)));
+    let mut gpus: Vec<(StringId, Vec<&Running>)> = grouped(of_gpus, Vec::push);
     if gpus.len() < 2 {
         return Vec::new();
     }

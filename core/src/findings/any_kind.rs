@@ -21,10 +21,7 @@ pub(super) fn is_recomputed(_: &Profile, operation: &Operation) -> bool {
     operation.key.is_recompute && operation.family.computes()
 }
 
-/// Operations whatever they do, as rules look at them.
-struct AnyKind;
-
-impl Subject for AnyKind {
+impl Subject for Row {
     type Of<'a> = Row;
 
     fn row(row: &Row) -> Option<&Row> {
@@ -32,7 +29,7 @@ impl Subject for AnyKind {
     }
 
     /// How fast they run is for others to say.
-    fn evidence(group: &Group<AnyKind>, rule: &Rule<AnyKind>) -> Option<Evidence> {
+    fn evidence(group: &Group<Self>, rule: &Rule<Self>) -> Option<Evidence> {
         let found = Evidence::of_operations(group, rule)?;
         Some(Evidence {
             impact: found.impact,
@@ -41,7 +38,7 @@ impl Subject for AnyKind {
         })
     }
 
-    fn reasoning(_: &Group<AnyKind>) -> Vec<String> {
+    fn reasoning(_: &Group<Self>) -> Vec<String> {
         Vec::new()
     }
 }
@@ -55,7 +52,7 @@ pub(super) fn recompute_docs() -> Vec<RuleDoc> {
 }
 
 /// A graph records no operators, so that no model counts the FLOPs of its kernels.
-const IN_GRAPHS: Rule<AnyKind> = Rule {
+const IN_GRAPHS: Rule<Row> = Rule {
     key: "unknown_in_graphs",
     when: "a good part of compute is kernels of GPU graphs without a FLOP/byte model",
     applies: |_, row| row.efficiency_percent.is_none(),
@@ -91,7 +88,7 @@ const IN_GRAPHS: Rule<AnyKind> = Rule {
     ..Rule::BASE
 };
 
-const RECOMPUTED: Rule<AnyKind> = Rule {
+const RECOMPUTED: Rule<Row> = Rule {
     key: "recomputation",
     when: "checkpointed modules compute their activations again in the backward pass",
     title: "Activations are computed a second time",
@@ -137,7 +134,7 @@ pub(super) fn run_recompute(input: &Input, kind: &'static AnalysisKind) -> Resul
 fn outcome(
     input: &Input,
     kind: &'static AnalysisKind,
-    rule: &Rule<AnyKind>,
+    rule: &Rule<Row>,
     facts: impl Fn(&[&Row]) -> [(&'static str, &'static str, Value); 2],
 ) -> Outcome {
     let rows = compute::outcome(input, kind).rows;

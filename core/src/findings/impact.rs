@@ -2,16 +2,16 @@
 
 use super::row::Row;
 
-/// What a saving is estimated from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a saving is estimated from; the last is the weakest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Estimate {
+    /// The measured time of kernels that would not run.
+    Measured,
     /// The gap to the roofline, closed to 75, 87.5 and 100 % of it.
     Roofline,
     /// The gap to the efficiency that such kernels usually reach: the lower end, the middle and the
     /// upper end of a band.
     Usual,
-    /// The measured time of kernels that would not run.
-    Measured,
     /// All the time that could at most be saved.
     UpperBound,
     /// A share of the time by rule of thumb: its FLOPs and bytes are not known.
@@ -63,31 +63,20 @@ impl Impact {
     /// and 100 % of it. Work at the roofline takes `time · percent / 100`, work at x % of it
     /// `time · percent / x`, so `time · (1 − percent / x)` is saved.
     pub fn of_efficiency(time_ns: i64, percent: f64) -> Impact {
-        let saved = |target: f64| {
+        Impact::of_each(Estimate::Roofline, [75.0, 87.5, 100.0], |target| {
             let share = (1.0 - percent / target).clamp(0.0, 1.0);
             (time_ns as f64 * share).round() as i64
-        };
-        Impact {
-            low_ns: saved(75.0),
-            mid_ns: saved(87.5),
-            high_ns: saved(100.0),
-            estimate: Estimate::Roofline,
-        }
+        })
     }
 
     /// The time that is saved when work that could run in `roof_ns`, and now takes `time_ns`, reaches
     /// the lower end, the middle and the upper end of a band of efficiencies, in percent of the roofline.
     pub fn of_band(time_ns: i64, roof_ns: f64, low: f64, high: f64) -> Impact {
-        let saved = |target: f64| {
+        let targets = [low, f64::midpoint(low, high), high];
+        Impact::of_each(Estimate::Usual, targets, |target| {
             let left = (roof_ns / target * 100.0).clamp(0.0, time_ns as f64);
             time_ns.saturating_sub(left.round() as i64)
-        };
-        Impact {
-            low_ns: saved(low),
-            mid_ns: saved(f64::midpoint(low, high)),
-            high_ns: saved(high),
-            estimate: Estimate::Usual,
-        }
+        })
     }
 
     /// What an operation saves at the efficiency that such kernels usually reach, from and to so many
@@ -99,34 +88,31 @@ impl Impact {
 
     /// Kernels that would not run at all.
     pub fn measured(time_ns: i64) -> Impact {
-        Impact {
-            low_ns: time_ns,
-            mid_ns: time_ns,
-            high_ns: time_ns,
-            estimate: Estimate::Measured,
-        }
+        Impact::of_each(Estimate::Measured, [1.0; 3], |_| time_ns)
     }
 
     /// A range whose upper end is known; a quarter of the gap is left at the cautious end, an
     /// eighth in the middle.
     pub fn at_most(time_ns: i64) -> Impact {
-        let part = |share: f64| (time_ns as f64 * share).round() as i64;
-        Impact {
-            low_ns: part(0.75),
-            mid_ns: part(0.875),
-            high_ns: time_ns,
-            estimate: Estimate::UpperBound,
-        }
+        Impact::of_each(Estimate::UpperBound, [0.75, 0.875, 1.0], |share| {
+            (time_ns as f64 * share).round() as i64
+        })
     }
 
     /// A share of the time of work without a model: 15, 30 and 45 %.
     pub fn heuristic(time_ns: i64) -> Impact {
-        let part = |share: f64| (time_ns as f64 * share).round() as i64;
+        Impact::of_each(Estimate::Heuristic, [0.15, 0.30, 0.45], |share| {
+            (time_ns as f64 * share).round() as i64
+        })
+    }
+
+    fn of_each(estimate: Estimate, ends: [f64; 3], saved: impl Fn(f64) -> i64) -> Impact {
+        let [low_ns, mid_ns, high_ns] = ends.map(saved);
         Impact {
-            low_ns: part(0.15),
-            mid_ns: part(0.30),
-            high_ns: part(0.45),
-            estimate: Estimate::Heuristic,
+            low_ns,
+            mid_ns,
+            high_ns,
+            estimate,
         }
     }
 
@@ -166,13 +152,7 @@ impl Impact {
             low_ns: self.low_ns.saturating_add(other.low_ns),
             mid_ns: self.mid_ns.saturating_add(other.mid_ns),
             high_ns: self.high_ns.saturating_add(other.high_ns),
-            estimate: match (self.estimate, other.estimate) {
-                (Estimate::Heuristic, _) | (_, Estimate::Heuristic) => Estimate::Heuristic,
-                (Estimate::UpperBound, _) | (_, Estimate::UpperBound) => Estimate::UpperBound,
-                (Estimate::Usual, _) | (_, Estimate::Usual) => Estimate::Usual,
-                (Estimate::Measured, Estimate::Measured) => Estimate::Measured,
-                _ => Estimate::Roofline,
-            },
+            estimate: self.estimate.max(other.estimate),
         }
     }
 }

@@ -3,9 +3,7 @@
 use super::Input;
 use super::row::Row;
 use crate::names::Family;
-use crate::profile::Profile;
 pub(super) use crate::profile::launch::is_launched_by_graph;
-use crate::profile::operations::Operation;
 
 /// How many of some rows run as part of GPU graphs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,17 +15,13 @@ pub(super) enum InGraphs {
 
 impl InGraphs {
     pub(super) fn of(input: &Input, rows: &[&Row]) -> InGraphs {
-        let is_in_graph = |row: &&&Row| is_in_graph(input.profile, input.operation(row.operation));
+        let is_in_graph = |row: &&&Row| input.operation(row.operation).is_in_graph(input.profile);
         match rows.iter().filter(is_in_graph).count() {
             0 => InGraphs::None,
             n if n == rows.len() => InGraphs::All,
             _ => InGraphs::Some,
         }
     }
-}
-
-pub(super) fn is_in_graph(profile: &Profile, operation: &Operation) -> bool {
-    operation.is_in_graph(profile)
 }
 
 /// Whether kernels run that a compiler of the model wrote.

@@ -2,7 +2,6 @@
 //! and none that the work uses already.
 
 use super::Input;
-use super::order::tensors;
 use super::row::Row;
 use crate::hardware::roofline::roofline;
 use crate::hardware::{Basis, Figure, GpuSpec, Precision, Vendor};
@@ -57,31 +56,27 @@ pub(super) fn instead_of_32_bits(input: &Input, rows: &[&Row]) -> String {
 }
 
 /// What narrower types could do for compute-bound rows, by the type of the longest:
-/// "narrower types (FP8, INT8) where the accuracy allows". `None` where the GPU has none.
+/// "narrower types (FP8, INT8) where the accuracy allows". `None` where the GPU has none: complex
+/// numbers have no units of 16 bits or fewer.
 pub(super) fn less_arithmetic(input: &Input, rows: &[&Row]) -> Option<String> {
     let spec = spec(input, rows);
-    if are_complex(input, rows) {
-        return less_complex(input, rows);
+    match spec.map(|spec| spec.precision) {
+        Some(Precision::Fp64) if are_complex(input, rows) => {
+            Some("run it in FP32 where the accuracy suffices".to_owned())
+        }
+        _ if are_complex(input, rows) => {
+            let gpu = input.gpu();
+            let has_tf32 = gpu.is_none_or(|gpu| has(gpu, input, Precision::Tf32));
+            (has_tf32 && !runs_tf32(input, rows))
+                .then(|| "allow TF32 where the accuracy suffices".to_owned())
+        }
+        _ if spec.is_some_and(is_wide) => Some(instead_of_32_bits(input, rows)),
+        _ => {
+            let types = below(input, spec)?;
+            let advice = format!("narrower types ({types}) where the accuracy allows");
+            Some(advice)
+        }
     }
-    if spec.is_some_and(is_wide) {
-        return Some(instead_of_32_bits(input, rows));
-    }
-    let types = below(input, spec)?;
-    Some(format!(
-        "narrower types ({types}) where the accuracy allows"
-    ))
-}
-
-/// The same of complex numbers, which have no 16-bit units.
-fn less_complex(input: &Input, rows: &[&Row]) -> Option<String> {
-    if spec(input, rows).is_some_and(|spec| spec.precision == Precision::Fp64) {
-        return Some("run it in FP32 where the accuracy suffices".to_owned());
-    }
-    let has_tf32 = input
-        .gpu()
-        .is_none_or(|gpu| has(gpu, input, Precision::Tf32));
-    (has_tf32 && !runs_tf32(input, rows))
-        .then(|| "allow TF32 where the accuracy suffices".to_owned())
 }
 
 /// How narrow the weights of memory-bound rows could be, and by how much less is read:
@@ -138,7 +133,7 @@ fn are_complex(input: &Input, rows: &[&Row]) -> bool {
 
 /// Whether an operation works on complex numbers, which no type of 16 bits or fewer replaces.
 pub(super) fn is_complex(input: &Input, operation: &Operation) -> bool {
-    let mut tensors = tensors(input, operation).into_iter();
+    let mut tensors = operation.tensors(input.profile).into_iter();
     tensors.any(|tensor| tensor.dtype.contains("complex"))
 }
 
@@ -225,6 +220,13 @@ pub fn is_wide(spec: ComputeSpec) -> bool {
     matches!(spec.precision, Fp32 | Fp64 | Tf32)
 }
 
+/// The same work on the matrix units, in another type.
+pub(super) fn on_matrix_units(work: Work, precision: Precision) -> Work {
+    let unit = Unit::Matrix;
+    let compute = Some(ComputeSpec { unit, precision });
+    Work { compute, ..work }
+}
+
 /// What work in FP32 would save in 16 bits at the same efficiency: half the bytes, and the rate of the
 /// 16-bit matrix units, in BF16 or where there is none in FP16. `None` without a GPU, or where the
 /// GPU has no such units.
@@ -237,11 +239,7 @@ pub fn won_by_16_bit(input: &Input, row: &Row) -> Option<i64> {
     let (precision, _) = matrix_rate_16_bit(input)?;
     let narrow = Work {
         bytes: work.bytes.map(|bytes| bytes / 2.0),
-        compute: Some(ComputeSpec {
-            unit: Unit::Matrix,
-            precision,
-        }),
-        ..work
+        ..on_matrix_units(work, precision)
     };
     let basis = input.options.basis;
     let judged = roofline(&work, gpu, basis)?.time_us;
@@ -249,15 +247,12 @@ pub fn won_by_16_bit(input: &Input, row: &Row) -> Option<i64> {
     // mode takes at least as long as the vector units do.
     let bases = [Basis::Peak, Basis::Achievable];
     let has_units = bases.map(|basis| gpu.matrix(Precision::Fp32, basis).is_some());
-    let is_single = work
-        .compute
-        .is_some_and(|spec| spec.precision == Precision::Fp32);
+    let spec = work.compute;
+    let is_single = spec.is_some_and(|spec| spec.precision == Precision::Fp32);
     let runs_on_vectors = is_single && !has_units.contains(&true) && !runs_tf32(input, &[row]);
     let on_vectors = || {
-        let compute = work.compute.map(|spec| ComputeSpec {
-            unit: Unit::Vector,
-            ..spec
-        });
+        let unit = Unit::Vector;
+        let compute = spec.map(|spec| ComputeSpec { unit, ..spec });
         let us = roofline(&Work { compute, ..work }, gpu, basis)?.time_us;
         (row.time_ns as f64 >= us * 1e3 * row.n_calls as f64).then_some(us)
     };

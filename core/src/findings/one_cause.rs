@@ -59,13 +59,10 @@ pub(crate) fn docs() -> Vec<RuleDoc> {
     RULES.iter().map(Rule::doc).collect()
 }
 
-/// Findings about kernels without operators.
-struct Unrecorded;
-
-impl Subject for Unrecorded {
+impl Subject for Finding {
     type Of<'a> = Finding;
 
-    fn evidence(group: &Group<Unrecorded>, _: &Rule<Unrecorded>) -> Option<Evidence> {
+    fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
         let all = || group.seen.iter();
         let impacts = all().filter_map(|one| one.impact);
         Some(Evidence {
@@ -88,7 +85,7 @@ impl Subject for Unrecorded {
         })
     }
 
-    fn words(group: &Group<Unrecorded>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         let n = group.seen.iter().map(|one| one.operations.len() as u64);
         let time_ns = group.sum(|one| one.time_ns);
         vec![
@@ -98,7 +95,7 @@ impl Subject for Unrecorded {
     }
 }
 
-const RULES: &[Rule<Unrecorded>] = &[Rule {
+const RULES: &[Rule<Finding>] = &[Rule {
     key: UNRECORDED,
     when: "no operators were recorded and several findings are about kernels without a model",
     title: "No operators were recorded",
@@ -173,12 +170,8 @@ mod tests {
             about("conversion", 10_000, &[1]),
         ]);
         assert_eq!(titles(&findings), ["fusion"]);
-        assert_eq!(
-            findings.ranked[0].finding.reasoning,
-            [
-                "This includes a part that can be fixed on its own, conversion (0.100 µs): fix conversion."
-            ]
-        );
+        let said = "This includes a part that can be fixed on its own, conversion (0.100 µs): fix conversion.";
+        assert_eq!(findings.ranked[0].finding.reasoning, [said]);
         let within = &findings.within[0];
         assert_eq!((within.title.as_str(), within.number), ("conversion", 1));
         assert_eq!(findings.together.map(|all| all.mid_ns), Some(40_000));
@@ -187,19 +180,10 @@ mod tests {
     #[test]
     fn what_is_more_than_a_part_stands_for_itself() {
         let part = || about("fusion", 40_000, &[0]);
-        // About another operation as well.
-        let more = about("conversion", 10_000, &[0, 1]);
-        assert_eq!(
-            titles(&ranked(vec![part(), more])),
-            ["fusion", "conversion"]
-        );
-        // About a time that the other leaves out.
         let apart = Finding {
             apart: vec![0],
             ..about("layout", 10_000, &[0])
         };
-        assert_eq!(titles(&ranked(vec![part(), apart])), ["fusion", "layout"]);
-        // Of more weight, and saving more of it.
         let heavy = |saved_ns| Finding {
             priority: Priority::Critical,
             savings: vec![(0, saved_ns)],
@@ -209,67 +193,67 @@ mod tests {
             savings: vec![(0, 9_000), (1, 31_000)],
             ..about("fusion", 40_000, &[0, 1])
         };
-        let both = ranked(vec![wide(), heavy(10_000)]);
-        assert_eq!(titles(&both), ["fusion", "tiny"]);
-        // Where the other saves as much of it, the whole matters as its part does.
-        let one = ranked(vec![wide(), heavy(9_000)]);
-        assert_eq!(titles(&one), ["fusion"]);
-        assert_eq!(one.ranked[0].finding.priority, Priority::Critical);
-        // The other saves nothing that is known.
-        let unknown = Finding {
+        let unknown = |title, time_ns| Finding {
             impact: None,
-            time_ns: 1,
-            ..about("unknown", 1, &[0])
+            time_ns,
+            ..about(title, 1, &[0])
         };
-        let none = Finding {
-            impact: None,
-            ..about("none", 1, &[0])
-        };
-        assert_eq!(titles(&ranked(vec![none, unknown])), ["none", "unknown"]);
-    }
-
-    /// Changing the layout around a convolution, operation 0, saves copies, operation 1.
-    #[test]
-    fn what_another_finding_saves_goes_with_it_where_it_saves_as_much() {
+        // Changing the layout around a convolution, operation 0, saves copies, operation 1.
         let around = |saved_ns| Finding {
             savings: vec![(0, 20_000), (1, saved_ns)],
             ..about("layout", 40_000, &[0])
         };
         let copies = || about("copies", 10_000, &[1]);
-        assert_eq!(titles(&ranked(vec![around(10_000), copies()])), ["layout"]);
-        assert_eq!(
-            titles(&ranked(vec![around(9_999), copies()])),
-            ["layout", "copies"]
-        );
+        let more = about("conversion", 10_000, &[0, 1]);
+        let cases: [(Finding, Finding, &[&str]); 7] = [
+            // About another operation as well.
+            (part(), more, &["fusion", "conversion"]),
+            // About a time that the other leaves out.
+            (part(), apart, &["fusion", "layout"]),
+            // Of more weight, and saving more of it; or as much.
+            (wide(), heavy(10_000), &["fusion", "tiny"]),
+            (wide(), heavy(9_000), &["fusion"]),
+            // The other saves nothing that is known.
+            (
+                unknown("none", 100),
+                unknown("unknown", 1),
+                &["none", "unknown"],
+            ),
+            // The other is not about it and saves it all the same, or less of it.
+            (around(10_000), copies(), &["layout"]),
+            (around(9_999), copies(), &["layout", "copies"]),
+        ];
+        for (outer, inner, expected) in cases {
+            assert_eq!(titles(&ranked(vec![outer, inner])), expected);
+        }
+        // The whole matters as its part does.
+        let one = ranked(vec![wide(), heavy(9_000)]);
+        assert_eq!(one.ranked[0].finding.priority, Priority::Critical);
     }
 
     /// Kernels of 30, 20 and 10 µs in a run of 60, without any operator.
     #[test]
     fn kernels_of_unknown_work_are_one_finding_where_no_operator_was_recorded() {
         let profile = Timetable::new()
-            .runtime("cudaLaunchKernel", 1, 0..1)
-            .runtime("cudaLaunchKernel", 2, 1..2)
-            .runtime("cudaLaunchKernel", 3, 2..3)
+            .launch(1, 0..1)
+            .launch(2, 1..2)
+            .launch(3, 2..3)
             .kernel(1, "batch_norm_backward_kernel", 0..30)
             .kernel(2, "max_pool_backward_nchw", 30..50)
             .kernel(3, "batch_norm_transform_kernel", 50..60)
             .profile();
         let report = Report::new(&profile, &crate::testing::options_on("H100"));
         let findings = &report.analyses.findings;
-        let unknown: Vec<&RankedFinding> = findings
-            .ranked
-            .iter()
-            .filter(|one| one.finding.pattern == UNRECORDED)
-            .collect();
-        assert_eq!(unknown.len(), 1);
-        let merged = &unknown[0].finding;
-        assert_eq!((merged.operations.len(), merged.time_ns), (3, 60_000));
-        assert!(
-            !findings
+        let of = |pattern| {
+            findings
                 .ranked
                 .iter()
-                .any(|one| one.finding.pattern == UNMODELLED)
-        );
+                .filter(move |one| one.finding.pattern == pattern)
+        };
+        let unknown: Vec<&RankedFinding> = of(UNRECORDED).collect();
+        assert_eq!((unknown.len(), of(UNMODELLED).count()), (1, 0));
+        let merged = &unknown[0].finding;
+        assert_eq!((merged.operations.len(), merged.time_ns), (3, 60_000));
         assert_eq!(findings.within.len(), 1);
         assert_eq!(findings.within[0].number, unknown[0].number);
     }

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::Severity;
 use super::outcome::Outcome;
-use crate::base::value::{Table, Value, rounded};
+use crate::base::value::{CellColumn, Table, Value, rounded};
 
 /// A pattern that figures show.
 #[derive(Debug, Clone)]
@@ -32,26 +32,18 @@ pub(super) fn add(outcome: &mut Outcome, patterns: &[Pattern]) {
 }
 
 fn table(patterns: &[Pattern]) -> Table {
-    let mut table = Table::new(
-        "patterns_detected",
-        "Detected patterns",
-        &[
-            ("pattern", "Pattern"),
-            ("severity", "Severity"),
-            ("evidence", "Evidence"),
-            ("recoverable_time", "Can save up to"),
-        ],
-    );
-    let rows = patterns.iter().map(|pattern| {
-        vec![
-            Value::Text(pattern.name.to_owned()),
-            Value::Text(pattern.severity.label().to_owned()),
-            Value::Text(pattern.description.clone()),
-            pattern.recoverable_ns.map_or(Value::NO_NS, Value::Ns),
-        ]
-    });
-    table.rows.extend(rows);
-    table
+    let most = |pattern: &Pattern| pattern.recoverable_ns.map_or(Value::NO_NS, Value::Ns);
+    let columns: &[CellColumn<&Pattern>] = &[
+        ("pattern", "Pattern", &|one| text(one.name)),
+        ("severity", "Severity", &|one| text(one.severity.label())),
+        ("evidence", "Evidence", &|one| text(&one.description)),
+        ("recoverable_time", "Can save up to", &|one| most(one)),
+    ];
+    Table::of("patterns_detected", "Detected patterns", patterns, columns)
+}
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
 }
 
 /// As metrics files write them.

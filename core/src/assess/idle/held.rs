@@ -10,6 +10,8 @@
 //! The same holds for all that runs since the last such gap, or since the CPU last waited for the
 //! GPU: a thread that waits goes on earlier when kernels end earlier.
 
+use std::cell::OnceCell;
+
 use crate::base::interval::{Interval, sum};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
@@ -41,7 +43,7 @@ pub(crate) fn held_ns(profile: &Profile, gaps: &[Gap], events: GpuEvents) -> Vec
 fn held(profile: &Profile, gaps: &[Gap], events: GpuEvents) -> Vec<Interval> {
     let trace = &profile.trace;
     let mut held = Vec::new();
-    let mut waits: Option<Waits> = None;
+    let waits = OnceCell::new();
     let mut since_ns = i64::MIN;
     for gap in gaps {
         let after = gap.after.and_then(|id| profile.gpu.get(id));
@@ -52,8 +54,10 @@ fn held(profile: &Profile, gaps: &[Gap], events: GpuEvents) -> Vec<Interval> {
         if trace.events.ts_ns(call) < gap.span.start_ns {
             continue;
         }
-        let waits = waits.get_or_insert_with(|| Waits::new(profile, events));
-        let from_ns = waits.until_ns(gap.span.start_ns).max(since_ns);
+        let waits = waits.get_or_init(|| self::waits(profile, events));
+        let begun = waits.partition_point(|(start_ns, _)| *start_ns < gap.span.start_ns);
+        let last = begun.checked_sub(1).and_then(|at| waits.get(at));
+        let from_ns = last.map_or(since_ns, |(_, until_ns)| since_ns.max(*until_ns));
         if from_ns < gap.span.start_ns {
             held.push(Interval::new(from_ns, gap.span.start_ns));
         }
@@ -62,41 +66,26 @@ fn held(profile: &Profile, gaps: &[Gap], events: GpuEvents) -> Vec<Interval> {
     held
 }
 
-/// When the CPU waited for the GPU.
-struct Waits {
-    /// Start of a wait, and the latest end of it and of all that began before it; in order.
-    ends: Vec<(i64, i64)>,
-}
-
-impl Waits {
-    fn new(profile: &Profile, events: GpuEvents) -> Waits {
-        let trace = &profile.trace;
-        let span = |event: EventId| (trace.events.ts_ns(event), trace.events.end_ns(event));
-        let mut ends: Vec<(i64, i64)> = blocking_calls(trace).map(span).collect();
-        // Calls that return only once their copy is done.
-        let copies = profile.gpu.of(events);
-        let copies = copies.filter(|work| work.class == GpuClass::Memcpy);
-        ends.extend(copies.filter_map(|copy| {
-            let call = span(copy.launched_by?);
-            (call.1 >= copy.span.end_ns).then_some(call)
-        }));
-        ends.arrange();
-        let mut latest_ns = i64::MIN;
-        for (_, end_ns) in &mut ends {
-            latest_ns = latest_ns.max(*end_ns);
-            *end_ns = latest_ns;
-        }
-        Waits { ends }
+/// When the CPU waited for the GPU: the start of each wait, and the latest end of it and of all that
+/// began before it; in order.
+fn waits(profile: &Profile, events: GpuEvents) -> Vec<(i64, i64)> {
+    let trace = &profile.trace;
+    let span = |event: EventId| (trace.events.ts_ns(event), trace.events.end_ns(event));
+    let mut waits: Vec<(i64, i64)> = blocking_calls(trace).map(span).collect();
+    // Calls that return only once their copy is done.
+    let copies = profile.gpu.of(events);
+    let copies = copies.filter(|work| work.class == GpuClass::Memcpy);
+    waits.extend(copies.filter_map(|copy| {
+        let call = span(copy.launched_by?);
+        (call.1 >= copy.span.end_ns).then_some(call)
+    }));
+    waits.arrange();
+    let mut latest_ns = i64::MIN;
+    for (_, end_ns) in &mut waits {
+        latest_ns = latest_ns.max(*end_ns);
+        *end_ns = latest_ns;
     }
-
-    /// When the last wait is over of those that began before a time.
-    fn until_ns(&self, before_ns: i64) -> i64 {
-        let next = self
-            .ends
-            .partition_point(|(start_ns, _)| *start_ns < before_ns);
-        let last = next.checked_sub(1).and_then(|at| self.ends.get(at));
-        last.map_or(i64::MIN, |(_, until_ns)| *until_ns)
-    }
+    waits
 }
 
 #[cfg(test)]

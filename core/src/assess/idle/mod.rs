@@ -7,6 +7,7 @@ pub(crate) mod kernels;
 pub(crate) mod tally;
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::assess::{Input, Severity, Thresholds};
 use crate::base::interval::{Interval, busy, sum};
@@ -106,15 +107,29 @@ pub(crate) struct Idle {
     pub(crate) n_unrecorded_graphs: usize,
     /// Copies that pageable memory of the host may be at one end of.
     pub(crate) has_pageable: bool,
-    pub(crate) has_frames: bool,
-    pub(crate) has_host_ops: bool,
     /// Idle time with all GPU activity counted, where the timeline leaves some out.
     pub(crate) idle_of_all_ns: Option<i64>,
 }
 
+/// The idle time under the thresholds it was last asked for under: no GPU changes it.
+#[derive(Debug, Default)]
+struct LastIdle(Mutex<Option<Arc<Idle>>>);
+
 impl Idle {
     /// `None` without GPU activity, or where all of it has no length.
-    pub(crate) fn new(input: &Input) -> Option<Idle> {
+    pub(crate) fn once(input: &Input) -> Option<Arc<Idle>> {
+        let last = input
+            .profile
+            .once(input.timelines.events, LastIdle::default);
+        let mut last = last.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = last
+            .take()
+            .filter(|idle| idle.thresholds == input.options.thresholds);
+        *last = known.or_else(|| Idle::new(input).map(Arc::new));
+        last.clone()
+    }
+
+    fn new(input: &Input) -> Option<Idle> {
         let timeline = input.timelines.whole.filter(|whole| whole.total_ns() > 0)?;
         let profile = input.profile;
         let mut explainer = Explainer::new(input);
@@ -135,8 +150,6 @@ impl Idle {
             has_pageable: work.any(|work| {
                 work.class == GpuClass::Memcpy && may_be_pageable(strings.get(work.name))
             }),
-            has_frames: profile.has_python_frames(),
-            has_host_ops: profile.has_host_ops(),
             idle_of_all_ns: idle_of_all_ns(input),
         };
         let ranges = OptimizerRanges::new(&profile.trace);

@@ -148,7 +148,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     if outcome.status != Status::Done && !has_softmax {
         return Ok(outcome);
     }
-    let order = Order::new(input);
+    let order = Order::of(input);
     let unfused = has_softmax.then(|| unfused::find(input, &order, is_backward));
     let unfused: Vec<Unfused> = unfused.unwrap_or_default();
     if outcome.status != Status::Done && unfused.is_empty() {

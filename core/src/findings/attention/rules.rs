@@ -6,7 +6,7 @@ use super::Seen;
 use super::band::Verdict;
 use super::copies::Copy;
 use super::serving::CacheWrites;
-use super::unfused::UnfusedAttention;
+use super::unfused::Unfused;
 use crate::findings::compute::won_by_16_bit;
 use crate::findings::narrower::{
     has_flash_kernels, is_in_32_bits, narrower_cache, sixteen_bit, width,
@@ -24,17 +24,14 @@ pub(in crate::findings) fn docs() -> Vec<RuleDoc> {
     rules.chain(UNFUSED.iter().map(Rule::doc)).collect()
 }
 
-/// Attention that is one kernel, as rules look at it.
-pub(super) struct Attention;
-
-impl Subject for Attention {
+impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
     }
 
-    fn words(group: &Group<Attention>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         let first = group.first();
         let more = match group.seen.len() - 1 {
             0 => String::new(),
@@ -52,17 +49,17 @@ impl Subject for Attention {
         ]
     }
 
-    fn tables(_: &Group<Attention>) -> Vec<Table> {
+    fn tables(_: &Group<Self>) -> Vec<Table> {
         Vec::new()
     }
 
-    fn reasoning(group: &Group<Attention>) -> Vec<String> {
+    fn reasoning(group: &Group<Self>) -> Vec<String> {
         reasoning(group.input, group.first())
     }
 }
 
 /// Attention that is large enough; the first that applies names a finding.
-pub(super) const RULES: &[Rule<Attention>] = &[
+pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "wide_precision",
         when: "it computes in FP32 or FP64, and matrix units for 16-bit types would be faster",
@@ -191,7 +188,7 @@ pub(super) const RULES: &[Rule<Attention>] = &[
 ];
 
 /// The gap to what is usual for the length.
-const BAND: Saves<Attention> = Saves::Each(|_, seen| {
+const BAND: Saves<Seen> = Saves::Each(|_, seen| {
     let band = seen.band?;
     Impact::of_usual(seen.row, (band.low, band.high))
 });
@@ -250,15 +247,12 @@ fn reasoning(input: &Input, seen: &Seen) -> Vec<String> {
     sentences.into_iter().flatten().collect()
 }
 
-/// The KV cache of a serving engine, as rules look at it.
-pub(super) struct KvCache;
-
-impl Subject for KvCache {
+impl Subject for CacheWrites<'static> {
     type Of<'a> = CacheWrites<'a>;
 
-    fn evidence(group: &Group<KvCache>, _: &Rule<KvCache>) -> Option<Evidence> {
+    fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
         let writes = group.first();
-        let operations = Group::<Attention>::new(group.input, writes.operations.clone());
+        let operations = Group::<Seen<'static>>::new(group.input, writes.operations.clone());
         let unknown = Rule {
             saves: Saves::Nothing,
             ..Rule::BASE
@@ -269,7 +263,7 @@ impl Subject for KvCache {
         })
     }
 
-    fn words(group: &Group<KvCache>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         let writes = group.first();
         let share = writes.percent().map(format::percent);
         vec![
@@ -279,7 +273,7 @@ impl Subject for KvCache {
     }
 }
 
-pub(super) const CACHE_WRITES: &[Rule<KvCache>] = &[Rule {
+pub(super) const CACHE_WRITES: &[Rule<CacheWrites>] = &[Rule {
     key: "cache_writes",
     when: "kernels that write the KV cache take a good part of paged attention",
     applies: |input, writes| writes.are_costly(input),
@@ -292,13 +286,11 @@ pub(super) const CACHE_WRITES: &[Rule<KvCache>] = &[Rule {
     ..Rule::BASE
 }];
 
-pub(super) struct Copies;
-
-impl Subject for Copies {
+impl Subject for Copy<'static> {
     type Of<'a> = Copy<'a>;
 
     /// The copies are what it is about; the attention beside them is where to look.
-    fn evidence(group: &Group<Copies>, _: &Rule<Copies>) -> Option<Evidence> {
+    fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
         let mut savings =
             times_by_operation(group.seen.iter().map(|copy| (copy.operation, copy.ns)));
         savings.arrange_by_key(|&(operation, ns)| (Reverse(ns), operation));
@@ -312,7 +304,7 @@ impl Subject for Copies {
         })
     }
 
-    fn words(group: &Group<Copies>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         let time_ns = group.sum(|copy| copy.ns);
         let n_copies = format::counted(group.seen.len() as u64, "copy call");
         let share = time_ns as f64 / attention_ns(group).max(1) as f64 * 100.0;
@@ -326,12 +318,12 @@ impl Subject for Copies {
         ]
     }
 
-    fn reasoning(group: &Group<Copies>) -> Vec<String> {
+    fn reasoning(group: &Group<Self>) -> Vec<String> {
         reasoning(group.input, group.first().attention)
     }
 }
 
-pub(super) const COPIES: &[Rule<Copies>] = &[Rule {
+pub(super) const COPIES: &[Rule<Copy>] = &[Rule {
     key: "contiguous_copies",
     when: "copies of Q, K, V or the result right before or after it take a good part of its time",
     gate: |group| {
@@ -351,7 +343,7 @@ pub(super) const COPIES: &[Rule<Copies>] = &[Rule {
 }];
 
 /// The attention that copies are beside, each once.
-fn beside<'g>(group: &Group<'g, '_, Copies>) -> Vec<&'g Row> {
+fn beside<'g>(group: &Group<'g, '_, Copy<'static>>) -> Vec<&'g Row> {
     let rows = group.seen.iter().map(|copy| copy.attention.row);
     let each = grouped(rows.map(|row| (row.operation, row)), |of_it, row| {
         *of_it = Some(row)
@@ -359,11 +351,11 @@ fn beside<'g>(group: &Group<'g, '_, Copies>) -> Vec<&'g Row> {
     each.into_iter().filter_map(|(_, row)| row).collect()
 }
 
-fn attention_ns(group: &Group<Copies>) -> i64 {
+fn attention_ns(group: &Group<Copy<'static>>) -> i64 {
     sum(beside(group).iter().map(|row| row.time_ns))
 }
 
-pub(super) const UNFUSED: &[Rule<UnfusedAttention>] = &[Rule {
+pub(super) const UNFUSED: &[Rule<Unfused>] = &[Rule {
     key: "unfused_attention",
     when: "GEMMs with a softmax between them do what one attention kernel could",
     gate: |group| group.any(|one| one.can_save()),

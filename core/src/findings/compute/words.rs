@@ -2,7 +2,6 @@
 
 use crate::base::format;
 use crate::findings::Input;
-use crate::findings::in_use::is_in_graph;
 use crate::findings::origin::Origin;
 use crate::findings::outcome::Row;
 use crate::profile::operations::Operation;
@@ -73,7 +72,7 @@ pub fn shapes(input: &Input, operation: &Operation) -> String {
     /// More operands than this are counted.
     const MAX_SHAPES: usize = 3;
     let args = operation.args(input.profile);
-    let Some(args) = args.filter(|_| !is_in_graph(input.profile, operation)) else {
+    let Some(args) = args.filter(|_| !operation.is_in_graph(input.profile)) else {
         return String::new();
     };
     let trace = &input.profile.trace;

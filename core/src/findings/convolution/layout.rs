@@ -194,7 +194,7 @@ fn adjacent_copies(input: &Input, seen: &[Seen]) -> Vec<Placed> {
     let wanted: BTreeMap<usize, [u64; 2]> = shaped
         .map(|(operation, shape)| (operation, shape.elements()))
         .collect();
-    let copies = Order::new(input).copies_around(
+    let copies = Order::of(input).copies_around(
         1,
         |operation| wanted.get(&operation).copied(),
         |elements, copy, _| {

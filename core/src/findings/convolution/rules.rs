@@ -8,16 +8,14 @@ use crate::findings::run_time;
 use crate::names::convolution::is_layout_change;
 use crate::profile::convolution::{ConvolutionKind, ConvolutionShape, channels_last};
 
-pub(super) struct Convolutions;
-
-impl Subject for Convolutions {
+impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
     }
 
-    fn words(group: &Group<Convolutions>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         let first = group.first().shape.as_ref();
         let count =
             |of: fn(&ConvolutionShape) -> u64, noun| format::counted(first.map_or(0, of), noun);
@@ -36,13 +34,13 @@ impl Subject for Convolutions {
         ]
     }
 
-    fn reasoning(group: &Group<Convolutions>) -> Vec<String> {
+    fn reasoning(group: &Group<Self>) -> Vec<String> {
         let from = called_from(group.input, &group.rows).into_iter();
         let sentences = from.chain(details(group.input, group.first()));
         sentences.chain([NOT_SHOWN.to_owned()]).collect()
     }
 
-    fn tables(group: &Group<Convolutions>) -> Vec<Table> {
+    fn tables(group: &Group<Self>) -> Vec<Table> {
         vec![shapes(group)]
     }
 }
@@ -51,7 +49,7 @@ impl Subject for Convolutions {
 const NARROW_GROUP: u64 = 32;
 
 /// What all have in common. Below its band, yet no bottleneck, it is worth a reproducer, not more.
-const BASE: Rule<Convolutions> = Rule {
+const BASE: Rule<Seen> = Rule {
     issue: "{figures}{usual}.",
     saves: Saves::Each(|input, seen| seen.impact(input)),
     priority: |group, priority| {
@@ -69,7 +67,7 @@ const BASE: Rule<Convolutions> = Rule {
 };
 
 /// Every rule, the most specific first.
-pub(super) const RULES: &[Rule<Convolutions>] = &[
+pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "fallback_kernel",
         when: "the name of a kernel says that it is taken where nothing better fits",
@@ -196,14 +194,14 @@ fn short_kernel(name: &str) -> String {
 }
 
 /// The word "advice": what to do, where the longest does not cut images into patches.
-fn patches_or(group: &Group<Convolutions>, otherwise: &str) -> Words {
+fn patches_or(group: &Group<Seen<'static>>, otherwise: &str) -> Words {
     let is_patches = group.first().has(ConvolutionShape::is_patches);
     let gemm = "compute it as one GEMM over patches: cut the image by a reshape, and multiply it with the filter as a matrix (`linear`)";
     vec![either("advice", is_patches, gemm, otherwise)]
 }
 
 /// "keep channels multiples of 8 and tensors in `torch.channels_last`, and fuse what follows".
-fn keep_and_fuse(group: &Group<Convolutions>) -> String {
+fn keep_and_fuse(group: &Group<Seen<'static>>) -> String {
     let is_odd = |shape: &ConvolutionShape| odd_channels(shape).is_some();
     let odd = group.any(|seen| seen.has(is_odd));
     let multiple = odd.then(|| "channels multiples of 8".to_owned());
@@ -224,7 +222,7 @@ fn odd_channels(shape: &ConvolutionShape) -> Option<u64> {
 
 /// ", where 40–60 % is usual for kernel size 1×1 and 60–80 % for kernel size 7×7": each kind by its
 /// longest.
-fn usual(group: &Group<Convolutions>) -> String {
+fn usual(group: &Group<Seen<'static>>) -> String {
     let mut kinds: Vec<(ConvolutionKind, String)> = Vec::new();
     for seen in &group.seen {
         let (Some(kind), Some(shape)) = (seen.kind, &seen.shape) else {
@@ -249,7 +247,7 @@ fn usual(group: &Group<Convolutions>) -> String {
 
 /// The format of PyTorch that would have the channels last of those whose channels lie apart; `None`
 /// where they are last already, where strides do not tell, and where there is none.
-fn wanted_format(group: &Group<Convolutions>) -> Option<&'static str> {
+fn wanted_format(group: &Group<Seen<'static>>) -> Option<&'static str> {
     let shapes = group.seen.iter().filter_map(|seen| seen.shape.as_ref());
     let mut apart = shapes.filter(|shape| shape.is_channels_last == Some(false));
     apart.find_map(|shape| channels_last(shape.n_dims()))
@@ -271,7 +269,7 @@ fn details(input: &Input, seen: &Seen) -> impl Iterator<Item = String> {
     sentences.into_iter().flatten()
 }
 
-fn shapes(group: &Group<Convolutions>) -> Table {
+fn shapes(group: &Group<Seen<'static>>) -> Table {
     const MAX_ROWS: usize = 10;
     let sizes = |seen: &Seen| seen.shape.as_ref().map(ConvolutionShape::sizes);
     #[rustfmt::skip]

@@ -35,7 +35,7 @@ pub(super) fn docs() -> Vec<RuleDoc> {
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
     let idle = match input.profile.without_idle_causes() {
         Some(why) => Err(why),
-        None => Idle::new(input).ok_or_else(|| input.profile.without_gpu()),
+        None => Idle::once(input).ok_or_else(|| input.profile.without_gpu()),
     };
     let idle = match idle {
         Ok(idle) => idle,
@@ -126,7 +126,7 @@ fn notes(input: &Input, idle: &Idle) -> Vec<String> {
                 format::counted(n_unrecorded, "launched GPU graph")
             )
         }),
-        (idle.has_frames && idle.is_flagged()).then(|| {
+        (input.profile.has_python_frames() && idle.is_flagged()).then(|| {
             "Python frames were recorded, which slows the CPU: without them the GPU is idle for less."
                 .to_owned()
         }),

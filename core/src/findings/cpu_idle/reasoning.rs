@@ -24,9 +24,7 @@ pub(super) fn reasoning(input: &Input, seen: &Seen) -> Vec<String> {
         IdleCause::LaunchBound => launches(input, seen),
         _ => Vec::new(),
     };
-    if by_cpu {
-        sentences.extend(cpu_time(seen));
-    }
+    sentences.extend(cpu_time(seen).filter(|_| by_cpu));
     sentences.extend(match seen.cause {
         IdleCause::CpuWork => busy_in(input, seen),
         IdleCause::Synchronization => waits(input, seen),
@@ -39,7 +37,7 @@ pub(super) fn reasoning(input: &Input, seen: &Seen) -> Vec<String> {
         false => longest_is_most(input, seen, gap),
     }));
     sentences.extend(without_it(seen));
-    if seen.idle.has_frames && by_cpu {
+    if input.profile.has_python_frames() && by_cpu {
         sentences.push(
             "Python frames were recorded, which slows the CPU: without them these gaps are shorter."
                 .to_owned(),
@@ -51,29 +49,25 @@ pub(super) fn reasoning(input: &Input, seen: &Seen) -> Vec<String> {
 /// How short kernels are against gaps, and whose launches come late.
 fn launches(input: &Input, seen: &Seen) -> Vec<String> {
     let (gaps, kernels) = (seen.gaps, &seen.idle.kernels);
+    let count = kernels.all.count;
+    let (kernel, all) = match kernels.are_all() {
+        true => ("kernel", format::counted(count, "kernel")),
+        false => (
+            "kernel, copy or fill",
+            format!("{} kernels, copies and fills", format::count(count)),
+        ),
+    };
     let mut sentences = Vec::new();
     if let (Some(kernel_ns), Some(gap_ns)) = (kernels.all.mean_ns(), gaps.all.mean_ns()) {
         sentences.push(format!(
-            "A kernel{} takes {} on average, and the next launch leaves a gap of {}.",
-            if kernels.are_all() {
-                ""
-            } else {
-                ", copy or fill"
-            },
+            "A {kernel} takes {} on average, and the next launch leaves a gap of {}.",
             format::time_ns(kernel_ns),
             format::time_ns(gap_ns)
         ));
     }
     sentences.push(format!(
-        "{} of {} are shorter than {}.",
+        "{} of {all} are shorter than {}.",
         format::count(kernels.n_short_of_all),
-        match kernels.are_all() {
-            true => format::counted(kernels.all.count, "kernel"),
-            false => format!(
-                "{} kernels, copies and fills",
-                format::count(kernels.all.count)
-            ),
-        },
         format::time_us(seen.idle.thresholds.short_kernel_us)
     ));
     sentences.extend(gaps.mostly_in().map(|(range, tally)| {

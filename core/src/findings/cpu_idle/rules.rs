@@ -7,12 +7,10 @@ use crate::assess::idle::cause::IdleCause;
 use crate::findings::finding::Impact;
 use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words};
 
-pub(super) struct IdleTime;
-
-impl Subject for IdleTime {
+impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn evidence(group: &Group<IdleTime>, rule: &Rule<IdleTime>) -> Option<Evidence> {
+    fn evidence(group: &Group<Self>, rule: &Rule<Self>) -> Option<Evidence> {
         let seen = group.first();
         let ns = seen.gaps.all.ns;
         let longest = seen.idle.longest.iter();
@@ -26,7 +24,7 @@ impl Subject for IdleTime {
         })
     }
 
-    fn words(group: &Group<IdleTime>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         let seen = group.first();
         let optimizer = seen.optimizer(group.input).to_owned();
         vec![("time", seen.time()), ("optimizer", optimizer)]
@@ -35,7 +33,7 @@ impl Subject for IdleTime {
 
 /// A word that is said where something holds, and empty elsewhere.
 fn word_if(
-    group: &Group<IdleTime>,
+    group: &Group<Seen<'static>>,
     word: &'static str,
     holds: fn(&Seen) -> bool,
     text: &str,
@@ -44,7 +42,7 @@ fn word_if(
     vec![(word, text.unwrap_or_default())]
 }
 
-pub(super) const RULES: &[Rule<IdleTime>] = &[
+pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "unknown_idle",
         when: "most of it is the gap that ends with the window",
@@ -223,7 +221,7 @@ pub(super) const RULES: &[Rule<IdleTime>] = &[
     Rule {
         key: "unknown_idle",
         when: "the launch of what ends gaps is unknown",
-        applies: |_, seen| seen.idle.has_host_ops,
+        applies: |input, _| input.profile.has_host_ops(),
         issue: "The launch of what ends the gaps is unknown: the GPU is idle for {time}.",
         model: "start to record while the GPU is idle: after `torch.cuda.synchronize()`, or with a warmup step in the schedule of the profiler. Then the gaps can be explained.",
         ..UNKNOWN
@@ -242,13 +240,13 @@ const OVERLAP: &str = "let a kernel start while the one before it ends (programm
 const MAY_BE_BUSY: &str =
     "A trace cannot tell whether the GPU was idle: the time counts as idle, and in no saving.";
 
-const CAUSE: Rule<IdleTime> = Rule {
+const CAUSE: Rule<Seen> = Rule {
     saves: Saves::Evidence,
     has_reproducer: false,
     ..Rule::BASE
 };
 
-const LAUNCH_BOUND: Rule<IdleTime> = Rule {
+const LAUNCH_BOUND: Rule<Seen> = Rule {
     key: "launch_bound",
     title: "Launch-bound: the GPU waits for launches",
     issue: "Kernels finish before the next are launched: the GPU is idle for {time}.",
@@ -256,14 +254,14 @@ const LAUNCH_BOUND: Rule<IdleTime> = Rule {
     ..CAUSE
 };
 
-const SYNCHRONIZATION: Rule<IdleTime> = Rule {
+const SYNCHRONIZATION: Rule<Seen> = Rule {
     key: "synchronisation",
     title: "CPU waits for the GPU",
     issue: "The CPU waits until the GPU is done, and launches only then: the GPU is idle for {time}.",
     ..CAUSE
 };
 
-const CPU_WORK: Rule<IdleTime> = Rule {
+const CPU_WORK: Rule<Seen> = Rule {
     key: "host_work",
     title: "CPU work between launches",
     issue: "The CPU does other work for long before it launches again: the GPU is idle for {time}.",
@@ -276,7 +274,7 @@ const CPU_WORK: Rule<IdleTime> = Rule {
     ..CAUSE
 };
 
-const QUEUED: Rule<IdleTime> = Rule {
+const QUEUED: Rule<Seen> = Rule {
     key: "queued",
     title: "Queued kernels start late",
     issue: "Kernels and copies that are queued on the GPU start late: the GPU is idle for {time}.",
@@ -289,7 +287,7 @@ const QUEUED: Rule<IdleTime> = Rule {
     ..CAUSE
 };
 
-const UNKNOWN: Rule<IdleTime> = Rule {
+const UNKNOWN: Rule<Seen> = Rule {
     title: "Idle time of unknown cause",
     kernel: "nothing to say before the cause is known.",
     ..CAUSE

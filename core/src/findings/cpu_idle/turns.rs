@@ -52,12 +52,10 @@ impl<'a> Turns<'a> {
     }
 }
 
-pub(super) struct TakingTurns;
-
-impl Subject for TakingTurns {
+impl Subject for Turns<'static> {
     type Of<'a> = Turns<'a>;
 
-    fn evidence(group: &Group<TakingTurns>, _: &Rule<TakingTurns>) -> Option<Evidence> {
+    fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
         let turns = group.first();
         let severity = turns.idle.severity_of(turns.idle.percent(turns.waited_ns));
         Some(Evidence {
@@ -67,7 +65,7 @@ impl Subject for TakingTurns {
         })
     }
 
-    fn words(group: &Group<TakingTurns>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         let turns = group.first();
         let total_ns = turns.idle.timeline.total_ns();
         let spread_ns = total_ns.saturating_sub(turns.waited_ns);
@@ -97,7 +95,7 @@ fn busy_by_gpu(input: &Input) -> Table {
     Table::of("idle_by_gpu", title, &input.timelines.gpus, columns)
 }
 
-pub(super) const RULES: &[Rule<TakingTurns>] = &[Rule {
+pub(super) const RULES: &[Rule<Turns>] = &[Rule {
     key: "gpus_take_turns",
     when: "each of several GPUs is idle for much of the time while another one is busy",
     title: "GPUs wait for each other",

@@ -1,7 +1,7 @@
 //! Steps of Adam in kernels of which each does a part of the step: a fused step reads and writes each
 //! parameter and each moment once.
 
-use super::rules::{ELEMENTWISE, Elementwise};
+use super::rules::ELEMENTWISE;
 use super::{Seen, gate};
 use crate::findings::prelude::*;
 use crate::names::elementwise::ElementwiseKind;
@@ -17,7 +17,7 @@ pub(super) struct FusedStep {
     last: &'static str,
 }
 
-pub(super) const RULES: &[Rule<Elementwise>] = &[Rule {
+pub(super) const RULES: &[Rule<Seen>] = &[Rule {
     key: "optimizer_in_parts",
     when: "kernels of an Adam step, each of which does a part of it, take longer than a fused step would at 75 % of roofline",
     title: "Adam steps in separate kernels",

@@ -12,16 +12,14 @@ use crate::names::optimizer::LIST_OPTIMIZERS;
 use crate::perf::element_bytes;
 use crate::profile::elementwise::could_be_dense;
 
-pub(super) struct Elementwise;
-
-impl Subject for Elementwise {
+impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
     }
 
-    fn words(group: &Group<Elementwise>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         let n_kernels = n_kernels(group);
         vec![
             ("reach", group.first().baseline.sentence()),
@@ -31,26 +29,26 @@ impl Subject for Elementwise {
         ]
     }
 
-    fn reasoning(group: &Group<Elementwise>) -> Vec<String> {
+    fn reasoning(group: &Group<Self>) -> Vec<String> {
         let from = called_from(group.input, &group.rows);
         vec![from.unwrap_or_default(), String::new()]
     }
 }
 
 /// What all have in common.
-pub(super) const ELEMENTWISE: Rule<Elementwise> = Rule {
+pub(super) const ELEMENTWISE: Rule<Seen> = Rule {
     issue: "{figures}.",
     ..Rule::BASE
 };
 
 /// Copies: a copy that is not needed saves all of its time.
-const COPY: Rule<Elementwise> = Rule {
+const COPY: Rule<Seen> = Rule {
     gate: |group| are_large(group.input, &group.rows, &gate(group.input)),
     saves: Saves::All,
     ..ELEMENTWISE
 };
 
-const CONVERSION: Rule<Elementwise> = Rule {
+const CONVERSION: Rule<Seen> = Rule {
     key: "type_conversions",
     issue: "{figures}; it only converts elements to another type.",
     notes: &[
@@ -60,19 +58,19 @@ const CONVERSION: Rule<Elementwise> = Rule {
 };
 
 /// Large operations at a low % of the memory bandwidth.
-const SLOW: Rule<Elementwise> = Rule {
+const SLOW: Rule<Seen> = Rule {
     notes: &["{reach}", NOT_SHOWN],
     ..ELEMENTWISE
 };
 
 /// Those of no other pattern: a finding for each bound and step of efficiency.
-const GAP: Rule<Elementwise> = Rule {
+const GAP: Rule<Seen> = Rule {
     by: By::Key(|_, seen| seen.row.gap_bucket()),
     is_pattern: false,
     ..SLOW
 };
 
-const LISTS: Rule<Elementwise> = Rule {
+const LISTS: Rule<Seen> = Rule {
     key: "slow_tensor_lists",
     kernel: "a kernel on a list should come near the memory bandwidth: compare it with one tensor of the same size; many small tensors leave its blocks short of work.",
     notes: &[NOT_SHOWN],
@@ -80,7 +78,7 @@ const LISTS: Rule<Elementwise> = Rule {
 };
 
 /// Many kernels about as short as launching them.
-const SHORT: Rule<Elementwise> = Rule {
+const SHORT: Rule<Seen> = Rule {
     kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.",
     ..Rule::SMALL_KERNELS
 };
@@ -92,7 +90,7 @@ const OTHERS_IN_GRAPHS: &str = ", or replay as GPU graphs also those that are la
 const IN_GRAPHS: &str = "They run as part of GPU graphs, which launch them as cheaply as can be: they are short because there is little data.";
 
 /// Every rule, the most specific first.
-pub(super) const RULES: &[Rule<Elementwise>] = &[
+pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "layout_copies",
         when: "it copies a tensor into another order of dimensions in memory",
@@ -275,7 +273,7 @@ pub(super) const RULES: &[Rule<Elementwise>] = &[
     },
 ];
 
-fn n_kernels(group: &Group<Elementwise>) -> u64 {
+fn n_kernels(group: &Group<Seen<'static>>) -> u64 {
     group.seen.iter().map(|seen| seen.n_kernels()).sum()
 }
 
@@ -315,7 +313,7 @@ fn is_strided_or_mixed(input: &Input, seen: &Seen) -> bool {
 }
 
 /// How the parameters of an optimizer are stepped together: not all of them have an option for it.
-fn together(group: &Group<Elementwise>) -> &'static str {
+fn together(group: &Group<Seen<'static>>) -> &'static str {
     let all_in = |known: &[&str]| {
         let mut steps = group.first().steps.iter();
         steps.all(|step| known.contains(&step.optimizer))

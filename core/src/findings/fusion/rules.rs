@@ -7,12 +7,10 @@ use crate::findings::prelude::*;
 use crate::findings::run_time;
 use crate::names::fusion::ChainKind;
 
-pub(super) struct Chains;
-
-impl Subject for Chains {
+impl Subject for Candidate {
     type Of<'a> = Candidate;
 
-    fn evidence(group: &Group<Chains>, _: &Rule<Chains>) -> Option<Evidence> {
+    fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
         let (input, largest) = (group.input, group.first());
         let time_ns = group.sum(|one| one.time_ns);
         let line = input.options.thresholds.high_percent_of_compute;
@@ -34,7 +32,7 @@ impl Subject for Chains {
         })
     }
 
-    fn words(group: &Group<Chains>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         let largest = group.first();
         let (time_ns, run_ns) = (group.sum(|one| one.time_ns), group.sum(|one| one.run_ns));
         let place = match &largest.class {
@@ -66,7 +64,7 @@ impl Subject for Chains {
         ]
     }
 
-    fn reasoning(group: &Group<Chains>) -> Vec<String> {
+    fn reasoning(group: &Group<Self>) -> Vec<String> {
         let largest = group.first();
         let names = largest.names.iter();
         let names: Vec<String> = names.map(|name| format!("`{}`", quotable(name))).collect();
@@ -107,7 +105,7 @@ impl Subject for Chains {
         sentences
     }
 
-    fn tables(group: &Group<Chains>) -> Vec<Table> {
+    fn tables(group: &Group<Self>) -> Vec<Table> {
         let steps = step_table(group.input, group.first());
         let candidates = candidate_table(&group.seen);
         [steps].into_iter().chain(candidates).collect()
@@ -115,7 +113,7 @@ impl Subject for Chains {
 }
 
 /// Every rule; a chain has one kind alone.
-pub(super) const RULES: &[Rule<Chains>] = &[
+pub(super) const RULES: &[Rule<Candidate>] = &[
     Rule {
         key: "rms_norm",
         when: "a chain has the operators of an RMS normalization",
@@ -225,7 +223,7 @@ pub(super) const RULES: &[Rule<Chains>] = &[
     },
 ];
 
-const CHAIN: Rule<Chains> = Rule {
+const CHAIN: Rule<Candidate> = Rule {
     gate: |group| is_worth_it(group),
     issue: "{kernels} in {instances} of the same steps, in {place}{others}: {time}{worth}.",
     model: "Compile the code around these operators with `torch.compile`, which makes one kernel of them.",
@@ -234,7 +232,7 @@ const CHAIN: Rule<Chains> = Rule {
     ..Rule::BASE
 };
 
-fn is_worth_it(group: &Group<Chains>) -> bool {
+fn is_worth_it(group: &Group<Candidate>) -> bool {
     let least_ns = least_ns(group.input);
     let least_saved_ns = least_ns.max(group.input.options.thresholds.fusion_least_ms * 1e6);
     let is_saving = match impact(group) {
@@ -244,14 +242,14 @@ fn is_worth_it(group: &Group<Chains>) -> bool {
     is_saving && group.sum(|one| one.time_ns) as f64 >= least_ns
 }
 
-fn impact(group: &Group<Chains>) -> Option<Impact> {
+fn impact(group: &Group<Candidate>) -> Option<Impact> {
     let impacts = group.seen.iter().filter_map(|one| one.impact);
     impacts.reduce(Impact::plus)
 }
 
 /// How much of the saving comes from which operation, by its share of the time of the run that its
 /// candidate has; and the operations, the longest first.
-fn shares(group: &Group<Chains>) -> (Vec<(usize, i64)>, Vec<usize>) {
+fn shares(group: &Group<Candidate>) -> (Vec<(usize, i64)>, Vec<usize>) {
     let parts = group.seen.iter().flat_map(|one| {
         let operations = one.operations.iter();
         operations.map(|(&operation, &ns)| (operation, (one.impact, one.run_ns, ns)))

@@ -1,6 +1,6 @@
 //! What the model could do about GEMMs, and what tiles say.
 
-use super::{Gemms, Seen};
+use super::Seen;
 use crate::findings::narrower::{
     has_sparsity, is_in_32_bits, less_arithmetic, narrower_cache, narrower_types, narrower_weights,
     sixteen_bit,
@@ -11,7 +11,7 @@ use crate::profile::gemm::{GemmSizes, OddPitch};
 /// A last wave of tiles that leaves so much of all waves idle is worth a word.
 const IDLE_SHARE: f64 = 0.2;
 
-pub(super) fn less_work(group: &Group<Gemms>) -> String {
+pub(super) fn less_work(group: &Group<Seen<'static>>) -> String {
     let (input, rows) = (group.input, &group.rows[..]);
     let mut means: Vec<String> = less_arithmetic(input, rows).into_iter().collect();
     // Zeros count in the types that the matrix units take, and activations have few.
@@ -42,7 +42,7 @@ pub(super) fn less_work(group: &Group<Gemms>) -> String {
     }
 }
 
-pub(super) fn fewer_bytes(group: &Group<Gemms>) -> String {
+pub(super) fn fewer_bytes(group: &Group<Seen<'static>>) -> String {
     let (input, rows) = (group.input, &group.rows[..]);
     let writes_most = group.first().sizes.is_some_and(GemmSizes::writes_most);
     if group.is_mostly(Seen::is_batched) {

@@ -22,8 +22,6 @@ const LAYOUT_SHARE: f64 = 0.05;
 /// Tiles for up to this share of the compute units are few; above it nearly all have work.
 const FEW_TILES: f64 = 0.75;
 
-struct Gemms;
-
 struct Seen<'a> {
     row: &'a Row,
     operation: &'a Operation,
@@ -129,18 +127,13 @@ fn is_candidate(input: &Input, seen: &Seen, gate: &Gate) -> bool {
 
 /// Whether most of the time of GEMMs with a model is in types of 16 bits or fewer.
 fn are_narrow(input: &Input, rows: &[Row]) -> bool {
-    let (mut narrow_ns, mut all_ns) = (0_i64, 0_i64);
-    for row in rows {
-        let work = input.judged(row.operation).work;
-        let Some(spec) = work.and_then(|work| work.compute) else {
-            continue;
-        };
-        all_ns = all_ns.saturating_add(row.time_ns);
-        if !is_wide(spec) {
-            narrow_ns = narrow_ns.saturating_add(row.time_ns);
-        }
-    }
-    narrow_ns > all_ns / 2
+    let spec = |row: &Row| input.judged(row.operation).work?.compute;
+    let modelled = rows
+        .iter()
+        .filter_map(|row| Some((spec(row)?, row.time_ns)));
+    let all_ns = sum(modelled.clone().map(|(_, ns)| ns));
+    let narrow = modelled.filter(|(spec, _)| !is_wide(*spec));
+    sum(narrow.map(|(_, ns)| ns)) > all_ns / 2
 }
 
 fn look<'a>(input: &Input<'a>, row: &'a Row, among_narrow: bool) -> Seen<'a> {

@@ -3,38 +3,38 @@
 use super::advice::{
     alignment, fewer_bytes, in_cache, less_work, odd_dimensions, tile_sentences, weights_in, wider,
 };
-use super::{Gemms, Seen, is_tiny};
+use super::{Seen, is_tiny};
 use crate::findings::compute::{beyond_roofline_ns, least_ns};
 use crate::findings::narrower::{instead_of_32_bits, width, won_by_16_bit};
 use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
 use crate::profile::gemm::GemmSizes;
 
-impl Subject for Gemms {
+impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
     }
 
-    fn words(group: &Group<Gemms>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         vec![("subject", subject(group))]
     }
 
-    fn reasoning(group: &Group<Gemms>) -> Vec<String> {
+    fn reasoning(group: &Group<Self>) -> Vec<String> {
         let from = called_from(group.input, &group.rows).into_iter();
         from.chain(tile_sentences(group.input, group.first()))
             .chain([NOT_SHOWN.to_owned()])
             .collect()
     }
 
-    fn tables(group: &Group<Gemms>) -> Vec<Table> {
+    fn tables(group: &Group<Self>) -> Vec<Table> {
         vec![sizes(group)]
     }
 }
 
 /// Every rule, the most specific first.
-pub(super) const RULES: &[Rule<Gemms>] = &[
+pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "tiny_batched",
         class: "tiny batched",
@@ -225,7 +225,7 @@ pub(super) const RULES: &[Rule<Gemms>] = &[
 
 /// Of GEMMs about as short as their launch. Each remains a kernel, or a part of one, so that no more
 /// is saved than what they take beyond the least that a kernel takes.
-pub(super) const SHORT: &[Rule<Gemms>] = &[Rule {
+pub(super) const SHORT: &[Rule<Seen>] = &[Rule {
     key: "many_small_products",
     when: "many GEMMs are about as short as their launch",
     title: "Many short GEMMs",
@@ -242,7 +242,7 @@ pub(super) const SHORT: &[Rule<Gemms>] = &[Rule {
 }];
 
 /// GEMMs of no pattern: a finding for each bound and step of efficiency.
-const GAP: Rule<Gemms> = Rule {
+const GAP: Rule<Seen> = Rule {
     by: By::Key(|_, seen| seen.row.gap_bucket()),
     is_pattern: false,
     ..Rule::BASE
@@ -254,18 +254,17 @@ const QUANTIZED: &str = "quantised";
 /// Whether a rule with a name applies, beside that weights are narrow, which says nothing against a
 /// GEMM.
 pub(super) fn is_odd(input: &Input, seen: &Seen) -> bool {
-    let named = |rule: &&Rule<Gemms>| rule.is_pattern && rule.key != QUANTIZED;
-    RULES
+    let mut named = RULES
         .iter()
-        .filter(named)
-        .any(|rule| (rule.applies)(input, seen))
+        .filter(|rule| rule.is_pattern && rule.key != QUANTIZED);
+    named.any(|rule| (rule.applies)(input, seen))
 }
 
 fn is_gemv(seen: &Seen) -> bool {
     seen.sizes.is_some_and(|sizes| sizes.m.min(sizes.n) == 1)
 }
 
-fn is_split(group: &Group<Gemms>) -> bool {
+fn is_split(group: &Group<Seen<'static>>) -> bool {
     group.first().kernels.is_split
 }
 
@@ -284,7 +283,7 @@ fn is_skinny(input: &Input, seen: &Seen) -> bool {
 }
 
 /// "`aten::bmm` (37 632 of 8×64×8)" of the longest, and how many more.
-fn subject(group: &Group<Gemms>) -> String {
+fn subject(group: &Group<Seen<'static>>) -> String {
     let first = group.first();
     let name = first.operation.short_name(group.input.profile);
     let name = format::middle_ellipsis(name, 60);
@@ -299,7 +298,7 @@ fn subject(group: &Group<Gemms>) -> String {
     }
 }
 
-fn sizes(group: &Group<Gemms>) -> Table {
+fn sizes(group: &Group<Seen<'static>>) -> Table {
     const MAX_ROWS: usize = 10;
     let size = |seen: &Seen, of: fn(GemmSizes) -> u64| {
         seen.sizes

@@ -64,9 +64,8 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         })
         .collect();
     let are_gemms_told = !seen.iter().all(Seen::is_around);
-    for seen in &mut seen {
-        seen.are_gemms_told = are_gemms_told;
-    }
+    seen.iter_mut()
+        .for_each(|seen| seen.are_gemms_told = are_gemms_told);
     add_facts(input, &mut outcome, &seen);
     let candidates = seen.iter().filter(|seen| !seen.row.is_anomaly);
     outcome.findings = rule::find(input, rules::RULES, candidates.collect());
@@ -76,9 +75,8 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     };
     let of_unknown = seen.iter().filter(|seen| of_unknown(seen));
     let of_unknown: Vec<&Row> = of_unknown.map(|seen| seen.row).collect();
-    outcome
-        .findings
-        .extend(unmodelled(input, of_unknown, &gate, what));
+    let unknown = unmodelled(input, of_unknown, &gate, what);
+    outcome.findings.extend(unknown);
     if rows.iter().any(|row| row.efficiency_percent.is_some()) {
         outcome.notes.push(rules::EVENLY.to_owned());
     }
@@ -90,15 +88,12 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
 }
 
 fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
+    use MoePart::{Fused, Routing, Sorting, Unfused};
     let parts = [
-        (MoePart::Fused, "fused_count", "Fused MoE operations"),
-        (MoePart::Unfused, "unfused_count", "Separate expert GEMMs"),
-        (MoePart::Routing, "routing_count", "Routing operations"),
-        (
-            MoePart::Sorting,
-            "sorting_count",
-            "Operations that sort tokens",
-        ),
+        (Fused, "fused_count", "Fused MoE operations"),
+        (Unfused, "unfused_count", "Separate expert GEMMs"),
+        (Routing, "routing_count", "Routing operations"),
+        (Sorting, "sorting_count", "Operations that sort tokens"),
     ];
     for (part, key, label) in parts {
         let n = seen.iter().filter(|seen| seen.part == part).count();
@@ -106,16 +101,11 @@ fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     }
     let around = seen.iter().filter(|seen| seen.is_around());
     let around: Vec<&Row> = around.map(|seen| seen.row).collect();
-    outcome.fact(
-        "routing_and_sorting",
-        "Time in routing and sorting",
-        Value::Ns(time_ns(&around)),
-    );
+    let time = Value::Ns(time_ns(&around));
+    outcome.fact("routing_and_sorting", "Time in routing and sorting", time);
     let has_no_model = |seen: &&Seen| input.judged(seen.row.operation).work.is_none();
-    outcome.fact(
-        "missing_perf_model_count",
-        "Operations with no FLOP/byte model",
-        Value::Count(seen.iter().filter(has_no_model).count() as u64),
-    );
+    let n = Value::Count(seen.iter().filter(has_no_model).count() as u64);
+    let label = "Operations with no FLOP/byte model";
+    outcome.fact("missing_perf_model_count", label, n);
     outcome.fact("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input));
 }

@@ -11,9 +11,7 @@ use crate::hardware::Precision;
 use crate::hardware::roofline::Bound;
 use crate::names::moe::{MoePart, is_fused_routing, is_narrow};
 
-pub(super) struct MoeLayers;
-
-impl Subject for MoeLayers {
+impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
@@ -26,7 +24,7 @@ pub(super) const EVENLY: &str = "Bytes are an average: those of the experts that
     tokens choose evenly. So are FLOPs where experts are spread over several GPUs; where one holds \
     all of them they are exact.";
 
-pub(super) const RULES: &[Rule<MoeLayers>] = &[
+pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "unfused_experts",
         when: "both GEMMs of the experts are kernels of their own",
@@ -58,37 +56,31 @@ pub(super) const RULES: &[Rule<MoeLayers>] = &[
             "It is {operations} in {calls}; which of it the model needs, a trace does not show.",
         ],
         words: |group| {
-            let choosing: Vec<&&Seen> = group
-                .seen
-                .iter()
-                .filter(|seen| seen.part == MoePart::Routing)
-                .collect();
-            let ns = |is: fn(&str) -> bool| -> i64 {
-                let of_it = choosing.iter().filter(|seen| is(seen.name));
-                of_it.map(|seen| seen.row.time_ns).sum()
+            let ns = |is: fn(&str) -> bool| {
+                group.sum(
+                    |seen| match seen.part == MoePart::Routing && is(seen.name) {
+                        true => seen.row.time_ns,
+                        false => 0,
+                    },
+                )
             };
             let fuse = match ns(is_fused_routing) > ns(|_| true) / 2 {
                 true => "",
                 false => "use fused routing (softmax, top-k and sorting in one kernel), and ",
             };
-            let are_short = group
-                .rows
-                .iter()
-                .all(|row| is_launch_scale(group.input, row));
-            let tune = match are_short {
+            let mut rows = group.rows.iter();
+            let tune = match rows.all(|row| is_launch_scale(group.input, row)) {
                 true => "these kernels are short; merging them counts for more than tuning them",
                 false => {
                     "have the longest of these kernels compared with other implementations for these numbers of tokens and experts, with the reproducer"
                 }
             };
             let longest = group.rows.get(..1).unwrap_or_default();
+            let operations = format::counted(group.rows.len() as u64, "operation");
             vec![
                 ("share", format::percent(percent_of_layers(group))),
                 ("longest", subject(group.input, longest)),
-                (
-                    "operations",
-                    format::counted(group.rows.len() as u64, "operation"),
-                ),
+                ("operations", operations),
                 ("fuse", fuse.to_owned()),
                 ("tune", tune.to_owned()),
             ]
@@ -135,7 +127,7 @@ pub(super) const RULES: &[Rule<MoeLayers>] = &[
     },
 ];
 
-const SLOW: Rule<MoeLayers> = Rule {
+const SLOW: Rule<Seen> = Rule {
     issue: "{figures}.",
     by: By::Key(|_, seen| seen.row.gap_bucket()),
     notes: &[EVENLY],
@@ -147,11 +139,11 @@ fn is_slow_fused(seen: &Seen) -> bool {
     seen.part == MoePart::Fused && seen.is_slow
 }
 
-fn is_large(group: &Group<MoeLayers>) -> bool {
+fn is_large(group: &Group<Seen<'static>>) -> bool {
     are_large(group.input, &group.rows, &gate(group.input))
 }
 
-fn percent_of_layers(group: &Group<MoeLayers>) -> f64 {
+fn percent_of_layers(group: &Group<Seen<'static>>) -> f64 {
     group.rows.iter().map(|row| row.percent_of_category).sum()
 }
 

@@ -2,14 +2,22 @@ use super::super::samples::{Calls, found, patterns, tensors};
 use super::rules::EVENLY;
 use super::*;
 
-/// `fmoe_g1u1(out, x, w1, w2, …, k)` of 16 tokens of width 4 096, 8 experts of inner width 14 336,
-/// two for each token.
-fn fused(calls: Calls, us: u32) -> Calls {
-    fused_of(calls, 16, us)
+/// Routed tokens of eight experts.
+fn logits() -> String {
+    tensors(&[("[16, 8]", "float", "[8, 1]")])
 }
 
-/// The same of more tokens.
-fn fused_of(calls: Calls, n_tokens: u32, us: u32) -> Calls {
+fn tokens() -> String {
+    tensors(&[("[16, 4096]", "c10::BFloat16", "[4096, 1]")])
+}
+
+fn fused(us: u32) -> Calls {
+    fused_of(16, us)
+}
+
+/// `fmoe_g1u1(out, x, w1, w2, …, k)` of tokens of width 4 096, 8 experts of inner width 14 336,
+/// two for each token.
+fn fused_of(n_tokens: u32, us: u32) -> Calls {
     let tokens = format!("[{n_tokens}, 4096]");
     let tokens = (tokens.as_str(), "c10::BFloat16", "[4096, 1]");
     let none = ("[]", "", "[]");
@@ -25,66 +33,52 @@ fn fused_of(calls: Calls, n_tokens: u32, us: u32) -> Calls {
         ("[]", "Scalar", "[]"),
     ]);
     let args = format!(r#"{args}, "Concrete Inputs": ["", "", "", "", "", "", "", "", "2"]"#);
-    calls.call("aiter::fmoe_g1u1", &args, "fmoe_kernel", us)
+    Calls::new().call("aiter::fmoe_g1u1", &args, "fmoe_kernel", us)
 }
 
 #[test]
 fn memory_bound_experts_want_more_tokens() {
     // Of 8 experts 8 · (1 − (6/8)^16) = 7.92 are chosen: 7.92 · 3 · 4 096 · 14 336 weights of two
     // bytes are 2.79 GB, 526 µs at 5 300 GB/s. 2 000 µs are 26 % of the roof.
-    let outcome = fused(Calls::new(), 2000).outcome("moe");
+    let outcome = fused(2000).outcome("moe");
     assert_eq!(patterns(&outcome), ["memory_bound_gap"]);
     let finding = found(&outcome, "memory_bound_gap");
-    assert!(
-        finding
-            .efficiency_percent
-            .is_some_and(|percent| (percent - 26.3).abs() < 0.1),
-        "{finding:?}"
-    );
+    let percent = finding.efficiency_percent.unwrap();
+    assert!((percent - 26.3).abs() < 0.1, "{percent}");
     assert!(finding.model.contains("batch more tokens"));
     assert!(finding.reasoning.iter().any(|sentence| sentence == EVENLY));
     assert!(outcome.notes.iter().any(|note| note == EVENLY));
     // 75 %.
-    assert_eq!(patterns(&fused(Calls::new(), 700).outcome("moe")), [""; 0]);
+    assert_eq!(patterns(&fused(700).outcome("moe")), [""; 0]);
 }
 
 #[test]
 fn separate_products_could_be_one() {
-    let stage = |calls: Calls, op: &str| {
-        calls.call(
-            op,
-            &tensors(&[("[16, 4096]", "c10::BFloat16", "[4096, 1]")]),
-            "moe_gemm",
-            500,
-        )
-    };
-    let outcome = stage(stage(Calls::new(), "my::moe_gemm1"), "my::moe_gemm2").outcome("moe");
+    let first = Calls::new().call("my::moe_gemm1", &tokens(), "moe_gemm", 500);
+    let both = first.call("my::moe_gemm2", &tokens(), "moe_gemm", 500);
+    let outcome = both.outcome("moe");
     assert_eq!(patterns(&outcome), ["unfused_experts"]);
-    assert_eq!(outcome.get("unfused_count"), Some(&Value::Count(2)));
-    assert_eq!(
-        outcome.get("missing_perf_model_count"),
-        Some(&Value::Count(2))
-    );
+    for key in ["unfused_count", "missing_perf_model_count"] {
+        assert_eq!(outcome.get(key), Some(&Value::Count(2)), "{key}");
+    }
 }
 
 #[test]
 fn routing_counts_from_a_fifth_on() {
     let routing = |us| {
-        let args = tensors(&[("[16, 8]", "float", "[8, 1]")]);
-        fused(Calls::new(), 700).call("my::moe_topk_gating", &args, "topkGatingSoftmax", us)
+        let calls = fused(700).call("my::moe_topk_gating", &logits(), "topkGatingSoftmax", us);
+        patterns(&calls.outcome("moe"))
     };
     // 200 of 900 µs are 22 %, 150 of 850 µs 18 %.
-    assert_eq!(patterns(&routing(200).outcome("moe")), ["routing_overhead"]);
-    assert_eq!(patterns(&routing(150).outcome("moe")), [""; 0]);
+    assert_eq!(routing(200), ["routing_overhead"]);
+    assert_eq!(routing(150), [""; 0]);
 }
 
 /// Experts' products that are told as products: of what part routing is, is not known.
 #[test]
 fn routing_alone_is_no_share_of_a_layer() {
-    let args = tensors(&[("[16, 8]", "float", "[8, 1]")]);
-    let routing = |name: &str, us| Calls::new().call(name, &args, "my_kernel", us);
-    let alone = routing("my::moe_topk_gating", 300).outcome("moe");
-    assert_eq!(patterns(&alone), ["unmodelled_significant"]);
+    let alone = Calls::new().call("my::moe_topk_gating", &logits(), "my_kernel", 300);
+    assert_eq!(patterns(&alone.outcome("moe")), ["unmodelled_significant"]);
     // 64 · 8 numbers hardly take any time.
     let slow = tensors(&[
         ("[64, 8]", "float", "[8, 1]"),
@@ -98,9 +92,8 @@ fn routing_alone_is_no_share_of_a_layer() {
 
 #[test]
 fn fused_routing_is_not_advised_where_it_runs() {
-    let args = tensors(&[("[16, 8]", "float", "[8, 1]")]);
     let advice = |name: &str| {
-        let calls = fused(Calls::new(), 700).call(name, &args, "my_kernel", 300);
+        let calls = fused(700).call(name, &logits(), "my_kernel", 300);
         let outcome = calls.outcome("moe");
         let finding = found(&outcome, "routing_overhead");
         (finding.model.clone(), finding.kernel.clone())
@@ -115,8 +108,7 @@ fn fused_routing_is_not_advised_where_it_runs() {
 
 #[test]
 fn experts_of_unknown_work_are_worth_a_rule_of_thumb() {
-    let args = tensors(&[("[16, 4096]", "c10::BFloat16", "[4096, 1]")]);
-    let calls = Calls::new().call("my::fused_moe", &args, "fused_moe_kernel", 1000);
+    let calls = Calls::new().call("my::fused_moe", &tokens(), "fused_moe_kernel", 1000);
     let outcome = calls.outcome("moe");
     assert_eq!(patterns(&outcome), ["unmodelled_significant"]);
     assert_eq!(patterns(&calls.outcome_without_gpu("moe")), [""; 0]);
@@ -131,16 +123,13 @@ fn without_experts_there_is_no_data() {
 #[test]
 fn compute_bound_experts_want_types_that_the_gpu_has() {
     // 8 192 · 2 · 3 products of 4 096 × 14 336, 5.77 TFLOP: 8.2 ms at 708 TFLOPS.
-    let calls = fused_of(Calls::new(), 8192, 100_000);
+    let calls = fused_of(8192, 100_000);
     let model = |gpu: &str| {
         let outcome = calls.outcome_on(gpu, "moe");
         found(&outcome, "compute_bound_gap").model.clone()
     };
     for (gpu, types) in [("MI300X", "(FP8, INT8)"), ("MI210", "(INT8)")] {
-        let model = model(gpu);
-        assert!(
-            model.contains(&format!("narrower types {types}")),
-            "{model}"
-        );
+        let (model, types) = (model(gpu), format!("narrower types {types}"));
+        assert!(model.contains(&types), "{model}");
     }
 }

@@ -13,16 +13,14 @@ use crate::profile::copies::Direction::{
 };
 use crate::profile::copies::OfDdp;
 
-pub(super) struct Traffic;
-
-impl Subject for Traffic {
+impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn evidence(group: &Group<Traffic>, _: &Rule<Traffic>) -> Option<Evidence> {
+    fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
         Some(group.first().evidence.clone())
     }
 
-    fn words(group: &Group<Traffic>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         group.first().words.clone()
     }
 }
@@ -217,7 +215,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-pub(super) const RULES: &[Rule<Traffic>] = &[
+pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         when: "they are large and host memory is not known to be pinned",
         applies: |_, seen| seen.copies(DeviceToHost, |all| all.are_large && !all.are_pinned),
@@ -319,14 +317,14 @@ pub(super) const RULES: &[Rule<Traffic>] = &[
     },
 ];
 
-const COPIES: Rule<Traffic> = Rule {
+const COPIES: Rule<Seen> = Rule {
     issue: "{copies} {time} ({share} of the run), {exposed} of it while nothing else runs.",
     kernel: "{combine}.",
     saves: Saves::Evidence,
     ..Rule::BASE
 };
 
-const TO_HOST: Rule<Traffic> = Rule {
+const TO_HOST: Rule<Seen> = Rule {
     key: "high_d2h_memcpy",
     applies: |_, seen| seen.copies(DeviceToHost, |_| true),
     title: "Device-to-host copies",
@@ -334,7 +332,7 @@ const TO_HOST: Rule<Traffic> = Rule {
     ..COPIES
 };
 
-const TO_DEVICE: Rule<Traffic> = Rule {
+const TO_DEVICE: Rule<Seen> = Rule {
     key: "high_h2d_memcpy",
     when: "host memory is not known to be pinned",
     applies: |_, seen| seen.copies(HostToDevice, |_| true),
@@ -345,7 +343,7 @@ const TO_DEVICE: Rule<Traffic> = Rule {
 
 const OVERLAPPED: &str = "most of these copies overlap with other kernels already: start the others early enough for that too, and wait for them only where the values are used.";
 
-const WITHIN_DEVICE: Rule<Traffic> = Rule {
+const WITHIN_DEVICE: Rule<Seen> = Rule {
     key: "high_d2d_memcpy",
     when: "copies within the GPU take long and overlap with nothing",
     applies: |_, seen| seen.copies(DeviceToDevice, |_| true),
@@ -355,12 +353,12 @@ const WITHIN_DEVICE: Rule<Traffic> = Rule {
     ..COPIES
 };
 
-const OF_DDP: Rule<Traffic> = Rule {
+const OF_DDP: Rule<Seen> = Rule {
     kernel: "nothing to gain in a kernel: the copies need not be.",
     ..WITHIN_DEVICE
 };
 
-const BLOCKING: Rule<Traffic> = Rule {
+const BLOCKING: Rule<Seen> = Rule {
     key: "nccl_blocking_compute",
     when: "communication is exposed for long",
     applies: |_, seen| seen.is_blocking(),
@@ -373,7 +371,7 @@ const BLOCKING: Rule<Traffic> = Rule {
 };
 
 /// What blocks is saved by the same means: one finding says both.
-const POOR_OVERLAP: Rule<Traffic> = Rule {
+const POOR_OVERLAP: Rule<Seen> = Rule {
     key: "poor_comm_compute_overlap",
     when: "less of the communication overlaps with computation than the target",
     applies: |_, seen| seen.is_communication(),

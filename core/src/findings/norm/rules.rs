@@ -7,27 +7,25 @@ use crate::findings::outcome::weighted;
 use crate::findings::prelude::*;
 use crate::names::norm::NormKind;
 
-pub(super) struct Norms;
-
-impl Subject for Norms {
+impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
     }
 
-    fn words(group: &Group<Norms>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         vec![("norm", group.first().norm.kind.title().to_owned())]
     }
 
-    fn reasoning(group: &Group<Norms>) -> Vec<String> {
+    fn reasoning(group: &Group<Self>) -> Vec<String> {
         let from = called_from(group.input, &group.rows);
         vec![from.unwrap_or_default(), String::new()]
     }
 }
 
 /// Every rule about norms of a kind that are together large and at a low % of roofline.
-pub(super) const RULES: &[Rule<Norms>] = &[
+pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "norm_kernel_issue",
         when: "it reaches less than 20 % of roofline, where element-wise operations reach more than 70 % of the memory bandwidth",
@@ -61,7 +59,7 @@ pub(super) const RULES: &[Rule<Norms>] = &[
     },
 ];
 
-const BELOW: Rule<Norms> = Rule {
+const BELOW: Rule<Seen> = Rule {
     by: By::Key(|_, seen| seen.norm.kind.label().to_owned()),
     gate: |group| are_large(group.input, &group.rows, &gate(group.input)),
     issue: "{figures}{rates}.",
@@ -87,7 +85,7 @@ const BELOW: Rule<Norms> = Rule {
 
 /// Batch norms with fixed statistics scale and shift each channel: a convolution before them can
 /// do that with other weights.
-pub(super) const FOLDABLE: &[Rule<Norms>] = &[Rule {
+pub(super) const FOLDABLE: &[Rule<Seen>] = &[Rule {
     key: "foldable_batch_norm",
     when: "it is a batch norm with fixed statistics, in a trace with convolutions and without training",
     gate: |group| are_large(group.input, &group.rows, &gate(group.input)),
@@ -105,7 +103,7 @@ pub(super) const FOLDABLE: &[Rule<Norms>] = &[Rule {
 }];
 
 /// What the operations reach that norms are compared with, in percent of the memory bandwidth.
-fn yardstick_percent(group: &Group<Norms>) -> Option<f64> {
+fn yardstick_percent(group: &Group<Seen<'static>>) -> Option<f64> {
     weighted(group.seen.iter().filter_map(|seen| {
         let percent = seen.baseline.percent(seen.yardstick?.gbps)?;
         Some((percent, seen.row.time_ns))
@@ -113,7 +111,7 @@ fn yardstick_percent(group: &Group<Norms>) -> Option<f64> {
 }
 
 /// "; the longest moves 685 GB/s where `aten::add_` moves 4.00 TB/s".
-fn rates(group: &Group<Norms>) -> String {
+fn rates(group: &Group<Seen<'static>>) -> String {
     let first = group.first();
     let Some((gbps, yardstick)) = first.gbps.zip(first.yardstick) else {
         return String::new();
@@ -123,7 +121,7 @@ fn rates(group: &Group<Norms>) -> String {
     format!("; the longest moves {rate} where `{name}` moves {other}")
 }
 
-fn advice(group: &Group<Norms>) -> String {
+fn advice(group: &Group<Seen<'static>>) -> String {
     use NormKind::{Batch, Instance};
     let mut wanted = group.seen.iter().filter_map(|seen| seen.norm.wanted_format);
     match (group.first().norm.kind, wanted.next()) {
@@ -145,7 +143,7 @@ fn advice(group: &Group<Norms>) -> String {
 }
 
 /// What the element-wise operations of the trace reach.
-fn reach(group: &Group<Norms>) -> String {
+fn reach(group: &Group<Seen<'static>>) -> String {
     let baseline = group.first().baseline;
     match baseline.demonstrated {
         Some(_) => baseline.sentence(),
@@ -154,7 +152,7 @@ fn reach(group: &Group<Norms>) -> String {
 }
 
 /// How many read tensors with the channels apart; empty for none.
-fn strided(group: &Group<Norms>) -> String {
+fn strided(group: &Group<Seen<'static>>) -> String {
     let are_apart = |seen: &&&Seen| seen.norm.wanted_format.is_some();
     let all = format::counted(group.seen.len() as u64, "operation");
     match group.seen.iter().filter(are_apart).count() {
@@ -165,7 +163,7 @@ fn strided(group: &Group<Norms>) -> String {
 }
 
 /// Norms beside what they could reach.
-fn comparison(group: &Group<Norms>) -> Table {
+fn comparison(group: &Group<Seen<'static>>) -> Table {
     const MAX_ROWS: usize = 10;
     let work = |seen: &Seen| group.input.judged(seen.row.operation).work;
     let bytes = |seen: &Seen| work(seen)?.bytes;

@@ -7,6 +7,8 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use super::compute::is_launch_scale;
 use super::compute::{Gate, is_bottleneck, is_wide, outcome_by};
 use super::in_use::is_launched_by_graph;
@@ -101,16 +103,36 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     Ok(outcome)
 }
 
+/// Kernels that run as part of GPU graphs.
+struct GraphKernels {
+    n: u64,
+    ns: i64,
+}
+
+impl GraphKernels {
+    fn of(input: &Input) -> Arc<GraphKernels> {
+        let profile = input.profile;
+        profile.once(input.options.gpu_events, || {
+            let operations = input.operations();
+            let work = operations.flat_map(|(_, operation, _)| operation.work());
+            let work = work.filter(|id| is_launched_by_graph(profile, *id));
+            let work = work.filter_map(|id| profile.gpu.get(id));
+            let lengths: Vec<i64> = work.map(|work| work.span.length()).collect();
+            GraphKernels {
+                n: lengths.len() as u64,
+                ns: sum(lengths),
+            }
+        })
+    }
+}
+
 fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
+    use OtherKind::{LookUp, Miscellaneous, Recurrent, Scatter};
     let kinds = [
-        (OtherKind::LookUp, "look_up_count", "Look-ups by index"),
-        (OtherKind::Scatter, "scatter_count", "Writes by index"),
-        (OtherKind::Recurrent, "recurrent_count", "Recurrent layers"),
-        (
-            OtherKind::Miscellaneous,
-            "miscellaneous_count",
-            "Other operations",
-        ),
+        (LookUp, "look_up_count", "Look-ups by index"),
+        (Scatter, "scatter_count", "Writes by index"),
+        (Recurrent, "recurrent_count", "Recurrent layers"),
+        (Miscellaneous, "miscellaneous_count", "Other operations"),
     ];
     for (kind, key, label) in kinds {
         let n = seen.iter().filter(|seen| seen.kind == kind).count();
@@ -118,33 +140,15 @@ fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     }
     let events = input.profile.gpu_events(input.options.gpu_events);
     let (n_collectives, collectives_ns) = communication(input.profile, events);
-    let of_graphs = input.operations().flat_map(|(_, operation, _)| {
-        let work = operation.work();
-        work.filter(|id| is_launched_by_graph(input.profile, *id))
-    });
-    let of_graphs = of_graphs.filter_map(|id| input.profile.gpu.get(id));
-    let of_graphs: Vec<i64> = of_graphs.map(|work| work.span.length()).collect();
-    let (n, ns) = (of_graphs.len() as u64, sum(of_graphs));
-    let apart = [
-        (
-            "communication_count",
-            "communication",
-            "Kernels of collective communication (not analyzed here)",
-            n_collectives,
-            collectives_ns,
-        ),
-        (
-            "graph_count",
-            "graph",
-            "Kernels launched as part of GPU graphs",
-            n,
-            ns,
-        ),
-    ];
-    for (count_key, time_key, label, n, ns) in apart {
-        outcome.fact(count_key, label, Value::Count(n));
-        outcome.fact(time_key, "Time in them", Value::Ns(ns));
-    }
+    let of_graphs = GraphKernels::of(input);
+    let (n, ns) = (of_graphs.n, of_graphs.ns);
+    #[rustfmt::skip]
+    outcome.facts([
+        ("communication_count", "Kernels of collective communication (not analyzed here)", Value::Count(n_collectives)),
+        ("communication", "Time in them", Value::Ns(collectives_ns)),
+        ("graph_count", "Kernels launched as part of GPU graphs", Value::Count(n)),
+        ("graph", "Time in them", Value::Ns(ns)),
+    ]);
     if n > 0 {
         outcome.notes.push(format!(
             "{} ({}) ran as part of GPU graphs: a graph launch records no operators, so their \

@@ -9,9 +9,7 @@ use crate::findings::rule::{By, Rule, Saves, Subject};
 use crate::hardware::roofline::Bound;
 use crate::names::OtherKind;
 
-pub(super) struct Others;
-
-impl Subject for Others {
+impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
@@ -22,7 +20,7 @@ impl Subject for Others {
 /// Sorting indices is what costs from this share of a gradient's time on.
 const SORTING_SHARE: f64 = 0.25;
 
-pub(super) const RULES: &[Rule<Others>] = &[
+pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "sorted_accumulation",
         when: "the gradient of a look-up spends a quarter of its time or more on sorting indices",
@@ -115,13 +113,13 @@ pub(super) const RULES: &[Rule<Others>] = &[
     },
 ];
 
-const SLOW: Rule<Others> = Rule {
+const SLOW: Rule<Seen> = Rule {
     by: By::Key(|_, seen| seen.row.gap_bucket()),
     ..Rule::BASE
 };
 
 /// The library's operator is in use: the type is left, and how much a step of the sequence has to do.
-const RECURRENT: Rule<Others> = Rule {
+const RECURRENT: Rule<Seen> = Rule {
     title: "Recurrent layers at a low % of roofline",
     model: "{narrower}larger batches: the steps of a sequence follow one another, and each has the rows of a batch alone.",
     words: |group| {
@@ -134,7 +132,7 @@ const RECURRENT: Rule<Others> = Rule {
     ..MISCELLANEOUS
 };
 
-const MISCELLANEOUS: Rule<Others> = Rule {
+const MISCELLANEOUS: Rule<Seen> = Rule {
     title: "Other operations at a low % of roofline",
     issue: "{figures}.",
     model: "see whether a fused or library operation does the same work for these shapes.",

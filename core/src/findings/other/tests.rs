@@ -41,33 +41,6 @@ fn writes_by_index_are_no_look_ups() {
     assert!(model.contains("sum up each segment"), "{model}");
 }
 
-#[test]
-fn gradients_that_sort_are_told_by_their_kernels() {
-    let backward = |kernels: &[(&str, u32)]| {
-        let args = tensors(&[
-            ("[8, 4096, 1024]", "float", "[4194304, 1024, 1]"),
-            ("[8, 4096]", "long int", "[4096, 1]"),
-        ]);
-        Calls::new()
-            .kernels("aten::embedding_dense_backward", &args, kernels)
-            .outcome("other")
-    };
-    let sorting = backward(&[
-        ("DeviceRadixSortOnesweepKernel", 300),
-        ("compute_grad_weight", 100),
-    ]);
-    let finding = found(&sorting, "sorted_accumulation");
-    assert!(
-        finding
-            .issue
-            .ends_with("75.0 % of it in sorting indices (300 µs)."),
-        "{}",
-        finding.issue
-    );
-    let atomic = backward(&[("embedding_backward_feature_kernel", 400)]);
-    assert!(!patterns(&atomic).contains(&"sorted_accumulation"));
-}
-
 /// What sorting does not take, leaving it out does not save.
 #[test]
 fn gradients_are_worth_their_sorting_or_their_sums() {
@@ -77,20 +50,27 @@ fn gradients_are_worth_their_sorting_or_their_sums() {
         ("[]", "Scalar", "[]"),
     ]);
     let args = format!(r#"{args}, "Concrete Inputs": ["", "", "50000"]"#);
-    let backward = |sorting_us: u32| {
-        let kernels = [
-            ("DeviceRadixSortOnesweepKernel", sorting_us),
-            ("compute_grad_weight", 1000 - sorting_us),
-        ];
-        Calls::new()
-            .kernels("aten::embedding_dense_backward", &args, &kernels)
-            .outcome("other")
+    let backward = |kernels: &[(&str, u32)]| {
+        let calls = Calls::new().kernels("aten::embedding_dense_backward", &args, kernels);
+        calls.outcome("other")
     };
-    let sorting = backward(400);
-    assert_eq!(patterns(&sorting), ["sorted_accumulation"]);
-    let impact = found(&sorting, "sorted_accumulation").impact;
+    let sorting = |sorting_us, others_us| {
+        backward(&[
+            ("DeviceRadixSortOnesweepKernel", sorting_us),
+            ("compute_grad_weight", others_us),
+        ])
+    };
+    let sorted = sorting(300, 100);
+    let issue = &found(&sorted, "sorted_accumulation").issue;
+    let expected = "75.0 % of it in sorting indices (300 µs).";
+    assert!(issue.ends_with(expected), "{issue}");
+    let atomic = backward(&[("embedding_backward_feature_kernel", 400)]);
+    assert!(!patterns(&atomic).contains(&"sorted_accumulation"));
+    let sorted = sorting(400, 600);
+    assert_eq!(patterns(&sorted), ["sorted_accumulation"]);
+    let impact = found(&sorted, "sorted_accumulation").impact;
     assert_eq!(impact, Some(Impact::at_most(400_000)));
-    let sums = backward(30);
+    let sums = sorting(30, 970);
     assert_eq!(patterns(&sums), ["slow_look_up_gradient"]);
     assert!(!sums.findings[0].issue.contains("sort"));
 }
@@ -98,37 +78,30 @@ fn gradients_are_worth_their_sorting_or_their_sums() {
 /// Why the work is not known decides what would make it known.
 #[test]
 fn unknown_work_is_told_by_its_reason() {
-    let words = |calls: Calls, key: &str| {
-        let outcome = calls.outcome(key);
-        let finding = found(&outcome, "unmodelled_significant").clone();
-        (finding.issue, finding.model)
-    };
     let shapes = r#""Input Dims": [[8]], "Input type": ["float"]"#;
     let index = r#""Input Dims": [[1000000, 64], []], "Input type": ["float", ""]"#;
     let index = Calls::new().call("aten::index", index, "index_elementwise_kernel", 500);
-    let (issue, model) = words(index, "other");
-    assert!(issue.contains("the shapes of its indices"), "{issue}");
-    assert!(model.contains("`index_select`"), "{model}");
     let unshaped = Calls::new().call("my::op", r#""a": 1"#, "my_kernel", 500);
-    let (issue, model) = words(unshaped, "other");
-    assert!(issue.contains("were not recorded"), "{issue}");
-    assert!(model.contains("`record_shapes=True`"), "{model}");
     // A kernel that a call of the runtime launches beside operators with shapes.
-    let past = Calls::new()
-        .call("aten::relu", shapes, "elementwise_kernel", 100)
-        .with(|timetable| {
-            timetable
-                .launch(900, 5000..5010)
-                .kernel(900, "my_kernel", 1_000_100..1_000_600)
-        });
-    let (issue, model) = words(past, "other");
-    assert!(issue.contains("past the dispatcher"), "{issue}");
-    assert!(model.contains("`torch.library.custom_op`"), "{model}");
-    assert!(!model.contains("record_shapes"), "{model}");
+    let past = Calls::new().call("aten::relu", shapes, "elementwise_kernel", 100);
+    let past = past.with(|timetable| {
+        let launched = timetable.launch(900, 5000..5010);
+        launched.kernel(900, "my_kernel", 1_000_100..1_000_600)
+    });
     let compiled = Calls::new().call("triton_for_fused_1", shapes, "triton_for_fused_1", 500);
-    let (issue, model) = words(compiled, "triton");
-    assert!(issue.contains("no perf model counts"), "{issue}");
-    assert!(model.starts_with("it does the work of several"), "{model}");
+    #[rustfmt::skip]
+    let cases = [
+        (index, "other", "the shapes of its indices", "`index_select`"),
+        (unshaped, "other", "were not recorded", "`record_shapes=True`"),
+        (past, "other", "past the dispatcher", "wrap its call in `torch.library.custom_op`"),
+        (compiled, "triton", "no perf model counts", "it does the work of several"),
+    ];
+    for (calls, key, issue, model) in cases {
+        let outcome = calls.outcome(key);
+        let finding = found(&outcome, "unmodelled_significant");
+        assert!(finding.issue.contains(issue), "{}", finding.issue);
+        assert!(finding.model.contains(model), "{}", finding.model);
+    }
 }
 
 /// Only something else in its place can win time: not a model of its work, and nothing is in the
@@ -160,22 +133,11 @@ fn unknown_work_promises_nothing_where_nothing_is_in_its_place() {
 
 #[test]
 fn unknown_work_is_worth_a_rule_of_thumb_by_operator() {
-    let outcome = Calls::new()
-        .calls(
-            2,
-            "my::op",
-            r#""Input Dims": [[8]], "Input type": ["float"]"#,
-            "my_kernel",
-            500,
-        )
-        .calls(
-            1,
-            "my::op",
-            r#""Input Dims": [[9]], "Input type": ["float"]"#,
-            "my_kernel",
-            500,
-        )
-        .outcome("other");
+    let calls = [8, 8, 9].into_iter().fold(Calls::new(), |calls, size| {
+        let args = format!(r#""Input Dims": [[{size}]], "Input type": ["float"]"#);
+        calls.call("my::op", &args, "my_kernel", 500)
+    });
+    let outcome = calls.outcome("other");
     assert_eq!(patterns(&outcome), ["unmodelled_significant"]);
     let impact = found(&outcome, "unmodelled_significant").impact.unwrap();
     // 15, 30 and 45 % of 1.5 ms.
@@ -196,26 +158,25 @@ fn recurrent_layers_are_looked_at_here() {
 
 #[test]
 fn collectives_and_graphs_are_counted_not_analysed() {
-    let outcome = Calls::new()
-        .call("my::op", "", "my_kernel", 100)
-        .with(|timetable| {
-            timetable
-                .runtime("cudaGraphLaunch", 900, 5000..5010)
-                .kernel(900, "gemm", 3_000_000..3_000_040)
-                .kernel(900, "elementwise_kernel", 3_000_040..3_000_050)
-                .op("record_param_comms", 6000..6010)
-                .launch(901, 6001..6002)
-                .kernel(
-                    901,
-                    "ncclDevKernel_AllReduce_Sum_bf16",
-                    3_000_050..3_000_100,
-                )
-        })
-        .outcome("other");
+    let calls = Calls::new().call("my::op", "", "my_kernel", 100);
+    let calls = calls.with(|timetable| {
+        timetable
+            .runtime("cudaGraphLaunch", 900, 5000..5010)
+            .kernel(900, "gemm", 3_000_000..3_000_040)
+            .kernel(900, "elementwise_kernel", 3_000_040..3_000_050)
+            .op("record_param_comms", 6000..6010)
+            .launch(901, 6001..6002)
+            .kernel(901, "ncclDevKernel_AllReduce", 3_000_050..3_000_100)
+    });
+    let outcome = calls.outcome("other");
     assert_eq!(outcome.rows.len(), 1);
-    assert_eq!(outcome.get("graph_count"), Some(&Value::Count(2)));
-    assert_eq!(outcome.get("graph"), Some(&Value::Ns(50_000)));
-    assert_eq!(outcome.get("communication_count"), Some(&Value::Count(1)));
-    assert_eq!(outcome.get("communication"), Some(&Value::Ns(50_000)));
+    for (key, value) in [
+        ("graph_count", Value::Count(2)),
+        ("graph", Value::Ns(50_000)),
+        ("communication_count", Value::Count(1)),
+        ("communication", Value::Ns(50_000)),
+    ] {
+        assert_eq!(outcome.get(key), Some(&value), "{key}");
+    }
     assert!(outcome.notes.iter().any(|note| note.contains("GPU graphs")));
 }

@@ -5,16 +5,14 @@ use crate::findings::prelude::*;
 use crate::names::reduction::{ReductionKind, is_softmax_of_attention, picks_element};
 use crate::profile::reduction::Axis;
 
-pub(super) struct Reductions;
-
-impl Subject for Reductions {
+impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
     }
 
-    fn reasoning(group: &Group<Reductions>) -> Vec<String> {
+    fn reasoning(group: &Group<Self>) -> Vec<String> {
         let from = called_from(group.input, &group.rows).into_iter();
         from.chain([NOT_SHOWN.to_owned()]).collect()
     }
@@ -22,13 +20,13 @@ impl Subject for Reductions {
 
 /// What reductions and softmax usually reach, in percent of the roofline.
 pub(super) const USUAL_PERCENT: (f64, f64) = (50.0, 70.0);
-const USUAL: Saves<Reductions> = Saves::Usual(USUAL_PERCENT.0, USUAL_PERCENT.1);
+const USUAL: Saves<Seen> = Saves::Usual(USUAL_PERCENT.0, USUAL_PERCENT.1);
 
 /// Said of what reads its values several times.
 const PASSES: &str = "Its efficiency is that of reading and writing once, which it cannot reach: the number of passes depends on the algorithm and the values, so the saving is a rule of thumb.";
 
 /// Every rule, the most specific first.
-pub(super) const RULES: &[Rule<Reductions>] = &[
+pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "strided_reduction",
         when: "the reduced dimension is not the innermost one in memory",
@@ -173,7 +171,7 @@ pub(super) const RULES: &[Rule<Reductions>] = &[
 ];
 
 /// Reductions of no pattern: a finding for each bound and step of efficiency.
-const GAP: Rule<Reductions> = Rule {
+const GAP: Rule<Seen> = Rule {
     key: "memory_bound_gap",
     issue: "{figures}.",
     by: By::Key(|_, seen| seen.row.gap_bucket()),

@@ -6,12 +6,11 @@ mod tests;
 
 use super::compute::{Gate, is_bottleneck, memory_bandwidth, outcome_by};
 use super::compute::{gbps, is_launch_scale, short_name};
-use super::in_use::is_in_graph;
 use super::outcome::{Outcome, Row, Status};
 use super::rule::{self, RuleDoc};
 use super::unmodelled::unmodelled;
 use super::{AnalysisKind, Input};
-use crate::base::value::{Table, Value};
+use crate::base::value::{CellColumn, Table, Value};
 use crate::hardware::roofline::Bound;
 use crate::names::LoopKind;
 use crate::perf::fused_ops;
@@ -42,7 +41,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     // Graphs launch kernels as cheaply as can be: where those are short, there is little data.
     let is_replayed = |row: &&Row| {
         is_launch_scale(input, row)
-            && is_in_graph(input.profile, input.operation(row.operation))
+            && input.operation(row.operation).is_in_graph(input.profile)
             && !row.is_anomaly
     };
     let are_others_replayed = rows.iter().any(|row| is_replayed(&row));
@@ -107,33 +106,30 @@ fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
 fn table(input: &Input, seen: &[Seen]) -> Table {
     /// More rows are in the sheets.
     const MAX_ROWS: usize = 15;
-    let mut table = Table::new(
+    let operation = |seen: &Seen| short_name(input, input.operation(seen.row.operation));
+    let merged = |seen: &Seen| match seen.ops.is_empty() {
+        true => Value::Empty,
+        false => Value::Quoted(seen.ops.join(", ")),
+    };
+    let bandwidth = |seen: &Seen| gbps(input, seen.row).map_or(Value::NO_GBPS, Value::GbPerS);
+    let columns: &[CellColumn<&Seen>] = &[
+        ("kernel", "Kernel", &|seen| Value::Quoted(operation(seen))),
+        ("kind", "Kind", &|seen| {
+            Value::Text(seen.kind.label().to_owned())
+        }),
+        ("fused", "Merged operators", &|seen| merged(seen)),
+        ("calls", "Calls", &|seen| Value::Count(seen.row.n_calls)),
+        ("time", "Time", &|seen| Value::Ns(seen.row.time_ns)),
+        ("bandwidth", "Bandwidth", &|seen| bandwidth(seen)),
+        ("efficiency", "% roofline", &|seen| {
+            Value::percent(seen.row.efficiency_percent)
+        }),
+    ];
+    let longest = seen.iter().take(MAX_ROWS);
+    Table::of(
         "fusions",
         "What the longest kernels merge",
-        &[
-            ("kernel", "Kernel"),
-            ("kind", "Kind"),
-            ("fused", "Merged operators"),
-            ("calls", "Calls"),
-            ("time", "Time"),
-            ("bandwidth", "Bandwidth"),
-            ("efficiency", "% roofline"),
-        ],
-    );
-    let row = |seen: &Seen| {
-        vec![
-            Value::Quoted(short_name(input, input.operation(seen.row.operation))),
-            Value::Text(seen.kind.label().to_owned()),
-            match seen.ops.is_empty() {
-                true => Value::Empty,
-                false => Value::Quoted(seen.ops.join(", ")),
-            },
-            Value::Count(seen.row.n_calls),
-            Value::Ns(seen.row.time_ns),
-            gbps(input, seen.row).map_or(Value::NO_GBPS, Value::GbPerS),
-            Value::percent(seen.row.efficiency_percent),
-        ]
-    };
-    table.rows = seen.iter().take(MAX_ROWS).map(row).collect();
-    table
+        longest,
+        columns,
+    )
 }

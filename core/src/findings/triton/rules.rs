@@ -8,23 +8,21 @@ use crate::findings::outcome::Row;
 use crate::findings::rule::{By, Group, Rule, Saves, Subject};
 use crate::names::LoopKind;
 
-pub(super) struct Generated;
-
-impl Subject for Generated {
+impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
     }
 
-    fn reasoning(group: &Group<Generated>) -> Vec<String> {
+    fn reasoning(group: &Group<Self>) -> Vec<String> {
         let merged = group.seen.first().and_then(|seen| merged(seen));
         let from = called_from(group.input, &group.rows);
         from.into_iter().chain(merged).collect()
     }
 }
 
-pub(super) const RULES: &[Rule<Generated>] = &[
+pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         when: "many kernels are about as short as their launch, and GPU graphs replay only others",
         applies: |_, seen| seen.is_short && seen.are_others_replayed,
@@ -62,7 +60,7 @@ pub(super) const RULES: &[Rule<Generated>] = &[
     },
 ];
 
-const SHORT: Rule<Generated> = Rule {
+const SHORT: Rule<Seen> = Rule {
     key: "narrow_fusions",
     when: "many kernels are about as short as their launch",
     applies: |_, seen| seen.is_short,

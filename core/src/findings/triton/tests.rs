@@ -15,6 +15,13 @@ fn kernel(calls: Calls, n: u32, name: &str, sizes: &[u64], us: u32) -> Calls {
     calls.calls(n, name, &args, name, us)
 }
 
+/// Kernels of 3 µs.
+fn short(n: u32, name: &str) -> Calls {
+    let args = tensors(&[("[64]", "float", "[1]")]);
+    Calls::new().calls(n, name, &args, name, 3)
+}
+
+const ADD: &str = "triton_poi_fused_add_7";
 const REDUCTION: &str = "triton_red_fused_add_mean_mul_pow_rsqrt_0";
 const POINTWISE: &str = "triton_poi_fused_mul_silu_2";
 
@@ -24,12 +31,10 @@ fn slow_reductions_are_told_apart_from_other_slow_kernels() {
         patterns(&kernel(Calls::new(), 1, name, sizes, us).outcome("triton"))
     };
     // 12.7 %, 36 % and 63 % of the roof.
-    assert_eq!(
-        case(REDUCTION, &[4096, 4096], 100),
-        ["slow_reduction_fusion"]
-    );
-    assert_eq!(case(REDUCTION, &[4096, 4096], 35), ["memory_bound_gap"]);
-    assert_eq!(case(REDUCTION, &[4096, 4096], 20), [""; 0]);
+    let reduction = |us| case(REDUCTION, &[4096, 4096], us);
+    assert_eq!(reduction(100), ["slow_reduction_fusion"]);
+    assert_eq!(reduction(35), ["memory_bound_gap"]);
+    assert_eq!(reduction(20), [""; 0]);
     assert_eq!(case(POINTWISE, &[16_777_216], 100), ["memory_bound_gap"]);
 }
 
@@ -37,66 +42,42 @@ fn slow_reductions_are_told_apart_from_other_slow_kernels() {
 fn the_merged_operators_are_named() {
     let outcome = kernel(Calls::new(), 1, REDUCTION, &[4096, 4096], 100).outcome("triton");
     let finding = found(&outcome, "slow_reduction_fusion");
-    assert!(
-        finding
-            .reasoning
-            .contains(&"The longest merges `add`, `mean`, `mul`, `pow` and `rsqrt`.".to_owned()),
-        "{:?}",
-        finding.reasoning
-    );
-    assert_eq!(
-        outcome.tables[0].rows[0][2].text(),
-        "add, mean, mul, pow, rsqrt"
-    );
+    let said = "The longest merges `add`, `mean`, `mul`, `pow` and `rsqrt`.".to_owned();
+    assert!(finding.reasoning.contains(&said), "{:?}", finding.reasoning);
+    let merged = outcome.tables[0].rows[0][2].text();
+    assert_eq!(merged, "add, mean, mul, pow, rsqrt");
     assert_eq!(outcome.get("reduction_count"), Some(&Value::Count(1)));
     assert_eq!(outcome.get("memory_bound_count"), Some(&Value::Count(1)));
 }
 
 #[test]
 fn many_short_kernels_are_narrow_fusions() {
-    let many = |n| {
-        let args = tensors(&[("[64]", "float", "[1]")]);
-        Calls::new().calls(
-            n,
-            "triton_poi_fused_add_7",
-            &args,
-            "triton_poi_fused_add_7",
-            3,
-        )
-    };
-    let outcome = many(150).outcome("triton");
+    let many = |n| short(n, ADD).outcome("triton");
+    let outcome = many(150);
     assert_eq!(patterns(&outcome), ["narrow_fusions"]);
-    assert!(
-        found(&outcome, "narrow_fusions")
-            .reasoning
-            .contains(&"The longest holds `add` alone.".to_owned())
-    );
-    assert_eq!(patterns(&many(50).outcome("triton")), [""; 0]);
+    let said = "The longest holds `add` alone.".to_owned();
+    assert!(found(&outcome, "narrow_fusions").reasoning.contains(&said));
+    assert_eq!(patterns(&many(50)), [""; 0]);
 }
 
 #[test]
 fn kernels_of_gpu_graphs_are_not_to_be_replayed_as_graphs() {
-    let name = "triton_poi_fused_add_7";
-    let args = tensors(&[("[64]", "float", "[1]")]);
-    let launched = Calls::new().calls(150, name, &args, name, 3);
+    let launched = short(150, ADD);
     let model = |calls: &Calls| {
         let outcome = calls.outcome("triton");
         found(&outcome, "narrow_fusions").model.clone()
     };
     assert!(model(&launched).contains("replay the kernels as GPU graphs"));
-    let both = model(&launched.graph(name, 150, 3));
+    let both = model(&launched.graph(ADD, 150, 3));
     assert!(both.contains("also these kernels"), "{both}");
 }
 
 #[test]
 fn short_kernels_that_hold_a_whole_norm_do_not_merge_little() {
-    let args = tensors(&[("[64]", "float", "[1]")]);
-    let issue = |name: &str| {
-        let outcome = Calls::new()
-            .calls(150, name, &args, name, 3)
-            .outcome("triton");
+    let issue = |name| {
+        let outcome = short(150, name).outcome("triton");
         found(&outcome, "narrow_fusions").issue.clone()
     };
-    assert!(issue("triton_poi_fused_add_7").ends_with(": each merges little."));
+    assert!(issue(ADD).ends_with(": each merges little."));
     assert!(!issue(REDUCTION).contains("merges"));
 }

@@ -8,14 +8,14 @@ mod tests;
 use super::Input;
 use super::compute::{Gate, are_large, is_launch_scale, short_name};
 use super::finding::Finding;
-use super::in_use::is_in_graph;
-use super::narrower::matrix_rate_16_bit;
+use super::narrower::{matrix_rate_16_bit, on_matrix_units};
 use super::outcome::Row;
 use super::rule::{self, RuleDoc};
+use crate::base::group::grouped;
 use crate::hardware::Precision;
 use crate::hardware::roofline::roofline;
 use crate::names::{Library, library_of};
-use crate::perf::{ComputeSpec, Unit, Work};
+use crate::perf::Unit;
 use crate::profile::operations::Operation;
 use crate::trace::Category;
 
@@ -80,21 +80,14 @@ fn find<'r>(
     if input.gpu().is_none() {
         return Vec::new();
     }
-    let mut by_name: Vec<(String, Vec<&Row>)> = Vec::new();
-    for row in rows {
+    let unknown = rows.into_iter().filter_map(|row| {
         let operation = input.operation(row.operation);
-        if row.efficiency_percent.is_some()
+        let is_known = row.efficiency_percent.is_some()
             || is_launch_scale(input, row)
-            || is_in_graph(input.profile, operation)
-        {
-            continue;
-        }
-        let name = short_name(input, operation);
-        match by_name.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, rows)) => rows.push(row),
-            None => by_name.push((name, vec![row])),
-        }
-    }
+            || operation.is_in_graph(input.profile);
+        (!is_known).then(|| (short_name(input, operation), row))
+    });
+    let mut by_name: Vec<(String, Vec<&Row>)> = grouped(unknown, Vec::push);
     by_name.retain(|(_, rows)| are_large(input, rows, gate));
     let mut shaped = input.operations();
     let has_shapes = shaped.any(|(_, operation, _)| !operation.dims(input.profile).is_empty());
@@ -133,13 +126,7 @@ pub(super) fn missing_units(input: &Input, row: &Row) -> Option<Precision> {
 /// What an operation saves at the roofline of the other type of 16 bits.
 fn saved_in_other_type(input: &Input, row: &Row) -> Option<i64> {
     let (precision, _) = matrix_rate_16_bit(input)?;
-    let then = Work {
-        compute: Some(ComputeSpec {
-            unit: Unit::Matrix,
-            precision,
-        }),
-        ..input.judged(row.operation).work?
-    };
+    let then = on_matrix_units(input.judged(row.operation).work?, precision);
     let roof = roofline(&then, input.gpu()?, input.options.basis)?;
     let left_ns = (roof.time_us * 1e3 * row.n_calls as f64).round() as i64;
     Some(row.time_ns.saturating_sub(left_ns)).filter(|ns| *ns > 0)
@@ -167,7 +154,7 @@ fn is_of_library(input: &Input, operation: &Operation) -> bool {
 
 /// Whether it is not known what launched it, or a GPU graph did.
 fn is_replayed(input: &Input, operation: &Operation) -> bool {
-    !operation.is_linked || is_in_graph(input.profile, operation)
+    !operation.is_linked || operation.is_in_graph(input.profile)
 }
 
 /// Whether an operator launches it, and not a call of the runtime by itself.

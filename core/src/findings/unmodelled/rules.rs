@@ -9,16 +9,14 @@ use crate::hardware::Precision;
 use crate::perf::model;
 use crate::profile::operations::Operation;
 
-pub(super) struct Operators;
-
-impl Subject for Operators {
+impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
     }
 
-    fn words(group: &Group<Operators>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         let seen = group.first();
         vec![
             ("name", seen.name.to_owned()),
@@ -36,7 +34,7 @@ const PLACING: &[&str] = &[
     "aten::_unsafe_index_put",
 ];
 
-pub(super) const RULES: &[Rule<Operators>] = &[
+pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         when: "it is in BF16 or FP16 and the GPU has matrix units for the other of the two only",
         applies: |_, seen| is_16_bit(seen) == Some(true),
@@ -138,7 +136,7 @@ const INDICES: &str =
 const UNCOUNTED: &str = "`{name}` takes {time} in {calls}; {why}.";
 
 /// What only makes the work known saves nothing.
-const NO_MODEL: Rule<Operators> = Rule {
+const NO_MODEL: Rule<Seen> = Rule {
     key: "unmodelled_significant",
     title: "`{name}`: no FLOP/byte model",
     issue: "`{name}` takes {time} in {calls}; no perf model counts FLOPs and bytes of this {what}.",
@@ -151,7 +149,7 @@ const NO_MODEL: Rule<Operators> = Rule {
 };
 
 /// Another operation in its place may save time.
-const EXCHANGEABLE: Rule<Operators> = Rule {
+const EXCHANGEABLE: Rule<Seen> = Rule {
     notes: &[
         "Nothing in the trace tells its FLOPs and bytes, so its efficiency is unknown and the saving a rule of thumb.",
     ],
@@ -160,7 +158,7 @@ const EXCHANGEABLE: Rule<Operators> = Rule {
 };
 
 /// The framework computes it without matrix units.
-const NO_UNITS: Rule<Operators> = Rule {
+const NO_UNITS: Rule<Seen> = Rule {
     key: "no_units_for_type",
     gate: |group| matrix_rate_16_bit(group.input).is_some(),
     title: "No matrix units for {from}",
@@ -190,7 +188,7 @@ fn is_16_bit(seen: &Seen) -> Option<bool> {
 }
 
 /// Whether a model exists whose arguments were not recorded, or none.
-fn uncounted(group: &Group<Operators>) -> Words {
+fn uncounted(group: &Group<Seen<'static>>) -> Words {
     let seen = group.first();
     let why = match seen.all_named(group.input, |name| model(name).is_some()) {
         true => "its recorded arguments do not tell its FLOPs and bytes".to_owned(),

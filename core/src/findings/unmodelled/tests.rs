@@ -26,23 +26,16 @@ fn attention_and_convolutions_are_told_as_well() {
     let attention = format!(
         r#""Input Dims": [{qkv}, {qkv}, {qkv}, [], []], "Input type": [{bf16}, {bf16}, {bf16}, "", ""], "Concrete Inputs": ["", "", "", "0.0", "False"]"#
     );
-    let outcome = Calls::new()
-        .call(
-            "aten::_scaled_dot_product_flash_attention",
-            &attention,
-            "flash_fwd",
-            30_000,
-        )
-        .outcome_on("V100-32GB", "sdpa_fwd");
-    assert_eq!(patterns(&outcome), ["no_units_for_type"]);
     let convolution = r#""Input Dims": [[32, 64, 56, 56], [64, 64, 3, 3], [], [], [], [], [], [], []], "Input type": ["c10::BFloat16", "c10::BFloat16", "", "ScalarList", "ScalarList", "ScalarList", "Scalar", "ScalarList", "Scalar"], "Concrete Inputs": ["", "", "", "[1, 1]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1"]"#;
-    let outcome = Calls::new()
-        .call(
-            "aten::convolution",
-            convolution,
-            "implicit_convolve_sgemm",
-            30_000,
-        )
-        .outcome_on("T4", "convolution");
-    assert_eq!(patterns(&outcome), ["no_units_for_type"]);
+    #[rustfmt::skip]
+    let cases = [
+        ("aten::_scaled_dot_product_flash_attention", attention.as_str(), "flash_fwd", "V100-32GB", "sdpa_fwd"),
+        ("aten::convolution", convolution, "implicit_convolve_sgemm", "T4", "convolution"),
+    ];
+    for (op, args, kernel, gpu, key) in cases {
+        let outcome = Calls::new()
+            .call(op, args, kernel, 30_000)
+            .outcome_on(gpu, key);
+        assert_eq!(patterns(&outcome), ["no_units_for_type"], "{op}");
+    }
 }

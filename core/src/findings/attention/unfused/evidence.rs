@@ -11,13 +11,10 @@ use crate::findings::run_time;
 use crate::perf::FusedAttention;
 use crate::profile::unfused_attention::{UnfusedPart, is_in_sdpa};
 
-/// Attention in separate operations, as rules look at it.
-pub(in crate::findings::attention) struct UnfusedAttention;
-
-impl Subject for UnfusedAttention {
+impl Subject for Unfused {
     type Of<'a> = Unfused;
 
-    fn evidence(group: &Group<UnfusedAttention>, _: &Rule<UnfusedAttention>) -> Option<Evidence> {
+    fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
         let (input, first) = (group.input, group.first());
         let time_ns = group.sum(|one| one.time_ns);
         let impact = group.seen.iter().map(|one| one.impact);
@@ -49,7 +46,7 @@ impl Subject for UnfusedAttention {
         })
     }
 
-    fn words(group: &Group<UnfusedAttention>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         let (input, first) = (group.input, group.first());
         let softmax = first.softmax.row(input);
         let is_called = softmax.is_some_and(|row| is_in_sdpa(input.profile, row.event));
@@ -80,7 +77,7 @@ impl Subject for UnfusedAttention {
         ]
     }
 
-    fn reasoning(group: &Group<UnfusedAttention>) -> Vec<String> {
+    fn reasoning(group: &Group<Self>) -> Vec<String> {
         let (input, first) = (group.input, group.first());
         let sizes = by_sizes(group);
         let origin = Origin::of(input, input.operation(first.softmax.operation));
@@ -115,7 +112,7 @@ impl Subject for UnfusedAttention {
             .collect()
     }
 
-    fn tables(group: &Group<UnfusedAttention>) -> Vec<Table> {
+    fn tables(group: &Group<Self>) -> Vec<Table> {
         vec![parts_table(group), sizes_table(&by_sizes(group))]
     }
 }
@@ -150,7 +147,7 @@ fn by_operation<'u>(
 }
 
 /// "`aten::bmm`, `aten::_softmax` and `aten::mul`": the names of the longest.
-fn operators(group: &Group<UnfusedAttention>) -> String {
+fn operators(group: &Group<Unfused>) -> String {
     /// More names say little.
     const MAX_NAMES: usize = 5;
     let mut names: Vec<String> = Vec::new();
@@ -184,7 +181,7 @@ impl OfSizes {
 }
 
 /// By sizes, what takes most first.
-fn by_sizes(group: &Group<UnfusedAttention>) -> Vec<OfSizes> {
+fn by_sizes(group: &Group<Unfused>) -> Vec<OfSizes> {
     let both = |all: Option<Fused>, one: Option<Fused>| {
         let (all, one) = all.zip(one)?;
         let roof_ns = all.roof_ns + one.roof_ns;
@@ -205,7 +202,7 @@ fn by_sizes(group: &Group<UnfusedAttention>) -> Vec<OfSizes> {
     all
 }
 
-fn parts_table(group: &Group<UnfusedAttention>) -> Table {
+fn parts_table(group: &Group<Unfused>) -> Table {
     let mut parts: BTreeMap<UnfusedPart, (u64, i64)> = BTreeMap::new();
     for (placed, part) in group.seen.iter().flat_map(|one| &one.calls) {
         let (n, ns) = parts.entry(*part).or_default();

@@ -9,7 +9,7 @@ use crate::hardware::roofline::roofline;
 use crate::names::Family;
 use crate::perf::FusedAttention;
 use crate::profile::unfused_attention::{self, UnfusedCalls, UnfusedPart, roles};
-pub(super) use evidence::{UnfusedAttention, add_rows};
+pub(super) use evidence::add_rows;
 
 /// One attention in separate operations.
 pub(super) struct Unfused {
