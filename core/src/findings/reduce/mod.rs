@@ -40,9 +40,7 @@ fn gate(input: &Input) -> Gate {
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let mut outcome = outcome_by(input, kind, |operation| {
-        ReductionKind::of(operation.short_name(input.profile)).label()
-    });
+    let mut outcome = outcome(input, kind);
     if outcome.status != Status::Done {
         return Ok(outcome);
     }
@@ -58,6 +56,9 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         }
     });
     let seen: Vec<Seen> = seen.collect();
+    for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
+        row.class = seen.kind.label().to_owned();
+    }
     facts(input, &mut outcome, &seen);
     let gate = gate(input);
     let candidates = seen
