@@ -56,7 +56,9 @@ fn gate(input: &Input) -> Gate {
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let mut outcome = outcome(input, kind);
+    let mut outcome = outcome_by(input, kind, |operation| {
+        Norm::of(input.profile, operation).class()
+    });
     if outcome.status != Status::Done {
         return Ok(outcome);
     }
@@ -64,9 +66,6 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let rows = outcome.rows.clone();
     let seen = rows.iter().map(|row| Seen::new(input, &baseline, row));
     let seen: Vec<Seen> = seen.collect();
-    for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
-        row.class = seen.norm.class();
-    }
     facts(input, &mut outcome, &baseline, &seen);
     let gate = gate(input);
     let is_slow = |seen: &&Seen| gate.is_slow(seen.row) && !is_launch_scale(input, seen.row);

@@ -58,6 +58,7 @@ fn both_rates_are_in_the_issue_and_in_the_table() {
     says(&finding.issue, &[rates]);
     assert_eq!(finding.tables[0].key, "baseline_comparison");
     assert_eq!(finding.tables[0].rows[0][6].text(), "0.171");
+    assert_eq!(finding.tables[1].rows[0][1].text(), "batch norm, training");
     assert_eq!(outcome.rows[0].class, "batch norm, training");
 }
 

@@ -40,7 +40,9 @@ fn gate(input: &Input) -> Gate {
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let mut outcome = outcome(input, kind);
+    let mut outcome = outcome_by(input, kind, |operation| {
+        ReductionKind::of(operation.short_name(input.profile)).label()
+    });
     if outcome.status != Status::Done {
         return Ok(outcome);
     }
@@ -56,9 +58,6 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         }
     });
     let seen: Vec<Seen> = seen.collect();
-    for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
-        row.class = seen.kind.label().to_owned();
-    }
     facts(input, &mut outcome, &seen);
     let gate = gate(input);
     let candidates = seen

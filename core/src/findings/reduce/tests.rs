@@ -49,7 +49,9 @@ fn what_the_arguments_show_names_the_finding() {
 #[test]
 fn reductions_are_worth_what_is_usual() {
     let outcome = reduced("aten::sum", ROWS, "[1]", 1000);
-    let impact = found(&outcome, "memory_bound_gap").impact.unwrap();
+    let finding = found(&outcome, "memory_bound_gap");
+    assert_eq!(finding.tables[0].rows[0][1].text(), "sum");
+    let impact = finding.impact.unwrap();
     assert_eq!(impact.estimate, Estimate::Usual);
     assert!((902_000..905_000).contains(&impact.low_ns), "{impact:?}");
     assert!((930_000..932_000).contains(&impact.high_ns), "{impact:?}");
