@@ -141,7 +141,7 @@ pub(crate) fn judge(
     for (judged, held_ns) in judged.iter_mut().zip(&held.0) {
         judged.held_ns = *held_ns;
     }
-    if timelines.overlaps() {
+    if timelines.overlaps {
         let shares = Shares::of_run(profile, events);
         let shares = shares.operations_ns.iter();
         for ((operation, judged), share_ns) in operations().zip(&mut judged).zip(shares) {

@@ -27,8 +27,8 @@ pub struct Timelines {
     /// Time in which the profile's own kernels compute: of a window less than its timeline has, where
     /// those of another one run on.
     own_computation_ns: i64,
-    /// Some of what is counted runs at once.
-    overlaps: bool,
+    /// Some of what is counted runs at once, on several streams or GPUs.
+    pub(crate) overlaps: bool,
     /// Of a trace that recomputes activations: first without recomputation, then that alone.
     pub recompute: Option<[Option<GpuTimeline>; 2]>,
     /// When nothing of it runs; none where the causes of idle time cannot be told.
@@ -98,10 +98,6 @@ impl Timelines {
     pub fn compute_ns(&self) -> Option<i64> {
         self.whole.as_ref()?;
         Some(self.kernel_ns.max(self.own_computation_ns)).filter(|ns| *ns > 0)
-    }
-
-    pub(crate) fn overlaps(&self) -> bool {
-        self.overlaps
     }
 
     /// The total that other sheets take their percentages of. As in the reference, recomputed

@@ -4,7 +4,7 @@
 
 use super::compute::{self, n_calls, short_name, time_ns};
 use super::outcome::{Outcome, Row, Status};
-use super::rule::{self, Evidence, Group, Rule, RuleDoc, Saves, Subject};
+use super::rule::{self, Evidence, Group, Rule, RuleDoc, Saves, Subject, either};
 use super::{AnalysisKind, Input, run_time};
 use crate::base::format;
 use crate::base::value::Value;
@@ -74,10 +74,9 @@ const IN_GRAPHS: Rule<Row> = Rule {
         let kernels = |row: &&Row| input.operation(row.operation).work().count() as u64;
         let n_kernels = group.rows.iter().map(kernels).sum();
         let name = short_name(input, input.operation(longest.operation));
-        let takes = if n_kernels == 1 { "takes" } else { "take" };
         vec![
             ("kernels", format::counted(n_kernels, "kernel")),
-            ("take", takes.to_owned()),
+            either("take", n_kernels == 1, "takes", "take"),
             ("longest", name),
             ("longest_time", format::time_ns(longest.time_ns)),
         ]
@@ -99,10 +98,7 @@ const RECOMPUTED: Rule<Row> = Rule {
         "These calls are in the second forward pass of a checkpoint.",
         "All of their time is the most it can save. A trace of times does not show how much memory the activations would take, and how much is free.",
     ],
-    words: |group| {
-        let is_one = n_calls(&group.rows) == 1;
-        vec![("run", if is_one { "runs" } else { "run" }.to_owned())]
-    },
+    words: |group| vec![either("run", n_calls(&group.rows) == 1, "runs", "run")],
     saves: Saves::All,
     has_reproducer: false,
     ..Rule::BASE

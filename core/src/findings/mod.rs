@@ -154,7 +154,8 @@ impl Analyses {
             .iter()
             .map(|kind| {
                 let outcome = (kind.run)(input, kind);
-                let mut outcome = outcome.unwrap_or_else(|why| Outcome::failed(kind, why));
+                let mut outcome =
+                    outcome.unwrap_or_else(|why| Outcome::new(kind, Status::Error(why)));
                 if kind.tier == Tier::Compute {
                     let findings = outcome.findings.iter_mut();
                     findings.for_each(|finding| {

@@ -98,11 +98,6 @@ impl Outcome {
         }
     }
 
-    /// One that failed.
-    pub fn failed(kind: &'static AnalysisKind, why: String) -> Outcome {
-        Outcome::new(kind, Status::Error(why))
-    }
-
     /// Adds a figure.
     pub fn fact(&mut self, key: &'static str, label: &'static str, value: Value) {
         self.facts.push(Fact { key, label, value });

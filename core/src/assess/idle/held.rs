@@ -90,6 +90,8 @@ fn waits(profile: &Profile, events: GpuEvents) -> Vec<(i64, i64)> {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use super::*;
     use crate::assess::Timelines;
     use crate::testing::Timetable;
@@ -114,19 +116,24 @@ mod tests {
     ///
     /// `c` is launched after `b` is over: `a` and `b` save nothing. Nothing follows `d`.
     fn late() -> Timetable {
-        Timetable::new()
-            .op("a", 0..10)
-            .launch(1, 1..2)
-            .op("b", 10..20)
-            .launch(2, 11..12)
+        two(0, 65..100)
             .op("c", 130..140)
             .launch(3, 131..132)
             .op("d", 140..150)
             .launch(4, 141..142)
-            .kernel(1, "k1", 20..60)
-            .kernel(2, "k2", 65..100)
             .kernel(3, "k3", 150..170)
             .kernel(4, "k4", 170..200)
+    }
+
+    /// `a` runs from 20 to 60 µs, `b` later; they are launched from `at` µs on.
+    fn two(at: u32, b: Range<u32>) -> Timetable {
+        Timetable::new()
+            .op("a", at..at + 10)
+            .launch(1, at + 1..at + 2)
+            .op("b", at + 10..at + 20)
+            .launch(2, at + 11..at + 12)
+            .kernel(1, "k1", 20..60)
+            .kernel(2, "k2", b)
     }
 
     fn rows(held: [(&str, i64); 4]) -> Vec<(String, i64)> {
@@ -152,30 +159,14 @@ mod tests {
         }
     }
 
-    /// The GPU's clock is 5 ms early, so that each launch seems to come after its kernel.
     #[test]
-    fn clocks_that_differ_tell_nothing() {
-        let early = Timetable::new()
-            .op("a", 5_000..5_010)
-            .launch(1, 5_001..5_002)
-            .op("b", 5_010..5_020)
-            .launch(2, 5_011..5_012)
-            .kernel(1, "k1", 20..60)
-            .kernel(2, "k2", 65..100);
+    fn work_that_is_launched_in_time_holds_nothing_nor_do_clocks_that_differ() {
+        // The GPU's clock is 5 ms early, so that each launch seems to come after its kernel.
+        let early = two(5_000, 65..100);
         assert!(early.profile().clocks_ns.is_some());
-        assert_eq!(held_us(&early), [("a".to_owned(), 0), ("b".to_owned(), 0)]);
-    }
-
-    #[test]
-    fn work_that_is_launched_in_time_holds_nothing() {
-        let queued = Timetable::new()
-            .op("a", 0..10)
-            .launch(1, 1..2)
-            .op("b", 10..20)
-            .launch(2, 11..12)
-            .kernel(1, "k1", 20..60)
-            .kernel(2, "k2", 90..100);
         let none = [("a".to_owned(), 0), ("b".to_owned(), 0)];
-        assert_eq!(held_us(&queued), none);
+        for timetable in [early, two(0, 90..100)] {
+            assert_eq!(held_us(&timetable), none);
+        }
     }
 }

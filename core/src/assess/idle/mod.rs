@@ -94,7 +94,7 @@ pub(crate) type Wait = (StringId, Option<StringId>);
 pub(crate) struct Idle {
     pub(crate) timeline: GpuTimeline,
     pub(crate) thresholds: Thresholds,
-    pub(crate) n_gaps: u64,
+    pub(crate) gaps: Tally,
     causes: BTreeMap<IdleCause, GapsOfCause>,
     pub(crate) histogram: [Tally; BINS.len()],
     /// The longest first, none shorter than [`LEAST_LISTED_NS`].
@@ -138,7 +138,7 @@ impl Idle {
         let mut idle = Idle {
             timeline,
             thresholds: input.options.thresholds,
-            n_gaps: 0,
+            gaps: Tally::default(),
             causes: BTreeMap::new(),
             histogram: Default::default(),
             longest: Vec::new(),
@@ -170,7 +170,7 @@ impl Idle {
         let (profile, trace) = (input.profile, &input.profile.trace);
         let name = |event: EventId| trace.events.name(event);
         let ns = gap.gap.span.length();
-        self.n_gaps += 1;
+        self.gaps.add(ns);
         let bin = BINS.partition_point(|(from_ns, _)| *from_ns <= ns);
         if let Some(tally) = self.histogram.get_mut(bin.saturating_sub(1)) {
             tally.add(ns);
@@ -275,10 +275,8 @@ impl Idle {
     }
 
     pub(crate) fn of(&self, cause: IdleCause) -> Tally {
-        self.causes
-            .get(&cause)
-            .map(|gaps| gaps.all)
-            .unwrap_or_default()
+        let gaps = self.causes.get(&cause);
+        gaps.map(|gaps| gaps.all).unwrap_or_default()
     }
 
     /// Causes with their gaps, the longest first.
@@ -287,14 +285,6 @@ impl Idle {
         let mut causes: Vec<(IdleCause, &GapsOfCause)> = causes.collect();
         causes.arrange_by_key(|(_, gaps)| std::cmp::Reverse(gaps.all.ns));
         causes
-    }
-
-    pub(crate) fn mean_gap_ns(&self) -> Option<i64> {
-        let all = Tally {
-            count: self.n_gaps,
-            ns: self.timeline.idle_ns,
-        };
-        all.mean_ns()
     }
 }
 

@@ -5,7 +5,7 @@ use super::seen::Seen;
 use super::tables::longest_gaps;
 use crate::assess::idle::cause::IdleCause;
 use crate::findings::finding::Impact;
-use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words};
+use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words, either};
 
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
@@ -29,17 +29,6 @@ impl Subject for Seen<'static> {
         let optimizer = seen.optimizer(group.input).to_owned();
         vec![("time", seen.time()), ("optimizer", optimizer)]
     }
-}
-
-/// A word that is said where something holds, and empty elsewhere.
-fn word_if(
-    group: &Group<Seen<'static>>,
-    word: &'static str,
-    holds: fn(&Seen) -> bool,
-    text: &str,
-) -> Words {
-    let text = holds(group.first()).then(|| text.to_owned());
-    vec![(word, text.unwrap_or_default())]
 }
 
 pub(super) const RULES: &[Rule<Seen>] = &[
@@ -112,7 +101,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         kernel: "a kernel that takes the value from GPU memory makes the wait unnecessary.",
         words: |group| {
             let pinned = " copy with `non_blocking=True` from and to pinned memory;";
-            word_if(group, "pinned", |seen| seen.idle.has_pageable, pinned)
+            let seen = group.first();
+            vec![either("pinned", seen.idle.has_pageable, pinned, "")]
         },
         ..SYNCHRONIZATION
     },
@@ -138,7 +128,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         kernel: "decode and augment on the GPU, where kernels for it exist.",
         words: |group| {
             let pinned = " `pin_memory=True`,";
-            word_if(group, "pinned", |seen| seen.idle.has_pageable, pinned)
+            let seen = group.first();
+            vec![either("pinned", seen.idle.has_pageable, pinned, "")]
         },
         ..CAUSE
     },
@@ -268,8 +259,9 @@ const CPU_WORK: Rule<Seen> = Rule {
     kernel: "nothing to gain in a kernel; larger batches leave the CPU more time for each step.",
     words: |group| {
         let no_wait = " Or remove the wait before it (`.item()`, `.cpu()`, printing): a CPU that runs ahead of the GPU has time for this work.";
-        let is_after_wait = |seen: &Seen| seen.is_most(seen.gaps.after_wait_ns);
-        word_if(group, "or_no_wait", is_after_wait, no_wait)
+        let seen = group.first();
+        let is_after_wait = seen.is_most(seen.gaps.after_wait_ns);
+        vec![either("or_no_wait", is_after_wait, no_wait, "")]
     },
     ..CAUSE
 };
@@ -282,7 +274,12 @@ const QUEUED: Rule<Seen> = Rule {
     notes: &["A trace cannot tell what the GPU waited for."],
     words: |group| {
         let pinned = " Copies of pageable memory start only once the driver has gathered their bytes: pin it.";
-        word_if(group, "pinned", |seen| seen.idle.has_pageable, pinned)
+        vec![either(
+            "pinned",
+            group.first().idle.has_pageable,
+            pinned,
+            "",
+        )]
     },
     ..CAUSE
 };

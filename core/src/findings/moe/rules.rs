@@ -6,7 +6,7 @@ use crate::base::format;
 use crate::findings::compute::{NOT_SHOWN, are_large, is_launch_scale, subject};
 use crate::findings::narrower::less_arithmetic;
 use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Subject};
+use crate::findings::rule::{By, Group, Rule, Subject, either};
 use crate::hardware::Precision;
 use crate::hardware::roofline::Bound;
 use crate::names::moe::{MoePart, is_fused_routing, is_narrow};
@@ -64,25 +64,20 @@ pub(super) const RULES: &[Rule<Seen>] = &[
                     },
                 )
             };
-            let fuse = match ns(is_fused_routing) > ns(|_| true) / 2 {
-                true => "",
-                false => "use fused routing (softmax, top-k and sorting in one kernel), and ",
-            };
+            let is_fused = ns(is_fused_routing) > ns(|_| true) / 2;
+            let fuse = "use fused routing (softmax, top-k and sorting in one kernel), and ";
             let mut rows = group.rows.iter();
-            let tune = match rows.all(|row| is_launch_scale(group.input, row)) {
-                true => "these kernels are short; merging them counts for more than tuning them",
-                false => {
-                    "have the longest of these kernels compared with other implementations for these numbers of tokens and experts, with the reproducer"
-                }
-            };
+            let are_short = rows.all(|row| is_launch_scale(group.input, row));
+            let merge = "these kernels are short; merging them counts for more than tuning them";
+            let compare = "have the longest of these kernels compared with other implementations for these numbers of tokens and experts, with the reproducer";
             let longest = group.rows.get(..1).unwrap_or_default();
             let operations = format::counted(group.rows.len() as u64, "operation");
             vec![
                 ("share", format::percent(percent_of_layers(group))),
                 ("longest", subject(group.input, longest)),
                 ("operations", operations),
-                ("fuse", fuse.to_owned()),
-                ("tune", tune.to_owned()),
+                either("fuse", is_fused, "", fuse),
+                either("tune", are_short, merge, compare),
             ]
         },
         ..Rule::BASE

@@ -101,14 +101,10 @@ impl Facts {
     }
 
     /// What GPUs wait for the last one in collectives, where that is much of the run.
-    pub(super) fn uneven(&self) -> Option<Uneven> {
-        let waits = self.collectives.waits?;
-        let percent = self.percent(waits.mean_ns);
-        (percent > self.thresholds.comm_medium_percent).then(|| Uneven {
-            waits,
-            percent,
-            severity: self.comm_severity(percent),
-        })
+    pub(super) fn uneven(&self) -> Option<Waits> {
+        let line = self.thresholds.comm_medium_percent;
+        let waits = self.collectives.waits;
+        waits.filter(|waits| self.percent(waits.mean_ns) > line)
     }
 
     pub(crate) fn overlap(&self) -> Overlap {
@@ -145,7 +141,7 @@ impl Facts {
         timeline.computation_ns.saturating_sub(hidden_ns).max(0)
     }
 
-    fn comm_severity(&self, percent: f64) -> Severity {
+    pub(super) fn comm_severity(&self, percent: f64) -> Severity {
         let lines = &self.thresholds;
         let severities = [
             lines.comm_critical_percent,
@@ -249,15 +245,6 @@ pub(crate) struct Blocking {
     /// Of what hiding it saves.
     pub(crate) severity: Severity,
     pub(crate) is_flagged: bool,
-}
-
-/// GPUs that wait for each other.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Uneven {
-    pub(super) waits: Waits,
-    /// Share of the run that a GPU waits, in the mean.
-    pub(super) percent: f64,
-    pub(super) severity: Severity,
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 //! What can be found of copies and communication.
 
-use super::assess::{CopyAssessment, Facts, Uneven};
+use super::assess::{CopyAssessment, Facts};
 use super::{communication, copies, tables};
 use crate::assess::Input;
 use crate::base::format;
@@ -8,6 +8,7 @@ use crate::findings::Severity;
 use crate::findings::finding::{Estimate, Impact};
 use crate::findings::pattern::Pattern;
 use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words, fill};
+use crate::profile::collectives::Waits;
 use crate::profile::copies::Direction::{
     self, DeviceToDevice, DeviceToHost, HostToDevice, PeerToPeer,
 };
@@ -57,11 +58,14 @@ pub(super) fn seen<'a>(input: &Input, facts: &'a Facts) -> Vec<Seen<'a>> {
     let blocking = facts.blocking().is_flagged.then_some(About::Blocking);
     let overlap = facts.overlap().is_flagged.then_some(About::Overlap);
     let communication = blocking.into_iter().chain(overlap);
-    let uneven = facts.uneven();
     copies
         .map(|assessed| Seen::of_copies(input, facts, assessed))
         .chain(communication.map(|about| Seen::of_communication(facts, about)))
-        .chain(uneven.map(|uneven| Seen::of_uneven(input, facts, uneven)))
+        .chain(
+            facts
+                .uneven()
+                .map(|waits| Seen::of_uneven(input, facts, waits)),
+        )
         .collect()
 }
 
@@ -169,26 +173,28 @@ impl<'a> Seen<'a> {
         }
     }
 
-    fn of_uneven(input: &Input, facts: &'a Facts, uneven: Uneven) -> Seen<'a> {
-        let (count, mean_ns) = (uneven.waits.count, uneven.waits.mean_ns);
-        let (last, n_last) = uneven.waits.last;
+    fn of_uneven(input: &Input, facts: &'a Facts, waits: Waits) -> Seen<'a> {
+        let percent = facts.percent(waits.mean_ns);
+        let severity = facts.comm_severity(percent);
+        let (last, n_last) = waits.last;
         let last = last.map(|gpu| {
             let gpu = input.profile.trace.strings.get(gpu);
-            let (n_last, count) = (format::count(n_last), format::count(count));
+            let (n_last, count) = (format::count(n_last), format::count(waits.count));
             format!(", most often GPU {gpu} ({n_last} of {count})")
         });
+        let collectives = format::counted(waits.count, "collective");
         Seen {
             facts,
             about: About::Uneven,
-            severity: uneven.severity,
+            severity,
             evidence: Evidence {
-                impact: Some(Impact::at_most(mean_ns)),
-                ..Evidence::new(uneven.severity.priority(), mean_ns)
+                impact: Some(Impact::at_most(waits.mean_ns)),
+                ..Evidence::new(severity.priority(), waits.mean_ns)
             },
             words: vec![
-                ("time", format::time_ns(mean_ns)),
-                ("collectives", format::counted(count, "collective")),
-                ("share", format::percent(uneven.percent)),
+                ("time", format::time_ns(waits.mean_ns)),
+                ("collectives", collectives),
+                ("share", format::percent(percent)),
                 ("last", last.unwrap_or_default()),
             ],
         }

@@ -87,7 +87,7 @@ pub(crate) struct Rule<S: Subject> {
     /// What of a group must hold as well for the rule to take it; the rules below are asked about
     /// others.
     pub(crate) takes: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
-    /// Whether a group is worth a finding; [`always`] where the candidates are chosen already.
+    /// Whether a group is worth a finding.
     pub(crate) gate: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
     /// How what it took is divided into findings.
     pub(crate) by: By<S>,

@@ -5,7 +5,7 @@ use crate::base::format;
 use crate::findings::compute::{NOT_SHOWN, called_from, n_calls};
 use crate::findings::compute::{are_many, beyond_roofline_ns};
 use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Saves, Subject};
+use crate::findings::rule::{By, Group, Rule, Saves, Subject, either};
 use crate::names::LoopKind;
 
 impl Subject for Seen<'static> {
@@ -73,11 +73,10 @@ const SHORT: Rule<Seen> = Rule {
         /// A kernel that merges more operators is a whole norm or activation.
         const FEW_OPS: usize = 2;
         let is_whole = group.any(|seen| seen.ops.len() > FEW_OPS);
-        let merge_little = if is_whole { "" } else { ": each merges little" };
         let n_kernels = group.rows.len() as u64;
         vec![
             ("kernels", format::counted(n_kernels, "generated kernel")),
-            ("merge_little", merge_little.to_owned()),
+            either("merge_little", is_whole, "", ": each merges little"),
         ]
     },
     saves: Saves::AtMost(|_, seen| beyond_roofline_ns(seen.row)),

@@ -59,41 +59,12 @@ pub(crate) struct Explainer<'a> {
     activities: CpuActivities,
     /// Start and end of all launching calls of all threads, sorted; gathered when first needed.
     launches: OnceCell<Vec<Interval>>,
-    /// When the first recorded activity starts; gathered when first needed.
-    firsts: OnceCell<Firsts>,
+    /// When the first recorded activity of each stream starts, of a window's whole trace; gathered
+    /// when first needed.
+    firsts: OnceCell<HashMap<TrackId, i64, FxBuildHasher>>,
     /// The end of every call in which a thread waits for the GPU, in order; gathered when first
     /// needed.
     waits: OnceCell<Vec<(i64, EventId)>>,
-    /// Spans that the walk over a stretch gathers: operators, and regions of compiled code.
-    ops: Vec<Interval>,
-    compiled: Vec<Interval>,
-}
-
-/// When the first recorded GPU activity starts, of a window's whole trace.
-struct Firsts {
-    any_ns: i64,
-    /// Of each stream.
-    streams: HashMap<TrackId, i64, FxBuildHasher>,
-}
-
-impl Firsts {
-    fn new(profile: &Profile) -> Firsts {
-        let events = &profile.trace.events;
-        let mut firsts = Firsts {
-            any_ns: i64::MAX,
-            streams: HashMap::default(),
-        };
-        for event in events.ids() {
-            if events.category(event).is_gpu() {
-                let start_ns = events.ts_ns(event);
-                let of_stream = firsts.streams.entry(events.track(event));
-                let first_ns = of_stream.or_insert(start_ns);
-                *first_ns = start_ns.min(*first_ns);
-                firsts.any_ns = firsts.any_ns.min(start_ns);
-            }
-        }
-        firsts
-    }
 }
 
 /// A launch that came in a gap or right before it.
@@ -130,8 +101,6 @@ impl<'a> Explainer<'a> {
             launches: OnceCell::new(),
             firsts: OnceCell::new(),
             waits: OnceCell::new(),
-            ops: Vec::new(),
-            compiled: Vec::new(),
         }
     }
 
@@ -281,11 +250,21 @@ impl<'a> Explainer<'a> {
     /// Whether a gap is most of the time since the first recorded activity, and ended by the first
     /// recorded activity of its stream.
     fn may_follow_unrecorded(&self, gap: &Gap, after: &GpuWork) -> bool {
-        let profile = self.profile;
-        let firsts = self.firsts.get_or_init(|| Firsts::new(profile));
-        let track = profile.trace.events.track(after.event);
-        let is_first = firsts.streams.get(&track) == Some(&after.span.start_ns);
-        let since_ns = gap.span.start_ns.saturating_sub(firsts.any_ns);
+        let events = &self.profile.trace.events;
+        let firsts = self.firsts.get_or_init(|| {
+            let mut firsts = HashMap::default();
+            for event in events.ids() {
+                if events.category(event).is_gpu() {
+                    let start_ns = events.ts_ns(event);
+                    let first_ns = firsts.entry(events.track(event)).or_insert(start_ns);
+                    *first_ns = start_ns.min(*first_ns);
+                }
+            }
+            firsts
+        });
+        let is_first = firsts.get(&events.track(after.event)) == Some(&after.span.start_ns);
+        let any_ns = firsts.values().min().copied().unwrap_or(i64::MAX);
+        let since_ns = gap.span.start_ns.saturating_sub(any_ns);
         is_first && since_ns < gap.span.length()
     }
 }

@@ -43,7 +43,7 @@ impl CpuTime {
 }
 
 /// What a thread did between its last launch and the one that ends a gap.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Stretch {
     pub(super) since_ns: Option<i64>,
     /// The longest wait for the GPU, and when the last one was over.
@@ -53,6 +53,9 @@ pub(super) struct Stretch {
     pub(super) cpu: CpuTime,
     /// The operator that takes most of the window, of several inside each other the outermost.
     pub(super) busy_in: Option<(EventId, i64)>,
+    /// Spans of operators, and of regions of compiled code.
+    ops: Vec<Interval>,
+    compiled: Vec<Interval>,
 }
 
 impl Explainer<'_> {
@@ -67,8 +70,6 @@ impl Explainer<'_> {
             return stretch;
         };
         let first = nodes.start;
-        self.ops.clear();
-        self.compiled.clear();
         stretch.cpu.runtime_ns = clip(launched.span, window).length();
         let mut previous = None;
         for at in (first..node.0).rev().map(NodeId) {
@@ -105,14 +106,14 @@ impl Explainer<'_> {
             }
         }
         // Runtime calls run inside operators, but for a few.
-        let in_ops_ns = busy(self.ops.iter().copied());
+        let in_ops_ns = busy(stretch.ops.iter().copied());
         let cpu = &mut stretch.cpu;
         let calls_ns = cpu.runtime_ns.saturating_add(cpu.waiting_ns);
         let known_ns = in_ops_ns.max(calls_ns);
         cpu.operators_ns = (in_ops_ns - calls_ns).max(0);
         cpu.outside_ns = (window.length() - known_ns).max(0);
-        if !self.compiled.is_empty() {
-            let in_both_ns = busy(self.ops.iter().chain(&self.compiled).copied());
+        if !stretch.compiled.is_empty() {
+            let in_both_ns = busy(stretch.ops.iter().chain(&stretch.compiled).copied());
             cpu.compiled_ns = (in_both_ns - known_ns).clamp(0, cpu.outside_ns);
         }
         stretch
@@ -159,14 +160,14 @@ impl Explainer<'_> {
     }
 
     /// Adds the time of an operator in a window to that of operators, or to that of compiled code.
-    fn add_op(&mut self, event: EventId, window: Interval, stretch: &mut Stretch) {
+    fn add_op(&self, event: EventId, window: Interval, stretch: &mut Stretch) {
         let span = clip(self.span(event), window);
         let trace = &self.profile.trace;
         if is_compiled_region(trace.strings.get(trace.events.name(event))) {
-            self.compiled.push(span);
+            stretch.compiled.push(span);
             return;
         }
-        self.ops.push(span);
+        stretch.ops.push(span);
         // Callers come after what they call.
         if stretch.busy_in.is_none_or(|(_, ns)| span.length() >= ns) {
             stretch.busy_in = Some((event, span.length()));

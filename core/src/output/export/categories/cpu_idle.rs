@@ -114,8 +114,8 @@ fn gap_analysis(input: &Input, idle: &Idle) -> Json {
         })
     });
     json!({
-        "gap_count": idle.n_gaps,
-        "avg_inter_kernel_gap_us": idle.mean_gap_ns().map(us),
+        "gap_count": idle.gaps.count,
+        "avg_inter_kernel_gap_us": idle.gaps.mean_ns().map(us),
         "sync_point_count": idle.of(IdleCause::Synchronization).count,
         "by_cause": by_cause,
         "histogram": histogram,
