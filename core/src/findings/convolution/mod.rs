@@ -192,8 +192,11 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], layouts: &Layouts)
     ]);
 }
 
-/// Those of which something holds with their rows; `None` for none.
-fn chosen<'s>(seen: &'s [Seen], is: impl Fn(&Seen) -> bool) -> Option<(Vec<&'s Row>, i64)> {
+/// Some convolutions, and the time of their layout changes.
+type Chosen<'s> = (Vec<&'s Row>, i64);
+
+/// Those of which something holds; `None` for none.
+fn chosen<'s>(seen: &'s [Seen], is: impl Fn(&Seen) -> bool) -> Option<Chosen<'s>> {
     let of_it = seen.iter().filter(|one| is(one));
     let (rows, layout_ns): (Vec<&Row>, Vec<i64>) = of_it.map(|one| (one.row, one.layout.1)).unzip();
     (!rows.is_empty()).then(|| (rows, sum(layout_ns)))
@@ -203,7 +206,7 @@ fn directions(input: &Input, seen: &[Seen]) -> Table {
     let of_pass = |pass: Pass| Some((pass, chosen(seen, |one| one.pass == pass)?));
     let share = |rows: &[&Row]| percent_of(time_ns(rows), input.computation_ns().unwrap_or(0));
     #[rustfmt::skip]
-    let columns: &[CellColumn<(Pass, (Vec<&Row>, i64))>] = &[
+    let columns: &[CellColumn<(Pass, Chosen)>] = &[
         ("direction", "Pass", &|(pass, _)| Value::Text(pass.label().to_owned())),
         ("calls", "Calls", &|(_, (rows, _))| Value::Count(n_calls(rows))),
         ("time", "Time", &|(_, (rows, _))| Value::Ns(time_ns(rows))),

@@ -230,11 +230,11 @@ impl<'a> Builder<'a> {
     }
 
     fn add(&mut self, scope: Scope, anchor: Option<usize>, members: &[usize]) {
-        let steps = members.iter().filter_map(|at| *self.steps.get(*at)?);
+        let mut steps = members.iter().filter_map(|at| *self.steps.get(*at)?);
         let names = steps.clone().map(|one| one.operator.name.as_str());
         let names: Vec<&str> = names.collect();
         let n_kernels: usize = steps.clone().map(|one| one.step.n_kernels).sum();
-        let last = steps.last().map(|one| one.operator.role);
+        let last = steps.next_back().map(|one| one.operator.role);
         let ends_in_norm = last == Some(StepRole::Norm);
         let alone = ChainKind::of(&names, ends_in_norm);
         let is_known = !matches!(alone, ChainKind::Elementwise | ChainKind::BiasActivation);
