@@ -14,6 +14,15 @@ const GROUP: char = '\u{202F}';
 /// Stands for a number that there is not.
 const NOTHING: &str = "–";
 
+/// "a, b and c".
+pub fn listed(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+    }
+}
+
 /// A duration: `41.7 ms`, `9.87 µs`, `1 172 ms`.
 pub fn time_ns(ns: i64) -> String {
     time_us(ns as f64 / 1e3)

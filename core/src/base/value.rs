@@ -79,6 +79,11 @@ impl Value {
         percent.map_or(Value::NO_PERCENT, Value::Percent)
     }
 
+    /// A bandwidth that may be unknown.
+    pub fn gbps(gbps: Option<f64>) -> Value {
+        gbps.map_or(Value::NO_GBPS, Value::GbPerS)
+    }
+
     /// A number that may be unknown.
     pub fn number(number: Option<f64>) -> Value {
         number.map_or(Value::Empty, Value::Number)

@@ -35,6 +35,7 @@ mod origin;
 mod other;
 pub mod outcome;
 pub(crate) mod pattern;
+mod prelude;
 pub mod rank;
 mod reduce;
 mod row;

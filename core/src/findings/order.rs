@@ -79,6 +79,35 @@ impl Order {
         Order { calls }
     }
 
+    /// Copies right before and after operations, each once: one between two belongs to the first.
+    /// Of an operation with `wanted` facts up to `max_before` copies before it and one after it are
+    /// looked at, the nearest first, as long as they are its own; `true` for the one after it.
+    pub(super) fn copies_around<T: Copy>(
+        &self,
+        max_before: usize,
+        wanted: impl Fn(usize) -> Option<T>,
+        is_its_own: impl Fn(T, &Placed, bool) -> bool,
+    ) -> Vec<(T, Placed, bool)> {
+        let mut copies = Vec::new();
+        for lane in self.lanes() {
+            let mut taken_to = 0;
+            for (at, placed) in lane.iter().enumerate() {
+                let Some(of) = wanted(placed.operation) else {
+                    continue;
+                };
+                let first = at.saturating_sub(max_before).max(taken_to);
+                let before = lane.get(first..at).unwrap_or_default().iter().rev();
+                let before = before.take_while(|copy| is_its_own(of, copy, false));
+                copies.extend(before.map(|copy| (of, *copy, false)));
+                let after = lane.get(at + 1);
+                let after = after.filter(|copy| is_its_own(of, copy, true));
+                copies.extend(after.map(|copy| (of, *copy, true)));
+                taken_to = at + 1 + usize::from(after.is_some());
+            }
+        }
+        copies
+    }
+
     pub(super) fn lanes(&self) -> impl Iterator<Item = &[Placed]> {
         self.calls.chunk_by(|a, b| a.lane == b.lane)
     }

@@ -4,6 +4,7 @@ use super::ANALYSES;
 use super::finding::{Finding, Impact, Priority};
 use super::outcome::{Outcome, Status};
 use super::rank::{Findings, rank};
+use crate::profile::Profile;
 use crate::report::{Report, ReportOptions};
 use crate::testing::{Timetable, options_on};
 
@@ -13,7 +14,7 @@ pub(super) struct Calls {
     timetable: Timetable,
     n_kernels: u32,
     host_us: u32,
-    gpu_us: u32,
+    gpu_us: f64,
 }
 
 impl Calls {
@@ -23,13 +24,13 @@ impl Calls {
             timetable: Timetable::new(),
             n_kernels: 0,
             host_us: 0,
-            gpu_us: 1_000_000,
+            gpu_us: 1e6,
         }
     }
 
     /// An operator with one kernel of so many microseconds.
-    pub(super) fn call(self, op: &str, args: &str, kernel: &str, us: u32) -> Calls {
-        self.kernels(op, args, &[(kernel, us)])
+    pub(super) fn call(self, op: &str, args: &str, kernel: &str, us: impl Into<f64>) -> Calls {
+        self.kernels(op, args, &[(kernel, us.into())])
     }
 
     pub(super) fn calls(self, n: u32, op: &str, args: &str, kernel: &str, us: u32) -> Calls {
@@ -44,8 +45,8 @@ impl Calls {
             .timetable
             .runtime("cudaGraphLaunch", id, start..start + 10);
         for _ in 0..n {
-            timetable = timetable.kernel(id, kernel, self.gpu_us..self.gpu_us + us);
-            self.gpu_us += us;
+            timetable = timetable.kernel(id, kernel, self.gpu_us..self.gpu_us + f64::from(us));
+            self.gpu_us += f64::from(us);
         }
         self.n_kernels += 2;
         self.host_us += 11;
@@ -53,7 +54,12 @@ impl Calls {
         self
     }
 
-    pub(super) fn kernels(mut self, op: &str, args: &str, kernels: &[(&str, u32)]) -> Calls {
+    pub(super) fn kernels(
+        mut self,
+        op: &str,
+        args: &str,
+        kernels: &[(&str, impl Into<f64> + Copy)],
+    ) -> Calls {
         let start = self.host_us;
         let end = start + 10 * kernels.len() as u32 + 1;
         let mut timetable = self.timetable.op(op, start..end).args(args);
@@ -61,19 +67,42 @@ impl Calls {
             let at = start + 10 * nth as u32 + 1;
             timetable = timetable.launch(self.n_kernels + nth as u32, at..at + 1);
         }
-        for (kernel, us) in kernels {
-            timetable = timetable.kernel(self.n_kernels, kernel, self.gpu_us..self.gpu_us + us);
+        for &(kernel, us) in kernels {
+            let end = self.gpu_us + us.into();
+            timetable = timetable.kernel(self.n_kernels, kernel, self.gpu_us..end);
             self.n_kernels += 1;
-            self.gpu_us += us;
+            self.gpu_us = end;
         }
         self.host_us = end + 1;
         self.timetable = timetable;
         self
     }
 
+    /// What a module runs.
+    pub(super) fn module(mut self, name: &str, run: impl FnOnce(Calls) -> Calls) -> Calls {
+        let start = self.host_us;
+        self.host_us = start + 1;
+        let mut all = run(self);
+        let frame = format!("nn.Module: {name}");
+        all.timetable = all.timetable.frame(&frame, start..all.host_us + 1);
+        all.host_us += 2;
+        all
+    }
+
+    /// Goes on with a GPU at a time.
+    pub(super) fn on_gpu(mut self, gpu: u32, us: f64) -> Calls {
+        self.timetable = self.timetable.gpu(gpu);
+        self.gpu_us = us;
+        self
+    }
+
     pub(super) fn with(mut self, change: impl FnOnce(Timetable) -> Timetable) -> Calls {
         self.timetable = change(self.timetable);
         self
+    }
+
+    pub(super) fn profile(&self) -> Profile {
+        self.timetable.profile()
     }
 
     /// The outcome of an analysis on an MI300X: 5 300 GB/s, 304 compute units.
@@ -91,7 +120,7 @@ impl Calls {
     }
 
     fn outcome_with(&self, key: &str, options: &ReportOptions) -> Outcome {
-        let profile = self.timetable.profile();
+        let profile = self.profile();
         let report = Report::new(&profile, options);
         report.analyses.outcome(key).expect("an analysis").clone()
     }
@@ -106,6 +135,31 @@ pub(super) fn found<'a>(outcome: &'a Outcome, pattern: &str) -> &'a Finding {
     let mut findings = outcome.findings.iter();
     let finding = findings.find(|finding| finding.pattern == pattern);
     finding.unwrap_or_else(|| panic!("{pattern}: {:?}", patterns(outcome)))
+}
+
+/// The only finding.
+#[track_caller]
+pub(super) fn only(outcome: &Outcome) -> &Finding {
+    let [finding] = outcome.findings.as_slice() else {
+        panic!("{:?}", outcome.findings);
+    };
+    finding
+}
+
+/// Holds a text to what it says.
+#[track_caller]
+pub(super) fn says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no {part:?} in {text:?}");
+    }
+}
+
+/// Holds a text to what it does not say.
+#[track_caller]
+pub(super) fn says_no(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(!text.contains(part), "{part:?} in {text:?}");
+    }
 }
 
 /// A finding that no analysis made, of medium priority: what it is worth, and what of that is saved
@@ -143,4 +197,14 @@ pub(super) fn tensors(tensors: &[(&str, &str, &str)]) -> String {
         list(|tensor| format!("\"{}\"", tensor.1)),
         list(|tensor| tensor.2.to_owned()),
     )
+}
+
+/// `Input Dims` and `Input type` of arguments.
+pub(super) fn typed(dims: &str, types: &[&str]) -> String {
+    format!(r#""Input Dims": {dims}, "Input type": {types:?}"#)
+}
+
+/// The same with their values.
+pub(super) fn valued(dims: &str, types: &[&str], values: &[&str]) -> String {
+    format!(r#"{}, "Concrete Inputs": {values:?}"#, typed(dims, types))
 }

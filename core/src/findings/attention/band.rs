@@ -13,7 +13,6 @@ const BANDS: [(f64, f64, f64); 4] = [
     (4096.0, 50.0, 70.0),
 ];
 
-/// What is usual, in percent of roofline.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Band {
     pub(super) low: f64,
@@ -62,9 +61,7 @@ pub(super) enum Verdict {
     Below,
     /// Under the band, as is usual for sequences this short.
     ShortAndLow,
-    /// Inside.
     Usual,
-    /// Higher.
     Above,
 }
 
@@ -88,7 +85,6 @@ impl Verdict {
         }
     }
 
-    /// In a table.
     pub(super) fn label(self) -> &'static str {
         match self {
             Verdict::Below => "below",

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::Seen;
-use crate::assess::Input;
 use crate::findings::order::{Order, Placed};
+use crate::findings::prelude::*;
 use crate::profile::tensors::layout_copy;
 
 /// A call that does nothing but copy Q, K or V right before an attention, or its result right after.
@@ -19,7 +19,6 @@ pub(super) struct Copy<'a> {
 /// Q, K and V.
 const MAX_BEFORE: usize = 3;
 
-/// The copies around some attention, each once: one between two belongs to the first.
 pub(super) fn around<'a>(input: &Input<'a>, order: &Order, seen: &'a [Seen<'a>]) -> Vec<Copy<'a>> {
     let attention: BTreeMap<usize, (&Seen, [u64; 4])> = seen
         .iter()
@@ -31,34 +30,22 @@ pub(super) fn around<'a>(input: &Input<'a>, order: &Order, seen: &'a [Seen<'a>])
         .map(|one| layout_copy(input.profile, one))
         .collect();
     let copied = |placed: &Placed| copied.get(placed.operation).copied().flatten();
-    let mut copies: Vec<Copy> = Vec::new();
-    for lane in order.lanes() {
-        let mut taken_to = 0;
-        for (at, placed) in lane.iter().enumerate() {
-            let Some(&(attention, [q, k, v, result])) = attention.get(&placed.operation) else {
-                continue;
-            };
-            let copy = |placed: &Placed, repeats_heads: bool| Copy {
-                operation: placed.operation,
-                ns: placed.kernel_ns(input),
-                repeats_heads,
-                attention,
-            };
-            let first = at.saturating_sub(MAX_BEFORE).max(taken_to);
-            let before = lane.get(first..at).unwrap_or_default().iter().rev();
-            copies.extend(before.map_while(|before| {
-                let (elements, repeats_heads) = copied(before)?;
-                let is_operand = [q, k, v].contains(&elements);
-                is_operand.then(|| copy(before, repeats_heads))
-            }));
-            taken_to = at + 1;
-            if let Some(after) = lane.get(at + 1)
-                && copied(after).is_some_and(|(elements, _)| elements == result)
-            {
-                copies.push(copy(after, false));
-                taken_to = at + 2;
-            }
-        }
-    }
+    let copies = order.copies_around(
+        MAX_BEFORE,
+        |operation| attention.get(&operation).copied(),
+        |(_, [q, k, v, result]), copy, is_after| match copied(copy) {
+            Some((elements, _)) if is_after => elements == result,
+            Some((elements, _)) => [q, k, v].contains(&elements),
+            None => false,
+        },
+    );
+    let copies = copies.into_iter();
     copies
+        .map(|((attention, _), placed, is_after)| Copy {
+            operation: placed.operation,
+            ns: placed.kernel_ns(input),
+            repeats_heads: !is_after && copied(&placed).is_some_and(|(_, repeats)| repeats),
+            attention,
+        })
+        .collect()
 }

@@ -11,20 +11,11 @@ mod serving;
 mod tests;
 mod unfused;
 
-use std::sync::Arc;
-
 use super::assessment::Assessment;
-use super::compute::{Gate, is_large, outcome, shapes};
-use super::narrower::matrix_rate_16_bit;
 use super::order::Order;
-use super::outcome::{Outcome, Row, Status};
-use super::rule;
-use super::unmodelled::{unmodelled, unmodelled_in_cache};
-use super::{AnalysisKind, Finding, Input};
+use super::unmodelled::unmodelled_in_cache;
 use crate::assess::Thresholds;
-use crate::base::format;
-use crate::base::interval::sum;
-use crate::base::value::{Table, Value};
+use crate::findings::prelude::*;
 use crate::names::attention::{self, AttentionKernel};
 use crate::profile::Profile;
 use crate::profile::attention_sizes::AttentionSizes;
@@ -40,16 +31,13 @@ pub(super) fn is_backward(profile: &Profile, operation: &Operation) -> bool {
         "SDPA_bwd" => true,
         "SDPA_fwd" => false,
         _ => {
-            attention::is_backward(operation.short_name(profile))
-                || operation
-                    .kernel_names(profile)
-                    .first()
-                    .is_some_and(|name| attention::is_backward(name))
+            let kernel = operation.kernel_names(profile).into_iter().next();
+            let mut names = [operation.short_name(profile)].into_iter().chain(kernel);
+            names.any(attention::is_backward)
         }
     }
 }
 
-/// What is known of one attention.
 struct Seen<'a> {
     row: &'a Row,
     operation: &'a Operation,
@@ -107,6 +95,10 @@ impl<'a> Seen<'a> {
         }
     }
 
+    fn name(&self, input: &Input) -> String {
+        format::middle_ellipsis(self.operation.short_name(input.profile), 60)
+    }
+
     /// Whether it is attention that is long enough for a finding.
     fn is_candidate(&self, input: &Input) -> bool {
         let is_attention = self.kernel.has_scores() && !self.row.is_anomaly;
@@ -123,55 +115,49 @@ impl<'a> Seen<'a> {
     }
 
     fn class(&self) -> String {
-        let mut classes = vec![self.kernel.label().to_owned()];
-        if let Some(sizes) = self.sizes.filter(|_| self.kernel.has_scores()) {
-            if self.is_decode {
-                classes.push("decode".to_owned());
-            }
-            if sizes.is_causal {
-                classes.push("causal".to_owned());
-            }
-            match (sizes.group(), sizes.h_kv) {
-                (1, _) => {}
-                (_, 1) => classes.push("MQA".to_owned()),
-                (group, _) => classes.push(format!("GQA {group}:1")),
-            }
-            if let Some(head) = sizes.odd_head() {
-                classes.push(format!("head dimension {head}"));
-            }
-        }
-        classes.join(", ")
+        let kernel = self.kernel.label();
+        let Some(sizes) = self.sizes.filter(|_| self.kernel.has_scores()) else {
+            return kernel.to_owned();
+        };
+        let heads = match (sizes.group(), sizes.h_kv) {
+            (1, _) => None,
+            (_, 1) => Some(", MQA".to_owned()),
+            (group, _) => Some(format!(", GQA {group}:1")),
+        };
+        let odd_head = sizes.odd_head();
+        let odd_head = odd_head.map(|head| format!(", head dimension {head}"));
+        [
+            kernel,
+            if self.is_decode { ", decode" } else { "" },
+            if sizes.is_causal { ", causal" } else { "" },
+            heads.as_deref().unwrap_or_default(),
+            odd_head.as_deref().unwrap_or_default(),
+        ]
+        .concat()
     }
 }
 
 fn gate(input: &Input) -> Gate {
-    Gate {
-        time_ms: input.options.thresholds.sdpa_gate_ms,
-        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
-    }
+    Gate::of(input, input.options.thresholds.sdpa_gate_ms)
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
     let is_backward = kind.key == "sdpa_bwd";
     let mut outcome = outcome(input, kind);
     let has_softmax = unfused::has_softmax(input);
-    let order = match has_softmax || outcome.status == Status::Done {
-        true => Order::of(input),
-        false => Arc::default(),
-    };
-    let unfused: Vec<Unfused> = match has_softmax {
-        true => unfused::find(input, &order, is_backward),
-        false => Vec::new(),
-    };
+    if outcome.status != Status::Done && !has_softmax {
+        return Ok(outcome);
+    }
+    let order = Order::of(input);
+    let unfused = has_softmax.then(|| unfused::find(input, &order, is_backward));
+    let unfused: Vec<Unfused> = unfused.unwrap_or_default();
     if outcome.status != Status::Done && unfused.is_empty() {
         return Ok(outcome);
     }
     outcome.status = Status::Done;
     let rows = outcome.rows.clone();
-    let seen: Vec<Seen> = rows
-        .iter()
-        .map(|row| Seen::of(input, row, is_backward))
-        .collect();
+    let look = |row| Seen::of(input, row, is_backward);
+    let seen: Vec<Seen> = rows.iter().map(look).collect();
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
         let assessment = seen.assessment(&input.options.thresholds);
         row.class = seen.class();
@@ -181,28 +167,24 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let writes = CacheWrites::of(input, &seen);
     let unfused_ns = sum(unfused.iter().map(|one| one.time_ns));
     facts(input, &mut outcome, &seen, &writes);
-    let copies_ns = Value::Ns(sum(copies.iter().map(|copy| copy.ns)));
-    outcome.fact(
-        "contiguous_copies",
-        "Copies right before and after",
-        copies_ns,
-    );
-    let label = "Attention in separate operations";
-    outcome.fact("unfused_attention", label, Value::Ns(unfused_ns));
+    let copies_ns = sum(copies.iter().map(|copy| copy.ns));
+    #[rustfmt::skip]
+    outcome.facts([
+        ("contiguous_copies", "Copies right before and after", Value::Ns(copies_ns)),
+        ("unfused_attention", "Attention in separate operations", Value::Ns(unfused_ns)),
+    ]);
     if !seen.is_empty() {
         outcome.tables.push(bands(input, &seen));
     }
-    let candidates = seen.iter().filter(|one| one.is_candidate(input)).collect();
-    outcome.findings = rule::find(input, rules::RULES, candidates);
-    outcome
-        .findings
-        .extend(of_unknown_work(input, &seen, is_backward));
-    let others = [
+    let candidates = seen.iter().filter(|one| one.is_candidate(input));
+    outcome.findings = [
+        rule::find(input, rules::RULES, candidates.collect()),
+        of_unknown_work(input, &seen, is_backward),
         rule::find(input, rules::CACHE_WRITES, vec![&writes]),
         rule::find(input, rules::COPIES, copies.iter().collect()),
         rule::find(input, rules::UNFUSED, unfused.iter().collect()),
-    ];
-    outcome.findings.extend(others.into_iter().flatten());
+    ]
+    .concat();
     unfused::add_rows(input, &mut outcome, &unfused);
     if unfused_ns > 0 {
         outcome.notes.push(format!(
@@ -220,17 +202,16 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
 /// Attention without a FLOP/byte model. What is in a paged cache is a value, and only shapes are
 /// recorded.
 fn of_unknown_work(input: &Input, seen: &[Seen], is_backward: bool) -> Vec<Finding> {
-    let rows = |is_paged: bool| -> Vec<&Row> {
-        let wanted = |one: &&Seen| (one.kernel == AttentionKernel::Paged) == is_paged;
-        seen.iter().filter(wanted).map(|one| one.row).collect()
-    };
+    let is_paged = |one: &&Seen| one.kernel == AttentionKernel::Paged;
+    let (paged, others): (Vec<&Seen>, Vec<&Seen>) = seen.iter().partition(is_paged);
+    let [paged, others] = [paged, others].map(|seen| seen.into_iter().map(|one| one.row));
     let what = match is_backward {
         true => "backward pass of attention",
         false => "attention",
     };
     let gate = gate(input);
-    let mut findings = unmodelled(input, &rows(false), &gate, what);
-    findings.extend(unmodelled_in_cache(input, &rows(true), &gate));
+    let mut findings = unmodelled(input, others, &gate, what);
+    findings.extend(unmodelled_in_cache(input, paged, &gate));
     findings
 }
 
@@ -241,52 +222,17 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], writes: &CacheWrit
     let n_paged = count(&|one| one.kernel == AttentionKernel::Paged);
     let n_modelled = count(&|one| input.judged(one.row.operation).work.is_some());
     let n_grouped = count(&|one| one.sizes.is_some_and(|sizes| sizes.group() > 1));
-    let rate = matrix_rate_16_bit(input).map(|(_, figure)| Value::Tflops(figure.tflops));
-    let bandwidth = input.gpu().map(|gpu| Value::GbPerS(gpu.mem_bw_gbps));
-    for (key, label, value) in [
-        (
-            "flash_attention_count",
-            "Fused attention operations",
-            Value::Count(n_fused),
-        ),
-        (
-            "paged_attention_count",
-            "Paged attention operations",
-            Value::Count(n_paged),
-        ),
-        (
-            "has_perf_model_count",
-            "Operations with a FLOP/byte model",
-            Value::Count(n_modelled),
-        ),
-        (
-            "grouped_heads_count",
-            "Operations with GQA or MQA",
-            Value::Count(n_grouped),
-        ),
-        (
-            "flash_attention_detected",
-            "Fused attention",
-            Value::Flag(n_fused > 0),
-        ),
-        (
-            "paged_attention_detected",
-            "Paged attention",
-            Value::Flag(n_paged > 0),
-        ),
-        (
-            "peak_maf",
-            "Matrix rate, 16-bit",
-            rate.unwrap_or(Value::NO_TFLOPS),
-        ),
-        (
-            "peak_hbm_bw",
-            "Memory bandwidth",
-            bandwidth.unwrap_or(Value::NO_GBPS),
-        ),
-    ] {
-        outcome.fact(key, label, value);
-    }
+    #[rustfmt::skip]
+    outcome.facts([
+        ("flash_attention_count", "Fused attention operations", Value::Count(n_fused)),
+        ("paged_attention_count", "Paged attention operations", Value::Count(n_paged)),
+        ("has_perf_model_count", "Operations with a FLOP/byte model", Value::Count(n_modelled)),
+        ("grouped_heads_count", "Operations with GQA or MQA", Value::Count(n_grouped)),
+        ("flash_attention_detected", "Fused attention", Value::Flag(n_fused > 0)),
+        ("paged_attention_detected", "Paged attention", Value::Flag(n_paged > 0)),
+        ("peak_maf", "Matrix rate, 16-bit", matrix_rate(input)),
+        ("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input)),
+    ]);
     if n_paged > 0 {
         serving::facts(input, outcome, writes);
     }
@@ -294,12 +240,7 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], writes: &CacheWrit
 
 /// Sizes, efficiencies and what is usual.
 fn bands(input: &Input, seen: &[Seen]) -> Table {
-    /// More rows are in the sheets.
     const MAX_ROWS: usize = 20;
-    let name = |one: &Seen| {
-        let name = one.operation.short_name(input.profile);
-        Value::Quoted(format::middle_ellipsis(name, 60))
-    };
     let sizes = |one: &Seen| match one.sizes {
         Some(sizes) => Value::Text(sizes.text()),
         None => Value::Text(shapes(input, one.operation)),
@@ -309,27 +250,18 @@ fn bands(input: &Input, seen: &[Seen]) -> Table {
         (None, true) => Value::Text("by the memory bandwidth".to_owned()),
         (None, false) => Value::Empty,
     };
-    let usual = |one: &Seen| {
-        one.band
-            .map_or(Value::Empty, |band| Value::Text(band.text()))
-    };
-    Table::of::<&Seen>(
-        "bands",
-        "Efficiency, and what is usual for the length",
-        seen.iter().take(MAX_ROWS),
-        &[
-            ("operation", "Operation", &|one| name(one)),
-            ("sizes", "Batch×heads×length×head dimension", &|one| {
-                sizes(one)
-            }),
-            ("kind", "Type", &|one| Value::Text(one.class())),
-            ("calls", "Calls", &|one| Value::Count(one.row.n_calls)),
-            ("time", "Time", &|one| Value::Ns(one.row.time_ns)),
-            ("efficiency", "% roofline", &|one| {
-                Value::percent(one.row.efficiency_percent)
-            }),
-            ("expected", "Usual", &|one| usual(one)),
-            ("verdict", "Verdict", &|one| verdict(one)),
-        ],
-    )
+    let usual = |band: Option<Band>| band.map_or(Value::Empty, |band| Value::Text(band.text()));
+    #[rustfmt::skip]
+    let columns: &[CellColumn<&Seen>] = &[
+        ("operation", "Operation", &|one| Value::Quoted(one.name(input))),
+        ("sizes", "Batch×heads×length×head dimension", &|one| sizes(one)),
+        ("kind", "Type", &|one| Value::Text(one.class())),
+        ("calls", "Calls", &|one| Value::Count(one.row.n_calls)),
+        ("time", "Time", &|one| Value::Ns(one.row.time_ns)),
+        ("efficiency", "% roofline", &|one| Value::percent(one.row.efficiency_percent)),
+        ("expected", "Usual", &|one| usual(one.band)),
+        ("verdict", "Verdict", &|one| verdict(one)),
+    ];
+    let title = "Efficiency, and what is usual for the length";
+    Table::of("bands", title, seen.iter().take(MAX_ROWS), columns)
 }

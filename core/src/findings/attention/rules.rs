@@ -6,21 +6,13 @@ use super::Seen;
 use super::band::Verdict;
 use super::copies::Copy;
 use super::serving::CacheWrites;
-use super::unfused::UnfusedAttention;
-use crate::assess::Input;
-use crate::base::format;
-use crate::base::interval::sum;
-use crate::base::sort::Arrange;
-use crate::base::value::Table;
-use crate::findings::compute::NOT_SHOWN;
-use crate::findings::compute::{time_and_share, won_by_16_bit};
-use crate::findings::finding::Impact;
+use super::unfused::Unfused;
+use crate::findings::compute::won_by_16_bit;
 use crate::findings::narrower::{
     has_flash_kernels, is_in_32_bits, narrower_cache, sixteen_bit, width,
 };
 use crate::findings::origin::Origin;
-use crate::findings::outcome::Row;
-use crate::findings::rule::{Evidence, Group, Rule, RuleDoc, Saves, Subject, Words};
+use crate::findings::prelude::*;
 use crate::hardware::{GpuSpec, Vendor};
 use crate::names::attention::{AttentionKernel, head_dimension, is_flash_2, splits_keys};
 
@@ -32,46 +24,42 @@ pub(in crate::findings) fn docs() -> Vec<RuleDoc> {
     rules.chain(UNFUSED.iter().map(Rule::doc)).collect()
 }
 
-/// Attention that is one kernel, as rules look at it.
-pub(super) struct Attention;
-
-impl Subject for Attention {
+impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
     }
 
-    fn words(group: &Group<Attention>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         let first = group.first();
         let more = match group.seen.len() - 1 {
             0 => String::new(),
             n => format!(" and {n} more"),
         };
         let sizes = first.sizes.map(|sizes| format!(" ({})", sizes.text()));
-        let (sizes, name) = (sizes.unwrap_or_default(), name(group.input, first));
+        let (sizes, name) = (sizes.unwrap_or_default(), first.name(group.input));
         let usual = first
             .band
             .map(|band| format!(", where {} are usual", band.text()));
-        let backward = if first.is_backward { " (backward)" } else { "" };
         vec![
             ("subject", format!("`{name}`{sizes}{more}")),
             ("usual", usual.unwrap_or_default()),
-            ("backward", backward.to_owned()),
+            either("backward", first.is_backward, " (backward)", ""),
         ]
     }
 
-    fn tables(_: &Group<Attention>) -> Vec<Table> {
+    fn tables(_: &Group<Self>) -> Vec<Table> {
         Vec::new()
     }
 
-    fn reasoning(group: &Group<Attention>) -> Vec<String> {
+    fn reasoning(group: &Group<Self>) -> Vec<String> {
         reasoning(group.input, group.first())
     }
 }
 
 /// Attention that is large enough; the first that applies names a finding.
-pub(super) const RULES: &[Rule<Attention>] = &[
+pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "wide_precision",
         when: "it computes in FP32 or FP64, and matrix units for 16-bit types would be faster",
@@ -102,23 +90,17 @@ pub(super) const RULES: &[Rule<Attention>] = &[
         kernel: "if the mask is needed, profile this kernel with the reproducer.",
         words: |group| {
             let first = group.first();
-            let faster = match has_flash_kernels(group.input) {
-                true => "flash",
-                false => "fused",
-            };
             // Packed sequences are in place of a mask already.
-            let why = match first.sizes.is_some_and(|sizes| sizes.n_packed.is_some()) {
-                true => {
-                    "it takes packed sequences, too; a bias in memory, an unusual head dimension or type rule it out"
-                }
-                false => {
-                    "a mask in memory, an unusual head dimension or type rule it out; `is_causal` or packed sequences replace most masks"
-                }
-            };
+            let is_packed = first.sizes.is_some_and(|sizes| sizes.n_packed.is_some());
             vec![
                 ("kind", first.kernel.label().to_owned()),
-                ("faster", faster.to_owned()),
-                ("why", why.to_owned()),
+                either("faster", has_flash_kernels(group.input), "flash", "fused"),
+                either(
+                    "why",
+                    is_packed,
+                    "it takes packed sequences, too; a bias in memory, an unusual head dimension or type rule it out",
+                    "a mask in memory, an unusual head dimension or type rule it out; `is_causal` or packed sequences replace most masks",
+                ),
             ]
         },
         saves: BAND,
@@ -128,30 +110,25 @@ pub(super) const RULES: &[Rule<Attention>] = &[
         key: "decode",
         when: "few queries attend to many keys, at a low % of the memory bandwidth",
         applies: |input, seen| {
-            let line = super::gate(input).efficiency_percent;
-            let is_slow = seen
-                .row
-                .efficiency_percent
-                .is_some_and(|percent| percent < line);
-            seen.is_decode && is_slow
+            // Candidates are no anomalies.
+            seen.is_decode && super::gate(input).is_slow(seen.row)
         },
         title: "Decode attention at a low % of the memory bandwidth{backward}",
         issue: "{subject}: {time}{at}; few queries attend to many keys, so it mostly reads keys and values.",
         model: "decode more requests at once, {or}generate several tokens a step (speculative decoding){or_cache}.",
         kernel: "{split} compare its bandwidth with the best element-wise operation of this trace.",
         words: |group| {
-            let (or, or_cache) = match narrower_cache(group.input, &group.rows) {
-                Some(bits) => ("", format!(", or keep the KV cache in {bits}")),
-                None => ("or ", String::new()),
-            };
-            let split = match group.first().kernels.iter().any(|name| splits_keys(name)) {
-                true => "the keys are split over the GPU already: try other numbers of splits, and",
-                false => "the keys should be split over the whole GPU;",
-            };
+            let cache = narrower_cache(group.input, &group.rows);
+            let or_cache = cache.map(|bits| format!(", or keep the KV cache in {bits}"));
             vec![
-                ("or", or.to_owned()),
-                ("or_cache", or_cache),
-                ("split", split.to_owned()),
+                either("or", or_cache.is_some(), "", "or "),
+                ("or_cache", or_cache.unwrap_or_default()),
+                either(
+                    "split",
+                    group.first().kernels.iter().any(|name| splits_keys(name)),
+                    "the keys are split over the GPU already: try other numbers of splits, and",
+                    "the keys should be split over the whole GPU;",
+                ),
             ]
         },
         saves: Saves::Each(|_, seen| {
@@ -198,15 +175,12 @@ pub(super) const RULES: &[Rule<Attention>] = &[
         model: "{advice}.",
         kernel: "tune tile sizes and kernel selection with the reproducer.",
         words: |group| {
-            let advice = match is_of_previous_generation(group.input, group.first()) {
-                true => {
-                    "its kernel is FlashAttention-2, made for the previous GPU generation: try the attention of the DNN library (`sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`), or a newer FlashAttention"
-                }
-                false => {
-                    "check that the fastest attention kernel available is chosen for this type, mask and head dimension"
-                }
-            };
-            vec![("advice", advice.to_owned())]
+            vec![either(
+                "advice",
+                is_of_previous_generation(group.input, group.first()),
+                "its kernel is FlashAttention-2, made for the previous GPU generation: try the attention of the DNN library (`sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`), or a newer FlashAttention",
+                "check that the fastest attention kernel available is chosen for this type, mask and head dimension",
+            )]
         },
         saves: BAND,
         ..Rule::BASE
@@ -214,7 +188,7 @@ pub(super) const RULES: &[Rule<Attention>] = &[
 ];
 
 /// The gap to what is usual for the length.
-const BAND: Saves<Attention> = Saves::Each(|_, seen| {
+const BAND: Saves<Seen> = Saves::Each(|_, seen| {
     let band = seen.band?;
     Impact::of_usual(seen.row, (band.low, band.high))
 });
@@ -246,61 +220,39 @@ fn is_of_previous_generation(input: &Input, seen: &Seen) -> bool {
     input.gpu().is_some_and(is_newer) && seen.kernels.iter().any(|name| is_flash_2(name))
 }
 
-fn name(input: &Input, seen: &Seen) -> String {
-    format::middle_ellipsis(seen.operation.short_name(input.profile), 60)
-}
-
-/// What the data shows of one attention.
 fn reasoning(input: &Input, seen: &Seen) -> Vec<String> {
-    let mut sentences = Vec::new();
-    if let Some(path) = Origin::of(input, seen.operation).path() {
-        sentences.push(format!("It is called from `{path}`."));
-    }
-    if let Some(name) = seen.kernels.first() {
+    let origin = Origin::of(input, seen.operation);
+    let path = origin
+        .path()
+        .map(|path| format!("It is called from `{path}`."));
+    let kernel = seen.kernels.first().map(|name| {
         let name = format::middle_ellipsis(&format::kernel_name(name), 80);
-        sentences.push(format!("Its longest kernel is `{name}`."));
-    }
-    if let (Some(band), Some(verdict), Some(sizes), Some(percent)) = (
-        seen.band,
-        seen.verdict,
-        seen.sizes,
-        seen.row.efficiency_percent,
-    ) {
-        sentences.push(format!(
-            "It reaches {} of roofline; at a length of {:.0}, {} are usual: {}.",
-            format::percent(percent),
-            sizes.length(),
-            band.text(),
-            verdict.label()
-        ));
-    }
-    let made_for = seen.kernels.iter().find_map(|name| head_dimension(name));
-    if let (Some(made_for), Some(sizes)) = (made_for, seen.sizes)
-        && made_for > sizes.d_qk
-    {
-        let share = (1.0 - sizes.d_qk as f64 / made_for as f64) * 100.0;
-        sentences.push(format!(
-            "Its name says that it is made for a head dimension up to {made_for}: {} of its arithmetic is on padding.",
-            format::percent(share)
-        ));
-    }
-    sentences.push(NOT_SHOWN.to_owned());
-    sentences
+        format!("Its longest kernel is `{name}`.")
+    });
+    let usual = || {
+        let (band, verdict, length) = (seen.band?, seen.verdict?, seen.sizes?.length());
+        let reached = format::percent(seen.row.efficiency_percent?);
+        let (band, verdict) = (band.text(), verdict.label());
+        Some(format!(
+            "It reaches {reached} of roofline; at a length of {length:.0}, {band} are usual: {verdict}."
+        ))
+    };
+    let padding = || {
+        let made_for = seen.kernels.iter().find_map(|name| head_dimension(name))?;
+        let head = seen.sizes?.d_qk;
+        let share = format::percent((1.0 - head as f64 / made_for as f64) * 100.0);
+        (made_for > head).then(|| format!("Its name says that it is made for a head dimension up to {made_for}: {share} of its arithmetic is on padding."))
+    };
+    let sentences = [path, kernel, usual(), padding(), Some(NOT_SHOWN.to_owned())];
+    sentences.into_iter().flatten().collect()
 }
 
-/// The KV cache of a serving engine, as rules look at it.
-pub(super) struct KvCache;
-
-impl Subject for KvCache {
+impl Subject for CacheWrites<'static> {
     type Of<'a> = CacheWrites<'a>;
 
-    fn row<'s>(_: &'s CacheWrites<'_>) -> Option<&'s Row> {
-        None
-    }
-
-    fn evidence(group: &Group<KvCache>, _: &Rule<KvCache>) -> Option<Evidence> {
+    fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
         let writes = group.first();
-        let operations = Group::<Attention>::new(group.input, writes.operations.clone());
+        let operations = Group::<Seen<'static>>::new(group.input, writes.operations.clone());
         let unknown = Rule {
             saves: Saves::Nothing,
             ..Rule::BASE
@@ -311,7 +263,7 @@ impl Subject for KvCache {
         })
     }
 
-    fn words(group: &Group<KvCache>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         let writes = group.first();
         let share = writes.percent().map(format::percent);
         vec![
@@ -321,7 +273,7 @@ impl Subject for KvCache {
     }
 }
 
-pub(super) const CACHE_WRITES: &[Rule<KvCache>] = &[Rule {
+pub(super) const CACHE_WRITES: &[Rule<CacheWrites>] = &[Rule {
     key: "cache_writes",
     when: "kernels that write the KV cache take a good part of paged attention",
     applies: |input, writes| writes.are_costly(input),
@@ -334,25 +286,13 @@ pub(super) const CACHE_WRITES: &[Rule<KvCache>] = &[Rule {
     ..Rule::BASE
 }];
 
-/// Copies beside attention, as rules look at them.
-pub(super) struct Copies;
-
-impl Subject for Copies {
+impl Subject for Copy<'static> {
     type Of<'a> = Copy<'a>;
 
-    fn row<'s>(_: &'s Copy<'_>) -> Option<&'s Row> {
-        None
-    }
-
     /// The copies are what it is about; the attention beside them is where to look.
-    fn evidence(group: &Group<Copies>, _: &Rule<Copies>) -> Option<Evidence> {
-        let mut savings: Vec<(usize, i64)> = Vec::new();
-        for copy in &group.seen {
-            match savings.iter_mut().find(|(at, _)| *at == copy.operation) {
-                Some((_, sum)) => *sum = sum.saturating_add(copy.ns),
-                None => savings.push((copy.operation, copy.ns)),
-            }
-        }
+    fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
+        let mut savings =
+            times_by_operation(group.seen.iter().map(|copy| (copy.operation, copy.ns)));
         savings.arrange_by_key(|&(operation, ns)| (Reverse(ns), operation));
         let mut operations: Vec<usize> = savings.iter().map(|(operation, _)| *operation).collect();
         operations.extend(beside(group).iter().map(|row| row.operation));
@@ -364,33 +304,26 @@ impl Subject for Copies {
         })
     }
 
-    fn words(group: &Group<Copies>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         let time_ns = group.sum(|copy| copy.ns);
-        let repeats = match group.any(|copy| copy.repeats_heads) {
-            true => {
-                "Some of them repeat key heads in memory; kernels that share key heads (`enable_gqa`) need no copy of them."
-            }
-            false => "",
-        };
+        let n_copies = format::counted(group.seen.len() as u64, "copy call");
         let share = time_ns as f64 / attention_ns(group).max(1) as f64 * 100.0;
+        let repeats = "Some of them repeat key heads in memory; kernels that share key heads (`enable_gqa`) need no copy of them.";
         vec![
-            (
-                "copies",
-                format::counted(group.seen.len() as u64, "copy call"),
-            ),
-            ("attention", name(group.input, group.first().attention)),
+            ("copies", n_copies),
+            ("attention", group.first().attention.name(group.input)),
             ("time", time_and_share(time_ns, group.input)),
             ("share", format::percent(share)),
-            ("repeats", repeats.to_owned()),
+            either("repeats", group.any(|copy| copy.repeats_heads), repeats, ""),
         ]
     }
 
-    fn reasoning(group: &Group<Copies>) -> Vec<String> {
+    fn reasoning(group: &Group<Self>) -> Vec<String> {
         reasoning(group.input, group.first().attention)
     }
 }
 
-pub(super) const COPIES: &[Rule<Copies>] = &[Rule {
+pub(super) const COPIES: &[Rule<Copy>] = &[Rule {
     key: "contiguous_copies",
     when: "copies of Q, K, V or the result right before or after it take a good part of its time",
     gate: |group| {
@@ -410,22 +343,19 @@ pub(super) const COPIES: &[Rule<Copies>] = &[Rule {
 }];
 
 /// The attention that copies are beside, each once.
-fn beside<'g>(group: &Group<'g, '_, Copies>) -> Vec<&'g Row> {
-    let mut rows: Vec<&Row> = Vec::new();
-    for copy in &group.seen {
-        let row = copy.attention.row;
-        if !rows.iter().any(|known| known.operation == row.operation) {
-            rows.push(row);
-        }
-    }
-    rows
+fn beside<'g>(group: &Group<'g, '_, Copy<'static>>) -> Vec<&'g Row> {
+    let rows = group.seen.iter().map(|copy| copy.attention.row);
+    let each = grouped(rows.map(|row| (row.operation, row)), |of_it, row| {
+        *of_it = Some(row)
+    });
+    each.into_iter().filter_map(|(_, row)| row).collect()
 }
 
-fn attention_ns(group: &Group<Copies>) -> i64 {
+fn attention_ns(group: &Group<Copy<'static>>) -> i64 {
     sum(beside(group).iter().map(|row| row.time_ns))
 }
 
-pub(super) const UNFUSED: &[Rule<UnfusedAttention>] = &[Rule {
+pub(super) const UNFUSED: &[Rule<Unfused>] = &[Rule {
     key: "unfused_attention",
     when: "GEMMs with a softmax between them do what one attention kernel could",
     gate: |group| group.any(|one| one.can_save()),

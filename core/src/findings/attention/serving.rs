@@ -1,10 +1,7 @@
 //! Attention of serving engines: the requests that are served, and the KV cache that is written.
 
 use super::Seen;
-use crate::assess::Input;
-use crate::base::interval::percent_of;
-use crate::base::value::Value;
-use crate::findings::outcome::Outcome;
+use crate::findings::prelude::*;
 use crate::names::attention::AttentionKernel;
 use crate::profile::serving::served_tokens;
 
@@ -24,24 +21,21 @@ impl<'a> CacheWrites<'a> {
             seen.iter().filter(|one| one.kernel == kernel).collect()
         };
         let (cache, paged) = (of(AttentionKernel::Cache), of(AttentionKernel::Paged));
-        let mut writes = CacheWrites {
-            has_paged: !paged.is_empty(),
-            operations: Vec::new(),
-            n_writes: 0,
-            cache_ns: 0,
-            all_ns: 0,
-        };
-        let serving = cache.iter().chain(&paged);
-        for (name, n, ns) in serving.flat_map(|one| one.operation.kernels(input.profile)) {
-            writes.all_ns = writes.all_ns.saturating_add(ns);
+        let kernels = cache.iter().chain(&paged);
+        let kernels = kernels.flat_map(|one| one.operation.kernels(input.profile));
+        let kernels: Vec<_> = kernels.collect();
+        let is_write = |name| {
             let name = input.profile.trace.strings.get(name);
-            if AttentionKernel::of_name(name) == Some(AttentionKernel::Cache) {
-                writes.n_writes += n;
-                writes.cache_ns = writes.cache_ns.saturating_add(ns);
-            }
+            AttentionKernel::of_name(name) == Some(AttentionKernel::Cache)
+        };
+        let writes = kernels.iter().filter(|(name, ..)| is_write(*name));
+        CacheWrites {
+            has_paged: !paged.is_empty(),
+            n_writes: writes.clone().map(|(_, n, _)| *n).sum(),
+            cache_ns: sum(writes.map(|(.., ns)| *ns)),
+            all_ns: sum(kernels.iter().map(|(.., ns)| *ns)),
+            operations: if cache.is_empty() { paged } else { cache },
         }
-        writes.operations = if cache.is_empty() { paged } else { cache };
-        writes
     }
 
     /// Their share of the kernels that serve.
@@ -57,11 +51,10 @@ impl<'a> CacheWrites<'a> {
         let of_total = input
             .total_ns()
             .and_then(|all| percent_of(self.cache_ns, all));
+        let share = self.percent();
         self.has_paged
             && mean_us >= thresholds.short_kernel_us
-            && self
-                .percent()
-                .is_some_and(|share| share > thresholds.sdpa_cache_percent)
+            && share.is_some_and(|share| share > thresholds.sdpa_cache_percent)
             && of_total.is_some_and(|share| share >= thresholds.gate_percent_of_total)
     }
 }

@@ -16,34 +16,33 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// The usual line of efficiency, and a time.
-    pub(crate) fn of(input: &Input, time_ms: f64) -> Gate {
+    /// The lines of a kind of work that has one of its own for times.
+    pub fn of(input: &Input, time_ms: f64) -> Gate {
+        let efficiency_percent = input.options.thresholds.gate_efficiency_percent;
         Gate {
             time_ms,
-            efficiency_percent: input.options.thresholds.gate_efficiency_percent,
+            efficiency_percent,
         }
+    }
+
+    /// Whether a row is at a low % of roofline. Anomalies are not.
+    pub fn is_slow(&self, row: &Row) -> bool {
+        let percent = row.efficiency_percent.filter(|_| !row.is_anomaly);
+        percent.is_some_and(|percent| percent < self.efficiency_percent)
     }
 }
 
 /// Whether a row is large enough to be a bottleneck: long, or a good part of its kind and no noise.
 pub fn is_large(input: &Input, row: &Row, gate: &Gate) -> bool {
-    let thresholds = &input.options.thresholds;
-    let is_long = row.time_ns as f64 / 1e6 > gate.time_ms;
-    let is_noise = row
-        .percent_of_total
-        .is_none_or(|percent| percent < thresholds.gate_percent_of_total);
-    is_long || (row.percent_of_category > thresholds.gate_percent_of_category && !is_noise)
+    are_large(input, &[row], gate)
 }
 
 /// Whether a row is a bottleneck: large, and at a low % of roofline. Anomalies are none.
 pub fn is_bottleneck(input: &Input, row: &Row, gate: &Gate) -> bool {
-    let is_slow = row
-        .efficiency_percent
-        .is_some_and(|percent| percent < gate.efficiency_percent);
-    is_slow && !row.is_anomaly && is_large(input, row, gate)
+    gate.is_slow(row) && is_large(input, row, gate)
 }
 
-/// Whether rows are together large enough to be looked at: see [`is_large`].
+/// The same of rows together.
 pub fn are_large(input: &Input, rows: &[&Row], gate: &Gate) -> bool {
     let thresholds = &input.options.thresholds;
     let is_long = time_ns(rows) as f64 / 1e6 > gate.time_ms;
@@ -76,29 +75,16 @@ pub fn are_many(input: &Input, rows: &[&Row], n_kernels: u64) -> bool {
 
 /// Operations whose efficiency says little because they are about as short as their launch.
 pub fn launch_scale_note(input: &Input, rows: &[Row]) -> Option<String> {
-    let short: Vec<&Row> = rows
-        .iter()
-        .filter(|row| is_launch_scale(input, row))
-        .collect();
-    (!short.is_empty()).then(|| {
-        format!(
-            "Calls of {} ({}) take less than {}, about as long as launching them: their efficiency \
-             says little, and they are not ranked.",
-            format::counted(short.len() as u64, "operation"),
-            format::time_ns(time_ns(&short)),
-            format::time_us(input.options.thresholds.short_kernel_us)
-        )
-    })
+    let short = rows.iter().filter(|row| is_launch_scale(input, row));
+    let short: Vec<&Row> = short.collect();
+    let operations = format::counted(short.len() as u64, "operation");
+    let time = format::time_ns(time_ns(&short));
+    let least = format::time_us(input.options.thresholds.short_kernel_us);
+    (!short.is_empty()).then(|| format!("Calls of {operations} ({time}) take less than {least}, about as long as launching them: their efficiency says little, and they are not ranked."))
 }
 
-/// The priority of a bottleneck: by its share of the computation and its efficiency. `has_pattern`
-/// for one that shows a pattern with a name.
-pub fn priority(input: &Input, row: &Row, has_pattern: bool) -> Priority {
-    let (share, efficiency) = (row.percent_of_compute, row.efficiency_percent);
-    priority_by(input, share, efficiency, has_pattern)
-}
-
-/// The same of a share of the computation and an efficiency, in percent.
+/// The priority of a bottleneck: by its share of the computation and its efficiency, in percent.
+/// `has_pattern` for one that shows a pattern with a name.
 pub fn priority_by(
     input: &Input,
     share: Option<f64>,
@@ -126,17 +112,13 @@ mod tests {
     use crate::report::Report;
     use crate::testing::{Timetable, options_on};
 
-    /// The gate and the priorities on their lines, for a row in a run of 1 s that computes all along.
-    fn with_input(check: impl Fn(&Input, &Row)) {
+    /// A run of 1 s that computes all along.
+    fn with_input(check: impl Fn(&Input)) {
         let profile = Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .kernel(1, "gemm", 0..1_000_000)
+            .work("aten::mm", "gemm", 0..1_000_000)
             .profile();
-        let options = options_on("MI300X");
-        let report = Report::new(&profile, &options);
-        let row = &report.analyses.outcome("gemm").unwrap().rows[0];
-        check(&report.analysis_input(&profile), row);
+        let report = Report::new(&profile, &options_on("MI300X"));
+        check(&report.analysis_input(&profile));
     }
 
     #[test]
@@ -155,14 +137,9 @@ mod tests {
             (0.6, 1.0, false, Low),
             (0.6, 1.0, true, Medium),
         ];
-        with_input(|input, row| {
+        with_input(|input| {
             for (share, efficiency, has_pattern, expected) in cases {
-                let row = Row {
-                    percent_of_compute: Some(share),
-                    efficiency_percent: Some(efficiency),
-                    ..row.clone()
-                };
-                let found = priority(input, &row, has_pattern);
+                let found = priority_by(input, Some(share), Some(efficiency), has_pattern);
                 assert_eq!(found, expected, "{share} % at {efficiency} %");
             }
         });
@@ -183,14 +160,14 @@ mod tests {
             (6.0, 5.0, 0.6, 10.0, false),
             (4.0, 90.0, 0.4, 10.0, false),
         ];
-        with_input(|input, row| {
+        with_input(|input| {
             for (ms, of_category, of_total, efficiency, expected) in cases {
                 let row = Row {
                     time_ns: (ms * 1e6) as i64,
                     percent_of_category: of_category,
                     percent_of_total: Some(of_total),
                     efficiency_percent: Some(efficiency),
-                    ..row.clone()
+                    ..Row::default()
                 };
                 let found = is_bottleneck(input, &row, &gate);
                 assert_eq!(found, expected, "{ms} ms, {of_category} %, {efficiency} %");

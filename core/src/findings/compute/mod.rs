@@ -13,19 +13,18 @@ use super::{AnalysisKind, Input};
 use crate::assess::Judged;
 use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arrange;
-use crate::base::value::Value;
 use crate::profile::operations::Operation;
 
 pub use super::narrower::{is_wide, won_by_16_bit};
 pub use gate::{
     Gate, are_large, are_many, is_bottleneck, is_large, is_launch_scale, launch_scale_note,
-    priority, priority_by,
+    priority_by,
 };
 pub(crate) use quality::varies;
-pub use table::{gbps, memory_bandwidth, operations_table};
+pub use table::{gbps, matrix_rate, memory_bandwidth, operations_table};
 pub use words::{
-    NOT_SHOWN, at_efficiency, called_from, shapes, short_name, subject, subject_and_time,
-    time_and_share, without_reproducer,
+    NOT_SHOWN, at_efficiency, called_from, shapes, short_name, subject, time_and_share,
+    without_reproducer,
 };
 pub use worth::{beyond_roofline_ns, impact, impact_of_gap, least_ns, replay, sum_of};
 
@@ -43,6 +42,13 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
     }
     let time_ns = sum(covered.iter().map(|(_, operation, _)| operation.kernel_ns));
     let share = |ns: i64, of: Option<i64>| percent_of(ns, of?);
+    let assessment = |judged: &Judged| {
+        let achieved = judged.achieved.filter(|_| !judged.is_anomaly)?;
+        Some(Assessment::of(
+            achieved.roof_percent,
+            &input.options.thresholds,
+        ))
+    };
     let mut rows: Vec<Row> = covered
         .iter()
         .map(|&(at, operation, judged)| Row {
@@ -53,10 +59,7 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
             percent_of_compute: share(operation.kernel_ns, input.computation_ns()),
             percent_of_total: share(judged.run_ns, input.total_ns()),
             efficiency_percent: judged.achieved.map(|achieved| achieved.roof_percent),
-            assessment: judged
-                .achieved
-                .filter(|_| !judged.is_anomaly)
-                .map(|one| Assessment::of(one.roof_percent, &input.options.thresholds)),
+            assessment: assessment(judged),
             bound: judged.roof.map(|roof| roof.bound),
             is_anomaly: judged.is_anomaly,
             variation: variation(&operation.times_us),
@@ -73,23 +76,16 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
 }
 
 /// The same with what the analysis calls each of them.
-pub(crate) fn outcome_by(
+pub(crate) fn outcome_by<C: Into<String>>(
     input: &Input,
     kind: &'static AnalysisKind,
-    class: impl Fn(&Operation) -> &'static str,
+    class: impl Fn(&Operation) -> C,
 ) -> Outcome {
     let mut outcome = outcome(input, kind);
     for row in &mut outcome.rows {
-        row.class = class(input.operation(row.operation)).to_owned();
+        row.class = class(input.operation(row.operation)).into();
     }
     outcome
-}
-
-/// Adds the memory bandwidth of the GPU to the figures.
-pub(crate) fn add_bandwidth(input: &Input, outcome: &mut Outcome) {
-    let bandwidth = input.gpu().map(|gpu| Value::GbPerS(gpu.mem_bw_gbps));
-    let bandwidth = bandwidth.unwrap_or(Value::NO_GBPS);
-    outcome.fact("peak_hbm_bw", "Memory bandwidth", bandwidth);
 }
 
 /// Deviation over mean; `None` for too few calls to tell.

@@ -1,6 +1,6 @@
 //! What figures do not deserve trust, said of every kind of work alike.
 
-use super::words::short_name;
+use super::{Gate, short_name};
 use crate::assess::Thresholds;
 use crate::base::format;
 use crate::findings::Input;
@@ -32,10 +32,8 @@ pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
     let varying = rows.iter().filter_map(|row| {
         let least = thresholds.variance_percent_of_total;
         let ratio = varies(input.profile, row, thresholds, least)?;
-        Some((
-            row,
-            format!("deviation {} times the mean", format::number(ratio)),
-        ))
+        let ratio = format::number(ratio);
+        Some((row, format!("deviation {ratio} times the mean")))
     });
     let above = list(above.collect()).map(|names| {
         format!("Faster than the roofline, so shapes, times or figures are not those of this run, or the data stays in caches; not ranked: {names}.")
@@ -43,11 +41,8 @@ pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
     let varying = list(varying.collect()).map(|names| {
         format!("Calls of equal arguments differ much in time, so their mean says little: {names}.")
     });
-    above
-        .into_iter()
-        .chain(varying)
-        .chain(drowned(input, rows))
-        .collect()
+    let notes = [above, varying, drowned(input, rows)];
+    notes.into_iter().flatten().collect()
 }
 
 /// How much the calls of a row differ in time, where that is much and the row has at least so many
@@ -60,9 +55,8 @@ pub(crate) fn varies(
     least_percent: f64,
 ) -> Option<f64> {
     let operation = profile.operations().get(row.operation)?;
-    let is_large = row
-        .percent_of_total
-        .is_some_and(|percent| percent >= least_percent);
+    let of_total = row.percent_of_total;
+    let is_large = of_total.is_some_and(|percent| percent >= least_percent);
     let has_shapes = !operation.dims(profile).is_empty();
     row.variation
         .filter(|ratio| is_large && has_shapes && *ratio > thresholds.variance_ratio)
@@ -77,31 +71,28 @@ fn drowned(input: &Input, rows: &[Row]) -> Option<String> {
     if computation > MOSTLY_IDLE_PERCENT {
         return None;
     }
+    let gate = Gate::of(input, 0.0);
     let is_drowned = |row: &&Row| {
+        let of_total = row.percent_of_total;
         row.percent_of_category > thresholds.gate_percent_of_category
-            && row
-                .percent_of_total
-                .is_some_and(|percent| percent < thresholds.gate_percent_of_total)
-            && row
-                .efficiency_percent
-                .is_some_and(|percent| percent < thresholds.gate_efficiency_percent)
-            && !row.is_anomaly
+            && of_total.is_some_and(|percent| percent < thresholds.gate_percent_of_total)
+            && gate.is_slow(row)
     };
     let n = rows.iter().filter(is_drowned).count() as u64;
-    (n > 0).then(|| {
-        format!(
-            "{} below {} of roofline{} less than {} of a run that computes for {} of its time: not ranked. Record steps without start-up to have {} judged.",
-            match n {
-                1 => "1 row is".to_owned(),
-                n => format!("{} rows are", format::count(n)),
-            },
-            format::percent(thresholds.gate_efficiency_percent),
-            if n == 1 { ", and" } else { ", each" },
-            format::percent(thresholds.gate_percent_of_total),
-            format::percent(computation),
-            if n == 1 { "it" } else { "them" }
-        )
-    })
+    let lines = [
+        thresholds.gate_efficiency_percent,
+        thresholds.gate_percent_of_total,
+        computation,
+    ];
+    let [low, least, computes] = lines.map(format::percent);
+    let (rows, each, them) = match n {
+        0 => return None,
+        1 => ("1 row is".to_owned(), "and", "it"),
+        n => (format!("{} rows are", format::count(n)), "each", "them"),
+    };
+    Some(format!(
+        "{rows} below {low} of roofline, {each} less than {least} of a run that computes for {computes} of its time: not ranked. Record steps without start-up to have {them} judged."
+    ))
 }
 
 /// A run that computes for a smaller share of its time shows little of its kernels.
@@ -109,71 +100,68 @@ const MOSTLY_IDLE_PERCENT: f64 = 10.0;
 
 #[cfg(test)]
 mod tests {
+    use crate::findings::samples::typed;
     use crate::report::{Report, ReportOptions};
     use crate::testing::{Timetable, options_on};
 
-    fn notes(timetable: Timetable, options: &ReportOptions) -> Vec<String> {
-        let profile = timetable.profile();
-        let report = Report::new(&profile, options);
-        let outcome = report.analyses.outcome("gemm");
-        let notes = outcome.map(|outcome| outcome.notes.clone());
-        let mut notes = notes.unwrap_or_default();
-        notes.retain(|note| !note.starts_with("No GPU profile"));
-        notes
+    /// The notes of GEMMs.
+    fn notes(timetable: Timetable, options: &ReportOptions) -> String {
+        let report = Report::new(&timetable.profile(), options);
+        let outcome = report.analyses.outcome("gemm").unwrap();
+        let notes = outcome.notes.iter();
+        let notes = notes.filter(|note| !note.starts_with("No GPU profile"));
+        notes.cloned().collect()
     }
 
-    const MM: &str = r#""Input Dims": [[8192, 8192], [8192, 8192]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+    fn square(n: u32) -> String {
+        let dims = format!("[[{n}, {n}], [{n}, {n}]]");
+        typed(&dims, &["c10::BFloat16", "c10::BFloat16"])
+    }
 
     #[test]
     fn what_is_faster_than_the_hardware_is_said() {
         // 2 · 8 192³ operations at 708 TFLOPS take 1 553 µs; 1 000 µs are 155 % of roofline.
         let gemm = |us: u32| {
-            Timetable::new()
+            let timetable = Timetable::new()
                 .op("aten::mm", 0..10)
-                .args(MM)
+                .args(&square(8192))
                 .launch(1, 1..2)
-                .kernel(1, "gemm", 100..100 + us)
+                .kernel(1, "gemm", 100..100 + us);
+            notes(timetable, &options_on("MI300X"))
         };
-        let options = options_on("MI300X");
         assert_eq!(
-            notes(gemm(1000), &options),
-            [
-                "Faster than the roofline, so shapes, times or figures are not those of this run, or \
-                 the data stays in caches; not ranked: `aten::mm` (155 % of roofline)."
-            ]
+            gemm(1000),
+            "Faster than the roofline, so shapes, times or figures are not those of this run, or \
+             the data stays in caches; not ranked: `aten::mm` (155 % of roofline)."
         );
-        assert_eq!(notes(gemm(2000), &options), [""; 0]);
+        assert_eq!(gemm(2000), "");
     }
 
     /// 2 · 512³ operations at 708 TFLOPS take 0.4 µs of 40; the run is 40 ms long for a second kernel.
     #[test]
     fn what_drowns_in_start_up_is_said() {
         let run = |end: u32| {
-            Timetable::new()
+            let timetable = Timetable::new()
                 .op("aten::mm", 0..10)
-                .args(&MM.replace("8192", "512"))
+                .args(&square(512))
                 .launch(1, 1..2)
-                .op("aten::sort", 20..30)
-                .launch(2, 21..22)
                 .kernel(1, "gemm", 100..140)
-                .kernel(2, "sort", end - 1..end)
+                .work("aten::sort", "sort", end - 1..end);
+            notes(timetable, &options_on("MI300X"))
         };
-        let options = options_on("MI300X");
         assert_eq!(
-            notes(run(40_100), &options),
-            [
-                "1 row is below 40.0 % of roofline, and less than 0.5 % of a run that computes for \
-                 0.1 % of its time: not ranked. Record steps without start-up to have it judged."
-            ]
+            run(40_100),
+            "1 row is below 40.0 % of roofline, and less than 0.5 % of a run that computes for \
+             0.1 % of its time: not ranked. Record steps without start-up to have it judged."
         );
-        assert_eq!(notes(run(300), &options), [""; 0]);
+        assert_eq!(run(300), "");
     }
 
     #[test]
     fn calls_that_differ_much_are_said_from_eleven_on() {
         // One call of 1 000 µs and n of 10 µs. For n = 10: mean 100, deviation 298.5.
-        let run = |n: u32, args: &str| {
-            (0..=n).fold(Timetable::new(), |timetable, call| {
+        let run = |n: u32, args: &str, percent: f64| {
+            let timetable = (0..=n).fold(Timetable::new(), |timetable, call| {
                 let us = if call == 0 { 1000 } else { 10 };
                 let start = 10_000 * (call + 1);
                 timetable
@@ -181,23 +169,21 @@ mod tests {
                     .args(args)
                     .launch(call, 20 * call + 1..20 * call + 2)
                     .kernel(call, "gemm", start..start + us)
-            })
+            });
+            let mut options = ReportOptions::default();
+            options.thresholds.variance_percent_of_total = percent;
+            notes(timetable, &options)
         };
-        let calls = |n| run(n, MM);
-        let options = ReportOptions::default();
+        let usual = ReportOptions::default().thresholds;
         // In a run of 110 ms 1.1 ms are 1 %: too little to matter.
-        assert_eq!(notes(calls(10), &options), [""; 0]);
-        let mut strict = ReportOptions::default();
-        strict.thresholds.variance_percent_of_total = 0.5;
+        assert_eq!(run(10, &square(8192), usual.variance_percent_of_total), "");
         assert_eq!(
-            notes(calls(10), &strict),
-            [
-                "Calls of equal arguments differ much in time, so their mean says little: \
-                 `aten::mm` (deviation 2.98 times the mean)."
-            ]
+            run(10, &square(8192), 0.5),
+            "Calls of equal arguments differ much in time, so their mean says little: \
+             `aten::mm` (deviation 2.98 times the mean)."
         );
-        assert_eq!(notes(calls(9), &strict), [""; 0]);
+        assert_eq!(run(9, &square(8192), 0.5), "");
         // Where no shapes were recorded, calls may be of different sizes.
-        assert_eq!(notes(run(10, r#""Sequence number": 1"#), &strict), [""; 0]);
+        assert_eq!(run(10, r#""Sequence number": 1"#, 0.5), "");
     }
 }

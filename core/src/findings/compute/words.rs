@@ -1,6 +1,5 @@
 //! Operations in words: name, shapes, time and share, efficiency, where they are called from.
 
-use super::{efficiency, time_ns};
 use crate::base::format;
 use crate::findings::Input;
 use crate::findings::origin::Origin;
@@ -22,8 +21,9 @@ pub fn time_and_share(row_ns: i64, input: &Input) -> String {
 
 /// " at 18.2 % of roofline"; empty where that is not known.
 pub fn at_efficiency(efficiency: Option<f64>) -> String {
-    efficiency.map_or(String::new(), |percent| {
-        format!(" at {} of roofline", format::percent(percent))
+    let percent = efficiency.map(format::percent);
+    percent.map_or(String::new(), |percent| {
+        format!(" at {percent} of roofline")
     })
 }
 
@@ -55,24 +55,11 @@ pub fn subject(input: &Input, rows: &[&Row]) -> String {
 pub fn called_from(input: &Input, rows: &[&Row]) -> Option<String> {
     let origin = Origin::of(input, input.operation(rows.first()?.operation));
     let path = origin.path()?;
-    let it = match rows.len() {
-        1 => "It is",
-        _ => "The longest is",
-    };
+    let it = if rows.len() == 1 { "It" } else { "The longest" };
     Some(match origin.role {
-        Some(role) => format!("{it} called from {} (`{path}`).", role.label()),
-        None => format!("{it} called from `{path}`."),
+        Some(role) => format!("{it} is called from {} (`{path}`).", role.label()),
+        None => format!("{it} is called from `{path}`."),
     })
-}
-
-/// "`aten::mul` (96 × 3137 bf16) and 2 more: 3.41 ms (12.3 % of compute) at 18.2 % of roofline".
-pub fn subject_and_time(input: &Input, rows: &[&Row]) -> String {
-    format!(
-        "{}: {}{}",
-        subject(input, rows),
-        time_and_share(time_ns(rows), input),
-        at_efficiency(efficiency(rows))
-    )
 }
 
 /// Said of every kernel that is slow for no visible reason.
@@ -91,12 +78,11 @@ pub fn shapes(input: &Input, operation: &Operation) -> String {
     let trace = &input.profile.trace;
     let dims = args.dims.as_deref().unwrap_or_default();
     let types = args.types.as_deref().unwrap_or_default();
+    let dtype = |at: usize| format::dtype(trace.strings.get(*types.get(at)?));
+    let first_type = (0..dims.len()).find_map(dtype);
     let mut shapes: Vec<(String, Option<&str>)> = Vec::new();
-    let mut first_type = None;
     for (at, dims) in dims.iter().enumerate() {
-        let dtype = types
-            .get(at)
-            .and_then(|dtype| format::dtype(trace.strings.get(*dtype)));
+        let dtype = dtype(at);
         let tensors: &[ShapeId] = match dims {
             Dims::One(shape) => std::slice::from_ref(shape),
             Dims::Many(shapes) => shapes,
@@ -107,22 +93,16 @@ pub fn shapes(input: &Input, operation: &Operation) -> String {
                 shapes.push((format::shape(sizes), dtype));
             }
         }
-        if first_type.is_none() {
-            first_type = dtype;
-        }
     }
     let n_more = shapes.len().saturating_sub(MAX_SHAPES);
     shapes.truncate(MAX_SHAPES);
     // A conversion is told by its two types.
     let one_type = shapes.windows(2).all(|two| two[0].1 == two[1].1);
-    let texts: Vec<String> = shapes
-        .into_iter()
-        .map(|(shape, dtype)| match dtype.filter(|_| !one_type) {
-            Some(dtype) => format!("{shape} {dtype}"),
-            None => shape,
-        })
-        .collect();
-    let mut text = texts.join(", ");
+    let texts = shapes.into_iter().map(|(shape, dtype)| match dtype {
+        Some(dtype) if !one_type => format!("{shape} {dtype}"),
+        _ => shape,
+    });
+    let mut text = texts.collect::<Vec<String>>().join(", ");
     if n_more > 0 {
         text.push_str(&format!(" and {n_more} more"));
     }

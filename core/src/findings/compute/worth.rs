@@ -1,5 +1,6 @@
 //! What following a finding saves, and who gets a reproducer.
 
+use super::at_efficiency;
 use crate::base::format;
 use crate::findings::Input;
 use crate::findings::finding::{Impact, Replay};
@@ -57,23 +58,17 @@ pub fn replay(input: &Input, row: &Row, reason: Option<&str>) -> Option<Replay> 
     let efficiency = row.efficiency_percent.filter(|_| !row.is_anomaly);
     let is_large = share > thresholds.replay_percent_of_compute;
     let is_slow = efficiency.is_some_and(|percent| percent < thresholds.replay_efficiency_percent);
-    let figures = match efficiency {
-        Some(efficiency) => format!(
-            "{} of compute at {} of roofline",
+    let is_recommended = is_large && is_slow;
+    let reason = match is_recommended {
+        true => format!(
+            "{} of compute{}",
             format::percent(share),
-            format::percent(efficiency)
+            at_efficiency(efficiency)
         ),
-        None => format!("{} of compute", format::percent(share)),
+        false => reason?.to_owned(),
     };
-    match (is_large && is_slow, reason) {
-        (true, _) => Some(Replay {
-            is_recommended: true,
-            reason: figures,
-        }),
-        (false, Some(reason)) => Some(Replay {
-            is_recommended: false,
-            reason: reason.to_owned(),
-        }),
-        (false, None) => None,
-    }
+    Some(Replay {
+        is_recommended,
+        reason,
+    })
 }

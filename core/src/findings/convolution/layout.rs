@@ -1,18 +1,13 @@
 //! Kernels and copies around convolutions that only change the layout.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::{Seen, is_layout_change};
-use crate::assess::Input;
-use crate::base::format;
-use crate::base::interval::{percent_of, sum};
-use crate::base::sort::Arrange;
-use crate::base::value::{Table, Value};
-use crate::findings::compute::time_and_share;
-use crate::findings::finding::Impact;
 use crate::findings::order::{Order, Placed, is_copy, keeps_type, tensors, time_ns};
-use crate::findings::outcome::Row;
-use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject};
+use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::profile::convolution::channels_last;
+use crate::profile::operations::Operation;
 
 /// The layout changes of all convolutions of a trace.
 pub(super) struct Layouts<'a> {
@@ -22,7 +17,6 @@ pub(super) struct Layouts<'a> {
     /// Copies of inputs and results right before and after convolutions, and their time.
     adjacent: Vec<Placed>,
     pub(super) adjacent_ns: i64,
-    /// The time of the convolutions.
     time_ns: i64,
 }
 
@@ -57,35 +51,24 @@ impl<'a> Layouts<'a> {
 impl Subject for Layouts<'static> {
     type Of<'a> = Layouts<'a>;
 
-    fn row<'s>(_: &'s Layouts<'_>) -> Option<&'s Row> {
-        None
-    }
-
     fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
         let (input, layouts) = (group.input, group.first());
         let changed = layouts.changed();
-        let mut savings: Vec<(usize, i64)> = changed
-            .iter()
-            .map(|one| (one.row.operation, one.layout.1))
-            .collect();
-        for placed in &layouts.adjacent {
-            let ns = placed.kernel_ns(input);
-            match savings.iter_mut().find(|(at, _)| *at == placed.operation) {
-                Some((_, sum)) => *sum = sum.saturating_add(ns),
-                None => savings.push((placed.operation, ns)),
-            }
-        }
+        let apart: Vec<usize> = changed.iter().map(|one| one.row.operation).collect();
+        let inside = changed.iter().map(|one| (one.row.operation, one.layout.1));
+        let adjacent = layouts.adjacent.iter();
+        let adjacent = adjacent.map(|copy| (copy.operation, copy.kernel_ns(input)));
+        let all = layouts.convolutions.iter().map(|one| one.row.operation);
         // Where there are only copies beside them, all convolutions show it.
-        let rows: Vec<&Row> = match changed.is_empty() {
-            true => layouts.convolutions.iter().map(|one| one.row).collect(),
-            false => changed.iter().map(|one| one.row).collect(),
+        let operations = match apart.is_empty() {
+            true => all.collect(),
+            false => apart.clone(),
         };
-        let operations = rows.iter().map(|row| row.operation).collect();
         Some(Evidence {
             impact: Some(Impact::measured(layouts.all_ns())),
-            savings,
+            savings: times_by_operation(inside.chain(adjacent)),
             // What convolutions themselves could save is without their layout changes.
-            apart: changed.iter().map(|one| one.row.operation).collect(),
+            apart,
             ..Evidence::of_time(input, operations, layouts.all_ns())
         })
     }
@@ -119,12 +102,12 @@ pub(super) const RULES: &[Rule<Layouts<'static>>] = &[Rule {
             _ => ("moderate", thresholds.conv_layout_percent),
         };
         let inside = percent_of(seen.inside_ns, seen.time_ns).unwrap_or(0.0);
-        let copies = match seen.adjacent.len() as u64 {
-            0 => String::new(),
-            n => format!(
-                "Copies of inputs and results right before or after convolutions ({}) take another {}.",
-                format::counted(n, "call"),
-                format::time_ns(seen.adjacent_ns)
+        let calls = format::counted(seen.adjacent.len() as u64, "call");
+        let adjacent = format::time_ns(seen.adjacent_ns);
+        let copies = match seen.adjacent.is_empty() {
+            true => String::new(),
+            false => format!(
+                "Copies of inputs and results right before or after convolutions ({calls}) take another {adjacent}."
             ),
         };
         vec![
@@ -147,15 +130,13 @@ fn advice(layouts: &Layouts) -> String {
     let changed = layouts.changed();
     let mut shaped = changed.iter().copied().chain(layouts.convolutions);
     let n_dims = shaped.find_map(|one| Some(one.shape.as_ref()?.n_dims()));
-    let known = changed
-        .iter()
-        .filter_map(|one| one.shape.as_ref()?.is_channels_last);
-    let known: Vec<bool> = known.collect();
+    let shapes = changed.iter().filter_map(|one| one.shape.as_ref());
+    let known: BTreeSet<bool> = shapes.filter_map(|shape| shape.is_channels_last).collect();
     match channels_last(n_dims.unwrap_or(4)) {
         None => {
             "convolutions in one dimension have no channels-last format: run them as `Conv2d` with a height of one in `torch.channels_last`, or try kernels that take the layout as it is".to_owned()
         }
-        Some(_) if !known.is_empty() && known.iter().all(|is_last| *is_last) => {
+        Some(_) if known.into_iter().eq([true]) => {
             "inputs are channels-last already: check that weights and the operations between convolutions keep that layout, and whether these kernels want the other one".to_owned()
         }
         Some(format) => format!(
@@ -164,86 +145,62 @@ fn advice(layouts: &Layouts) -> String {
     }
 }
 
-/// The kernels that change layouts.
 fn kernels(input: &Input, layouts: &Layouts) -> Table {
-    /// More are in the sheets.
     const MAX_ROWS: usize = 8;
     let strings = &input.profile.trace.strings;
-    let mut kernels: Vec<(&str, u64, i64)> = Vec::new();
-    for one in layouts.changed() {
-        for (name, count, ns) in one.operation.kernels(input.profile) {
-            let name = strings.get(name);
-            match kernels.iter_mut().find(|(known, ..)| *known == name) {
-                _ if !is_layout_change(name) => {}
-                Some((_, all, sum)) => {
-                    *all = all.saturating_add(count);
-                    *sum = sum.saturating_add(ns);
-                }
-                None => kernels.push((name, count, ns)),
-            }
-        }
-    }
-    kernels.arrange_by_key(|&(name, _, ns)| (std::cmp::Reverse(ns), name));
-    let rows = kernels.into_iter().take(MAX_ROWS).map(|(name, count, ns)| {
-        let name = Value::Quoted(format::middle_ellipsis(name, 100));
-        vec![name, Value::Count(count), Value::Ns(ns)]
+    let changed = layouts.changed().into_iter();
+    let kernels = changed.flat_map(|one| one.operation.kernels(input.profile));
+    let kernels = kernels.map(|(name, n, ns)| (strings.get(name), (n, ns)));
+    let changing = kernels.filter(|(name, _)| is_layout_change(name));
+    let mut kernels = grouped(changing, |(all, sum): &mut (u64, i64), (n, ns)| {
+        *all = all.saturating_add(n);
+        *sum = sum.saturating_add(ns);
     });
-    let table = Table::new(
-        "layout_kernels",
-        "Kernels that change layouts",
-        &[("kernel", "Kernel"), ("count", "Runs"), ("time", "Time")],
-    );
-    table.with_rows(rows)
+    kernels.arrange_by_key(|&(name, (_, ns))| (std::cmp::Reverse(ns), name));
+    #[rustfmt::skip]
+    let columns: &[CellColumn<(&str, (u64, i64))>] = &[
+        ("kernel", "Kernel", &|(name, _)| Value::Quoted(format::middle_ellipsis(name, 100))),
+        ("count", "Runs", &|(_, (n, _))| Value::Count(*n)),
+        ("time", "Time", &|(_, (_, ns))| Value::Ns(*ns)),
+    ];
+    let longest = kernels.into_iter().take(MAX_ROWS);
+    let title = "Kernels that change layouts";
+    Table::of("layout_kernels", title, longest, columns)
 }
 
 /// Copies that keep the type and have as many elements as the input or the result of the
 /// convolution right after or before them.
 fn adjacent_copies(input: &Input, seen: &[Seen]) -> Vec<Placed> {
-    let operations = input.profile.operations();
-    let mut wanted: Vec<Option<[u64; 2]>> = vec![None; operations.len()];
-    for one in seen {
-        if let (Some(shape), Some(slot)) = (&one.shape, wanted.get_mut(one.row.operation)) {
-            *slot = Some(shape.elements());
+    // How many elements a copy has that changes the order of the dimensions in memory.
+    let copied = |operation: &Operation| {
+        if operation.family != Family::Elementwise || !is_copy(input, operation) {
+            return None;
         }
-    }
-    // A copy that changes the order of the dimensions in memory, and how many elements it has.
-    let copied: Vec<Option<u64>> = operations
-        .iter()
-        .map(|operation| {
-            if operation.family != Family::Elementwise || !is_copy(input, operation) {
-                return None;
-            }
-            let tensors = tensors(input, operation);
-            let largest = tensors.iter().max_by_key(|tensor| tensor.elements())?;
-            let is_image = (3..=5).contains(&largest.shape.len());
-            let changes_layout = tensors
-                .windows(2)
-                .any(|pair| matches!(pair, [a, b] if a.strides != b.strides))
-                || tensors.len() == 1;
-            (is_image && changes_layout && keeps_type(&tensors)).then(|| largest.elements())
-        })
-        .collect();
+        let tensors = tensors(input, operation);
+        let largest = tensors.iter().max_by_key(|tensor| tensor.elements())?;
+        let is_image = (3..=5).contains(&largest.shape.len());
+        let mut pairs = tensors.windows(2);
+        let changes_layout =
+            tensors.len() == 1 || pairs.any(|pair| pair[0].strides != pair[1].strides);
+        (is_image && changes_layout && keeps_type(&tensors)).then(|| largest.elements())
+    };
+    let copied: Vec<Option<u64>> = input.profile.operations().iter().map(copied).collect();
     if copied.iter().all(Option::is_none) {
         return Vec::new();
     }
-    let mut calls: Vec<Placed> = Vec::new();
-    for lane in Order::of(input).lanes() {
-        let mut taken_to = 0;
-        for (at, placed) in lane.iter().enumerate() {
-            let Some(&Some(elements)) = wanted.get(placed.operation) else {
-                continue;
-            };
-            let is_copy_of = |beside: &&Placed| {
-                let copied = copied.get(beside.operation).copied().flatten();
-                copied.is_some_and(|copied| copied > 0 && elements.contains(&copied))
-            };
-            let before = at.checked_sub(1).filter(|before| *before >= taken_to);
-            let before = before.and_then(|before| lane.get(before));
-            calls.extend(before.filter(is_copy_of));
-            let after = lane.get(at + 1).filter(is_copy_of);
-            taken_to = at + 1 + usize::from(after.is_some());
-            calls.extend(after);
-        }
-    }
-    calls
+    let shaped = seen
+        .iter()
+        .filter_map(|one| Some((one.row.operation, one.shape.as_ref()?)));
+    let wanted: BTreeMap<usize, [u64; 2]> = shaped
+        .map(|(operation, shape)| (operation, shape.elements()))
+        .collect();
+    let copies = Order::of(input).copies_around(
+        1,
+        |operation| wanted.get(&operation).copied(),
+        |elements, copy, _| {
+            let copied = copied.get(copy.operation).copied().flatten();
+            copied.is_some_and(|copied| copied > 0 && elements.contains(&copied))
+        },
+    );
+    copies.into_iter().map(|(_, copy, _)| copy).collect()
 }

@@ -13,23 +13,14 @@ mod rules;
 mod tests;
 
 use super::assessment::Assessment;
-use super::compute::memory_bandwidth;
-use super::compute::{Gate, is_large, is_wide, outcome};
-use super::finding::Impact;
-use super::narrower::matrix_rate_16_bit;
-use super::outcome::{Outcome, Row, Status, weighted};
-use super::rule::{self, RuleDoc};
+use super::compute::is_wide;
 use super::unmodelled::missing_units;
-use super::unmodelled::unmodelled;
-use super::{AnalysisKind, Input};
-use crate::base::interval::{percent_of, sum};
-use crate::base::value::{Table, Value};
+use crate::findings::prelude::*;
 use crate::names::convolution::{Pass, is_fallback, is_layout_change};
 use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
 use crate::profile::operations::Operation;
 use layout::Layouts;
 
-/// What is known of one convolution.
 struct Seen<'a> {
     row: &'a Row,
     operation: &'a Operation,
@@ -51,12 +42,10 @@ impl<'a> Seen<'a> {
         let operation = input.operation(row.operation);
         let work = input.judged(row.operation).work;
         let strings = &input.profile.trace.strings;
-        let kernels = operation.kernels(input.profile);
-        let names = || kernels.iter().map(|(name, ..)| strings.get(*name));
-        let changes = kernels
-            .iter()
-            .filter(|(name, ..)| is_layout_change(strings.get(*name)));
-        let (counts, times): (Vec<u64>, Vec<i64>) = changes.map(|(_, n, ns)| (*n, *ns)).unzip();
+        let kernels = operation.kernels(input.profile).into_iter();
+        let kernels = kernels.map(|(name, n, ns)| (strings.get(name), (n, ns)));
+        let changes = kernels.clone().filter(|(name, _)| is_layout_change(name));
+        let (counts, times): (Vec<u64>, Vec<i64>) = changes.map(|(_, of_it)| of_it).unzip();
         let shape = ConvolutionShape::of(input.profile, operation);
         let kind = shape.as_ref().map(ConvolutionShape::kind);
         let gate = gate(input, kind).efficiency_percent;
@@ -73,7 +62,7 @@ impl<'a> Seen<'a> {
             is_wide: work.and_then(|work| work.compute).is_some_and(is_wide),
             is_low: row.efficiency_percent.is_some_and(|percent| percent < low),
             layout: (counts.into_iter().fold(0, u64::saturating_add), sum(times)),
-            fallback: names().find(|name| is_fallback(name)),
+            fallback: kernels.map(|(name, _)| name).find(|name| is_fallback(name)),
         }
     }
 
@@ -115,12 +104,9 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// What can be found.
 pub(super) fn docs() -> Vec<RuleDoc> {
-    let layouts = layout::RULES.iter().map(rule::Rule::doc);
-    layouts
-        .chain(rules::RULES.iter().map(rule::Rule::doc))
-        .collect()
+    let layouts = layout::RULES.iter().map(Rule::doc);
+    layouts.chain(rules::RULES.iter().map(Rule::doc)).collect()
 }
 
 /// What is usual of a kind, in percent of roofline: lower and upper end.
@@ -135,15 +121,12 @@ fn band(kind: ConvolutionKind) -> (f64, f64) {
 
 /// Depthwise convolutions are expected to be less efficient.
 fn gate(input: &Input, kind: Option<ConvolutionKind>) -> Gate {
-    let thresholds = &input.options.thresholds;
-    let percent = thresholds.gate_efficiency_percent;
-    Gate {
-        time_ms: thresholds.conv_gate_ms,
-        efficiency_percent: match kind {
-            Some(ConvolutionKind::Depthwise) => band(ConvolutionKind::Depthwise).0.min(percent),
-            _ => percent,
-        },
+    let mut gate = Gate::of(input, input.options.thresholds.conv_gate_ms);
+    if kind == Some(ConvolutionKind::Depthwise) {
+        let (low, _) = band(ConvolutionKind::Depthwise);
+        gate.efficiency_percent = gate.efficiency_percent.min(low);
     }
+    gate
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
@@ -170,19 +153,18 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
             && missing_units(input, seen.row).is_none()
     });
     let found = rule::find(input, rules::RULES, candidates.collect());
-    let is_left = |row: &&Row| {
-        let mut taken = found.iter().flat_map(|found| &found.operations);
-        !taken.any(|at| *at == row.operation)
+    let is_taken = |row: &&Row| {
+        found
+            .iter()
+            .any(|one| one.operations.contains(&row.operation))
     };
-    let left: Vec<&Row> = rows.iter().filter(is_left).collect();
-    outcome.findings = rule::find(input, layout::RULES, vec![&layouts]);
-    outcome.findings.extend(found);
-    let unknown = unmodelled(input, &left, &gate(input, None), "convolution");
-    outcome.findings.extend(unknown);
+    let left = rows.iter().filter(|row| !is_taken(row));
+    let unknown = unmodelled(input, left, &gate(input, None), "convolution");
+    let of_layouts = rule::find(input, layout::RULES, vec![&layouts]);
+    outcome.findings = [of_layouts, found, unknown].concat();
     if input.gpu().is_none() {
-        outcome.notes.push(
-            "No GPU profile is chosen, so % of roofline of convolutions is unknown.".to_owned(),
-        );
+        let note = "No GPU profile is chosen, so % of roofline of convolutions is unknown.";
+        outcome.notes.push(note.to_owned());
     }
     Ok(outcome)
 }
@@ -196,8 +178,6 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], layouts: &Layouts)
     };
     let is_last = |one: &&Seen| one.has(|shape| shape.is_channels_last == Some(true));
     let n_last = seen.iter().filter(is_last).count() as u64;
-    let rate = matrix_rate_16_bit(input);
-    let rate = rate.map_or(Value::NO_TFLOPS, |(_, figure)| Value::Tflops(figure.tflops));
     #[rustfmt::skip]
     outcome.facts([
         ("transpose_count", "Layout-changing kernels", Value::Count(n_changes)),
@@ -207,85 +187,63 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], layouts: &Layouts)
         ("forward_time", "Forward", time_of(Pass::Forward)),
         ("backward_time", "Backward", time_of(Pass::Backward)),
         ("channels_last_count", "Operations on channels-last inputs", Value::Count(n_last)),
-        ("peak_maf", "Matrix rate, 16-bit", rate),
+        ("peak_maf", "Matrix rate, 16-bit", matrix_rate(input)),
         ("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input)),
     ]);
 }
 
-/// Calls, time and efficiency of some of them together.
-fn figures<'a>(seen: impl Iterator<Item = &'a Seen<'a>>) -> Option<(Value, i64, Option<f64>)> {
-    let rows: Vec<&Row> = seen.map(|one| one.row).collect();
-    let known = rows.iter().filter(|row| !row.is_anomaly);
-    let known = known.filter_map(|row| Some((row.efficiency_percent?, row.time_ns)));
-    let n_calls = rows.iter().map(|row| row.n_calls).sum();
-    let time_ns = sum(rows.iter().map(|row| row.time_ns));
-    (!rows.is_empty()).then(|| (Value::Count(n_calls), time_ns, weighted(known)))
+/// Some convolutions, and the time of their layout changes.
+type Chosen<'s> = (Vec<&'s Row>, i64);
+
+/// Those of which something holds; `None` for none.
+fn chosen<'s>(seen: &'s [Seen], is: impl Fn(&Seen) -> bool) -> Option<Chosen<'s>> {
+    let of_it = seen.iter().filter(|one| is(one));
+    let (rows, layout_ns): (Vec<&Row>, Vec<i64>) = of_it.map(|one| (one.row, one.layout.1)).unzip();
+    (!rows.is_empty()).then(|| (rows, sum(layout_ns)))
 }
 
-/// Forward and backward.
 fn directions(input: &Input, seen: &[Seen]) -> Table {
-    let rows = Pass::ALL.into_iter().filter_map(|pass| {
-        let of_pass = || seen.iter().filter(|one| one.pass == pass);
-        let (calls, time_ns, efficiency) = figures(of_pass())?;
-        let share = percent_of(time_ns, input.computation_ns().unwrap_or(0));
-        Some(vec![
-            Value::Text(pass.label().to_owned()),
-            calls,
-            Value::Ns(time_ns),
-            Value::percent(share),
-            Value::percent(efficiency),
-            Value::Ns(sum(of_pass().map(|one| one.layout.1))),
-        ])
-    });
-    let table = Table::new(
-        "directions",
-        "Forward and backward",
-        &[
-            ("direction", "Pass"),
-            ("calls", "Calls"),
-            ("time", "Time"),
-            ("percent_of_compute", "% of compute"),
-            ("efficiency", "% roofline"),
-            ("layout", "Layout changes"),
-        ],
-    );
-    table.with_rows(rows)
+    let of_pass = |pass: Pass| Some((pass, chosen(seen, |one| one.pass == pass)?));
+    let share = |rows: &[&Row]| percent_of(time_ns(rows), input.computation_ns().unwrap_or(0));
+    #[rustfmt::skip]
+    let columns: &[CellColumn<(Pass, Chosen)>] = &[
+        ("direction", "Pass", &|(pass, _)| Value::Text(pass.label().to_owned())),
+        ("calls", "Calls", &|(_, (rows, _))| Value::Count(n_calls(rows))),
+        ("time", "Time", &|(_, (rows, _))| Value::Ns(time_ns(rows))),
+        ("percent_of_compute", "% of compute", &|(_, (rows, _))| Value::percent(share(rows))),
+        ("efficiency", "% roofline", &|(_, (rows, _))| Value::percent(efficiency(rows))),
+        ("layout", "Layout changes", &|(_, (_, layout_ns))| Value::Ns(*layout_ns)),
+    ];
+    let passes = Pass::ALL.into_iter().filter_map(of_pass);
+    Table::of("directions", "Forward and backward", passes, columns)
 }
 
 /// Kinds with what is usual for them.
 fn kinds(seen: &[Seen]) -> Table {
-    let rows = ConvolutionKind::ALL.into_iter().filter_map(|kind| {
-        let of_kind = seen.iter().filter(|one| one.kind == Some(kind));
-        let (calls, time_ns, efficiency) = figures(of_kind)?;
+    let of_kind = |kind| Some((kind, chosen(seen, |one| one.kind == Some(kind))?.0));
+    let verdict = |kind: ConvolutionKind, percent: f64| match band(kind) {
+        (low, _) if percent < low => "below",
+        (_, high) if percent <= high => "as usual",
+        _ => "above",
+    };
+    let verdict = |(kind, rows): &(ConvolutionKind, Vec<&Row>)| {
+        let verdict = efficiency(rows).map(|percent| verdict(*kind, percent));
+        verdict.map_or(Value::Empty, |verdict| Value::Text(verdict.to_owned()))
+    };
+    let usual = |kind: ConvolutionKind| {
         let (low, high) = band(kind);
-        let verdict = efficiency.map_or(Value::Empty, |percent| {
-            let verdict = match percent {
-                percent if percent < low => "below",
-                percent if percent <= high => "as usual",
-                _ => "above",
-            };
-            Value::Text(verdict.to_owned())
-        });
-        Some(vec![
-            Value::Text(kind.label().to_owned()),
-            calls,
-            Value::Ns(time_ns),
-            Value::percent(efficiency),
-            Value::Text(format!("{low:.0}–{high:.0} %")),
-            verdict,
-        ])
-    });
-    let table = Table::new(
-        "classes",
-        "Efficiency, and what is usual for the kind",
-        &[
-            ("kind", "Kind"),
-            ("calls", "Calls"),
-            ("time", "Time"),
-            ("efficiency", "% roofline"),
-            ("expected", "Usual"),
-            ("verdict", "Verdict"),
-        ],
-    );
-    table.with_rows(rows)
+        Value::Text(format!("{low:.0}–{high:.0} %"))
+    };
+    #[rustfmt::skip]
+    let columns: &[CellColumn<(ConvolutionKind, Vec<&Row>)>] = &[
+        ("kind", "Kind", &|(kind, _)| Value::Text(kind.label().to_owned())),
+        ("calls", "Calls", &|(_, rows)| Value::Count(n_calls(rows))),
+        ("time", "Time", &|(_, rows)| Value::Ns(time_ns(rows))),
+        ("efficiency", "% roofline", &|(_, rows)| Value::percent(efficiency(rows))),
+        ("expected", "Usual", &|(kind, _)| usual(*kind)),
+        ("verdict", "Verdict", &verdict),
+    ];
+    let kinds = ConvolutionKind::ALL.into_iter().filter_map(of_kind);
+    let title = "Efficiency, and what is usual for the kind";
+    Table::of("classes", title, kinds, columns)
 }

@@ -1,30 +1,21 @@
 //! What can be found of convolutions.
 
 use super::{Seen, band, gate};
-use crate::assess::Input;
-use crate::base::format;
-use crate::base::value::{Table, Value};
 use crate::findings::compute::won_by_16_bit;
-use crate::findings::compute::{NOT_SHOWN, called_from};
-use crate::findings::finding::Priority;
 use crate::findings::narrower::{instead_of_32_bits, width};
-use crate::findings::outcome::Row;
-use crate::findings::rule::{Group, Rule, Saves, Subject, Words};
+use crate::findings::prelude::*;
 use crate::findings::run_time;
 use crate::names::convolution::is_layout_change;
 use crate::profile::convolution::{ConvolutionKind, ConvolutionShape, channels_last};
 
-/// Convolutions, as rules look at them.
-pub(super) struct Convolutions;
-
-impl Subject for Convolutions {
+impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
     }
 
-    fn words(group: &Group<Convolutions>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         let first = group.first().shape.as_ref();
         let count =
             |of: fn(&ConvolutionShape) -> u64, noun| format::counted(first.map_or(0, of), noun);
@@ -43,15 +34,13 @@ impl Subject for Convolutions {
         ]
     }
 
-    fn reasoning(group: &Group<Convolutions>) -> Vec<String> {
+    fn reasoning(group: &Group<Self>) -> Vec<String> {
         let from = called_from(group.input, &group.rows).into_iter();
-        let mut sentences: Vec<String> = from.collect();
-        sentences.extend(details(group.input, group.first()));
-        sentences.push(NOT_SHOWN.to_owned());
-        sentences
+        let sentences = from.chain(details(group.input, group.first()));
+        sentences.chain([NOT_SHOWN.to_owned()]).collect()
     }
 
-    fn tables(group: &Group<Convolutions>) -> Vec<Table> {
+    fn tables(group: &Group<Self>) -> Vec<Table> {
         vec![shapes(group)]
     }
 }
@@ -60,7 +49,7 @@ impl Subject for Convolutions {
 const NARROW_GROUP: u64 = 32;
 
 /// What all have in common. Below its band, yet no bottleneck, it is worth a reproducer, not more.
-const BASE: Rule<Convolutions> = Rule {
+const BASE: Rule<Seen> = Rule {
     issue: "{figures}{usual}.",
     saves: Saves::Each(|input, seen| seen.impact(input)),
     priority: |group, priority| {
@@ -78,7 +67,7 @@ const BASE: Rule<Convolutions> = Rule {
 };
 
 /// Every rule, the most specific first.
-pub(super) const RULES: &[Rule<Convolutions>] = &[
+pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "fallback_kernel",
         when: "the name of a kernel says that it is taken where nothing better fits",
@@ -205,18 +194,14 @@ fn short_kernel(name: &str) -> String {
 }
 
 /// The word "advice": what to do, where the longest does not cut images into patches.
-fn patches_or(group: &Group<Convolutions>, otherwise: &str) -> Words {
-    let advice = match group.first().has(ConvolutionShape::is_patches) {
-        true => {
-            "compute it as one GEMM over patches: cut the image by a reshape, and multiply it with the filter as a matrix (`linear`)"
-        }
-        false => otherwise,
-    };
-    vec![("advice", advice.to_owned())]
+fn patches_or(group: &Group<Seen<'static>>, otherwise: &str) -> Words {
+    let is_patches = group.first().has(ConvolutionShape::is_patches);
+    let gemm = "compute it as one GEMM over patches: cut the image by a reshape, and multiply it with the filter as a matrix (`linear`)";
+    vec![either("advice", is_patches, gemm, otherwise)]
 }
 
 /// "keep channels multiples of 8 and tensors in `torch.channels_last`, and fuse what follows".
-fn keep_and_fuse(group: &Group<Convolutions>) -> String {
+fn keep_and_fuse(group: &Group<Seen<'static>>) -> String {
     let is_odd = |shape: &ConvolutionShape| odd_channels(shape).is_some();
     let odd = group.any(|seen| seen.has(is_odd));
     let multiple = odd.then(|| "channels multiples of 8".to_owned());
@@ -237,7 +222,7 @@ fn odd_channels(shape: &ConvolutionShape) -> Option<u64> {
 
 /// ", where 40–60 % is usual for kernel size 1×1 and 60–80 % for kernel size 7×7": each kind by its
 /// longest.
-fn usual(group: &Group<Convolutions>) -> String {
+fn usual(group: &Group<Seen<'static>>) -> String {
     let mut kinds: Vec<(ConvolutionKind, String)> = Vec::new();
     for seen in &group.seen {
         let (Some(kind), Some(shape)) = (seen.kind, &seen.shape) else {
@@ -254,74 +239,48 @@ fn usual(group: &Group<Convolutions>) -> String {
         }
     }
     let texts: Vec<String> = kinds.into_iter().map(|(_, text)| text).collect();
-    match texts.split_last() {
-        None => String::new(),
-        Some((only, [])) => format!(", where {only}"),
-        Some((last, others)) => format!(", where {} and {last}", others.join(", ")),
+    match texts.is_empty() {
+        true => String::new(),
+        false => format!(", where {}", format::listed(&texts)),
     }
 }
 
 /// The format of PyTorch that would have the channels last of those whose channels lie apart; `None`
 /// where they are last already, where strides do not tell, and where there is none.
-fn wanted_format(group: &Group<Convolutions>) -> Option<&'static str> {
+fn wanted_format(group: &Group<Seen<'static>>) -> Option<&'static str> {
     let shapes = group.seen.iter().filter_map(|seen| seen.shape.as_ref());
     let mut apart = shapes.filter(|shape| shape.is_channels_last == Some(false));
     apart.find_map(|shape| channels_last(shape.n_dims()))
 }
 
-/// What the data shows of one convolution.
-fn details(input: &Input, seen: &Seen) -> Vec<String> {
-    let mut sentences = Vec::new();
-    let strings = &input.profile.trace.strings;
-    let kernels = seen.operation.kernels(input.profile);
-    let mut names = kernels.iter().map(|(name, ..)| strings.get(*name));
-    if let Some(name) = names.find(|name| !is_layout_change(name)) {
-        sentences.push(format!("Its longest kernel is `{}`.", short_kernel(name)));
-    }
-    if seen.layout.1 > 0 {
-        sentences.push(format!(
-            "Of its time, {} is in kernels that change the layout.",
-            format::time_ns(seen.layout.1)
-        ));
-    }
-    if seen.has(ConvolutionShape::is_patches) {
-        sentences.push("Its stride equals its kernel size, so that patches do not overlap: the same result is one GEMM over patches.".to_owned());
-    }
+fn details(input: &Input, seen: &Seen) -> impl Iterator<Item = String> {
+    let mut kernels = seen.operation.kernel_names(input.profile).into_iter();
+    let longest = kernels
+        .find(|name| !is_layout_change(name))
+        .map(short_kernel);
+    let (changes, layout) = (seen.layout.1 > 0, format::time_ns(seen.layout.1));
     let odd = seen.shape.as_ref().and_then(odd_channels);
-    if let Some(odd) = odd.filter(|_| !seen.is_wide) {
-        sentences.push(format!(
-            "{odd} channels are not a multiple of 8: misaligned for 16-bit matrix units."
-        ));
-    }
-    sentences
+    let sentences = [
+        longest.map(|name| format!("Its longest kernel is `{name}`.")),
+        changes.then(|| format!("Of its time, {layout} is in kernels that change the layout.")),
+        seen.has(ConvolutionShape::is_patches).then(|| "Its stride equals its kernel size, so that patches do not overlap: the same result is one GEMM over patches.".to_owned()),
+        odd.filter(|_| !seen.is_wide).map(|odd| format!("{odd} channels are not a multiple of 8: misaligned for 16-bit matrix units.")),
+    ];
+    sentences.into_iter().flatten()
 }
 
-/// Shapes of some convolutions.
-fn shapes(group: &Group<Convolutions>) -> Table {
-    /// More rows are in the sheets.
+fn shapes(group: &Group<Seen<'static>>) -> Table {
     const MAX_ROWS: usize = 10;
-    let rows = group.seen.iter().take(MAX_ROWS).map(|seen| {
-        let sizes = seen.shape.as_ref().map(ConvolutionShape::sizes);
-        vec![
-            sizes.map_or(Value::Empty, Value::Text),
-            Value::Text(seen.class()),
-            Value::Count(seen.row.n_calls),
-            Value::Ns(seen.row.time_ns),
-            Value::percent(seen.row.efficiency_percent),
-            Value::Ns(seen.layout.1),
-        ]
-    });
-    let table = Table::new(
-        "shapes",
-        "Shapes",
-        &[
-            ("shape", "Input and filter"),
-            ("kind", "Kind"),
-            ("calls", "Calls"),
-            ("time", "Time"),
-            ("efficiency", "% roofline"),
-            ("layout", "Layout changes"),
-        ],
-    );
-    table.with_rows(rows)
+    let sizes = |seen: &Seen| seen.shape.as_ref().map(ConvolutionShape::sizes);
+    #[rustfmt::skip]
+    let columns: &[CellColumn<&Seen>] = &[
+        ("shape", "Input and filter", &|seen| sizes(seen).map_or(Value::Empty, Value::Text)),
+        ("kind", "Kind", &|seen| Value::Text(seen.class())),
+        ("calls", "Calls", &|seen| Value::Count(seen.row.n_calls)),
+        ("time", "Time", &|seen| Value::Ns(seen.row.time_ns)),
+        ("efficiency", "% roofline", &|seen| Value::percent(seen.row.efficiency_percent)),
+        ("layout", "Layout changes", &|seen| Value::Ns(seen.layout.1)),
+    ];
+    let longest = group.seen.iter().copied().take(MAX_ROWS);
+    Table::of("shapes", "Shapes", longest, columns)
 }

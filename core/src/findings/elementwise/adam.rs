@@ -1,21 +1,15 @@
 //! Steps of Adam in kernels of which each does a part of the step: a fused step reads and writes each
 //! parameter and each moment once.
 
-use super::rules::{ELEMENTWISE, Elementwise};
+use super::rules::ELEMENTWISE;
 use super::{Seen, gate};
-use crate::assess::Input;
-use crate::base::format;
-use crate::findings::compute::{are_large, time_ns};
-use crate::findings::finding::{Effect, Impact};
-use crate::findings::outcome::Row;
-use crate::findings::rule::{Rule, Saves};
+use crate::findings::prelude::*;
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::optimizer::{ADAM_LIST_OPS, STEP_OPS};
 
 /// What a fused step would be for its parts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FusedStep {
-    /// Its time at roofline.
     roofline_ns: f64,
     /// What that is of the time of the parts.
     percent: f64,
@@ -23,8 +17,7 @@ pub(super) struct FusedStep {
     last: &'static str,
 }
 
-/// Steps of Adam in parts.
-pub(super) const RULES: &[Rule<Elementwise>] = &[Rule {
+pub(super) const RULES: &[Rule<Seen>] = &[Rule {
     key: "optimizer_in_parts",
     when: "kernels of an Adam step, each of which does a part of it, take longer than a fused step would at 75 % of roofline",
     title: "Adam steps in separate kernels",
@@ -53,18 +46,11 @@ pub(super) const RULES: &[Rule<Elementwise>] = &[Rule {
 /// Marks the parts of such steps: operations on lists, and those of large parameters one by one.
 pub(super) fn find_fused_steps(input: &Input, seen: &mut [Seen]) {
     for is_list in [true, false] {
-        let parts: Vec<usize> = (0..seen.len())
-            .filter(|at| {
-                seen.get(*at)
-                    .is_some_and(|seen| is_part(input, seen, is_list))
-            })
-            .collect();
-        let of_step: Vec<&Seen> = parts.iter().filter_map(|at| seen.get(*at)).collect();
-        let fused = fused_step(input, &of_step, is_list);
-        for at in parts {
-            if let Some(seen) = seen.get_mut(at) {
-                seen.fused = fused;
-            }
+        let parts = seen.iter().filter(|seen| is_part(input, seen, is_list));
+        let fused = fused_step(input, &parts.collect::<Vec<_>>(), is_list);
+        let parts = seen.iter_mut();
+        for part in parts.filter(|seen| is_part(input, seen, is_list)) {
+            part.fused = fused;
         }
     }
 }
@@ -85,8 +71,7 @@ fn is_part(input: &Input, seen: &Seen, is_list: bool) -> bool {
         (true, false) => of_adam(seen.name.starts_with("aten::_foreach_")),
         (false, true) => false,
         (false, false) => {
-            let is_plain = !matches!(seen.kind, ElementwiseKind::Layout | ElementwiseKind::Cast);
-            of_adam(is_plain && !seen.is_short && STEP_OPS.contains(&seen.name))
+            of_adam(!seen.is_copy() && !seen.is_short && STEP_OPS.contains(&seen.name))
         }
     }
 }

@@ -6,16 +6,8 @@ mod rules;
 mod tests;
 
 use super::bandwidth::Baseline;
-use super::compute::{Gate, efficiency, is_bottleneck, outcome};
-use super::compute::{is_launch_scale, memory_bandwidth, n_calls, time_ns};
 use super::in_use::InGraphs;
-use super::outcome::{Outcome, Row, Status};
-use super::rule::{self, RuleDoc};
-use super::unmodelled::unmodelled;
-use super::{AnalysisKind, Input};
-use crate::base::format;
-use crate::base::interval::sum;
-use crate::base::value::{Table, Value};
+use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::optimizer::{STEP_OPS, STEP_OPS_ALONE};
@@ -83,6 +75,11 @@ impl<'a> Seen<'a> {
         self.kind == kind && !self.is_short
     }
 
+    /// It copies into another order of dimensions or another type.
+    fn is_copy(&self) -> bool {
+        matches!(self.kind, ElementwiseKind::Layout | ElementwiseKind::Cast)
+    }
+
     /// Copies into another order of dimensions that keep the type.
     fn keeps_type(&self) -> bool {
         self.types.is_none_or(|[to, from]| to == from)
@@ -114,35 +111,27 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// What can be found.
 pub(super) fn docs() -> Vec<RuleDoc> {
     let rules = rules::RULES.iter().chain(adam::RULES);
     rules.map(rule::Rule::doc).collect()
 }
 
 fn gate(input: &Input) -> Gate {
-    Gate {
-        time_ms: input.options.thresholds.elementwise_gate_ms,
-        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
-    }
+    Gate::of(input, input.options.thresholds.elementwise_gate_ms)
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let mut outcome = outcome(input, kind);
+    let mut outcome = outcome_by(input, kind, |operation| {
+        ElementwiseKind::of(input.profile, operation).label()
+    });
     if outcome.status != Status::Done {
         return Ok(outcome);
     }
     let baseline = Baseline::of(input);
     let steps = OptimizerStep::all(input.profile);
-    for row in &mut outcome.rows {
-        let kind = ElementwiseKind::of(input.profile, input.operation(row.operation));
-        row.class = kind.label().to_owned();
-    }
     let rows = outcome.rows.clone();
-    let seen = rows
-        .iter()
-        .map(|row| Seen::new(input, &baseline, &steps, row));
-    let mut seen: Vec<Seen> = seen.collect();
+    let look = |row| Seen::new(input, &baseline, &steps, row);
+    let mut seen: Vec<Seen> = rows.iter().map(look).collect();
     facts(input, &mut outcome, &baseline, &seen);
     outcome.tables.push(table(&seen));
     seen.retain(|seen| !seen.row.is_anomaly);
@@ -151,22 +140,17 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let (parts, single): (Vec<&Seen>, Vec<&Seen>) = seen
         .iter()
         .partition(|seen| is_list(seen) && seen.fused.is_some());
-    outcome.findings = rule::find(input, rules::RULES, single);
-    outcome
-        .findings
-        .extend(rule::find(input, adam::RULES, parts));
-    let large = seen
-        .iter()
-        .filter(|seen| !is_list(seen) && seen.fused.is_some());
-    outcome
-        .findings
-        .extend(rule::find(input, adam::RULES, large.collect()));
-    let others = seen.iter().filter(|seen| {
-        !seen.is_short && !matches!(seen.kind, ElementwiseKind::Layout | ElementwiseKind::Cast)
-    });
-    let others: Vec<&Row> = others.map(|seen| seen.row).collect();
-    let unknown = unmodelled(input, &others, &gate(input), "element-wise operation");
-    outcome.findings.extend(unknown);
+    let is_large_part = |seen: &&Seen| !is_list(seen) && seen.fused.is_some();
+    let large_parts = seen.iter().filter(is_large_part).collect();
+    let others = seen.iter().filter(|seen| !seen.is_short && !seen.is_copy());
+    let others = others.map(|seen| seen.row);
+    outcome.findings = [
+        rule::find(input, rules::RULES, single),
+        rule::find(input, adam::RULES, parts),
+        rule::find(input, adam::RULES, large_parts),
+        unmodelled(input, others, &gate(input), "element-wise operation"),
+    ]
+    .concat();
     notes(input, &mut outcome, &baseline);
     Ok(outcome)
 }
@@ -193,10 +177,9 @@ fn notes(input: &Input, outcome: &mut Outcome, baseline: &Baseline) {
             1 => ("copy", "is a memory copy"),
             _ => ("copies", "are memory copies"),
         };
+        let (n, time) = (format::count(n), format::time_ns(ns));
         outcome.notes.push(format!(
-            "{} device {copies} by the copy engine ({}) {are} and not counted here.",
-            format::count(n),
-            format::time_ns(ns)
+            "{n} device {copies} by the copy engine ({time}) {are} and not counted here."
         ));
     }
     if baseline.demonstrated.is_none() {
@@ -227,31 +210,20 @@ fn device_copies(input: &Input) -> (u64, i64) {
 }
 
 fn table(seen: &[Seen]) -> Table {
-    let rows = ElementwiseKind::ALL.into_iter().filter_map(|kind| {
+    let of_kind = |kind: ElementwiseKind| -> (ElementwiseKind, Vec<&Row>) {
         let of_kind = seen.iter().filter(|seen| seen.kind == kind);
-        let rows: Vec<&Row> = of_kind.map(|seen| seen.row).collect();
-        (!rows.is_empty()).then(|| {
-            vec![
-                Value::Text(kind.label().to_owned()),
-                Value::Count(rows.len() as u64),
-                Value::Count(n_calls(&rows)),
-                Value::Ns(time_ns(&rows)),
-                Value::Percent(rows.iter().map(|row| row.percent_of_category).sum()),
-                Value::percent(efficiency(&rows)),
-            ]
-        })
-    });
-    let table = Table::new(
-        "groups",
-        "By kind",
-        &[
-            ("kind", "Kind"),
-            ("operations", "Operations"),
-            ("calls", "Calls"),
-            ("time", "Time"),
-            ("share", "Share"),
-            ("efficiency", "% roofline"),
-        ],
-    );
-    table.with_rows(rows)
+        (kind, of_kind.map(|seen| seen.row).collect())
+    };
+    let kinds = ElementwiseKind::ALL.into_iter().map(of_kind);
+    #[rustfmt::skip]
+    let columns: &[CellColumn<(ElementwiseKind, Vec<&Row>)>] = &[
+        ("kind", "Kind", &|(kind, _)| Value::Text(kind.label().to_owned())),
+        ("operations", "Operations", &|(_, rows)| Value::Count(rows.len() as u64)),
+        ("calls", "Calls", &|(_, rows)| Value::Count(n_calls(rows))),
+        ("time", "Time", &|(_, rows)| Value::Ns(time_ns(rows))),
+        ("share", "Share", &|(_, rows)| Value::Percent(rows.iter().map(|row| row.percent_of_category).sum())),
+        ("efficiency", "% roofline", &|(_, rows)| Value::percent(efficiency(rows))),
+    ];
+    let kinds = kinds.filter(|(_, rows)| !rows.is_empty());
+    Table::of("groups", "By kind", kinds, columns)
 }

@@ -1,18 +1,10 @@
 //! What can be found of element-wise operations.
 
 use super::{Seen, gate};
-use crate::assess::Input;
-use crate::base::format;
-use crate::base::value::Table;
-use crate::findings::compute::{
-    NOT_SHOWN, are_large, are_many, beyond_roofline_ns, called_from, n_calls, operations_table,
-    subject,
-};
-use crate::findings::finding::{Effect, Priority};
+use crate::findings::compute::{are_many, subject};
 use crate::findings::in_use::{InGraphs, has_convolutions};
 use crate::findings::narrower::sixteen_bit;
-use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Saves, Subject, Words};
+use crate::findings::prelude::*;
 use crate::findings::run_time::are_held;
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::host_calls::FUSED_OPTIMIZERS;
@@ -20,51 +12,43 @@ use crate::names::optimizer::LIST_OPTIMIZERS;
 use crate::perf::element_bytes;
 use crate::profile::elementwise::could_be_dense;
 
-/// Element-wise operations, as rules look at them.
-pub(super) struct Elementwise;
-
-impl Subject for Elementwise {
+impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
     }
 
-    fn words(group: &Group<Elementwise>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         let n_kernels = n_kernels(group);
-        let mean_ns = |n: u64| group.time_ns() / i64::try_from(n.max(1)).unwrap_or(i64::MAX);
         vec![
             ("reach", group.first().baseline.sentence()),
-            ("each", format::time_ns(mean_ns(n_calls(&group.rows)))),
+            ("each", format::time_ns(group.mean_ns(n_calls(&group.rows)))),
             ("kernels", format::counted(n_kernels, "kernel")),
-            ("each_kernel", format::time_ns(mean_ns(n_kernels))),
+            ("each_kernel", format::time_ns(group.mean_ns(n_kernels))),
         ]
     }
 
-    fn reasoning(group: &Group<Elementwise>) -> Vec<String> {
+    fn reasoning(group: &Group<Self>) -> Vec<String> {
         let from = called_from(group.input, &group.rows);
         vec![from.unwrap_or_default(), String::new()]
-    }
-
-    fn tables(group: &Group<Elementwise>) -> Vec<Table> {
-        vec![operations_table(group.input, &group.rows)]
     }
 }
 
 /// What all have in common.
-pub(super) const ELEMENTWISE: Rule<Elementwise> = Rule {
+pub(super) const ELEMENTWISE: Rule<Seen> = Rule {
     issue: "{figures}.",
     ..Rule::BASE
 };
 
 /// Copies: a copy that is not needed saves all of its time.
-const COPY: Rule<Elementwise> = Rule {
+const COPY: Rule<Seen> = Rule {
     gate: |group| are_large(group.input, &group.rows, &gate(group.input)),
     saves: Saves::All,
     ..ELEMENTWISE
 };
 
-const CONVERSION: Rule<Elementwise> = Rule {
+const CONVERSION: Rule<Seen> = Rule {
     key: "type_conversions",
     issue: "{figures}; it only converts elements to another type.",
     notes: &[
@@ -74,41 +58,39 @@ const CONVERSION: Rule<Elementwise> = Rule {
 };
 
 /// Large operations at a low % of the memory bandwidth.
-const SLOW: Rule<Elementwise> = Rule {
+const SLOW: Rule<Seen> = Rule {
     notes: &["{reach}", NOT_SHOWN],
     ..ELEMENTWISE
 };
 
 /// Those of no other pattern: a finding for each bound and step of efficiency.
-const GAP: Rule<Elementwise> = Rule {
+const GAP: Rule<Seen> = Rule {
     by: By::Key(|_, seen| seen.row.gap_bucket()),
     is_pattern: false,
     ..SLOW
 };
 
-const LISTS: Rule<Elementwise> = Rule {
+const LISTS: Rule<Seen> = Rule {
     key: "slow_tensor_lists",
     kernel: "a kernel on a list should come near the memory bandwidth: compare it with one tensor of the same size; many small tensors leave its blocks short of work.",
     notes: &[NOT_SHOWN],
     ..GAP
 };
 
-/// Many kernels about as short as launching them. What they would take inside a larger kernel is the
-/// time of their work at roofline, so at most the rest is saved.
-const SHORT: Rule<Elementwise> = Rule {
-    gate: |group| are_many(group.input, &group.rows, n_calls(&group.rows)),
+/// Many kernels about as short as launching them.
+const SHORT: Rule<Seen> = Rule {
     kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.",
-    saves: Saves::AtMost(|_, seen| beyond_roofline_ns(seen.row)),
-    effect: Effect::FewerLaunches,
-    has_reproducer: false,
-    ..ELEMENTWISE
+    ..Rule::SMALL_KERNELS
 };
 
 /// Said of short kernels.
 const AT_MOST: &str = "At most all is saved that their work would not take at roofline; how much of it is launching, a trace does not show.";
 
+const OTHERS_IN_GRAPHS: &str = ", or replay as GPU graphs also those that are launched one by one";
+const IN_GRAPHS: &str = "They run as part of GPU graphs, which launch them as cheaply as can be: they are short because there is little data.";
+
 /// Every rule, the most specific first.
-pub(super) const RULES: &[Rule<Elementwise>] = &[
+pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "layout_copies",
         when: "it copies a tensor into another order of dimensions in memory",
@@ -122,11 +104,11 @@ pub(super) const RULES: &[Rule<Elementwise>] = &[
             "What needs the new order is not recorded; the next operation that reads the result tells.",
         ],
         words: |group| {
-            let layout = match has_convolutions(group.input) {
-                true => " (for convolutions channels-last)",
-                false => "",
-            };
-            vec![("of_convolutions", layout.to_owned())]
+            let (has, layout) = (
+                has_convolutions(group.input),
+                " (for convolutions channels-last)",
+            );
+            vec![either("of_convolutions", has, layout, "")]
         },
         ..COPY
     },
@@ -152,15 +134,12 @@ pub(super) const RULES: &[Rule<Elementwise>] = &[
         model: "{advice}.",
         kernel: "let the consumer read the type as it is; the conversion then costs nothing of its own.",
         words: |group| {
-            let advice = match group.any(|seen| !is_widened(seen)) {
-                false => {
-                    "leave the data narrow and convert where it is used: with `torch.compile` the operation that follows reads the narrow type itself. What is used several times is converted once and kept"
-                }
-                true => {
-                    "let `torch.compile` merge the conversion with its neighbors, or keep the result where the same elements are converted again"
-                }
-            };
-            vec![("advice", advice.to_owned())]
+            vec![either(
+                "advice",
+                group.any(|seen| !is_widened(seen)),
+                "let `torch.compile` merge the conversion with its neighbors, or keep the result where the same elements are converted again",
+                "leave the data narrow and convert where it is used: with `torch.compile` the operation that follows reads the narrow type itself. What is used several times is converted once and kept",
+            )]
         },
         ..CONVERSION
     },
@@ -214,18 +193,15 @@ pub(super) const RULES: &[Rule<Elementwise>] = &[
         when: "it reaches less than 30 % of the memory bandwidth",
         applies: |input, seen| {
             let most = input.options.thresholds.elementwise_slow_percent;
-            let percent = seen.row.efficiency_percent;
-            is_slow(seen) && percent.is_some_and(|percent| percent < most)
+            is_slow(seen) && is_below(seen.row.efficiency_percent, most)
         },
         title: "Element-wise kernels far below the memory bandwidth",
         model: "{contiguous}let `torch.compile` write one kernel for the chain.",
         kernel: "an element-wise kernel should come near the memory bandwidth: compare it with the fastest one of this trace, and try wider loads.",
         words: |group| {
-            let contiguous = match group.any(|seen| is_strided_or_mixed(group.input, seen)) {
-                true => "make operands contiguous and of one type, or ",
-                false => "",
-            };
-            vec![("contiguous", contiguous.to_owned())]
+            let is_any = group.any(|seen| is_strided_or_mixed(group.input, seen));
+            let contiguous = "make operands contiguous and of one type, or ";
+            vec![either("contiguous", is_any, contiguous, "")]
         },
         ..GAP
     },
@@ -267,7 +243,6 @@ pub(super) const RULES: &[Rule<Elementwise>] = &[
         ..SHORT
     },
     Rule {
-        key: "many_small_kernels",
         when: "there are many short kernels of other operations",
         applies: |input, seen| seen.is_short && seen.could_be_merged(input),
         title: "Many short element-wise kernels",
@@ -275,23 +250,15 @@ pub(super) const RULES: &[Rule<Elementwise>] = &[
         model: "merge neighbors into fewer kernels (`torch.compile`, operations on lists of tensors, larger batches){or_graphs}.",
         notes: &["{short}"],
         words: |group| {
-            let in_graphs = InGraphs::of(group.input, &group.rows);
             let operations = group.rows.iter().map(|row| row.operation);
-            let or_graphs = match in_graphs {
+            let (or_graphs, short) = match InGraphs::of(group.input, &group.rows) {
                 InGraphs::None if are_held(group.input, operations) => {
-                    ", or replay them as one GPU graph"
-                }
-                InGraphs::Some => {
-                    ", or replay as GPU graphs also those that are launched one by one"
+                    (", or replay them as one GPU graph", AT_MOST)
                 }
                 // A graph only makes launches cheap, and these come in time.
-                InGraphs::None | InGraphs::All => "",
-            };
-            let short = match in_graphs {
-                InGraphs::All => {
-                    "They run as part of GPU graphs, which launch them as cheaply as can be: they are short because there is little data."
-                }
-                _ => AT_MOST,
+                InGraphs::None => ("", AT_MOST),
+                InGraphs::Some => (OTHERS_IN_GRAPHS, AT_MOST),
+                InGraphs::All => ("", IN_GRAPHS),
             };
             vec![
                 ("or_graphs", or_graphs.to_owned()),
@@ -306,14 +273,14 @@ pub(super) const RULES: &[Rule<Elementwise>] = &[
     },
 ];
 
-fn n_kernels(group: &Group<Elementwise>) -> u64 {
+fn n_kernels(group: &Group<Seen<'static>>) -> u64 {
     group.seen.iter().map(|seen| seen.n_kernels()).sum()
 }
 
 /// Large, and far below the memory bandwidth; no copy.
 fn is_slow(seen: &Seen) -> bool {
-    use ElementwiseKind::{Cast, Layout, Optimizer};
-    !seen.is_short && seen.is_bottleneck && !matches!(seen.kind, Cast | Layout | Optimizer)
+    let is_list = seen.kind == ElementwiseKind::Optimizer;
+    !seen.is_short && seen.is_bottleneck && !seen.is_copy() && !is_list
 }
 
 fn is_slow_list(seen: &Seen) -> bool {
@@ -328,15 +295,15 @@ fn is_widened(seen: &Seen) -> bool {
 
 /// What some plain operations of the trace reach, others could.
 fn is_baseline_slow(input: &Input, seen: &Seen) -> bool {
-    let (baseline, most) = (
-        seen.baseline,
-        input.options.thresholds.baseline_slow_percent,
-    );
-    let is_slow = |gbps: Option<f64>| {
-        let percent = gbps.and_then(|gbps| baseline.percent(gbps));
-        percent.is_some_and(|percent| percent < most)
-    };
-    is_slow(baseline.mean_gbps) && is_slow(baseline.demonstrated.map(|one| one.gbps))
+    let most = input.options.thresholds.baseline_slow_percent;
+    let baseline = seen.baseline;
+    let demonstrated = baseline.demonstrated.map(|one| one.gbps);
+    let mut both = [baseline.mean_gbps, demonstrated].into_iter();
+    both.all(|gbps| is_below(gbps.and_then(|gbps| baseline.percent(gbps)), most))
+}
+
+fn is_below(percent: Option<f64>, most: f64) -> bool {
+    percent.is_some_and(|percent| percent < most)
 }
 
 /// Whether operands are of several types or do not lie densely, or nothing tells.
@@ -346,7 +313,7 @@ fn is_strided_or_mixed(input: &Input, seen: &Seen) -> bool {
 }
 
 /// How the parameters of an optimizer are stepped together: not all of them have an option for it.
-fn together(group: &Group<Elementwise>) -> &'static str {
+fn together(group: &Group<Seen<'static>>) -> &'static str {
     let all_in = |known: &[&str]| {
         let mut steps = group.first().steps.iter();
         steps.all(|step| known.contains(&step.optimizer))

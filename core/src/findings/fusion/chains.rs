@@ -7,11 +7,10 @@
 
 use std::ops::Range;
 
-use super::steps::{Operator, StepRole};
+use super::steps::{ChainStep, Operator, StepRole};
 use crate::names::fusion::{ACTIVATIONS, ChainKind};
 use crate::profile::dataflow::{can_be, can_be_slice};
 use crate::profile::scopes::{Scope, Scopes};
-use crate::profile::streams::Step;
 
 /// Steps that one kernel could do, each in one chain only.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,46 +27,35 @@ pub(super) struct Chain {
 const REACH: usize = 6;
 
 pub(super) fn chains(
-    steps: &[Option<Step>],
-    operators: &[Operator],
+    steps: &[Option<ChainStep>],
     scopes: &mut Scopes,
     max_kernels: usize,
 ) -> Vec<Chain> {
     let raw: Vec<Scope> = steps
         .iter()
-        .map(|step| match step {
-            Some(step) if is_of_interest(operators, step) => scopes.of(step.event),
-            _ => Scope::Nowhere,
+        .map(|step| match step.map(|one| (one.operator.role, one.step)) {
+            None | Some((StepRole::Other | StepRole::Softmax, _)) => Scope::Nowhere,
+            Some((_, step)) => scopes.of(step.event),
         })
         .collect();
     let mut builder = Builder {
         steps,
-        operators,
         max_kernels,
         current: Vec::new(),
         scope: Scope::Nowhere,
         chains: Vec::new(),
     };
-    for at in 0..steps.len() {
-        let scope = effective(&raw, at, scopes);
-        let own = raw.get(at).copied().unwrap_or(Scope::Nowhere);
+    for (at, &own) in raw.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|at| raw.get(at)).copied();
-        builder.step(
-            at,
-            Place {
-                scope,
-                around: scopes.above(own),
-                is_beside: before.is_some_and(|before| scopes.are_beside(before, own)),
-            },
-        );
+        let place = Place {
+            scope: effective(&raw, at, scopes),
+            around: scopes.above(own),
+            is_beside: before.is_some_and(|before| scopes.are_beside(before, own)),
+        };
+        builder.step(at, place);
     }
     builder.flush(steps.len());
-    gated(builder.chains, operators, steps)
-}
-
-fn is_of_interest(operators: &[Operator], step: &Step) -> bool {
-    let role = operators.get(step.operation).map(|one| one.role);
-    !matches!(role, None | Some(StepRole::Other | StepRole::Softmax))
+    gated(builder.chains, steps)
 }
 
 /// A module with a single step, such as an activation, says less than the one around it.
@@ -81,7 +69,6 @@ fn effective(raw: &[Scope], at: usize, scopes: &Scopes) -> Scope {
     }
 }
 
-/// Where a step is.
 #[derive(Clone, Copy)]
 struct Place {
     scope: Scope,
@@ -93,22 +80,20 @@ struct Place {
 }
 
 struct Builder<'a> {
-    steps: &'a [Option<Step>],
-    operators: &'a [Operator],
+    steps: &'a [Option<ChainStep<'a>>],
     max_kernels: usize,
     current: Vec<usize>,
     scope: Scope,
     chains: Vec<Chain>,
 }
 
-impl Builder<'_> {
-    fn operator(&self, at: usize) -> Option<&Operator> {
-        let step = self.steps.get(at)?.as_ref()?;
-        self.operators.get(step.operation)
+impl<'a> Builder<'a> {
+    fn operator(&self, at: usize) -> Option<&'a Operator> {
+        Some(self.steps.get(at)?.as_ref()?.operator)
     }
 
-    fn operation(&self, at: usize) -> Option<usize> {
-        Some(self.steps.get(at)?.as_ref()?.operation)
+    fn last(&self) -> Option<&'a Operator> {
+        self.operator(*self.current.last()?)
     }
 
     fn step(&mut self, at: usize, place: Place) {
@@ -117,57 +102,46 @@ impl Builder<'_> {
         };
         match operator.role {
             StepRole::Other | StepRole::Softmax => self.flush(at),
-            StepRole::Matrix | StepRole::BatchNorm => {
-                self.flush(at);
-                self.start(at, place.scope);
-            }
+            StepRole::Matrix | StepRole::BatchNorm => self.start(at, place.scope),
             StepRole::Norm => {
                 let is_near = place.scope == self.scope || place.around == Some(self.scope);
-                let belongs = self.ends_in_addition() && is_near && self.scope != Scope::Nowhere;
+                let belongs = self.ends_in("add") && is_near && self.scope != Scope::Nowhere;
                 if belongs && self.is_fed(at) {
                     self.current.push(at);
                     self.flush(at + 1);
                 } else {
-                    self.flush(at);
                     self.start(at, place.scope);
                 }
             }
             // Joining is a part of turning a half; elsewhere it moves tensors to where they are needed.
-            StepRole::Fusable if operator.name == "cat" && self.last_name() != Some("neg") => {
-                self.flush(at)
-            }
+            StepRole::Fusable if operator.name == "cat" && !self.ends_in("neg") => self.flush(at),
             StepRole::Fusable => {
                 let is_inside = place.scope == self.scope && place.scope != Scope::Nowhere;
                 let belongs = is_inside || (place.is_beside && self.takes_along(&operator.name));
                 if belongs && (self.is_fed(at) || self.is_side(at)) {
                     self.current.push(at);
                 } else {
-                    self.flush(at);
                     self.start(at, place.scope);
                 }
             }
         }
     }
 
-    fn last_name(&self) -> Option<&str> {
-        let last = self.operator(*self.current.last()?)?;
-        Some(&last.name)
-    }
-
-    fn ends_in_addition(&self) -> bool {
-        self.last_name() == Some("add")
+    fn ends_in(&self, name: &str) -> bool {
+        self.last().is_some_and(|last| last.name == name)
     }
 
     /// Whether the last step is commonly fused with one of this name, although each is in a module of
     /// its own: a norm with what follows it, an addition with an activation.
     fn takes_along(&self, name: &str) -> bool {
-        let last = self.current.last().and_then(|last| self.operator(*last));
-        let is_norm = last.is_some_and(|last| is_norm(last.role));
+        let is_norm = self.last().is_some_and(|last| last.role.is_norm());
         let is_activation = ACTIVATIONS.contains(&name);
-        (is_norm && (is_activation || name == "add")) || (self.ends_in_addition() && is_activation)
+        (is_norm && (is_activation || name == "add")) || (self.ends_in("add") && is_activation)
     }
 
+    /// Ends the chain and starts the next one.
     fn start(&mut self, at: usize, scope: Scope) {
+        self.flush(at);
         self.current.push(at);
         self.scope = scope;
     }
@@ -180,10 +154,8 @@ impl Builder<'_> {
 
     fn feeds(&self, from: usize, to: usize) -> bool {
         let given = self.operator(from).and_then(|one| one.gives.as_ref());
-        let taken = self.operator(to).map(|one| &one.takes);
-        given
-            .zip(taken)
-            .is_some_and(|(given, taken)| taken.iter().any(|taken| can_be(given, taken)))
+        let mut taken = self.operator(to).into_iter().flat_map(|one| &one.takes);
+        given.is_some_and(|given| taken.any(|taken| can_be(given, taken)))
     }
 
     /// Whether a step reads a part of what the chain reads, and the next one takes what it gives:
@@ -202,21 +174,17 @@ impl Builder<'_> {
     fn flush(&mut self, next: usize) {
         let current = std::mem::take(&mut self.current);
         let scope = std::mem::replace(&mut self.scope, Scope::Nowhere);
-        let Some(first) = current.first().copied() else {
+        let Some((&first, rest)) = current.split_first() else {
             return;
         };
-        let is_softmax = |at: usize| {
-            self.operator(at)
-                .is_some_and(|one| one.role == StepRole::Softmax)
-        };
-        if is_softmax(next) || first.checked_sub(1).is_some_and(is_softmax) {
+        let role = |at: usize| self.operator(at).map(|one| one.role);
+        let before = first.checked_sub(1).and_then(role);
+        if [role(next), before].contains(&Some(StepRole::Softmax)) {
             return;
         }
-        let is_anchor = self
-            .operator(first)
-            .is_some_and(|one| one.role == StepRole::Matrix || is_norm(one.role));
-        let (anchor, members) = match is_anchor {
-            true => (Some(first), current.get(1..).unwrap_or_default()),
+        let is_anchor = |role: StepRole| role == StepRole::Matrix || role.is_norm();
+        let (anchor, members) = match role(first).is_some_and(is_anchor) {
+            true => (Some(first), rest),
             false => (None, current.as_slice()),
         };
         let units = self.units(members);
@@ -232,7 +200,8 @@ impl Builder<'_> {
     /// Members without repetition. What repeats is a loop over equal calls: of a run of several
     /// operations each turn is a chain of its own, a single operation that repeats is none.
     fn units(&self, members: &[usize]) -> Vec<Range<usize>> {
-        let operations: Vec<Option<usize>> = members.iter().map(|at| self.operation(*at)).collect();
+        let operation = |at: &usize| Some(self.steps.get(*at)?.as_ref()?.step.operation);
+        let operations: Vec<Option<usize>> = members.iter().map(operation).collect();
         let turn = |from: usize, length: usize| operations.get(from..from + length);
         let mut units = Vec::new();
         let (mut start, mut at) = (0, 0);
@@ -261,29 +230,18 @@ impl Builder<'_> {
     }
 
     fn add(&mut self, scope: Scope, anchor: Option<usize>, members: &[usize]) {
-        let names: Vec<&str> = members
-            .iter()
-            .filter_map(|at| self.operator(*at))
-            .map(|one| one.name.as_str())
-            .collect();
-        let ends_in_norm = members
-            .last()
-            .and_then(|at| self.operator(*at))
-            .is_some_and(|one| one.role == StepRole::Norm);
+        let mut steps = members.iter().filter_map(|at| *self.steps.get(*at)?);
+        let names = steps.clone().map(|one| one.operator.name.as_str());
+        let names: Vec<&str> = names.collect();
+        let n_kernels: usize = steps.clone().map(|one| one.step.n_kernels).sum();
+        let last = steps.next_back().map(|one| one.operator.role);
+        let ends_in_norm = last == Some(StepRole::Norm);
         let alone = ChainKind::of(&names, ends_in_norm);
         let is_known = !matches!(alone, ChainKind::Elementwise | ChainKind::BiasActivation);
         let anchor = anchor.filter(|_| !is_known);
-        let n_kernels: usize = members
-            .iter()
-            .filter_map(|at| self.steps.get(*at)?.as_ref())
-            .map(|step| step.n_kernels)
-            .sum();
-        let is_chain = match anchor {
-            Some(_) => !members.is_empty(),
-            None => members.len() >= 2,
-        };
+        let is_chain = members.len() + usize::from(anchor.is_some()) >= 2;
         let kind = match anchor.and_then(|at| self.operator(at)) {
-            Some(anchor) if is_norm(anchor.role) => ChainKind::NormEpilogue,
+            Some(anchor) if anchor.role.is_norm() => ChainKind::NormEpilogue,
             Some(_) => ChainKind::GemmEpilogue,
             None => alone,
         };
@@ -291,12 +249,8 @@ impl Builder<'_> {
         let is_loose = matches!(scope, Scope::Siblings(None, _)) && kind == ChainKind::Elementwise;
         // Moving alone is a matter of layout.
         let computes = names.iter().any(|name| !matches!(*name, "copy" | "cat"));
-        if is_chain
-            && computes
-            && n_kernels <= self.max_kernels
-            && !is_loose
-            && scope != Scope::Nowhere
-        {
+        let is_placed = !is_loose && scope != Scope::Nowhere;
+        if is_chain && computes && is_placed && n_kernels <= self.max_kernels {
             self.chains.push(Chain {
                 kind,
                 scope,
@@ -307,16 +261,11 @@ impl Builder<'_> {
     }
 }
 
-fn is_norm(role: StepRole) -> bool {
-    matches!(role, StepRole::Norm | StepRole::BatchNorm)
-}
-
 /// An activation after one GEMM and a multiplication after the next, in one module: a gate.
-fn gated(chains: Vec<Chain>, operators: &[Operator], steps: &[Option<Step>]) -> Vec<Chain> {
+fn gated(chains: Vec<Chain>, steps: &[Option<ChainStep>]) -> Vec<Chain> {
     let name = |at: usize| -> &str {
         let step = steps.get(at).and_then(Option::as_ref);
-        let operator = step.and_then(|step| operators.get(step.operation));
-        operator.map_or("", |operator| &operator.name)
+        step.map_or("", |one| &one.operator.name)
     };
     let mut out: Vec<Chain> = Vec::with_capacity(chains.len());
     for chain in chains {

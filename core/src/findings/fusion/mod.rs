@@ -28,20 +28,15 @@ mod tests;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::finding::{Confidence, Impact};
-use super::outcome::{Outcome, Status};
-use super::rule::{self, RuleDoc};
-use super::{AnalysisKind, Input, run_time};
-use crate::base::interval::sum;
-use crate::base::sort::Arrange;
-use crate::base::value::Value;
+use super::run_time;
+use crate::findings::prelude::*;
 use crate::names::fusion::ChainKind;
 use crate::profile::scopes::Scopes;
-use crate::profile::streams::{Step, steps};
+use crate::profile::streams::steps;
 use crate::trace::EventId;
 use chains::{Chain, chains};
 use saving::Projection;
-use steps::{Operator, StepRole, operators};
+use steps::{ChainStep, StepRole, operators};
 
 /// Chains of the same operators in the same class of module.
 struct Candidate {
@@ -57,17 +52,14 @@ struct Candidate {
     run_ns: i64,
     /// What it saves of the run; `None` without a GPU or without models.
     impact: Option<Impact>,
-    /// The operators, in order.
     names: Vec<String>,
     /// By step: its operation in the first instance, and its time in all.
     members: Vec<(usize, i64)>,
-    /// The calls of the first instance.
     first: Vec<EventId>,
     /// By operation: the time in chains.
     operations: BTreeMap<usize, i64>,
 }
 
-/// What can be found.
 pub(super) fn docs() -> Vec<RuleDoc> {
     rules::RULES.iter().map(rule::Rule::doc).collect()
 }
@@ -87,12 +79,9 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     }
     let mut outcome = Outcome::new(kind, Status::Done);
     let operators = operators(input);
-    let is_fusable = |at: usize| {
-        operators
-            .get(at)
-            .is_some_and(|one| one.role == StepRole::Fusable)
-    };
-    let fusable = input.operations().filter(|(at, ..)| is_fusable(*at));
+    let role = |at: usize| operators.get(at).map(|one| one.role);
+    let all = input.operations();
+    let fusable = all.filter(|(at, ..)| role(*at) == Some(StepRole::Fusable));
     let fusable_ns = sum(fusable.map(|(_, operation, _)| operation.kernel_ns));
     let mut candidates = Vec::new();
     // Looking for modules builds the tree with Python frames: not where nothing can come of it.
@@ -101,42 +90,32 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         let steps = steps(input.profile, counting);
         let mut scopes = Scopes::new(input.profile);
         let max_kernels = input.options.thresholds.fusion_max_kernels.max(0.0) as usize;
-        let chains = chains(&steps, &operators, &mut scopes, max_kernels);
-        candidates = of_chains(input, &steps, &operators, &scopes, &chains);
+        let steps = steps.iter().map(|step| {
+            let step = step.as_ref()?;
+            let operator = operators.get(step.operation)?;
+            Some(ChainStep { step, operator })
+        });
+        let steps: Vec<_> = steps.collect();
+        let chains = chains(&steps, &mut scopes, max_kernels);
+        candidates = of_chains(input, &steps, &scopes, &chains);
         if !scopes.has_frames() {
             let note = "No Python frames were recorded, so order and shapes alone say what belongs together.";
             outcome.notes.push(note.to_owned());
         }
     }
     let all: Vec<&Candidate> = candidates.iter().collect();
-    let impacts = all.iter().filter_map(|one| one.impact);
-    let (n_estimated, saving_ns) = (
-        impacts.clone().count(),
-        sum(impacts.map(|impact| impact.mid_ns)),
-    );
+    let estimated = all.iter().filter_map(|one| one.impact);
+    let n_estimated = estimated.clone().count() as u64;
     outcome.time_ns = sum(all.iter().map(|one| one.time_ns));
-    let count = |n: usize| Value::Count(n as u64);
-    for (key, label, value) in [
-        ("candidate_count", "Candidates", count(all.len())),
-        (
-            "estimated_count",
-            "Candidates with an estimate",
-            count(n_estimated),
-        ),
-        (
-            "time_involved",
-            "Time of their kernels",
-            Value::Ns(outcome.time_ns),
-        ),
-    ] {
-        outcome.fact(key, label, value);
-    }
+    #[rustfmt::skip]
+    outcome.facts([
+        ("candidate_count", "Candidates", Value::Count(all.len() as u64)),
+        ("estimated_count", "Candidates with an estimate", Value::Count(n_estimated)),
+        ("time_involved", "Time of their kernels", Value::Ns(outcome.time_ns)),
+    ]);
     if n_estimated > 0 {
-        outcome.fact(
-            "saving",
-            "What fusing them would save",
-            Value::Ns(saving_ns),
-        );
+        let saving = Value::Ns(sum(estimated.map(|impact| impact.mid_ns)));
+        outcome.fact("saving", "What fusing them would save", saving);
     }
     outcome.tables.extend(rules::candidate_table(&all));
     outcome.findings = rule::find(input, rules::RULES, all);
@@ -146,23 +125,21 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
 /// Candidates, what saves most first.
 fn of_chains(
     input: &Input,
-    steps: &[Option<Step>],
-    operators: &[Operator],
+    steps: &[Option<ChainStep>],
     scopes: &Scopes,
     chains: &[Chain],
 ) -> Vec<Candidate> {
-    let projection = Projection::new(input, operators);
-    let step = |at: &usize| steps.get(*at)?.as_ref();
-    let operator = |step: &Step| operators.get(step.operation);
+    let projection = Projection::new(input);
+    let step = |at: &usize| *steps.get(*at)?;
     let mut index: BTreeMap<(ChainKind, Option<&str>, Vec<&str>), Candidate> = BTreeMap::new();
     for chain in chains {
-        let members: Vec<&Step> = chain.members.iter().filter_map(step).collect();
-        let of_members = members.iter().filter_map(|step| operator(step));
-        let names: Vec<&str> = of_members.map(|one| one.name.as_str()).collect();
+        let members: Vec<ChainStep> = chain.members.iter().filter_map(step).collect();
+        let names = members.iter().map(|one| one.operator.name.as_str());
+        let names: Vec<&str> = names.collect();
         let class = scopes.name(chain.scope);
         let anchor = chain.anchor.as_ref().and_then(step);
-        let anchored_to = anchor.and_then(operator);
-        let follows_batch_norm = anchored_to.is_some_and(|one| one.role == StepRole::BatchNorm);
+        let anchored_to = anchor.map(|one| one.operator.role);
+        let follows_batch_norm = anchored_to == Some(StepRole::BatchNorm);
         let candidate = index
             .entry((chain.kind, class, names.clone()))
             .or_insert_with(|| Candidate {
@@ -176,13 +153,13 @@ fn of_chains(
                 run_ns: 0,
                 impact: None,
                 names: names.iter().map(|name| (*name).to_owned()).collect(),
-                members: members.iter().map(|step| (step.operation, 0)).collect(),
-                first: members.iter().map(|step| step.event).collect(),
+                members: members.iter().map(|one| (one.step.operation, 0)).collect(),
+                first: members.iter().map(|one| one.step.event).collect(),
                 operations: BTreeMap::new(),
             });
         candidate.n_instances += 1;
         candidate.follows_batch_norm &= follows_batch_norm;
-        for (step, member) in members.iter().zip(&mut candidate.members) {
+        for (ChainStep { step, .. }, member) in members.iter().zip(&mut candidate.members) {
             candidate.n_kernels += step.n_kernels as u64;
             candidate.time_ns = candidate.time_ns.saturating_add(step.ns);
             member.1 = member.1.saturating_add(step.ns);

@@ -1,31 +1,16 @@
 //! What can be found of chains that one kernel could do.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use super::{Candidate, least_ns};
-use crate::assess::Input;
-use crate::base::format;
-use crate::base::sort::Arrange;
-use crate::base::value::{Table, Value};
-use crate::findings::compute::time_and_share;
-use crate::findings::finding::{Confidence, Impact, Priority};
-use crate::findings::outcome::Row;
-use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words, percent_of_compute};
+use crate::findings::prelude::*;
 use crate::findings::run_time;
 use crate::names::fusion::ChainKind;
 
-/// Chains, as rules look at them.
-pub(super) struct Chains;
-
-impl Subject for Chains {
+impl Subject for Candidate {
     type Of<'a> = Candidate;
 
-    fn row(_: &Candidate) -> Option<&Row> {
-        None
-    }
-
-    fn evidence(group: &Group<Chains>, _: &Rule<Chains>) -> Option<Evidence> {
+    fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
         let (input, largest) = (group.input, group.first());
         let time_ns = group.sum(|one| one.time_ns);
         let line = input.options.thresholds.high_percent_of_compute;
@@ -47,7 +32,7 @@ impl Subject for Chains {
         })
     }
 
-    fn words(group: &Group<Chains>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         let largest = group.first();
         let (time_ns, run_ns) = (group.sum(|one| one.time_ns), group.sum(|one| one.run_ns));
         let place = match &largest.class {
@@ -66,16 +51,12 @@ impl Subject for Chains {
         let count = |n: fn(&Candidate) -> u64| group.seen.iter().map(|one| n(one)).sum();
         // The GEMM or norm itself is none of the steps.
         let n_steps = largest.names.len() + usize::from(largest.kind.is_epilogue());
+        let kernels = format::counted(count(|one| one.n_kernels), "kernel");
+        let instances = format::counted(count(|one| one.n_instances), "instance");
         vec![
             ("n", n_steps.to_string()),
-            (
-                "kernels",
-                format::counted(count(|one| one.n_kernels), "kernel"),
-            ),
-            (
-                "instances",
-                format::counted(count(|one| one.n_instances), "instance"),
-            ),
+            ("kernels", kernels),
+            ("instances", instances),
             ("place", place),
             ("others", others),
             ("time", time_and_share(time_ns, group.input)),
@@ -83,7 +64,7 @@ impl Subject for Chains {
         ]
     }
 
-    fn reasoning(group: &Group<Chains>) -> Vec<String> {
+    fn reasoning(group: &Group<Self>) -> Vec<String> {
         let largest = group.first();
         let names = largest.names.iter();
         let names: Vec<String> = names.map(|name| format!("`{}`", quotable(name))).collect();
@@ -124,7 +105,7 @@ impl Subject for Chains {
         sentences
     }
 
-    fn tables(group: &Group<Chains>) -> Vec<Table> {
+    fn tables(group: &Group<Self>) -> Vec<Table> {
         let steps = step_table(group.input, group.first());
         let candidates = candidate_table(&group.seen);
         [steps].into_iter().chain(candidates).collect()
@@ -132,7 +113,7 @@ impl Subject for Chains {
 }
 
 /// Every rule; a chain has one kind alone.
-pub(super) const RULES: &[Rule<Chains>] = &[
+pub(super) const RULES: &[Rule<Candidate>] = &[
     Rule {
         key: "rms_norm",
         when: "a chain has the operators of an RMS normalization",
@@ -177,12 +158,8 @@ pub(super) const RULES: &[Rule<Chains>] = &[
         words: |group| {
             // The exact function; the other is an approximation of it.
             let is_exact = group.first().names.iter().any(|name| name == "erf");
-            let approximate = if is_exact {
-                ""
-            } else {
-                " with `approximate=\"tanh\"`"
-            };
-            vec![("approximate", approximate.to_owned())]
+            let approximate = " with `approximate=\"tanh\"`";
+            vec![either("approximate", is_exact, "", approximate)]
         },
         ..CHAIN
     },
@@ -206,9 +183,18 @@ pub(super) const RULES: &[Rule<Chains>] = &[
         kernel: "Offer {along} as the end of the normalization, so that its result is not written and read again.",
         words: |group| {
             let largest = group.first();
+            let starts = |names: [&str; 2]| largest.names.iter().take(2).eq(names);
+            let is_affine = starts(["mul", "add"]) && !largest.follows_batch_norm;
+            let folded =
+                "; in evaluation a batch norm can be folded into the convolution before it";
             vec![
-                ("along", taken_along(largest).to_owned()),
-                ("folded", folded(largest).to_owned()),
+                either(
+                    "along",
+                    is_affine,
+                    "scale and shift",
+                    "activation and residual",
+                ),
+                either("folded", largest.follows_batch_norm, folded, ""),
             ]
         },
         ..CHAIN
@@ -237,8 +223,7 @@ pub(super) const RULES: &[Rule<Chains>] = &[
     },
 ];
 
-/// What all chains have in common.
-const CHAIN: Rule<Chains> = Rule {
+const CHAIN: Rule<Candidate> = Rule {
     gate: |group| is_worth_it(group),
     issue: "{kernels} in {instances} of the same steps, in {place}{others}: {time}{worth}.",
     model: "Compile the code around these operators with `torch.compile`, which makes one kernel of them.",
@@ -247,7 +232,7 @@ const CHAIN: Rule<Chains> = Rule {
     ..Rule::BASE
 };
 
-fn is_worth_it(group: &Group<Chains>) -> bool {
+fn is_worth_it(group: &Group<Candidate>) -> bool {
     let least_ns = least_ns(group.input);
     let least_saved_ns = least_ns.max(group.input.options.thresholds.fusion_least_ms * 1e6);
     let is_saving = match impact(group) {
@@ -257,117 +242,78 @@ fn is_worth_it(group: &Group<Chains>) -> bool {
     is_saving && group.sum(|one| one.time_ns) as f64 >= least_ns
 }
 
-/// What a fused normalization would do besides.
-pub(super) fn taken_along(candidate: &Candidate) -> &'static str {
-    let is_affine = matches!(candidate.names.as_slice(), [a, b, ..] if a == "mul" && b == "add");
-    match is_affine && !candidate.follows_batch_norm {
-        true => "scale and shift",
-        false => "activation and residual",
-    }
-}
-
-pub(super) fn folded(candidate: &Candidate) -> &'static str {
-    match candidate.follows_batch_norm {
-        true => "; in evaluation a batch norm can be folded into the convolution before it",
-        false => "",
-    }
-}
-
-fn impact(group: &Group<Chains>) -> Option<Impact> {
+fn impact(group: &Group<Candidate>) -> Option<Impact> {
     let impacts = group.seen.iter().filter_map(|one| one.impact);
     impacts.reduce(Impact::plus)
 }
 
 /// How much of the saving comes from which operation, by its share of the time of the run that its
 /// candidate has; and the operations, the longest first.
-fn shares(group: &Group<Chains>) -> (Vec<(usize, i64)>, Vec<usize>) {
-    let mut saved: BTreeMap<usize, i64> = BTreeMap::new();
-    let mut times: BTreeMap<usize, i64> = BTreeMap::new();
-    for one in &group.seen {
-        for (&operation, &ns) in &one.operations {
-            let all = times.entry(operation).or_default();
-            *all = all.saturating_add(ns);
-            let Some(impact) = one.impact else { continue };
+fn shares(group: &Group<Candidate>) -> (Vec<(usize, i64)>, Vec<usize>) {
+    let parts = group.seen.iter().flat_map(|one| {
+        let operations = one.operations.iter();
+        operations.map(|(&operation, &ns)| (operation, (one.impact, one.run_ns, ns)))
+    });
+    let saved = parts
+        .clone()
+        .filter_map(|(operation, (impact, all_ns, ns))| {
             let run_ns = run_time::of_operation(group.input, operation, ns);
-            let share = run_ns as f64 / one.run_ns.max(1) as f64;
-            let part = (impact.mid_ns as f64 * share).floor() as i64;
-            let all = saved.entry(operation).or_default();
-            *all = all.saturating_add(part);
-        }
-    }
-    let mut times: Vec<(usize, i64)> = times.into_iter().collect();
+            let share = run_ns as f64 / all_ns.max(1) as f64;
+            Some((operation, (impact?.mid_ns as f64 * share).floor() as i64))
+        });
+    let mut saved = times_by_operation(saved);
+    saved.arrange_by_key(|(operation, _)| *operation);
+    let mut times = times_by_operation(parts.map(|(operation, (.., ns))| (operation, ns)));
     times.arrange_by_key(|&(operation, ns)| (Reverse(ns), operation));
-    let operations = times.into_iter().map(|(operation, _)| operation);
-    (saved.into_iter().collect(), operations.collect())
+    (
+        saved,
+        times.into_iter().map(|(operation, _)| operation).collect(),
+    )
 }
 
 /// The largest candidates; `None` without any.
 pub(super) fn candidate_table(candidates: &[&Candidate]) -> Option<Table> {
     /// More say little.
     const MAX_CANDIDATES: usize = 12;
+    let module = |one: &Candidate| one.class.clone().map_or(Value::Empty, Value::Quoted);
+    let saving =
+        |impact: Option<Impact>| impact.map_or(Value::NO_NS, |saved| Value::Ns(saved.mid_ns));
+    #[rustfmt::skip]
+    let columns: &[CellColumn<&Candidate>] = &[
+        ("pattern", "Pattern", &|one| Value::Text(one.kind.label().to_owned())),
+        ("module", "Module", &|one| module(one)),
+        ("steps", "Steps", &|one| Value::Count(one.members.len() as u64)),
+        ("instances", "Instances", &|one| Value::Count(one.n_instances)),
+        ("kernels", "Kernels", &|one| Value::Count(one.n_kernels)),
+        ("time", "Time", &|one| Value::Ns(one.time_ns)),
+        ("saving", "Saving", &|one| saving(one.impact)),
+        ("confidence", "Confidence", &|one| Value::Text(one.confidence.label().to_owned())),
+    ];
     let largest = candidates.iter().copied().take(MAX_CANDIDATES);
     let title = "Chains that one kernel could do";
-    let table = Table::of::<&Candidate>(
-        "candidates",
-        title,
-        largest,
-        &[
-            ("pattern", "Pattern", &|one| {
-                Value::Text(one.kind.label().to_owned())
-            }),
-            ("module", "Module", &|one| {
-                one.class.clone().map_or(Value::Empty, Value::Quoted)
-            }),
-            ("steps", "Steps", &|one| {
-                Value::Count(one.members.len() as u64)
-            }),
-            ("instances", "Instances", &|one| {
-                Value::Count(one.n_instances)
-            }),
-            ("kernels", "Kernels", &|one| Value::Count(one.n_kernels)),
-            ("time", "Time", &|one| Value::Ns(one.time_ns)),
-            ("saving", "Saving", &|one| {
-                one.impact
-                    .map_or(Value::NO_NS, |saved| Value::Ns(saved.mid_ns))
-            }),
-            ("confidence", "Confidence", &|one| {
-                Value::Text(one.confidence.label().to_owned())
-            }),
-        ],
-    );
-    (!table.rows.is_empty()).then_some(table)
+    (!candidates.is_empty()).then(|| Table::of("candidates", title, largest, columns))
 }
 
-/// The steps of a candidate.
 fn step_table(input: &Input, candidate: &Candidate) -> Table {
     let title = match candidate.n_instances {
         1 => "The steps of the one instance".to_owned(),
         n => format!("The steps, all {} instances", format::count(n)),
     };
     let kernel = |at: usize| {
-        let kernels = input.operation(at).kernels(input.profile);
-        let name = kernels
-            .first()
-            .map(|(name, ..)| input.profile.trace.strings.get(*name));
-        name.map_or(Value::Empty, |name| {
-            Value::Quoted(format::middle_ellipsis(name, 100))
-        })
+        let names = input.operation(at).kernel_names(input.profile);
+        let name = names.first().map(|name| format::middle_ellipsis(name, 100));
+        name.map_or(Value::Empty, Value::Quoted)
     };
     let has_model = |at: usize| input.operation(at).modelled.is_some();
+    #[rustfmt::skip]
+    let columns: &[CellColumn<(&(usize, i64), &String)>] = &[
+        ("kernel", "Kernel", &|((at, _), _)| kernel(*at)),
+        ("type", "Type", &|(_, name)| Value::Quoted((*name).clone())),
+        ("duration", "Duration", &|((_, ns), _)| Value::Ns(*ns)),
+        ("perf_model", "Perf model", &|((at, _), _)| Value::Flag(has_model(*at))),
+    ];
     let steps = candidate.members.iter().zip(&candidate.names);
-    Table::of(
-        "kernels",
-        title,
-        steps,
-        &[
-            ("kernel", "Kernel", &|((at, _), _)| kernel(*at)),
-            ("type", "Type", &|(_, name)| Value::Quoted((*name).clone())),
-            ("duration", "Duration", &|((_, ns), _)| Value::Ns(*ns)),
-            ("perf_model", "Perf model", &|((at, _), _)| {
-                Value::Flag(has_model(*at))
-            }),
-        ],
-    )
+    Table::of("kernels", title, steps, columns)
 }
 
 /// A name of the trace for a place between backticks.

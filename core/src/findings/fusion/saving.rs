@@ -1,12 +1,10 @@
 //! What one kernel in place of a chain saves.
 
-use super::steps::Operator;
-use crate::assess::Input;
-use crate::base::interval::sum;
-use crate::findings::finding::{Estimate, Impact};
+use super::steps::{ChainStep, Operator};
+use crate::findings::finding::Estimate;
+use crate::findings::prelude::*;
 use crate::names::fusion::ChainKind;
 use crate::profile::dataflow::{Shape, can_be, can_be_slice};
-use crate::profile::streams::Step;
 use crate::trace::Category;
 
 /// The part of the shorter of arithmetic and memory traffic that does not hide behind the longer.
@@ -22,10 +20,8 @@ const MODELLED_OF_MANY: f64 = 0.75;
 /// shorter.
 const LEAST_NS: i64 = 3_000;
 
-/// What chains are projected with.
 pub(super) struct Projection<'a> {
     pub(super) input: &'a Input<'a>,
-    pub(super) operators: &'a [Operator],
     /// Whether the result of what a chain follows is needed once more, for the backward pass.
     pub(super) is_training: bool,
     /// What a kernel takes however little it does.
@@ -33,13 +29,12 @@ pub(super) struct Projection<'a> {
 }
 
 impl<'a> Projection<'a> {
-    pub(super) fn new(input: &'a Input<'a>, operators: &'a [Operator]) -> Projection<'a> {
+    pub(super) fn new(input: &'a Input<'a>) -> Projection<'a> {
         let kernels = input.profile.gpu.iter().map(|(_, work)| work);
         let kernels = kernels.filter(|work| work.category == Category::Kernel);
         let lengths = kernels.map(|work| work.span.length()).filter(|ns| *ns > 0);
         Projection {
             input,
-            operators,
             is_training: input.is_training(),
             least_ns: lengths.min().unwrap_or(LEAST_NS).min(LEAST_NS),
         }
@@ -50,13 +45,13 @@ impl<'a> Projection<'a> {
     pub(super) fn saving(
         &self,
         kind: ChainKind,
-        anchor: Option<&Step>,
-        members: &[&Step],
+        anchor: Option<ChainStep>,
+        members: &[ChainStep],
     ) -> Option<Impact> {
         let gpu = self.input.gpu()?;
-        let operator = |step: &Step| self.operators.get(step.operation);
-        let steps: Vec<&Operator> = members.iter().filter_map(|step| operator(step)).collect();
-        let compute_us: Vec<f64> = steps.iter().filter_map(|step| step.compute_us).collect();
+        let modelled = |one: &ChainStep| Some((one.operator.compute_us?, one.step.ns));
+        let modelled = members.iter().filter_map(modelled);
+        let (compute_us, measured_ns): (Vec<f64>, Vec<i64>) = modelled.unzip();
         let needed = match members.len() < MANY {
             true => MODELLED_OF_FEW,
             false => MODELLED_OF_MANY,
@@ -64,18 +59,15 @@ impl<'a> Projection<'a> {
         if (compute_us.len() as f64 / members.len().max(1) as f64) < needed {
             return None;
         }
-        let is_modelled =
-            |step: &&&Step| operator(step).is_some_and(|one| one.compute_us.is_some());
-        let measured_ns = sum(members.iter().filter(is_modelled).map(|step| step.ns));
-        let of_anchor = anchor.and_then(|step| operator(step)?.gives.as_ref());
+        let measured_ns = sum(measured_ns);
+        let steps: Vec<&Operator> = members.iter().map(|one| one.operator).collect();
+        let of_anchor = anchor.and_then(|one| one.operator.gives.as_ref());
         let mut bytes = outer_bytes(kind, of_anchor, &steps);
         if anchor.is_some() && self.is_training {
             bytes += written(&steps);
         }
-        let (memory_us, compute_us) = (
-            bytes / gpu.mem_bw_gbps / 1e3,
-            compute_us.iter().sum::<f64>(),
-        );
+        let memory_us = bytes / gpu.mem_bw_gbps / 1e3;
+        let compute_us: f64 = compute_us.iter().sum();
         let fused_us = memory_us.max(compute_us) + NOT_HIDDEN * memory_us.min(compute_us);
         let least_ns = if anchor.is_some() { 0 } else { self.least_ns };
         let saved = |share: f64| {

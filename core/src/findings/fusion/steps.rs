@@ -1,12 +1,14 @@
 //! What each operation is for a chain, with what it takes and gives.
 
-use crate::assess::{Input, Judged};
+use crate::assess::Judged;
+use crate::findings::prelude::*;
 use crate::hardware::roofline::peak_tflops;
 use crate::names::Family;
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::fusion::{BATCH_NORMS, ELEMENTWISE, REDUCTIONS, ROW_NORMS};
 use crate::profile::dataflow::{Shape, Shapes};
 use crate::profile::operations::Operation;
+use crate::profile::streams::Step;
 
 /// What a step is for a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +27,12 @@ pub(super) enum StepRole {
     Other,
 }
 
+impl StepRole {
+    pub(super) fn is_norm(self) -> bool {
+        matches!(self, StepRole::Norm | StepRole::BatchNorm)
+    }
+}
+
 /// An operation as a step of chains.
 #[derive(Debug, Clone)]
 pub(super) struct Operator {
@@ -37,11 +45,18 @@ pub(super) struct Operator {
     pub(super) compute_us: Option<f64>,
 }
 
+/// A step of a lane with its operator.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ChainStep<'a> {
+    pub(super) step: &'a Step,
+    pub(super) operator: &'a Operator,
+}
+
 /// By position in the profile's operations: what each is for a chain.
 pub(super) fn operators(input: &Input) -> Vec<Operator> {
     let all = input.profile.operations().iter().zip(input.judged);
-    all.map(|(operation, judged)| operator(input, operation, judged))
-        .collect()
+    let all = all.map(|(operation, judged)| operator(input, operation, judged));
+    all.collect()
 }
 
 fn operator(input: &Input, operation: &Operation, judged: &Judged) -> Operator {
@@ -65,21 +80,17 @@ fn operator(input: &Input, operation: &Operation, judged: &Judged) -> Operator {
         _ if BATCH_NORMS.contains(&name) => StepRole::BatchNorm,
         _ => StepRole::Other,
     };
-    let compute_us = judged
-        .work
-        .filter(|_| role != StepRole::Other)
-        .and_then(|work| {
-            let gpu = input.gpu()?;
-            let peak = work
-                .compute
-                .and_then(|spec| peak_tflops(spec, gpu, input.options.basis));
-            Some(peak.map_or(0.0, |(tflops, _)| work.flops / tflops / 1e6))
-        });
+    let compute_us = || {
+        let (work, gpu) = (judged.work?, input.gpu()?);
+        let peak = |spec| peak_tflops(spec, gpu, input.options.basis);
+        let peak = work.compute.and_then(peak);
+        Some(peak.map_or(0.0, |(tflops, _)| work.flops / tflops / 1e6))
+    };
     Operator {
         role,
         name: name.to_owned(),
         takes: shapes.takes(name),
         gives: shapes.gives(name),
-        compute_us,
+        compute_us: compute_us().filter(|_| role != StepRole::Other),
     }
 }

@@ -1,21 +1,17 @@
 //! What the model could do about GEMMs, and what tiles say.
 
-use super::{Gemms, Seen};
-use crate::assess::Input;
-use crate::base::format;
+use super::Seen;
 use crate::findings::narrower::{
     has_sparsity, is_in_32_bits, less_arithmetic, narrower_cache, narrower_types, narrower_weights,
     sixteen_bit,
 };
-use crate::findings::outcome::Row;
-use crate::findings::rule::Group;
+use crate::findings::prelude::*;
 use crate::profile::gemm::{GemmSizes, OddPitch};
 
 /// A last wave of tiles that leaves so much of all waves idle is worth a word.
 const IDLE_SHARE: f64 = 0.2;
 
-/// About compute-bound GEMMs.
-pub(super) fn less_work(group: &Group<Gemms>) -> String {
+pub(super) fn less_work(group: &Group<Seen<'static>>) -> String {
     let (input, rows) = (group.input, &group.rows[..]);
     let mut means: Vec<String> = less_arithmetic(input, rows).into_iter().collect();
     // Zeros count in the types that the matrix units take, and activations have few.
@@ -24,30 +20,29 @@ pub(super) fn less_work(group: &Group<Gemms>) -> String {
         means.push("sparsity where weights are sparse".to_owned());
     }
     let means = means.join(", or ");
-    let n_units = input.n_units();
-    let wave =
-        n_units.and_then(|n_units| Some((n_units, group.first().kernels.last_wave(n_units)?)));
-    let filled = wave.and_then(|(n_units, (tiles, waves))| {
-        let idle = (1.0 - tiles as f64 / f64::from(n_units)) / waves as f64;
-        (idle >= IDLE_SHARE && waves > 1).then(|| {
-            format!(
-                "the last of {waves} waves has {} for {n_units} compute units: sizes or batches that fill it do more in the same time",
-                format::counted(tiles, "tile")
-            )
-        })
-    });
     let generic = "larger batches help where the last wave of tiles is nearly empty";
-    match (filled, means.is_empty()) {
-        (Some(filled), true) => filled,
-        (Some(filled), false) => format!("{filled}; {means}"),
-        (None, false) if wave.is_some() => means,
-        (None, false) => format!("{means}; {generic}"),
-        (None, true) => generic.to_owned(),
+    let n_units = input.n_units();
+    let wave = n_units.and_then(|n_units| group.first().kernels.last_wave(n_units));
+    let Some(((tiles, waves), n_units)) = wave.zip(n_units) else {
+        return match means.is_empty() {
+            true => generic.to_owned(),
+            false => format!("{means}; {generic}"),
+        };
+    };
+    let idle = (1.0 - tiles as f64 / f64::from(n_units)) / waves as f64;
+    let filled = format!(
+        "the last of {waves} waves has {} for {n_units} compute units: sizes or batches that fill it do more in the same time",
+        format::counted(tiles, "tile")
+    );
+    match (idle >= IDLE_SHARE && waves > 1, means.is_empty()) {
+        (true, true) => filled,
+        (true, false) => format!("{filled}; {means}"),
+        (false, true) => generic.to_owned(),
+        (false, false) => means,
     }
 }
 
-/// About memory-bound GEMMs.
-pub(super) fn fewer_bytes(group: &Group<Gemms>) -> String {
+pub(super) fn fewer_bytes(group: &Group<Seen<'static>>) -> String {
     let (input, rows) = (group.input, &group.rows[..]);
     let writes_most = group.first().sizes.is_some_and(GemmSizes::writes_most);
     if group.is_mostly(Seen::is_batched) {
@@ -127,15 +122,11 @@ pub(super) fn alignment(seen: &Seen) -> String {
     let mut means = Vec::new();
     if let Some(first) = odd.first() {
         let each = odd.iter().map(|odd| {
-            let (now, next) = (odd.elements, odd.elements.next_multiple_of(odd.multiple));
-            format!(
-                "{} ({}) to {}",
-                odd.of,
-                format::count(now),
-                format::count(next)
-            )
+            let next = odd.elements.next_multiple_of(odd.multiple);
+            let [now, next] = [odd.elements, next].map(format::count);
+            format!("{} ({now}) to {next}", odd.of)
         });
-        let each: Vec<String> = each.collect();
+        let each = each.collect::<Vec<String>>().join(" and ");
         let meaning = match seen.is_batched() {
             true => {
                 "in attention that is the sequence length, which can be padded or packed, and a fused attention kernel needs neither"
@@ -145,18 +136,13 @@ pub(super) fn alignment(seen: &Seen) -> String {
             }
         };
         means.push(format!(
-            "pad {}, the next multiple of {}, better to one of 64: {meaning}",
-            each.join(" and "),
+            "pad {each}, the next multiple of {}, better to one of 64: {meaning}",
             first.multiple
         ));
     }
-    means.extend(apart.into_iter().map(|odd| {
-        format!(
-            "let the rows of {} start a multiple of {} elements apart (now {}): make it contiguous, or pad what it is a part of",
-            odd.of,
-            odd.multiple,
-            format::count(odd.elements)
-        )
+    means.extend(apart.into_iter().map(|OddPitch { of, multiple, elements, .. }| {
+        let now = format::count(*elements);
+        format!("let the rows of {of} start a multiple of {multiple} elements apart (now {now}): make it contiguous, or pad what it is a part of")
     }));
     means.join("; ")
 }
@@ -165,26 +151,22 @@ pub(super) fn alignment(seen: &Seen) -> String {
 pub(super) fn tile_sentences(input: &Input, seen: &Seen) -> Vec<String> {
     let (kernels, n_units) = (&seen.kernels, input.n_units());
     let mut sentences = Vec::new();
-    if let (Some(tiles), Some(tile), Some(n_units)) = (kernels.n_tiles, kernels.tile, n_units) {
+    if let (Some(n), Some((m_tile, n_tile)), Some(n_units)) =
+        (kernels.n_tiles, kernels.tile, n_units)
+    {
+        let waves = format::number(n as f64 / f64::from(n_units));
         let waves = match kernels.is_split {
             true => "each of them split along K".to_owned(),
-            false => format!(
-                "{} waves",
-                format::number(tiles as f64 / f64::from(n_units))
-            ),
+            false => format!("{waves} waves"),
         };
+        let n_tiles = format::counted(n, "tile");
         sentences.push(format!(
-            "Its kernel writes tiles of {}×{}: {} for {n_units} compute units, {waves}.",
-            tile.0,
-            tile.1,
-            format::counted(tiles, "tile")
+            "Its kernel writes tiles of {m_tile}×{n_tile}: {n_tiles} for {n_units} compute units, {waves}."
         ));
     }
     if kernels.split_ns > 0 {
-        sentences.push(format!(
-            "Part of it, {}, is the split-K reduction.",
-            format::time_ns(kernels.split_ns)
-        ));
+        let split = format::time_ns(kernels.split_ns);
+        sentences.push(format!("Part of it, {split}, is the split-K reduction."));
     }
     sentences
 }

@@ -5,18 +5,11 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::compute::{
-    Gate, is_bottleneck, is_large, is_launch_scale, launch_scale_note, memory_bandwidth, outcome,
-};
-use super::narrower::{is_complex, is_wide, matrix_rate_16_bit, won_by_16_bit};
+use super::narrower::{is_complex, is_wide, won_by_16_bit};
 use super::order::tensors;
-use super::outcome::{Outcome, Row, Status};
-use super::rule::{self, Rule, RuleDoc};
-use super::unmodelled::{missing_units, unmodelled};
-use super::{AnalysisKind, Input};
+use super::unmodelled::missing_units;
 use crate::assess::Thresholds;
-use crate::base::interval::sum;
-use crate::base::value::Value;
+use crate::findings::prelude::*;
 use crate::hardware::Precision;
 use crate::names::gemm::is_quantized;
 use crate::perf::{ComputeSpec, Unit};
@@ -29,10 +22,6 @@ const LAYOUT_SHARE: f64 = 0.05;
 /// Tiles for up to this share of the compute units are few; above it nearly all have work.
 const FEW_TILES: f64 = 0.75;
 
-/// GEMMs, as rules look at them.
-struct Gemms;
-
-/// What is known of one GEMM.
 struct Seen<'a> {
     row: &'a Row,
     operation: &'a Operation,
@@ -59,7 +48,6 @@ impl Seen<'_> {
     }
 }
 
-/// What can be found.
 pub(super) fn docs() -> Vec<RuleDoc> {
     let rules = rules::RULES.iter().chain(rules::SHORT);
     rules.map(Rule::doc).collect()
@@ -85,16 +73,11 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     if outcome.status != Status::Done {
         return Ok(outcome);
     }
-    let gate = Gate {
-        time_ms: input.options.thresholds.gemm_gate_ms,
-        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
-    };
+    let gate = Gate::of(input, input.options.thresholds.gemm_gate_ms);
     let among_narrow = are_narrow(input, &outcome.rows);
     let rows = outcome.rows.clone();
-    let seen: Vec<Seen> = rows
-        .iter()
-        .map(|row| look(input, row, among_narrow))
-        .collect();
+    let look = |row| look(input, row, among_narrow);
+    let seen: Vec<Seen> = rows.iter().map(look).collect();
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
         row.class = rule::class_of(input, rules::RULES, seen);
         // Without sizes nothing tells that they are regular.
@@ -106,16 +89,14 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let (candidates, others): (Vec<&Seen>, Vec<&Seen>) = seen
         .iter()
         .partition(|seen| is_candidate(input, seen, &gate));
-    outcome.findings = rule::find(input, rules::RULES, candidates);
-    let other_rows: Vec<&Row> = others.iter().map(|seen| seen.row).collect();
-    outcome
-        .findings
-        .extend(unmodelled(input, &other_rows, &gate, "GEMM"));
     let is_short = |seen: &&Seen| is_launch_scale(input, seen.row) && !seen.row.is_anomaly;
-    let short = others.into_iter().filter(is_short).collect();
-    outcome
-        .findings
-        .extend(rule::find(input, rules::SHORT, short));
+    let short = others.iter().copied().filter(is_short).collect();
+    outcome.findings = [
+        rule::find(input, rules::RULES, candidates),
+        unmodelled(input, others.iter().map(|seen| seen.row), &gate, "GEMM"),
+        rule::find(input, rules::SHORT, short),
+    ]
+    .concat();
     outcome.notes.extend(launch_scale_note(input, &rows));
     if input.gpu().is_none() {
         let note = "No GPU profile is chosen, so the % of roofline of GEMMs is not known.";
@@ -146,18 +127,13 @@ fn is_candidate(input: &Input, seen: &Seen, gate: &Gate) -> bool {
 
 /// Whether most of the time of GEMMs with a model is in types of 16 bits or fewer.
 fn are_narrow(input: &Input, rows: &[Row]) -> bool {
-    let (mut narrow_ns, mut all_ns) = (0_i64, 0_i64);
-    for row in rows {
-        let work = input.judged(row.operation).work;
-        let Some(spec) = work.and_then(|work| work.compute) else {
-            continue;
-        };
-        all_ns = all_ns.saturating_add(row.time_ns);
-        if !is_wide(spec) {
-            narrow_ns = narrow_ns.saturating_add(row.time_ns);
-        }
-    }
-    narrow_ns > all_ns / 2
+    let spec = |row: &Row| input.judged(row.operation).work?.compute;
+    let modelled = rows
+        .iter()
+        .filter_map(|row| Some((spec(row)?, row.time_ns)));
+    let all_ns = sum(modelled.clone().map(|(_, ns)| ns));
+    let narrow = modelled.filter(|(spec, _)| !is_wide(*spec));
+    sum(narrow.map(|(_, ns)| ns)) > all_ns / 2
 }
 
 fn look<'a>(input: &Input<'a>, row: &'a Row, among_narrow: bool) -> Seen<'a> {
@@ -169,12 +145,10 @@ fn look<'a>(input: &Input<'a>, row: &'a Row, among_narrow: bool) -> Seen<'a> {
     // A column times a row writes, and hardly reads: it has nothing to pad, to split along K, or to
     // compute faster in another type.
     let is_outer = sizes.is_some_and(|sizes| sizes.k == 1);
-    let has_few_tiles = kernels
-        .n_parts
+    let parts = kernels.n_parts.filter(|_| !kernels.is_split && !is_outer);
+    let has_few_tiles = parts
         .zip(input.n_units())
-        .is_some_and(|(parts, n_units)| {
-            parts as f64 <= FEW_TILES * f64::from(n_units) && !kernels.is_split && !is_outer
-        });
+        .is_some_and(|(parts, n_units)| parts as f64 <= FEW_TILES * f64::from(n_units));
     let aligned = sizes.zip(spec).filter(|_| !is_outer);
     Seen {
         row,
@@ -211,37 +185,14 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
         Value::Count(seen.iter().filter(|seen| is(seen)).count() as u64)
     };
     let time = |ns: fn(&Seen) -> i64| Value::Ns(sum(seen.iter().map(ns)));
-    let without_model = |seen: &Seen| input.judged(seen.row.operation).work.is_none();
-    let peak = matrix_rate_16_bit(input);
-    let facts = [
-        (
-            "quantized_count",
-            "Quantized GEMMs",
-            count(&|seen| seen.is_quantized),
-        ),
-        (
-            "missing_perf_model_count",
-            "GEMMs without a perf model",
-            count(&without_model),
-        ),
-        (
-            "split_k_reduce",
-            "Split-K reduction",
-            time(|seen| seen.kernels.split_ns),
-        ),
-        (
-            "layout_change",
-            "Layout changes inside",
-            time(|seen| seen.kernels.layout_ns),
-        ),
-        (
-            "peak_maf",
-            "Matrix rate, 16-bit",
-            peak.map_or(Value::NO_TFLOPS, |(_, figure)| Value::Tflops(figure.tflops)),
-        ),
+    let has_no_model = |seen: &Seen| input.judged(seen.row.operation).work.is_none();
+    #[rustfmt::skip]
+    outcome.facts([
+        ("quantized_count", "Quantized GEMMs", count(&|seen| seen.is_quantized)),
+        ("missing_perf_model_count", "GEMMs without a perf model", count(&has_no_model)),
+        ("split_k_reduce", "Split-K reduction", time(|seen| seen.kernels.split_ns)),
+        ("layout_change", "Layout changes inside", time(|seen| seen.kernels.layout_ns)),
+        ("peak_maf", "Matrix rate, 16-bit", matrix_rate(input)),
         ("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input)),
-    ];
-    for (key, label, value) in facts {
-        outcome.fact(key, label, value);
-    }
+    ]);
 }

@@ -3,43 +3,38 @@
 use super::advice::{
     alignment, fewer_bytes, in_cache, less_work, odd_dimensions, tile_sentences, weights_in, wider,
 };
-use super::{Gemms, Seen, is_tiny};
-use crate::assess::Input;
-use crate::base::format;
-use crate::base::value::{Table, Value};
-use crate::findings::compute::{NOT_SHOWN, beyond_roofline_ns, called_from, least_ns, shapes};
-use crate::findings::finding::Effect;
+use super::{Seen, is_tiny};
+use crate::findings::compute::{beyond_roofline_ns, least_ns};
 use crate::findings::narrower::{instead_of_32_bits, width, won_by_16_bit};
-use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Saves, Subject, Words};
+use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
 use crate::profile::gemm::GemmSizes;
 
-impl Subject for Gemms {
+impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
     }
 
-    fn words(group: &Group<Gemms>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         vec![("subject", subject(group))]
     }
 
-    fn reasoning(group: &Group<Gemms>) -> Vec<String> {
+    fn reasoning(group: &Group<Self>) -> Vec<String> {
         let from = called_from(group.input, &group.rows).into_iter();
         from.chain(tile_sentences(group.input, group.first()))
             .chain([NOT_SHOWN.to_owned()])
             .collect()
     }
 
-    fn tables(group: &Group<Gemms>) -> Vec<Table> {
+    fn tables(group: &Group<Self>) -> Vec<Table> {
         vec![sizes(group)]
     }
 }
 
 /// Every rule, the most specific first.
-pub(super) const RULES: &[Rule<Gemms>] = &[
+pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "tiny_batched",
         class: "tiny batched",
@@ -63,21 +58,15 @@ pub(super) const RULES: &[Rule<Gemms>] = &[
         issue: "{subject} has one row or column{each}: {time}{at}.",
         model: "{advice}: reading it is what takes the time.",
         kernel: "a matrix-vector kernel should come close to the memory bandwidth; compare it with the best element-wise operation of this trace.",
-        words: |group| match group.is_mostly(Seen::is_batched) {
-            true => vec![
-                (
-                    "each",
-                    " in each entry of a batch with a matrix of its own".to_owned(),
-                ),
-                ("advice", in_cache(group.input, &group.rows)),
-            ],
-            false => vec![
-                (
-                    "each",
-                    ", so each weight is read for a single one".to_owned(),
-                ),
-                ("advice", weights_in(group.input, &group.rows)),
-            ],
+        words: |group| {
+            let is_batched = group.is_mostly(Seen::is_batched);
+            let batched = " in each entry of a batch with a matrix of its own";
+            let single = ", so each weight is read for a single one";
+            let advice = if is_batched { in_cache } else { weights_in };
+            vec![
+                either("each", is_batched, batched, single),
+                ("advice", advice(group.input, &group.rows)),
+            ]
         },
         ..Rule::BASE
     },
@@ -121,17 +110,13 @@ pub(super) const RULES: &[Rule<Gemms>] = &[
         model: "{instead}.",
         kernel: "nothing to tune until the data type is chosen.",
         words: |group| {
-            let (among, although) = match group.first().among_narrow {
-                true => (
-                    " among 16-bit ones",
-                    "although most GEMMs of this trace are narrower",
-                ),
-                false => ("", "on a GPU with 16-bit matrix units"),
-            };
+            let among_narrow = group.first().among_narrow;
+            let although = "although most GEMMs of this trace are narrower";
+            let on = "on a GPU with 16-bit matrix units";
             vec![
                 ("width", width(group.input, &group.rows).to_owned()),
-                ("among", among.to_owned()),
-                ("although", although.to_owned()),
+                either("among", among_narrow, " among 16-bit ones", ""),
+                either("although", among_narrow, although, on),
                 ("instead", instead_of_32_bits(group.input, &group.rows)),
             ]
         },
@@ -177,13 +162,10 @@ pub(super) const RULES: &[Rule<Gemms>] = &[
         model: "{wider}.",
         kernel: "have {tiles} tried for these sizes.",
         words: |group| {
-            let tiles = match group.first().kernels.is_split {
-                true => "smaller tiles, or another split along K,",
-                false => "tile sizes and split-K",
-            };
+            let split = "smaller tiles, or another split along K,";
             vec![
                 ("wider", wider(group.input, group.first(), &group.rows)),
-                ("tiles", tiles.to_owned()),
+                either("tiles", is_split(group), split, "tile sizes and split-K"),
             ]
         },
         ..Rule::BASE
@@ -198,15 +180,12 @@ pub(super) const RULES: &[Rule<Gemms>] = &[
         model: "{advice}.",
         kernel: "tune the quantized kernel for these sizes with the reproducer.",
         words: |group| {
-            let advice = match group.first().row.bound {
-                Some(Bound::Memory) => {
-                    "larger batches reuse each weight more often, and the epilogue can be fused; quantized weights are right where it is memory-bound"
-                }
-                _ => {
-                    "check that quantization pays at this size: its scheme and its scales cost time of their own"
-                }
-            };
-            vec![("advice", advice.to_owned())]
+            vec![either(
+                "advice",
+                group.first().row.bound == Some(Bound::Memory),
+                "larger batches reuse each weight more often, and the epilogue can be fused; quantized weights are right where it is memory-bound",
+                "check that quantization pays at this size: its scheme and its scales cost time of their own",
+            )]
         },
         ..Rule::BASE
     },
@@ -218,11 +197,11 @@ pub(super) const RULES: &[Rule<Gemms>] = &[
         model: "{advice}.",
         kernel: "tune {tiles} for these shapes with the reproducer, and check that the library chose its best kernel.",
         words: |group| {
-            let tiles = match group.first().kernels.is_split {
-                true => "tile sizes and split-K",
-                false => "tile sizes",
-            };
-            vec![("advice", less_work(group)), ("tiles", tiles.to_owned())]
+            let split = "tile sizes and split-K";
+            vec![
+                ("advice", less_work(group)),
+                either("tiles", is_split(group), split, "tile sizes"),
+            ]
         },
         ..GAP
     },
@@ -233,13 +212,11 @@ pub(super) const RULES: &[Rule<Gemms>] = &[
         model: "{advice}.",
         kernel: "the kernel reads slower than the memory allows: have {others} tried for these shapes.",
         words: |group| {
-            let others = match group.first().kernels.is_split {
-                true => "smaller tiles, another split along K and other kernels of the library",
-                false => "other kernels of the library",
-            };
+            let split = "smaller tiles, another split along K and other kernels of the library";
+            let others = "other kernels of the library";
             vec![
                 ("advice", fewer_bytes(group)),
-                ("others", others.to_owned()),
+                either("others", is_split(group), split, others),
             ]
         },
         ..GAP
@@ -248,18 +225,14 @@ pub(super) const RULES: &[Rule<Gemms>] = &[
 
 /// Of GEMMs about as short as their launch. Each remains a kernel, or a part of one, so that no more
 /// is saved than what they take beyond the least that a kernel takes.
-pub(super) const SHORT: &[Rule<Gemms>] = &[Rule {
+pub(super) const SHORT: &[Rule<Seen>] = &[Rule {
     key: "many_small_products",
     when: "many GEMMs are about as short as their launch",
     title: "Many short GEMMs",
     issue: "{calls} of GEMMs take {mean} each on average: {time}{at}.",
     model: "join GEMMs of one input (fused projections), batch those of equal sizes (`bmm`, a grouped GEMM), or give each more rows (larger batches).",
     kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.",
-    words: |group| {
-        let n_calls: u64 = group.rows.iter().map(|row| row.n_calls).sum();
-        let n_calls = i64::try_from(n_calls.max(1)).unwrap_or(i64::MAX);
-        vec![("mean", format::time_ns(group.time_ns() / n_calls))]
-    },
+    words: |group| vec![("mean", format::time_ns(group.mean_ns(n_calls(&group.rows))))],
     saves: Saves::AtMost(|_, seen| {
         let least_ns = least_ns(seen.row);
         beyond_roofline_ns(seen.row).map(|ns| ns.min(seen.row.time_ns - least_ns))
@@ -269,7 +242,7 @@ pub(super) const SHORT: &[Rule<Gemms>] = &[Rule {
 }];
 
 /// GEMMs of no pattern: a finding for each bound and step of efficiency.
-const GAP: Rule<Gemms> = Rule {
+const GAP: Rule<Seen> = Rule {
     by: By::Key(|_, seen| seen.row.gap_bucket()),
     is_pattern: false,
     ..Rule::BASE
@@ -281,15 +254,18 @@ const QUANTIZED: &str = "quantised";
 /// Whether a rule with a name applies, beside that weights are narrow, which says nothing against a
 /// GEMM.
 pub(super) fn is_odd(input: &Input, seen: &Seen) -> bool {
-    let named = RULES
+    let mut named = RULES
         .iter()
         .filter(|rule| rule.is_pattern && rule.key != QUANTIZED);
-    named.into_iter().any(|rule| (rule.applies)(input, seen))
+    named.any(|rule| (rule.applies)(input, seen))
 }
 
 fn is_gemv(seen: &Seen) -> bool {
-    seen.sizes
-        .is_some_and(|GemmSizes { m, n, .. }| m.min(n) == 1)
+    seen.sizes.is_some_and(|sizes| sizes.m.min(sizes.n) == 1)
+}
+
+fn is_split(group: &Group<Seen<'static>>) -> bool {
+    group.first().kernels.is_split
 }
 
 fn is_outer(seen: &Seen) -> bool {
@@ -298,25 +274,23 @@ fn is_outer(seen: &Seen) -> bool {
 
 fn is_skinny(input: &Input, seen: &Seen) -> bool {
     let thresholds = &input.options.thresholds;
-    let is_long = |GemmSizes { m, n, .. }: GemmSizes| {
-        m.max(n) as f64 >= thresholds.gemm_skinny_ratio * m.min(n) as f64
+    let is_it = |sizes: GemmSizes| {
+        let GemmSizes { m, n, .. } = sizes;
+        let is_long = m.max(n) as f64 >= thresholds.gemm_skinny_ratio * m.min(n) as f64;
+        is_long && !is_tiny(sizes, thresholds)
     };
-    let is_it = |sizes| is_long(sizes) && !is_tiny(sizes, thresholds);
     !is_gemv(seen) && !is_outer(seen) && seen.sizes.is_some_and(is_it)
 }
 
 /// "`aten::bmm` (37 632 of 8×64×8)" of the longest, and how many more.
-fn subject(group: &Group<Gemms>) -> String {
+fn subject(group: &Group<Seen<'static>>) -> String {
     let first = group.first();
     let name = first.operation.short_name(group.input.profile);
     let name = format::middle_ellipsis(name, 60);
-    let sizes = match first.sizes {
-        Some(sizes) => sizes.text(),
-        None => shapes(group.input, first.operation),
-    };
-    let sizes = match sizes.is_empty() {
-        true => sizes,
-        false => format!(" ({sizes})"),
+    let sizes = first.sizes.map(GemmSizes::text);
+    let sizes = match sizes.unwrap_or_else(|| shapes(group.input, first.operation)) {
+        none if none.is_empty() => none,
+        sizes => format!(" ({sizes})"),
     };
     match group.seen.len() - 1 {
         0 => format!("`{name}`{sizes}"),
@@ -324,44 +298,29 @@ fn subject(group: &Group<Gemms>) -> String {
     }
 }
 
-/// Sizes and tiles.
-fn sizes(group: &Group<Gemms>) -> Table {
-    /// More rows are in the sheets.
+fn sizes(group: &Group<Seen<'static>>) -> Table {
     const MAX_ROWS: usize = 10;
-    let mut table = Table::new(
-        "products",
-        "Sizes",
-        &[
-            ("batch", "Batch"),
-            ("m", "M"),
-            ("n", "N"),
-            ("k", "K"),
-            ("calls", "Calls"),
-            ("time", "Time"),
-            ("efficiency", "% roofline"),
-            ("tile", "Output tile"),
-        ],
-    );
-    let rows = group.seen.iter().take(MAX_ROWS).map(|seen| {
-        let size = |of: fn(GemmSizes) -> u64| {
-            seen.sizes
-                .map_or(Value::Empty, |sizes| Value::Count(of(sizes)))
-        };
-        let tile = seen
-            .kernels
-            .tile
-            .map(|(first, second)| Value::Text(format!("{first}×{second}")));
-        vec![
-            size(|sizes| sizes.batch),
-            size(|sizes| sizes.m),
-            size(|sizes| sizes.n),
-            size(|sizes| sizes.k),
-            Value::Count(seen.row.n_calls),
-            Value::Ns(seen.row.time_ns),
-            Value::percent(seen.row.efficiency_percent),
-            tile.unwrap_or(Value::Empty),
-        ]
-    });
-    table.rows = rows.collect();
-    table
+    let size = |seen: &Seen, of: fn(GemmSizes) -> u64| {
+        seen.sizes
+            .map_or(Value::Empty, |sizes| Value::Count(of(sizes)))
+    };
+    let tile = |seen: &Seen| {
+        let tile = seen.kernels.tile;
+        tile.map_or(Value::Empty, |(first, second)| {
+            Value::Text(format!("{first}×{second}"))
+        })
+    };
+    #[rustfmt::skip]
+    let columns: &[CellColumn<&Seen>] = &[
+        ("batch", "Batch", &|seen| size(seen, |sizes| sizes.batch)),
+        ("m", "M", &|seen| size(seen, |sizes| sizes.m)),
+        ("n", "N", &|seen| size(seen, |sizes| sizes.n)),
+        ("k", "K", &|seen| size(seen, |sizes| sizes.k)),
+        ("calls", "Calls", &|seen| Value::Count(seen.row.n_calls)),
+        ("time", "Time", &|seen| Value::Ns(seen.row.time_ns)),
+        ("efficiency", "% roofline", &|seen| Value::percent(seen.row.efficiency_percent)),
+        ("tile", "Output tile", &|seen| tile(seen)),
+    ];
+    let longest = group.seen.iter().copied().take(MAX_ROWS);
+    Table::of("products", "Sizes", longest, columns)
 }

@@ -8,7 +8,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::compute::{Gate, add_bandwidth, is_bottleneck, outcome_by};
+use super::compute::{Gate, is_bottleneck, memory_bandwidth, outcome_by};
 use super::compute::{is_launch_scale, time_ns};
 use super::outcome::{Outcome, Row, Status};
 use super::rule::{self, RuleDoc};
@@ -75,7 +75,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     };
     let of_unknown = seen.iter().filter(|seen| of_unknown(seen));
     let of_unknown: Vec<&Row> = of_unknown.map(|seen| seen.row).collect();
-    let unknown = unmodelled(input, &of_unknown, &gate, what);
+    let unknown = unmodelled(input, of_unknown, &gate, what);
     outcome.findings.extend(unknown);
     if rows.iter().any(|row| row.efficiency_percent.is_some()) {
         outcome.notes.push(rules::EVENLY.to_owned());
@@ -107,5 +107,5 @@ fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     let n = Value::Count(seen.iter().filter(has_no_model).count() as u64);
     let label = "Operations with no FLOP/byte model";
     outcome.fact("missing_perf_model_count", label, n);
-    add_bandwidth(input, outcome);
+    outcome.fact("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input));
 }

@@ -11,18 +11,12 @@ mod rules;
 mod tests;
 
 use super::bandwidth::{Baseline, Simple};
-use super::compute::{Gate, outcome};
-use super::compute::{gbps, is_launch_scale, launch_scale_note, memory_bandwidth, time_ns};
+use super::compute::gbps;
 use super::in_use::has_convolutions;
-use super::outcome::{Outcome, Row, Status};
-use super::rule::{self, RuleDoc};
-use super::unmodelled::unmodelled;
-use super::{AnalysisKind, Input};
-use crate::base::value::Value;
+use crate::findings::prelude::*;
 use crate::names::norm::NormKind;
 use crate::profile::norm::Norm;
 
-/// A norm as the analysis sees it.
 struct Seen<'a> {
     row: &'a Row,
     norm: Norm,
@@ -52,21 +46,19 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// What can be found.
 pub(super) fn docs() -> Vec<RuleDoc> {
     let rules = rules::RULES.iter().chain(rules::FOLDABLE);
     rules.map(rule::Rule::doc).collect()
 }
 
 fn gate(input: &Input) -> Gate {
-    Gate {
-        time_ms: input.options.thresholds.norm_gate_ms,
-        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
-    }
+    Gate::of(input, input.options.thresholds.norm_gate_ms)
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let mut outcome = outcome(input, kind);
+    let mut outcome = outcome_by(input, kind, |operation| {
+        Norm::of(input.profile, operation).class()
+    });
     if outcome.status != Status::Done {
         return Ok(outcome);
     }
@@ -74,34 +66,26 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let rows = outcome.rows.clone();
     let seen = rows.iter().map(|row| Seen::new(input, &baseline, row));
     let seen: Vec<Seen> = seen.collect();
-    for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
-        row.class = seen.norm.class();
-    }
     facts(input, &mut outcome, &baseline, &seen);
     let gate = gate(input);
-    let is_slow = |seen: &&Seen| {
-        let percent = seen.row.efficiency_percent;
-        percent.is_some_and(|percent| percent < gate.efficiency_percent)
-            && !seen.row.is_anomaly
-            && !is_launch_scale(input, seen.row)
-    };
-    let slow = seen.iter().filter(is_slow).collect();
-    outcome.findings = rule::find(input, rules::RULES, slow);
-    if has_convolutions(input) && !seen.iter().any(|seen| seen.norm.is_trained_batch_norm()) {
-        let fixed = seen
-            .iter()
-            .filter(|seen| seen.norm.is_training == Some(false));
-        let foldable = rule::find(input, rules::FOLDABLE, fixed.collect());
-        outcome.findings.extend(foldable);
-    }
-    let all: Vec<&Row> = rows.iter().collect();
-    let unknown = unmodelled(input, &all, &gate, "norm");
-    outcome.findings.extend(unknown);
+    let is_slow = |seen: &&Seen| gate.is_slow(seen.row) && !is_launch_scale(input, seen.row);
+    let are_foldable =
+        has_convolutions(input) && !seen.iter().any(|seen| seen.norm.is_trained_batch_norm());
+    let is_foldable = |seen: &&Seen| are_foldable && seen.norm.is_training == Some(false);
+    outcome.findings = [
+        rule::find(input, rules::RULES, seen.iter().filter(is_slow).collect()),
+        rule::find(
+            input,
+            rules::FOLDABLE,
+            seen.iter().filter(is_foldable).collect(),
+        ),
+        unmodelled(input, &rows, &gate, "norm"),
+    ]
+    .concat();
     outcome.notes.extend(launch_scale_note(input, &rows));
-    outcome.notes.push(
-        "Bytes of norms are lower bounds (input and result once each), so their efficiency is too."
-            .to_owned(),
-    );
+    let note =
+        "Bytes of norms are lower bounds (input and result once each), so their efficiency is too.";
+    outcome.notes.push(note.to_owned());
     Ok(outcome)
 }
 

@@ -1,11 +1,7 @@
 //! What the GPU runs right before and after some norms.
 
-use std::collections::BTreeMap;
-
-use crate::assess::Input;
-use crate::findings::compute::short_name;
 use crate::findings::order::{Order, Placed};
-use crate::findings::outcome::Row;
+use crate::findings::prelude::*;
 use crate::names::Family;
 
 /// Element-wise operations beside most calls of some norms, which one kernel could do with them.
@@ -23,38 +19,35 @@ impl Neighbors {
         const SOON: usize = 4;
         let order = Order::of(input);
         let is_norm = |placed: &Placed| rows.iter().any(|row| row.operation == placed.operation);
-        let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
-        let (mut n_calls, mut n_rotated) = (0_u64, 0_u64);
-        for lane in order.lanes() {
-            for (at, _) in lane
-                .iter()
-                .enumerate()
-                .filter(|(_, placed)| is_norm(placed))
-            {
-                n_calls += 1;
-                let earlier = at.checked_sub(1).and_then(|at| lane.get(at));
-                count(input, &mut before, earlier);
-                count(input, &mut after, lane.get(at + 1));
-                let mut next = lane.iter().skip(at + 1).take(SOON);
-                n_rotated += u64::from(next.any(|placed| is_rotary(input, placed)));
-            }
-        }
-        let of_most = |names: BTreeMap<String, u64>| {
-            let (name, n) = names.into_iter().max_by_key(|(_, n)| *n)?;
-            (2 * n > n_calls).then_some(name)
+        let calls = order
+            .lanes()
+            .flat_map(|lane| (0..lane.len()).map(move |at| (lane, at)));
+        let norms: Vec<(&[Placed], usize)> =
+            calls.filter(|(lane, at)| is_norm(&lane[*at])).collect();
+        let are_most = |n: usize| 2 * n > norms.len();
+        let of_most = |beside: fn(&[Placed], usize) -> Option<&Placed>| {
+            let beside = norms.iter().filter_map(|(lane, at)| beside(lane, *at));
+            let names = beside.filter_map(|placed| Some((elementwise_name(input, placed)?, ())));
+            let counted = grouped(names, |n: &mut usize, ()| *n += 1);
+            let most = counted.into_iter().find(|(_, n)| are_most(*n));
+            most.map(|(name, _)| name)
+        };
+        let is_rotated = |(lane, at): &&(&[Placed], usize)| {
+            let mut soon = lane.iter().skip(at + 1).take(SOON);
+            soon.any(|placed| is_rotary(input, placed))
         };
         Neighbors {
-            before: of_most(before),
-            after: of_most(after),
-            is_rotated: 2 * n_rotated > n_calls,
+            before: of_most(|lane, at| lane.get(at.checked_sub(1)?)),
+            after: of_most(|lane, at| lane.get(at + 1)),
+            is_rotated: are_most(norms.iter().filter(is_rotated).count()),
         }
     }
 
     /// What to do about a norm among them.
     pub(super) fn advice(&self) -> String {
-        let [before, after] = [(&self.before, "before"), (&self.after, "after")]
-            .map(|(name, at)| name.as_ref().map(|name| format!("`{name}` {at} it")));
-        let both: Vec<String> = [before, after].into_iter().flatten().collect();
+        let sides = [(&self.before, "before"), (&self.after, "after")].into_iter();
+        let both = sides.filter_map(|(name, at)| Some(format!("`{}` {at} it", name.as_ref()?)));
+        let both: Vec<String> = both.collect();
         let merge = match both.is_empty() {
             true => "no element-wise operation runs right before or after most of its calls that it could be merged with: try other implementations of the norm (`torch.compile`, libraries of fused norms)".to_owned(),
             false => format!(
@@ -69,19 +62,13 @@ impl Neighbors {
     }
 }
 
-/// Counts a neighbor by its name, if it is element-wise.
-fn count(input: &Input, names: &mut BTreeMap<String, u64>, placed: Option<&Placed>) {
-    let operations = input.profile.operations();
-    let operation = placed.and_then(|placed| operations.get(placed.operation));
-    if let Some(operation) = operation.filter(|one| one.family == Family::Elementwise) {
-        *names.entry(short_name(input, operation)).or_default() += 1;
-    }
+fn elementwise_name(input: &Input, placed: &Placed) -> Option<String> {
+    let operation = input.operation(placed.operation);
+    (operation.family == Family::Elementwise).then(|| short_name(input, operation))
 }
 
 fn is_rotary(input: &Input, placed: &Placed) -> bool {
-    let operation = input.profile.operations().get(placed.operation);
-    operation.is_some_and(|operation| {
-        let name = operation.short_name(input.profile).to_ascii_lowercase();
-        name.contains("rotary") || name.contains("rope")
-    })
+    let name = input.operation(placed.operation).short_name(input.profile);
+    let name = name.to_ascii_lowercase();
+    name.contains("rotary") || name.contains("rope")
 }

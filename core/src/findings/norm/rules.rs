@@ -2,44 +2,30 @@
 
 use super::neighbors::Neighbors;
 use super::{Seen, gate};
-use crate::assess::Input;
-use crate::base::format;
-use crate::base::interval::sum;
-use crate::base::value::{Table, Value};
-use crate::findings::bandwidth::Simple;
-use crate::findings::compute::efficiency;
-use crate::findings::compute::{NOT_SHOWN, are_large, called_from, operations_table, short_name};
 use crate::findings::in_use::has_convolutions;
-use crate::findings::outcome::{Row, weighted};
-use crate::findings::rule::{By, Group, Rule, Saves, Subject, Words};
+use crate::findings::outcome::weighted;
+use crate::findings::prelude::*;
 use crate::names::norm::NormKind;
 
-/// Norms, as rules look at them.
-pub(super) struct Norms;
-
-impl Subject for Norms {
+impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
     }
 
-    fn words(group: &Group<Norms>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         vec![("norm", group.first().norm.kind.title().to_owned())]
     }
 
-    fn reasoning(group: &Group<Norms>) -> Vec<String> {
+    fn reasoning(group: &Group<Self>) -> Vec<String> {
         let from = called_from(group.input, &group.rows);
         vec![from.unwrap_or_default(), String::new()]
-    }
-
-    fn tables(group: &Group<Norms>) -> Vec<Table> {
-        vec![operations_table(group.input, &group.rows)]
     }
 }
 
 /// Every rule about norms of a kind that are together large and at a low % of roofline.
-pub(super) const RULES: &[Rule<Norms>] = &[
+pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "norm_kernel_issue",
         when: "it reaches less than 20 % of roofline, where element-wise operations reach more than 70 % of the memory bandwidth",
@@ -73,7 +59,7 @@ pub(super) const RULES: &[Rule<Norms>] = &[
     },
 ];
 
-const BELOW: Rule<Norms> = Rule {
+const BELOW: Rule<Seen> = Rule {
     by: By::Key(|_, seen| seen.norm.kind.label().to_owned()),
     gate: |group| are_large(group.input, &group.rows, &gate(group.input)),
     issue: "{figures}{rates}.",
@@ -99,7 +85,7 @@ const BELOW: Rule<Norms> = Rule {
 
 /// Batch norms with fixed statistics scale and shift each channel: a convolution before them can
 /// do that with other weights.
-pub(super) const FOLDABLE: &[Rule<Norms>] = &[Rule {
+pub(super) const FOLDABLE: &[Rule<Seen>] = &[Rule {
     key: "foldable_batch_norm",
     when: "it is a batch norm with fixed statistics, in a trace with convolutions and without training",
     gate: |group| are_large(group.input, &group.rows, &gate(group.input)),
@@ -117,7 +103,7 @@ pub(super) const FOLDABLE: &[Rule<Norms>] = &[Rule {
 }];
 
 /// What the operations reach that norms are compared with, in percent of the memory bandwidth.
-fn yardstick_percent(group: &Group<Norms>) -> Option<f64> {
+fn yardstick_percent(group: &Group<Seen<'static>>) -> Option<f64> {
     weighted(group.seen.iter().filter_map(|seen| {
         let percent = seen.baseline.percent(seen.yardstick?.gbps)?;
         Some((percent, seen.row.time_ns))
@@ -125,21 +111,17 @@ fn yardstick_percent(group: &Group<Norms>) -> Option<f64> {
 }
 
 /// "; the longest moves 685 GB/s where `aten::add_` moves 4.00 TB/s".
-fn rates(group: &Group<Norms>) -> String {
-    let rates = || {
-        let first = group.first();
-        let (gbps, yardstick) = (first.gbps?, first.yardstick?);
-        Some(format!(
-            "; the longest moves {} where `{}` moves {}",
-            format::bandwidth_gbps(gbps),
-            simple_name(group.input, yardstick),
-            format::bandwidth_gbps(yardstick.gbps)
-        ))
+fn rates(group: &Group<Seen<'static>>) -> String {
+    let first = group.first();
+    let Some((gbps, yardstick)) = first.gbps.zip(first.yardstick) else {
+        return String::new();
     };
-    rates().unwrap_or_default()
+    let name = short_name(group.input, group.input.operation(yardstick.operation));
+    let [rate, other] = [gbps, yardstick.gbps].map(format::bandwidth_gbps);
+    format!("; the longest moves {rate} where `{name}` moves {other}")
 }
 
-fn advice(group: &Group<Norms>) -> String {
+fn advice(group: &Group<Seen<'static>>) -> String {
     use NormKind::{Batch, Instance};
     let mut wanted = group.seen.iter().filter_map(|seen| seen.norm.wanted_format);
     match (group.first().norm.kind, wanted.next()) {
@@ -161,7 +143,7 @@ fn advice(group: &Group<Norms>) -> String {
 }
 
 /// What the element-wise operations of the trace reach.
-fn reach(group: &Group<Norms>) -> String {
+fn reach(group: &Group<Seen<'static>>) -> String {
     let baseline = group.first().baseline;
     match baseline.demonstrated {
         Some(_) => baseline.sentence(),
@@ -170,7 +152,7 @@ fn reach(group: &Group<Norms>) -> String {
 }
 
 /// How many read tensors with the channels apart; empty for none.
-fn strided(group: &Group<Norms>) -> String {
+fn strided(group: &Group<Seen<'static>>) -> String {
     let are_apart = |seen: &&&Seen| seen.norm.wanted_format.is_some();
     let all = format::counted(group.seen.len() as u64, "operation");
     match group.seen.iter().filter(are_apart).count() {
@@ -180,41 +162,27 @@ fn strided(group: &Group<Norms>) -> String {
     }
 }
 
-fn simple_name(input: &Input, simple: Simple) -> String {
-    short_name(input, input.operation(simple.operation))
-}
-
 /// Norms beside what they could reach.
-fn comparison(group: &Group<Norms>) -> Table {
-    /// More rows are in the sheets.
+fn comparison(group: &Group<Seen<'static>>) -> Table {
     const MAX_ROWS: usize = 10;
-    let input = group.input;
-    let rows = group.seen.iter().take(MAX_ROWS).filter_map(|seen| {
-        let bytes = input.judged(seen.row.operation).work?.bytes;
-        let rate = |gbps: Option<f64>| gbps.map_or(Value::NO_GBPS, Value::GbPerS);
-        let yardstick = seen.yardstick.map(|one| simple_name(input, one));
-        Some(vec![
-            Value::Quoted(short_name(input, input.operation(seen.row.operation))),
-            Value::Text(seen.norm.class()),
-            bytes.map_or(Value::NO_BYTES, |bytes| Value::Bytes(bytes as u64)),
-            rate(seen.gbps),
-            yardstick.map_or(Value::Empty, Value::Quoted),
-            rate(seen.yardstick.map(|one| one.gbps)),
-            Value::number(seen.ratio()),
-        ])
-    });
-    let table = Table::new(
+    let work = |seen: &Seen| group.input.judged(seen.row.operation).work;
+    let bytes = |seen: &Seen| work(seen)?.bytes;
+    let name = |at: usize| Value::Quoted(short_name(group.input, group.input.operation(at)));
+    let seen = group.seen.iter().copied().take(MAX_ROWS);
+    #[rustfmt::skip]
+    let columns: &[CellColumn<&Seen>] = &[
+        ("operation", "Operation", &|seen| name(seen.row.operation)),
+        ("type", "Type", &|seen| Value::Text(seen.norm.class())),
+        ("bytes", "Bytes a call", &|seen| bytes(seen).map_or(Value::NO_BYTES, |bytes| Value::Bytes(bytes as u64))),
+        ("bandwidth", "Bandwidth", &|seen| Value::gbps(seen.gbps)),
+        ("yardstick", "Compared with", &|seen| seen.yardstick.map_or(Value::Empty, |one| name(one.operation))),
+        ("yardstick_bandwidth", "Its bandwidth", &|seen| Value::gbps(seen.yardstick.map(|one| one.gbps))),
+        ("ratio", "Ratio", &|seen| Value::number(seen.ratio())),
+    ];
+    Table::of(
         "baseline_comparison",
         "Compared with element-wise operations",
-        &[
-            ("operation", "Operation"),
-            ("type", "Type"),
-            ("bytes", "Bytes a call"),
-            ("bandwidth", "Bandwidth"),
-            ("yardstick", "Compared with"),
-            ("yardstick_bandwidth", "Its bandwidth"),
-            ("ratio", "Ratio"),
-        ],
-    );
-    table.with_rows(rows)
+        seen.filter(|seen| work(seen).is_some()),
+        columns,
+    )
 }

@@ -98,7 +98,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     // What sorts its indices is worth that time, whatever else it does.
     let rest = seen.iter().filter(|seen| !rules::is_for_sorting(seen));
     let rest: Vec<&Row> = rest.map(|seen| seen.row).collect();
-    let unknown = unmodelled(input, &rest, &gate, "operation");
+    let unknown = unmodelled(input, rest, &gate, "operation");
     outcome.findings.extend(unknown);
     Ok(outcome)
 }

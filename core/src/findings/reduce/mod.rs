@@ -4,15 +4,8 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::compute::{Gate, impact_of_gap, is_bottleneck, outcome};
-use super::compute::{is_launch_scale, launch_scale_note, memory_bandwidth, n_calls, time_ns};
-use super::finding::Impact;
-use super::outcome::{Outcome, Row, Status};
-use super::rule::{self, RuleDoc};
-use super::unmodelled::unmodelled;
-use super::{AnalysisKind, Input};
-use crate::base::format;
-use crate::base::value::Value;
+use super::compute::impact_of_gap;
+use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::reduction::{ReductionKind, is_softmax_of_attention};
 use crate::profile::reduction::Axis;
@@ -38,20 +31,18 @@ impl Seen<'_> {
     }
 }
 
-/// What can be found.
 pub(super) fn docs() -> Vec<RuleDoc> {
     rules::RULES.iter().map(rule::Rule::doc).collect()
 }
 
 fn gate(input: &Input) -> Gate {
-    Gate {
-        time_ms: input.options.thresholds.reduce_gate_ms,
-        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
-    }
+    Gate::of(input, input.options.thresholds.reduce_gate_ms)
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let mut outcome = outcome(input, kind);
+    let mut outcome = outcome_by(input, kind, |operation| {
+        ReductionKind::of(operation.short_name(input.profile)).label()
+    });
     if outcome.status != Status::Done {
         return Ok(outcome);
     }
@@ -67,18 +58,13 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         }
     });
     let seen: Vec<Seen> = seen.collect();
-    for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
-        row.class = seen.kind.label().to_owned();
-    }
     facts(input, &mut outcome, &seen);
     let gate = gate(input);
     let candidates = seen
         .iter()
         .filter(|seen| is_bottleneck(input, seen.row, &gate) && !is_launch_scale(input, seen.row));
-    outcome.findings = rule::find(input, rules::RULES, candidates.collect());
-    let all: Vec<&Row> = rows.iter().collect();
-    let unknown = unmodelled(input, &all, &gate, "reduction");
-    outcome.findings.extend(unknown);
+    let found = rule::find(input, rules::RULES, candidates.collect());
+    outcome.findings = [found, unmodelled(input, &rows, &gate, "reduction")].concat();
     outcome.notes.extend(launch_scale_note(input, &rows));
     Ok(outcome)
 }
@@ -104,10 +90,10 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     });
     let scores = rows(&|seen| is_softmax_of_attention(seen.name));
     if has_batched && !scores.is_empty() {
+        let calls = format::counted(n_calls(&scores), "call");
+        let time = format::time_ns(time_ns(&scores));
         outcome.notes.push(format!(
-            "Softmax runs as its own kernel ({}, {}) in a trace with batched GEMMs: a sign of attention that is not fused. The analysis of attention tells whether it is.",
-            format::counted(n_calls(&scores), "call"),
-            format::time_ns(time_ns(&scores))
+            "Softmax runs as its own kernel ({calls}, {time}) in a trace with batched GEMMs: a sign of attention that is not fused. The analysis of attention tells whether it is."
         ));
     }
 }

@@ -1,44 +1,32 @@
 //! What can be found of reductions.
 
 use super::Seen;
-use crate::assess::Input;
-use crate::base::format;
-use crate::base::value::Table;
-use crate::findings::compute::{NOT_SHOWN, are_large, called_from, operations_table};
-use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Saves, Subject};
+use crate::findings::prelude::*;
 use crate::names::reduction::{ReductionKind, is_softmax_of_attention, picks_element};
 use crate::profile::reduction::Axis;
 
-/// Reductions, as rules look at them.
-pub(super) struct Reductions;
-
-impl Subject for Reductions {
+impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
     }
 
-    fn reasoning(group: &Group<Reductions>) -> Vec<String> {
+    fn reasoning(group: &Group<Self>) -> Vec<String> {
         let from = called_from(group.input, &group.rows).into_iter();
         from.chain([NOT_SHOWN.to_owned()]).collect()
-    }
-
-    fn tables(group: &Group<Reductions>) -> Vec<Table> {
-        vec![operations_table(group.input, &group.rows)]
     }
 }
 
 /// What reductions and softmax usually reach, in percent of the roofline.
 pub(super) const USUAL_PERCENT: (f64, f64) = (50.0, 70.0);
-const USUAL: Saves<Reductions> = Saves::Usual(USUAL_PERCENT.0, USUAL_PERCENT.1);
+const USUAL: Saves<Seen> = Saves::Usual(USUAL_PERCENT.0, USUAL_PERCENT.1);
 
 /// Said of what reads its values several times.
 const PASSES: &str = "Its efficiency is that of reading and writing once, which it cannot reach: the number of passes depends on the algorithm and the values, so the saving is a rule of thumb.";
 
 /// Every rule, the most specific first.
-pub(super) const RULES: &[Rule<Reductions>] = &[
+pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "strided_reduction",
         when: "the reduced dimension is not the innermost one in memory",
@@ -64,18 +52,14 @@ pub(super) const RULES: &[Rule<Reductions>] = &[
         words: |group| {
             let first = group.first();
             let count = |of: fn(Axis) -> f64| first.axis.map_or(0, |axis| of(axis) as u64);
-            let (more, earlier) = match picks_element(first.name) {
-                true => (", or more rows,", ""),
-                false => ("", ", or sum up where the values are produced"),
-            };
+            let results = format::counted(count(|axis| axis.results), "result");
+            let picks = picks_element(first.name);
+            let earlier = ", or sum up where the values are produced";
             vec![
-                (
-                    "results",
-                    format::counted(count(|axis| axis.results), "result"),
-                ),
+                ("results", results),
                 ("elements", format::count(count(|axis| axis.elements))),
-                ("or_more", more.to_owned()),
-                ("or_earlier", earlier.to_owned()),
+                either("or_more", picks, ", or more rows,", ""),
+                either("or_earlier", picks, "", earlier),
             ]
         },
         saves: Saves::Each(|_, seen| seen.impact()),
@@ -90,15 +74,12 @@ pub(super) const RULES: &[Rule<Reductions>] = &[
         model: "{remedy}.",
         kernel: "softmax usually reaches 50 to 70 % of the memory bandwidth: compare this row length in other implementations with the reproducer.",
         words: |group| {
-            let remedy = match group.any(|seen| is_softmax_of_attention(seen.name)) {
-                true => {
-                    "where it belongs to attention, `torch.nn.functional.scaled_dot_product_attention` never writes its input to memory; elsewhere fuse it with the scaling and masking before it"
-                }
-                false => {
-                    "fuse it with the loss that reads it and the GEMM before it (`torch.compile`, or a fused cross entropy)"
-                }
-            };
-            vec![("remedy", remedy.to_owned())]
+            vec![either(
+                "remedy",
+                group.any(|seen| is_softmax_of_attention(seen.name)),
+                "where it belongs to attention, `torch.nn.functional.scaled_dot_product_attention` never writes its input to memory; elsewhere fuse it with the scaling and masking before it",
+                "fuse it with the loss that reads it and the GEMM before it (`torch.compile`, or a fused cross entropy)",
+            )]
         },
         saves: USUAL,
         ..Rule::BASE
@@ -190,7 +171,7 @@ pub(super) const RULES: &[Rule<Reductions>] = &[
 ];
 
 /// Reductions of no pattern: a finding for each bound and step of efficiency.
-const GAP: Rule<Reductions> = Rule {
+const GAP: Rule<Seen> = Rule {
     key: "memory_bound_gap",
     issue: "{figures}.",
     by: By::Key(|_, seen| seen.row.gap_bucket()),

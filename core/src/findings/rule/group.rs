@@ -3,12 +3,20 @@
 use super::{Subject, Words};
 use crate::assess::Input;
 use crate::base::format;
+use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::findings::compute::{
-    at_efficiency, efficiency, n_calls, subject, subject_and_time, sum_of, time_and_share, time_ns,
+    at_efficiency, efficiency, n_calls, subject, sum_of, time_and_share, time_ns,
 };
 use crate::findings::finding::Impact;
 use crate::findings::outcome::Row;
+
+/// The times of operations, each summed, in the order in which operations first appear.
+pub(crate) fn times_by_operation(
+    times: impl IntoIterator<Item = (usize, i64)>,
+) -> Vec<(usize, i64)> {
+    grouped(times, |sum: &mut i64, ns| *sum = sum.saturating_add(ns))
+}
 
 /// What one rule took, the longest first.
 pub(crate) struct Group<'g, 'a, S: Subject> {
@@ -60,6 +68,11 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
         )
     }
 
+    /// The kernel time of one of `n`.
+    pub(crate) fn mean_ns(&self, n: u64) -> i64 {
+        self.time_ns() / i64::try_from(n.max(1)).unwrap_or(i64::MAX)
+    }
+
     pub(crate) fn sum(&self, ns: impl Fn(&S::Of<'a>) -> i64) -> i64 {
         sum(self.seen.iter().map(|seen| ns(seen)))
     }
@@ -81,11 +94,14 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
         if self.rows.is_empty() {
             return Vec::new();
         }
+        let subject = subject(self.input, &self.rows);
+        let time = time_and_share(self.time_ns(), self.input);
+        let at = at_efficiency(efficiency(&self.rows));
         vec![
-            ("subject", subject(self.input, &self.rows)),
-            ("time", time_and_share(self.time_ns(), self.input)),
-            ("at", at_efficiency(efficiency(&self.rows))),
-            ("figures", subject_and_time(self.input, &self.rows)),
+            ("figures", format!("{subject}: {time}{at}")),
+            ("subject", subject),
+            ("time", time),
+            ("at", at),
             ("calls", format::counted(n_calls(&self.rows), "call")),
         ]
     }

@@ -30,7 +30,7 @@ use crate::base::group::grouped;
 use crate::base::value::Table;
 
 pub(crate) use evidence::{Evidence, Saves, percent_of_compute};
-pub(crate) use group::Group;
+pub(crate) use group::{Group, times_by_operation};
 pub use text::RuleDoc;
 pub(crate) use text::{either, fill};
 

@@ -4,7 +4,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::compute::{Gate, add_bandwidth, is_bottleneck, outcome_by};
+use super::compute::{Gate, is_bottleneck, memory_bandwidth, outcome_by};
 use super::compute::{gbps, is_launch_scale, short_name};
 use super::outcome::{Outcome, Row, Status};
 use super::rule::{self, RuleDoc};
@@ -69,7 +69,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     outcome.findings = rule::find(input, rules::RULES, candidates.collect());
     let long = known().filter(|seen| !seen.is_short);
     let long: Vec<&Row> = long.map(|seen| seen.row).collect();
-    let unknown = unmodelled(input, &long, &gate, "generated kernel");
+    let unknown = unmodelled(input, long, &gate, "generated kernel");
     outcome.findings.extend(unknown);
     Ok(outcome)
 }
@@ -99,7 +99,7 @@ fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     for (bound, key, label) in bounds {
         outcome.fact(key, label, count(&|seen| seen.row.bound == Some(bound)));
     }
-    add_bandwidth(input, outcome);
+    outcome.fact("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input));
 }
 
 /// The longest kernels with what they merged.

@@ -52,25 +52,40 @@ impl Seen<'_> {
 
 /// Findings about large rows without a model, one for each operator. `what` is the kind of work in
 /// the middle of a sentence. Kernels of GPU graphs have a [finding of their own](super::any_kind).
-pub(super) fn unmodelled(input: &Input, rows: &[&Row], gate: &Gate, what: &str) -> Vec<Finding> {
+pub(super) fn unmodelled<'r>(
+    input: &Input,
+    rows: impl IntoIterator<Item = &'r Row>,
+    gate: &Gate,
+    what: &str,
+) -> Vec<Finding> {
     find(input, rows, gate, what, false)
 }
 
 /// The same of operations that read a paged cache.
-pub(super) fn unmodelled_in_cache(input: &Input, rows: &[&Row], gate: &Gate) -> Vec<Finding> {
+pub(super) fn unmodelled_in_cache<'r>(
+    input: &Input,
+    rows: impl IntoIterator<Item = &'r Row>,
+    gate: &Gate,
+) -> Vec<Finding> {
     find(input, rows, gate, "attention", true)
 }
 
-fn find(input: &Input, rows: &[&Row], gate: &Gate, what: &str, reads_cache: bool) -> Vec<Finding> {
+fn find<'r>(
+    input: &Input,
+    rows: impl IntoIterator<Item = &'r Row>,
+    gate: &Gate,
+    what: &str,
+    reads_cache: bool,
+) -> Vec<Finding> {
     if input.gpu().is_none() {
         return Vec::new();
     }
-    let unknown = rows.iter().filter_map(|row| {
+    let unknown = rows.into_iter().filter_map(|row| {
         let operation = input.operation(row.operation);
         let is_known = row.efficiency_percent.is_some()
             || is_launch_scale(input, row)
             || operation.is_in_graph(input.profile);
-        (!is_known).then(|| (short_name(input, operation), *row))
+        (!is_known).then(|| (short_name(input, operation), row))
     });
     let mut by_name: Vec<(String, Vec<&Row>)> = grouped(unknown, Vec::push);
     by_name.retain(|(_, rows)| are_large(input, rows, gate));

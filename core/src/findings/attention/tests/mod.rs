@@ -7,45 +7,57 @@ mod unfused;
 use crate::base::value::Value;
 use crate::findings::finding::{Estimate, Finding, Impact};
 use crate::findings::outcome::{Outcome, Status};
-use crate::findings::samples::Calls;
-use crate::profile::Profile;
-use crate::report::{Report, ReportOptions};
-use crate::testing::{Timetable, options_on};
+use crate::findings::samples::{Calls, found, only, patterns, says, says_no, typed, valued};
 
-/// The outcome of one of the two analyses.
-fn outcome_of(key: &str, profile: &Profile, options: &ReportOptions) -> Outcome {
-    let report = Report::new(profile, options);
-    report.analyses.outcome(key).unwrap().clone()
-}
+const BF16: &str = "c10::BFloat16";
+const FLASH: &str = "aten::_scaled_dot_product_flash_attention";
+const EFFICIENT: &str = "aten::_scaled_dot_product_efficient_attention";
 
-fn patterns(outcome: &Outcome) -> Vec<&'static str> {
-    let findings = outcome.findings.iter();
-    findings.map(|finding| finding.pattern).collect()
-}
+/// Equal Q, K and V.
+const LONG: [&str; 3] = ["[8, 16, 4096, 64]"; 3];
+/// One query of each of 32 requests, and 8 192 keys.
+const DECODE: [&str; 3] = [
+    "[32, 32, 1, 128]",
+    "[32, 8, 8192, 128]",
+    "[32, 8, 8192, 128]",
+];
 
-fn verdict(outcome: &Outcome) -> String {
-    outcome.tables[0].rows[0][7].text()
-}
-
-/// `aten::_scaled_dot_product_flash_attention` over `dims`, `us` long, on an MI300X.
-fn flash(dims: [u64; 4], us: f64) -> Outcome {
-    let [b, h, n, d] = dims;
-    fused(
-        "aten::_scaled_dot_product_flash_attention",
-        &format!("[[{b}, {h}, {n}, {d}], [{b}, {h}, {n}, {d}], [{b}, {h}, {n}, {d}], [], []]"),
-        "c10::BFloat16",
-        us,
+/// Arguments of `aten::_scaled_dot_product_flash_attention`.
+fn args([q, k, v]: [&str; 3], dtype: &str) -> String {
+    valued(
+        &format!("[{q}, {k}, {v}, [], []]"),
+        &[dtype, dtype, dtype, "", "", "", ""],
+        &["", "", "", "0.0", "False", "", ""],
     )
 }
 
-fn fused(op: &str, dims: &str, dtype: &str, us: f64) -> Outcome {
-    let profile = Timetable::new()
-        .op(op, 0..10)
-        .args(&format!(
-            r#""Input Dims": {dims}, "Input type": ["{dtype}", "{dtype}", "{dtype}", "", "", "", ""], "Concrete Inputs": ["", "", "", "0.0", "False", "", ""]"#
-        ))
-        .launch(1, 1..2)
-        .kernel(1, "attn_fwd", 100.0..100.0 + us)
-        .profile();
-    outcome_of("sdpa_fwd", &profile, &options_on("MI300X"))
+fn call(op: &str, args: &str, kernel: &str, us: impl Into<f64>) -> Calls {
+    Calls::new().call(op, args, kernel, us)
+}
+
+/// Flash attention over `dims`, `us` long, on an MI300X.
+fn flash(dims: [&str; 3], us: f64) -> Outcome {
+    call(FLASH, &args(dims, BF16), "attn_fwd", us).outcome("sdpa_fwd")
+}
+
+/// A column of the table of bands.
+fn band(outcome: &Outcome, column: &str) -> String {
+    let table = &outcome.tables[0];
+    let at = table.columns.iter().position(|one| one.key == column);
+    table.rows[0][at.unwrap()].text()
+}
+
+fn verdict(outcome: &Outcome) -> String {
+    band(outcome, "verdict")
+}
+
+/// Holds three figures of what is saved.
+#[track_caller]
+fn saves(finding: &Finding, expected: impl Fn(f64) -> f64, percents: [f64; 3]) {
+    let impact = finding.impact.unwrap();
+    let saved = [impact.low_ns, impact.mid_ns, impact.high_ns];
+    for (saved, percent) in saved.into_iter().zip(percents) {
+        let off = saved as f64 - expected(percent);
+        assert!(off.abs() < 100.0, "{percent} %: {impact:?}");
+    }
 }

@@ -4,41 +4,23 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::{Fused, Unfused};
-use crate::assess::Input;
-use crate::base::format;
-use crate::base::interval::{percent_of, sum};
-use crate::base::sort::Arrange;
-use crate::base::value::{Table, Value};
-use crate::findings::compute::{priority_by, time_and_share};
-use crate::findings::finding::{Confidence, Impact};
+use crate::findings::compute::priority_by;
 use crate::findings::origin::Origin;
-use crate::findings::outcome::{Outcome, Row};
-use crate::findings::rule::{Evidence, Group, Rule, Subject, Words, percent_of_compute};
+use crate::findings::prelude::*;
 use crate::findings::run_time;
 use crate::perf::FusedAttention;
 use crate::profile::unfused_attention::{UnfusedPart, is_in_sdpa};
 
-/// Attention in separate operations, as rules look at it.
-pub(in crate::findings::attention) struct UnfusedAttention;
-
-impl Subject for UnfusedAttention {
+impl Subject for Unfused {
     type Of<'a> = Unfused;
 
-    fn row(_: &Unfused) -> Option<&Row> {
-        None
-    }
-
-    fn evidence(group: &Group<UnfusedAttention>, _: &Rule<UnfusedAttention>) -> Option<Evidence> {
+    fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
         let (input, first) = (group.input, group.first());
         let time_ns = group.sum(|one| one.time_ns);
         let impact = group.seen.iter().map(|one| one.impact);
-        let fused = group
-            .seen
-            .iter()
-            .filter_map(|one| Some((one.fused?, one.time_ns)));
-        let (roof_ns, modelled_ns) = fused.fold((0.0, 0_i64), |sum, (fused, ns)| {
-            (sum.0 + fused.roof_ns, sum.1.saturating_add(ns))
-        });
+        let modelled = group.seen.iter().filter_map(|one| Some((one.fused?, *one)));
+        let modelled_ns = sum(modelled.clone().map(|(_, one)| one.time_ns));
+        let roof_ns: f64 = modelled.map(|(fused, _)| fused.roof_ns).sum();
         // How close the operations come to the roofline of one kernel.
         let efficiency = (modelled_ns > 0).then(|| roof_ns / modelled_ns as f64 * 100.0);
         let share = percent_of_compute(input, time_ns);
@@ -50,7 +32,7 @@ impl Subject for UnfusedAttention {
                 Some(_) => Confidence::High,
                 None => Confidence::Medium,
             }),
-            operations: operations.iter().map(|one| one.operation).collect(),
+            operations: operations.iter().map(|(operation, _)| *operation).collect(),
             events: calls
                 .filter_map(|(placed, _)| Some(placed.row(input)?.event))
                 .collect(),
@@ -58,20 +40,16 @@ impl Subject for UnfusedAttention {
             impact: impact.reduce(Impact::plus),
             savings: operations
                 .iter()
-                .map(|one| (one.operation, one.saved_ns.round() as i64))
+                .map(|(operation, all)| (*operation, all.saved_ns.round() as i64))
                 .collect(),
             ..Evidence::new(priority_by(input, share, efficiency, true), time_ns)
         })
     }
 
-    fn words(group: &Group<UnfusedAttention>) -> Words {
+    fn words(group: &Group<Self>) -> Words {
         let (input, first) = (group.input, group.first());
         let softmax = first.softmax.row(input);
         let is_called = softmax.is_some_and(|row| is_in_sdpa(input.profile, row.event));
-        let (backward, what) = match first.is_backward {
-            true => (" (backward)", "The backward pass of attention"),
-            false => ("", "Attention"),
-        };
         let advice = match (first.is_backward, is_called) {
             (true, _) => {
                 "fuse the forward pass (`torch.nn.functional.scaled_dot_product_attention`): its backward pass is then one fused kernel, too"
@@ -85,8 +63,13 @@ impl Subject for UnfusedAttention {
         };
         let time = time_and_share(group.sum(|one| one.time_ns), input);
         vec![
-            ("backward", backward.to_owned()),
-            ("what", what.to_owned()),
+            either("backward", first.is_backward, " (backward)", ""),
+            either(
+                "what",
+                first.is_backward,
+                "The backward pass of attention",
+                "Attention",
+            ),
             ("advice", advice.to_owned()),
             ("operators", operators(group)),
             ("times", format::counted(group.seen.len() as u64, "time")),
@@ -94,7 +77,7 @@ impl Subject for UnfusedAttention {
         ]
     }
 
-    fn reasoning(group: &Group<UnfusedAttention>) -> Vec<String> {
+    fn reasoning(group: &Group<Self>) -> Vec<String> {
         let (input, first) = (group.input, group.first());
         let sizes = by_sizes(group);
         let origin = Origin::of(input, input.operation(first.softmax.operation));
@@ -102,13 +85,11 @@ impl Subject for UnfusedAttention {
             .path()
             .map(|path| format!("The first is in `{path}`."));
         let shapes = match sizes.first().and_then(|one| one.sizes) {
-            Some(sizes) => format!(
-                "The softmax works on what the GEMM before it writes and the GEMM after it reads: {} scores of {}×{} for each of {} heads.",
-                format::count(sizes.scores().unwrap_or(0)),
-                sizes.n_q,
-                sizes.n_kv,
-                format::count(sizes.batch)
-            ),
+            Some(sizes) => {
+                let FusedAttention { n_q, n_kv, .. } = sizes;
+                let [scores, heads] = [sizes.scores().unwrap_or(0), sizes.batch].map(format::count);
+                format!("The softmax works on what the GEMM before it writes and the GEMM after it reads: {scores} scores of {n_q}×{n_kv} for each of {heads} heads.")
+            }
             None => "Shapes were not recorded: that it is attention follows from the order of the calls alone.".to_owned(),
         };
         let fused: Option<Vec<(i64, i64)>> = sizes.iter().map(OfSizes::fused_ns).collect();
@@ -125,68 +106,60 @@ impl Subject for UnfusedAttention {
         let is_unknown = sizes.iter().any(|one| one.fused.is_none());
         let usual = "A fused kernel usually makes attention 3 to 10 times faster.";
         let usual = is_unknown.then(|| usual.to_owned());
-        let sentences = path.into_iter().chain([shapes]);
-        sentences.chain(saving).chain(usual).collect()
+        [path, Some(shapes), saving, usual]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
-    fn tables(group: &Group<UnfusedAttention>) -> Vec<Table> {
+    fn tables(group: &Group<Self>) -> Vec<Table> {
         vec![parts_table(group), sizes_table(&by_sizes(group))]
     }
 }
 
-/// An operation with those of its calls that are in attention.
+/// Of an operation those of its calls that are in attention.
+#[derive(Default)]
 struct InAttention {
-    operation: usize,
     ns: i64,
     n_calls: u64,
-    /// Its share of what is saved.
     saved_ns: f64,
-    part: UnfusedPart,
+    part: Option<UnfusedPart>,
 }
 
 /// The operations of some attention, the longest first.
-fn by_operation<'u>(input: &Input, unfused: impl Iterator<Item = &'u Unfused>) -> Vec<InAttention> {
-    let mut operations: BTreeMap<usize, InAttention> = BTreeMap::new();
-    for one in unfused {
-        let saved_ns = one.impact.mid_ns as f64;
-        for (placed, part) in &one.calls {
-            let operation = placed.operation;
-            let all = operations.entry(operation).or_insert(InAttention {
-                operation,
-                ns: 0,
-                n_calls: 0,
-                saved_ns: 0.0,
-                part: *part,
-            });
-            let ns = placed.kernel_ns(input);
-            all.ns = all.ns.saturating_add(ns);
-            all.n_calls += 1;
-            all.saved_ns += saved_ns * ns as f64 / one.time_ns.max(1) as f64;
-        }
-    }
-    let mut operations: Vec<InAttention> = operations.into_values().collect();
-    operations.arrange_by_key(|one| (Reverse(one.ns), one.operation));
+fn by_operation<'u>(
+    input: &Input,
+    unfused: impl Iterator<Item = &'u Unfused>,
+) -> Vec<(usize, InAttention)> {
+    let calls = unfused.flat_map(|one| {
+        let calls = one.calls.iter();
+        calls.map(move |(placed, part)| (placed.operation, (one, placed, *part)))
+    });
+    let mut operations = grouped(calls, |all: &mut InAttention, (one, placed, part)| {
+        let ns = placed.kernel_ns(input);
+        all.ns = all.ns.saturating_add(ns);
+        all.n_calls += 1;
+        all.saved_ns += one.impact.mid_ns as f64 * ns as f64 / one.time_ns.max(1) as f64;
+        all.part.get_or_insert(part);
+    });
+    operations.arrange_by_key(|(operation, all)| (Reverse(all.ns), *operation));
     operations
 }
 
 /// "`aten::bmm`, `aten::_softmax` and `aten::mul`": the names of the longest.
-fn operators(group: &Group<UnfusedAttention>) -> String {
+fn operators(group: &Group<Unfused>) -> String {
     /// More names say little.
     const MAX_NAMES: usize = 5;
     let mut names: Vec<String> = Vec::new();
-    for one in by_operation(group.input, group.seen.iter().copied()) {
-        let operation = group.input.operation(one.operation);
+    for (operation, _) in by_operation(group.input, group.seen.iter().copied()) {
+        let operation = group.input.operation(operation);
         let name = format::kernel_name(operation.short_name(group.input.profile));
         let name = format!("`{}`", format::middle_ellipsis(&name, 50));
         if !names.contains(&name) && names.len() < MAX_NAMES {
             names.push(name);
         }
     }
-    let last = names.pop().unwrap_or_default();
-    match names.is_empty() {
-        true => last,
-        false => format!("{} and {last}", names.join(", ")),
-    }
+    format::listed(&names)
 }
 
 /// All attention of equal sizes.
@@ -208,84 +181,65 @@ impl OfSizes {
 }
 
 /// By sizes, what takes most first.
-fn by_sizes(group: &Group<UnfusedAttention>) -> Vec<OfSizes> {
-    let mut all: Vec<OfSizes> = Vec::new();
-    for one in &group.seen {
-        match all.iter_mut().find(|known| known.sizes == one.sizes) {
-            Some(known) => {
-                known.n += 1;
-                known.time_ns = known.time_ns.saturating_add(one.time_ns);
-                known.fused = known.fused.zip(one.fused).map(|(all, one)| Fused {
-                    roof_ns: all.roof_ns + one.roof_ns,
-                    ..all
-                });
-            }
-            None => all.push(OfSizes {
-                sizes: one.sizes,
-                n: 1,
-                time_ns: one.time_ns,
-                fused: one.fused,
-            }),
-        }
-    }
+fn by_sizes(group: &Group<Unfused>) -> Vec<OfSizes> {
+    let both = |all: Option<Fused>, one: Option<Fused>| {
+        let (all, one) = all.zip(one)?;
+        let roof_ns = all.roof_ns + one.roof_ns;
+        Some(Fused { roof_ns, ..all })
+    };
+    let sized = group.seen.iter().map(|one| (one.sizes, *one));
+    let of_sizes = |(sizes, all): (_, Vec<&Unfused>)| OfSizes {
+        sizes,
+        n: all.len() as u64,
+        time_ns: sum(all.iter().map(|one| one.time_ns)),
+        fused: all.iter().map(|one| one.fused).reduce(both).flatten(),
+    };
+    let mut all: Vec<OfSizes> = grouped(sized, Vec::push)
+        .into_iter()
+        .map(of_sizes)
+        .collect();
     all.arrange_by_key(|one| Reverse(one.time_ns));
     all
 }
 
-/// Time by part.
-fn parts_table(group: &Group<UnfusedAttention>) -> Table {
+fn parts_table(group: &Group<Unfused>) -> Table {
     let mut parts: BTreeMap<UnfusedPart, (u64, i64)> = BTreeMap::new();
     for (placed, part) in group.seen.iter().flat_map(|one| &one.calls) {
         let (n, ns) = parts.entry(*part).or_default();
         *n += 1;
         *ns = ns.saturating_add(placed.kernel_ns(group.input));
     }
-    Table::of(
-        "parts",
-        "Parts",
-        parts,
-        &[
-            ("part", "Part", &|(part, _)| {
-                Value::Text(part.label().to_owned())
-            }),
-            ("calls", "Calls", &|(_, (n, _))| Value::Count(*n)),
-            ("time", "Time", &|(_, (_, ns))| Value::Ns(*ns)),
-        ],
-    )
+    #[rustfmt::skip]
+    let columns: &[CellColumn<(UnfusedPart, (u64, i64))>] = &[
+        ("part", "Part", &|(part, _)| Value::Text(part.label().to_owned())),
+        ("calls", "Calls", &|(_, (n, _))| Value::Count(*n)),
+        ("time", "Time", &|(_, (_, ns))| Value::Ns(*ns)),
+    ];
+    Table::of("parts", "Parts", parts, columns)
 }
 
 /// Sizes, and what fused calls would take.
 fn sizes_table(all: &[OfSizes]) -> Table {
     let size = |one: &OfSizes, of: fn(FusedAttention) -> u64| {
-        let size = one.sizes.map(|sizes| Value::Count(of(sizes)));
-        size.unwrap_or(Value::Empty)
+        one.sizes
+            .map_or(Value::Empty, |sizes| Value::Count(of(sizes)))
     };
-    let band = |one: &OfSizes| one.fused.map(|fused| Value::Text(fused.band.text()));
+    let usual =
+        |fused: Option<Fused>| fused.map_or(Value::Empty, |fused| Value::Text(fused.band.text()));
     let time = |ns: Option<i64>| ns.map_or(Value::NO_NS, Value::Ns);
-    Table::of::<&OfSizes>(
-        "sizes",
-        "What one kernel would take",
-        all,
-        &[
-            ("heads", "Batch×heads", &|one| {
-                size(one, |sizes| sizes.batch)
-            }),
-            ("n_q", "Queries", &|one| size(one, |sizes| sizes.n_q)),
-            ("n_kv", "Keys", &|one| size(one, |sizes| sizes.n_kv)),
-            ("d", "head dimension", &|one| size(one, |sizes| sizes.d_qk)),
-            ("instances", "Times", &|one| Value::Count(one.n)),
-            ("time", "Time", &|one| Value::Ns(one.time_ns)),
-            ("usual", "Usual efficiency", &|one| {
-                band(one).unwrap_or(Value::Empty)
-            }),
-            ("fused", "Fused, at best", &|one| {
-                time(one.fused_ns().map(|(fast, _)| fast))
-            }),
-            ("fused_low", "Fused, at worst", &|one| {
-                time(one.fused_ns().map(|(_, slow)| slow))
-            }),
-        ],
-    )
+    #[rustfmt::skip]
+    let columns: &[CellColumn<&OfSizes>] = &[
+        ("heads", "Batch×heads", &|one| size(one, |sizes| sizes.batch)),
+        ("n_q", "Queries", &|one| size(one, |sizes| sizes.n_q)),
+        ("n_kv", "Keys", &|one| size(one, |sizes| sizes.n_kv)),
+        ("d", "head dimension", &|one| size(one, |sizes| sizes.d_qk)),
+        ("instances", "Times", &|one| Value::Count(one.n)),
+        ("time", "Time", &|one| Value::Ns(one.time_ns)),
+        ("usual", "Usual efficiency", &|one| usual(one.fused)),
+        ("fused", "Fused, at best", &|one| time(one.fused_ns().map(|(fast, _)| fast))),
+        ("fused_low", "Fused, at worst", &|one| time(one.fused_ns().map(|(_, slow)| slow))),
+    ];
+    Table::of("sizes", "What one kernel would take", all, columns)
 }
 
 /// Adds the operations that attention in separate operations is made of, with the time of those of
@@ -299,25 +253,24 @@ pub(in crate::findings::attention) fn add_rows(
     let operations = by_operation(input, unfused.iter());
     // Beside fused attention shares are of its time, by themselves of their own.
     let all_ns = match outcome.time_ns {
-        0 => sum(operations.iter().map(|one| one.ns)),
+        0 => sum(operations.iter().map(|(_, all)| all.ns)),
         fused_ns => fused_ns,
     };
-    outcome.rows.extend(operations.into_iter().map(|one| {
-        let run_ns = run_time::of_operation(input, one.operation, one.ns);
-        let share = |ns: i64, of: Option<i64>| percent_of(ns, of?);
-        Row {
-            operation: one.operation,
-            time_ns: one.ns,
-            n_calls: one.n_calls,
-            percent_of_category: one.ns as f64 / all_ns.max(1) as f64 * 100.0,
-            percent_of_compute: share(one.ns, input.computation_ns()),
-            percent_of_total: share(run_ns, input.total_ns()),
-            efficiency_percent: None,
-            assessment: None,
-            bound: None,
-            is_anomaly: false,
-            variation: None,
-            class: format!("unfused: {}", one.part.label()),
-        }
-    }));
+    let share = |ns: i64, of: Option<i64>| percent_of(ns, of?);
+    outcome
+        .rows
+        .extend(operations.into_iter().map(|(operation, all)| {
+            let run_ns = run_time::of_operation(input, operation, all.ns);
+            let part = all.part.map_or("", UnfusedPart::label);
+            Row {
+                operation,
+                time_ns: all.ns,
+                n_calls: all.n_calls,
+                percent_of_category: all.ns as f64 / all_ns.max(1) as f64 * 100.0,
+                percent_of_compute: share(all.ns, input.computation_ns()),
+                percent_of_total: share(run_ns, input.total_ns()),
+                class: format!("unfused: {part}"),
+                ..Row::default()
+            }
+        }));
 }

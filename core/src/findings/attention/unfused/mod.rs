@@ -3,15 +3,13 @@
 mod evidence;
 
 use super::band::Band;
-use crate::assess::Input;
-use crate::base::interval::sum;
-use crate::findings::finding::Impact;
 use crate::findings::order::{Order, Placed, tensors, time_ns};
+use crate::findings::prelude::*;
 use crate::hardware::roofline::roofline;
 use crate::names::Family;
 use crate::perf::FusedAttention;
 use crate::profile::unfused_attention::{self, UnfusedCalls, UnfusedPart, roles};
-pub(super) use evidence::{UnfusedAttention, add_rows};
+pub(super) use evidence::add_rows;
 
 /// One attention in separate operations.
 pub(super) struct Unfused {
@@ -21,7 +19,6 @@ pub(super) struct Unfused {
     /// Its sizes; `None` where shapes were not recorded.
     sizes: Option<FusedAttention>,
     is_backward: bool,
-    /// The measured time of all its calls.
     pub(super) time_ns: i64,
     /// `None` without a GPU or without shapes.
     fused: Option<Fused>,

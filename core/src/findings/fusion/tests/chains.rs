@@ -4,206 +4,112 @@ use super::*;
 
 #[test]
 fn each_pattern_is_seen() {
-    let silu: Call = ("aten::silu", X, F, r#"[""]"#, 200);
-    let mul: Call = ("aten::mul", TWO, FF, NO, 200);
-    let add: Call = ("aten::add", TWO, FFN, NO3, 200);
     let mm: Call = ("aten::mm", "[[1024, 512], [512, 4096]]", FF, NO, 100);
-    let half: Call = ("aten::neg", "[[1024, 2048]]", F, r#"[""]"#, 100);
-    let halves: Call = (
-        "aten::cat",
-        "[[[1024, 2048], [1024, 2048]], []]",
-        r#"["TensorList", "Scalar"]"#,
-        r#"["", "1"]"#,
-        100,
-    );
-    let cases: [(&str, &str, Vec<Call>); 6] = [
-        ("LlamaRotary", "rope", vec![mul, half, halves, mul, add]),
-        ("GatedUnit", "gated_activation", vec![silu, mul]),
-        ("Projection", "gemm_epilogue", vec![mm, silu]),
-        // The second product stands between the activation and the gate.
-        ("LlamaMLP", "gated_activation", vec![mm, silu, mm, mul]),
-        (
-            "Shortcut",
-            "bias_activation",
-            vec![add, ("aten::relu", X, F, r#"[""]"#, 200)],
-        ),
-        (
-            "Scaling",
-            "elementwise_chain",
-            vec![mul, add, ("aten::exp", X, F, r#"[""]"#, 200)],
-        ),
+    let (silu, relu) = (unary("aten::silu"), unary("aten::relu"));
+    let cases: [(&str, &str, &[Call]); 6] = [
+        ("LlamaRotary", "rope", &[MUL, HALF, HALVES, MUL, ADD]),
+        ("GatedUnit", "gated_activation", &[silu, MUL]),
+        ("Projection", "gemm_epilogue", &[mm, silu]),
+        // The second GEMM runs between the activation and the gate.
+        ("LlamaMLP", "gated_activation", &[mm, silu, mm, MUL]),
+        ("Shortcut", "bias_activation", &[ADD, relu]),
+        ("Scaling", "elementwise_chain", &[MUL, ADD, EXP]),
     ];
+    let sort: Call = ("aten::sort", X, F, &[""], 5);
     for (module, expected, calls) in cases {
         let mut all = Calls::new();
         for instance in 0..5 {
-            all = all.module(&format!("{module}_{instance}"), &calls);
+            all = all.module(&format!("{module}_{instance}"), |all| run(all, calls));
             // Something between the modules.
-            all = all.calls(&[("aten::sort", X, F, r#"[""]"#, 5)]);
+            all = run(all, &[sort]);
         }
-        assert_eq!(patterns(&all.profile()), [expected], "{module}");
+        assert_eq!(patterns(&outcome(&all)), [expected], "{module}");
     }
 }
 
 /// Queries and keys are turned alike, then copied: two chains, and three copies that are none.
 #[test]
 fn repeated_steps_are_instances_and_copies_are_none() {
-    let mul: Call = ("aten::mul", TWO, FF, NO, 200);
-    let add: Call = ("aten::add", TWO, FFN, NO3, 200);
-    let half: Call = ("aten::neg", "[[1024, 2048]]", F, r#"[""]"#, 100);
-    let halves: Call = (
-        "aten::cat",
-        "[[[1024, 2048], [1024, 2048]], []]",
-        r#"["TensorList", "Scalar"]"#,
-        r#"["", "1"]"#,
-        100,
-    );
-    let copy: Call = ("aten::copy_", TWO, FF, NO, 100);
-    let turned = [mul, half, halves, mul, add];
-    let mut calls = turned.to_vec();
-    calls.extend(turned);
-    calls.extend([copy, copy, copy]);
-    let profile = Calls::new().module("LlamaAttention_0", &calls).profile();
-    let outcome = outcome(&profile);
-    let [finding] = outcome.findings.as_slice() else {
-        panic!("{:?}", outcome.findings);
-    };
+    let turned = [MUL, HALF, HALVES, MUL, ADD];
+    let calls = [&turned[..], &turned, &[COPY, COPY, COPY]].concat();
+    let outcome = module("LlamaAttention_0", &calls);
+    let finding = only(&outcome);
     assert_eq!(finding.pattern, "rope");
     assert_eq!(finding.time_ns, 2 * 800_000);
-    assert!(
-        finding.issue.contains("10 kernels in 2 instances"),
-        "{}",
-        finding.issue
-    );
+    says(&finding.issue, &["10 kernels in 2 instances"]);
 }
 
 /// Without Python frames only operators that say what they are make a chain.
 #[test]
 fn without_frames_the_operators_have_to_say_it() {
-    let norm: Vec<Call> = RMS_NORM
-        .iter()
-        .map(|call| (call.0, call.1, call.2, call.3, 10 * call.4))
-        .collect();
-    let profile = Calls::new().calls(&norm).profile();
-    let found = outcome(&profile);
-    assert_eq!(found.findings[0].pattern, "rms_norm");
-    assert!(found.findings[0].issue.contains("without recorded modules"));
-    assert!(
-        found.findings[0]
-            .reasoning
-            .iter()
-            .any(|one| one.contains("medium"))
-    );
+    let found = outcome(&run(Calls::new(), &long_norm()));
+    let finding = only(&found);
+    assert_eq!(finding.pattern, "rms_norm");
+    says(&finding.issue, &["without recorded modules"]);
+    says(&finding.reasoning.concat(), &["medium"]);
     assert_eq!(found.notes.len(), 1);
-    let add: Call = ("aten::add", TWO, FFN, NO3, 200);
-    let exp: Call = ("aten::exp", X, F, r#"[""]"#, 200);
-    let profile = Calls::new()
-        .calls(&[add, exp, ("aten::sin", X, F, r#"[""]"#, 200)])
-        .profile();
-    assert_eq!(patterns(&profile), [""; 0]);
+    let chain = [ADD, EXP, unary("aten::sin")];
+    assert_eq!(patterns(&outcome(&run(Calls::new(), &chain))), [""; 0]);
 }
 
 #[test]
 fn what_is_no_chain_is_not_called_one() {
-    let add: Call = ("aten::add", TWO, FFN, NO3, 200);
-    let exp: Call = ("aten::exp", X, F, r#"[""]"#, 200);
-    let other: Call = ("aten::exp", "[[333, 77]]", F, r#"[""]"#, 200);
-    let softmax: Call = (
-        "aten::_softmax",
-        "[[1024, 4096], [], []]",
-        r#"["float", "Scalar", "Scalar"]"#,
-        r#"["", "-1", "False"]"#,
-        200,
-    );
-    let fused: Call = ("aten::layer_norm", X, F, r#"[""]"#, 200);
-    let cases: [(&str, Vec<Call>); 7] = [
+    let other: Call = ("aten::exp", "[[333, 77]]", F, &[""], 200);
+    let (dims, types) = ("[[1024, 4096], [], []]", &["float", "Scalar", "Scalar"]);
+    let softmax: Call = ("aten::_softmax", dims, types, &["", "-1", "False"], 200);
+    let tokens = "[[[1, 4096], [1023, 4096]], []]";
+    let cat: Call = ("aten::cat", tokens, LISTS, &["", "0"], 200);
+    let norm = unary("aten::layer_norm");
+    let small: Call = ("aten::mm", "[[64, 64], [64, 64]]", FF, NO, 100);
+    let long_copy: Call = ("aten::copy_", TWO, FF, NO, 200);
+    let cases: [(&str, &[Call]); 9] = [
         // A loop over equal calls.
-        ("Loop_0", vec![add, add, add, add, add]),
+        ("Loop_0", &[ADD, ADD, ADD, ADD, ADD]),
         // Shapes that have nothing to do with each other.
-        ("Apart_0", vec![exp, other, exp, other]),
+        ("Apart_0", &[EXP, other, EXP, other]),
         // Unfused attention is another analysis's.
-        ("Attention_0", vec![add, exp, softmax]),
+        ("Attention_0", &[ADD, EXP, softmax]),
         // Fused already.
-        ("Norm_0", vec![fused, fused]),
+        ("Norm_0", &[norm, norm]),
         // One step is no chain.
-        ("Single_0", vec![exp]),
-        (
-            // Copies alone are layout.
-            "Copies_0",
-            vec![
-                ("aten::copy_", TWO, FF, NO, 100),
-                (
-                    "aten::cat",
-                    "[[[1024, 2048], [1024, 2048]], []]",
-                    r#"["TensorList", "Scalar"]"#,
-                    r#"["", "1"]"#,
-                    100,
-                ),
-            ],
-        ),
-        (
-            "Products_0",
-            vec![("aten::mm", "[[64, 64], [64, 64]]", FF, NO, 100)],
-        ),
+        ("Single_0", &[EXP]),
+        // Copies alone are layout.
+        ("Copies_0", &[COPY, HALVES]),
+        ("Mixed_0", &[EXP, long_copy, EXP]),
+        ("Products_0", &[small]),
+        // Tokens of a class and of patches are joined before they are added: no kernel does that.
+        ("Layer_0", &[cat, cat, ADD]),
     ];
-    for (module, calls) in cases {
-        let profile = Calls::new().module(module, &calls).profile();
-        assert_eq!(patterns(&profile), [""; 0], "{module}");
+    for (name, calls) in cases {
+        assert_eq!(patterns(&module(name, calls)), [""; 0], "{name}");
     }
     // Outside of every module, where modules were recorded.
-    let profile = Calls::new()
-        .module("Single_0", &[other])
-        .calls(&[add, exp, add, exp])
-        .profile();
-    assert_eq!(patterns(&profile), [""; 0]);
+    let calls = Calls::new().module("Single_0", |calls| run(calls, &[other]));
+    let calls = run(calls, &[ADD, EXP, ADD, EXP]);
+    assert_eq!(patterns(&outcome(&calls)), [""; 0]);
 }
 
 #[test]
 fn a_copy_or_another_stream_breaks_a_chain() {
-    let profile = Timetable::new()
-        .frame("nn.Module: Act_0", 0..100)
-        .op("aten::mul", 1..9)
-        .args(&format!(r#""Input Dims": {TWO}, "Input type": {FF}"#))
-        .launch(1, 2..3)
-        .op("aten::exp", 11..19)
-        .args(&format!(r#""Input Dims": {X}, "Input type": {F}"#))
-        .launch(2, 12..13)
-        .kernel(1, "mul", 100..400)
-        .copy(9, "Memcpy DtoH", 400..410)
-        .kernel(2, "exp", 410..800)
-        .profile();
-    assert_eq!(patterns(&profile), [""; 0]);
-}
-
-/// Tokens of a class and of patches are joined before they are added: no kernel does that.
-#[test]
-fn joining_ends_a_chain() {
-    let cat: Call = (
-        "aten::cat",
-        "[[[1, 4096], [1023, 4096]], []]",
-        r#"["TensorList", "Scalar"]"#,
-        r#"["", "0"]"#,
-        200,
-    );
-    let add: Call = ("aten::add", TWO, FFN, NO3, 200);
-    let profile = Calls::new().module("Layer_0", &[cat, cat, add]).profile();
-    assert_eq!(patterns(&profile), [""; 0]);
+    let calls = Calls::new().module("Act_0", |calls| {
+        let calls = run(calls, &[MUL]);
+        let calls =
+            calls.with(|timetable| timetable.copy(900, "Memcpy DtoH", 1_000_200..1_000_210));
+        run(calls.on_gpu(0, 1_000_210.0), &[EXP])
+    });
+    assert_eq!(patterns(&outcome(&calls)), [""; 0]);
 }
 
 #[test]
 fn the_exact_gelu_is_not_to_become_its_approximation() {
-    let step = |op: &'static str| -> Call { (op, X, F, r#"[""]"#, 200) };
-    let mul: Call = ("aten::mul", TWO, FF, NO, 200);
-    let add: Call = ("aten::add", TWO, FFN, NO3, 200);
-    let model = |function: Call| {
-        let calls = [step("aten::div"), function, add, mul];
-        let profile = Calls::new().module("Activation_0", &calls).profile();
-        let outcome = outcome(&profile);
-        assert_eq!(outcome.findings[0].pattern, "gelu");
-        outcome.findings[0].model.clone()
+    let model = |function| {
+        let calls = [unary("aten::div"), unary(function), ADD, MUL];
+        let outcome = module("Activation_0", &calls);
+        let finding = only(&outcome);
+        assert_eq!(finding.pattern, "gelu");
+        finding.model.clone()
     };
-    assert_eq!(
-        model(step("aten::erf")),
-        "Call `torch.nn.functional.gelu` in place of its parts."
-    );
-    assert!(model(step("aten::tanh")).contains("approximate=\"tanh\""));
+    let exact = "Call `torch.nn.functional.gelu` in place of its parts.";
+    assert_eq!(model("aten::erf"), exact);
+    says(&model("aten::tanh"), &["approximate=\"tanh\""]);
 }

@@ -6,103 +6,78 @@ mod saving;
 
 use super::*;
 use crate::findings::Finding;
-use crate::profile::Profile;
+use crate::findings::samples::{Calls, only, patterns, says, valued};
 use crate::report::Report;
-use crate::testing::{Timetable, options_on};
+use crate::testing::options_on;
 
-/// Calls of 1 024 × 4 096 numbers, each with a kernel of its own.
-struct Calls {
-    table: Timetable,
-    n: u32,
-    host_us: u32,
-    gpu_us: u32,
+/// Calls, each with a kernel of its own.
+fn run(calls: Calls, steps: &[Call]) -> Calls {
+    let call = |calls: Calls, (op, dims, types, values, us): &Call| {
+        let args = valued(dims, types, values);
+        calls.call(op, &args, &format!("{op}_kernel"), *us)
+    };
+    steps.iter().fold(calls, call)
 }
 
-impl Calls {
-    fn new() -> Calls {
-        Calls {
-            table: Timetable::new(),
-            n: 0,
-            host_us: 0,
-            gpu_us: 1_000_000,
-        }
-    }
-
-    /// A module with these calls: name, dims, types, values, microseconds on the GPU.
-    fn module(mut self, name: &str, calls: &[Call]) -> Calls {
-        let start = self.host_us;
-        let end = start + 10 * calls.len() as u32 + 2;
-        self.table = self.table.frame(&format!("nn.Module: {name}"), start..end);
-        self.host_us = start + 1;
-        let mut all = self.calls(calls);
-        all.host_us = end + 1;
-        all
-    }
-
-    fn calls(mut self, calls: &[Call]) -> Calls {
-        for (op, dims, types, values, us) in calls {
-            self.n += 1;
-            let (host, gpu) = (self.host_us, self.gpu_us);
-            self.table = self
-                .table
-                .op(op, host..host + 9)
-                .args(&format!(
-                    r#""Input Dims": {dims}, "Input type": {types}, "Concrete Inputs": {values}"#
-                ))
-                .launch(self.n, host + 1..host + 2)
-                .kernel(self.n, &format!("{op}_kernel"), gpu..gpu + us);
-            self.host_us = host + 10;
-            self.gpu_us = gpu + us;
-        }
-        self
-    }
-
-    fn profile(self) -> Profile {
-        self.table.profile()
-    }
+fn outcome(calls: &Calls) -> Outcome {
+    calls.outcome("kernel_fusion")
 }
 
-type Call = (&'static str, &'static str, &'static str, &'static str, u32);
+/// What is found in one module.
+fn module(name: &str, steps: &[Call]) -> Outcome {
+    outcome(&Calls::new().module(name, |calls| run(calls, steps)))
+}
+
+/// What is found in so many instances of a module.
+fn instances(n: u32, name: &str, steps: &[Call]) -> Outcome {
+    let nth = |all: Calls, nth| all.module(&format!("{name}_{nth}"), |calls| run(calls, steps));
+    outcome(&(0..n).fold(Calls::new(), nth))
+}
+
+/// Name, dims, types, values, microseconds on the GPU.
+type Call = (
+    &'static str,
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+    u32,
+);
+
+/// A step on 1 024 × 4 096 numbers.
+const fn unary(op: &'static str) -> Call {
+    (op, X, F, &[""], 200)
+}
 
 const X: &str = "[[1024, 4096]]";
 const TWO: &str = "[[1024, 4096], [1024, 4096]]";
-const F: &str = r#"["float"]"#;
-const FF: &str = r#"["float", "float"]"#;
-const FN: &str = r#"["float", "Scalar"]"#;
-const FFN: &str = r#"["float", "float", "Scalar"]"#;
-const NO: &str = r#"["", ""]"#;
-const NO3: &str = r#"["", "", "1"]"#;
+const F: &[&str] = &["float"];
+const FF: &[&str] = &["float", "float"];
+const FN: &[&str] = &["float", "Scalar"];
+const FFN: &[&str] = &["float", "float", "Scalar"];
+const NO: &[&str] = &["", ""];
+const NO3: &[&str] = &["", "", "1"];
+
+const ADD: Call = ("aten::add", TWO, FFN, NO3, 200);
+const MUL: Call = ("aten::mul", TWO, FF, NO, 200);
+const COPY: Call = ("aten::copy_", TWO, FF, NO, 100);
+const EXP: Call = unary("aten::exp");
+const HALF: Call = ("aten::neg", "[[1024, 2048]]", F, &[""], 100);
+const LISTS: &[&str] = &["TensorList", "Scalar"];
+const DIMS: &str = "[[[1024, 2048], [1024, 2048]], []]";
+const HALVES: Call = ("aten::cat", DIMS, LISTS, &["", "1"], 100);
 
 /// x² → mean → + ε → 1/√ → x · r → · weight: 16.8 MB in, 16.8 MB out.
+#[rustfmt::skip]
 const RMS_NORM: [Call; 6] = [
-    ("aten::pow", "[[1024, 4096], []]", FN, r#"["", "2"]"#, 20),
-    (
-        "aten::mean",
-        "[[1024, 4096], [], [], []]",
-        r#"["float", "ScalarList", "Scalar", ""]"#,
-        r#"["", "[-1]", "True", ""]"#,
-        10,
-    ),
-    (
-        "aten::add",
-        "[[1024, 1], [], []]",
-        r#"["float", "Scalar", "Scalar"]"#,
-        r#"["", "1e-6", "1"]"#,
-        2,
-    ),
-    ("aten::rsqrt", "[[1024, 1]]", F, r#"[""]"#, 2),
+    ("aten::pow", "[[1024, 4096], []]", FN, &["", "2"], 20),
+    ("aten::mean", "[[1024, 4096], [], [], []]", &["float", "ScalarList", "Scalar", ""], &["", "[-1]", "True", ""], 10),
+    ("aten::add", "[[1024, 1], [], []]", &["float", "Scalar", "Scalar"], &["", "1e-6", "1"], 2),
+    ("aten::rsqrt", "[[1024, 1]]", F, &[""], 2),
     ("aten::mul", "[[1024, 4096], [1024, 1]]", FF, NO, 20),
     ("aten::mul", "[[4096], [1024, 4096]]", FF, NO, 20),
 ];
 
-fn outcome(profile: &Profile) -> Outcome {
-    let options = options_on("MI300X");
-    let report = Report::new(profile, &options);
-    report.analyses.outcome("kernel_fusion").unwrap().clone()
-}
-
-fn patterns(profile: &Profile) -> Vec<&'static str> {
-    let outcome = outcome(profile);
-    let found = outcome.findings.iter();
-    found.map(|finding| finding.pattern).collect()
+/// The same norm of ten times as long kernels.
+fn long_norm() -> [Call; 6] {
+    RMS_NORM.map(|(op, dims, types, values, us)| (op, dims, types, values, 10 * us))
 }
