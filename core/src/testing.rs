@@ -59,7 +59,7 @@ pub struct Timetable {
     n_works: u32,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Entry {
     /// All fields of the event but `args`.
     fields: String,
@@ -177,26 +177,36 @@ impl Timetable {
     ///      aten::copy_\n  cudaLaunchKernel -> Memcpy DtoH (Device -> Pinned)\n"
     /// );
     /// ```
-    pub fn work(mut self, op: &str, name: &str, span: Range<impl Into<f64>>) -> Timetable {
+    pub fn work(self, op: &str, name: &str, span: Range<impl Into<f64>>) -> Timetable {
+        self.call(op, "", name, span)
+    }
+
+    /// The same with arguments of the operator, as [`Timetable::args`] has them.
+    pub fn call(
+        mut self,
+        op: &str,
+        args: &str,
+        name: &str,
+        span: Range<impl Into<f64>>,
+    ) -> Timetable {
         /// Far above the ids that a test gives itself.
         const FIRST_ID: u32 = 1_000_000;
         let (id, start) = (FIRST_ID + self.n_works, self.host_end_us);
         self.n_works += 1;
-        let launched = self
-            .op(op, start..start + 10.0)
-            .launch(id, start + 1.0..start + 2.0);
-        if name.starts_with("Memcpy") {
-            launched.copy(id, name, span)
-        } else if name.starts_with("Memset") {
-            launched.fill(id, name, span)
-        } else {
-            launched.kernel(id, name, span)
-        }
+        let category = match name {
+            _ if name.starts_with("Memcpy") => "gpu_memcpy",
+            _ if name.starts_with("Memset") => "gpu_memset",
+            _ => "kernel",
+        };
+        self.op(op, start..start + 10.0)
+            .args(args)
+            .launch(id, start + 1.0..start + 2.0)
+            .on_gpu(category, id, name, span)
     }
 
     /// Adds to the arguments of the last event: `"key": value`, as JSON.
     pub fn args(mut self, fields: &str) -> Timetable {
-        if let Some(last) = self.events.last_mut() {
+        if let Some(last) = self.events.last_mut().filter(|_| !fields.is_empty()) {
             last.args.push(fields.to_owned());
         }
         self
@@ -204,14 +214,12 @@ impl Timetable {
 
     /// Adds an event as JSON text.
     pub fn raw(mut self, event: &str) -> Timetable {
+        let fields = event
+            .strip_prefix('{')
+            .and_then(|event| event.strip_suffix('}'));
         self.events.push(Entry {
-            fields: event
-                .strip_prefix('{')
-                .and_then(|event| event.strip_suffix('}'))
-                .unwrap_or(event)
-                .to_owned(),
-            args: Vec::new(),
-            flow: None,
+            fields: fields.unwrap_or(event).to_owned(),
+            ..Entry::default()
         });
         self
     }
@@ -220,10 +228,9 @@ impl Timetable {
     pub fn json(&self) -> String {
         let mut events = Vec::new();
         for Entry { fields, args, flow } in &self.events {
-            let args = if args.is_empty() {
-                String::new()
-            } else {
-                format!(r#", "args": {{{}}}"#, args.join(", "))
+            let args = match args.is_empty() {
+                true => String::new(),
+                false => format!(r#", "args": {{{}}}"#, args.join(", ")),
             };
             events.push(format!("{{{fields}{args}}}"));
             events.extend(flow.clone());
@@ -286,8 +293,7 @@ impl Timetable {
             fields: format!(
                 r#""ph": "X", "cat": "{category}", "name": {name}, {track}, "ts": {ts}, "dur": {dur}"#
             ),
-            args: Vec::new(),
-            flow: None,
+            ..Entry::default()
         });
         self
     }
@@ -318,10 +324,8 @@ pub fn outline(trace: &Trace, tree: &CallTree, launches: &Launches) -> String {
         let Some(event) = tree.event(node) else {
             continue;
         };
-        let indent = "  ".repeat(usize::from(tree.depth(node)));
-        let mark = if is_stray { "! " } else { "" };
-        out.push_str(&indent);
-        out.push_str(mark);
+        out.push_str(&"  ".repeat(usize::from(tree.depth(node))));
+        out.push_str(if is_stray { "! " } else { "" });
         out.push_str(trace.strings.get(trace.events.name(event)));
         let own = launches
             .launches

@@ -1,5 +1,6 @@
 use super::*;
 use crate::Profile;
+use crate::output::documents::Documents as _;
 use crate::output::export::{Input, Source as _};
 use crate::output::redact::redact;
 use crate::report::{Report, ReportOptions};
@@ -459,7 +460,7 @@ fn what_is_written_about_a_window_holds() {
     for window in windows {
         let part = profile.window(&window);
         let report = Report::new(&part, &crate::testing::options_on("H100"));
-        for check in crate::output::documents::single::checks(&part, &report) {
+        for check in Input::new(&part, &report).checks() {
             let is_wrong = matches!(
                 check.verdict,
                 crate::output::documents::check::Verdict::Fail(_)
@@ -470,9 +471,7 @@ fn what_is_written_about_a_window_holds() {
         let gaps = crate::findings::cpu_idle::idle_gaps(&report.analysis_input(&part));
         let idle_ns: i64 = gaps.iter().map(|gap| gap.span.length()).sum();
         assert_eq!(idle_ns, report.timelines.whole.unwrap().idle_ns);
-        let document = crate::output::document::markdown(&crate::output::documents::single::fair(
-            &part, &report,
-        ));
+        let document = crate::output::document::markdown(&Input::new(&part, &report).fair());
         let sentence = part.window.unwrap().sentence();
         assert!(document.contains(&sentence), "{sentence}");
     }

@@ -87,16 +87,6 @@ pub(super) fn order(written: &Written) -> Verdict {
     defects.into()
 }
 
-/// V10.
-pub(super) fn savings(written: &Written) -> Verdict {
-    written.subject.wrong_savings().into()
-}
-
-/// V11.
-pub(super) fn judgements(written: &Written) -> Verdict {
-    written.subject.wrong_judgements(&written.fair).into()
-}
-
 /// V13.
 pub(super) fn derived(written: &Written) -> Verdict {
     let mut defects = Vec::new();

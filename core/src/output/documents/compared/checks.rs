@@ -31,7 +31,7 @@ pub(super) fn shown(comparison: &Comparison) -> Vec<Shown> {
 }
 
 /// The parts of each trace against its time, the steps against both times.
-pub(super) fn wrong_sums(comparison: &Comparison) -> Vec<String> {
+pub(super) fn wrong_sums(comparison: &Comparison) -> Option<Vec<String>> {
     let parts = &comparison.parts;
     let mut defects = Vec::new();
     let all = parts.parts.iter().map(|part| part.times);
@@ -55,7 +55,7 @@ pub(super) fn wrong_sums(comparison: &Comparison) -> Vec<String> {
     {
         defects.push("the steps lead elsewhere".to_owned());
     }
-    defects
+    Some(defects)
 }
 
 pub(super) fn wrong_savings(comparison: &Comparison) -> Vec<String> {

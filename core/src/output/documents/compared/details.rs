@@ -35,7 +35,11 @@ pub(super) fn all(comparison: &Comparison) -> Vec<Part> {
         }));
     }
     parts.extend(tables::operations(comparison));
-    parts.extend(tables::lone(comparison));
+    parts.extend(tables::lone(
+        comparison,
+        tables::MAX_ROWS,
+        Some(tables::PLACE),
+    ));
     parts.extend(tables::named(comparison));
     parts
 }

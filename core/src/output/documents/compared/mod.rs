@@ -11,12 +11,8 @@ mod tables;
 #[cfg(test)]
 pub(super) mod tests;
 
-use hashbrown::HashSet;
-use rustc_hash::FxBuildHasher;
-
 use super::card::Card;
-use super::check::Check;
-use super::{File, Part, Picture, Shown, Subject, Words};
+use super::{Part, Picture, Shown, Subject, Words};
 use crate::base::format;
 use crate::compare::comparison::Comparison;
 use crate::compare::findings::{Gap, Saving};
@@ -25,29 +21,6 @@ use crate::compare::words;
 use crate::output::document::{Document, Line, line};
 use crate::output::title;
 use crate::report::cards::small;
-
-/// Both sides, in the order of columns.
-const SIDES: [Which; 2] = [Which::Reference, Which::Target];
-
-/// The document for those who decide.
-pub fn fair(comparison: &Comparison) -> Document {
-    super::fair(comparison, false)
-}
-
-/// The same with pictures, for one printed page.
-pub fn illustrated(comparison: &Comparison) -> Document {
-    super::fair(comparison, true)
-}
-
-/// The working notes for those who check.
-pub fn rough(comparison: &Comparison) -> Document {
-    super::rough(comparison)
-}
-
-/// Whether all that is written about two traces holds.
-pub fn checks(comparison: &Comparison) -> Vec<Check> {
-    super::checks(comparison)
-}
 
 /// "12.9 ms, 10.6 % of the run of the target".
 fn worth(comparison: &Comparison, ns: i64) -> String {
@@ -83,20 +56,9 @@ impl Subject for Comparison {
         &Words {
             problem: "Gap",
             details: "Detailed Comparison",
-            rough: [
-                "Analysis Process Summary",
-                "Raw Data Exploration",
-                "Expected and Actual",
-                "Analysis Gaps",
-                "Questions for Further Investigation",
-                "Checks",
-            ],
+            middle: "Expected and Actual",
             n_steps: 7,
         }
-    }
-
-    fn window(&self) -> Option<String> {
-        None
     }
 
     fn warnings(&self) -> Vec<Line> {
@@ -165,13 +127,9 @@ impl Subject for Comparison {
         vec![rough::arithmetic(self)]
     }
 
-    fn files(&self) -> Vec<File> {
-        Vec::new()
-    }
-
     fn names(&self) -> Vec<&str> {
         let mut names = Vec::new();
-        for side in SIDES.map(|which| self.sides.get(which)) {
+        for side in Which::BOTH.map(|which| self.sides.get(which)) {
             names.extend(side.model.as_deref());
             names.extend(side.platform.as_deref());
             names.extend(side.gpu.as_deref().map(|gpu| &*gpu.name));
@@ -180,24 +138,12 @@ impl Subject for Comparison {
         names
     }
 
-    fn quotable(&self) -> Option<HashSet<String, FxBuildHasher>> {
-        None
-    }
-
     fn needs_warnings(&self) -> bool {
         !self.caveats().is_empty()
     }
 
     fn rows(&self) -> &'static [&'static str] {
         &summary::LABELS
-    }
-
-    fn bottlenecks(&self) -> Option<Vec<(String, i64)>> {
-        None
-    }
-
-    fn wrong_sums(&self) -> Option<Vec<String>> {
-        Some(checks::wrong_sums(self))
     }
 
     fn wrong_order(&self) -> Vec<String> {
@@ -222,6 +168,7 @@ impl Subject for Comparison {
         gaps -> Document = rough::gaps;
         questions -> Vec<String> = rough::questions;
         shown -> Vec<Shown> = checks::shown;
+        wrong_sums -> Option<Vec<String>> = checks::wrong_sums;
         wrong_savings -> Vec<String> = checks::wrong_savings;
     }
 }

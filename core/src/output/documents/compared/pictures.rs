@@ -3,12 +3,11 @@
 //!
 //! Each picture has its numbers in a table of the document, too.
 
-use super::SIDES;
 use super::tables::N_STEPS;
 use crate::base::format;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
-use crate::compare::pair::Pair;
+use crate::compare::pair::{Pair, Which};
 use crate::output::document::svg::{Axis, IDLE, Svg, WIDTH, color};
 use crate::output::documents::Picture;
 use crate::output::documents::parts::TIMELINE;
@@ -45,7 +44,7 @@ fn splits(comparison: &Comparison) -> Option<Picture> {
     let left = 180.0;
     let scale = (WIDTH - left - 90.0) / most_ns as f64;
     let mut svg = Svg::new(2.0 * ROW + 30.0, "How the time of both traces splits");
-    for (row, which) in SIDES.into_iter().enumerate() {
+    for (row, which) in Which::BOTH.into_iter().enumerate() {
         let top = row as f64 * ROW;
         let side = comparison.sides.get(which);
         let name = format::middle_ellipsis(&side.name, 24);

@@ -6,7 +6,7 @@ use crate::compare::expected::Verdict;
 use crate::compare::pair::Pair;
 use crate::compare::parts::{PartKind, Step};
 use crate::compare::words;
-use crate::output::document::{DocTable, Document, dash};
+use crate::output::document::{DocTable, Document, Line, dash, text, time};
 use crate::output::documents::parts::Read;
 use crate::profile::timeline::GpuTimeline;
 
@@ -93,32 +93,41 @@ pub(super) const LABELS: [&str; 6] = [
 fn metrics(comparison: &Comparison) -> DocTable {
     let sides = comparison.sides.as_ref();
     let timelines = sides.map(|side| side.timeline);
-    let mut rows: Vec<[String; 4]> = Vec::new();
+    let percent = |change| text(words::signed_percent(change));
+    let mut rows: Vec<(&str, Pair<Line>, Line)> = Vec::new();
     for (label, read) in TIMES {
         let times = timelines.as_ref().map(|whole| whole.as_ref().map(read));
-        let text = times.map(|ns| dash(ns, format::time_ns));
         let change = times.both().and_then(Pair::change_percent);
-        let change = words::signed_percent(change);
-        rows.push([label.to_owned(), text.reference, text.target, change]);
+        let times = times.map(|ns| dash(ns, format::time_ns));
+        rows.push((label, times, percent(change)));
     }
     let utilization = timelines.map(|whole| {
         let whole = whole.filter(|whole| whole.total_ns() > 0)?;
         Some(whole.computation_ns as f64 / whole.total_ns() as f64 * 100.0)
     });
-    let text = utilization.map(|percent| dash(percent, format::percent));
     let points = utilization.both().map(|both| both.target - both.reference);
     let points = dash(points, |points| {
         words::signed_percent(Some(points)).replace(" %", " points")
     });
-    rows.push([LABELS[5].to_owned(), text.reference, text.target, points]);
+    let utilization = utilization.map(|percent| dash(percent, format::percent));
+    rows.push((LABELS[5], utilization, points));
     if timelines.both().is_none() {
         let cpu = sides.map(|side| side.host_ns);
-        let change = words::signed_percent(cpu.change_percent());
-        let text = cpu.map(format::time_ns);
-        let label = "Operators on the CPU".to_owned();
-        rows.push([label, text.reference, text.target, change]);
+        rows.push((
+            "Operators on the CPU",
+            cpu.map(time),
+            percent(cpu.change_percent()),
+        ));
     }
-    DocTable::of(["Metric", ">Reference", ">Target", ">Δ"], rows)
+    DocTable::of(
+        rows,
+        &[
+            ("Metric", &|(label, ..)| text(*label)),
+            (">Reference", &|(_, values, _)| values.reference.clone()),
+            (">Target", &|(_, values, _)| values.target.clone()),
+            (">Δ", &|(.., change)| change.clone()),
+        ],
+    )
 }
 
 /// What stands out, a sentence each.

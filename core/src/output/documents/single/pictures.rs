@@ -3,7 +3,7 @@
 //!
 //! Each picture has its numbers in a table of the report, too.
 
-use super::Source;
+use super::Input;
 use crate::base::format;
 use crate::findings::Impact;
 use crate::output::document::svg::{Axis, IDLE, Svg, WIDTH, color};
@@ -12,7 +12,7 @@ use crate::profile::timeline::GpuClass;
 use crate::report::charts::{self, Mark, Spot};
 
 /// All that the trace has something for.
-pub(super) fn all(source: &Source) -> Vec<Picture> {
+pub(super) fn all(source: &Input) -> Vec<Picture> {
     let pictures = [
         breakdown(source),
         strip(source),
@@ -23,7 +23,7 @@ pub(super) fn all(source: &Source) -> Vec<Picture> {
 }
 
 /// The run as one bar.
-fn breakdown(source: &Source) -> Option<Picture> {
+fn breakdown(source: &Input) -> Option<Picture> {
     let total_ns = source.report.overview.total_ns.filter(|ns| *ns > 0)?;
     let parts = charts::breakdown(source.report);
     let n_rows = parts.len().div_ceil(3);
@@ -53,7 +53,7 @@ fn breakdown(source: &Source) -> Option<Picture> {
 }
 
 /// The run from left to right: how much of each slice of time computes, communicates, copies.
-fn strip(source: &Source) -> Option<Picture> {
+fn strip(source: &Input) -> Option<Picture> {
     const N_SLICES: usize = 480;
     const ROW: f64 = 22.0;
     let total_ns = source.report.timelines.whole.as_ref()?.total_ns();
@@ -89,7 +89,7 @@ fn strip(source: &Source) -> Option<Picture> {
 }
 
 /// Every operation on the roofline of the GPU, on logarithmic axes.
-fn roofline(source: &Source) -> Option<Picture> {
+fn roofline(source: &Input) -> Option<Picture> {
     const HEIGHT: f64 = 420.0;
     let gpu = source.report.options.gpu.as_deref()?;
     let total_ns = source.report.overview.total_ns.filter(|ns| *ns > 0)?;
@@ -155,7 +155,7 @@ fn roofline(source: &Source) -> Option<Picture> {
 }
 
 /// What each finding saves, as ranges.
-fn savings(source: &Source) -> Option<Picture> {
+fn savings(source: &Input) -> Option<Picture> {
     const ROW: f64 = 26.0;
     let findings = source.report.analyses.findings.ranked.iter();
     let rows: Vec<(String, Impact)> = findings
@@ -203,7 +203,7 @@ mod tests {
             .kernel(2, "k", 300..400)
             .profile();
         let report = Report::new(&profile, &options_on("MI300X"));
-        let pictures = all(&Source::new(&profile, &report));
+        let pictures = all(&Input::new(&profile, &report));
         assert_eq!(pictures.len(), 4);
         for (svg, _) in pictures {
             assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>"));
@@ -216,6 +216,6 @@ mod tests {
     fn without_gpu_activity_there_is_nothing_to_draw() {
         let profile = Timetable::new().op("aten::mm", 0..10).profile();
         let report = Report::new(&profile, &options_on("MI300X"));
-        assert!(all(&Source::new(&profile, &report)).is_empty());
+        assert!(all(&Input::new(&profile, &report)).is_empty());
     }
 }

@@ -28,7 +28,6 @@ use serde_json::Value as Json;
 use super::Listed;
 use crate::findings::{Outcome, Status, Tier};
 use crate::output::document::markdown;
-use crate::output::documents::single::findings_file;
 use crate::profile::Profile;
 use crate::report::Report;
 use manifest::manifest;
@@ -114,7 +113,7 @@ pub(super) fn write(input: &super::Input, path: &str) -> Option<Vec<u8>> {
 }
 
 fn findings(profile: &Profile, report: &Report, outcome: &Outcome) -> Vec<u8> {
-    markdown(&findings_file(profile, report, outcome)).into_bytes()
+    markdown(&super::Input::new(profile, report).findings_file(outcome)).into_bytes()
 }
 
 fn pretty(json: &Json) -> Vec<u8> {
