@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
+use dormer_core::base::interval::Interval;
 use dormer_core::hardware::{self, Basis, GpuSpec};
 use dormer_core::output::export::{self, Source};
 use dormer_core::perf::user::{self, UserModels};
@@ -52,7 +53,7 @@ pub(crate) struct ReportArgs {
 
     /// Analyze a part of the time alone, in microseconds after the first event of the trace
     #[arg(long, value_name = "START_US,END_US", value_parser = window_of)]
-    pub(crate) window: Option<TimeRange>,
+    pub(crate) window: Option<Interval>,
 
     #[command(flatten)]
     pub(crate) redact: RedactArgs,
@@ -211,15 +212,8 @@ fn gpu_of(argument: &str) -> Result<Arc<GpuSpec>, String> {
     Ok(Arc::new(spec))
 }
 
-/// A part of the time in nanoseconds after the first event of the trace.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TimeRange {
-    pub(crate) start_ns: i64,
-    pub(crate) end_ns: i64,
-}
-
-/// Two times with a comma between them.
-fn window_of(argument: &str) -> Result<TimeRange, String> {
+/// Two times with a comma between them, after the first event of the trace.
+fn window_of(argument: &str) -> Result<Interval, String> {
     let expected = || "expected two times in microseconds, START_US,END_US".to_owned();
     let (start, end) = argument.split_once(',').ok_or_else(expected)?;
     let ns = |text: &str| {
@@ -232,7 +226,7 @@ fn window_of(argument: &str) -> Result<TimeRange, String> {
     };
     let (start_ns, end_ns) = ns(start).zip(ns(end)).ok_or_else(expected)?;
     match start_ns < end_ns {
-        true => Ok(TimeRange { start_ns, end_ns }),
+        true => Ok(Interval::new(start_ns, end_ns)),
         false => Err("the window ends before it begins".to_owned()),
     }
 }

@@ -10,7 +10,7 @@ pub(crate) mod svg;
 mod table;
 
 pub use markdown::markdown;
-pub use table::{DocColumn, DocTable, IntoLine};
+pub use table::{DocColumn, DocTable};
 pub(crate) use table::{code, count, dash, text, time};
 
 use crate::base::value::Value;
@@ -156,8 +156,8 @@ impl Document {
     }
 
     /// Adds a list; nothing for one without items.
-    pub fn bullets<L: IntoLine>(&mut self, items: impl IntoIterator<Item = L>) {
-        let items: Vec<Line> = items.into_iter().map(IntoLine::into_line).collect();
+    pub fn bullets(&mut self, items: impl IntoIterator<Item = Line>) {
+        let items: Vec<Line> = items.into_iter().collect();
         if !items.is_empty() {
             self.blocks.push(Block::Bullets(items));
         }

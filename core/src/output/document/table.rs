@@ -4,30 +4,6 @@ use super::{Line, Span, cell, line};
 use crate::base::format;
 use crate::base::value::Table;
 
-/// What can be a line or a cell: text has its names in backticks.
-pub trait IntoLine {
-    /// The line.
-    fn into_line(self) -> Line;
-}
-
-impl IntoLine for Line {
-    fn into_line(self) -> Line {
-        self
-    }
-}
-
-impl IntoLine for &str {
-    fn into_line(self) -> Line {
-        line(self)
-    }
-}
-
-impl IntoLine for String {
-    fn into_line(self) -> Line {
-        line(&self)
-    }
-}
-
 /// Words alone, whatever they hold.
 pub(crate) fn text(text: impl Into<String>) -> Line {
     vec![Span::Text(text.into())]

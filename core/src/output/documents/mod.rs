@@ -28,7 +28,7 @@ pub mod single;
 use hashbrown::HashSet;
 use rustc_hash::FxBuildHasher;
 
-use crate::output::document::{Block, Document, Line};
+use crate::output::document::{Block, Document, Line, line};
 use card::Card;
 use check::{Check, Written};
 
@@ -273,7 +273,7 @@ fn notes(subject: &dyn Subject) -> Document {
     document.append(subject.gaps());
     document.heading(2, questions);
     let mut items = Document::default();
-    items.bullets(subject.questions());
+    items.bullets(subject.questions().iter().map(|item| line(item)));
     items.or_text("None.");
     document.append(items);
     document.heading(2, checks);

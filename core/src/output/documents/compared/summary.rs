@@ -6,7 +6,7 @@ use crate::compare::expected::Verdict;
 use crate::compare::pair::Pair;
 use crate::compare::parts::{PartKind, Step};
 use crate::compare::words;
-use crate::output::document::{DocTable, Document, Line, dash, text, time};
+use crate::output::document::{DocTable, Document, Line, dash, line, text, time};
 use crate::output::documents::parts::Read;
 use crate::profile::timeline::GpuTimeline;
 
@@ -20,7 +20,7 @@ pub(super) fn write(comparison: &Comparison) -> Document {
     let findings = key_findings(comparison);
     if !findings.is_empty() {
         document.heading(3, "Key Findings");
-        document.bullets(findings);
+        document.bullets(findings.iter().map(|finding| line(finding)));
     }
     document
 }

@@ -343,46 +343,27 @@ fn in_tree(place: &Place, measure: Measure) -> Part {
 pub(super) fn gaps(source: &Input) -> Document {
     let profile = source.profile;
     let has_gpu = profile.has_gpu_events();
-    let mut items: Vec<String> = Vec::new();
-    let mut say = |is_so: bool, text: &str| {
-        if is_so {
-            items.push(text.to_owned());
-        }
-    };
-    let why = profile.without_gpu().trim_end_matches('.').to_owned();
-    say(
-        !has_gpu,
-        &format!("{why}: no kernel is known, and no GPU activity is analyzed."),
-    );
-    say(
-        !profile.has_host_ops(),
-        "No operators were recorded: kernels are told apart by their names.",
-    );
-    say(
-        !profile.has_python_frames(),
-        "No Python frames were recorded: modules and lines of code are not known (`with_stack=True` records them).",
-    );
-    say(
-        has_gpu && source.report.overview.hardware.gpu.is_none(),
-        "No GPU profile: efficiencies are not known.",
-    );
+    let why = profile.without_gpu().trim_end_matches('.');
     let operations = profile.operations().iter();
-    let without_shapes = operations
-        .filter(|operation| operation.is_linked && operation.key.args.is_none())
-        .count() as u64;
-    say(
-        without_shapes > 0,
-        &format!(
-            "{} without recorded shapes: FLOPs and bytes unknown (`record_shapes=True` records them).",
-            format::counted(without_shapes, "operation")
-        ),
-    );
+    let shapeless = operations.filter(|one| one.is_linked && one.key.args.is_none());
+    let shapeless = shapeless.count() as u64;
+    let shapeless_operations = format::counted(shapeless, "operation");
     let unlinked = profile.launches.n_unlinked();
-    let some = match unlinked {
+    let unlinked_work = match unlinked {
         1 => "1 kernel or copy has".to_owned(),
         n => format!("{} kernels and copies have", format::count(n)),
     };
-    say(unlinked > 0, &format!("{some} no known launching call."));
+    let without_gpu_profile = source.report.overview.hardware.gpu.is_none();
+    let missing = [
+        (!has_gpu, format!("{why}: no kernel is known, and no GPU activity is analyzed.")),
+        (!profile.has_host_ops(), "No operators were recorded: kernels are told apart by their names.".to_owned()),
+        (!profile.has_python_frames(), "No Python frames were recorded: modules and lines of code are not known (`with_stack=True` records them).".to_owned()),
+        (has_gpu && without_gpu_profile, "No GPU profile: efficiencies are not known.".to_owned()),
+        (shapeless > 0, format!("{shapeless_operations} without recorded shapes: FLOPs and bytes unknown (`record_shapes=True` records them).")),
+        (unlinked > 0, format!("{unlinked_work} no known launching call.")),
+    ];
+    let missing = missing.into_iter().filter(|(is_missing, _)| *is_missing);
+    let mut items: Vec<String> = missing.map(|(_, text)| text).collect();
     let mut absent = Vec::new();
     for outcome in &source.report.analyses.outcomes {
         let kind = outcome.kind;
@@ -407,7 +388,7 @@ pub(super) fn gaps(source: &Input) -> Document {
             .to_owned(),
     );
     let mut document = Document::default();
-    document.bullets(items);
+    document.bullets(items.iter().map(|item| line(item)));
     document
 }
 

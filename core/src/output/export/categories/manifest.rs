@@ -13,23 +13,19 @@ use crate::report::Report;
 
 pub(super) fn manifest(profile: &Profile, report: &Report) -> Json {
     let category = |outcome: &Outcome| {
-        let path = |wanted: &str| {
-            let file = FILES.iter().find(|file| file.title == wanted)?;
-            (file.has)(outcome).then(|| (file.path)(outcome))
-        };
+        let files = FILES.iter().map(|file| {
+            let path = (file.has)(outcome).then(|| (file.path)(outcome));
+            (file.key.to_owned(), json!(path))
+        });
         let own = json!({
             "name": outcome.kind.key,
             "display_name": outcome.kind.title,
             "tier": outcome.kind.tier.key(),
             "status": outcome.status.key(),
             "ops_count": outcome.rows.len(),
-            "csv_file": path("Operations of an analysis"),
-            "metadata_file": path("What an analysis was made with"),
-            "tree_data_file": path("Places in the call tree"),
-            "metrics_file": path("Figures of an analysis"),
-            "findings_file": path("Findings of an analysis"),
         });
-        Json::Object(with_keys_of(times(profile, outcome), own))
+        let files = files.chain(times(profile, outcome)).collect();
+        Json::Object(with_keys_of(files, own))
     };
     json!({
         "platform": platform(report),
