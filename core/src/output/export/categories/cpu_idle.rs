@@ -12,7 +12,7 @@ use crate::profile::launch::GpuId;
 
 /// What is judged: idle time, its causes, kernels.
 pub(crate) fn metrics(input: &Input) -> Json {
-    let Some(idle) = Idle::new(input) else {
+    let Some(idle) = Idle::once(input) else {
         return json!({
             "category": "cpu_idle",
             "analysis_tier": "system",
