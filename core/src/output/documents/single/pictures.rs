@@ -41,15 +41,10 @@ fn breakdown(source: &Input) -> Option<Picture> {
         let left = (row % 3) as f64 * WIDTH / 3.0;
         let top = 48.0 + (row / 3) as f64 * 22.0;
         let percent = format::percent(part.ns as f64 / total_ns as f64 * 100.0);
-        svg.legend(
-            left,
-            top,
-            fill,
-            label,
-            &format!("{label} {time} ({percent})"),
-        );
+        let text = format!("{label} {time} ({percent})");
+        svg.legend(left, top, fill, label, &text);
     }
-    Some((svg.done(), "Where the time of the run went, by category."))
+    Some(svg.done("Where the time of the run went, by category."))
 }
 
 /// The run from left to right: how much of each slice of time computes, communicates, copies.
@@ -82,10 +77,7 @@ fn strip(source: &Input) -> Option<Picture> {
     }
     svg.text(left, height - 6.0, "start", "0 ms");
     svg.text(WIDTH, height - 6.0, "end", &format::time_ns(total_ns));
-    Some((
-        svg.done(),
-        "The run from left to right; the height is the share of each slice of time in which such GPU activity runs.",
-    ))
+    Some(svg.done("The run from left to right; the height is the share of each slice of time in which such GPU activity runs."))
 }
 
 /// Every operation on the roofline of the GPU, on logarithmic axes.
@@ -129,11 +121,8 @@ fn roofline(source: &Input) -> Option<Picture> {
     svg.text(x.at(middle) - 10.0, slope(middle) - 6.0, "end", &label);
     for ceiling in &chart.ceilings {
         let height = y.at(ceiling.tflops);
-        svg.line(
-            (x.at(ceiling.ridge.max(x.low())), height),
-            (WIDTH - 10.0, height),
-            "",
-        );
+        let start = x.at(ceiling.ridge.max(x.low()));
+        svg.line((start, height), (WIDTH - 10.0, height), "");
         let tflops = format::tflops(ceiling.tflops);
         let label = format!("{} {tflops} ({})", ceiling.name, ceiling.basis.label());
         svg.text(WIDTH - 14.0, height - 5.0, "end", &label);
@@ -148,10 +137,7 @@ fn roofline(source: &Input) -> Option<Picture> {
         let at = (x.at(*intensity), y.at(*tflops));
         svg.circle(at, radius, color(operation.family), &title);
     }
-    Some((
-        svg.done(),
-        "Every operation with arithmetic on the roofline of the GPU: area is time, color is the category.",
-    ))
+    Some(svg.done("Every operation with arithmetic on the roofline of the GPU: area is time, color is the category."))
 }
 
 /// What each finding saves, as ranges.
@@ -179,10 +165,11 @@ fn savings(source: &Input) -> Option<Picture> {
         let text = format::time_range_ns(impact.low_ns, impact.high_ns);
         svg.text(left + high + 8.0, top + 17.0, "start", &text);
     }
-    Some((
-        svg.done(),
-        "What each finding saves: dark is the low end of the estimate, light the high end.",
-    ))
+    Some(
+        svg.done(
+            "What each finding saves: dark is the low end of the estimate, light the high end.",
+        ),
+    )
 }
 
 #[cfg(test)]
