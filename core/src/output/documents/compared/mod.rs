@@ -15,7 +15,7 @@ use super::card::Card;
 use super::{Part, Picture, Shown, Subject, Words};
 use crate::base::format;
 use crate::compare::comparison::Comparison;
-use crate::compare::findings::{Gap, Saving};
+use crate::compare::findings::Gap;
 use crate::compare::pair::Which;
 use crate::compare::words;
 use crate::output::document::{Document, Line, line};
@@ -24,29 +24,21 @@ use crate::report::cards::small;
 
 /// "12.9 ms, 10.6 % of the run of the target".
 fn worth(comparison: &Comparison, ns: i64) -> String {
-    let total_ns = comparison.parts.total.target;
-    format!(
-        "{}, {} of the run of the target",
-        format::time_ns(ns),
-        format::percent(words::percent_of(ns, total_ns))
-    )
+    let percent = words::percent_of(ns, comparison.parts.total.target);
+    let (time, share) = (format::time_ns(ns), format::percent(percent));
+    format!("{time}, {share} of the run of the target")
 }
 
 /// What following a gap saves, in a sentence or two.
 fn impact(comparison: &Comparison, gap: &Gap) -> String {
-    match gap.saving {
-        None => "Not quantifiable: nothing tells what the hardware explains.".to_owned(),
-        Some(Saving {
-            matching_ns,
-            roof_ns: None,
-        }) => format!("Up to {}.", worth(comparison, matching_ns)),
-        Some(Saving {
-            matching_ns,
-            roof_ns: Some(roof_ns),
-        }) => format!(
-            "{}, when it takes as long as predicted; up to {} at the roofline of the target.",
-            worth(comparison, matching_ns),
-            format::time_ns(roof_ns)
+    let Some(saving) = gap.saving else {
+        return "Not quantifiable: nothing tells what the hardware explains.".to_owned();
+    };
+    let worth = worth(comparison, saving.matching_ns);
+    match saving.roof_ns.map(format::time_ns) {
+        None => format!("Up to {worth}."),
+        Some(roof) => format!(
+            "{worth}, when it takes as long as predicted; up to {roof} at the roofline of the target."
         ),
     }
 }

@@ -117,11 +117,10 @@ fn matching(document: &mut Document, comparison: &Comparison) {
     let matched = &comparison.operations.matched;
     let lone = comparison.operations.lone.as_ref();
     let lone = lone.map(|ops| format::count(ops.len() as u64));
+    let both = format::counted(matched.len() as u64, "operation");
+    let Pair { reference, target } = lone;
     document.text(&format!(
-        "{} of both traces; {} of the reference alone, {} of the target alone.",
-        format::counted(matched.len() as u64, "operation"),
-        lone.reference,
-        lone.target
+        "{both} of both traces; {reference} of the reference alone, {target} of the target alone."
     ));
     let mut levels: Vec<_> = matched.iter().map(|op| op.level).collect();
     levels.arrange();

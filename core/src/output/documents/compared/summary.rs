@@ -31,10 +31,8 @@ fn paragraph(comparison: &Comparison) -> String {
         let platform = side.platform.as_deref().unwrap_or("unknown hardware");
         format!("{} ({platform})", words::quoted(&side.name))
     });
-    let mut text = format!(
-        "{} is the reference, {} the target.",
-        about.reference, about.target
-    );
+    let Pair { reference, target } = about;
+    let mut text = format!("{reference} is the reference, {target} the target.");
     if comparison.is_same() {
         let has_shapes = comparison.sides.as_ref().map(|side| side.has_shapes);
         text.push_str(match has_shapes.reference == has_shapes.target {
@@ -43,26 +41,19 @@ fn paragraph(comparison: &Comparison) -> String {
         });
         return text;
     }
-    let (what, times) = match comparison.sides.as_ref().map(|side| side.timeline).both() {
+    let sides = comparison.sides.as_ref();
+    let (what, times) = match sides.map(|side| side.timeline).both() {
         Some(_) => (
             "from the first GPU activity to the last",
             comparison.parts.total,
         ),
-        None => (
-            "in operators on the CPU",
-            comparison.sides.as_ref().map(|side| side.host_ns),
-        ),
+        None => ("in operators on the CPU", sides.map(|side| side.host_ns)),
     };
-    let change = times.change_percent();
-    text.push_str(&format!(
-        " The target takes {} {what}, the reference {}{}.",
-        format::time_ns(times.target),
-        format::time_ns(times.reference),
-        change.map_or(String::new(), |change| format!(
-            ": {} time",
-            words::change(change)
-        )),
-    ));
+    let change = times.change_percent().map(words::change);
+    let change = change.map_or(String::new(), |change| format!(": {change} time"));
+    let Pair { reference, target } = times.map(format::time_ns);
+    let takes = format!(" The target takes {target} {what}, the reference {reference}{change}.");
+    text.push_str(&takes);
     if comparison.is_same_gpu {
         text.push_str(
             " Both ran on the same hardware, so the same call is expected to take the same time.",
@@ -155,11 +146,8 @@ fn largest(comparison: &Comparison) -> Option<String> {
         .filter(|step| step.kind.is_some())
         .take(N_NAMED)
         .map(|step| {
-            format!(
-                "{} ({})",
-                part_name(comparison, step),
-                format::signed_time_ns(step.times.difference())
-            )
+            let difference = format::signed_time_ns(step.times.difference());
+            format!("{} ({difference})", part_name(comparison, step))
         })
         .collect();
     (!named.is_empty()).then(|| format!("The largest differences: {}.", named.join(", ")))
@@ -212,21 +200,13 @@ fn explained(comparison: &Comparison) -> Option<String> {
 /// How many operations are as the hardware predicts.
 fn verdicts(comparison: &Comparison) -> Option<String> {
     let counts = comparison.operations.verdicts();
-    let is_judged = counts
-        .iter()
-        .any(|count| !matches!(count.verdict, Verdict::NotJudged(_)));
-    let named: Vec<String> = counts
-        .iter()
-        .map(|count| {
-            let n = format::count(count.n_operations as u64);
-            format!("{n} {}", count.verdict.label())
-        })
-        .collect();
-    is_judged.then(|| {
-        format!(
-            "Of {} of both traces: {}.",
-            format::counted(comparison.operations.matched.len() as u64, "operation"),
-            named.join(", ")
-        )
-    })
+    let mut verdicts = counts.iter().map(|count| count.verdict);
+    let is_judged = verdicts.any(|verdict| !matches!(verdict, Verdict::NotJudged(_)));
+    let named = counts.iter().map(|count| {
+        let n = format::count(count.n_operations as u64);
+        format!("{n} {}", count.verdict.label())
+    });
+    let named: Vec<String> = named.collect();
+    let all = format::counted(comparison.operations.matched.len() as u64, "operation");
+    is_judged.then(|| format!("Of {all} of both traces: {}.", named.join(", ")))
 }

@@ -121,11 +121,8 @@ pub(super) fn wrong_sums(source: &Input) -> Option<Vec<String>> {
     let categories_ns = sum(computing(source).map(|outcome| outcome.time_ns));
     let off = (categories_ns as f64 - computing_ns as f64).abs();
     if off > computing_ns as f64 * SUM_TOLERANCE_PERCENT / 100.0 {
-        defects.push(format!(
-            "categories take {}, all that computes {}",
-            format::time_ns(categories_ns),
-            format::time_ns(computing_ns)
-        ));
+        let [sum, all] = [categories_ns, computing_ns].map(format::time_ns);
+        defects.push(format!("categories take {sum}, all that computes {all}"));
     }
     let total_ns = source.report.overview.total_ns.unwrap_or(0);
     for one in ranked(source) {
@@ -136,12 +133,8 @@ pub(super) fn wrong_sums(source: &Input) -> Option<Vec<String>> {
             Tier::System => all_ns.max(total_ns),
         };
         if one.finding.time_ns > most_ns {
-            defects.push(format!(
-                "P{} is about {} of {}",
-                one.number,
-                format::time_ns(one.finding.time_ns),
-                format::time_ns(most_ns)
-            ));
+            let [time, most] = [one.finding.time_ns, most_ns].map(format::time_ns);
+            defects.push(format!("P{} is about {time} of {most}", one.number));
         }
     }
     Some(defects)
@@ -191,22 +184,17 @@ pub(super) fn wrong_savings(source: &Input) -> Vec<String> {
                 defects.push(format!("the range of P{number} is out of order"));
             }
             if impact.high_ns > finding.time_ns.min(total_ns) {
-                defects.push(format!(
-                    "P{number} saves {} of {}",
-                    format::time_ns(impact.high_ns),
-                    share(finding.time_ns, Some(total_ns))
-                ));
+                let high = format::time_ns(impact.high_ns);
+                let share = share(finding.time_ns, Some(total_ns));
+                defects.push(format!("P{number} saves {high} of {share}"));
             }
         }
         for &(operation, saved_ns) in &finding.savings {
             let judged = report.judged.get(operation);
             let time_ns = judged.map_or(-1, |judged| judged.run_ns);
             if !(0..=time_ns).contains(&saved_ns) {
-                defects.push(format!(
-                    "P{number} saves {} of an operation of {}",
-                    format::time_ns(saved_ns),
-                    format::time_ns(time_ns)
-                ));
+                let [saved, time] = [saved_ns, time_ns].map(format::time_ns);
+                defects.push(format!("P{number} saves {saved} of an operation of {time}"));
             }
         }
     }

@@ -196,12 +196,13 @@ pub(super) fn overview(source: &Input, outcome: &Outcome) -> String {
         return "No operations of this kind ran; the findings below are about other operations."
             .to_owned();
     }
-    let mut sentences = format!(
-        "{title} operations account for {} of compute time, {} in {}.",
+    let (share, time) = (
         source.of_compute(outcome.time_ns),
         format::time_ns(outcome.time_ns),
-        format::counted(outcome.n_calls, "call")
     );
+    let calls = format::counted(outcome.n_calls, "call");
+    let mut sentences =
+        format!("{title} operations account for {share} of compute time, {time} in {calls}.");
     let weighted = outcome.efficiency_percent().map(format::percent);
     let mean = outcome.mean_efficiency_percent().map(format::percent);
     if let Some((weighted, mean)) = weighted.zip(mean) {

@@ -164,12 +164,11 @@ fn bottlenecks(document: &mut Document, source: &Input, outcome: &Outcome) {
     for (at, ranked) in own(document, source, outcome).into_iter().enumerate() {
         let finding = &ranked.finding;
         document.heading(3, &format!("{}. {}", at + 1, finding.title));
-        let time = format!(
-            "{} ({} of compute)",
+        let (time, share) = (
             format::time_ns(finding.time_ns),
-            source.of_compute(finding.time_ns)
+            source.of_compute(finding.time_ns),
         );
-        let mut fields = vec![field("Time", &time)];
+        let mut fields = vec![field("Time", &format!("{time} ({share} of compute)"))];
         fields.extend(finding.efficiency_percent.map(|percent| {
             let efficiency = format!("{} of roofline", format::percent(percent));
             field("Efficiency", &efficiency)

@@ -29,12 +29,10 @@ pub(super) fn steps(source: &Input) -> Vec<Part> {
     };
     vec![
         part("Performance report", |document| {
-            document.text(&format!(
-                "{} of {} read; {}.",
-                format::counted(profile.trace.n_events_read, "event"),
-                format::bytes(profile.text_bytes),
-                format::counted(report.sheets(profile).len() as u64, "sheet")
-            ));
+            let events = format::counted(profile.trace.n_events_read, "event");
+            let sheets = format::counted(report.sheets(profile).len() as u64, "sheet");
+            let bytes = format::bytes(profile.text_bytes);
+            document.text(&format!("{events} of {bytes} read; {sheets}."));
             document.rows(
                 report.sheets(profile),
                 &[
@@ -195,10 +193,8 @@ fn models(document: &mut Document, source: &Input) {
         });
         return;
     }
-    document.text(&format!(
-        "{} of kernel time has a FLOP/byte model.",
-        share(with_ns, Some(all_ns))
-    ));
+    let share = share(with_ns, Some(all_ns));
+    document.text(&format!("{share} of kernel time has a FLOP/byte model."));
     without.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
     document.rows(
         without.into_iter().take(10),
@@ -376,9 +372,9 @@ pub(super) fn gaps(source: &Input) -> Document {
         }
     }
     if !absent.is_empty() {
+        let absent = absent.join(", ");
         items.push(format!(
-            "Without operations of their own in this trace: {}.",
-            absent.join(", ")
+            "Without operations of their own in this trace: {absent}."
         ));
     }
     items.push(

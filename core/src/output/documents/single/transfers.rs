@@ -160,11 +160,9 @@ fn overlap(facts: &Facts) -> Vec<Field> {
         (_, None) => "There is too little communication to judge its overlap.".to_owned(),
         _ if !overlap.is_flagged => "The target is met.".to_owned(),
         _ => out_of_reach(facts).unwrap_or_else(|| {
-            format!(
-                "At the target {} are saved, with full overlap {}.",
-                format::time_ns(facts.to_target_ns()),
-                format::time_ns(facts.hideable.exposed_comm_ns)
-            )
+            let saved = [facts.to_target_ns(), facts.hideable.exposed_comm_ns];
+            let [at_target, all] = saved.map(format::time_ns);
+            format!("At the target {at_target} are saved, with full overlap {all}.")
         }),
     };
     vec![
