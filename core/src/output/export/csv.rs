@@ -12,11 +12,8 @@ pub(super) fn path<S: AsRef<str>>(folder: &str, sheet: &Sheet<S>) -> String {
 
 /// The bytes of the CSV file of a sheet.
 pub fn csv<S: AsRef<str>>(sheet: &Sheet<S>) -> Vec<u8> {
-    let heads = sheet
-        .columns
-        .iter()
-        .map(|column| text(column.label.as_ref()));
-    let mut out = line(heads);
+    let columns = sheet.columns.iter();
+    let mut out = line(columns.map(|column| text(column.label.as_ref())));
     for row in &sheet.rows {
         out.push_str(&line(row.iter().map(cell)));
     }

@@ -93,10 +93,8 @@ pub(super) fn derived(written: &Written) -> Verdict {
     for (part, card) in pairs(written) {
         let detail = detail(written, &card);
         let detail = detail.map(|detail| detail.text()).unwrap_or_default();
-        let known: Vec<String> = numbers(&detail)
-            .into_iter()
-            .map(|number| number.digits)
-            .collect();
+        let known = numbers(&detail).into_iter().map(|number| number.digits);
+        let known: Vec<String> = known.collect();
         for name in [written.subject.words().problem, "Action", "Impact"] {
             let text = part.field(name).unwrap_or_default();
             let mut numbers = numbers(&text).into_iter();

@@ -79,11 +79,8 @@ const PLACEHOLDERS: &[&str] = &[
 /// V2.
 pub(super) fn rows(written: &Written) -> Verdict {
     let mut defects = Vec::new();
-    let summary = written
-        .fair
-        .section("Executive Summary")
-        .unwrap_or_default();
-    let rows = table(summary).map_or(&[][..], |table| &table.rows);
+    let summary = written.fair.section("Executive Summary");
+    let rows = table(summary.unwrap_or_default()).map_or(&[][..], |table| &table.rows);
     let cell = |at: usize| rows.iter().filter_map(move |row| Some(plain(row.get(at)?)));
     let labels: Vec<String> = cell(0).collect();
     let expected = written.subject.rows();

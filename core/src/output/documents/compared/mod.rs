@@ -85,8 +85,8 @@ impl Subject for Comparison {
     }
 
     fn cards(&self) -> Vec<Card<'_>> {
-        let gaps = self.gaps.ranked.iter().enumerate();
-        gaps.map(|(at, gap)| Card {
+        let gaps = self.gaps.ranked.iter().zip(details::places(self));
+        gaps.map(|(gap, place)| Card {
             number: gap.number,
             title: &gap.title,
             problem: &gap.gap,
@@ -99,10 +99,7 @@ impl Subject for Comparison {
             priority: gap.priority,
             confidence: None,
             replay: gap.replay.as_ref(),
-            place: details::places(self)
-                .into_iter()
-                .nth(at)
-                .unwrap_or_default(),
+            place,
         })
         .collect()
     }

@@ -95,11 +95,9 @@ impl Subject for Input<'_> {
             .gpu
             .as_ref()
             .filter(|_| hardware.mismatch.is_some());
+        let other = other.map(|gpu| &gpu.name);
         let other = other.map(|gpu| {
-            format!(
-                "Savings from a roofline are those on the {}, on which this run was not recorded.",
-                gpu.name
-            )
+            format!("Savings from a roofline are those on the {gpu}, on which this run was not recorded.")
         });
         cards.together.into_iter().chain(other).collect()
     }
