@@ -11,6 +11,9 @@ use crate::testing::Timetable;
 
 const MM: &str = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
 
+/// What the reference and the target are judged by.
+type Gpus = Option<(&'static str, &'static str)>;
+
 /// GEMMs of 137 GFLOP, which take 0.14 ms on an H100 and 0.19 ms on an MI300X at roofline, and
 /// a copy of the result.
 fn run(us: i32, copy_us: i32) -> Timetable {
@@ -24,14 +27,14 @@ fn host() -> Timetable {
     Timetable::new().op("aten::mm", 0..1_000)
 }
 
-fn compared(reference: &Timetable, target: &Timetable, gpus: Option<(&str, &str)>) -> Comparison {
+fn compared(reference: &Timetable, target: &Timetable, gpus: Gpus) -> Comparison {
     sides(reference, target, gpus, |sides| {
         Comparison::new(sides.reference, sides.target)
     })
 }
 
 /// What is written for those who decide.
-fn written(reference: &Timetable, target: &Timetable, gpus: Option<(&str, &str)>) -> String {
+fn written(reference: &Timetable, target: &Timetable, gpus: Gpus) -> String {
     markdown(&compared(reference, target, gpus).fair())
 }
 
@@ -41,8 +44,8 @@ fn says(text: &str, all: &[&str]) {
     }
 }
 
-const BOTH: Option<(&str, &str)> = Some(("H100", "MI300X"));
-const SAME: Option<(&str, &str)> = Some(("H100", "H100"));
+const BOTH: Gpus = Some(("H100", "MI300X"));
+const SAME: Gpus = Some(("H100", "H100"));
 
 /// A comparison with findings.
 pub(in crate::output::documents) fn slow() -> Comparison {
@@ -158,7 +161,8 @@ fn what_a_trace_lacks_is_said() {
     // Two models that have nothing in common.
     let other = Timetable::new().work("my::other", "other", 100..900);
     let full = run(200, 10);
-    let cases: &[(&Timetable, &Timetable, Option<(&str, &str)>, &[&str])] = &[
+    type Case<'a> = (&'a Timetable, &'a Timetable, Gpus, &'a [&'a str]);
+    let cases: &[Case] = &[
         (&full, &host(), None, &["The target has no GPU activity"]),
         (&host(), &full, None, &["The reference has no GPU activity"]),
         (&host(), &host(), None, &["Neither trace has GPU activity"]),

@@ -87,7 +87,8 @@ fn memcpy(facts: &Facts) -> Json {
 fn cross_validation(own: &GpuTimeline, timeline: &GpuTimeline) -> Json {
     /// Relative difference from which on two times are not the same, in percent.
     const TOLERANCE_PERCENT: f64 = 2.0;
-    let parts: [(&str, fn(&GpuTimeline) -> i64); 4] = [
+    type Read = fn(&GpuTimeline) -> i64;
+    let parts: [(&str, Read); 4] = [
         ("computation_time", |whole| whole.computation_ns),
         ("exposed_comm_time", |whole| whole.exposed_comm_ns),
         ("exposed_memcpy_time", |whole| whole.exposed_memcpy_ns),
