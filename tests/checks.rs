@@ -2,7 +2,8 @@
 
 use dormer_core::hardware;
 use dormer_core::import::import;
-use dormer_core::output::standalone::{Verdict, checks};
+use dormer_core::output::documents::{Documents, check::Verdict};
+use dormer_core::output::export::Input;
 use dormer_core::profile::Profile;
 use dormer_core::report::{Report, ReportOptions};
 
@@ -21,7 +22,7 @@ fn every_report_holds_its_rules() {
                 ..ReportOptions::default()
             };
             let on = gpu.map_or("no GPU", |gpu| gpu.name.as_ref());
-            for check in checks(&profile, &Report::new(&profile, &options)) {
+            for check in Input::new(&profile, &Report::new(&profile, &options)).checks() {
                 if let Verdict::Fail(defects) = check.verdict {
                     broken.push(format!("{name} on {on}: {}: {defects}", check.id));
                 }

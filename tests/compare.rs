@@ -4,8 +4,8 @@ use dormer_core::compare::{Comparison, MatchedOp, Pair, PartKind, Side, Verdict}
 use dormer_core::hardware;
 use dormer_core::import::import;
 use dormer_core::output::document::markdown;
-use dormer_core::output::standalone::Verdict as Check;
-use dormer_core::output::{comparison as documents, comparison_json};
+use dormer_core::output::documents::{Documents, check::Verdict as Check};
+use dormer_core::output::json::comparison::comparison_json;
 use dormer_core::profile::Profile;
 use dormer_core::report::{Report, ReportOptions};
 use dormer_core::sample;
@@ -140,7 +140,7 @@ fn describe(op: &MatchedOp) -> String {
 fn check(model: &str, known: &[Known]) {
     let Some(pair) = pair(model) else { return };
     let comparison = compared(&pair);
-    for check in documents::checks(&comparison) {
+    for check in comparison.checks() {
         assert!(
             !matches!(check.verdict, Check::Fail(_)),
             "{model}: {check:?}"
@@ -209,7 +209,7 @@ fn by_peaks_products_bound_by_arithmetic_are_beyond_the_hardware() {
     for model in ["qwen", "timesformer"] {
         let Some(pair) = pair(model) else { return };
         let comparison = compared(&pair);
-        let text = markdown(&documents::fair(&comparison));
+        let text = markdown(&comparison.fair());
         assert!(text.contains("### Verdicts by peaks"), "{model}");
         // The caveat names both figures and both ratios.
         for words in ["peak figure \\(989 TFLOPS", "0.757×", "1.40×"] {
@@ -345,7 +345,7 @@ fn a_trace_against_itself_has_no_difference() {
         );
         assert_eq!(comparison.parts.waterfall(12), [], "{name}");
         assert!(comparison.gaps.ranked.is_empty(), "{name}");
-        let text = markdown(&documents::fair(&comparison));
+        let text = markdown(&comparison.fair());
         assert!(text.contains("No difference: "), "{name}: {text}");
     }
 }
@@ -431,17 +431,14 @@ fn every_pair_of_traces_gives_whole_documents() {
             let all = parts.parts.iter().map(|part| part.times);
             let sum = all.fold(Pair::default(), Pair::plus).plus(parts.rest);
             assert_eq!(sum, parts.total, "{names}");
-            for document in [
-                documents::illustrated(&comparison),
-                documents::rough(&comparison),
-            ] {
+            for document in [comparison.illustrated(), comparison.rough()] {
                 let text = markdown(&document);
                 assert!(
                     !text.contains("NaN") && !text.contains("inf"),
                     "{names}: {text}"
                 );
             }
-            for check in documents::checks(&comparison) {
+            for check in comparison.checks() {
                 assert!(
                     !matches!(check.verdict, Check::Fail(_)),
                     "{names}: {check:?}"

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use dormer_core::compare::Side;
 use dormer_core::hardware::GpuSpec;
 use dormer_core::import::import;
-use dormer_core::output::comparison_export as comparison;
+use dormer_core::output::export::pair as comparison;
 use dormer_core::output::export::{self, Artifact, Source};
 use dormer_core::profile::Profile;
 use dormer_core::report::{Report, ReportOptions};

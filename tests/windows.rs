@@ -4,7 +4,8 @@ use dormer_core::base::interval::Interval;
 use dormer_core::findings::cpu_idle::idle_gaps;
 use dormer_core::hardware;
 use dormer_core::import::import;
-use dormer_core::output::standalone::{Verdict, checks};
+use dormer_core::output::documents::{Documents, check::Verdict};
+use dormer_core::output::export::Input;
 use dormer_core::profile::Profile;
 use dormer_core::profile::lanes::recorded_span;
 use dormer_core::profile::window::{Window, step_windows};
@@ -90,7 +91,7 @@ fn the_report_of_a_window_holds_its_rules() {
         for window in windows {
             let part = whole.window(&window);
             let report = Report::new(&part, &options);
-            for check in checks(&part, &report) {
+            for check in Input::new(&part, &report).checks() {
                 if let Verdict::Fail(defects) = check.verdict {
                     broken.push(format!("{name}, {window:?}: {}: {defects}", check.id));
                 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
+use dormer_core::base::interval::Interval;
 use dormer_core::hardware::{self, Basis, GpuSpec};
 use dormer_core::output::export::{self, Source};
 use dormer_core::perf::user::{self, UserModels};
@@ -52,7 +53,7 @@ pub(crate) struct ReportArgs {
 
     /// Analyze a part of the time alone, in microseconds after the first event of the trace
     #[arg(long, value_name = "START_US,END_US", value_parser = window_of)]
-    pub(crate) window: Option<TimeRange>,
+    pub(crate) window: Option<Interval>,
 
     #[command(flatten)]
     pub(crate) redact: RedactArgs,
@@ -66,7 +67,7 @@ pub(crate) struct ReportArgs {
         long,
         value_name = "FORMATS",
         value_delimiter = ',',
-        value_parser = formats(),
+        value_parser = formats_of::<export::Input>(),
         default_value = ALL_FORMATS,
         requires = "output"
     )]
@@ -111,7 +112,7 @@ pub(crate) struct CompareArgs {
     /// Compare one step of each alone, as in `dormer report`; one value is for both, an empty one
     /// for the whole trace
     #[arg(long, value_name = "REF,TARGET", value_parser = steps_of)]
-    pub(crate) step: Option<StepPair>,
+    pub(crate) step: Option<[Option<String>; 2]>,
 
     #[command(flatten)]
     pub(crate) redact: RedactArgs,
@@ -125,7 +126,7 @@ pub(crate) struct CompareArgs {
         long,
         value_name = "FORMATS",
         value_delimiter = ',',
-        value_parser = comparison_formats(),
+        value_parser = formats_of::<export::pair::Input>(),
         default_value = ALL_FORMATS,
         requires = "output"
     )]
@@ -174,15 +175,6 @@ pub(crate) const ALL_FORMATS: &str = "all";
 pub(crate) const ZIP: &str = "zip";
 
 /// What `--format` takes: the exporters' names.
-fn formats() -> PossibleValuesParser {
-    formats_of::<export::Input>()
-}
-
-/// The same of `dormer compare`.
-fn comparison_formats() -> PossibleValuesParser {
-    formats_of::<dormer_core::output::comparison_export::Input>()
-}
-
 fn formats_of<S: Source>() -> PossibleValuesParser {
     let exporters = S::exporters().into_iter();
     let kinds = exporters.map(|kind| PossibleValue::new(kind.format).help(kind.title));
@@ -220,19 +212,8 @@ fn gpu_of(argument: &str) -> Result<Arc<GpuSpec>, String> {
     Ok(Arc::new(spec))
 }
 
-/// A part of the time in nanoseconds after the first event of the trace.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TimeRange {
-    pub(crate) start_ns: i64,
-    pub(crate) end_ns: i64,
-}
-
-/// A step of the reference and one of the target; `None` for the whole trace.
-#[derive(Debug, Clone)]
-pub(crate) struct StepPair(pub(crate) [Option<String>; 2]);
-
-/// Two times with a comma between them.
-fn window_of(argument: &str) -> Result<TimeRange, String> {
+/// Two times with a comma between them, after the first event of the trace.
+fn window_of(argument: &str) -> Result<Interval, String> {
     let expected = || "expected two times in microseconds, START_US,END_US".to_owned();
     let (start, end) = argument.split_once(',').ok_or_else(expected)?;
     let ns = |text: &str| {
@@ -245,18 +226,16 @@ fn window_of(argument: &str) -> Result<TimeRange, String> {
     };
     let (start_ns, end_ns) = ns(start).zip(ns(end)).ok_or_else(expected)?;
     match start_ns < end_ns {
-        true => Ok(TimeRange { start_ns, end_ns }),
+        true => Ok(Interval::new(start_ns, end_ns)),
         false => Err("the window ends before it begins".to_owned()),
     }
 }
 
-/// One step for both, or two with a comma between them.
-fn steps_of(argument: &str) -> Result<StepPair, String> {
+/// One step for both, or two with a comma between them; an empty one is the whole trace.
+fn steps_of(argument: &str) -> Result<[Option<String>; 2], String> {
+    let steps = argument.split_once(',').unwrap_or((argument, argument));
     let step = |text: &str| Some(text.trim().to_owned()).filter(|step| !step.is_empty());
-    Ok(StepPair(match argument.split_once(',') {
-        Some((reference, target)) => [step(reference), step(target)],
-        None => [step(argument), step(argument)],
-    }))
+    Ok([step(steps.0), step(steps.1)])
 }
 
 /// Two names with a comma between them.
@@ -298,7 +277,8 @@ fn gpu_by_name(name: &str) -> Result<&'static GpuSpec, String> {
         .filter(|known| is_close(name, known))
         .collect();
     // A part of a name is meant more often than a typing error.
-    close.sort_by_key(|known| !contains(known, name));
+    let name = name.to_lowercase();
+    close.sort_by_key(|known| !known.to_lowercase().contains(&name));
     Err(match close.as_slice() {
         [] => "no such GPU; `dormer gpus` lists them".to_owned(),
         names => format!("no such GPU; close names: {}", names.join(", ")),
@@ -308,12 +288,8 @@ fn gpu_by_name(name: &str) -> Result<&'static GpuSpec, String> {
 /// Names that differ by a typing error, or of which one is part of the other.
 fn is_close(asked: &str, known: &str) -> bool {
     let (asked, known) = (asked.to_lowercase(), known.to_lowercase());
-    if asked.is_empty() {
-        return false;
-    }
-    contains(&known, &asked)
-        || contains(&asked, &known)
-        || strsim::jaro_winkler(&asked, &known) > 0.8
+    let is_part = known.contains(&asked) || asked.contains(&known);
+    !asked.is_empty() && (is_part || strsim::jaro_winkler(&asked, &known) > 0.8)
 }
 
 /// A time that can be a limit.
@@ -322,8 +298,4 @@ fn microseconds(text: &str) -> Result<f64, String> {
         Ok(us) if us.is_finite() && us > 0.0 => Ok(us),
         _ => Err("not a number of microseconds above 0".to_owned()),
     }
-}
-
-fn contains(name: &str, part: &str) -> bool {
-    name.to_lowercase().contains(&part.to_lowercase())
 }

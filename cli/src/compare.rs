@@ -5,15 +5,14 @@ use std::path::PathBuf;
 
 use dormer_core::base::format;
 use dormer_core::compare::{Comparison, Operations, PartKind, Side, Which, names};
-use dormer_core::output::comparison_export::{Cache, Input};
-use dormer_core::output::export::archive;
+use dormer_core::output::archive;
+use dormer_core::output::export::pair::{Cache, Input};
 use dormer_core::profile::Profile;
 use dormer_core::report::Report;
 use dormer_core::report::overview::{Overview, SplitKind};
 
 use crate::args::CompareArgs;
-use crate::table::{self, Align};
-use crate::{Failure, choices, input, output, report, window};
+use crate::{Failure, choices, input, output, report, table, window};
 
 /// Operations that the summary names.
 const TOP: usize = 8;
@@ -27,7 +26,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<(), Failure
         let sentence = "only one of the two traces can come from standard input";
         return Err(Failure::Usage(sentence.to_owned()));
     }
-    let steps = args.step.as_ref().map(|steps| &steps.0);
+    let steps = args.step.as_ref();
     let profile = |path: &PathBuf, which: Which| -> Result<Profile, Failure> {
         let step = steps.and_then(|steps| steps[which as usize].as_deref());
         let profile = window::of_step(Profile::new(input::import(path)?), path, step)?;
@@ -48,8 +47,8 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<(), Failure
     };
     let cache = Cache::default();
     let input = Input::new(
-        side(&names[0], reference, &reports[0]),
-        side(&names[1], target, &reports[1]),
+        Side::new(&names[0], reference, &reports[0]),
+        Side::new(&names[1], target, &reports[1]),
         &cache,
     );
     summary(&input, out)?;
@@ -61,14 +60,6 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<(), Failure
     // Freeing millions of events one by one would take longer than the exit that follows.
     std::mem::forget(profiles);
     Ok(())
-}
-
-fn side<'a>(name: &'a str, profile: &'a Profile, report: &'a Report) -> Side<'a> {
-    Side {
-        name,
-        profile,
-        report,
-    }
 }
 
 fn default_names(args: &CompareArgs, reports: &[Report; 2]) -> [String; 2] {
@@ -84,31 +75,11 @@ fn summary(input: &Input, out: &mut dyn Write) -> io::Result<()> {
     let [reference, target] = sides.map(|side| &side.report.overview);
     let names = sides.map(|side| table::printable(side.name));
     writeln!(out, "{}", headline(&names, [reference, target]))?;
-    let rows = timeline(reference, target);
-    if !rows.is_empty() {
-        let [reference, target] = &names;
-        let header = [
-            ("GPU timeline", Align::Left),
-            (reference, Align::Right),
-            (target, Align::Right),
-            ("difference", Align::Right),
-        ];
-        writeln!(out)?;
-        table::write(out, header, &rows)?;
-    }
-    let rows = operations(input.comparison(), &names);
-    if !rows.is_empty() {
-        let [reference, target] = &names;
-        let header = [
-            ("what differs most", Align::Left),
-            (reference, Align::Right),
-            (target, Align::Right),
-            ("difference", Align::Right),
-            ("", Align::Left),
-        ];
-        writeln!(out)?;
-        table::write(out, header, &rows)?;
-    }
+    let [a, b] = names.each_ref().map(|name| format!(">{name}"));
+    let heads = ["GPU timeline", &a, &b, ">difference"];
+    table::section(out, heads, timeline(reference, target))?;
+    let heads = ["what differs most", &a, &b, ">difference", ""];
+    table::section(out, heads, operations(input.comparison(), &names))?;
     for (name, overview) in names.iter().zip([reference, target]) {
         write!(out, "\n{name}: ")?;
         if let Some(window) = &overview.window {
@@ -163,18 +134,13 @@ fn timeline(reference: &Overview, target: &Overview) -> Vec<[String; 4]> {
         let part = overview.split.iter().find(|part| part.kind == kind);
         part.map(|part| part.ns)
     };
-    let longer = match reference.split.is_empty() {
-        true => target,
-        false => reference,
-    };
-    let mut rows: Vec<[String; 4]> = longer
-        .split
-        .iter()
-        .map(|known| {
-            let times = [reference, target].map(|overview| part(overview, known.kind));
-            row(known.kind.label(), times)
-        })
-        .collect();
+    let of_both = |kind| [reference, target].map(|overview| part(overview, kind));
+    let mut longer = [reference, target]
+        .map(|overview| &overview.split)
+        .into_iter();
+    let parts = longer.find(|split| !split.is_empty()).into_iter().flatten();
+    let rows = parts.map(|known| row(known.kind.label(), of_both(known.kind)));
+    let mut rows: Vec<[String; 4]> = rows.collect();
     if !rows.is_empty() {
         rows.push(row("Total", [reference.total_ns, target.total_ns]));
     }

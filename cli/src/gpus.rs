@@ -5,22 +5,14 @@ use std::io::Write;
 use dormer_core::base::format;
 use dormer_core::hardware::{Basis, Figure, GPUS, GpuSpec, Precision};
 
-use crate::Failure;
-use crate::table::{self, Align};
+use crate::{Failure, table};
 
 /// Prints one line per GPU.
 pub(crate) fn run(out: &mut dyn Write) -> Result<(), Failure> {
-    let header = [
-        ("--gpu", Align::Left),
-        ("device", Align::Left),
-        ("memory", Align::Right),
-        ("bandwidth", Align::Right),
-        ("BF16 matrix", Align::Right),
-        ("FP8 matrix", Align::Right),
-        ("FP32 vector", Align::Right),
-    ];
+    #[rustfmt::skip]
+    let heads = ["--gpu", "device", ">memory", ">bandwidth", ">BF16 matrix", ">FP8 matrix", ">FP32 vector"];
     let rows: Vec<[String; 7]> = GPUS.iter().map(row).collect();
-    table::write(out, header, &rows)?;
+    table::write(out, heads, &rows)?;
     writeln!(
         out,
         "\nRates are dense. * marks an achievable rate, as measured with a tuned library; the others are peaks."
@@ -43,12 +35,12 @@ fn row(gpu: &GpuSpec) -> [String; 7] {
 
 /// A rate in TFLOPS; a dash where the GPU has no such mode.
 fn rate(figure: Option<Figure>) -> String {
-    let Some(figure) = figure else {
-        return "–".to_owned();
-    };
-    let mark = match figure.basis {
-        Basis::Achievable => "*",
-        Basis::Peak => " ",
-    };
-    format!("{}{mark}", format::tflops(figure.tflops))
+    figure.map_or("–".to_owned(), |figure| {
+        let mark = if figure.basis == Basis::Achievable {
+            "*"
+        } else {
+            " "
+        };
+        format!("{}{mark}", format::tflops(figure.tflops))
+    })
 }

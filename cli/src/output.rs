@@ -5,7 +5,8 @@ use std::io::Write;
 use std::path::Path;
 
 use dormer_core::base::format;
-use dormer_core::output::export::{Artifact, Source, archive};
+use dormer_core::output::archive;
+use dormer_core::output::export::{Artifact, Source};
 
 use crate::Failure;
 use crate::args::{ALL_FORMATS, ZIP};

@@ -3,15 +3,14 @@
 use std::io::{self, Write};
 
 use dormer_core::base::format;
-use dormer_core::output::export::{self, archive};
-use dormer_core::output::standalone::{self, TopOperation};
+use dormer_core::output::{archive, export};
 use dormer_core::profile::Profile;
 use dormer_core::report::Report;
-use dormer_core::report::overview::{Measure, OperationTime, Overview, SplitPart};
+use dormer_core::report::overview::{Measure, OperationTime, Overview};
+use dormer_core::report::top::{TopOperation, top_operations};
 
 use crate::args::ReportArgs;
-use crate::table::{self, Align};
-use crate::{Failure, choices, input, output, window};
+use crate::{Failure, choices, input, output, table, window};
 
 /// Operations that the summary names.
 const TOP: usize = 5;
@@ -41,38 +40,24 @@ fn summary(profile: &Profile, report: &Report, out: &mut dyn Write) -> io::Resul
         writeln!(out, "{}", table::printable(&window.sentence()))?;
     }
     writeln!(out, "{}", overview.headline)?;
-    if !overview.split.is_empty() {
-        let header = [
-            ("GPU timeline", Align::Left),
-            ("time", Align::Right),
-            ("share", Align::Right),
-        ];
-        let rows: Vec<[String; 3]> = overview.split.iter().map(split_row).collect();
-        writeln!(out)?;
-        table::write(out, header, &rows)?;
-    }
+    let split = overview.split.iter().map(|part| {
+        let (time, share) = (format::time_ns(part.ns), format::percent(part.percent));
+        [part.kind.label().to_owned(), time, share]
+    });
+    table::section(out, ["GPU timeline", ">time", ">share"], split)?;
     // The rows of the documents' Top Bottlenecks, with their shares.
-    let (rows, share) = match overview.measure {
+    let (rows, share): (Vec<_>, _) = match overview.measure {
         Measure::Gpu => {
-            let top = standalone::top_operations(profile, report);
-            (top.iter().map(top_row).collect(), "of compute")
+            let top = top_operations(profile, report);
+            (top.iter().map(top_row).collect(), ">of compute")
         }
         Measure::Host => {
             let top = overview.operations.iter().take(TOP);
-            (top.map(operation_row).collect(), "share")
+            (top.map(operation_row).collect(), ">share")
         }
     };
-    let rows: Vec<[String; 4]> = rows;
-    if !rows.is_empty() {
-        let header = [
-            ("top operations", Align::Left),
-            ("calls", Align::Right),
-            (overview.measure.label(), Align::Right),
-            (share, Align::Right),
-        ];
-        writeln!(out)?;
-        table::write(out, header, &rows)?;
-    }
+    let time = format!(">{}", overview.measure.label());
+    table::section(out, ["top operations", ">calls", &time, share], rows)?;
     writeln!(out)?;
     quality(overview, out)?;
     match &overview.hardware.gpu {
@@ -105,14 +90,6 @@ pub(crate) fn quality(overview: &Overview, out: &mut dyn Write) -> io::Result<()
         }
     }
     Ok(())
-}
-
-fn split_row(part: &SplitPart) -> [String; 3] {
-    [
-        part.kind.label().to_owned(),
-        format::time_ns(part.ns),
-        format::percent(part.percent),
-    ]
 }
 
 fn top_row(top: &TopOperation) -> [String; 4] {

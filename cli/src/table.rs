@@ -2,41 +2,48 @@
 
 use std::io::{self, Write};
 
-/// Where the cells of a column stand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Align {
-    /// Text.
-    Left,
-    /// Numbers with their unit.
-    Right,
-}
-
-/// Writes rows below a header, two spaces between the columns.
+/// Writes rows below their heads, two spaces between the columns. Columns whose head starts with `>`
+/// hold numbers and stand right.
 pub(crate) fn write<const N: usize>(
     out: &mut dyn Write,
-    header: [(&str, Align); N],
+    heads: [&str; N],
     rows: &[[String; N]],
 ) -> io::Result<()> {
+    let labels = heads.map(|head| head.strip_prefix('>').unwrap_or(head));
     let widths: [usize; N] = std::array::from_fn(|column| {
         let cells = rows.iter().map(|row| width(&row[column]));
-        cells.max().unwrap_or(0).max(width(header[column].0))
+        cells.max().unwrap_or(0).max(width(labels[column]))
     });
     let mut write_row = |cells: [&str; N]| {
         let mut line = String::new();
-        for ((cell, (_, align)), wanted) in cells.into_iter().zip(header).zip(widths) {
+        for ((cell, head), wanted) in cells.into_iter().zip(heads).zip(widths) {
             let padding = " ".repeat(wanted - width(cell));
-            match align {
-                Align::Left => line.extend([cell, &padding, "  "]),
-                Align::Right => line.extend([&padding, cell, "  "]),
+            match head.starts_with('>') {
+                true => line.extend([&padding, cell, "  "]),
+                false => line.extend([cell, &padding, "  "]),
             }
         }
         writeln!(out, "{}", line.trim_end())
     };
-    write_row(header.map(|(label, _)| label))?;
+    write_row(labels)?;
     for row in rows {
         write_row(row.each_ref().map(String::as_str))?;
     }
     Ok(())
+}
+
+/// The same behind an empty line; nothing where there are no rows.
+pub(crate) fn section<const N: usize>(
+    out: &mut dyn Write,
+    heads: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> io::Result<()> {
+    let rows: Vec<[String; N]> = rows.into_iter().collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    write(out, heads, &rows)
 }
 
 /// Text of a trace for a terminal: control characters, which may move its cursor, become U+FFFD.
@@ -55,10 +62,9 @@ mod tests {
 
     #[test]
     fn numbers_stand_right_and_text_left() {
-        let header = [("name", Align::Left), ("time", Align::Right)];
         let rows = [["aten::mm", "9.87 µs"], ["x", "12 ms"]].map(|row| row.map(str::to_owned));
         let mut out = Vec::new();
-        write(&mut out, header, &rows).expect("a Vec takes any bytes");
+        write(&mut out, ["name", ">time"], &rows).expect("a Vec takes any bytes");
         assert_eq!(
             String::from_utf8_lossy(&out),
             "\

@@ -9,8 +9,7 @@ use dormer_core::profile::tree::{CallTree, NodeId};
 use dormer_core::trace::{EventId, TrackId};
 
 use crate::args::TreeArgs;
-use crate::table::{self, Align};
-use crate::{Failure, input};
+use crate::{Failure, input, table};
 
 /// Prints the callers of the event, outermost first, the event, and all below it.
 pub(crate) fn run(args: &TreeArgs, out: &mut dyn Write) -> Result<(), Failure> {
@@ -29,15 +28,8 @@ pub(crate) fn run(args: &TreeArgs, out: &mut dyn Write) -> Result<(), Failure> {
         event,
     };
     writeln!(out, "{}\n", view.title())?;
-    let header = [
-        ("uid", Align::Right),
-        ("host time", Align::Right),
-        ("GPU time", Align::Right),
-        ("GPU events", Align::Right),
-        ("", Align::Left),
-        ("call", Align::Left),
-    ];
-    table::write(out, header, &view.rows())?;
+    let heads = [">uid", ">host time", ">GPU time", ">GPU events", "", "call"];
+    table::write(out, heads, &view.rows())?;
     Ok(())
 }
 

@@ -7,7 +7,6 @@ use dormer_core::profile::Profile;
 use dormer_core::profile::lanes::recorded_span;
 use dormer_core::profile::window::{Window, find_step};
 
-use crate::args::TimeRange;
 use crate::{Failure, input};
 
 /// The profile of a step; of the whole trace, where none is asked for.
@@ -25,7 +24,7 @@ pub(crate) fn of_step(
 }
 
 /// The profile of a range of time; of the whole trace, where none is asked for.
-pub(crate) fn of_range(profile: Profile, range: Option<TimeRange>) -> Profile {
+pub(crate) fn of_range(profile: Profile, range: Option<Interval>) -> Profile {
     let (Some(range), Some(recorded)) = (range, recorded_span(&profile.trace)) else {
         return profile;
     };

@@ -4,8 +4,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -22,25 +21,71 @@ const TRACE: &str = r#"{"traceEvents": [
     {"ph": "f", "cat": "ac2g", "name": "ac2g", "id": 7, "pid": 0, "tid": 7, "ts": 40, "bp": "e"}
 ]}"#;
 
-fn dormer(arguments: &[&str], folder: &Path, input: &[u8]) -> Output {
-    let mut process = Command::new(env!("CARGO_BIN_EXE_dormer"))
-        .args(arguments)
-        .current_dir(folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // A command that does not read its input may be gone already.
-    let _ = process.stdin.take().unwrap().write_all(input);
-    process.wait_with_output().unwrap()
+/// How a command ended, and what it wrote to standard output and standard error.
+#[derive(Debug, PartialEq)]
+struct Said {
+    code: i32,
+    out: String,
+    err: String,
 }
 
-/// A folder with one file.
-fn folder_with(name: &str, bytes: impl AsRef<[u8]>) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join(name), bytes).unwrap();
-    folder
+impl Said {
+    /// What it printed, where it did its work without a complaint.
+    #[track_caller]
+    fn done(self) -> String {
+        assert_eq!((self.code, self.err.as_str()), (0, ""));
+        self.out
+    }
+}
+
+/// A folder in which commands run.
+struct Folder(TempDir);
+
+impl Folder {
+    /// One with a file.
+    fn with(name: &str, bytes: impl AsRef<[u8]>) -> Folder {
+        let folder = Folder(tempfile::tempdir().unwrap());
+        folder.add(name, bytes);
+        folder
+    }
+
+    fn add(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        fs::write(self.0.path().join(name), bytes).unwrap();
+    }
+
+    #[track_caller]
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.0.path().join(path)).unwrap()
+    }
+
+    fn has(&self, path: &str) -> bool {
+        self.0.path().join(path).exists()
+    }
+
+    /// Runs `dormer` with arguments as in a shell.
+    fn run(&self, arguments: &str) -> Said {
+        self.run_with(arguments, b"")
+    }
+
+    /// The same with something on standard input.
+    fn run_with(&self, arguments: &str, input: &[u8]) -> Said {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_dormer"))
+            .args(arguments.split_whitespace())
+            .current_dir(self.0.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // A command that does not read its input may be gone already.
+        let _ = process.stdin.take().unwrap().write_all(input);
+        let output = process.wait_with_output().unwrap();
+        Said {
+            code: output.status.code().unwrap(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
 }
 
 fn gzip(text: &str) -> Vec<u8> {
@@ -49,49 +94,33 @@ fn gzip(text: &str) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// The exit code, standard output and standard error.
-#[track_caller]
-fn said(output: &Output) -> (i32, &str, &str) {
-    (
-        output.status.code().unwrap(),
-        str::from_utf8(&output.stdout).unwrap(),
-        str::from_utf8(&output.stderr).unwrap(),
-    )
-}
-
 #[test]
 fn a_report_is_summed_up_and_written() {
-    let folder = folder_with("trace.json", TRACE);
-    let output = dormer(
-        &["report", "trace.json", "-o", "out/deep"],
-        folder.path(),
-        b"",
+    let folder = Folder::with("trace.json", TRACE);
+    let said = folder.run("report trace.json -o out/deep").done();
+    assert!(
+        said.contains("aten::addmm") && said.contains("60.0 µs"),
+        "{said}"
     );
-    let (code, stdout, stderr) = said(&output);
-    assert_eq!((code, stderr), (0, ""));
-    assert!(stdout.contains("aten::addmm"), "{stdout}");
-    assert!(stdout.contains("60.0 µs"), "{stdout}");
-    let out = folder.path().join("out/deep");
-    let report = fs::read_to_string(out.join("standalone_analysis_fair.md")).unwrap();
-    assert!(report.contains("aten::addmm"));
-    let sheet = fs::read_to_string(out.join("perf_report_csvs/ops_summary.csv")).unwrap();
-    assert!(sheet.contains("aten::addmm"));
+    for path in [
+        "standalone_analysis_fair.md",
+        "perf_report_csvs/ops_summary.csv",
+    ] {
+        let text = folder.read(&format!("out/deep/{path}"));
+        assert!(text.contains("aten::addmm"), "{path}");
+    }
 }
 
 #[test]
 fn the_same_trace_is_read_from_any_source() {
-    let plain = folder_with("trace.json", TRACE);
+    let plain = Folder::with("trace.json", TRACE);
     // Told apart by content: the name lies.
-    let packed = folder_with("trace.json", gzip(TRACE));
-    let from_plain = dormer(&["report", "trace.json"], plain.path(), b"");
-    assert_eq!(said(&from_plain).0, 0);
-    for output in [
-        dormer(&["report", "trace.json"], packed.path(), b""),
-        dormer(&["report", "-"], plain.path(), TRACE.as_bytes()),
-        dormer(&["report", "-"], plain.path(), &gzip(TRACE)),
-    ] {
-        assert_eq!(said(&output), said(&from_plain));
-    }
+    let packed = Folder::with("trace.json", gzip(TRACE));
+    let from_plain = plain.run("report trace.json");
+    assert_eq!(from_plain.code, 0);
+    assert_eq!(packed.run("report trace.json"), from_plain);
+    assert_eq!(plain.run_with("report -", TRACE.as_bytes()), from_plain);
+    assert_eq!(plain.run_with("report -", &gzip(TRACE)), from_plain);
 }
 
 /// Two steps with a kernel each, of 10 and 30 µs.
@@ -108,55 +137,38 @@ const STEPS: &str = r#"{"traceEvents": [
 
 #[test]
 fn a_step_or_a_part_of_the_time_can_be_analysed_alone() {
-    let folder = folder_with("trace.json", STEPS);
-    let report = |more: &[&str]| {
-        let arguments: Vec<&str> = ["report", "trace.json"]
-            .iter()
-            .chain(more)
-            .copied()
-            .collect();
-        dormer(&arguments, folder.path(), b"")
-    };
-    let output = report(&["--step", "5"]);
-    let (code, of_step, _) = said(&output);
-    assert_eq!(code, 0);
+    let folder = Folder::with("trace.json", STEPS);
+    let of_step = folder.run("report trace.json --step 5").done();
     let first = "Of Step 5 alone: 30.0 µs, from 40.0 µs to 70.0 µs after the trace begins.\n";
     assert!(of_step.starts_with(first), "{of_step}");
     assert!(of_step.contains("aten::add"), "{of_step}");
     assert!(!of_step.contains("aten::mm"), "{of_step}");
-    assert_eq!(said(&report(&["--step", "ProfilerStep#5"])).1, of_step);
-    assert_eq!(said(&report(&["--step", "5", "-o", "out"])).0, 0);
-    let fair = folder.path().join("out/standalone_analysis_fair.md");
-    let fair = fs::read_to_string(fair).unwrap();
+    let by_name = folder.run("report trace.json --step ProfilerStep#5");
+    assert_eq!(by_name.out, of_step);
+    folder.run("report trace.json --step 5 -o out").done();
+    let fair = folder.read("out/standalone_analysis_fair.md");
     assert!(fair.contains(first), "{fair}");
 
-    let by_time = report(&["--window", "40,70.5"]);
+    let by_time = folder.run("report trace.json --window 40,70.5").done();
     let first =
         "Of a part of the trace alone: 30.5 µs, from 40.0 µs to 70.5 µs after the trace begins.\n";
-    assert!(said(&by_time).1.starts_with(first));
-    assert_eq!(said(&report(&["--window", "70,40"])).0, 2);
+    assert!(by_time.starts_with(first));
+    assert_eq!(folder.run("report trace.json --window 70,40").code, 2);
 
-    let unknown = report(&["--step", "9"]);
+    let unknown = folder.run("report trace.json --step 9");
     let sentence = "dormer: trace.json: no step “9”; there are: ProfilerStep#4, ProfilerStep#5\n";
-    assert_eq!(said(&unknown), (2, "", sentence));
+    assert_eq!((unknown.code, unknown.out.as_str()), (2, ""));
+    assert_eq!(unknown.err, sentence);
 }
 
 #[test]
 fn steps_of_two_traces_can_be_compared() {
-    let folder = folder_with("trace.json", STEPS);
-    let compare = ["compare", "--reference", "trace.json", "trace.json"];
-    let arguments = [
-        &compare[..],
-        &["--names", "old,new", "--step", "4,5", "-o", "."],
-    ]
-    .concat();
-    let output = dormer(&arguments, folder.path(), b"");
-    let (code, stdout, _) = said(&output);
-    assert_eq!(code, 0);
-    assert!(stdout.contains("new takes 30.0 µs"), "{stdout}");
-    assert!(stdout.contains("old: Of Step 4 alone: 40.0 µs"), "{stdout}");
-    let fair = folder.path().join("comparative_analysis_fair.md");
-    let fair = fs::read_to_string(fair).unwrap();
+    let folder = Folder::with("trace.json", STEPS);
+    let compare = "compare --reference trace.json trace.json --names old,new --step 4,5 -o .";
+    let said = folder.run(compare).done();
+    assert!(said.contains("new takes 30.0 µs"), "{said}");
+    assert!(said.contains("old: Of Step 4 alone: 40.0 µs"), "{said}");
+    let fair = folder.read("comparative_analysis_fair.md");
     assert!(
         fair.contains("Of the reference `Step 4` alone (40.0 µs) is compared, of the target `Step 5` alone (30.0 µs)."),
         "{fair}"
@@ -171,46 +183,36 @@ fn formats_can_be_chosen() {
         ("md,csv", true, true),
         ("all", true, true),
     ] {
-        let folder = folder_with("trace.json", TRACE);
-        let output = dormer(
-            &["report", "trace.json", "-o", ".", "--format", formats],
-            folder.path(),
-            b"",
-        );
-        assert_eq!(said(&output).0, 0);
-        let exists = |name: &str| folder.path().join(name).exists();
-        assert_eq!(
-            exists("standalone_analysis_fair.md"),
-            has_markdown,
-            "{formats}"
-        );
-        assert_eq!(
-            exists("perf_report_csvs/gpu_timeline.csv"),
-            has_csv,
-            "{formats}"
-        );
+        let folder = Folder::with("trace.json", TRACE);
+        folder
+            .run(&format!("report trace.json -o . --format {formats}"))
+            .done();
+        let has = [
+            "standalone_analysis_fair.md",
+            "perf_report_csvs/gpu_timeline.csv",
+        ];
+        let has = has.map(|path| folder.has(path));
+        assert_eq!(has, [has_markdown, has_csv], "{formats}");
     }
 }
 
 #[test]
 fn an_archive_holds_what_is_asked_for() {
-    let folder = folder_with("run 7.json", TRACE);
-    let report = ["report", "run 7.json", "-o", "out", "--format"];
+    let folder = Folder::with("run+7.json", TRACE);
     for (formats, expected) in [
         ("zip", "perf_report.xlsx"),
         ("zip,md", "standalone_analysis_fair.md"),
     ] {
-        let output = dormer(&[&report[..], &[formats]].concat(), folder.path(), b"");
-        let (code, stdout, stderr) = said(&output);
-        assert_eq!((code, stderr), (0, ""));
-        assert!(stdout.contains("Wrote out/dormer-run_7.zip ("), "{stdout}");
-        let files: Vec<_> = fs::read_dir(folder.path().join("out")).unwrap().collect();
-        assert_eq!(files.len(), 1);
-        let archive = fs::read(folder.path().join("out/dormer-run_7.zip")).unwrap();
+        let said = folder
+            .run(&format!("report run+7.json -o out --format {formats}"))
+            .done();
+        assert!(said.contains("Wrote out/dormer-run_7.zip ("), "{said}");
+        let out = folder.0.path().join("out");
+        assert_eq!(fs::read_dir(&out).unwrap().count(), 1);
+        let archive = fs::read(out.join("dormer-run_7.zip")).unwrap();
         let holds = |path: &str| {
-            archive
-                .windows(path.len())
-                .any(|bytes| bytes == path.as_bytes())
+            let mut windows = archive.windows(path.len());
+            windows.any(|bytes| bytes == path.as_bytes())
         };
         assert!(holds(expected), "{formats}");
         assert_eq!(holds("perf_report.json"), formats == "zip");
@@ -222,20 +224,17 @@ fn names_of_ones_own_are_replaced() {
     let own = TRACE
         .replace("sgemm_128x64", "acme_gemm")
         .replace("aten::linear", "acme::linear");
-    let folder = folder_with("acme.json", &own);
-    let redact = |arguments: &[&str]| {
-        let arguments = [arguments, &["--redact", "-o", "out", "--format", "csv,zip"]].concat();
-        let output = dormer(&arguments, folder.path(), b"");
-        let (code, stdout, stderr) = said(&output);
-        assert_eq!((code, stderr), (0, ""));
-        assert!(!stdout.contains("acme"), "{stdout}");
-        assert!(
-            stdout.contains("Wrote out/dormer-redacted.zip ("),
-            "{stdout}"
-        );
-    };
-    redact(&["report", "acme.json"]);
-    redact(&["compare", "--reference", "acme.json", "acme.json"]);
+    let folder = Folder::with("acme.json", &own);
+    for command in [
+        "report acme.json",
+        "compare --reference acme.json acme.json",
+    ] {
+        let said = folder
+            .run(&format!("{command} --redact -o out --format csv,zip"))
+            .done();
+        assert!(!said.contains("acme"), "{said}");
+        assert!(said.contains("Wrote out/dormer-redacted.zip ("), "{said}");
+    }
 }
 
 #[test]
@@ -246,251 +245,171 @@ fn what_is_no_trace_ends_with_one_sentence() {
         (b"{'ph': 1}", "this is the text of a Python object, with single quotes; write the trace with json.dump or export_chrome_trace (at byte 1)".to_owned()),
         (b"epoch 1", format!("this is not JSON; {expected} (at byte 0)")),
     ] {
-        let folder = folder_with("trace.json", bytes);
-        let output = dormer(&["report", "trace.json", "-o", "out"], folder.path(), b"");
-        assert_eq!(said(&output), (1, "", format!("dormer: trace.json: {sentence}\n").as_str()));
-        assert!(!folder.path().join("out").exists());
-
-        let output = dormer(&["report", "-"], folder.path(), bytes);
-        assert_eq!(said(&output).2, format!("dormer: standard input: {sentence}\n"));
+        let folder = Folder::with("trace.json", bytes);
+        let said = folder.run("report trace.json -o out");
+        assert_eq!((said.code, said.out.as_str()), (1, ""));
+        assert_eq!(said.err, format!("dormer: trace.json: {sentence}\n"));
+        assert!(!folder.has("out"));
+        let said = folder.run_with("report -", bytes);
+        assert_eq!(said.err, format!("dormer: standard input: {sentence}\n"));
     }
 }
 
 #[test]
 fn files_that_cannot_be_read_or_written() {
-    let folder = folder_with("trace.json", TRACE);
+    let folder = Folder::with("trace.json", TRACE);
     for (arguments, sentence) in [
-        (
-            &["report", "missing.json"][..],
-            "dormer: missing.json: No such file or directory",
-        ),
-        (
-            &["report", "."],
-            "dormer: .: is a folder; give one trace file",
-        ),
-        (
-            &["report", "trace.json", "-o", "trace.json"],
-            "dormer: cannot write trace.json/",
-        ),
+        ("missing.json", "missing.json: No such file or directory"),
+        (".", ".: is a folder; give one trace file"),
+        ("trace.json -o trace.json", "cannot write trace.json/"),
     ] {
-        let output = dormer(arguments, folder.path(), b"");
-        let (code, _, stderr) = said(&output);
-        assert_eq!(code, 1);
-        assert!(stderr.starts_with(sentence), "{stderr}");
+        let said = folder.run(&format!("report {arguments}"));
+        assert_eq!(said.code, 1);
+        assert!(
+            said.err.starts_with(&format!("dormer: {sentence}")),
+            "{said:?}"
+        );
     }
 }
 
 #[test]
 fn a_damaged_trace_is_analysed_and_the_damage_told() {
-    let folder = folder_with("cut.json", &TRACE[..TRACE.len() - 4]);
-    let output = dormer(&["report", "cut.json"], folder.path(), b"");
-    let (code, stdout, _) = said(&output);
-    assert_eq!(code, 0);
+    let folder = Folder::with("cut.json", &TRACE[..TRACE.len() - 4]);
+    let said = folder.run("report cut.json");
+    assert_eq!(said.code, 0);
     assert!(
-        stdout.contains("The trace ends before it is closed"),
-        "{stdout}"
+        said.out.contains("The trace ends before it is closed"),
+        "{said:?}"
     );
-    assert!(stdout.contains("at byte"), "{stdout}");
-}
-
-/// The same as [`TRACE`] with a kernel of 90 µs.
-fn slower() -> String {
-    TRACE.replace(r#""ts": 40, "dur": 60"#, r#""ts": 40, "dur": 90"#)
+    assert!(said.out.contains("at byte"), "{said:?}");
 }
 
 #[test]
 fn two_traces_are_compared_and_written() {
-    let folder = folder_with("before.json", TRACE);
-    fs::write(folder.path().join("after.json.gz"), gzip(&slower())).unwrap();
-    let arguments = ["compare", "--reference", "before.json", "after.json.gz"];
-    let output = dormer(
-        &[&arguments[..], &["-o", "out"]].concat(),
-        folder.path(),
-        b"",
-    );
-    let (code, stdout, stderr) = said(&output);
-    assert_eq!((code, stderr), (0, ""));
+    let slower = TRACE.replace(r#""ts": 40, "dur": 60"#, r#""ts": 40, "dur": 90"#);
+    let folder = Folder::with("before.json", TRACE);
+    folder.add("after.json.gz", gzip(&slower));
+    let compare = "compare --reference before.json after.json.gz";
+    let said = folder.run(&format!("{compare} -o out")).done();
     let headline =
         "after takes 90.0 µs on the GPU from end to end, before 60.0 µs: +30.0 µs (+50.0 %).";
-    assert_eq!(stdout.lines().next(), Some(headline));
-    let out = folder.path().join("out");
-    let sheet = fs::read_to_string(out.join("comparison_csvs/ops_summary.csv")).unwrap();
-    assert!(
-        sheet.starts_with("name,total_direct_kernel_time_ms__after_diff,"),
-        "{sheet}"
-    );
+    assert_eq!(said.lines().next(), Some(headline));
+    let sheet = folder.read("out/comparison_csvs/ops_summary.csv");
+    let heads = "name,total_direct_kernel_time_ms__after_diff,";
+    assert!(sheet.starts_with(heads), "{sheet}");
     for name in ["comparison", "reference_perf_report", "target_perf_report"] {
-        assert!(out.join(format!("{name}.xlsx")).exists(), "{name}");
+        assert!(folder.has(&format!("out/{name}.xlsx")), "{name}");
     }
-    let from_stdin = [
-        "compare",
-        "--reference",
-        "before.json",
-        "-",
-        "--names",
-        "before,after",
-    ];
-    let from_stdin = dormer(&from_stdin, folder.path(), slower().as_bytes());
-    let alone = dormer(&arguments, folder.path(), b"");
-    assert_eq!(said(&from_stdin), said(&alone));
+    let from_stdin = "compare --reference before.json - --names before,after";
+    let from_stdin = folder.run_with(from_stdin, slower.as_bytes());
+    assert_eq!(from_stdin, folder.run(compare));
 }
 
 #[test]
 fn traces_of_the_same_name_are_told_apart() {
-    let folder = folder_with("trace.json", TRACE);
-    let arguments = ["compare", "--reference", "trace.json", "trace.json"];
-    let output = dormer(&arguments, folder.path(), b"");
-    let (code, stdout, _) = said(&output);
-    assert_eq!(code, 0);
+    let folder = Folder::with("trace.json", TRACE);
+    let said = folder.run("compare --reference trace.json trace.json");
+    assert_eq!(said.code, 0);
     let headline = "target takes 60.0 µs on the GPU from end to end, as reference does.";
-    assert_eq!(stdout.lines().next(), Some(headline));
+    assert_eq!(said.out.lines().next(), Some(headline));
 }
 
 #[test]
 fn wrong_usage_ends_with_2() {
-    let folder = folder_with("trace.json", TRACE);
+    let folder = Folder::with("trace.json", TRACE);
+    folder.add("wrong.json", MINE.replace("1000", "0"));
+    let same = "compare --reference trace.json trace.json";
     for (arguments, sentence) in [
-        (&["report"][..], "TRACE"),
-        (&["repport", "trace.json"], "report"),
-        (&["report", "trace.json", "--format", "pdf"], "pdf"),
-        (&["report", "trace.json", "--format", "md"], "--output"),
+        ("report", "TRACE"),
+        ("repport trace.json", "report"),
+        ("report trace.json --format pdf", "pdf"),
+        ("report trace.json --format md", "--output"),
         (
-            &["report", "trace.json", "--gpu", "MI300"],
+            "report trace.json --gpu MI300",
             "close names: MI300A, MI300X",
         ),
+        ("report trace.json --gpu abacus", "`dormer gpus` lists them"),
         (
-            &["report", "trace.json", "--gpu", "abacus"],
-            "`dormer gpus` lists them",
+            "report trace.json --gpu wrong.json",
+            "line 1: mem_bw_gbps must be a number from",
         ),
+        ("report trace.json --gpu missing.json", "cannot read it: "),
+        ("report trace.json --gpu trace.json", "name is missing"),
         (
-            &["report", "trace.json", "--micro-idle", "0"],
+            "report trace.json --micro-idle 0",
             "not a number of microseconds above 0",
         ),
-        (&["compare", "trace.json"], "--reference"),
+        ("compare trace.json", "--reference"),
+        (&format!("{same} --names a,a"), "the two names are equal"),
+        (&format!("{same} --names a"), "expected two names"),
         (
-            &[
-                "compare",
-                "--reference",
-                "trace.json",
-                "trace.json",
-                "--names",
-                "a,a",
-            ],
-            "the two names are equal",
-        ),
-        (
-            &[
-                "compare",
-                "--reference",
-                "trace.json",
-                "trace.json",
-                "--names",
-                "a",
-            ],
-            "expected two names",
-        ),
-        (
-            &["compare", "--reference", "-", "-"],
+            "compare --reference - -",
             "only one of the two traces can come from standard input",
         ),
-        (&["tree", "trace.json"], "--uid"),
+        ("tree trace.json", "--uid"),
         (
-            &["tree", "trace.json", "--uid", "5"],
+            "tree trace.json --uid 5",
             "no complete event stands at position 5",
         ),
         (
-            &["tree", "trace.json", "--uid", "99"],
+            "tree trace.json --uid 99",
             "no complete event stands at position 99",
         ),
     ] {
-        let output = dormer(arguments, folder.path(), b"");
-        let (code, stdout, stderr) = said(&output);
-        assert_eq!((code, stdout), (2, ""), "{arguments:?}");
-        assert!(stderr.contains(sentence), "{arguments:?}: {stderr}");
+        let said = folder.run(arguments);
+        assert_eq!((said.code, said.out.as_str()), (2, ""), "{arguments}");
+        assert!(said.err.contains(sentence), "{arguments}: {said:?}");
     }
 }
 
-#[test]
-fn the_gpu_can_be_chosen() {
-    let folder = folder_with("trace.json", TRACE);
-    let unknown = dormer(&["report", "trace.json"], folder.path(), b"");
-    assert!(said(&unknown).1.contains("--gpu NAME"));
-    let chosen = dormer(
-        &["report", "trace.json", "--gpu", "mi300x"],
-        folder.path(),
-        b"",
-    );
-    assert!(said(&chosen).1.contains("Judged by AMD Instinct MI300X."));
-}
+/// A GPU in a file.
+const MINE: &str = r#"{"name": "Mine", "mem_bw_gbps": 1000, "source": "node 7",
+    "max_achievable_tflops": {"matrix_fp32": 50}, "peak_tflops": {"matrix_bf16": 80}}"#;
 
 #[test]
-fn the_gpu_can_be_a_file() {
-    let folder = folder_with("trace.json", TRACE);
-    let profile = r#"{"name": "Mine", "mem_bw_gbps": 1000, "source": "node 7",
-        "max_achievable_tflops": {"matrix_fp32": 50}, "peak_tflops": {"matrix_bf16": 80}}"#;
-    fs::write(folder.path().join("mine.json"), profile).unwrap();
-    fs::write(folder.path().join("mine"), profile).unwrap();
-    for name in ["mine.json", "./mine.json", "mine"] {
-        let arguments = ["report", "trace.json", "--gpu", name];
-        let output = dormer(&arguments, folder.path(), b"");
-        assert!(
-            said(&output).1.contains("Judged by Mine."),
-            "{name}: {output:?}"
-        );
-    }
-    fs::write(
-        folder.path().join("wrong.json"),
-        profile.replace("1000", "0"),
-    )
-    .unwrap();
-    for (name, sentence) in [
-        ("wrong.json", "line 1: mem_bw_gbps must be a number from"),
-        ("missing.json", "cannot read it: "),
-        ("trace.json", "name is missing"),
+fn the_gpu_and_its_basis_can_be_chosen() {
+    let folder = Folder::with("trace.json", TRACE);
+    folder.add("mine.json", MINE);
+    folder.add("mine", MINE);
+    for (gpu, expected) in [
+        ("", "--gpu NAME"),
+        ("--gpu mi300x", "Judged by AMD Instinct MI300X."),
+        ("--gpu mine.json", "Judged by Mine."),
+        ("--gpu ./mine.json", "Judged by Mine."),
+        ("--gpu mine", "Judged by Mine."),
     ] {
-        let arguments = ["report", "trace.json", "--gpu", name];
-        let output = dormer(&arguments, folder.path(), b"");
-        let (code, _, stderr) = said(&output);
-        assert_eq!(code, 2, "{name}");
-        assert!(stderr.contains(sentence), "{name}: {stderr}");
+        let said = folder.run(&format!("report trace.json {gpu}"));
+        assert!(said.out.contains(expected), "{gpu}: {said:?}");
     }
-}
-
-#[test]
-fn the_basis_can_be_chosen() {
-    let folder = folder_with("trace.json", TRACE);
-    let summary = |basis: &[&str]| {
-        let arguments = [&["report", "trace.json", "--gpu", "MI300X"], basis].concat();
-        let output = dormer(&arguments, folder.path(), b"");
-        assert_eq!(output.status.code(), Some(0));
-        String::from_utf8(output.stdout).unwrap()
+    let on_mi300x = |basis: &str| {
+        folder
+            .run(&format!("report trace.json --gpu MI300X {basis}"))
+            .done()
     };
     let peaks = "All figures are peaks (AMD Instinct MI300X datasheet).";
-    assert!(summary(&["--basis", "peak"]).contains(peaks));
-    assert!(!summary(&[]).contains(peaks));
-    assert_eq!(summary(&[]), summary(&["--basis", "achievable"]));
+    assert!(on_mi300x("--basis peak").contains(peaks));
+    assert!(!on_mi300x("").contains(peaks));
+    assert_eq!(on_mi300x(""), on_mi300x("--basis achievable"));
 }
 
 #[test]
 fn idling_can_be_split() {
-    let folder = folder_with("trace.json", TRACE);
-    let timeline = |arguments: &[&str]| {
-        let always = ["report", "trace.json", "-o", "out", "--format", "csv"];
-        let output = dormer(&[&always[..], arguments].concat(), folder.path(), b"");
-        assert_eq!(output.status.code(), Some(0));
-        fs::read_to_string(folder.path().join("out/perf_report_csvs/gpu_timeline.csv")).unwrap()
+    let folder = Folder::with("trace.json", TRACE);
+    let timeline = |more: &str| {
+        folder
+            .run(&format!("report trace.json -o out --format csv {more}"))
+            .done();
+        folder.read("out/perf_report_csvs/gpu_timeline.csv")
     };
-    assert!(timeline(&[]).contains("\nidle_time,"));
-    let split = timeline(&["--micro-idle", "5"]);
+    assert!(timeline("").contains("\nidle_time,"));
+    let split = timeline("--micro-idle 5");
     assert!(split.contains("\nmicro_idle_time,") && split.contains("\nmacro_idle_time,"));
 }
 
 #[test]
 fn the_gpus_are_listed() {
-    let output = dormer(&["gpus"], Path::new("."), b"");
-    let (code, stdout, _) = said(&output);
-    assert_eq!(code, 0);
-    let line = stdout
+    let said = Folder::with("trace.json", TRACE).run("gpus").done();
+    let line = said
         .lines()
         .find(|line| line.starts_with("MI300X"))
         .unwrap();
@@ -502,12 +421,8 @@ fn the_gpus_are_listed() {
 
 #[test]
 fn the_tree_of_an_event() {
-    let folder = folder_with("trace.json", TRACE);
-    let tree = |uid: &str| {
-        let output = dormer(&["tree", "trace.json", "--uid", uid], folder.path(), b"");
-        assert_eq!(output.status.code(), Some(0));
-        String::from_utf8(output.stdout).unwrap()
-    };
+    let folder = Folder::with("trace.json", TRACE);
+    let tree = |uid: &str| folder.run(&format!("tree trace.json --uid {uid}")).done();
     // What called it, and what it called.
     assert_eq!(
         tree("2"),

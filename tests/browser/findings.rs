@@ -3,7 +3,7 @@
 use dormer_core::hardware;
 use dormer_core::import::import;
 use dormer_core::report::{Report, ReportOptions};
-use dormer_core::{Profile, output::standalone};
+use dormer_core::{Profile, report::cards::cards};
 use serde_json::json;
 use thirtyfour::prelude::*;
 
@@ -26,7 +26,7 @@ fn first_title(trace: &str) -> String {
         ..ReportOptions::default()
     };
     let report = Report::new(&profile, &options);
-    let cards = standalone::cards(&profile, &report);
+    let cards = cards(&profile, &report);
     cards.cards[0].ranked.finding.title.clone()
 }
 

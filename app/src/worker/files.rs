@@ -1,7 +1,8 @@
 //! What can be downloaded, and making it.
 
 use dormer_core::base::format;
-use dormer_core::output::export::{Group, Source, archive};
+use dormer_core::output::archive;
+use dormer_core::output::export::{Group, Source};
 
 use crate::protocol::{About, ArtifactGroup, ArtifactKind, ArtifactLine, MadeArtifact, Offer};
 

@@ -2,7 +2,7 @@
 
 use dormer_core::findings::Finding;
 use dormer_core::output::document::slug;
-use dormer_core::output::standalone::{self, cards};
+use dormer_core::report::cards::{self, cards};
 use dormer_core::trace::EventId;
 use dormer_core::{Profile, Report, base::format};
 
@@ -30,7 +30,7 @@ pub(super) fn findings(profile: &Profile, report: &Report) -> Findings {
     }
 }
 
-fn card(profile: &Profile, report: &Report, card: &standalone::Card) -> Card {
+fn card(profile: &Profile, report: &Report, card: &cards::Card) -> Card {
     let (ranked, finding) = (card.ranked, &card.ranked.finding);
     // Events beside operations are calls of these: one instance of a pattern.
     let events = match finding.operations.is_empty() {
@@ -64,7 +64,7 @@ fn card(profile: &Profile, report: &Report, card: &standalone::Card) -> Card {
         n_more: all - evidence.len(),
         evidence,
         within: within(report, ranked.number),
-        details: slug(&standalone::detail_heading(ranked)),
+        details: slug(&cards::detail_heading(ranked)),
         is_system: super::system::shows(ranked.analysis),
     }
 }
@@ -81,7 +81,7 @@ fn within(report: &Report, number: usize) -> Vec<String> {
 /// The sheet whose rows are the operations.
 const SHEET: &str = "unified_perf_summary";
 
-fn worth(worth: &standalone::Worth) -> Worth {
+fn worth(worth: &cards::Worth) -> Worth {
     let of_run = worth.of_run.as_ref();
     Worth {
         time: worth.time.clone(),

@@ -3,7 +3,7 @@
 use dormer_core::findings::RankedFinding;
 use dormer_core::names::Family;
 use dormer_core::output::document::slug;
-use dormer_core::output::standalone::{Light, detail_heading};
+use dormer_core::report::cards::{Light, detail_heading};
 use dormer_core::report::details::{
     Argument, Bin, Caller, KernelUse, Part, Place, Position, Spread, Story, Subject, arguments,
 };

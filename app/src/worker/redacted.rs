@@ -1,7 +1,7 @@
 //! The open traces with their names replaced, for files that others may see.
 
 use dormer_core::compare::Side;
-use dormer_core::output::comparison_export::{Cache, Input};
+use dormer_core::output::export::pair::{Cache, Input};
 use dormer_core::output::redact::redact;
 use dormer_core::{Profile, Report, output::export};
 

@@ -4,7 +4,7 @@
 //! what [`Analysis`] does.
 
 use dormer_core::compare::{self, Pair, Side};
-use dormer_core::output::comparison_export as export;
+use dormer_core::output::export::pair as export;
 use dormer_core::{Profile, base::format};
 
 use super::Analysis;

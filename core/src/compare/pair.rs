@@ -31,7 +31,7 @@ impl Which {
 }
 
 /// The same of both traces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize)]
 pub struct Pair<T> {
     /// Of the reference.
     pub reference: T,

@@ -13,3 +13,14 @@ pub struct Side<'a> {
     /// How it was judged: [`Report::options`] has the GPU, the basis and the events that count.
     pub report: &'a Report,
 }
+
+impl<'a> Side<'a> {
+    /// Of a trace and what is said about it.
+    pub fn new(name: &'a str, profile: &'a Profile, report: &'a Report) -> Side<'a> {
+        Side {
+            name,
+            profile,
+            report,
+        }
+    }
+}

@@ -92,24 +92,11 @@ fn unit(unit: Unit) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::assert_page;
 
-    /// With `UPDATE=1` in the environment the file is written instead.
     #[test]
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a test may compare a file of the repository, and write it when asked to"
-    )]
-    fn the_file_says_what_the_code_does() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/columns.md");
-        let expected = columns_markdown();
-        if std::env::var_os("UPDATE").is_some() {
-            std::fs::write(path, &expected).unwrap();
-        }
-        let found = std::fs::read(path).unwrap_or_default();
-        assert!(
-            found == expected.as_bytes(),
-            "docs/columns.md is out of date: UPDATE=1 cargo test -p dormer-core --lib columns_doc"
-        );
+    fn the_page_says_what_the_code_does() {
+        assert_page("columns.md", &columns_markdown(), "columns_doc");
     }
 
     /// A reader meets one row at a time, in a tooltip too.

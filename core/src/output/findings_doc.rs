@@ -78,20 +78,11 @@ fn add(page: &mut String, rule: &RuleDoc) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::assert_page;
 
     #[test]
-    #[allow(clippy::disallowed_methods, reason = "the page lies beside the source")]
     fn the_page_is_what_the_rules_say() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/findings.md");
-        let expected = findings_markdown();
-        if std::env::var_os("UPDATE").is_some() {
-            std::fs::write(path, &expected).unwrap();
-        }
-        let written = std::fs::read(path).unwrap_or_default();
-        assert!(
-            written == expected.as_bytes(),
-            "docs/findings.md is out of date: UPDATE=1 cargo test -p dormer-core --lib findings_doc"
-        );
+        assert_page("findings.md", &findings_markdown(), "findings_doc");
     }
 
     #[test]

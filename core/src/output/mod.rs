@@ -6,8 +6,6 @@ mod title;
 
 pub use columns_doc::columns_markdown;
 pub use findings_doc::findings_markdown;
-pub use json::comparison::comparison_json;
-pub use json::json_markdown;
 
 pub mod archive;
 pub mod document;
@@ -17,20 +15,19 @@ pub mod json;
 pub mod redact;
 pub mod replay;
 
-/// The documents about one trace.
-pub mod standalone {
-    pub use super::documents::check::{Check, Verdict};
-    pub use super::documents::single::{checks, fair, illustrated, rough};
-    pub use crate::report::cards::{Card, Cards, Light, Worth, WorthOfRun, cards, detail_heading};
-    pub use crate::report::top::{TopOperation, top_operations};
-}
-
-/// The documents about two traces.
-pub mod comparison {
-    pub use super::documents::compared::{checks, fair, illustrated, rough};
-}
-
-/// The files about two traces.
-pub mod comparison_export {
-    pub use super::export::pair::{Cache, Input};
+/// Holds a page of `docs/` against what it is made from. With `UPDATE=1` in the environment it is
+/// written instead.
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the page lies beside the source")]
+fn assert_page(name: &str, expected: &str, test: &str) {
+    let path = format!("{}/../docs/{name}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, expected).unwrap();
+    }
+    let found = std::fs::read(&path).unwrap_or_default();
+    let update = format!("UPDATE=1 cargo test -p dormer-core --lib {test}");
+    assert!(
+        found == expected.as_bytes(),
+        "{name} is out of date: {update}"
+    );
 }

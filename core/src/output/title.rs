@@ -27,11 +27,8 @@ pub(crate) fn of_comparison(comparison: &Comparison) -> String {
         (Some(reference), Some(target)) if reference == target => target,
         _ => "Workload",
     };
-    format!(
-        "{model} Performance Comparison: {} vs {}",
-        called(comparison, Which::Reference),
-        called(comparison, Which::Target)
-    )
+    let [reference, target] = Which::BOTH.map(|which| called(comparison, which));
+    format!("{model} Performance Comparison: {reference} vs {target}")
 }
 
 /// What a trace is called in headings: its platform where that tells the two apart, else its name.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use dormer_core::output::export::archive;
+use dormer_core::output::archive;
 use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 

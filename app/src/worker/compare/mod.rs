@@ -10,7 +10,7 @@ mod tree;
 
 use dormer_core::base::format;
 use dormer_core::compare::Side;
-use dormer_core::output::comparison_export::{Cache, Input};
+use dormer_core::output::export::pair::{Cache, Input};
 
 use super::columns::Table;
 use super::rows::{self, Rows};

@@ -114,7 +114,7 @@ pub(super) fn askers<'a>(
     };
     #[rustfmt::skip]
     let columns: &[CellColumn<&(Asker, Copies)>] = &[
-        ("direction", "Direction", &|(asker, _)| text(asker.direction.key())),
+        ("direction", "Direction", &|(asker, _)| text(asker.direction.label())),
         ("memory", "Host memory", &|(asker, _)| memory(asker)),
         ("operator", "Asked for by", &|(asker, _)| name(asker.op)),
         ("python", "In", &|(asker, _)| name(asker.frame)),

@@ -1,6 +1,6 @@
 //! A document as one HTML page that needs nothing else: for printing, mail and archives.
 
-use super::{Block, DocTable, Document, Span, line, plain, slug};
+use super::{Block, DocTable, Document, Span, line, slug};
 
 /// Writes a document as a page of its own. No script, no address outside itself.
 pub fn html(document: &Document) -> String {
@@ -91,10 +91,7 @@ fn write(spans: &[Span]) -> String {
         .map(|span| match span {
             Span::Text(text) => escape(text),
             Span::Bold(text) => format!("<strong>{}</strong>", escape(text)),
-            Span::Code(_) => {
-                let name = plain(std::slice::from_ref(span));
-                format!("<code>{}</code>", escape(&name))
-            }
+            Span::Code(name) => format!("<code>{}</code>", escape(name)),
             Span::Link { text, slug } => {
                 format!("<a href=\"#{}\">{}</a>", escape(slug), escape(text))
             }

@@ -41,17 +41,13 @@ fn write(spans: &[Span]) -> String {
 }
 
 fn write_table(out: &mut String, table: &DocTable) {
-    let heads: Vec<String> = table.columns.iter().map(|(head, _)| escape(head)).collect();
-    let rules: Vec<&str> = table
-        .columns
-        .iter()
-        .map(|(_, is_number)| if *is_number { "---:" } else { "---" })
-        .collect();
-    out.push_str(&format!("| {} |\n", heads.join(" | ")));
-    out.push_str(&format!("| {} |\n", rules.join(" | ")));
+    let mut push = |cells: Vec<String>| out.push_str(&format!("| {} |\n", cells.join(" | ")));
+    let columns = || table.columns.iter();
+    let rule = |is_number: bool| if is_number { "---:" } else { "---" }.to_owned();
+    push(columns().map(|(head, _)| escape(head)).collect());
+    push(columns().map(|(_, is_number)| rule(*is_number)).collect());
     for row in &table.rows {
-        let cells: Vec<String> = row.iter().map(|cell| write(cell)).collect();
-        out.push_str(&format!("| {} |\n", cells.join(" | ")));
+        push(row.iter().map(|cell| write(cell)).collect());
     }
 }
 
@@ -62,17 +58,10 @@ fn code(name: &str) -> String {
         return "(no name)".to_owned();
     }
     // A fence longer than any run of backticks inside; a pipe would end the table's cell.
-    let longest = name
-        .split(|letter| letter != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or(0);
-    let fence = "`".repeat(longest + 1);
-    let pad = if name.starts_with('`') || name.ends_with('`') {
-        " "
-    } else {
-        ""
-    };
+    let runs = name.split(|letter| letter != '`');
+    let fence = "`".repeat(runs.map(str::len).max().unwrap_or(0) + 1);
+    let is_at_end = name.starts_with('`') || name.ends_with('`');
+    let pad = if is_at_end { " " } else { "" };
     format!("{fence}{pad}{}{pad}{fence}", name.replace('|', "\\|"))
 }
 
@@ -80,17 +69,10 @@ fn code(name: &str) -> String {
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
-        if letter.is_control() {
-            out.push(' ');
-            continue;
-        }
-        if matches!(
-            letter,
-            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '&' | '~' | '!'
-        ) {
+        if "\\`*_[]<>|#&~!".contains(letter) {
             out.push('\\');
         }
-        out.push(letter);
+        out.push(if letter.is_control() { ' ' } else { letter });
     }
     out
 }

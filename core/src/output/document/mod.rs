@@ -10,8 +10,8 @@ pub(crate) mod svg;
 mod table;
 
 pub use markdown::markdown;
-pub use table::{DocTable, IntoLine};
-pub(crate) use table::{code, dash, text};
+pub use table::{DocColumn, DocTable};
+pub(crate) use table::{code, count, dash, text, time};
 
 use crate::base::value::Value;
 
@@ -100,6 +100,25 @@ pub enum Block {
     },
 }
 
+impl Block {
+    /// What is read of it, row by row and cell by cell: a paragraph, an item of a list and a caption
+    /// are rows of one cell; a table begins with its heads.
+    pub(crate) fn rows(&self) -> Vec<Vec<Line>> {
+        match self {
+            Block::Heading { text, .. } => vec![vec![line(text)]],
+            Block::Text(spans) => vec![vec![spans.clone()]],
+            Block::Bullets(items) => items.iter().map(|item| vec![item.clone()]).collect(),
+            Block::Table(table) => {
+                let heads = table.columns.iter().map(|(head, _)| text(head.as_str()));
+                let mut rows = vec![heads.collect()];
+                rows.extend(table.rows.iter().cloned());
+                rows
+            }
+            Block::Picture { caption, .. } => vec![vec![text(caption.as_str())]],
+        }
+    }
+}
+
 /// A document, block by block.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Document {
@@ -137,8 +156,8 @@ impl Document {
     }
 
     /// Adds a list; nothing for one without items.
-    pub fn bullets<L: IntoLine>(&mut self, items: impl IntoIterator<Item = L>) {
-        let items: Vec<Line> = items.into_iter().map(IntoLine::into_line).collect();
+    pub fn bullets(&mut self, items: impl IntoIterator<Item = Line>) {
+        let items: Vec<Line> = items.into_iter().collect();
         if !items.is_empty() {
             self.blocks.push(Block::Bullets(items));
         }
@@ -152,13 +171,9 @@ impl Document {
         }
     }
 
-    /// Adds a table of these rows; see [`DocTable::new`] for the heads.
-    pub fn rows<const N: usize, L: IntoLine>(
-        &mut self,
-        heads: [&str; N],
-        rows: impl IntoIterator<Item = [L; N]>,
-    ) {
-        self.table(DocTable::of(heads, rows));
+    /// Adds a table with a row for each of some things; nothing where there are none.
+    pub fn rows<T>(&mut self, things: impl IntoIterator<Item = T>, columns: &[DocColumn<T>]) {
+        self.table(DocTable::of(things, columns));
     }
 
     /// Adds all of another document.
@@ -183,17 +198,23 @@ impl Document {
 
     /// The blocks below a heading, up to the next one of its level or above.
     pub fn section(&self, heading: &str) -> Option<&[Block]> {
-        let is_it = |block: &Block| matches!(block, Block::Heading { text, .. } if text == heading);
-        let start = self.blocks.iter().position(is_it)?;
-        let Some(Block::Heading { level, .. }) = self.blocks.get(start) else {
-            return None;
-        };
-        let rest = self.blocks.get(start + 1..)?;
-        let ends =
-            |block: &Block| matches!(block, Block::Heading { level: other, .. } if other <= level);
-        let end = rest.iter().position(ends).unwrap_or(rest.len());
-        rest.get(..end)
+        let mut blocks = self.blocks.iter().enumerate();
+        blocks.find_map(|(at, block)| match block {
+            Block::Heading { text, level } if text == heading => {
+                Some(below(&self.blocks, at, *level))
+            }
+            _ => None,
+        })
     }
+}
+
+/// The blocks below the heading in a place, up to the next one of its level or above.
+pub(crate) fn below(blocks: &[Block], at: usize, level: u8) -> &[Block] {
+    let rest = blocks.get(at + 1..).unwrap_or_default();
+    let ends =
+        |block: &Block| matches!(block, Block::Heading { level: other, .. } if *other <= level);
+    let end = rest.iter().position(ends).unwrap_or(rest.len());
+    rest.get(..end).unwrap_or_default()
 }
 
 /// The way to a heading, as common Markdown renderers make it: small letters, digits and hyphens.

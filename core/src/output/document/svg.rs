@@ -102,10 +102,9 @@ impl Svg {
         ));
     }
 
-    /// The picture as text.
-    pub(crate) fn done(mut self) -> String {
-        self.text.push_str("</svg>");
-        self.text
+    /// The picture as text, with what it shows.
+    pub(crate) fn done(self, caption: &'static str) -> (String, &'static str) {
+        (self.text + "</svg>", caption)
     }
 }
 

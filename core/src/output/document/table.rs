@@ -4,30 +4,6 @@ use super::{Line, Span, cell, line};
 use crate::base::format;
 use crate::base::value::Table;
 
-/// What can be a line or a cell: text has its names in backticks.
-pub trait IntoLine {
-    /// The line.
-    fn into_line(self) -> Line;
-}
-
-impl IntoLine for Line {
-    fn into_line(self) -> Line {
-        self
-    }
-}
-
-impl IntoLine for &str {
-    fn into_line(self) -> Line {
-        line(self)
-    }
-}
-
-impl IntoLine for String {
-    fn into_line(self) -> Line {
-        line(&self)
-    }
-}
-
 /// Words alone, whatever they hold.
 pub(crate) fn text(text: impl Into<String>) -> Line {
     vec![Span::Text(text.into())]
@@ -39,9 +15,22 @@ pub(crate) fn code(name: &str, max_chars: usize) -> Line {
 }
 
 /// What is known, or a dash.
-pub(crate) fn dash<T, S: Into<String>>(known: Option<T>, write: impl FnOnce(T) -> S) -> String {
-    known.map_or_else(|| "–".to_owned(), |known| write(known).into())
+pub(crate) fn dash<T, S: Into<String>>(known: Option<T>, write: impl FnOnce(T) -> S) -> Line {
+    known.map_or_else(|| text("–"), |known| text(write(known)))
 }
+
+/// A time.
+pub(crate) fn time(ns: i64) -> Line {
+    text(format::time_ns(ns))
+}
+
+/// How many.
+pub(crate) fn count(n: impl TryInto<u64>) -> Line {
+    text(format::count(n.try_into().unwrap_or(u64::MAX)))
+}
+
+/// A column with what it shows of one thing. Those whose head starts with `>` hold numbers.
+pub type DocColumn<'c, T> = (&'c str, &'c dyn Fn(&T) -> Line);
 
 /// A table of a document.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -65,16 +54,12 @@ impl DocTable {
         }
     }
 
-    /// A table of these rows.
-    pub fn of<const N: usize, L: IntoLine>(
-        heads: [&str; N],
-        rows: impl IntoIterator<Item = [L; N]>,
-    ) -> DocTable {
-        let rows = rows.into_iter();
+    /// A table with a row for each of some things.
+    pub fn of<T>(things: impl IntoIterator<Item = T>, columns: &[DocColumn<T>]) -> DocTable {
+        let heads: Vec<&str> = columns.iter().map(|(head, _)| *head).collect();
+        let cells = |thing: T| columns.iter().map(|(_, cell)| cell(&thing)).collect();
         DocTable {
-            rows: rows
-                .map(|row| row.map(IntoLine::into_line).into())
-                .collect(),
+            rows: things.into_iter().map(cells).collect(),
             ..DocTable::new(&heads)
         }
     }

@@ -3,7 +3,7 @@
 use super::Subject;
 use super::parts::reproducer;
 use crate::findings::{Confidence, Priority, Replay};
-use crate::output::document::{Block, DocTable, Document, Span, field, slug};
+use crate::output::document::{Block, DocTable, Document, Span, field, line, slug, text};
 use crate::report::cards::Light;
 
 /// A finding as the documents say it.
@@ -106,15 +106,19 @@ pub(super) fn write(document: &mut Document, subject: &dyn Subject) {
 pub(super) fn reproducers(subject: &dyn Subject) -> Document {
     let mut document = Document::default();
     let cards = subject.cards();
-    let rows = cards.iter().filter_map(|card| {
-        let replay = card.replay?;
-        Some([
-            format!("P{}", card.number),
-            reproducer(replay.is_recommended).to_owned(),
-            replay.reason.clone(),
-        ])
-    });
-    document.rows(["Finding", "Reproducer", "Reason"], rows);
+    let replays = cards
+        .iter()
+        .filter_map(|card| Some((card.number, card.replay?)));
+    document.rows(
+        replays,
+        &[
+            ("Finding", &|(number, _)| text(format!("P{number}"))),
+            ("Reproducer", &|(_, replay)| {
+                text(reproducer(replay.is_recommended))
+            }),
+            ("Reason", &|(_, replay)| line(&replay.reason)),
+        ],
+    );
     document.or_text("No finding has a reproducer.");
     document
 }

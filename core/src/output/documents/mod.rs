@@ -28,7 +28,7 @@ pub mod single;
 use hashbrown::HashSet;
 use rustc_hash::FxBuildHasher;
 
-use crate::output::document::{Block, Document, Line};
+use crate::output::document::{Block, Document, Line, line};
 use card::Card;
 use check::{Check, Written};
 
@@ -38,6 +38,9 @@ type Part = (String, Document);
 /// A picture as SVG, with what it shows.
 type Picture = (String, &'static str);
 
+/// Names of operators and kernels.
+type Names = HashSet<String, FxBuildHasher>;
+
 /// A part, written by a function.
 fn part(title: impl Into<String>, write: impl FnOnce(&mut Document)) -> Part {
     let mut document = Document::default();
@@ -45,16 +48,30 @@ fn part(title: impl Into<String>, write: impl FnOnce(&mut Document)) -> Part {
     (title.into(), document)
 }
 
-/// Headings and labels.
+/// Headings and labels in which the documents of one trace and of two differ.
 struct Words {
     /// What a card says is wrong: "Issue", or "Gap" to the reference.
     problem: &'static str,
     /// The section of details.
     details: &'static str,
-    /// The sections of the rough document.
-    rough: [&'static str; 6],
-    /// How many steps it has.
+    /// The third section of the rough document.
+    middle: &'static str,
+    /// How many steps the rough document has.
     n_steps: usize,
+}
+
+impl Words {
+    /// The sections of the rough document.
+    fn rough(&self) -> [&'static str; 6] {
+        [
+            "Analysis Process Summary",
+            "Raw Data Exploration",
+            self.middle,
+            "Analysis Gaps",
+            "Questions for Further Investigation",
+            "Checks",
+        ]
+    }
 }
 
 /// A file of one analysis beside the documents.
@@ -64,7 +81,7 @@ struct File {
     /// As written.
     document: Document,
     /// The sections that it must have.
-    sections: &'static [&'static str],
+    sections: Vec<&'static str>,
     /// Fields before them, with their values.
     fields: Vec<(&'static str, &'static str)>,
 }
@@ -87,7 +104,9 @@ trait Subject {
     fn title(&self) -> String;
 
     /// What part of the trace it is about, where that is not all of it.
-    fn window(&self) -> Option<String>;
+    fn window(&self) -> Option<String> {
+        None
+    }
 
     fn summary(&self) -> Document;
 
@@ -122,14 +141,18 @@ trait Subject {
     fn questions(&self) -> Vec<String>;
 
     /// Files beside the documents.
-    fn files(&self) -> Vec<File>;
+    fn files(&self) -> Vec<File> {
+        Vec::new()
+    }
 
     /// Names that traces give to models and devices; they stand in sentences as they are.
     fn names(&self) -> Vec<&str>;
 
     /// Names of operators and kernels that tables may quote; `None` where the traces are not at
     /// hand.
-    fn quotable(&self) -> Option<HashSet<String, FxBuildHasher>>;
+    fn quotable(&self) -> Option<Names> {
+        None
+    }
 
     /// Whether there is something to warn of.
     fn needs_warnings(&self) -> bool;
@@ -138,7 +161,9 @@ trait Subject {
     fn rows(&self) -> &'static [&'static str];
 
     /// The operations that take the longest, with their times; `None` where no document lists them.
-    fn bottlenecks(&self) -> Option<Vec<(String, i64)>>;
+    fn bottlenecks(&self) -> Option<Vec<(String, i64)>> {
+        None
+    }
 
     /// Times in tables.
     fn shown(&self) -> Vec<Shown>;
@@ -154,6 +179,48 @@ trait Subject {
 
     /// Where a judgement does not follow from its figure, in `fair` too.
     fn wrong_judgements(&self, fair: &Document) -> Vec<String>;
+}
+
+/// What can be written about one trace, an [`Input`](single::Input), and about two, a
+/// [`Comparison`](crate::compare::Comparison).
+pub trait Documents {
+    /// The document for those who decide.
+    fn fair(&self) -> Document;
+
+    /// The same with pictures, for one printed page.
+    fn illustrated(&self) -> Document;
+
+    /// The working notes for those who check.
+    fn rough(&self) -> Document;
+
+    /// Whether all that is written holds: both documents and the files of each analysis, against
+    /// each other and against what they are written from.
+    fn checks(&self) -> Vec<Check>;
+}
+
+impl<T: Subject> Documents for T {
+    fn fair(&self) -> Document {
+        fair(self, false)
+    }
+
+    fn illustrated(&self) -> Document {
+        fair(self, true)
+    }
+
+    fn rough(&self) -> Document {
+        let written = Written::new(self);
+        let checks = written.checks();
+        let mut document = written.rough;
+        document.text(
+            "Each rule is checked against the documents as they are written and the figures behind them.",
+        );
+        document.table(check::table(&checks));
+        document
+    }
+
+    fn checks(&self) -> Vec<Check> {
+        Written::new(self).checks()
+    }
 }
 
 fn fair(subject: &dyn Subject, with_pictures: bool) -> Document {
@@ -192,7 +259,7 @@ fn fair(subject: &dyn Subject, with_pictures: bool) -> Document {
 fn notes(subject: &dyn Subject) -> Document {
     let mut document = Document::new(&format!("{} (Rough)", subject.title()));
     document.texts(subject.window());
-    let [steps, raw, middle, gaps, questions, checks] = subject.words().rough;
+    let [steps, raw, middle, gaps, questions, checks] = subject.words().rough();
     document.heading(2, steps);
     for (at, (title, part)) in subject.steps().into_iter().enumerate() {
         document.heading(3, &format!("Step {}: {title}", at + 1));
@@ -206,7 +273,7 @@ fn notes(subject: &dyn Subject) -> Document {
     document.append(subject.gaps());
     document.heading(2, questions);
     let mut items = Document::default();
-    items.bullets(subject.questions());
+    items.bullets(subject.questions().iter().map(|item| line(item)));
     items.or_text("None.");
     document.append(items);
     document.heading(2, checks);
@@ -221,19 +288,4 @@ fn write(document: &mut Document, parts: Vec<Part>) {
         }
         document.append(part);
     }
-}
-
-fn rough(subject: &dyn Subject) -> Document {
-    let written = Written::new(subject);
-    let checks = written.checks();
-    let mut document = written.rough;
-    document.text(
-        "Each rule is checked against the documents as they are written and the figures behind them.",
-    );
-    document.table(check::table(&checks));
-    document
-}
-
-fn checks(subject: &dyn Subject) -> Vec<Check> {
-    Written::new(subject).checks()
 }

@@ -4,7 +4,7 @@ use crate::assess::{ThresholdInfo, Thresholds};
 use crate::base::format;
 use crate::findings::Fact;
 use crate::findings::finding::projections;
-use crate::output::document::{DocTable, Span, cell, text};
+use crate::output::document::{DocTable, Span, cell, dash, text, time};
 use crate::profile::timeline::GpuTimeline;
 
 /// Reads a part of a timeline.
@@ -39,9 +39,13 @@ pub(super) fn more(n_rows: usize, shown: usize, place: &str) -> Option<String> {
 
 /// Figures with their labels.
 pub(super) fn figures(facts: &[Fact]) -> DocTable {
-    let rows = facts.iter();
-    let rows = rows.map(|fact| [text(fact.label), cell(&fact.value)]);
-    DocTable::of(["Figure", ">Value"], rows)
+    DocTable::of(
+        facts,
+        &[
+            ("Figure", &|fact| text(fact.label)),
+            (">Value", &|fact| cell(&fact.value)),
+        ],
+    )
 }
 
 /// What some efficiencies are worth: the time of kernels, `run_ns` of the run of `total_ns`, at
@@ -57,16 +61,20 @@ pub(super) fn projection(
         true => ">Gain of the run, up to",
         false => ">Gain of the run",
     };
-    let rows = projections(time_ns, run_ns, efficiency_percent, total_ns).into_iter();
-    let rows = rows.map(|row| {
-        let target = format!("{} of roofline", format::percent(row.target_percent));
-        let (left, gain) = match row.outcome {
-            Some((left_ns, gain)) => (format::time_ns(left_ns), format::percent(gain)),
-            None => ("already met".to_owned(), "–".to_owned()),
-        };
-        [target, left, gain]
-    });
-    DocTable::of(["Target efficiency", ">Time", gain], rows)
+    let left = |left_ns: Option<i64>| left_ns.map_or(text("already met"), time);
+    let of_roof = |percent: f64| text(format!("{} of roofline", format::percent(percent)));
+    DocTable::of(
+        projections(time_ns, run_ns, efficiency_percent, total_ns),
+        &[
+            ("Target efficiency", &|row| of_roof(row.target_percent)),
+            (">Time", &|row| {
+                left(row.outcome.map(|(left_ns, _)| left_ns))
+            }),
+            (gain, &|row| {
+                dash(row.outcome, |(_, gain)| format::percent(gain))
+            }),
+        ],
+    )
 }
 
 /// Thresholds with their usual value.
@@ -75,15 +83,20 @@ pub(super) fn thresholds(
     is_shown: impl Fn(&ThresholdInfo, f64, f64) -> bool,
 ) -> DocTable {
     let usual = Thresholds::default();
-    let rows = Thresholds::ALL.iter().filter_map(|threshold| {
-        let (here, usual) = ((threshold.get)(here), (threshold.get)(&usual));
-        let number = |value: f64| {
-            let number = format!("{} {}", format::number(value), threshold.unit.label());
-            text(number.trim())
-        };
-        let key = vec![Span::Code(threshold.key.to_owned())];
-        is_shown(threshold, here, usual)
-            .then(|| [key, number(usual), number(here), text(threshold.doc)])
-    });
-    DocTable::of(["Threshold", ">Usual", ">Here", "Meaning"], rows)
+    let value = |threshold: &ThresholdInfo, of: &Thresholds| {
+        let number = format::number((threshold.get)(of));
+        text(format!("{number} {}", threshold.unit.label()).trim())
+    };
+    let shown = Thresholds::ALL
+        .iter()
+        .filter(|threshold| is_shown(threshold, (threshold.get)(here), (threshold.get)(&usual)));
+    DocTable::of(
+        shown,
+        &[
+            ("Threshold", &|one| vec![Span::Code(one.key.to_owned())]),
+            (">Usual", &|one| value(one, &usual)),
+            (">Here", &|one| value(one, here)),
+            ("Meaning", &|one| text(one.doc)),
+        ],
+    )
 }

@@ -5,65 +5,47 @@
 
 use crate::report::sheet::{Cell, Sheet};
 
+/// Where the CSV file of a sheet belongs.
+pub(super) fn path<S: AsRef<str>>(folder: &str, sheet: &Sheet<S>) -> String {
+    format!("{folder}/{}.csv", sheet.name.as_ref())
+}
+
 /// The bytes of the CSV file of a sheet.
 pub fn csv<S: AsRef<str>>(sheet: &Sheet<S>) -> Vec<u8> {
-    let mut out = String::new();
-    for (row, column) in sheet.columns.iter().enumerate() {
-        if row > 0 {
-            out.push(',');
-        }
-        push_text(&mut out, column.label.as_ref());
-    }
-    out.push('\n');
+    let columns = sheet.columns.iter();
+    let mut out = line(columns.map(|column| text(column.label.as_ref())));
     for row in &sheet.rows {
-        for (position, cell) in row.iter().enumerate() {
-            if position > 0 {
-                out.push(',');
-            }
-            push_cell(&mut out, cell);
-        }
-        out.push('\n');
+        out.push_str(&line(row.iter().map(cell)));
     }
     out.into_bytes()
 }
 
-fn push_cell(out: &mut String, cell: &Cell) {
+fn line(cells: impl Iterator<Item = String>) -> String {
+    let cells: Vec<String> = cells.collect();
+    cells.join(",") + "\n"
+}
+
+fn cell(cell: &Cell) -> String {
     match cell {
-        Cell::Empty => {}
-        Cell::Text(text) => push_text(out, text),
-        Cell::Int(number) => out.push_str(&number.to_string()),
+        Cell::Text(written) => text(written),
+        Cell::Int(number) => number.to_string(),
         // Debug is the shortest text that reads back, and keeps ".0" so that a column of whole
         // numbers stays a column of floats.
-        Cell::Float(number) if number.is_finite() => out.push_str(&format!("{number:?}")),
-        Cell::Float(_) => {}
-        Cell::Flag(true) => out.push_str("True"),
-        Cell::Flag(false) => out.push_str("False"),
+        Cell::Float(number) if number.is_finite() => format!("{number:?}"),
+        Cell::Flag(flag) => if *flag { "True" } else { "False" }.to_owned(),
+        Cell::Empty | Cell::Float(_) => String::new(),
     }
 }
 
 /// Text from a trace is hostile: spreadsheets run cells that begin like a formula. An apostrophe
 /// in front makes them text.
-fn push_text(out: &mut String, text: &str) {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        push_quoted(out, &format!("'{text}"));
-    } else {
-        push_quoted(out, text);
+fn text(text: &str) -> String {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let mark = if is_formula { "'" } else { "" };
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{mark}{}\"", text.replace('"', "\"\"")),
+        false => format!("{mark}{text}"),
     }
-}
-
-fn push_quoted(out: &mut String, text: &str) {
-    if !text.contains([',', '"', '\n', '\r']) {
-        out.push_str(text);
-        return;
-    }
-    out.push('"');
-    for (part, piece) in text.split('"').enumerate() {
-        if part > 0 {
-            out.push_str("\"\"");
-        }
-        out.push_str(piece);
-    }
-    out.push('"');
 }
 
 #[cfg(test)]
@@ -71,36 +53,20 @@ mod tests {
     use super::*;
     use crate::report::sheet::{Column, Unit};
 
-    fn column(label: &'static str) -> Column {
-        Column {
+    #[test]
+    fn a_sheet_is_a_header_and_rows() {
+        let column = |label| Column {
             label,
             unit: Unit::Number,
             doc: "",
-        }
-    }
-
-    fn text_of(cell: Cell) -> String {
-        let mut out = String::new();
-        push_cell(&mut out, &cell);
-        out
-    }
-
-    #[test]
-    fn a_sheet_is_a_header_and_rows() {
+        };
+        let text = |text: &str| Cell::Text(text.to_owned());
         let sheet = Sheet {
             name: "gpu_timeline",
-            columns: vec![column("type"), column("time ms"), column("Dims, or none")],
+            columns: ["type", "time ms", "Dims, or none"].map(column).to_vec(),
             rows: vec![
-                vec![
-                    Cell::Text("busy_time".into()),
-                    Cell::Float(118.25),
-                    Cell::Empty,
-                ],
-                vec![
-                    Cell::Text("idle_time".into()),
-                    Cell::Int(3),
-                    Cell::Text("((16, 559), ())".into()),
-                ],
+                vec![text("busy_time"), Cell::Float(118.25), Cell::Empty],
+                vec![text("idle_time"), Cell::Int(3), text("((16, 559), ())")],
             ],
         };
         assert_eq!(
@@ -126,13 +92,14 @@ mod tests {
             (Cell::Flag(false), "False"),
             (Cell::Empty, ""),
         ];
-        for (cell, expected) in cases {
-            assert_eq!(text_of(cell.clone()), expected, "{cell:?}");
+        for (value, expected) in cases {
+            assert_eq!(cell(&value), expected, "{value:?}");
         }
     }
 
     #[test]
-    fn text_is_quoted_where_it_must_be() {
+    fn text_is_quoted_where_it_must_be_and_formulas_are_disarmed() {
+        let hyperlink = "\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\"";
         let cases = [
             ("aten::mm", "aten::mm"),
             ("a,b", "\"a,b\""),
@@ -142,29 +109,17 @@ mod tests {
             ("ends\r", "\"ends\r\""),
             ("", ""),
             ("größe µs", "größe µs"),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(text_of(Cell::Text(text.into())), expected);
-        }
-    }
-
-    #[test]
-    fn formulas_are_disarmed() {
-        let cases = [
             ("=1+1", "'=1+1"),
             ("+A1", "'+A1"),
             ("-2+3", "'-2+3"),
             ("@SUM(A1)", "'@SUM(A1)"),
             ("\tx", "'\tx"),
             ("\rx", "\"'\rx\""),
-            (
-                "=HYPERLINK(\"http://x\",\"y\")",
-                "\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\"",
-            ),
+            ("=HYPERLINK(\"http://x\",\"y\")", hyperlink),
             ("a=1", "a=1"),
         ];
-        for (text, expected) in cases {
-            assert_eq!(text_of(Cell::Text(text.into())), expected);
+        for (written, expected) in cases {
+            assert_eq!(text(written), expected);
         }
     }
 }

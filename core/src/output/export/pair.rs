@@ -66,38 +66,30 @@ impl<'a> Input<'a> {
 mod tests {
     use super::*;
     use crate::import::import;
-    use crate::output::export::{Artifact, Source};
+    use crate::output::export::{Artifact, Listed, Source};
     use crate::profile::Profile;
     use crate::report::{Report, ReportOptions};
     use crate::sample;
     use crate::testing::Timetable;
 
+    /// The sample beside a small trace.
     fn with_input(check: impl Fn(&Input)) {
         let reference = Profile::new(import(sample::trace_json().as_bytes()).unwrap());
-        let target = Timetable::new()
-            .op("aten::mm", 0..100)
-            .launch(1, 20..25)
-            .kernel(1, "gemm", 40..80)
-            .profile();
-        let reports =
-            [&reference, &target].map(|profile| Report::new(profile, &ReportOptions::default()));
-        let [ours, theirs] = &reports;
-        let side = |name, profile, report| Side {
-            name,
-            profile,
-            report,
-        };
+        let small = Timetable::new().work("aten::mm", "gemm", 40..80);
+        let (target, theirs) = (small.profile(), small.report());
+        let ours = Report::new(&reference, &ReportOptions::default());
         check(&Input::new(
-            side("sample", &reference, ours),
-            side("small", &target, theirs),
+            Side::new("sample", &reference, &ours),
+            Side::new("small", &target, &theirs),
             &Cache::default(),
         ));
     }
 
     #[test]
-    fn documents_tables_and_workbooks_are_offered() {
+    fn every_listed_file_has_a_title_and_can_be_made_alone() {
         with_input(|input| {
-            let paths: Vec<String> = input.files().into_iter().map(|file| file.path).collect();
+            let listed = input.files();
+            let mut paths: Vec<&str> = listed.iter().map(|file| file.path.as_str()).collect();
             for path in [
                 "comparative_analysis_fair.md",
                 "comparative_analysis_rough.md",
@@ -110,23 +102,13 @@ mod tests {
                 "target_perf_report.xlsx",
                 "replay_package.zip",
             ] {
-                assert!(paths.iter().any(|known| known == path), "{path}: {paths:?}");
+                assert!(paths.contains(&path), "{path}: {paths:?}");
             }
-            let mut distinct = paths.clone();
-            distinct.sort();
-            distinct.dedup();
-            assert_eq!(distinct.len(), paths.len());
-        });
-    }
-
-    #[test]
-    fn every_listed_file_has_a_title_and_can_be_made_alone() {
-        with_input(|input| {
-            let listed = input.files();
-            assert!(
-                listed.iter().all(|file| !file.title.is_empty()),
-                "{listed:?}"
-            );
+            paths.sort_unstable();
+            paths.dedup();
+            assert_eq!(paths.len(), listed.len());
+            let is_titled = |file: &Listed| !file.title.is_empty();
+            assert!(listed.iter().all(is_titled), "{listed:?}");
             let alone: Vec<Artifact> = listed
                 .iter()
                 .map(|file| input.artifact(&file.path).unwrap())

@@ -48,20 +48,10 @@ pub fn json_markdown() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::assert_page;
 
-    /// With `UPDATE=1` in the environment the file is written instead.
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "the page lies beside the source")]
     fn the_page_says_what_the_records_do() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/json.md");
-        let expected = json_markdown();
-        if std::env::var_os("UPDATE").is_some() {
-            std::fs::write(path, &expected).unwrap();
-        }
-        let found = std::fs::read(path).unwrap_or_default();
-        assert!(
-            found == expected.as_bytes(),
-            "docs/json.md is out of date: UPDATE=1 cargo test -p dormer-core --lib json::doc"
-        );
+        assert_page("json.md", &json_markdown(), "json::doc");
     }
 }

@@ -1,11 +1,9 @@
 //! `findings.json`: what to do, for programs.
 
-use std::collections::BTreeMap;
-
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::shared::{Action, Replay, Table, Window, facts, thresholds};
-use super::{record, value};
+use super::{list, record, round, value};
 use crate::base::interval::percent_of;
 use crate::base::value::rounded;
 use crate::findings::{Confidence, Impact as Saved, Outcome, RankedFinding, Status};
@@ -23,211 +21,134 @@ const FORMAT: u32 = 1;
 record! {
     /// The file.
     Findings(profile: &Profile, report: &Report) {
-        /// 1; it changes when a key changes its meaning or goes.
-        format: u32 = FORMAT,
-        /// The report's title.
-        title: String = of_trace(profile, report),
-        /// Which model ran.
-        model: Model = Model::new(profile.model_info()),
-        /// What it was judged by.
-        hardware: Hardware = Hardware::new(report),
-        /// How the time splits; null without GPU activity.
-        run: Option<Run> = report.timelines.whole.as_ref().map(Run::new),
-        /// The part of the trace that is analyzed alone; null: all of it.
-        window: Option<Window> = profile.window.as_ref().map(Window::new),
-        /// What was found, in order.
-        findings: Vec<Finding> = report.analyses.findings.ranked.iter().map(|one| Finding::new(profile, report, one)).collect(),
-        /// What following all of them saves.
-        together: Option<Impact> = report.analyses.findings.together.as_ref().map(|all| Impact::new(all, report.overview.total_ns)),
-        /// Findings that are too small to be listed.
-        n_small: usize = report.analyses.findings.n_small,
-        /// Every analysis.
-        analyses: Vec<Analysis> = report.analyses.outcomes.iter().map(|one| Analysis::new(report, one)).collect(),
-        /// Every threshold that judgments were made by.
-        thresholds: BTreeMap<&'static str, f64> = thresholds(&report.options.thresholds),
+        format: "1; it changes when a key changes its meaning or goes." = FORMAT,
+        title: "The report's title." = of_trace(profile, report),
+        model: "Which model ran." = Model::of(profile.model_info()),
+        hardware: "What it was judged by." = Hardware::of(report),
+        run: "How the time splits; null without GPU activity." = report.timelines.whole.as_ref().map(Run::of),
+        window: "The part of the trace that is analyzed alone; null: all of it." = profile.window.as_ref().map(Window::of),
+        findings: "What was found, in order." = list(&report.analyses.findings.ranked, |one| Finding::of(profile, report, one)),
+        together: "What following all of them saves." = report.analyses.findings.together.as_ref().map(|all| Impact::of(all, report.overview.total_ns)),
+        n_small: "Findings that are too small to be listed." = report.analyses.findings.n_small,
+        analyses: "Every analysis." = list(&report.analyses.outcomes, |one| Analysis::of(report, one)),
+        thresholds: "Every threshold that judgments were made by." = thresholds(&report.options.thresholds),
     }
 
     /// Which model ran.
     Model(info: &ModelInfo) {
-        /// Its name.
-        model: Answer = Answer::new(&info.model),
-        /// What kind of model it is.
-        architecture: Answer = Answer::new(&info.architecture),
-        /// How large it is.
-        scale: Answer = Answer::new(&info.scale),
-        /// What it computes in.
-        precision: Answer = Answer::new(&info.precision),
+        model: "Its name." = Answer::of(&info.model),
+        architecture: "What kind of model it is." = Answer::of(&info.architecture),
+        scale: "How large it is." = Answer::of(&info.scale),
+        precision: "What it computes in." = Answer::of(&info.precision),
     }
 
     /// An answer that was inferred.
     Answer(answer: &Inferred) {
-        /// The answer; null: unknown.
-        value: Option<String> = answer.value.clone(),
-        /// What it follows from.
-        evidence: String = answer.evidence.clone(),
+        value: "The answer; null: unknown." = answer.value,
+        evidence: "What it follows from." = answer.evidence,
     }
 
     /// What the run was judged by.
     Hardware(report: &Report) {
-        /// The GPU that was chosen; null: none.
-        gpu: Option<String> = report.overview.hardware.gpu.as_ref().map(|gpu| gpu.name.to_string()),
-        /// The GPU that the trace names.
-        recorded_on: Option<String> = report.overview.hardware.recorded_on.clone(),
-        /// Which figures were used, in a sentence.
-        basis: String = report.overview.hardware.basis.clone(),
-        /// The figures.
-        figures: Vec<Figure> = report.overview.hardware.figures.iter().map(Figure::new).collect(),
+        gpu: "The GPU that was chosen; null: none." = report.overview.hardware.gpu.as_ref().map(|gpu| gpu.name.to_string()),
+        recorded_on: "The GPU that the trace names." = report.overview.hardware.recorded_on,
+        basis: "Which figures were used, in a sentence." = report.overview.hardware.basis,
+        figures: "The figures." = list(&report.overview.hardware.figures, Figure::of),
     }
 
     /// A figure of a GPU.
     Figure(figure: &HardwareFigure) {
-        /// Its name.
-        label: String = figure.label.clone(),
-        /// With its unit.
-        value: String = figure.value.clone(),
-        /// Whether it is a peak or an achievable figure.
-        basis: Option<&'static str> = figure.basis.map(|basis| basis.label()),
+        label: "Its name." = figure.label,
+        value: "With its unit." = figure.value,
+        basis: "Whether it is a peak or an achievable figure." = figure.basis.map(|basis| basis.label()),
     }
 
     /// How the time splits. Exposed is what nothing hides.
     Run(whole: &GpuTimeline) {
-        /// From the first GPU activity to the last.
-        total_time_ms: f64 = ms(whole.total_ns()),
-        /// In which anything computes.
-        computation_time_ms: f64 = ms(whole.computation_ns),
-        /// Its share.
-        computation_time_percent: Option<f64> = of_whole(whole, whole.computation_ns),
-        /// Communication while nothing computes.
-        exposed_comm_time_ms: f64 = ms(whole.exposed_comm_ns),
-        /// Its share.
-        exposed_comm_time_percent: Option<f64> = of_whole(whole, whole.exposed_comm_ns),
-        /// Copies while nothing computes or communicates.
-        exposed_memcpy_time_ms: f64 = ms(whole.exposed_memcpy_ns),
-        /// Its share.
-        exposed_memcpy_time_percent: Option<f64> = of_whole(whole, whole.exposed_memcpy_ns),
-        /// In which nothing runs.
-        idle_time_ms: f64 = ms(whole.idle_ns),
-        /// Its share.
-        idle_time_percent: Option<f64> = of_whole(whole, whole.idle_ns),
+        total_time_ms: "From the first GPU activity to the last." = ms(whole.total_ns()),
+        computation_time_ms: "In which anything computes." = ms(whole.computation_ns),
+        computation_time_percent: "Its share." = of_whole(whole, whole.computation_ns),
+        exposed_comm_time_ms: "Communication while nothing computes." = ms(whole.exposed_comm_ns),
+        exposed_comm_time_percent: "Its share." = of_whole(whole, whole.exposed_comm_ns),
+        exposed_memcpy_time_ms: "Copies while nothing computes or communicates." = ms(whole.exposed_memcpy_ns),
+        exposed_memcpy_time_percent: "Its share." = of_whole(whole, whole.exposed_memcpy_ns),
+        idle_time_ms: "In which nothing runs." = ms(whole.idle_ns),
+        idle_time_percent: "Its share." = of_whole(whole, whole.idle_ns),
     }
 
     /// What following a finding saves of the run; of a finding null where a trace cannot tell.
     Impact(saved: &Saved, total_ns: Option<i64>) {
-        /// The low end of the range.
-        low_ms: f64 = ms(saved.low_ns),
-        /// What findings are ranked by.
-        mid_ms: f64 = ms(saved.mid_ns),
-        /// The high end.
-        high_ms: f64 = ms(saved.high_ns),
-        /// Its share of the run.
-        low_percent: Option<f64> = of_run(saved.low_ns, total_ns),
-        /// Its share of the run.
-        mid_percent: Option<f64> = of_run(saved.mid_ns, total_ns),
-        /// Its share of the run.
-        high_percent: Option<f64> = of_run(saved.high_ns, total_ns),
-        /// What it is estimated from.
-        estimate: &'static str = saved.estimate.key(),
+        low_ms: "The low end of the range." = ms(saved.low_ns),
+        mid_ms: "What findings are ranked by." = ms(saved.mid_ns),
+        high_ms: "The high end." = ms(saved.high_ns),
+        low_percent: "Its share of the run." = of_run(saved.low_ns, total_ns),
+        mid_percent: "Its share of the run." = of_run(saved.mid_ns, total_ns),
+        high_percent: "Its share of the run." = of_run(saved.high_ns, total_ns),
+        estimate: "What it is estimated from." = saved.estimate.key(),
     }
 
     /// What was found.
     Finding(profile: &Profile, report: &Report, ranked: &RankedFinding) {
-        /// Its number, from 1.
-        number: usize = ranked.number,
-        /// The key of its analysis.
-        analysis: &'static str = ranked.analysis.key,
-        /// Whether it is about kernels, fusion or the system.
-        tier: &'static str = ranked.analysis.tier.key(),
-        /// Its key, as in docs/findings.md.
-        pattern: &'static str = ranked.finding.pattern,
-        /// How much it matters.
-        priority: &'static str = ranked.finding.priority.label(),
-        /// How sure it is; null where nothing is left to guess.
-        confidence: Option<&'static str> = ranked.finding.confidence.map(Confidence::label),
-        /// The cause, in a few words.
-        title: String = ranked.finding.title.clone(),
-        /// What is wrong: one sentence.
-        issue: String = ranked.finding.issue.clone(),
-        /// What to change.
-        action: Action = Action::new(&ranked.finding.model, &ranked.finding.kernel),
-        /// What the data shows and what it cannot show, sentence by sentence.
-        reasoning: Vec<String> = ranked.finding.reasoning.clone(),
-        /// The measured time that it is about.
-        time_ms: f64 = ms(ranked.finding.time_ns),
-        /// In percent of roofline.
-        efficiency_percent: Option<f64> = two(ranked.finding.efficiency_percent),
-        /// What following it saves; null: a trace cannot tell.
-        impact: Option<Impact> = ranked.finding.impact.as_ref().map(|saved| Impact::new(saved, report.overview.total_ns)),
-        /// Numbers of findings about some of the same operations.
-        overlaps: Vec<usize> = ranked.overlaps.clone(),
-        /// Its reproducer.
-        replay: Option<Replay> = ranked.finding.replay.as_ref().map(Replay::new),
-        /// The operations that it is about.
-        operations: Vec<Operation> = ranked.finding.operations.iter().filter_map(|at| Some(Operation::new(profile, profile.operations().get(*at)?))).collect(),
-        /// Positions of the events that it is about.
-        events: Vec<u32> = ranked.finding.events.iter().map(|event| profile.trace.events.uid(*event)).collect(),
-        /// Its tables.
-        tables: Vec<Table> = ranked.finding.tables.iter().map(Table::new).collect(),
+        number: "Its number, from 1." = ranked.number,
+        analysis: "The key of its analysis." = ranked.analysis.key,
+        tier: "Whether it is about kernels, fusion or the system." = ranked.analysis.tier.key(),
+        pattern: "Its key, as in docs/findings.md." = ranked.finding.pattern,
+        priority: "How much it matters." = ranked.finding.priority.label(),
+        confidence: "How sure it is; null where nothing is left to guess." = ranked.finding.confidence.map(Confidence::label),
+        title: "The cause, in a few words." = ranked.finding.title,
+        issue: "What is wrong: one sentence." = ranked.finding.issue,
+        action: "What to change." = Action::of(&ranked.finding.model, &ranked.finding.kernel),
+        reasoning: "What the data shows and what it cannot show, sentence by sentence." = ranked.finding.reasoning,
+        time_ms: "The measured time that it is about." = ms(ranked.finding.time_ns),
+        efficiency_percent: "In percent of roofline." = round(ranked.finding.efficiency_percent, 2),
+        impact: "What following it saves; null: a trace cannot tell." = ranked.finding.impact.as_ref().map(|saved| Impact::of(saved, report.overview.total_ns)),
+        overlaps: "Numbers of findings about some of the same operations." = ranked.overlaps,
+        replay: "Its reproducer." = ranked.finding.replay.as_ref().map(Replay::of),
+        operations: "The operations that it is about." = ranked.finding.operations.iter().filter_map(|at| Some(Operation::of(profile, profile.operations().get(*at)?))).collect::<Json>(),
+        events: "Positions of the events that it is about." = list(&ranked.finding.events, |event| profile.trace.events.uid(*event).into()),
+        tables: "Its tables." = list(&ranked.finding.tables, Table::of),
     }
 
     /// An operation with its arguments.
     Operation(profile: &Profile, operation: &Called) {
-        /// Position of its first call in the events of the trace.
-        uid: Json = value(operation.uid()),
-        /// Its name.
-        name: String = operation.name(profile),
-        /// How often it is called.
-        calls: u64 = operation.n_calls(),
-        /// Its time in kernels.
-        time_ms: f64 = ms(operation.kernel_ns),
+        uid: "Position of its first call in the events of the trace." = operation.uid(),
+        name: "Its name." = operation.name(profile),
+        calls: "How often it is called." = operation.n_calls(),
+        time_ms: "Its time in kernels." = ms(operation.kernel_ns),
     }
 
     /// An analysis.
     Analysis(report: &Report, outcome: &Outcome) {
-        /// Its key.
-        key: &'static str = outcome.kind.key,
-        /// Its title.
-        title: &'static str = outcome.kind.title,
-        /// Whether it is about kernels, fusion or the system.
-        tier: &'static str = outcome.kind.tier.key(),
-        /// OK, NO_DATA or ERROR.
-        status: &'static str = outcome.status.key(),
-        /// Why it failed.
-        error: Option<String> = match &outcome.status {
-            Status::Error(why) => Some(why.clone()),
+        key: "Its key." = outcome.kind.key,
+        title: "Its title." = outcome.kind.title,
+        tier: "Whether it is about kernels, fusion or the system." = outcome.kind.tier.key(),
+        status: "OK, NO_DATA or ERROR." = outcome.status.key(),
+        error: "Why it failed." = match &outcome.status {
+            Status::Error(why) => Some(why),
             Status::Done | Status::NoData => None,
         },
-        /// The time that it is about.
-        time_ms: f64 = ms(outcome.time_ns),
-        /// Share of the sum of kernel times of all that computes.
-        percent_of_compute: Option<f64> = percent_of_compute(report, outcome),
-        /// In percent of roofline, weighted by time.
-        average_efficiency_percent: Option<f64> = two(outcome.efficiency_percent()),
-        /// Share of its time with a FLOP/byte model.
-        efficiency_known_percent: Option<f64> = two(outcome.known_percent()),
-        /// Its figures; keys end in their unit.
-        figures: Map<String, Json> = facts(&outcome.facts),
-        /// What it could not do.
-        notes: Vec<String> = outcome.notes.clone(),
+        time_ms: "The time that it is about." = ms(outcome.time_ns),
+        percent_of_compute: "Share of the sum of kernel times of all that computes." = percent_of_compute(report, outcome),
+        average_efficiency_percent: "In percent of roofline, weighted by time." = round(outcome.efficiency_percent(), 2),
+        efficiency_known_percent: "Share of its time with a FLOP/byte model." = round(outcome.known_percent(), 2),
+        figures: "Its figures; keys end in their unit." = facts(&outcome.facts),
+        notes: "What it could not do." = outcome.notes,
     }
 }
 
 /// What to do, as a JSON value.
 pub fn findings(profile: &Profile, report: &Report) -> Json {
-    value(Findings::new(profile, report))
+    Findings::of(profile, report)
 }
 
 /// The split of the run; null without GPU activity.
 pub(crate) fn run(report: &Report) -> Json {
-    value(report.timelines.whole.as_ref().map(Run::new))
+    value(report.timelines.whole.as_ref().map(Run::of))
 }
 
 /// Nanoseconds as milliseconds with three decimals.
 pub(crate) fn ms(ns: i64) -> f64 {
     rounded(ns as f64 / 1e6, 3)
-}
-
-fn two(number: Option<f64>) -> Option<f64> {
-    number.map(|number| rounded(number, 2))
 }
 
 fn of_whole(whole: &GpuTimeline, ns: i64) -> Option<f64> {
@@ -242,7 +163,7 @@ fn of_run(ns: i64, total_ns: Option<i64>) -> Option<f64> {
 /// Share of the kernel time of all that computes.
 pub(crate) fn percent_of_compute(report: &Report, outcome: &Outcome) -> Option<f64> {
     let compute_ns = report.timelines.compute_ns()?;
-    two(percent_of(outcome.time_ns, compute_ns))
+    round(percent_of(outcome.time_ns, compute_ns), 2)
 }
 
 #[cfg(test)]

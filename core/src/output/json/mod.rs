@@ -1,7 +1,6 @@
 //! Files for programs: their keys, each with its meaning, type and value in one place.
 //!
-//! `record!` makes of each row a field of a struct that implements `Serialize`, its value, and a
-//! row of `docs/json.md`.
+//! `record!` makes of each row a key with its value, and a row of `docs/json.md`.
 
 pub mod comparison;
 mod doc;
@@ -11,6 +10,11 @@ pub mod shared;
 
 pub use doc::json_markdown;
 
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+
+use crate::base::value::rounded;
+
 /// A record and its keys, for the page: name, meaning, keys with their meanings.
 pub(crate) type Schema = (
     &'static str,
@@ -18,37 +22,70 @@ pub(crate) type Schema = (
     &'static [(&'static str, &'static str)],
 );
 
-/// Records of a file: what each is made from, and its keys with meaning, type and value.
+/// Records of a file: what each is made from, and its keys with meaning and value. Behind `..` are
+/// the keys of another record.
 macro_rules! record {
     ($(
         #[doc = $about:literal]
         $name:ident($($arg:ident: $of:ty),*) {
-            $(#[doc = $doc:literal] $(#[$serde:meta])? $key:ident: $type:ty = $value:expr,)+
+            $($key:ident: $doc:literal = $value:expr,)+
+            $(..$other:ident($($from:expr),+),)?
         }
     )+) => {
         $(
             #[doc = $about]
-            #[derive(Debug, Clone, serde::Serialize)]
-            pub struct $name {
-                $(#[doc = $doc] $(#[$serde])? pub $key: $type,)+
-            }
+            pub(crate) struct $name;
 
             impl $name {
-                pub(crate) fn new($($arg: $of),*) -> $name {
-                    $name { $($key: $value,)+ }
+                pub(crate) fn of($($arg: $of),*) -> serde_json::Value {
+                    let own = [$((stringify!($key).to_owned(), $crate::output::json::value(&$value))),+];
+                    let keys = serde_json::Map::from_iter(own);
+                    $(let keys = $crate::output::json::with_keys_of(keys, $other::of($($from),+));)?
+                    serde_json::Value::Object(keys)
                 }
             }
         )+
 
-        /// The records of this file, the outermost first.
-        pub(crate) const SCHEMA: &[crate::output::json::Schema] = &[
-            $((stringify!($name), $about, &[$((stringify!($key), $doc)),+])),+
+        /// Records of this file, the outermost first.
+        pub(crate) const SCHEMA: &[$crate::output::json::Schema] = &[
+            $((stringify!($name), $about, &[
+                $((stringify!($key), $doc),)+
+                $(("…", concat!("The keys of ", stringify!($other), ".")),)?
+            ])),+
         ];
     };
 }
 pub(crate) use record;
 
 /// A record as a value; its keys are in alphabetical order.
-pub(crate) fn value(record: impl serde::Serialize) -> serde_json::Value {
+pub(crate) fn value(record: impl Serialize) -> Json {
     serde_json::to_value(record).unwrap_or_default()
+}
+
+/// A record for each of some things.
+pub(crate) fn list<'a, T>(things: &'a [T], record: impl Fn(&'a T) -> Json) -> Json {
+    things.iter().map(record).collect()
+}
+
+/// The keys of two records.
+pub(crate) fn with_keys_of(mut keys: Map<String, Json>, other: Json) -> Map<String, Json> {
+    if let Json::Object(others) = other {
+        keys.extend(others);
+    }
+    keys
+}
+
+/// Nanoseconds as milliseconds, exactly.
+pub(crate) fn ms(ns: i64) -> f64 {
+    rounded(ns as f64 / 1e6, 6)
+}
+
+/// Nanoseconds as microseconds, exactly.
+pub(crate) fn us(ns: i64) -> f64 {
+    rounded(ns as f64 / 1e3, 3)
+}
+
+/// A number with as many decimals as mean something, where it is known.
+pub(crate) fn round(number: Option<f64>, decimals: i32) -> Option<f64> {
+    number.map(|number| rounded(number, decimals))
 }

@@ -13,8 +13,8 @@
 
 use serde_json::{Value, json};
 
+use super::list;
 use super::shared::{thresholds, window};
-
 use crate::hardware::GpuSpec;
 use crate::import::warning::{Severity, Warning};
 use crate::profile::Profile;
@@ -31,8 +31,8 @@ pub fn json(profile: &Profile, report: &Report) -> Value {
         "options": options(&report.options),
         "window": window(profile.window.as_ref()),
         "overview": overview(&report.overview),
-        "warnings": profile.warnings.iter().map(warning).collect::<Vec<Value>>(),
-        "sheets": report.sheets(profile).into_iter().map(sheet).collect::<Vec<Value>>(),
+        "warnings": profile.warnings.iter().map(warning).collect::<Value>(),
+        "sheets": report.sheets(profile).into_iter().map(sheet).collect::<Value>(),
     })
 }
 
@@ -58,36 +58,6 @@ fn gpu(gpu: &GpuSpec) -> Value {
 }
 
 fn overview(overview: &Overview) -> Value {
-    let split = overview
-        .split
-        .iter()
-        .map(|part| json!({ "part": part.kind.label(), "ns": part.ns, "percent": part.percent }));
-    let families = overview.families.iter().map(
-        |time| json!({ "category": time.family.label(), "ns": time.ns, "percent": time.percent }),
-    );
-    let operations = overview.operations.iter().map(|operation| {
-        json!({
-            "name": operation.name,
-            "category": operation.family.label(),
-            "calls": operation.n_calls,
-            "ns": operation.ns,
-            "percent": operation.percent,
-            "is_recompute": operation.is_recompute,
-        })
-    });
-    let kernels = overview.kernels.iter().map(|kernel| {
-        json!({
-            "name": kernel.name,
-            "category": kernel.family.label(),
-            "count": kernel.count,
-            "ns": kernel.ns,
-            "percent": kernel.percent,
-        })
-    });
-    let anomalies = overview
-        .anomalies
-        .iter()
-        .map(|anomaly| json!({ "name": anomaly.name, "percent_of_roof": anomaly.roof_percent }));
     json!({
         "headline": overview.headline,
         "total_ns": overview.total_ns,
@@ -96,17 +66,30 @@ fn overview(overview: &Overview) -> Value {
         "recorded_on": overview.hardware.recorded_on,
         "hardware_basis": overview.hardware.basis,
         "basis_caveat": overview.hardware.caveat,
-        "anomalies": anomalies.collect::<Vec<Value>>(),
-        "split": split.collect::<Vec<Value>>(),
-        "families": families.collect::<Vec<Value>>(),
+        "anomalies": list(&overview.anomalies, |one| json!({ "name": one.name, "percent_of_roof": one.roof_percent })),
+        "split": list(&overview.split, |one| json!({ "part": one.kind.label(), "ns": one.ns, "percent": one.percent })),
+        "families": list(&overview.families, |one| json!({ "category": one.family.label(), "ns": one.ns, "percent": one.percent })),
         "unfused_attention": overview.unfused_attention.as_ref().map(|unfused| json!({
             "ns": unfused.ns,
             "percent": unfused.percent,
-            "families": unfused.families.iter().map(|(family, ns)| json!({ "category": family.label(), "ns": ns })).collect::<Vec<Value>>(),
+            "families": list(&unfused.families, |(family, ns)| json!({ "category": family.label(), "ns": ns })),
         })),
         "by_kernel_name_percent": overview.by_kernel_name_percent,
-        "operations": operations.collect::<Vec<Value>>(),
-        "kernels": kernels.collect::<Vec<Value>>(),
+        "operations": list(&overview.operations, |one| json!({
+            "name": one.name,
+            "category": one.family.label(),
+            "calls": one.n_calls,
+            "ns": one.ns,
+            "percent": one.percent,
+            "is_recompute": one.is_recompute,
+        })),
+        "kernels": list(&overview.kernels, |one| json!({
+            "name": one.name,
+            "category": one.family.label(),
+            "count": one.count,
+            "ns": one.ns,
+            "percent": one.percent,
+        })),
     })
 }
 
@@ -124,17 +107,10 @@ fn warning(warning: &Warning) -> Value {
 }
 
 fn sheet(sheet: &Sheet) -> Value {
-    let columns = sheet.columns.iter().map(
-        |column| json!({ "label": column.label, "unit": unit(column.unit), "doc": column.doc }),
-    );
-    let rows = sheet
-        .rows
-        .iter()
-        .map(|row| row.iter().map(cell).collect::<Vec<Value>>());
     json!({
         "name": sheet.name,
-        "columns": columns.collect::<Vec<Value>>(),
-        "rows": rows.collect::<Vec<Vec<Value>>>(),
+        "columns": list(&sheet.columns, |column| json!({ "label": column.label, "unit": unit(column.unit), "doc": column.doc })),
+        "rows": list(&sheet.rows, |row| list(row, cell)),
     })
 }
 
@@ -153,11 +129,11 @@ fn unit(unit: Unit) -> &'static str {
 fn cell(cell: &Cell) -> Value {
     match cell {
         Cell::Empty => Value::Null,
-        Cell::Text(text) => Value::from(text.as_str()),
-        Cell::Int(number) => Value::from(*number),
+        Cell::Text(text) => json!(text),
+        Cell::Int(number) => json!(number),
         // What is not finite becomes null.
-        Cell::Float(number) => Value::from(*number),
-        Cell::Flag(flag) => Value::from(*flag),
+        Cell::Float(number) => json!(number),
+        Cell::Flag(flag) => json!(flag),
     }
 }
 
@@ -205,7 +181,6 @@ mod tests {
             Cell::Float(0.1),
             Cell::Int(3),
         ];
-        let cells: Vec<Value> = cells.iter().map(cell).collect();
-        assert_eq!(json!(cells), json!([null, null, 0.1, 3]));
+        assert_eq!(list(&cells, cell), json!([null, null, 0.1, 3]));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 
-use super::record;
+use super::{list, record};
 use crate::assess::Thresholds;
 use crate::base::value::{Table as Cells, Value, rounded};
 use crate::findings::{Fact, Replay as Offer};
@@ -13,38 +13,28 @@ use crate::profile::window::WindowOf;
 record! {
     /// A part of the trace that is analyzed alone, in microseconds after the trace begins.
     Window(of: &WindowOf) {
-        /// Its name; null: a range of time.
-        step: Option<String> = of.window.step.clone(),
-        /// Where it starts.
-        start_us: f64 = us_after(of, of.window.span.start_ns),
-        /// Where it ends.
-        end_us: f64 = us_after(of, of.window.span.end_ns),
+        step: "Its name; null: a range of time." = of.window.step,
+        start_us: "Where it starts." = us_after(of, of.window.span.start_ns),
+        end_us: "Where it ends." = us_after(of, of.window.span.end_ns),
     }
 
     /// What to change.
-    Action(in_model: &str, in_kernel: &str) {
-        /// In the model, or in how it is run.
-        model: String = in_model.to_owned(),
-        /// In the kernel.
-        kernel: String = in_kernel.to_owned(),
+    Action(model: &str, kernel: &str) {
+        model: "In the model, or in how it is run." = model,
+        kernel: "In the kernel." = kernel,
     }
 
     /// A reproducer.
     Replay(offer: &Offer) {
-        /// It is recommended; else it is offered.
-        recommended: bool = offer.is_recommended,
-        /// Why.
-        reason: String = offer.reason.clone(),
+        recommended: "It is recommended; else it is offered." = offer.is_recommended,
+        reason: "Why." = offer.reason,
     }
 
     /// A table of an analysis.
     Table(table: &Cells) {
-        /// Its name.
-        key: &'static str = table.key,
-        /// Its title.
-        title: String = table.title.clone(),
-        /// Its rows, each a map from the key of the column, which ends in its unit.
-        rows: Vec<Json> = table.rows.iter().map(|row| cells(table, row)).collect(),
+        key: "Its name." = table.key,
+        title: "Its title." = table.title,
+        rows: "Its rows, each a map from the key of the column, which ends in its unit." = list(&table.rows, |row| cells(table, row)),
     }
 }
 
@@ -78,5 +68,5 @@ pub(crate) fn thresholds(thresholds: &Thresholds) -> BTreeMap<&'static str, f64>
 
 /// A part of the trace as a value; null for all of it.
 pub(crate) fn window(of: Option<&WindowOf>) -> Json {
-    super::value(of.map(Window::new))
+    super::value(of.map(Window::of))
 }

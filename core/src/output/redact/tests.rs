@@ -1,11 +1,10 @@
 //! A trace with a secret in every field that can carry text.
 
-use std::io::{Cursor, Read};
-
 use super::redact;
 use crate::compare::Side;
 use crate::import::import;
-use crate::output::export::{Artifact, Input, Source};
+use crate::output::archive::unzip;
+use crate::output::export::{Artifact, Input, Source, pair};
 use crate::profile::Profile;
 use crate::report::sheet::Cell;
 use crate::report::{Report, ReportOptions};
@@ -57,15 +56,10 @@ fn files(profile: &Profile) -> Vec<Artifact> {
     let sample = read(&sample::trace_json());
     let report = Report::new(profile, &ReportOptions::default());
     let sample_report = Report::new(&sample, &ReportOptions::default());
-    let side = |name, profile, report| Side {
-        name,
-        profile,
-        report,
-    };
-    let cache = crate::output::comparison_export::Cache::default();
-    let compared = crate::output::comparison_export::Input::new(
-        side("reference", &sample, &sample_report),
-        side("target", profile, &report),
+    let cache = pair::Cache::default();
+    let compared = pair::Input::new(
+        Side::new("reference", &sample, &sample_report),
+        Side::new("target", profile, &report),
         &cache,
     );
     let mut files = Input::new(profile, &report).artifacts();
@@ -79,14 +73,8 @@ fn texts(path: &str, bytes: &[u8]) -> Vec<(String, String)> {
         path.to_owned(),
         String::from_utf8_lossy(bytes).to_lowercase(),
     )];
-    if let Ok(mut archive) = zip::ZipArchive::new(Cursor::new(bytes)) {
-        let names = archive.file_names().map(|name| name.unwrap().into_owned());
-        for name in names.collect::<Vec<String>>() {
-            let mut inner = Vec::new();
-            let mut file = archive.by_name(&name).unwrap();
-            file.read_to_end(&mut inner).unwrap();
-            texts.extend(self::texts(&format!("{path}/{name}"), &inner));
-        }
+    for (name, inner) in unzip(bytes).unwrap_or_default() {
+        texts.extend(self::texts(&format!("{path}/{name}"), &inner));
     }
     texts
 }
@@ -119,32 +107,28 @@ fn no_text_of_the_trace_has_a_secret() {
 
 #[test]
 fn every_number_stays() {
-    for trace in [TRACE.to_owned(), sample::trace_json()] {
-        let plain = read(&trace);
-        let redacted = redact(&plain);
-        let reports =
-            [&plain, &redacted].map(|profile| Report::new(profile, &ReportOptions::default()));
-        let sheets = [reports[0].sheets(&plain), reports[1].sheets(&redacted)];
-        let [of_plain, of_redacted] = &sheets;
-        assert_eq!(of_plain.len(), of_redacted.len());
-        for (a, b) in of_plain.iter().zip(of_redacted) {
-            assert_eq!((a.name, a.rows.len()), (b.name, b.rows.len()));
-            assert_eq!(a.columns, b.columns, "{}", a.name);
-            for (row, (one, other)) in a.rows.iter().zip(&b.rows).enumerate() {
-                for (column, (one, other)) in a.columns.iter().zip(one.iter().zip(other)) {
-                    let is_text = matches!((one, other), (Cell::Text(_), Cell::Text(_)));
-                    assert!(
-                        is_text || one == other,
-                        "{} row {row}: {}",
-                        a.name,
-                        column.label
-                    );
-                }
-            }
+    let plain = read(TRACE);
+    let redacted = redact(&plain);
+    let report = |profile: &Profile| Report::new(profile, &ReportOptions::default());
+    let (before, after) = (report(&plain), report(&redacted));
+    let sheets = (before.sheets(&plain), after.sheets(&redacted));
+    assert_eq!(sheets.0.len(), sheets.1.len());
+    for (a, b) in sheets.0.into_iter().zip(sheets.1) {
+        assert_eq!((a.name, a.rows.len()), (b.name, b.rows.len()));
+        assert_eq!(a.columns, b.columns, "{}", a.name);
+        let cells = a.rows.iter().flatten().zip(b.rows.iter().flatten());
+        for (at, (one, other)) in cells.enumerate() {
+            let is_text = matches!((one, other), (Cell::Text(_), Cell::Text(_)));
+            let (row, column) = (at / a.columns.len(), at % a.columns.len());
+            assert!(
+                is_text || one == other,
+                "{} row {row}, column {column}",
+                a.name
+            );
         }
-        assert_eq!(reports[0].overview.total_ns, reports[1].overview.total_ns);
-        assert_eq!(reports[0].overview.split, reports[1].overview.split);
     }
+    assert_eq!(before.overview.total_ns, after.overview.total_ns);
+    assert_eq!(before.overview.split, after.overview.split);
 }
 
 #[test]

@@ -54,10 +54,8 @@ fn reason(
     share: f64,
 ) -> Option<(bool, String)> {
     let thresholds = &report.options.thresholds;
-    let efficiency = judged
-        .achieved
-        .filter(|_| !judged.is_anomaly)
-        .map(|achieved| achieved.roof_percent);
+    let believed = judged.achieved.filter(|_| !judged.is_anomaly);
+    let efficiency = believed.map(|achieved| achieved.roof_percent);
     let is_below = |percent: f64| efficiency.is_some_and(|efficiency| efficiency < percent);
     let is_large = share > thresholds.replay_percent_of_compute;
     let is_noise = share < thresholds.gate_percent_of_total;

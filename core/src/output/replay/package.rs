@@ -134,25 +134,14 @@ impl Package {
             Some(gpu) => format!("Rooflines are those of: {}.\n\n", plain(gpu)),
             None => "No GPU was chosen, so rooflines are left out.\n\n".to_owned(),
         });
-        let entries = self.entries.iter().zip(1..);
-        let lines = entries.map(
-            |(
-                Entry {
-                    candidate, name, ..
-                },
-                number,
-            )| {
-                let mark = match candidate.is_recommended {
-                    true => "recommended",
-                    false => "offered",
-                };
-                format!(
-                    "{number} | {} | {mark}: {}",
-                    plain(name),
-                    plain(&candidate.reason)
-                )
-            },
-        );
+        let lines = (1..).zip(&self.entries).map(|(number, entry)| {
+            let mark = match entry.candidate.is_recommended {
+                true => "recommended",
+                false => "offered",
+            };
+            let [name, reason] = [&entry.name, &entry.candidate.reason].map(|text| plain(text));
+            format!("{number} | {name} | {mark}: {reason}")
+        });
         listed(&mut out, lines.collect(), "Nothing could be rebuilt.");
         out.push_str("\n## What could not be rebuilt\n\n");
         let lines = self.left_out.iter().map(|left| {
@@ -171,11 +160,8 @@ impl Package {
             (RUNNER_NAME, RUNNER.as_bytes().to_vec()),
             ("replay_ir.json", self.ir()),
         ];
-        archive::zip(
-            &mut files
-                .into_iter()
-                .map(|(path, bytes)| (path.to_owned(), bytes)),
-        )
+        let files = files.map(|(path, bytes)| (path.to_owned(), bytes));
+        archive::zip(&mut files.into_iter())
     }
 }
 
@@ -238,17 +224,10 @@ fn common_dtype(profile: &Profile) -> Option<&str> {
 
 /// Lines in a block that nothing in them can end.
 fn listed(out: &mut String, lines: Vec<String>, none: &str) {
-    if lines.is_empty() {
-        out.push_str(none);
-        out.push('\n');
-        return;
-    }
-    out.push_str("```text\n");
-    for line in lines {
-        out.push_str(&line);
-        out.push('\n');
-    }
-    out.push_str("```\n");
+    out.push_str(&match lines.is_empty() {
+        true => format!("{none}\n"),
+        false => format!("```text\n{}\n```\n", lines.join("\n")),
+    });
 }
 
 fn plain(text: &str) -> String {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::Profile;
+use crate::output::documents::Documents as _;
 use crate::output::export::{Input, Source as _};
 use crate::output::redact::redact;
 use crate::report::{Report, ReportOptions};
@@ -459,9 +460,18 @@ fn a_document_of_a_window_says_so() {
     for window in windows {
         let part = profile.window(&window);
         let report = Report::new(&part, &crate::testing::options_on("H100"));
-        let document = crate::output::document::markdown(&crate::output::documents::single::fair(
-            &part, &report,
-        ));
+        for check in Input::new(&part, &report).checks() {
+            let is_wrong = matches!(
+                check.verdict,
+                crate::output::documents::check::Verdict::Fail(_)
+            );
+            assert!(!is_wrong, "{window:?}: {}: {:?}", check.id, check.verdict);
+        }
+        // Idle times with their causes are all that the timeline calls idle.
+        let gaps = crate::findings::cpu_idle::idle_gaps(&report.analysis_input(&part));
+        let idle_ns: i64 = gaps.iter().map(|gap| gap.span.length()).sum();
+        assert_eq!(idle_ns, report.timelines.whole.unwrap().idle_ns);
+        let document = crate::output::document::markdown(&Input::new(&part, &report).fair());
         let sentence = part.window.unwrap().sentence();
         assert!(document.contains(&sentence), "{sentence}");
     }

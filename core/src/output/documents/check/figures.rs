@@ -87,26 +87,14 @@ pub(super) fn order(written: &Written) -> Verdict {
     defects.into()
 }
 
-/// V10.
-pub(super) fn savings(written: &Written) -> Verdict {
-    written.subject.wrong_savings().into()
-}
-
-/// V11.
-pub(super) fn judgements(written: &Written) -> Verdict {
-    written.subject.wrong_judgements(&written.fair).into()
-}
-
 /// V13.
 pub(super) fn derived(written: &Written) -> Verdict {
     let mut defects = Vec::new();
     for (part, card) in pairs(written) {
         let detail = detail(written, &card);
         let detail = detail.map(|detail| detail.text()).unwrap_or_default();
-        let known: Vec<String> = numbers(&detail)
-            .into_iter()
-            .map(|number| number.digits)
-            .collect();
+        let known = numbers(&detail).into_iter().map(|number| number.digits);
+        let known: Vec<String> = known.collect();
         for name in [written.subject.words().problem, "Action", "Impact"] {
             let text = part.field(name).unwrap_or_default();
             let mut numbers = numbers(&text).into_iter();

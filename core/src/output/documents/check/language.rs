@@ -1,9 +1,9 @@
 //! Checks of what is said, and how.
 
-use super::read::{lines_of, prose, sentences};
+use super::read::{lines_of, prose, sentences, without_names};
 use super::structure::{pairs, short};
 use super::{Verdict, Written};
-use crate::output::document::{Block, Span, plain};
+use crate::output::document::{Block, Span};
 
 /// V12.
 pub(super) fn names(written: &Written) -> Verdict {
@@ -176,14 +176,6 @@ pub(super) fn lengths(written: &Written) -> Verdict {
 
 /// Issue, action, impact. What follows the last recommendation belongs to none.
 const CARD_BLOCKS: usize = 3;
-
-fn without_names(spans: &[Span]) -> String {
-    let no_names = spans.iter().map(|span| match span {
-        Span::Code(_) => "“…”".to_owned(),
-        other => plain(std::slice::from_ref(other)),
-    });
-    no_names.collect()
-}
 
 /// How many lines some blocks take on a page; a row of a table takes one.
 fn n_lines(blocks: &[Block]) -> usize {

@@ -8,17 +8,15 @@
 //! Numbers and names are those of the rules that reports of this kind are held to. To add a check:
 //! a function beside its like, a row of `RULES`, and a defect in the tests that it catches.
 
-#[cfg(test)]
-mod compared_tests;
 mod figures;
 mod language;
 mod read;
-#[cfg(test)]
-mod single_tests;
 mod structure;
+#[cfg(test)]
+mod tests;
 
 use super::{File, Subject, fair, notes};
-use crate::output::document::{DocTable, Document};
+use crate::output::document::{DocTable, Document, line};
 
 /// Whether a report holds one of the rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,15 +101,19 @@ impl<'a> Written<'a> {
 
 /// What checks say, in a table.
 pub(super) fn table(checks: &[Check]) -> DocTable {
-    let rows = checks.iter().map(|check| {
-        let result = match &check.verdict {
-            Verdict::Pass => "pass".to_owned(),
-            Verdict::Fail(places) => format!("FAIL: {places}"),
-            Verdict::NotApplicable(why) => format!("not applicable: {why}"),
-        };
-        [check.id.to_owned(), check.what.to_owned(), result]
-    });
-    DocTable::of(["Check", "Rule", "Result"], rows)
+    let result = |verdict: &Verdict| match verdict {
+        Verdict::Pass => "pass".to_owned(),
+        Verdict::Fail(places) => format!("FAIL: {places}"),
+        Verdict::NotApplicable(why) => format!("not applicable: {why}"),
+    };
+    DocTable::of(
+        checks,
+        &[
+            ("Check", &|check| line(check.id)),
+            ("Rule", &|check| line(check.what)),
+            ("Result", &|check| line(&result(&check.verdict))),
+        ],
+    )
 }
 
 /// A rule: its number, what holds, and how that is found out.
@@ -125,12 +127,12 @@ const RULES: &[Rule] = &[
     ("V3", "One recommendation for each finding, in order, with its figures", structure::cards),
     ("V4", "Top operations and kernels are those that compute for the longest", figures::bottlenecks),
     ("V5", "Each recommendation says what is wrong, what to do in model and kernel, and its impact, and leads to its details", structure::labels),
-    ("V6", "Comment markers are paired", structure::markers),
+    ("V6", "Comment markers are paired", |_| Verdict::NotApplicable("these documents have none: programs read the JSON file".to_owned())),
     ("V7", "Parts sum up to the time that they are parts of; no finding is longer", figures::sums),
     ("V8", "Times and shares are those of the timeline", figures::shown),
     ("V9", "Findings are sorted and numbered without gaps; rows sum up to their category", figures::order),
-    ("V10", "Savings are in order, within the measured time and the run", figures::savings),
-    ("V11", "Each judgment follows from its figure; what is faster than its roofline is marked and not ranked", figures::judgements),
+    ("V10", "Savings are in order, within the measured time and the run", |written| written.subject.wrong_savings().into()),
+    ("V11", "Each judgment follows from its figure; what is faster than its roofline is marked and not ranked", |written| written.subject.wrong_judgements(&written.fair).into()),
     ("V12", "Operations and kernels are quoted as the trace has them", language::names),
     ("V13", "Each number of a recommendation is in its details", figures::derived),
     ("V14", "No library or vendor-tool names and no winners in prose", language::neutral),

@@ -1,6 +1,6 @@
 //! How checks read a document: its parts, its prose, the numbers in it.
 
-use crate::output::document::{Block, DocTable, Document, Span, line, plain};
+use crate::output::document::{Block, DocTable, Document, Span, below, plain};
 
 /// A heading and what stands below it.
 pub(super) struct Part<'a> {
@@ -37,25 +37,15 @@ impl Part<'_> {
 
 /// The parts of some blocks that start with a heading of this level.
 pub(super) fn parts(blocks: &[Block], level: u8) -> Vec<Part<'_>> {
-    let starts = blocks
-        .iter()
-        .enumerate()
-        .filter_map(|(at, block)| match block {
-            Block::Heading { level: own, text } if *own == level => Some((at, text.as_str())),
-            _ => None,
-        });
-    starts
-        .map(|(at, heading)| {
-            let rest = blocks.get(at + 1..).unwrap_or_default();
-            let end = rest.iter().position(
-                |block| matches!(block, Block::Heading { level: own, .. } if *own <= level),
-            );
-            Part {
-                heading,
-                blocks: rest.get(..end.unwrap_or(rest.len())).unwrap_or_default(),
-            }
-        })
-        .collect()
+    let parts = blocks.iter().enumerate();
+    let parts = parts.filter_map(|(at, block)| match block {
+        Block::Heading { level: own, text } if *own == level => Some(Part {
+            heading: text,
+            blocks: below(blocks, at, level),
+        }),
+        _ => None,
+    });
+    parts.collect()
 }
 
 /// The headings of one level, in order.
@@ -66,19 +56,12 @@ pub(super) fn headings(blocks: &[Block], level: u8) -> Vec<&str> {
 
 /// What is read of a block, line by line: a paragraph, a row of a table, an item of a list each.
 pub(super) fn lines_of(block: &Block) -> Vec<String> {
-    let row = |cells: Vec<String>| cells.join(" | ");
-    match block {
-        Block::Heading { text, .. } => vec![text.clone()],
-        Block::Text(spans) => vec![plain(spans)],
-        Block::Bullets(items) => items.iter().map(|item| plain(item)).collect(),
-        Block::Table(table) => {
-            let heads = table.columns.iter().map(|(head, _)| head.clone()).collect();
-            let rows = table.rows.iter();
-            let rows = rows.map(|cells| row(cells.iter().map(|cell| plain(cell)).collect()));
-            std::iter::once(row(heads)).chain(rows).collect()
-        }
-        Block::Picture { caption, .. } => vec![caption.clone()],
-    }
+    let rows = block.rows().into_iter();
+    rows.map(|cells| {
+        let cells: Vec<String> = cells.iter().map(|cell| plain(cell)).collect();
+        cells.join(" | ")
+    })
+    .collect()
 }
 
 /// Stands for a quoted name in prose.
@@ -87,31 +70,21 @@ const QUOTED: &str = "“…”";
 /// The words of our own, paragraph by paragraph and cell by cell: without quoted names, and without
 /// the title and `names`, which the trace gives to model and device.
 pub(super) fn prose(document: &Document, names: &[&str]) -> Vec<String> {
-    let mut texts = Vec::new();
-    for block in &document.blocks {
-        match block {
-            Block::Heading { level: 1, .. } => {}
-            Block::Heading { text, .. } => texts.push(without_names(&line(text))),
-            Block::Text(spans) => texts.push(without_names(spans)),
-            Block::Bullets(items) => texts.extend(items.iter().map(|item| without_names(item))),
-            Block::Table(table) => {
-                texts.extend(table.columns.iter().map(|(head, _)| head.clone()));
-                texts.extend(table.rows.iter().flatten().map(|cell| without_names(cell)));
-            }
-            Block::Picture { caption, .. } => texts.push(caption.clone()),
-        }
-    }
-    for text in &mut texts {
-        for name in names.iter().filter(|name| !name.trim().is_empty()) {
-            if text.contains(*name) {
-                *text = text.replace(*name, QUOTED);
-            }
-        }
-    }
-    texts
+    let is_title = |block: &&Block| matches!(block, Block::Heading { level: 1, .. });
+    let blocks = document.blocks.iter().filter(|block| !is_title(block));
+    let cells = blocks.flat_map(Block::rows).flatten();
+    let names = names.iter().filter(|name| !name.trim().is_empty());
+    cells
+        .map(|cell| {
+            let text = without_names(&cell);
+            let names = names.clone();
+            names.fold(text, |text, name| text.replace(*name, QUOTED))
+        })
+        .collect()
 }
 
-fn without_names(spans: &[Span]) -> String {
+/// What is read of some spans but for names.
+pub(super) fn without_names(spans: &[Span]) -> String {
     let text = spans.iter().map(|span| match span {
         Span::Code(_) => QUOTED,
         Span::Text(text) | Span::Bold(text) | Span::Link { text, .. } => text,

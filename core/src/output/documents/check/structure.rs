@@ -30,9 +30,9 @@ pub(super) fn sections(written: &Written) -> Verdict {
     compare("fair", &written.fair, 1, &[&title]);
     compare("fair", &written.fair, 2, &fair);
     compare("rough", &written.rough, 1, &[&format!("{title} (Rough)")]);
-    compare("rough", &written.rough, 2, &words.rough);
+    compare("rough", &written.rough, 2, &words.rough());
     for file in &written.files {
-        compare(file.key, &file.document, 2, file.sections);
+        compare(file.key, &file.document, 2, &file.sections);
     }
     for file in &written.files {
         let parts = parts(&file.document.blocks, 1);
@@ -59,7 +59,7 @@ pub(super) fn sections(written: &Written) -> Verdict {
             defects.push(format!("fair: “{heading}” is section {}", at + 1));
         }
     }
-    let steps = below(&written.rough, words.rough[0]);
+    let steps = below(&written.rough, words.rough()[0]);
     let mut numbered = steps.iter().enumerate();
     let is_step = |(at, step): (usize, &String)| step.starts_with(&format!("Step {}: ", at + 1));
     if steps.len() != words.n_steps || !numbered.all(is_step) {
@@ -79,11 +79,8 @@ const PLACEHOLDERS: &[&str] = &[
 /// V2.
 pub(super) fn rows(written: &Written) -> Verdict {
     let mut defects = Vec::new();
-    let summary = written
-        .fair
-        .section("Executive Summary")
-        .unwrap_or_default();
-    let rows = table(summary).map_or(&[][..], |table| &table.rows);
+    let summary = written.fair.section("Executive Summary");
+    let rows = table(summary.unwrap_or_default()).map_or(&[][..], |table| &table.rows);
     let cell = |at: usize| rows.iter().filter_map(move |row| Some(plain(row.get(at)?)));
     let labels: Vec<String> = cell(0).collect();
     let expected = written.subject.rows();
@@ -225,11 +222,6 @@ pub(super) fn labels(written: &Written) -> Verdict {
         }
     }
     defects.into()
-}
-
-/// V6.
-pub(super) fn markers(_: &Written) -> Verdict {
-    Verdict::NotApplicable("these documents have none: programs read the JSON file".to_owned())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The appendix: the hardware behind what is expected, verdicts by peaks alone, how it was done,
 //! and the thresholds.
 
-use super::SIDES;
+use super::tables::times;
 use crate::base::format;
 use crate::compare::comparison::Comparison;
 use crate::compare::hardware::Figure;
@@ -9,7 +9,7 @@ use crate::compare::ops::MatchedOp;
 use crate::compare::pair::Which;
 use crate::compare::words;
 use crate::hardware::Basis;
-use crate::output::document::{Document, code, text};
+use crate::output::document::{DocTable, Document, code, text};
 use crate::output::documents::card;
 use crate::output::documents::parts::thresholds;
 use crate::output::documents::{Part, part};
@@ -30,11 +30,12 @@ pub(super) fn all(comparison: &Comparison) -> Vec<Part> {
 }
 
 fn hardware(document: &mut Document, comparison: &Comparison) {
-    for which in SIDES {
+    for which in Which::BOTH {
         let side = comparison.sides.get(which);
-        let label = match which {
-            Which::Reference => "Reference",
-            Which::Target => "Target",
+        let label = if which == Which::Reference {
+            "Reference"
+        } else {
+            "Target"
         };
         let platform = side.platform.as_deref().unwrap_or("an unknown device");
         document.text(&match &side.gpu {
@@ -45,25 +46,26 @@ fn hardware(document: &mut Document, comparison: &Comparison) {
             None => format!("{label}: recorded on {platform}; no GPU profile is chosen."),
         });
     }
-    let rows = comparison.hardware.iter().map(|ratio| {
-        let value = |(value, _): (f64, Basis)| match ratio.figure {
+    let value = |figure: Figure, (value, _): (f64, Basis)| {
+        text(match figure {
             Figure::Memory => format::bandwidth_gbps(value),
             Figure::Compute(_) => format::tflops(value),
-        };
-        let values = ratio.values;
-        [
-            ratio.figure.label(),
-            value(values.reference),
-            values.reference.1.label().to_owned(),
-            value(values.target),
-            values.target.1.label().to_owned(),
-            words::times(ratio.ratio),
-            words::maybe_times(ratio.peak_ratio),
-        ]
-    });
-    #[rustfmt::skip]
-    let heads = ["Figure", ">Reference", "Basis", ">Target", "Basis", ">Expected ratio of times", ">By peaks"];
-    document.rows(heads, rows);
+        })
+    };
+    document.rows(
+        &comparison.hardware,
+        &[
+            ("Figure", &|row| text(row.figure.label())),
+            (">Reference", &|row| value(row.figure, row.values.reference)),
+            ("Basis", &|row| text(row.values.reference.1.label())),
+            (">Target", &|row| value(row.figure, row.values.target)),
+            ("Basis", &|row| text(row.values.target.1.label())),
+            (">Expected ratio of times", &|row| {
+                text(words::times(row.ratio))
+            }),
+            (">By peaks", &|row| times(row.peak_ratio)),
+        ],
+    );
 }
 
 /// What would be said if both GPUs were judged by peaks: the operations for which that is another
@@ -75,30 +77,31 @@ fn peaks(comparison: &Comparison) -> Option<Part> {
         both.is_some_and(|(own, peak)| (own - peak).abs() > 1e-9 * own)
     };
     let ops = comparison.operations.matched.iter().filter(differs);
-    let rows = ops.take(MAX_ROWS).map(|op| {
-        let judgement = &op.judgement;
-        [
-            code(&op.name, 60),
-            text(op.shapes.clone()),
-            text(words::maybe_times(judgement.actual)),
-            text(words::maybe_times(judgement.expected)),
-            text(words::maybe_times(judgement.excess)),
-            text(words::maybe_times(judgement.peak_expected)),
-            text(words::maybe_times(judgement.peak_excess)),
-            text(judgement.verdict.label()),
-            text(judgement.peak_verdict.label()),
-        ]
-    });
-    let rows: Vec<_> = rows.collect();
-    #[rustfmt::skip]
-    let heads = ["Operation", "Shapes", ">Actual", ">Expected", ">Excess", ">Expected by peaks", ">Excess by peaks", "Verdict", "Verdict by peaks"];
-    (!rows.is_empty()).then(|| {
+    let table = DocTable::of(
+        ops.take(MAX_ROWS),
+        &[
+            ("Operation", &|op| code(&op.name, 60)),
+            ("Shapes", &|op| text(op.shapes.as_str())),
+            (">Actual", &|op| times(op.judgement.actual)),
+            (">Expected", &|op| times(op.judgement.expected)),
+            (">Excess", &|op| times(op.judgement.excess)),
+            (">Expected by peaks", &|op| {
+                times(op.judgement.peak_expected)
+            }),
+            (">Excess by peaks", &|op| times(op.judgement.peak_excess)),
+            ("Verdict", &|op| text(op.judgement.verdict.label())),
+            ("Verdict by peaks", &|op| {
+                text(op.judgement.peak_verdict.label())
+            }),
+        ],
+    );
+    (!table.rows.is_empty()).then(|| {
         part("Verdicts by peaks", |document| {
             document.text(
                 "Achievable figures are not known for every GPU. By peaks on both sides these \
                  operations are judged otherwise:",
             );
-            document.rows(heads, rows);
+            document.table(table);
         })
     })
 }

@@ -6,6 +6,7 @@ use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
 use crate::compare::pair::Pair;
 use crate::compare::parts::PartKind;
+use crate::compare::words;
 use crate::output::documents::Shown;
 
 pub(super) fn shown(comparison: &Comparison) -> Vec<Shown> {
@@ -31,17 +32,14 @@ pub(super) fn shown(comparison: &Comparison) -> Vec<Shown> {
 }
 
 /// The parts of each trace against its time, the steps against both times.
-pub(super) fn wrong_sums(comparison: &Comparison) -> Vec<String> {
+pub(super) fn wrong_sums(comparison: &Comparison) -> Option<Vec<String>> {
     let parts = &comparison.parts;
     let mut defects = Vec::new();
     let all = parts.parts.iter().map(|part| part.times);
     let sum = all.fold(Pair::default(), Pair::plus).plus(parts.rest);
     if sum != parts.total {
-        defects.push(format!(
-            "parts sum up to {} and {}",
-            format::time_ns(sum.reference),
-            format::time_ns(sum.target)
-        ));
+        let [one, other] = [sum.reference, sum.target].map(format::time_ns);
+        defects.push(format!("parts sum up to {one} and {other}"));
     }
     let sides = comparison.sides.as_ref();
     let timelines = sides.map(|side| side.timeline.as_ref());
@@ -55,7 +53,7 @@ pub(super) fn wrong_sums(comparison: &Comparison) -> Vec<String> {
     {
         defects.push("the steps lead elsewhere".to_owned());
     }
-    defects
+    Some(defects)
 }
 
 pub(super) fn wrong_savings(comparison: &Comparison) -> Vec<String> {
@@ -82,10 +80,8 @@ pub(super) fn wrong_savings(comparison: &Comparison) -> Vec<String> {
 pub(super) fn wrong_judgements(comparison: &Comparison) -> Vec<String> {
     let lines = &comparison.thresholds;
     let (better, explained) = (lines.compare_better_ratio, lines.compare_explained_ratio);
-    let (unexpected, issue) = (
-        lines.compare_unexpected_ratio,
-        lines.compare_kernel_issue_ratio,
-    );
+    let unexpected = lines.compare_unexpected_ratio;
+    let issue = lines.compare_kernel_issue_ratio;
     let mut defects = Vec::new();
     for op in &comparison.operations.matched {
         let verdict = op.judgement.verdict;
@@ -99,7 +95,7 @@ pub(super) fn wrong_judgements(comparison: &Comparison) -> Vec<String> {
             (Verdict::TooSmallToJudge | Verdict::NotJudged(_), Some(_)) => true,
         };
         if !fits {
-            let excess = crate::compare::words::maybe_times(op.judgement.excess);
+            let excess = words::maybe_times(op.judgement.excess);
             defects.push(format!("“{}” at {excess}", op.name));
         }
     }

@@ -35,7 +35,11 @@ pub(super) fn all(comparison: &Comparison) -> Vec<Part> {
         }));
     }
     parts.extend(tables::operations(comparison));
-    parts.extend(tables::lone(comparison));
+    parts.extend(tables::lone(
+        comparison,
+        tables::MAX_ROWS,
+        Some(tables::PLACE),
+    ));
     parts.extend(tables::named(comparison));
     parts
 }
@@ -120,10 +124,8 @@ fn longest(comparison: &Comparison) -> Vec<&MatchedOp> {
             .any(|gap| matches!(&gap.subject, About::Operations(rows) if rows.contains(&at)))
     };
     let all = comparison.operations.matched.iter().enumerate();
-    let mut others: Vec<&MatchedOp> = all
-        .filter(|(at, _)| !is_known(*at))
-        .map(|(_, op)| op)
-        .collect();
+    let others = all.filter(|(at, _)| !is_known(*at)).map(|(_, op)| op);
+    let mut others: Vec<&MatchedOp> = others.collect();
     others.arrange_by_key(|op| {
         let times = op.times();
         std::cmp::Reverse(times.reference.max(times.target))

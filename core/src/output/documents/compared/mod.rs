@@ -11,69 +11,34 @@ mod tables;
 #[cfg(test)]
 pub(super) mod tests;
 
-use hashbrown::HashSet;
-use rustc_hash::FxBuildHasher;
-
 use super::card::Card;
-use super::check::Check;
-use super::{File, Part, Picture, Shown, Subject, Words};
+use super::{Part, Picture, Shown, Subject, Words};
 use crate::base::format;
 use crate::compare::comparison::Comparison;
-use crate::compare::findings::{Gap, Saving};
+use crate::compare::findings::Gap;
 use crate::compare::pair::Which;
 use crate::compare::words;
 use crate::output::document::{Document, Line, line};
 use crate::output::title;
 use crate::report::cards::small;
 
-/// Both sides, in the order of columns.
-const SIDES: [Which; 2] = [Which::Reference, Which::Target];
-
-/// The document for those who decide.
-pub fn fair(comparison: &Comparison) -> Document {
-    super::fair(comparison, false)
-}
-
-/// The same with pictures, for one printed page.
-pub fn illustrated(comparison: &Comparison) -> Document {
-    super::fair(comparison, true)
-}
-
-/// The working notes for those who check.
-pub fn rough(comparison: &Comparison) -> Document {
-    super::rough(comparison)
-}
-
-/// Whether all that is written about two traces holds.
-pub fn checks(comparison: &Comparison) -> Vec<Check> {
-    super::checks(comparison)
-}
-
 /// "12.9 ms, 10.6 % of the run of the target".
 fn worth(comparison: &Comparison, ns: i64) -> String {
-    let total_ns = comparison.parts.total.target;
-    format!(
-        "{}, {} of the run of the target",
-        format::time_ns(ns),
-        format::percent(words::percent_of(ns, total_ns))
-    )
+    let percent = words::percent_of(ns, comparison.parts.total.target);
+    let (time, share) = (format::time_ns(ns), format::percent(percent));
+    format!("{time}, {share} of the run of the target")
 }
 
 /// What following a gap saves, in a sentence or two.
 fn impact(comparison: &Comparison, gap: &Gap) -> String {
-    match gap.saving {
-        None => "Not quantifiable: nothing tells what the hardware explains.".to_owned(),
-        Some(Saving {
-            matching_ns,
-            roof_ns: None,
-        }) => format!("Up to {}.", worth(comparison, matching_ns)),
-        Some(Saving {
-            matching_ns,
-            roof_ns: Some(roof_ns),
-        }) => format!(
-            "{}, when it takes as long as predicted; up to {} at the roofline of the target.",
-            worth(comparison, matching_ns),
-            format::time_ns(roof_ns)
+    let Some(saving) = gap.saving else {
+        return "Not quantifiable: nothing tells what the hardware explains.".to_owned();
+    };
+    let worth = worth(comparison, saving.matching_ns);
+    match saving.roof_ns.map(format::time_ns) {
+        None => format!("Up to {worth}."),
+        Some(roof) => format!(
+            "{worth}, when it takes as long as predicted; up to {roof} at the roofline of the target."
         ),
     }
 }
@@ -83,20 +48,9 @@ impl Subject for Comparison {
         &Words {
             problem: "Gap",
             details: "Detailed Comparison",
-            rough: [
-                "Analysis Process Summary",
-                "Raw Data Exploration",
-                "Expected and Actual",
-                "Analysis Gaps",
-                "Questions for Further Investigation",
-                "Checks",
-            ],
+            middle: "Expected and Actual",
             n_steps: 7,
         }
-    }
-
-    fn window(&self) -> Option<String> {
-        None
     }
 
     fn warnings(&self) -> Vec<Line> {
@@ -131,8 +85,8 @@ impl Subject for Comparison {
     }
 
     fn cards(&self) -> Vec<Card<'_>> {
-        let gaps = self.gaps.ranked.iter().enumerate();
-        gaps.map(|(at, gap)| Card {
+        let gaps = self.gaps.ranked.iter().zip(details::places(self));
+        gaps.map(|(gap, place)| Card {
             number: gap.number,
             title: &gap.title,
             problem: &gap.gap,
@@ -145,10 +99,7 @@ impl Subject for Comparison {
             priority: gap.priority,
             confidence: None,
             replay: gap.replay.as_ref(),
-            place: details::places(self)
-                .into_iter()
-                .nth(at)
-                .unwrap_or_default(),
+            place,
         })
         .collect()
     }
@@ -165,13 +116,9 @@ impl Subject for Comparison {
         vec![rough::arithmetic(self)]
     }
 
-    fn files(&self) -> Vec<File> {
-        Vec::new()
-    }
-
     fn names(&self) -> Vec<&str> {
         let mut names = Vec::new();
-        for side in SIDES.map(|which| self.sides.get(which)) {
+        for side in Which::BOTH.map(|which| self.sides.get(which)) {
             names.extend(side.model.as_deref());
             names.extend(side.platform.as_deref());
             names.extend(side.gpu.as_deref().map(|gpu| &*gpu.name));
@@ -180,24 +127,12 @@ impl Subject for Comparison {
         names
     }
 
-    fn quotable(&self) -> Option<HashSet<String, FxBuildHasher>> {
-        None
-    }
-
     fn needs_warnings(&self) -> bool {
         !self.caveats().is_empty()
     }
 
     fn rows(&self) -> &'static [&'static str] {
         &summary::LABELS
-    }
-
-    fn bottlenecks(&self) -> Option<Vec<(String, i64)>> {
-        None
-    }
-
-    fn wrong_sums(&self) -> Option<Vec<String>> {
-        Some(checks::wrong_sums(self))
     }
 
     fn wrong_order(&self) -> Vec<String> {
@@ -222,6 +157,7 @@ impl Subject for Comparison {
         gaps -> Document = rough::gaps;
         questions -> Vec<String> = rough::questions;
         shown -> Vec<Shown> = checks::shown;
+        wrong_sums -> Option<Vec<String>> = checks::wrong_sums;
         wrong_savings -> Vec<String> = checks::wrong_savings;
     }
 }

@@ -1,11 +1,12 @@
 //! What is known of one operation of both traces: its figures and its kernels.
 
-use super::SIDES;
 use crate::base::format;
 use crate::compare::comparison::Comparison;
+use crate::compare::expected::Roof;
 use crate::compare::ops::MatchedOp;
+use crate::compare::pair::{Pair, Which};
 use crate::compare::words;
-use crate::output::document::{DocTable, dash};
+use crate::output::document::{DocTable, Line, count, dash, line, text, time};
 
 /// What an operation is called in headings.
 pub(super) fn heading(op: &MatchedOp) -> String {
@@ -17,7 +18,6 @@ pub(super) fn heading(op: &MatchedOp) -> String {
 
 /// What is known of an operation of both traces.
 pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
-    let mut table = DocTable::new(&["Metric", ">Reference", ">Target", ">Δ", "Expected?"]);
     let judgement = &op.judgement;
     let is_expected = match judgement.verdict.is_expected() {
         _ if op.is_same() => "No difference",
@@ -27,52 +27,52 @@ pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
     };
     let (times, calls) = (op.times(), op.calls());
     let has_same_calls = calls.reference == calls.target;
-    let texts = op.sides.as_ref();
-    let mut row = |label: &str, cells: [String; 2], change: &str, expected: &str| {
-        let [reference, target] = cells;
-        table.row(&[label, &reference, &target, change, expected]);
-    };
+    let sides = op.sides.as_ref();
+    let mut rows: Vec<(&str, Pair<Line>, Line, Line)> = Vec::new();
+    let mut row = |label, values, change, expected| rows.push((label, values, change, expected));
     row(
         "Time",
-        [times.reference, times.target].map(format::time_ns),
-        &words::signed_percent(times.change_percent()),
+        times.map(time),
+        text(words::signed_percent(times.change_percent())),
         // What is expected is expected of a call: of the sum only where both make as many.
-        if has_same_calls { is_expected } else { "" },
+        text(if has_same_calls { is_expected } else { "" }),
     );
     let more_calls = (calls.target as f64 / calls.reference.max(1) as f64 - 1.0) * 100.0;
-    let more_calls = (!has_same_calls).then(|| words::signed_percent(Some(more_calls)));
-    row(
-        "Calls",
-        [calls.reference, calls.target].map(format::count),
-        &more_calls.unwrap_or_default(),
-        "",
-    );
-    let timed = texts.map(|side| side.timed.count);
-    if timed.reference != calls.reference || timed.target != calls.target {
-        let timed = [timed.reference, timed.target].map(format::count);
-        row("Calls of known time", timed, "", "");
+    let more_calls = match has_same_calls {
+        true => Line::new(),
+        false => text(words::signed_percent(Some(more_calls))),
+    };
+    row("Calls", calls.map(count), more_calls, Line::new());
+    let timed = sides.map(|side| side.timed.count);
+    if timed != calls {
+        row(
+            "Calls of known time",
+            timed.map(count),
+            Line::new(),
+            Line::new(),
+        );
     }
-    let us = texts.map(|side| side.ns_per_call() / 1e3);
+    let us = sides.map(|side| side.ns_per_call() / 1e3);
     let percent = |ratio: f64| words::signed_percent(Some((ratio - 1.0) * 100.0));
     row(
         "Time of a call",
-        [us.reference, us.target].map(format::time_us),
-        &dash(judgement.actual, percent),
-        &dash(judgement.expected, |expected| match op.is_same() {
+        us.map(|us| text(format::time_us(us))),
+        dash(judgement.actual, percent),
+        dash(judgement.expected, |expected| match op.is_same() {
             true => is_expected.to_owned(),
             false => format!("{is_expected}: {}", percent(expected)),
         }),
     );
-    let share = texts.map(|side| dash(side.percent_of_compute, format::percent));
-    row("% of compute", [share.reference, share.target], "", "");
+    let share = sides.map(|side| dash(side.percent_of_compute, format::percent));
+    row("% of compute", share, Line::new(), Line::new());
     let roofs = judgement.roofs;
     if roofs.reference.is_some() || roofs.target.is_some() {
-        let roof = |roof: crate::compare::expected::Roof| {
+        let time = |roof: Roof| {
             let time = format::time_us(roof.us_per_call);
             format!("{time} ({})", words::bound(roof.bound))
         };
-        let time = roofs.map(|of_side| dash(of_side, roof));
-        row("Roofline of a call", [time.reference, time.target], "", "");
+        let times = roofs.map(|roof| dash(roof, time));
+        row("Roofline of a call", times, Line::new(), Line::new());
         let percent = roofs.zip(us).map(|(roof, us)| {
             dash(roof.filter(|_| us > 0.0), |roof| {
                 let percent = roof.us_per_call / us * 100.0;
@@ -81,23 +81,33 @@ pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
                 format!("{}{mark}", format::percent(percent))
             })
         });
-        row("% roofline", [percent.reference, percent.target], "", "");
+        row("% roofline", percent, Line::new(), Line::new());
     }
-    table
+    DocTable::of(
+        rows,
+        &[
+            ("Metric", &|(label, ..)| text(*label)),
+            (">Reference", &|(_, values, ..)| values.reference.clone()),
+            (">Target", &|(_, values, ..)| values.target.clone()),
+            (">Δ", &|(.., change, _)| change.clone()),
+            ("Expected?", &|(.., expected)| expected.clone()),
+        ],
+    )
 }
 
 /// The kernels of both sides of an operation.
 pub(super) fn kernels(op: &MatchedOp) -> DocTable {
-    let rows = SIDES.into_iter().flat_map(|which| {
+    let kernels = Which::BOTH.into_iter().flat_map(|which| {
         let kernels = op.sides.get(which).kernels.iter();
-        kernels.map(move |kernel| {
-            [
-                which.label().to_owned(),
-                words::kernel(&kernel.name),
-                format::count(kernel.count),
-                format::time_ns(kernel.ns),
-            ]
-        })
+        kernels.map(move |kernel| (which, kernel))
     });
-    DocTable::of(["Side", "Kernel", ">Count", ">Time"], rows)
+    DocTable::of(
+        kernels,
+        &[
+            ("Side", &|(which, _)| text(which.label())),
+            ("Kernel", &|(_, kernel)| line(&words::kernel(&kernel.name))),
+            (">Count", &|(_, kernel)| count(kernel.count)),
+            (">Time", &|(_, kernel)| time(kernel.ns)),
+        ],
+    )
 }

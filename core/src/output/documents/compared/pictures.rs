@@ -3,12 +3,11 @@
 //!
 //! Each picture has its numbers in a table of the document, too.
 
-use super::SIDES;
 use super::tables::N_STEPS;
 use crate::base::format;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
-use crate::compare::pair::Pair;
+use crate::compare::pair::{Pair, Which};
 use crate::output::document::svg::{Axis, IDLE, Svg, WIDTH, color};
 use crate::output::documents::Picture;
 use crate::output::documents::parts::TIMELINE;
@@ -33,11 +32,8 @@ pub(super) fn all(comparison: &Comparison) -> Vec<Picture> {
 fn splits(comparison: &Comparison) -> Option<Picture> {
     const ROW: f64 = 46.0;
     let timelines = comparison.sides.as_ref().map(|side| side.timeline);
-    let most_ns = comparison
-        .parts
-        .total
-        .reference
-        .max(comparison.parts.total.target);
+    let total = comparison.parts.total;
+    let most_ns = total.reference.max(total.target);
     if most_ns <= 0 {
         return None;
     }
@@ -45,7 +41,7 @@ fn splits(comparison: &Comparison) -> Option<Picture> {
     let left = 180.0;
     let scale = (WIDTH - left - 90.0) / most_ns as f64;
     let mut svg = Svg::new(2.0 * ROW + 30.0, "How the time of both traces splits");
-    for (row, which) in SIDES.into_iter().enumerate() {
+    for (row, which) in Which::BOTH.into_iter().enumerate() {
         let top = row as f64 * ROW;
         let side = comparison.sides.get(which);
         let name = format::middle_ellipsis(&side.name, 24);
@@ -64,21 +60,14 @@ fn splits(comparison: &Comparison) -> Option<Picture> {
             svg.rect(x, top, width, 32.0, fill, &title);
             x += width;
         }
-        svg.text(
-            x + 8.0,
-            top + 20.0,
-            "start",
-            &format::time_ns(whole.total_ns()),
-        );
+        let time = format::time_ns(whole.total_ns());
+        svg.text(x + 8.0, top + 20.0, "start", &time);
     }
     let top = 2.0 * ROW + 14.0;
     for (at, ((label, _), fill)) in TIMELINE.iter().zip(fills).enumerate() {
         svg.legend(left + at as f64 * 190.0, top, fill, label, label);
     }
-    Some((
-        svg.done(),
-        "How the time of both traces splits, on one scale.",
-    ))
+    Some(svg.done("How the time of both traces splits, on one scale."))
 }
 
 /// From the time of the reference to that of the target, the parts that differ most one by one.
@@ -89,13 +78,11 @@ fn waterfall(comparison: &Comparison) -> Option<Picture> {
     if steps.is_empty() {
         return None;
     }
+    let total = parts.total;
     let ends = steps.iter().flat_map(|step| [step.from_ns, step.to_ns]);
-    let whole = [parts.total.reference, parts.total.target];
-    let (low, high) = ends
-        .chain(whole)
-        .fold((i64::MAX, i64::MIN), |(low, high), ns| {
-            (low.min(ns), high.max(ns))
-        });
+    let ends = ends.chain([total.reference, total.target]);
+    let low = ends.clone().min().unwrap_or_default();
+    let high = ends.max().unwrap_or_default();
     // The scale begins a little before the smallest, so that differences show.
     let span = (high.saturating_sub(low)).max(1) as f64;
     let from = (low as f64 - span * 0.08).max(0.0);
@@ -111,45 +98,21 @@ fn waterfall(comparison: &Comparison) -> Option<Picture> {
         let label = format::middle_ellipsis(label, 46);
         svg.text(0.0, row + 15.0, "start", &label);
         let title = format!("{label}: {text}");
-        svg.rect(
-            a.min(b),
-            row + 3.0,
-            (b - a).abs().max(1.0),
-            16.0,
-            fill,
-            &title,
-        );
+        let (start, width) = (a.min(b), (b - a).abs().max(1.0));
+        svg.rect(start, row + 3.0, width, 16.0, fill, &title);
         svg.text(a.max(b) + 6.0, row + 15.0, "start", text);
         row += ROW;
     };
-    let total = parts.total;
-    bar(
-        "Reference",
-        None,
-        total.reference,
-        WHOLE,
-        &format::time_ns(total.reference),
-    );
+    let times = total.map(format::time_ns);
+    bar("Reference", None, total.reference, WHOLE, &times.reference);
     for step in &steps {
-        let fill = if step.to_ns > step.from_ns {
-            LONGER
-        } else {
-            SHORTER
-        };
+        let is_longer = step.to_ns > step.from_ns;
+        let fill = if is_longer { LONGER } else { SHORTER };
         let text = format::signed_time_ns(step.times.difference());
         bar(&step.label, Some(step.from_ns), step.to_ns, fill, &text);
     }
-    bar(
-        "Target",
-        None,
-        total.target,
-        WHOLE,
-        &format::time_ns(total.target),
-    );
-    Some((
-        svg.done(),
-        "From the time of the reference to that of the target: what takes longer goes to the right, what takes less to the left. The scale does not begin at zero.",
-    ))
+    bar("Target", None, total.target, WHOLE, &times.target);
+    Some(svg.done("From the time of the reference to that of the target: what takes longer goes to the right, what takes less to the left. The scale does not begin at zero."))
 }
 
 /// Every operation of both traces: the time of a call on the reference from left to right, on the
@@ -188,12 +151,8 @@ fn scatter(comparison: &Comparison) -> Option<Picture> {
     }
     let diagonal = [x.low(), x.high()].map(|us| (x.at(us), y.at(us)));
     svg.line(diagonal[0], diagonal[1], "");
-    svg.text(
-        left + SIZE,
-        top + SIZE + 38.0,
-        "end",
-        "time of a call on the reference",
-    );
+    let below = top + SIZE + 38.0;
+    svg.text(left + SIZE, below, "end", "time of a call on the reference");
     svg.text(0.0, 12.0, "start", "on the target");
     for (us, share, verdict, fill, title) in &marks {
         let radius = (share * 900.0).sqrt().clamp(2.5, 24.0);
@@ -205,16 +164,14 @@ fn scatter(comparison: &Comparison) -> Option<Picture> {
     }
     let legend = left + SIZE + 40.0;
     svg.ring((legend, top + 8.0), 7.0, LONGER);
+    let words = legend + 16.0;
     svg.text(
-        legend + 16.0,
+        words,
         top + 12.0,
         "start",
         "slower than the hardware explains",
     );
     svg.line((legend - 8.0, top + 32.0), (legend + 8.0, top + 32.0), "");
-    svg.text(legend + 16.0, top + 36.0, "start", "the same time");
-    Some((
-        svg.done(),
-        "Calls of the operations of both traces: above the line the target takes longer. Area is the time of all calls, color the category; a ring marks what is slower than the hardware explains.",
-    ))
+    svg.text(words, top + 36.0, "start", "the same time");
+    Some(svg.done("Calls of the operations of both traces: above the line the target takes longer. Area is the time of all calls, color the category; a ring marks what is slower than the hardware explains."))
 }

@@ -1,19 +1,19 @@
 //! The rough document: every step of the comparison with what it gave, for those who check.
 
-use super::SIDES;
-use super::tables::{lone_table, times, verdict_table};
+use super::tables::{lone, of_times, times, verdict_table};
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::compare::about::About;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::{NotJudged, Roof, Verdict};
-use crate::compare::ops::MatchedOp;
-use crate::compare::pair::Pair;
+use crate::compare::findings::Gap;
+use crate::compare::ops::{MatchedOp, OpSide};
+use crate::compare::pair::{Pair, Which};
 use crate::compare::words;
 use crate::hardware::roofline::Bound;
-use crate::output::document::{DocTable, Document, code, dash, text};
-use crate::output::documents::parts::TIMELINE;
+use crate::output::document::{DocTable, Document, Line, code, count, dash, line, text, time};
+use crate::output::documents::parts::{Read, TIMELINE};
 use crate::output::documents::{Part, part};
 use crate::perf::Work;
 use crate::report::overview::Measure;
@@ -34,22 +34,15 @@ pub(super) fn steps(comparison: &Comparison) -> Vec<Part> {
             document.text("Every operation with its times is below, under Raw Data Exploration.");
         }),
         part("Opportunities", |document| {
-            let counts = comparison.operations.verdicts().into_iter();
-            let rows = counts.map(|count| {
-                let [reference, target, change] = times(count.times);
-                let n = format::count(count.n_operations as u64);
-                [
-                    count.verdict.label().to_owned(),
-                    n,
-                    reference,
-                    target,
-                    change,
-                ]
-            });
-            document.rows(
-                ["Verdict", ">Operations", ">Reference", ">Target", ">Δ"],
-                rows,
-            );
+            document.table(of_times(
+                comparison.operations.verdicts(),
+                &[
+                    ("Verdict", &|row| text(row.verdict.label())),
+                    (">Operations", &|row| count(row.n_operations)),
+                ],
+                |row| row.times,
+                &[],
+            ));
         }),
         part("What the hardware explains", |document| {
             let explained = &comparison.explained;
@@ -68,19 +61,23 @@ pub(super) fn steps(comparison: &Comparison) -> Vec<Part> {
             ));
         }),
         part("Priorities", |document| {
-            let rows = comparison.gaps.ranked.iter().map(|gap| {
-                let roof_ns = gap.saving.and_then(|saving| saving.roof_ns);
-                [
-                    gap.number.to_string(),
-                    gap.title.clone(),
-                    gap.priority.label().to_owned(),
-                    dash(gap.saving, |saving| format::time_ns(saving.matching_ns)),
-                    dash(roof_ns, format::time_ns),
-                ]
-            });
-            #[rustfmt::skip]
-            let heads = [">Rank", "Finding", "Severity", ">Saves as predicted", ">At roofline"];
-            document.rows(heads, rows);
+            let saving = |gap: &Gap| dash(gap.saving, |saving| format::time_ns(saving.matching_ns));
+            let roof = |gap: &Gap| {
+                dash(
+                    gap.saving.and_then(|saving| saving.roof_ns),
+                    format::time_ns,
+                )
+            };
+            document.rows(
+                &comparison.gaps.ranked,
+                &[
+                    (">Rank", &|gap| text(gap.number.to_string())),
+                    ("Finding", &|gap| line(&gap.title)),
+                    ("Severity", &|gap| text(gap.priority.label())),
+                    (">Saves as predicted", &|gap| saving(gap)),
+                    (">At roofline", &|gap| roof(gap)),
+                ],
+            );
             let n_small = format::count(comparison.gaps.n_small as u64);
             document.text(&format!("{n_small} too small to show."));
         }),
@@ -88,42 +85,43 @@ pub(super) fn steps(comparison: &Comparison) -> Vec<Part> {
 }
 
 fn sides(comparison: &Comparison) -> DocTable {
-    type Answer = fn(&About) -> String;
-    fn known(text: Option<&str>) -> String {
-        text.unwrap_or("unknown").to_owned()
+    type Answer = fn(&About) -> Line;
+    fn known(answer: Option<&str>) -> Line {
+        line(answer.unwrap_or("unknown"))
     }
     let questions: [(&str, Answer); 6] = [
-        ("Trace", |side| words::quoted(&side.name)),
+        ("Trace", |side| line(&words::quoted(&side.name))),
         ("Model", |side| known(side.model.as_deref())),
         ("Recorded on", |side| known(side.platform.as_deref())),
         ("Judged by the figures of", |side| {
             let gpu = side.gpu.as_deref();
-            gpu.map_or("nothing".to_owned(), |gpu| gpu.name.to_string())
+            line(gpu.map_or("nothing", |gpu| &gpu.name))
         }),
         ("Times are of the", |side| match side.measure {
-            Measure::Gpu => "GPU".to_owned(),
-            Measure::Host => "CPU".to_owned(),
+            Measure::Gpu => text("GPU"),
+            Measure::Host => text("CPU"),
         }),
-        ("Kernels, copies and fills", |side| {
-            format::count(side.n_gpu_events)
-        }),
+        ("Kernels, copies and fills", |side| count(side.n_gpu_events)),
     ];
-    let rows = questions.map(|(label, answer)| {
-        let answers = comparison.sides.as_ref().map(answer);
-        [label.to_owned(), answers.reference, answers.target]
-    });
-    DocTable::of(["Question", "Reference", "Target"], rows)
+    let sides = &comparison.sides;
+    DocTable::of(
+        questions,
+        &[
+            ("Question", &|(question, _)| text(*question)),
+            ("Reference", &|(_, answer)| answer(&sides.reference)),
+            ("Target", &|(_, answer)| answer(&sides.target)),
+        ],
+    )
 }
 
 fn matching(document: &mut Document, comparison: &Comparison) {
     let matched = &comparison.operations.matched;
     let lone = comparison.operations.lone.as_ref();
     let lone = lone.map(|ops| format::count(ops.len() as u64));
+    let both = format::counted(matched.len() as u64, "operation");
+    let Pair { reference, target } = lone;
     document.text(&format!(
-        "{} of both traces; {} of the reference alone, {} of the target alone.",
-        format::counted(matched.len() as u64, "operation"),
-        lone.reference,
-        lone.target
+        "{both} of both traces; {reference} of the reference alone, {target} of the target alone."
     ));
     let mut levels: Vec<_> = matched.iter().map(|op| op.level).collect();
     levels.arrange();
@@ -131,13 +129,17 @@ fn matching(document: &mut Document, comparison: &Comparison) {
     let rows = levels.into_iter().map(|level| {
         let of_level = matched.iter().filter(|op| op.level == level);
         let all: Vec<Pair<i64>> = of_level.map(MatchedOp::times).collect();
-        let n = format::count(all.len() as u64);
-        let [reference, target, _] = times(all.into_iter().fold(Pair::default(), Pair::plus));
-        [level.label().to_owned(), n, reference, target]
+        let n = all.len();
+        (level, n, all.into_iter().fold(Pair::default(), Pair::plus))
     });
     document.rows(
-        ["What is the same", ">Operations", ">Reference", ">Target"],
         rows,
+        &[
+            ("What is the same", &|(level, ..)| text(level.label())),
+            (">Operations", &|(_, n, _)| count(*n)),
+            (">Reference", &|(.., times)| time(times.reference)),
+            (">Target", &|(.., times)| time(times.target)),
+        ],
     );
 }
 
@@ -147,13 +149,14 @@ fn timing(document: &mut Document, comparison: &Comparison) {
         document.text("One of the traces has no GPU activity, so there is nothing to compare.");
         return;
     };
-    let rows = TIMELINE.iter().map(|(label, read)| {
-        let of_part = timelines.as_ref().map(read);
-        let [reference, target, change] = times(of_part);
-        let percent = words::signed_percent(of_part.change_percent());
-        [(*label).to_owned(), reference, target, change, percent]
-    });
-    document.rows(["Part", ">Reference", ">Target", ">Δ", ">Δ %"], rows);
+    let times = |(_, read): &&(&str, Read)| timelines.as_ref().map(read);
+    let percent = |row: &&(&str, Read)| words::signed_percent(times(row).change_percent());
+    document.table(of_times(
+        &TIMELINE,
+        &[("Part", &|(label, _)| text(*label))],
+        times,
+        &[(">Δ %", &|row| text(percent(row)))],
+    ));
     let computation = comparison.parts.computation;
     if let Some(change) = computation.change_percent() {
         let bound = main_bound(comparison)
@@ -187,83 +190,73 @@ pub(super) fn raw(comparison: &Comparison) -> Vec<Part> {
     let mut raw = vec![part("Operations of both traces", |document| {
         document.table(verdict_table(matched.take(MAX_ROWS)));
     })];
-    for which in SIDES {
-        let ops = comparison.operations.lone.get(which).iter();
-        let title = format!("Operations of the {} alone", which.label());
-        if ops.len() > 0 {
-            raw.push(part(title, |document| {
-                document.table(lone_table(ops.take(MAX_ROWS)));
-            }));
-        }
-    }
+    raw.extend(lone(comparison, MAX_ROWS, None));
     let parts = &comparison.parts;
     let others = parts.parts.iter().skip(MAX_ROWS).map(|part| part.times);
     let others = others.fold(Pair::default(), Pair::plus);
     let shown = parts.parts.iter().take(MAX_ROWS);
     let shown = shown.map(|part| (part.label.as_str(), part.times));
-    let rows = shown
-        .chain([
-            ("Others", others),
-            ("Rest", parts.rest),
-            ("Total", parts.total),
-        ])
-        .map(|(label, times)| {
-            let [reference, target, change] =
-                [times.reference, times.target, times.difference()].map(|ns| text(ns.to_string()));
-            [code(label, 80), reference, target, change]
-        });
+    let sums = [
+        ("Others", others),
+        ("Rest", parts.rest),
+        ("Total", parts.total),
+    ];
     raw.push(part("Parts of the time", |document| {
-        document.rows(["Part", ">Reference (ns)", ">Target (ns)", ">Δ (ns)"], rows);
+        document.rows(
+            shown.chain(sums),
+            &[
+                ("Part", &|(label, _)| code(label, 80)),
+                (">Reference (ns)", &|(_, times)| {
+                    text(times.reference.to_string())
+                }),
+                (">Target (ns)", &|(_, times)| text(times.target.to_string())),
+                (">Δ (ns)", &|(_, times)| {
+                    text(times.difference().to_string())
+                }),
+            ],
+        );
     }));
     raw
 }
 
 /// The arithmetic of the longest operations, line by line.
 pub(super) fn arithmetic(comparison: &Comparison) -> Part {
-    let rows = comparison
-        .operations
-        .matched
-        .iter()
-        .take(N_WORKED)
-        .map(|op| {
-            let judgement = &op.judgement;
-            let amount = |get: fn(&Work) -> Option<f64>, unit: f64| {
-                let amount = judgement.work.as_ref().and_then(get);
-                text(dash(amount, |amount| format::number(amount / unit)))
-            };
-            let roof = |roof: Roof| {
-                let time = format::time_us(roof.us_per_call);
-                format!(
-                    "{time} ({}, {})",
-                    words::bound(roof.bound),
-                    roof.basis.label()
-                )
-            };
-            let roofs = judgement.roofs.map(|of_side| text(dash(of_side, roof)));
-            let sides = op.sides.as_ref();
-            let call = sides.map(|side| text(format::time_us(side.ns_per_call() / 1e3)));
-            [
-                code(&op.name, 60),
-                text(op.shapes.clone()),
-                amount(|work| Some(work.flops), 1e9),
-                amount(|work| work.bytes, 1e6),
-                roofs.reference,
-                roofs.target,
-                text(words::maybe_times(judgement.expected)),
-                call.reference,
-                call.target,
-                text(words::maybe_times(judgement.actual)),
-                text(words::maybe_times(judgement.excess)),
-            ]
-        });
-    #[rustfmt::skip]
-    let heads = ["Operation", "Shapes", ">GFLOP a call", ">MB a call", ">Roofline, reference", ">Roofline, target", ">Expected", ">Call, reference", ">Call, target", ">Actual", ">Excess"];
+    let amount = |op: &MatchedOp, get: fn(&Work) -> Option<f64>, unit: f64| {
+        let amount = op.judgement.work.as_ref().and_then(get);
+        dash(amount, |amount| format::number(amount / unit))
+    };
+    let roof = |roof: Option<Roof>| {
+        dash(roof, |roof| {
+            let (time, bound) = (format::time_us(roof.us_per_call), words::bound(roof.bound));
+            format!("{time} ({bound}, {})", roof.basis.label())
+        })
+    };
+    let call = |side: &OpSide| text(format::time_us(side.ns_per_call() / 1e3));
     part("", |document| {
         document.text(
             "Expected is the roofline time of a call on the target over that on the reference: the \
              longer of arithmetic and memory traffic. Excess is actual over expected.",
         );
-        document.rows(heads, rows);
+        document.rows(
+            comparison.operations.matched.iter().take(N_WORKED),
+            &[
+                ("Operation", &|op| code(&op.name, 60)),
+                ("Shapes", &|op| text(op.shapes.as_str())),
+                (">GFLOP a call", &|op| {
+                    amount(op, |work| Some(work.flops), 1e9)
+                }),
+                (">MB a call", &|op| amount(op, |work| work.bytes, 1e6)),
+                (">Roofline, reference", &|op| {
+                    roof(op.judgement.roofs.reference)
+                }),
+                (">Roofline, target", &|op| roof(op.judgement.roofs.target)),
+                (">Expected", &|op| times(op.judgement.expected)),
+                (">Call, reference", &|op| call(&op.sides.reference)),
+                (">Call, target", &|op| call(&op.sides.target)),
+                (">Actual", &|op| times(op.judgement.actual)),
+                (">Excess", &|op| times(op.judgement.excess)),
+            ],
+        );
     })
 }
 
@@ -282,20 +275,16 @@ pub(super) fn gaps(comparison: &Comparison) -> Document {
         }
     }
     let mut document = Document::default();
-    let rows = whys.into_iter();
-    let rows = rows.map(|(why, n, ns)| {
-        [
-            why.label().to_owned(),
-            format::count(n),
-            format::time_ns(ns),
-        ]
-    });
     document.rows(
-        ["Not judged, because", ">Operations", ">Time of the target"],
-        rows,
+        whys,
+        &[
+            ("Not judged, because", &|(why, ..)| text(why.label())),
+            (">Operations", &|(_, n, _)| count(*n)),
+            (">Time of the target", &|(.., ns)| time(*ns)),
+        ],
     );
     document.or_text("Every operation of both traces is judged.");
-    document.texts(SIDES.into_iter().filter_map(|which| {
+    document.texts(Which::BOTH.into_iter().filter_map(|which| {
         let percent = format::percent(comparison.partners_percent(which)?);
         let side = which.label();
         Some(format!(

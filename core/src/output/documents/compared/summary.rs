@@ -6,7 +6,7 @@ use crate::compare::expected::Verdict;
 use crate::compare::pair::Pair;
 use crate::compare::parts::{PartKind, Step};
 use crate::compare::words;
-use crate::output::document::{DocTable, Document, dash};
+use crate::output::document::{DocTable, Document, Line, dash, line, text, time};
 use crate::output::documents::parts::Read;
 use crate::profile::timeline::GpuTimeline;
 
@@ -20,7 +20,7 @@ pub(super) fn write(comparison: &Comparison) -> Document {
     let findings = key_findings(comparison);
     if !findings.is_empty() {
         document.heading(3, "Key Findings");
-        document.bullets(findings);
+        document.bullets(findings.iter().map(|finding| line(finding)));
     }
     document
 }
@@ -31,10 +31,8 @@ fn paragraph(comparison: &Comparison) -> String {
         let platform = side.platform.as_deref().unwrap_or("unknown hardware");
         format!("{} ({platform})", words::quoted(&side.name))
     });
-    let mut text = format!(
-        "{} is the reference, {} the target.",
-        about.reference, about.target
-    );
+    let Pair { reference, target } = about;
+    let mut text = format!("{reference} is the reference, {target} the target.");
     if comparison.is_same() {
         let has_shapes = comparison.sides.as_ref().map(|side| side.has_shapes);
         text.push_str(match has_shapes.reference == has_shapes.target {
@@ -43,26 +41,19 @@ fn paragraph(comparison: &Comparison) -> String {
         });
         return text;
     }
-    let (what, times) = match comparison.sides.as_ref().map(|side| side.timeline).both() {
+    let sides = comparison.sides.as_ref();
+    let (what, times) = match sides.map(|side| side.timeline).both() {
         Some(_) => (
             "from the first GPU activity to the last",
             comparison.parts.total,
         ),
-        None => (
-            "in operators on the CPU",
-            comparison.sides.as_ref().map(|side| side.host_ns),
-        ),
+        None => ("in operators on the CPU", sides.map(|side| side.host_ns)),
     };
-    let change = times.change_percent();
-    text.push_str(&format!(
-        " The target takes {} {what}, the reference {}{}.",
-        format::time_ns(times.target),
-        format::time_ns(times.reference),
-        change.map_or(String::new(), |change| format!(
-            ": {} time",
-            words::change(change)
-        )),
-    ));
+    let change = times.change_percent().map(words::change);
+    let change = change.map_or(String::new(), |change| format!(": {change} time"));
+    let Pair { reference, target } = times.map(format::time_ns);
+    let takes = format!(" The target takes {target} {what}, the reference {reference}{change}.");
+    text.push_str(&takes);
     if comparison.is_same_gpu {
         text.push_str(
             " Both ran on the same hardware, so the same call is expected to take the same time.",
@@ -93,32 +84,41 @@ pub(super) const LABELS: [&str; 6] = [
 fn metrics(comparison: &Comparison) -> DocTable {
     let sides = comparison.sides.as_ref();
     let timelines = sides.map(|side| side.timeline);
-    let mut rows: Vec<[String; 4]> = Vec::new();
+    let percent = |change| text(words::signed_percent(change));
+    let mut rows: Vec<(&str, Pair<Line>, Line)> = Vec::new();
     for (label, read) in TIMES {
         let times = timelines.as_ref().map(|whole| whole.as_ref().map(read));
-        let text = times.map(|ns| dash(ns, format::time_ns));
         let change = times.both().and_then(Pair::change_percent);
-        let change = words::signed_percent(change);
-        rows.push([label.to_owned(), text.reference, text.target, change]);
+        let times = times.map(|ns| dash(ns, format::time_ns));
+        rows.push((label, times, percent(change)));
     }
     let utilization = timelines.map(|whole| {
         let whole = whole.filter(|whole| whole.total_ns() > 0)?;
         Some(whole.computation_ns as f64 / whole.total_ns() as f64 * 100.0)
     });
-    let text = utilization.map(|percent| dash(percent, format::percent));
     let points = utilization.both().map(|both| both.target - both.reference);
     let points = dash(points, |points| {
         words::signed_percent(Some(points)).replace(" %", " points")
     });
-    rows.push([LABELS[5].to_owned(), text.reference, text.target, points]);
+    let utilization = utilization.map(|percent| dash(percent, format::percent));
+    rows.push((LABELS[5], utilization, points));
     if timelines.both().is_none() {
         let cpu = sides.map(|side| side.host_ns);
-        let change = words::signed_percent(cpu.change_percent());
-        let text = cpu.map(format::time_ns);
-        let label = "Operators on the CPU".to_owned();
-        rows.push([label, text.reference, text.target, change]);
+        rows.push((
+            "Operators on the CPU",
+            cpu.map(time),
+            percent(cpu.change_percent()),
+        ));
     }
-    DocTable::of(["Metric", ">Reference", ">Target", ">Δ"], rows)
+    DocTable::of(
+        rows,
+        &[
+            ("Metric", &|(label, ..)| text(*label)),
+            (">Reference", &|(_, values, _)| values.reference.clone()),
+            (">Target", &|(_, values, _)| values.target.clone()),
+            (">Δ", &|(.., change)| change.clone()),
+        ],
+    )
 }
 
 /// What stands out, a sentence each.
@@ -146,11 +146,8 @@ fn largest(comparison: &Comparison) -> Option<String> {
         .filter(|step| step.kind.is_some())
         .take(N_NAMED)
         .map(|step| {
-            format!(
-                "{} ({})",
-                part_name(comparison, step),
-                format::signed_time_ns(step.times.difference())
-            )
+            let difference = format::signed_time_ns(step.times.difference());
+            format!("{} ({difference})", part_name(comparison, step))
         })
         .collect();
     (!named.is_empty()).then(|| format!("The largest differences: {}.", named.join(", ")))
@@ -203,21 +200,13 @@ fn explained(comparison: &Comparison) -> Option<String> {
 /// How many operations are as the hardware predicts.
 fn verdicts(comparison: &Comparison) -> Option<String> {
     let counts = comparison.operations.verdicts();
-    let is_judged = counts
-        .iter()
-        .any(|count| !matches!(count.verdict, Verdict::NotJudged(_)));
-    let named: Vec<String> = counts
-        .iter()
-        .map(|count| {
-            let n = format::count(count.n_operations as u64);
-            format!("{n} {}", count.verdict.label())
-        })
-        .collect();
-    is_judged.then(|| {
-        format!(
-            "Of {} of both traces: {}.",
-            format::counted(comparison.operations.matched.len() as u64, "operation"),
-            named.join(", ")
-        )
-    })
+    let mut verdicts = counts.iter().map(|count| count.verdict);
+    let is_judged = verdicts.any(|verdict| !matches!(verdict, Verdict::NotJudged(_)));
+    let named = counts.iter().map(|count| {
+        let n = format::count(count.n_operations as u64);
+        format!("{n} {}", count.verdict.label())
+    });
+    let named: Vec<String> = named.collect();
+    let all = format::counted(comparison.operations.matched.len() as u64, "operation");
+    is_judged.then(|| format!("Of {all} of both traces: {}.", named.join(", ")))
 }

@@ -1,15 +1,16 @@
 //! The tables of the whole: the difference in parts, kinds of work, the operations of both traces and
 //! of one alone, and what goes by a name.
 
-use super::SIDES;
 use super::summary::part_name;
 use crate::base::format;
+use crate::compare::collectives::CollectiveKey;
 use crate::compare::comparison::Comparison;
 use crate::compare::named::{Named, Timed};
 use crate::compare::ops::{LoneOp, MatchedOp};
 use crate::compare::pair::{Pair, Which};
 use crate::compare::words;
-use crate::output::document::{DocTable, Line, code, dash, text};
+use crate::names::Family;
+use crate::output::document::{DocColumn, DocTable, Line, code, count, dash, line, text, time};
 use crate::output::documents::parts::more;
 use crate::output::documents::{Part, part};
 
@@ -20,15 +21,28 @@ pub(super) const N_STEPS: usize = 12;
 pub(super) const MAX_ROWS: usize = 12;
 
 /// Where the rest is.
-const PLACE: &str = "in the files of the comparison";
+pub(super) const PLACE: &str = "in the files of the comparison";
 
-/// Both times and their difference.
-pub(super) fn times(times: Pair<i64>) -> [String; 3] {
-    [
-        format::time_ns(times.reference),
-        format::time_ns(times.target),
-        format::signed_time_ns(times.difference()),
-    ]
+/// A ratio of times, or a dash.
+pub(super) fn times(ratio: Option<f64>) -> Line {
+    text(words::maybe_times(ratio))
+}
+
+/// A table with times of both traces and their difference among its columns.
+pub(super) fn of_times<T>(
+    rows: impl IntoIterator<Item = T>,
+    before: &[DocColumn<T>],
+    read: impl Fn(&T) -> Pair<i64>,
+    after: &[DocColumn<T>],
+) -> DocTable {
+    let times: [DocColumn<T>; 3] = [
+        (">Reference", &|row| time(read(row).reference)),
+        (">Target", &|row| time(read(row).target)),
+        (">Δ", &|row| {
+            text(format::signed_time_ns(read(row).difference()))
+        }),
+    ];
+    DocTable::of(rows, &[before, times.as_slice(), after].concat())
 }
 
 /// From the time of the reference to that of the target.
@@ -45,55 +59,62 @@ pub(super) fn waterfall(comparison: &Comparison) -> Option<Part> {
     let steps = parts.waterfall(N_STEPS).into_iter();
     let steps = steps.map(|step| (part_name(comparison, &step), step.times));
     let all = steps.chain([("All parts".to_owned(), parts.total)]);
-    let rows = all.map(|(label, of_part)| {
-        let [reference, target, change] = times(of_part);
-        [label, reference, target, change]
-    });
+    let label: [DocColumn<(String, Pair<i64>)>; 1] = [("Part", &|(label, _)| line(label))];
     Some(part("Where the difference comes from", |document| {
-        document.rows(["Part", ">Reference", ">Target", ">Δ"], rows);
-        let mut text =
-            "Parts do not overlap and sum up to the time from the first GPU activity to \
-                        the last. Kernels that overlap share the time evenly; parts that do not \
-                        differ are left out, but for the sum."
-                .to_owned();
-        if let Some(percent) = parts.matched_percent() {
-            text.push_str(&format!(
+        document.table(of_times(all, &label, |(_, times)| *times, &[]));
+        let matched = parts.matched_percent().map_or(String::new(), |percent| {
+            format!(
                 " {} of the difference in computation is in operations of both traces.",
                 format::percent(percent)
-            ));
-        }
-        document.text(&text);
+            )
+        });
+        document.text(&format!(
+            "Parts do not overlap and sum up to the time from the first GPU activity to the last. \
+             Kernels that overlap share the time evenly; parts that do not differ are left out, but \
+             for the sum.{matched}"
+        ));
     }))
 }
 
-pub(super) fn categories(comparison: &Comparison) -> Option<Part> {
-    let rows = comparison.categories.iter();
-    let rows = rows.map(|row| with_times(text(row.key.label()), row));
-    (!comparison.categories.is_empty()).then(|| {
-        part("Categories", |document| {
-            document.rows(heads("Category"), rows);
-            document.text("Time in which such kernels run; categories that overlap both count.");
+/// A part of what goes by a name, where there is any: "–" in a trace that has no such row.
+fn of_named<K, T: Timed>(
+    title: &str,
+    head: &str,
+    rows: &[Named<K, T>],
+    label: impl Fn(&K) -> Line,
+    max_rows: usize,
+) -> Option<Part> {
+    let shown = |side: &Option<T>| dash(side.as_ref(), |side| format::time_ns(side.ns()));
+    let change = |row: &Named<K, T>| {
+        let change = row.times().change_percent();
+        words::signed_percent(change.filter(|_| row.is_matched()))
+    };
+    let difference = |row: &Named<K, T>| format::signed_time_ns(row.times().difference());
+    let table = DocTable::of(
+        rows.iter().take(max_rows),
+        &[
+            (head, &|row| label(&row.key)),
+            (">Reference", &|row| shown(&row.sides.reference)),
+            (">Target", &|row| shown(&row.sides.target)),
+            (">Δ", &|row| text(difference(row))),
+            (">Δ %", &|row| text(change(row))),
+        ],
+    );
+    (!rows.is_empty()).then(|| {
+        part(title, |document| {
+            document.table(table);
+            document.texts(more(rows.len(), max_rows, PLACE));
         })
     })
 }
 
-fn heads(first: &str) -> [&str; 5] {
-    [first, ">Reference", ">Target", ">Δ", ">Δ %"]
-}
-
-/// A row with its times: "–" in a trace that has no such row.
-fn with_times<K, T: Timed>(label: Line, row: &Named<K, T>) -> [Line; 5] {
-    let sides = row.sides.as_ref();
-    let shown = sides.map(|side| dash(side.as_ref(), |side| format::time_ns(side.ns())));
-    let times = row.times();
-    let change = times.change_percent().filter(|_| row.is_matched());
-    [
-        label,
-        text(shown.reference),
-        text(shown.target),
-        text(format::signed_time_ns(times.difference())),
-        text(words::signed_percent(change)),
-    ]
+pub(super) fn categories(comparison: &Comparison) -> Option<Part> {
+    let label = |family: &Family| text(family.label());
+    let rows = &comparison.categories;
+    let mut part = of_named("Categories", "Category", rows, label, usize::MAX)?;
+    part.1
+        .text("Time in which such kernels run; categories that overlap both count.");
+    Some(part)
 }
 
 /// All operations of both traces in one table.
@@ -110,116 +131,102 @@ pub(super) fn operations(comparison: &Comparison) -> Option<Part> {
 
 /// Operations with what was expected of them.
 pub(super) fn verdict_table<'a>(ops: impl Iterator<Item = &'a MatchedOp>) -> DocTable {
-    let rows = ops.map(|op| {
-        let (times, judgement) = (op.times(), &op.judgement);
-        let mark = match judgement.is_more_than_twice {
-            true => " (more than twice)",
-            false => "",
-        };
-        // The shapes of the target, and those of the reference where they are other ones.
-        let shapes = match &op.reference_shapes {
-            Some(reference) => format!("{reference} → {}", op.shapes),
-            None => op.shapes.clone(),
-        };
-        [
-            code(&op.name, 60),
-            text(shapes),
-            text(format::time_ns(times.reference)),
-            text(format::time_ns(times.target)),
-            text(words::signed_percent(times.change_percent())),
-            text(words::maybe_times(judgement.actual)),
-            text(words::maybe_times(judgement.expected)),
-            text(words::maybe_times(judgement.excess)),
-            text(match op.is_same() {
-                true => "no difference".to_owned(),
-                false => format!("{}{mark}", judgement.verdict.label()),
-            }),
-        ]
-    });
-    #[rustfmt::skip]
-    let heads = ["Operation", "Shapes", ">Reference", ">Target", ">Δ", ">Actual", ">Expected", ">Excess", "Verdict"];
-    DocTable::of(heads, rows)
-}
-
-/// Operations of one trace alone.
-pub(super) fn lone(comparison: &Comparison) -> Vec<Part> {
-    let lone = |which: Which| {
-        let ops = comparison.operations.lone.get(which);
-        let title = format!("Operations of the {} alone", which.label());
-        (!ops.is_empty()).then(|| {
-            part(title, |document| {
-                document.table(lone_table(ops.iter().take(MAX_ROWS)));
-                document.texts(more(ops.len(), MAX_ROWS, PLACE));
-            })
-        })
+    // The shapes of the target, and those of the reference where they are other ones.
+    let shapes = |op: &MatchedOp| match &op.reference_shapes {
+        Some(reference) => format!("{reference} → {}", op.shapes),
+        None => op.shapes.clone(),
     };
-    SIDES.into_iter().filter_map(lone).collect()
-}
-
-pub(super) fn lone_table<'a>(ops: impl Iterator<Item = &'a LoneOp>) -> DocTable {
-    let rows = ops.map(|op| {
-        let kernel = op.side.kernels.first();
-        let kernel = kernel.map(|kernel| code(&format::kernel_name(&kernel.name), 60));
-        [
-            code(&op.name, 60),
-            text(op.shapes.clone()),
-            text(format::count(op.side.calls)),
-            text(format::time_ns(op.side.time_ns)),
-            kernel.unwrap_or_default(),
-        ]
-    });
+    let verdict = |op: &MatchedOp| match op.judgement.is_more_than_twice {
+        _ if op.is_same() => "no difference".to_owned(),
+        true => format!("{} (more than twice)", op.judgement.verdict.label()),
+        false => op.judgement.verdict.label().to_owned(),
+    };
+    let change = |op: &MatchedOp| words::signed_percent(op.times().change_percent());
     DocTable::of(
-        ["Operation", "Shapes", ">Calls", ">Time", "Longest kernel"],
-        rows,
+        ops,
+        &[
+            ("Operation", &|op| code(&op.name, 60)),
+            ("Shapes", &|op| text(shapes(op))),
+            (">Reference", &|op| time(op.times().reference)),
+            (">Target", &|op| time(op.times().target)),
+            (">Δ", &|op| text(change(op))),
+            (">Actual", &|op| times(op.judgement.actual)),
+            (">Expected", &|op| times(op.judgement.expected)),
+            (">Excess", &|op| times(op.judgement.excess)),
+            ("Verdict", &|op| text(verdict(op))),
+        ],
     )
 }
 
-/// Collectives, modules, kernels, operators on the CPU.
-pub(super) fn named(comparison: &Comparison) -> Vec<Part> {
-    let collectives = comparison.collectives.iter();
-    let modules = comparison.modules.iter();
-    let kernels = comparison.kernels.iter();
-    let timelines = comparison.sides.as_ref().map(|side| side.timeline);
-    let on_cpu = comparison.host.iter();
-    let on_cpu = on_cpu.filter(|_| timelines.both().is_none());
-    let tables: [(&str, &str, Vec<[Line; 5]>); 4] = [
-        (
-            "Collectives",
-            "Collective",
-            collectives
-                .map(|row| with_times(text(row.key.label()), row))
-                .collect(),
-        ),
-        (
-            "Modules by GPU self time",
-            "Module",
-            modules
-                .map(|row| with_times(code(&row.key, 80), row))
-                .collect(),
-        ),
-        (
-            "Kernels by name",
-            "Kernel",
-            kernels
-                .map(|row| with_times(code(&format::kernel_name(&row.key), 80), row))
-                .collect(),
-        ),
-        (
-            "Operators by CPU self time",
-            "Operator",
-            on_cpu
-                .map(|row| with_times(code(&row.key, 80), row))
-                .collect(),
-        ),
-    ];
-    let written = tables.into_iter().filter(|(.., rows)| !rows.is_empty());
-    written
-        .map(|(title, head, rows)| {
+/// Operations of each trace alone, at most so many; where there are more, and a place for them, they
+/// are said to be there.
+pub(super) fn lone(
+    comparison: &Comparison,
+    max_rows: usize,
+    place: Option<&str>,
+) -> impl Iterator<Item = Part> {
+    Which::BOTH.into_iter().filter_map(move |which| {
+        let ops = comparison.operations.lone.get(which);
+        let title = format!("Operations of the {} alone", which.label());
+        let kernel = |op: &LoneOp| {
+            let name = op.side.kernels.first().map(|kernel| &kernel.name);
+            name.map_or(Line::new(), |name| code(&format::kernel_name(name), 60))
+        };
+        let table = DocTable::of(
+            ops.iter().take(max_rows),
+            &[
+                ("Operation", &|op| code(&op.name, 60)),
+                ("Shapes", &|op| text(op.shapes.as_str())),
+                (">Calls", &|op| count(op.side.calls)),
+                (">Time", &|op| time(op.side.time_ns)),
+                ("Longest kernel", &|op| kernel(op)),
+            ],
+        );
+        let more = place.and_then(|place| more(ops.len(), max_rows, place));
+        (!ops.is_empty()).then(|| {
             part(title, |document| {
-                let n_rows = rows.len();
-                document.rows(heads(head), rows.into_iter().take(MAX_ROWS));
-                document.texts(more(n_rows, MAX_ROWS, PLACE));
+                document.table(table);
+                document.texts(more);
             })
         })
-        .collect()
+    })
+}
+
+/// Collectives, modules, kernels, operators on the CPU.
+pub(super) fn named(comparison: &Comparison) -> impl Iterator<Item = Part> {
+    let timelines = comparison.sides.as_ref().map(|side| side.timeline);
+    let host = match timelines.both() {
+        Some(_) => &[],
+        None => comparison.host.as_slice(),
+    };
+    let name = |name: &String| code(name, 80);
+    let kernel = |name: &String| code(&format::kernel_name(name), 80);
+    let collective = |key: &CollectiveKey| text(key.label());
+    let (collectives, modules) = (&comparison.collectives, &comparison.modules);
+    let kernels = &comparison.kernels;
+    let tables = [
+        of_named(
+            "Collectives",
+            "Collective",
+            collectives,
+            collective,
+            MAX_ROWS,
+        ),
+        of_named(
+            "Modules by GPU self time",
+            "Module",
+            modules,
+            name,
+            MAX_ROWS,
+        ),
+        of_named("Kernels by name", "Kernel", kernels, kernel, MAX_ROWS),
+        of_named(
+            "Operators by CPU self time",
+            "Operator",
+            host,
+            name,
+            MAX_ROWS,
+        ),
+    ];
+    tables.into_iter().flatten()
 }

@@ -1,6 +1,6 @@
 //! The appendix: model, hardware, reproducers, thresholds that were changed, data quality.
 
-use super::Source;
+use super::Input;
 use super::summary::quality_line;
 use crate::output::document::{Document, Span, code, line, text};
 use crate::output::documents::card;
@@ -9,7 +9,7 @@ use crate::output::documents::{Part, part};
 use crate::output::replay::{Package, candidates};
 use crate::report::GpuEvents;
 
-pub(super) fn all(source: &Source) -> Vec<Part> {
+pub(super) fn all(source: &Input) -> Vec<Part> {
     vec![
         part("Model", |document| model(document, source)),
         part("Hardware Reference", |document| hardware(document, source)),
@@ -23,20 +23,25 @@ pub(super) fn all(source: &Source) -> Vec<Part> {
     ]
 }
 
-fn model(document: &mut Document, source: &Source) {
-    let info = source.model;
+fn model(document: &mut Document, source: &Input) {
+    let info = source.profile.model_info();
     let rows = [
         ("Model", &info.model),
         ("Architecture", &info.architecture),
         ("Scale", &info.scale),
         ("Precision", &info.precision),
     ];
-    let rows =
-        rows.map(|(label, answer)| [text(label), text(answer.text()), line(&answer.evidence)]);
-    document.rows(["Question", "Answer", "Evidence"], rows);
+    document.rows(
+        rows,
+        &[
+            ("Question", &|(label, _)| text(*label)),
+            ("Answer", &|(_, answer)| text(answer.text())),
+            ("Evidence", &|(_, answer)| line(&answer.evidence)),
+        ],
+    );
 }
 
-fn hardware(document: &mut Document, source: &Source) {
+fn hardware(document: &mut Document, source: &Input) {
     let hardware = &source.report.overview.hardware;
     if let Some(device) = &hardware.recorded_on {
         document.text(&format!("Recorded on {device}."));
@@ -48,18 +53,22 @@ fn hardware(document: &mut Document, source: &Source) {
     }
     if let Some(gpu) = &hardware.gpu {
         document.text(&format!("Judged by the figures of the {}:", gpu.name));
-        let figures = hardware.figures.iter();
-        let rows = figures.map(|figure| {
-            let basis = figure.basis.map_or("", |basis| basis.label());
-            [figure.label.as_str(), figure.value.as_str(), basis].map(line)
-        });
-        document.rows(["Figure", ">Value", "Basis"], rows);
+        document.rows(
+            &hardware.figures,
+            &[
+                ("Figure", &|figure| line(&figure.label)),
+                (">Value", &|figure| line(&figure.value)),
+                ("Basis", &|figure| {
+                    text(figure.basis.map_or("", |basis| basis.label()))
+                }),
+            ],
+        );
     }
     document.text(&hardware.basis);
     document.texts(&hardware.caveat);
 }
 
-fn reproducers(document: &mut Document, source: &Source) {
+fn reproducers(document: &mut Document, source: &Input) {
     document.append(card::reproducers(source));
     // What a reproducer would be recommended for, and why there is none.
     let mut recommended = candidates(source.profile, source.report);
@@ -76,7 +85,7 @@ fn reproducers(document: &mut Document, source: &Source) {
     }));
 }
 
-fn method(document: &mut Document, source: &Source) {
+fn method(document: &mut Document, source: &Input) {
     if !source.profile.has_gpu_events() {
         document.text("Times are CPU self times: without the operators that an operator calls.");
         return;

@@ -3,7 +3,7 @@
 use hashbrown::HashSet;
 use rustc_hash::FxBuildHasher;
 
-use super::Source;
+use super::Input;
 use super::details::MAX_ROWS;
 use super::share;
 use super::summary::rows;
@@ -12,8 +12,8 @@ use crate::base::interval::sum;
 use crate::findings::compute::varies;
 use crate::findings::{Estimate, Outcome, RankedFinding, Row, Status, Tier};
 use crate::output::document::{Block, Document, plain};
-use crate::output::documents::Shown;
 use crate::output::documents::parts::TIMELINE;
+use crate::output::documents::{Names, Shown};
 use crate::profile::Profile;
 use crate::profile::kernels::GpuEvents;
 use crate::report::overview::{Level, Measure};
@@ -24,24 +24,24 @@ use crate::trace::StringId;
 /// belongs to one category also where it copies beside computing.
 const SUM_TOLERANCE_PERCENT: f64 = 10.0;
 
-fn computing<'a>(source: &'a Source) -> impl Iterator<Item = &'a Outcome> {
+fn computing<'a>(source: &'a Input) -> impl Iterator<Item = &'a Outcome> {
     let outcomes = source.report.analyses.outcomes.iter();
     outcomes.filter(|outcome| outcome.kind.tier == Tier::Compute)
 }
 
-fn ranked<'a>(source: &'a Source) -> &'a [RankedFinding] {
+fn ranked<'a>(source: &'a Input) -> &'a [RankedFinding] {
     &source.report.analyses.findings.ranked
 }
 
 /// Names of operators and kernels as the trace and the tables have them.
-pub(super) fn quotable(profile: &Profile) -> HashSet<String, FxBuildHasher> {
+pub(super) fn quotable(profile: &Profile) -> Names {
     let operations = profile.operations().iter();
     let mut ids: HashSet<StringId, FxBuildHasher> = HashSet::default();
     ids.extend(operations.map(|operation| operation.key.name));
     ids.extend(profile.ops.groups().iter().map(|group| group.name));
     ids.extend(profile.host_ops.iter().map(|op| op.name));
     ids.extend(profile.gpu.iter().map(|(_, work)| work.name));
-    let mut known = HashSet::default();
+    let mut known = Names::default();
     for id in ids {
         let name = profile.trace.strings.get(id);
         known.insert(format::kernel_name(name));
@@ -52,7 +52,7 @@ pub(super) fn quotable(profile: &Profile) -> HashSet<String, FxBuildHasher> {
 
 /// Whether an analysis failed, data was repaired or lost, an operation is faster than its roofline,
 /// the GPU is another than the recorded one, or durations of a long operation vary much.
-pub(super) fn needs_warnings(source: &Source) -> bool {
+pub(super) fn needs_warnings(source: &Input) -> bool {
     let report = source.report;
     let thresholds = &report.options.thresholds;
     let least = thresholds.medium_percent_of_compute;
@@ -64,14 +64,14 @@ pub(super) fn needs_warnings(source: &Source) -> bool {
         || rows.any(|row| varies(source.profile, row, thresholds, least).is_some())
 }
 
-pub(super) fn bottlenecks(source: &Source) -> Option<Vec<(String, i64)>> {
+pub(super) fn bottlenecks(source: &Input) -> Option<Vec<(String, i64)>> {
     let top = top(source.profile, source.report).into_iter();
     (source.report.overview.measure == Measure::Gpu)
         .then(|| top.map(|one| (one.name(source.profile), one.ns)).collect())
 }
 
 /// The table of the summary, and that of the timeline among the details.
-pub(super) fn shown(source: &Source) -> Vec<Shown> {
+pub(super) fn shown(source: &Input) -> Vec<Shown> {
     let Some(whole) = &source.report.timelines.whole else {
         return Vec::new();
     };
@@ -99,7 +99,7 @@ pub(super) fn shown(source: &Source) -> Vec<Shown> {
 /// The durations of all GPU activity that counts, and the time of all that computes. What overlaps
 /// on several streams counts each time, as it does in categories and findings, but for that of one
 /// call: these sums, and not the time in which anything computes, are what they can be held against.
-fn durations(source: &Source) -> (i64, i64) {
+fn durations(source: &Input) -> (i64, i64) {
     let profile = source.profile;
     let events = profile.gpu_events(source.report.options.gpu_events);
     let work = profile.gpu.iter().map(|(_, work)| work);
@@ -112,7 +112,7 @@ fn durations(source: &Source) -> (i64, i64) {
 }
 
 /// Categories against what computes; findings against what they are about.
-pub(super) fn wrong_sums(source: &Source) -> Option<Vec<String>> {
+pub(super) fn wrong_sums(source: &Input) -> Option<Vec<String>> {
     let (all_ns, computing_ns) = durations(source);
     if all_ns == 0 {
         return None;
@@ -121,11 +121,8 @@ pub(super) fn wrong_sums(source: &Source) -> Option<Vec<String>> {
     let categories_ns = sum(computing(source).map(|outcome| outcome.time_ns));
     let off = (categories_ns as f64 - computing_ns as f64).abs();
     if off > computing_ns as f64 * SUM_TOLERANCE_PERCENT / 100.0 {
-        defects.push(format!(
-            "categories take {}, all that computes {}",
-            format::time_ns(categories_ns),
-            format::time_ns(computing_ns)
-        ));
+        let [sum, all] = [categories_ns, computing_ns].map(format::time_ns);
+        defects.push(format!("categories take {sum}, all that computes {all}"));
     }
     let total_ns = source.report.overview.total_ns.unwrap_or(0);
     for one in ranked(source) {
@@ -136,19 +133,15 @@ pub(super) fn wrong_sums(source: &Source) -> Option<Vec<String>> {
             Tier::System => all_ns.max(total_ns),
         };
         if one.finding.time_ns > most_ns {
-            defects.push(format!(
-                "P{} is about {} of {}",
-                one.number,
-                format::time_ns(one.finding.time_ns),
-                format::time_ns(most_ns)
-            ));
+            let [time, most] = [one.finding.time_ns, most_ns].map(format::time_ns);
+            defects.push(format!("P{} is about {time} of {most}", one.number));
         }
     }
     Some(defects)
 }
 
 /// Findings by what they save; rows by their time, and summed up to their category.
-pub(super) fn wrong_order(source: &Source) -> Vec<String> {
+pub(super) fn wrong_order(source: &Input) -> Vec<String> {
     let mut defects = Vec::new();
     let operations = source.profile.operations();
     for one in ranked(source) {
@@ -179,7 +172,7 @@ pub(super) fn wrong_order(source: &Source) -> Vec<String> {
     defects
 }
 
-pub(super) fn wrong_savings(source: &Source) -> Vec<String> {
+pub(super) fn wrong_savings(source: &Input) -> Vec<String> {
     let mut defects = Vec::new();
     let report = source.report;
     let total_ns = report.overview.total_ns.unwrap_or(0);
@@ -191,22 +184,17 @@ pub(super) fn wrong_savings(source: &Source) -> Vec<String> {
                 defects.push(format!("the range of P{number} is out of order"));
             }
             if impact.high_ns > finding.time_ns.min(total_ns) {
-                defects.push(format!(
-                    "P{number} saves {} of {}",
-                    format::time_ns(impact.high_ns),
-                    share(finding.time_ns, Some(total_ns))
-                ));
+                let high = format::time_ns(impact.high_ns);
+                let share = share(finding.time_ns, Some(total_ns));
+                defects.push(format!("P{number} saves {high} of {share}"));
             }
         }
         for &(operation, saved_ns) in &finding.savings {
             let judged = report.judged.get(operation);
             let time_ns = judged.map_or(-1, |judged| judged.run_ns);
             if !(0..=time_ns).contains(&saved_ns) {
-                defects.push(format!(
-                    "P{number} saves {} of an operation of {}",
-                    format::time_ns(saved_ns),
-                    format::time_ns(time_ns)
-                ));
+                let [saved, time] = [saved_ns, time_ns].map(format::time_ns);
+                defects.push(format!("P{number} saves {saved} of an operation of {time}"));
             }
         }
     }
@@ -219,7 +207,7 @@ pub(super) fn wrong_savings(source: &Source) -> Vec<String> {
 }
 
 /// What is faster than its roofline is marked and not ranked.
-pub(super) fn wrong_judgements(source: &Source, fair: &Document) -> Vec<String> {
+pub(super) fn wrong_judgements(source: &Input, fair: &Document) -> Vec<String> {
     let mut defects = Vec::new();
     let most = source.report.options.thresholds.anomaly_percent;
     let is_above = |percent: Option<f64>| percent.is_some_and(|percent| percent > most);

@@ -1,21 +1,24 @@
 //! The details: how the time splits, then each category with its operations, figures and findings.
 
-use super::{Source, share};
+use super::{Input, share};
 use crate::base::format;
+use crate::compare::words::bound;
 use crate::findings::compute::shapes;
 use crate::findings::outcome::Assessed;
 use crate::findings::{
     Assessment, Estimate, Outcome, RankedFinding, Row, Status, Tier, is_launch_scale, run_time,
 };
-use crate::output::document::{DocTable, Document, Span, code, dash, text};
+use crate::output::document::{DocTable, Document, Line, Span, code, count, dash, text, time};
 use crate::output::documents::card::Card;
 use crate::output::documents::parts::{TIMELINE, figures, more, projection};
 use crate::output::documents::{Part, Subject, part};
+use crate::profile::operations::Operation;
+use crate::trace::StringId;
 
 /// Operations in the table of a category; the rest is in the sheets.
 pub(super) const MAX_ROWS: usize = 12;
 
-pub(super) fn all(source: &Source) -> Vec<Part> {
+pub(super) fn all(source: &Input) -> Vec<Part> {
     let mut parts = Vec::new();
     match source.profile.has_gpu_events() {
         true => parts.extend(timeline(source)),
@@ -25,25 +28,27 @@ pub(super) fn all(source: &Source) -> Vec<Part> {
     for tier in [Tier::System, Tier::Compute, Tier::Fusion] {
         let outcomes = source.report.analyses.outcomes.iter();
         let of_tier = outcomes.filter(|outcome| outcome.kind.tier == tier);
-        parts.extend(
-            of_tier
-                .filter(|outcome| outcome.status != Status::NoData)
-                .map(|outcome| category(source, outcome, &cards)),
-        );
+        let with_data = of_tier.filter(|outcome| outcome.status != Status::NoData);
+        parts.extend(with_data.map(|outcome| category(source, outcome, &cards)));
     }
     parts
 }
 
 /// How the time of the GPU splits.
-fn timeline(source: &Source) -> Option<Part> {
+fn timeline(source: &Input) -> Option<Part> {
     let whole = source.report.timelines.whole.as_ref()?;
-    let rows = TIMELINE.iter().map(|(label, read)| {
-        let ns = read(whole);
-        let share = share(ns, Some(whole.total_ns()));
-        [(*label).to_owned(), format::time_ns(ns), share]
-    });
+    let total_ns = Some(whole.total_ns());
     Some(part("GPU time", |document| {
-        document.rows(["Part", ">Time", ">Share of total"], rows);
+        document.rows(
+            &TIMELINE,
+            &[
+                ("Part", &|(label, _)| text(*label)),
+                (">Time", &|(_, read)| time(read(whole))),
+                (">Share of total", &|(_, read)| {
+                    text(share(read(whole), total_ns))
+                }),
+            ],
+        );
         document.text(
             "The first four parts sum up to the total. All streams and devices are taken together. \
              Exposed is what nothing hides: communication while nothing computes, copies while \
@@ -62,7 +67,7 @@ fn timeline(source: &Source) -> Option<Part> {
 }
 
 /// Times on the CPU, where there are none on the GPU.
-fn cpu(source: &Source) -> Part {
+fn cpu(source: &Input) -> Part {
     part("CPU time", |document| {
         families(document, source, ">CPU time", ">Share of operators");
         document.text(&format!(
@@ -73,20 +78,19 @@ fn cpu(source: &Source) -> Part {
     })
 }
 
-fn families(document: &mut Document, source: &Source, time: &str, share: &str) {
-    let families = source.report.overview.families.iter();
-    let rows = families.map(|family| {
-        [
-            text(family.family.label()),
-            text(format::time_ns(family.ns)),
-            text(format::percent(family.percent)),
-        ]
-    });
-    document.rows(["Category", time, share], rows);
+fn families(document: &mut Document, source: &Input, time_head: &str, share_head: &str) {
+    document.rows(
+        &source.report.overview.families,
+        &[
+            ("Category", &|family| text(family.family.label())),
+            (time_head, &|family| time(family.ns)),
+            (share_head, &|family| text(format::percent(family.percent))),
+        ],
+    );
 }
 
 /// One category with everything that is known of it.
-fn category(source: &Source, outcome: &Outcome, cards: &[Card]) -> Part {
+fn category(source: &Input, outcome: &Outcome, cards: &[Card]) -> Part {
     part(outcome.kind.title, |document| {
         if let Status::Error(why) = &outcome.status {
             document.text(&format!("This analysis failed: {why}"));
@@ -107,7 +111,7 @@ fn category(source: &Source, outcome: &Outcome, cards: &[Card]) -> Part {
 }
 
 /// What an analysis found that goes with a finding of another place, a sentence each.
-pub(super) fn within(source: &Source, outcome: &Outcome) -> Vec<String> {
+pub(super) fn within(source: &Input, outcome: &Outcome) -> Vec<String> {
     let within = source.report.analyses.findings.within.iter();
     within
         .filter(|within| within.analysis == outcome.kind)
@@ -116,7 +120,7 @@ pub(super) fn within(source: &Source, outcome: &Outcome) -> Vec<String> {
 }
 
 /// The operations of an analysis, and its tables.
-pub(super) fn tables(document: &mut Document, source: &Source, outcome: &Outcome) {
+pub(super) fn tables(document: &mut Document, source: &Input, outcome: &Outcome) {
     document.table(operations(source, &outcome.rows));
     document.texts(more(
         outcome.rows.len(),
@@ -131,50 +135,56 @@ pub(super) fn tables(document: &mut Document, source: &Source, outcome: &Outcome
 
 /// Operations of an analysis: name, shapes, calls, time, share of the category, efficiency,
 /// intensity, type.
-fn operations(source: &Source, rows: &[Row]) -> DocTable {
+fn operations(source: &Input, rows: &[Row]) -> DocTable {
     let operations = source.profile.operations();
     let input = source.report.analysis_input(source.profile);
-    let rows = rows.iter().take(MAX_ROWS).filter_map(|row| {
-        let operation = operations.get(row.operation)?;
-        let judged = source.report.judged.get(row.operation);
-        let intensity = judged.and_then(|judged| judged.work?.flops_per_byte());
+    let efficiency = |row: &Row| {
         let mark = if row.is_anomaly { " [ANOMALY]" } else { "" };
-        let efficiency = dash(row.efficiency_percent, |efficiency| {
-            format!("{}{mark}", format::percent(efficiency))
-        });
-        let shapes = Some(shapes(&input, operation)).filter(|shapes| !shapes.is_empty());
-        Some([
-            code(operation.short_name(source.profile), 60),
-            text(dash(shapes, |shapes| shapes)),
-            text(format::count(row.n_calls)),
-            text(format::number(row.time_ns as f64 / 1e6)),
-            text(format::percent(row.percent_of_category)),
-            text(efficiency),
-            text(dash(row.assessment, Assessment::label)),
-            text(dash(intensity, format::number)),
-            text(dash(row.bound, crate::compare::words::bound)),
-            text(row.class.clone()),
-        ])
-    });
+        let percent = row.efficiency_percent;
+        dash(percent, |percent| {
+            format!("{}{mark}", format::percent(percent))
+        })
+    };
+    let intensity = |row: &Row| {
+        let judged = source.report.judged.get(row.operation)?;
+        judged.work?.flops_per_byte()
+    };
+    let rows = rows.iter().take(MAX_ROWS);
     DocTable::of(
-        [
-            "Operation",
-            "Shapes",
-            ">Count",
-            ">Time (ms)",
-            ">% of Category",
-            ">Efficiency",
-            "Assessment",
-            ">FLOPS/Byte",
-            "Bound",
-            "Type",
+        rows.filter_map(|row| Some((row, operations.get(row.operation)?))),
+        &[
+            ("Operation", &|(_, one)| {
+                code(one.short_name(source.profile), 60)
+            }),
+            ("Shapes", &|(_, one)| shapes_of(&input, one)),
+            (">Count", &|(row, _)| count(row.n_calls)),
+            (">Time (ms)", &|(row, _)| {
+                text(format::number(row.time_ns as f64 / 1e6))
+            }),
+            (">% of Category", &|(row, _)| {
+                text(format::percent(row.percent_of_category))
+            }),
+            (">Efficiency", &|(row, _)| efficiency(row)),
+            ("Assessment", &|(row, _)| {
+                dash(row.assessment, Assessment::label)
+            }),
+            (">FLOPS/Byte", &|(row, _)| {
+                dash(intensity(row), format::number)
+            }),
+            ("Bound", &|(row, _)| dash(row.bound, bound)),
+            ("Type", &|(row, _)| text(row.class.as_str())),
         ],
-        rows,
     )
 }
 
+/// The shapes of an operation, where they are recorded.
+pub(super) fn shapes_of(input: &crate::assess::Input, operation: &Operation) -> Line {
+    let shapes = Some(shapes(input, operation));
+    dash(shapes.filter(|shapes| !shapes.is_empty()), |shapes| shapes)
+}
+
 /// "GEMM operations take 12.3 ms, 41.2 % of compute time. Average efficiency: 63 % …"
-pub(super) fn overview(source: &Source, outcome: &Outcome) -> String {
+pub(super) fn overview(source: &Input, outcome: &Outcome) -> String {
     let title = outcome.kind.title;
     if outcome.kind.tier != Tier::Compute {
         return match outcome.findings.len() as u64 {
@@ -186,29 +196,25 @@ pub(super) fn overview(source: &Source, outcome: &Outcome) -> String {
         return "No operations of this kind ran; the findings below are about other operations."
             .to_owned();
     }
-    let mut sentences = format!(
-        "{title} operations account for {} of compute time, {} in {}.",
+    let (share, time) = (
         source.of_compute(outcome.time_ns),
         format::time_ns(outcome.time_ns),
-        format::counted(outcome.n_calls, "call")
     );
-    let averages = outcome
-        .efficiency_percent()
-        .zip(outcome.mean_efficiency_percent());
-    if let Some((weighted, mean)) = averages {
-        let known = match outcome.known_percent() {
-            Some(percent) if percent < 100.0 => {
-                format!(
-                    " of the {} with a FLOP/byte model",
-                    format::percent(percent)
-                )
-            }
-            _ => String::new(),
-        };
+    let calls = format::counted(outcome.n_calls, "call");
+    let mut sentences =
+        format!("{title} operations account for {share} of compute time, {time} in {calls}.");
+    let weighted = outcome.efficiency_percent().map(format::percent);
+    let mean = outcome.mean_efficiency_percent().map(format::percent);
+    if let Some((weighted, mean)) = weighted.zip(mean) {
+        let known = outcome.known_percent().filter(|percent| *percent < 100.0);
+        let known = known.map_or(String::new(), |percent| {
+            format!(
+                " of the {} with a FLOP/byte model",
+                format::percent(percent)
+            )
+        });
         sentences.push_str(&format!(
-            " Average efficiency{known}: {} of roofline, weighted by time ({} unweighted).",
-            format::percent(weighted),
-            format::percent(mean)
+            " Average efficiency{known}: {weighted} of roofline, weighted by time ({mean} unweighted).",
         ));
     }
     let input = source.report.analysis_input(source.profile);
@@ -219,30 +225,25 @@ pub(super) fn overview(source: &Source, outcome: &Outcome) -> String {
 
 /// What to think of a kind of work: nothing, where less than half of it is known.
 fn assessment(assessed: Assessed) -> String {
-    let Assessed {
-        level,
-        percent,
-        known_percent,
-    } = assessed;
-    if known_percent < 50.0 {
+    let level = assessed.level;
+    if assessed.known_percent < 50.0 {
         return format!(
             " The efficiency is known and meaningful for only {} of that time, too little to assess the whole.",
-            format::percent(known_percent)
+            format::percent(assessed.known_percent)
         );
     }
-    let of = match percent > 50.0 {
+    let of = match assessed.percent > 50.0 {
         true => "most",
         false => "the largest part",
     };
+    let (percent, label) = (format::percent(assessed.percent), level.label());
     format!(
-        " Assessment of {of} of that time ({}): {}; {}.",
-        format::percent(percent),
-        level.label(),
+        " Assessment of {of} of that time ({percent}): {label}; {}.",
         level.focus()
     )
 }
 
-fn finding(document: &mut Document, source: &Source, ranked: &RankedFinding, card: &Card) {
+fn finding(document: &mut Document, source: &Input, ranked: &RankedFinding, card: &Card) {
     card.details(document, data(source, ranked), projected(source, ranked));
     if !ranked.overlaps.is_empty() {
         let others: Vec<String> = ranked.overlaps.iter().map(|n| format!("P{n}")).collect();
@@ -254,19 +255,18 @@ fn finding(document: &mut Document, source: &Source, ranked: &RankedFinding, car
 }
 
 /// What was measured: the time, the operations, tables, kernels of the longest operation.
-fn data(source: &Source, ranked: &RankedFinding) -> Document {
+fn data(source: &Input, ranked: &RankedFinding) -> Document {
     const MAX_KERNELS: usize = 4;
     let finding = &ranked.finding;
     let mut document = Document::default();
     let efficiency = finding.efficiency_percent.map_or(String::new(), |percent| {
         format!(", {} of roofline", format::percent(percent))
     });
-    let time = format::time_ns(finding.time_ns);
-    document.field("Data", &format!("{time} measured{efficiency}."));
+    let measured = format::time_ns(finding.time_ns);
+    document.field("Data", &format!("{measured} measured{efficiency}."));
+    let all = source.profile.operations();
     let operations = finding.operations.iter();
-    let operations: Vec<_> = operations
-        .filter_map(|at| source.profile.operations().get(*at))
-        .collect();
+    let operations: Vec<_> = operations.filter_map(|at| all.get(*at)).collect();
     document.bullets(operations.iter().take(MAX_ROWS).map(|operation| {
         let mut line = code(operation.short_name(source.profile), 80);
         line.push(Span::Text(format!(
@@ -282,16 +282,16 @@ fn data(source: &Source, ranked: &RankedFinding) -> Document {
     let Some(longest) = operations.first() else {
         return document;
     };
+    let name = |id: StringId| format::kernel_name(source.profile.trace.strings.get(id));
     let kernels = longest.kernels(source.profile).into_iter();
-    let rows = kernels.take(MAX_KERNELS).map(|(name, n, ns)| {
-        let name = format::kernel_name(source.profile.trace.strings.get(name));
-        [
-            code(&name, 80),
-            text(format::count(n)),
-            text(format::time_ns(ns)),
-        ]
-    });
-    let kernels = DocTable::of(["Kernel", ">Count", ">Time"], rows);
+    let kernels = DocTable::of(
+        kernels.take(MAX_KERNELS),
+        &[
+            ("Kernel", &|(id, ..)| code(&name(*id), 80)),
+            (">Count", &|(_, n, _)| count(*n)),
+            (">Time", &|(.., ns)| time(*ns)),
+        ],
+    );
     if operations.len() > 1 && !kernels.rows.is_empty() {
         let name = format::middle_ellipsis(longest.short_name(source.profile), 80);
         let name = name.replace('`', "'");
@@ -302,7 +302,7 @@ fn data(source: &Source, ranked: &RankedFinding) -> Document {
 }
 
 /// What some efficiencies are worth. Of one efficiency only: several operations have several.
-fn projected(source: &Source, ranked: &RankedFinding) -> Option<DocTable> {
+fn projected(source: &Input, ranked: &RankedFinding) -> Option<DocTable> {
     let finding = &ranked.finding;
     let estimate = finding.impact.map(|impact| impact.estimate);
     let run_ns = run_time::of_finding(source.profile, &source.report.judged, finding);

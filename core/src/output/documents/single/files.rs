@@ -1,41 +1,56 @@
 //! The findings file of one analysis. That about copies and communication has sections of its own:
 //! one for each issue, then the patterns, then what was measured in detail.
 
-use super::transfers::{Field, blocking, copies, overlap};
-use super::{Source, details};
+use super::{Input, details, transfers};
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
-use crate::base::value::Value;
-use crate::findings::multi_kernel::{Facts, patterns};
 use crate::findings::{Confidence, Finding, Outcome, RankedFinding, Status, Tier};
-use crate::output::document::{Document, Line, field};
+use crate::output::document::{Block, Document, Line, field};
 use crate::output::documents::File;
 use crate::output::documents::parts::figures;
-use crate::profile::copies::Direction;
-use crate::report::cards::{NOT_QUANTIFIABLE, impact_sentence};
+use crate::report::cards::impact_sentence;
 
-/// The analysis of copies and communication.
-const MULTI_KERNEL: &str = "multi_kernel";
+/// A section: its heading, and what stands below it.
+type Section = (&'static str, fn(&mut Document, &Input, &Outcome));
 
-/// Titles by key, where they are not "… Analysis Summary" after the analysis.
-const TITLES: &[(&str, &str)] = &[
-    ("sdpa_fwd", "SDPA Analysis Summary"),
-    ("sdpa_bwd", "SDPA Backward Analysis Summary"),
-    (MULTI_KERNEL, "Multi-Kernel Issue Analysis Findings"),
-    ("cpu_idle", "CPU and Idle Time Analysis Findings"),
-    ("kernel_fusion", "Kernel Fusion Analysis Findings"),
+/// The sections about operations that compute.
+const OF_COMPUTE: &[Section] = &[
+    ("Overview", overview),
+    ("Operations Breakdown", details::tables),
+    ("Key Bottlenecks", bottlenecks),
+    ("Additional Notes", notes),
 ];
 
-/// What is missing, by key, where it is not named after the analysis.
-const OPERATIONS: &[(&str, &str)] = &[("sdpa_fwd", "SDPA"), ("sdpa_bwd", "SDPA backward")];
+/// Those of an analysis of the whole.
+const OF_SYSTEM: &[Section] = &[
+    ("Overview", overview),
+    ("Summary", details::tables),
+    ("Recommendations", recommendations),
+    ("Additional Notes", notes),
+];
 
-fn by_key<'a>(table: &[(&str, &'a str)], key: &str) -> Option<&'a str> {
-    let row = table.iter().find(|(known, _)| *known == key);
-    row.map(|(_, text)| *text)
+/// Those about copies and communication.
+const OF_TRANSFERS: &[Section] = &[
+    ("Summary", transfers::summary),
+    ("Memory Copy Analysis", transfers::copies),
+    ("Communication Blocking Analysis", transfers::communication),
+    ("Detected Patterns", transfers::detected),
+    ("Recommendations", recommendations),
+    ("Technical Details", transfers::technical),
+    ("Additional Notes", notes),
+];
+
+fn sections(outcome: &Outcome) -> &'static [Section] {
+    match (&outcome.status, outcome.kind.tier) {
+        (Status::Error(_) | Status::NoData, _) => &[],
+        (Status::Done, _) if outcome.kind.key == "multi_kernel" => OF_TRANSFERS,
+        (Status::Done, Tier::Compute) => OF_COMPUTE,
+        (Status::Done, _) => OF_SYSTEM,
+    }
 }
 
 /// The file with what it must have.
-pub(super) fn file(source: &Source, outcome: &Outcome) -> File {
+pub(super) fn file(source: &Input, outcome: &Outcome) -> File {
     let mut fields = vec![("Status", status(source, outcome))];
     if outcome.kind.tier != Tier::Compute {
         fields.push(TIER);
@@ -43,7 +58,7 @@ pub(super) fn file(source: &Source, outcome: &Outcome) -> File {
     File {
         key: outcome.kind.key,
         document: write(source, outcome),
-        sections: sections_of(outcome),
+        sections: sections(outcome).iter().map(|(title, _)| *title).collect(),
         fields,
     }
 }
@@ -51,7 +66,7 @@ pub(super) fn file(source: &Source, outcome: &Outcome) -> File {
 /// What is said of analyses of the whole.
 const TIER: (&str, &str) = ("Analysis Tier", "System-Level");
 
-fn status(source: &Source, outcome: &Outcome) -> &'static str {
+fn status(source: &Input, outcome: &Outcome) -> &'static str {
     match &outcome.status {
         Status::Error(_) => "ERROR",
         Status::NoData if !source.profile.has_gpu_events() => "NO_DATA",
@@ -59,33 +74,17 @@ fn status(source: &Source, outcome: &Outcome) -> &'static str {
     }
 }
 
-fn sections_of(outcome: &Outcome) -> &'static [&'static str] {
-    match (&outcome.status, outcome.kind.tier) {
-        (Status::Error(_) | Status::NoData, _) => &[],
-        (Status::Done, _) if outcome.kind.key == MULTI_KERNEL => &[
-            "Summary",
-            "Memory Copy Analysis",
-            "Communication Blocking Analysis",
-            "Detected Patterns",
-            "Recommendations",
-            "Technical Details",
-            "Additional Notes",
-        ],
-        (Status::Done, Tier::Compute) => &[
-            "Overview",
-            "Operations Breakdown",
-            "Key Bottlenecks",
-            "Additional Notes",
-        ],
-        (Status::Done, _) => &["Overview", "Summary", "Recommendations", "Additional Notes"],
-    }
-}
-
-pub(super) fn write(source: &Source, outcome: &Outcome) -> Document {
+pub(super) fn write(source: &Input, outcome: &Outcome) -> Document {
     let kind = outcome.kind;
-    let title = by_key(TITLES, kind.key)
-        .map_or_else(|| format!("{} Analysis Summary", kind.title), str::to_owned);
-    let mut document = Document::new(&title);
+    let (title, operations) = match kind.key {
+        "sdpa_fwd" => ("SDPA Analysis Summary", "SDPA"),
+        "sdpa_bwd" => ("SDPA Backward Analysis Summary", "SDPA backward"),
+        "multi_kernel" => ("Multi-Kernel Issue Analysis Findings", kind.title),
+        "cpu_idle" => ("CPU and Idle Time Analysis Findings", kind.title),
+        "kernel_fusion" => ("Kernel Fusion Analysis Findings", kind.title),
+        _ => (&*format!("{} Analysis Summary", kind.title), kind.title),
+    };
+    let mut document = Document::new(title);
     document.field("Status", status(source, outcome));
     let window = source.profile.window.as_ref();
     document.texts(window.map(|window| window.sentence()));
@@ -94,48 +93,35 @@ pub(super) fn write(source: &Source, outcome: &Outcome) -> Document {
     }
     match &outcome.status {
         Status::Error(why) => document.text(&format!("The analysis failed: {why}")),
-        Status::NoData => {
-            let operations = by_key(OPERATIONS, kind.key).unwrap_or(kind.title);
-            document.text(&match source.profile.has_gpu_events() {
-                true => format!("No {operations} operations found in trace."),
-                false => source.not_analyzed(),
-            });
+        Status::NoData if !source.profile.has_gpu_events() => {
+            document.text(&source.not_analyzed());
         }
-        Status::Done => {
-            for section in sections_of(outcome) {
-                document.heading(2, section);
-                document.append(written(section, source, outcome));
-            }
-        }
+        Status::NoData => document.text(&format!("No {operations} operations found in trace.")),
+        Status::Done => {}
+    }
+    for (title, write) in sections(outcome) {
+        document.heading(2, title);
+        let mut section = Document::default();
+        write(&mut section, source, outcome);
+        document.append(section);
     }
     document
 }
 
-/// A section of a file.
-fn written(section: &str, source: &Source, outcome: &Outcome) -> Document {
-    let mut document = Document::default();
-    let is_multi_kernel = outcome.kind.key == MULTI_KERNEL;
-    match section {
-        "Overview" => document.text(&details::overview(source, outcome)),
-        "Summary" if is_multi_kernel => table(&mut document, outcome, "summary"),
-        "Operations Breakdown" | "Summary" => details::tables(&mut document, source, outcome),
-        "Key Bottlenecks" => bottlenecks(&mut document, source, outcome),
-        "Recommendations" => recommendations(&mut document, source, outcome),
-        "Technical Details" => technical(&mut document, outcome),
-        // What an analysis measured and could not do.
-        "Additional Notes" => {
-            document.table(figures(&outcome.facts));
-            document.texts(&outcome.notes);
-        }
-        _ => copies_and_communication(&mut document, section, source),
-    }
-    document
+fn overview(document: &mut Document, source: &Input, outcome: &Outcome) {
+    document.text(&details::overview(source, outcome));
+}
+
+/// What an analysis measured and could not do.
+fn notes(document: &mut Document, _: &Input, outcome: &Outcome) {
+    document.table(figures(&outcome.facts));
+    document.texts(&outcome.notes);
 }
 
 /// What an analysis found, in the order of all findings; says so where that is nothing.
 fn own<'a>(
     document: &mut Document,
-    source: &'a Source,
+    source: &'a Input,
     outcome: &Outcome,
 ) -> Vec<&'a RankedFinding> {
     let ranked = source.report.analyses.findings.ranked.iter();
@@ -151,7 +137,7 @@ fn own<'a>(
 }
 
 /// Why an analysis has no finding. Nothing is said of a range where most of the time has no model.
-fn none(source: &Source, outcome: &Outcome) -> &'static str {
+fn none(source: &Input, outcome: &Outcome) -> &'static str {
     let known = outcome.rows.iter();
     let known = known.filter(|row| row.efficiency_percent.is_some());
     let known = percent_of(sum(known.map(|row| row.time_ns)), outcome.time_ns);
@@ -174,16 +160,15 @@ fn priority(finding: &Finding) -> Vec<Line> {
     fields.into_iter().flatten().collect()
 }
 
-fn bottlenecks(document: &mut Document, source: &Source, outcome: &Outcome) {
+fn bottlenecks(document: &mut Document, source: &Input, outcome: &Outcome) {
     for (at, ranked) in own(document, source, outcome).into_iter().enumerate() {
         let finding = &ranked.finding;
         document.heading(3, &format!("{}. {}", at + 1, finding.title));
-        let time = format!(
-            "{} ({} of compute)",
+        let (time, share) = (
             format::time_ns(finding.time_ns),
-            source.of_compute(finding.time_ns)
+            source.of_compute(finding.time_ns),
         );
-        let mut fields = vec![field("Time", &time)];
+        let mut fields = vec![field("Time", &format!("{time} ({share} of compute)"))];
         fields.extend(finding.efficiency_percent.map(|percent| {
             let efficiency = format!("{} of roofline", format::percent(percent));
             field("Efficiency", &efficiency)
@@ -203,7 +188,7 @@ fn bottlenecks(document: &mut Document, source: &Source, outcome: &Outcome) {
 }
 
 /// The recommendations of an analysis of the whole, under their numbers among all findings.
-fn recommendations(document: &mut Document, source: &Source, outcome: &Outcome) {
+fn recommendations(document: &mut Document, source: &Input, outcome: &Outcome) {
     for ranked in own(document, source, outcome) {
         let finding = &ranked.finding;
         document.heading(3, &format!("System P{}: {}", ranked.number, finding.title));
@@ -212,91 +197,17 @@ fn recommendations(document: &mut Document, source: &Source, outcome: &Outcome) 
         document.field("Action", &action);
         document.field("Expected Impact", &impact_sentence(source.report, finding));
         let fields = priority(finding).into_iter();
-        document
-            .blocks
-            .extend(fields.map(crate::output::document::Block::Text));
+        document.blocks.extend(fields.map(Block::Text));
         for table in &finding.tables {
             document.table(table);
         }
     }
 }
 
-fn copies_and_communication(document: &mut Document, section: &str, source: &Source) {
-    let input = source.report.analysis_input(source.profile);
-    let Some(facts) = Facts::new(&input) else {
-        return;
-    };
-    let copies = |direction| copies(&input, &facts, direction);
-    let parts: Vec<(&str, Vec<Field>)> = match section {
-        "Memory Copy Analysis" => vec![
-            (
-                "D2H (Device-to-Host) Transfers",
-                copies(Direction::DeviceToHost),
-            ),
-            (
-                "H2D (Host-to-Device) Transfers",
-                copies(Direction::HostToDevice),
-            ),
-        ],
-        "Communication Blocking Analysis" => vec![
-            ("Communication Blocking Compute", blocking(&facts)),
-            ("Compute/Communication Overlap", overlap(&facts)),
-        ],
-        _ => Vec::new(),
-    };
-    for (heading, fields) in parts {
-        document.heading(3, heading);
-        document.bullets(fields.iter().map(|(name, text)| field(name, text)));
-    }
-    if section != "Detected Patterns" {
-        return;
-    }
-    for (at, pattern) in patterns(&input, &facts).iter().enumerate() {
-        let severity = pattern.severity.label();
-        document.heading(3, &format!("{}. {} - {severity}", at + 1, pattern.name));
-        let impact = pattern
-            .recoverable_ns
-            .map_or(NOT_QUANTIFIABLE.to_owned(), |ns| {
-                format!("Can save up to {}.", Value::Ns(ns).text())
-            });
-        document.bullets([
-            field("Evidence", &pattern.description),
-            field("Impact", &impact),
-            field("Recommendation", pattern.recommendation),
-        ]);
-    }
-    document.or_text("None: copies and communication are within their limits.");
-}
-
-/// Tables that are technical details, with their headings there.
-const TECHNICAL: &[(&str, &str)] = &[
-    ("top_communication", "Top Communication Operations"),
-    ("memory_copy_breakdown", "Memory Copy Breakdown"),
-    ("collectives", "Collectives by Type and Size"),
-    ("copies", "Copies by Operator"),
-];
-
-fn technical(document: &mut Document, outcome: &Outcome) {
-    for (key, heading) in TECHNICAL {
-        document.heading(3, heading);
-        let mut rows = Document::default();
-        table(&mut rows, outcome, key);
-        rows.or_text("None recorded.");
-        document.append(rows);
-    }
-}
-
-fn table(document: &mut Document, outcome: &Outcome, key: &str) {
-    let mut tables = outcome.tables.iter();
-    if let Some(table) = tables.find(|table| table.key == key) {
-        document.table(table);
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::Input;
     use crate::output::document::markdown;
-    use crate::output::documents::single;
     use crate::report::{Report, ReportOptions};
     use crate::testing::Timetable;
 
@@ -328,11 +239,11 @@ mod tests {
         let profile = timetable.profile();
         let report = Report::new(&profile, &ReportOptions::default());
         let outcome = report.analyses.outcome("multi_kernel").unwrap();
-        markdown(&single::findings_file(&profile, &report, outcome))
+        markdown(&Input::new(&profile, &report).findings_file(outcome))
     }
 
     #[test]
-    fn the_file_has_a_section_for_each_issue() {
+    fn the_file_has_a_section_for_each_issue_with_its_figures() {
         let text = written();
         let headings: Vec<&str> = text
             .lines()
@@ -343,11 +254,6 @@ mod tests {
         assert_eq!(headings[0], "# Multi-Kernel Issue Analysis Findings");
         assert_eq!(headings[3], "### D2H (Device-to-Host) Transfers");
         assert_eq!(headings[18], "## Additional Notes");
-    }
-
-    #[test]
-    fn each_section_has_its_figures() {
-        let text = written();
         for expected in [
             "**Count:** 20 transfers",
             "**Total Time:** 2.00 ms (20.0 % of the run)",

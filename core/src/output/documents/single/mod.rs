@@ -11,42 +11,40 @@ mod summary;
 mod tests;
 mod transfers;
 
-use hashbrown::HashSet;
-use rustc_hash::FxBuildHasher;
-
 use super::card::Card;
-use super::check::Check;
-use super::{File, Part, Picture, Shown, Subject, Words};
+use super::{File, Names, Part, Picture, Shown, Subject, Words};
 use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::findings::{Estimate, Outcome};
 use crate::output::document::{Document, Line};
 use crate::output::title;
 use crate::profile::Profile;
-use crate::profile::model_info::ModelInfo;
 use crate::report::Report;
 use crate::report::cards::{cards, impact_sentence};
 
-/// What the documents are written from.
-pub(super) struct Source<'a> {
-    pub(super) profile: &'a Profile,
-    pub(super) report: &'a Report,
-    pub(super) model: &'a ModelInfo,
+/// What documents and files about one trace are made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// What the trace means.
+    pub profile: &'a Profile,
+    /// How it was judged.
+    pub report: &'a Report,
 }
 
-impl<'a> Source<'a> {
-    pub(super) fn new(profile: &'a Profile, report: &'a Report) -> Source<'a> {
-        Source {
-            profile,
-            report,
-            model: profile.model_info(),
-        }
+impl<'a> Input<'a> {
+    /// Of a trace and what is said about it.
+    pub fn new(profile: &'a Profile, report: &'a Report) -> Input<'a> {
+        Input { profile, report }
+    }
+
+    /// The findings file of one analysis.
+    pub(crate) fn findings_file(&self, outcome: &Outcome) -> Document {
+        files::write(self, outcome)
     }
 
     /// A share of the kernel time of all that computes.
     fn of_compute(&self, ns: i64) -> String {
-        let all_ns = self.report.timelines.compute_ns();
-        share(ns, all_ns)
+        share(ns, self.report.timelines.compute_ns())
     }
 
     /// What is said of everything that is about times on the GPU, where there are none.
@@ -64,45 +62,12 @@ fn percent(percent: Option<f64>) -> String {
     percent.map_or("–".to_owned(), format::percent)
 }
 
-/// The document for those who decide.
-pub fn fair(profile: &Profile, report: &Report) -> Document {
-    super::fair(&Source::new(profile, report), false)
-}
-
-/// The same with pictures, for one printed page.
-pub fn illustrated(profile: &Profile, report: &Report) -> Document {
-    super::fair(&Source::new(profile, report), true)
-}
-
-/// The working notes for those who check.
-pub fn rough(profile: &Profile, report: &Report) -> Document {
-    super::rough(&Source::new(profile, report))
-}
-
-/// Whether all that is written about a trace holds: both documents and the findings files, against
-/// each other and against the report.
-pub fn checks(profile: &Profile, report: &Report) -> Vec<Check> {
-    super::checks(&Source::new(profile, report))
-}
-
-/// The findings file of one analysis.
-pub fn findings_file(profile: &Profile, report: &Report, outcome: &Outcome) -> Document {
-    files::write(&Source::new(profile, report), outcome)
-}
-
-impl Subject for Source<'_> {
+impl Subject for Input<'_> {
     fn words(&self) -> &'static Words {
         &Words {
             problem: "Issue",
             details: "Detailed Analysis",
-            rough: [
-                "Analysis Process Summary",
-                "Raw Data Exploration",
-                "Tree Analysis",
-                "Analysis Gaps",
-                "Questions for Further Investigation",
-                "Checks",
-            ],
+            middle: "Tree Analysis",
             n_steps: 9,
         }
     }
@@ -130,11 +95,9 @@ impl Subject for Source<'_> {
             .gpu
             .as_ref()
             .filter(|_| hardware.mismatch.is_some());
+        let other = other.map(|gpu| &gpu.name);
         let other = other.map(|gpu| {
-            format!(
-                "Savings from a roofline are those on the {}, on which this run was not recorded.",
-                gpu.name
-            )
+            format!("Savings from a roofline are those on the {gpu}, on which this run was not recorded.")
         });
         cards.together.into_iter().chain(other).collect()
     }
@@ -180,10 +143,13 @@ impl Subject for Source<'_> {
     }
 
     fn names(&self) -> Vec<&str> {
-        vec![self.model.title(), title::platform(self.report)]
+        vec![
+            self.profile.model_info().title(),
+            title::platform(self.report),
+        ]
     }
 
-    fn quotable(&self) -> Option<HashSet<String, FxBuildHasher>> {
+    fn quotable(&self) -> Option<Names> {
         Some(checks::quotable(self.profile))
     }
 

@@ -3,7 +3,7 @@
 //!
 //! Each picture has its numbers in a table of the report, too.
 
-use super::Source;
+use super::Input;
 use crate::base::format;
 use crate::findings::Impact;
 use crate::output::document::svg::{Axis, IDLE, Svg, WIDTH, color};
@@ -12,7 +12,7 @@ use crate::profile::timeline::GpuClass;
 use crate::report::charts::{self, Mark, Spot};
 
 /// All that the trace has something for.
-pub(super) fn all(source: &Source) -> Vec<Picture> {
+pub(super) fn all(source: &Input) -> Vec<Picture> {
     let pictures = [
         breakdown(source),
         strip(source),
@@ -23,7 +23,7 @@ pub(super) fn all(source: &Source) -> Vec<Picture> {
 }
 
 /// The run as one bar.
-fn breakdown(source: &Source) -> Option<Picture> {
+fn breakdown(source: &Input) -> Option<Picture> {
     let total_ns = source.report.overview.total_ns.filter(|ns| *ns > 0)?;
     let parts = charts::breakdown(source.report);
     let n_rows = parts.len().div_ceil(3);
@@ -41,19 +41,14 @@ fn breakdown(source: &Source) -> Option<Picture> {
         let left = (row % 3) as f64 * WIDTH / 3.0;
         let top = 48.0 + (row / 3) as f64 * 22.0;
         let percent = format::percent(part.ns as f64 / total_ns as f64 * 100.0);
-        svg.legend(
-            left,
-            top,
-            fill,
-            label,
-            &format!("{label} {time} ({percent})"),
-        );
+        let text = format!("{label} {time} ({percent})");
+        svg.legend(left, top, fill, label, &text);
     }
-    Some((svg.done(), "Where the time of the run went, by category."))
+    Some(svg.done("Where the time of the run went, by category."))
 }
 
 /// The run from left to right: how much of each slice of time computes, communicates, copies.
-fn strip(source: &Source) -> Option<Picture> {
+fn strip(source: &Input) -> Option<Picture> {
     const N_SLICES: usize = 480;
     const ROW: f64 = 22.0;
     let total_ns = source.report.timelines.whole.as_ref()?.total_ns();
@@ -82,14 +77,11 @@ fn strip(source: &Source) -> Option<Picture> {
     }
     svg.text(left, height - 6.0, "start", "0 ms");
     svg.text(WIDTH, height - 6.0, "end", &format::time_ns(total_ns));
-    Some((
-        svg.done(),
-        "The run from left to right; the height is the share of each slice of time in which such GPU activity runs.",
-    ))
+    Some(svg.done("The run from left to right; the height is the share of each slice of time in which such GPU activity runs."))
 }
 
 /// Every operation on the roofline of the GPU, on logarithmic axes.
-fn roofline(source: &Source) -> Option<Picture> {
+fn roofline(source: &Input) -> Option<Picture> {
     const HEIGHT: f64 = 420.0;
     let gpu = source.report.options.gpu.as_deref()?;
     let total_ns = source.report.overview.total_ns.filter(|ns| *ns > 0)?;
@@ -129,11 +121,8 @@ fn roofline(source: &Source) -> Option<Picture> {
     svg.text(x.at(middle) - 10.0, slope(middle) - 6.0, "end", &label);
     for ceiling in &chart.ceilings {
         let height = y.at(ceiling.tflops);
-        svg.line(
-            (x.at(ceiling.ridge.max(x.low())), height),
-            (WIDTH - 10.0, height),
-            "",
-        );
+        let start = x.at(ceiling.ridge.max(x.low()));
+        svg.line((start, height), (WIDTH - 10.0, height), "");
         let tflops = format::tflops(ceiling.tflops);
         let label = format!("{} {tflops} ({})", ceiling.name, ceiling.basis.label());
         svg.text(WIDTH - 14.0, height - 5.0, "end", &label);
@@ -148,14 +137,11 @@ fn roofline(source: &Source) -> Option<Picture> {
         let at = (x.at(*intensity), y.at(*tflops));
         svg.circle(at, radius, color(operation.family), &title);
     }
-    Some((
-        svg.done(),
-        "Every operation with arithmetic on the roofline of the GPU: area is time, color is the category.",
-    ))
+    Some(svg.done("Every operation with arithmetic on the roofline of the GPU: area is time, color is the category."))
 }
 
 /// What each finding saves, as ranges.
-fn savings(source: &Source) -> Option<Picture> {
+fn savings(source: &Input) -> Option<Picture> {
     const ROW: f64 = 26.0;
     let findings = source.report.analyses.findings.ranked.iter();
     let rows: Vec<(String, Impact)> = findings
@@ -179,10 +165,11 @@ fn savings(source: &Source) -> Option<Picture> {
         let text = format::time_range_ns(impact.low_ns, impact.high_ns);
         svg.text(left + high + 8.0, top + 17.0, "start", &text);
     }
-    Some((
-        svg.done(),
-        "What each finding saves: dark is the low end of the estimate, light the high end.",
-    ))
+    Some(
+        svg.done(
+            "What each finding saves: dark is the low end of the estimate, light the high end.",
+        ),
+    )
 }
 
 #[cfg(test)]
@@ -203,7 +190,7 @@ mod tests {
             .kernel(2, "k", 300..400)
             .profile();
         let report = Report::new(&profile, &options_on("MI300X"));
-        let pictures = all(&Source::new(&profile, &report));
+        let pictures = all(&Input::new(&profile, &report));
         assert_eq!(pictures.len(), 4);
         for (svg, _) in pictures {
             assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>"));
@@ -216,6 +203,6 @@ mod tests {
     fn without_gpu_activity_there_is_nothing_to_draw() {
         let profile = Timetable::new().op("aten::mm", 0..10).profile();
         let report = Report::new(&profile, &options_on("MI300X"));
-        assert!(all(&Source::new(&profile, &report)).is_empty());
+        assert!(all(&Input::new(&profile, &report)).is_empty());
     }
 }

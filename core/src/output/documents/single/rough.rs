@@ -1,22 +1,25 @@
 //! The rough document: every step of the analysis with what it gave, the first rows of the sheets,
 //! places in the call tree, and what stays open.
 
-use super::{Source, percent, share};
+use super::details::shapes_of;
+use super::{Input, percent, share};
+use crate::assess::Judged;
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
-use crate::findings::compute::shapes;
-use crate::findings::{Status, Tier};
+use crate::findings::{Finding, Impact, Status, Tier};
 use crate::hardware::roofline::peak_tflops;
-use crate::output::document::{Block, DocTable, Document, Line, Span, code, dash, text};
+use crate::output::document::{
+    Block, DocTable, Document, Line, Span, code, count, dash, line, text, time,
+};
 use crate::output::documents::parts::{figures, more};
 use crate::output::documents::{Part, part};
 use crate::report::overview::Measure;
-use crate::report::places::{self, Place};
-use crate::report::sheet::{Cell, Sheet, Unit};
+use crate::report::places::{self, Place, PlaceNode};
+use crate::report::sheet::{Cell, Column, Sheet, Unit};
 
 /// The nine steps, each with what it gave.
-pub(super) fn steps(source: &Source) -> Vec<Part> {
+pub(super) fn steps(source: &Input) -> Vec<Part> {
     let (profile, report) = (source.profile, source.report);
     let findings = &report.analyses.findings;
     let has_gpu = profile.has_gpu_events();
@@ -26,15 +29,17 @@ pub(super) fn steps(source: &Source) -> Vec<Part> {
     };
     vec![
         part("Performance report", |document| {
-            document.text(&format!(
-                "{} of {} read; {}.",
-                format::counted(profile.trace.n_events_read, "event"),
-                format::bytes(profile.text_bytes),
-                format::counted(report.sheets(profile).len() as u64, "sheet")
-            ));
-            let rows = report.sheets(profile).into_iter();
-            let rows = rows.map(|sheet| [code(sheet.name, 80), text(count(sheet.rows.len()))]);
-            document.rows(["Sheet", ">Rows"], rows);
+            let events = format::counted(profile.trace.n_events_read, "event");
+            let sheets = format::counted(report.sheets(profile).len() as u64, "sheet");
+            let bytes = format::bytes(profile.text_bytes);
+            document.text(&format!("{events} of {bytes} read; {sheets}."));
+            document.rows(
+                report.sheets(profile),
+                &[
+                    ("Sheet", &|sheet| code(sheet.name, 80)),
+                    (">Rows", &|sheet| count(sheet.rows.len())),
+                ],
+            );
         }),
         part("GPU utilization", |document| {
             document.text(&report.overview.headline);
@@ -79,25 +84,27 @@ pub(super) fn steps(source: &Source) -> Vec<Part> {
             document.text(&format!(
                 "{}, each with what to change in the model and what to ask of the kernel; {} too small to show.",
                 format::counted(findings.ranked.len() as u64, "finding"),
-                count(findings.n_small)
+                format::count(findings.n_small as u64)
             ));
         }),
         part("Impact", |document| {
-            let rows = findings.ranked.iter().map(|ranked| {
-                let impact = ranked.finding.impact;
-                let estimate = impact.map_or("not quantifiable", |impact| impact.estimate.key());
-                [
-                    ranked.number.to_string(),
-                    ranked.finding.title.clone(),
-                    dash(impact, |impact| format::time_ns(impact.low_ns)),
-                    dash(impact, |impact| format::time_ns(impact.mid_ns)),
-                    dash(impact, |impact| format::time_ns(impact.high_ns)),
-                    estimate.to_owned(),
-                ]
-            });
+            let findings = findings.ranked.iter().map(|one| (one.number, &one.finding));
+            let saves = |finding: &Finding, end: fn(Impact) -> i64| {
+                dash(finding.impact.map(end), format::time_ns)
+            };
+            let estimate = |impact: Impact| impact.estimate.key();
             document.rows(
-                [">Rank", "Finding", ">Low", ">Middle", ">High", "Estimate"],
-                rows,
+                findings,
+                &[
+                    (">Rank", &|(number, _)| text(number.to_string())),
+                    ("Finding", &|(_, one)| line(&one.title)),
+                    (">Low", &|(_, one)| saves(one, |impact| impact.low_ns)),
+                    (">Middle", &|(_, one)| saves(one, |impact| impact.mid_ns)),
+                    (">High", &|(_, one)| saves(one, |impact| impact.high_ns)),
+                    ("Estimate", &|(_, one)| {
+                        text(one.impact.map_or("not quantifiable", estimate))
+                    }),
+                ],
             );
             document.or_text("No findings.");
         }),
@@ -113,44 +120,42 @@ pub(super) fn steps(source: &Source) -> Vec<Part> {
     ]
 }
 
-fn count(n: usize) -> String {
-    format::count(n as u64)
-}
-
 /// Top operations by arguments, with what bounds them.
-fn bounds(source: &Source) -> DocTable {
+fn bounds(source: &Input) -> DocTable {
     let options = &source.report.options;
     let gpu = options.gpu.as_deref();
     let input = source.report.analysis_input(source.profile);
     let operations = source.report.operations(source.profile).take(6);
-    let rows = operations.map(|(operation, judged)| {
-        let intensity = judged.work.and_then(|work| work.flops_per_byte());
-        let ridge = judged.work.zip(gpu).and_then(|(work, gpu)| {
-            let (tflops, _) = peak_tflops(work.compute?, gpu, options.basis)?;
-            Some(tflops * 1e3 / gpu.mem_bw_gbps)
-        });
-        let bound = match (judged.roof, gpu) {
-            (Some(roof), _) => roof.bound.label().to_owned(),
-            (None, Some(_)) => "–".to_owned(),
-            (None, None) => dash(intensity, likely_bound),
-        };
-        let shapes = Some(shapes(&input, operation)).filter(|shapes| !shapes.is_empty());
-        [
-            code(operation.short_name(source.profile), 60),
-            text(dash(shapes, |shapes| shapes)),
-            text(format::time_ns(operation.kernel_ns)),
-            text(source.of_compute(operation.kernel_ns)),
-            text(dash(intensity, format::number)),
-            text(dash(ridge, format::number)),
-            text(bound),
-            text(percent(
-                judged.achieved.map(|achieved| achieved.roof_percent),
-            )),
-        ]
-    });
-    #[rustfmt::skip]
-    let heads = ["Operation", "Shapes", ">Time", ">% of compute", ">FLOPS/Byte", ">Ridge", "Bound", ">% roofline"];
-    DocTable::of(heads, rows)
+    let intensity = |judged: &Judged| judged.work?.flops_per_byte();
+    let ridge = |judged: &Judged| {
+        let (tflops, _) = peak_tflops(judged.work?.compute?, gpu?, options.basis)?;
+        Some(tflops * 1e3 / gpu?.mem_bw_gbps)
+    };
+    let bound = |judged: &Judged| match (judged.roof, gpu) {
+        (Some(roof), _) => text(roof.bound.label()),
+        (None, Some(_)) => text("–"),
+        (None, None) => dash(intensity(judged), likely_bound),
+    };
+    let roof = |judged: &Judged| percent(judged.achieved.map(|achieved| achieved.roof_percent));
+    DocTable::of(
+        operations,
+        &[
+            ("Operation", &|(one, _)| {
+                code(one.short_name(source.profile), 60)
+            }),
+            ("Shapes", &|(one, _)| shapes_of(&input, one)),
+            (">Time", &|(one, _)| time(one.kernel_ns)),
+            (">% of compute", &|(one, _)| {
+                text(source.of_compute(one.kernel_ns))
+            }),
+            (">FLOPS/Byte", &|(_, judged)| {
+                dash(intensity(judged), format::number)
+            }),
+            (">Ridge", &|(_, judged)| dash(ridge(judged), format::number)),
+            ("Bound", &|(_, judged)| bound(judged)),
+            (">% roofline", &|(_, judged)| text(roof(judged))),
+        ],
+    )
 }
 
 /// What probably bounds an operation on any GPU of today: all that intensity alone can tell.
@@ -166,7 +171,7 @@ fn likely_bound(flops_per_byte: f64) -> &'static str {
     }
 }
 
-fn models(document: &mut Document, source: &Source) {
+fn models(document: &mut Document, source: &Input) {
     let (mut with_ns, mut without): (i64, Vec<(&str, i64)>) = (0, Vec::new());
     for (operation, judged) in source.report.operations(source.profile) {
         let ns = operation.kernel_ns;
@@ -188,18 +193,20 @@ fn models(document: &mut Document, source: &Source) {
         });
         return;
     }
-    document.text(&format!(
-        "{} of kernel time has a FLOP/byte model.",
-        share(with_ns, Some(all_ns))
-    ));
+    let share = share(with_ns, Some(all_ns));
+    document.text(&format!("{share} of kernel time has a FLOP/byte model."));
     without.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
-    let rows = without.into_iter().take(10);
-    let rows = rows.map(|(name, ns)| [code(name, 80), text(format::time_ns(ns))]);
-    document.rows(["Without a model", ">Time"], rows);
+    document.rows(
+        without.into_iter().take(10),
+        &[
+            ("Without a model", &|(name, _)| code(name, 80)),
+            (">Time", &|(_, ns)| time(*ns)),
+        ],
+    );
 }
 
 /// The first rows of the sheets, and the figures of each analysis.
-pub(super) fn raw(source: &Source) -> Vec<Part> {
+pub(super) fn raw(source: &Input) -> Vec<Part> {
     let mut parts = Vec::new();
     if !source.profile.has_gpu_events() {
         parts.push(part("", |document| {
@@ -209,10 +216,8 @@ pub(super) fn raw(source: &Source) -> Vec<Part> {
     }
     let sheets = ["ops_summary", "unified_perf_summary", "kernel_summary"];
     let sheets = sheets.map(|name| source.report.sheet(source.profile, name));
-    parts.extend(sheets.into_iter().flatten().map(|sheet| {
-        let rows = rows_of(Some(sheet));
-        (sheet.name.to_owned(), rows)
-    }));
+    let sheets = sheets.into_iter().flatten();
+    parts.extend(sheets.map(|sheet| (sheet.name.to_owned(), rows_of(Some(sheet)))));
     let outcomes = source.report.analyses.outcomes.iter();
     let done =
         outcomes.filter(|outcome| outcome.status == Status::Done && !outcome.facts.is_empty());
@@ -246,25 +251,23 @@ fn rows_of(sheet: Option<&Sheet>) -> Document {
     let columns = sheet.columns.iter().enumerate();
     let columns = columns.filter(|(_, column)| !WIDE.contains(&column.label));
     let columns: Vec<_> = columns.take(MAX_COLUMNS).collect();
-    let is_number = |unit: Unit| !matches!(unit, Unit::Text | Unit::Flag);
-    let cell = |cell: &Cell| -> Line {
-        match cell {
-            Cell::Empty => text("–"),
-            Cell::Text(text) => code(text, MAX_CHARS),
-            Cell::Int(number) => text(number.to_string()),
-            Cell::Float(number) => text(format::number(*number)),
-            Cell::Flag(flag) => text(if *flag { "yes" } else { "no" }),
-        }
+    let cell = |cell: &Cell| match cell {
+        Cell::Empty => text("–"),
+        Cell::Text(text) => code(text, MAX_CHARS),
+        Cell::Int(number) => text(number.to_string()),
+        Cell::Float(number) => text(format::number(*number)),
+        Cell::Flag(flag) => text(if *flag { "yes" } else { "no" }),
     };
     let row = |row: &Vec<Cell>| {
         let cells = columns.iter().filter_map(|(at, _)| row.get(*at));
         cells.map(cell).collect()
     };
+    let head = |column: &Column| {
+        let is_number = !matches!(column.unit, Unit::Text | Unit::Flag);
+        (column.label.to_owned(), is_number)
+    };
     document.table(DocTable {
-        columns: columns
-            .iter()
-            .map(|(_, column)| (column.label.to_owned(), is_number(column.unit)))
-            .collect(),
+        columns: columns.iter().map(|(_, column)| head(column)).collect(),
         rows: sheet.rows.iter().take(MAX_ROWS).map(row).collect(),
     });
     document.texts(more(sheet.rows.len(), MAX_ROWS, "in the sheet"));
@@ -272,7 +275,7 @@ fn rows_of(sheet: Option<&Sheet>) -> Document {
 }
 
 /// Where the operations that matter stand in the call tree.
-pub(super) fn places(source: &Source) -> Vec<Part> {
+pub(super) fn places(source: &Input) -> Vec<Part> {
     /// Operations whose place is shown.
     const N_PLACES: usize = 5;
     let findings = source.report.analyses.findings.ranked.iter();
@@ -305,79 +308,58 @@ pub(super) fn places(source: &Source) -> Vec<Part> {
 fn in_tree(place: &Place, measure: Measure) -> Part {
     // The name of the trace is quoted, so it stands below the heading.
     part(format!("Operation of event {}", place.uid), |document| {
-        let mut line = code(&place.name, 60);
-        line.push(Span::Text(", called by ".to_owned()));
-        for (at, parent) in place.parents.iter().enumerate() {
-            if at > 0 {
-                line.push(Span::Text(" ← ".to_owned()));
-            }
-            line.extend(code(parent, 60));
-        }
-        if place.parents.is_empty() {
-            line.push(Span::Text("nothing: it is outermost".to_owned()));
-        }
-        document.blocks.push(Block::Text(line));
-        let head = match measure {
-            Measure::Gpu => ">Kernel time",
-            Measure::Host => ">CPU time",
+        let parents = place.parents.iter().map(|parent| code(parent, 60));
+        let parents: Vec<Line> = parents.collect();
+        let callers = match parents.is_empty() {
+            true => text("nothing: it is outermost"),
+            false => parents.join(&Span::Text(" ← ".to_owned())),
         };
-        let rows = place.subtree.iter().map(|node| {
-            let ns = match measure {
-                Measure::Gpu => node.kernel_ns,
-                Measure::Host => node.host_ns,
-            };
-            let mut name = text("\u{2003}".repeat(node.depth));
-            name.extend(code(&node.name, 60));
-            [name, text(node.shapes.clone()), text(format::time_ns(ns))]
-        });
-        document.rows(["Calls", "Shapes", head], rows);
+        let called = [code(&place.name, 60), text(", called by "), callers];
+        document.blocks.push(Block::Text(called.concat()));
+        let name = |node: &PlaceNode| {
+            let indent = text("\u{2003}".repeat(node.depth));
+            [indent, code(&node.name, 60)].concat()
+        };
+        let (head, ns): (&str, fn(&PlaceNode) -> i64) = match measure {
+            Measure::Gpu => (">Kernel time", |node| node.kernel_ns),
+            Measure::Host => (">CPU time", |node| node.host_ns),
+        };
+        document.rows(
+            &place.subtree,
+            &[
+                ("Calls", &|node| name(node)),
+                ("Shapes", &|node| text(node.shapes.as_str())),
+                (head, &|node| time(ns(node))),
+            ],
+        );
     })
 }
 
 /// What this trace does not let one analyze.
-pub(super) fn gaps(source: &Source) -> Document {
+pub(super) fn gaps(source: &Input) -> Document {
     let profile = source.profile;
     let has_gpu = profile.has_gpu_events();
-    let mut items: Vec<String> = Vec::new();
-    let mut say = |is_so: bool, text: &str| {
-        if is_so {
-            items.push(text.to_owned());
-        }
-    };
-    let why = profile.without_gpu().trim_end_matches('.').to_owned();
-    say(
-        !has_gpu,
-        &format!("{why}: no kernel is known, and no GPU activity is analyzed."),
-    );
-    say(
-        !profile.has_host_ops(),
-        "No operators were recorded: kernels are told apart by their names.",
-    );
-    say(
-        !profile.has_python_frames(),
-        "No Python frames were recorded: modules and lines of code are not known (`with_stack=True` records them).",
-    );
-    say(
-        has_gpu && source.report.overview.hardware.gpu.is_none(),
-        "No GPU profile: efficiencies are not known.",
-    );
+    let why = profile.without_gpu().trim_end_matches('.');
     let operations = profile.operations().iter();
-    let without_shapes = operations
-        .filter(|operation| operation.is_linked && operation.key.args.is_none())
-        .count() as u64;
-    say(
-        without_shapes > 0,
-        &format!(
-            "{} without recorded shapes: FLOPs and bytes unknown (`record_shapes=True` records them).",
-            format::counted(without_shapes, "operation")
-        ),
-    );
+    let shapeless = operations.filter(|one| one.is_linked && one.key.args.is_none());
+    let shapeless = shapeless.count() as u64;
+    let shapeless_operations = format::counted(shapeless, "operation");
     let unlinked = profile.launches.n_unlinked();
-    let some = match unlinked {
+    let unlinked_work = match unlinked {
         1 => "1 kernel or copy has".to_owned(),
         n => format!("{} kernels and copies have", format::count(n)),
     };
-    say(unlinked > 0, &format!("{some} no known launching call."));
+    let without_gpu_profile = source.report.overview.hardware.gpu.is_none();
+    let missing = [
+        (!has_gpu, format!("{why}: no kernel is known, and no GPU activity is analyzed.")),
+        (!profile.has_host_ops(), "No operators were recorded: kernels are told apart by their names.".to_owned()),
+        (!profile.has_python_frames(), "No Python frames were recorded: modules and lines of code are not known (`with_stack=True` records them).".to_owned()),
+        (has_gpu && without_gpu_profile, "No GPU profile: efficiencies are not known.".to_owned()),
+        (shapeless > 0, format!("{shapeless_operations} without recorded shapes: FLOPs and bytes unknown (`record_shapes=True` records them).")),
+        (unlinked > 0, format!("{unlinked_work} no known launching call.")),
+    ];
+    let missing = missing.into_iter().filter(|(is_missing, _)| *is_missing);
+    let mut items: Vec<String> = missing.map(|(_, text)| text).collect();
     let mut absent = Vec::new();
     for outcome in &source.report.analyses.outcomes {
         let kind = outcome.kind;
@@ -390,9 +372,9 @@ pub(super) fn gaps(source: &Source) -> Document {
         }
     }
     if !absent.is_empty() {
+        let absent = absent.join(", ");
         items.push(format!(
-            "Without operations of their own in this trace: {}.",
-            absent.join(", ")
+            "Without operations of their own in this trace: {absent}."
         ));
     }
     items.push(
@@ -402,12 +384,12 @@ pub(super) fn gaps(source: &Source) -> Document {
             .to_owned(),
     );
     let mut document = Document::default();
-    document.bullets(items);
+    document.bullets(items.iter().map(|item| line(item)));
     document
 }
 
 /// What somebody with the model at hand can answer.
-pub(super) fn questions(source: &Source) -> Vec<String> {
+pub(super) fn questions(source: &Input) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     for ranked in source.report.analyses.findings.ranked.iter().take(5) {
         let question = match (ranked.analysis.tier, ranked.finding.impact) {
@@ -424,7 +406,7 @@ pub(super) fn questions(source: &Source) -> Vec<String> {
         let (number, title) = (ranked.number, &ranked.finding.title);
         items.push(format!("P{number} ({title}): {question}"));
     }
-    if source.model.model.value.is_none() {
+    if source.profile.model_info().model.value.is_none() {
         items.push(match source.profile.has_python_frames() {
             true => "Which model is it? Neither modules nor operators tell.".to_owned(),
             false => "Which model is it? Recording Python frames tells.".to_owned(),

@@ -1,20 +1,20 @@
 //! The executive summary: one paragraph, the figures, the operations that take the most time; and
 //! warnings, where there is something to warn of.
 
-use super::{Source, percent, share};
+use super::{Input, percent, share};
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
 use crate::findings::compute::varies;
 use crate::findings::{Row, Tier};
-use crate::output::document::{DocTable, Document, Line, Span, dash, line, text};
+use crate::output::document::{DocTable, Document, Line, Span, code, dash, line, text, time};
 use crate::report::cards::cards;
-use crate::report::overview::{Level, Measure, QualityLine, SplitKind};
-use crate::report::top::{N_TOP, top, top_operations};
+use crate::report::overview::{Level, Measure, QualityLine, SplitKind, SplitPart};
+use crate::report::top::{N_TOP, TopOperation, top, top_operations};
 
 /// Below this share of computation the summary first says where the rest of the time is.
 const GOOD_COMPUTATION_PERCENT: f64 = 95.0;
 
-pub(super) fn write(source: &Source) -> Document {
+pub(super) fn write(source: &Input) -> Document {
     let mut document = Document::default();
     document.text(&paragraph(source));
     document.table(metrics(source));
@@ -29,26 +29,22 @@ pub(super) fn write(source: &Source) -> Document {
     document
 }
 
-fn paragraph(source: &Source) -> String {
+fn paragraph(source: &Input) -> String {
     let overview = &source.report.overview;
     let mut sentences: Vec<String> = overview.hardware.mismatch.clone().into_iter().collect();
     sentences.push(overview.headline.clone());
-    let is_low = overview
-        .split
-        .iter()
-        .any(|part| part.kind == SplitKind::Computation && part.percent < GOOD_COMPUTATION_PERCENT);
-    if is_low && !source.profile.is_idle_untold() {
-        let rest = overview.split.iter();
-        let rest = rest.filter(|part| part.kind != SplitKind::Computation && part.ns > 0);
-        let rest: Vec<String> = rest
-            .map(|part| {
-                let label = part.kind.label().to_lowercase();
-                format!("{} {label}", format::percent(part.percent))
-            })
-            .collect();
-        if !rest.is_empty() {
-            sentences.push(format!("Outside computation: {}.", rest.join(", ")));
-        }
+    let is_computation = |part: &&SplitPart| part.kind == SplitKind::Computation;
+    let mut computation = overview.split.iter().filter(is_computation);
+    let is_low = computation.any(|part| part.percent < GOOD_COMPUTATION_PERCENT);
+    let rest = overview.split.iter();
+    let rest = rest.filter(|part| !is_computation(part) && part.ns > 0);
+    let rest = rest.map(|part| {
+        let label = part.kind.label().to_lowercase();
+        format!("{} {label}", format::percent(part.percent))
+    });
+    let rest: Vec<String> = rest.collect();
+    if is_low && !source.profile.is_idle_untold() && !rest.is_empty() {
+        sentences.push(format!("Outside computation: {}.", rest.join(", ")));
     }
     let mut ranked = source.report.analyses.findings.ranked.iter();
     if let Some(first) = ranked.find(|ranked| ranked.finding.says_what_to_do()) {
@@ -63,127 +59,127 @@ const NAMES: [&str; 1] = ["Adam"];
 /// A title in the middle of a sentence: "Tiny batched GEMMs" is "tiny batched GEMMs", names and
 /// abbreviations stay.
 fn inner(title: &str) -> String {
-    let first = title.split(' ').next();
-    let mut letters = title.chars();
-    match (letters.next(), letters.next()) {
-        (Some(one), Some(two))
-            if one.is_uppercase()
-                && two.is_lowercase()
-                && !first.is_some_and(|first| NAMES.contains(&first)) =>
-        {
-            let rest = title.get(one.len_utf8()..).unwrap_or_default();
-            format!("{}{rest}", one.to_lowercase())
+    let is_name = title
+        .split(' ')
+        .next()
+        .is_some_and(|first| NAMES.contains(&first));
+    let mut rest = title.chars();
+    match (rest.next(), rest.clone().next()) {
+        (Some(one), Some(two)) if one.is_uppercase() && two.is_lowercase() && !is_name => {
+            format!("{}{}", one.to_lowercase(), rest.as_str())
         }
         _ => title.to_owned(),
     }
 }
 
-/// A row of the table, the part of the run that it is about, and whether it is written as a time.
-type Metric = (&'static str, SplitKind, bool);
-
-const METRICS: [Metric; 5] = [
-    ("Total Compute Time", SplitKind::Computation, true),
-    ("GPU Utilization", SplitKind::Computation, false),
-    (
-        "Exposed Communication",
-        SplitKind::ExposedCommunication,
-        false,
-    ),
-    ("Exposed Memory Copies", SplitKind::ExposedCopies, false),
-    ("Idle Time", SplitKind::Idle, false),
+/// The rows that the table must have.
+const ROWS: [&str; 6] = [
+    "Total Compute Time",
+    "GPU Utilization",
+    "Exposed Communication",
+    "Exposed Memory Copies",
+    "Idle Time",
+    "Total Time",
 ];
 
-/// The rows that the table must have.
-pub(super) fn rows(source: &Source) -> &'static [&'static str] {
+/// The same where there are times on the GPU.
+pub(super) fn rows(source: &Input) -> &'static [&'static str] {
     match source.report.overview.measure {
-        Measure::Gpu => &[
-            "Total Compute Time",
-            "GPU Utilization",
-            "Exposed Communication",
-            "Exposed Memory Copies",
-            "Idle Time",
-            "Total Time",
-        ],
+        Measure::Gpu => &ROWS,
         Measure::Host => &[],
     }
 }
 
-fn metrics(source: &Source) -> DocTable {
+fn metrics(source: &Input) -> DocTable {
     let overview = &source.report.overview;
-    let mut table = DocTable::new(&["Metric", ">Value"]);
-    if overview.measure == Measure::Gpu {
-        for (label, kind, is_time) in METRICS {
-            let part = overview.split.iter().find(|part| part.kind == kind);
-            let value = dash(part, |part| match is_time {
-                true => format::time_ns(part.ns),
-                false => format::percent(part.percent),
-            });
-            table.row(&[label, &value]);
+    let part = |kind: SplitKind| overview.split.iter().find(|part| part.kind == kind);
+    let share = |kind: SplitKind| dash(part(kind), |part| format::percent(part.percent));
+    let mut rows: Vec<(&str, Line)> = match overview.measure {
+        Measure::Gpu => {
+            let computation = part(SplitKind::Computation);
+            let values = [
+                dash(computation, |part| format::time_ns(part.ns)),
+                share(SplitKind::Computation),
+                share(SplitKind::ExposedCommunication),
+                share(SplitKind::ExposedCopies),
+                share(SplitKind::Idle),
+                dash(overview.total_ns, format::time_ns),
+            ];
+            ROWS.into_iter().zip(values).collect()
         }
-        table.row(&["Total Time", &dash(overview.total_ns, format::time_ns)]);
-    } else {
-        for fact in &overview.facts {
-            table.row(&[fact.label, &fact.value]);
+        Measure::Host => {
+            let facts = overview.facts.iter();
+            facts.map(|fact| (fact.label, line(&fact.value))).collect()
         }
-    }
-    if let Some(category) = top_category(source) {
-        table.row(&["Top Bottleneck Category", &category]);
-    }
-    table
+    };
+    let top = top_category(source).map(text);
+    rows.extend(top.map(|category| ("Top Bottleneck Category", category)));
+    DocTable::of(
+        rows,
+        &[
+            ("Metric", &|(label, _)| text(*label)),
+            (">Value", &|(_, value)| value.clone()),
+        ],
+    )
 }
 
 /// "GEMM (41.2 % of compute)".
-fn top_category(source: &Source) -> Option<String> {
+fn top_category(source: &Input) -> Option<String> {
     let outcomes = source.report.analyses.outcomes.iter();
     let top = outcomes
         .filter(|outcome| outcome.kind.tier == Tier::Compute && outcome.time_ns > 0)
         .max_by_key(|outcome| outcome.time_ns)?;
     let share = percent_of(top.time_ns, source.report.timelines.compute_ns()?)?;
-    Some(format!(
-        "{} ({} of compute)",
-        top.kind.title,
-        format::percent(share)
-    ))
+    let (title, share) = (top.kind.title, format::percent(share));
+    Some(format!("{title} ({share} of compute)"))
 }
 
-fn longest_on_gpu(source: &Source) -> DocTable {
+fn longest_on_gpu(source: &Input) -> DocTable {
     let longest = top_operations(source.profile, source.report);
     let top = top(source.profile, source.report);
     let head = match top.iter().all(|one| one.is_kernel) {
         true => "Kernel",
         false => "Operation",
     };
-    let rows = longest.into_iter().enumerate().map(|(at, one)| {
-        let mut name = vec![Span::Code(one.name)];
-        if one.is_recompute {
-            name.push(Span::Text(" (recomputed)".to_owned()));
-        }
-        [
-            text((at + 1).to_string()),
-            name,
-            text(format::time_ns(one.ns)),
-            text(percent(one.percent_of_compute)),
-        ]
-    });
-    DocTable::of([">Rank", head, ">Time", ">% Compute"], rows)
+    let name = |one: &TopOperation| {
+        let mark = if one.is_recompute {
+            " (recomputed)"
+        } else {
+            ""
+        };
+        [vec![Span::Code(one.name.clone())], line(mark)].concat()
+    };
+    DocTable::of(
+        (1..).zip(longest),
+        &[
+            (">Rank", &|(rank, _): &(u32, _)| text(rank.to_string())),
+            (head, &|(_, one)| name(one)),
+            (">Time", &|(_, one)| time(one.ns)),
+            (">% Compute", &|(_, one)| {
+                text(percent(one.percent_of_compute))
+            }),
+        ],
+    )
 }
 
-fn longest_on_cpu(source: &Source) -> DocTable {
+fn longest_on_cpu(source: &Input) -> DocTable {
     let whole = sum(source.profile.host_ops.iter().map(|op| op.self_ns));
     let operations = source.report.overview.operations.iter().take(N_TOP);
-    let rows = operations.enumerate().map(|(at, operation)| {
-        [
-            text((at + 1).to_string()),
-            crate::output::document::code(&operation.name, 60),
-            text(format::time_ns(operation.ns)),
-            text(share(operation.ns, Some(whole))),
-        ]
-    });
-    DocTable::of([">Rank", "Operation", ">Time", ">% of Operators"], rows)
+    DocTable::of(
+        (1..).zip(operations),
+        &[
+            (">Rank", &|(rank, _): &(u32, _)| text(rank.to_string())),
+            ("Operation", &|(_, one)| code(&one.name, 60)),
+            (">Time", &|(_, one)| time(one.ns)),
+            (">% of Operators", &|(_, one)| {
+                text(share(one.ns, Some(whole)))
+            }),
+        ],
+    )
 }
 
 /// Analyses that failed, and what is wrong with the data.
-pub(super) fn warnings(source: &Source) -> Vec<Line> {
+pub(super) fn warnings(source: &Input) -> Vec<Line> {
     let failed = cards(source.profile, source.report).failed.into_iter();
     let quality = source.report.overview.quality.lines.iter();
     let quality = quality.filter(|line| line.level >= Level::Warn);
@@ -204,7 +200,7 @@ pub(super) fn quality_line(quality: &QualityLine) -> Line {
 }
 
 /// Operations whose durations vary much.
-fn caveats(source: &Source) -> Vec<String> {
+fn caveats(source: &Input) -> Vec<String> {
     let thresholds = &source.report.options.thresholds;
     let outcomes = source.report.analyses.outcomes.iter();
     let outcomes = outcomes.filter(|outcome| outcome.kind.tier == Tier::Compute);

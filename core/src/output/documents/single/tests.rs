@@ -3,15 +3,40 @@
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use super::*;
-use crate::base::format;
 use crate::output::document::markdown;
+use crate::output::documents::Documents;
 use crate::report::ReportOptions;
 use crate::testing::{Timetable, options_on};
 
+const MM: &str =
+    r#""Input Dims": [[512, 512], [512, 512]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+const VECTOR: &str = r#""Input Dims": [[8]], "Input type": ["float"]"#;
+
+type Write = fn(&Input) -> Document;
+
+/// A document as Markdown.
+fn text(profile: &Profile, options: &ReportOptions, write: Write) -> String {
+    let report = Report::new(profile, options);
+    markdown(&write(&Input::new(profile, &report)))
+}
+
+/// What is written for those who decide, judged by an H100.
 fn written(timetable: Timetable) -> String {
-    let profile = timetable.profile();
-    let report = Report::new(&profile, &options_on("H100"));
-    markdown(&fair(&profile, &report)).replace('\u{202F}', "_")
+    text(&timetable.profile(), &options_on("H100"), |input| {
+        input.fair()
+    })
+}
+
+fn says(text: &str, all: &[&str]) {
+    for one in all {
+        assert!(text.contains(one), "{one}: {text}");
+    }
+}
+
+fn says_nothing_of(text: &str, all: &[&str]) {
+    for one in all {
+        assert!(!text.contains(one), "{one}: {text}");
+    }
 }
 
 fn section<'a>(report: &'a str, heading: &str) -> &'a str {
@@ -24,14 +49,16 @@ fn section<'a>(report: &'a str, heading: &str) -> &'a str {
 fn small() -> Timetable {
     Timetable::new()
         .op("aten::mm", 0..10)
-        .args(r#""Input Dims": [[512, 512], [512, 512]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#)
+        .args(MM)
         .launch(1, 1..2)
         .launch(2, 3..4)
-        .op("aten::copy_", 10..20)
-        .launch(3, 11..12)
         .kernel(1, "sm90_gemm", 100..3_000)
         .kernel(2, "sm90_gemm", 3_000..6_000)
-        .copy(3, "Memcpy HtoD (Pinned -> Device)", 6_100..6_200)
+        .work(
+            "aten::copy_",
+            "Memcpy HtoD (Pinned -> Device)",
+            6_100..6_200,
+        )
 }
 
 #[test]
@@ -40,12 +67,8 @@ fn the_summary_comes_first() {
     let lines: Vec<&str> = report.lines().collect();
     assert_eq!(lines[0], "# Workload - NVIDIA H100 SXM Standalone Analysis");
     assert_eq!(lines[2], "## Executive Summary");
-    assert!(
-        lines[4]
-            .starts_with("The GPU is busy 98.4 % of 6.10 ms; GEMM takes 98.3 % of the busy time."),
-        "{}",
-        lines[4]
-    );
+    let first = "The GPU is busy 98.4 % of 6.10 ms; GEMM takes 98.3 % of the busy time.";
+    assert!(lines[4].starts_with(first), "{}", lines[4]);
     assert_eq!(
         lines[6..15],
         [
@@ -60,48 +83,34 @@ fn the_summary_comes_first() {
             "| Top Bottleneck Category | GEMM (100 % of compute) |",
         ]
     );
-    assert!(report.contains("| 1 | `aten::mm` | 5.90 ms | 100 % |"));
+    says(&report, &["| 1 | `aten::mm` | 5.90 ms | 100 % |"]);
+    // The basis of hardware figures is printed.
+    let appendix = section(&report, "Appendix");
+    says(appendix, &["| BF16 matrix | 989 TFLOPS | peak |"]);
 }
 
 #[test]
 fn a_recommendation_has_both_paths_and_leads_to_its_details() {
-    let report = written(small());
-    let card = section(&report, "Recommendations");
-    assert!(card.contains("### 🔴 Priority 1: "), "{card}");
-    for part in [
-        "**Issue:** ",
-        "**Action:** Model: ",
-        " Kernel: ",
-        "**Impact:** ",
-    ] {
-        assert!(card.contains(part), "{part}: {card}");
-    }
-    let target = card.split("[Details](#").nth(1).unwrap();
-    let target = &target[..target.find(')').unwrap()];
-    let profile = small().profile();
-    let document = fair(&profile, &Report::new(&profile, &options_on("H100")));
-    assert!(
-        document.headings().any(|(_, _, slug)| slug == target),
-        "{target}"
-    );
-}
-
-#[test]
-fn cards_say_what_the_report_says() {
     let profile = small().profile();
     let report = Report::new(&profile, &options_on("H100"));
-    let text = markdown(&fair(&profile, &report));
+    let document = Input::new(&profile, &report).fair();
+    let text = markdown(&document);
+    let card = section(&text, "Recommendations");
+    let issue = ["### 🔴 Priority 1: ", "**Issue:** ", "**Action:** Model: "];
+    says(card, &issue);
+    says(card, &[" Kernel: ", "**Impact:** "]);
+    let target = card.split("[Details](#").nth(1).unwrap();
+    let target = &target[..target.find(')').unwrap()];
+    let mut headings = document.headings();
+    assert!(headings.any(|(_, _, slug)| slug == target), "{target}");
+    // The cards of the page say the same.
     let cards = cards(&profile, &report);
     assert!(!cards.cards.is_empty() && cards.nothing.is_none());
     for card in &cards.cards {
-        let heading = format!(
-            "### {} Priority {}: {}",
-            card.light.icon(),
-            card.ranked.number,
-            card.ranked.finding.title
-        );
-        assert!(text.contains(&heading), "{heading}");
-        assert!(text.contains(card.basis), "{}", card.basis);
+        let (icon, number) = (card.light.icon(), card.ranked.number);
+        let title = &card.ranked.finding.title;
+        let heading = format!("### {icon} Priority {number}: {title}");
+        says(&text, &[&heading, card.basis]);
     }
     let empty = Timetable::new().op("aten::mm", 0..100).profile();
     let report = Report::new(&empty, &options_on("H100"));
@@ -112,51 +121,40 @@ fn cards_say_what_the_report_says() {
 }
 
 #[test]
-fn the_basis_of_hardware_figures_is_printed() {
-    let report = written(small());
-    let appendix = section(&report, "Appendix");
-    assert!(appendix.contains("| BF16 matrix | 989 TFLOPS | peak |"));
-}
-
-#[test]
 fn without_gpu_activity_the_cpu_side_is_written() {
     let report = written(Timetable::new().op("aten::mm", 0..100));
-    assert!(report.contains("No GPU activity was recorded;"));
-    assert!(
-        report.contains("| 1 | `aten::mm` | 0.100 ms | 100 % |")
-            || report.contains("| 1 | `aten::mm` | 100 µs | 100 % |")
+    says(
+        &report,
+        &[
+            "No GPU activity was recorded;",
+            "| 1 | `aten::mm` | 100 µs | 100 % |",
+        ],
     );
-    assert!(section(&report, "Appendix").contains(
-        "Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see the GPU."
-    ));
+    says(
+        section(&report, "Appendix"),
+        &[
+            "Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see the GPU.",
+        ],
+    );
 }
 
 #[test]
 fn a_rule_of_thumb_is_called_one() {
-    let args = r#""Input Dims": [[8]], "Input type": ["float"]"#;
-    let shaped = Timetable::new()
-        .op("my::op", 0..10)
-        .args(args)
-        .launch(1, 1..2)
-        .kernel(1, "my_kernel", 100..3_100);
-    let report = written(shaped);
-    let card = section(&report, "Recommendations");
-    assert!(
-        card.contains("**Impact:** By rule of thumb 0.450–1.35 ms, 15.0–45.0 % of the run"),
-        "{card}"
+    let report = written(Timetable::new().call("my::op", VECTOR, "my_kernel", 100..3_100));
+    says(
+        section(&report, "Recommendations"),
+        &["**Impact:** By rule of thumb 0.450–1.35 ms, 15.0–45.0 % of the run"],
     );
 }
 
 #[test]
 fn of_another_gpu_than_the_recorded_one_the_summary_warns_first() {
-    let json = r#"{"deviceProperties": [{"name": "NVIDIA H200"}], "traceEvents": [
-        {"ph": "X", "cat": "cpu_op", "name": "my::op", "pid": 1, "tid": 1, "ts": 0, "dur": 50, "args": {"External id": 1}},
-        {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 10, "dur": 10, "args": {"correlation": 7}},
-        {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 30, "dur": 9000, "args": {"correlation": 7, "stream": 7}}
-    ]}"#;
+    let json =
+        small()
+            .json()
+            .replacen('{', r#"{"deviceProperties": [{"name": "NVIDIA H200"}],"#, 1);
     let profile = Profile::new(crate::import::import(json.as_bytes()).unwrap());
-    let text = |gpu| markdown(&fair(&profile, &Report::new(&profile, &options_on(gpu))));
-    let other = text("MI300X");
+    let other = text(&profile, &options_on("MI300X"), |input| input.fair());
     let words =
         "Recorded on the NVIDIA H200 SXM, judged by the figures of the AMD Instinct MI300X:";
     let first = |heading| section(&other, heading).lines().nth(2).unwrap();
@@ -165,10 +163,14 @@ fn of_another_gpu_than_the_recorded_one_the_summary_warns_first() {
         first("Warnings").starts_with(&format!("- {words}")),
         "{other}"
     );
-    assert!(section(&other, "Recommendations").contains(
-        "Savings from a roofline are those on the AMD Instinct MI300X, on which this run was not recorded"
-    ));
-    assert!(!text("H200").contains("on which this run was not recorded"));
+    let not_here = "on which this run was not recorded";
+    let savings =
+        format!("Savings from a roofline are those on the AMD Instinct MI300X, {not_here}");
+    says(section(&other, "Recommendations"), &[&savings]);
+    says_nothing_of(
+        &text(&profile, &options_on("H200"), |input| input.fair()),
+        &[not_here],
+    );
 }
 
 #[test]
@@ -178,25 +180,19 @@ fn without_gpu_times_nothing_is_said_to_be_absent() {
         .op("aten::linear", 1..91)
         .op("aten::mm", 20..80)
         .profile();
-    let report = Report::new(&profile, &options_on("H100"));
-    let rough = markdown(&rough(&profile, &report));
-    assert!(!rough.contains("No GEMM operations"), "{rough}");
-    assert!(!rough.contains("No operation has a place"), "{rough}");
-    assert!(
-        rough.contains("`aten::mm`, called by `aten::linear` ← `Linear_3`"),
-        "{rough}"
+    let rough = text(&profile, &options_on("H100"), |input| input.rough());
+    says_nothing_of(&rough, &["No GEMM operations", "No operation has a place"]);
+    says(
+        &rough,
+        &["`aten::mm`, called by `aten::linear` ← `Linear_3`"],
     );
-    assert!(
-        rough.contains("Not analyzed. No GPU activity was recorded."),
-        "{rough}"
+    says(&rough, &["Not analyzed. No GPU activity was recorded."]);
+    let fair = text(&profile, &options_on("H100"), |input| input.fair());
+    says(
+        section(&fair, "Detailed Analysis"),
+        &["| GEMM | 90.0 µs | 100 % |"],
     );
-    let fair = markdown(&fair(&profile, &report));
-    let details = section(&fair, "Detailed Analysis");
-    assert!(details.contains("| GEMM | 90.0 µs | 100 % |"), "{details}");
-    assert!(
-        !section(&fair, "Appendix").contains("GPU activity counts"),
-        "{fair}"
-    );
+    says_nothing_of(section(&fair, "Appendix"), &["GPU activity counts"]);
 }
 
 /// Names that would be markup, or would break the table.
@@ -219,16 +215,10 @@ const HOSTILE: &[&str] = &[
 #[test]
 fn hostile_names_stay_text() {
     for name in HOSTILE {
-        let timetable = || {
-            Timetable::new()
-                .op(name, 0..10)
-                .launch(1, 1..2)
-                .kernel(1, name, 20..50)
-        };
-        let profile = timetable().profile();
-        let report = Report::new(&profile, &options_on("H100"));
-        for document in [fair(&profile, &report), rough(&profile, &report)] {
-            let text = markdown(&document);
+        let profile = Timetable::new().work(name, name, 20..50).profile();
+        let writes: [Write; 2] = [|input| input.fair(), |input| input.rough()];
+        for write in writes {
+            let text = text(&profile, &options_on("H100"), write);
             let mut shown = Vec::new();
             for event in Parser::new_ext(&text, Options::all()) {
                 match event {
@@ -242,10 +232,8 @@ fn hostile_names_stay_text() {
                 }
             }
             let flat = name.replace(|letter: char| letter.is_control(), " ");
-            assert!(
-                shown.contains(&format::middle_ellipsis(&flat, 60)),
-                "{name}: {text}"
-            );
+            let flat = format::middle_ellipsis(&flat, 60);
+            assert!(shown.contains(&flat), "{name}: {text}");
         }
     }
 }
@@ -253,41 +241,31 @@ fn hostile_names_stay_text() {
 /// 2 · 512³ operations on 3 · 512² · 2 bytes are 171 for each byte.
 #[test]
 fn without_a_gpu_the_intensity_suggests_what_bounds_an_operation() {
-    let rough = |options: &ReportOptions| {
-        let profile = small().profile();
-        let report = Report::new(&profile, options);
-        markdown(&super::rough(&profile, &report))
+    let row = |options: &ReportOptions| {
+        let rough = text(&small().profile(), options, |input| input.rough());
+        let mut rows = rough
+            .lines()
+            .filter(|line| line.starts_with("| `aten::mm` |"));
+        rows.find(|line| line.contains("| 5.90 ms |"))
+            .unwrap()
+            .to_owned()
     };
-    let without = rough(&ReportOptions::default());
-    let row = without
-        .lines()
-        .find(|line| line.starts_with("| `aten::mm` |") && line.contains("| 5.90 ms |"));
-    assert!(
-        row.is_some_and(|row| row.contains("| 171 | – | rather compute |")),
-        "{row:?}"
+    says(
+        &row(&ReportOptions::default()),
+        &["| 171 | – | rather compute |"],
     );
-    let with = rough(&options_on("H100"));
-    let row = with
-        .lines()
-        .find(|line| line.starts_with("| `aten::mm` |") && line.contains("| 5.90 ms |"));
-    assert!(row.is_some_and(|row| !row.contains("compute |")), "{row:?}");
+    says_nothing_of(&row(&options_on("H100")), &["compute |"]);
 }
 
 /// To learn how much work an operation is saves nothing by itself, however long it runs.
 #[test]
 fn what_is_not_known_is_not_the_first_thing_to_do() {
     let with_unknown = |timetable: Timetable| {
-        written(
-            timetable
-                .op("my::op", 20..30)
-                .args(r#""Input Dims": [[8]], "Input type": ["float"]"#)
-                .launch(9, 21..22)
-                .kernel(9, "my_kernel", 6_300..106_300),
-        )
+        written(timetable.call("my::op", VECTOR, "my_kernel", 6_300..106_300))
     };
     let alone = with_unknown(Timetable::new());
-    assert!(alone.contains("`my::op`: no FLOP/byte model"));
-    assert!(!alone.contains("First to do"));
+    says(&alone, &["`my::op`: no FLOP/byte model"]);
+    says_nothing_of(&alone, &["First to do"]);
     let beside = with_unknown(small());
     let (_, first) = beside.split_once("First to do: ").unwrap();
     assert!(!first.starts_with("`my::op`"), "{first}");

@@ -1,14 +1,103 @@
 //! The sections of the findings file about copies and communication: one for each issue.
 
-use crate::assess::Input;
+use super::Input;
+use crate::assess;
 use crate::base::format;
-use crate::findings::multi_kernel::{Facts, causes, out_of_reach};
+use crate::base::value::Value;
+use crate::findings::Outcome;
+use crate::findings::multi_kernel::{Facts, causes, out_of_reach, patterns};
+use crate::output::document::{Document, field};
 use crate::profile::copies::Direction;
+use crate::report::cards::NOT_QUANTIFIABLE;
 
 /// A name and its text.
-pub(super) type Field = (&'static str, String);
+type Field = (&'static str, String);
 
-pub(super) fn copies(input: &Input, facts: &Facts, direction: Direction) -> Vec<Field> {
+fn fields(document: &mut Document, heading: &str, fields: &[Field]) {
+    document.heading(3, heading);
+    document.bullets(fields.iter().map(|(name, text)| field(name, text)));
+}
+
+pub(super) fn copies(document: &mut Document, source: &Input, _: &Outcome) {
+    let input = source.report.analysis_input(source.profile);
+    let Some(facts) = Facts::new(&input) else {
+        return;
+    };
+    for (heading, direction) in [
+        ("D2H (Device-to-Host) Transfers", Direction::DeviceToHost),
+        ("H2D (Host-to-Device) Transfers", Direction::HostToDevice),
+    ] {
+        fields(document, heading, &in_direction(&input, &facts, direction));
+    }
+}
+
+pub(super) fn communication(document: &mut Document, source: &Input, _: &Outcome) {
+    let input = source.report.analysis_input(source.profile);
+    if let Some(facts) = Facts::new(&input) {
+        fields(
+            document,
+            "Communication Blocking Compute",
+            &blocking(&facts),
+        );
+        fields(document, "Compute/Communication Overlap", &overlap(&facts));
+    }
+}
+
+pub(super) fn detected(document: &mut Document, source: &Input, _: &Outcome) {
+    let input = source.report.analysis_input(source.profile);
+    let Some(facts) = Facts::new(&input) else {
+        return;
+    };
+    for (at, pattern) in patterns(&input, &facts).iter().enumerate() {
+        let saves = |ns: i64| format!("Can save up to {}.", Value::Ns(ns).text());
+        let impact = pattern.recoverable_ns.map(saves);
+        let severity = pattern.severity.label();
+        fields(
+            document,
+            &format!("{}. {} - {severity}", at + 1, pattern.name),
+            &[
+                ("Evidence", pattern.description.clone()),
+                (
+                    "Impact",
+                    impact.unwrap_or_else(|| NOT_QUANTIFIABLE.to_owned()),
+                ),
+                ("Recommendation", pattern.recommendation.to_owned()),
+            ],
+        );
+    }
+    document.or_text("None: copies and communication are within their limits.");
+}
+
+/// Tables that are technical details, with their headings there.
+const TECHNICAL: &[(&str, &str)] = &[
+    ("top_communication", "Top Communication Operations"),
+    ("memory_copy_breakdown", "Memory Copy Breakdown"),
+    ("collectives", "Collectives by Type and Size"),
+    ("copies", "Copies by Operator"),
+];
+
+pub(super) fn technical(document: &mut Document, _: &Input, outcome: &Outcome) {
+    for (key, heading) in TECHNICAL {
+        document.heading(3, heading);
+        let mut rows = Document::default();
+        table(&mut rows, outcome, key);
+        rows.or_text("None recorded.");
+        document.append(rows);
+    }
+}
+
+pub(super) fn summary(document: &mut Document, _: &Input, outcome: &Outcome) {
+    table(document, outcome, "summary");
+}
+
+fn table(document: &mut Document, outcome: &Outcome, key: &str) {
+    let mut tables = outcome.tables.iter();
+    if let Some(table) = tables.find(|table| table.key == key) {
+        document.table(table);
+    }
+}
+
+fn in_direction(input: &assess::Input, facts: &Facts, direction: Direction) -> Vec<Field> {
     let assessed = facts.assess(direction);
     let (count, time_ns, percent) = assessed.map_or((0, 0, 0.0), |assessed| {
         let copies = &assessed.copies;
@@ -37,7 +126,7 @@ fn time_of_run(ns: i64, percent: f64) -> String {
     format!("{time} ({percent} of the run)")
 }
 
-pub(super) fn blocking(facts: &Facts) -> Vec<Field> {
+fn blocking(facts: &Facts) -> Vec<Field> {
     let timeline = &facts.timeline;
     let blocking = facts.blocking();
     let exposed = time_of_run(timeline.exposed_comm_ns, blocking.percent);
@@ -59,7 +148,7 @@ pub(super) fn blocking(facts: &Facts) -> Vec<Field> {
     ]
 }
 
-pub(super) fn overlap(facts: &Facts) -> Vec<Field> {
+fn overlap(facts: &Facts) -> Vec<Field> {
     let overlap = facts.overlap();
     let target = format::percent(facts.thresholds.overlap_target_percent);
     let ratio = match overlap.percent {
@@ -71,11 +160,9 @@ pub(super) fn overlap(facts: &Facts) -> Vec<Field> {
         (_, None) => "There is too little communication to judge its overlap.".to_owned(),
         _ if !overlap.is_flagged => "The target is met.".to_owned(),
         _ => out_of_reach(facts).unwrap_or_else(|| {
-            format!(
-                "At the target {} are saved, with full overlap {}.",
-                format::time_ns(facts.to_target_ns()),
-                format::time_ns(facts.hideable.exposed_comm_ns)
-            )
+            let saved = [facts.to_target_ns(), facts.hideable.exposed_comm_ns];
+            let [at_target, all] = saved.map(format::time_ns);
+            format!("At the target {at_target} are saved, with full overlap {all}.")
         }),
     };
     vec![

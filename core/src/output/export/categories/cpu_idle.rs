@@ -7,15 +7,8 @@ use crate::assess::idle::{BINS, Idle};
 use crate::base::value::rounded;
 use crate::findings::cpu_idle::patterns;
 use crate::findings::{Input, pattern};
+use crate::output::json::{list, ms, us};
 use crate::profile::launch::GpuId;
-
-fn ms(ns: i64) -> f64 {
-    rounded(ns as f64 / 1e6, 6)
-}
-
-fn us(ns: i64) -> f64 {
-    rounded(ns as f64 / 1e3, 3)
-}
 
 /// What is judged: idle time, its causes, kernels.
 pub(crate) fn metrics(input: &Input) -> Json {
@@ -55,9 +48,8 @@ pub(crate) fn metrics(input: &Input) -> Json {
 
 fn kernel_analysis(idle: &Idle) -> Json {
     let kernels = &idle.kernels;
-    let by_category: Map<String, Json> = kernels
-        .families
-        .iter()
+    let families = kernels.families.iter();
+    let by_category: Map<String, Json> = families
         .map(|(family, tally)| (family.label().to_owned(), json!(tally.count)))
         .collect();
     json!({
@@ -82,22 +74,14 @@ fn gap_analysis(input: &Input, idle: &Idle) -> Json {
             (cause.key().to_owned(), value)
         })
         .collect();
-    let histogram: Vec<Json> = BINS
-        .iter()
-        .zip(&idle.histogram)
-        .map(|((from_ns, _), tally)| {
-            json!({
-                "from_us": us(*from_ns),
-                "count": tally.count,
-                "idle_time_ms": ms(tally.ns),
-            })
-        })
-        .collect();
+    let histogram = BINS.iter().zip(&idle.histogram).map(|((from_ns, _), tally)| {
+        json!({ "from_us": us(*from_ns), "count": tally.count, "idle_time_ms": ms(tally.ns) })
+    });
     let profile = input.profile;
     let trace = &profile.trace;
     let name = |event| trace.strings.get(trace.events.name(event));
     let work = |id: Option<GpuId>| id.and_then(|id| profile.gpu.get(id));
-    let longest = idle.longest.iter().map(|gap| {
+    let longest = list(&idle.longest, |gap| {
         let (before, after) = (work(gap.gap.before), work(gap.gap.after));
         json!({
             "start_us": us(idle.start_ns(gap)),
@@ -118,7 +102,7 @@ fn gap_analysis(input: &Input, idle: &Idle) -> Json {
         "avg_inter_kernel_gap_us": idle.gaps.mean_ns().map(us),
         "sync_point_count": idle.of(IdleCause::Synchronization).count,
         "by_cause": by_cause,
-        "histogram": histogram,
-        "top_gaps": longest.collect::<Vec<Json>>(),
+        "histogram": histogram.collect::<Json>(),
+        "top_gaps": longest,
     })
 }

@@ -1,45 +1,22 @@
 //! The figures of an analysis: its operations with their efficiency, or its own assessments where it
 //! is one of the whole; what it found.
 
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
 use super::{cpu_idle, multi_kernel, pretty};
 use crate::base::value::rounded;
 use crate::compare::words::bound;
-use crate::findings::{Assessment, Input, Outcome, Row, Status};
+use crate::findings::{Assessment, Outcome, Row, Status};
 use crate::names::library_of;
 use crate::output::json::findings::{Finding, ms, percent_of_compute};
 use crate::output::json::shared::{Table, facts};
-use crate::output::json::value;
+use crate::output::json::{list, round, with_keys_of};
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 use crate::report::Report;
 
-/// What an analysis of the whole measured.
-type Metrics = fn(&Input) -> Json;
-
-/// The metrics of analyses of the whole.
-const OWN_METRICS: &[(&str, Metrics)] = &[
-    ("multi_kernel", multi_kernel::metrics),
-    ("cpu_idle", cpu_idle::metrics),
-];
-
 pub(super) fn metrics(profile: &Profile, report: &Report, outcome: &Outcome) -> Vec<u8> {
     let category = outcome.kind.key;
-    // Analyses of the whole have assessments of their own instead of operations.
-    let own = OWN_METRICS.iter().find(|(key, _)| *key == category);
-    if let (Some((_, own)), Status::Done) = (own, &outcome.status) {
-        let mut metrics = own(&report.analysis_input(profile));
-        if let Json::Object(metrics) = &mut metrics {
-            metrics.insert(
-                "category_findings".to_owned(),
-                category_findings(profile, report, outcome),
-            );
-            metrics.insert("tables".to_owned(), tables(outcome));
-            metrics.insert("notes".to_owned(), json!(outcome.notes));
-        }
-        return pretty(&metrics);
-    }
     match &outcome.status {
         Status::Error(why) => {
             return pretty(&json!({ "category": category, "status": "ERROR", "error": why }));
@@ -49,45 +26,45 @@ pub(super) fn metrics(profile: &Profile, report: &Report, outcome: &Outcome) -> 
         }
         Status::Done => {}
     }
-    pretty(&json!({
-        "category": category,
+    let ranked = report.analyses.findings.ranked.iter();
+    let found = ranked.filter(|ranked| ranked.analysis == outcome.kind);
+    let found = found.map(|ranked| Finding::of(profile, report, ranked));
+    let shared = [
+        ("category_findings", found.collect()),
+        ("tables", list(&outcome.tables, Table::of)),
+        ("notes", json!(outcome.notes)),
+    ];
+    let shared = shared.map(|(key, value)| (key.to_owned(), value));
+    let input = report.analysis_input(profile);
+    // Analyses of the whole have assessments of their own instead of operations.
+    let own = match category {
+        "multi_kernel" => multi_kernel::metrics(&input),
+        "cpu_idle" => cpu_idle::metrics(&input),
+        _ => of_operations(profile, report, outcome),
+    };
+    let metrics = with_keys_of(Map::from_iter(shared), own);
+    pretty(&Json::Object(metrics))
+}
+
+fn of_operations(profile: &Profile, report: &Report, outcome: &Outcome) -> Json {
+    json!({
+        "category": outcome.kind.key,
         "status": "OK",
         "comparison_scope": "standalone",
         "total_time_ms": ms(outcome.time_ns),
         "percent_of_compute": percent_of_compute(report, outcome),
         "operation_count": outcome.n_calls,
-        "average_efficiency_percent": outcome.efficiency_percent().map(|one| rounded(one, 2)),
-        "mean_efficiency_percent": outcome.mean_efficiency_percent().map(|one| rounded(one, 2)),
-        "efficiency_known_percent": outcome.known_percent().map(|one| rounded(one, 2)),
-        "operations": outcome
-            .rows
-            .iter()
-            .filter_map(|row| operation(profile, report, row))
-            .collect::<Vec<Json>>(),
+        "average_efficiency_percent": round(outcome.efficiency_percent(), 2),
+        "mean_efficiency_percent": round(outcome.mean_efficiency_percent(), 2),
+        "efficiency_known_percent": round(outcome.known_percent(), 2),
+        "operations": outcome.rows.iter().filter_map(|row| operation(profile, report, row)).collect::<Json>(),
         "category_specific": facts(&outcome.facts),
-        "tables": tables(outcome),
-        "category_findings": category_findings(profile, report, outcome),
-        "notes": outcome.notes,
-    }))
-}
-
-/// What an analysis found, in the order of all findings.
-fn category_findings(profile: &Profile, report: &Report, outcome: &Outcome) -> Json {
-    let ranked = report.analyses.findings.ranked.iter();
-    let own = ranked.filter(|ranked| ranked.analysis == outcome.kind);
-    own.map(|one| value(Finding::new(profile, report, one)))
-        .collect()
-}
-
-fn tables(outcome: &Outcome) -> Json {
-    let tables = outcome.tables.iter();
-    tables.map(|table| value(Table::new(table))).collect()
+    })
 }
 
 fn operation(profile: &Profile, report: &Report, row: &Row) -> Option<Json> {
     let operation = profile.operations().get(row.operation)?;
     let judged = report.judged.get(row.operation)?;
-    let two = |number: Option<f64>| number.map(|number| rounded(number, 2));
     let work = judged.work;
     Some(json!({
         "name": operation.name(profile),
@@ -95,21 +72,21 @@ fn operation(profile: &Profile, report: &Report, row: &Row) -> Option<Json> {
         "count": row.n_calls,
         "time_ms": ms(row.time_ns),
         "percent_of_category": rounded(row.percent_of_category, 2),
-        "percent_of_compute": two(row.percent_of_compute),
-        "percent_of_total": two(row.percent_of_total),
+        "percent_of_compute": round(row.percent_of_compute, 2),
+        "percent_of_total": round(row.percent_of_total, 2),
         "has_perf_model": work.is_some(),
         "assessment": row.assessment.map(Assessment::label),
         "classification": row.class,
         "library": library(profile, operation),
-        "cov": two(row.variation),
+        "cov": round(row.variation, 2),
         "efficiency": {
-            "tflops_achieved": judged.tflops_per_s.map(|one| rounded(one, 3)),
-            "tb_s_achieved": judged.tb_per_s.map(|one| rounded(one, 4)),
-            "efficiency_percent": two(row.efficiency_percent),
-            "compute_percent": two(judged.achieved.and_then(|one| one.compute_percent)),
-            "bandwidth_percent": two(judged.achieved.map(|one| one.bandwidth_percent)),
+            "tflops_achieved": round(judged.tflops_per_s, 3),
+            "tb_s_achieved": round(judged.tb_per_s, 4),
+            "efficiency_percent": round(row.efficiency_percent, 2),
+            "compute_percent": round(judged.achieved.and_then(|one| one.compute_percent), 2),
+            "bandwidth_percent": round(judged.achieved.map(|one| one.bandwidth_percent), 2),
             "bound_type": row.bound.map(bound),
-            "flops_per_byte": work.and_then(|work| work.flops_per_byte()).map(|one| rounded(one, 3)),
+            "flops_per_byte": round(work.and_then(|work| work.flops_per_byte()), 3),
             "compute_spec": work.and_then(|work| work.compute).map(|spec| spec.label()),
             "basis": judged.roof.map(|roof| roof.basis.label()),
             "is_anomaly": row.is_anomaly,

@@ -28,7 +28,6 @@ use serde_json::Value as Json;
 use super::Listed;
 use crate::findings::{Outcome, Status, Tier};
 use crate::output::document::markdown;
-use crate::output::documents::single::findings_file;
 use crate::profile::Profile;
 use crate::report::Report;
 use manifest::manifest;
@@ -45,6 +44,8 @@ const MULTI_KERNEL: &str = "category_data/multi_kernel_data.json";
 
 /// One kind of file of an analysis.
 struct File {
+    /// Its key in the manifest.
+    key: &'static str,
     title: &'static str,
     path: fn(&Outcome) -> String,
     has: fn(&Outcome) -> bool,
@@ -57,11 +58,11 @@ fn is_compute(outcome: &Outcome) -> bool {
 
 #[rustfmt::skip]
 const FILES: &[File] = &[
-    File { title: "What an analysis was made with", path: |outcome| format!("metadata/{}_metadata.json", outcome.kind.key), has: |outcome| outcome.status != Status::NoData, write: metadata },
-    File { title: "Operations of an analysis", path: |outcome| format!("category_data/{}_ops.csv", outcome.kind.key), has: is_compute, write: ops },
-    File { title: "Figures of an analysis", path: |outcome| format!("category_data/{}_metrics.json", outcome.kind.key), has: |_| true, write: metrics },
-    File { title: "Places in the call tree", path: |outcome| format!("category_data/{}_tree_data.json", outcome.kind.key), has: is_compute, write: trees },
-    File { title: "Findings of an analysis", path: findings_path, has: |outcome| outcome.status != Status::NoData || ALWAYS.contains(&outcome.kind.key), write: findings },
+    File { key: "metadata_file", title: "What an analysis was made with", path: |outcome| format!("metadata/{}_metadata.json", outcome.kind.key), has: |outcome| outcome.status != Status::NoData, write: metadata },
+    File { key: "csv_file", title: "Operations of an analysis", path: |outcome| format!("category_data/{}_ops.csv", outcome.kind.key), has: is_compute, write: ops },
+    File { key: "metrics_file", title: "Figures of an analysis", path: |outcome| format!("category_data/{}_metrics.json", outcome.kind.key), has: |_| true, write: metrics },
+    File { key: "tree_data_file", title: "Places in the call tree", path: |outcome| format!("category_data/{}_tree_data.json", outcome.kind.key), has: is_compute, write: trees },
+    File { key: "findings_file", title: "Findings of an analysis", path: findings_path, has: |outcome| outcome.status != Status::NoData || ALWAYS.contains(&outcome.kind.key), write: findings },
 ];
 
 fn findings_path(outcome: &Outcome) -> String {
@@ -114,7 +115,7 @@ pub(super) fn write(input: &super::Input, path: &str) -> Option<Vec<u8>> {
 }
 
 fn findings(profile: &Profile, report: &Report, outcome: &Outcome) -> Vec<u8> {
-    markdown(&findings_file(profile, report, outcome)).into_bytes()
+    markdown(&super::Input::new(profile, report).findings_file(outcome)).into_bytes()
 }
 
 fn pretty(json: &Json) -> Vec<u8> {

@@ -1,19 +1,12 @@
 //! The files `multi_kernel_metrics.json` and `multi_kernel_data.json`.
 
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
 use crate::base::value::rounded;
 use crate::findings::multi_kernel::{Facts, patterns};
 use crate::findings::{Input, pattern};
+use crate::output::json::{list, ms, round, us};
 use crate::profile::timeline::GpuTimeline;
-
-fn ms(ns: i64) -> f64 {
-    rounded(ns as f64 / 1e6, 6)
-}
-
-fn us(ns: i64) -> f64 {
-    rounded(ns as f64 / 1e3, 3)
-}
 
 /// What is judged: copies by direction, communication that blocks, overlap, patterns.
 pub(super) fn metrics(input: &Input) -> Json {
@@ -61,79 +54,63 @@ pub(super) fn metrics(input: &Input) -> Json {
 }
 
 fn memcpy(facts: &Facts) -> Json {
-    let by_direction: serde_json::Map<String, Json> = facts
-        .assessed
-        .iter()
-        .map(|assessed| {
-            let copies = &assessed.copies;
-            let value = json!({
-                "count": copies.count,
-                "total_time_ms": ms(copies.time_ns),
-                "percent_of_total": rounded(assessed.percent, 4),
-                "exposed_time_ms": ms(copies.exposed_ns),
-                "avg_bytes": copies.avg_bytes(),
-                "total_bytes": copies.total_bytes(),
-                "bandwidth_gbps": copies.gbps().map(|gbps| rounded(gbps, 3)),
-                "severity_by_time": assessed.by_time.label(),
-                "severity_by_count": assessed.by_count.label(),
-                "severity": assessed.severity().label(),
-                "material": assessed.is_material,
-                "flagged": assessed.is_flagged,
-            });
-            (assessed.direction.label().to_owned(), value)
-        })
-        .collect();
+    let by_direction = facts.assessed.iter().map(|assessed| {
+        let copies = &assessed.copies;
+        let value = json!({
+            "count": copies.count,
+            "total_time_ms": ms(copies.time_ns),
+            "percent_of_total": rounded(assessed.percent, 4),
+            "exposed_time_ms": ms(copies.exposed_ns),
+            "avg_bytes": copies.avg_bytes(),
+            "total_bytes": copies.total_bytes(),
+            "bandwidth_gbps": round(copies.gbps(), 3),
+            "severity_by_time": assessed.by_time.label(),
+            "severity_by_count": assessed.by_count.label(),
+            "severity": assessed.severity().label(),
+            "material": assessed.is_material,
+            "flagged": assessed.is_flagged,
+        });
+        (assessed.direction.label().to_owned(), value)
+    });
     json!({
         "severity": facts.worst_copies().label(),
         "flagged": facts.assessed.iter().any(|assessed| assessed.is_flagged),
         "total_count": facts.copies.count(),
         "total_time_ms": ms(facts.copies.time_ns()),
         "exposed_memcpy_time_ms": ms(facts.timeline.exposed_memcpy_ns),
-        "by_direction": by_direction,
+        "by_direction": by_direction.collect::<Map<String, Json>>(),
     })
 }
 
 /// The same times, once from the spans that the analysis counts and once from the timeline. They
 /// come from one population, so they are equal; files say so.
-fn cross_validation(own: &GpuTimeline, timeline: &GpuTimeline) -> Vec<Json> {
+fn cross_validation(own: &GpuTimeline, timeline: &GpuTimeline) -> Json {
     /// Relative difference from which on two times are not the same, in percent.
     const TOLERANCE_PERCENT: f64 = 2.0;
-    let rows = [
-        (
-            "computation_time",
-            own.computation_ns,
-            timeline.computation_ns,
-        ),
-        (
-            "exposed_comm_time",
-            own.exposed_comm_ns,
-            timeline.exposed_comm_ns,
-        ),
-        (
-            "exposed_memcpy_time",
-            own.exposed_memcpy_ns,
-            timeline.exposed_memcpy_ns,
-        ),
-        ("total_time", own.total_ns(), timeline.total_ns()),
+    type Read = fn(&GpuTimeline) -> i64;
+    let parts: [(&str, Read); 4] = [
+        ("computation_time", |whole| whole.computation_ns),
+        ("exposed_comm_time", |whole| whole.exposed_comm_ns),
+        ("exposed_memcpy_time", |whole| whole.exposed_memcpy_ns),
+        ("total_time", GpuTimeline::total_ns),
     ];
-    rows.into_iter()
-        .map(|(metric, own_ns, timeline_ns)| {
-            let diff_ns = own_ns.saturating_sub(timeline_ns).saturating_abs();
-            let percent = match timeline_ns {
-                0 if diff_ns == 0 => 0.0,
-                0 => 100.0,
-                _ => diff_ns as f64 * 100.0 / timeline_ns as f64,
-            };
-            json!({
-                "metric": metric,
-                "mk_ms": ms(own_ns),
-                "tl_ms": ms(timeline_ns),
-                "diff_ms": ms(diff_ns),
-                "diff_pct": rounded(percent, 4),
-                "status": if percent > TOLERANCE_PERCENT { "WARN" } else { "OK" },
-            })
+    list(&parts, |(metric, read)| {
+        let (own_ns, timeline_ns) = (read(own), read(timeline));
+        let diff_ns = own_ns.saturating_sub(timeline_ns).saturating_abs();
+        let percent = match timeline_ns {
+            0 if diff_ns == 0 => 0.0,
+            0 => 100.0,
+            _ => diff_ns as f64 * 100.0 / timeline_ns as f64,
+        };
+        json!({
+            "metric": metric,
+            "mk_ms": ms(own_ns),
+            "tl_ms": ms(timeline_ns),
+            "diff_ms": ms(diff_ns),
+            "diff_pct": rounded(percent, 4),
+            "status": if percent > TOLERANCE_PERCENT { "WARN" } else { "OK" },
         })
-        .collect()
+    })
 }
 
 /// What is counted: copies, collectives and how they overlap.
@@ -145,53 +122,40 @@ pub(super) fn data(input: &Input) -> Json {
             "overlap_analysis": Json::Null,
         });
     };
-    let by_direction: serde_json::Map<String, Json> = facts
-        .copies
-        .directions
-        .iter()
-        .map(|(direction, copies)| {
-            let value = json!({
-                "count": copies.count,
-                "total_time_us": us(copies.time_ns),
-                "avg_time_us": us(copies.avg_ns()),
-                "max_time_us": us(copies.max_ns),
-                "total_bytes": copies.total_bytes(),
-                "avg_bytes": copies.avg_bytes(),
-            });
-            (direction.label().to_owned(), value)
-        })
-        .collect();
+    let by_direction = facts.copies.directions.iter();
+    let by_direction = by_direction.map(|(direction, copies)| {
+        let value = json!({
+            "count": copies.count,
+            "total_time_us": us(copies.time_ns),
+            "avg_time_us": us(copies.avg_ns()),
+            "max_time_us": us(copies.max_ns),
+            "total_bytes": copies.total_bytes(),
+            "avg_bytes": copies.avg_bytes(),
+        });
+        (direction.label().to_owned(), value)
+    });
     let trace = &input.profile.trace;
     let collectives = &facts.collectives;
-    let top_ops: Vec<Json> = collectives
-        .longest
-        .iter()
-        .map(|longest| {
-            json!({
-                "name": trace.strings.get(trace.events.name(longest.event)),
-                "duration_us": us(longest.length_ns),
-                "stream": longest.stream,
-            })
+    let top_ops = list(&collectives.longest, |longest| {
+        json!({
+            "name": trace.strings.get(trace.events.name(longest.event)),
+            "duration_us": us(longest.length_ns),
+            "stream": longest.stream,
         })
-        .collect();
-    let by_type: Vec<Json> = collectives
-        .groups
-        .iter()
-        .map(|group| {
-            let rate = |gbps: Option<f64>| gbps.map(|gbps| rounded(gbps, 3));
-            json!({
-                "type": group.key.kind.label(),
-                "dtype": group.key.dtype,
-                "group_size": group.key.group_size,
-                "message_bytes": group.message_bytes(),
-                "count": group.count,
-                "total_time_us": us(group.time_ns),
-                "exposed_time_us": us(group.exposed_ns),
-                "algorithm_bandwidth_gbps": rate(group.algorithm_bandwidth()),
-                "bus_bandwidth_gbps": rate(group.bus_bandwidth()),
-            })
+    });
+    let by_type = list(&collectives.groups, |group| {
+        json!({
+            "type": group.key.kind.label(),
+            "dtype": group.key.dtype,
+            "group_size": group.key.group_size,
+            "message_bytes": group.message_bytes(),
+            "count": group.count,
+            "total_time_us": us(group.time_ns),
+            "exposed_time_us": us(group.exposed_ns),
+            "algorithm_bandwidth_gbps": round(group.algorithm_bandwidth(), 3),
+            "bus_bandwidth_gbps": round(group.bus_bandwidth(), 3),
         })
-        .collect();
+    });
     let timeline = &facts.timeline;
     let ratio = |exposed_ns: i64, all_ns: i64| {
         let hidden_ns = all_ns.saturating_sub(exposed_ns);
@@ -202,7 +166,7 @@ pub(super) fn data(input: &Input) -> Json {
         "memcpy_summary": {
             "total_count": facts.copies.count(),
             "total_time_us": us(facts.copies.time_ns()),
-            "by_direction": by_direction,
+            "by_direction": by_direction.collect::<Map<String, Json>>(),
         },
         "nccl_summary": {
             "total_count": collectives.count,

@@ -11,30 +11,24 @@ use crate::report::sheet::{Cell, Column, Sheet, Unit};
 /// and how long.
 pub(super) fn ops(profile: &Profile, report: &Report, outcome: &Outcome) -> Vec<u8> {
     // Rows of the sheet are the linked operations in their order.
-    let linked: Vec<usize> = profile
-        .operations()
-        .iter()
-        .enumerate()
-        .filter(|(_, operation)| operation.is_linked)
-        .map(|(at, _)| at)
-        .collect();
+    let operations = profile.operations();
+    let linked = (0..operations.len()).filter(|at| operations[*at].is_linked);
+    let linked: Vec<usize> = linked.collect();
     let sheet = report.sheet(profile, "unified_perf_summary");
     if let Some(sheet) = sheet.filter(|sheet| sheet.rows.len() == linked.len()) {
-        let rows =
-            outcome
-                .rows
-                .iter()
-                .filter_map(|row| match linked.binary_search(&row.operation) {
-                    Ok(at) => sheet.rows.get(at).cloned(),
-                    Err(_) => {
-                        let cells = cells(profile, row)?;
-                        let columns = sheet.columns.iter().map(|column| {
-                            let at = COLUMNS.iter().position(|one| one.label == column.label);
-                            at.and_then(|at| cells.get(at).cloned())
-                        });
-                        Some(columns.map(|cell| cell.unwrap_or(Cell::Empty)).collect())
-                    }
-                });
+        let unlinked = |row: &Row| -> Option<Vec<Cell>> {
+            let cells = cells(profile, row)?;
+            let columns = sheet.columns.iter().map(|column| {
+                let at = COLUMNS.iter().position(|one| one.label == column.label);
+                at.map_or(Cell::Empty, |at| cells[at].clone())
+            });
+            Some(columns.collect())
+        };
+        let rows = outcome.rows.iter();
+        let rows = rows.filter_map(|row| match linked.binary_search(&row.operation) {
+            Ok(at) => sheet.rows.get(at).cloned(),
+            Err(_) => unlinked(row),
+        });
         return csv::csv(&Sheet {
             name: sheet.name,
             columns: sheet.columns.clone(),

@@ -1,51 +1,67 @@
 use serde_json::Value as Json;
 
 use super::{MANIFEST, write};
-use crate::output::export::csv;
+use crate::output::export::{Input, csv};
 use crate::profile::Profile;
-use crate::report::Report;
+use crate::profile::kernels::GpuEvents;
+use crate::report::{Report, ReportOptions};
 use crate::testing::{Timetable, options_on};
 
-fn written(profile: &Profile, report: &Report, path: &str) -> Option<Vec<u8>> {
-    write(&crate::output::export::Input::new(profile, report), path)
+/// A trace, judged by an MI300X.
+struct Made {
+    profile: Profile,
+    report: Report,
 }
 
-fn made() -> (Profile, Report) {
-    let profile = Timetable::new()
-        .op("aten::mm", 0..10)
-        .args(r#""Input Dims": [[512, 512], [512, 512]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#)
-        .launch(1, 1..2)
-        .kernel(1, "gemm", 20..120)
-        .profile();
-    let report = Report::new(&profile, &options_on("MI300X"));
-    (profile, report)
+impl Made {
+    fn of(timetable: Timetable, gpu_events: GpuEvents) -> Made {
+        let profile = timetable.profile();
+        let options = ReportOptions {
+            gpu_events,
+            ..options_on("MI300X")
+        };
+        let report = Report::new(&profile, &options);
+        Made { profile, report }
+    }
+
+    fn text(&self, path: &str) -> String {
+        let bytes = write(&Input::new(&self.profile, &self.report), path);
+        String::from_utf8(bytes.unwrap_or_else(|| panic!("{path}"))).unwrap()
+    }
+
+    fn json(&self, path: &str) -> Json {
+        serde_json::from_str(&self.text(path)).unwrap()
+    }
 }
 
-fn json_of(path: &str) -> Json {
-    let (profile, report) = made();
-    let bytes = written(&profile, &report, path).unwrap_or_else(|| panic!("{path}"));
-    serde_json::from_slice(&bytes).unwrap()
+fn made(timetable: Timetable) -> Made {
+    Made::of(timetable, GpuEvents::Linked)
+}
+
+fn gemm() -> Made {
+    let args = r#""Input Dims": [[512, 512], [512, 512]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+    made(Timetable::new().call("aten::mm", args, "gemm", 20..120))
 }
 
 #[test]
 fn every_file_of_the_manifest_is_written() {
-    let (profile, report) = made();
-    let manifest = json_of(MANIFEST);
+    let made = gemm();
+    let manifest = made.json(MANIFEST);
     let categories = manifest["categories"].as_array().unwrap();
-    assert_eq!(categories.len(), report.analyses.outcomes.len());
+    assert_eq!(categories.len(), made.report.analyses.outcomes.len());
     for category in categories {
         let files = category.as_object().unwrap().iter();
-        for (_, path) in files.filter(|(key, _)| key.ends_with("_file")) {
-            if let Some(path) = path.as_str() {
-                assert!(written(&profile, &report, path).is_some(), "{path}");
-            }
+        let files = files.filter(|(key, _)| key.ends_with("_file"));
+        for path in files.filter_map(|(_, path)| path.as_str()) {
+            assert!(!made.text(path).is_empty(), "{path}");
         }
     }
 }
 
 #[test]
 fn metrics_have_the_operations_with_their_efficiency() {
-    let metrics = json_of("category_data/gemm_metrics.json");
+    let made = gemm();
+    let metrics = made.json("category_data/gemm_metrics.json");
     assert_eq!(metrics["status"], "OK");
     assert_eq!(metrics["total_time_ms"], 0.1);
     let operation = &metrics["operations"][0];
@@ -53,71 +69,40 @@ fn metrics_have_the_operations_with_their_efficiency() {
     // 2·512³ operations in 100 µs.
     assert_eq!(operation["efficiency"]["tflops_achieved"], 2.684);
     assert_eq!(operation["efficiency"]["compute_spec"], "matrix_bf16");
-    let trees = json_of("category_data/gemm_tree_data.json");
+    let trees = made.json("category_data/gemm_tree_data.json");
     assert_eq!(trees[0]["op_name"], "aten::mm");
-    let metadata = json_of("metadata/gemm_metadata.json");
+    let metadata = made.json("metadata/gemm_metadata.json");
     assert_eq!(metadata["rates"]["matrix_bf16"]["tflops"], 708.0);
-}
-
-#[test]
-fn operations_are_the_rows_of_the_sheet() {
-    let (profile, report) = made();
-    let rows = written(&profile, &report, "category_data/gemm_ops.csv").unwrap();
-    let sheet = report.sheet(&profile, "unified_perf_summary").unwrap();
-    assert_eq!(rows, csv::csv(sheet));
+    // Operations are the rows of the sheet.
+    let sheet = made.report.sheet(&made.profile, "unified_perf_summary");
+    let rows = made.text("category_data/gemm_ops.csv").into_bytes();
+    assert_eq!(rows, csv::csv(sheet.unwrap()));
 }
 
 #[test]
 fn findings_say_so_when_there_is_nothing() {
-    let (profile, report) = made();
-    let text = written(&profile, &report, "category_findings/gemm_findings.md").unwrap();
-    let text = String::from_utf8(text).unwrap();
-    assert!(text.starts_with("# GEMM Analysis Summary\n"), "{text}");
-    let profile = Timetable::new()
-        .op("aten::mul", 0..10)
-        .launch(1, 1..2)
-        .kernel(1, "elementwise_kernel", 20..30)
-        .profile();
-    let report = Report::new(&profile, &options_on("MI300X"));
-    let text = written(&profile, &report, "category_findings/gemm_findings.md").unwrap();
-    let text = String::from_utf8(text).unwrap();
-    assert!(
-        text.contains("No GEMM operations found in trace."),
-        "{text}"
-    );
-    let text = written(&profile, &report, "category_findings/sdpa_fwd_findings.md").unwrap();
-    let text = String::from_utf8(text).unwrap();
-    assert!(
-        text.contains("No SDPA operations found in trace."),
-        "{text}"
-    );
-}
-
-#[test]
-fn without_the_gpu_nothing_is_said_of_what_ran_on_it() {
-    let profile = Timetable::new().op("aten::mm", 0..10).profile();
-    let report = Report::new(&profile, &options_on("MI300X"));
-    let text = written(&profile, &report, "category_findings/gemm_findings.md").unwrap();
-    let text = String::from_utf8(text).unwrap();
-    assert!(
-        text.contains("Not analyzed. No GPU activity was recorded."),
-        "{text}"
-    );
+    let other = made(Timetable::new().work("aten::mul", "elementwise_kernel", 20..30));
+    let host = made(Timetable::new().op("aten::mm", 0..10));
+    for (made, key, expected) in [
+        (&gemm(), "gemm", "# GEMM Analysis Summary\n"),
+        (&other, "gemm", "No GEMM operations found in trace."),
+        (&other, "sdpa_fwd", "No SDPA operations found in trace."),
+        (&host, "gemm", "Not analyzed. No GPU activity was recorded."),
+    ] {
+        let text = made.text(&format!("category_findings/{key}_findings.md"));
+        assert!(text.contains(expected), "{text}");
+    }
 }
 
 /// A trace of 10 µs of idling: no kernel takes them.
 #[test]
 fn idle_time_is_no_kernel_time() {
-    let profile = Timetable::new()
-        .op("aten::mm", 0..10)
-        .launch(1, 1..2)
-        .launch(2, 3..4)
-        .kernel(1, "gemm", 20..120)
-        .kernel(2, "gemm", 130..140)
-        .profile();
-    let report = Report::new(&profile, &options_on("MI300X"));
-    let manifest = written(&profile, &report, MANIFEST).unwrap();
-    let manifest: Json = serde_json::from_slice(&manifest).unwrap();
+    let made = made(Timetable::new().work("aten::mm", "gemm", 20..120).work(
+        "aten::mm",
+        "gemm",
+        130..140,
+    ));
+    let manifest = made.json(MANIFEST);
     let categories = manifest["categories"].as_array().unwrap();
     let times = |key: &str| {
         let mut found = categories.iter().filter(|one| one["name"] == key);
@@ -132,23 +117,13 @@ fn idle_time_is_no_kernel_time() {
 /// Without an operator above it a kernel is in no row of the sheet, but counts with all GPU events.
 #[test]
 fn kernels_without_an_operator_are_rows_where_they_count() {
-    let profile = Timetable::new()
-        .op("aten::mm", 0..10)
-        .launch(1, 1..2)
-        .kernel(1, "gemm", 20..120)
-        .kernel(9, "gemm_of_before", 120..170)
-        .profile();
-    let options = crate::report::ReportOptions {
-        gpu_events: crate::profile::kernels::GpuEvents::All,
-        ..options_on("MI300X")
-    };
-    let report = Report::new(&profile, &options);
-    let csv = written(&profile, &report, "category_data/gemm_ops.csv").unwrap();
-    let csv = String::from_utf8(csv).unwrap();
-    let names: Vec<&str> = csv
-        .lines()
-        .filter_map(|line| line.split(',').next())
-        .collect();
+    let timetable =
+        Timetable::new()
+            .work("aten::mm", "gemm", 20..120)
+            .kernel(9, "gemm_of_before", 120..170);
+    let csv = Made::of(timetable, GpuEvents::All).text("category_data/gemm_ops.csv");
+    let names = csv.lines().filter_map(|line| line.split(',').next());
+    let names: Vec<&str> = names.collect();
     assert_eq!(names, ["name", "aten::mm", "gemm_of_before"]);
     assert!(csv.contains(",50.0,"), "{csv}");
 }
@@ -171,13 +146,8 @@ fn data_and_metrics_of_copies_hold_counts_and_times() {
             .copy(10 + id, "Memcpy DtoH (Device -> Pinned)", at..at + 50)
             .args(r#""bytes": 4000"#);
     }
-    let profile = timetable.profile();
-    let report = Report::new(&profile, &options_on("MI300X"));
-    let json = |path| -> Json {
-        let bytes = written(&profile, &report, path).unwrap();
-        serde_json::from_slice(&bytes).unwrap()
-    };
-    let data = json("category_data/multi_kernel_data.json");
+    let made = made(timetable);
+    let data = made.json("category_data/multi_kernel_data.json");
     let d2h = &data["memcpy_summary"]["by_direction"]["D2H"];
     assert_eq!(d2h["total_time_us"], 1000.0);
     assert_eq!(d2h["avg_time_us"], 50.0);
@@ -185,16 +155,14 @@ fn data_and_metrics_of_copies_hold_counts_and_times() {
     assert_eq!(data["nccl_summary"]["total_count"], 0);
     assert_eq!(data["overlap_analysis"]["comm_overlap_ratio"], Json::Null);
     assert_eq!(data["overlap_analysis"]["memcpy_percent_of_total"], 10.0);
-    let metrics = json("category_data/multi_kernel_metrics.json");
+    let metrics = made.json("category_data/multi_kernel_metrics.json");
     let assessed = &metrics["memcpy_assessment"]["by_direction"]["D2H"];
     assert_eq!(assessed["count"], 20);
     assert_eq!(assessed["severity_by_time"], "HIGH");
     assert_eq!(assessed["flagged"], true);
     assert_eq!(metrics["overlap_assessment"]["status"], "insufficient");
     for row in metrics["cross_validation"].as_array().unwrap() {
-        assert_eq!(
-            (&row["diff_ms"], &row["status"]),
-            (&0.0.into(), &"OK".into())
-        );
+        let found = (&row["diff_ms"], &row["status"]);
+        assert_eq!(found, (&0.0.into(), &"OK".into()));
     }
 }

@@ -3,8 +3,8 @@
 use serde_json::{Value as Json, json};
 
 use super::pretty;
-use crate::base::value::rounded;
 use crate::findings::Outcome;
+use crate::output::json::{list, us};
 use crate::profile::Profile;
 use crate::report::Report;
 use crate::report::places;
@@ -15,20 +15,17 @@ const TREE_PERCENT: f64 = 10.0;
 const MIN_TREES: usize = 5;
 
 pub(super) fn trees(profile: &Profile, _: &Report, outcome: &Outcome) -> Vec<u8> {
-    let rows = outcome
-        .rows
-        .iter()
-        .enumerate()
-        .filter(|(at, row)| *at < MIN_TREES || row.percent_of_category > TREE_PERCENT);
+    let rows = outcome.rows.iter().enumerate();
+    let rows = rows.filter(|(at, row)| *at < MIN_TREES || row.percent_of_category > TREE_PERCENT);
     let trees = rows.filter_map(|(_, row)| {
         let data = places::of(profile, row.operation)?;
-        let subtree = data.subtree.iter().map(|node| {
+        let subtree = list(&data.subtree, |node| {
             json!({
                 "depth": node.depth,
                 "name": node.name,
                 "input_dims": node.shapes,
                 "input_types": node.types,
-                "kernel_time_us": rounded(node.kernel_ns as f64 / 1e3, 3),
+                "kernel_time_us": us(node.kernel_ns),
             })
         });
         Some(json!({
@@ -36,7 +33,7 @@ pub(super) fn trees(profile: &Profile, _: &Report, outcome: &Outcome) -> Vec<u8>
             "ex_uid": data.uid,
             "input_dims": data.shapes,
             "parent_chain": data.parents,
-            "subtree": subtree.collect::<Vec<Json>>(),
+            "subtree": subtree,
         }))
     });
     pretty(&Json::Array(trees.collect()))

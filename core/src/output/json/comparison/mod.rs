@@ -5,12 +5,10 @@
 
 pub mod operations;
 
-use std::collections::BTreeMap;
-
 use serde_json::Value as Json;
 
 use super::shared::{Action, Replay, Window, thresholds};
-use super::{record, value};
+use super::{list, ms, record, round};
 use crate::base::value::rounded;
 use crate::compare::about::About;
 use crate::compare::amount::{Amount as Work, AmountBy};
@@ -18,7 +16,7 @@ use crate::compare::collectives::CollectiveDelta;
 use crate::compare::comparison::Comparison;
 use crate::compare::findings::{Gap, Saving as Saved, Subject as Subjects};
 use crate::compare::hardware::{Figure as Kind, HardwareRatio};
-use crate::compare::named::{Named as Row, Tally as Counted, Timed};
+use crate::compare::named::{Named as Row, Tally as Counted};
 use crate::compare::ops::{LoneOp, MatchedOp};
 use crate::compare::pair::{Pair, Which};
 use crate::compare::parts::{Part as Piece, PartKind};
@@ -32,204 +30,124 @@ use operations::Operations;
 /// The version of the file.
 const FORMAT: u32 = 1;
 
-/// A value of each trace.
-#[derive(Debug, Clone, serde::Serialize)]
-pub struct Both<T> {
-    /// Of the reference.
-    pub reference: T,
-    /// Of the target.
-    pub target: T,
-}
-
-impl<T> From<Pair<T>> for Both<T> {
-    fn from(pair: Pair<T>) -> Both<T> {
-        Both {
-            reference: pair.reference,
-            target: pair.target,
-        }
-    }
-}
-
 record! {
     /// The file. What stands for both traces has the keys `reference` and `target`.
     File(comparison: &Comparison) {
-        /// 1; it changes when a key changes its meaning or goes.
-        format: u32 = FORMAT,
-        /// The title of the documents.
-        title: String = of_comparison(comparison),
-        /// What each trace is.
-        sides: Both<Side> = comparison.sides.as_ref().map(Side::new).into(),
-        /// Nothing differs.
-        is_same: bool = comparison.is_same(),
-        /// Both ran on the same hardware: the expected ratio of the same work is 1.
-        is_same_gpu: bool = comparison.is_same_gpu,
-        /// The figures that are used where they are known: achievable or peak.
-        basis: &'static str = comparison.basis.label(),
-        /// Figures of both GPUs that operations are judged by.
-        hardware: Vec<Hardware> = comparison.hardware.iter().map(Hardware::new).collect(),
-        /// Sentences to keep in mind.
-        caveats: Vec<String> = comparison.caveats(),
-        /// How much of the same the target does for what the reference does.
-        amount: Amount = Amount::new(&comparison.amount),
-        /// The time in parts that sum up to it.
-        parts: Parts = Parts::new(comparison),
-        /// Of all operations with a prediction, the steps from one trace to the other.
-        explained: Explained = Explained::new(comparison),
-        /// Operations of both traces and of one alone.
-        operations: Operations = Operations::new(comparison),
-        /// Time of each category.
-        categories: Vec<Named> = comparison.categories.iter().map(|row| Named::new(row.key.label(), row)).collect(),
-        /// GPU time of each module.
-        modules: Vec<Named> = comparison.modules.iter().map(|row| Named::new(&row.key, row)).collect(),
-        /// Time of each kernel by its name.
-        kernels: Vec<Named> = comparison.kernels.iter().map(|row| Named::new(&row.key, row)).collect(),
-        /// Time of each kind of collective.
-        collectives: Vec<Collective> = comparison.collectives.iter().map(Collective::new).collect(),
-        /// CPU self time of each operator.
-        host: Vec<Named> = comparison.host.iter().map(|row| Named::new(&row.key, row)).collect(),
-        /// Where the target falls behind, in order.
-        findings: Vec<Finding> = comparison.gaps.ranked.iter().map(|gap| Finding::new(comparison, gap)).collect(),
-        /// What following all of them saves.
-        together_ms: f64 = ms(comparison.gaps.together_ns),
-        /// It is at most that: for some nothing is predicted.
-        together_is_at_most: bool = comparison.gaps.is_at_most(),
-        /// Findings that are too small to be listed.
-        n_small: usize = comparison.gaps.n_small,
-        /// Every threshold that verdicts were made by.
-        thresholds: BTreeMap<&'static str, f64> = thresholds(&comparison.thresholds),
+        format: "1; it changes when a key changes its meaning or goes." = FORMAT,
+        title: "The title of the documents." = of_comparison(comparison),
+        sides: "What each trace is." = comparison.sides.as_ref().map(Side::of),
+        is_same: "Nothing differs." = comparison.is_same(),
+        is_same_gpu: "Both ran on the same hardware: the expected ratio of the same work is 1." = comparison.is_same_gpu,
+        basis: "The figures that are used where they are known: achievable or peak." = comparison.basis.label(),
+        hardware: "Figures of both GPUs that operations are judged by." = list(&comparison.hardware, Hardware::of),
+        caveats: "Sentences to keep in mind." = comparison.caveats(),
+        amount: "How much of the same the target does for what the reference does." = Amount::of(&comparison.amount),
+        parts: "The time in parts that sum up to it." = Parts::of(comparison),
+        explained: "Of all operations with a prediction, the steps from one trace to the other." = Explained::of(comparison),
+        operations: "Operations of both traces and of one alone." = Operations::of(comparison),
+        categories: "Time of each category." = list(&comparison.categories, |row| Named::of(row.key.label(), sides(row, Tally::of), row.times())),
+        modules: "GPU time of each module." = list(&comparison.modules, |row| Named::of(&row.key, sides(row, Module::of), row.times())),
+        kernels: "Time of each kernel by its name." = list(&comparison.kernels, |row| Named::of(&row.key, sides(row, Tally::of), row.times())),
+        collectives: "Time of each kind of collective." = list(&comparison.collectives, Collective::of),
+        host: "CPU self time of each operator." = list(&comparison.host, |row| Named::of(&row.key, sides(row, Tally::of), row.times())),
+        findings: "Where the target falls behind, in order." = list(&comparison.gaps.ranked, |gap| Finding::of(comparison, gap)),
+        together_ms: "What following all of them saves." = ms(comparison.gaps.together_ns),
+        together_is_at_most: "It is at most that: for some nothing is predicted." = comparison.gaps.is_at_most(),
+        n_small: "Findings that are too small to be listed." = comparison.gaps.n_small,
+        thresholds: "Every threshold that verdicts were made by." = thresholds(&comparison.thresholds),
     }
 
     /// One of the two traces.
     Side(side: &About) {
-        /// Its name.
-        name: String = side.name.clone(),
-        /// Its model; null: unknown.
-        model: Option<String> = side.model.clone(),
-        /// What it was recorded on; null: unknown.
-        platform: Option<String> = side.platform.clone(),
-        /// The GPU that it is judged by; null: none is chosen.
-        gpu: Option<Gpu> = side.gpu.as_deref().map(Gpu::new),
-        /// What times are of: gpu or host (the CPU).
-        measure: &'static str = match side.measure {
+        name: "Its name." = side.name,
+        model: "Its model; null: unknown." = side.model,
+        platform: "What it was recorded on; null: unknown." = side.platform,
+        gpu: "The GPU that it is judged by; null: none is chosen." = side.gpu.as_deref().map(Gpu::of),
+        measure: "What times are of: gpu or host (the CPU)." = match side.measure {
             Measure::Gpu => "gpu",
             Measure::Host => "host",
         },
-        /// The split of its time; null without GPU activity.
-        run: Option<Run> = side.timeline.as_ref().map(Run::new),
-        /// CPU time in operators.
-        host_ms: f64 = ms(side.host_ns),
-        /// GPUs that ran anything.
-        gpus: usize = side.n_gpus,
-        /// Kernels, copies and fills.
-        gpu_events: u64 = side.n_gpu_events,
-        /// The part of the trace that is compared; null: all of it.
-        window: Option<Window> = side.window.as_ref().map(Window::new),
-        /// What is missing from its numbers.
-        losses: Vec<Loss> = side.losses.iter().map(Loss::new).collect(),
+        run: "The split of its time; null without GPU activity." = side.timeline.as_ref().map(Run::of),
+        host_ms: "CPU time in operators." = ms(side.host_ns),
+        gpus: "GPUs that ran anything." = side.n_gpus,
+        gpu_events: "Kernels, copies and fills." = side.n_gpu_events,
+        window: "The part of the trace that is compared; null: all of it." = side.window.as_ref().map(Window::of),
+        losses: "What is missing from its numbers." = list(&side.losses, Loss::of),
     }
 
     /// A GPU.
     Gpu(gpu: &crate::hardware::GpuSpec) {
-        /// Its name.
-        name: String = gpu.name.to_string(),
-        /// Where its figures come from.
-        source: String = gpu.source.to_string(),
+        name: "Its name." = gpu.name,
+        source: "Where its figures come from." = gpu.source,
     }
 
     /// How the time of a trace splits.
     Run(whole: &GpuTimeline) {
-        /// From the first GPU activity to the last.
-        total_time_ms: f64 = ms(whole.total_ns()),
-        /// In which anything computes.
-        computation_time_ms: f64 = ms(whole.computation_ns),
-        /// Communication while nothing computes.
-        exposed_comm_time_ms: f64 = ms(whole.exposed_comm_ns),
-        /// Copies while nothing computes or communicates.
-        exposed_memcpy_time_ms: f64 = ms(whole.exposed_memcpy_ns),
-        /// In which nothing runs.
-        idle_time_ms: f64 = ms(whole.idle_ns),
+        total_time_ms: "From the first GPU activity to the last." = ms(whole.total_ns()),
+        computation_time_ms: "In which anything computes." = ms(whole.computation_ns),
+        exposed_comm_time_ms: "Communication while nothing computes." = ms(whole.exposed_comm_ns),
+        exposed_memcpy_time_ms: "Copies while nothing computes or communicates." = ms(whole.exposed_memcpy_ns),
+        idle_time_ms: "In which nothing runs." = ms(whole.idle_ns),
     }
 
     /// What is missing.
     Loss(line: &QualityLine) {
-        /// What it is.
-        sentence: String = line.sentence.to_string(),
-        /// How often.
-        count: u64 = line.count,
-        /// Where first, in bytes.
-        first_offset: Option<u64> = line.first_offset,
+        sentence: "What it is." = line.sentence,
+        count: "How often." = line.count,
+        first_offset: "Where first, in bytes." = line.first_offset,
     }
 
     /// A figure of both GPUs.
     Hardware(found: &HardwareRatio) {
-        /// Its name.
-        figure: String = found.figure.label(),
-        /// Of the reference's GPU.
-        reference: Value = Value::new(found.figure, found.values.reference),
-        /// Of the target's GPU.
-        target: Value = Value::new(found.figure, found.values.target),
-        /// Of times, target ÷ reference.
-        expected_ratio: f64 = rounded(found.ratio, 4),
-        /// The same by peaks.
-        peak_expected_ratio: Option<f64> = four(found.peak_ratio),
+        figure: "Its name." = found.figure.label(),
+        reference: "Of the reference's GPU." = Value::of(found.figure, found.values.reference),
+        target: "Of the target's GPU." = Value::of(found.figure, found.values.target),
+        expected_ratio: "Of times, target ÷ reference." = rounded(found.ratio, 4),
+        peak_expected_ratio: "The same by peaks." = round(found.peak_ratio, 4),
     }
 
     /// A figure.
     Value(kind: Kind, figure: (f64, Basis)) {
-        /// The number.
-        value: f64 = figure.0,
-        /// Its unit.
-        unit: &'static str = match kind {
+        value: "The number." = figure.0,
+        unit: "Its unit." = match kind {
             Kind::Memory => "GB/s",
             Kind::Compute(_) => "TFLOPS",
         },
-        /// Whether it is a peak or an achievable figure.
-        basis: &'static str = figure.1.label(),
+        basis: "Whether it is a peak or an achievable figure." = figure.1.label(),
     }
 
     /// How much of the same the target does.
     Amount(amount: &Work) {
-        /// Target over reference.
-        ratio: f64 = rounded(amount.ratio, 4),
-        /// What tells: steps, calls or nothing.
-        by: &'static str = match amount.by {
+        ratio: "Target over reference." = rounded(amount.ratio, 4),
+        by: "What tells: steps, calls or nothing." = match amount.by {
             AmountBy::Steps(_) => "steps",
             AmountBy::Calls => "calls",
             AmountBy::Nothing => "nothing",
         },
-        /// The steps of both; null: not told by steps.
-        steps: Option<Both<u64>> = match amount.by {
-            AmountBy::Steps(steps) => Some(steps.into()),
+        steps: "The steps of both; null: not told by steps." = match amount.by {
+            AmountBy::Steps(steps) => Some(steps),
             AmountBy::Calls | AmountBy::Nothing => None,
         },
     }
 
     /// The time in parts that sum up to it.
     Parts(comparison: &Comparison) {
-        /// From the first GPU activity to the last.
-        total: Times = Times::new(comparison.parts.total),
-        /// What is in no row.
-        rest: Times = Times::new(comparison.parts.rest),
-        /// Share of the difference in computation that is in operations of both traces.
-        matched_percent: Option<f64> = four(comparison.parts.matched_percent()),
-        /// The parts; none where one of the traces has no GPU activity.
-        rows: Vec<Part> = comparison.parts.parts.iter().map(Part::new).collect(),
+        total: "From the first GPU activity to the last." = Times::of(comparison.parts.total),
+        rest: "What is in no row." = Times::of(comparison.parts.rest),
+        matched_percent: "Share of the difference in computation that is in operations of both traces." = round(comparison.parts.matched_percent(), 4),
+        rows: "The parts; none where one of the traces has no GPU activity." = list(&comparison.parts.parts, Part::of),
     }
 
     /// Times in whole nanoseconds.
     Times(times: Pair<i64>) {
-        /// Of the reference.
-        reference_ns: i64 = times.reference,
-        /// Of the target.
-        target_ns: i64 = times.target,
-        /// Target minus reference.
-        difference_ns: i64 = times.difference(),
+        reference_ns: "Of the reference." = times.reference,
+        target_ns: "Of the target." = times.target,
+        difference_ns: "Target minus reference." = times.difference(),
     }
 
     /// A part of the time.
     Part(part: &Piece) {
-        /// matched, only_reference, only_target, exposed_communication, exposed_copies or idle.
-        kind: &'static str = match part.kind {
+        kind: "matched, only_reference, only_target, exposed_communication, exposed_copies or idle." = match part.kind {
             PartKind::Matched(_) => "matched",
             PartKind::Lone(Which::Reference, _) => "only_reference",
             PartKind::Lone(Which::Target, _) => "only_target",
@@ -237,205 +155,109 @@ record! {
             PartKind::ExposedCopies => "exposed_copies",
             PartKind::Idle => "idle",
         },
-        /// What it is, for people.
-        label: String = part.label.clone(),
-        /// Its times.
-        #[serde(flatten)]
-        times: Times = Times::new(part.times),
+        label: "What it is, for people." = part.label,
+        ..Times(part.times),
     }
 
     /// The steps from one trace to the other, of all operations with a prediction.
     Explained(comparison: &Comparison) {
-        /// How many they are.
-        operations: usize = comparison.explained.n_operations,
-        /// Their time on the reference.
-        reference_ms: f64 = ms(comparison.explained.times.reference),
-        /// Their time on the target.
-        target_ms: f64 = ms(comparison.explained.times.target),
-        /// The reference's time for as many calls as the target makes.
-        held_ms: f64 = ms(comparison.explained.held_ns),
-        /// The time that is expected of the target.
-        expected_ms: f64 = ms(comparison.explained.expected_ns),
-        /// What another number of calls accounts for.
-        by_calls_ms: f64 = ms(comparison.explained.by_calls_ns()),
-        /// What other work of each call accounts for.
-        by_work_ms: f64 = ms(comparison.explained.by_work_ns()),
-        /// What the hardware accounts for.
-        by_hardware_ms: f64 = ms(comparison.explained.by_hardware_ns()),
-        /// What is beyond.
-        beyond_ms: f64 = ms(comparison.explained.beyond_ns()),
+        operations: "How many they are." = comparison.explained.n_operations,
+        reference_ms: "Their time on the reference." = ms(comparison.explained.times.reference),
+        target_ms: "Their time on the target." = ms(comparison.explained.times.target),
+        held_ms: "The reference's time for as many calls as the target makes." = ms(comparison.explained.held_ns),
+        expected_ms: "The time that is expected of the target." = ms(comparison.explained.expected_ns),
+        by_calls_ms: "What another number of calls accounts for." = ms(comparison.explained.by_calls_ns()),
+        by_work_ms: "What other work of each call accounts for." = ms(comparison.explained.by_work_ns()),
+        by_hardware_ms: "What the hardware accounts for." = ms(comparison.explained.by_hardware_ns()),
+        beyond_ms: "What is beyond." = ms(comparison.explained.beyond_ns()),
     }
 
     /// What goes by a name.
     Collective(row: &CollectiveDelta) {
-        /// Its row.
-        #[serde(flatten)]
-        row: Named = Named::new(&row.key.label(), row),
-        /// The collective.
-        collective: Json = value(&row.key.name),
-        /// The type of its elements.
-        dtype: Json = value(&row.key.dtype),
-        /// Elements that go in.
-        in_elements: Json = value(row.key.in_elements),
-        /// Elements that come out.
-        out_elements: Json = value(row.key.out_elements),
-        /// Ranks in its group.
-        group_size: Json = value(row.key.group_size),
-        /// The name of its group.
-        group: Json = value(&row.key.group),
+        collective: "The collective." = row.key.name,
+        dtype: "The type of its elements." = row.key.dtype,
+        in_elements: "Elements that go in." = row.key.in_elements,
+        out_elements: "Elements that come out." = row.key.out_elements,
+        group_size: "Ranks in its group." = row.key.group_size,
+        group: "The name of its group." = row.key.group,
+        ..Named(&row.key.label(), sides(row, Tally::of), row.times()),
+    }
+
+    /// A row of what goes by a name.
+    Named(name: &str, sides: Pair<Option<Json>>, times: Pair<i64>) {
+        name: "The name." = name,
+        reference: "On the reference; null: does not occur." = sides.reference,
+        target: "On the target; null: does not occur." = sides.target,
+        difference_ms: "Target minus reference." = ms(times.difference()),
+        change_percent: "Target ÷ reference − 1, in percent." = round(times.change_percent().filter(|_| sides.reference.is_some() && sides.target.is_some()), 4),
     }
 
     /// How often, and how long.
     Tally(tally: &Counted) {
-        /// How often.
-        count: u64 = tally.count,
-        /// How long.
-        time_ms: f64 = ms(tally.ns),
+        count: "How often." = tally.count,
+        time_ms: "How long." = ms(tally.ns),
     }
 
     /// A module.
     Module(tally: &ModuleTime) {
-        /// Its calls.
-        calls: Option<u64> = tally.n_calls,
-        /// GPU self time.
-        own_ms: f64 = ms(tally.direct_ns),
-        /// GPU time with the modules that it calls.
-        subtree_ms: f64 = ms(tally.subtree_ns),
-        /// Its kernels.
-        kernels: Json = value(tally.n_kernels),
+        calls: "Its calls." = tally.n_calls,
+        own_ms: "GPU self time." = ms(tally.direct_ns),
+        subtree_ms: "GPU time with the modules that it calls." = ms(tally.subtree_ns),
+        kernels: "Its kernels." = tally.n_kernels,
     }
 
     /// Where the target falls behind.
     Finding(comparison: &Comparison, gap: &Gap) {
-        /// Its number, from 1.
-        number: usize = gap.number,
-        /// Its key.
-        pattern: &'static str = gap.pattern,
-        /// What it is about.
-        subject: Subject = Subject::new(comparison, &gap.subject),
-        /// How much it matters.
-        priority: &'static str = gap.priority.label(),
-        /// A few words.
-        title: String = gap.title.clone(),
-        /// One sentence with the figures.
-        gap: String = gap.gap.clone(),
-        /// What to change.
-        action: Action = Action::new(&gap.model, &gap.kernel),
-        /// How it was found, sentence by sentence.
-        reasoning: Vec<String> = gap.reasoning.clone(),
-        /// The measured times that it is about.
-        times: Times = Times::new(gap.times),
-        /// What following it saves; null: nothing tells.
-        saving: Option<Saving> = gap.saving.map(Saving::new),
-        /// Its reproducer.
-        replay: Option<Replay> = gap.replay.as_ref().map(Replay::new),
+        number: "Its number, from 1." = gap.number,
+        pattern: "Its key." = gap.pattern,
+        subject: "What it is about." = Subject::of(comparison, &gap.subject),
+        priority: "How much it matters." = gap.priority.label(),
+        title: "A few words." = gap.title,
+        gap: "One sentence with the figures." = gap.gap,
+        action: "What to change." = Action::of(&gap.model, &gap.kernel),
+        reasoning: "How it was found, sentence by sentence." = gap.reasoning,
+        times: "The measured times that it is about." = Times::of(gap.times),
+        saving: "What following it saves; null: nothing tells." = gap.saving.map(Saving::of),
+        replay: "Its reproducer." = gap.replay.as_ref().map(Replay::of),
     }
 
     /// What a finding is about.
     Subject(comparison: &Comparison, subject: &Subjects) {
-        /// operations, only_target, exposed_communication, exposed_copies or idle.
-        kind: &'static str = match subject {
+        kind: "operations, only_target, exposed_communication, exposed_copies or idle." = match subject {
             Subjects::Operations(_) => "operations",
             Subjects::Lone(_) => "only_target",
             Subjects::ExposedCommunication => "exposed_communication",
             Subjects::ExposedCopies => "exposed_copies",
             Subjects::Idle => "idle",
         },
-        /// The operations.
-        operations: Vec<String> = labels(comparison, subject),
+        operations: "The operations." = labels(comparison, subject),
     }
 
     /// What following a finding saves.
     Saving(saved: Saved) {
-        /// When the target takes as long as predicted.
-        matching_ms: f64 = ms(saved.matching_ns),
-        /// At the roofline of the target.
-        roof_ms: Option<f64> = saved.roof_ns.map(ms),
-    }
-}
-
-/// A row of what goes by a name.
-#[derive(Debug, Clone, serde::Serialize)]
-pub struct Named {
-    /// The name.
-    pub name: String,
-    /// On the reference; null: does not occur.
-    pub reference: Option<Timing>,
-    /// On the target; null: does not occur.
-    pub target: Option<Timing>,
-    /// Target minus reference.
-    pub difference_ms: f64,
-    /// Target ÷ reference − 1, in percent.
-    pub change_percent: Option<f64>,
-}
-
-/// How long something took.
-#[derive(Debug, Clone, serde::Serialize)]
-#[serde(untagged)]
-pub enum Timing {
-    /// Of most.
-    Tally(Tally),
-    /// Of a module.
-    Module(Module),
-}
-
-impl From<&Counted> for Timing {
-    fn from(tally: &Counted) -> Timing {
-        Timing::Tally(Tally::new(tally))
-    }
-}
-
-impl From<&ModuleTime> for Timing {
-    fn from(tally: &ModuleTime) -> Timing {
-        Timing::Module(Module::new(tally))
-    }
-}
-
-impl Named {
-    fn new<K, T: Timed>(name: &str, row: &Row<K, T>) -> Named
-    where
-        for<'a> Timing: From<&'a T>,
-    {
-        let times = row.times();
-        let change = times.change_percent().filter(|_| row.is_matched());
-        Named {
-            name: name.to_owned(),
-            reference: row.sides.reference.as_ref().map(Timing::from),
-            target: row.sides.target.as_ref().map(Timing::from),
-            difference_ms: ms(times.difference()),
-            change_percent: four(change),
-        }
+        matching_ms: "When the target takes as long as predicted." = ms(saved.matching_ns),
+        roof_ms: "At the roofline of the target." = saved.roof_ns.map(ms),
     }
 }
 
 /// The comparison as a JSON value.
 pub fn comparison_json(comparison: &Comparison) -> Json {
-    value(File::new(comparison))
+    File::of(comparison)
 }
 
-/// Nanoseconds as milliseconds, exactly.
-fn ms(ns: i64) -> f64 {
-    rounded(ns as f64 / 1e6, 6)
-}
-
-fn four(number: Option<f64>) -> Option<f64> {
-    number.map(|number| rounded(number, 4))
+/// What is measured of a row.
+fn sides<K, T>(row: &Row<K, T>, record: fn(&T) -> Json) -> Pair<Option<Json>> {
+    let sides = row.sides.as_ref();
+    sides.map(|side| side.as_ref().map(record))
 }
 
 fn labels(comparison: &Comparison, subject: &Subjects) -> Vec<String> {
-    let (matched, lone) = (
-        &comparison.operations.matched,
-        &comparison.operations.lone.target,
-    );
+    let operations = &comparison.operations;
+    let matched = |at: &usize| operations.matched.get(*at).map(MatchedOp::label);
+    let lone = |at: &usize| operations.lone.target.get(*at).map(LoneOp::label);
     match subject {
-        Subjects::Operations(rows) => {
-            let ops = rows.iter().filter_map(|at| matched.get(*at));
-            ops.map(MatchedOp::label).collect()
-        }
-        Subjects::Lone(rows) => {
-            let ops = rows.iter().filter_map(|at| lone.get(*at));
-            ops.map(LoneOp::label).collect()
-        }
+        Subjects::Operations(rows) => rows.iter().filter_map(matched).collect(),
+        Subjects::Lone(rows) => rows.iter().filter_map(lone).collect(),
         _ => Vec::new(),
     }
 }

@@ -1,62 +1,31 @@
-//! From a trace to the calls of its package.
+//! What a call of a package gets: names, values, and what tensors are filled with.
 
 use serde_json::{Value, json};
 
-use super::*;
-use crate::import::import;
-use crate::profile::Profile;
-use crate::report::{Report, ReportOptions};
-use crate::testing::{Timetable, options_on};
-
-/// One operator that takes a millisecond.
-fn profile(op: &str, args: &str) -> Profile {
-    Timetable::new()
-        .op(op, 0..10)
-        .args(args)
-        .launch(1, 1..2)
-        .kernel(1, "kernel", 100..1_100)
-        .profile()
-}
-
-fn package(op: &str, args: &str) -> Package {
-    let profile = profile(op, args);
-    let report = Report::new(&profile, &ReportOptions::default());
-    Package::new(&profile, &report)
-}
-
-fn entry(op: &str, args: &str) -> Value {
-    let package = package(op, args);
-    assert_eq!(package.left_out, [], "{op}");
-    let entries: Vec<Value> = serde_json::from_slice(&package.ir()).unwrap();
-    assert_eq!(entries.len(), 1, "{op}");
-    entries[0].clone()
-}
+use super::{entries, entry, packed};
+use crate::testing::Timetable;
 
 /// The arguments as "name:type=value", keywords after a star; a tensor as its shape and filling.
 fn arguments(entry: &Value) -> String {
-    let of = |key: &str| {
-        let all = entry["replay_ir"][key].as_array().unwrap().clone();
-        all.into_iter().map(|argument| {
-            let value = match &argument["value"] {
-                Value::Object(tensor) => format!(
-                    "{}{}{}",
-                    tensor["shape"],
-                    tensor["init"].as_str().unwrap_or("-"),
-                    tensor.get("high").map_or(String::new(), Value::to_string)
-                ),
-                Value::Array(list) if list.iter().any(Value::is_object) => {
-                    let shapes: Vec<String> =
-                        list.iter().map(|one| one["shape"].to_string()).collect();
-                    shapes.join("+")
-                }
-                other => other.to_string(),
-            };
-            let name = argument["arg_name"].as_str().unwrap();
-            format!("{name}:{}={value}", argument["arg_type"].as_str().unwrap())
-        })
+    let argument = |argument: &Value| {
+        let value = match &argument["value"] {
+            Value::Object(tensor) => {
+                let filled = tensor["init"].as_str().unwrap_or("-");
+                let high = tensor.get("high").map_or(String::new(), Value::to_string);
+                format!("{}{filled}{high}", tensor["shape"])
+            }
+            Value::Array(list) if list.iter().any(Value::is_object) => {
+                let shapes = list.iter().map(|one| one["shape"].to_string());
+                shapes.collect::<Vec<_>>().join("+")
+            }
+            other => other.to_string(),
+        };
+        let [name, of] = ["arg_name", "arg_type"].map(|key| argument[key].as_str().unwrap());
+        format!("{name}:{of}={value}")
     };
-    let keywords: Vec<String> = of("list_kwargs").collect();
-    let mut all: Vec<String> = of("list_pos_args").collect();
+    let lists = ["list_pos_args", "list_kwargs"].map(|key| &entry["replay_ir"][key]);
+    let lists = lists.map(|list| list.as_array().unwrap().iter().map(argument));
+    let [mut all, keywords] = lists.map(|list| list.collect::<Vec<String>>());
     if !keywords.is_empty() {
         all.push("*".to_owned());
     }
@@ -255,20 +224,12 @@ fn lists_are_filled_as_their_types_want_it() {
     assert_eq!(values[2][0]["dtype"], "float");
     assert_eq!(values[2][0]["init"], "uniform");
     // The commonest type of the trace is that of lists: whole numbers are no normal ones.
-    let profile = Timetable::new()
-        .op("aten::sort", 0..10)
-        .args(r#""Input Dims": [[64], [], []], "Input type": ["long int", "Scalar", "Scalar"], "Concrete Inputs": ["", "-1", "False"]"#)
-        .launch(1, 1..2)
-        .op("aten::cat", 20..30)
-        .args(r#""Input Dims": [[[2, 3], [2, 5]], []], "Input type": ["TensorList", "Scalar"], "Concrete Inputs": ["", "1"]"#)
-        .launch(2, 21..22)
-        .kernel(1, "sort", 100..1_100)
-        .kernel(2, "cat", 1_100..2_000)
-        .profile();
-    let report = Report::new(&profile, &ReportOptions::default());
-    let package = Package::new(&profile, &report);
-    let entries: Vec<Value> = serde_json::from_slice(&package.ir()).unwrap();
-    let cat = &entries[1]["replay_ir"]["list_pos_args"][0]["value"];
+    let sort = r#""Input Dims": [[64], [], []], "Input type": ["long int", "Scalar", "Scalar"], "Concrete Inputs": ["", "-1", "False"]"#;
+    let cat = r#""Input Dims": [[[2, 3], [2, 5]], []], "Input type": ["TensorList", "Scalar"], "Concrete Inputs": ["", "1"]"#;
+    let both = Timetable::new()
+        .call("aten::sort", sort, "sort", 100..1_100)
+        .call("aten::cat", cat, "cat", 1_100..2_000);
+    let cat = &entries(&packed(both))[1]["replay_ir"]["list_pos_args"][0]["value"];
     assert_eq!(cat[0]["dtype"], "long int");
     assert_eq!(cat[0]["init"], "randint");
 }
@@ -283,195 +244,6 @@ fn strides_and_types_are_kept() {
         entry["replay_ir"]["list_pos_args"][1]["value"],
         json!({ "shape": [2, 8], "dtype": "c10::Float8_e4m3fn", "strides": [1, 2], "init": "normal" })
     );
-}
-
-#[test]
-fn what_cannot_be_rebuilt_has_a_reason() {
-    let tensor = r#""Input Dims": [[4, 2]], "Input type": ["float"]"#;
-    let cases = [
-        ("aten::mm", "", Reason::NoArguments),
-        ("triton_poi_fused_add_0", tensor, Reason::Generated),
-        ("ViewBackward0", tensor, Reason::Autograd),
-        (
-            "autograd::engine::evaluate_function: MmBackward0",
-            tensor,
-            Reason::Autograd,
-        ),
-        ("c10d::allreduce_", tensor, Reason::Collective),
-        ("a b::c", tensor, Reason::NoOperator),
-        ("forward", tensor, Reason::NoOperator),
-        (
-            "aten::cat",
-            r#""Input Dims": [[], []], "Input type": ["TensorList", "Scalar"], "Concrete Inputs": ["", "0"]"#,
-            Reason::TensorList,
-        ),
-        (
-            "aten::index",
-            r#""Input Dims": [[4, 2], []], "Input type": ["float", ""], "Concrete Inputs": ["", ""]"#,
-            Reason::TensorList,
-        ),
-        (
-            "aten::einsum",
-            r#""Input Dims": [[], [[4, 2], [2, 4]], []], "Input type": ["", "TensorList", ""], "Concrete Inputs": ["", "", ""]"#,
-            Reason::Value(Some("equation")),
-        ),
-        // Texts are not recorded.
-        (
-            "aten::scatter_reduce_",
-            r#""Input Dims": [[4, 2], [], [4, 2], [4, 2], [], []], "Input type": ["float", "Scalar", "long int", "float", "", "Scalar"], "Concrete Inputs": ["", "0", "", "", "", "True"]"#,
-            Reason::Value(Some("reduce")),
-        ),
-        (
-            "aten::conv1d",
-            r#""Input Dims": [[1, 3, 8], [4, 3, 3], [], [], [], [], []], "Input type": ["float", "float", "", "ScalarList", "", "ScalarList", "Scalar"], "Concrete Inputs": ["", "", "", "[1]", "", "[1]", "1"]"#,
-            Reason::Value(Some("padding")),
-        ),
-        // PyTorch 2.0 and older record no values: those that make another computation are missed.
-        (
-            "aten::sum",
-            r#""Input Dims": [[8, 16], [], [], []], "Input type": ["float", "ScalarList", "Scalar", ""]"#,
-            Reason::Value(Some("dim")),
-        ),
-        (
-            "aten::cat",
-            r#""Input Dims": [[[2, 3], [2, 5]], []], "Input type": ["TensorList", "Scalar"]"#,
-            Reason::Value(Some("dim")),
-        ),
-        (
-            "vllm::rms_norm",
-            r#""Input Dims": [[4, 8], []], "Input type": ["float", "Scalar"]"#,
-            Reason::Value(None),
-        ),
-    ];
-    for (op, args, reason) in cases {
-        let package = package(op, args);
-        assert_eq!(package.entries.len(), 0, "{op}");
-        let reasons: Vec<Reason> = package.left_out.iter().map(|left| left.reason).collect();
-        assert_eq!(reasons, [reason], "{op}");
-        assert!(package.readme().contains(&reason.label()), "{op}");
-        assert_eq!(package.ir(), b"[]\n");
-    }
-}
-
-/// PyTorch 2.0 records no dimension to join along: large and slow as it is, there is nothing to run.
-#[test]
-fn what_cannot_be_rebuilt_is_not_recommended() {
-    let profile = Timetable::new()
-        .op("aten::cat", 0..10)
-        .args(r#""Input Dims": [[[4096, 4096], [4096, 4096]], []], "Input type": ["TensorList", "Scalar"]"#)
-        .launch(1, 1..2)
-        .kernel(
-            1,
-            "void at::native::(anonymous namespace)::CatArrayBatchedCopy<at::native::(anonymous namespace)::OpaqueType<2u>, unsigned int, 2, 128, 1>",
-            100..1_100,
-        )
-        .profile();
-    let report = Report::new(&profile, &options_on("H100"));
-    let candidates = candidates(&profile, &report);
-    assert!(candidates[0].is_recommended, "{candidates:?}");
-    let findings = &report.analyses.findings.ranked;
-    assert!(!findings.is_empty());
-    for one in findings {
-        assert_eq!(one.finding.replay, None);
-        assert!(!one.finding.kernel.contains("reproducer"), "{one:?}");
-    }
-    let fair = crate::output::document::markdown(&crate::output::documents::single::fair(
-        &profile, &report,
-    ));
-    let left = "too little to rebuild these:\n\n- `aten::cat` (100 % of compute";
-    assert!(fair.replace('\u{202F}', " ").contains(left), "{fair}");
-}
-
-/// 4096³ · 2 operations at 708 TFLOPS take 194 µs: a call of 1 ms reaches 19 % of the roof, one of
-/// 250 µs 78 %.
-fn two_products() -> (Profile, Report) {
-    let dims = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
-    let other =
-        r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::Half", "c10::Half"]"#;
-    let profile = Timetable::new()
-        .op("aten::mm", 0..10)
-        .args(other)
-        .launch(1, 1..2)
-        .op("aten::mm", 20..30)
-        .args(dims)
-        .launch(2, 21..22)
-        .op("aten::relu", 40..50)
-        .args(r#""Input Dims": [[8]], "Input type": ["float"]"#)
-        .launch(3, 41..42)
-        .kernel(1, "gemm", 100..350)
-        .kernel(2, "gemm", 400..1_400)
-        .kernel(3, "relu", 1_400..1_402)
-        .profile();
-    let report = Report::new(&profile, &options_on("MI300X"));
-    (profile, report)
-}
-
-#[test]
-fn large_and_slow_is_recommended_and_large_alone_is_offered() {
-    let (profile, report) = two_products();
-    let chosen: Vec<(usize, bool, String)> = candidates(&profile, &report)
-        .into_iter()
-        .map(|chosen| {
-            let reason = chosen.reason.replace('\u{202F}', " ");
-            (chosen.operation, chosen.is_recommended, reason)
-        })
-        .collect();
-    assert_eq!(
-        chosen,
-        [
-            (
-                0,
-                true,
-                "79.9 % of compute at 19.4 % of roofline".to_owned()
-            ),
-            (1, false, "20.0 % of compute".to_owned()),
-        ]
-    );
-    let entries: Vec<Value> =
-        serde_json::from_slice(&Package::new(&profile, &report).ir()).unwrap();
-    assert_eq!(entries[0]["roof"]["bound"], "compute");
-    assert_eq!(entries[0]["work"]["flops"], 2.0 * 4096_f64.powi(3));
-    assert_eq!(entries[0]["trace"]["mean_us"], 1000.0);
-    // Any other can be asked for.
-    let small = Package::of_operation(&profile, &report, 2);
-    assert_eq!(small.entries[0].name, "aten::relu");
-    assert_eq!(Package::of_operation(&profile, &report, 3).entries, []);
-}
-
-#[test]
-fn the_same_report_gives_the_same_bytes_and_a_readable_archive() {
-    let (profile, report) = two_products();
-    let zip = Package::new(&profile, &report).zip().unwrap();
-    let (profile, report) = two_products();
-    assert_eq!(Package::new(&profile, &report).zip().unwrap(), zip);
-    let mut archive = zip::ZipArchive::new(std::io::Cursor::new(zip)).unwrap();
-    let names: Vec<String> = archive
-        .file_names()
-        .map(|name| name.unwrap().into_owned())
-        .collect();
-    assert_eq!(names, ["README.md", "batched_replay.py", "replay_ir.json"]);
-    let mut text = String::new();
-    let mut file = archive.by_name("replay_ir.json").unwrap();
-    std::io::Read::read_to_string(&mut file, &mut text).unwrap();
-    assert!(serde_json::from_str::<Value>(&text).is_ok());
-}
-
-#[test]
-fn names_of_modules_stay_out() {
-    let trace = Timetable::new()
-        .frame("nn.Module: SecretModel_0", 0..100)
-        .frame("/home/me/secret.py(7): forward", 1..99)
-        .op("aten::mm", 10..90)
-        .args(r#""Input Dims": [[4, 2], [2, 8]], "Input type": ["float", "float"]"#)
-        .launch(1, 20..21)
-        .kernel(1, "gemm", 100..1_100)
-        .json();
-    let profile = Profile::new(import(trace.as_bytes()).unwrap());
-    let report = Report::new(&profile, &ReportOptions::default());
-    let package = Package::new(&profile, &report);
-    assert_eq!(package.entries.len(), 1);
-    let text = String::from_utf8(package.ir()).unwrap() + &package.readme();
-    assert!(!text.to_lowercase().contains("secret"), "{text}");
 }
 
 /// What is looked up lies within the table; bags share the indices; experts and places of a cache are

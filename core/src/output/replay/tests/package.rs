@@ -1,0 +1,175 @@
+//! What is in a package, and what is left out.
+
+use serde_json::Value;
+
+use super::super::*;
+use super::{entries, package, packed};
+use crate::output::archive::unzip;
+use crate::output::document::markdown;
+use crate::output::documents::{Documents, single::Input};
+use crate::profile::Profile;
+use crate::report::Report;
+use crate::testing::{Timetable, options_on};
+
+/// PyTorch 2.0 records no dimension to join along: large and slow as it is, there is nothing to run.
+#[test]
+fn what_cannot_be_rebuilt_is_not_recommended() {
+    let args = r#""Input Dims": [[[4096, 4096], [4096, 4096]], []], "Input type": ["TensorList", "Scalar"]"#;
+    let kernel = "void at::native::(anonymous namespace)::CatArrayBatchedCopy<at::native::(anonymous namespace)::OpaqueType<2u>, unsigned int, 2, 128, 1>";
+    let cat = Timetable::new().call("aten::cat", args, kernel, 100..1_100);
+    let profile = cat.profile();
+    let report = Report::new(&profile, &options_on("H100"));
+    let candidates = candidates(&profile, &report);
+    assert!(candidates[0].is_recommended, "{candidates:?}");
+    let findings = &report.analyses.findings.ranked;
+    assert!(!findings.is_empty());
+    for one in findings {
+        assert_eq!(one.finding.replay, None);
+        assert!(!one.finding.kernel.contains("reproducer"), "{one:?}");
+    }
+    let fair = markdown(&Input::new(&profile, &report).fair());
+    let left = "too little to rebuild these:\n\n- `aten::cat` (100 % of compute";
+    assert!(fair.replace('\u{202F}', " ").contains(left), "{fair}");
+}
+
+/// 4096³ · 2 operations at 708 TFLOPS take 194 µs: a call of 1 ms reaches 19 % of the roof, one of
+/// 250 µs 78 %.
+fn two_products() -> (Profile, Report) {
+    let dims = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+    let other =
+        r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::Half", "c10::Half"]"#;
+    let small = r#""Input Dims": [[8]], "Input type": ["float"]"#;
+    let profile = Timetable::new()
+        .call("aten::mm", other, "gemm", 100..350)
+        .call("aten::mm", dims, "gemm", 400..1_400)
+        .call("aten::relu", small, "relu", 1_400..1_402)
+        .profile();
+    let report = Report::new(&profile, &options_on("MI300X"));
+    (profile, report)
+}
+
+#[test]
+fn large_and_slow_is_recommended_and_large_alone_is_offered() {
+    let (profile, report) = two_products();
+    let chosen: Vec<(usize, bool, String)> = candidates(&profile, &report)
+        .into_iter()
+        .map(|chosen| {
+            let reason = chosen.reason.replace('\u{202F}', " ");
+            (chosen.operation, chosen.is_recommended, reason)
+        })
+        .collect();
+    assert_eq!(
+        chosen,
+        [
+            (
+                0,
+                true,
+                "79.9 % of compute at 19.4 % of roofline".to_owned()
+            ),
+            (1, false, "20.0 % of compute".to_owned()),
+        ]
+    );
+    let entries = entries(&Package::new(&profile, &report));
+    assert_eq!(entries[0]["roof"]["bound"], "compute");
+    assert_eq!(entries[0]["work"]["flops"], 2.0 * 4096_f64.powi(3));
+    assert_eq!(entries[0]["trace"]["mean_us"], 1000.0);
+    // Any other can be asked for.
+    let small = Package::of_operation(&profile, &report, 2);
+    assert_eq!(small.entries[0].name, "aten::relu");
+    assert_eq!(Package::of_operation(&profile, &report, 3).entries, []);
+}
+
+#[test]
+fn the_same_report_gives_the_same_bytes_and_a_readable_archive() {
+    let (profile, report) = two_products();
+    let zip = Package::new(&profile, &report).zip().unwrap();
+    let (profile, report) = two_products();
+    assert_eq!(Package::new(&profile, &report).zip().unwrap(), zip);
+    let files = unzip(&zip).unwrap();
+    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["README.md", "batched_replay.py", "replay_ir.json"]);
+    assert!(serde_json::from_slice::<Value>(&files[2].1).is_ok());
+}
+
+#[test]
+fn names_of_modules_stay_out() {
+    let trace = Timetable::new()
+        .frame("nn.Module: SecretModel_0", 0..100)
+        .frame("/home/me/secret.py(7): forward", 1..99)
+        .op("aten::mm", 10..90)
+        .args(r#""Input Dims": [[4, 2], [2, 8]], "Input type": ["float", "float"]"#)
+        .launch(1, 20..21)
+        .kernel(1, "gemm", 100..1_100);
+    let package = packed(trace);
+    assert_eq!(package.entries.len(), 1);
+    let text = String::from_utf8(package.ir()).unwrap() + &package.readme();
+    assert!(!text.to_lowercase().contains("secret"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_rebuilt_has_a_reason() {
+    let tensor = r#""Input Dims": [[4, 2]], "Input type": ["float"]"#;
+    let cases = [
+        ("aten::mm", "", Reason::NoArguments),
+        ("triton_poi_fused_add_0", tensor, Reason::Generated),
+        ("ViewBackward0", tensor, Reason::Autograd),
+        (
+            "autograd::engine::evaluate_function: MmBackward0",
+            tensor,
+            Reason::Autograd,
+        ),
+        ("c10d::allreduce_", tensor, Reason::Collective),
+        ("a b::c", tensor, Reason::NoOperator),
+        ("forward", tensor, Reason::NoOperator),
+        (
+            "aten::cat",
+            r#""Input Dims": [[], []], "Input type": ["TensorList", "Scalar"], "Concrete Inputs": ["", "0"]"#,
+            Reason::TensorList,
+        ),
+        (
+            "aten::index",
+            r#""Input Dims": [[4, 2], []], "Input type": ["float", ""], "Concrete Inputs": ["", ""]"#,
+            Reason::TensorList,
+        ),
+        (
+            "aten::einsum",
+            r#""Input Dims": [[], [[4, 2], [2, 4]], []], "Input type": ["", "TensorList", ""], "Concrete Inputs": ["", "", ""]"#,
+            Reason::Value(Some("equation")),
+        ),
+        // Texts are not recorded.
+        (
+            "aten::scatter_reduce_",
+            r#""Input Dims": [[4, 2], [], [4, 2], [4, 2], [], []], "Input type": ["float", "Scalar", "long int", "float", "", "Scalar"], "Concrete Inputs": ["", "0", "", "", "", "True"]"#,
+            Reason::Value(Some("reduce")),
+        ),
+        (
+            "aten::conv1d",
+            r#""Input Dims": [[1, 3, 8], [4, 3, 3], [], [], [], [], []], "Input type": ["float", "float", "", "ScalarList", "", "ScalarList", "Scalar"], "Concrete Inputs": ["", "", "", "[1]", "", "[1]", "1"]"#,
+            Reason::Value(Some("padding")),
+        ),
+        // PyTorch 2.0 and older record no values: those that make another computation are missed.
+        (
+            "aten::sum",
+            r#""Input Dims": [[8, 16], [], [], []], "Input type": ["float", "ScalarList", "Scalar", ""]"#,
+            Reason::Value(Some("dim")),
+        ),
+        (
+            "aten::cat",
+            r#""Input Dims": [[[2, 3], [2, 5]], []], "Input type": ["TensorList", "Scalar"]"#,
+            Reason::Value(Some("dim")),
+        ),
+        (
+            "vllm::rms_norm",
+            r#""Input Dims": [[4, 8], []], "Input type": ["float", "Scalar"]"#,
+            Reason::Value(None),
+        ),
+    ];
+    for (op, args, reason) in cases {
+        let package = package(op, args);
+        assert_eq!(package.entries.len(), 0, "{op}");
+        let reasons: Vec<Reason> = package.left_out.iter().map(|left| left.reason).collect();
+        assert_eq!(reasons, [reason], "{op}");
+        assert!(package.readme().contains(&reason.label()), "{op}");
+        assert_eq!(package.ir(), b"[]\n");
+    }
+}
