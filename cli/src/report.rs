@@ -7,7 +7,7 @@ use dormer_core::output::export::{self, archive};
 use dormer_core::output::standalone::{self, TopOperation};
 use dormer_core::profile::Profile;
 use dormer_core::report::Report;
-use dormer_core::report::overview::{Measure, OperationTime, Overview, SplitPart};
+use dormer_core::report::overview::{Measure, Overview, SplitPart, WorkTime};
 
 use crate::args::ReportArgs;
 use crate::table::{self, Align};
@@ -125,11 +125,11 @@ fn top_row(top: &TopOperation) -> [String; 4] {
     ]
 }
 
-fn operation_row(operation: &OperationTime) -> [String; 4] {
+fn operation_row(operation: &WorkTime) -> [String; 4] {
     let name = format::middle_ellipsis(&operation.name, 60);
     [
         named(&name, operation.is_recompute),
-        format::count(operation.n_calls),
+        format::count(operation.count),
         format::time_ns(operation.ns),
         format::percent(operation.percent),
     ]

@@ -7,6 +7,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsValue;
 
+use dormer_core::report::details::OpDetails;
+use dormer_core::report::sheet::Field;
+
 use super::wire::to_js;
 use super::*;
 

@@ -103,14 +103,3 @@ pub struct RowQuery {
     /// Its position in the sheet.
     pub row: usize,
 }
-
-/// One column of one row.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Field {
-    /// The column's label.
-    pub label: String,
-    /// What the column means.
-    pub doc: String,
-    /// The value, whole.
-    pub value: String,
-}

@@ -8,12 +8,12 @@ use dormer_core::hardware::roofline::Bound;
 use dormer_core::names::{Certainty, Family};
 use dormer_core::profile::kernels::GpuEvents;
 use dormer_core::profile::operations::Operation;
+use dormer_core::report::shapes::shapes;
 use dormer_core::report::sheet::{Cell, Column, Sheet, Unit};
 use dormer_core::{Profile, Report, ReportOptions, base::format};
 
 use super::families::Families;
 use super::rows::number;
-use super::shapes::shapes;
 use crate::protocol::{BOUND, FAMILY, Note, SHAPES, SHARE, TIME};
 
 /// The sheet whose rows are the operations of the profile, in their order.

@@ -3,11 +3,12 @@
 use dormer_core::findings::Finding;
 use dormer_core::output::document::slug;
 use dormer_core::output::standalone::{self, cards};
+use dormer_core::report::details::is_in_tree;
+use dormer_core::report::shapes::shapes;
 use dormer_core::trace::EventId;
 use dormer_core::{Profile, Report, base::format};
 
-use super::shapes::shapes;
-use crate::protocol::{Card, Evidence, Findings, Worth};
+use crate::protocol::{Card, Evidence, Findings};
 
 /// Operations or events that a card names; the report has all.
 const NAMED: usize = 4;
@@ -49,7 +50,6 @@ fn card(profile: &Profile, report: &Report, card: &standalone::Card) -> Card {
             ranked.analysis.key, finding.pattern, finding.title
         ),
         number: ranked.number,
-        light: card.light.key().to_owned(),
         title: finding.title.clone(),
         severity: finding.priority.label().to_owned(),
         confidence: finding
@@ -59,7 +59,7 @@ fn card(profile: &Profile, report: &Report, card: &standalone::Card) -> Card {
         issue: finding.issue.clone(),
         model: finding.model.clone(),
         kernel: finding.kernel.clone(),
-        worth: card.worth.as_ref().map(worth),
+        worth: card.worth.clone(),
         basis: card.basis.to_owned(),
         n_more: all - evidence.len(),
         evidence,
@@ -80,17 +80,6 @@ fn within(report: &Report, number: usize) -> Vec<String> {
 
 /// The sheet whose rows are the operations.
 const SHEET: &str = "unified_perf_summary";
-
-fn worth(worth: &standalone::Worth) -> Worth {
-    let of_run = worth.of_run.as_ref();
-    Worth {
-        time: worth.time.clone(),
-        share: of_run.map_or(String::new(), |of_run| of_run.share.clone()),
-        speed_up: of_run.map_or(String::new(), |of_run| of_run.speed_up.clone()),
-        percent: of_run.map(|of_run| of_run.percent),
-        is_at_most: worth.is_at_most,
-    }
-}
 
 fn operation(profile: &Profile, at: usize, has_rows: bool) -> Option<Evidence> {
     let operation = profile.operations().get(at)?;
@@ -142,24 +131,11 @@ fn gap_before(finding: &Finding, uid: u32) -> Option<String> {
     Some(table.rows.get(row)?.get(length)?.text())
 }
 
-/// Whether the tree has an event, or what launched it.
-pub(super) fn is_in_tree(profile: &Profile, event: EventId) -> bool {
-    match profile.trace.events.category(event).is_gpu() {
-        true => launching_call(profile, event).is_some(),
-        false => profile.full_tree().node_of(event).is_some(),
-    }
-}
-
-/// The call that launched a GPU event.
-pub(super) fn launching_call(profile: &Profile, work: EventId) -> Option<EventId> {
-    let launches = &profile.launches;
-    launches.launched_by(launches.id_of(work)?)
-}
-
 #[cfg(test)]
 mod tests {
     use dormer_core::ReportOptions;
     use dormer_core::import::import;
+    use dormer_core::report::details::launching_call;
 
     use super::*;
 
@@ -180,7 +156,7 @@ mod tests {
         let report = Report::new(&profile, &options);
         let findings = findings(&profile, &report);
         let first = &findings.cards[0];
-        assert_eq!((first.number, first.light.as_str()), (1, "red"));
+        assert_eq!(first.number, 1);
         let evidence = &first.evidence[0];
         assert_eq!(
             (

@@ -4,10 +4,10 @@ use std::cmp::Ordering;
 
 use dormer_core::base::format;
 use dormer_core::base::sort::Arrange;
-use dormer_core::report::sheet::{Cell, Column, Unit};
+use dormer_core::report::sheet::{Cell, Column, Field, Unit};
 
 use super::columns::{Table, beside};
-use crate::protocol::{FAMILY, Field, RowsPage, RowsQuery, Sort, TableCell, TableRow};
+use crate::protocol::{FAMILY, RowsPage, RowsQuery, Sort, TableCell, TableRow};
 
 /// The page cuts names to the width of their column; longer than this none can be.
 const NAME_CHARS: usize = 240;

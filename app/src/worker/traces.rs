@@ -5,6 +5,7 @@
 
 use dormer_core::compare::{self, Pair, Side};
 use dormer_core::output::comparison_export as export;
+use dormer_core::report::sheet::Field;
 use dormer_core::{Profile, base::format};
 
 use super::Analysis;
@@ -13,8 +14,8 @@ use super::files;
 use super::redacted::Redacted;
 use crate::protocol::{
     About, Answer, ArtifactQuery, ArtifactsQuery, Choice, CloseReference, CompareFacts,
-    CompareQuery, DiffChange, DiffPage, DiffRowsQuery, DiffStep, Field, FileNames, MadeArtifact,
-    Offer, Overview, ReferenceOpened, RowQuery, RowsPage, RowsQuery, SwapTraces, Swapped,
+    CompareQuery, DiffChange, DiffPage, DiffRowsQuery, DiffStep, FileNames, MadeArtifact, Offer,
+    Overview, ReferenceOpened, RowQuery, RowsPage, RowsQuery, SwapTraces, Swapped,
 };
 
 /// The traces that are open.
@@ -354,8 +355,11 @@ mod tests {
         let swapped = traces.swap(&Choice::default()).unwrap();
         assert_eq!(names(&mut traces), [new, old]);
         // The other views show the new target.
-        assert_eq!(swapped.target.overview.top[0].name, "my::old");
-        assert_eq!(traces.choose(&Choice::default()).top[0].name, "my::old");
+        assert_eq!(swapped.target.overview.top[0].time.name, "my::old");
+        assert_eq!(
+            traces.choose(&Choice::default()).top[0].time.name,
+            "my::old"
+        );
 
         traces.close_reference();
         assert_eq!(traces.compare(), CompareFacts::default());

@@ -121,7 +121,7 @@ mod tests {
             (window.name.as_str(), window.length.as_str()),
             ("Step 2", "40.0 µs")
         );
-        let names: Vec<String> = part.top.into_iter().map(|top| top.name).collect();
+        let names: Vec<String> = part.top.into_iter().map(|top| top.time.name).collect();
         assert_eq!(names, ["aten::add"]);
         let (tree, profile) = analysis.tree();
         let look = TreeLook {

@@ -1,10 +1,12 @@
 //! Dormer's own families of work.
 
+use serde::{Deserialize, Serialize};
+
 use super::family_rules::{KERNEL_RULES, LABEL_RULES, OP_RULES};
 use super::rule::first_match;
 
 /// What kind of work it is, coarsely enough for a bar chart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Family {
     /// GEMM.
     Gemm,

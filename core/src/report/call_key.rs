@@ -1,6 +1,6 @@
 //! The columns that tell the rows of operators apart: name, category, thread and arguments.
 
-use super::sheet::{Cell, Column, Unit};
+use super::sheet::{Cell, Column, Unit, column};
 use super::{IS_RECOMPUTE, Parts, python};
 use crate::profile::Profile;
 use crate::profile::operations::CallKey;
@@ -64,50 +64,15 @@ pub(crate) fn args_cells(profile: &Profile, args: Option<OpArgsId>) -> [Cell; 4]
     ]
 }
 
+#[rustfmt::skip]
 const COLUMNS: [Column; 9] = [
-    Column {
-        label: "name",
-        unit: Unit::Text,
-        doc: "The operator, or the runtime call where a launch has no operator around it.",
-    },
-    Column {
-        label: "op category",
-        unit: Unit::Text,
-        doc: "The reference's category of the operator.",
-    },
-    Column {
-        label: "process_name",
-        unit: Unit::Text,
-        doc: "The process it was called in.",
-    },
-    Column {
-        label: "process_label",
-        unit: Unit::Text,
-        doc: "The profiler's label of that process.",
-    },
-    Column {
-        label: "thread_name",
-        unit: Unit::Text,
-        doc: "The thread it was called on.",
-    },
-    Column {
-        label: "Input Dims",
-        unit: Unit::Text,
-        doc: "Shapes of its arguments.",
-    },
-    Column {
-        label: "Input type",
-        unit: Unit::Text,
-        doc: "Types of its arguments.",
-    },
-    Column {
-        label: "Input Strides",
-        unit: Unit::Text,
-        doc: "Strides of its arguments.",
-    },
-    Column {
-        label: "Concrete Inputs",
-        unit: Unit::Text,
-        doc: "Values of its arguments that are no tensors.",
-    },
+    column("name", Unit::Text, "The operator, or the runtime call where a launch has no operator around it."),
+    column("op category", Unit::Text, "The reference's category of the operator."),
+    column("process_name", Unit::Text, "The process it was called in."),
+    column("process_label", Unit::Text, "The profiler's label of that process."),
+    column("thread_name", Unit::Text, "The thread it was called on."),
+    column("Input Dims", Unit::Text, "Shapes of its arguments."),
+    column("Input type", Unit::Text, "Types of its arguments."),
+    column("Input Strides", Unit::Text, "Strides of its arguments."),
+    column("Concrete Inputs", Unit::Text, "Values of its arguments that are no tensors."),
 ];

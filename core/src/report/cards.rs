@@ -1,5 +1,7 @@
 //! What to do, as cards: the words that page and documents share.
 
+use serde::{Deserialize, Serialize};
+
 use super::Report;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
@@ -115,7 +117,7 @@ pub fn cards<'a>(profile: &Profile, report: &'a Report) -> Cards<'a> {
 }
 
 /// What a saving is worth, for people.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Worth {
     /// The range of time that is saved: "0.9–1.8 ms".
     pub time: String,
@@ -126,7 +128,7 @@ pub struct Worth {
 }
 
 /// What a saving is of the whole run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorthOfRun {
     /// The range of its share: "3.2–6.1 %".
     pub share: String,

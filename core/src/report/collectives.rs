@@ -6,17 +6,13 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 use serde_json::Value;
 
-use super::sheet::{Cell, Column, Sheet, Unit};
+use super::sheet::{Cell, Column, Sheet, Unit, column};
 use super::{Parts, SheetInput};
 use crate::base::sort::Arrange;
 use crate::base::stats::Stats;
 use crate::perf::collective_element_bytes;
 use crate::profile::Profile;
 use crate::trace::{Category, extra_args};
-
-const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
-    Column { label, unit, doc }
-}
 
 #[rustfmt::skip]
 const COLUMNS: [Column; 19] = [

@@ -1,35 +1,16 @@
 //! Sheet `cpu_ops_summary`: operators by the time they take on the CPU.
 
-use super::sheet::{Cell, Column, Sheet, Unit};
+use super::sheet::{Cell, Column, Sheet, Unit, column};
 use super::{Parts, SheetInput, ms, percent};
 use crate::base::interval::sum;
 
+#[rustfmt::skip]
 const COLUMNS: [Column; 5] = [
-    Column {
-        label: "name",
-        unit: Unit::Text,
-        doc: "The operator.",
-    },
-    Column {
-        label: "Count",
-        unit: Unit::Count,
-        doc: "Its calls.",
-    },
-    Column {
-        label: "total_cpu_time_ms",
-        unit: Unit::Ms,
-        doc: "Host time inside its calls; calls inside calls of the same operator count once.",
-    },
-    Column {
-        label: "self_cpu_time_ms",
-        unit: Unit::Ms,
-        doc: "Host time inside its calls and in no operator called from there.",
-    },
-    Column {
-        label: "Percentage (%)",
-        unit: Unit::Percent,
-        doc: "Share of the self time of all operators.",
-    },
+    column("name", Unit::Text, "The operator."),
+    column("Count", Unit::Count, "Its calls."),
+    column("total_cpu_time_ms", Unit::Ms, "Host time inside its calls; calls inside calls of the same operator count once."),
+    column("self_cpu_time_ms", Unit::Ms, "Host time inside its calls and in no operator called from there."),
+    column("Percentage (%)", Unit::Percent, "Share of the self time of all operators."),
 ];
 
 /// The columns; the same in every trace.

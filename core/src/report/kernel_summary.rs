@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::sheet::{Cell, Column, Sheet, Unit};
+use super::sheet::{Cell, Column, Sheet, Unit, column};
 use super::{Parts, SheetInput, labels, percent, us};
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
@@ -13,62 +13,19 @@ use crate::profile::kernels::GpuWork;
 use crate::profile::tree::NodeId;
 use crate::trace::{Category, StringId};
 
+#[rustfmt::skip]
 const COLUMNS: [Column; 11] = [
-    Column {
-        label: "Parent op category",
-        unit: Unit::Text,
-        doc: "The reference's category of the operator; graph or runtime for launches outside operators.",
-    },
-    Column {
-        label: "Parent cpu_op",
-        unit: Unit::Text,
-        doc: "The operator nearest above the launch, or the launching call; empty where it is unknown.",
-    },
-    Column {
-        label: "Kernel name",
-        unit: Unit::Text,
-        doc: "The kernel.",
-    },
-    Column {
-        label: "Kernel stream",
-        unit: Unit::Text,
-        doc: "The stream it ran on.",
-    },
-    Column {
-        label: "Kernel duration (µs)_sum",
-        unit: Unit::Us,
-        doc: "Sum of its durations.",
-    },
-    Column {
-        label: "Kernel duration (µs)_count",
-        unit: Unit::Count,
-        doc: "How often it ran.",
-    },
-    Column {
-        label: "Kernel duration (µs)_mean",
-        unit: Unit::Us,
-        doc: "Mean duration.",
-    },
-    Column {
-        label: "Kernel duration (µs)_min",
-        unit: Unit::Us,
-        doc: "Shortest duration.",
-    },
-    Column {
-        label: "Kernel duration (µs)_max",
-        unit: Unit::Us,
-        doc: "Longest duration.",
-    },
-    Column {
-        label: "Percent of kernels time (%)",
-        unit: Unit::Percent,
-        doc: "Share of the sum of all kernel durations.",
-    },
-    Column {
-        label: "Percent of total time (%)",
-        unit: Unit::Percent,
-        doc: "Share of the total time of the GPU timeline.",
-    },
+    column("Parent op category", Unit::Text, "The reference's category of the operator; graph or runtime for launches outside operators."),
+    column("Parent cpu_op", Unit::Text, "The operator nearest above the launch, or the launching call; empty where it is unknown."),
+    column("Kernel name", Unit::Text, "The kernel."),
+    column("Kernel stream", Unit::Text, "The stream it ran on."),
+    column("Kernel duration (µs)_sum", Unit::Us, "Sum of its durations."),
+    column("Kernel duration (µs)_count", Unit::Count, "How often it ran."),
+    column("Kernel duration (µs)_mean", Unit::Us, "Mean duration."),
+    column("Kernel duration (µs)_min", Unit::Us, "Shortest duration."),
+    column("Kernel duration (µs)_max", Unit::Us, "Longest duration."),
+    column("Percent of kernels time (%)", Unit::Percent, "Share of the sum of all kernel durations."),
+    column("Percent of total time (%)", Unit::Percent, "Share of the total time of the GPU timeline."),
 ];
 
 /// Position of the column that a trace without operators lacks.

@@ -10,6 +10,7 @@ pub mod charts;
 mod collectives;
 mod cpu_ops;
 pub mod details;
+pub mod fact_table;
 mod families;
 mod family_columns;
 mod gpu_timeline;
@@ -24,6 +25,7 @@ pub mod overview;
 pub(crate) mod places;
 pub mod python;
 mod rounded;
+pub mod shapes;
 pub mod sheet;
 mod short_kernels;
 #[cfg(test)]
@@ -54,7 +56,7 @@ use crate::profile::rows::Pass;
 use crate::profile::Profile;
 use families::ModelledCalls;
 use labels::Labels;
-use sheet::{Cell, Column, Sheet, Unit};
+use sheet::{Cell, Column, Sheet, Unit, column};
 
 /// What we judge of a profile.
 #[derive(Debug, Clone)]
@@ -285,24 +287,17 @@ pub const SHEETS: &[SheetKind] = &[
 ];
 
 /// The column that sheets of a trace with recomputed activations have.
-const IS_RECOMPUTE: Column = Column {
-    label: "is_recompute",
-    unit: Unit::Flag,
-    doc: "True for what ran while activations were computed again.",
-};
+const IS_RECOMPUTE: Column = column(
+    "is_recompute",
+    Unit::Flag,
+    "True for what ran while activations were computed again.",
+);
 
 /// The last two columns of sheets that split a time.
+#[rustfmt::skip]
 const SHARES: [Column; 2] = [
-    Column {
-        label: "Percentage (%)",
-        unit: Unit::Percent,
-        doc: "Share of the time of all rows.",
-    },
-    Column {
-        label: "Cumulative Percentage (%)",
-        unit: Unit::Percent,
-        doc: "Share of this row and all above it.",
-    },
+    column("Percentage (%)", Unit::Percent, "Share of the time of all rows."),
+    column("Cumulative Percentage (%)", Unit::Percent, "Share of this row and all above it."),
 ];
 
 /// Makes the cells under [`SHARES`], row after row.

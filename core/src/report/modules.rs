@@ -6,7 +6,7 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::sheet::{Cell, Column, Sheet, Unit};
+use super::sheet::{Cell, Column, Sheet, Unit, column};
 use super::{Parts, SHARES, Shares, SheetInput, ms};
 use crate::base::format::without_number;
 use crate::base::interval::sum;
@@ -18,32 +18,13 @@ use crate::trace::StringId;
 /// The row of work outside modules.
 const OUTSIDE: &str = "(outside modules)";
 
+#[rustfmt::skip]
 const COLUMNS: [Column; 5] = [
-    Column {
-        label: "nn.Module",
-        unit: Unit::Text,
-        doc: "The class of the module; all modules of a class are one row.",
-    },
-    Column {
-        label: "Count",
-        unit: Unit::Count,
-        doc: "Calls of such modules.",
-    },
-    Column {
-        label: "total_direct_kernel_time_ms",
-        unit: Unit::Ms,
-        doc: "Durations of GPU activity launched in it and in no module inside it, summed.",
-    },
-    Column {
-        label: "total_subtree_kernel_time_ms",
-        unit: Unit::Ms,
-        doc: "Durations of GPU activity launched in it and in modules inside it, summed; modules of one class inside each other count once.",
-    },
-    Column {
-        label: "kernel_count",
-        unit: Unit::Count,
-        doc: "Kernels, copies and fills launched in it and in no module inside it.",
-    },
+    column("nn.Module", Unit::Text, "The class of the module; all modules of a class are one row."),
+    column("Count", Unit::Count, "Calls of such modules."),
+    column("total_direct_kernel_time_ms", Unit::Ms, "Durations of GPU activity launched in it and in no module inside it, summed."),
+    column("total_subtree_kernel_time_ms", Unit::Ms, "Durations of GPU activity launched in it and in modules inside it, summed; modules of one class inside each other count once."),
+    column("kernel_count", Unit::Count, "Kernels, copies and fills launched in it and in no module inside it."),
 ];
 
 /// The columns; the same in every trace.

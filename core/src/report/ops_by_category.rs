@@ -1,25 +1,14 @@
 //! Sheet `ops_summary_by_category`: operators that launch GPU activity, by the reference's category.
 
-use super::sheet::{Cell, Column, Sheet, Unit};
+use super::sheet::{Cell, Column, Sheet, Unit, column};
 use super::{IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, ms};
 use crate::base::sort::Arrange;
 
+#[rustfmt::skip]
 const COLUMNS: [Column; 3] = [
-    Column {
-        label: "op category",
-        unit: Unit::Text,
-        doc: "The reference's category of the operator.",
-    },
-    Column {
-        label: "Count",
-        unit: Unit::Count,
-        doc: "Calls that launched GPU activity.",
-    },
-    Column {
-        label: "total_direct_kernel_time_ms",
-        unit: Unit::Ms,
-        doc: "Time during which kernels that they launched themselves run, summed over the calls.",
-    },
+    column("op category", Unit::Text, "The reference's category of the operator."),
+    column("Count", Unit::Count, "Calls that launched GPU activity."),
+    column("total_direct_kernel_time_ms", Unit::Ms, "Time during which kernels that they launched themselves run, summed over the calls."),
 ];
 
 struct Group {

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::call_key;
-use super::sheet::{Cell, Column, Sheet, Unit};
+use super::sheet::{Cell, Column, Sheet, Unit, column};
 use super::{Parts, SHARES, Shares, SheetInput, kernel_details, labels};
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
@@ -16,31 +16,31 @@ use crate::profile::ops::Op;
 /// The columns of times come in pairs: direct kernel time, subtree kernel time.
 #[rustfmt::skip]
 const TIMES: [Column; 12] = [
-    Column { label: "total_direct_kernel_time_mean", unit: Unit::Us, doc: "Time during which kernels that a call launched itself run, mean over the calls." },
-    Column { label: "total_subtree_kernel_time_mean", unit: Unit::Us, doc: "Time during which kernels launched by a call or below it run, mean over the calls." },
-    Column { label: "total_direct_kernel_time_median", unit: Unit::Us, doc: "Direct kernel time, median." },
-    Column { label: "total_subtree_kernel_time_median", unit: Unit::Us, doc: "Subtree kernel time, median." },
-    Column { label: "total_direct_kernel_time_std", unit: Unit::Us, doc: "Direct kernel time, sample deviation; empty for a single call." },
-    Column { label: "total_subtree_kernel_time_std", unit: Unit::Us, doc: "Subtree kernel time, sample deviation; empty for a single call." },
-    Column { label: "total_direct_kernel_time_min", unit: Unit::Us, doc: "Direct kernel time, shortest." },
-    Column { label: "total_subtree_kernel_time_min", unit: Unit::Us, doc: "Subtree kernel time, shortest." },
-    Column { label: "total_direct_kernel_time_max", unit: Unit::Us, doc: "Direct kernel time, longest." },
-    Column { label: "total_subtree_kernel_time_max", unit: Unit::Us, doc: "Subtree kernel time, longest." },
-    Column { label: "total_direct_kernel_time_sum", unit: Unit::Us, doc: "Direct kernel time, sum." },
-    Column { label: "total_subtree_kernel_time_sum", unit: Unit::Us, doc: "Subtree kernel time, sum." },
+    column("total_direct_kernel_time_mean", Unit::Us, "Time during which kernels that a call launched itself run, mean over the calls."),
+    column("total_subtree_kernel_time_mean", Unit::Us, "Time during which kernels launched by a call or below it run, mean over the calls."),
+    column("total_direct_kernel_time_median", Unit::Us, "Direct kernel time, median."),
+    column("total_subtree_kernel_time_median", Unit::Us, "Subtree kernel time, median."),
+    column("total_direct_kernel_time_std", Unit::Us, "Direct kernel time, sample deviation; empty for a single call."),
+    column("total_subtree_kernel_time_std", Unit::Us, "Subtree kernel time, sample deviation; empty for a single call."),
+    column("total_direct_kernel_time_min", Unit::Us, "Direct kernel time, shortest."),
+    column("total_subtree_kernel_time_min", Unit::Us, "Subtree kernel time, shortest."),
+    column("total_direct_kernel_time_max", Unit::Us, "Direct kernel time, longest."),
+    column("total_subtree_kernel_time_max", Unit::Us, "Subtree kernel time, longest."),
+    column("total_direct_kernel_time_sum", Unit::Us, "Direct kernel time, sum."),
+    column("total_subtree_kernel_time_sum", Unit::Us, "Subtree kernel time, sum."),
 ];
 
-const COUNT: Column = Column {
-    label: "operation_count",
-    unit: Unit::Count,
-    doc: "Calls with these arguments.",
-};
+const COUNT: Column = column(
+    "operation_count",
+    Unit::Count,
+    "Calls with these arguments.",
+);
 
-const EXAMPLE: Column = Column {
-    label: "ex_UID",
-    unit: Unit::Number,
-    doc: "The first such call: its position in the events of the trace.",
-};
+const EXAMPLE: Column = column(
+    "ex_UID",
+    Unit::Number,
+    "The first such call: its position in the events of the trace.",
+);
 
 pub(super) struct Group<'a> {
     key: CallKey,

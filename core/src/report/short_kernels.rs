@@ -4,7 +4,7 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::sheet::{Cell, Column, Sheet, Unit};
+use super::sheet::{Cell, Column, Sheet, Unit, column};
 use super::{Parts, SheetInput, percent, python, us};
 use crate::base::sort::Arrange;
 use crate::profile::kernels::GpuWork;
@@ -13,70 +13,24 @@ use crate::trace::{Category, Dims, OpArgs, StringId};
 /// However many bins are asked for, a histogram of more says no more.
 const MAX_BINS: usize = 10_000;
 
+#[rustfmt::skip]
 const HISTOGRAM_COLUMNS: [Column; 3] = [
-    Column {
-        label: "bin_start",
-        unit: Unit::Us,
-        doc: "Shortest duration of the bin.",
-    },
-    Column {
-        label: "bin_end",
-        unit: Unit::Us,
-        doc: "End of the bin; it belongs to the next one, except the last.",
-    },
-    Column {
-        label: "count",
-        unit: Unit::Count,
-        doc: "Kernels in the bin.",
-    },
+    column("bin_start", Unit::Us, "Shortest duration of the bin."),
+    column("bin_end", Unit::Us, "End of the bin; it belongs to the next one, except the last."),
+    column("count", Unit::Count, "Kernels in the bin."),
 ];
 
+#[rustfmt::skip]
 const SUMMARY_COLUMNS: [Column; 9] = [
-    Column {
-        label: "Parent cpu_op",
-        unit: Unit::Text,
-        doc: "The operator nearest above the launch.",
-    },
-    Column {
-        label: "Input dims",
-        unit: Unit::Text,
-        doc: "Shapes of its arguments.",
-    },
-    Column {
-        label: "Input strides",
-        unit: Unit::Text,
-        doc: "Strides of its arguments.",
-    },
-    Column {
-        label: "Concrete Inputs",
-        unit: Unit::Text,
-        doc: "Values of its arguments that are no tensors.",
-    },
-    Column {
-        label: "Kernel name",
-        unit: Unit::Text,
-        doc: "The kernel.",
-    },
-    Column {
-        label: "Short Kernel duration (µs) sum",
-        unit: Unit::Us,
-        doc: "Sum of its short durations.",
-    },
-    Column {
-        label: "Short Kernel count",
-        unit: Unit::Count,
-        doc: "How often it was short.",
-    },
-    Column {
-        label: "Short Kernel duration (µs) mean",
-        unit: Unit::Us,
-        doc: "Mean of its short durations.",
-    },
-    Column {
-        label: "Short Kernel duration (µs) percent of total time",
-        unit: Unit::Percent,
-        doc: "Share of the total time of the GPU timeline.",
-    },
+    column("Parent cpu_op", Unit::Text, "The operator nearest above the launch."),
+    column("Input dims", Unit::Text, "Shapes of its arguments."),
+    column("Input strides", Unit::Text, "Strides of its arguments."),
+    column("Concrete Inputs", Unit::Text, "Values of its arguments that are no tensors."),
+    column("Kernel name", Unit::Text, "The kernel."),
+    column("Short Kernel duration (µs) sum", Unit::Us, "Sum of its short durations."),
+    column("Short Kernel count", Unit::Count, "How often it was short."),
+    column("Short Kernel duration (µs) mean", Unit::Us, "Mean of its short durations."),
+    column("Short Kernel duration (µs) percent of total time", Unit::Percent, "Share of the total time of the GPU timeline."),
 ];
 
 /// The columns that say which operator: a trace without operators lacks them.

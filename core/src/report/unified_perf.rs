@@ -1,6 +1,6 @@
 //! Sheet `unified_perf_summary`: each piece of GPU time once, with the work done in it.
 
-use super::sheet::{Cell, Column, Sheet, Unit};
+use super::sheet::{Cell, Column, Sheet, Unit, column};
 use super::{Parts, SHARES, Shares, SheetInput, call_key, call_stacks, kernel_details, labels};
 use crate::assess::judged::Judged;
 use crate::assess::rates::{rates, roof_shares};
@@ -11,10 +11,6 @@ use crate::perf::{Modelled, Work, python_dict};
 use crate::profile::launch::GpuId;
 use crate::profile::operations::Operation;
 use crate::profile::rows::PerfRow;
-
-const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
-    Column { label, unit, doc }
-}
 
 #[rustfmt::skip]
 const CALLS: [Column; 5] = [

@@ -2,7 +2,7 @@
 //! about the whole trace.
 
 use super::overview::recorded_on;
-use super::sheet::{Cell, Column, Sheet, Unit};
+use super::sheet::{Cell, Column, Sheet, Unit, column};
 use super::{Parts, ReportOptions, SheetInput, ms};
 use crate::base::interval::Interval;
 use crate::profile::Profile;
@@ -10,10 +10,6 @@ use crate::profile::lanes::recorded_span;
 
 /// What the sheet is called, among those of one trace and of two.
 pub(crate) const NAME: &str = "window";
-
-const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
-    Column { label, unit, doc }
-}
 
 #[rustfmt::skip]
 pub(crate) const COLUMNS: [Column; 9] = [

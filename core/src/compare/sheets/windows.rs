@@ -3,7 +3,7 @@
 
 use super::ComparisonSheet;
 use crate::compare::{Pair, Side, Which};
-use crate::report::sheet::{Cell, Column, Sheet, Unit};
+use crate::report::sheet::{Cell, Column, Sheet, Unit, column};
 use crate::report::window;
 
 pub(super) const NAME: &str = "windows";
@@ -11,17 +11,10 @@ pub(super) const NAME: &str = "windows";
 /// What the sheet shows, for people.
 pub(super) const TITLE: &str = "The parts of the traces that are compared";
 
+#[rustfmt::skip]
 const SIDES: [Column; 2] = [
-    Column {
-        label: "side",
-        unit: Unit::Text,
-        doc: "Whether the trace is the reference or the target.",
-    },
-    Column {
-        label: "trace",
-        unit: Unit::Text,
-        doc: "What it is called in the other sheets.",
-    },
+    column("side", Unit::Text, "Whether the trace is the reference or the target."),
+    column("trace", Unit::Text, "What it is called in the other sheets."),
 ];
 
 pub(super) fn columns() -> Vec<Column> {

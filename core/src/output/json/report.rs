@@ -69,7 +69,7 @@ fn overview(overview: &Overview) -> Value {
         json!({
             "name": operation.name,
             "category": operation.family.label(),
-            "calls": operation.n_calls,
+            "calls": operation.count,
             "ns": operation.ns,
             "percent": operation.percent,
             "is_recompute": operation.is_recompute,

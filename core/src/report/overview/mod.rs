@@ -25,13 +25,12 @@ use facts::facts;
 use gpus::Gpus;
 use split::split;
 
-pub use facts::Fact;
 pub(super) use hardware::recorded_on;
 pub use hardware::{Hardware, HardwareFigure};
 pub use quality::{Level, Quality, QualityLine};
 pub use roofs::Anomaly;
 pub use split::{SplitKind, SplitPart};
-pub use time::{FamilyTime, KernelTime, OperationTime};
+pub use time::{FamilyTime, WorkTime};
 pub use unfused::UnfusedAttention;
 
 /// The overview of a report.
@@ -51,8 +50,8 @@ pub struct Overview {
     pub total_ns: Option<i64>,
     /// Time in which anything runs on the GPU.
     pub busy_ns: Option<i64>,
-    /// A few figures of the whole trace.
-    pub facts: Vec<Fact>,
+    /// A few figures of the whole trace: label and value.
+    pub facts: Vec<(String, String)>,
     /// What `families` and `operations` measure.
     pub measure: Measure,
     /// Time by kind of work, the longest first.
@@ -63,9 +62,9 @@ pub struct Overview {
     /// is known above it. `None` without GPU activity.
     pub by_kernel_name_percent: Option<f64>,
     /// The operations that took the most time, the longest first.
-    pub operations: Vec<OperationTime>,
+    pub operations: Vec<WorkTime>,
     /// The kernels that took the most time, the longest first; empty without GPU activity.
-    pub kernels: Vec<KernelTime>,
+    pub kernels: Vec<WorkTime>,
     /// Operations that run faster than the GPU can, those of the most time first.
     pub anomalies: Vec<Anomaly>,
     /// How far the numbers can be trusted.

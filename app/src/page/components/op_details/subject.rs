@@ -2,7 +2,7 @@
 
 use crate::page::url::{DetailsOf, Focus, Place};
 use crate::page::views::{VIEWS, operations};
-use crate::protocol::{DetailsQuery, SheetRow};
+use crate::protocol::DetailsQuery;
 
 /// Whether the selected row of a sheet has details.
 pub fn has_details(sheet: &str) -> bool {
@@ -38,13 +38,13 @@ pub(super) fn of(place: &Place) -> Option<DetailsQuery> {
 }
 
 /// The view that has a row, and how it shows it.
-pub(super) fn shown_in(row: &SheetRow) -> Option<(&'static str, Focus)> {
-    let (view, table) = place_of(&row.sheet)?;
+pub(super) fn shown_in((sheet, row): &(String, u32)) -> Option<(&'static str, Focus)> {
+    let (view, table) = place_of(sheet)?;
     Some((
         view,
         Focus {
             table: table.to_owned(),
-            row: Some(row.row),
+            row: Some(*row),
             ..Focus::default()
         },
     ))

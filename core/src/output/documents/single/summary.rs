@@ -122,8 +122,8 @@ fn metrics(source: &Source) -> DocTable {
         }
         table.row(&["Total Time", &dash(overview.total_ns, format::time_ns)]);
     } else {
-        for fact in &overview.facts {
-            table.row(&[fact.label, &fact.value]);
+        for (label, value) in &overview.facts {
+            table.row(&[label, value]);
         }
     }
     if let Some(category) = top_category(source) {
