@@ -41,20 +41,30 @@ pub(super) fn cells(profile: &Profile, key: &CallKey) -> Vec<Cell> {
 
 /// Shapes, types, strides and values of arguments; empty where they were not recorded.
 pub(crate) fn args_cells(profile: &Profile, args: Option<OpArgsId>) -> [Cell; 4] {
+    args_cells_as(profile, args, python::TUPLE)
+}
+
+/// The same as some kind of sequence.
+pub(super) fn args_cells_as(
+    profile: &Profile,
+    args: Option<OpArgsId>,
+    kind: python::Sequence,
+) -> [Cell; 4] {
     let trace = &profile.trace;
     let nothing = OpArgs::default();
     let args = args
         .and_then(|args| trace.args.get(args))
         .unwrap_or(&nothing);
+    let text = |text: Option<String>| text.map_or(Cell::Empty, Cell::Text);
     let dims = |dims: &Option<Box<[Dims]>>| {
-        dims.as_ref().map_or(Cell::Empty, |dims| {
-            Cell::Text(python::tuple_of_dims(dims, &trace.args))
-        })
+        text(dims.as_ref().map(|dims| kind.of_dims(dims, &trace.args)))
     };
     let texts = |texts: &Option<Box<[StringId]>>| {
-        texts.as_ref().map_or(Cell::Empty, |texts| {
-            Cell::Text(python::tuple_of_strings(texts, &trace.strings))
-        })
+        text(
+            texts
+                .as_ref()
+                .map(|texts| kind.of_strings(texts, &trace.strings)),
+        )
     };
     [
         dims(&args.dims),

@@ -1,11 +1,12 @@
 //! Sheet `cpu_ops_summary`: operators by the time they take on the CPU.
 
-use super::sheet::{Cell, Column, Sheet, Unit, column};
-use super::{Parts, SheetInput, ms, percent};
+use super::sheet::{Cell, Column, Unit, column};
+use super::{SheetInput, ms, percent};
 use crate::base::interval::sum;
+use crate::profile::host_ops::HostOp;
 
 #[rustfmt::skip]
-const COLUMNS: [Column; 5] = [
+pub(super) const COLUMNS: [Column; 5] = [
     column("name", Unit::Text, "The operator."),
     column("Count", Unit::Count, "Its calls."),
     column("total_cpu_time_ms", Unit::Ms, "Host time inside its calls; calls inside calls of the same operator count once."),
@@ -13,15 +14,11 @@ const COLUMNS: [Column; 5] = [
     column("Percentage (%)", Unit::Percent, "Share of the self time of all operators."),
 ];
 
-/// The columns; the same in every trace.
-pub(super) fn columns(_: &Parts) -> Vec<Column> {
-    COLUMNS.to_vec()
-}
-
-pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
     let all_ns = sum(profile.host_ops.iter().map(|op| op.self_ns));
-    let rows = profile.host_ops.iter().map(|op| {
+    let ops = profile.host_ops.iter();
+    let row = |op: &HostOp| {
         vec![
             Cell::Text(profile.trace.strings.get(op.name).to_owned()),
             Cell::Int(op.n_calls as i64),
@@ -29,10 +26,6 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
             ms(op.self_ns),
             percent(op.self_ns, Some(all_ns)),
         ]
-    });
-    profile.has_host_ops().then(|| Sheet {
-        name: "cpu_ops_summary",
-        columns: columns(&input.parts),
-        rows: rows.collect(),
-    })
+    };
+    ops.filter(|_| profile.has_host_ops()).map(row).collect()
 }

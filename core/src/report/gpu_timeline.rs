@@ -1,6 +1,6 @@
 //! Sheet `gpu_timeline`: how GPU time splits.
 
-use super::sheet::{Cell, Column, Sheet, Unit, column};
+use super::sheet::{Cell, Column, Unit, column};
 use super::{Parts, SheetInput, percent};
 use crate::base::interval::{Interval, gaps_in, sum, union};
 use crate::profile::timeline::GpuTimeline;
@@ -12,10 +12,14 @@ const COLUMNS: [Column; 3] = [
     column("percent", Unit::Percent, "Share of the total time: from the first start to the last end of GPU activity, or of the part of the trace that is analyzed alone."),
 ];
 
-pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let mut rows = Vec::new();
     match &input.timelines.recompute {
-        None => push_rows(&mut rows, input, input.timelines.whole.as_ref()?, None),
+        None => {
+            if let Some(whole) = &input.timelines.whole {
+                push_rows(&mut rows, input, whole, None);
+            }
+        }
         Some(halves) => {
             for (timeline, is_recompute) in halves.iter().zip([false, true]) {
                 if let Some(timeline) = timeline {
@@ -24,11 +28,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
             }
         }
     }
-    Some(Sheet {
-        name: "gpu_timeline",
-        columns: columns(&input.parts),
-        rows,
-    })
+    rows
 }
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {

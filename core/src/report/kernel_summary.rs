@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::sheet::{Cell, Column, Sheet, Unit, column};
+use super::sheet::{Cell, Column, Unit, column};
 use super::{Parts, SheetInput, labels, percent, us};
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
@@ -50,14 +50,14 @@ struct Durations {
     label: [Cell; 3],
 }
 
-pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
     let has_host_ops = profile.has_host_ops();
     let mut groups = group(input);
     groups.arrange_by_key(|(_, durations)| std::cmp::Reverse(durations.sum_ns));
     let kernels_ns = sum(groups.iter().map(|(_, durations)| durations.sum_ns));
     let total_ns = input.timelines.total_ns();
-    let rows: Vec<Vec<Cell>> = groups
+    groups
         .iter()
         .map(|(key, durations)| {
             let text = |id| Cell::Text(profile.trace.strings.get(id).to_owned());
@@ -85,12 +85,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
             }
             row
         })
-        .collect();
-    (!rows.is_empty()).then(|| Sheet {
-        name: "kernel_summary",
-        columns: columns(&input.parts),
-        rows,
-    })
+        .collect()
 }
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {

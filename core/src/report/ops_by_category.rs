@@ -1,6 +1,6 @@
 //! Sheet `ops_summary_by_category`: operators that launch GPU activity, by the reference's category.
 
-use super::sheet::{Cell, Column, Sheet, Unit, column};
+use super::sheet::{Cell, Column, Unit, column};
 use super::{IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, ms};
 use crate::base::sort::Arrange;
 
@@ -18,10 +18,10 @@ struct Group {
     direct_ns: i64,
 }
 
-pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
     if !profile.has_host_ops() {
-        return None;
+        return Vec::new();
     }
     // A few dozen categories at most: no index needed.
     let mut groups: Vec<Group> = Vec::new();
@@ -57,11 +57,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
         }
         row
     });
-    Some(Sheet {
-        name: "ops_summary_by_category",
-        columns: columns(&input.parts),
-        rows: rows.collect(),
-    })
+    rows.collect()
 }
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {

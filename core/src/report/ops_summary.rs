@@ -1,6 +1,6 @@
 //! Sheet `ops_summary`: operators that launch GPU activity, by name.
 
-use super::sheet::{Cell, Column, Sheet, Unit, column};
+use super::sheet::{Cell, Column, Unit, column};
 use super::{IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, labels, ms, python, us};
 
 #[rustfmt::skip]
@@ -14,10 +14,10 @@ const COLUMNS: [Column; 7] = [
     column("Categories", Unit::Text, "The reference's categories of its calls."),
 ];
 
-pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
     if !profile.has_host_ops() {
-        return None;
+        return Vec::new();
     }
     let has_recompute = profile.recompute.is_some();
     let mut shares = Shares::of(profile.ops.direct_ns());
@@ -41,11 +41,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
         }
         row
     });
-    Some(Sheet {
-        name: "ops_summary",
-        columns: columns(&input.parts),
-        rows: rows.collect(),
-    })
+    rows.collect()
 }
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::call_key;
-use super::sheet::{Cell, Column, Sheet, Unit, column};
+use super::sheet::{Cell, Column, Unit, column};
 use super::{Parts, SHARES, Shares, SheetInput, kernel_details, labels};
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
@@ -50,10 +50,10 @@ pub(super) struct Group<'a> {
     uid: u32,
 }
 
-pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
     if !profile.has_host_ops() {
-        return None;
+        return Vec::new();
     }
     let groups = groups(profile);
     let mut shares = Shares::of(sum(groups.iter().map(|group| group.direct_ns)));
@@ -73,12 +73,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
         row.extend(input.labels.cells(work));
         row
     });
-    let rows = rows.collect();
-    Some(Sheet {
-        name: "ops_unique_args",
-        columns: columns(&input.parts),
-        rows,
-    })
+    rows.collect()
 }
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {

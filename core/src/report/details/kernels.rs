@@ -13,6 +13,9 @@ use crate::report::fact_table::CellKind::{Name, Number, Text};
 use crate::report::fact_table::{FactRow, FactTable};
 use crate::trace::{EventId, StringId};
 
+/// Grid and block.
+type LaunchSize = ([u64; 3], [u64; 3]);
+
 /// A kernel, copy or fill by its name.
 struct KernelUse {
     name: StringId,
@@ -25,7 +28,7 @@ struct KernelUse {
     streams: Vec<i64>,
     /// Grids and blocks it was launched with, and how often, the most frequent first; empty where
     /// they were not recorded.
-    sizes: Vec<(([u64; 3], [u64; 3]), u64)>,
+    sizes: Vec<(LaunchSize, u64)>,
     /// The longest run, and how long it takes.
     longest: (EventId, i64),
 }

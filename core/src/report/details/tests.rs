@@ -306,7 +306,7 @@ fn rows_of_sheets_are_subjects_with_the_figures_of_the_row() {
             "kernel_summary",
             2,
             "splitk_reduce",
-            ["8.00 µs", "6.67 %", "1 run"],
+            ["8.00 µs", "6.7 %", "1 run"],
         ),
     ] {
         let subject = Subject::of_row(&profile, &report, sheet, row).unwrap();
