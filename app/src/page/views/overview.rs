@@ -102,7 +102,7 @@ fn TopTable(
                     <th scope="row" class="mono" title=name.clone()>
                         <span class="line">
                             <i class="dot" aria-hidden="true"></i>
-                            <a href=way on:click=opened><Name text=name/></a>
+                            <a href=way on:click=opened><Name text=name.clone()/></a>
                         </span>
                     </th>
                     <td class="soft">
