@@ -25,6 +25,11 @@ pub trait Answer<Q: Query> {
     fn answer(&mut self, query: Q, bytes: &mut Option<Vec<u8>>) -> Q::Answer;
 }
 
+/// What a GPU is called.
+type GpuName = String;
+/// What is wrong with a text, with the place; without a full stop.
+type WhatIsWrong = String;
+
 macro_rules! queries {
     ($($query:ident -> $answer:ty;)*) => {
         /// Every query, as it travels.
@@ -63,8 +68,8 @@ macro_rules! queries {
 
 queries! {
     Choice -> Overview;
-    GpuText -> CheckedGpu;
-    ModelsText -> CheckedModels;
+    GpuText -> Result<GpuName, WhatIsWrong>;
+    ModelsText -> Result<CheckedModels, WhatIsWrong>;
     RowsQuery -> RowsPage;
     RowQuery -> Vec<Field>;
     FindOperations -> Vec<OperationFound>;

@@ -23,7 +23,7 @@ pub const SHARE: &str = "busy_share";
 pub const BOUND: &str = "bound";
 
 /// Asks for rows `offset .. offset + count` of a sheet, filtered and sorted.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct RowsQuery {
     /// The sheet's name.
     pub sheet: String,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dormer_core::assess::Thresholds;
 use dormer_core::hardware::{self, Basis, GPUS, GpuSpec};
-use dormer_core::import::{ImportError, Imported};
+use dormer_core::import::ImportError;
 use dormer_core::output::export::{self, Source as _};
 use dormer_core::perf::UserModels;
 use dormer_core::profile::window::Window;
@@ -23,8 +23,8 @@ use super::tree::TreeView;
 use super::window::Steps;
 use super::{columns, findings, overview, palette, rows};
 use crate::protocol::{
-    Answer, CheckedGpu, Choice, DetailsQuery, Failure, FindOperations, GpuText, MarkdownQuery,
-    Opened, OperationFound, Overview, RowQuery, RowsPage, RowsQuery,
+    Answer, Choice, DetailsQuery, Failure, FindOperations, GpuText, MarkdownQuery, Opened,
+    OperationFound, Overview, RowQuery, RowsPage, RowsQuery,
 };
 
 /// An open trace.
@@ -45,11 +45,6 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Works out what a trace means. The long step after import.
-    pub fn profile(imported: Imported) -> Profile {
-        Profile::new(imported)
-    }
-
     /// Judges a profile under the user's choice.
     pub fn new(profile: Profile, choice: &Choice) -> Analysis {
         let detected = hardware::detect(&profile.trace.devices);
@@ -235,20 +230,6 @@ pub(super) fn failure(error: &ImportError) -> Failure {
     }
 }
 
-/// Reads a user's figures of a GPU.
-pub(super) fn check_gpu(query: &GpuText) -> CheckedGpu {
-    match hardware::parse(&query.text) {
-        Ok(gpu) => CheckedGpu {
-            name: Some(gpu.name.to_string()),
-            error: None,
-        },
-        Err(error) => CheckedGpu {
-            name: None,
-            error: Some(error.to_string()),
-        },
-    }
-}
-
 fn options(choice: &Choice, detected: Option<&'static GpuSpec>) -> ReportOptions {
     let models = choice.perf_models.as_deref();
     let models = models.and_then(|text| UserModels::parse(text).ok());
@@ -287,8 +268,10 @@ fn thresholds(chosen: &BTreeMap<String, f64>) -> Thresholds {
 }
 
 impl Answer<GpuText> for Traces {
-    fn answer(&mut self, query: GpuText, _: &mut Option<Vec<u8>>) -> CheckedGpu {
-        check_gpu(&query)
+    fn answer(&mut self, query: GpuText, _: &mut Option<Vec<u8>>) -> Result<String, String> {
+        let gpu = hardware::parse(&query.text);
+        gpu.map(|gpu| gpu.name.to_string())
+            .map_err(|error| error.to_string())
     }
 }
 

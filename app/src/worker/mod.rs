@@ -17,6 +17,7 @@ mod files;
 mod findings;
 mod messages;
 mod models;
+mod notes;
 mod overview;
 mod palette;
 mod redacted;

@@ -12,7 +12,8 @@ use dormer_core::report::shapes::shapes;
 use dormer_core::{Profile, Report};
 
 use super::Traces;
-use super::columns::{bound, note};
+use super::columns::bound;
+use super::notes::note;
 use crate::protocol::{Answer, Mark, Missing, RooflineChart, RooflineQuery};
 
 /// Names of operations that a sentence lists.
@@ -239,11 +240,9 @@ mod tests {
             .op("aten::fill_", 20..30)
             .args(one)
             .launch(2, 21..22)
-            .op("my::op", 40..50)
-            .launch(3, 41..42)
             .kernel(1, "gemm", 100..140)
             .kernel(2, "fill_kernel", 150..170)
-            .kernel(3, "my_kernel", 180..200)
+            .work("my::op", "my_kernel", 180..200)
             .profile()
     }
 
@@ -297,9 +296,7 @@ mod tests {
     fn what_is_missing_is_said() {
         assert_eq!(chart(None).missing, Some(Missing::Gpu));
         let unknown = Timetable::new()
-            .op("my::op", 0..10)
-            .launch(1, 1..2)
-            .kernel(1, "my_kernel", 100..140)
+            .work("my::op", "my_kernel", 100..140)
             .profile();
         let options = ReportOptions {
             gpu: find("MI300X").map(|gpu| Arc::new(gpu.clone())),

@@ -304,14 +304,13 @@ mod tests {
             sheet: "ops_summary".into(),
             columns: vec!["Count".into(), "no such column".into(), FAMILY.into()],
             find: "mm".into(),
-            only: Vec::new(),
             sort: Some(Sort {
                 column: "time".into(),
                 descending: false,
             }),
-            offset: 0,
             count: 1,
             locate: Some(0),
+            ..RowsQuery::default()
         };
         let page = Rows::default().page(&Table::of_kinds(&sheet, &KINDS), &query);
         assert_eq!(page.located, Some(1));

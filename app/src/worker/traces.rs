@@ -164,10 +164,10 @@ impl Traces {
             return self.redacted().offers();
         }
         self.redacted = None;
+        // Made before it is borrowed beside the target.
+        self.compared();
         let comparison = self.compare_input();
-        let comparison = comparison.map(|input| files::offer(&input, About::Comparison, false));
-        let target = files::offer(&self.target.files(), About::Target, false);
-        comparison.into_iter().chain([target]).collect()
+        files::offers(&self.target.files(), comparison.as_ref(), false)
     }
 
     /// Makes a file about the target or the comparison, or an archive of all.
@@ -178,7 +178,10 @@ impl Traces {
         }
         match query.about {
             About::Target => files::make(&self.target.files(), path),
-            About::Comparison => files::make(&self.compare_input()?, path),
+            About::Comparison => {
+                self.compared();
+                files::make(&self.compare_input()?, path)
+            }
         }
     }
 
@@ -197,8 +200,7 @@ impl Traces {
     }
 
     /// What the comparison's files are made from; `None` without a reference.
-    fn compare_input(&mut self) -> Option<export::Input<'_>> {
-        self.compared()?;
+    fn compare_input(&self) -> Option<export::Input<'_>> {
         Some(self.compared.as_ref()?.input(self.sides()?))
     }
 
@@ -312,7 +314,6 @@ impl Answer<ArtifactQuery> for Traces {
 
 #[cfg(test)]
 mod tests {
-    use dormer_core::import::import;
     use dormer_core::testing::Timetable;
 
     use super::*;
@@ -320,13 +321,8 @@ mod tests {
 
     /// One operation of that name, with a kernel of some microseconds.
     fn open(name: &str, us: u32) -> Analysis {
-        let trace =
-            Timetable::new()
-                .op(name, 0..10)
-                .launch(1, 1..2)
-                .kernel(1, "gemm", 100..100 + us);
-        let imported = import(trace.json().as_bytes()).unwrap();
-        Analysis::new(Analysis::profile(imported), &Choice::default())
+        let trace = Timetable::new().work(name, "gemm", 100..100 + us);
+        Analysis::new(trace.profile(), &Choice::default())
     }
 
     const PLAIN: ArtifactsQuery = ArtifactsQuery { is_redacted: false };
@@ -458,12 +454,8 @@ mod tests {
         let query = |sheet: &str, column: &str| RowsQuery {
             sheet: sheet.to_owned(),
             columns: vec![column.to_owned()],
-            find: String::new(),
-            only: Vec::new(),
-            sort: None,
-            offset: 0,
             count: 10,
-            locate: None,
+            ..RowsQuery::default()
         };
         let page = traces.rows(&query(sheet::OPERATIONS, column::DIFFERENCE));
         assert_eq!(page.rows[0].cells[0].text, "0.010 ms");

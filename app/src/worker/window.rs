@@ -75,7 +75,6 @@ impl Steps {
 
 #[cfg(test)]
 mod tests {
-    use dormer_core::import::import;
     use dormer_core::testing::Timetable;
 
     use crate::protocol::{Choice, FileNames, MarkdownQuery, RowsQuery, TreeLook, TreeMode};
@@ -96,8 +95,7 @@ mod tests {
             .launch(2, 1024..1026)
             .kernel(1, "gemm", 1030..1040)
             .kernel(2, "add", 1050..1080);
-        let imported = import(trace.json().as_bytes()).unwrap();
-        Analysis::new(Analysis::profile(imported), &Choice::default())
+        Analysis::new(trace.profile(), &Choice::default())
     }
 
     #[test]
@@ -183,12 +181,8 @@ mod tests {
         let page = analysis.rows(&RowsQuery {
             sheet: "ops_summary".to_owned(),
             columns: vec!["name".to_owned()],
-            find: String::new(),
-            only: Vec::new(),
-            sort: None,
-            offset: 0,
             count: 10,
-            locate: None,
+            ..RowsQuery::default()
         });
         let names: Vec<&str> = page
             .rows

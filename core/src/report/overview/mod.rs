@@ -113,8 +113,7 @@ impl Overview {
         let anomalies = roofs::anomalies(profile, counted.clone());
         let unfused =
             whole.and_then(|whole| UnfusedAttention::new(profile, analyses, whole.busy_ns));
-        let idle_ns = |key: &str| cpu_idle::time_of(analyses, key);
-        let before_recording_ns = idle_ns(cpu_idle::BEFORE_RECORDING);
+        let before_recording_ns = cpu_idle::time_of(analyses, cpu_idle::BEFORE_RECORDING);
         let gpus = whole.map(|whole| Gpus::new(whole, timelines, profile));
         Overview {
             window: profile.window.clone(),
@@ -129,11 +128,7 @@ impl Overview {
                         unfused.as_ref(),
                         thresholds,
                     );
-                    headline.extend(headline::before_recording(whole, before_recording_ns));
-                    let unlinked_ns = idle_ns(cpu_idle::UNLINKED);
-                    headline.extend(headline::unlinked(whole, unlinked_ns));
-                    let graphs_ns = idle_ns(cpu_idle::UNRECORDED_GRAPHS);
-                    headline.extend(headline::unrecorded_graphs(whole, graphs_ns));
+                    headline += &headline::not_idle(whole, analyses);
                     headline
                 }
                 None => headline::of_host(profile, &times.families),
