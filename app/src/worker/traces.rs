@@ -131,31 +131,6 @@ impl Traces {
         compared.map_or_else(RowsPage::default, |compared| compared.rows(query))
     }
 
-    /// Everything about one row of a table.
-    pub fn row(&mut self, query: &RowQuery) -> Vec<Field> {
-        if !Compared::has(&query.sheet) {
-            return self.target.row(query);
-        }
-        let compared = self.compared();
-        compared.map_or_else(Vec::new, |compared| compared.row(query))
-    }
-
-    /// A window of both call trees.
-    pub fn diff_rows(&mut self, query: &DiffRowsQuery) -> DiffPage {
-        let both = self.compared_profiles();
-        both.map_or_else(DiffPage::default, |(compared, profiles)| {
-            compared.trees().rows(profiles, query)
-        })
-    }
-
-    /// Opens, closes or finds nodes of both call trees.
-    pub fn diff_step(&mut self, step: &DiffStep) -> DiffChange {
-        let both = self.compared_profiles();
-        both.map_or_else(DiffChange::default, |(compared, profiles)| {
-            compared.trees().step(profiles, step)
-        })
-    }
-
     /// What can be downloaded: about the comparison first, where there is one. Nothing of it is made
     /// yet.
     pub fn artifacts(&mut self, query: ArtifactsQuery) -> Vec<Offer> {
@@ -278,19 +253,29 @@ impl Answer<RowsQuery> for Traces {
 
 impl Answer<RowQuery> for Traces {
     fn answer(&mut self, query: RowQuery, _: &mut Option<Vec<u8>>) -> Vec<Field> {
-        self.row(&query)
+        if !Compared::has(&query.sheet) {
+            return self.target.row(&query);
+        }
+        let compared = self.compared();
+        compared.map_or_else(Vec::new, |compared| compared.row(&query))
     }
 }
 
 impl Answer<DiffRowsQuery> for Traces {
     fn answer(&mut self, query: DiffRowsQuery, _: &mut Option<Vec<u8>>) -> DiffPage {
-        self.diff_rows(&query)
+        let both = self.compared_profiles();
+        both.map_or_else(DiffPage::default, |(compared, profiles)| {
+            compared.trees().rows(profiles, &query)
+        })
     }
 }
 
 impl Answer<DiffStep> for Traces {
     fn answer(&mut self, query: DiffStep, _: &mut Option<Vec<u8>>) -> DiffChange {
-        self.diff_step(&query)
+        let both = self.compared_profiles();
+        both.map_or_else(DiffChange::default, |(compared, profiles)| {
+            compared.trees().step(profiles, &query)
+        })
     }
 }
 
