@@ -5,6 +5,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::sheet::{Cell, Column, Unit, column};
 use super::{Parts, SheetInput, labels, percent, us};
+use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::names::op_category;
@@ -40,14 +41,14 @@ struct Key {
     stream: Option<i64>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Durations {
     sum_ns: i64,
     count: i64,
     /// Shortest and longest; `None` while every duration is unknown.
     range_ns: Option<(i64, i64)>,
     /// The cells under [`labels::OF_KERNEL`], by the first run.
-    label: [Cell; 3],
+    label: Option<[Cell; 3]>,
 }
 
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
@@ -79,7 +80,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
                 percent(durations.sum_ns, Some(kernels_ns)),
                 percent(durations.sum_ns, total_ns),
             ];
-            row.extend(durations.label.clone());
+            row.extend(durations.label.clone().into_iter().flatten());
             if !has_host_ops {
                 row.remove(PARENT_OP);
             }
@@ -98,14 +99,11 @@ pub(super) fn columns(parts: &Parts) -> Vec<Column> {
 
 /// Kernels by key, in order of first appearance.
 fn group(input: &SheetInput) -> Vec<(Key, Durations)> {
-    let mut index: HashMap<Key, usize, FxBuildHasher> = HashMap::default();
-    let mut groups: Vec<(Key, Durations)> = Vec::new();
     let profile = input.profile;
     let labels = ParentLabels::new(profile);
-    for (id, work) in profile.gpu.iter() {
-        if work.category != Category::Kernel {
-            continue;
-        }
+    let kernels = profile.gpu.iter();
+    let kernels = kernels.filter(|(_, work)| work.category == Category::Kernel);
+    let keyed = kernels.map(|(id, work)| {
         let (parent, category) = labels.of(profile, work);
         let key = Key {
             category,
@@ -113,19 +111,11 @@ fn group(input: &SheetInput) -> Vec<(Key, Durations)> {
             name: work.name,
             stream: work.stream,
         };
-        let row = *index.entry(key).or_insert(groups.len());
-        if row == groups.len() {
-            groups.push((
-                key,
-                Durations {
-                    sum_ns: 0,
-                    count: 0,
-                    range_ns: None,
-                    label: input.labels.kernel_cells(id, work),
-                },
-            ));
-        }
-        let durations = &mut groups[row].1;
+        (key, (id, work))
+    });
+    grouped(keyed, |durations: &mut Durations, (id, work)| {
+        let label = || input.labels.kernel_cells(id, work);
+        durations.label.get_or_insert_with(label);
         durations.count += 1;
         if let Some(dur_ns) = profile.trace.events.dur_ns(work.event) {
             durations.sum_ns = durations.sum_ns.saturating_add(dur_ns);
@@ -134,8 +124,7 @@ fn group(input: &SheetInput) -> Vec<(Key, Durations)> {
                 Some((min, max)) => (min.min(dur_ns), max.max(dur_ns)),
             });
         }
-    }
-    groups
+    })
 }
 
 /// Labels of operators by node: those that own kernels have theirs from the op table.

@@ -1,11 +1,9 @@
 //! Sheet `ops_unique_args`: operators that launch GPU activity, one row for each set of arguments.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::call_key;
 use super::sheet::{Cell, Column, Unit, column};
 use super::{Parts, SHARES, Shares, SheetInput, kernel_details, labels};
+use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::base::stats::Stats;
@@ -88,23 +86,20 @@ pub(super) fn columns(parts: &Parts) -> Vec<Column> {
 
 /// Calls by key, in the order of the rows.
 pub(super) fn groups(profile: &Profile) -> Vec<Group<'_>> {
-    let mut index: HashMap<CallKey, usize, FxBuildHasher> = HashMap::default();
-    let mut groups: Vec<Group> = Vec::new();
-    for (_, op) in profile.ops.iter() {
+    let calls = profile.ops.iter().map(|(_, op)| {
         let key = CallKey::new(profile, op.event, op.category, op.is_recompute);
-        let row = *index.entry(key).or_insert(groups.len());
-        if row == groups.len() {
-            groups.push(Group {
-                key,
-                calls: Vec::new(),
-                direct_ns: 0,
-                uid: profile.trace.events.uid(op.event),
-            });
-        }
-        let group = &mut groups[row];
-        group.calls.push(op);
-        group.direct_ns = group.direct_ns.saturating_add(op.direct_ns);
-    }
+        (key, op)
+    });
+    let groups: Vec<(CallKey, Vec<&Op>)> = grouped(calls, Vec::push);
+    let groups = groups.into_iter().map(|(key, calls)| Group {
+        key,
+        direct_ns: sum(calls.iter().map(|op| op.direct_ns)),
+        uid: calls
+            .first()
+            .map_or(0, |op| profile.trace.events.uid(op.event)),
+        calls,
+    });
+    let mut groups: Vec<Group> = groups.collect();
     groups.arrange_by_key(|group| (std::cmp::Reverse(group.direct_ns), group.uid));
     groups
 }

@@ -1,11 +1,9 @@
 //! Sheets `short_kernel_histogram` and `short_kernels_summary`: kernels so short that launching
 //! them costs as much as running them.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::sheet::{Cell, Column, Unit, column};
 use super::{Parts, SheetInput, percent, python, us};
+use crate::base::group::grouped;
 use crate::base::sort::Arrange;
 use crate::profile::kernels::GpuWork;
 use crate::trace::{Category, Dims, OpArgs, StringId};
@@ -60,27 +58,18 @@ pub(super) fn histogram(input: &SheetInput) -> Vec<Vec<Cell>> {
 pub(super) fn summary(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
     let trace = &profile.trace;
-    let has_host_ops = profile.has_host_ops();
-    let mut index: HashMap<(Option<OpKey>, StringId), usize, FxBuildHasher> = HashMap::default();
-    let mut groups: Vec<(Option<OpKey>, StringId, i64, i64)> = Vec::new();
-    for (work, dur_ns) in short_kernels(input) {
-        let op = op_key(input, work);
-        if has_host_ops && op.is_none() {
-            continue;
-        }
-        let row = *index.entry((op, work.name)).or_insert(groups.len());
-        if row == groups.len() {
-            groups.push((op, work.name, 0, 0));
-        }
-        let (_, _, sum_ns, count) = &mut groups[row];
-        *sum_ns = i64::saturating_add(*sum_ns, dur_ns);
+    let short = short_kernels(input);
+    let short = short.map(|(work, dur_ns)| ((op_key(input, work), work.name), dur_ns));
+    let counted = short.filter(|((op, _), _)| op.is_some() || !profile.has_host_ops());
+    let mut groups = grouped(counted, |(sum_ns, count): &mut (i64, i64), dur_ns| {
+        *sum_ns = sum_ns.saturating_add(dur_ns);
         *count += 1;
-    }
-    groups.arrange_by_key(|&(_, _, sum_ns, count)| (std::cmp::Reverse(sum_ns), count));
+    });
+    groups.arrange_by_key(|&(_, (sum_ns, count))| (std::cmp::Reverse(sum_ns), count));
     let text = |id| trace.strings.get(id).to_owned();
     groups
         .into_iter()
-        .map(|(op, name, sum_ns, count)| {
+        .map(|((op, name), (sum_ns, count))| {
             let op = op.map(|(op, dims, strides, concrete)| {
                 [
                     text(op),
