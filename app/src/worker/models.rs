@@ -1,5 +1,6 @@
 //! The user's own performance models: what they do in the trace that is open.
 
+use dormer_core::base::interval::sum;
 use dormer_core::perf::UserModels;
 use dormer_core::{Profile, ReportOptions, base::format};
 
@@ -13,16 +14,6 @@ struct Use {
     ns: i64,
     /// Operations with an argument missing that an expression needs.
     n_unknown: u64,
-}
-
-impl Use {
-    fn and(self, other: Use) -> Use {
-        Use {
-            n_operations: self.n_operations + other.n_operations,
-            ns: self.ns.saturating_add(other.ns),
-            n_unknown: self.n_unknown + other.n_unknown,
-        }
-    }
 }
 
 /// Reads a file of models and says which operations they count the work of.
@@ -40,27 +31,24 @@ pub(super) fn check(
             continue;
         };
         let work = models.work_of(&profile.trace, &name, operation.key.args);
-        *model = model.and(Use {
-            n_operations: 1,
-            ns: operation.kernel_ns,
-            n_unknown: u64::from(work.flatten().is_none()),
-        });
+        model.n_operations += 1;
+        model.ns = model.ns.saturating_add(operation.kernel_ns);
+        model.n_unknown += u64::from(work.flatten().is_none());
     }
-    let all = uses.iter().copied().fold(Use::default(), Use::and);
     let used = models.ops().zip(&uses);
     Ok(CheckedModels {
-        sentence: sentence(&all),
+        sentence: sentence(&uses),
         models: used.map(|(op, used)| model_use(op, used)).collect(),
     })
 }
 
-fn sentence(all: &Use) -> String {
-    match all.n_operations {
+fn sentence(uses: &[Use]) -> String {
+    match uses.iter().map(|used| used.n_operations).sum::<u64>() {
         0 => "No operation in this trace matches a model in this file.".to_owned(),
         n => format!(
             "They model {}, {} of GPU time.",
             format::counted(n, "operation"),
-            format::time_ns(all.ns)
+            format::time_ns(sum(uses.iter().map(|used| used.ns)))
         ),
     }
 }

@@ -297,11 +297,13 @@ mod tests {
             .work("c10d::allreduce_", "ncclDevKernel_AllReduce", 120..180)
     }
 
+    /// 80 µs in which anything runs. Families that overlap both count; collectives belong to no
+    /// operation; kernels are summed by name.
     #[test]
-    fn families_that_overlap_both_count() {
-        let families: Vec<(Family, i64, f64)> = overview(two_streams())
-            .families
-            .iter()
+    fn each_table_is_of_the_busy_time() {
+        let overview = overview(two_streams());
+        let families = overview.families.iter();
+        let families: Vec<_> = families
             .map(|time| (time.family, time.ns, time.percent))
             .collect();
         assert_eq!(
@@ -311,44 +313,24 @@ mod tests {
                 (Family::Gemm, 50_000, 62.5),
             ]
         );
-    }
-
-    /// 50 of the 80 µs in which anything runs.
-    #[test]
-    fn collectives_belong_to_no_operation() {
-        let operations = overview(two_streams()).operations;
-        assert_eq!(operations.len(), 1);
+        let time = |name: &str, family, ns: i64| WorkTime {
+            name: name.to_owned(),
+            family,
+            count: 1,
+            ns,
+            percent: ns as f64 / 800.0,
+            is_recompute: false,
+        };
         assert_eq!(
-            operations[0],
-            WorkTime {
-                name: "aten::mm".to_owned(),
-                family: Family::Gemm,
-                count: 1,
-                ns: 50_000,
-                percent: 62.5,
-                is_recompute: false,
-            }
+            overview.operations,
+            [time("aten::mm", Family::Gemm, 50_000)]
         );
-    }
-
-    #[test]
-    fn kernels_are_summed_by_name() {
-        let kernels: Vec<(String, Family, u64, i64)> = overview(two_streams())
-            .kernels
-            .into_iter()
-            .map(|kernel| (kernel.name, kernel.family, kernel.count, kernel.ns))
-            .collect();
         assert_eq!(
-            kernels,
+            overview.kernels,
             [
-                (
-                    "ncclDevKernel_AllReduce".to_owned(),
-                    Family::Communication,
-                    1,
-                    60_000
-                ),
-                ("gemm".to_owned(), Family::Gemm, 1, 40_000),
-                ("splitKreduce_kernel".to_owned(), Family::Gemm, 1, 10_000),
+                time("ncclDevKernel_AllReduce", Family::Communication, 60_000),
+                time("gemm", Family::Gemm, 40_000),
+                time("splitKreduce_kernel", Family::Gemm, 10_000),
             ]
         );
     }
