@@ -39,6 +39,9 @@ pub(super) fn system(report: &Report) -> SystemFacts {
 /// Keys of facts or columns of an analysis, with what they are called here.
 type Labels = &'static [(&'static str, &'static str)];
 
+/// Some time, and the part of it that nothing hides.
+type Times = fn(&GpuTimeline) -> (i64, i64);
+
 /// One kind of time in which the GPU does not compute, with what is shown of an analysis.
 struct Kind {
     key: &'static str,
@@ -47,8 +50,8 @@ struct Kind {
     /// Why there is nothing to show, of an analysis that was done.
     missing: fn(&Outcome, &GpuTimeline) -> Option<&'static str>,
     figures: Labels,
-    /// The token and the label of time that other work may hide: all of it, and what nothing hides.
-    overlap: Option<(&'static str, &'static str, fn(&GpuTimeline) -> (i64, i64))>,
+    /// The token and the label of time that other work may hide.
+    overlap: Option<(&'static str, &'static str, Times)>,
     /// Tables that are drawn: key, title, the column of the labels, those of the numbers.
     charts: &'static [(
         &'static str,
