@@ -1,8 +1,6 @@
 //! Values as Python would print them: the form that list-valued cells have in the reference's
 //! sheets, and that people's notebooks read back with `ast.literal_eval`.
 
-use std::fmt::Write;
-
 use crate::trace::{ArgsTable, Dims, ShapeId, StringId, StringTable};
 
 /// A string as Python's `repr` writes it.
@@ -24,7 +22,7 @@ pub fn string(text: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
-            c if c.is_ascii_control() => push(&mut out, format_args!("\\x{:02x}", u32::from(c))),
+            c if c.is_ascii_control() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
             c => out.push(c),
         }
     }
@@ -83,11 +81,6 @@ impl Sequence {
             Dims::Many(ids) => self.of(ids.iter().map(shape)),
         }))
     }
-}
-
-fn push(out: &mut String, text: std::fmt::Arguments) {
-    // Writing to a String cannot fail.
-    let _ = out.write_fmt(text);
 }
 
 #[cfg(test)]
