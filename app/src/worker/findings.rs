@@ -8,6 +8,7 @@ use dormer_core::report::shapes::shapes;
 use dormer_core::trace::EventId;
 use dormer_core::{Profile, Report, base::format};
 
+use super::columns::OPERATIONS;
 use crate::protocol::{Card, Evidence, Findings};
 
 /// Operations or events that a card names; the report has all.
@@ -15,7 +16,6 @@ const NAMED: usize = 4;
 /// Longer than this no name is on a card.
 const NAME_CHARS: usize = 64;
 
-/// The findings of a report, in order.
 pub(super) fn findings(profile: &Profile, report: &Report) -> Findings {
     let cards = cards(profile, report);
     Findings {
@@ -39,7 +39,7 @@ fn card(profile: &Profile, report: &Report, card: &standalone::Card) -> Card {
         false => &[],
     };
     let all = finding.operations.len() + events.len();
-    let has_rows = report.sheet(profile, SHEET).is_some();
+    let has_rows = report.sheet(profile, OPERATIONS).is_some();
     let operations = finding.operations.iter();
     let operations = operations.filter_map(|at| operation(profile, *at, has_rows));
     let events = events.iter().map(|id| event(profile, finding, *id));
@@ -77,9 +77,6 @@ fn within(report: &Report, number: usize) -> Vec<String> {
         .map(|one| format!("{} ({})", one.title, one.analysis.title))
         .collect()
 }
-
-/// The sheet whose rows are the operations.
-const SHEET: &str = "unified_perf_summary";
 
 fn operation(profile: &Profile, at: usize, has_rows: bool) -> Option<Evidence> {
     let operation = profile.operations().get(at)?;

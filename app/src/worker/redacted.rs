@@ -52,7 +52,6 @@ impl Redacted {
         }
     }
 
-    /// What can be downloaded.
     pub(super) fn offers(&self) -> Vec<Offer> {
         files::offers(&self.of_target(), self.comparison().as_ref(), true)
     }

@@ -19,7 +19,6 @@ use crate::protocol::{Answer, Mark, Missing, RooflineChart, RooflineQuery};
 /// Names of operations that a sentence lists.
 const LISTED: usize = 3;
 
-/// Everything the Roofline view draws.
 pub(super) fn roofline(profile: &Profile, report: &Report) -> RooflineChart {
     let missing = |missing| RooflineChart {
         missing: Some(missing),

@@ -7,7 +7,6 @@ use dormer_core::{Profile, base::format};
 
 use crate::protocol::StepLine;
 
-/// Steps that are offered.
 const MOST_STEPS: usize = 200;
 
 /// The steps of a trace, with the parts of its time that stand for them.
@@ -17,7 +16,6 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// Of a whole trace.
     pub(super) fn new(whole: &Profile) -> Steps {
         Steps {
             start_ns: recorded_span(&whole.trace).map_or(0, |span| span.start_ns),

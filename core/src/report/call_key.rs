@@ -10,7 +10,6 @@ use crate::trace::{Dims, OpArgs, OpArgsId, StringId};
 /// What the reference calls a thread or process without a name.
 const UNKNOWN: &str = "Unknown";
 
-/// The columns of a key.
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {
     let mut columns = COLUMNS.to_vec();
     if parts.recompute {
@@ -19,7 +18,6 @@ pub(super) fn columns(parts: &Parts) -> Vec<Column> {
     columns
 }
 
-/// Their cells.
 pub(super) fn cells(profile: &Profile, key: &CallKey) -> Vec<Cell> {
     let strings = &profile.trace.strings;
     let name = strings.get(key.name);

@@ -87,7 +87,6 @@ pub(super) struct Group {
     /// The formula that counts its calls.
     formula: Pass,
     is_recompute: bool,
-    /// The first call.
     event: EventId,
     kernel_ns: Vec<i64>,
     /// The same as the reference rounds it, which rates are made with.
@@ -128,7 +127,6 @@ pub(super) fn groups(
     groups
 }
 
-/// Puts the longest first.
 fn sort(groups: &mut [Group]) {
     groups.arrange_by_key(|group| {
         let kernel_ns = sum(group.kernel_ns.iter().copied());

@@ -34,7 +34,6 @@ pub(crate) const OF_KERNEL: [Column; 3] = [
 /// What the names around a piece of GPU activity say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Label {
-    /// The kind of work.
     pub(crate) family: Family,
     /// What tells the kind.
     pub(crate) certainty: Certainty,

@@ -35,7 +35,6 @@ pub(super) fn columns(_: &Parts) -> Vec<Column> {
 /// GPU time of the modules of a class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ModuleTime {
-    /// The class.
     pub(crate) name: String,
     /// Calls of such modules; `None` for what runs outside modules.
     pub(crate) n_calls: Option<u64>,
@@ -139,7 +138,6 @@ impl<'a> Classes<'a> {
     }
 }
 
-/// A call of a module.
 struct Frame {
     class: usize,
     /// The module's call around it.

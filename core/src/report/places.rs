@@ -15,11 +15,9 @@ const MAX_NODES: usize = 60;
 /// The place of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Its name.
     pub(crate) name: String,
     /// Position of its first call in the events of the trace.
     pub(crate) uid: u64,
-    /// The shapes of its arguments.
     pub(crate) shapes: String,
     /// What is above it, the nearest first; modules without their prefix, files without folders.
     pub(crate) parents: Vec<String>,
@@ -32,11 +30,8 @@ pub(crate) struct Place {
 pub(crate) struct PlaceNode {
     /// Levels below the operation.
     pub(crate) depth: usize,
-    /// Its name.
     pub(crate) name: String,
-    /// The shapes of its arguments.
     pub(crate) shapes: String,
-    /// Their types.
     pub(crate) types: Vec<String>,
     /// Kernels that it launches, itself or below, summed.
     pub(crate) kernel_ns: i64,

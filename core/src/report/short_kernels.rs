@@ -34,7 +34,6 @@ const SUMMARY_COLUMNS: [Column; 9] = [
 /// The columns that say which operator: a trace without operators lacks them.
 const OP_COLUMNS: usize = 4;
 
-/// The columns of the summary.
 pub(super) fn summary_columns(parts: &Parts) -> Vec<Column> {
     let skipped = if parts.host_ops { 0 } else { OP_COLUMNS };
     SUMMARY_COLUMNS.into_iter().skip(skipped).collect()

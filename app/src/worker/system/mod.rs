@@ -26,7 +26,6 @@ pub(super) fn shows(kind: &findings::AnalysisKind) -> bool {
     [IDLE, MOVES].contains(&kind.key)
 }
 
-/// All that the view shows.
 pub(super) fn system(report: &Report) -> SystemFacts {
     SystemFacts {
         headline: headline::headline(report),

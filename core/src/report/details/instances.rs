@@ -6,7 +6,6 @@ use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::trace::{Category, EventId, OpArgsId};
 
-/// One run.
 pub(super) struct Instance {
     /// The call; of a kernel the call that launched it, or itself where that is unknown.
     pub(super) event: EventId,

@@ -13,7 +13,6 @@ use crate::report::fact_table::CellKind::{Name, Number, Text};
 use crate::report::fact_table::{FactRow, FactTable};
 use crate::trace::{EventId, StringId};
 
-/// Grid and block.
 type LaunchSize = ([u64; 3], [u64; 3]);
 
 /// A kernel, copy or fill by its name.

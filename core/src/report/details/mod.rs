@@ -206,7 +206,6 @@ impl OpDetails {
     }
 }
 
-/// What a subject is called.
 fn kind(profile: &Profile, subject: Subject) -> &'static str {
     // Nothing but a kernel's name tells what some operations are.
     let is_kernel = |at| {
