@@ -91,20 +91,12 @@ mod tests {
             ("operations", "operators", operations::OPERATORS_SHEET),
             ("kernels", "", "kernel_summary"),
         ] {
-            let row = SheetRow {
-                sheet: sheet.to_owned(),
-                row: 7,
-            };
-            let (found, focus) = shown_in(&row).unwrap();
+            let (found, focus) = shown_in(&(sheet.to_owned(), 7)).unwrap();
             assert_eq!(
                 (found, focus.table.as_str(), focus.row),
                 (view, table, Some(7))
             );
         }
-        let other = SheetRow {
-            sheet: "gpu_timeline".to_owned(),
-            row: 0,
-        };
-        assert_eq!(shown_in(&other), None);
+        assert_eq!(shown_in(&("gpu_timeline".to_owned(), 0)), None);
     }
 }
