@@ -6,7 +6,7 @@ use dormer_core::base::format;
 use dormer_core::output::{archive, export};
 use dormer_core::profile::Profile;
 use dormer_core::report::Report;
-use dormer_core::report::overview::{Measure, OperationTime, Overview};
+use dormer_core::report::overview::{Measure, Overview, SplitPart, WorkTime};
 use dormer_core::report::top::{TopOperation, top_operations};
 
 use crate::args::ReportArgs;
@@ -102,11 +102,11 @@ fn top_row(top: &TopOperation) -> [String; 4] {
     ]
 }
 
-fn operation_row(operation: &OperationTime) -> [String; 4] {
+fn operation_row(operation: &WorkTime) -> [String; 4] {
     let name = format::middle_ellipsis(&operation.name, 60);
     [
         named(&name, operation.is_recompute),
-        format::count(operation.n_calls),
+        format::count(operation.count),
         format::time_ns(operation.ns),
         format::percent(operation.percent),
     ]

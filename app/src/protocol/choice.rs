@@ -52,15 +52,6 @@ pub struct GpuText {
     pub text: String,
 }
 
-/// What came of reading them: a name or an error.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CheckedGpu {
-    /// The GPU's name.
-    pub name: Option<String>,
-    /// What is wrong; without a full stop.
-    pub error: Option<String>,
-}
-
 /// The user's own performance models, as the text of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelsText {
@@ -68,11 +59,9 @@ pub struct ModelsText {
     pub text: String,
 }
 
-/// What came of reading them, and what they do in the trace that is open.
+/// What they do in the trace that is open.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckedModels {
-    /// What is wrong, with line and symbol; without a full stop. The rest is empty then.
-    pub error: Option<String>,
     /// What they do, in a sentence.
     pub sentence: String,
     /// Each model, in the order of the file.

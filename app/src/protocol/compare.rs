@@ -1,8 +1,9 @@
 //! Two traces: the second one on its way, and the Compare view.
 
+use dormer_core::report::overview::SplitPart;
 use serde::{Deserialize, Serialize};
 
-use super::{FindInTree, Findings, Opened, SplitPart, TreeTarget};
+use super::{FindInTree, Findings, Opened, TreeTarget};
 
 /// The names of two files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

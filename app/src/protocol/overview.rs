@@ -1,5 +1,8 @@
 //! The Overview: the answer, what to do, the evidence.
 
+use dormer_core::NoGpu;
+use dormer_core::report::cards::Worth;
+use dormer_core::report::overview::{FamilyTime, Quality, SplitPart, WorkTime};
 use serde::{Deserialize, Serialize};
 
 /// The Overview, ready to be shown.
@@ -37,15 +40,6 @@ pub struct Overview {
     pub gpu: GpuFacts,
 }
 
-/// Why nothing is said of the GPU.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NoGpu {
-    /// What is missing, in a sentence.
-    pub why: String,
-    /// The way to it, in a sentence.
-    pub hint: String,
-}
-
 /// A part of the time that is analyzed alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowFacts {
@@ -78,8 +72,6 @@ pub struct Card {
     pub key: String,
     /// Its number, from 1.
     pub number: usize,
-    /// The color of the number: `red`, `yellow` or `green`.
-    pub light: String,
     /// A few words.
     pub title: String,
     /// How much it matters, in a word.
@@ -110,21 +102,6 @@ pub struct Card {
     pub is_system: bool,
 }
 
-/// What following a finding saves.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Worth {
-    /// The range of time.
-    pub time: String,
-    /// The range of its share of the run; empty where that is not known.
-    pub share: String,
-    /// How much faster the run gets; empty where that is not known.
-    pub speed_up: String,
-    /// The ends of the share as numbers, to draw it.
-    pub percent: Option<(f64, f64)>,
-    /// It is all that could be won.
-    pub is_at_most: bool,
-}
-
 /// An operation or event that shows a finding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
@@ -144,81 +121,15 @@ pub struct Evidence {
     pub in_tree: bool,
 }
 
-/// One part of the recorded time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SplitPart {
-    /// `computation`, `comm`, `copy` or `idle`: the color.
-    pub token: String,
-    /// For people.
-    pub label: String,
-    /// Its time.
-    pub time: String,
-    /// Its share of the whole.
-    pub share: String,
-    /// The share as a number, to draw it.
-    pub percent: f64,
-}
-
-/// Kernel time of one category.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FamilyTime {
-    /// The color token.
-    pub token: String,
-    /// For people.
-    pub label: String,
-    /// Its time.
-    pub time: String,
-    /// Its share of all kernel time.
-    pub share: String,
-    /// The share as a number, to draw it.
-    pub percent: f64,
-}
-
 /// One of the operations that took the most time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TopOperation {
-    /// Its name.
-    pub name: String,
-    /// Its name as it was recorded, to find it in the table of kernels; empty for an operator.
-    pub kernel: String,
+    /// What it is, and its time.
+    pub time: WorkTime,
+    /// It is a kernel, to be found in the table of kernels.
+    pub is_kernel: bool,
     /// The operator's row in the sheet `ops_summary`.
     pub row: Option<u32>,
-    /// The color token of its category.
-    pub token: String,
-    /// Its category for people.
-    pub category: String,
-    /// It ran while activations were computed again.
-    pub is_recompute: bool,
-    /// How often it ran.
-    pub count: String,
-    /// Its time.
-    pub time: String,
-    /// Its share.
-    pub share: String,
-    /// The share as a number, to draw it.
-    pub percent: f64,
-}
-
-/// How far the numbers can be trusted.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Quality {
-    /// `good`, `note`, `warn` or `bad`.
-    pub level: String,
-    /// One sentence that sums it up.
-    pub sentence: String,
-    /// One line for each kind of trouble, worst first.
-    pub lines: Vec<QualityLine>,
-}
-
-/// One kind of trouble.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct QualityLine {
-    /// `good`, `note`, `warn` or `bad`.
-    pub level: String,
-    /// What it means and what was done.
-    pub sentence: String,
-    /// How often, and at which byte first.
-    pub detail: String,
 }
 
 /// The GPU the report is judged against.

@@ -7,6 +7,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsValue;
 
+use dormer_core::report::details::OpDetails;
+use dormer_core::report::sheet::Field;
+
 use super::wire::to_js;
 use super::*;
 
@@ -21,6 +24,11 @@ pub trait Answer<Q: Query> {
     /// The answer. Bytes that go with it travel beside it, uncopied.
     fn answer(&mut self, query: Q, bytes: &mut Option<Vec<u8>>) -> Q::Answer;
 }
+
+/// What a GPU is called.
+type GpuName = String;
+/// What is wrong with a text, with the place; without a full stop.
+type WhatIsWrong = String;
 
 macro_rules! queries {
     ($($query:ident -> $answer:ty;)*) => {
@@ -60,8 +68,8 @@ macro_rules! queries {
 
 queries! {
     Choice -> Overview;
-    GpuText -> CheckedGpu;
-    ModelsText -> CheckedModels;
+    GpuText -> Result<GpuName, WhatIsWrong>;
+    ModelsText -> Result<CheckedModels, WhatIsWrong>;
     RowsQuery -> RowsPage;
     RowQuery -> Vec<Field>;
     FindOperations -> Vec<OperationFound>;

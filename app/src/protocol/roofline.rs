@@ -1,5 +1,8 @@
 //! The Roofline view.
 
+use dormer_core::names::Family;
+use dormer_core::report::charts::{Ceiling, MemoryRoof, Spot};
+use dormer_core::report::overview::FamilyTime;
 use serde::{Deserialize, Serialize};
 
 use super::Note;
@@ -22,7 +25,7 @@ pub struct RooflineChart {
     /// The operations, the longest first.
     pub marks: Vec<Mark>,
     /// The categories of the marks, the longest first.
-    pub families: Vec<RoofFamily>,
+    pub families: Vec<FamilyTime>,
     /// How much of the time has a bandwidth and no arithmetic.
     pub without_flops: Option<String>,
     /// How much of the time is not drawn.
@@ -44,30 +47,6 @@ pub enum Missing {
     Work,
 }
 
-/// The part of the roofline that the memory makes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MemoryRoof {
-    /// For people.
-    pub label: String,
-    /// The figure alone, where there is little room.
-    pub short: String,
-    /// The bandwidth.
-    pub tb_per_s: f64,
-}
-
-/// The part of the roofline that arithmetic units make.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ceiling {
-    /// For people: the units and precisions that have this rate, what it is worth, and the rate.
-    pub label: String,
-    /// The figure alone, where there is little room.
-    pub short: String,
-    /// Its height.
-    pub tflops: f64,
-    /// The FLOPs per byte at which it meets the memory's part.
-    pub ridge: f64,
-}
-
 /// An operation in the chart.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mark {
@@ -77,10 +56,8 @@ pub struct Mark {
     pub name: String,
     /// Shapes and types of its tensors.
     pub shapes: String,
-    /// The color token of its category.
-    pub token: String,
-    /// Its category for people.
-    pub family: String,
+    /// Its category.
+    pub family: Family,
     /// Where it stands.
     pub spot: Spot,
     /// Its share of the GPU time: its area.
@@ -89,32 +66,4 @@ pub struct Mark {
     pub figures: Vec<(String, String)>,
     /// What has to be said about how close it comes to the roofline.
     pub note: Option<Note>,
-}
-
-/// Where an operation stands.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub enum Spot {
-    /// Under the roofline.
-    Roof {
-        /// FLOPs per byte.
-        intensity: f64,
-        /// The rate of its arithmetic.
-        tflops_per_s: f64,
-    },
-    /// On the line of those that do no arithmetic.
-    Bandwidth {
-        /// The rate of its memory traffic.
-        tb_per_s: f64,
-    },
-}
-
-/// A category in the legend.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RoofFamily {
-    /// The color token.
-    pub token: String,
-    /// For people.
-    pub label: String,
-    /// Its share of the GPU time.
-    pub share: String,
 }

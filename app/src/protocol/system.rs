@@ -1,8 +1,8 @@
 //! The Idle & communication view: idle time, communication, copies.
 
+use dormer_core::report::fact_table::FactTable;
+use dormer_core::report::overview::SplitPart;
 use serde::{Deserialize, Serialize};
-
-use super::SplitPart;
 
 /// Asks what the Idle & communication view shows.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -96,39 +96,6 @@ pub struct Gap {
     pub after: (String, String),
     /// What the CPU did meanwhile: label and value.
     pub cpu: Vec<(String, String)>,
-    /// The event to look for in the tree.
-    pub event: Option<u32>,
-}
-
-/// A table of figures.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FactTable {
-    /// What it shows.
-    pub title: String,
-    /// Its columns.
-    pub columns: Vec<FactColumn>,
-    /// Its rows.
-    pub rows: Vec<FactRow>,
-}
-
-/// A column of a table of figures.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FactColumn {
-    /// For people.
-    pub label: String,
-    /// Its cells are numbers, and stand at the right.
-    pub is_number: bool,
-    /// Its cells are names of the trace.
-    pub is_name: bool,
-}
-
-/// A row of a table of figures.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FactRow {
-    /// One for each column; empty when unknown.
-    pub cells: Vec<String>,
-    /// What stands small below the first name.
-    pub below: String,
     /// The event to look for in the tree.
     pub event: Option<u32>,
 }

@@ -23,7 +23,7 @@ pub const SHARE: &str = "busy_share";
 pub const BOUND: &str = "bound";
 
 /// Asks for rows `offset .. offset + count` of a sheet, filtered and sorted.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct RowsQuery {
     /// The sheet's name.
     pub sheet: String,
@@ -102,15 +102,4 @@ pub struct RowQuery {
     pub sheet: String,
     /// Its position in the sheet.
     pub row: usize,
-}
-
-/// One column of one row.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Field {
-    /// The column's label.
-    pub label: String,
-    /// What the column means.
-    pub doc: String,
-    /// The value, whole.
-    pub value: String,
 }

@@ -2,6 +2,7 @@
 
 use js_sys::{Object, Reflect};
 use serde::Serialize;
+use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::prelude::*;
 
 /// What an exception says.
@@ -13,9 +14,10 @@ pub fn error_text(error: &JsValue) -> String {
         .unwrap_or_else(|| format!("{error:?}"))
 }
 
-/// A value as it travels.
+/// A value as it travels; 64-bit numbers whole, however large a broken trace makes them.
 pub fn to_js(value: &impl Serialize) -> JsValue {
-    match serde_wasm_bindgen::to_value(value) {
+    let serializer = Serializer::new().serialize_large_number_types_as_bigints(true);
+    match value.serialize(&serializer) {
         Ok(value) => value,
         Err(error) => wasm_bindgen::throw_str(&error.to_string()),
     }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use dormer_core::assess::Thresholds;
 use dormer_core::hardware::{self, Basis, GPUS, GpuSpec};
-use dormer_core::import::{ImportError, Imported};
+use dormer_core::import::ImportError;
 use dormer_core::output::export::{self, Source as _};
 use dormer_core::perf::UserModels;
 use dormer_core::profile::window::Window;
 use dormer_core::report::GpuEvents;
+use dormer_core::report::details::{OpDetails, Subject};
+use dormer_core::report::sheet::Field;
 use dormer_core::{Profile, Report, ReportOptions, base::format};
 
 use super::Traces;
@@ -19,11 +21,10 @@ use super::rows::Rows;
 use super::timeline::{Timeline, TimelineSource, TimelineView};
 use super::tree::TreeView;
 use super::window::Steps;
-use super::{columns, findings, op_details, overview, palette, rows};
+use super::{columns, findings, overview, palette, rows};
 use crate::protocol::{
-    Answer, CheckedGpu, Choice, DetailsQuery, Failure, Field, FindOperations, GpuText,
-    MarkdownQuery, OpDetails, Opened, OperationFound, Overview, RowQuery, RowsPage, RowsQuery,
-    SheetRow,
+    Answer, Choice, DetailsQuery, Failure, FindOperations, GpuText, MarkdownQuery, Opened,
+    OperationFound, Overview, RowQuery, RowsPage, RowsQuery,
 };
 
 /// An open trace.
@@ -44,11 +45,6 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Works out what a trace means. The long step after import.
-    pub fn profile(imported: Imported) -> Profile {
-        Profile::new(imported)
-    }
-
     /// Judges a profile under the user's choice.
     pub fn new(profile: Profile, choice: &Choice) -> Analysis {
         let detected = hardware::detect(&profile.trace.devices);
@@ -165,8 +161,16 @@ impl Analysis {
     /// The details of a row of a table, or of an event; `None` where there is no such row or event,
     /// and where the table's rows are nothing that runs on the GPU.
     pub fn details(&self, query: &DetailsQuery) -> Option<OpDetails> {
-        let mut details = op_details::details(self.analyzed(), &self.report, query)?;
-        if let Some(SheetRow { sheet, row }) = &details.row {
+        let (profile, report) = (self.analyzed(), &self.report);
+        let events = &profile.trace.events;
+        let subject = match query {
+            DetailsQuery::Row { sheet, row } => {
+                Subject::of_row(profile, report, sheet, *row as usize)?
+            }
+            DetailsQuery::Event(uid) => Subject::of_event(profile, events.by_uid(*uid)?),
+        };
+        let mut details = OpDetails::new(profile, report, subject)?;
+        if let Some((sheet, row)) = &details.row {
             details.fields = self.row(&RowQuery {
                 sheet: sheet.clone(),
                 row: *row as usize,
@@ -226,20 +230,6 @@ pub(super) fn failure(error: &ImportError) -> Failure {
     }
 }
 
-/// Reads a user's figures of a GPU.
-pub(super) fn check_gpu(query: &GpuText) -> CheckedGpu {
-    match hardware::parse(&query.text) {
-        Ok(gpu) => CheckedGpu {
-            name: Some(gpu.name.to_string()),
-            error: None,
-        },
-        Err(error) => CheckedGpu {
-            name: None,
-            error: Some(error.to_string()),
-        },
-    }
-}
-
 fn options(choice: &Choice, detected: Option<&'static GpuSpec>) -> ReportOptions {
     let models = choice.perf_models.as_deref();
     let models = models.and_then(|text| UserModels::parse(text).ok());
@@ -278,8 +268,10 @@ fn thresholds(chosen: &BTreeMap<String, f64>) -> Thresholds {
 }
 
 impl Answer<GpuText> for Traces {
-    fn answer(&mut self, query: GpuText, _: &mut Option<Vec<u8>>) -> CheckedGpu {
-        check_gpu(&query)
+    fn answer(&mut self, query: GpuText, _: &mut Option<Vec<u8>>) -> Result<String, String> {
+        let gpu = hardware::parse(&query.text);
+        gpu.map(|gpu| gpu.name.to_string())
+            .map_err(|error| error.to_string())
     }
 }
 
@@ -303,6 +295,8 @@ impl Answer<FindOperations> for Traces {
 
 #[cfg(test)]
 mod tests {
+    use dormer_core::testing::Timetable;
+
     use super::*;
 
     #[test]
@@ -314,5 +308,29 @@ mod tests {
             ..Thresholds::default()
         };
         assert_eq!(thresholds(&BTreeMap::from(chosen)), expected);
+    }
+
+    #[test]
+    fn details_are_of_rows_and_of_events_with_every_figure_of_the_row() {
+        // The call, the call that launches and its arrow, and the kernel: events 0 to 3.
+        let profile = Timetable::new()
+            .work("aten::mm", "gemm", 100..130)
+            .profile();
+        let analysis = Analysis::new(profile, &Choice::default());
+        let row = |row| DetailsQuery::Row {
+            sheet: columns::OPERATIONS.to_owned(),
+            row,
+        };
+        let operation = analysis.details(&row(0)).unwrap();
+        let mut fields = operation.fields.iter();
+        assert!(fields.any(|field| field.label == "Operation count" && field.value == "1"));
+        for uid in [0, 1, 3] {
+            assert_eq!(
+                analysis.details(&DetailsQuery::Event(uid)).as_ref(),
+                Some(&operation)
+            );
+        }
+        assert!(analysis.details(&row(9)).is_none());
+        assert!(analysis.details(&DetailsQuery::Event(99)).is_none());
     }
 }

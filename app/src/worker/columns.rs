@@ -3,22 +3,24 @@
 //! To add one: a row in [`BESIDE`].
 
 use dormer_core::assess::Judged;
-use dormer_core::hardware::Basis;
 use dormer_core::hardware::roofline::Bound;
 use dormer_core::names::{Certainty, Family};
 use dormer_core::profile::kernels::GpuEvents;
 use dormer_core::profile::operations::Operation;
+use dormer_core::report::shapes::shapes;
 use dormer_core::report::sheet::{Cell, Column, Sheet, Unit};
-use dormer_core::{Profile, Report, ReportOptions, base::format};
+use dormer_core::{Profile, Report};
 
 use super::families::Families;
+use super::notes::note;
 use super::rows::number;
-use super::shapes::shapes;
 use crate::protocol::{BOUND, FAMILY, Note, SHAPES, SHARE, TIME};
 
 /// The sheet whose rows are the operations of the profile, in their order.
 pub(super) const OPERATIONS: &str = "unified_perf_summary";
-/// The column of that sheet that says how close an operation comes to the roofline.
+/// The sheet whose rows are the operators of the profile, in their order.
+const OPERATORS: &str = "ops_summary";
+/// The column of the sheet of operations that says how close an operation comes to the roofline.
 const OF_ROOF: &str = "Pct Roofline_mean";
 
 /// The columns of sheets of kernels that say what kind of work one is, and what tells it.
@@ -30,7 +32,7 @@ const BY_KERNEL_NAME: &str = "the kernel name alone; no launching operator is kn
 /// The columns of GPU time of sheets, with what makes microseconds of them.
 const GPU_TIME: &[(&str, &str, f64)] = &[
     (OPERATIONS, "Kernel Time (µs)_sum", 1.0),
-    ("ops_summary", "total_direct_kernel_time_ms", 1e3),
+    (OPERATORS, "total_direct_kernel_time_ms", 1e3),
     ("kernel_summary", "Kernel duration (µs)_sum", 1.0),
 ];
 /// Empty for kernels of which no launching call is known.
@@ -88,7 +90,7 @@ const BESIDE: &[Beside] = &[
         source: ColumnSource::Operations("Shapes and types of the tensor arguments."),
         cell: |table, row| {
             let shapes = table
-                .profile
+                .profile()
                 .zip(table.operation(row))
                 .map(|(profile, operation)| shapes(profile, operation));
             shapes.map_or(Cell::Empty, Cell::Text)
@@ -176,14 +178,25 @@ pub(super) struct RowKind {
     pub class: &'static str,
 }
 
+impl RowKind {
+    /// A row of a category, in no class.
+    pub(super) const fn of(family: Family) -> RowKind {
+        RowKind { family, class: "" }
+    }
+}
+
 /// A sheet with what is known of its rows.
 pub(super) struct Table<'a> {
     /// The sheet.
     pub sheet: &'a Sheet,
-    families: Option<&'a Families>,
-    kinds: &'a [RowKind],
-    profile: Option<&'a Profile>,
-    report: Option<&'a Report>,
+    known: Known<'a>,
+}
+
+enum Known<'a> {
+    /// The report that it is a sheet of.
+    Report(&'a Families, &'a Profile, &'a Report),
+    /// What each row is.
+    Kinds(&'a [RowKind]),
 }
 
 impl<'a> Table<'a> {
@@ -194,35 +207,27 @@ impl<'a> Table<'a> {
         profile: &'a Profile,
         report: &'a Report,
     ) -> Table<'a> {
-        Table {
-            sheet,
-            families: Some(families),
-            kinds: &[],
-            profile: Some(profile),
-            report: Some(report),
-        }
+        let known = Known::Report(families, profile, report);
+        Table { sheet, known }
     }
 
     /// A sheet whose rows are known.
     pub(super) fn of_kinds(sheet: &'a Sheet, kinds: &'a [RowKind]) -> Table<'a> {
-        Table {
-            sheet,
-            families: None,
-            kinds,
-            profile: None,
-            report: None,
+        let known = Known::Kinds(kinds);
+        Table { sheet, known }
+    }
+
+    fn profile(&self) -> Option<&'a Profile> {
+        match self.known {
+            Known::Report(_, profile, _) => Some(profile),
+            Known::Kinds(_) => None,
         }
     }
 
-    /// A sheet without a report behind it.
-    #[cfg(test)]
-    pub(super) fn alone(sheet: &'a Sheet, families: &'a Families) -> Table<'a> {
-        Table {
-            sheet,
-            families: Some(families),
-            kinds: &[],
-            profile: None,
-            report: None,
+    fn report(&self) -> Option<&'a Report> {
+        match self.known {
+            Known::Report(.., report) => Some(report),
+            Known::Kinds(_) => None,
         }
     }
 
@@ -251,56 +256,65 @@ impl<'a> Table<'a> {
         cells.get(self.sheet.column(label)?).cloned()
     }
 
-    /// Dormer's own category of a row: of the operation, of the kernel, else of the operator.
+    /// Dormer's own category of a row: of the operation, as the sheet says it, else of the operator.
     pub(super) fn family(&self, row: usize) -> Family {
-        if let Some(kind) = self.kinds.get(row) {
-            return kind.family;
-        }
+        let families = match self.known {
+            Known::Kinds(kinds) => {
+                return kinds.get(row).map_or(Family::Other, |kind| kind.family);
+            }
+            Known::Report(families, ..) => families,
+        };
         if let Some(operation) = self.operation(row) {
             return operation.family;
         }
         if let Some(said) = self.text(row, CATEGORY) {
-            let family = Family::ALL
-                .into_iter()
-                .find(|family| family.label() == said);
+            let mut all = Family::ALL.into_iter();
+            let family = all.find(|family| family.label() == said);
             return family.unwrap_or(Family::Other);
         }
-        match (self.text(row, "Kernel name"), self.text(row, "name")) {
-            (Some(kernel), _) => {
-                let op = self.text(row, "Parent cpu_op");
-                self.families
-                    .map_or(Family::Other, |families| families.of_kernel(op, kernel))
-            }
-            (None, Some(name)) => self
-                .families
-                .map_or(Family::Other, |families| families.of_op(name)),
-            (None, None) => Family::Other,
-        }
+        let name = self.text(row, "name");
+        name.map_or(Family::Other, |name| families.of_op(name))
     }
 
     /// Whether a row is what a filter's word stands for: of that category, or of that class.
     pub(super) fn is_of(&self, row: usize, word: &str) -> bool {
-        let class = self.kinds.get(row).map_or("", |kind| kind.class);
+        let class = match self.known {
+            Known::Kinds(kinds) => kinds.get(row).map_or("", |kind| kind.class),
+            Known::Report(..) => "",
+        };
         self.family(row).token() == word || class == word
     }
 
     /// What tells the category of a row.
     pub(super) fn certainty(&self, row: usize) -> Certainty {
-        if let Some((profile, operation)) = self.profile.zip(self.operation(row)) {
-            // Its calls have their names in common, so the first piece of work speaks for all.
-            let work = operation.work().next().and_then(|id| profile.gpu.get(id));
-            return match work.is_some_and(|work| work.parent_op.is_none()) {
-                true => Certainty::ByKernelName,
-                false => Certainty::ByOperator,
-            };
+        match self.sheet.column(TOLD_BY) {
+            Some(_) if self.text(row, TOLD_BY) == Some(Certainty::ByKernelName.label()) => {
+                Certainty::ByKernelName
+            }
+            Some(_) => Certainty::ByOperator,
+            None => self
+                .certainty_of_first_work(row)
+                .unwrap_or(Certainty::ByOperator),
         }
-        match (self.text(row, TOLD_BY), self.text(row, "name")) {
-            (Some(told), _) if told == Certainty::ByKernelName.label() => Certainty::ByKernelName,
-            (None, Some(name)) => self.families.map_or(Certainty::ByOperator, |families| {
-                families.certainty_of_op(name)
-            }),
-            _ => Certainty::ByOperator,
-        }
+    }
+
+    /// The calls of a row have their names in common, so the first piece of work speaks for all.
+    fn certainty_of_first_work(&self, row: usize) -> Option<Certainty> {
+        let profile = self.profile()?;
+        let work = match self.sheet.name {
+            OPERATIONS => self.operation(row)?.work().next()?,
+            OPERATORS => {
+                let calls = profile.ops.calls(profile.ops.groups().get(row)?);
+                let first = profile.ops.get(*calls.first()?)?;
+                *profile.ops.kernels(first).first()?
+            }
+            _ => return None,
+        };
+        let is_told = profile.gpu.get(work)?.parent_op.is_some();
+        Some(match is_told {
+            true => Certainty::ByOperator,
+            false => Certainty::ByKernelName,
+        })
     }
 
     fn text(&self, row: usize, label: &str) -> Option<&'a str> {
@@ -313,7 +327,7 @@ impl<'a> Table<'a> {
     /// What has to be said about a cell.
     pub(super) fn note(&self, row: usize, label: &str) -> Option<Note> {
         match label {
-            OF_ROOF => note(self.judged(row)?, &self.report?.options),
+            OF_ROOF => note(self.judged(row)?, &self.report()?.options),
             FAMILY if self.certainty(row) == Certainty::ByKernelName => {
                 Some(Note::Guess(format!("Inferred from {BY_KERNEL_NAME}")))
             }
@@ -324,7 +338,7 @@ impl<'a> Table<'a> {
     /// The GPU time of a row as a share of the time in which anything runs; `None` for kernels that
     /// the timeline leaves out, because nobody knows what launched them.
     fn share(&self, row: usize) -> Option<f64> {
-        let report = self.report?;
+        let report = self.report()?;
         let (column, to_us) = gpu_time(self.sheet)?;
         let time = number(self.sheet.rows.get(row)?.get(column)?)? * to_us;
         let is_counted = report.options.gpu_events == GpuEvents::All
@@ -335,108 +349,35 @@ impl<'a> Table<'a> {
     }
 
     fn operation(&self, row: usize) -> Option<&'a Operation> {
-        let profile = self.profile.filter(|_| self.sheet.name == OPERATIONS)?;
+        let profile = self.profile().filter(|_| self.sheet.name == OPERATIONS)?;
         profile.operations().get(row)
     }
 
     fn judged(&self, row: usize) -> Option<&'a Judged> {
-        self.report?.judged.get(row)
+        self.report()?.judged.get(row)
     }
-}
-
-/// What has to be said about how close an operation comes to the roofline.
-pub(super) fn note(judged: &Judged, options: &ReportOptions) -> Option<Note> {
-    if judged.is_anomaly {
-        return Some(Note::Odd(format!(
-            "More than {} of roofline: the shapes, the time or the chosen GPU must be wrong. Not ranked.",
-            format::percent(options.thresholds.anomaly_percent)
-        )));
-    }
-    let roof = judged.roof?;
-    let basis = (roof.bound == Bound::Compute).then_some(roof.basis)?;
-    let gpu = options.gpu.as_deref()?;
-    // A GPU with figures of one kind needs no marks.
-    let has_wanted = match options.basis {
-        Basis::Achievable => gpu.matrix_achievable.is_some() || gpu.vector_achievable.is_some(),
-        Basis::Peak => gpu.matrix_peak.is_some() || gpu.vector_peak.is_some(),
-    };
-    (has_wanted && basis != options.basis)
-        .then(|| Note::Aside(format!("of the {} rate", basis.label())))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use dormer_core::hardware::roofline::{achieved, roofline};
-    use dormer_core::hardware::{Precision, find};
-    use dormer_core::perf::{ComputeSpec, Unit, Work};
+    use dormer_core::ReportOptions;
     use dormer_core::testing::Timetable;
 
     use super::*;
-
-    /// 708 million million operations on 1 GB: compute-bound everywhere.
-    fn judged(unit: Unit, options: &ReportOptions, measured_us: f64) -> Judged {
-        let work = Work {
-            flops: 708e12,
-            bytes: Some(1e9),
-            compute: Some(ComputeSpec {
-                unit,
-                precision: Precision::Bf16,
-            }),
-        };
-        let roof = roofline(&work, options.gpu.as_deref().unwrap(), options.basis).unwrap();
-        let achieved = achieved(&roof, measured_us).unwrap();
-        Judged {
-            work: Some(work),
-            roof: Some(roof),
-            achieved: Some(achieved),
-            is_anomaly: achieved.roof_percent > options.thresholds.anomaly_percent,
-            ..Judged::default()
-        }
-    }
-
-    #[test]
-    fn what_is_measured_by_another_figure_is_marked() {
-        let options = |gpu| ReportOptions {
-            gpu: find(gpu).map(|gpu| Arc::new(gpu.clone())),
-            basis: Basis::Achievable,
-            ..ReportOptions::default()
-        };
-        let mi300x = options("MI300X");
-        // The achievable matrix rate of the MI300X is 708 TFLOPS: one second, of 2 s.
-        assert_eq!(note(&judged(Unit::Matrix, &mi300x, 2e6), &mi300x), None);
-        let vector = note(&judged(Unit::Vector, &mi300x, 9e6), &mi300x);
-        assert_eq!(vector, Some(Note::Aside("of the peak rate".to_owned())));
-        // All figures of the H100 are peaks.
-        let h100 = options("H100");
-        assert_eq!(note(&judged(Unit::Matrix, &h100, 2e6), &h100), None);
-        // Of a second, half a second is impossible.
-        let odd = note(&judged(Unit::Matrix, &mi300x, 5e5), &mi300x);
-        assert!(matches!(odd, Some(Note::Odd(_))), "{odd:?}");
-    }
 
     /// 40 µs of a GEMM while a collective of 60 µs runs; together 80 µs.
     #[test]
     fn shares_are_of_the_time_in_which_anything_runs() {
         let profile = Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .op("c10d::allreduce_", 10..20)
-            .launch(2, 11..12)
-            .kernel(1, "gemm", 100..140)
+            .work("aten::mm", "gemm", 100..140)
             .stream(9)
-            .kernel(2, "ncclDevKernel_AllReduce", 120..180)
+            .work("c10d::allreduce_", "ncclDevKernel_AllReduce", 120..180)
             .profile();
         let report = Report::new(&profile, &ReportOptions::default());
         let families = Families::new(&profile, &report);
         let shares = |sheet: &str| -> Vec<Option<Cell>> {
-            let table = Table::new(
-                report.sheet(&profile, sheet).unwrap(),
-                &families,
-                &profile,
-                &report,
-            );
+            let sheet = report.sheet(&profile, sheet).unwrap();
+            let table = Table::new(sheet, &families, &profile, &report);
             let rows = 0..table.sheet.rows.len();
             rows.map(|row| table.cell(row, SHARE)).collect()
         };
@@ -459,12 +400,8 @@ mod tests {
         let report = Report::new(&profile, &ReportOptions::default());
         let families = Families::new(&profile, &report);
         let marked = |sheet: &str, name: &str| -> Vec<(String, String, bool)> {
-            let table = Table::new(
-                report.sheet(&profile, sheet).unwrap(),
-                &families,
-                &profile,
-                &report,
-            );
+            let made = report.sheet(&profile, sheet).unwrap();
+            let table = Table::new(made, &families, &profile, &report);
             let rows = 0..table.sheet.rows.len();
             rows.map(|row| {
                 let is_marked = table.note(row, FAMILY).is_some();

@@ -1,8 +1,8 @@
 //! The family of every op of the trace, so that a name has one color everywhere.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use dormer_core::names::{Certainty, Family, family_of_kernel, family_of_op, op_category};
+use dormer_core::names::{Family, family_of_kernel, family_of_op, op_category};
 use dormer_core::trace::{EventId, StringId};
 use dormer_core::{Profile, Report};
 
@@ -10,8 +10,6 @@ use dormer_core::{Profile, Report};
 #[derive(Debug, Default, Clone)]
 pub(super) struct Families {
     by_op: HashMap<String, Family>,
-    /// Names that stand for an op and are none, such as that of a graph's launch.
-    by_kernel_name: HashSet<String>,
 }
 
 /// The calls that launched a collective, with their names: the operator, or the runtime's call where
@@ -37,7 +35,6 @@ impl Families {
             .iter()
             .map(|operation| (operation.name.clone(), operation.family))
             .collect();
-        let mut by_kernel_name = HashSet::new();
         for group in profile.ops.groups() {
             let first_call = profile.ops.calls(group).first();
             let op = first_call.and_then(|id| profile.ops.get(*id));
@@ -46,9 +43,6 @@ impl Families {
                 .and_then(|work| profile.gpu.get(*work));
             let kernel = work.map(|work| strings.get(work.name));
             let name = strings.get(group.name);
-            if work.is_some_and(|work| work.parent_op.is_none()) {
-                by_kernel_name.insert(name.to_owned());
-            }
             let label = op.map_or(dormer_core::names::OTHER, |op| op.category);
             by_op
                 .entry(name.to_owned())
@@ -59,24 +53,13 @@ impl Families {
             let name = strings.get(name).to_owned();
             by_op.entry(name).or_insert(Family::Communication);
         }
-        Families {
-            by_op,
-            by_kernel_name,
-        }
+        Families { by_op }
     }
 
     pub(super) fn of_op(&self, name: &str) -> Family {
         match self.by_op.get(name) {
             Some(family) => *family,
             None => family_of_op(op_category(name, None), name, None),
-        }
-    }
-
-    /// What tells the family of an op.
-    pub(super) fn certainty_of_op(&self, name: &str) -> Certainty {
-        match self.by_kernel_name.contains(name) {
-            true => Certainty::ByKernelName,
-            false => Certainty::ByOperator,
         }
     }
 

@@ -6,8 +6,19 @@ use dormer_core::output::export::{Group, Source};
 
 use crate::protocol::{About, ArtifactGroup, ArtifactKind, ArtifactLine, MadeArtifact, Offer};
 
+/// What can be downloaded: about the comparison first, where there is one.
+pub(super) fn offers(
+    target: &impl Source,
+    comparison: Option<&impl Source>,
+    is_redacted: bool,
+) -> Vec<Offer> {
+    let comparison = comparison.map(|source| offer(source, About::Comparison, is_redacted));
+    let target = offer(target, About::Target, is_redacted);
+    comparison.into_iter().chain([target]).collect()
+}
+
 /// All files of a source by group; nothing of them is made yet.
-pub(super) fn offer<S: Source>(source: &S, about: About, is_redacted: bool) -> Offer {
+fn offer<S: Source>(source: &S, about: About, is_redacted: bool) -> Offer {
     let exporters = S::exporters();
     let kinds = |group: Group| -> Vec<ArtifactKind> {
         let of_group = exporters.iter().filter(|exporter| exporter.group == group);

@@ -3,18 +3,19 @@
 use dormer_core::findings::Finding;
 use dormer_core::output::document::slug;
 use dormer_core::report::cards::{self, cards};
+use dormer_core::report::details::is_in_tree;
+use dormer_core::report::shapes::shapes;
 use dormer_core::trace::EventId;
 use dormer_core::{Profile, Report, base::format};
 
-use super::shapes::shapes;
-use crate::protocol::{Card, Evidence, Findings, Worth};
+use super::columns::OPERATIONS;
+use crate::protocol::{Card, Evidence, Findings};
 
 /// Operations or events that a card names; the report has all.
 const NAMED: usize = 4;
 /// Longer than this no name is on a card.
 const NAME_CHARS: usize = 64;
 
-/// The findings of a report, in order.
 pub(super) fn findings(profile: &Profile, report: &Report) -> Findings {
     let cards = cards(profile, report);
     Findings {
@@ -38,7 +39,7 @@ fn card(profile: &Profile, report: &Report, card: &cards::Card) -> Card {
         false => &[],
     };
     let all = finding.operations.len() + events.len();
-    let has_rows = report.sheet(profile, SHEET).is_some();
+    let has_rows = report.sheet(profile, OPERATIONS).is_some();
     let operations = finding.operations.iter();
     let operations = operations.filter_map(|at| operation(profile, *at, has_rows));
     let events = events.iter().map(|id| event(profile, finding, *id));
@@ -49,7 +50,6 @@ fn card(profile: &Profile, report: &Report, card: &cards::Card) -> Card {
             ranked.analysis.key, finding.pattern, finding.title
         ),
         number: ranked.number,
-        light: card.light.key().to_owned(),
         title: finding.title.clone(),
         severity: finding.priority.label().to_owned(),
         confidence: finding
@@ -59,7 +59,7 @@ fn card(profile: &Profile, report: &Report, card: &cards::Card) -> Card {
         issue: finding.issue.clone(),
         model: finding.model.clone(),
         kernel: finding.kernel.clone(),
-        worth: card.worth.as_ref().map(worth),
+        worth: card.worth.clone(),
         basis: card.basis.to_owned(),
         n_more: all - evidence.len(),
         evidence,
@@ -76,20 +76,6 @@ fn within(report: &Report, number: usize) -> Vec<String> {
     within
         .map(|one| format!("{} ({})", one.title, one.analysis.title))
         .collect()
-}
-
-/// The sheet whose rows are the operations.
-const SHEET: &str = "unified_perf_summary";
-
-fn worth(worth: &cards::Worth) -> Worth {
-    let of_run = worth.of_run.as_ref();
-    Worth {
-        time: worth.time.clone(),
-        share: of_run.map_or(String::new(), |of_run| of_run.share.clone()),
-        speed_up: of_run.map_or(String::new(), |of_run| of_run.speed_up.clone()),
-        percent: of_run.map(|of_run| of_run.percent),
-        is_at_most: worth.is_at_most,
-    }
 }
 
 fn operation(profile: &Profile, at: usize, has_rows: bool) -> Option<Evidence> {
@@ -142,24 +128,11 @@ fn gap_before(finding: &Finding, uid: u32) -> Option<String> {
     Some(table.rows.get(row)?.get(length)?.text())
 }
 
-/// Whether the tree has an event, or what launched it.
-pub(super) fn is_in_tree(profile: &Profile, event: EventId) -> bool {
-    match profile.trace.events.category(event).is_gpu() {
-        true => launching_call(profile, event).is_some(),
-        false => profile.full_tree().node_of(event).is_some(),
-    }
-}
-
-/// The call that launched a GPU event.
-pub(super) fn launching_call(profile: &Profile, work: EventId) -> Option<EventId> {
-    let launches = &profile.launches;
-    launches.launched_by(launches.id_of(work)?)
-}
-
 #[cfg(test)]
 mod tests {
     use dormer_core::ReportOptions;
     use dormer_core::import::import;
+    use dormer_core::report::details::launching_call;
 
     use super::*;
 
@@ -180,7 +153,7 @@ mod tests {
         let report = Report::new(&profile, &options);
         let findings = findings(&profile, &report);
         let first = &findings.cards[0];
-        assert_eq!((first.number, first.light.as_str()), (1, "red"));
+        assert_eq!(first.number, 1);
         let evidence = &first.evidence[0];
         assert_eq!(
             (

@@ -11,6 +11,7 @@ use crate::protocol::{
     AnyQuery, Choice, Failure, FileNames, OpeningStep, Progress, Reply, Request,
 };
 use crate::worker::{Analysis, Traces, analysis};
+use dormer_core::Profile;
 use dormer_core::import::{ImportError, Imported, Importer};
 use js_sys::Uint8Array;
 use wasm_bindgen::prelude::*;
@@ -149,7 +150,7 @@ async fn open_reference(file: File, choice: Choice, names: FileNames) {
     let mut teller = Teller::new(Reply::ReferenceProgress, file.size());
     match read(&file, &mut teller, || REFERENCE.get() == number).await {
         Ok(Some((_, imported))) => {
-            let analysis = Analysis::new(Analysis::profile(imported), &choice);
+            let analysis = Analysis::new(Profile::new(imported), &choice);
             let opened = TRACES.with_borrow_mut(|traces| {
                 let traces = traces.as_mut()?;
                 Some(traces.compare_with(analysis, names))
@@ -224,7 +225,7 @@ fn open_sample(choice: &Choice) {
 }
 
 fn finish(teller: &Teller, events: f64, imported: Imported, choice: &Choice) {
-    let profile = Analysis::profile(imported);
+    let profile = Profile::new(imported);
     send(
         &Reply::Progress(Progress {
             step: OpeningStep::Reporting,

@@ -1,5 +1,6 @@
 //! The user's own performance models: what they do in the trace that is open.
 
+use dormer_core::base::interval::sum;
 use dormer_core::perf::UserModels;
 use dormer_core::{Profile, ReportOptions, base::format};
 
@@ -15,31 +16,13 @@ struct Use {
     n_unknown: u64,
 }
 
-impl Use {
-    fn and(self, other: Use) -> Use {
-        Use {
-            n_operations: self.n_operations + other.n_operations,
-            ns: self.ns.saturating_add(other.ns),
-            n_unknown: self.n_unknown + other.n_unknown,
-        }
-    }
-}
-
 /// Reads a file of models and says which operations they count the work of.
 pub(super) fn check(
     query: &ModelsText,
     profile: &Profile,
     options: &ReportOptions,
-) -> CheckedModels {
-    let models = match UserModels::parse(&query.text) {
-        Ok(models) => models,
-        Err(error) => {
-            return CheckedModels {
-                error: Some(error.to_string()),
-                ..CheckedModels::default()
-            };
-        }
-    };
+) -> Result<CheckedModels, String> {
+    let models = UserModels::parse(&query.text).map_err(|error| error.to_string())?;
     let mut uses = vec![Use::default(); models.len()];
     let operations = profile.operations().iter();
     for operation in operations.filter(|operation| operation.counts(options.gpu_events)) {
@@ -48,28 +31,24 @@ pub(super) fn check(
             continue;
         };
         let work = models.work_of(&profile.trace, &name, operation.key.args);
-        *model = model.and(Use {
-            n_operations: 1,
-            ns: operation.kernel_ns,
-            n_unknown: u64::from(work.flatten().is_none()),
-        });
+        model.n_operations += 1;
+        model.ns = model.ns.saturating_add(operation.kernel_ns);
+        model.n_unknown += u64::from(work.flatten().is_none());
     }
-    let all = uses.iter().copied().fold(Use::default(), Use::and);
     let used = models.ops().zip(&uses);
-    CheckedModels {
-        error: None,
-        sentence: sentence(&all),
+    Ok(CheckedModels {
+        sentence: sentence(&uses),
         models: used.map(|(op, used)| model_use(op, used)).collect(),
-    }
+    })
 }
 
-fn sentence(all: &Use) -> String {
-    match all.n_operations {
+fn sentence(uses: &[Use]) -> String {
+    match uses.iter().map(|used| used.n_operations).sum::<u64>() {
         0 => "No operation in this trace matches a model in this file.".to_owned(),
         n => format!(
             "They model {}, {} of GPU time.",
             format::counted(n, "operation"),
-            format::time_ns(all.ns)
+            format::time_ns(sum(uses.iter().map(|used| used.ns)))
         ),
     }
 }
@@ -95,7 +74,11 @@ fn model_use(op: String, used: &Use) -> ModelUse {
 }
 
 impl Answer<ModelsText> for Traces {
-    fn answer(&mut self, query: ModelsText, _: &mut Option<Vec<u8>>) -> CheckedModels {
+    fn answer(
+        &mut self,
+        query: ModelsText,
+        _: &mut Option<Vec<u8>>,
+    ) -> Result<CheckedModels, String> {
         let target = self.target();
         check(&query, target.analyzed(), &target.report.options)
     }
@@ -114,17 +97,13 @@ mod tests {
             .op("aten::mm", 0..10)
             .args(mm)
             .launch(1, 1..2)
-            .op("my_lib::gather", 20..30)
-            .launch(2, 21..22)
-            .op("my_lib::scatter", 40..50)
-            .launch(3, 41..42)
             .kernel(1, "gemm", 100..130)
-            .kernel(2, "gather", 140..150)
-            .kernel(3, "scatter", 160..180)
+            .work("my_lib::gather", "gather", 140..150)
+            .work("my_lib::scatter", "scatter", 160..180)
             .profile()
     }
 
-    fn check_text(text: &str) -> CheckedModels {
+    fn check_text(text: &str) -> Result<CheckedModels, String> {
         let query = ModelsText {
             text: text.to_owned(),
         };
@@ -133,8 +112,7 @@ mod tests {
 
     #[test]
     fn it_is_said_what_each_model_counts() {
-        let checked = check_text(
-            r#"
+        let text = r#"
             [[model]]
             op = "aten::mm"
             flops = "2*in0.n*in1[1]"
@@ -147,9 +125,8 @@ mod tests {
             op = "aten::bmm"
             flops = "1"
             bytes = "1"
-            "#,
-        );
-        assert_eq!(checked.error, None);
+            "#;
+        let checked = check_text(text).unwrap();
         assert_eq!(
             checked.sentence,
             "They model 3 operations, 60.0 µs of GPU time."
@@ -182,16 +159,15 @@ mod tests {
     fn a_mistake_is_said_with_its_line_and_symbol() {
         let checked =
             check_text("[[model]]\nop = \"aten::mm\"\nflops = \"2*hiden\"\nbytes = \"1\"\n");
-        let error = checked.error.unwrap();
+        let error = checked.unwrap_err();
         assert!(error.starts_with("line 3: `flops` uses `hiden`"), "{error}");
-        assert_eq!(checked.models, []);
     }
 
     #[test]
     fn a_file_may_fit_another_trace() {
         let checked = check_text("[[model]]\nop = \"x::y\"\nflops = \"1\"\nbytes = \"1\"\n");
         assert_eq!(
-            checked.sentence,
+            checked.unwrap().sentence,
             "No operation in this trace matches a model in this file."
         );
     }

@@ -4,14 +4,10 @@ use dormer_core::base::format;
 use dormer_core::base::sort::Arrange;
 use dormer_core::hardware::Basis;
 use dormer_core::names::Family;
-use dormer_core::report::overview as core;
-use dormer_core::report::sheet::Cell;
+use dormer_core::report::overview::{Hardware, WorkTime};
 use dormer_core::{Profile, Report};
 
-use crate::protocol::{
-    FamilyTime, GpuFacts, NoGpu, Overview, Quality, QualityLine, SplitPart, TopOperation,
-    WindowFacts,
-};
+use crate::protocol::{GpuFacts, Overview, TopOperation, WindowFacts};
 
 /// Less than this share of the GPU time is not worth a word.
 const LEAST_PERCENT: f64 = 0.5;
@@ -28,17 +24,10 @@ pub(super) fn overview(profile: &Profile, report: &Report) -> Overview {
             length: window.length(),
         }),
         headline: overview.headline.clone(),
-        no_gpu: overview.no_gpu.map(|none| NoGpu {
-            why: none.why().to_owned(),
-            hint: none.hint().to_owned(),
-        }),
-        split: overview.split.iter().map(split_part).collect(),
-        facts: overview
-            .facts
-            .iter()
-            .map(|fact| (fact.label.to_owned(), fact.value.clone()))
-            .collect(),
-        families: overview.families.iter().map(family_time).collect(),
+        no_gpu: overview.no_gpu,
+        split: overview.split.clone(),
+        facts: overview.facts.clone(),
+        families: overview.families.clone(),
         guessed: overview
             .by_kernel_name_percent
             .filter(|percent| *percent >= LEAST_PERCENT)
@@ -50,29 +39,9 @@ pub(super) fn overview(profile: &Profile, report: &Report) -> Overview {
         top: top(profile, report),
         top_is_kernels: !profile.has_host_ops() && !overview.kernels.is_empty(),
         top_measure: overview.measure.label().to_owned(),
-        quality: quality(&overview.quality),
+        quality: overview.quality.clone(),
         gpu: gpu_facts(&overview.hardware),
         ..Overview::default()
-    }
-}
-
-pub(super) fn split_part(part: &core::SplitPart) -> SplitPart {
-    SplitPart {
-        token: part.kind.token().to_owned(),
-        label: part.kind.label().to_owned(),
-        time: format::time_ns(part.ns),
-        share: format::percent(part.percent),
-        percent: part.percent,
-    }
-}
-
-fn family_time(time: &core::FamilyTime) -> FamilyTime {
-    FamilyTime {
-        token: time.family.token().to_owned(),
-        label: time.family.label().to_owned(),
-        time: format::time_ns(time.ns),
-        share: format::percent(time.percent),
-        percent: time.percent,
     }
 }
 
@@ -82,81 +51,35 @@ fn top(profile: &Profile, report: &Report) -> Vec<TopOperation> {
     let has_operators = profile.has_host_ops();
     let overview = &report.overview;
     let operations = overview.operations.iter().filter(|_| has_operators);
-    let operations = operations.map(|operation| (operation.ns, top_operation(operation)));
+    let operations = operations.map(|time| TopOperation {
+        time: time.clone(),
+        is_kernel: false,
+        row: row_of(profile, time),
+    });
     let kernels = overview.kernels.iter();
     let kernels = kernels.filter(|kernel| !has_operators || kernel.family == Family::Communication);
-    let kernels = kernels.map(|kernel| (kernel.ns, top_kernel(kernel)));
-    let mut top: Vec<(i64, TopOperation)> = operations.chain(kernels).collect();
-    top.arrange_by_key(|(ns, _)| std::cmp::Reverse(*ns));
+    let kernels = kernels.map(|time| TopOperation {
+        time: time.clone(),
+        is_kernel: true,
+        row: None,
+    });
+    let mut top: Vec<TopOperation> = operations.chain(kernels).collect();
+    top.arrange_by_key(|one| std::cmp::Reverse(one.time.ns));
     top.truncate(N_TOP);
-    let mut top: Vec<TopOperation> = top.into_iter().map(|(_, one)| one).collect();
-    for one in top.iter_mut().filter(|one| one.kernel.is_empty()) {
-        one.row = row_of(profile, report, one);
-    }
     top
 }
 
-/// The row of an operator in the sheet of operators.
-fn row_of(profile: &Profile, report: &Report, one: &TopOperation) -> Option<u32> {
-    let sheet = report.sheet(profile, "ops_summary")?;
-    let name = sheet.column("name")?;
-    let recompute = sheet.column("is_recompute");
-    let is_it = |row: &Vec<Cell>| {
-        let flag = recompute.and_then(|at| row.get(at));
-        row.get(name) == Some(&Cell::Text(one.name.clone()))
-            && flag.is_none_or(|flag| *flag == Cell::Flag(one.is_recompute))
-    };
-    let row = sheet.rows.iter().position(is_it)?;
-    row.try_into().ok()
+/// The row of an operator in the sheet of operators, whose rows are the groups of the profile.
+fn row_of(profile: &Profile, time: &WorkTime) -> Option<u32> {
+    let mut groups = profile.ops.groups().iter();
+    let row = groups.position(|group| {
+        profile.trace.strings.get(group.name) == time.name
+            && group.is_recompute == time.is_recompute
+    });
+    row?.try_into().ok()
 }
 
-fn top_kernel(kernel: &core::KernelTime) -> TopOperation {
-    TopOperation {
-        name: format::kernel_name(&kernel.name),
-        kernel: kernel.name.clone(),
-        row: None,
-        token: kernel.family.token().to_owned(),
-        category: kernel.family.label().to_owned(),
-        is_recompute: false,
-        count: format::count(kernel.count),
-        time: format::time_ns(kernel.ns),
-        share: format::percent(kernel.percent),
-        percent: kernel.percent,
-    }
-}
-
-fn top_operation(operation: &core::OperationTime) -> TopOperation {
-    TopOperation {
-        name: operation.name.clone(),
-        kernel: String::new(),
-        row: None,
-        token: operation.family.token().to_owned(),
-        category: operation.family.label().to_owned(),
-        is_recompute: operation.is_recompute,
-        count: format::count(operation.n_calls),
-        time: format::time_ns(operation.ns),
-        share: format::percent(operation.percent),
-        percent: operation.percent,
-    }
-}
-
-fn quality(quality: &core::Quality) -> Quality {
-    Quality {
-        level: quality.level.token().to_owned(),
-        sentence: quality.sentence.clone(),
-        lines: quality
-            .lines
-            .iter()
-            .map(|line| QualityLine {
-                level: line.level.token().to_owned(),
-                sentence: line.sentence.to_string(),
-                detail: line.detail(),
-            })
-            .collect(),
-    }
-}
-
-fn gpu_facts(hardware: &core::Hardware) -> GpuFacts {
+fn gpu_facts(hardware: &Hardware) -> GpuFacts {
     GpuFacts {
         name: hardware.gpu.as_ref().map(|gpu| gpu.name.to_string()),
         figures: hardware
@@ -185,39 +108,32 @@ fn gpu_facts(hardware: &core::Hardware) -> GpuFacts {
 mod tests {
     use super::*;
     use dormer_core::ReportOptions;
+    use dormer_core::report::sheet::Cell;
     use dormer_core::testing::Timetable;
 
     #[test]
     fn the_longest_operations_lead_to_their_rows() {
         let profile = Timetable::new()
-            .op("aten::add", 0..10)
-            .launch(1, 1..2)
-            .op("aten::mm", 10..20)
-            .launch(2, 11..12)
-            .op("record_param_comms", 20..30)
-            .launch(3, 21..22)
-            .kernel(1, "add", 20..30)
-            .kernel(2, "gemm", 30..60)
-            .kernel(3, "ncclDevKernel_AllReduce(int)", 60..65)
+            .work("aten::add", "add", 20..30)
+            .work("aten::mm", "gemm", 30..60)
+            .work("record_param_comms", "ncclDevKernel_AllReduce(int)", 60..65)
             .profile();
         let report = Report::new(&profile, &ReportOptions::default());
         let top = overview(&profile, &report).top;
-        let ways: Vec<(&str, Option<u32>, &str)> = top
+        let ways: Vec<(&str, Option<u32>, bool)> = top
             .iter()
-            .map(|one| (one.name.as_str(), one.row, one.kernel.as_str()))
+            .map(|one| (one.time.name.as_str(), one.row, one.is_kernel))
             .collect();
         // The sheet has the longest first; a collective is found among the kernels.
         assert_eq!(
             ways,
             [
-                ("aten::mm", Some(0), ""),
-                ("aten::add", Some(1), ""),
-                (
-                    "ncclDevKernel_AllReduce",
-                    None,
-                    "ncclDevKernel_AllReduce(int)"
-                ),
+                ("aten::mm", Some(0), false),
+                ("aten::add", Some(1), false),
+                ("ncclDevKernel_AllReduce(int)", None, true),
             ]
         );
+        let sheet = report.sheet(&profile, "ops_summary").unwrap();
+        assert_eq!(sheet.rows[1][0], Cell::Text("aten::add".to_owned()));
     }
 }

@@ -44,7 +44,6 @@ pub(super) fn find(table: &Table, query: &str) -> Vec<OperationFound> {
 
 #[cfg(test)]
 mod tests {
-    use dormer_core::import::import;
     use dormer_core::testing::Timetable;
 
     use crate::protocol::{Choice, FindOperations};
@@ -52,15 +51,11 @@ mod tests {
 
     #[test]
     fn operations_are_found_by_a_part_of_their_names() {
-        let trace = Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .kernel(1, "gemm", 100..130)
-            .op("aten::bmm", 20..30)
-            .launch(2, 21..22)
-            .kernel(2, "gemm", 200..250);
-        let imported = import(trace.json().as_bytes()).unwrap();
-        let analysis = Analysis::new(Analysis::profile(imported), &Choice::default());
+        let trace =
+            Timetable::new()
+                .work("aten::mm", "gemm", 100..130)
+                .work("aten::bmm", "gemm", 200..250);
+        let analysis = Analysis::new(trace.profile(), &Choice::default());
         let found = |text: &str| -> Vec<(String, u32)> {
             let query = FindOperations {
                 text: text.to_owned(),

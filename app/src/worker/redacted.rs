@@ -52,12 +52,8 @@ impl Redacted {
         }
     }
 
-    /// What can be downloaded.
     pub(super) fn offers(&self) -> Vec<Offer> {
-        let comparison = self.comparison();
-        let comparison = comparison.map(|input| files::offer(&input, About::Comparison, true));
-        let target = files::offer(&self.of_target(), About::Target, true);
-        comparison.into_iter().chain([target]).collect()
+        files::offers(&self.of_target(), self.comparison().as_ref(), true)
     }
 
     /// Makes a file, or an archive of all.

@@ -4,10 +4,10 @@ use std::cmp::Ordering;
 
 use dormer_core::base::format;
 use dormer_core::base::sort::Arrange;
-use dormer_core::report::sheet::{Cell, Column, Unit};
+use dormer_core::report::sheet::{Cell, Column, Field, Unit};
 
 use super::columns::{Table, beside};
-use crate::protocol::{FAMILY, Field, RowsPage, RowsQuery, Sort, TableCell, TableRow};
+use crate::protocol::{FAMILY, RowsPage, RowsQuery, Sort, TableCell, TableRow};
 
 /// The page cuts names to the width of their column; longer than this none can be.
 const NAME_CHARS: usize = 240;
@@ -237,10 +237,11 @@ fn plain_list(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use dormer_core::names::Family;
     use dormer_core::report::sheet::Sheet;
 
     use super::*;
-    use crate::worker::families::Families;
+    use crate::worker::columns::RowKind;
 
     /// Three ops: name, count, time in milliseconds.
     fn sheet() -> Sheet {
@@ -265,21 +266,28 @@ mod tests {
         }
     }
 
+    /// What its rows are.
+    const KINDS: [RowKind; 3] = [
+        RowKind::of(Family::Gemm),
+        RowKind::of(Family::Reduction),
+        RowKind::of(Family::Gemm),
+    ];
+
     #[track_caller]
     fn check(find: &str, sort: Option<(&str, bool)>, expected: &[usize]) {
         let sort = sort.map(|(column, descending)| Sort {
             column: column.into(),
             descending,
         });
-        let (sheet, families) = (sheet(), Families::default());
-        let table = Table::alone(&sheet, &families);
+        let sheet = sheet();
+        let table = Table::of_kinds(&sheet, &KINDS);
         assert_eq!(order(&table, find, &[], sort.as_ref()), expected);
     }
 
     #[test]
     fn categories_are_chosen_by_their_token() {
-        let (sheet, families) = (sheet(), Families::default());
-        let table = Table::alone(&sheet, &families);
+        let sheet = sheet();
+        let table = Table::of_kinds(&sheet, &KINDS);
         let order = |only: &[&str]| {
             let only: Vec<String> = only.iter().map(|token| (*token).to_owned()).collect();
             order(&table, "", &only, None)
@@ -291,21 +299,20 @@ mod tests {
 
     #[test]
     fn a_page_says_what_its_columns_mean_and_where_a_row_stands() {
-        let (sheet, families) = (sheet(), Families::default());
+        let sheet = sheet();
         let query = RowsQuery {
             sheet: "ops_summary".into(),
             columns: vec!["Count".into(), "no such column".into(), FAMILY.into()],
             find: "mm".into(),
-            only: Vec::new(),
             sort: Some(Sort {
                 column: "time".into(),
                 descending: false,
             }),
-            offset: 0,
             count: 1,
             locate: Some(0),
+            ..RowsQuery::default()
         };
-        let page = Rows::default().page(&Table::alone(&sheet, &families), &query);
+        let page = Rows::default().page(&Table::of_kinds(&sheet, &KINDS), &query);
         assert_eq!(page.located, Some(1));
         assert_eq!((page.total, page.matching, page.rows.len()), (3, 2, 1));
         assert_eq!(page.docs[0].as_deref(), Some("calls"));
@@ -336,9 +343,9 @@ mod tests {
 
     #[test]
     fn cells_carry_their_unit() {
-        let (sheet, families) = (sheet(), Families::default());
+        let sheet = sheet();
         let values = |row| {
-            fields(&Table::alone(&sheet, &families), row)
+            fields(&Table::of_kinds(&sheet, &KINDS), row)
                 .into_iter()
                 .map(|field| field.value)
                 .collect::<Vec<_>>()

@@ -5,6 +5,7 @@
 
 use dormer_core::compare::{self, Pair, Side};
 use dormer_core::output::export::pair as export;
+use dormer_core::report::sheet::Field;
 use dormer_core::{Profile, base::format};
 
 use super::Analysis;
@@ -13,8 +14,8 @@ use super::files;
 use super::redacted::Redacted;
 use crate::protocol::{
     About, Answer, ArtifactQuery, ArtifactsQuery, Choice, CloseReference, CompareFacts,
-    CompareQuery, DiffChange, DiffPage, DiffRowsQuery, DiffStep, Field, FileNames, MadeArtifact,
-    Offer, Overview, ReferenceOpened, RowQuery, RowsPage, RowsQuery, SwapTraces, Swapped,
+    CompareQuery, DiffChange, DiffPage, DiffRowsQuery, DiffStep, FileNames, MadeArtifact, Offer,
+    Overview, ReferenceOpened, RowQuery, RowsPage, RowsQuery, SwapTraces, Swapped,
 };
 
 /// The traces that are open.
@@ -130,31 +131,6 @@ impl Traces {
         compared.map_or_else(RowsPage::default, |compared| compared.rows(query))
     }
 
-    /// Everything about one row of a table.
-    pub fn row(&mut self, query: &RowQuery) -> Vec<Field> {
-        if !Compared::has(&query.sheet) {
-            return self.target.row(query);
-        }
-        let compared = self.compared();
-        compared.map_or_else(Vec::new, |compared| compared.row(query))
-    }
-
-    /// A window of both call trees.
-    pub fn diff_rows(&mut self, query: &DiffRowsQuery) -> DiffPage {
-        let both = self.compared_profiles();
-        both.map_or_else(DiffPage::default, |(compared, profiles)| {
-            compared.trees().rows(profiles, query)
-        })
-    }
-
-    /// Opens, closes or finds nodes of both call trees.
-    pub fn diff_step(&mut self, step: &DiffStep) -> DiffChange {
-        let both = self.compared_profiles();
-        both.map_or_else(DiffChange::default, |(compared, profiles)| {
-            compared.trees().step(profiles, step)
-        })
-    }
-
     /// What can be downloaded: about the comparison first, where there is one. Nothing of it is made
     /// yet.
     pub fn artifacts(&mut self, query: ArtifactsQuery) -> Vec<Offer> {
@@ -163,10 +139,10 @@ impl Traces {
             return self.redacted().offers();
         }
         self.redacted = None;
+        // Made before it is borrowed beside the target.
+        self.compared();
         let comparison = self.compare_input();
-        let comparison = comparison.map(|input| files::offer(&input, About::Comparison, false));
-        let target = files::offer(&self.target.files(), About::Target, false);
-        comparison.into_iter().chain([target]).collect()
+        files::offers(&self.target.files(), comparison.as_ref(), false)
     }
 
     /// Makes a file about the target or the comparison, or an archive of all.
@@ -177,7 +153,10 @@ impl Traces {
         }
         match query.about {
             About::Target => files::make(&self.target.files(), path),
-            About::Comparison => files::make(&self.compare_input()?, path),
+            About::Comparison => {
+                self.compared();
+                files::make(&self.compare_input()?, path)
+            }
         }
     }
 
@@ -196,8 +175,7 @@ impl Traces {
     }
 
     /// What the comparison's files are made from; `None` without a reference.
-    fn compare_input(&mut self) -> Option<export::Input<'_>> {
-        self.compared()?;
+    fn compare_input(&self) -> Option<export::Input<'_>> {
         Some(self.compared.as_ref()?.input(self.sides()?))
     }
 
@@ -275,19 +253,29 @@ impl Answer<RowsQuery> for Traces {
 
 impl Answer<RowQuery> for Traces {
     fn answer(&mut self, query: RowQuery, _: &mut Option<Vec<u8>>) -> Vec<Field> {
-        self.row(&query)
+        if !Compared::has(&query.sheet) {
+            return self.target.row(&query);
+        }
+        let compared = self.compared();
+        compared.map_or_else(Vec::new, |compared| compared.row(&query))
     }
 }
 
 impl Answer<DiffRowsQuery> for Traces {
     fn answer(&mut self, query: DiffRowsQuery, _: &mut Option<Vec<u8>>) -> DiffPage {
-        self.diff_rows(&query)
+        let both = self.compared_profiles();
+        both.map_or_else(DiffPage::default, |(compared, profiles)| {
+            compared.trees().rows(profiles, &query)
+        })
     }
 }
 
 impl Answer<DiffStep> for Traces {
     fn answer(&mut self, query: DiffStep, _: &mut Option<Vec<u8>>) -> DiffChange {
-        self.diff_step(&query)
+        let both = self.compared_profiles();
+        both.map_or_else(DiffChange::default, |(compared, profiles)| {
+            compared.trees().step(profiles, &query)
+        })
     }
 }
 
@@ -311,7 +299,6 @@ impl Answer<ArtifactQuery> for Traces {
 
 #[cfg(test)]
 mod tests {
-    use dormer_core::import::import;
     use dormer_core::testing::Timetable;
 
     use super::*;
@@ -319,13 +306,8 @@ mod tests {
 
     /// One operation of that name, with a kernel of some microseconds.
     fn open(name: &str, us: u32) -> Analysis {
-        let trace =
-            Timetable::new()
-                .op(name, 0..10)
-                .launch(1, 1..2)
-                .kernel(1, "gemm", 100..100 + us);
-        let imported = import(trace.json().as_bytes()).unwrap();
-        Analysis::new(Analysis::profile(imported), &Choice::default())
+        let trace = Timetable::new().work(name, "gemm", 100..100 + us);
+        Analysis::new(trace.profile(), &Choice::default())
     }
 
     const PLAIN: ArtifactsQuery = ArtifactsQuery { is_redacted: false };
@@ -354,8 +336,11 @@ mod tests {
         let swapped = traces.swap(&Choice::default()).unwrap();
         assert_eq!(names(&mut traces), [new, old]);
         // The other views show the new target.
-        assert_eq!(swapped.target.overview.top[0].name, "my::old");
-        assert_eq!(traces.choose(&Choice::default()).top[0].name, "my::old");
+        assert_eq!(swapped.target.overview.top[0].time.name, "my::old");
+        assert_eq!(
+            traces.choose(&Choice::default()).top[0].time.name,
+            "my::old"
+        );
 
         traces.close_reference();
         assert_eq!(traces.compare(), CompareFacts::default());
@@ -454,12 +439,8 @@ mod tests {
         let query = |sheet: &str, column: &str| RowsQuery {
             sheet: sheet.to_owned(),
             columns: vec![column.to_owned()],
-            find: String::new(),
-            only: Vec::new(),
-            sort: None,
-            offset: 0,
             count: 10,
-            locate: None,
+            ..RowsQuery::default()
         };
         let page = traces.rows(&query(sheet::OPERATIONS, column::DIFFERENCE));
         assert_eq!(page.rows[0].cells[0].text, "0.010 ms");

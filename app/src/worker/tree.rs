@@ -16,11 +16,11 @@ use dormer_core::{Profile, base::format};
 
 use super::Traces;
 use super::families::{Families, launched_collectives};
-use super::findings::launching_call;
 use crate::protocol::{
     Answer, FindInTree, Flame, FlameQuery, Sort, TreeChange, TreeFacts, TreeLook, TreeMatch,
     TreeMode, TreePage, TreeRow, TreeRowsQuery, TreeTarget, Unfold,
 };
+use dormer_core::report::details::launching_call;
 use search::Search;
 use shape::{Item, Shape};
 use unfolded::{Branches, Row, Unfolded};

@@ -7,7 +7,6 @@ use dormer_core::{Profile, base::format};
 
 use crate::protocol::StepLine;
 
-/// Steps that are offered.
 const MOST_STEPS: usize = 200;
 
 /// The steps of a trace, with the parts of its time that stand for them.
@@ -17,7 +16,6 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// Of a whole trace.
     pub(super) fn new(whole: &Profile) -> Steps {
         Steps {
             start_ns: recorded_span(&whole.trace).map_or(0, |span| span.start_ns),
@@ -75,7 +73,6 @@ impl Steps {
 
 #[cfg(test)]
 mod tests {
-    use dormer_core::import::import;
     use dormer_core::testing::Timetable;
 
     use crate::protocol::{Choice, FileNames, MarkdownQuery, RowsQuery, TreeLook, TreeMode};
@@ -96,8 +93,7 @@ mod tests {
             .launch(2, 1024..1026)
             .kernel(1, "gemm", 1030..1040)
             .kernel(2, "add", 1050..1080);
-        let imported = import(trace.json().as_bytes()).unwrap();
-        Analysis::new(Analysis::profile(imported), &Choice::default())
+        Analysis::new(trace.profile(), &Choice::default())
     }
 
     #[test]
@@ -121,7 +117,7 @@ mod tests {
             (window.name.as_str(), window.length.as_str()),
             ("Step 2", "40.0 µs")
         );
-        let names: Vec<String> = part.top.into_iter().map(|top| top.name).collect();
+        let names: Vec<String> = part.top.into_iter().map(|top| top.time.name).collect();
         assert_eq!(names, ["aten::add"]);
         let (tree, profile) = analysis.tree();
         let look = TreeLook {
@@ -183,12 +179,8 @@ mod tests {
         let page = analysis.rows(&RowsQuery {
             sheet: "ops_summary".to_owned(),
             columns: vec!["name".to_owned()],
-            find: String::new(),
-            only: Vec::new(),
-            sort: None,
-            offset: 0,
             count: 10,
-            locate: None,
+            ..RowsQuery::default()
         });
         let names: Vec<&str> = page
             .rows

@@ -109,7 +109,7 @@ impl Precision {
 }
 
 /// What a figure says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub enum Basis {
     /// Units × clock: never reached.
     Peak,

@@ -1,11 +1,14 @@
 //! Dormer's own families of work.
 
+use serde::{Deserialize, Serialize};
+
 use super::family_rules::{KERNEL_RULES, LABEL_RULES, OP_RULES};
 use super::rule::first_match;
 use crate::base::labels::labelled;
 
 labelled! {
     /// What kind of work it is, coarsely enough for a bar chart. The order is that of legends.
+    #[derive(Serialize, Deserialize)]
     pub enum Family {
         /// GEMM.
         Gemm => "GEMM",

@@ -120,7 +120,7 @@ pub struct Profile {
 }
 
 /// Why there is nothing to say of the GPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum NoGpu {
     /// None of its work starts in the part of the time that is analyzed.
     InWindow,

@@ -1,6 +1,6 @@
 //! The columns that tell the rows of operators apart: name, category, thread and arguments.
 
-use super::sheet::{Cell, Column, Unit};
+use super::sheet::{Cell, Column, Unit, column};
 use super::{IS_RECOMPUTE, Parts, python};
 use crate::profile::Profile;
 use crate::profile::operations::CallKey;
@@ -10,7 +10,6 @@ use crate::trace::{Dims, OpArgs, OpArgsId, StringId};
 /// What the reference calls a thread or process without a name.
 const UNKNOWN: &str = "Unknown";
 
-/// The columns of a key.
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {
     let mut columns = COLUMNS.to_vec();
     if parts.recompute {
@@ -19,7 +18,6 @@ pub(super) fn columns(parts: &Parts) -> Vec<Column> {
     columns
 }
 
-/// Their cells.
 pub(super) fn cells(profile: &Profile, key: &CallKey) -> Vec<Cell> {
     let strings = &profile.trace.strings;
     let name = strings.get(key.name);
@@ -41,20 +39,30 @@ pub(super) fn cells(profile: &Profile, key: &CallKey) -> Vec<Cell> {
 
 /// Shapes, types, strides and values of arguments; empty where they were not recorded.
 pub(crate) fn args_cells(profile: &Profile, args: Option<OpArgsId>) -> [Cell; 4] {
+    args_cells_as(profile, args, python::TUPLE)
+}
+
+/// The same as some kind of sequence.
+pub(super) fn args_cells_as(
+    profile: &Profile,
+    args: Option<OpArgsId>,
+    kind: python::Sequence,
+) -> [Cell; 4] {
     let trace = &profile.trace;
     let nothing = OpArgs::default();
     let args = args
         .and_then(|args| trace.args.get(args))
         .unwrap_or(&nothing);
+    let text = |text: Option<String>| text.map_or(Cell::Empty, Cell::Text);
     let dims = |dims: &Option<Box<[Dims]>>| {
-        dims.as_ref().map_or(Cell::Empty, |dims| {
-            Cell::Text(python::tuple_of_dims(dims, &trace.args))
-        })
+        text(dims.as_ref().map(|dims| kind.of_dims(dims, &trace.args)))
     };
     let texts = |texts: &Option<Box<[StringId]>>| {
-        texts.as_ref().map_or(Cell::Empty, |texts| {
-            Cell::Text(python::tuple_of_strings(texts, &trace.strings))
-        })
+        text(
+            texts
+                .as_ref()
+                .map(|texts| kind.of_strings(texts, &trace.strings)),
+        )
     };
     [
         dims(&args.dims),
@@ -64,50 +72,15 @@ pub(crate) fn args_cells(profile: &Profile, args: Option<OpArgsId>) -> [Cell; 4]
     ]
 }
 
+#[rustfmt::skip]
 const COLUMNS: [Column; 9] = [
-    Column {
-        label: "name",
-        unit: Unit::Text,
-        doc: "The operator, or the runtime call where a launch has no operator around it.",
-    },
-    Column {
-        label: "op category",
-        unit: Unit::Text,
-        doc: "The reference's category of the operator.",
-    },
-    Column {
-        label: "process_name",
-        unit: Unit::Text,
-        doc: "The process it was called in.",
-    },
-    Column {
-        label: "process_label",
-        unit: Unit::Text,
-        doc: "The profiler's label of that process.",
-    },
-    Column {
-        label: "thread_name",
-        unit: Unit::Text,
-        doc: "The thread it was called on.",
-    },
-    Column {
-        label: "Input Dims",
-        unit: Unit::Text,
-        doc: "Shapes of its arguments.",
-    },
-    Column {
-        label: "Input type",
-        unit: Unit::Text,
-        doc: "Types of its arguments.",
-    },
-    Column {
-        label: "Input Strides",
-        unit: Unit::Text,
-        doc: "Strides of its arguments.",
-    },
-    Column {
-        label: "Concrete Inputs",
-        unit: Unit::Text,
-        doc: "Values of its arguments that are no tensors.",
-    },
+    column("name", Unit::Text, "The operator, or the runtime call where a launch has no operator around it."),
+    column("op category", Unit::Text, "The reference's category of the operator."),
+    column("process_name", Unit::Text, "The process it was called in."),
+    column("process_label", Unit::Text, "The profiler's label of that process."),
+    column("thread_name", Unit::Text, "The thread it was called on."),
+    column("Input Dims", Unit::Text, "Shapes of its arguments."),
+    column("Input type", Unit::Text, "Types of its arguments."),
+    column("Input Strides", Unit::Text, "Strides of its arguments."),
+    column("Concrete Inputs", Unit::Text, "Values of its arguments that are no tensors."),
 ];

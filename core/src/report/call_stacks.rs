@@ -3,7 +3,7 @@
 //! Both read the first call. Only traces with Python frames have them.
 
 use super::python;
-use super::sheet::{Cell, Column, Unit};
+use super::sheet::{Cell, Column, Unit, column};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::profile::operations::Operation;
@@ -11,17 +11,10 @@ use crate::profile::tree::NodeId;
 use crate::trace::Category;
 
 /// The columns, in the reference's places.
+#[rustfmt::skip]
 pub(super) const COLUMNS: [Column; 2] = [
-    Column {
-        label: "entry_point",
-        unit: Unit::Text,
-        doc: "The Python function that called it: one of its own name inside it, else the nearest around it that is no wrapper of the framework.",
-    },
-    Column {
-        label: "call_stack_full",
-        unit: Unit::Text,
-        doc: "What is around its first call, the outermost first, down to its kernels; where kernels have different paths, each path is a list of its own.",
-    },
+    column("entry_point", Unit::Text, "The Python function that called it: one of its own name inside it, else the nearest around it that is no wrapper of the framework."),
+    column("call_stack_full", Unit::Text, "What is around its first call, the outermost first, down to its kernels; where kernels have different paths, each path is a list of its own."),
 ];
 
 /// Frames that only hand a call on, by how their names start.

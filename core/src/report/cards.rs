@@ -1,5 +1,7 @@
 //! What to do, as cards: the words that page and documents share.
 
+use serde::{Deserialize, Serialize};
+
 use super::Report;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
@@ -115,7 +117,7 @@ pub fn cards<'a>(profile: &Profile, report: &'a Report) -> Cards<'a> {
 }
 
 /// What a saving is worth, for people.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Worth {
     /// The range of time that is saved: "0.9–1.8 ms".
     pub time: String,
@@ -126,7 +128,7 @@ pub struct Worth {
 }
 
 /// What a saving is of the whole run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorthOfRun {
     /// The range of its share: "3.2–6.1 %".
     pub share: String,
@@ -313,18 +315,12 @@ fn little_idle(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::ReportOptions;
     use crate::testing::{Timetable, options_on};
 
     /// Of 1 ms: a fifth is 200 µs and leaves 0.8 of the time, a half leaves half.
     #[test]
     fn a_saving_is_told_in_time_in_shares_and_in_speed() {
-        let profile = Timetable::new()
-            .op("aten::mm", 0..5)
-            .launch(1, 1..2)
-            .kernel(1, "gemm", 0..1_000)
-            .profile();
-        let report = Report::new(&profile, &ReportOptions::default());
+        let report = Timetable::new().work("aten::mm", "gemm", 0..1_000).report();
         let cases = [
             (
                 0,
@@ -367,11 +363,7 @@ mod tests {
             report.analyses.findings.ranked.clear();
             nothing(&profile, &report).unwrap()
         };
-        let unknown =
-            Timetable::new()
-                .op("my::op", 0..10)
-                .launch(1, 1..2)
-                .kernel(1, "my_kernel", 100..3_100);
+        let unknown = Timetable::new().work("my::op", "my_kernel", 100..3_100);
         assert!(nothing(unknown).contains(" 100 % has no FLOP/byte model."));
         // 2 · 4096³ operations at 989 TFLOPS take 139 µs: all, a third and twice of that.
         let gemm = |us: u32| {

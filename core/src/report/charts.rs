@@ -1,7 +1,9 @@
 //! Charts as data: what page and documents draw.
 
+use serde::{Deserialize, Serialize};
+
 use super::overview::SplitKind;
-use super::{GpuEvents, Report};
+use super::{GpuEvents, Judged, Report};
 use crate::base::format;
 use crate::base::interval::{Interval, length, sum, union};
 use crate::base::sort::Arrange;
@@ -15,16 +17,42 @@ use crate::profile::timeline::GpuClass;
 /// The operations on the roofline of the chosen GPU.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Roofline {
-    /// The bandwidth of the memory: the slope, in TB/s.
-    pub tb_per_s: f64,
+    /// The slope.
+    pub memory: MemoryRoof,
     /// The level parts, the highest first.
     pub ceilings: Vec<Ceiling>,
     /// What stands on it, the longest first.
     pub marks: Vec<Mark>,
 }
 
+/// The sloping part of a roofline: the bandwidth of the memory.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct MemoryRoof {
+    /// The bandwidth in GB/s.
+    pub gbps: f64,
+    /// What it is worth.
+    pub basis: Basis,
+}
+
+impl MemoryRoof {
+    /// The slope in TB/s.
+    pub fn tb_per_s(&self) -> f64 {
+        self.gbps / 1e3
+    }
+
+    /// The bandwidth alone, for where there is little room.
+    pub fn short(&self) -> String {
+        format::bandwidth_gbps(self.gbps)
+    }
+
+    /// What it is, what it is worth, and the bandwidth.
+    pub fn label(&self) -> String {
+        format!("memory, {} {}", self.basis.label(), self.short())
+    }
+}
+
 /// A level part of a roofline.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ceiling {
     /// What has this rate: "matrix BF16", "vector BF16, FP32".
     pub name: String,
@@ -34,6 +62,18 @@ pub struct Ceiling {
     pub basis: Basis,
     /// Where the slope of the memory ends, in FLOPS/Byte.
     pub ridge: f64,
+}
+
+impl Ceiling {
+    /// The rate alone, for where there is little room.
+    pub fn short(&self) -> String {
+        format::tflops(self.tflops)
+    }
+
+    /// What has this rate, what it is worth, and the rate.
+    pub fn label(&self) -> String {
+        format!("{}, {} {}", self.name, self.basis.label(), self.short())
+    }
 }
 
 /// An operation on a roofline.
@@ -46,7 +86,7 @@ pub struct Mark {
 }
 
 /// Where an operation stands.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Spot {
     /// On both axes.
     Roof {
@@ -73,18 +113,8 @@ pub fn roofline(profile: &Profile, report: &Report) -> Option<Roofline> {
         if !operation.counts(report.options.gpu_events) || judged.is_over_link {
             continue;
         }
-        let intensity = judged.work.and_then(|work| work.flops_per_byte());
-        let spot = match (intensity, judged.tflops_per_s, judged.tb_per_s) {
-            (Some(intensity), Some(tflops_per_s), Some(_))
-                if intensity > 0.0 && tflops_per_s > 0.0 =>
-            {
-                Spot::Roof {
-                    intensity,
-                    tflops_per_s,
-                }
-            }
-            (Some(_), _, Some(tb_per_s)) if tb_per_s > 0.0 => Spot::Bandwidth { tb_per_s },
-            _ => continue,
+        let Some(spot) = spot(judged) else {
+            continue;
         };
         let spec = judged.work.and_then(|work| work.compute);
         if let (Some(spec), Spot::Roof { .. }) = (spec, spot)
@@ -99,15 +129,32 @@ pub fn roofline(profile: &Profile, report: &Report) -> Option<Roofline> {
         marks.push(mark);
     }
     (!marks.is_empty()).then(|| Roofline {
-        tb_per_s: gpu.mem_bw_gbps / 1e3,
+        memory: MemoryRoof {
+            gbps: gpu.mem_bw_gbps,
+            basis: gpu.mem_bw_basis,
+        },
         ceilings: ceilings(&specs, gpu, report.options.basis),
         marks,
     })
 }
 
+/// Where an operation stands; `None` where its work or its time is not known.
+pub fn spot(judged: &Judged) -> Option<Spot> {
+    let intensity = judged.work?.flops_per_byte()?;
+    let tb_per_s = judged.tb_per_s.filter(|rate| *rate > 0.0)?;
+    let tflops_per_s = judged.tflops_per_s.filter(|rate| *rate > 0.0);
+    Some(match tflops_per_s.filter(|_| intensity > 0.0) {
+        Some(tflops_per_s) => Spot::Roof {
+            intensity,
+            tflops_per_s,
+        },
+        None => Spot::Bandwidth { tb_per_s },
+    })
+}
+
 /// The level parts of the roofline, the highest first. Kinds of arithmetic that have one rate are
 /// one part: "vector BF16, FP32".
-pub fn ceilings(specs: &[ComputeSpec], gpu: &GpuSpec, basis: Basis) -> Vec<Ceiling> {
+fn ceilings(specs: &[ComputeSpec], gpu: &GpuSpec, basis: Basis) -> Vec<Ceiling> {
     let mut parts: Vec<Ceiling> = Vec::new();
     let mut last_unit = None;
     let mut specs = specs.to_vec();
@@ -247,8 +294,14 @@ mod tests {
             spec(Unit::Vector, Precision::Bf16),
         ];
         let ceilings = ceilings(&specs, find("MI300X").unwrap(), Basis::Achievable);
-        let names: Vec<&str> = ceilings.iter().map(|one| one.name.as_str()).collect();
-        assert_eq!(names, ["matrix BF16", "vector BF16, FP32"]);
+        let labels: Vec<String> = ceilings.iter().map(Ceiling::label).collect();
+        assert_eq!(
+            labels,
+            [
+                "matrix BF16, achievable 708 TFLOPS",
+                "vector BF16, FP32, peak 163 TFLOPS"
+            ]
+        );
         assert!((ceilings[0].ridge - 708.0 / 5.3).abs() < 1e-9);
     }
 }

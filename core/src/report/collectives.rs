@@ -1,25 +1,19 @@
 //! Sheet `coll_analysis`: collectives by process group, kind and size.
 
-use std::hash::{Hash, Hasher};
-
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 use serde_json::Value;
 
-use super::sheet::{Cell, Column, Sheet, Unit};
-use super::{Parts, SheetInput};
+use super::SheetInput;
+use super::sheet::{Cell, Column, Unit, column};
 use crate::base::sort::Arrange;
 use crate::base::stats::Stats;
 use crate::perf::collective_element_bytes;
 use crate::profile::Profile;
 use crate::trace::{Category, extra_args};
 
-const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
-    Column { label, unit, doc }
-}
-
 #[rustfmt::skip]
-const COLUMNS: [Column; 19] = [
+pub(super) const COLUMNS: [Column; 19] = [
     column("rank", Unit::Count, "The process among those of a distributed run; a trace is of one, always 0."),
     column("Process Group Name", Unit::Text, "The group of processes that took part."),
     column("Process Group Ranks", Unit::Text, "Its members."),
@@ -55,29 +49,13 @@ pub(crate) struct Key {
     stream: i64,
 }
 
-impl PartialEq for Key {
-    fn eq(&self, other: &Key) -> bool {
-        let parts = |key: &Key| {
-            let numbers = [key.group_size, key.in_elements, key.out_elements];
-            (key.stream, numbers.map(f64::to_bits))
-        };
-        self.texts == other.texts && parts(self) == parts(other)
-    }
-}
-
-impl Eq for Key {}
-
-impl Hash for Key {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.texts.hash(state);
-        self.stream.hash(state);
-        for number in [self.group_size, self.in_elements, self.out_elements] {
-            number.to_bits().hash(state);
-        }
-    }
-}
-
 impl Key {
+    /// What tells it apart, for a table of hashes.
+    fn id(&self) -> ([String; 6], [u64; 3], i64) {
+        let numbers = [self.group_size, self.in_elements, self.out_elements];
+        (self.texts.clone(), numbers.map(f64::to_bits), self.stream)
+    }
+
     /// The group of processes that take part.
     pub(crate) fn group(&self) -> &str {
         &self.texts[0]
@@ -94,16 +72,11 @@ impl Key {
     }
 }
 
-/// The columns; the same in every trace.
-pub(super) fn columns(_: &Parts) -> Vec<Column> {
-    COLUMNS.to_vec()
-}
-
 /// The collectives of a trace with the durations of their kernels, in order of appearance.
 pub(crate) fn collectives(profile: &Profile) -> Vec<(Key, Vec<i64>)> {
     let trace = &profile.trace;
     let mut groups: Vec<(Key, Vec<i64>)> = Vec::new();
-    let mut index: HashMap<Key, usize, FxBuildHasher> = HashMap::default();
+    let mut index: HashMap<_, usize, FxBuildHasher> = HashMap::default();
     for (_, work) in profile.gpu.iter() {
         if !work.is_collective || work.category != Category::Kernel {
             continue;
@@ -115,10 +88,11 @@ pub(crate) fn collectives(profile: &Profile) -> Vec<(Key, Vec<i64>)> {
             continue;
         };
         // All-to-alls of changing splits are as many different ones as there are.
-        match index.get(&key).and_then(|row| groups.get_mut(*row)) {
+        let id = key.id();
+        match index.get(&id).and_then(|row| groups.get_mut(*row)) {
             Some((_, durations)) => durations.push(dur_ns),
             None => {
-                index.insert(key.clone(), groups.len());
+                index.insert(id, groups.len());
                 groups.push((key, vec![dur_ns]));
             }
         }
@@ -126,17 +100,13 @@ pub(crate) fn collectives(profile: &Profile) -> Vec<(Key, Vec<i64>)> {
     groups
 }
 
-pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let mut rows: Vec<(Stats, Key)> = collectives(input.profile)
         .into_iter()
         .filter_map(|(key, durations)| Some((Stats::of_ns(&durations)?, key)))
         .collect();
     rows.arrange_by(|a, b| b.0.sum.total_cmp(&a.0.sum));
-    Some(Sheet {
-        name: "coll_analysis",
-        columns: columns(&input.parts),
-        rows: rows.iter().map(|(stats, key)| row(stats, key)).collect(),
-    })
+    rows.iter().map(|(stats, key)| row(stats, key)).collect()
 }
 
 /// The key of a kernel; `None` unless the profiler wrote down all of it. What a kernel of the name of

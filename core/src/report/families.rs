@@ -8,9 +8,10 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use super::call_key::args_cells_as;
 use super::family_columns::{self as columns, param};
-use super::sheet::{Cell, Sheet};
-use super::unified_perf::{basis_cell, extremes, of, work_cells};
+use super::sheet::{Cell, Column};
+use super::unified_perf::{basis_cell, spread, work_cells};
 use super::{SheetInput, kernel_details, python};
 use crate::assess::rates::{rates, roof_shares};
 use crate::base::interval::sum;
@@ -24,7 +25,7 @@ use crate::profile::launch::GpuId;
 use crate::profile::operations::busy_us;
 use crate::profile::rows::{Binding, Pass, backward_work};
 use crate::profile::tree::NodeId;
-use crate::trace::{Category, Dims, EventId, OpArgsId, StringId};
+use crate::trace::{Category, EventId, OpArgsId, StringId};
 
 /// Calls of ops that the reference has a sheet for, in file order.
 #[derive(Debug)]
@@ -86,7 +87,6 @@ pub(super) struct Group {
     /// The formula that counts its calls.
     formula: Pass,
     is_recompute: bool,
-    /// The first call.
     event: EventId,
     kernel_ns: Vec<i64>,
     /// The same as the reference rounds it, which rates are made with.
@@ -94,17 +94,13 @@ pub(super) struct Group {
     work: Vec<Vec<GpuId>>,
 }
 
-/// The sheet of a family; `pass` is that of the sheet's name.
-pub(super) fn sheet(
+/// The columns and rows of the sheet of a family; `pass` is that of the sheet's name.
+pub(super) fn table(
     input: &SheetInput,
-    name: &'static str,
     family: SheetFamily,
     pass: Pass,
-) -> Option<Sheet> {
+) -> (Vec<Column>, Vec<Vec<Cell>>) {
     let mut groups = group(input.profile, input.modelled_calls(), family, pass);
-    if groups.is_empty() {
-        return None;
-    }
     let mut names: Vec<&'static str> = Vec::new();
     for group in &groups {
         for (name, _) in &group.modelled.params {
@@ -114,14 +110,9 @@ pub(super) fn sheet(
         }
     }
     sort(&mut groups);
-    Some(Sheet {
-        name,
-        columns: columns::all(names.iter().filter_map(|name| param(name)), &input.parts),
-        rows: groups
-            .iter()
-            .map(|group| row(input, group, &names))
-            .collect(),
-    })
+    let rows = groups.iter().map(|group| row(input, group, &names));
+    let params = names.iter().filter_map(|name| param(name));
+    (columns::all(params, &input.parts), rows.collect())
 }
 
 /// Calls by name and parameters, in the order of the rows.
@@ -136,7 +127,6 @@ pub(super) fn groups(
     groups
 }
 
-/// Puts the longest first.
 fn sort(groups: &mut [Group]) {
     groups.arrange_by_key(|group| {
         let kernel_ns = sum(group.kernel_ns.iter().copied());
@@ -280,9 +270,10 @@ fn row(input: &SheetInput, group: &Group, names: &[&'static str]) -> Vec<Cell> {
     }
     let launched: Vec<&[GpuId]> = group.work.iter().map(Vec::as_slice).collect();
     cells.extend(kernel_details::cells(profile, &launched));
-    cells.extend(args_cells(profile, group.event));
+    let args = trace.events.op_args(group.event);
+    cells.extend(args_cells_as(profile, args, python::LIST));
     cells.extend(spread(kernels));
-    cells.push(of(kernels, |stats| Cell::Float(stats.sum)));
+    cells.push(kernels.map_or(Cell::Empty, |stats| Cell::Float(stats.sum)));
     cells.push(Cell::Int(group.kernel_ns.len() as i64));
     cells.push(Cell::Int(i64::from(trace.events.uid(group.event))));
     let work = group.work.iter().flat_map(|work| work.iter().copied());
@@ -301,45 +292,4 @@ fn work(input: &SheetInput, group: &Group) -> Option<Work> {
             models.work_of(trace, trace.strings.get(group.name), args)
         });
     own.unwrap_or(Some(group.modelled.work))
-}
-
-/// Mean, median, deviation, least, most.
-fn spread(stats: Option<Stats>) -> [Cell; 5] {
-    let [median, min, max] = extremes(stats);
-    let mean = of(stats, |stats| Cell::Float(stats.mean));
-    [
-        mean,
-        median,
-        of(stats, |s: &Stats| s.std.map_or(Cell::Empty, Cell::Float)),
-        min,
-        max,
-    ]
-}
-
-/// Shapes, types, strides and values of arguments, as lists.
-fn args_cells(profile: &Profile, event: EventId) -> [Cell; 4] {
-    let trace = &profile.trace;
-    let args = trace
-        .events
-        .op_args(event)
-        .and_then(|id| trace.args.get(id));
-    let Some(args) = args else {
-        return [Cell::Empty, Cell::Empty, Cell::Empty, Cell::Empty];
-    };
-    let dims = |dims: &Option<Box<[Dims]>>| {
-        dims.as_ref().map_or(Cell::Empty, |dims| {
-            Cell::Text(python::list_of_dims(dims, &trace.args))
-        })
-    };
-    let texts = |texts: &Option<Box<[StringId]>>| {
-        texts.as_ref().map_or(Cell::Empty, |texts| {
-            Cell::Text(python::list_of_strings(texts, &trace.strings))
-        })
-    };
-    [
-        dims(&args.dims),
-        texts(&args.types),
-        dims(&args.strides),
-        texts(&args.concrete),
-    ]
 }

@@ -1,11 +1,7 @@
 //! The columns of the sheets of one kind of op.
 
-use super::sheet::{Column, Unit};
+use super::sheet::{Column, Unit, column};
 use super::{IS_RECOMPUTE, Parts, kernel_details, labels};
-
-const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
-    Column { label, unit, doc }
-}
 
 macro_rules! params {
     ($($name:literal: $doc:literal,)*) => {

@@ -1,32 +1,25 @@
 //! Sheet `gpu_timeline`: how GPU time splits.
 
-use super::sheet::{Cell, Column, Sheet, Unit};
+use super::sheet::{Cell, Column, Unit, column};
 use super::{Parts, SheetInput, percent};
 use crate::base::interval::{Interval, gaps_in, sum, union};
 use crate::profile::timeline::GpuTimeline;
 
+#[rustfmt::skip]
 const COLUMNS: [Column; 3] = [
-    Column {
-        label: "type",
-        unit: Unit::Text,
-        doc: "Part of GPU time.",
-    },
-    Column {
-        label: "time ms",
-        unit: Unit::Ms,
-        doc: "Its length; all streams and devices of the trace taken together.",
-    },
-    Column {
-        label: "percent",
-        unit: Unit::Percent,
-        doc: "Share of the total time: from the first start to the last end of GPU activity, or of the part of the trace that is analyzed alone.",
-    },
+    column("type", Unit::Text, "Part of GPU time."),
+    column("time ms", Unit::Ms, "Its length; all streams and devices of the trace taken together."),
+    column("percent", Unit::Percent, "Share of the total time: from the first start to the last end of GPU activity, or of the part of the trace that is analyzed alone."),
 ];
 
-pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let mut rows = Vec::new();
     match &input.timelines.recompute {
-        None => push_rows(&mut rows, input, input.timelines.whole.as_ref()?, None),
+        None => {
+            if let Some(whole) = &input.timelines.whole {
+                push_rows(&mut rows, input, whole, None);
+            }
+        }
         Some(halves) => {
             for (timeline, is_recompute) in halves.iter().zip([false, true]) {
                 if let Some(timeline) = timeline {
@@ -35,11 +28,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
             }
         }
     }
-    Some(Sheet {
-        name: "gpu_timeline",
-        columns: columns(&input.parts),
-        rows,
-    })
+    rows
 }
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {

@@ -2,23 +2,23 @@
 //! reference writes into one cell.
 
 use super::python;
-use super::sheet::{Cell, Column, Unit};
+use super::sheet::{Cell, Column, Unit, column};
 use crate::base::sort::Arrange;
 use crate::base::stats::Stats;
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 
-pub(super) const SUMMARY: Column = Column {
-    label: "kernel_details_summary",
-    unit: Unit::Text,
-    doc: "Kernels of one call, the shortest first, each with its durations in microseconds over all calls that launched as many kernels.",
-};
+pub(super) const SUMMARY: Column = column(
+    "kernel_details_summary",
+    Unit::Text,
+    "Kernels of one call, the shortest first, each with its durations in microseconds over all calls that launched as many kernels.",
+);
 
-pub(super) const TRUNCATED: Column = Column {
-    label: "trunc_kernel_details",
-    unit: Unit::Text,
-    doc: "Kernels of one call in short: names cut to 64 characters, mean durations in microseconds.",
-};
+pub(super) const TRUNCATED: Column = column(
+    "trunc_kernel_details",
+    Unit::Text,
+    "Kernels of one call in short: names cut to 64 characters, mean durations in microseconds.",
+);
 
 /// Longest name in the short form.
 const MAX_NAME: usize = 64;

@@ -3,8 +3,9 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::sheet::{Cell, Column, Sheet, Unit};
+use super::sheet::{Cell, Column, Unit, column};
 use super::{Parts, SheetInput, labels, percent, us};
+use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::names::op_category;
@@ -13,62 +14,19 @@ use crate::profile::kernels::GpuWork;
 use crate::profile::tree::NodeId;
 use crate::trace::{Category, StringId};
 
+#[rustfmt::skip]
 const COLUMNS: [Column; 11] = [
-    Column {
-        label: "Parent op category",
-        unit: Unit::Text,
-        doc: "The reference's category of the operator; graph or runtime for launches outside operators.",
-    },
-    Column {
-        label: "Parent cpu_op",
-        unit: Unit::Text,
-        doc: "The operator nearest above the launch, or the launching call; empty where it is unknown.",
-    },
-    Column {
-        label: "Kernel name",
-        unit: Unit::Text,
-        doc: "The kernel.",
-    },
-    Column {
-        label: "Kernel stream",
-        unit: Unit::Text,
-        doc: "The stream it ran on.",
-    },
-    Column {
-        label: "Kernel duration (µs)_sum",
-        unit: Unit::Us,
-        doc: "Sum of its durations.",
-    },
-    Column {
-        label: "Kernel duration (µs)_count",
-        unit: Unit::Count,
-        doc: "How often it ran.",
-    },
-    Column {
-        label: "Kernel duration (µs)_mean",
-        unit: Unit::Us,
-        doc: "Mean duration.",
-    },
-    Column {
-        label: "Kernel duration (µs)_min",
-        unit: Unit::Us,
-        doc: "Shortest duration.",
-    },
-    Column {
-        label: "Kernel duration (µs)_max",
-        unit: Unit::Us,
-        doc: "Longest duration.",
-    },
-    Column {
-        label: "Percent of kernels time (%)",
-        unit: Unit::Percent,
-        doc: "Share of the sum of all kernel durations.",
-    },
-    Column {
-        label: "Percent of total time (%)",
-        unit: Unit::Percent,
-        doc: "Share of the total time of the GPU timeline.",
-    },
+    column("Parent op category", Unit::Text, "The reference's category of the operator; graph or runtime for launches outside operators."),
+    column("Parent cpu_op", Unit::Text, "The operator nearest above the launch, or the launching call; empty where it is unknown."),
+    column("Kernel name", Unit::Text, "The kernel."),
+    column("Kernel stream", Unit::Text, "The stream it ran on."),
+    column("Kernel duration (µs)_sum", Unit::Us, "Sum of its durations."),
+    column("Kernel duration (µs)_count", Unit::Count, "How often it ran."),
+    column("Kernel duration (µs)_mean", Unit::Us, "Mean duration."),
+    column("Kernel duration (µs)_min", Unit::Us, "Shortest duration."),
+    column("Kernel duration (µs)_max", Unit::Us, "Longest duration."),
+    column("Percent of kernels time (%)", Unit::Percent, "Share of the sum of all kernel durations."),
+    column("Percent of total time (%)", Unit::Percent, "Share of the total time of the GPU timeline."),
 ];
 
 /// Position of the column that a trace without operators lacks.
@@ -83,24 +41,24 @@ struct Key {
     stream: Option<i64>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Durations {
     sum_ns: i64,
     count: i64,
     /// Shortest and longest; `None` while every duration is unknown.
     range_ns: Option<(i64, i64)>,
     /// The cells under [`labels::OF_KERNEL`], by the first run.
-    label: [Cell; 3],
+    label: Option<[Cell; 3]>,
 }
 
-pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
     let has_host_ops = profile.has_host_ops();
     let mut groups = group(input);
     groups.arrange_by_key(|(_, durations)| std::cmp::Reverse(durations.sum_ns));
     let kernels_ns = sum(groups.iter().map(|(_, durations)| durations.sum_ns));
     let total_ns = input.timelines.total_ns();
-    let rows: Vec<Vec<Cell>> = groups
+    groups
         .iter()
         .map(|(key, durations)| {
             let text = |id| Cell::Text(profile.trace.strings.get(id).to_owned());
@@ -122,18 +80,13 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
                 percent(durations.sum_ns, Some(kernels_ns)),
                 percent(durations.sum_ns, total_ns),
             ];
-            row.extend(durations.label.clone());
+            row.extend(durations.label.clone().into_iter().flatten());
             if !has_host_ops {
                 row.remove(PARENT_OP);
             }
             row
         })
-        .collect();
-    (!rows.is_empty()).then(|| Sheet {
-        name: "kernel_summary",
-        columns: columns(&input.parts),
-        rows,
-    })
+        .collect()
 }
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {
@@ -146,14 +99,11 @@ pub(super) fn columns(parts: &Parts) -> Vec<Column> {
 
 /// Kernels by key, in order of first appearance.
 fn group(input: &SheetInput) -> Vec<(Key, Durations)> {
-    let mut index: HashMap<Key, usize, FxBuildHasher> = HashMap::default();
-    let mut groups: Vec<(Key, Durations)> = Vec::new();
     let profile = input.profile;
     let labels = ParentLabels::new(profile);
-    for (id, work) in profile.gpu.iter() {
-        if work.category != Category::Kernel {
-            continue;
-        }
+    let kernels = profile.gpu.iter();
+    let kernels = kernels.filter(|(_, work)| work.category == Category::Kernel);
+    let keyed = kernels.map(|(id, work)| {
         let (parent, category) = labels.of(profile, work);
         let key = Key {
             category,
@@ -161,19 +111,11 @@ fn group(input: &SheetInput) -> Vec<(Key, Durations)> {
             name: work.name,
             stream: work.stream,
         };
-        let row = *index.entry(key).or_insert(groups.len());
-        if row == groups.len() {
-            groups.push((
-                key,
-                Durations {
-                    sum_ns: 0,
-                    count: 0,
-                    range_ns: None,
-                    label: input.labels.kernel_cells(id, work),
-                },
-            ));
-        }
-        let durations = &mut groups[row].1;
+        (key, (id, work))
+    });
+    grouped(keyed, |durations: &mut Durations, (id, work)| {
+        let label = || input.labels.kernel_cells(id, work);
+        durations.label.get_or_insert_with(label);
         durations.count += 1;
         if let Some(dur_ns) = profile.trace.events.dur_ns(work.event) {
             durations.sum_ns = durations.sum_ns.saturating_add(dur_ns);
@@ -182,8 +124,7 @@ fn group(input: &SheetInput) -> Vec<(Key, Durations)> {
                 Some((min, max)) => (min.min(dur_ns), max.max(dur_ns)),
             });
         }
-    }
-    groups
+    })
 }
 
 /// Labels of operators by node: those that own kernels have theirs from the op table.

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::sheet::{Cell, Column, Unit};
+use super::sheet::{Cell, Column, Unit, column};
 use crate::names::{
     Certainty, Family, Library, family_of_kernel, family_of_op, library_of, library_of_kernel,
 };
@@ -17,42 +17,23 @@ use crate::profile::launch::GpuId;
 use crate::trace::StringId;
 
 /// The columns of a row that many kernels may stand in.
+#[rustfmt::skip]
 pub(crate) const COLUMNS: [Column; 2] = [
-    Column {
-        label: "Dormer category",
-        unit: Unit::Text,
-        doc: "The kind of work that most of its kernel time is.",
-    },
-    Column {
-        label: "library",
-        unit: Unit::Text,
-        doc: "The library that most of its kernel time comes from; empty where names do not tell.",
-    },
+    column("Dormer category", Unit::Text, "The kind of work that most of its kernel time is."),
+    column("library", Unit::Text, "The library that most of its kernel time comes from; empty where names do not tell."),
 ];
 
 /// The columns of a row of one kernel.
+#[rustfmt::skip]
 pub(crate) const OF_KERNEL: [Column; 3] = [
-    Column {
-        label: "Dormer category",
-        unit: Unit::Text,
-        doc: "The kind of work it is.",
-    },
-    Column {
-        label: "Dormer category by",
-        unit: Unit::Text,
-        doc: "What tells the kind: the operator that launched it, or its own name alone.",
-    },
-    Column {
-        label: "library",
-        unit: Unit::Text,
-        doc: "The library it comes from; empty where its name does not tell.",
-    },
+    column("Dormer category", Unit::Text, "The kind of work it is."),
+    column("Dormer category by", Unit::Text, "What tells the kind: the operator that launched it, or its own name alone."),
+    column("library", Unit::Text, "The library it comes from; empty where its name does not tell."),
 ];
 
 /// What the names around a piece of GPU activity say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Label {
-    /// The kind of work.
     pub(crate) family: Family,
     /// What tells the kind.
     pub(crate) certainty: Certainty,

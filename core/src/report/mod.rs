@@ -10,6 +10,7 @@ pub mod charts;
 mod collectives;
 mod cpu_ops;
 pub mod details;
+pub mod fact_table;
 mod families;
 mod family_columns;
 mod gpu_timeline;
@@ -24,6 +25,7 @@ pub mod overview;
 pub(crate) mod places;
 pub mod python;
 mod rounded;
+pub mod shapes;
 pub mod sheet;
 mod short_kernels;
 #[cfg(test)]
@@ -55,7 +57,7 @@ use crate::profile::rows::Pass;
 use crate::profile::Profile;
 use families::ModelledCalls;
 use labels::Labels;
-use sheet::{Cell, Column, Sheet, Unit};
+use sheet::{Cell, Column, Sheet, Unit, column};
 
 /// What we judge of a profile.
 #[derive(Debug, Clone)]
@@ -216,14 +218,58 @@ pub struct SheetKind {
     pub title: &'static str,
     /// Its columns, when a report has these parts.
     pub columns: fn(&Parts) -> Vec<Column>,
-    /// Makes it; `None` where the trace has nothing for it.
-    pub build: fn(&SheetInput) -> Option<Sheet>,
+    rows: Rows,
+}
+
+/// Where the rows of a sheet come from.
+#[derive(Debug)]
+enum Rows {
+    /// Made under all of its columns; none where the trace has nothing for it.
+    Of(fn(&SheetInput) -> Vec<Vec<Cell>>),
+    /// Calls of a family of operators; which parameters are columns depends on the operators.
+    Calls(SheetFamily, Pass),
 }
 
 impl SheetKind {
     /// Makes it; `None` where it would have no rows.
     fn make(&self, input: &SheetInput) -> Option<Sheet> {
-        (self.build)(input).filter(|sheet| !sheet.rows.is_empty())
+        let (columns, rows) = match self.rows {
+            Rows::Of(rows) => ((self.columns)(&input.parts), rows(input)),
+            Rows::Calls(family, pass) => families::table(input, family, pass),
+        };
+        (!rows.is_empty()).then_some(Sheet {
+            name: self.name,
+            columns,
+            rows,
+        })
+    }
+}
+
+const fn of(
+    name: &'static str,
+    title: &'static str,
+    columns: fn(&Parts) -> Vec<Column>,
+    rows: fn(&SheetInput) -> Vec<Vec<Cell>>,
+) -> SheetKind {
+    SheetKind {
+        name,
+        title,
+        columns,
+        rows: Rows::Of(rows),
+    }
+}
+
+const fn calls(
+    name: &'static str,
+    title: &'static str,
+    family: SheetFamily,
+    pass: Pass,
+) -> SheetKind {
+    SheetKind {
+        name,
+        title,
+        columns: family_columns::every,
+        rows: Rows::Calls(family, pass),
     }
 }
 
@@ -231,79 +277,72 @@ impl SheetKind {
 /// there.
 #[rustfmt::skip]
 pub const SHEETS: &[SheetKind] = &[
-    SheetKind { name: window::NAME, title: "The part of the trace that is analyzed alone", columns: window::columns, build: window::sheet },
-    SheetKind { name: "gpu_timeline", title: "How GPU time splits", columns: gpu_timeline::columns, build: gpu_timeline::sheet },
-    SheetKind { name: "ops_summary_by_category", title: "Categories by GPU time", columns: ops_by_category::columns, build: ops_by_category::sheet },
-    SheetKind { name: "ops_summary", title: "Operators by GPU time", columns: ops_summary::columns, build: ops_summary::sheet },
-    SheetKind { name: "ops_unique_args", title: "Operators by arguments", columns: ops_unique_args::columns, build: ops_unique_args::sheet },
-    SheetKind { name: "unified_perf_summary", title: "Work and rates", columns: unified_perf::columns, build: unified_perf::sheet },
-    SheetKind { name: "GEMM", title: "GEMM", columns: family_columns::every, build: |input| families::sheet(input, "GEMM", SheetFamily::Gemm, Pass::Forward) },
-    SheetKind { name: "CONV_fwd", title: "Convolutions", columns: family_columns::every, build: |input| families::sheet(input, "CONV_fwd", SheetFamily::Conv, Pass::Forward) },
-    SheetKind { name: "CONV_bwd", title: "Convolutions, backward", columns: family_columns::every, build: |input| families::sheet(input, "CONV_bwd", SheetFamily::Conv, Pass::Backward) },
-    SheetKind { name: "SDPA_fwd", title: "Attention", columns: family_columns::every, build: |input| families::sheet(input, "SDPA_fwd", SheetFamily::Sdpa, Pass::Forward) },
-    SheetKind { name: "SDPA_bwd", title: "Attention, backward", columns: family_columns::every, build: |input| families::sheet(input, "SDPA_bwd", SheetFamily::Sdpa, Pass::Backward) },
-    SheetKind { name: "UnaryElementwise", title: "Element-wise operators of one tensor", columns: family_columns::every, build: |input| families::sheet(input, "UnaryElementwise", SheetFamily::UnaryElementwise, Pass::Forward) },
-    SheetKind { name: "BinaryElementwise", title: "Element-wise operators of two tensors", columns: family_columns::every, build: |input| families::sheet(input, "BinaryElementwise", SheetFamily::BinaryElementwise, Pass::Forward) },
-    SheetKind { name: "Normalization", title: "Normalization", columns: family_columns::every, build: |input| families::sheet(input, "Normalization", SheetFamily::Normalization, Pass::Forward) },
-    SheetKind { name: "Reduce_fwd", title: "Reductions", columns: family_columns::every, build: |input| families::sheet(input, "Reduce_fwd", SheetFamily::Reduce, Pass::Forward) },
-    SheetKind { name: "Reduce_bwd", title: "Reductions, backward", columns: family_columns::every, build: |input| families::sheet(input, "Reduce_bwd", SheetFamily::Reduce, Pass::Backward) },
-    SheetKind { name: "RMSNorm_fwd", title: "RMS normalization", columns: family_columns::every, build: |input| families::sheet(input, "RMSNorm_fwd", SheetFamily::RmsNorm, Pass::Forward) },
-    SheetKind { name: "RMSNorm_bwd", title: "RMS normalization, backward", columns: family_columns::every, build: |input| families::sheet(input, "RMSNorm_bwd", SheetFamily::RmsNorm, Pass::Backward) },
-    SheetKind { name: "InferenceAttention_fwd", title: "Attention of serving engines", columns: family_columns::every, build: |input| families::sheet(input, "InferenceAttention_fwd", SheetFamily::InferenceAttention, Pass::Forward) },
-    SheetKind { name: "InferenceAttention_bwd", title: "Attention of serving engines, backward", columns: family_columns::every, build: |input| families::sheet(input, "InferenceAttention_bwd", SheetFamily::InferenceAttention, Pass::Backward) },
-    SheetKind { name: "RoPE_fwd", title: "Rotary embeddings", columns: family_columns::every, build: |input| families::sheet(input, "RoPE_fwd", SheetFamily::Rope, Pass::Forward) },
-    SheetKind { name: "RoPE_bwd", title: "Rotary embeddings, backward", columns: family_columns::every, build: |input| families::sheet(input, "RoPE_bwd", SheetFamily::Rope, Pass::Backward) },
-    SheetKind { name: "FusedRoPE_fwd", title: "Fused rotary embeddings", columns: family_columns::every, build: |input| families::sheet(input, "FusedRoPE_fwd", SheetFamily::FusedRope, Pass::Forward) },
-    SheetKind { name: "FusedRoPE_bwd", title: "Fused rotary embeddings, backward", columns: family_columns::every, build: |input| families::sheet(input, "FusedRoPE_bwd", SheetFamily::FusedRope, Pass::Backward) },
-    SheetKind { name: "GroupedGEMM_fwd", title: "Grouped GEMM", columns: family_columns::every, build: |input| families::sheet(input, "GroupedGEMM_fwd", SheetFamily::GroupedGemm, Pass::Forward) },
-    SheetKind { name: "GroupedGEMM_bwd", title: "Grouped GEMM, backward", columns: family_columns::every, build: |input| families::sheet(input, "GroupedGEMM_bwd", SheetFamily::GroupedGemm, Pass::Backward) },
-    SheetKind { name: "MoE_fused_fwd", title: "Fused experts", columns: family_columns::every, build: |input| families::sheet(input, "MoE_fused_fwd", SheetFamily::MoeFused, Pass::Forward) },
-    SheetKind { name: "MoE_fused_bwd", title: "Fused experts, backward", columns: family_columns::every, build: |input| families::sheet(input, "MoE_fused_bwd", SheetFamily::MoeFused, Pass::Backward) },
-    SheetKind { name: "MoE_unfused_fwd", title: "Experts", columns: family_columns::every, build: |input| families::sheet(input, "MoE_unfused_fwd", SheetFamily::MoeUnfused, Pass::Forward) },
-    SheetKind { name: "MoE_unfused_bwd", title: "Experts, backward", columns: family_columns::every, build: |input| families::sheet(input, "MoE_unfused_bwd", SheetFamily::MoeUnfused, Pass::Backward) },
-    SheetKind { name: "MoE_aux_fwd", title: "Routing of experts", columns: family_columns::every, build: |input| families::sheet(input, "MoE_aux_fwd", SheetFamily::MoeAux, Pass::Forward) },
-    SheetKind { name: "MoE_aux_bwd", title: "Routing of experts, backward", columns: family_columns::every, build: |input| families::sheet(input, "MoE_aux_bwd", SheetFamily::MoeAux, Pass::Backward) },
-    SheetKind { name: "MoE_comm_fwd", title: "Communication of experts", columns: family_columns::every, build: |input| families::sheet(input, "MoE_comm_fwd", SheetFamily::MoeComm, Pass::Forward) },
-    SheetKind { name: "MoE_comm_bwd", title: "Communication of experts, backward", columns: family_columns::every, build: |input| families::sheet(input, "MoE_comm_bwd", SheetFamily::MoeComm, Pass::Backward) },
-    SheetKind { name: "SSM_fwd", title: "State-space models", columns: family_columns::every, build: |input| families::sheet(input, "SSM_fwd", SheetFamily::Ssm, Pass::Forward) },
-    SheetKind { name: "SSM_bwd", title: "State-space models, backward", columns: family_columns::every, build: |input| families::sheet(input, "SSM_bwd", SheetFamily::Ssm, Pass::Backward) },
-    SheetKind { name: "CrossEntropy_fwd", title: "Cross-entropy", columns: family_columns::every, build: |input| families::sheet(input, "CrossEntropy_fwd", SheetFamily::CrossEntropy, Pass::Forward) },
-    SheetKind { name: "CrossEntropy_bwd", title: "Cross-entropy, backward", columns: family_columns::every, build: |input| families::sheet(input, "CrossEntropy_bwd", SheetFamily::CrossEntropy, Pass::Backward) },
-    SheetKind { name: "GroupQuant_fwd", title: "Quantization by groups", columns: family_columns::every, build: |input| families::sheet(input, "GroupQuant_fwd", SheetFamily::GroupQuant, Pass::Forward) },
-    SheetKind { name: "GroupQuant_bwd", title: "Quantization by groups, backward", columns: family_columns::every, build: |input| families::sheet(input, "GroupQuant_bwd", SheetFamily::GroupQuant, Pass::Backward) },
-    SheetKind { name: "CustomCollective_fwd", title: "Collectives of serving engines", columns: family_columns::every, build: |input| families::sheet(input, "CustomCollective_fwd", SheetFamily::CustomCollective, Pass::Forward) },
-    SheetKind { name: "CustomCollective_bwd", title: "Collectives of serving engines, backward", columns: family_columns::every, build: |input| families::sheet(input, "CustomCollective_bwd", SheetFamily::CustomCollective, Pass::Backward) },
-    SheetKind { name: "mHC_fwd", title: "Hyper-connections", columns: family_columns::every, build: |input| families::sheet(input, "mHC_fwd", SheetFamily::Mhc, Pass::Forward) },
-    SheetKind { name: "mHC_bwd", title: "Hyper-connections, backward", columns: family_columns::every, build: |input| families::sheet(input, "mHC_bwd", SheetFamily::Mhc, Pass::Backward) },
-    SheetKind { name: "elementwise_fwd", title: "Other element-wise operators", columns: family_columns::every, build: |input| families::sheet(input, "elementwise_fwd", SheetFamily::Elementwise, Pass::Forward) },
-    SheetKind { name: "elementwise_bwd", title: "Other element-wise operators, backward", columns: family_columns::every, build: |input| families::sheet(input, "elementwise_bwd", SheetFamily::Elementwise, Pass::Backward) },
-    SheetKind { name: "kernel_summary", title: "Kernels", columns: kernel_summary::columns, build: kernel_summary::sheet },
-    SheetKind { name: "short_kernel_histogram", title: "Durations of short kernels", columns: short_kernels::histogram_columns, build: short_kernels::histogram },
-    SheetKind { name: "short_kernels_summary", title: "Short kernels", columns: short_kernels::summary_columns, build: short_kernels::summary },
-    SheetKind { name: "nn_module_summary", title: "Modules by GPU time", columns: modules::columns, build: modules::sheet },
-    SheetKind { name: "coll_analysis", title: "Collectives", columns: collectives::columns, build: collectives::sheet },
-    SheetKind { name: "cpu_ops_summary", title: "Operators by host time", columns: cpu_ops::columns, build: cpu_ops::sheet },
+    of(window::NAME, "The part of the trace that is analyzed alone", |_| window::COLUMNS.to_vec(), window::rows),
+    of("gpu_timeline", "How GPU time splits", gpu_timeline::columns, gpu_timeline::rows),
+    of("ops_summary_by_category", "Categories by GPU time", ops_by_category::columns, ops_by_category::rows),
+    of("ops_summary", "Operators by GPU time", ops_summary::columns, ops_summary::rows),
+    of("ops_unique_args", "Operators by arguments", ops_unique_args::columns, ops_unique_args::rows),
+    of("unified_perf_summary", "Work and rates", unified_perf::columns, unified_perf::rows),
+    calls("GEMM", "GEMM", SheetFamily::Gemm, Pass::Forward),
+    calls("CONV_fwd", "Convolutions", SheetFamily::Conv, Pass::Forward),
+    calls("CONV_bwd", "Convolutions, backward", SheetFamily::Conv, Pass::Backward),
+    calls("SDPA_fwd", "Attention", SheetFamily::Sdpa, Pass::Forward),
+    calls("SDPA_bwd", "Attention, backward", SheetFamily::Sdpa, Pass::Backward),
+    calls("UnaryElementwise", "Element-wise operators of one tensor", SheetFamily::UnaryElementwise, Pass::Forward),
+    calls("BinaryElementwise", "Element-wise operators of two tensors", SheetFamily::BinaryElementwise, Pass::Forward),
+    calls("Normalization", "Normalization", SheetFamily::Normalization, Pass::Forward),
+    calls("Reduce_fwd", "Reductions", SheetFamily::Reduce, Pass::Forward),
+    calls("Reduce_bwd", "Reductions, backward", SheetFamily::Reduce, Pass::Backward),
+    calls("RMSNorm_fwd", "RMS normalization", SheetFamily::RmsNorm, Pass::Forward),
+    calls("RMSNorm_bwd", "RMS normalization, backward", SheetFamily::RmsNorm, Pass::Backward),
+    calls("InferenceAttention_fwd", "Attention of serving engines", SheetFamily::InferenceAttention, Pass::Forward),
+    calls("InferenceAttention_bwd", "Attention of serving engines, backward", SheetFamily::InferenceAttention, Pass::Backward),
+    calls("RoPE_fwd", "Rotary embeddings", SheetFamily::Rope, Pass::Forward),
+    calls("RoPE_bwd", "Rotary embeddings, backward", SheetFamily::Rope, Pass::Backward),
+    calls("FusedRoPE_fwd", "Fused rotary embeddings", SheetFamily::FusedRope, Pass::Forward),
+    calls("FusedRoPE_bwd", "Fused rotary embeddings, backward", SheetFamily::FusedRope, Pass::Backward),
+    calls("GroupedGEMM_fwd", "Grouped GEMM", SheetFamily::GroupedGemm, Pass::Forward),
+    calls("GroupedGEMM_bwd", "Grouped GEMM, backward", SheetFamily::GroupedGemm, Pass::Backward),
+    calls("MoE_fused_fwd", "Fused experts", SheetFamily::MoeFused, Pass::Forward),
+    calls("MoE_fused_bwd", "Fused experts, backward", SheetFamily::MoeFused, Pass::Backward),
+    calls("MoE_unfused_fwd", "Experts", SheetFamily::MoeUnfused, Pass::Forward),
+    calls("MoE_unfused_bwd", "Experts, backward", SheetFamily::MoeUnfused, Pass::Backward),
+    calls("MoE_aux_fwd", "Routing of experts", SheetFamily::MoeAux, Pass::Forward),
+    calls("MoE_aux_bwd", "Routing of experts, backward", SheetFamily::MoeAux, Pass::Backward),
+    calls("MoE_comm_fwd", "Communication of experts", SheetFamily::MoeComm, Pass::Forward),
+    calls("MoE_comm_bwd", "Communication of experts, backward", SheetFamily::MoeComm, Pass::Backward),
+    calls("SSM_fwd", "State-space models", SheetFamily::Ssm, Pass::Forward),
+    calls("SSM_bwd", "State-space models, backward", SheetFamily::Ssm, Pass::Backward),
+    calls("CrossEntropy_fwd", "Cross-entropy", SheetFamily::CrossEntropy, Pass::Forward),
+    calls("CrossEntropy_bwd", "Cross-entropy, backward", SheetFamily::CrossEntropy, Pass::Backward),
+    calls("GroupQuant_fwd", "Quantization by groups", SheetFamily::GroupQuant, Pass::Forward),
+    calls("GroupQuant_bwd", "Quantization by groups, backward", SheetFamily::GroupQuant, Pass::Backward),
+    calls("CustomCollective_fwd", "Collectives of serving engines", SheetFamily::CustomCollective, Pass::Forward),
+    calls("CustomCollective_bwd", "Collectives of serving engines, backward", SheetFamily::CustomCollective, Pass::Backward),
+    calls("mHC_fwd", "Hyper-connections", SheetFamily::Mhc, Pass::Forward),
+    calls("mHC_bwd", "Hyper-connections, backward", SheetFamily::Mhc, Pass::Backward),
+    calls("elementwise_fwd", "Other element-wise operators", SheetFamily::Elementwise, Pass::Forward),
+    calls("elementwise_bwd", "Other element-wise operators, backward", SheetFamily::Elementwise, Pass::Backward),
+    of("kernel_summary", "Kernels", kernel_summary::columns, kernel_summary::rows),
+    of("short_kernel_histogram", "Durations of short kernels", |_| short_kernels::HISTOGRAM_COLUMNS.to_vec(), short_kernels::histogram),
+    of("short_kernels_summary", "Short kernels", short_kernels::summary_columns, short_kernels::summary),
+    of("nn_module_summary", "Modules by GPU time", modules::columns, modules::rows),
+    of("coll_analysis", "Collectives", |_| collectives::COLUMNS.to_vec(), collectives::rows),
+    of("cpu_ops_summary", "Operators by host time", |_| cpu_ops::COLUMNS.to_vec(), cpu_ops::rows),
 ];
 
 /// The column that sheets of a trace with recomputed activations have.
-const IS_RECOMPUTE: Column = Column {
-    label: "is_recompute",
-    unit: Unit::Flag,
-    doc: "True for what ran while activations were computed again.",
-};
+const IS_RECOMPUTE: Column = column(
+    "is_recompute",
+    Unit::Flag,
+    "True for what ran while activations were computed again.",
+);
 
 /// The last two columns of sheets that split a time.
+#[rustfmt::skip]
 const SHARES: [Column; 2] = [
-    Column {
-        label: "Percentage (%)",
-        unit: Unit::Percent,
-        doc: "Share of the time of all rows.",
-    },
-    Column {
-        label: "Cumulative Percentage (%)",
-        unit: Unit::Percent,
-        doc: "Share of this row and all above it.",
-    },
+    column("Percentage (%)", Unit::Percent, "Share of the time of all rows."),
+    column("Cumulative Percentage (%)", Unit::Percent, "Share of this row and all above it."),
 ];
 
 /// Makes the cells under [`SHARES`], row after row.

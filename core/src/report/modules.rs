@@ -6,7 +6,7 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::sheet::{Cell, Column, Sheet, Unit};
+use super::sheet::{Cell, Column, Unit, column};
 use super::{Parts, SHARES, Shares, SheetInput, ms};
 use crate::base::format::without_number;
 use crate::base::interval::sum;
@@ -18,32 +18,13 @@ use crate::trace::StringId;
 /// The row of work outside modules.
 const OUTSIDE: &str = "(outside modules)";
 
+#[rustfmt::skip]
 const COLUMNS: [Column; 5] = [
-    Column {
-        label: "nn.Module",
-        unit: Unit::Text,
-        doc: "The class of the module; all modules of a class are one row.",
-    },
-    Column {
-        label: "Count",
-        unit: Unit::Count,
-        doc: "Calls of such modules.",
-    },
-    Column {
-        label: "total_direct_kernel_time_ms",
-        unit: Unit::Ms,
-        doc: "Durations of GPU activity launched in it and in no module inside it, summed.",
-    },
-    Column {
-        label: "total_subtree_kernel_time_ms",
-        unit: Unit::Ms,
-        doc: "Durations of GPU activity launched in it and in modules inside it, summed; modules of one class inside each other count once.",
-    },
-    Column {
-        label: "kernel_count",
-        unit: Unit::Count,
-        doc: "Kernels, copies and fills launched in it and in no module inside it.",
-    },
+    column("nn.Module", Unit::Text, "The class of the module; all modules of a class are one row."),
+    column("Count", Unit::Count, "Calls of such modules."),
+    column("total_direct_kernel_time_ms", Unit::Ms, "Durations of GPU activity launched in it and in no module inside it, summed."),
+    column("total_subtree_kernel_time_ms", Unit::Ms, "Durations of GPU activity launched in it and in modules inside it, summed; modules of one class inside each other count once."),
+    column("kernel_count", Unit::Count, "Kernels, copies and fills launched in it and in no module inside it."),
 ];
 
 /// The columns; the same in every trace.
@@ -66,14 +47,6 @@ pub struct ModuleTime {
     pub n_kernels: u64,
 }
 
-#[derive(Debug, Default, Clone)]
-struct Row {
-    n_calls: u64,
-    direct_ns: i64,
-    subtree_ns: i64,
-    n_kernels: u64,
-}
-
 /// GPU time by class of module, the longest own time first; empty without modules.
 pub(crate) fn module_times(profile: &Profile) -> Vec<ModuleTime> {
     let classes = Classes::new(profile);
@@ -81,10 +54,19 @@ pub(crate) fn module_times(profile: &Profile) -> Vec<ModuleTime> {
         return Vec::new();
     }
     let frames = Frames::new(profile, &classes);
-    let mut rows = vec![Row::default(); classes.names.len()];
-    let mut outside = Row::default();
+    let time = |name: &str, n_calls| ModuleTime {
+        name: name.to_owned(),
+        n_calls,
+        direct_ns: 0,
+        subtree_ns: 0,
+        n_kernels: 0,
+    };
+    let mut outside = time(OUTSIDE, None);
+    let classes = classes.names.iter();
+    let mut rows: Vec<ModuleTime> = classes.map(|name| time(name, Some(0))).collect();
     for frame in &frames.frames {
-        rows[frame.class].n_calls += 1;
+        let n_calls = &mut rows[frame.class].n_calls;
+        *n_calls = n_calls.map(|n| n + 1);
     }
     let tree = profile.full_tree();
     for (_, work) in profile.gpu.iter() {
@@ -104,29 +86,15 @@ pub(crate) fn module_times(profile: &Profile) -> Vec<ModuleTime> {
         }
     }
     outside.subtree_ns = outside.direct_ns;
-    let time = |name: &str, row: Row, n_calls| ModuleTime {
-        name: name.to_owned(),
-        n_calls,
-        direct_ns: row.direct_ns,
-        subtree_ns: row.subtree_ns,
-        n_kernels: row.n_kernels,
-    };
-    let rows = classes.names.iter().zip(rows);
-    let mut times: Vec<ModuleTime> = rows
-        .map(|(name, row)| {
-            let n_calls = row.n_calls;
-            time(name, row, Some(n_calls))
-        })
-        .collect();
     if outside.n_kernels > 0 {
-        times.push(time(OUTSIDE, outside, None));
+        rows.push(outside);
     }
     // Stable: equal times stay in order of appearance.
-    times.arrange_by_key(|time| std::cmp::Reverse(time.direct_ns));
-    times
+    rows.arrange_by_key(|time| std::cmp::Reverse(time.direct_ns));
+    rows
 }
 
-pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let times = module_times(input.profile);
     let mut shares = Shares::of(sum(times.iter().map(|time| time.direct_ns)));
     let rows = times.iter().map(|time| {
@@ -140,12 +108,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
         cells.extend(shares.next(time.direct_ns));
         cells
     });
-    Some(Sheet {
-        name: "nn_module_summary",
-        rows: rows.collect(),
-        columns: columns(&input.parts),
-    })
-    .filter(|sheet| !sheet.rows.is_empty())
+    rows.collect()
 }
 
 /// Classes of modules, in order of their first name in the trace.
@@ -176,7 +139,6 @@ impl<'a> Classes<'a> {
     }
 }
 
-/// A call of a module.
 struct Frame {
     class: usize,
     /// The module's call around it.

@@ -1,78 +1,45 @@
 //! Sheet `ops_summary_by_category`: operators that launch GPU activity, by the reference's category.
 
-use super::sheet::{Cell, Column, Sheet, Unit};
+use super::sheet::{Cell, Column, Unit, column};
 use super::{IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, ms};
+use crate::base::group::grouped;
 use crate::base::sort::Arrange;
 
+#[rustfmt::skip]
 const COLUMNS: [Column; 3] = [
-    Column {
-        label: "op category",
-        unit: Unit::Text,
-        doc: "The reference's category of the operator.",
-    },
-    Column {
-        label: "Count",
-        unit: Unit::Count,
-        doc: "Calls that launched GPU activity.",
-    },
-    Column {
-        label: "total_direct_kernel_time_ms",
-        unit: Unit::Ms,
-        doc: "Time during which kernels that they launched themselves run, summed over the calls.",
-    },
+    column("op category", Unit::Text, "The reference's category of the operator."),
+    column("Count", Unit::Count, "Calls that launched GPU activity."),
+    column("total_direct_kernel_time_ms", Unit::Ms, "Time during which kernels that they launched themselves run, summed over the calls."),
 ];
 
-struct Group {
-    category: &'static str,
-    is_recompute: bool,
-    n_calls: i64,
-    direct_ns: i64,
-}
-
-pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
     if !profile.has_host_ops() {
-        return None;
+        return Vec::new();
     }
-    // A few dozen categories at most: no index needed.
-    let mut groups: Vec<Group> = Vec::new();
-    for (_, op) in profile.ops.iter() {
-        let known = groups
-            .iter_mut()
-            .find(|group| group.category == op.category && group.is_recompute == op.is_recompute);
-        match known {
-            Some(group) => {
-                group.n_calls += 1;
-                group.direct_ns = group.direct_ns.saturating_add(op.direct_ns);
-            }
-            None => groups.push(Group {
-                category: op.category,
-                is_recompute: op.is_recompute,
-                n_calls: 1,
-                direct_ns: op.direct_ns,
-            }),
-        }
-    }
-    groups.arrange_by_key(|group| std::cmp::Reverse(group.direct_ns));
+    let calls = profile.ops.iter();
+    let calls = calls.map(|(_, op)| ((op.category, op.is_recompute), op.direct_ns));
+    let mut groups = grouped(calls, |(n_calls, all_ns): &mut (i64, i64), direct_ns| {
+        *n_calls += 1;
+        *all_ns = all_ns.saturating_add(direct_ns);
+    });
+    groups.arrange_by_key(|(_, (_, direct_ns))| std::cmp::Reverse(*direct_ns));
     let has_recompute = profile.recompute.is_some();
     let mut shares = Shares::of(profile.ops.direct_ns());
-    let rows = groups.iter().map(|group| {
+    let rows = groups.into_iter();
+    let rows = rows.map(|((category, is_recompute), (n_calls, direct_ns))| {
         let mut row = vec![
-            Cell::Text(group.category.to_owned()),
-            Cell::Int(group.n_calls),
-            ms(group.direct_ns),
+            Cell::Text(category.to_owned()),
+            Cell::Int(n_calls),
+            ms(direct_ns),
         ];
-        row.extend(shares.next(group.direct_ns));
+        row.extend(shares.next(direct_ns));
         if has_recompute {
-            row.insert(1, Cell::Flag(group.is_recompute));
+            row.insert(1, Cell::Flag(is_recompute));
         }
         row
     });
-    Some(Sheet {
-        name: "ops_summary_by_category",
-        columns: columns(&input.parts),
-        rows: rows.collect(),
-    })
+    rows.collect()
 }
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {

@@ -1,50 +1,23 @@
 //! Sheet `ops_summary`: operators that launch GPU activity, by name.
 
-use super::sheet::{Cell, Column, Sheet, Unit};
+use super::sheet::{Cell, Column, Unit, column};
 use super::{IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, labels, ms, python, us};
 
+#[rustfmt::skip]
 const COLUMNS: [Column; 7] = [
-    Column {
-        label: "name",
-        unit: Unit::Text,
-        doc: "The operator, or the runtime call where a launch has no operator around it.",
-    },
-    Column {
-        label: "total_direct_kernel_time_sum",
-        unit: Unit::Us,
-        doc: "Time during which kernels that it launched itself run, summed over its calls.",
-    },
-    Column {
-        label: "total_subtree_kernel_time_sum",
-        unit: Unit::Us,
-        doc: "Time during which kernels launched by it or below it run, summed over its calls.",
-    },
-    Column {
-        label: "total_direct_kernel_time_ms",
-        unit: Unit::Ms,
-        doc: "Direct kernel time in milliseconds.",
-    },
-    Column {
-        label: "total_subtree_kernel_time_ms",
-        unit: Unit::Ms,
-        doc: "Subtree kernel time in milliseconds.",
-    },
-    Column {
-        label: "Count",
-        unit: Unit::Count,
-        doc: "Calls that launched GPU activity.",
-    },
-    Column {
-        label: "Categories",
-        unit: Unit::Text,
-        doc: "The reference's categories of its calls.",
-    },
+    column("name", Unit::Text, "The operator, or the runtime call where a launch has no operator around it."),
+    column("total_direct_kernel_time_sum", Unit::Us, "Time during which kernels that it launched itself run, summed over its calls."),
+    column("total_subtree_kernel_time_sum", Unit::Us, "Time during which kernels launched by it or below it run, summed over its calls."),
+    column("total_direct_kernel_time_ms", Unit::Ms, "Direct kernel time in milliseconds."),
+    column("total_subtree_kernel_time_ms", Unit::Ms, "Subtree kernel time in milliseconds."),
+    column("Count", Unit::Count, "Calls that launched GPU activity."),
+    column("Categories", Unit::Text, "The reference's categories of its calls."),
 ];
 
-pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
     if !profile.has_host_ops() {
-        return None;
+        return Vec::new();
     }
     let has_recompute = profile.recompute.is_some();
     let mut shares = Shares::of(profile.ops.direct_ns());
@@ -68,11 +41,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
         }
         row
     });
-    Some(Sheet {
-        name: "ops_summary",
-        columns: columns(&input.parts),
-        rows: rows.collect(),
-    })
+    rows.collect()
 }
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {

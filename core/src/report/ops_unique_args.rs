@@ -1,11 +1,9 @@
 //! Sheet `ops_unique_args`: operators that launch GPU activity, one row for each set of arguments.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::call_key;
-use super::sheet::{Cell, Column, Sheet, Unit};
+use super::sheet::{Cell, Column, Unit, column};
 use super::{Parts, SHARES, Shares, SheetInput, kernel_details, labels};
+use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::base::stats::Stats;
@@ -16,31 +14,31 @@ use crate::profile::ops::Op;
 /// The columns of times come in pairs: direct kernel time, subtree kernel time.
 #[rustfmt::skip]
 const TIMES: [Column; 12] = [
-    Column { label: "total_direct_kernel_time_mean", unit: Unit::Us, doc: "Time during which kernels that a call launched itself run, mean over the calls." },
-    Column { label: "total_subtree_kernel_time_mean", unit: Unit::Us, doc: "Time during which kernels launched by a call or below it run, mean over the calls." },
-    Column { label: "total_direct_kernel_time_median", unit: Unit::Us, doc: "Direct kernel time, median." },
-    Column { label: "total_subtree_kernel_time_median", unit: Unit::Us, doc: "Subtree kernel time, median." },
-    Column { label: "total_direct_kernel_time_std", unit: Unit::Us, doc: "Direct kernel time, sample deviation; empty for a single call." },
-    Column { label: "total_subtree_kernel_time_std", unit: Unit::Us, doc: "Subtree kernel time, sample deviation; empty for a single call." },
-    Column { label: "total_direct_kernel_time_min", unit: Unit::Us, doc: "Direct kernel time, shortest." },
-    Column { label: "total_subtree_kernel_time_min", unit: Unit::Us, doc: "Subtree kernel time, shortest." },
-    Column { label: "total_direct_kernel_time_max", unit: Unit::Us, doc: "Direct kernel time, longest." },
-    Column { label: "total_subtree_kernel_time_max", unit: Unit::Us, doc: "Subtree kernel time, longest." },
-    Column { label: "total_direct_kernel_time_sum", unit: Unit::Us, doc: "Direct kernel time, sum." },
-    Column { label: "total_subtree_kernel_time_sum", unit: Unit::Us, doc: "Subtree kernel time, sum." },
+    column("total_direct_kernel_time_mean", Unit::Us, "Time during which kernels that a call launched itself run, mean over the calls."),
+    column("total_subtree_kernel_time_mean", Unit::Us, "Time during which kernels launched by a call or below it run, mean over the calls."),
+    column("total_direct_kernel_time_median", Unit::Us, "Direct kernel time, median."),
+    column("total_subtree_kernel_time_median", Unit::Us, "Subtree kernel time, median."),
+    column("total_direct_kernel_time_std", Unit::Us, "Direct kernel time, sample deviation; empty for a single call."),
+    column("total_subtree_kernel_time_std", Unit::Us, "Subtree kernel time, sample deviation; empty for a single call."),
+    column("total_direct_kernel_time_min", Unit::Us, "Direct kernel time, shortest."),
+    column("total_subtree_kernel_time_min", Unit::Us, "Subtree kernel time, shortest."),
+    column("total_direct_kernel_time_max", Unit::Us, "Direct kernel time, longest."),
+    column("total_subtree_kernel_time_max", Unit::Us, "Subtree kernel time, longest."),
+    column("total_direct_kernel_time_sum", Unit::Us, "Direct kernel time, sum."),
+    column("total_subtree_kernel_time_sum", Unit::Us, "Subtree kernel time, sum."),
 ];
 
-const COUNT: Column = Column {
-    label: "operation_count",
-    unit: Unit::Count,
-    doc: "Calls with these arguments.",
-};
+const COUNT: Column = column(
+    "operation_count",
+    Unit::Count,
+    "Calls with these arguments.",
+);
 
-const EXAMPLE: Column = Column {
-    label: "ex_UID",
-    unit: Unit::Number,
-    doc: "The first such call: its position in the events of the trace.",
-};
+const EXAMPLE: Column = column(
+    "ex_UID",
+    Unit::Number,
+    "The first such call: its position in the events of the trace.",
+);
 
 pub(super) struct Group<'a> {
     key: CallKey,
@@ -50,10 +48,10 @@ pub(super) struct Group<'a> {
     uid: u32,
 }
 
-pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
     if !profile.has_host_ops() {
-        return None;
+        return Vec::new();
     }
     let groups = groups(profile);
     let mut shares = Shares::of(sum(groups.iter().map(|group| group.direct_ns)));
@@ -73,12 +71,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
         row.extend(input.labels.cells(work));
         row
     });
-    let rows = rows.collect();
-    Some(Sheet {
-        name: "ops_unique_args",
-        columns: columns(&input.parts),
-        rows,
-    })
+    rows.collect()
 }
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {
@@ -93,23 +86,20 @@ pub(super) fn columns(parts: &Parts) -> Vec<Column> {
 
 /// Calls by key, in the order of the rows.
 pub(super) fn groups(profile: &Profile) -> Vec<Group<'_>> {
-    let mut index: HashMap<CallKey, usize, FxBuildHasher> = HashMap::default();
-    let mut groups: Vec<Group> = Vec::new();
-    for (_, op) in profile.ops.iter() {
+    let calls = profile.ops.iter().map(|(_, op)| {
         let key = CallKey::new(profile, op.event, op.category, op.is_recompute);
-        let row = *index.entry(key).or_insert(groups.len());
-        if row == groups.len() {
-            groups.push(Group {
-                key,
-                calls: Vec::new(),
-                direct_ns: 0,
-                uid: profile.trace.events.uid(op.event),
-            });
-        }
-        let group = &mut groups[row];
-        group.calls.push(op);
-        group.direct_ns = group.direct_ns.saturating_add(op.direct_ns);
-    }
+        (key, op)
+    });
+    let groups: Vec<(CallKey, Vec<&Op>)> = grouped(calls, Vec::push);
+    let groups = groups.into_iter().map(|(key, calls)| Group {
+        key,
+        direct_ns: sum(calls.iter().map(|op| op.direct_ns)),
+        uid: calls
+            .first()
+            .map_or(0, |op| profile.trace.events.uid(op.event)),
+        calls,
+    });
+    let mut groups: Vec<Group> = groups.collect();
     groups.arrange_by_key(|group| (std::cmp::Reverse(group.direct_ns), group.uid));
     groups
 }

@@ -5,7 +5,7 @@ use crate::base::interval::sum;
 use crate::findings::Origin;
 use crate::profile::Profile;
 use crate::profile::tree::NodeId;
-use crate::trace::{Category, Dims, EventId, ShapeId};
+use crate::trace::{Category, Dims, EventId, OpArgs, ShapeId, StringId};
 
 /// Levels below the operation.
 const MAX_DEPTH: usize = 3;
@@ -15,11 +15,9 @@ const MAX_NODES: usize = 60;
 /// The place of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Its name.
     pub(crate) name: String,
     /// Position of its first call in the events of the trace.
     pub(crate) uid: u64,
-    /// The shapes of its arguments.
     pub(crate) shapes: String,
     /// What is above it, the nearest first; modules without their prefix, files without folders.
     pub(crate) parents: Vec<String>,
@@ -32,11 +30,8 @@ pub(crate) struct Place {
 pub(crate) struct PlaceNode {
     /// Levels below the operation.
     pub(crate) depth: usize,
-    /// Its name.
     pub(crate) name: String,
-    /// The shapes of its arguments.
     pub(crate) shapes: String,
-    /// Their types.
     pub(crate) types: Vec<String>,
     /// Kernels that it launches, itself or below, summed.
     pub(crate) kernel_ns: i64,
@@ -113,13 +108,8 @@ fn of_call(profile: &Profile, event: EventId, name: &str) -> Option<Place> {
 /// "8 × 64, 64 × 2" of the tensors of a call.
 fn shapes(profile: &Profile, event: EventId) -> String {
     let trace = &profile.trace;
-    let args = trace
-        .events
-        .op_args(event)
-        .and_then(|id| trace.args.get(id));
-    let Some(dims) = args.and_then(|args| args.dims.as_deref()) else {
-        return String::new();
-    };
+    let dims = args(profile, event).and_then(|args| args.dims.as_deref());
+    let dims = dims.unwrap_or_default();
     let shapes: Vec<String> = dims
         .iter()
         .flat_map(|dims| -> &[ShapeId] {
@@ -136,18 +126,15 @@ fn shapes(profile: &Profile, event: EventId) -> String {
 }
 
 fn types(profile: &Profile, event: EventId) -> Vec<String> {
+    let types = args(profile, event).and_then(|args| args.types.as_deref());
+    let types = types.unwrap_or_default().iter();
+    let text = |name: &StringId| profile.trace.strings.get(*name).to_owned();
+    types.map(text).collect()
+}
+
+fn args(profile: &Profile, event: EventId) -> Option<&OpArgs> {
     let trace = &profile.trace;
-    let args = trace
-        .events
-        .op_args(event)
-        .and_then(|id| trace.args.get(id));
-    let types = args
-        .and_then(|args| args.types.as_deref())
-        .unwrap_or_default();
-    types
-        .iter()
-        .map(|name| trace.strings.get(*name).to_owned())
-        .collect()
+    trace.args.get(trace.events.op_args(event)?)
 }
 
 #[cfg(test)]

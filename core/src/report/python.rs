@@ -1,8 +1,6 @@
 //! Values as Python would print them: the form that list-valued cells have in the reference's
 //! sheets, and that people's notebooks read back with `ast.literal_eval`.
 
-use std::fmt::Write;
-
 use crate::trace::{ArgsTable, Dims, ShapeId, StringId, StringTable};
 
 /// A string as Python's `repr` writes it.
@@ -24,7 +22,7 @@ pub fn string(text: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
-            c if c.is_ascii_control() => push(&mut out, format_args!("\\x{:02x}", u32::from(c))),
+            c if c.is_ascii_control() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
             c => out.push(c),
         }
     }
@@ -34,63 +32,55 @@ pub fn string(text: &str) -> String {
 
 /// A list of strings: `['GEMM', 'other']`.
 pub fn list<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
-    let items: Vec<String> = items.into_iter().map(string).collect();
-    format!("[{}]", items.join(", "))
+    LIST.of(items.into_iter().map(string))
 }
 
-/// Strings as a tuple: `('', '1')`.
-pub fn tuple_of_strings(items: &[StringId], strings: &StringTable) -> String {
-    tuple(items.iter().map(|item| string(strings.get(*item))))
+/// How a sequence is written.
+#[derive(Debug, Clone, Copy)]
+pub struct Sequence {
+    open: char,
+    close: char,
+    /// What stands behind the only item.
+    after_one: &'static str,
 }
 
-/// Shapes or strides as nested tuples: `((16, 559), (), ((2,), (3,)))`.
-pub fn tuple_of_dims(dims: &[Dims], args: &ArgsTable) -> String {
-    let shape = |id: &ShapeId| tuple(args.shape(*id).iter().map(i64::to_string));
-    tuple(dims.iter().map(|dims| match dims {
-        Dims::One(id) => shape(id),
-        Dims::Many(ids) => tuple(ids.iter().map(shape)),
-    }))
-}
+/// `[16, 559]`
+pub const LIST: Sequence = Sequence {
+    open: '[',
+    close: ']',
+    after_one: "",
+};
 
-/// Strings as a list: `['', '1']`.
-pub fn list_of_strings(items: &[StringId], strings: &StringTable) -> String {
-    list(items.iter().map(|item| strings.get(*item)))
-}
+/// `(16, 559)`, `(2,)`
+pub const TUPLE: Sequence = Sequence {
+    open: '(',
+    close: ')',
+    after_one: ",",
+};
 
-/// Shapes or strides as nested lists: `[[16, 559], [], [[2], [3]]]`.
-pub fn list_of_dims(dims: &[Dims], args: &ArgsTable) -> String {
-    let joined = |items: Vec<String>| format!("[{}]", items.join(", "));
-    let shape = |id: &ShapeId| joined(args.shape(*id).iter().map(i64::to_string).collect());
-    joined(
-        dims.iter()
-            .map(|dims| match dims {
-                Dims::One(id) => shape(id),
-                Dims::Many(ids) => joined(ids.iter().map(shape).collect()),
-            })
-            .collect(),
-    )
-}
-
-fn tuple(items: impl Iterator<Item = String>) -> String {
-    let mut out = String::from("(");
-    let mut n_items = 0;
-    for item in items {
-        if n_items > 0 {
-            out.push_str(", ");
-        }
-        out.push_str(&item);
-        n_items += 1;
+impl Sequence {
+    fn of(self, items: impl Iterator<Item = String>) -> String {
+        let items: Vec<String> = items.collect();
+        let after = match items.len() {
+            1 => self.after_one,
+            _ => "",
+        };
+        format!("{}{}{after}{}", self.open, items.join(", "), self.close)
     }
-    if n_items == 1 {
-        out.push(',');
-    }
-    out.push(')');
-    out
-}
 
-fn push(out: &mut String, text: std::fmt::Arguments) {
-    // Writing to a String cannot fail.
-    let _ = out.write_fmt(text);
+    /// Strings: `('', '1')`.
+    pub fn of_strings(self, items: &[StringId], strings: &StringTable) -> String {
+        self.of(items.iter().map(|item| string(strings.get(*item))))
+    }
+
+    /// Shapes or strides, nested: `((16, 559), (), ((2,), (3,)))`.
+    pub fn of_dims(self, dims: &[Dims], args: &ArgsTable) -> String {
+        let shape = |id: &ShapeId| self.of(args.shape(*id).iter().map(i64::to_string));
+        self.of(dims.iter().map(|dims| match dims {
+            Dims::One(id) => shape(id),
+            Dims::Many(ids) => self.of(ids.iter().map(shape)),
+        }))
+    }
 }
 
 #[cfg(test)]
@@ -112,17 +102,17 @@ mod tests {
         let mut args = ArgsTable::default();
         let dims = args.parse_dims("[[16, 559], [], [7], [[2], [3, 4]]]");
         assert_eq!(
-            tuple_of_dims(&dims.unwrap(), &args),
+            TUPLE.of_dims(&dims.unwrap(), &args),
             "((16, 559), (), (7,), ((2,), (3, 4)))"
         );
         let dims = args.parse_dims("[[16, 559], [], [[2], [3, 4]]]");
         assert_eq!(
-            list_of_dims(&dims.unwrap(), &args),
+            LIST.of_dims(&dims.unwrap(), &args),
             "[[16, 559], [], [[2], [3, 4]]]"
         );
         let mut strings = StringTable::default();
         let items = ["", "[1, 1]"].map(|text| strings.intern(text));
-        assert_eq!(tuple_of_strings(&items, &strings), "('', '[1, 1]')");
-        assert_eq!(tuple_of_strings(&[], &strings), "()");
+        assert_eq!(TUPLE.of_strings(&items, &strings), "('', '[1, 1]')");
+        assert_eq!(TUPLE.of_strings(&[], &strings), "()");
     }
 }

@@ -1,5 +1,7 @@
 //! A sheet: the one thing that tables, CSV files and workbooks are made of.
 
+use serde::{Deserialize, Serialize};
+
 /// What a column's numbers mean; views and exporters format by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
@@ -28,6 +30,11 @@ pub struct Column<S = &'static str> {
     pub unit: Unit,
     /// One sentence for `docs/columns.md` and tooltips.
     pub doc: S,
+}
+
+/// A column: a row of a sheet's table of them.
+pub(crate) const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
+    Column { label, unit, doc }
 }
 
 impl Column {
@@ -73,4 +80,15 @@ impl<S: AsRef<str>> Sheet<S> {
         let mut columns = self.columns.iter();
         columns.position(|column| column.label.as_ref() == label)
     }
+}
+
+/// One column of one row, for people.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Field {
+    /// The column's label.
+    pub label: String,
+    /// What the column means.
+    pub doc: String,
+    /// The value, whole.
+    pub value: String,
 }

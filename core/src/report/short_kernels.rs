@@ -1,11 +1,9 @@
 //! Sheets `short_kernel_histogram` and `short_kernels_summary`: kernels so short that launching
 //! them costs as much as running them.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
-use super::sheet::{Cell, Column, Sheet, Unit};
+use super::sheet::{Cell, Column, Unit, column};
 use super::{Parts, SheetInput, percent, python, us};
+use crate::base::group::grouped;
 use crate::base::sort::Arrange;
 use crate::profile::kernels::GpuWork;
 use crate::trace::{Category, Dims, OpArgs, StringId};
@@ -13,81 +11,29 @@ use crate::trace::{Category, Dims, OpArgs, StringId};
 /// However many bins are asked for, a histogram of more says no more.
 const MAX_BINS: usize = 10_000;
 
-const HISTOGRAM_COLUMNS: [Column; 3] = [
-    Column {
-        label: "bin_start",
-        unit: Unit::Us,
-        doc: "Shortest duration of the bin.",
-    },
-    Column {
-        label: "bin_end",
-        unit: Unit::Us,
-        doc: "End of the bin; it belongs to the next one, except the last.",
-    },
-    Column {
-        label: "count",
-        unit: Unit::Count,
-        doc: "Kernels in the bin.",
-    },
+#[rustfmt::skip]
+pub(super) const HISTOGRAM_COLUMNS: [Column; 3] = [
+    column("bin_start", Unit::Us, "Shortest duration of the bin."),
+    column("bin_end", Unit::Us, "End of the bin; it belongs to the next one, except the last."),
+    column("count", Unit::Count, "Kernels in the bin."),
 ];
 
+#[rustfmt::skip]
 const SUMMARY_COLUMNS: [Column; 9] = [
-    Column {
-        label: "Parent cpu_op",
-        unit: Unit::Text,
-        doc: "The operator nearest above the launch.",
-    },
-    Column {
-        label: "Input dims",
-        unit: Unit::Text,
-        doc: "Shapes of its arguments.",
-    },
-    Column {
-        label: "Input strides",
-        unit: Unit::Text,
-        doc: "Strides of its arguments.",
-    },
-    Column {
-        label: "Concrete Inputs",
-        unit: Unit::Text,
-        doc: "Values of its arguments that are no tensors.",
-    },
-    Column {
-        label: "Kernel name",
-        unit: Unit::Text,
-        doc: "The kernel.",
-    },
-    Column {
-        label: "Short Kernel duration (µs) sum",
-        unit: Unit::Us,
-        doc: "Sum of its short durations.",
-    },
-    Column {
-        label: "Short Kernel count",
-        unit: Unit::Count,
-        doc: "How often it was short.",
-    },
-    Column {
-        label: "Short Kernel duration (µs) mean",
-        unit: Unit::Us,
-        doc: "Mean of its short durations.",
-    },
-    Column {
-        label: "Short Kernel duration (µs) percent of total time",
-        unit: Unit::Percent,
-        doc: "Share of the total time of the GPU timeline.",
-    },
+    column("Parent cpu_op", Unit::Text, "The operator nearest above the launch."),
+    column("Input dims", Unit::Text, "Shapes of its arguments."),
+    column("Input strides", Unit::Text, "Strides of its arguments."),
+    column("Concrete Inputs", Unit::Text, "Values of its arguments that are no tensors."),
+    column("Kernel name", Unit::Text, "The kernel."),
+    column("Short Kernel duration (µs) sum", Unit::Us, "Sum of its short durations."),
+    column("Short Kernel count", Unit::Count, "How often it was short."),
+    column("Short Kernel duration (µs) mean", Unit::Us, "Mean of its short durations."),
+    column("Short Kernel duration (µs) percent of total time", Unit::Percent, "Share of the total time of the GPU timeline."),
 ];
 
 /// The columns that say which operator: a trace without operators lacks them.
 const OP_COLUMNS: usize = 4;
 
-/// The columns of the histogram; the same in every trace.
-pub(super) fn histogram_columns(_: &Parts) -> Vec<Column> {
-    HISTOGRAM_COLUMNS.to_vec()
-}
-
-/// The columns of the summary.
 pub(super) fn summary_columns(parts: &Parts) -> Vec<Column> {
     let skipped = if parts.host_ops { 0 } else { OP_COLUMNS };
     SUMMARY_COLUMNS.into_iter().skip(skipped).collect()
@@ -96,60 +42,39 @@ pub(super) fn summary_columns(parts: &Parts) -> Vec<Column> {
 /// What distinguishes rows, beside the kernel's name.
 type OpKey<'a> = (StringId, &'a [Dims], &'a [Dims], &'a [StringId]);
 
-pub(super) fn histogram(input: &SheetInput) -> Option<Sheet> {
+pub(super) fn histogram(input: &SheetInput) -> Vec<Vec<Cell>> {
     let durations_us: Vec<f64> = short_kernels(input)
         .map(|(_, dur_ns)| dur_ns as f64 / 1e3)
         .collect();
     let bins = bins(
         &durations_us,
         (input.options.thresholds.short_kernel_bins as usize).min(MAX_BINS),
-    )?;
-    Some(Sheet {
-        name: "short_kernel_histogram",
-        columns: histogram_columns(&input.parts),
-        rows: bins
-            .into_iter()
-            .map(|bin| {
-                vec![
-                    Cell::Float(bin.start),
-                    Cell::Float(bin.end),
-                    Cell::Int(bin.count),
-                ]
-            })
-            .collect(),
-    })
+    );
+    let cells = |(start, end, count)| vec![Cell::Float(start), Cell::Float(end), Cell::Int(count)];
+    bins.into_iter().map(cells).collect()
 }
 
-pub(super) fn summary(input: &SheetInput) -> Option<Sheet> {
+pub(super) fn summary(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
     let trace = &profile.trace;
-    let has_host_ops = profile.has_host_ops();
-    let mut index: HashMap<(Option<OpKey>, StringId), usize, FxBuildHasher> = HashMap::default();
-    let mut groups: Vec<(Option<OpKey>, StringId, i64, i64)> = Vec::new();
-    for (work, dur_ns) in short_kernels(input) {
-        let op = op_key(input, work);
-        if has_host_ops && op.is_none() {
-            continue;
-        }
-        let row = *index.entry((op, work.name)).or_insert(groups.len());
-        if row == groups.len() {
-            groups.push((op, work.name, 0, 0));
-        }
-        let (_, _, sum_ns, count) = &mut groups[row];
-        *sum_ns = i64::saturating_add(*sum_ns, dur_ns);
+    let short = short_kernels(input);
+    let short = short.map(|(work, dur_ns)| ((op_key(input, work), work.name), dur_ns));
+    let counted = short.filter(|((op, _), _)| op.is_some() || !profile.has_host_ops());
+    let mut groups = grouped(counted, |(sum_ns, count): &mut (i64, i64), dur_ns| {
+        *sum_ns = sum_ns.saturating_add(dur_ns);
         *count += 1;
-    }
-    groups.arrange_by_key(|&(_, _, sum_ns, count)| (std::cmp::Reverse(sum_ns), count));
+    });
+    groups.arrange_by_key(|&(_, (sum_ns, count))| (std::cmp::Reverse(sum_ns), count));
     let text = |id| trace.strings.get(id).to_owned();
-    let rows: Vec<Vec<Cell>> = groups
+    groups
         .into_iter()
-        .map(|(op, name, sum_ns, count)| {
+        .map(|((op, name), (sum_ns, count))| {
             let op = op.map(|(op, dims, strides, concrete)| {
                 [
                     text(op),
-                    python::tuple_of_dims(dims, &trace.args),
-                    python::tuple_of_dims(strides, &trace.args),
-                    python::tuple_of_strings(concrete, &trace.strings),
+                    python::TUPLE.of_dims(dims, &trace.args),
+                    python::TUPLE.of_dims(strides, &trace.args),
+                    python::TUPLE.of_strings(concrete, &trace.strings),
                 ]
             });
             let mut row: Vec<Cell> = op.into_iter().flatten().map(Cell::Text).collect();
@@ -162,12 +87,7 @@ pub(super) fn summary(input: &SheetInput) -> Option<Sheet> {
             ]);
             row
         })
-        .collect();
-    (!rows.is_empty()).then(|| Sheet {
-        name: "short_kernels_summary",
-        columns: summary_columns(&input.parts),
-        rows,
-    })
+        .collect()
 }
 
 /// Short kernels with their durations, in file order.
@@ -198,29 +118,22 @@ fn op_key<'a>(input: &SheetInput<'a>, work: &GpuWork) -> Option<OpKey<'a>> {
     ))
 }
 
-/// One bin of a histogram.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Bin {
-    start: f64,
-    end: f64,
-    count: i64,
-}
-
-/// Equal bins from the smallest to the largest value, as `numpy.histogram` makes them: edges by
+/// Equal bins from the smallest to the largest value, each with its start, its end and how many are
+/// in it; none without values or bins. As `numpy.histogram` makes them: edges by
 /// `linspace`; a value's bin by division, then moved by one where the edges, which are rounded
 /// apart from it, say so.
-fn bins(values: &[f64], n_bins: usize) -> Option<Vec<Bin>> {
-    let (mut first, mut last) = values
+fn bins(values: &[f64], n_bins: usize) -> Vec<(f64, f64, i64)> {
+    let range = values
         .iter()
         .map(|&value| (value, value))
-        .reduce(|(min, max), (value, _)| (min.min(value), max.max(value)))?;
+        .reduce(|(min, max), (value, _)| (min.min(value), max.max(value)));
+    let Some((mut first, mut last)) = range.filter(|_| n_bins > 0) else {
+        return Vec::new();
+    };
     if first >= last {
         // One distinct value: a bin around it.
         first -= 0.5;
         last += 0.5;
-    }
-    if n_bins == 0 {
-        return None;
     }
     let step = (last - first) / n_bins as f64;
     let mut edges: Vec<f64> = (0..=n_bins).map(|bin| bin as f64 * step + first).collect();
@@ -237,68 +150,32 @@ fn bins(values: &[f64], n_bins: usize) -> Option<Vec<Bin>> {
         }
         counts[bin] += 1;
     }
-    Some(
-        edges
-            .windows(2)
-            .zip(counts)
-            .map(|(edge, count)| Bin {
-                start: edge[0],
-                end: edge[1],
-                count,
-            })
-            .collect(),
-    )
+    let bins = edges.windows(2).zip(counts);
+    bins.map(|(edge, count)| (edge[0], edge[1], count))
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn counts(values: &[f64], n_bins: usize) -> Vec<i64> {
-        let bins = bins(values, n_bins).unwrap_or_default();
-        bins.iter().map(|bin| bin.count).collect()
-    }
-
     #[test]
-    fn a_value_on_an_edge_belongs_to_the_bin_that_starts_there() {
-        assert_eq!(counts(&[1.0, 2.0, 3.0, 4.0, 5.0], 4), [1, 1, 1, 2]);
-    }
-
-    #[test]
-    fn edges_are_rounded_like_numpy() {
-        // numpy.histogram([0.0, 0.3, 0.6, 1.0], 10): 3 * 0.1 is just above 0.3, so 0.3 lies in
-        // the third bin, and 6 * 0.1 is just above 0.6.
-        assert_eq!(
-            counts(&[0.0, 0.3, 0.6, 1.0], 10),
-            [1, 0, 1, 0, 0, 1, 0, 0, 0, 1]
-        );
-        let edges = bins(&[0.0, 1.0], 10).unwrap();
-        assert!(edges[3].start > 0.3 && edges[9].end >= 1.0);
-    }
-
-    #[test]
-    fn one_distinct_value_gets_a_bin_around_it() {
-        let bins = bins(&[3.0, 3.0], 2).unwrap();
-        assert_eq!(
-            bins,
-            [
-                Bin {
-                    start: 2.5,
-                    end: 3.0,
-                    count: 0
-                },
-                Bin {
-                    start: 3.0,
-                    end: 3.5,
-                    count: 2
-                },
-            ]
-        );
-    }
-
-    #[test]
-    fn nothing_has_no_bins() {
-        assert_eq!(bins(&[], 4), None);
-        assert_eq!(bins(&[1.0], 0), None);
+    fn edges_are_those_of_numpy() {
+        let cases: [(&[f64], usize, &[i64]); 4] = [
+            // A value on an edge belongs to the bin that starts there.
+            (&[1.0, 2.0, 3.0, 4.0, 5.0], 4, &[1, 1, 1, 2]),
+            // 3 * 0.1 is just above 0.3, so 0.3 lies in the third bin, and 6 * 0.1 is just above 0.6.
+            (&[0.0, 0.3, 0.6, 1.0], 10, &[1, 0, 1, 0, 0, 1, 0, 0, 0, 1]),
+            (&[], 4, &[]),
+            (&[1.0], 0, &[]),
+        ];
+        for (values, n_bins, expected) in cases {
+            let counts = bins(values, n_bins).into_iter().map(|(.., count)| count);
+            assert_eq!(counts.collect::<Vec<_>>(), expected, "{values:?}");
+        }
+        let edges = bins(&[0.0, 1.0], 10);
+        assert!(edges[3].0 > 0.3 && edges[9].1 >= 1.0);
+        // One distinct value has a bin around it.
+        assert_eq!(bins(&[3.0, 3.0], 2), [(2.5, 3.0, 0), (3.0, 3.5, 2)]);
     }
 }

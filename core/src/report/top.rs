@@ -21,7 +21,6 @@ use crate::trace::{ByName, Category, StringId};
 /// An operator or a kernel, with all that it computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bottleneck {
-    /// Its name.
     pub(crate) name: StringId,
     /// It is a kernel that stands for itself.
     pub(crate) is_kernel: bool,

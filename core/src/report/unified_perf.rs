@@ -1,6 +1,6 @@
 //! Sheet `unified_perf_summary`: each piece of GPU time once, with the work done in it.
 
-use super::sheet::{Cell, Column, Sheet, Unit};
+use super::sheet::{Cell, Column, Unit, column};
 use super::{Parts, SHARES, Shares, SheetInput, call_key, call_stacks, kernel_details, labels};
 use crate::assess::judged::Judged;
 use crate::assess::rates::{rates, roof_shares};
@@ -11,10 +11,6 @@ use crate::perf::{Modelled, Work, python_dict};
 use crate::profile::launch::GpuId;
 use crate::profile::operations::Operation;
 use crate::profile::rows::PerfRow;
-
-const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
-    Column { label, unit, doc }
-}
 
 #[rustfmt::skip]
 const CALLS: [Column; 5] = [
@@ -87,19 +83,19 @@ const MODEL: [Column; 2] = [
     column("has_perf_model", Unit::Flag, "True where a model gives FLOPs and bytes of a call."),
 ];
 
-pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
     if !profile.has_host_ops() {
-        return None;
+        return Vec::new();
     }
-    let rows = || {
+    let counted = || {
         let operations = profile.operations().iter().zip(input.judged);
         operations.filter(|(operation, _)| operation.is_linked)
     };
-    let all_ns = sum(rows().map(|(operation, _)| operation.kernel_ns));
+    let all_ns = sum(counted().map(|(operation, _)| operation.kernel_ns));
     let mut shares = Shares::of(all_ns);
     let mut cells = Vec::new();
-    for (operation, judged) in rows() {
+    for (operation, judged) in counted() {
         let Some(mut row) = row(input, operation, judged) else {
             continue;
         };
@@ -112,11 +108,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
         row.push(library);
         cells.push(row);
     }
-    Some(Sheet {
-        name: "unified_perf_summary",
-        columns: columns(&input.parts),
-        rows: cells,
-    })
+    cells
 }
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {
@@ -154,33 +146,32 @@ fn row(input: &SheetInput, operation: &Operation, judged: &Judged) -> Option<Vec
     let bandwidth = rates(times_us, work.and_then(|work| work.bytes));
     let arithmetic = rates(times_us, work.map(|work| work.flops));
 
-    let mean = |stats: &Stats| Cell::Float(stats.mean);
     let mut cells = call_key::cells(profile, &operation.key);
     cells.push(Cell::Int(first.uid as i64));
     cells.push(Cell::Int(calls.len() as i64));
-    cells.extend([
-        of(host, |stats| Cell::Float(stats.sum)),
-        of(host, mean),
-        of(host, |s: &Stats| s.std.map_or(Cell::Empty, Cell::Float)),
-    ]);
+    let [host_mean, _, host_std, ..] = spread(host);
+    cells.extend([total(host), host_mean, host_std]);
     cells.extend(work_cells(work.as_ref()));
-    if input.options.gpu.is_some() {
-        cells.push(judged.roof.map_or(Cell::Empty, |roof| {
+    let roof = judged.roof.as_ref();
+    if input.parts.gpu {
+        cells.push(roof.map_or(Cell::Empty, |roof| {
             Cell::Text(roof.bound.label().to_owned())
         }));
     }
     for rate in [bandwidth, arithmetic, kernels] {
-        cells.extend([
-            of(rate, mean),
-            of(rate, |s: &Stats| s.std.map_or(Cell::Empty, Cell::Float)),
-        ]);
+        let [mean, _, std, ..] = spread(rate);
+        cells.extend([mean, std]);
     }
-    cells.push(of(kernels, |stats| Cell::Float(stats.sum)));
+    cells.push(total(kernels));
     for stats in [host, bandwidth, arithmetic] {
         cells.extend(extremes(stats));
     }
-    if input.options.gpu.is_some() {
-        cells.extend(roof_cells(judged.roof.as_ref(), times_us));
+    if input.parts.gpu {
+        cells.push(roof.map_or(Cell::Empty, |roof| Cell::Float(roof.time_us)));
+        cells.extend(spread(
+            roof.and_then(|roof| roof_shares(times_us, roof.time_us)),
+        ));
+        cells.push(basis_cell(roof));
     }
     cells.extend(extremes(kernels));
     let launched: Vec<&[GpuId]> = calls.iter().map(|call| &call.work[..]).collect();
@@ -207,20 +198,6 @@ pub(super) fn work_cells(work: Option<&Work>) -> [Cell; 4] {
     ]
 }
 
-fn roof_cells(roof: Option<&Roofline>, times_us: &[f64]) -> [Cell; 7] {
-    let percents = roof.and_then(|roof| roof_shares(times_us, roof.time_us));
-    let [median, min, max] = extremes(percents);
-    [
-        roof.map_or(Cell::Empty, |roof| Cell::Float(roof.time_us)),
-        of(percents, |stats| Cell::Float(stats.mean)),
-        median,
-        of(percents, |s: &Stats| s.std.map_or(Cell::Empty, Cell::Float)),
-        min,
-        max,
-        basis_cell(roof),
-    ]
-}
-
 /// What the figure is that a roofline follows from.
 pub(super) fn basis_cell(roof: Option<&Roofline>) -> Cell {
     roof.map_or(Cell::Empty, |roof| {
@@ -241,14 +218,26 @@ fn model_cells(first: &PerfRow, has_work: bool, modelled: Option<&Modelled>) -> 
     ]
 }
 
-pub(super) fn extremes(stats: Option<Stats>) -> [Cell; 3] {
+/// Mean, median, deviation, least, most.
+pub(super) fn spread(stats: Option<Stats>) -> [Cell; 5] {
+    let Some(stats) = stats else {
+        return [const { Cell::Empty }; 5];
+    };
     [
-        of(stats, |stats| Cell::Float(stats.median)),
-        of(stats, |stats| Cell::Float(stats.min)),
-        of(stats, |stats| Cell::Float(stats.max)),
+        Cell::Float(stats.mean),
+        Cell::Float(stats.median),
+        stats.std.map_or(Cell::Empty, Cell::Float),
+        Cell::Float(stats.min),
+        Cell::Float(stats.max),
     ]
 }
 
-pub(super) fn of(stats: Option<Stats>, cell: impl Fn(&Stats) -> Cell) -> Cell {
-    stats.as_ref().map_or(Cell::Empty, cell)
+/// Median, least, most.
+fn extremes(stats: Option<Stats>) -> [Cell; 3] {
+    let [_, median, _, min, max] = spread(stats);
+    [median, min, max]
+}
+
+fn total(stats: Option<Stats>) -> Cell {
+    stats.map_or(Cell::Empty, |stats| Cell::Float(stats.sum))
 }

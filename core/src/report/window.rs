@@ -2,18 +2,14 @@
 //! about the whole trace.
 
 use super::overview::recorded_on;
-use super::sheet::{Cell, Column, Sheet, Unit};
-use super::{Parts, ReportOptions, SheetInput, ms};
+use super::sheet::{Cell, Column, Unit, column};
+use super::{ReportOptions, SheetInput, ms};
 use crate::base::interval::Interval;
 use crate::profile::Profile;
 use crate::profile::lanes::recorded_span;
 
 /// What the sheet is called, among those of one trace and of two.
 pub(crate) const NAME: &str = "window";
-
-const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
-    Column { label, unit, doc }
-}
 
 #[rustfmt::skip]
 pub(crate) const COLUMNS: [Column; 9] = [
@@ -28,17 +24,9 @@ pub(crate) const COLUMNS: [Column; 9] = [
     column("judged by", Unit::Text, "The GPU whose figures operations are compared with."),
 ];
 
-pub(super) fn columns(_: &Parts) -> Vec<Column> {
-    COLUMNS.to_vec()
-}
-
-pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
-    input.profile.window.as_ref()?;
-    Some(Sheet {
-        name: NAME,
-        columns: COLUMNS.to_vec(),
-        rows: vec![row(input.profile, input.options)],
-    })
+pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
+    let window = input.profile.window.iter();
+    window.map(|_| row(input.profile, input.options)).collect()
 }
 
 /// What is analyzed of a trace, a part of it or all: the cells under [`COLUMNS`].

@@ -1,10 +1,10 @@
 //! Categories with their time, as bars that are a table.
 
+use dormer_core::report::overview::FamilyTime;
 use leptos::prelude::*;
 
 use super::ViewLink;
 use crate::page::url::Focus;
-use crate::protocol::FamilyTime;
 
 /// A table of categories: name, bar, time, share. The longest bar is as wide as its column.
 #[component]
@@ -20,20 +20,21 @@ pub fn BarList(
         .fold(f64::MIN_POSITIVE, f64::max);
     let rows = families
         .into_iter()
-        .map(|family| {
-            let width = format!("{:.2}%", 100.0 * family.percent / longest);
-            let focus = Focus::of_category(family.token.clone());
+        .map(|time| {
+            let token = time.family.token();
+            let width = format!("{:.2}%", 100.0 * time.percent / longest);
+            let focus = Focus::of_category(token.to_owned());
             view! {
                 <tr>
                     <th scope="row">
-                        <i class=format!("dot c-{}", family.token) aria-hidden="true"></i>
-                        <ViewLink view focus>{family.label}</ViewLink>
+                        <i class=format!("dot c-{token}") aria-hidden="true"></i>
+                        <ViewLink view focus>{time.family.label()}</ViewLink>
                     </th>
                     <td class="bar" aria-hidden="true">
-                        <span class=format!("c-{}", family.token) style:width=width></span>
+                        <span class=format!("c-{token}") style:width=width></span>
                     </td>
-                    <td class="n">{family.time}</td>
-                    <td class="n soft">{family.share}</td>
+                    <td class="n">{time.time()}</td>
+                    <td class="n soft">{time.share()}</td>
                 </tr>
             }
         })

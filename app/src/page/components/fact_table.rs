@@ -1,10 +1,11 @@
 //! Tables of figures: with bars, of gaps, and plain ones.
 
+use dormer_core::report::fact_table::{CellKind, FactRow, FactTable};
 use leptos::prelude::*;
 
 use super::{Name, ViewLink};
 use crate::page::url::Focus;
-use crate::protocol::{BarChart, FactColumn, FactRow, FactTable, Gap};
+use crate::protocol::{BarChart, Gap};
 
 /// A table with a bar in each row: the chart and its figures in one.
 #[component]
@@ -62,9 +63,10 @@ pub fn FactsTable(
     let headings = table
         .columns
         .iter()
-        .map(
-            |column| view! { <th scope="col" class:n=column.is_number>{column.label.clone()}</th> },
-        )
+        .map(|(label, kind)| {
+            let is_number = *kind == CellKind::Number;
+            view! { <th scope="col" class:n=is_number>{label.clone()}</th> }
+        })
         .collect_view();
     let columns = table.columns;
     let rows = table
@@ -90,19 +92,21 @@ pub fn FactsTable(
     }
 }
 
-fn fact_row(columns: &[FactColumn], row: FactRow, has_events: bool) -> AnyView {
+fn fact_row(columns: &[(String, CellKind)], row: FactRow, has_events: bool) -> AnyView {
     let mut below = (!row.below.is_empty()).then_some(row.below);
     let cells = columns
         .iter()
         .zip(row.cells)
-        .map(|(column, cell)| {
-            let title = column.is_name.then(|| cell.clone());
+        .map(|((_, kind), cell)| {
+            let is_name = *kind == CellKind::Name;
+            let is_number = *kind == CellKind::Number;
+            let title = is_name.then(|| cell.clone());
             let below = below.take().map(|below| {
                 view! { <span class="fine below" title=below.clone()>{below.clone()}</span> }
             });
             view! {
-                <td class:n=column.is_number class:mono=column.is_name title=title>
-                    {match column.is_name {
+                <td class:n=is_number class:mono=is_name title=title>
+                    {match is_name {
                         true => view! { <Name text=cell/> }.into_any(),
                         false => view! { <span>{cell}</span> }.into_any(),
                     }}

@@ -1,5 +1,7 @@
 //! What to do: the findings as cards that fold, what is worth most first.
 
+use dormer_core::NoGpu;
+use dormer_core::report::cards::{Light, Worth};
 use leptos::prelude::*;
 
 use super::op_details;
@@ -8,7 +10,7 @@ use super::{Name, Prose, ThresholdsButton, ViewLink};
 use crate::page::browser;
 use crate::page::state::AppState;
 use crate::page::url::{DetailsOf, Focus};
-use crate::protocol::{Card, Evidence, Findings as Found, NoGpu, Worth};
+use crate::protocol::{Card, Evidence, Findings as Found};
 
 /// So many cards are open from the start; the others stand behind a line.
 const OPEN: usize = 3;
@@ -27,8 +29,8 @@ pub fn Findings(
     let most = findings
         .cards
         .iter()
-        .filter_map(|card| card.worth.as_ref()?.percent)
-        .fold(0.0, |most: f64, (_, high)| most.max(high));
+        .filter_map(|card| Some(card.worth.as_ref()?.of_run.as_ref()?.percent.1))
+        .fold(0.0, f64::max);
     let nothing = findings
         .nothing
         .map(|nothing| view! { <Nothing nothing has_gpu no_gpu/> });
@@ -120,7 +122,7 @@ fn Nothing(
     view! {
         <div class="card empty" data-testid="nothing-found">
             <p>{nothing}</p>
-            {no_gpu.map(|none| none.hint)}
+            {no_gpu.map(|none| none.hint())}
             {choose}
         </div>
     }
@@ -164,7 +166,7 @@ fn FindingCard(
     let sure =
         (!card.confidence.is_empty()).then(|| format!(" \u{b7} Confidence: {}", card.confidence));
     view! {
-        <details class=format!("card finding light-{}", card.light) data-testid="finding" open=is_open>
+        <details class=format!("card finding light-{}", Light::of(card.number).key()) data-testid="finding" open=is_open>
             <summary on:click=toggle>
                 <span class="rank">{card.number}</span>
                 <span class="title">
@@ -214,7 +216,9 @@ fn WorthFigures(
     let Some(worth) = worth else {
         return view! { <span class="worth soft">"Savings unknown"</span> }.into_any();
     };
-    let bar = worth.percent.map(|(low, high)| {
+    let of_run = worth.of_run.as_ref();
+    let bar = of_run.map(|of_run| {
+        let (low, high) = of_run.percent;
         let width = |percent: f64| format!("{:.2}%", 100.0 * percent / most.max(f64::MIN_POSITIVE));
         view! {
             <span class="range" aria-hidden="true">
@@ -223,9 +227,9 @@ fn WorthFigures(
             </span>
         }
     });
-    let run = (!worth.share.is_empty()).then(|| {
-        let share = with_units(&format!("{} of the run", worth.share));
-        let faster = format!("{} speedup", worth.speed_up);
+    let run = of_run.map(|of_run| {
+        let share = with_units(&format!("{} of the run", of_run.share));
+        let faster = format!("{} speedup", of_run.speed_up);
         view! { <span>{share}</span> <span>{faster}</span> }
     });
     let at_most = worth.is_at_most.then_some("at most ");

@@ -62,14 +62,14 @@ pub fn GpuDialog(
         let keep = browser::is_checked("gpu-keep");
         engine.ask(
             GpuText { text: text.clone() },
-            move |checked| match checked.name {
-                Some(name) => {
+            move |checked| match checked {
+                Ok(name) => {
                     state.set_own_gpu(Some(OwnGpu { name, text }), keep);
                     close();
                 }
-                None => error.set(checked.error.map(|error| match is_typed {
-                    true => in_words(&error),
-                    false => format!("The file is not used: {error}."),
+                Err(why) => error.set(Some(match is_typed {
+                    true => in_words(&why),
+                    false => format!("The file is not used: {why}."),
                 })),
             },
         );

@@ -71,9 +71,9 @@ pub fn take_models(state: AppState, engine: Engine, file: File) {
         Some(text) => {
             engine.ask(
                 ModelsText { text: text.clone() },
-                move |checked| match checked.error {
-                    Some(error) => fail(&format!("{name} is not used: {error}.")),
-                    None => {
+                move |checked| match checked {
+                    Err(why) => fail(&format!("{name} is not used: {why}.")),
+                    Ok(checked) => {
                         state.models_error.set(None);
                         state.own_models.set(Some(OwnModels {
                             file_name: name,
@@ -101,14 +101,13 @@ pub fn ModelsDialog() -> impl IntoView {
         state.report.track();
         if let Some(own) = state.own_models.get() {
             engine.ask(ModelsText { text: own.text }, move |answer| {
-                let _ = checked.try_set(answer);
+                let _ = checked.try_set(answer.unwrap_or_default());
             });
         }
     });
-    let in_use =
-        move || {
-            state.own_models.get().map(|own| {
-            let CheckedModels { sentence, models, .. } = checked.get();
+    let in_use = move || {
+        state.own_models.get().map(|own| {
+            let CheckedModels { sentence, models } = checked.get();
             view! {
                 <section class="in-use" data-testid="models-in-use">
                     <header>
@@ -122,7 +121,7 @@ pub fn ModelsDialog() -> impl IntoView {
                 </section>
             }
         })
-        };
+    };
     view! {
         <dialog
             class="dialog models"

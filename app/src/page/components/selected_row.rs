@@ -1,5 +1,6 @@
 //! The selected row of a table whose rows have no details panel: every value, below the table.
 
+use dormer_core::report::sheet::Field;
 use leptos::prelude::*;
 
 use super::ViewLink;
@@ -7,7 +8,7 @@ use super::op_details::{Fields, LONG};
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
 use crate::page::url::Focus;
-use crate::protocol::{Field, RowQuery};
+use crate::protocol::RowQuery;
 
 /// The sheet of CPU operators: its rows have calls, but no details without GPU activity.
 const CPU_OPERATORS: &str = "cpu_ops_summary";

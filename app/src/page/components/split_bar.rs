@@ -1,8 +1,8 @@
 //! The recorded GPU time as one bar, with its legend.
 
+use dormer_core::names::Family;
+use dormer_core::report::overview::{FamilyTime, SplitKind, SplitPart};
 use leptos::prelude::*;
-
-use crate::protocol::{FamilyTime, SplitPart};
 
 /// Computation, exposed communication, exposed copies and idle time side by side. Computation is
 /// drawn in the colors of its categories, in proportion to their kernel time.
@@ -15,7 +15,7 @@ pub fn SplitBar(
 ) -> impl IntoView {
     let label = parts
         .iter()
-        .map(|part| format!("{} {}", part.label, part.share))
+        .map(|part| format!("{} {}", part.kind.label(), part.share()))
         .collect::<Vec<_>>()
         .join(", ");
     let bar = parts
@@ -28,10 +28,10 @@ pub fn SplitBar(
         .map(|part| {
             view! {
                 <li>
-                    <i class=format!("dot c-{}", part.token) aria-hidden="true"></i>
-                    {part.label.clone()}
-                    <b>{part.share.clone()}</b>
-                    <span>{part.time.clone()}</span>
+                    <i class=format!("dot c-{}", part.kind.token()) aria-hidden="true"></i>
+                    {part.kind.label()}
+                    <b>{part.share()}</b>
+                    <span>{part.time()}</span>
                 </li>
             }
         })
@@ -45,15 +45,19 @@ pub fn SplitBar(
 fn part_view(part: &SplitPart, families: &[FamilyTime]) -> AnyView {
     let inner: Vec<&FamilyTime> = families
         .iter()
-        .filter(|family| !matches!(family.token.as_str(), "comm" | "copy"))
+        .filter(|time| !matches!(time.family, Family::Communication | Family::MemoryCopy))
         .collect();
-    let pieces = if part.token == "computation" && !inner.is_empty() {
+    let pieces = if part.kind == SplitKind::Computation && !inner.is_empty() {
         inner
             .into_iter()
-            .map(|family| piece(&family.token, &family.label, &family.time, family.percent))
+            .map(|time| {
+                let family = time.family;
+                piece(family.token(), family.label(), &time.time(), time.percent)
+            })
             .collect_view()
     } else {
-        vec![piece(&part.token, &part.label, &part.time, 1.0)]
+        let kind = part.kind;
+        vec![piece(kind.token(), kind.label(), &part.time(), 1.0)]
     };
     view! {
         <span class="part" style:flex-grow=format!("{:.4}", part.percent)>{pieces}</span>

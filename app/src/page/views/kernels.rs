@@ -34,8 +34,10 @@ pub fn Kernels() -> impl IntoView {
         move || has_unlinked || state.overview.with(|overview| overview.guessed.is_some());
     let leaves_out = move || has_unlinked && state.place.with(|place| !place.choice.all_gpu_events);
     let empty = Signal::derive(move || {
-        let none = state.overview.with(|overview| overview.no_gpu.clone());
-        none.map_or_else(String::new, |none| format!("{} {}", none.why, none.hint))
+        let none = state.overview.with(|overview| overview.no_gpu);
+        none.map_or_else(String::new, |none| {
+            format!("{} {}", none.why(), none.hint())
+        })
     });
     let notes = move || {
         view! {

@@ -1,5 +1,7 @@
 //! Overview: the answer, what to do, then the evidence.
 
+use dormer_core::base::format;
+use dormer_core::report::overview::Quality;
 use leptos::prelude::*;
 
 use crate::page::components::category::GUESS;
@@ -8,7 +10,7 @@ use crate::page::components::table_cell::share_cell;
 use crate::page::components::{BarList, Findings, Name, Pairs, SplitBar, op_details};
 use crate::page::state::AppState;
 use crate::page::url::{DetailsOf, Focus};
-use crate::protocol::{GpuFacts, Quality, TopOperation};
+use crate::protocol::{GpuFacts, TopOperation};
 
 use super::operations::OPERATORS;
 
@@ -80,17 +82,15 @@ fn TopTable(
         .into_iter()
         .map(|row| {
             let told = row.row.map(DetailsOf::Operator);
-            let name = row.name.clone();
+            let time = row.time;
+            let (view, name) = match row.is_kernel {
+                true => ("kernels", format::kernel_name(&time.name)),
+                false => ("operations", time.name.clone()),
+            };
+            let find = time.name;
             let way = move || match told {
                 Some(told) => state.link_to_details(told),
-                None => {
-                    let (view, find) = match row.kernel.is_empty() {
-                        true => ("operations", &name),
-                        false => ("kernels", &row.kernel),
-                    };
-                    let focus = Focus::finding(find.clone());
-                    state.link_into(view, focus)
-                }
+                None => state.link_into(view, Focus::finding(find.clone())),
             };
             let opened = move |event: leptos::ev::MouseEvent| {
                 if told.is_some() {
@@ -98,22 +98,22 @@ fn TopTable(
                 }
             };
             view! {
-                <tr class=format!("c-{}", row.token)>
-                    <th scope="row" class="mono" title=row.name.clone()>
+                <tr class=format!("c-{}", time.family.token())>
+                    <th scope="row" class="mono" title=name.clone()>
                         <span class="line">
                             <i class="dot" aria-hidden="true"></i>
-                            <a href=way on:click=opened><Name text=row.name.clone()/></a>
+                            <a href=way on:click=opened><Name text=name.clone()/></a>
                         </span>
                     </th>
                     <td class="soft">
-                        {row.category}
-                        {row.is_recompute.then(|| view! {
+                        {time.family.label()}
+                        {time.is_recompute.then(|| view! {
                             <abbr title="Ran during activation recomputation">"\u{21bb}"</abbr>
                         })}
                     </td>
-                    <td class="n">{row.count}</td>
-                    <td class="n">{row.time}</td>
-                    {share_cell(Some(row.percent), row.share)}
+                    <td class="n">{format::count(time.count)}</td>
+                    <td class="n">{format::time_ns(time.ns)}</td>
+                    {share_cell(Some(time.percent), format::percent(time.percent))}
                 </tr>
             }
         })
@@ -163,15 +163,15 @@ fn Trust(
         .into_iter()
         .map(|line| {
             view! {
-                <li class=line.level>
-                    <p><Prose text=line.sentence/></p>
-                    <p class="fine">{line.detail}</p>
+                <li class=line.level.token()>
+                    <p><Prose text=line.sentence.to_string()/></p>
+                    <p class="fine">{line.detail()}</p>
                 </li>
             }
         })
         .collect_view();
     view! {
-        <section class=format!("card trust {}", quality.level) data-testid="quality">
+        <section class=format!("card trust {}", quality.level.token()) data-testid="quality">
             <h2>"Data quality"</h2>
             <p>{quality.sentence}</p>
             <ul>{lines}</ul>

@@ -1,14 +1,13 @@
 //! Roofline: every operation on the roofline of the chosen GPU.
 
+use dormer_core::report::overview::FamilyTime;
 use leptos::prelude::*;
 
 use super::operations::SHEET;
 use crate::page::components::{RoofChart, SheetTable, TableColumn, Width};
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
-use crate::protocol::{
-    BOUND, FAMILY, Missing, RoofFamily, RooflineChart, RooflineQuery, SHAPES, TIME,
-};
+use crate::protocol::{BOUND, FAMILY, Missing, RooflineChart, RooflineQuery, SHAPES, TIME};
 
 /// Its table, whose rows have details.
 pub(super) const SHEETS: &[(&str, &str)] = &[("", SHEET)];
@@ -71,8 +70,8 @@ fn Drawn(
     };
     let roof = move || {
         chart.with(|chart| {
-            let memory = chart.memory.iter().map(|memory| memory.label.clone());
-            let ceilings = chart.ceilings.iter().map(|ceiling| ceiling.label.clone());
+            let memory = chart.memory.iter().map(|memory| memory.label());
+            let ceilings = chart.ceilings.iter().map(|ceiling| ceiling.label());
             let labels: Vec<String> = memory.chain(ceilings).collect();
             format!("Roofline: {}.", labels.join("; "))
         })
@@ -99,25 +98,25 @@ fn Drawn(
 #[component]
 fn Legend(
     /// The categories of the marks.
-    families: Memo<Vec<RoofFamily>>,
+    families: Memo<Vec<FamilyTime>>,
     /// The color tokens of those that are shown; empty for all.
     only: Memo<Vec<String>>,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let chip = move |family: RoofFamily| {
-        let token = StoredValue::new(family.token.clone());
-        let is_on = move || only.with(|only| token.with_value(|token| only.contains(token)));
+    let chip = move |time: FamilyTime| {
+        let token = time.family.token();
+        let is_on = move || only.with(|only| only.iter().any(|one| one == token));
         let toggle = move |_| {
             state.look_at(|focus| {
-                focus.toggle(token.get_value());
+                focus.toggle(token.to_owned());
                 focus.row = None;
             });
         };
         view! {
-            <button type="button" class="chip" data-token=family.token.clone() aria-pressed=move || is_on().to_string() on:click=toggle>
-                <i class=format!("dot c-{}", family.token) aria-hidden="true"></i>
-                {family.label}
-                <b>{family.share}</b>
+            <button type="button" class="chip" data-token=token aria-pressed=move || is_on().to_string() on:click=toggle>
+                <i class=format!("dot c-{token}") aria-hidden="true"></i>
+                {time.family.label()}
+                <b>{time.share()}</b>
             </button>
         }
     };
@@ -147,8 +146,9 @@ fn Nothing(
             state.overview.with_untracked(|overview| overview.gpu.basis.clone()),
         ),
         Missing::Activity => {
-            let none = state.overview.with_untracked(|overview| overview.no_gpu.clone());
-            let (why, hint) = none.map(|none| (none.why, none.hint)).unwrap_or_default();
+            let none = state.overview.with_untracked(|overview| overview.no_gpu);
+            let said = none.map(|none| (none.why().to_owned(), none.hint().to_owned()));
+            let (why, hint) = said.unwrap_or_default();
             (why, hint, "A roofline needs kernels with their times.".to_owned())
         }
         Missing::Operators => (

@@ -3,9 +3,9 @@
 use dormer_core::base::format;
 use dormer_core::compare::{About, Comparison, Pair, PartKind, Step, Which};
 use dormer_core::profile::timeline::GpuTimeline;
-use dormer_core::report::overview::SplitKind;
+use dormer_core::report::overview::{SplitKind, SplitPart};
 
-use crate::protocol::{CompareFacts, ComparedSide, SplitPart, VerdictCount, WaterfallStep};
+use crate::protocol::{CompareFacts, ComparedSide, VerdictCount, WaterfallStep};
 
 /// Steps of the waterfall that have a name of their own.
 const STEPS: usize = 12;
@@ -138,10 +138,8 @@ fn split(whole: &GpuTimeline) -> Vec<SplitPart> {
         total => ns as f64 * 100.0 / total as f64,
     };
     let part = |(kind, ns): (SplitKind, i64)| SplitPart {
-        token: kind.token().to_owned(),
-        label: kind.label().to_owned(),
-        time: format::time_ns(ns),
-        share: format::percent(percent(ns)),
+        kind,
+        ns,
         percent: percent(ns),
     };
     parts.into_iter().map(part).collect()

@@ -2,9 +2,9 @@
 
 use dormer_core::base::format;
 use dormer_core::compare::{Comparison, Gap, OpSide, Saving, Subject};
-use dormer_core::report::cards::Light;
+use dormer_core::report::cards::{Light, Worth, WorthOfRun};
 
-use crate::protocol::{Card, Evidence, Findings, Worth};
+use crate::protocol::{Card, Evidence, Findings};
 
 /// Operations that a card names.
 const NAMED: usize = 4;
@@ -43,7 +43,6 @@ fn card(comparison: &Comparison, gap: &Gap) -> Card {
     Card {
         key: format!("compare/{}/{}", gap.pattern, gap.title),
         number: gap.number,
-        light: Light::of(gap.number).key().to_owned(),
         title: gap.title.clone(),
         severity: gap.priority.label().to_owned(),
         confidence: String::new(),
@@ -85,15 +84,17 @@ fn worth(comparison: &Comparison, saving: Saving) -> Worth {
     };
     Worth {
         time: range(format::time_ns(low_ns), format::time_ns(high_ns)),
-        share: range(
-            format::percent(percent(low_ns)),
-            format::percent(percent(high_ns)),
-        ),
-        speed_up: range(
-            format!("{:.2}×", faster(low_ns)),
-            format!("{:.2}×", faster(high_ns)),
-        ),
-        percent: Some((percent(low_ns), percent(high_ns))),
+        of_run: Some(WorthOfRun {
+            share: range(
+                format::percent(percent(low_ns)),
+                format::percent(percent(high_ns)),
+            ),
+            speed_up: range(
+                format!("{:.2}×", faster(low_ns)),
+                format!("{:.2}×", faster(high_ns)),
+            ),
+            percent: (percent(low_ns), percent(high_ns)),
+        }),
         is_at_most: saving.roof_ns.is_none(),
     }
 }

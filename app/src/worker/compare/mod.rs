@@ -11,10 +11,11 @@ mod tree;
 use dormer_core::base::format;
 use dormer_core::compare::Side;
 use dormer_core::output::export::pair::{Cache, Input};
+use dormer_core::report::sheet::Field;
 
 use super::columns::Table;
 use super::rows::{self, Rows};
-use crate::protocol::{CompareFacts, ComparedTable, Field, RowQuery, RowsPage, RowsQuery, sheet};
+use crate::protocol::{CompareFacts, ComparedTable, RowQuery, RowsPage, RowsQuery, sheet};
 use tables::CompareTable;
 use tree::DiffTree;
 

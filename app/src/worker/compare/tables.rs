@@ -310,7 +310,7 @@ fn of_names(name: &'static str, rows: Vec<NamedRow>) -> CompareTable {
     ];
     let mut kinds = Vec::new();
     let cells = rows.into_iter().map(|(label, family, times, counts)| {
-        kinds.push(RowKind { family, class: "" });
+        kinds.push(RowKind::of(family));
         let time = |ns: Option<i64>| ns.map_or(Cell::Empty, ms);
         let both = times.both();
         // What one trace lacks takes no time there.

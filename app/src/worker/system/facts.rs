@@ -1,10 +1,9 @@
 //! Tables of core as those of the page: some of their columns, in another order.
 
 use dormer_core::base::value::{Table, Value};
-use dormer_core::findings::Outcome;
+use dormer_core::report::fact_table::{CellKind, FactRow, FactTable};
 
-use super::table;
-use crate::protocol::{BarChart, BarRow, FactColumn, FactRow, FactTable};
+use crate::protocol::{BarChart, BarRow};
 
 /// What words of files are for people.
 const WORDS: &[(&str, &str)] = &[
@@ -57,15 +56,13 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// A table of an outcome with a bar for the first of its numbers; `None` where it has no rows.
+/// A table of an outcome with a bar for the first of its numbers.
 pub(super) fn bar_chart(
-    outcome: &Outcome,
-    key: &str,
+    table: &Table,
     title: &str,
     label: (&str, &str),
     numbers: &[(&str, &str)],
-) -> Option<BarChart> {
-    let table = table(outcome, key)?;
+) -> BarChart {
     let drawn = |row: usize| {
         let (first, _) = numbers.first()?;
         match Cells::new(table, row).value(first)? {
@@ -76,68 +73,58 @@ pub(super) fn bar_chart(
     let rows = 0..table.rows.len();
     let longest = rows.clone().filter_map(drawn).fold(0.0, f64::max);
     let headings = numbers.iter().map(|(_, heading)| *heading);
-    Some(BarChart {
+    let row = |row| {
+        let cells = Cells::new(table, row);
+        BarRow {
+            label: cells.text(label.0),
+            percent: match drawn(row) {
+                Some(ns) if longest > 0.0 => ns * 100.0 / longest,
+                _ => 0.0,
+            },
+            cells: numbers.iter().map(|(key, _)| cells.text(key)).collect(),
+        }
+    };
+    BarChart {
         title: title.to_owned(),
         columns: std::iter::once(label.1)
             .chain(headings)
             .map(str::to_owned)
             .collect(),
-        rows: rows
-            .map(|row| {
-                let cells = Cells::new(table, row);
-                BarRow {
-                    label: cells.text(label.0),
-                    percent: match drawn(row) {
-                        Some(ns) if longest > 0.0 => ns * 100.0 / longest,
-                        _ => 0.0,
-                    },
-                    cells: numbers.iter().map(|(key, _)| cells.text(key)).collect(),
-                }
-            })
-            .collect(),
-    })
+        rows: rows.map(row).collect(),
+    }
 }
 
-/// A table of an outcome with some of its columns; those that are empty in every row are left
-/// out. `below` is the column that stands small below the first one.
+/// A table of an outcome with some of its columns. `below` is the column that stands small below the
+/// first one.
 pub(super) fn fact_table(
-    outcome: &Outcome,
-    key: &str,
+    table: &Table,
     title: &str,
-    columns: &[(&str, &str)],
+    columns: &[(&'static str, &'static str)],
     below: Option<&str>,
 ) -> Option<FactTable> {
-    let table = table(outcome, key)?;
-    let rows = 0..table.rows.len();
-    let is_known = |key: &str| {
-        let mut rows = rows.clone();
-        rows.any(|row| !Cells::new(table, row).text(key).is_empty())
-    };
-    let shown: Vec<&(&str, &str)> = columns.iter().filter(|(key, _)| is_known(key)).collect();
-    let column = |(key, heading): &(&str, &str)| {
-        let of = |is: fn(&Value) -> bool| {
-            let values = rows.clone().map(|row| Cells::new(table, row).value(key));
-            values.flatten().filter(|value| value.is_known()).all(is)
+    let rows = || (0..table.rows.len()).map(|row| Cells::new(table, row));
+    let kind = |key: &str| {
+        let is = |is: fn(&Value) -> bool| {
+            let values = rows().filter_map(|row| row.value(key));
+            values.filter(|value| value.is_known()).all(is)
         };
-        FactColumn {
-            label: (*heading).to_owned(),
-            is_number: of(Value::is_number),
-            is_name: of(|value| matches!(value, Value::Quoted(_))),
+        match (
+            is(Value::is_number),
+            is(|value| matches!(value, Value::Quoted(_))),
+        ) {
+            (true, _) => CellKind::Number,
+            (false, true) => CellKind::Name,
+            (false, false) => CellKind::Text,
         }
     };
-    Some(FactTable {
-        title: title.to_owned(),
-        columns: shown.iter().map(|pair| column(pair)).collect(),
-        rows: rows
-            .clone()
-            .map(|row| {
-                let cells = Cells::new(table, row);
-                FactRow {
-                    cells: shown.iter().map(|(key, _)| cells.text(key)).collect(),
-                    below: below.map(|key| cells.text(key)).unwrap_or_default(),
-                    event: cells.event(),
-                }
-            })
-            .collect(),
-    })
+    let row = |cells: Cells| FactRow {
+        cells: columns.iter().map(|(key, _)| cells.text(key)).collect(),
+        below: below.map(|key| cells.text(key)).unwrap_or_default(),
+        event: cells.event(),
+    };
+    let kinds: Vec<_> = columns
+        .iter()
+        .map(|(key, label)| (*label, kind(key)))
+        .collect();
+    FactTable::new(title, &kinds, rows().map(row).collect())
 }

@@ -67,7 +67,6 @@ pub(super) fn headline(report: &Report) -> String {
 
 /// The cause with the most idle time: most of it, or the largest part.
 fn cause(report: &Report) -> Option<String> {
-    /// The column of the table by cause.
     const SHARE: &str = "percent_of_idle";
     let outcome = report.analyses.outcome(IDLE)?;
     let Value::Quoted(key) = outcome.get("main_cause")? else {

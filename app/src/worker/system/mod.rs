@@ -14,7 +14,6 @@ use dormer_core::report::Report;
 use dormer_core::{base::format, findings};
 
 use super::Traces;
-use super::overview::split_part;
 use crate::protocol::{Answer, Gap, OverlapBar, SystemFacts, SystemQuery, SystemSection};
 use facts::{Cells, bar_chart, fact_table};
 
@@ -27,60 +26,54 @@ pub(super) fn shows(kind: &findings::AnalysisKind) -> bool {
     [IDLE, MOVES].contains(&kind.key)
 }
 
-/// All that the view shows.
 pub(super) fn system(report: &Report) -> SystemFacts {
-    let sections = [
-        ("idle", "Idle time", IDLE, idle as Fill),
-        ("communication", "Communication", MOVES, communication),
-        ("copies", "Memory copies", MOVES, copies),
-    ];
     SystemFacts {
         headline: headline::headline(report),
         lead: headline::lead(report),
-        split: report.overview.split.iter().map(split_part).collect(),
-        sections: sections
-            .into_iter()
-            .map(|(key, title, analysis, fill)| section(report, key, title, analysis, fill))
-            .collect(),
+        split: report.overview.split.clone(),
+        sections: SECTIONS.iter().map(|kind| kind.section(report)).collect(),
     }
 }
 
-/// Fills a section from its analysis, or says why it stays empty.
-type Fill = fn(&Outcome, &GpuTimeline, &mut SystemSection) -> Result<(), String>;
+/// Keys of facts or columns of an analysis, with what they are called here.
+type Labels = &'static [(&'static str, &'static str)];
 
-fn section(report: &Report, key: &str, title: &str, analysis: &str, fill: Fill) -> SystemSection {
-    let mut section = SystemSection {
-        key: key.to_owned(),
-        title: title.to_owned(),
-        ..SystemSection::default()
-    };
-    let outcome = report.analyses.outcome(analysis);
-    // What moves is hidden by the work of its own GPU alone.
-    let whole = match analysis {
-        MOVES => report.timelines.of_one_gpu(),
-        _ => report.timelines.whole,
-    };
-    let filled = match (outcome, whole.as_ref()) {
-        (Some(outcome), Some(whole)) if outcome.status == Status::Done => {
-            fill(outcome, whole, &mut section)
-        }
-        (Some(outcome), _) => Err(match &outcome.status {
-            Status::Error(why) => format!("This analysis failed: {why}"),
-            Status::Done | Status::NoData => headline::without_gpu(report).to_owned(),
-        }),
-        (None, _) => Err("This was not analyzed.".to_owned()),
-    };
-    section.missing = filled.err();
-    section
+/// Some time, and the part of it that nothing hides.
+type Times = fn(&GpuTimeline) -> (i64, i64);
+
+/// One kind of time in which the GPU does not compute, with what is shown of an analysis.
+struct Kind {
+    key: &'static str,
+    title: &'static str,
+    analysis: &'static str,
+    /// Why there is nothing to show, of an analysis that was done.
+    missing: fn(&Outcome, &GpuTimeline) -> Option<&'static str>,
+    figures: Labels,
+    /// The token and the label of time that other work may hide.
+    overlap: Option<(&'static str, &'static str, Times)>,
+    /// Tables that are drawn: key, title, the column of the labels, those of the numbers.
+    charts: &'static [(
+        &'static str,
+        &'static str,
+        (&'static str, &'static str),
+        Labels,
+    )],
+    /// Tables: key, title, columns, the column that stands small below the first one.
+    tables: &'static [(&'static str, &'static str, Labels, Option<&'static str>)],
+    /// Words of the notes that belong here; all notes where there are none.
+    notes: &'static [&'static str],
 }
 
-fn idle(outcome: &Outcome, whole: &GpuTimeline, section: &mut SystemSection) -> Result<(), String> {
-    if whole.idle_ns <= 0 {
-        return Err("The GPU is never idle between its first and last activity.".to_owned());
-    }
-    section.figures = figures(
-        outcome,
-        &[
+const SECTIONS: [Kind; 3] = [
+    Kind {
+        key: "idle",
+        title: "Idle time",
+        analysis: IDLE,
+        missing: |_, whole| {
+            (whole.idle_ns <= 0)
+                .then_some("The GPU is never idle between its first and last activity.")
+        },
+        figures: &[
             ("idle_time", "Idle"),
             ("gap_count", "Gaps"),
             ("avg_inter_kernel_gap", "Mean gap"),
@@ -88,188 +81,238 @@ fn idle(outcome: &Outcome, whole: &GpuTimeline, section: &mut SystemSection) -> 
             ("total_kernel_count", "Kernels"),
             ("avg_kernel_time", "Mean kernel"),
         ],
-    );
-    let charts = [
-        bar_chart(
-            outcome,
-            "idle_by_cause",
-            "Idle time by cause",
-            ("cause", "Cause"),
-            &[
-                ("idle_time", "Idle time"),
-                ("percent_of_idle", "% of idle"),
-                ("gaps", "Gaps"),
-                ("longest", "Longest"),
-            ],
-        ),
-        bar_chart(
-            outcome,
-            "gap_histogram",
-            "Idle time by gap length",
-            ("length", "Gap length"),
-            &[
-                ("idle_time", "Idle time"),
-                ("percent_of_idle", "% of idle"),
-                ("gaps", "Gaps"),
-            ],
-        ),
-    ];
-    section.charts = charts.into_iter().flatten().collect();
-    section.gaps = table(outcome, "top_gaps").map(gaps).unwrap_or_default();
-    let tables = [
-        fact_table(
-            outcome,
-            "synchronisation_points",
-            "CPU synchronizations before gaps",
-            &[
-                ("call", "Call"),
-                ("operator", "Operator"),
-                ("gaps", "Gaps"),
-                ("idle_time", "Idle time"),
-            ],
-            None,
-        ),
-        fact_table(
-            outcome,
-            "idle_by_operator",
-            "Operators launched late",
-            &[
-                ("operator", "Operator"),
-                ("gaps", "Gaps"),
-                ("idle_time", "Idle time"),
-                ("percent_of_idle", "% of idle"),
-            ],
-            None,
-        ),
-    ];
-    section.tables = tables.into_iter().flatten().collect();
-    section.notes = outcome.notes.clone();
-    Ok(())
-}
-
-fn communication(
-    outcome: &Outcome,
-    whole: &GpuTimeline,
-    section: &mut SystemSection,
-) -> Result<(), String> {
-    section.notes = notes(outcome, &["ollective", "overlap", "links"]);
-    if whole.comm_ns <= 0 {
-        return Err("No communication between GPUs was recorded.".to_owned());
-    }
-    section.figures = figures(
-        outcome,
-        &[
+        overlap: None,
+        charts: &[
+            (
+                "idle_by_cause",
+                "Idle time by cause",
+                ("cause", "Cause"),
+                &[
+                    ("idle_time", "Idle time"),
+                    ("percent_of_idle", "% of idle"),
+                    ("gaps", "Gaps"),
+                    ("longest", "Longest"),
+                ],
+            ),
+            (
+                "gap_histogram",
+                "Idle time by gap length",
+                ("length", "Gap length"),
+                &[
+                    ("idle_time", "Idle time"),
+                    ("percent_of_idle", "% of idle"),
+                    ("gaps", "Gaps"),
+                ],
+            ),
+        ],
+        tables: &[
+            (
+                "synchronisation_points",
+                "CPU synchronizations before gaps",
+                &[
+                    ("call", "Call"),
+                    ("operator", "Operator"),
+                    ("gaps", "Gaps"),
+                    ("idle_time", "Idle time"),
+                ],
+                None,
+            ),
+            (
+                "idle_by_operator",
+                "Operators launched late",
+                &[
+                    ("operator", "Operator"),
+                    ("gaps", "Gaps"),
+                    ("idle_time", "Idle time"),
+                    ("percent_of_idle", "% of idle"),
+                ],
+                None,
+            ),
+        ],
+        notes: &[],
+    },
+    Kind {
+        key: "communication",
+        title: "Communication",
+        analysis: MOVES,
+        missing: |_, whole| {
+            (whole.comm_ns <= 0).then_some("No communication between GPUs was recorded.")
+        },
+        figures: &[
             ("collective_count", "Collectives"),
             ("total_comm_time", "Time"),
             ("exposed_comm_time", "Exposed"),
         ],
-    );
-    section.overlap = overlap(
-        "comm",
-        "Communication",
-        whole.comm_ns,
-        whole.exposed_comm_ns,
-    );
-    let tables = [
-        fact_table(
-            outcome,
-            "collectives",
-            "By type and size",
-            &[
-                ("type", "Type"),
-                ("group_size", "Ranks"),
-                ("dtype", "Dtype"),
-                ("message_size", "Message"),
-                ("count", "Count"),
-                ("total_time", "Time"),
-                ("exposed_time", "Exposed"),
-                ("algorithm_bandwidth", "Algorithm bandwidth"),
-                ("bus_bandwidth", "Bus bandwidth"),
-                ("best_bus_bandwidth", "Bus, shortest call"),
-            ],
-            None,
-        ),
-        fact_table(
-            outcome,
-            "top_communication",
-            "Longest",
-            &[
-                ("operation", "Kernel"),
-                ("stream", "Stream"),
-                ("duration", "Duration"),
-            ],
-            None,
-        ),
-    ];
-    section.tables = tables.into_iter().flatten().collect();
-    Ok(())
-}
-
-fn copies(
-    outcome: &Outcome,
-    whole: &GpuTimeline,
-    section: &mut SystemSection,
-) -> Result<(), String> {
-    section.notes = notes(outcome, &["opies", "Bandwidths"]);
-    if outcome.get("total_memcpy_count") == Some(&Value::Count(0)) {
-        section.notes.clear();
-        return Err("No memory copies were recorded.".to_owned());
-    }
-    section.figures = figures(
-        outcome,
-        &[
+        overlap: Some(("comm", "Communication", |whole| {
+            (whole.comm_ns, whole.exposed_comm_ns)
+        })),
+        charts: &[],
+        tables: &[
+            (
+                "collectives",
+                "By type and size",
+                &[
+                    ("type", "Type"),
+                    ("group_size", "Ranks"),
+                    ("dtype", "Dtype"),
+                    ("message_size", "Message"),
+                    ("count", "Count"),
+                    ("total_time", "Time"),
+                    ("exposed_time", "Exposed"),
+                    ("algorithm_bandwidth", "Algorithm bandwidth"),
+                    ("bus_bandwidth", "Bus bandwidth"),
+                    ("best_bus_bandwidth", "Bus, shortest call"),
+                ],
+                None,
+            ),
+            (
+                "top_communication",
+                "Longest",
+                &[
+                    ("operation", "Kernel"),
+                    ("stream", "Stream"),
+                    ("duration", "Duration"),
+                ],
+                None,
+            ),
+        ],
+        notes: &["ollective", "overlap", "links"],
+    },
+    Kind {
+        key: "copies",
+        title: "Memory copies",
+        analysis: MOVES,
+        missing: |outcome, _| {
+            let is_none = outcome.get("total_memcpy_count") == Some(&Value::Count(0));
+            is_none.then_some("No memory copies were recorded.")
+        },
+        figures: &[
             ("total_memcpy_count", "Copies"),
             ("total_memcpy_time", "Time"),
             ("exposed_memcpy_time", "Exposed"),
             ("fill_count", "Fills"),
             ("fill_time", "Fill time"),
         ],
-    );
-    section.overlap = overlap("copy", "Copies", whole.memcpy_ns, whole.exposed_memcpy_ns);
-    let tables = [
-        fact_table(
-            outcome,
-            "memory_copy_breakdown",
-            "By direction",
-            &[
-                ("direction", "Direction"),
-                ("count", "Count"),
-                ("total_size", "Size"),
-                ("avg_size", "Mean size"),
-                ("total_time", "Time"),
-                ("exposed_time", "Exposed"),
-                ("bandwidth", "Bandwidth"),
-                ("host_wait", "CPU waits"),
-                ("severity", "Severity"),
-            ],
-            None,
-        ),
-        fact_table(
-            outcome,
-            "copies",
-            "By caller",
-            &[
-                ("operator", "Caller"),
-                ("direction", "Direction"),
-                ("memory", "Host memory"),
-                ("count", "Count"),
-                ("total_size", "Size"),
-                ("total_time", "Time"),
-                ("exposed_time", "Exposed"),
-                ("bandwidth", "Bandwidth"),
-            ],
-            Some("python"),
-        ),
-    ];
-    section.tables = tables.into_iter().flatten().collect();
-    Ok(())
-}
+        overlap: Some(("copy", "Copies", |whole| {
+            (whole.memcpy_ns, whole.exposed_memcpy_ns)
+        })),
+        charts: &[],
+        tables: &[
+            (
+                "memory_copy_breakdown",
+                "By direction",
+                &[
+                    ("direction", "Direction"),
+                    ("count", "Count"),
+                    ("total_size", "Size"),
+                    ("avg_size", "Mean size"),
+                    ("total_time", "Time"),
+                    ("exposed_time", "Exposed"),
+                    ("bandwidth", "Bandwidth"),
+                    ("host_wait", "CPU waits"),
+                    ("severity", "Severity"),
+                ],
+                None,
+            ),
+            (
+                "copies",
+                "By caller",
+                &[
+                    ("operator", "Caller"),
+                    ("direction", "Direction"),
+                    ("memory", "Host memory"),
+                    ("count", "Count"),
+                    ("total_size", "Size"),
+                    ("total_time", "Time"),
+                    ("exposed_time", "Exposed"),
+                    ("bandwidth", "Bandwidth"),
+                ],
+                Some("python"),
+            ),
+        ],
+        notes: &["opies", "Bandwidths"],
+    },
+];
 
-/// The notes that speak of one of the words.
-fn notes(outcome: &Outcome, words: &[&str]) -> Vec<String> {
-    let notes = outcome.notes.iter();
-    let fitting = notes.filter(|note| words.iter().any(|word| note.contains(word)));
-    fitting.cloned().collect()
+impl Kind {
+    fn section(&self, report: &Report) -> SystemSection {
+        let section = SystemSection {
+            key: self.key.to_owned(),
+            title: self.title.to_owned(),
+            ..SystemSection::default()
+        };
+        let outcome = report.analyses.outcome(self.analysis);
+        // What moves is hidden by the work of its own GPU alone.
+        let whole = match self.analysis {
+            MOVES => report.timelines.of_one_gpu(),
+            _ => report.timelines.whole,
+        };
+        let missing = match (outcome.map(|outcome| &outcome.status), outcome, whole) {
+            (Some(Status::Done), Some(outcome), Some(whole)) => {
+                return self.filled(section, outcome, &whole);
+            }
+            (Some(Status::Error(why)), ..) => format!("This analysis failed: {why}"),
+            (Some(_), ..) => headline::without_gpu(report).to_owned(),
+            (None, ..) => "This was not analyzed.".to_owned(),
+        };
+        SystemSection {
+            missing: Some(missing),
+            ..section
+        }
+    }
+
+    fn filled(
+        &self,
+        section: SystemSection,
+        outcome: &Outcome,
+        whole: &GpuTimeline,
+    ) -> SystemSection {
+        let is_ours = |note: &&String| self.notes.iter().any(|word| note.contains(word));
+        let notes = outcome.notes.iter();
+        let notes: Vec<String> = match self.notes.is_empty() {
+            true => notes.cloned().collect(),
+            false => notes.filter(is_ours).cloned().collect(),
+        };
+        if let Some(missing) = (self.missing)(outcome, whole) {
+            return SystemSection {
+                missing: Some(missing.to_owned()),
+                // What cannot be told of communication matters without it, too.
+                notes: match self.key {
+                    "communication" => notes,
+                    _ => Vec::new(),
+                },
+                ..section
+            };
+        }
+        let known = self.figures.iter().filter_map(|(key, label)| {
+            let value = outcome.get(key).filter(|value| value.is_known())?;
+            Some(((*label).to_owned(), value.text()))
+        });
+        let charts = self
+            .charts
+            .iter()
+            .filter_map(|(key, title, label, numbers)| {
+                Some(bar_chart(table(outcome, key)?, title, *label, numbers))
+            });
+        let tables = self
+            .tables
+            .iter()
+            .filter_map(|(key, title, columns, below)| {
+                fact_table(table(outcome, key)?, title, columns, *below)
+            });
+        SystemSection {
+            figures: known.collect(),
+            overlap: self.overlap.and_then(|(token, label, of)| {
+                let (all_ns, exposed_ns) = of(whole);
+                overlap(token, label, all_ns, exposed_ns)
+            }),
+            charts: charts.collect(),
+            gaps: table(outcome, "top_gaps").map(gaps).unwrap_or_default(),
+            tables: tables.collect(),
+            notes,
+            ..section
+        }
+    }
 }
 
 /// How much of some time runs beside other work; `None` where there is none of it.
@@ -294,15 +337,6 @@ fn table<'a>(outcome: &'a Outcome, key: &str) -> Option<&'a Table> {
         .tables
         .iter()
         .find(|table| table.key == key && !table.rows.is_empty())
-}
-
-/// The facts that are known.
-fn figures(outcome: &Outcome, wanted: &[(&str, &str)]) -> Vec<(String, String)> {
-    let known = wanted.iter().filter_map(|(key, label)| {
-        let value = outcome.get(key).filter(|value| value.is_known())?;
-        Some(((*label).to_owned(), value.text()))
-    });
-    known.collect()
 }
 
 fn gaps(table: &Table) -> Vec<Gap> {

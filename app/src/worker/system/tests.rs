@@ -2,7 +2,7 @@ use dormer_core::testing::Timetable;
 use dormer_core::{Profile, ReportOptions};
 
 use super::*;
-use crate::protocol::FactTable;
+use dormer_core::report::fact_table::FactTable;
 
 fn system_of(profile: &Profile) -> SystemFacts {
     system(&Report::new(profile, &ReportOptions::default()))
@@ -131,7 +131,7 @@ fn copies_and_collectives_have_their_figures() {
     );
     let cells = |table: &FactTable, label: &str| -> String {
         let mut columns = table.columns.iter();
-        let at = columns.position(|column| column.label == label).unwrap();
+        let at = columns.position(|(known, _)| known == label).unwrap();
         table.rows[0].cells[at].clone()
     };
     let communication = section(&facts, "communication");

@@ -2,12 +2,12 @@
 
 use dormer_core::base::format;
 use dormer_core::profile::launch::GpuId;
+use dormer_core::report::details::{is_in_tree, launching_call};
+use dormer_core::report::shapes::shapes_of;
 use dormer_core::trace::{Category, EventId};
 
 use super::{Open, TimelineSource, hue};
 use crate::protocol::{ArrowEnd, Glance, GlanceQuery, SpanCard, SpanQuery, Towards};
-use crate::worker::findings::{is_in_tree, launching_call};
-use crate::worker::shapes::shapes_of;
 
 /// Kernels of one call that get an arrow.
 const MAX_ARROWS: usize = 200;

@@ -11,7 +11,7 @@ use crate::names::MODULE;
 use crate::names::calls::normal;
 use crate::profile::launch::GpuId;
 use crate::report::args_cells;
-use crate::report::sheet::{Cell, Column, Sheet, Unit};
+use crate::report::sheet::{Cell, Column, Sheet, Unit, column};
 use crate::trace::EventId;
 
 const STATS: (&str, &str) = ("diff_stats", "Kernels where the call trees differ");
@@ -19,10 +19,6 @@ const SUMMARY: (&str, &str) = (
     "diff_stats_unique_args_summary",
     "Kernels where the call trees differ, by operator and arguments",
 );
-
-pub(super) const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
-    Column { label, unit, doc }
-}
 
 #[rustfmt::skip]
 const COLUMNS: [Column; 15] = [

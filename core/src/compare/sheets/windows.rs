@@ -2,9 +2,9 @@
 //! whole.
 
 use super::ComparisonSheet;
-use super::diff_stats::{self, column};
+use super::diff_stats;
 use crate::compare::{Pair, Side, Which};
-use crate::report::sheet::{Cell, Column, Unit};
+use crate::report::sheet::{Cell, Column, Unit, column};
 use crate::report::window;
 
 pub(super) const NAME: &str = "windows";

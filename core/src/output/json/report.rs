@@ -78,7 +78,7 @@ fn overview(overview: &Overview) -> Value {
         "operations": list(&overview.operations, |one| json!({
             "name": one.name,
             "category": one.family.label(),
-            "calls": one.n_calls,
+            "calls": one.count,
             "ns": one.ns,
             "percent": one.percent,
             "is_recompute": one.is_recompute,

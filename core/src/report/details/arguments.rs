@@ -1,55 +1,54 @@
 //! What a call was given, argument by argument.
 
 use crate::base::format;
-use crate::trace::{Dims, OpArgs, Trace};
+use crate::report::fact_table::CellKind::{Name, Number, Text};
+use crate::report::fact_table::{FactRow, FactTable};
+use crate::trace::{Dims, OpArgs, StringId, Trace};
 
-/// One argument.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Argument {
-    /// What it is: "bf16", or as the profiler spells it, "Scalar".
-    pub kind: String,
-    /// Its shape, those of a list one after the other; empty for what is no tensor.
-    pub shape: String,
-    /// Its strides; empty where they were not recorded.
-    pub strides: String,
-    /// Its value; empty for tensors.
-    pub value: String,
-}
-
-/// The arguments of a call, in order.
-pub fn arguments(trace: &Trace, args: &OpArgs) -> Vec<Argument> {
+/// The arguments of a call, in order: what each is ("bf16", or as the profiler spells it,
+/// "Scalar"), its shape and strides (those of a list one after the other), its value.
+pub(super) fn table(trace: &Trace, args: &OpArgs) -> Option<FactTable> {
+    let columns = [
+        ("Argument", Number),
+        ("Type", Text),
+        ("Shape", Text),
+        ("Strides", Text),
+        ("Value", Name),
+    ];
     let dims = args.dims.as_deref().unwrap_or_default();
     let types = args.types.as_deref().unwrap_or_default();
     let strides = args.strides.as_deref().unwrap_or_default();
     let concrete = args.concrete.as_deref().unwrap_or_default();
     let n = dims.len().max(types.len()).max(concrete.len());
-    let text = |ids: &[crate::trace::StringId], at: usize| {
-        ids.get(at)
-            .map_or("", |id| trace.strings.get(*id))
-            .to_owned()
+    let text = |ids: &[StringId], at: usize| {
+        let id = ids.get(at);
+        id.map_or("", |id| trace.strings.get(*id)).to_owned()
     };
-    (0..n)
-        .map(|at| {
-            let kind = text(types, at);
-            let is_tensor = format::dtype(&kind).is_some();
-            Argument {
-                shape: dims.get(at).map_or(String::new(), |dims| {
-                    sizes(trace, dims, is_tensor, &format::shape)
-                }),
-                strides: strides.get(at).map_or(String::new(), |strides| {
-                    sizes(trace, strides, false, &|strides| {
-                        let strides: Vec<String> = strides.iter().map(i64::to_string).collect();
-                        strides.join(", ")
-                    })
-                }),
-                value: text(concrete, at),
-                kind: match format::dtype(&kind) {
-                    Some(short) => short.to_owned(),
-                    None => kind,
-                },
-            }
-        })
-        .collect()
+    let row = |at: usize| {
+        let kind = text(types, at);
+        let dtype = format::dtype(&kind);
+        let listed = |strides: &[i64]| {
+            let strides: Vec<String> = strides.iter().map(i64::to_string).collect();
+            strides.join(", ")
+        };
+        let shape = dims.get(at).map_or(String::new(), |dims| {
+            sizes(trace, dims, dtype.is_some(), &format::shape)
+        });
+        let strides = strides.get(at).map_or(String::new(), |strides| {
+            sizes(trace, strides, false, &listed)
+        });
+        FactRow {
+            cells: vec![
+                format::count(at as u64 + 1),
+                dtype.map_or(kind.clone(), str::to_owned),
+                shape,
+                strides,
+                text(concrete, at),
+            ],
+            ..FactRow::default()
+        }
+    };
+    FactTable::new("Arguments", &columns, (0..n).map(row).collect())
 }
 
 /// Shapes or strides as text. Without dimensions, a tensor is a scalar and anything else nothing.

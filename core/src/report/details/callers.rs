@@ -2,8 +2,10 @@
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
+use serde::{Deserialize, Serialize};
 
-use super::{Instance, Place};
+use super::{Instance, in_tree, longest};
+use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::findings::{Input, Origin};
@@ -11,44 +13,66 @@ use crate::names::frames::is_framework;
 use crate::profile::Profile;
 use crate::profile::tree::NodeId;
 use crate::report::Report;
+use crate::report::fact_table::CellKind::{Name, Number};
+use crate::report::fact_table::{FactRow, FactTable};
 use crate::trace::{Category, EventId, StringId};
 
 /// Operators around a call that a caller is named by.
 const NAMED_OPS: usize = 2;
 
 /// A place in the program that calls it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caller {
+struct Caller {
     /// The nearest modules, the outermost first: "Qwen2DecoderLayer > Qwen2MLP > Linear"; `None`
     /// without modules or Python frames.
-    pub modules: Option<String>,
+    modules: Option<String>,
     /// The nearest Python function of the user's own.
-    pub frame: Option<String>,
-    /// The nearest operators around it, the outermost first.
-    pub ops: Vec<String>,
+    frame: Option<String>,
+    /// The nearest operators around it, the outermost first; empty where there are none.
+    ops: String,
     /// How often it calls.
-    pub count: u64,
+    count: u64,
     /// GPU time of these calls.
-    pub gpu_ns: i64,
+    gpu_ns: i64,
     /// The slowest of them.
-    pub slowest: Place,
+    slowest: (EventId, i64),
 }
 
-/// A call or frame around an instance.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StackFrame {
+/// A call or frame around the slowest run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StackLine {
     /// Its name, whole.
     pub name: String,
-    /// What it was recorded as.
-    pub category: Category,
-    /// Its event.
-    pub event: EventId,
     /// The framework's own code: what is called from it was called from further out.
     pub is_framework: bool,
+    /// The event to look for in the tree.
+    pub uid: u32,
 }
 
-/// The distinct callers of some runs, by GPU time. Empty where nothing is recorded around them.
-pub(super) fn callers(profile: &Profile, report: &Report, instances: &[Instance]) -> Vec<Caller> {
+/// The distinct callers of some runs, by GPU time; `None` where nothing is recorded around them.
+pub(super) fn table(
+    profile: &Profile,
+    report: &Report,
+    instances: &[Instance],
+) -> Option<FactTable> {
+    let columns = [("From", Name), ("Calls", Number), ("GPU time", Number)];
+    let callers = callers(profile, report, instances).into_iter();
+    let row = |caller: Caller| {
+        let ops = Some(caller.ops).filter(|ops| !ops.is_empty());
+        let mut parts = [caller.modules, caller.frame, ops].into_iter().flatten();
+        FactRow {
+            cells: vec![
+                parts.next().unwrap_or_default(),
+                format::count(caller.count),
+                format::time_ns(caller.gpu_ns),
+            ],
+            below: parts.collect::<Vec<_>>().join(" · "),
+            event: in_tree(profile, caller.slowest.0),
+        }
+    };
+    longest("Called from", &columns, callers.map(row).collect())
+}
+
+fn callers(profile: &Profile, report: &Report, instances: &[Instance]) -> Vec<Caller> {
     let (input, tree) = (report.analysis_input(profile), super::tree(profile));
     // Most calls of a loop have the same names around them: each way is looked at once.
     let mut ways: HashMap<Vec<StringId>, Option<usize>, FxBuildHasher> = HashMap::default();
@@ -67,11 +91,11 @@ pub(super) fn callers(profile: &Profile, report: &Report, instances: &[Instance]
         let Some(caller) = row.and_then(|row| callers.get_mut(row)) else {
             continue;
         };
-        let is_slower = caller.count == 0 || instance.gpu_ns > caller.slowest.gpu_ns;
+        let is_slower = caller.count == 0 || instance.gpu_ns > caller.slowest.1;
         caller.count += 1;
         caller.gpu_ns = sum([caller.gpu_ns, instance.gpu_ns]);
         if is_slower {
-            caller.slowest = Place::of(profile, instance);
+            caller.slowest = (instance.event, instance.gpu_ns);
         }
     }
     callers.arrange_by_key(|caller| std::cmp::Reverse(caller.gpu_ns));
@@ -95,6 +119,7 @@ fn row_of(input: &Input, node: NodeId, callers: &mut Vec<Caller>) -> Option<usiz
         .map(|event| trace.strings.get(trace.events.name(event)).to_owned())
         .collect();
     ops.reverse();
+    let ops = ops.join(" > ");
     let modules = origin.path().filter(|_| !origin.modules.is_empty());
     if modules.is_none() && origin.frame.is_none() && ops.is_empty() {
         return None;
@@ -109,35 +134,29 @@ fn row_of(input: &Input, node: NodeId, callers: &mut Vec<Caller>) -> Option<usiz
             ops,
             count: 0,
             gpu_ns: 0,
-            slowest: Place {
-                call: tree.event(node)?,
-                work: None,
-                gpu_ns: 0,
-            },
+            slowest: (tree.event(node)?, 0),
         });
         Some(callers.len() - 1)
     })
 }
 
 /// What is around an instance, the outermost first.
-pub(super) fn stack(profile: &Profile, instance: &Instance) -> Vec<StackFrame> {
+pub(super) fn stack(profile: &Profile, instance: &Instance) -> Vec<StackLine> {
     let (trace, tree) = (&profile.trace, super::tree(profile));
     let node = tree.node_of(instance.event);
     let around = node.into_iter().flat_map(|node| tree.ancestors(node));
     let frames = around.filter_map(|above| {
         let event = tree.event(above)?;
-        let category = trace.events.category(event);
         let name = trace.strings.get(trace.events.name(event));
-        Some(StackFrame {
+        Some(StackLine {
             name: name.to_owned(),
-            category,
-            event,
-            is_framework: category == Category::PythonFunction
+            is_framework: trace.events.category(event) == Category::PythonFunction
                 && is_framework(name)
                 && !name.starts_with(crate::names::MODULE),
+            uid: trace.events.uid(event),
         })
     });
-    let mut frames: Vec<StackFrame> = frames.collect();
+    let mut frames: Vec<StackLine> = frames.collect();
     frames.reverse();
     frames
 }

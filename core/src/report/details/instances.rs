@@ -6,15 +6,13 @@ use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::trace::{Category, EventId, OpArgsId};
 
-/// One run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Instance {
+pub(super) struct Instance {
     /// The call; of a kernel the call that launched it, or itself where that is unknown.
-    pub event: EventId,
+    pub(super) event: EventId,
     /// What runs on the GPU for it.
-    pub work: Vec<GpuId>,
+    pub(super) work: Vec<GpuId>,
     /// Time during which some of that runs.
-    pub gpu_ns: i64,
+    pub(super) gpu_ns: i64,
 }
 
 /// The runs of a subject and what they have in common.

@@ -3,63 +3,87 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::Instance;
+use super::{Instance, in_tree, longest};
+use crate::base::format;
 use crate::base::sort::Arrange;
 use crate::names::{Library, library_of};
 use crate::profile::Profile;
 use crate::profile::launch::{GpuId, launch_size};
+use crate::report::fact_table::CellKind::{Name, Number, Text};
+use crate::report::fact_table::{FactRow, FactTable};
 use crate::trace::{EventId, StringId};
 
+type LaunchSize = ([u64; 3], [u64; 3]);
+
 /// A kernel, copy or fill by its name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KernelUse {
-    /// Its name.
-    pub name: StringId,
-    /// The library it comes from; `None` where names do not tell.
-    pub library: Option<Library>,
-    /// How often it ran.
-    pub count: u64,
+struct KernelUse {
+    name: StringId,
+    /// `None` where names do not tell.
+    library: Option<Library>,
+    count: u64,
     /// Sum of its durations.
-    pub gpu_ns: i64,
+    gpu_ns: i64,
     /// The streams it ran on, ascending.
-    pub streams: Vec<i64>,
-    /// Grids and blocks it was launched with, the most frequent first; empty where they were not
-    /// recorded.
-    pub sizes: Vec<LaunchSize>,
-    /// The longest run.
-    pub longest: EventId,
+    streams: Vec<i64>,
+    /// Grids and blocks it was launched with, and how often, the most frequent first; empty where
+    /// they were not recorded.
+    sizes: Vec<(LaunchSize, u64)>,
+    /// The longest run, and how long it takes.
+    longest: (EventId, i64),
 }
 
 impl KernelUse {
-    /// The mean duration.
-    pub fn mean_ns(&self) -> i64 {
-        i64::try_from(self.count)
-            .ok()
-            .and_then(|count| self.gpu_ns.checked_div(count))
-            .unwrap_or(0)
+    fn row(&self, profile: &Profile) -> FactRow {
+        let first = self.sizes.first().map(|(size, _)| size);
+        let others = match self.sizes.len() {
+            0 | 1 => String::new(),
+            n => format!(" and {} more", n - 1),
+        };
+        let streams: Vec<String> = self.streams.iter().map(i64::to_string).collect();
+        let three = |size: [u64; 3]| size.map(|n| n.to_string()).join(" × ");
+        let mean_ns = self.gpu_ns / i64::try_from(self.count).unwrap_or(i64::MAX);
+        FactRow {
+            cells: vec![
+                format::kernel_name(profile.trace.strings.get(self.name)),
+                format::count(self.count),
+                format::time_ns(self.gpu_ns),
+                format::time_ns(mean_ns),
+                self.library.map_or("", Library::label).to_owned(),
+                streams.join(", "),
+                first.map_or(String::new(), |(grid, _)| three(*grid) + &others),
+                first.map_or(String::new(), |(_, block)| three(*block)),
+            ],
+            below: String::new(),
+            event: in_tree(profile, self.longest.0),
+        }
     }
 }
 
-/// How a kernel was launched.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LaunchSize {
-    /// Blocks in each direction.
-    pub grid: [u64; 3],
-    /// Threads of a block in each direction.
-    pub block: [u64; 3],
-    /// How often.
-    pub count: u64,
+/// The kernels of some runs, the longest first; `None` where there are none.
+pub(super) fn table(profile: &Profile, instances: &[Instance]) -> Option<FactTable> {
+    let columns = [
+        ("Kernel", Name),
+        ("Count", Number),
+        ("GPU time", Number),
+        ("Mean", Number),
+        ("Library", Text),
+        ("Stream", Number),
+        ("Grid", Text),
+        ("Block", Text),
+    ];
+    let kernels = of(profile, instances);
+    let rows = kernels.iter().map(|kernel| kernel.row(profile));
+    longest("Kernels", &columns, rows.collect())
 }
 
-/// The kernels of some runs, the longest first.
-pub(super) fn of(profile: &Profile, instances: &[Instance]) -> Vec<KernelUse> {
+fn of(profile: &Profile, instances: &[Instance]) -> Vec<KernelUse> {
     let mut index: HashMap<StringId, usize, FxBuildHasher> = HashMap::default();
     let mut kernels: Vec<KernelUse> = Vec::new();
-    let mut longest_ns: Vec<i64> = Vec::new();
     for id in instances.iter().flat_map(|instance| &instance.work) {
         let Some(work) = profile.gpu.get(*id) else {
             continue;
         };
+        let ns = work.span.length();
         let row = *index.entry(work.name).or_insert(kernels.len());
         if row == kernels.len() {
             kernels.push(KernelUse {
@@ -69,40 +93,30 @@ pub(super) fn of(profile: &Profile, instances: &[Instance]) -> Vec<KernelUse> {
                 gpu_ns: 0,
                 streams: Vec::new(),
                 sizes: Vec::new(),
-                longest: work.event,
+                longest: (work.event, ns),
             });
-            longest_ns.push(work.span.length());
         }
         let kernel = &mut kernels[row];
         kernel.count += 1;
-        kernel.gpu_ns = kernel.gpu_ns.saturating_add(work.span.length());
-        if work.span.length() > longest_ns[row] {
-            longest_ns[row] = work.span.length();
-            kernel.longest = work.event;
+        kernel.gpu_ns = kernel.gpu_ns.saturating_add(ns);
+        if ns > kernel.longest.1 {
+            kernel.longest = (work.event, ns);
         }
-        if let Some(stream) = work.stream
-            && !kernel.streams.contains(&stream)
-        {
-            kernel.streams.push(stream);
-        }
-        if let Some((grid, block)) = launch_size(&profile.trace, work.event) {
-            let known = kernel.sizes.iter_mut();
-            match { known }.find(|size| size.grid == grid && size.block == block) {
-                Some(size) => size.count += 1,
-                None => kernel.sizes.push(LaunchSize {
-                    grid,
-                    block,
-                    count: 1,
-                }),
+        kernel.streams.extend(work.stream);
+        if let Some(size) = launch_size(&profile.trace, work.event) {
+            match kernel.sizes.iter_mut().find(|(known, _)| *known == size) {
+                Some((_, count)) => *count += 1,
+                None => kernel.sizes.push((size, 1)),
             }
         }
     }
     for kernel in &mut kernels {
         kernel.streams.arrange();
+        kernel.streams.dedup();
         // Stable: of equal counts the first to be launched.
         kernel
             .sizes
-            .arrange_by_key(|size| std::cmp::Reverse(size.count));
+            .arrange_by_key(|(_, count)| std::cmp::Reverse(*count));
     }
     kernels.arrange_by_key(|kernel| std::cmp::Reverse(kernel.gpu_ns));
     kernels

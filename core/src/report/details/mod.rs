@@ -1,13 +1,11 @@
-//! The whole story of one operation: what ran, how long each time, how far that is from what the
-//! hardware can do, and who called it.
+//! The details of one operation, operator, kernel or call: what ran, how long each time, how far
+//! that is from what the hardware can do, and who called it.
 //!
 //! ```text
-//! Subject ─instances→ (call, its GPU activity, its time) … ─┬→ Spread      how the times differ
-//!                                                       ├→ KernelUse   what ran on the GPU
-//!                                                       ├→ Caller      who called it
-//!                                                       └→ Place       where to go and look
-//!          operation + Report ──────────────────────────┬→ Position    under the roofline
-//!                                                       └→ Projection  what that is worth
+//! Subject ─instances→ (call, its GPU activity, its time) … ─┬→ SpreadFacts  how the times differ
+//!                                                       ├→ tables       arguments, kernels, callers
+//!                                                       └→ PlaceLink    where to go and look
+//!          operation + Report ────────────────────────────→ Position     under the roofline
 //! ```
 //!
 //! A [`Subject`] is what someone points at: a row of a sheet, a mark in a chart, an event. Whatever
@@ -23,150 +21,293 @@ mod subject;
 #[cfg(test)]
 mod tests;
 
-pub use arguments::{Argument, arguments};
-pub use callers::{Caller, StackFrame};
-pub use instances::Instance;
-pub use kernels::{KernelUse, LaunchSize};
-pub use position::{NoRoof, Position};
-pub use spread::{Bin, Spread};
+pub use callers::StackLine;
+pub use spread::{SpreadBar, SpreadFacts};
 pub use subject::{KernelKey, Subject};
 
 use std::collections::BTreeMap;
 
 use hashbrown::HashSet;
 use rustc_hash::FxBuildHasher;
+use serde::{Deserialize, Serialize};
 
+use super::cards::detail_heading;
+use super::fact_table::{CellKind, FactRow, FactTable};
+use super::shapes::shapes;
+use super::sheet::Field;
+use crate::base::format;
 use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arrange;
-use crate::findings::RankedFinding;
-use crate::findings::finding::{Projection, projections};
+use crate::findings::finding::projections;
 use crate::names::{Family, family_of_kernel, family_of_op, op_category};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
-use crate::profile::operations::Owner;
+use crate::profile::operations::{Operation, Owner};
 use crate::profile::tree::CallTree;
 use crate::report::Report;
-use crate::trace::{EventId, OpArgs};
+use crate::trace::EventId;
+use instances::Instance;
+use position::Position;
 
-/// Everything there is to say about one operation, kernel or call.
-#[derive(Debug, Clone)]
-pub struct Story<'a> {
-    /// What it is about.
-    pub subject: Subject,
+/// Rows of a table that are shown; the longest come first.
+const MAX_ROWS: usize = 12;
+/// The share of the roofline that good kernels reach: what it would be worth is told.
+const WORTH_PERCENT: f64 = 75.0;
+
+/// The details of one operation, operator, kernel or call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OpDetails {
+    /// What it is: "Operation".
+    pub kind: String,
     /// Its name, whole.
     pub name: String,
     /// The kind of work.
     pub family: Family,
-    /// GPU time of all instances.
-    pub gpu_ns: i64,
-    /// What that is of the time in which anything runs on the GPU, in percent. Over 100 where it runs
-    /// on several streams at once.
-    pub percent: Option<f64>,
-    /// How often it ran.
-    pub n_instances: u64,
-    /// How the times of the instances differ; `None` where no time is known.
-    pub spread: Option<Spread>,
-    /// Where it stands under the roofline.
-    pub position: Position,
-    /// What other efficiencies would be worth; empty where the efficiency is not known.
-    pub projection: Vec<Projection>,
-    /// What its calls were given; `None` where that was not recorded or differs.
-    pub args: Option<&'a OpArgs>,
-    /// What ran on the GPU, the longest first.
-    pub kernels: Vec<KernelUse>,
-    /// Who called it, by GPU time.
-    pub callers: Vec<Caller>,
-    /// What is around the slowest instance, the outermost first.
-    pub stack: Vec<StackFrame>,
-    /// The slowest instance.
-    pub slowest: Option<Place>,
-    /// One whose time is the median, or next below it.
-    pub median: Option<Place>,
-    /// The operations that its GPU time belongs to, with their calls and that time, the longest
-    /// first: positions in [`Profile::operations`]. Empty for an operation itself.
-    pub operations: Vec<Part>,
-    /// Findings that it is evidence of.
-    pub findings: Vec<&'a RankedFinding>,
+    /// How long, how often, and what that is of the time in which anything runs on the GPU: over
+    /// 100 % where it runs on several streams at once.
+    pub figures: Vec<(String, String)>,
+    /// The sheet and the row that is about it; `None` where there is none.
+    pub row: Option<(String, u32)>,
+    /// It has a mark in the roofline.
+    pub on_roofline: bool,
+    /// Every figure of that row, for those who have them to add.
+    pub fields: Vec<Field>,
+    /// The findings it is evidence of, what is worth most first.
+    pub findings: Vec<FindingLink>,
+    /// Where it stands under the roofline, or why that cannot be told, in a sentence.
+    pub verdict: String,
+    /// What a better efficiency would be worth, in a sentence; empty where that cannot be told.
+    pub worth: String,
+    /// How the times of its runs differ; `None` where nothing ran on the GPU.
+    pub spread: Option<SpreadFacts>,
+    /// Where to go and look: the slowest run, and one whose time is the median or next below it.
+    pub places: Vec<PlaceLink>,
+    /// What it was given, what ran on the GPU, and who called it; those with nothing to show are
+    /// left out.
+    pub tables: Vec<FactTable>,
+    /// The operations that its GPU time belongs to, the longest first; empty for an operation
+    /// itself.
+    pub operations: Vec<OperationLink>,
+    /// What is around the slowest run, the outermost first.
+    pub stack: Vec<StackLine>,
 }
 
-/// An instance to go to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
-    /// The call; of a kernel without a known call, the kernel.
-    pub call: EventId,
-    /// The longest piece of its GPU activity.
-    pub work: Option<EventId>,
+/// A finding to go to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FindingLink {
+    /// Its number, from 1.
+    pub number: usize,
+    /// A few words; names from the trace stand in backticks.
+    pub title: String,
+    /// The heading in the report under which more is said of it.
+    pub heading: String,
+}
+
+/// A run to go to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlaceLink {
+    /// Which of the runs: "Slowest".
+    pub label: String,
     /// Its GPU time.
-    pub gpu_ns: i64,
+    pub time: String,
+    /// The event to look for in the tree; `None` where it is not there.
+    pub in_tree: Option<u32>,
+    /// The event to look for on the timeline: the longest piece of its GPU activity.
+    pub in_timeline: u32,
+}
+
+/// An operation that some GPU time belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperationLink {
+    /// Its row in the sheet of operations: its position in [`Profile::operations`].
+    pub row: u32,
+    /// Its name.
+    pub name: String,
+    /// Its shapes and types.
+    pub shapes: String,
+    /// What it has of the time, and in how many calls.
+    pub time: String,
 }
 
 /// What an operation has of some GPU time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
+struct Part {
     /// Its position in [`Profile::operations`].
-    pub operation: usize,
+    operation: usize,
     /// Calls with some of the work.
-    pub n_calls: u64,
+    n_calls: u64,
     /// Their GPU time that is of it.
-    pub gpu_ns: i64,
+    gpu_ns: i64,
 }
 
-impl<'a> Story<'a> {
-    /// Tells the story of a subject; `None` where the trace has nothing of it.
-    pub fn new(profile: &'a Profile, report: &'a Report, subject: Subject) -> Option<Story<'a>> {
+impl OpDetails {
+    /// Of a subject; `None` where the trace has nothing of it.
+    pub fn new(profile: &Profile, report: &Report, subject: Subject) -> Option<OpDetails> {
         let found = instances::of(profile, subject)?;
         let instances = &found.instances;
+        let noun = match subject {
+            Subject::Kernel(_) => "run",
+            _ => "call",
+        };
         let gpu_ns = sum(instances.iter().map(|instance| instance.gpu_ns));
+        let share = report.overview.busy_ns;
+        let share = share.and_then(|busy_ns| percent_of(gpu_ns, busy_ns));
+        let figures = [
+            ("GPU time", Some(format::time_ns(gpu_ns))),
+            ("% of GPU time", share.map(format::percent)),
+            ("Calls", Some(format::counted(instances.len() as u64, noun))),
+        ];
+        let figures = figures.into_iter();
+        let figures = figures.filter_map(|(label, value)| Some((label.to_owned(), value?)));
         let order = instances::by_time(profile, instances);
-        let operations = parts(profile, subject, instances);
-        let position = Position::of(profile, report, subject, instances, &operations);
-        let projection = position.efficiency_percent().zip(report.overview.total_ns);
+        let slowest = order.last().and_then(|at| instances.get(*at));
+        let median = order.get(order.len().saturating_sub(1) / 2);
+        let median = median.and_then(|at| instances.get(*at));
+        let places = [
+            ("Slowest", slowest),
+            ("Median", median.filter(|_| instances.len() > 2)),
+        ];
+        let places = places.into_iter();
+        let places = places.filter_map(|(label, run)| Some(PlaceLink::new(profile, label, run?)));
+        let parts = parts(profile, subject, instances);
+        let position = Position::of(profile, report, subject, instances, &parts);
+        let family = family(profile, subject, &found.name, instances);
         let run_ns = match subject {
             Subject::Operation(at) => report.judged.get(at).map_or(gpu_ns, |one| one.run_ns),
             _ => gpu_ns,
         };
-        let slowest = order.last().and_then(|at| instances.get(*at));
-        let median = order.get(order.len().saturating_sub(1) / 2);
-        let median = median.and_then(|at| instances.get(*at));
-        let place = |instance: &Instance| Place::of(profile, instance);
-        Some(Story {
-            subject,
-            family: family(profile, subject, &found.name, instances),
-            name: found.name,
-            gpu_ns,
-            percent: report
-                .overview
-                .busy_ns
-                .and_then(|busy| percent_of(gpu_ns, busy)),
-            n_instances: instances.len() as u64,
-            spread: Spread::of(profile, instances, &order, &report.options.thresholds),
-            projection: projection.map_or_else(Vec::new, |(percent, total_ns)| {
-                projections(gpu_ns, run_ns, percent, total_ns)
-            }),
-            position,
-            args: found.args.and_then(|args| profile.trace.args.get(args)),
-            kernels: kernels::of(profile, instances),
-            callers: callers::callers(profile, report, instances),
+        let tables = [
+            found
+                .args
+                .and_then(|args| arguments::table(&profile.trace, profile.trace.args.get(args)?)),
+            kernels::table(profile, instances),
+            callers::table(profile, report, instances),
+        ];
+        let row = subject.row(profile, report);
+        let operations = parts.iter().take(MAX_ROWS);
+        let operations = operations.filter_map(|part| part.link(profile));
+        Some(OpDetails {
+            kind: kind(profile, subject).to_owned(),
+            family,
+            figures: figures.collect(),
+            row: row.map(|(sheet, row)| (sheet.to_owned(), row as u32)),
+            on_roofline: position.is_known,
+            fields: Vec::new(),
+            findings: findings(profile, report, subject, instances, &parts),
+            worth: worth(report, family, position.efficiency_percent, gpu_ns, run_ns)
+                .unwrap_or_default(),
+            verdict: position.verdict,
+            spread: SpreadFacts::of(profile, instances, &order, &report.options.thresholds, noun),
+            places: places.collect(),
+            tables: tables.into_iter().flatten().collect(),
+            operations: operations.collect(),
             stack: slowest.map_or_else(Vec::new, |slowest| callers::stack(profile, slowest)),
-            slowest: slowest.map(place),
-            median: median.map(place),
-            findings: findings(profile, report, subject, instances, &operations),
-            operations,
+            name: found.name,
         })
     }
 }
 
-impl Place {
-    fn of(profile: &Profile, instance: &Instance) -> Place {
-        let work = instance.work.iter().filter_map(|id| profile.gpu.get(*id));
+fn kind(profile: &Profile, subject: Subject) -> &'static str {
+    // Nothing but a kernel's name tells what some operations are.
+    let is_kernel = |at| {
+        let operation = profile.operations().get(at);
+        operation.is_some_and(Operation::is_kernel)
+    };
+    match subject {
+        Subject::Operation(at) if is_kernel(at) => "Kernel",
+        Subject::Operation(_) => "Operation",
+        Subject::Operator(_) => "Operator",
+        Subject::Kernel(_) => "Kernel",
+        Subject::Call(_) => "Call",
+    }
+}
+
+impl PlaceLink {
+    fn new(profile: &Profile, label: &str, run: &Instance) -> PlaceLink {
+        let work = run.work.iter().filter_map(|id| profile.gpu.get(*id));
         // The first of equals.
         let longest = work.min_by_key(|work| (std::cmp::Reverse(work.span.length()), work.event));
-        Place {
-            call: instance.event,
-            work: longest.map(|work| work.event),
-            gpu_ns: instance.gpu_ns,
+        let work = longest.map_or(run.event, |work| work.event);
+        PlaceLink {
+            label: label.to_owned(),
+            time: format::time_ns(run.gpu_ns),
+            in_tree: in_tree(profile, run.event),
+            in_timeline: profile.trace.events.uid(work),
         }
     }
+}
+
+impl Part {
+    fn link(&self, profile: &Profile) -> Option<OperationLink> {
+        let operation = profile.operations().get(self.operation)?;
+        Some(OperationLink {
+            row: self.operation as u32,
+            name: format::kernel_name(operation.short_name(profile)),
+            shapes: shapes(profile, operation),
+            time: format!(
+                "{} in {}",
+                format::time_ns(self.gpu_ns),
+                format::counted(self.n_calls, "call")
+            ),
+        })
+    }
+}
+
+/// The longest rows of a table; where rows are left out, the title says so.
+fn longest(title: &str, columns: &[(&str, CellKind)], mut rows: Vec<FactRow>) -> Option<FactTable> {
+    let n_rows = rows.len();
+    rows.truncate(MAX_ROWS);
+    let title = match n_rows > rows.len() {
+        true => format!("{title}: the longest {} of {n_rows}", rows.len()),
+        false => title.to_owned(),
+    };
+    FactTable::new(title, columns, rows)
+}
+
+/// What the first efficiency that good kernels reach, and this one does not, would be worth. What
+/// attention and convolutions can reach depends on their sizes: their findings tell it.
+fn worth(
+    report: &Report,
+    family: Family,
+    efficiency_percent: Option<f64>,
+    gpu_ns: i64,
+    run_ns: i64,
+) -> Option<String> {
+    if matches!(family, Family::Attention | Family::Convolution) {
+        return None;
+    }
+    let total_ns = report.overview.total_ns?;
+    let projections = projections(gpu_ns, run_ns, efficiency_percent?, total_ns);
+    let (target, (left_ns, gain)) = projections.iter().find_map(|one| {
+        let is_reachable = one.target_percent >= WORTH_PERCENT;
+        let outcome = one.outcome.filter(|_| is_reachable)?;
+        (outcome.0 > 0).then_some((one.target_percent, outcome))
+    })?;
+    Some(format!(
+        "At {} of roofline it would take {} instead of {}: saves {} of the run.",
+        format::percent(target),
+        format::time_ns(left_ns),
+        format::time_ns(gpu_ns),
+        format::percent(gain)
+    ))
+}
+
+/// Whether the tree has an event, or what launched it.
+pub fn is_in_tree(profile: &Profile, event: EventId) -> bool {
+    match profile.trace.events.category(event).is_gpu() {
+        true => launching_call(profile, event).is_some(),
+        false => profile.full_tree().node_of(event).is_some(),
+    }
+}
+
+/// The event, if the tree knows it or what launched it.
+fn in_tree(profile: &Profile, event: EventId) -> Option<u32> {
+    is_in_tree(profile, event).then(|| profile.trace.events.uid(event))
+}
+
+/// The call that launched a GPU event.
+pub fn launching_call(profile: &Profile, work: EventId) -> Option<EventId> {
+    let launches = &profile.launches;
+    launches.launched_by(launches.id_of(work)?)
 }
 
 /// The calls around instances: with Python frames, where the trace has some.
@@ -235,13 +376,13 @@ fn parts(profile: &Profile, subject: Subject, instances: &[Instance]) -> Vec<Par
 }
 
 /// The findings whose evidence is one of these operations, or one of these runs.
-fn findings<'a>(
+fn findings(
     profile: &Profile,
-    report: &'a Report,
+    report: &Report,
     subject: Subject,
     instances: &[Instance],
     parts: &[Part],
-) -> Vec<&'a RankedFinding> {
+) -> Vec<FindingLink> {
     let operations: Vec<usize> = match subject {
         Subject::Operation(at) => vec![at],
         _ => parts.iter().map(|part| part.operation).collect(),
@@ -257,6 +398,11 @@ fn findings<'a>(
             let finding = &ranked.finding;
             finding.operations.iter().any(|at| operations.contains(at))
                 || finding.events.iter().any(|event| events.contains(event))
+        })
+        .map(|ranked| FindingLink {
+            number: ranked.number,
+            title: ranked.finding.title.clone(),
+            heading: detail_heading(ranked),
         })
         .collect()
 }

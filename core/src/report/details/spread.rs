@@ -1,7 +1,10 @@
 //! How the GPU times of equal runs differ.
 
+use serde::{Deserialize, Serialize};
+
 use super::Instance;
 use crate::assess::Thresholds;
+use crate::base::format;
 use crate::findings::compute::variation;
 use crate::profile::Profile;
 
@@ -11,47 +14,48 @@ const MAX_BINS: usize = 24;
 const WIDE: i64 = 16;
 
 /// How the GPU times of some runs differ. Runs without GPU time count as what they are.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Spread {
-    /// The shortest.
-    pub min_ns: i64,
-    /// The middle one; the mean of the two in the middle.
-    pub median_ns: i64,
-    /// At least 95 % of the runs take no longer.
-    pub p95_ns: i64,
-    /// The longest.
-    pub max_ns: i64,
-    /// Deviation over mean; `None` for too few runs to tell.
-    pub variation: Option<f64>,
-    /// The longest over the median; `None` for a median of nothing.
-    pub ratio: Option<f64>,
-    /// The times differ so much that their mean says little.
-    pub is_wide: bool,
-    /// The longest run is also the first.
-    pub slowest_is_first: bool,
-    /// Runs by time, one bin after the other; empty for a single run.
-    pub bins: Vec<Bin>,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SpreadFacts {
+    /// How many runs: "177 calls".
+    pub n_runs: String,
+    /// Label and time: shortest, median, what 95 % take at most, longest.
+    pub figures: Vec<(String, String)>,
+    /// What has to be said about times that differ widely; empty where they do not.
+    pub warning: String,
+    /// The runs by time; empty where there is one alone.
+    pub bars: Vec<SpreadBar>,
+    /// Each bar stands for a range that is wider than the one before by the same factor.
+    pub is_logarithmic: bool,
+}
+
+/// Runs that took about as long.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SpreadBar {
+    /// Its height: 1 for the tallest.
+    pub height: f64,
+    /// "10.0 µs to 20.0 µs: 3 calls".
+    pub label: String,
 }
 
 /// Runs of some length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bin {
+#[derive(Debug, Clone, Copy)]
+struct Bin {
     /// The shortest.
-    pub from_ns: i64,
+    from_ns: i64,
     /// Where the next bin begins; in the last bin the longest, which belongs to it.
-    pub to_ns: i64,
-    /// How many.
-    pub count: u64,
+    to_ns: i64,
+    count: u64,
 }
 
-impl Spread {
+impl SpreadFacts {
     /// Of runs, with their positions in order of time; `None` where nothing ran on the GPU.
     pub(super) fn of(
         profile: &Profile,
         instances: &[Instance],
         order: &[usize],
         thresholds: &Thresholds,
-    ) -> Option<Spread> {
+        noun: &str,
+    ) -> Option<SpreadFacts> {
         if instances.iter().all(|instance| instance.work.is_empty()) {
             return None;
         }
@@ -60,26 +64,57 @@ impl Spread {
         let n = times.len();
         let (min_ns, max_ns) = (*times.first()?, *times.last()?);
         let (low, high) = (*times.get((n - 1) / 2)?, *times.get(n / 2)?);
+        // The mean of the two in the middle.
         let median_ns = low.saturating_add((high - low) / 2);
         // The rank that 95 % of the runs have at most, rounded up.
         let p95_ns = *times.get((n * 95).div_ceil(100) - 1)?;
+        let figures = match n {
+            1 => vec![("Only", max_ns)],
+            _ => vec![
+                ("Shortest", min_ns),
+                ("Median", median_ns),
+                ("95 % within", p95_ns),
+                ("Longest", max_ns),
+            ],
+        };
+        let figure = |(label, ns): (&str, i64)| (label.to_owned(), format::time_ns(ns));
         let times_us: Vec<f64> = times.iter().map(|ns| *ns as f64 / 1e3).collect();
-        let variation = variation(&times_us);
         let ratio = (median_ns > 0).then(|| max_ns as f64 / median_ns as f64);
+        let is_wide = variation(&times_us).is_some_and(|of| of > thresholds.variance_ratio)
+            || ratio.is_some_and(|ratio| ratio >= thresholds.spread_ratio);
+        let mut warning = match ratio.filter(|_| is_wide) {
+            Some(ratio) => format!(
+                "The times vary widely: the longest is {} × the median.",
+                format::number(ratio)
+            ),
+            None if is_wide => "The times vary widely.".to_owned(),
+            None => String::new(),
+        };
         let start_ns = |instance: &Instance| profile.trace.events.ts_ns(instance.event);
         let first = instances.iter().map(start_ns).min();
         let slowest = order.last().and_then(|at| instances.get(*at)).map(start_ns);
-        Some(Spread {
-            min_ns,
-            median_ns,
-            p95_ns,
-            max_ns,
-            variation,
-            ratio,
-            is_wide: variation.is_some_and(|variation| variation > thresholds.variance_ratio)
-                || ratio.is_some_and(|ratio| ratio >= thresholds.spread_ratio),
-            slowest_is_first: n > 1 && max_ns > min_ns && slowest == first,
-            bins: bins(&times),
+        if is_wide && n > 1 && max_ns > min_ns && slowest == first {
+            warning += &format!(" The slowest {noun} is the first: it may be a warm-up.");
+        }
+        let bins = bins(&times);
+        let tallest = bins.iter().map(|bin| bin.count).max().unwrap_or(0);
+        let bar = |bin: &Bin| SpreadBar {
+            height: bin.count as f64 / tallest.max(1) as f64,
+            label: format!(
+                "{} to {}: {}",
+                format::time_ns(bin.from_ns),
+                format::time_ns(bin.to_ns),
+                format::counted(bin.count, noun)
+            ),
+        };
+        let width = |bin: Option<&Bin>| bin.map_or(0, |bin| bin.to_ns - bin.from_ns);
+        Some(SpreadFacts {
+            n_runs: format::counted(n as u64, noun),
+            figures: figures.into_iter().map(figure).collect(),
+            warning,
+            bars: bins.iter().map(bar).collect(),
+            // Equal steps are rounded to nanoseconds, so that one may be some longer than another.
+            is_logarithmic: width(bins.last()) > width(bins.first()).saturating_mul(2) + 2,
         })
     }
 }
@@ -144,35 +179,34 @@ mod tests {
     }
 
     #[test]
-    fn a_time_on_an_edge_belongs_to_the_bin_that_starts_there() {
-        // Four bins of 10 between 100 and 140; the longest belongs to the last.
-        assert_eq!(
-            binned(&[100, 109, 110, 125, 140]),
-            [(100, 110, 2), (110, 120, 1), (120, 130, 1), (130, 140, 1)]
-        );
-    }
-
-    #[test]
-    fn times_far_apart_have_bins_of_equal_ratios() {
-        // 1 to 16 in four bins: each edge is twice the one before.
-        assert_eq!(
-            binned(&[1_000, 1_999, 2_000, 9_000, 16_000]),
-            [
-                (1_000, 2_000, 2),
-                (2_000, 4_000, 1),
-                (4_000, 8_000, 0),
-                (8_000, 16_000, 2)
-            ]
-        );
-    }
-
-    #[test]
-    fn few_distinct_times_have_few_bins() {
-        assert_eq!(binned(&[7, 7, 7]), [(7, 7, 3)]);
-        assert_eq!(binned(&[7, 8, 8]), [(7, 8, 3)]);
-        assert_eq!(binned(&[0, 0, 3]), [(0, 1, 2), (1, 2, 0), (2, 3, 1)]);
-        assert_eq!(binned(&[7]), []);
-        assert_eq!(binned(&[]), []);
+    fn runs_are_counted_by_time() {
+        let cases: [(&[i64], &[(i64, i64, u64)]); 7] = [
+            // Four bins of 10 between 100 and 140: a time on an edge belongs to the bin that starts
+            // there, the longest to the last.
+            (
+                &[100, 109, 110, 125, 140],
+                &[(100, 110, 2), (110, 120, 1), (120, 130, 1), (130, 140, 1)],
+            ),
+            // Far apart, 1 to 16: each edge is twice the one before.
+            (
+                &[1_000, 1_999, 2_000, 9_000, 16_000],
+                &[
+                    (1_000, 2_000, 2),
+                    (2_000, 4_000, 1),
+                    (4_000, 8_000, 0),
+                    (8_000, 16_000, 2),
+                ],
+            ),
+            // Few distinct times have few bins.
+            (&[7, 7, 7], &[(7, 7, 3)]),
+            (&[7, 8, 8], &[(7, 8, 3)]),
+            (&[0, 0, 3], &[(0, 1, 2), (1, 2, 0), (2, 3, 1)]),
+            (&[7], &[]),
+            (&[], &[]),
+        ];
+        for (times, expected) in cases {
+            assert_eq!(binned(times), expected, "{times:?}");
+        }
     }
 
     #[test]

@@ -1,9 +1,8 @@
-//! Stories of small traces, each number checkable by hand.
+//! Details of small traces, each number checkable by hand.
 
 use super::*;
 use crate::report::ReportOptions;
 use crate::testing::{Timetable, options_on};
-use crate::trace::Category;
 
 const MM: &str = r#""Input Dims": [[1024, 1024], [1024, 1024]], "Input type": ["c10::BFloat16", "c10::BFloat16"], "Input Strides": [[1024, 1], [1, 1024]], "Concrete Inputs": ["", ""]"#;
 
@@ -41,89 +40,85 @@ fn products() -> Timetable {
 }
 
 #[track_caller]
-fn told(profile: &Profile, options: &ReportOptions, subject: Subject, check: impl Fn(Story)) {
+fn told(profile: &Profile, options: &ReportOptions, subject: Subject) -> OpDetails {
     let report = Report::new(profile, options);
-    match Story::new(profile, &report, subject) {
-        Some(story) => check(story),
-        None => panic!("no story of {subject:?}"),
+    match OpDetails::new(profile, &report, subject) {
+        Some(details) => details,
+        None => panic!("no details of {subject:?}"),
     }
+}
+
+/// The first operation where no GPU is chosen.
+fn first(profile: &Profile) -> OpDetails {
+    told(profile, &ReportOptions::default(), Subject::Operation(0))
+}
+
+/// The first event of a name.
+fn event(profile: &Profile, name: &str) -> EventId {
+    let trace = &profile.trace;
+    let mut ids = trace.events.ids();
+    let named = ids.find(|id| trace.strings.get(trace.events.name(*id)) == name);
+    named.unwrap_or_else(|| panic!("no event is called {name}"))
+}
+
+/// With the spaces that do not break as plain ones.
+fn plain(text: &str) -> String {
+    text.replace(['\u{202F}', '\u{A0}'], " ")
+}
+
+fn values(pairs: &[(String, String)]) -> Vec<String> {
+    pairs.iter().map(|(_, value)| plain(value)).collect()
+}
+
+/// The rows of a table, cells and what stands below them: `a | b | below`.
+fn rows(details: &OpDetails, title: &str) -> Vec<String> {
+    let table = details.tables.iter().find(|table| table.title == title);
+    let rows = table.into_iter().flat_map(|table| &table.rows);
+    rows.map(|row| {
+        let below = Some(&row.below).filter(|below| !below.is_empty());
+        let parts: Vec<String> = row.cells.iter().chain(below).cloned().collect();
+        plain(&parts.join(" | "))
+    })
+    .collect()
 }
 
 #[test]
 fn an_operation_with_its_times_and_kernels() {
-    let profile = products().profile();
-    let options = ReportOptions::default();
-    told(&profile, &options, Subject::Operation(0), |story| {
-        assert_eq!(
-            (story.name.as_str(), story.family),
-            ("aten::mm", Family::Gemm)
-        );
-        // 60 + 10 + 20 of 120 µs.
-        assert_eq!((story.gpu_ns, story.n_instances), (90_000, 3));
-        assert_eq!(story.percent, Some(75.0));
-        let spread = story.spread.unwrap();
-        let times = [
-            spread.min_ns,
-            spread.median_ns,
-            spread.p95_ns,
-            spread.max_ns,
-        ];
-        assert_eq!(times, [10_000, 20_000, 60_000, 60_000]);
-        // Too few calls for a deviation; the slowest takes three times the median.
-        assert_eq!((spread.variation, spread.ratio), (None, Some(3.0)));
-        assert!(spread.is_wide && spread.slowest_is_first);
-        let kernels: Vec<_> = story
-            .kernels
-            .iter()
-            .map(|kernel| {
-                let name = profile.trace.strings.get(kernel.name);
-                (name, kernel.count, kernel.gpu_ns, kernel.mean_ns())
-            })
-            .collect();
-        assert_eq!(
-            kernels,
-            [
-                ("gemm", 3, 82_000, 27_333),
-                ("splitk_reduce", 1, 8_000, 8_000)
-            ]
-        );
-        let [gemm, splitk] = &story.kernels[..] else {
-            panic!("two kernels")
-        };
-        assert_eq!(
-            (&gemm.streams[..], &splitk.streams[..]),
-            (&[7][..], &[9][..])
-        );
-        let size = |grid, block, count| LaunchSize { grid, block, count };
-        assert_eq!(
-            gemm.sizes,
-            [
-                size([8, 4, 1], [256, 1, 1], 2),
-                size([4, 4, 1], [128, 1, 1], 1)
-            ]
-        );
-        assert_eq!(splitk.sizes, []);
-        assert_eq!(story.operations, []);
-    });
+    let details = first(&products().profile());
+    assert_eq!(
+        (&*details.kind, &*details.name, details.family),
+        ("Operation", "aten::mm", Family::Gemm)
+    );
+    // 60 + 10 + 20 of 120 µs.
+    assert_eq!(values(&details.figures), ["90.0 µs", "75.0 %", "3 calls"]);
+    let spread = details.spread.as_ref().unwrap();
+    assert_eq!(
+        values(&spread.figures),
+        ["10.0 µs", "20.0 µs", "60.0 µs", "60.0 µs"]
+    );
+    // Too few calls for a deviation; the slowest takes three times the median.
+    assert_eq!(
+        plain(&spread.warning),
+        "The times vary widely: the longest is 3.00 × the median. The slowest call is the first: it may be a warm-up."
+    );
+    assert_eq!(
+        rows(&details, "Kernels"),
+        [
+            "gemm | 3 | 82.0 µs | 27.3 µs | 7 | 8 × 4 × 1 and 1 more | 256 × 1 × 1",
+            "splitk_reduce | 1 | 8.00 µs | 8.00 µs | 9 |  | "
+        ]
+    );
+    assert_eq!(details.operations, []);
 }
 
 #[test]
 fn the_arguments_of_an_operation() {
-    let profile = products().profile();
-    told(
-        &profile,
-        &ReportOptions::default(),
-        Subject::Operation(0),
-        |story| {
-            let arguments = arguments(&profile.trace, story.args.unwrap());
-            let tensor = |strides: &str| Argument {
-                kind: "bf16".to_owned(),
-                shape: "1024 × 1024".to_owned(),
-                strides: strides.to_owned(),
-                value: String::new(),
-            };
-            assert_eq!(arguments, [tensor("1024, 1"), tensor("1, 1024")]);
-        },
+    assert_eq!(
+        rows(&first(&products().profile()), "Arguments"),
+        [
+            "1 | bf16 | 1024 × 1024 | 1024, 1",
+            "2 | bf16 | 1024 × 1024 | 1, 1024"
+        ]
     );
     let list = Timetable::new()
         .op("aten::cat", 0..10)
@@ -131,74 +126,53 @@ fn the_arguments_of_an_operation() {
         .launch(1, 1..2)
         .kernel(1, "cat", 20..30)
         .profile();
-    told(
-        &list,
-        &ReportOptions::default(),
-        Subject::Operation(0),
-        |story| {
-            let arguments = arguments(&list.trace, story.args.unwrap());
-            let [tensors, dim] = &arguments[..] else {
-                panic!("two arguments")
-            };
-            assert_eq!(tensors.shape, "2 × 3; 4 × 3");
-            assert_eq!((dim.kind.as_str(), dim.value.as_str()), ("Scalar", "1"));
-            assert_eq!((dim.shape.as_str(), dim.strides.as_str()), ("", ""));
-        },
+    assert_eq!(
+        rows(&first(&list), "Arguments"),
+        ["1 | TensorList | 2 × 3; 4 × 3 | ", "2 | Scalar |  | 1"]
     );
 }
 
 #[test]
 fn callers_by_time_and_the_stack_of_the_slowest_call() {
     let profile = products().profile();
-    told(
-        &profile,
-        &ReportOptions::default(),
-        Subject::Operation(0),
-        |story| {
-            let callers: Vec<_> = story
-                .callers
-                .iter()
-                .map(|caller| {
-                    let ops: Vec<&str> = caller.ops.iter().map(String::as_str).collect();
-                    (caller.modules.as_deref(), ops, caller.count, caller.gpu_ns)
-                })
-                .collect();
-            assert_eq!(
-                callers,
-                [
-                    (Some("Mlp"), vec!["aten::linear"], 2, 70_000),
-                    (None, vec![], 1, 20_000)
-                ]
-            );
-            let frames: Vec<_> = story
-                .callers
-                .iter()
-                .map(|one| one.frame.as_deref())
-                .collect();
-            assert_eq!(frames, [Some("train.py(9): step"); 2]);
-            let stack: Vec<_> = story
-                .stack
-                .iter()
-                .map(|frame| (frame.name.as_str(), frame.is_framework))
-                .collect();
-            assert_eq!(
-                stack,
-                [
-                    ("/home/me/train.py(9): step", false),
-                    ("nn.Module: Mlp_0", false),
-                    ("torch/nn/modules/linear.py(125): forward", true),
-                    ("aten::linear", false)
-                ]
-            );
-            let events = &profile.trace.events;
-            let (slowest, median) = (story.slowest.unwrap(), story.median.unwrap());
-            assert_eq!((slowest.gpu_ns, median.gpu_ns), (60_000, 20_000));
-            assert_eq!(slowest.call, story.callers[0].slowest.call);
-            // Of two kernels the longer one.
-            let longest = median.work.map(|work| events.dur_ns(work));
-            assert_eq!(longest, Some(Some(12_000)));
-        },
+    let details = first(&profile);
+    assert_eq!(
+        rows(&details, "Called from"),
+        [
+            "Mlp | 2 | 70.0 µs | train.py(9): step · aten::linear",
+            "train.py(9): step | 1 | 20.0 µs"
+        ]
     );
+    let stack = details.stack.iter();
+    let stack: Vec<_> = stack
+        .map(|line| (line.name.as_str(), line.is_framework))
+        .collect();
+    assert_eq!(
+        stack,
+        [
+            ("/home/me/train.py(9): step", false),
+            ("nn.Module: Mlp_0", false),
+            ("torch/nn/modules/linear.py(125): forward", true),
+            ("aten::linear", false)
+        ]
+    );
+    let [slowest, median] = &details.places[..] else {
+        panic!("{:?}", details.places)
+    };
+    assert_eq!(
+        [slowest, median].map(|place| (&*place.label, plain(&place.time))),
+        [
+            ("Slowest", "60.0 µs".to_owned()),
+            ("Median", "20.0 µs".to_owned())
+        ]
+    );
+    // The caller of most time leads to its slowest call.
+    let callers = details.tables.last().unwrap();
+    assert_eq!(callers.rows[0].event, slowest.in_tree);
+    // Of two kernels the longer one.
+    let events = &profile.trace.events;
+    let longest = events.by_uid(median.in_timeline).unwrap();
+    assert_eq!(events.dur_ns(longest), Some(12_000));
 }
 
 /// The bandwidth of the GPU's memory is no roofline of a copy from the CPU.
@@ -210,13 +184,13 @@ fn a_copy_over_a_link_has_no_roof() {
         .launch(1, 1..2)
         .copy(1, "Memcpy HtoD (Pageable -> Device)", 100..130)
         .profile();
-    let of = Subject::Operation(0);
-    told(&profile, &options_on("MI300X"), of, |story| {
-        let position = story.position;
-        let is_link = matches!(position, Position::Unknown(NoRoof::Link, Some(_)));
-        assert!(is_link, "{position:?}");
-        assert!(story.projection.is_empty());
-    });
+    let details = told(&profile, &options_on("MI300X"), Subject::Operation(0));
+    let verdict = &details.verdict;
+    assert!(
+        verdict.starts_with("It copies between memories"),
+        "{verdict}"
+    );
+    assert_eq!((details.worth.as_str(), details.on_roofline), ("", false));
 }
 
 /// 2 · 1024³ operations at 708 TFLOPS take 3.033 µs: 10.11 % of 30 µs.
@@ -235,53 +209,25 @@ fn the_roof_and_what_reaching_it_is_worth() {
             .profile()
     };
     let profile = product(MM);
-    told(
-        &profile,
-        &options_on("MI300X"),
-        Subject::Operation(0),
-        |story| {
-            let percent = story.position.efficiency_percent().unwrap();
-            assert!((percent - 10.11).abs() < 0.005, "{percent}");
-            assert_eq!(
-                story.position.verdict(),
-                "10.1 % of its roofline, bound by arithmetic: needs investigation."
-            );
-            // At 75 % both calls together take 60 · 10.11 / 75 = 8.088 µs of a run of 100 µs.
-            let at_75 = story
-                .projection
-                .iter()
-                .find(|one| one.target_percent > 74.0);
-            let (left_ns, gain) = at_75.unwrap().outcome.unwrap();
-            assert!((left_ns - 8_088).abs() <= 1, "{left_ns}");
-            assert!((gain - 51.9).abs() < 0.05, "{gain}");
-        },
+    let details = told(&profile, &options_on("MI300X"), Subject::Operation(0));
+    assert!(details.on_roofline);
+    assert_eq!(
+        plain(&details.verdict),
+        "10.1 % of its roofline, bound by arithmetic: needs investigation."
     );
-    told(
-        &profile,
-        &ReportOptions::default(),
-        Subject::Operation(0),
-        |story| {
-            let Position::Unknown(why, Some(work)) = story.position else {
-                panic!("{:?}", story.position)
-            };
-            assert_eq!(why, NoRoof::Gpu);
-            assert!((work.flops - 2.0 * 1024_f64.powi(3)).abs() < 1.0);
-            assert!(story.projection.is_empty());
-        },
+    // At 75 % both calls together take 60 · 10.11 / 75 = 8.088 µs of a run of 100 µs.
+    assert_eq!(
+        plain(&details.worth),
+        "At 75.0 % of roofline it would take 8.09 µs instead of 60.0 µs: saves 51.9 % of the run."
     );
+    let details = first(&profile);
+    assert!(details.verdict.starts_with("No GPU is chosen"));
+    assert_eq!((details.worth.as_str(), details.on_roofline), ("", false));
     // 8 192³ cannot run in 30 µs.
     let profile = product(&MM.replace("1024", "8192"));
-    told(
-        &profile,
-        &options_on("MI300X"),
-        Subject::Operation(0),
-        |story| {
-            assert_eq!(story.position.efficiency_percent(), None);
-            let verdict = story.position.verdict();
-            assert!(verdict.contains("faster than the GPU can be"), "{verdict}");
-            assert!(story.projection.is_empty());
-        },
-    );
+    let details = told(&profile, &options_on("MI300X"), Subject::Operation(0));
+    assert!(details.verdict.contains("faster than the GPU can be"));
+    assert_eq!((details.worth.as_str(), details.on_roofline), ("", true));
 }
 
 #[test]
@@ -300,59 +246,42 @@ fn what_is_no_operation_says_why_it_has_no_roof() {
         .kernel(3, "ncclDevKernel_AllReduce", 180..200)
         .kernel(9, "stray_kernel", 210..215)
         .profile();
-    let why = |subject| {
-        let report = Report::new(&profile, &options_on("MI300X"));
-        match Story::new(&profile, &report, subject).unwrap().position {
-            Position::Unknown(why, _) => why,
-            known => panic!("{known:?}"),
-        }
-    };
-    let event = |name: &str| {
-        let trace = &profile.trace;
-        let mut ids = trace.events.ids();
-        ids.find(|id| trace.strings.get(trace.events.name(*id)) == name)
-            .unwrap()
-    };
-    let of = |name| Subject::of_event(&profile, event(name));
-    assert_eq!(why(of("my::op")), NoRoof::Arguments);
-    assert_eq!(why(of("my::shaped")), NoRoof::Model);
-    assert_eq!(why(of("ncclDevKernel_AllReduce")), NoRoof::Communication);
-    assert_eq!(why(of("stray_kernel")), NoRoof::Caller);
-    assert_eq!(why(of("aten::view")), NoRoof::NoWork);
-    assert_eq!(why(Subject::Operator(0)), NoRoof::SeveralShapes);
+    let of = |name| Subject::of_event(&profile, event(&profile, name));
+    for (subject, why) in [
+        (of("my::op"), "Its shapes were not recorded"),
+        (of("my::shaped"), "There is no FLOP/byte model"),
+        (
+            of("ncclDevKernel_AllReduce"),
+            "Communication has no roofline",
+        ),
+        (of("stray_kernel"), "No call is known that launched it"),
+        (of("aten::view"), "Nothing that it calls runs on the GPU"),
+        (Subject::Operator(0), "A roofline is over one shape"),
+    ] {
+        let verdict = told(&profile, &options_on("MI300X"), subject).verdict;
+        assert!(verdict.starts_with(why), "{verdict}");
+    }
 }
 
 #[test]
 fn an_event_leads_to_its_operation() {
     let profile = products().profile();
-    let trace = &profile.trace;
-    let of = |name: &str| {
-        let mut ids = trace.events.ids();
-        let named = ids.find(|id| trace.strings.get(trace.events.name(*id)) == name);
-        Subject::of_event(&profile, named.unwrap())
-    };
+    let of = |name: &str| Subject::of_event(&profile, event(&profile, name));
     // The call, what it launches with, and what runs.
     for name in ["aten::mm", "cudaLaunchKernel", "gemm", "splitk_reduce"] {
         assert_eq!(of(name), Subject::Operation(0), "{name}");
     }
     assert_eq!(of("fill_kernel"), Subject::Operation(1));
-    let Subject::Call(linear) = of("aten::linear") else {
-        panic!("around the product")
+    let linear = of("aten::linear");
+    assert!(matches!(linear, Subject::Call(_)), "{linear:?}");
+    let details = told(&profile, &ReportOptions::default(), linear);
+    assert_eq!(values(&details.figures)[0], "70.0 µs");
+    let [mm] = &details.operations[..] else {
+        panic!("{:?}", details.operations)
     };
-    told(
-        &profile,
-        &ReportOptions::default(),
-        Subject::Call(linear),
-        |story| {
-            assert_eq!((story.gpu_ns, story.n_instances), (70_000, 2));
-            let part = Part {
-                operation: 0,
-                n_calls: 2,
-                gpu_ns: 70_000,
-            };
-            assert_eq!(story.operations, [part]);
-            assert_eq!(trace.events.category(linear), Category::CpuOp);
-        },
+    assert_eq!(
+        (mm.row, &*mm.name, plain(&mm.time)),
+        (0, "aten::mm", "70.0 µs in 2 calls".to_owned())
     );
 }
 
@@ -360,36 +289,35 @@ fn an_event_leads_to_its_operation() {
 fn rows_of_sheets_are_subjects_with_the_figures_of_the_row() {
     let profile = products().profile();
     let report = Report::new(&profile, &ReportOptions::default());
-    let figures = |sheet: &str, row: usize| {
-        let subject = Subject::of_row(&profile, &report, sheet, row)?;
-        let story = Story::new(&profile, &report, subject)?;
-        Some((story.name, story.gpu_ns, story.n_instances, story.percent))
-    };
-    let expected = |name: &str, us: i64, n: u64, percent: f64| {
-        Some((name.to_owned(), us * 1_000, n, Some(percent)))
-    };
-    assert_eq!(
-        figures("unified_perf_summary", 1),
-        expected("aten::fill_", 30, 1, 25.0)
-    );
-    assert_eq!(figures("ops_summary", 0), expected("aten::mm", 90, 3, 75.0));
-    assert_eq!(
-        figures("kernel_summary", 2),
-        expected("splitk_reduce", 8, 1, 100.0 * 8.0 / 120.0)
-    );
-    // And back: a subject knows its row.
-    for (sheet, n_rows) in [
-        ("unified_perf_summary", 2),
-        ("ops_summary", 2),
-        ("kernel_summary", 3),
+    for (sheet, row, name, figures) in [
+        (
+            "unified_perf_summary",
+            1,
+            "aten::fill_",
+            ["30.0 µs", "25.0 %", "1 call"],
+        ),
+        (
+            "ops_summary",
+            0,
+            "aten::mm",
+            ["90.0 µs", "75.0 %", "3 calls"],
+        ),
+        (
+            "kernel_summary",
+            2,
+            "splitk_reduce",
+            ["8.00 µs", "6.7 %", "1 run"],
+        ),
     ] {
-        for row in 0..n_rows {
-            let subject = Subject::of_row(&profile, &report, sheet, row).unwrap();
-            assert_eq!(subject.row(&profile, &report), Some((sheet, row)));
-        }
+        let subject = Subject::of_row(&profile, &report, sheet, row).unwrap();
+        let details = OpDetails::new(&profile, &report, subject).unwrap();
+        assert_eq!(details.name, name);
+        assert_eq!(values(&details.figures), figures);
+        // And back: a subject knows its row.
+        assert_eq!(details.row, Some((sheet.to_owned(), row as u32)));
     }
-    assert_eq!(figures("gpu_timeline", 0), None);
-    assert_eq!(figures("ops_summary", 9), None);
+    assert_eq!(Subject::of_row(&profile, &report, "gpu_timeline", 0), None);
+    assert_eq!(Subject::of_row(&profile, &report, "ops_summary", 9), None);
 }
 
 #[test]
@@ -403,12 +331,10 @@ fn a_finding_is_found_from_its_evidence() {
         .profile();
     // From the operation, and from the operator and the kernel that it is of.
     let report = Report::new(&profile, &options_on("MI300X"));
-    let rows = ["unified_perf_summary", "ops_summary", "kernel_summary"];
-    let of_row = |sheet| Subject::of_row(&profile, &report, sheet, 0).unwrap();
-    for subject in rows.map(of_row) {
-        told(&profile, &options_on("MI300X"), subject, |story| {
-            let numbers: Vec<usize> = story.findings.iter().map(|one| one.number).collect();
-            assert_eq!(numbers, [1], "{subject:?}");
-        });
+    for sheet in ["unified_perf_summary", "ops_summary", "kernel_summary"] {
+        let subject = Subject::of_row(&profile, &report, sheet, 0).unwrap();
+        let details = OpDetails::new(&profile, &report, subject).unwrap();
+        let numbers: Vec<usize> = details.findings.iter().map(|one| one.number).collect();
+        assert_eq!(numbers, [1], "{sheet}");
     }
 }

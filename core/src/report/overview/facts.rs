@@ -6,22 +6,14 @@ use crate::profile::Profile;
 use crate::profile::timeline::GpuTimeline;
 use crate::trace::Category;
 
-/// A figure with its name, both for people.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fact {
-    /// What it is.
-    pub label: &'static str,
-    /// How much, with its unit.
-    pub value: String,
-}
-
+/// Label and value of each.
 pub(super) fn facts(
     profile: &Profile,
     timelines: &Timelines,
     whole: Option<&GpuTimeline>,
-) -> Vec<Fact> {
+) -> Vec<(String, String)> {
     let mut facts = Vec::new();
-    let mut add = |label, value| facts.push(Fact { label, value });
+    let mut add = |label: &str, value| facts.push((label.to_owned(), value));
     if let Some(whole) = whole {
         let n_of = |category: Category| {
             let work = profile.gpu.of(timelines.events);

@@ -3,8 +3,10 @@
 use super::gpus::Gpus;
 use super::{FamilyTime, UnfusedAttention};
 use crate::assess::Thresholds;
+use crate::assess::idle::cause::IdleCause;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
+use crate::findings::{Analyses, cpu_idle};
 use crate::names::Family;
 use crate::profile::Profile;
 use crate::profile::timeline::GpuTimeline;
@@ -72,31 +74,30 @@ pub(super) fn of_gpu(
     headline
 }
 
-/// That the GPU may not have idled for all that it seems to.
-pub(super) fn before_recording(whole: &GpuTimeline, ns: Option<i64>) -> Option<String> {
-    let share = percent_of(ns?, whole.total_ns())?;
-    Some(format!(
-        " In {} of the run it may still do what was launched before the recording.",
-        format::percent(share)
-    ))
-}
+/// Causes of what counts as idle time, in which the GPU does work or may do some, by their keys.
+const NOT_IDLE: [(IdleCause, &str); 3] = [
+    (
+        IdleCause::BeforeRecording,
+        "may still do what was launched before the recording",
+    ),
+    (
+        IdleCause::Unlinked,
+        "does work that counts as none, because its launch is not known",
+    ),
+    (
+        IdleCause::UnrecordedGraph,
+        "may do what GPU graphs launched, of which nothing was recorded",
+    ),
+];
 
-/// That the GPU works in a part of what counts as idle time.
-pub(super) fn unlinked(whole: &GpuTimeline, ns: Option<i64>) -> Option<String> {
-    let share = percent_of(ns?, whole.total_ns())?;
-    Some(format!(
-        " In {} of the run it does work that counts as none, because its launch is not known.",
-        format::percent(share)
-    ))
-}
-
-/// That GPU graphs may have run in a part of what counts as idle time.
-pub(super) fn unrecorded_graphs(whole: &GpuTimeline, ns: Option<i64>) -> Option<String> {
-    let share = percent_of(ns?, whole.total_ns())?;
-    Some(format!(
-        " In {} of the run it may do what GPU graphs launched, of which nothing was recorded.",
-        format::percent(share)
-    ))
+/// That the GPU may not have idled for all that it seems to: a sentence for each cause.
+pub(super) fn not_idle(whole: &GpuTimeline, analyses: &Analyses) -> String {
+    let sentences = NOT_IDLE.iter().filter_map(|(cause, what)| {
+        let share = percent_of(cpu_idle::time_of(analyses, *cause)?, whole.total_ns())?;
+        let share = format::percent(share);
+        Some(format!(" In {share} of the run it {what}."))
+    });
+    sentences.collect()
 }
 
 /// Of a trace, or a window, without work on a GPU: what takes the time on the CPU.

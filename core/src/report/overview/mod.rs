@@ -26,13 +26,12 @@ use facts::facts;
 use gpus::Gpus;
 use split::split;
 
-pub use facts::Fact;
 pub(super) use hardware::recorded_on;
 pub use hardware::{Hardware, HardwareFigure};
 pub use quality::{Level, Quality, QualityLine};
 pub use roofs::Anomaly;
 pub use split::{SplitKind, SplitPart};
-pub use time::{FamilyTime, KernelTime, OperationTime};
+pub use time::{FamilyTime, WorkTime};
 pub use unfused::UnfusedAttention;
 
 /// The overview of a report.
@@ -52,8 +51,8 @@ pub struct Overview {
     pub total_ns: Option<i64>,
     /// Time in which anything runs on the GPU.
     pub busy_ns: Option<i64>,
-    /// A few figures of the whole trace.
-    pub facts: Vec<Fact>,
+    /// A few figures of the whole trace: label and value.
+    pub facts: Vec<(String, String)>,
     /// What `families` and `operations` measure.
     pub measure: Measure,
     /// Time by kind of work, the longest first.
@@ -64,9 +63,9 @@ pub struct Overview {
     /// is known above it. `None` without GPU activity.
     pub by_kernel_name_percent: Option<f64>,
     /// The operations that took the most time, the longest first.
-    pub operations: Vec<OperationTime>,
+    pub operations: Vec<WorkTime>,
     /// The kernels that took the most time, the longest first; empty without GPU activity.
-    pub kernels: Vec<KernelTime>,
+    pub kernels: Vec<WorkTime>,
     /// Operations that run faster than the GPU can, those of the most time first.
     pub anomalies: Vec<Anomaly>,
     /// How far the numbers can be trusted.
@@ -115,8 +114,7 @@ impl Overview {
         let anomalies = roofs::anomalies(profile, counted.clone());
         let unfused =
             whole.and_then(|whole| UnfusedAttention::new(profile, analyses, whole.busy_ns));
-        let idle_ns = |cause| cpu_idle::time_of(analyses, cause);
-        let before_recording_ns = idle_ns(IdleCause::BeforeRecording);
+        let before_recording_ns = cpu_idle::time_of(analyses, IdleCause::BeforeRecording);
         let gpus = whole.map(|whole| Gpus::new(whole, timelines, profile));
         Overview {
             window: profile.window.clone(),
@@ -131,11 +129,7 @@ impl Overview {
                         unfused.as_ref(),
                         thresholds,
                     );
-                    headline.extend(headline::before_recording(whole, before_recording_ns));
-                    let unlinked_ns = idle_ns(IdleCause::Unlinked);
-                    headline.extend(headline::unlinked(whole, unlinked_ns));
-                    let graphs_ns = idle_ns(IdleCause::UnrecordedGraph);
-                    headline.extend(headline::unrecorded_graphs(whole, graphs_ns));
+                    headline += &headline::not_idle(whole, analyses);
                     headline
                 }
                 None => headline::of_host(profile, &times.families),

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
 use super::roofs::{self, Anomaly};
 use crate::assess::Thresholds;
 use crate::base::format;
@@ -12,9 +14,10 @@ use crate::profile::Profile;
 use crate::profile::kernels::GpuEvents;
 
 /// How good or bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Level {
     /// Nothing to say.
+    #[default]
     Good,
     /// Good to know; every number stands.
     Note,
@@ -45,7 +48,7 @@ impl Level {
 }
 
 /// How far the numbers can be trusted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quality {
     /// The worst of the lines.
     pub level: Level,
@@ -56,7 +59,7 @@ pub struct Quality {
 }
 
 /// One kind of trouble.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QualityLine {
     /// How bad it is.
     pub level: Level,

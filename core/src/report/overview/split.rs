@@ -1,10 +1,13 @@
 //! How the time of the GPU splits into parts that do not overlap.
 
+use serde::{Deserialize, Serialize};
+
+use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::profile::timeline::GpuTimeline;
 
 /// One part of the time of the GPU.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SplitPart {
     /// Which part.
     pub kind: SplitKind,
@@ -14,8 +17,20 @@ pub struct SplitPart {
     pub percent: f64,
 }
 
+impl SplitPart {
+    /// Its length, for people.
+    pub fn time(&self) -> String {
+        format::time_ns(self.ns)
+    }
+
+    /// Its share of the whole, for people.
+    pub fn share(&self) -> String {
+        format::percent(self.percent)
+    }
+}
+
 /// The parts of the time of the GPU. They do not overlap, and sum up to the whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SplitKind {
     /// Something is computed.
     Computation,

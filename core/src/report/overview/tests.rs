@@ -88,13 +88,11 @@ fn of_several_gpus_each_is_judged_for_itself() {
     );
     let fact = |label: &str| {
         let facts = overview.facts.iter();
-        facts
-            .filter(|fact| fact.label == label)
-            .map(|fact| fact.value.clone())
-            .next()
+        let mut values = facts.filter(|(of, _)| of == label).map(|(_, value)| value);
+        values.next().map(String::as_str)
     };
-    assert_eq!(fact("Any GPU busy"), Some("100 µs".to_owned()));
-    assert_eq!(fact("A GPU busy in the mean"), Some("80.0 µs".to_owned()));
+    assert_eq!(fact("Any GPU busy"), Some("100 µs"));
+    assert_eq!(fact("A GPU busy in the mean"), Some("80.0 µs"));
 }
 
 #[test]

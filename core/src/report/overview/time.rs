@@ -2,8 +2,10 @@
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
+use serde::{Deserialize, Serialize};
 
 use crate::assess::Thresholds;
+use crate::base::format;
 use crate::base::interval::{Interval, busy, percent_of, sum};
 use crate::base::sort::Arrange;
 use crate::names::{Certainty, Family, family_of_op, op_category};
@@ -17,7 +19,7 @@ use crate::trace::StringId;
 const N_TOP: usize = 10;
 
 /// Time of one kind of work.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FamilyTime {
     /// The kind of work.
     pub family: Family,
@@ -27,17 +29,30 @@ pub struct FamilyTime {
     pub percent: f64,
 }
 
-/// Time of all calls of one operation.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OperationTime {
-    /// The operator, or the runtime call where a launch has no operator around it.
+impl FamilyTime {
+    /// Its time, for people.
+    pub fn time(&self) -> String {
+        format::time_ns(self.ns)
+    }
+
+    /// Its share, for people.
+    pub fn share(&self) -> String {
+        format::percent(self.percent)
+    }
+}
+
+/// Time of all calls of one operation, or of all runs of one kernel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkTime {
+    /// The operator, or the runtime call where a launch has no operator around it; a kernel's name,
+    /// whole.
     pub name: String,
     /// The kind of work that most of its time is.
     pub family: Family,
-    /// Number of calls.
-    pub n_calls: u64,
-    /// On the GPU: time in which kernels that it launched itself run, summed over its calls. On
-    /// the CPU: time in the operator itself.
+    /// How often it was called, or ran.
+    pub count: u64,
+    /// Of an operation on the GPU: time in which kernels that it launched itself run, summed over
+    /// its calls. On the CPU: time in the operator itself. Of a kernel the sum of its durations.
     pub ns: i64,
     /// On the GPU: its share of the time in which anything runs. On the CPU: of that of all
     /// operations.
@@ -46,27 +61,12 @@ pub struct OperationTime {
     pub is_recompute: bool,
 }
 
-/// Time of all runs of one kernel.
-#[derive(Debug, Clone, PartialEq)]
-pub struct KernelTime {
-    /// Its name, whole.
-    pub name: String,
-    /// The kind of work that most of its time is.
-    pub family: Family,
-    /// How often it ran.
-    pub count: u64,
-    /// Sum of its durations.
-    pub ns: i64,
-    /// Its share of the time in which anything runs.
-    pub percent: f64,
-}
-
 /// The three tables.
 pub(super) struct Times {
     pub(super) families: Vec<FamilyTime>,
     pub(super) by_kernel_name_percent: Option<f64>,
-    pub(super) operations: Vec<OperationTime>,
-    pub(super) kernels: Vec<KernelTime>,
+    pub(super) operations: Vec<WorkTime>,
+    pub(super) kernels: Vec<WorkTime>,
 }
 
 type Table<K, V> = HashMap<K, V, FxBuildHasher>;
@@ -155,15 +155,15 @@ fn operations_on_gpu(
     by_operation: &Table<(StringId, bool), PerFamily>,
     busy_ns: i64,
     thresholds: &Thresholds,
-) -> Vec<OperationTime> {
+) -> Vec<WorkTime> {
     let groups = profile.ops.groups().iter().take(N_TOP);
     groups
         .filter_map(|group| {
             let per_family = by_operation.get(&(group.name, group.is_recompute));
-            Some(OperationTime {
+            Some(WorkTime {
                 name: profile.trace.strings.get(group.name).to_owned(),
                 family: per_family.map_or(Family::Other, |times| main_family(times, thresholds)),
-                n_calls: group.n_calls() as u64,
+                count: group.n_calls() as u64,
                 ns: group.direct_ns,
                 percent: percent_of(group.direct_ns, busy_ns)?,
                 is_recompute: group.is_recompute,
@@ -177,7 +177,7 @@ fn top_kernels(
     kernels: &[(StringId, u64, PerFamily)],
     busy_ns: i64,
     thresholds: &Thresholds,
-) -> Vec<KernelTime> {
+) -> Vec<WorkTime> {
     let mut kernels: Vec<(StringId, u64, Family, i64)> = kernels
         .iter()
         .map(|(name, count, times)| (*name, *count, main_family(times, thresholds), sum(*times)))
@@ -188,12 +188,13 @@ fn top_kernels(
         .into_iter()
         .take(N_TOP)
         .filter_map(|(name, count, family, ns)| {
-            Some(KernelTime {
+            Some(WorkTime {
                 name: profile.trace.strings.get(name).to_owned(),
                 family,
                 count,
                 ns,
                 percent: percent_of(ns, busy_ns)?,
+                is_recompute: false,
             })
         })
         .collect()
@@ -210,10 +211,10 @@ pub(super) fn on_host(profile: &Profile) -> Times {
         if operations.len() < N_TOP
             && let Some(percent) = percent_of(op.self_ns, all_ns)
         {
-            operations.push(OperationTime {
+            operations.push(WorkTime {
                 name: name.to_owned(),
                 family,
-                n_calls: op.n_calls,
+                count: op.n_calls,
                 ns: op.self_ns,
                 percent,
                 is_recompute: false,
@@ -296,11 +297,13 @@ mod tests {
             .work("c10d::allreduce_", "ncclDevKernel_AllReduce", 120..180)
     }
 
+    /// 80 µs in which anything runs. Families that overlap both count; collectives belong to no
+    /// operation; kernels are summed by name.
     #[test]
-    fn families_that_overlap_both_count() {
-        let families: Vec<(Family, i64, f64)> = overview(two_streams())
-            .families
-            .iter()
+    fn each_table_is_of_the_busy_time() {
+        let overview = overview(two_streams());
+        let families = overview.families.iter();
+        let families: Vec<_> = families
             .map(|time| (time.family, time.ns, time.percent))
             .collect();
         assert_eq!(
@@ -310,44 +313,24 @@ mod tests {
                 (Family::Gemm, 50_000, 62.5),
             ]
         );
-    }
-
-    /// 50 of the 80 µs in which anything runs.
-    #[test]
-    fn collectives_belong_to_no_operation() {
-        let operations = overview(two_streams()).operations;
-        assert_eq!(operations.len(), 1);
+        let time = |name: &str, family, ns: i64| WorkTime {
+            name: name.to_owned(),
+            family,
+            count: 1,
+            ns,
+            percent: ns as f64 / 800.0,
+            is_recompute: false,
+        };
         assert_eq!(
-            operations[0],
-            OperationTime {
-                name: "aten::mm".to_owned(),
-                family: Family::Gemm,
-                n_calls: 1,
-                ns: 50_000,
-                percent: 62.5,
-                is_recompute: false,
-            }
+            overview.operations,
+            [time("aten::mm", Family::Gemm, 50_000)]
         );
-    }
-
-    #[test]
-    fn kernels_are_summed_by_name() {
-        let kernels: Vec<(String, Family, u64, i64)> = overview(two_streams())
-            .kernels
-            .into_iter()
-            .map(|kernel| (kernel.name, kernel.family, kernel.count, kernel.ns))
-            .collect();
         assert_eq!(
-            kernels,
+            overview.kernels,
             [
-                (
-                    "ncclDevKernel_AllReduce".to_owned(),
-                    Family::Communication,
-                    1,
-                    60_000
-                ),
-                ("gemm".to_owned(), Family::Gemm, 1, 40_000),
-                ("splitKreduce_kernel".to_owned(), Family::Gemm, 1, 10_000),
+                time("ncclDevKernel_AllReduce", Family::Communication, 60_000),
+                time("gemm", Family::Gemm, 40_000),
+                time("splitKreduce_kernel", Family::Gemm, 10_000),
             ]
         );
     }

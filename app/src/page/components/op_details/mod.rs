@@ -10,6 +10,8 @@
 mod parts;
 mod subject;
 
+use dormer_core::report::details::OpDetails;
+use dormer_core::report::sheet::Field;
 use leptos::prelude::*;
 
 use super::{CopyButton, Reproduce};
@@ -18,7 +20,7 @@ use crate::page::engine::Engine;
 use crate::page::state::AppState;
 use crate::page::url::DetailsOf;
 use crate::page::views::operations::SHEET;
-use crate::protocol::{DetailsQuery, Field, OpDetails};
+use crate::protocol::DetailsQuery;
 
 pub use subject::has_details;
 
@@ -144,8 +146,8 @@ pub fn DetailsPanel() -> impl IntoView {
 
 /// All sections of the panel.
 fn told(details: OpDetails, view: &'static str) -> AnyView {
-    let row = details.row.as_ref().filter(|row| row.sheet == SHEET);
-    let reproduce = row.map(|row| view! { <Reproduce row=row.row/> });
+    let row = details.row.as_ref().filter(|(sheet, _)| sheet == SHEET);
+    let reproduce = row.map(|(_, row)| view! { <Reproduce row=*row/> });
     // The title has the name, and the figures above have the most important values.
     let fields = details.fields.iter();
     let fields = fields.filter(|field| !NAMES.contains(&field.label.as_str()));

@@ -1,15 +1,17 @@
 //! The sections of the details panel, in order.
 
 use dormer_core::base::format;
+use dormer_core::output::document::slug;
+use dormer_core::report::cards::Light;
+use dormer_core::report::details::{
+    FindingLink, OpDetails, OperationLink, PlaceLink, SpreadBar, SpreadFacts, StackLine,
+};
 use leptos::prelude::*;
 
 use super::subject;
 use crate::page::components::{CopyButton, FactsTable, Name, Pairs, Prose, ViewLink};
 use crate::page::url::Focus;
 use crate::page::views::title_of;
-use crate::protocol::{
-    FindingLink, OpDetails, OperationLink, PlaceLink, SpreadBar, SpreadFacts, StackLine,
-};
 
 /// Findings that are named; the report has all.
 const MAX_FINDINGS: usize = 5;
@@ -29,8 +31,8 @@ pub(super) fn head(details: &OpDetails) -> AnyView {
         view! { <details class="more"><summary>"Full name"</summary><p class="mono">{name}</p></details> }
     });
     view! {
-        <header class=format!("op-details-head c-{}", details.token)>
-            <p class="fine"><i class="dot" aria-hidden="true"></i>{details.kind.clone()} " \u{b7} " {details.family.clone()}</p>
+        <header class=format!("op-details-head c-{}", details.family.token())>
+            <p class="fine"><i class="dot" aria-hidden="true"></i>{details.kind.clone()} " \u{b7} " {details.family.label()}</p>
             <h2 class="mono">{title} " " <CopyButton text=details.name.clone()/></h2>
             <Pairs class="figures" pairs=details.figures.clone()/>
             {whole}
@@ -43,8 +45,8 @@ pub(super) fn head(details: &OpDetails) -> AnyView {
 pub(super) fn ways(details: &OpDetails, here: &str) -> AnyView {
     let row = details.row.as_ref();
     let shown = row.and_then(subject::shown_in);
-    let on_roofline = row.filter(|_| details.on_roofline).map(|row| {
-        let focus = Focus::at_row(row.row);
+    let on_roofline = row.filter(|_| details.on_roofline).map(|(_, row)| {
+        let focus = Focus::at_row(*row);
         ("roofline", focus)
     });
     let slowest = details.places.first();
@@ -78,9 +80,9 @@ pub(super) fn verdict(details: &OpDetails) -> AnyView {
 /// The findings that it is evidence of, as ways to what the report says.
 pub(super) fn findings(details: &OpDetails) -> Option<AnyView> {
     let item = |finding: FindingLink| {
-        let focus = Focus::at_section(finding.section);
+        let focus = Focus::at_section(slug(&finding.heading));
         view! {
-            <li class=format!("light-{}", finding.light)>
+            <li class=format!("light-{}", Light::of(finding.number).key())>
                 <span class="rank">{finding.number}</span>
                 <ViewLink view="report" focus><Prose text=finding.title/></ViewLink>
             </li>

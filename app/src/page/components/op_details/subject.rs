@@ -2,7 +2,7 @@
 
 use crate::page::url::{DetailsOf, Focus, Place};
 use crate::page::views::{VIEWS, operations};
-use crate::protocol::{DetailsQuery, SheetRow};
+use crate::protocol::DetailsQuery;
 
 /// Whether the selected row of a sheet has details.
 pub fn has_details(sheet: &str) -> bool {
@@ -38,13 +38,13 @@ pub(super) fn of(place: &Place) -> Option<DetailsQuery> {
 }
 
 /// The view that has a row, and how it shows it.
-pub(super) fn shown_in(row: &SheetRow) -> Option<(&'static str, Focus)> {
-    let (view, table) = place_of(&row.sheet)?;
+pub(super) fn shown_in((sheet, row): &(String, u32)) -> Option<(&'static str, Focus)> {
+    let (view, table) = place_of(sheet)?;
     Some((
         view,
         Focus {
             table: table.to_owned(),
-            row: Some(row.row),
+            row: Some(*row),
             ..Focus::default()
         },
     ))
@@ -91,20 +91,12 @@ mod tests {
             ("operations", "operators", operations::OPERATORS_SHEET),
             ("kernels", "", "kernel_summary"),
         ] {
-            let row = SheetRow {
-                sheet: sheet.to_owned(),
-                row: 7,
-            };
-            let (found, focus) = shown_in(&row).unwrap();
+            let (found, focus) = shown_in(&(sheet.to_owned(), 7)).unwrap();
             assert_eq!(
                 (found, focus.table.as_str(), focus.row),
                 (view, table, Some(7))
             );
         }
-        let other = SheetRow {
-            sheet: "gpu_timeline".to_owned(),
-            row: 0,
-        };
-        assert_eq!(shown_in(&other), None);
+        assert_eq!(shown_in(&("gpu_timeline".to_owned(), 0)), None);
     }
 }

@@ -1,7 +1,8 @@
 //! Where everything of the chart stands, in pixels.
 
 use crate::page::components::log_scale::LogScale;
-use crate::protocol::{Mark, RooflineChart, Spot};
+use crate::protocol::{Mark, RooflineChart};
+use dormer_core::report::charts::Spot;
 
 /// Room for the numbers of the vertical axis.
 pub(super) const LEFT: f64 = 52.0;
@@ -110,7 +111,7 @@ impl Drawing {
                     Spot::Bandwidth { tb_per_s } => Some(tb_per_s),
                     Spot::Roof { .. } => None,
                 })
-                .chain([memory.tb_per_s]),
+                .chain([memory.tb_per_s()]),
             LEFT,
             width - RIGHT,
         );
@@ -120,15 +121,11 @@ impl Drawing {
             drawing.roof(chart, &across, &up);
         }
         if has_band {
-            drawing.band(
-                &band,
-                memory.tb_per_s,
-                if width < WIDE {
-                    &memory.short
-                } else {
-                    &memory.label
-                },
-            );
+            let label = match width < WIDE {
+                true => memory.short(),
+                false => memory.label(),
+            };
+            drawing.band(&band, memory.tb_per_s(), &label);
         }
         let most = chart.marks.iter().map(|mark| mark.percent);
         let most = most.fold(f64::MIN_POSITIVE, f64::max);
@@ -139,7 +136,8 @@ impl Drawing {
             .marks
             .iter()
             .map(|mark| {
-                let is_shown = only.is_empty() || only.contains(&mark.token);
+                let is_shown =
+                    only.is_empty() || only.iter().any(|token| token == mark.family.token());
                 let (x, y) = match mark.spot {
                     Spot::Roof {
                         intensity,
@@ -225,15 +223,16 @@ fn covered(marks: &[Mark]) -> &[Mark] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{Ceiling, MemoryRoof};
+    use dormer_core::hardware::Basis;
+    use dormer_core::names::Family;
+    use dormer_core::report::charts::{Ceiling, MemoryRoof};
 
-    fn mark(row: u32, token: &str, percent: f64, spot: Spot) -> Mark {
+    fn mark(row: u32, family: Family, percent: f64, spot: Spot) -> Mark {
         Mark {
             row,
             name: format!("op {row}"),
             shapes: String::new(),
-            token: token.to_owned(),
-            family: String::new(),
+            family,
             spot,
             percent,
             figures: Vec::new(),
@@ -249,20 +248,24 @@ mod tests {
         };
         RooflineChart {
             memory: Some(MemoryRoof {
-                label: "memory".into(),
-                short: String::new(),
-                tb_per_s: 1.0,
+                gbps: 1e3,
+                basis: Basis::Peak,
             }),
             ceilings: vec![Ceiling {
-                label: "matrix".into(),
-                short: String::new(),
+                name: "matrix".into(),
                 tflops: 100.0,
+                basis: Basis::Peak,
                 ridge: 100.0,
             }],
             marks: vec![
-                mark(0, "gemm", 64.0, on_roof(100.0, 100.0)),
-                mark(1, "norm", 16.0, on_roof(1.0, 1.0)),
-                mark(2, "copy", 0.01, Spot::Bandwidth { tb_per_s: 0.5 }),
+                mark(0, Family::Gemm, 64.0, on_roof(100.0, 100.0)),
+                mark(1, Family::Normalization, 16.0, on_roof(1.0, 1.0)),
+                mark(
+                    2,
+                    Family::MemoryCopy,
+                    0.01,
+                    Spot::Bandwidth { tb_per_s: 0.5 },
+                ),
             ],
             ..RooflineChart::default()
         }
@@ -289,7 +292,7 @@ mod tests {
         let mut chart = chart();
         chart.marks.push(mark(
             3,
-            "norm",
+            Family::Normalization,
             0.005,
             Spot::Roof {
                 intensity: 1.0,

@@ -36,7 +36,7 @@ pub(super) fn draw(drawing: &Drawing, chart: &RooflineChart) -> impl IntoView + 
             let odd = if is_odd(mark) { " odd" } else { "" };
             Some(view! {
                 <circle
-                    class=format!("mark c-{}{odd}", mark.token)
+                    class=format!("mark c-{}{odd}", mark.family.token())
                     cx=format!("{:.1}", place.x)
                     cy=format!("{:.1}", place.y)
                     r=format!("{:.1}", place.radius)
@@ -55,9 +55,12 @@ pub(super) fn draw(drawing: &Drawing, chart: &RooflineChart) -> impl IntoView + 
             2.0 * r,
             -2.0 * r
         );
-        match rest.iter_mut().find(|(token, _)| *token == mark.token) {
+        match rest
+            .iter_mut()
+            .find(|(token, _)| *token == mark.family.token())
+        {
             Some((_, path)) => path.push_str(&dot),
-            None => rest.push((&mark.token, dot)),
+            None => rest.push((mark.family.token(), dot)),
         }
     }
     let rest = rest
@@ -117,7 +120,7 @@ pub(super) fn card(mark: Mark, place: MarkPlace, width: f64) -> AnyView {
     });
     view! {
         <div class="tip" aria-hidden="true" style:left=left style:right=right style:top=format!("{:.0}px", (place.y - 30.0).max(0.0))>
-            <h3 class=format!("c-{}", mark.token)><i class="dot"></i><span class="mono">{mark.name}</span></h3>
+            <h3 class=format!("c-{}", mark.family.token())><i class="dot"></i><span class="mono">{mark.name}</span></h3>
             {(!mark.shapes.is_empty()).then(|| view! { <p class="mono soft">{mark.shapes}</p> })}
             <Pairs class="pairs" pairs=mark.figures/>
             {note}

@@ -13,7 +13,7 @@ impl Drawing {
         let (first, last) = across.ends();
         let (lowest, _) = up.ends();
         // The slope enters the picture at its left edge or at its floor.
-        let start = first.max(lowest / memory.tb_per_s);
+        let start = first.max(lowest / memory.tb_per_s());
         let ridge = chart.ceilings.iter().map(|ceiling| ceiling.ridge);
         let ridge = ridge.fold(f64::NEG_INFINITY, f64::max);
         let end = if ridge.is_finite() {
@@ -21,7 +21,7 @@ impl Drawing {
         } else {
             last
         };
-        let at = |intensity: f64| (across.px(intensity), up.px(intensity * memory.tb_per_s));
+        let at = |intensity: f64| (across.px(intensity), up.px(intensity * memory.tb_per_s()));
         let ((x1, y1), (x2, y2)) = (at(start), at(end));
         self.roof.push(format!("M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}"));
         let angle = (y2 - y1).atan2(x2 - x1).to_degrees();
@@ -33,8 +33,8 @@ impl Drawing {
             class: "name",
             transform: format!("rotate({angle:.1} {x:.1} {y:.1})"),
             text: match self.width < WIDE {
-                true => memory.short.clone(),
-                false => memory.label.clone(),
+                true => memory.short(),
+                false => memory.label(),
             },
         });
         let right = self.width - RIGHT;
@@ -46,8 +46,8 @@ impl Drawing {
             let name_y = (y - 6.0).max(lowest_name + LINE);
             lowest_name = name_y;
             let name = match self.width < WIDE {
-                true => &ceiling.short,
-                false => &ceiling.label,
+                true => ceiling.short(),
+                false => ceiling.label(),
             };
             self.text(right, name_y, "name end", name);
         }

@@ -163,7 +163,7 @@ fn Both() -> impl IntoView {
             .then(|| view! { <Waterfall steps=facts.steps scale_from=facts.scale_from/> });
         let (has_gpu, no_gpu) = state
             .overview
-            .with(|overview| (overview.gpu.name.is_some(), overview.no_gpu.clone()));
+            .with(|overview| (overview.gpu.name.is_some(), overview.no_gpu));
         view! {
             <article class="overview compare" data-testid="compare">
                 <section class="lead">

@@ -112,8 +112,8 @@ fn roofline(source: &Input) -> Option<Picture> {
     svg.text(WIDTH - 10.0, HEIGHT - 4.0, "end", "FLOPS/Byte");
     svg.text(0.0, 12.0, "start", "TFLOPS/s");
     // The slope of the memory up to the highest ceiling.
-    let start = x.low().max(y.low() / chart.tb_per_s);
-    let slope = |x: f64| y.at(x * chart.tb_per_s);
+    let start = x.low().max(y.low() / chart.memory.tb_per_s());
+    let slope = |x: f64| y.at(x * chart.memory.tb_per_s());
     svg.line((x.at(start), slope(start)), (x.at(ridge), y.at(top)), "");
     let label = format!("memory, {}", format::bandwidth_gbps(gpu.mem_bw_gbps));
     // Halfway up, where marks are rare: they lie below the roofline.

@@ -109,7 +109,7 @@ fn metrics(source: &Input) -> DocTable {
         }
         Measure::Host => {
             let facts = overview.facts.iter();
-            facts.map(|fact| (fact.label, line(&fact.value))).collect()
+            facts.map(|(label, value)| (*label, line(value))).collect()
         }
     };
     let top = top_category(source).map(text);

@@ -1,8 +1,9 @@
 //! Shapes and types of an operation's tensors, in one line.
 
-use dormer_core::profile::operations::Operation;
-use dormer_core::trace::{ArgsTable, Dims, OpArgs, StringTable, Trace};
-use dormer_core::{Profile, base::format};
+use crate::base::format;
+use crate::profile::Profile;
+use crate::profile::operations::Operation;
+use crate::trace::{ArgsTable, Dims, OpArgs, StringTable, Trace};
 
 /// Between two tensors.
 const NEXT: &str = " · ";
@@ -13,7 +14,7 @@ const SHOWN: usize = 6;
 
 /// `96×3137×64 · 64×3137 bf16`: tensors in the order of the arguments, the type once where
 /// all have the same. `scalar int64` where no tensor has a dimension; empty without tensors.
-pub(super) fn shapes(profile: &Profile, operation: &Operation) -> String {
+pub fn shapes(profile: &Profile, operation: &Operation) -> String {
     let trace = &profile.trace;
     let args = operation.args(profile);
     let line = args.map(|args| shapes_of(trace, args)).unwrap_or_default();
@@ -26,7 +27,7 @@ pub(super) fn shapes(profile: &Profile, operation: &Operation) -> String {
 }
 
 /// The same for the arguments of one call.
-pub(super) fn shapes_of(trace: &Trace, args: &OpArgs) -> String {
+pub fn shapes_of(trace: &Trace, args: &OpArgs) -> String {
     line(args, &trace.args, &trace.strings)
 }
 

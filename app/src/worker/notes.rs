@@ -1,0 +1,75 @@
+//! What has to be said about figures of operations.
+
+use dormer_core::assess::Judged;
+use dormer_core::base::format;
+use dormer_core::hardware::Basis;
+use dormer_core::hardware::roofline::Bound;
+use dormer_core::report::ReportOptions;
+
+use crate::protocol::Note;
+
+/// What has to be said about how close an operation comes to the roofline.
+pub(super) fn note(judged: &Judged, options: &ReportOptions) -> Option<Note> {
+    if judged.is_anomaly {
+        return Some(Note::Odd(format!(
+            "More than {} of roofline: the shapes, the time or the chosen GPU must be wrong. Not ranked.",
+            format::percent(options.thresholds.anomaly_percent)
+        )));
+    }
+    let roof = judged.roof?;
+    let basis = (roof.bound == Bound::Compute).then_some(roof.basis)?;
+    let gpu = options.gpu.as_deref()?;
+    // A GPU with figures of one kind needs no marks.
+    let has_wanted = match options.basis {
+        Basis::Achievable => gpu.matrix_achievable.is_some() || gpu.vector_achievable.is_some(),
+        Basis::Peak => gpu.matrix_peak.is_some() || gpu.vector_peak.is_some(),
+    };
+    (has_wanted && basis != options.basis)
+        .then(|| Note::Aside(format!("of the {} rate", basis.label())))
+}
+
+#[cfg(test)]
+mod tests {
+    use dormer_core::hardware::Precision;
+    use dormer_core::hardware::roofline::{achieved, roofline};
+    use dormer_core::perf::{ComputeSpec, Unit, Work};
+    use dormer_core::testing::options_on;
+
+    use super::*;
+
+    /// 708 million million operations on 1 GB: compute-bound everywhere.
+    fn judged(unit: Unit, options: &ReportOptions, measured_us: f64) -> Judged {
+        let work = Work {
+            flops: 708e12,
+            bytes: Some(1e9),
+            compute: Some(ComputeSpec {
+                unit,
+                precision: Precision::Bf16,
+            }),
+        };
+        let roof = roofline(&work, options.gpu.as_deref().unwrap(), options.basis).unwrap();
+        let achieved = achieved(&roof, measured_us).unwrap();
+        Judged {
+            work: Some(work),
+            roof: Some(roof),
+            achieved: Some(achieved),
+            is_anomaly: achieved.roof_percent > options.thresholds.anomaly_percent,
+            ..Judged::default()
+        }
+    }
+
+    #[test]
+    fn what_is_measured_by_another_figure_is_marked() {
+        let mi300x = options_on("MI300X");
+        // The achievable matrix rate of the MI300X is 708 TFLOPS: one second, of 2 s.
+        assert_eq!(note(&judged(Unit::Matrix, &mi300x, 2e6), &mi300x), None);
+        let vector = note(&judged(Unit::Vector, &mi300x, 9e6), &mi300x);
+        assert_eq!(vector, Some(Note::Aside("of the peak rate".to_owned())));
+        // All figures of the H100 are peaks.
+        let h100 = options_on("H100");
+        assert_eq!(note(&judged(Unit::Matrix, &h100, 2e6), &h100), None);
+        // Of a second, half a second is impossible.
+        let odd = note(&judged(Unit::Matrix, &mi300x, 5e5), &mi300x);
+        assert!(matches!(odd, Some(Note::Odd(_))), "{odd:?}");
+    }
+}
