@@ -3,6 +3,7 @@
 //! To add one: its types in the module of its view, a row of `queries!`, and `impl Answer` for it
 //! in the worker. A row without a handler does not compile.
 
+use dormer_core::output::document::Document;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsValue;
@@ -83,7 +84,7 @@ queries! {
     DiffStep -> DiffChange;
     SwapTraces -> Option<Swapped>;
     CloseReference -> ();
-    MarkdownQuery -> String;
+    DocumentQuery -> Document;
     ReproducerQuery -> Option<Reproducer>;
     ArtifactsQuery -> Vec<Offer>;
     ArtifactQuery -> Option<MadeArtifact>;

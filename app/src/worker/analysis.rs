@@ -6,7 +6,9 @@ use std::sync::Arc;
 use dormer_core::assess::Thresholds;
 use dormer_core::hardware::{self, Basis, GPUS, GpuSpec};
 use dormer_core::import::{ImportError, Imported};
-use dormer_core::output::export::{self, Source as _};
+use dormer_core::output::document::Document;
+use dormer_core::output::documents::single;
+use dormer_core::output::export;
 use dormer_core::perf::UserModels;
 use dormer_core::profile::window::Window;
 use dormer_core::report::GpuEvents;
@@ -21,9 +23,8 @@ use super::tree::TreeView;
 use super::window::Steps;
 use super::{columns, findings, op_details, overview, palette, rows};
 use crate::protocol::{
-    Answer, CheckedGpu, Choice, DetailsQuery, Failure, Field, FindOperations, GpuText,
-    MarkdownQuery, OpDetails, Opened, OperationFound, Overview, RowQuery, RowsPage, RowsQuery,
-    SheetRow,
+    Answer, CheckedGpu, Choice, DetailsQuery, DocumentQuery, Failure, Field, FindOperations,
+    GpuText, OpDetails, Opened, OperationFound, Overview, RowQuery, RowsPage, RowsQuery, SheetRow,
 };
 
 /// An open trace.
@@ -194,15 +195,12 @@ impl Analysis {
         }
     }
 
-    /// A report as Markdown.
-    pub fn markdown(&self, query: MarkdownQuery) -> String {
-        let path = match query {
-            MarkdownQuery::Report => export::markdown::FAIR,
-            MarkdownQuery::Notes => export::markdown::ROUGH,
-        };
-        let file = self.files().artifact(path);
-        file.map(|file| String::from_utf8_lossy(&file.bytes).into_owned())
-            .unwrap_or_default()
+    /// A report.
+    pub fn document(&self, query: DocumentQuery) -> Document {
+        match query {
+            DocumentQuery::Report => single::fair(self.analyzed(), &self.report),
+            DocumentQuery::Notes => single::rough(self.analyzed(), &self.report),
+        }
     }
 
     /// What the files about this trace are made from.
@@ -283,9 +281,9 @@ impl Answer<GpuText> for Traces {
     }
 }
 
-impl Answer<MarkdownQuery> for Traces {
-    fn answer(&mut self, query: MarkdownQuery, _: &mut Option<Vec<u8>>) -> String {
-        self.target().markdown(query)
+impl Answer<DocumentQuery> for Traces {
+    fn answer(&mut self, query: DocumentQuery, _: &mut Option<Vec<u8>>) -> Document {
+        self.target().document(query)
     }
 }
 

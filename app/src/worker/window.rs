@@ -76,9 +76,10 @@ impl Steps {
 #[cfg(test)]
 mod tests {
     use dormer_core::import::import;
+    use dormer_core::output::document::markdown;
     use dormer_core::testing::Timetable;
 
-    use crate::protocol::{Choice, FileNames, MarkdownQuery, RowsQuery, TreeLook, TreeMode};
+    use crate::protocol::{Choice, DocumentQuery, FileNames, RowsQuery, TreeLook, TreeMode};
     use crate::worker::{Analysis, Traces};
 
     /// Two steps with a kernel each.
@@ -196,7 +197,7 @@ mod tests {
             .map(|row| row.cells[0].text.as_str())
             .collect();
         assert_eq!(names, ["aten::mm"]);
-        let report = analysis.markdown(MarkdownQuery::Report);
+        let report = markdown(&analysis.document(DocumentQuery::Report));
         assert!(
             report.contains("Of a part of the trace alone: 49.0 µs"),
             "{report}"

@@ -7,13 +7,7 @@ use crate::page::url::Focus;
 use crate::protocol::FamilyTime;
 
 /// A table of categories: name, bar, time, share. The longest bar is as wide as its column.
-#[component]
-pub fn BarList(
-    /// The categories, largest first.
-    families: Vec<FamilyTime>,
-    /// The view whose table has the work of one category.
-    view: &'static str,
-) -> impl IntoView {
+pub fn bar_list(families: Vec<FamilyTime>, view: &'static str) -> impl IntoView {
     let longest = families
         .iter()
         .map(|family| family.percent)

@@ -51,12 +51,7 @@ impl Palette {
 }
 
 /// Elements that nobody sees, from which [`Palette::read`] reads the colors of the style sheet.
-#[component]
-pub fn Probes(
-    /// The color tokens of blocks.
-    #[prop(into)]
-    tokens: Signal<Vec<String>>,
-) -> impl IntoView {
+pub fn probes(tokens: Signal<Vec<String>>) -> impl IntoView {
     let blocks = move || {
         let tokens = tokens.get().into_iter();
         let probe = |token: String| view! { <i class=format!("probe c-{token}")></i> };

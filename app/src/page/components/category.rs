@@ -6,8 +6,7 @@ use leptos::prelude::*;
 pub const GUESS: &str = "\u{2248}";
 
 /// What the mark means, under a table that has categories.
-#[component]
-pub fn CategoryLegend() -> impl IntoView {
+pub fn category_legend() -> impl IntoView {
     view! {
         <p class="fine under" data-testid="guess-legend">
             <span class="guess">{GUESS}</span>

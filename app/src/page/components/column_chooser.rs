@@ -9,16 +9,10 @@ use crate::page::browser;
 use crate::page::state::AppState;
 
 /// A menu of the columns. Until the user chooses, a table shows those that fit.
-#[component]
-pub fn ColumnChooser(
-    /// The sheet's name.
+pub fn column_chooser(
     sheet: &'static str,
-    /// The columns there are.
     known: Memo<Vec<&'static TableColumn>>,
-    /// Those that are shown.
     shown: Memo<Vec<&'static TableColumn>>,
-    /// The user chose them.
-    #[prop(into)]
     is_chosen: Signal<bool>,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();

@@ -6,14 +6,7 @@ use leptos::prelude::*;
 use crate::page::browser;
 
 /// Copies a text and says so.
-#[component]
-pub fn CopyButton(
-    /// What is copied.
-    text: String,
-    /// What the button says.
-    #[prop(default = "Copy")]
-    says: &'static str,
-) -> impl IntoView {
+pub fn copy_button(text: String, says: &'static str) -> impl IntoView {
     let label = RwSignal::new(says);
     let copy = move |_| {
         browser::copy(&text, move |copied| {

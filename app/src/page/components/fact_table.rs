@@ -2,16 +2,12 @@
 
 use leptos::prelude::*;
 
-use super::{Name, ViewLink};
+use super::{ViewLink, cut_name};
 use crate::page::url::Focus;
 use crate::protocol::{BarChart, FactColumn, FactRow, FactTable, Gap};
 
 /// A table with a bar in each row: the chart and its figures in one.
-#[component]
-pub fn Bars(
-    /// What is drawn.
-    chart: BarChart,
-) -> impl IntoView {
+pub fn bars(chart: BarChart) -> impl IntoView {
     let mut headings = chart.columns.into_iter();
     let first = headings.next();
     let others = headings
@@ -53,11 +49,7 @@ pub fn Bars(
 }
 
 /// A table of figures; rows about an event lead to it in the tree.
-#[component]
-pub fn FactsTable(
-    /// The table.
-    table: FactTable,
-) -> impl IntoView {
+pub fn facts_table(table: FactTable) -> impl IntoView {
     let has_events = table.rows.iter().any(|row| row.event.is_some());
     let headings = table
         .columns
@@ -103,7 +95,7 @@ fn fact_row(columns: &[FactColumn], row: FactRow, has_events: bool) -> AnyView {
             view! {
                 <td class:n=column.is_number class:mono=column.is_name title=title>
                     {match column.is_name {
-                        true => view! { <Name text=cell/> }.into_any(),
+                        true => cut_name(cell).into_any(),
                         false => view! { <span>{cell}</span> }.into_any(),
                     }}
                     {below}
@@ -115,9 +107,9 @@ fn fact_row(columns: &[FactColumn], row: FactRow, has_events: bool) -> AnyView {
         <tr>
             {cells}
             {has_events.then(|| view! { <td class="n">
-                <WayTo view="tree" says="Call tree" event=row.event/>
+                {way_to("tree", "Call tree", row.event)}
                 " "
-                <WayTo view="timeline" says="Timeline" event=row.event/>
+                {way_to("timeline", "Timeline", row.event)}
             </td> })}
         </tr>
     }
@@ -125,15 +117,7 @@ fn fact_row(columns: &[FactColumn], row: FactRow, has_events: bool) -> AnyView {
 }
 
 /// The way to an event in a view.
-#[component]
-fn WayTo(
-    /// The view.
-    view: &'static str,
-    /// What the link says.
-    says: &'static str,
-    /// Which; without, there is no way.
-    event: Option<u32>,
-) -> impl IntoView {
+fn way_to(view: &'static str, says: &'static str, event: Option<u32>) -> impl IntoView {
     event.map(|event| {
         view! { <ViewLink view focus=Focus::at_event(event) class="to-tree">{says}</ViewLink> }
     })
@@ -143,13 +127,9 @@ fn WayTo(
 const FIRST_GAPS: usize = 5;
 
 /// The longest gaps: what ends before, what starts after, what the CPU did meanwhile.
-#[component]
-pub fn Gaps(
-    /// The longest first.
-    gaps: Vec<Gap>,
-) -> impl IntoView {
+pub fn gaps(gaps: Vec<Gap>) -> impl IntoView {
     let n_more = gaps.len().saturating_sub(FIRST_GAPS);
-    let mut lines = gaps.into_iter().map(|gap| view! { <GapLine gap/> });
+    let mut lines = gaps.into_iter().map(gap_line);
     let first = lines.by_ref().take(FIRST_GAPS).collect_view();
     let more = lines.collect_view();
     let more = (n_more > 0).then(|| {
@@ -170,11 +150,7 @@ pub fn Gaps(
 }
 
 /// One gap.
-#[component]
-fn GapLine(
-    /// Which.
-    gap: Gap,
-) -> impl IntoView {
+fn gap_line(gap: Gap) -> impl IntoView {
     let kernel = |label: &'static str, (name, stream): (String, String)| {
         let stream = (!stream.is_empty())
             .then(|| view! { <span class="soft">{format!("stream {stream}")}</span> });
@@ -196,8 +172,8 @@ fn GapLine(
                 <b>{gap.length}</b>
                 <span>{gap.cause}</span>
                 <span class="fine">{format!("{} after the first GPU activity", gap.start)}</span>
-                <WayTo view="timeline" says="Show in timeline" event=gap.event/>
-                <WayTo view="tree" says="Show in call tree" event=gap.event/>
+                {way_to("timeline", "Show in timeline", gap.event)}
+                {way_to("tree", "Show in call tree", gap.event)}
             </p>
             <dl>
                 {kernel("After", gap.before)}

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::op_details;
 use super::prose::with_units;
-use super::{Name, Prose, ThresholdsButton, ViewLink};
+use super::{ViewLink, cut_name, prose, thresholds_button};
 use crate::page::browser;
 use crate::page::state::AppState;
 use crate::page::url::{DetailsOf, Focus};
@@ -14,15 +14,7 @@ use crate::protocol::{Card, Evidence, Findings as Found, NoGpu, Worth};
 const OPEN: usize = 3;
 
 /// The findings of a report.
-#[component]
-pub fn Findings(
-    /// The findings.
-    findings: Found,
-    /// A GPU is known to measure by.
-    has_gpu: bool,
-    /// Why nothing is said of the GPU.
-    no_gpu: Option<NoGpu>,
-) -> impl IntoView {
+pub fn findings(findings: Found, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let most = findings
         .cards
@@ -31,12 +23,12 @@ pub fn Findings(
         .fold(0.0, |most: f64, (_, high)| most.max(high));
     let nothing = findings
         .nothing
-        .map(|nothing| view! { <Nothing nothing has_gpu no_gpu/> });
+        .map(|nothing| no_findings(nothing, has_gpu, no_gpu));
     let blind = (nothing.is_none() && !has_gpu).then(|| {
         view! {
             <p class="blind" data-testid="no-gpu">
                 "Choose a GPU to see each operation as % of roofline."
-                <ChooseGpu/>
+                {choose_gpu()}
             </p>
         }
     });
@@ -44,7 +36,7 @@ pub fn Findings(
     let rest = cards.split_off(cards.len().min(OPEN));
     let first = cards
         .into_iter()
-        .map(|card| view! { <FindingCard card most/> })
+        .map(|card| finding_card(card, most))
         .collect_view();
     let more = (!rest.is_empty()).then(|| {
         let count = match rest.len() {
@@ -54,7 +46,7 @@ pub fn Findings(
         let is_open = move || fold(state, "more", false);
         let cards = rest
             .into_iter()
-            .map(|card| view! { <FindingCard card most/> })
+            .map(|card| finding_card(card, most))
             .collect_view();
         view! {
             <details class="more" data-testid="more-findings" open=is_open>
@@ -74,7 +66,7 @@ pub fn Findings(
     let asides = (!asides.is_empty()).then(|| {
         let lines = asides
             .into_iter()
-            .map(|text| view! { <p><Prose text/></p> })
+            .map(|text| view! { <p>{prose(text)}</p> })
             .collect_view();
         view! { <div class="fine asides" data-testid="together">{lines}</div> }
     });
@@ -82,7 +74,7 @@ pub fn Findings(
         <section class="what-to-do" data-testid="findings">
             <header>
                 <h2>"What to do first"</h2>
-                <ThresholdsButton/>
+                {thresholds_button()}
             </header>
             {blind}
             {nothing}
@@ -107,16 +99,8 @@ fn turn(state: AppState, key: &str, open: bool) {
 }
 
 /// Why there are no findings, and the way to some.
-#[component]
-fn Nothing(
-    /// Why.
-    nothing: String,
-    /// A GPU is known to measure by.
-    has_gpu: bool,
-    /// Why nothing is said of the GPU.
-    no_gpu: Option<NoGpu>,
-) -> impl IntoView {
-    let choose = (no_gpu.is_none() && !has_gpu).then(|| view! { <ChooseGpu/> });
+fn no_findings(nothing: String, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl IntoView {
+    let choose = (no_gpu.is_none() && !has_gpu).then(choose_gpu);
     view! {
         <div class="card empty" data-testid="nothing-found">
             <p>{nothing}</p>
@@ -127,21 +111,14 @@ fn Nothing(
 }
 
 /// The way to the choice of a GPU.
-#[component]
-fn ChooseGpu() -> impl IntoView {
+fn choose_gpu() -> impl IntoView {
     view! {
         <button type="button" class="small" on:click=|_| browser::focus_on("gpu")>"Choose a GPU"</button>
     }
 }
 
 /// One finding.
-#[component]
-fn FindingCard(
-    /// The finding.
-    card: Card,
-    /// The largest share of the run that a finding may save: the whole of the bars.
-    most: f64,
-) -> impl IntoView {
+fn finding_card(card: Card, most: f64) -> impl IntoView {
     let state = expect_context::<AppState>();
     let usual = card.number <= OPEN;
     let key = StoredValue::new(card.key);
@@ -159,7 +136,7 @@ fn FindingCard(
     });
     let within = (!card.within.is_empty()).then(|| {
         let text = format!("Also resolved: {}.", card.within.join("; "));
-        view! { <p class="fine" data-testid="within"><Prose text/></p> }
+        view! { <p class="fine" data-testid="within">{prose(text)}</p> }
     });
     let sure =
         (!card.confidence.is_empty()).then(|| format!(" \u{b7} Confidence: {}", card.confidence));
@@ -168,25 +145,25 @@ fn FindingCard(
             <summary on:click=toggle>
                 <span class="rank">{card.number}</span>
                 <span class="title">
-                    <h3><Prose text=card.title/></h3>
+                    <h3>{prose(card.title)}</h3>
                     <span class="fine">
                         {card.analysis} " \u{b7} Severity: "
                         <b class=format!("severity {}", card.severity.to_lowercase())>{card.severity.clone()}</b>
                         {sure}
                     </span>
                 </span>
-                <WorthFigures worth=card.worth most/>
+                {worth_figures(card.worth, most)}
             </summary>
             <div class="body">
                 <div class="advice">
-                    <p class="issue"><Prose text=card.issue/></p>
+                    <p class="issue">{prose(card.issue)}</p>
                     <dl>
-                        <div><dt>"Model:"</dt><dd><Prose text=capitalised(&card.model)/></dd></div>
-                        <div><dt>"Kernel:"</dt><dd><Prose text=capitalised(&card.kernel)/></dd></div>
+                        <div><dt>"Model:"</dt><dd>{prose(capitalised(&card.model))}</dd></div>
+                        <div><dt>"Kernel:"</dt><dd>{prose(capitalised(&card.kernel))}</dd></div>
                     </dl>
                 </div>
                 <div class="shown">
-                    <EvidenceList evidence=card.evidence n_more=card.n_more/>
+                    {evidence_list(card.evidence, card.n_more)}
                     {within}
                     <p class="fine">{card.basis} " " {in_report} {in_system}</p>
                 </div>
@@ -204,13 +181,7 @@ fn capitalised(sentence: &str) -> String {
 }
 
 /// What following a finding saves.
-#[component]
-fn WorthFigures(
-    /// The figures; none where a trace cannot tell.
-    worth: Option<Worth>,
-    /// The whole of the bar, in percent of the run.
-    most: f64,
-) -> AnyView {
+fn worth_figures(worth: Option<Worth>, most: f64) -> AnyView {
     let Some(worth) = worth else {
         return view! { <span class="worth soft">"Savings unknown"</span> }.into_any();
     };
@@ -240,13 +211,7 @@ fn WorthFigures(
 }
 
 /// The evidence of a finding: each opens its details.
-#[component]
-pub fn EvidenceList(
-    /// What is named.
-    evidence: Vec<Evidence>,
-    /// How many more show it.
-    n_more: usize,
-) -> AnyView {
+pub fn evidence_list(evidence: Vec<Evidence>, n_more: usize) -> AnyView {
     if evidence.is_empty() {
         return ().into_any();
     }
@@ -276,7 +241,7 @@ fn shown(evidence: Evidence) -> AnyView {
         view! { <ViewLink view="tree" focus=Focus::at_event(uid) class="to-tree">{says}</ViewLink> }
     });
     let title = name.clone();
-    let name = view! { <Name text=name/> };
+    let name = cut_name(name);
     let name = match told {
         Some(told) => view! {
             <a

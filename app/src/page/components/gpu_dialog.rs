@@ -41,13 +41,7 @@ const VECTOR: [Figure; 2] = [
 const MAX_BYTES: f64 = 65_536.0;
 
 /// The dialog; whoever shows it says whether it starts with a file.
-#[component]
-pub fn GpuDialog(
-    /// The dialog itself, to show it with.
-    dialog: NodeRef<Dialog>,
-    /// Ask for a file as soon as it is shown.
-    wants_file: RwSignal<bool>,
-) -> impl IntoView {
+pub fn gpu_dialog(dialog: NodeRef<Dialog>, wants_file: RwSignal<bool>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let error = RwSignal::new(None::<String>);

@@ -2,14 +2,13 @@
 
 use leptos::prelude::*;
 
-use super::{GpuPicker, Icon, KeysButton, ModelsButton, Switch, ThresholdsButton};
+use super::{Switch, gpu_picker, icon, keys_button, models_button, thresholds_button};
 use crate::page::browser;
 use crate::page::state::{AppState, Stage};
 use crate::page::views::VIEWS;
 
 /// Brand, file, choices and the count of requests.
-#[component]
-pub fn Header() -> impl IntoView {
+pub fn header() -> impl IntoView {
     let state = expect_context::<AppState>();
     let opened = move || {
         state.stage.with(|stage| match stage {
@@ -37,32 +36,29 @@ pub fn Header() -> impl IntoView {
     let choices = move || {
         opened().map(|opened| {
             view! {
-                {opened.unlinked.clone().map(|unlinked| view! { <EventsSwitch unlinked/> })}
-                {opened.has_gpu_events.then(|| view! {
-                    <GpuPicker names=opened.gpus.clone() detected=opened.detected.clone()/>
-                })}
+                {opened.unlinked.clone().map(events_switch)}
+                {opened.has_gpu_events.then(|| gpu_picker(opened.gpus.clone(), opened.detected.clone()))}
             }
         })
     };
     view! {
         <header class="top">
             <a class="brand" href=move || state.link_to("overview")>
-                <Icon name="dormer"/>
+                {icon("dormer")}
                 "Dormer"
             </a>
             {file}
             <span class="grow"></span>
             {choices}
-            <Requests/>
-            <ThemeButton/>
-            <KeysButton/>
+            {requests()}
+            {theme_button()}
+            {keys_button()}
         </header>
     }
 }
 
 /// What part of the time everything on the page is of, and the way back to all of it.
-#[component]
-pub fn WindowBar() -> impl IntoView {
+pub fn window_bar() -> impl IntoView {
     let state = expect_context::<AppState>();
     let window = Memo::new(move |_| {
         let is_open = state.is_open();
@@ -78,7 +74,7 @@ pub fn WindowBar() -> impl IntoView {
                     </p>
                     <span class="grow"></span>
                     <button type="button" class="small" id="whole-trace" on:click=move |_| state.analyze(None)>
-                        <Icon name="close"/>
+                        {icon("close")}
                         "Show the whole trace"
                     </button>
                 </section>
@@ -88,11 +84,7 @@ pub fn WindowBar() -> impl IntoView {
 }
 
 /// Which GPU events count: those a launching CPU call was found for, or all.
-#[component]
-fn EventsSwitch(
-    /// How many GPU events no launching CPU call was found for.
-    unlinked: String,
-) -> impl IntoView {
+fn events_switch(unlinked: String) -> impl IntoView {
     let state = expect_context::<AppState>();
     let all = Memo::new(move |_| state.choice().get().all_gpu_events);
     view! {
@@ -107,8 +99,7 @@ fn EventsSwitch(
 }
 
 /// How many requests page and workers made since they loaded.
-#[component]
-fn Requests() -> impl IntoView {
+fn requests() -> impl IntoView {
     let state = expect_context::<AppState>();
     let count = Memo::new(move |_| state.page_requests.get() + state.worker_requests.get());
     view! {
@@ -130,8 +121,7 @@ fn Requests() -> impl IntoView {
 }
 
 /// Goes from the system's colors to light to dark.
-#[component]
-fn ThemeButton() -> impl IntoView {
+fn theme_button() -> impl IntoView {
     let state = expect_context::<AppState>();
     let theme = state.theme();
     view! {
@@ -143,14 +133,13 @@ fn ThemeButton() -> impl IntoView {
             title=move || format!("Colors: {}", theme.get().word())
             on:click=move |_| state.go(|place| place.theme = place.theme.next())
         >
-            {move || view! { <Icon name=theme.get().word()/> }}
+            {move || icon(theme.get().word())}
         </button>
     }
 }
 
 /// Links to the views.
-#[component]
-pub fn Navigation() -> impl IntoView {
+pub fn navigation() -> impl IntoView {
     let state = expect_context::<AppState>();
     let links = VIEWS
         .iter()
@@ -169,5 +158,5 @@ pub fn Navigation() -> impl IntoView {
         state.place.track();
         browser::after_paint(|| browser::bring_into_view(".side [aria-current]"));
     });
-    view! { <nav class="side" aria-label="Views">{links}<ThresholdsButton/><ModelsButton/></nav> }
+    view! { <nav class="side" aria-label="Views">{links}{thresholds_button()}{models_button()}</nav> }
 }

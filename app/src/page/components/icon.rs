@@ -4,11 +4,7 @@ use leptos::prelude::*;
 
 /// A drawing of 24 × 24, in the color of the text around it. It carries no meaning that the text
 /// beside it does not.
-#[component]
-pub fn Icon(
-    /// Which one.
-    name: &'static str,
-) -> impl IntoView {
+pub fn icon(name: &'static str) -> impl IntoView {
     let path = match name {
         // A roof with a dormer in it.
         "dormer" => {

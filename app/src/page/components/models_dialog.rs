@@ -28,8 +28,7 @@ compute = "matrix"
 precision = "in0""#;
 
 /// Opens the dialog, and says how many models are in use.
-#[component]
-pub fn ModelsButton() -> impl IntoView {
+pub fn models_button() -> impl IntoView {
     let state = expect_context::<AppState>();
     let n_models = move || {
         let n_models = state.own_models.with(|own| Some(own.as_ref()?.n_models));
@@ -88,8 +87,7 @@ pub fn take_models(state: AppState, engine: Engine, file: File) {
 }
 
 /// The dialog. It is shown while [`AppState::models_dialog`] says so.
-#[component]
-pub fn ModelsDialog() -> impl IntoView {
+pub fn models_dialog() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let dialog = NodeRef::<Dialog>::new();
@@ -118,7 +116,7 @@ pub fn ModelsDialog() -> impl IntoView {
                         }>"Remove"</button>
                     </header>
                     <p role="status">{sentence}</p>
-                    <Uses models/>
+                    {uses(models)}
                 </section>
             }
         })
@@ -162,11 +160,7 @@ pub fn ModelsDialog() -> impl IntoView {
 }
 
 /// What each model does here.
-#[component]
-fn Uses(
-    /// In the order of the file.
-    models: Vec<ModelUse>,
-) -> impl IntoView {
+fn uses(models: Vec<ModelUse>) -> impl IntoView {
     let lines = models
         .into_iter()
         .map(|model| {

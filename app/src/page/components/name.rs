@@ -7,11 +7,7 @@ const TAIL: usize = 13;
 
 /// A name whose middle is cut out where the column is too narrow. Its ends tell names apart, and
 /// selecting it selects the whole.
-#[component]
-pub fn Name(
-    /// The name.
-    text: String,
-) -> impl IntoView {
+pub fn cut_name(text: String) -> impl IntoView {
     match ends(&text) {
         None => view! { <span class="cut whole" prop:textContent=text></span> }.into_any(),
         Some((head, tail)) => {

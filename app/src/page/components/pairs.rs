@@ -3,13 +3,7 @@
 use leptos::prelude::*;
 
 /// A list of labels with their values; nothing where there are none.
-#[component]
-pub fn Pairs(
-    /// The class of the list.
-    class: &'static str,
-    /// Label and value.
-    pairs: Vec<(String, String)>,
-) -> impl IntoView {
+pub fn pairs(class: &'static str, pairs: Vec<(String, String)>) -> impl IntoView {
     (!pairs.is_empty()).then(|| {
         let pairs = pairs.into_iter();
         let pairs =

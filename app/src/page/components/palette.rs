@@ -73,8 +73,7 @@ impl Entry {
 }
 
 /// The dialog. It is shown while [`AppState::palette`] says so.
-#[component]
-pub fn Palette() -> impl IntoView {
+pub fn palette() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let dialog = NodeRef::<Dialog>::new();

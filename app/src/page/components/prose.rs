@@ -4,11 +4,7 @@ use dormer_core::output::document::{Span, line};
 use leptos::prelude::*;
 
 /// A sentence; what stands in backticks is a name, quoted as it is.
-#[component]
-pub fn Prose(
-    /// The sentence.
-    text: String,
-) -> impl IntoView {
+pub fn prose(text: String) -> impl IntoView {
     line(&with_units(&text))
         .into_iter()
         .map(|span| match span {

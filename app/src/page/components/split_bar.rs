@@ -6,13 +6,7 @@ use crate::protocol::{FamilyTime, SplitPart};
 
 /// Computation, exposed communication, exposed copies and idle time side by side. Computation is
 /// drawn in the colors of its categories, in proportion to their kernel time.
-#[component]
-pub fn SplitBar(
-    /// The parts; they add up to the recorded time.
-    parts: Vec<SplitPart>,
-    /// Kernel time by category.
-    families: Vec<FamilyTime>,
-) -> impl IntoView {
+pub fn split_bar(parts: Vec<SplitPart>, families: Vec<FamilyTime>) -> impl IntoView {
     let label = parts
         .iter()
         .map(|part| format!("{} {}", part.label, part.share))

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::Icon;
+use super::icon;
 
 /// What a step is called.
 #[derive(Clone, Copy)]
@@ -46,7 +46,7 @@ pub fn Steps(
                 disabled=move || none.get()
                 on:click=move |_| go.run(on)
             >
-                <Icon name=if on { "down" } else { "up" }/>
+                {icon(if on { "down" } else { "up" })}
             </button>
         }
     };

@@ -2,17 +2,11 @@
 
 use leptos::prelude::*;
 
-use super::Name;
+use super::cut_name;
 use crate::protocol::WaterfallStep;
 
 /// A table whose bars stand where the step before them ended: the chart and its figures in one.
-#[component]
-pub fn Waterfall(
-    /// Both ends and the steps between them.
-    steps: Vec<WaterfallStep>,
-    /// Where the scale starts, where that is not zero.
-    scale_from: Option<String>,
-) -> impl IntoView {
+pub fn waterfall(steps: Vec<WaterfallStep>, scale_from: Option<String>) -> impl IntoView {
     let is_cut = scale_from.is_some();
     let rows = steps
         .into_iter()
@@ -24,7 +18,7 @@ pub fn Waterfall(
                     <th scope="row" title=step.label.clone()>
                         <span class="line">
                             {(!step.token.is_empty()).then(|| view! { <i class="dot" aria-hidden="true"></i> })}
-                            <Name text=step.label.clone()/>
+                            {cut_name(step.label.clone())}
                         </span>
                     </th>
                     <td class="way" aria-hidden="true">

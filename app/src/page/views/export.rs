@@ -7,7 +7,7 @@ use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
 use crate::page::browser;
-use crate::page::components::Icon;
+use crate::page::components::icon;
 use crate::page::engine::Engine;
 use crate::page::state::{AppState, ReferenceStage};
 use crate::protocol::{
@@ -36,8 +36,7 @@ pub fn download(
 }
 
 /// Every file the analysis makes.
-#[component]
-pub fn Export() -> impl IntoView {
+pub fn export() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let offers = RwSignal::new(None::<Vec<Offer>>);
@@ -131,7 +130,7 @@ fn whole(state: AppState, engine: Engine, measuring: Measuring, offer: Offer) ->
                 <span class="grow fine">{format!("{n_files} files")}</span>
                 <span class="made fine" role="status">{move || making.get().word()}</span>
                 <button type="button" class="main" data-archive=slug title=name on:click=move |_| save()>
-                    <Icon name="download"/>
+                    {icon("download")}
                     "Download all as a zip"
                 </button>
             </header>
@@ -231,7 +230,7 @@ fn line_view(
             <span class="soft">{line.title}</span>
             <span class="soft made" aria-live=live>{move || making.get().word()}</span>
             <button type="button" class="small" aria-label=label data-path=line.path on:click=save>
-                <Icon name="download"/>
+                {icon("download")}
                 "Download"
             </button>
         </li>

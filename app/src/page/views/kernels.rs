@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::page::components::{CategoryLegend, SheetTable, TableColumn, Width};
+use crate::page::components::{SheetTable, TableColumn, Width, category_legend};
 use crate::page::state::{AppState, Stage};
 use crate::protocol::{FAMILY, SHARE};
 
@@ -23,8 +23,7 @@ const COLUMNS: &[TableColumn] = &[
 ];
 
 /// Every kernel by the op that launched it.
-#[component]
-pub fn Kernels() -> impl IntoView {
+pub fn kernels() -> impl IntoView {
     let state = expect_context::<AppState>();
     let has_unlinked = state.stage.with_untracked(|stage| match stage {
         Stage::Open(opened) => opened.unlinked.is_some(),
@@ -40,7 +39,7 @@ pub fn Kernels() -> impl IntoView {
     let notes = move || {
         view! {
             <Show when=has_guesses>
-                <CategoryLegend/>
+                {category_legend()}
             </Show>
             <Show when=leaves_out>
                 <p class="fine under">

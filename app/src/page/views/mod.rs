@@ -72,16 +72,16 @@ impl PartialEq for View {
 /// Every view, in the order of the navigation; the first is the one without a name in the URL.
 #[rustfmt::skip]
 pub const VIEWS: &[View] = &[
-    View::new("overview", "Overview", || overview::Overview().into_any()),
-    View::new("report", "Report", || report::Report().into_any()),
-    View::new("operations", "Operations", || operations::Operations().into_any()).fills().sheets(operations::SHEETS),
-    View::new("roofline", "Roofline", || roofline::Roofline().into_any()).sheets(roofline::SHEETS),
-    View::new("kernels", "Kernels", || kernels::Kernels().into_any()).fills().sheets(kernels::SHEETS),
-    View::new("tree", "Call tree", || tree::Tree().into_any()).fills(),
-    View::new("timeline", "Timeline", || timeline::Timeline().into_any()).fills(),
-    View::new("system", "Idle & communication", || system::System().into_any()),
-    View::new("compare", "Compare", || compare::Compare().into_any()).starts_group(),
-    View::new("export", "Export", || export::Export().into_any()),
+    View::new("overview", "Overview", || overview::overview().into_any()),
+    View::new("report", "Report", || report::report().into_any()),
+    View::new("operations", "Operations", || operations::operations().into_any()).fills().sheets(operations::SHEETS),
+    View::new("roofline", "Roofline", || roofline::roofline().into_any()).sheets(roofline::SHEETS),
+    View::new("kernels", "Kernels", || kernels::kernels().into_any()).fills().sheets(kernels::SHEETS),
+    View::new("tree", "Call tree", || tree::tree().into_any()).fills(),
+    View::new("timeline", "Timeline", || timeline::timeline().into_any()).fills(),
+    View::new("system", "Idle & communication", || system::system().into_any()),
+    View::new("compare", "Compare", || compare::compare().into_any()).starts_group(),
+    View::new("export", "Export", || export::export().into_any()),
 ];
 
 /// The title of a view.

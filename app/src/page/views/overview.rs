@@ -3,9 +3,9 @@
 use leptos::prelude::*;
 
 use crate::page::components::category::GUESS;
-use crate::page::components::prose::{Prose, with_units};
+use crate::page::components::prose::{prose, with_units};
 use crate::page::components::table_cell::share_cell;
-use crate::page::components::{BarList, Findings, Name, Pairs, SplitBar, op_details};
+use crate::page::components::{bar_list, cut_name, findings, op_details, pairs, split_bar};
 use crate::page::state::AppState;
 use crate::page::url::{DetailsOf, Focus};
 use crate::protocol::{GpuFacts, Quality, TopOperation};
@@ -13,14 +13,13 @@ use crate::protocol::{GpuFacts, Quality, TopOperation};
 use super::operations::OPERATORS;
 
 /// The answer in a sentence, where the time went, what to do about it, and whether to believe it.
-#[component]
-pub fn Overview() -> impl IntoView {
+pub fn overview() -> impl IntoView {
     let state = expect_context::<AppState>();
     move || {
         let overview = state.overview.get();
         let families = overview.families.clone();
-        let split = (!overview.split.is_empty())
-            .then(|| view! { <SplitBar parts=overview.split families=overview.families/> });
+        let split =
+            (!overview.split.is_empty()).then(|| split_bar(overview.split, overview.families));
         let overlap = families.iter().map(|family| family.percent).sum::<f64>() > 100.5;
         let work = match overview.no_gpu {
             Some(_) => "operations",
@@ -30,7 +29,7 @@ pub fn Overview() -> impl IntoView {
             view! {
                 <section class="card">
                     <h2>{format!("{} by category", overview.top_measure)}</h2>
-                    <BarList families view=work/>
+                    {bar_list(families, work)}
                     {overview.unfused.map(|sentence| view! { <p class="fine">{sentence}</p> })}
                     {overview.guessed.map(|share| view! {
                         <p class="fine">
@@ -50,14 +49,14 @@ pub fn Overview() -> impl IntoView {
                     <h1 data-testid="headline">{with_units(&overview.headline)}</h1>
                     {split}
                 </section>
-                <Findings findings=overview.findings has_gpu=overview.gpu.name.is_some() no_gpu=overview.no_gpu/>
-                <Pairs class="facts" pairs=overview.facts/>
+                {findings(overview.findings, overview.gpu.name.is_some(), overview.no_gpu)}
+                {pairs("facts", overview.facts)}
                 <div class="cols">
-                    <TopTable rows=overview.top are_kernels=overview.top_is_kernels measure=overview.top_measure/>
+                    {top_table(overview.top, overview.top_is_kernels, overview.top_measure)}
                     <aside>
                         {by_category}
-                        <Trust quality=overview.quality/>
-                        <ThisGpu gpu=overview.gpu/>
+                        {trust(overview.quality)}
+                        {this_gpu(overview.gpu)}
                     </aside>
                 </div>
             </div>
@@ -66,15 +65,7 @@ pub fn Overview() -> impl IntoView {
 }
 
 /// The operations that took the most time.
-#[component]
-fn TopTable(
-    /// The operations, largest first.
-    rows: Vec<TopOperation>,
-    /// They are kernels: no operators were recorded.
-    are_kernels: bool,
-    /// What their times are.
-    measure: String,
-) -> impl IntoView {
+fn top_table(rows: Vec<TopOperation>, are_kernels: bool, measure: String) -> impl IntoView {
     let state = expect_context::<AppState>();
     let rows = rows
         .into_iter()
@@ -102,7 +93,7 @@ fn TopTable(
                     <th scope="row" class="mono" title=row.name.clone()>
                         <span class="line">
                             <i class="dot" aria-hidden="true"></i>
-                            <a href=way on:click=opened><Name text=row.name.clone()/></a>
+                            <a href=way on:click=opened>{cut_name(row.name.clone())}</a>
                         </span>
                     </th>
                     <td class="soft">
@@ -153,18 +144,14 @@ fn TopTable(
 }
 
 /// How far the numbers can be trusted.
-#[component]
-fn Trust(
-    /// What import and profile had to say.
-    quality: Quality,
-) -> impl IntoView {
+fn trust(quality: Quality) -> impl IntoView {
     let lines = quality
         .lines
         .into_iter()
         .map(|line| {
             view! {
                 <li class=line.level>
-                    <p><Prose text=line.sentence/></p>
+                    <p>{prose(line.sentence)}</p>
                     <p class="fine">{line.detail}</p>
                 </li>
             }
@@ -180,15 +167,11 @@ fn Trust(
 }
 
 /// The GPU the report is judged against.
-#[component]
-fn ThisGpu(
-    /// Its figures and where they come from.
-    gpu: GpuFacts,
-) -> impl IntoView {
+fn this_gpu(gpu: GpuFacts) -> impl IntoView {
     view! {
         <section class="card" data-testid="this-gpu">
             <h2>{gpu.name.unwrap_or_else(|| "No GPU chosen".to_owned())}</h2>
-            <Pairs class="pairs" pairs=gpu.figures/>
+            {pairs("pairs", gpu.figures)}
             <p class="fine">{gpu.basis}</p>
         </section>
     }

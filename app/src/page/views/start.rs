@@ -3,22 +3,21 @@
 use leptos::prelude::*;
 
 use crate::page::browser;
-use crate::page::components::Icon;
+use crate::page::components::icon;
 use crate::page::engine::{Engine, TraceSource};
 use crate::page::state::{AppState, Stage};
 use crate::protocol::{OpeningStep, Progress};
 
 /// Nothing was opened yet.
-#[component]
-pub fn Empty() -> impl IntoView {
+pub fn empty() -> impl IntoView {
     view! {
         <section class="start" data-testid="empty">
-            <p class="mark"><Icon name="dormer"/></p>
+            <p class="mark">{icon("dormer")}</p>
             <h1>"See where your GPU time goes"</h1>
             <p class="lede">
                 "Drop a PyTorch profiler trace anywhere on this page. In seconds, Dormer shows how busy the GPU was, which operations took the time, and what to optimize first."
             </p>
-            <OpenButtons/>
+            {open_buttons()}
             <ul class="promises">
                 <li>
                     <b>"Nothing leaves your computer"</b>
@@ -44,13 +43,12 @@ pub fn Empty() -> impl IntoView {
 }
 
 /// The two ways in beside dropping.
-#[component]
-fn OpenButtons() -> impl IntoView {
+fn open_buttons() -> impl IntoView {
     let engine = expect_context::<Engine>();
     view! {
         <div class="ways">
             <button type="button" class="main" id="choose-file" on:click=|_| browser::choose_file()>
-                <Icon name="file"/>
+                {icon("file")}
                 "Choose a file"
             </button>
             <button type="button" id="open-sample" on:click=move |_| engine.open(TraceSource::Sample)>
@@ -61,8 +59,7 @@ fn OpenButtons() -> impl IntoView {
 }
 
 /// A file is being read.
-#[component]
-pub fn Loading() -> impl IntoView {
+pub fn loading() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let progress = Memo::new(move |old: Option<&Progress>| {
@@ -120,8 +117,7 @@ fn bytes_of_bytes(progress: &Progress) -> String {
 }
 
 /// A file could not be analyzed.
-#[component]
-pub fn Failed() -> impl IntoView {
+pub fn failed() -> impl IntoView {
     let state = expect_context::<AppState>();
     let reason = move || {
         state.stage.with(|stage| match stage {
@@ -147,7 +143,7 @@ pub fn Failed() -> impl IntoView {
                     </p>
                 })
             }}
-            <OpenButtons/>
+            {open_buttons()}
         </section>
     }
 }

@@ -1,5 +1,7 @@
 //! Tables of documents, and what stands in their cells.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Line, Span, cell, line};
 use crate::base::format;
 use crate::base::value::Table;
@@ -44,7 +46,7 @@ pub(crate) fn dash<T, S: Into<String>>(known: Option<T>, write: impl FnOnce(T) -
 }
 
 /// A table of a document.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct DocTable {
     /// Heads of the columns, and whether they hold numbers.
     pub columns: Vec<(String, bool)>,

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::drawing::{Drawing, MarkPlace};
-use crate::page::components::Pairs;
+use crate::page::components::pairs;
 use crate::protocol::{Mark, Note, RooflineChart};
 
 /// Marks that are elements of their own; the smallest of more are drawn as one path a category.
@@ -119,7 +119,7 @@ pub(super) fn card(mark: Mark, place: MarkPlace, width: f64) -> AnyView {
         <div class="tip" aria-hidden="true" style:left=left style:right=right style:top=format!("{:.0}px", (place.y - 30.0).max(0.0))>
             <h3 class=format!("c-{}", mark.token)><i class="dot"></i><span class="mono">{mark.name}</span></h3>
             {(!mark.shapes.is_empty()).then(|| view! { <p class="mono soft">{mark.shapes}</p> })}
-            <Pairs class="pairs" pairs=mark.figures/>
+            {pairs("pairs", mark.figures)}
             {note}
         </div>
     }

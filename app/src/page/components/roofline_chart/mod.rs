@@ -25,17 +25,10 @@ use drawing::{Drawing, MarkPlace};
 use marks::{card, draw, ring, spoken};
 
 /// The chart of operations under the roofline.
-#[component]
-pub fn RoofChart(
-    /// What is drawn.
+pub fn roof_chart(
     chart: Memo<RooflineChart>,
-    /// The color tokens of the categories that are shown; empty for all.
-    #[prop(into)]
-    only: Signal<Vec<String>>,
-    /// The row of the selected mark.
-    #[prop(into)]
-    selected: Signal<Option<u32>>,
-    /// To be called when a mark is selected, or let go.
+    only: Memo<Vec<String>>,
+    selected: Memo<Option<u32>>,
     on_pick: impl Fn(Option<u32>) + Copy + Send + Sync + 'static,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();

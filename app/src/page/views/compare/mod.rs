@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use crate::page::browser;
 use crate::page::components::prose::with_units;
 use crate::page::components::{
-    Findings, Icon, SheetTable, SplitBar, TableColumn, Waterfall, Width,
+    SheetTable, TableColumn, Width, findings, icon, split_bar, waterfall,
 };
 use crate::page::engine::Engine;
 use crate::page::state::{AppState, ReferenceStage};
@@ -105,22 +105,20 @@ const TABLES: [CompareTable; 10] = [
 ];
 
 /// Two traces, or the way to a second one.
-#[component]
-pub fn Compare() -> impl IntoView {
+pub fn compare() -> impl IntoView {
     let state = expect_context::<AppState>();
     let is_open = Memo::new(move |_| {
         let stage = &state.reference;
         stage.with(|stage| matches!(stage, ReferenceStage::Open { .. }))
     });
     move || match is_open.get() {
-        true => view! { <Both/> }.into_any(),
-        false => view! { <Invitation/> }.into_any(),
+        true => both().into_any(),
+        false => invitation().into_any(),
     }
 }
 
 /// There is one trace only.
-#[component]
-fn Invitation() -> impl IntoView {
+fn invitation() -> impl IntoView {
     let state = expect_context::<AppState>();
     view! {
         <section class="start" data-testid="compare-empty">
@@ -130,7 +128,7 @@ fn Invitation() -> impl IntoView {
             </p>
             <div class="ways">
                 <button type="button" class="main" id="compare-choose" on:click=|_| browser::choose_reference()>
-                    <Icon name="file"/>
+                    {icon("file")}
                     "Choose the other trace"
                 </button>
             </div>
@@ -140,8 +138,7 @@ fn Invitation() -> impl IntoView {
 }
 
 /// Both traces, aligned.
-#[component]
-fn Both() -> impl IntoView {
+fn both() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let facts = engine.follow(|| CompareQuery);
@@ -154,13 +151,8 @@ fn Both() -> impl IntoView {
             .iter()
             .map(|sentence| view! { <p>{with_units(sentence)}</p> })
             .collect_view();
-        let sides = facts
-            .sides
-            .into_iter()
-            .map(|side| view! { <SideBar side/> })
-            .collect_view();
-        let steps = (!facts.steps.is_empty())
-            .then(|| view! { <Waterfall steps=facts.steps scale_from=facts.scale_from/> });
+        let sides = facts.sides.into_iter().map(side_bar).collect_view();
+        let steps = (!facts.steps.is_empty()).then(|| waterfall(facts.steps, facts.scale_from));
         let (has_gpu, no_gpu) = state
             .overview
             .with(|overview| (overview.gpu.name.is_some(), overview.no_gpu.clone()));
@@ -172,9 +164,9 @@ fn Both() -> impl IntoView {
                     <div class="sides">{sides}</div>
                 </section>
                 {steps}
-                <Findings findings=facts.findings has_gpu no_gpu/>
-                <Tables tables=facts.tables verdicts=facts.verdicts/>
-                <Files/>
+                {findings(facts.findings, has_gpu, no_gpu)}
+                {tables(facts.tables, facts.verdicts)}
+                {files()}
             </article>
         }
         .into_any()
@@ -182,17 +174,13 @@ fn Both() -> impl IntoView {
 }
 
 /// One trace as a bar; both bars have one scale.
-#[component]
-fn SideBar(
-    /// The trace.
-    side: ComparedSide,
-) -> impl IntoView {
+fn side_bar(side: ComparedSide) -> impl IntoView {
     let device =
         (!side.device.is_empty()).then(|| view! { <span class="soft">{side.device}</span> });
     let bar = (!side.split.is_empty()).then(|| {
         view! {
             <div style:width=format!("{:.2}%", side.percent.clamp(1.0, 100.0))>
-                <SplitBar parts=side.split families=Vec::new()/>
+                {split_bar(side.split, Vec::new())}
             </div>
         }
     });
@@ -211,13 +199,7 @@ fn SideBar(
 }
 
 /// The tables, one at a time.
-#[component]
-fn Tables(
-    /// Those that have rows.
-    tables: Vec<ComparedTable>,
-    /// How operations were judged.
-    verdicts: Vec<VerdictCount>,
-) -> impl IntoView {
+fn tables(tables: Vec<ComparedTable>, verdicts: Vec<VerdictCount>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let known: Vec<(usize, String)> = TABLES
         .iter()
@@ -265,8 +247,8 @@ fn Tables(
         if kind.sheet == sheet::TREE {
             return Some(view! { <div class="table-box">{untrack(both_trees)}</div> }.into_any());
         }
-        let filter = (kind.sheet == sheet::OPERATIONS)
-            .then(|| view! { <Verdicts verdicts=verdicts.get_value()/> });
+        let filter =
+            (kind.sheet == sheet::OPERATIONS).then(|| verdict_filter(verdicts.get_value()));
         Some(
             view! {
             {filter}
@@ -285,11 +267,7 @@ fn Tables(
 }
 
 /// How the operations were judged; each is a filter.
-#[component]
-fn Verdicts(
-    /// From what has to be done to what cannot be told.
-    verdicts: Vec<VerdictCount>,
-) -> impl IntoView {
+fn verdict_filter(verdicts: Vec<VerdictCount>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let only = Memo::new(move |_| state.place.with(|place| place.focus.only.clone()));
     let buttons = verdicts
@@ -320,8 +298,7 @@ fn Verdicts(
 }
 
 /// The way to the files of the comparison.
-#[component]
-fn Files() -> impl IntoView {
+fn files() -> impl IntoView {
     let state = expect_context::<AppState>();
     view! {
         <p class="files" data-testid="compare-files">

@@ -8,8 +8,8 @@ use leptos::prelude::*;
 use super::selected_call::selected_call;
 use crate::page::components::table_cell::text_cell;
 use crate::page::components::{
-    Branch, Line, Name, RowAct, StepButton, Steps, TreeAct, TreeLine, TreeSearch, VirtualRow,
-    VirtualRows, VirtualTable, fold_mark, indent, tree_act,
+    Branch, Line, RowAct, StepButton, Steps, TreeAct, TreeLine, VirtualRow, VirtualRows,
+    VirtualTable, cut_name, fold_mark, indent, tree_act, tree_search,
 };
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
@@ -208,7 +208,7 @@ pub(super) fn both_trees() -> AnyView {
         is_alone: false,
     };
     view! {
-        <Tools trees/>
+        {tools(trees)}
         {table.view()}
         {selected_call(rows)}
     }
@@ -229,11 +229,7 @@ fn head() -> AnyView {
 }
 
 /// Search, the filter, and the way from difference to difference.
-#[component]
-fn Tools(
-    /// Both trees.
-    trees: Trees,
-) -> impl IntoView {
+fn tools(trees: Trees) -> impl IntoView {
     let filter = move |_| {
         trees.state.look_at(|focus| {
             focus.only = match focus.only.is_empty() {
@@ -252,7 +248,7 @@ fn Tools(
     view! {
         <p class="soft" role="status" data-testid="trees-summary">{move || trees.summary.get()}</p>
         <div class="tools">
-            <TreeSearch find=move |direction| trees.find(direction) found=trees.found/>
+            {tree_search(Callback::new(move |direction| trees.find(direction)), trees.found)}
             <span class="grow"></span>
             <button
                 type="button"
@@ -331,7 +327,7 @@ fn call(row: &DiffRow) -> AnyView {
     view! {
         <span class="diff-call" data-only=row.only.clone()>
             <span class="line" style:padding-left=indent(row.depth, INDENT_PERCENT)>
-                {fold} {tag} {dot} <Name text=row.name.clone()/> {other}
+                {fold} {tag} {dot} {cut_name(row.name.clone())} {other}
             </span>
             {missing}
         </span>

@@ -27,8 +27,7 @@ use table::table;
 use tools::{modes, tools};
 
 /// The calls.
-#[component]
-pub fn Tree() -> impl IntoView {
+pub fn tree() -> impl IntoView {
     let state = expect_context::<AppState>();
     let tree = TreeState::new(state, expect_context::<Engine>());
     let is_table = Memo::new(move |_| tree.drawing.get() == Drawing::Table);

@@ -6,7 +6,9 @@ use leptos::prelude::*;
 
 use super::state::TreeState;
 use crate::page::components::table_cell::{share_cell, text_cell};
-use crate::page::components::{Branch, Line, Name, SortHeading, VirtualTable, fold_mark, indent};
+use crate::page::components::{
+    Branch, Line, SortHeading, VirtualTable, cut_name, fold_mark, indent,
+};
 use crate::protocol::{Sort, TreeMode, TreeRow, tree_sort};
 
 /// Names are indented by this share of the table at most.
@@ -204,7 +206,7 @@ fn line(row: &TreeRow, columns: &[&'static Column]) -> Line {
     let title = row.whole.clone().unwrap_or_else(|| row.name.clone());
     let name = view! {
         <td class="mono" title=title style:padding-left=indent(row.depth, INDENT_PERCENT)>
-            <span class="line">{fold_mark(row.open)} {dot} <Name text=row.name.clone()/></span>
+            <span class="line">{fold_mark(row.open)} {dot} {cut_name(row.name.clone())}</span>
         </td>
     };
     let class = match row.uid {

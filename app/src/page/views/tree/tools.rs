@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::state::{Drawing, TreeState};
-use crate::page::components::{Icon, TreeSearch};
+use crate::page::components::{icon, tree_search};
 use crate::protocol::{TreeMode, Unfold};
 
 /// Levels that one button opens.
@@ -39,10 +39,10 @@ pub(super) fn tools(tree: TreeState) -> AnyView {
     let hottest = move |_| tree.unfold(Unfold::Hottest(None));
     view! {
         <div class="tools">
-            <TreeSearch find=move |direction| tree.find(direction) found=tree.found/>
+            {tree_search(Callback::new(move |direction| tree.find(direction)), tree.found)}
             <span class="grow"></span>
             <button type="button" id="hottest" title="Expand the path with the most GPU time from the top; press H to start at the selected call" on:click=hottest>
-                <Icon name="flame"/>
+                {icon("flame")}
                 "Hottest path"
             </button>
             <Show when=move || tree.drawing.get() == Drawing::Table>

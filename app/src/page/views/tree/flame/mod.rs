@@ -13,7 +13,7 @@ use leptos::prelude::*;
 
 use super::state::{Drawing, TreeState};
 use crate::page::browser;
-use crate::page::components::canvas::Probes;
+use crate::page::components::canvas::probes;
 use crate::protocol::TreeMode;
 use dormer_core::base::format;
 use model::Model;
@@ -138,7 +138,7 @@ pub(super) fn flame(tree: TreeState, by_cpu: Memo<bool>) -> AnyView {
                 words.map(|(name, times)| format!("{name}: {times}"))
             }}
         </p>
-        <Probes tokens=Signal::derive(move || model.drawing.with(|drawing| drawing.tokens.clone()))/>
+        {probes(Signal::derive(move || model.drawing.with(|drawing| drawing.tokens.clone())))}
     }
     .into_any()
 }
