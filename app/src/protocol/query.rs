@@ -67,11 +67,9 @@ queries! {
     RowQuery -> Vec<Field>;
     FindOperations -> Vec<OperationFound>;
     DetailsQuery -> Option<OpDetails>;
-    TreeLook -> TreeFacts;
-    TreeRowsQuery -> TreePage;
-    Unfold -> TreeChange;
+    TreeQuery -> TreeChange;
+    TreeRowsQuery -> TreePage<TreeRow>;
     FlameQuery -> Flame;
-    FindInTree -> Option<TreeMatch>;
     RooflineQuery -> RooflineChart;
     SystemQuery -> SystemFacts;
     TimelineQuery -> TimelineOutline;
@@ -80,8 +78,7 @@ queries! {
     SpanQuery -> Option<SpanCard>;
     RangeQuery -> RangeCard;
     CompareQuery -> CompareFacts;
-    DiffRowsQuery -> DiffPage;
-    DiffStep -> DiffChange;
+    DiffRowsQuery -> TreePage<DiffRow>;
     SwapTraces -> Option<Swapped>;
     CloseReference -> ();
     DocumentQuery -> Document;

@@ -13,8 +13,9 @@ use super::files;
 use super::redacted::Redacted;
 use crate::protocol::{
     About, Answer, ArtifactQuery, ArtifactsQuery, Choice, CloseReference, CompareFacts,
-    CompareQuery, DiffChange, DiffPage, DiffRowsQuery, DiffStep, Field, FileNames, MadeArtifact,
-    Offer, Overview, ReferenceOpened, RowQuery, RowsPage, RowsQuery, SwapTraces, Swapped,
+    CompareQuery, DiffRow, DiffRowsQuery, Field, FileNames, MadeArtifact, Offer, Overview,
+    ReferenceOpened, RowQuery, RowsPage, RowsQuery, SwapTraces, Swapped, TreeChange, TreePage,
+    TreeStep,
 };
 
 /// The traces that are open.
@@ -140,17 +141,17 @@ impl Traces {
     }
 
     /// A window of both call trees.
-    pub fn diff_rows(&mut self, query: &DiffRowsQuery) -> DiffPage {
+    pub fn diff_rows(&mut self, query: &DiffRowsQuery) -> TreePage<DiffRow> {
         let both = self.compared_profiles();
-        both.map_or_else(DiffPage::default, |(compared, profiles)| {
+        both.map_or_else(TreePage::default, |(compared, profiles)| {
             compared.trees().rows(profiles, query)
         })
     }
 
     /// Opens, closes or finds nodes of both call trees.
-    pub fn diff_step(&mut self, step: &DiffStep) -> DiffChange {
+    pub fn diff_step(&mut self, step: &TreeStep) -> TreeChange {
         let both = self.compared_profiles();
-        both.map_or_else(DiffChange::default, |(compared, profiles)| {
+        both.map_or_else(TreeChange::default, |(compared, profiles)| {
             compared.trees().step(profiles, step)
         })
     }
@@ -280,14 +281,8 @@ impl Answer<RowQuery> for Traces {
 }
 
 impl Answer<DiffRowsQuery> for Traces {
-    fn answer(&mut self, query: DiffRowsQuery, _: &mut Option<Vec<u8>>) -> DiffPage {
+    fn answer(&mut self, query: DiffRowsQuery, _: &mut Option<Vec<u8>>) -> TreePage<DiffRow> {
         self.diff_rows(&query)
-    }
-}
-
-impl Answer<DiffStep> for Traces {
-    fn answer(&mut self, query: DiffStep, _: &mut Option<Vec<u8>>) -> DiffChange {
-        self.diff_step(&query)
     }
 }
 

@@ -79,7 +79,7 @@ mod tests {
     use dormer_core::output::document::markdown;
     use dormer_core::testing::Timetable;
 
-    use crate::protocol::{Choice, DocumentQuery, FileNames, RowsQuery, TreeLook, TreeMode};
+    use crate::protocol::{Choice, DocumentQuery, FileNames, RowsQuery, TreeStep};
     use crate::worker::{Analysis, Traces};
 
     /// Two steps with a kernel each.
@@ -125,13 +125,8 @@ mod tests {
         let names: Vec<String> = part.top.into_iter().map(|top| top.name).collect();
         assert_eq!(names, ["aten::add"]);
         let (tree, profile) = analysis.tree();
-        let look = TreeLook {
-            mode: TreeMode::Recorded,
-            sort: None,
-            keep: None,
-        };
         // The second operator alone: nothing else starts while its kernel runs.
-        assert_eq!(tree.look(profile, &look).total, 2);
+        assert_eq!(tree.step(profile, &TreeStep::ToDepth(1)).total, 2);
 
         assert_eq!(analysis.choose(&Choice::default()), whole);
     }

@@ -10,7 +10,7 @@ use web_sys::{
     Blob, BlobPropertyBag, DragEvent, File, HtmlAnchorElement, HtmlElement, HtmlInputElement, Url,
 };
 
-use super::{document, keep, window};
+use super::{by_id, document, keep, window};
 use crate::protocol::wire::part;
 
 /// What a drag over the window does.
@@ -110,23 +110,17 @@ fn all_files(list: web_sys::FileList) -> Vec<File> {
 
 /// The files a file input holds. The input is emptied, so that they can be chosen again.
 pub fn take_files(event: &web_sys::Event) -> Vec<File> {
-    let input = event
-        .target()
-        .and_then(|target| target.dyn_into::<HtmlInputElement>().ok());
-    let Some(input) = input else {
-        return Vec::new();
-    };
-    let files = input.files().map(all_files).unwrap_or_default();
-    input.set_value("");
-    files
+    let input = event.target().and_then(|target| target.dyn_into().ok());
+    input.map_or_else(Vec::new, |input: HtmlInputElement| {
+        let files = input.files().map(all_files).unwrap_or_default();
+        input.set_value("");
+        files
+    })
 }
 
-/// The file a file input holds. The input is emptied, so that the same file can be chosen again.
+/// The same of an input for one file.
 pub fn take_file(event: &web_sys::Event) -> Option<File> {
-    let input: HtmlInputElement = event.target()?.dyn_into().ok()?;
-    let file = input.files()?.get(0);
-    input.set_value("");
-    file
+    take_files(event).into_iter().next()
 }
 
 /// Reads a small file as text; `then` hears `None` where that fails.
@@ -149,10 +143,8 @@ pub fn choose_reference() {
 }
 
 fn click(id: &str) {
-    if let Some(element) = document().get_element_by_id(id) {
-        let _ = element
-            .dyn_into::<HtmlElement>()
-            .map(|element| element.click());
+    if let Some(element) = by_id::<HtmlElement>(id) {
+        element.click();
     }
 }
 

@@ -7,8 +7,8 @@ use dormer_core::{Profile, Report, ReportOptions, sample};
 use super::super::families::Families;
 use super::TreeView;
 use crate::protocol::{
-    Direction, FLAME_BLOCK_BYTES, FindInTree, Flame, FlameQuery, Sort, TreeFacts, TreeLook,
-    TreeMatch, TreeMode, TreeRow, TreeRowsQuery, Unfold, tree_sort,
+    Direction, FLAME_BLOCK_BYTES, FindInTree, Flame, FlameQuery, Sort, TreeChange, TreeLook,
+    TreeMode, TreeRow, TreeRowsQuery, TreeStep, TreeTarget, tree_sort,
 };
 
 /// A block of the flame.
@@ -21,6 +21,14 @@ struct Block {
     px: (u32, u32),
     node: u32,
     token: String,
+}
+
+/// A match of a search.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Found {
+    target: TreeTarget,
+    position: usize,
+    matches: usize,
 }
 
 struct Tree {
@@ -48,7 +56,7 @@ impl Tree {
         self.view.rows(&self.profile, &all).rows
     }
 
-    fn look(&mut self, mode: TreeMode, sort: Option<(&str, bool)>) -> TreeFacts {
+    fn look(&mut self, mode: TreeMode, sort: Option<(&str, bool)>) -> TreeChange {
         self.look_and_keep(mode, sort, None)
     }
 
@@ -57,18 +65,18 @@ impl Tree {
         mode: TreeMode,
         sort: Option<(&str, bool)>,
         keep: Option<u32>,
-    ) -> TreeFacts {
+    ) -> TreeChange {
         let sort = sort.map(|(column, descending)| Sort {
             column: column.to_owned(),
             descending,
         });
-        self.view
-            .look(&self.profile, &TreeLook { mode, sort, keep })
+        let look = TreeStep::Look(TreeLook { mode, sort, keep });
+        self.view.step(&self.profile, &look)
     }
 
     /// Does something, and gives the row it leads to.
-    fn unfold(&mut self, unfold: Unfold) -> Option<TreeRow> {
-        let change = self.view.unfold(&self.profile, unfold);
+    fn unfold(&mut self, step: TreeStep) -> Option<TreeRow> {
+        let change = self.view.step(&self.profile, &step);
         let rows = self.rows();
         assert_eq!(change.total, rows.len());
         let target = change.target?;
@@ -101,13 +109,18 @@ impl Tree {
         (flame, blocks)
     }
 
-    fn find(&mut self, text: &str, from: Option<u32>, direction: Direction) -> Option<TreeMatch> {
+    fn find(&mut self, text: &str, from: Option<u32>, direction: Direction) -> Option<Found> {
         let query = FindInTree {
             text: text.to_owned(),
             from,
             direction,
         };
-        self.view.find(&self.profile, &query)
+        let change = self.view.step(&self.profile, &TreeStep::Find(query));
+        Some(Found {
+            target: change.target?,
+            position: change.position,
+            matches: change.of,
+        })
     }
 }
 
@@ -116,8 +129,8 @@ fn the_thread_with_the_most_gpu_time_is_open_at_first() {
     let rows = Tree::of_sample().rows();
     let threads: Vec<(&str, Option<bool>)> = rows
         .iter()
-        .filter(|row| row.depth == 0)
-        .map(|row| (row.name.as_str(), row.open))
+        .filter(|row| row.branch.depth == 0)
+        .map(|row| (row.name.as_str(), row.branch.open))
         .collect();
     assert_eq!(
         threads,
@@ -126,33 +139,33 @@ fn the_thread_with_the_most_gpu_time_is_open_at_first() {
             ("python · thread 4177 (pt_autograd_0)", Some(true)),
         ]
     );
-    assert!(rows.iter().any(|row| row.depth == 1));
+    assert!(rows.iter().any(|row| row.branch.depth == 1));
 }
 
 #[test]
 fn closing_takes_everything_deeper_away_and_opening_brings_it_back() {
     let mut tree = Tree::of_sample();
-    tree.unfold(Unfold::Hottest(None));
+    tree.unfold(TreeStep::Hottest(None));
     let open = tree.rows();
     let thread = open
         .iter()
-        .find(|row| row.depth == 0 && row.open == Some(true))
+        .find(|row| row.branch.depth == 0 && row.branch.open == Some(true))
         .unwrap()
         .node;
-    tree.unfold(Unfold::Toggle(thread));
-    assert!(tree.rows().iter().all(|row| row.depth == 0));
-    tree.unfold(Unfold::Toggle(thread));
+    tree.unfold(TreeStep::Toggle(thread));
+    assert!(tree.rows().iter().all(|row| row.branch.depth == 0));
+    tree.unfold(TreeStep::Toggle(thread));
     assert_eq!(tree.rows(), open);
 }
 
 #[test]
 fn the_hottest_path_ends_at_a_call_that_launches() {
     let mut tree = Tree::of_sample();
-    let end = tree.unfold(Unfold::Hottest(None)).unwrap();
+    let end = tree.unfold(TreeStep::Hottest(None)).unwrap();
     assert_eq!(end.kind, "runtime call");
     assert_eq!(end.gpu_count, "1");
-    let parent = tree.unfold(Unfold::Parent(end.node)).unwrap();
-    assert_eq!(parent.depth, end.depth - 1);
+    let parent = tree.unfold(TreeStep::Parent(end.node)).unwrap();
+    assert_eq!(parent.branch.depth, end.branch.depth - 1);
     // The operator that owns the kernel carries its category's color.
     assert_eq!(parent.token, "gemm");
 }
@@ -173,7 +186,7 @@ fn without_gpu_work_the_hottest_path_follows_the_host() {
         rows.map(|row| row.name).collect()
     };
     assert_eq!(names(&mut tree), ["aten::relu", "aten::linear"]);
-    let end = tree.unfold(Unfold::Hottest(None)).unwrap();
+    let end = tree.unfold(TreeStep::Hottest(None)).unwrap();
     assert_eq!(end.name, "aten::addmm");
     assert_eq!(
         names(&mut tree),
@@ -203,12 +216,12 @@ fn a_search_goes_around_and_opens_what_lies_above() {
 #[test]
 fn every_row_knows_its_place_among_its_siblings() {
     let mut tree = Tree::of_sample();
-    tree.unfold(Unfold::Hottest(None));
+    tree.unfold(TreeStep::Hottest(None));
     let rows = tree.rows();
     for (row, next) in rows.iter().zip(rows.iter().skip(1)) {
-        assert!((1..=row.siblings).contains(&row.position));
-        if next.depth == row.depth {
-            assert_eq!(next.position, row.position + 1);
+        assert!((1..=row.branch.siblings).contains(&row.branch.position));
+        if next.branch.depth == row.branch.depth {
+            assert_eq!(next.branch.position, row.branch.position + 1);
         }
     }
 }
@@ -217,10 +230,10 @@ fn every_row_knows_its_place_among_its_siblings() {
 fn a_node_of_another_trace_is_no_place_to_go() {
     let mut tree = Tree::of_sample();
     for unknown in [1 << 30, u32::MAX] {
-        assert_eq!(tree.unfold(Unfold::Reveal(unknown)), None);
-        assert_eq!(tree.unfold(Unfold::Toggle(unknown)), None);
-        assert_eq!(tree.unfold(Unfold::Parent(unknown)), None);
-        assert!(tree.unfold(Unfold::Hottest(Some(unknown))).is_some());
+        assert_eq!(tree.unfold(TreeStep::Reveal(unknown)), None);
+        assert_eq!(tree.unfold(TreeStep::Toggle(unknown)), None);
+        assert_eq!(tree.unfold(TreeStep::Parent(unknown)), None);
+        assert!(tree.unfold(TreeStep::Hottest(Some(unknown))).is_some());
     }
 }
 
@@ -229,7 +242,7 @@ fn every_way_to_put_calls_together_has_rows_and_they_are_found() {
     let mut tree = Tree::of_sample();
     for (mode, ..) in TreeMode::ALL {
         let facts = tree.look(mode, Some((tree_sort::GPU, true)));
-        assert_eq!(facts.missing, None, "{mode:?}");
+        assert_eq!(facts.says, "", "{mode:?}");
         assert_eq!(facts.total, tree.rows().len(), "{mode:?}");
         let found = tree.find("aten::addmm", None, Direction::Here).unwrap();
         assert_eq!(tree.rows()[found.target.row].node, found.target.node);
@@ -247,10 +260,10 @@ fn every_way_to_put_calls_together_has_rows_and_they_are_found() {
 fn siblings_are_sorted_and_levels_open_at_once() {
     let mut tree = Tree::of_sample();
     tree.look(TreeMode::TopDown, Some((tree_sort::NAME, false)));
-    tree.unfold(Unfold::ToDepth(2));
+    tree.unfold(TreeStep::ToDepth(2));
     let rows = tree.rows();
-    assert_eq!(rows.iter().map(|row| row.depth).max(), Some(2));
-    let roots = rows.iter().filter(|row| row.depth == 0);
+    assert_eq!(rows.iter().map(|row| row.branch.depth).max(), Some(2));
+    let roots = rows.iter().filter(|row| row.branch.depth == 0);
     let names: Vec<String> = roots.map(|row| row.name.to_lowercase()).collect();
     assert!(names.is_sorted() && !names.is_empty(), "{names:?}");
     // Another order keeps what is open.
@@ -259,7 +272,7 @@ fn siblings_are_sorted_and_levels_open_at_once() {
     let shares: Vec<f64> = tree
         .rows()
         .iter()
-        .filter(|row| row.depth == 0)
+        .filter(|row| row.branch.depth == 0)
         .filter_map(|row| row.gpu_percent)
         .collect();
     assert!(shares.is_sorted_by(|one, next| one >= next), "{shares:?}");
@@ -275,10 +288,10 @@ fn a_trace_without_a_backward_pass_says_so() {
     ] {
         let facts = tree.look(mode, None);
         assert_eq!(facts.total, 0);
-        assert!(facts.missing.unwrap().starts_with(begins));
-        assert_eq!(tree.unfold(Unfold::Hottest(None)), None);
+        assert!(facts.says.starts_with(begins));
+        assert_eq!(tree.unfold(TreeStep::Hottest(None)), None);
     }
-    assert_eq!(tree.look(TreeMode::Recorded, None).missing, None);
+    assert_eq!(tree.look(TreeMode::Recorded, None).says, "");
 }
 
 #[test]
@@ -306,7 +319,7 @@ fn the_selected_call_is_kept_where_another_way_has_it() {
         keep = Some(target.node);
         let row = tree.rows().swap_remove(target.row);
         assert_eq!(row.node, target.node);
-        (row.name, row.depth, row.gpu_time)
+        (row.name, row.branch.depth, row.gpu_time)
     };
     let name = "mm".to_owned();
     let of_one = (name.clone(), 1, "40.0 \u{b5}s".to_owned());
@@ -445,9 +458,9 @@ fn bottom_up_names_are_searched_and_the_callers_that_are_shown() {
     };
     assert_eq!(n_found(&mut tree, "block"), Some(1));
     let wide = tree.find("wide", None, Direction::Here).unwrap();
-    tree.unfold(Unfold::Toggle(wide.target.node));
+    tree.unfold(TreeStep::Toggle(wide.target.node));
     assert_eq!(n_found(&mut tree, "block"), Some(2));
-    tree.unfold(Unfold::CloseAll);
+    tree.unfold(TreeStep::CloseAll);
     assert_eq!(n_found(&mut tree, "block"), Some(1));
 }
 

@@ -34,18 +34,9 @@ pub fn roof_chart(
     let state = expect_context::<AppState>();
     let frame = NodeRef::<Div>::new();
     let width = RwSignal::new(0.0_f64);
-    Effect::new(move || {
-        if let Some(element) = frame.get() {
-            let watched = element.clone();
-            let measure = move || {
-                let now = f64::from(watched.client_width());
-                if (width.get_untracked() - now).abs() > 0.5 {
-                    width.set(now);
-                }
-            };
-            measure();
-            let watch = StoredValue::new_local(browser::on_resize(&element, measure));
-            on_cleanup(move || watch.dispose());
+    browser::follow_size(frame, move |now, _| {
+        if (width.get_untracked() - now).abs() > 0.5 {
+            width.set(now);
         }
     });
     let drawing = Memo::new(move |_| {

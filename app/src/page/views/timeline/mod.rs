@@ -106,18 +106,9 @@ fn stage(model: Model) -> impl IntoView {
     let ruler = NodeRef::<Canvas>::new();
     // As wide as the lanes are without their scroll bar, so that times stand above each other.
     let ruler_width = RwSignal::new("100%".to_owned());
-    Effect::new(move || {
-        if let Some(element) = scroll.get() {
-            let watched = element.clone();
-            let measure = move || {
-                let size = (watched.client_width(), watched.client_height());
-                ruler_width.set(format!("{}px", size.0));
-                model.resize(f64::from(size.0), f64::from(size.1));
-            };
-            measure();
-            let watch = StoredValue::new_local(browser::on_resize(&element, measure));
-            on_cleanup(move || watch.dispose());
-        }
+    browser::follow_size(scroll, move |width, height| {
+        ruler_width.set(format!("{width}px"));
+        model.resize(width, height);
     });
     Effect::new(move || {
         model.on_change(move || {

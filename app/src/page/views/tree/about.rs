@@ -12,11 +12,11 @@ pub(super) fn about(tree: TreeState) -> AnyView {
     view! {
         <section
             class="details"
-            class:some=move || tree.cursor.get().is_some()
+            class:some=move || tree.list.rows.window.cursor.get().is_some()
             aria-label="The selected call"
             data-testid="details"
         >
-            {move || match tree.selected() {
+            {move || match tree.list.rows.at_cursor() {
                 None => view! {
                     <p class="hint">
                         {move || match tree.drawing.get() {

@@ -6,9 +6,7 @@ use leptos::prelude::*;
 
 use super::state::TreeState;
 use crate::page::components::table_cell::{share_cell, text_cell};
-use crate::page::components::{
-    Branch, Line, SortHeading, VirtualTable, cut_name, fold_mark, indent,
-};
+use crate::page::components::{Line, SortHeading, VirtualTable, cut_name, fold_mark, indent};
 use crate::protocol::{Sort, TreeMode, TreeRow, tree_sort};
 
 /// Names are indented by this share of the table at most.
@@ -129,7 +127,7 @@ fn fitting(width_px: f64, mode: TreeMode) -> Vec<&'static Column> {
 
 /// The rows.
 pub(super) fn table(tree: TreeState) -> AnyView {
-    let rows = tree.rows;
+    let rows = tree.list.rows;
     let columns = Memo::new(move |_| {
         let mode = tree.look.with(|look| look.mode);
         fitting(rows.window.width_px.get(), mode)
@@ -166,7 +164,7 @@ pub(super) fn table(tree: TreeState) -> AnyView {
         widths: Signal::derive(widths),
         least_px: None,
         head: Box::new(head),
-        empty: Signal::derive(move || tree.missing.get().unwrap_or_default()),
+        empty: Signal::derive(move || tree.list.says.get()),
         is_alone: false,
     }
     .view()
@@ -205,8 +203,8 @@ fn line(row: &TreeRow, columns: &[&'static Column]) -> Line {
         .then(|| view! { <i class=format!("dot c-{}", row.token) aria-hidden="true"></i> });
     let title = row.whole.clone().unwrap_or_else(|| row.name.clone());
     let name = view! {
-        <td class="mono" title=title style:padding-left=indent(row.depth, INDENT_PERCENT)>
-            <span class="line">{fold_mark(row.open)} {dot} {cut_name(row.name.clone())}</span>
+        <td class="mono" title=title style:padding-left=indent(row.branch.depth, INDENT_PERCENT)>
+            <span class="line">{fold_mark(row.branch.open)} {dot} {cut_name(row.name.clone())}</span>
         </td>
     };
     let class = match row.uid {
@@ -217,12 +215,7 @@ fn line(row: &TreeRow, columns: &[&'static Column]) -> Line {
     Line {
         id: row.node,
         class: class.to_owned(),
-        branch: Some(Branch {
-            depth: row.depth,
-            position: row.position,
-            siblings: row.siblings,
-            open: row.open,
-        }),
+        branch: Some(row.branch),
         cells: std::iter::once(name.into_any()).chain(cells).collect(),
     }
 }

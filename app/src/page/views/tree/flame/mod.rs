@@ -14,6 +14,7 @@ use leptos::prelude::*;
 use super::state::{Drawing, TreeState};
 use crate::page::browser;
 use crate::page::components::canvas::probes;
+use crate::page::engine::Engine;
 use crate::protocol::TreeMode;
 use dormer_core::base::format;
 use model::Model;
@@ -23,23 +24,13 @@ use paint::ROW_PX;
 const STEPS: usize = 4;
 
 /// The tree as blocks.
-pub(super) fn flame(tree: TreeState, by_cpu: Memo<bool>) -> AnyView {
-    let model = Model::new(tree, by_cpu);
+pub(super) fn flame(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> AnyView {
+    let model = Model::new(tree, engine, by_cpu);
     let scroll = NodeRef::<Div>::new();
     let canvas = NodeRef::<Canvas>::new();
-    Effect::new(move || {
-        if let Some(element) = scroll.get() {
-            let watched = element.clone();
-            let measure = move || {
-                let size = (watched.client_width(), watched.client_height());
-                let size = (f64::from(size.0), f64::from(size.1));
-                if model.size.get_untracked() != size {
-                    model.size.set(size);
-                }
-            };
-            measure();
-            let watch = StoredValue::new_local(browser::on_resize(&element, measure));
-            on_cleanup(move || watch.dispose());
+    browser::follow_size(scroll, move |width, height| {
+        if model.size.get_untracked() != (width, height) {
+            model.size.set((width, height));
         }
     });
     Effect::new(move || {
@@ -145,10 +136,14 @@ pub(super) fn flame(tree: TreeState, by_cpu: Memo<bool>) -> AnyView {
 
 /// The way to the CPU time, where calls have no other.
 fn instead(model: Model) -> AnyView {
-    let has_calls = model.tree.rows.window.total.get() > 0;
+    let has_calls = model.tree.list.rows.window.total.get() > 0;
     let choose = move |_| {
         let by_cpu = Drawing::FlameByCpu.slug().to_owned();
-        model.tree.state.look_at(|focus| focus.section = by_cpu);
+        model
+            .tree
+            .list
+            .state
+            .look_at(|focus| focus.section = by_cpu);
     };
     let button = (has_calls && !model.by_cpu.get()).then(|| {
         view! { <button type="button" id="flame-by-cpu" on:click=choose>"Show CPU time"</button> }

@@ -8,9 +8,10 @@ use super::paint::{Frame, ROW_PX};
 use super::scene::{Block, Scene, Way};
 use crate::page::browser;
 use crate::page::components::canvas::{Palette, text_px};
+use crate::page::engine::Engine;
 use crate::page::url::Place;
 use crate::page::views::tree::state::TreeState;
-use crate::protocol::{Flame as Drawing, FlameQuery, Unfold};
+use crate::protocol::{Flame as Drawing, FlameQuery, TreeStep};
 
 /// Rows that are left above the first calls that stand side by side.
 const TRUNK_ROWS: usize = 3;
@@ -19,6 +20,7 @@ const TRUNK_ROWS: usize = 3;
 #[derive(Clone, Copy)]
 pub(super) struct Model {
     pub(super) tree: TreeState,
+    engine: Engine,
     pub(super) by_cpu: Memo<bool>,
     /// The call at the top; `None` for all of them.
     pub(super) root: Memo<Option<u32>>,
@@ -36,11 +38,12 @@ pub(super) struct Model {
 }
 
 impl Model {
-    pub(super) fn new(tree: TreeState, by_cpu: Memo<bool>) -> Model {
+    pub(super) fn new(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> Model {
         let model = Model {
             tree,
+            engine,
             by_cpu,
-            root: Memo::new(move |_| tree.state.place.with(|place| place.focus.top)),
+            root: Memo::new(move |_| tree.list.state.place.with(|place| place.focus.top)),
             drawing: RwSignal::new(Drawing::default()),
             scene: RwSignal::new(Scene::default()),
             asked: StoredValue::new(0),
@@ -54,14 +57,14 @@ impl Model {
         Effect::new(move || model.ask());
         // The selection may come from elsewhere: the search, the table, the link.
         Effect::new(move || {
-            let selected = tree.state.place.with(|place| place.focus.row);
+            let selected = tree.list.state.place.with(|place| place.focus.row);
             let block = model
                 .scene
                 .with(|scene| selected.and_then(|node| scene.of_node(node)));
             model.focused.set(block);
         });
         Effect::new(move || {
-            tree.state.theme().track();
+            tree.list.state.theme().track();
             model.drawing.track();
             browser::before_paint(move || {
                 let tokens = model.drawing.try_with_untracked(|of| of.tokens.clone());
@@ -76,7 +79,7 @@ impl Model {
     fn ask(self) {
         let (width_px, _) = self.size.get();
         self.tree.look.track();
-        self.tree.state.report.track();
+        self.tree.list.state.report.track();
         let query = FlameQuery {
             root: self.root.get(),
             width_px,
@@ -87,30 +90,28 @@ impl Model {
         }
         let number = self.asked.get_value() + 1;
         self.asked.set_value(number);
-        self.tree
-            .engine
-            .ask_for_bytes(query, move |drawing, bytes| {
-                if self.asked.try_get_value() != Some(number) {
-                    return;
-                }
-                let bytes = bytes.map(|bytes| bytes.to_vec()).unwrap_or_default();
-                let scene = Scene::new(&bytes);
-                let is_first = self.drawing.with_untracked(|old| old.rows == 0);
-                let trunk = scene.trunk();
-                self.hovered.set(None);
-                self.scene.set(scene);
-                self.drawing.set(drawing);
-                if is_first {
-                    self.pass_over(trunk);
-                }
-            });
+        self.engine.ask_for_bytes(query, move |drawing, bytes| {
+            if self.asked.try_get_value() != Some(number) {
+                return;
+            }
+            let bytes = bytes.map(|bytes| bytes.to_vec()).unwrap_or_default();
+            let scene = Scene::new(&bytes);
+            let is_first = self.drawing.with_untracked(|old| old.rows == 0);
+            let trunk = scene.trunk();
+            self.hovered.set(None);
+            self.scene.set(scene);
+            self.drawing.set(drawing);
+            if is_first {
+                self.pass_over(trunk);
+            }
+        });
     }
 
     /// Begins where calls stand side by side, unless something is selected: dozens of frames that
     /// only lead to the next one would fill the screen.
     fn pass_over(self, trunk: usize) {
         let has_selected = |of: &Place| of.focus.row.is_some() || of.focus.top.is_some();
-        if trunk <= TRUNK_ROWS || self.tree.state.place.with_untracked(has_selected) {
+        if trunk <= TRUNK_ROWS || self.tree.list.state.place.with_untracked(has_selected) {
             return;
         }
         browser::before_paint(move || {
@@ -132,7 +133,7 @@ impl Model {
             return;
         };
         self.focused.set(Some(at));
-        self.tree.unfold(Unfold::Reveal(block.node));
+        self.tree.list.step(TreeStep::Reveal(block.node));
         let (y, (_, height)) = (block.row as f64 * ROW_PX, self.size.get_untracked());
         let top = self.top.get_untracked();
         if y < top || y + ROW_PX > top + height {
@@ -144,7 +145,7 @@ impl Model {
     pub(super) fn zoom(self, node: Option<u32>) {
         self.make_top(node);
         if let Some(node) = node {
-            self.tree.unfold(Unfold::Reveal(node));
+            self.tree.list.step(TreeStep::Reveal(node));
         }
     }
 
@@ -159,7 +160,7 @@ impl Model {
 
     fn make_top(self, node: Option<u32>) {
         self.top.set(0.0);
-        self.tree.state.look_at(|focus| focus.top = node);
+        self.tree.list.state.look_at(|focus| focus.top = node);
     }
 
     pub(super) fn press(self, event: &KeyboardEvent) {
