@@ -153,6 +153,14 @@ impl AppState {
         self.stage.with(|stage| matches!(stage, Stage::Open(_)))
     }
 
+    /// What is known of the open trace; the usual where none is open.
+    pub fn of_opened<T: Default>(self, read: impl FnOnce(&Opened) -> T) -> T {
+        self.stage.with(|stage| match stage {
+            Stage::Open(opened) => read(opened),
+            _ => T::default(),
+        })
+    }
+
     /// The view that is shown.
     pub fn view(self) -> &'static View {
         let slug = self.place.with(|place| place.view.clone());

@@ -182,17 +182,14 @@ impl Analysis {
         (&mut self.tree, profile)
     }
 
-    /// The timeline, and what it needs to answer.
-    pub fn timeline(&mut self) -> Timeline<'_> {
-        Timeline {
-            view: &mut self.timeline,
-            source: TimelineSource {
-                profile: &self.whole,
-                analyzed: self.part.as_ref().unwrap_or(&self.whole),
-                report: &self.report,
-                families: &self.families,
-            },
-        }
+    /// The timeline; `None` for a trace without events.
+    pub fn timeline(&mut self) -> Option<Timeline<'_>> {
+        self.timeline.of(TimelineSource {
+            profile: &self.whole,
+            analyzed: self.part.as_ref().unwrap_or(&self.whole),
+            report: &self.report,
+            families: &self.families,
+        })
     }
 
     /// A report.

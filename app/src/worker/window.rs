@@ -202,13 +202,13 @@ mod tests {
     #[test]
     fn the_timeline_shows_the_whole_with_the_window_marked() {
         let mut analysis = two_steps();
-        let all = analysis.timeline().outline();
+        let all = analysis.timeline().unwrap().outline();
         assert_eq!(all.window, None);
         analysis.choose(&Choice {
             window: Some((40_000, 80_000)),
             ..Choice::default()
         });
-        let marked = analysis.timeline().outline();
+        let marked = analysis.timeline().unwrap().outline();
         assert_eq!(marked.window, Some((40_000.0, 80_000.0)));
         assert_eq!(marked.lanes, all.lanes);
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::ViewLink;
+use super::{ViewLink, each};
 use crate::page::url::Focus;
 use crate::protocol::FamilyTime;
 
@@ -12,26 +12,23 @@ pub fn bar_list(families: Vec<FamilyTime>, view: &'static str) -> impl IntoView 
         .iter()
         .map(|family| family.percent)
         .fold(f64::MIN_POSITIVE, f64::max);
-    let rows = families
-        .into_iter()
-        .map(|family| {
-            let width = format!("{:.2}%", 100.0 * family.percent / longest);
-            let focus = Focus::of_category(family.token.clone());
-            view! {
-                <tr>
-                    <th scope="row">
-                        <i class=format!("dot c-{}", family.token) aria-hidden="true"></i>
-                        <ViewLink view focus>{family.label}</ViewLink>
-                    </th>
-                    <td class="bar" aria-hidden="true">
-                        <span class=format!("c-{}", family.token) style:width=width></span>
-                    </td>
-                    <td class="n">{family.time}</td>
-                    <td class="n soft">{family.share}</td>
-                </tr>
-            }
-        })
-        .collect_view();
+    let rows = each(families, |family| {
+        let width = format!("{:.2}%", 100.0 * family.percent / longest);
+        let focus = Focus::of_category(family.token.clone());
+        view! {
+            <tr>
+                <th scope="row">
+                    <i class=format!("dot c-{}", family.token) aria-hidden="true"></i>
+                    <ViewLink view focus>{family.label}</ViewLink>
+                </th>
+                <td class="bar" aria-hidden="true">
+                    <span class=format!("c-{}", family.token) style:width=width></span>
+                </td>
+                <td class="n">{family.time}</td>
+                <td class="n soft">{family.share}</td>
+            </tr>
+        }
+    });
     view! {
         <table class="bars" data-testid="families">
             <thead class="unseen">

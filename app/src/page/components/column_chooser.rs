@@ -4,6 +4,7 @@ use leptos::ev::{FocusEvent, KeyboardEvent};
 use leptos::html::Details;
 use leptos::prelude::*;
 
+use super::each;
 use super::table_column::TableColumn;
 use crate::page::browser;
 use crate::page::state::AppState;
@@ -55,7 +56,7 @@ pub fn column_chooser(
             </summary>
             <fieldset>
                 <legend class="unseen">"Columns to show"</legend>
-                {move || known.get().into_iter().map(|column| {
+                {move || each(known.get(), |column| {
                     let is_shown = move || shown.with(|shown| shown.iter().any(|one| one.label == column.label));
                     view! {
                         <label>
@@ -69,7 +70,7 @@ pub fn column_chooser(
                             {(!column.unit.is_empty()).then(|| view! { <small>{column.unit}</small> })}
                         </label>
                     }
-                }).collect_view()}
+                })}
                 <button
                     type="button"
                     class="small"

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use dormer_core::output::document::{Block, DocTable, Document, Line, Span, line, plain};
 use leptos::prelude::*;
 
-use super::prose::with_units;
+use super::words::with_units;
 use crate::page::browser;
 use crate::page::state::AppState;
 

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::{ViewLink, cut_name};
+use super::{ViewLink, cut_name, each};
 use crate::page::url::Focus;
 use crate::protocol::{BarChart, FactColumn, FactRow, FactTable, Gap};
 
@@ -10,27 +10,20 @@ use crate::protocol::{BarChart, FactColumn, FactRow, FactTable, Gap};
 pub fn bars(chart: BarChart) -> impl IntoView {
     let mut headings = chart.columns.into_iter();
     let first = headings.next();
-    let others = headings
-        .map(|heading| view! { <th scope="col" class="n">{heading}</th> })
-        .collect_view();
-    let rows = chart
-        .rows
-        .into_iter()
-        .map(|row| {
-            let cells = row
-                .cells
-                .into_iter()
-                .map(|cell| view! { <td class="n">{cell}</td> })
-                .collect_view();
-            view! {
-                <tr class:none=row.percent <= 0.0>
-                    <th scope="row">{row.label}</th>
-                    <td class="bar" aria-hidden="true"><span style:width=format!("{:.2}%", row.percent)></span></td>
-                    {cells}
-                </tr>
-            }
-        })
-        .collect_view();
+    let others = each(
+        headings,
+        |heading| view! { <th scope="col" class="n">{heading}</th> },
+    );
+    let rows = each(chart.rows, |row| {
+        let cells = each(row.cells, |cell| view! { <td class="n">{cell}</td> });
+        view! {
+            <tr class:none=row.percent <= 0.0>
+                <th scope="row">{row.label}</th>
+                <td class="bar" aria-hidden="true"><span style:width=format!("{:.2}%", row.percent)></span></td>
+                {cells}
+            </tr>
+        }
+    });
     view! {
         <section class="card">
             <h3>{chart.title}</h3>
@@ -51,19 +44,12 @@ pub fn bars(chart: BarChart) -> impl IntoView {
 /// A table of figures; rows about an event lead to it in the tree.
 pub fn facts_table(table: FactTable) -> impl IntoView {
     let has_events = table.rows.iter().any(|row| row.event.is_some());
-    let headings = table
-        .columns
-        .iter()
-        .map(
-            |column| view! { <th scope="col" class:n=column.is_number>{column.label.clone()}</th> },
-        )
-        .collect_view();
+    let headings = each(
+        table.columns.iter(),
+        |column| view! { <th scope="col" class:n=column.is_number>{column.label.clone()}</th> },
+    );
     let columns = table.columns;
-    let rows = table
-        .rows
-        .into_iter()
-        .map(|row| fact_row(&columns, row, has_events))
-        .collect_view();
+    let rows = each(table.rows, |row| fact_row(&columns, row, has_events));
     view! {
         <section class="card flush">
             <h3>{table.title.clone()}</h3>
@@ -84,25 +70,21 @@ pub fn facts_table(table: FactTable) -> impl IntoView {
 
 fn fact_row(columns: &[FactColumn], row: FactRow, has_events: bool) -> AnyView {
     let mut below = (!row.below.is_empty()).then_some(row.below);
-    let cells = columns
-        .iter()
-        .zip(row.cells)
-        .map(|(column, cell)| {
-            let title = column.is_name.then(|| cell.clone());
-            let below = below.take().map(|below| {
-                view! { <span class="fine below" title=below.clone()>{below.clone()}</span> }
-            });
-            view! {
-                <td class:n=column.is_number class:mono=column.is_name title=title>
-                    {match column.is_name {
-                        true => cut_name(cell).into_any(),
-                        false => view! { <span>{cell}</span> }.into_any(),
-                    }}
-                    {below}
-                </td>
-            }
-        })
-        .collect_view();
+    let cells = each(columns.iter().zip(row.cells), |(column, cell)| {
+        let title = column.is_name.then(|| cell.clone());
+        let below = below.take().map(|below| {
+            view! { <span class="fine below" title=below.clone()>{below.clone()}</span> }
+        });
+        view! {
+            <td class:n=column.is_number class:mono=column.is_name title=title>
+                {match column.is_name {
+                    true => cut_name(cell).into_any(),
+                    false => view! { <span>{cell}</span> }.into_any(),
+                }}
+                {below}
+            </td>
+        }
+    });
     view! {
         <tr>
             {cells}
@@ -161,11 +143,10 @@ fn gap_line(gap: Gap) -> impl IntoView {
             </div>
         }
     };
-    let cpu = gap
-        .cpu
-        .into_iter()
-        .map(|(label, value)| view! { <div><dt>{label}</dt><dd class="mono">{value}</dd></div> })
-        .collect_view();
+    let cpu = each(
+        gap.cpu,
+        |(label, value)| view! { <div><dt>{label}</dt><dd class="mono">{value}</dd></div> },
+    );
     view! {
         <li>
             <p class="what">

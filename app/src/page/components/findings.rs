@@ -3,8 +3,8 @@
 use leptos::prelude::*;
 
 use super::op_details;
-use super::prose::with_units;
-use super::{ViewLink, cut_name, prose, thresholds_button};
+use super::words::with_units;
+use super::{ViewLink, cut_name, each, prose, thresholds_button};
 use crate::page::browser;
 use crate::page::state::AppState;
 use crate::page::url::{DetailsOf, Focus};
@@ -34,20 +34,14 @@ pub fn findings(findings: Found, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl I
     });
     let mut cards = findings.cards;
     let rest = cards.split_off(cards.len().min(OPEN));
-    let first = cards
-        .into_iter()
-        .map(|card| finding_card(card, most))
-        .collect_view();
+    let first = each(cards, |card| finding_card(card, most));
     let more = (!rest.is_empty()).then(|| {
         let count = match rest.len() {
             1 => "1 more finding".to_owned(),
             n => format!("{n} more findings"),
         };
         let is_open = move || fold(state, "more", false);
-        let cards = rest
-            .into_iter()
-            .map(|card| finding_card(card, most))
-            .collect_view();
+        let cards = each(rest, |card| finding_card(card, most));
         view! {
             <details class="more" data-testid="more-findings" open=is_open>
                 <summary on:click=move |event| {
@@ -64,10 +58,7 @@ pub fn findings(findings: Found, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl I
         .chain(findings.failed)
         .collect();
     let asides = (!asides.is_empty()).then(|| {
-        let lines = asides
-            .into_iter()
-            .map(|text| view! { <p>{prose(text)}</p> })
-            .collect_view();
+        let lines = each(asides, |text| view! { <p>{prose(text)}</p> });
         view! { <div class="fine asides" data-testid="together">{lines}</div> }
     });
     view! {

@@ -7,7 +7,7 @@ use leptos::html::{Dialog, Input};
 use leptos::prelude::*;
 use web_sys::File;
 
-use super::read_file::ReadFile;
+use super::dialog::ReadFile;
 use crate::page::browser;
 use crate::page::engine::Engine;
 use crate::page::state::{AppState, OwnGpu};

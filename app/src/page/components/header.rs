@@ -2,20 +2,15 @@
 
 use leptos::prelude::*;
 
-use super::{Switch, gpu_picker, icon, keys_button, models_button, thresholds_button};
+use super::{Switch, each, gpu_picker, icon, keys_button, models_button, thresholds_button};
 use crate::page::browser;
-use crate::page::state::{AppState, Stage};
+use crate::page::state::AppState;
 use crate::page::views::VIEWS;
 
 /// Brand, file, choices and the count of requests.
 pub fn header() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let opened = move || {
-        state.stage.with(|stage| match stage {
-            Stage::Open(opened) => Some(opened.clone()),
-            _ => None,
-        })
-    };
+    let opened = move || state.of_opened(|opened| Some(opened.clone()));
     let file = move || {
         opened().map(|opened| {
             let seconds = format!("{:.2} s", state.opened_in_ms.get() / 1000.0);
@@ -141,18 +136,15 @@ fn theme_button() -> impl IntoView {
 /// Links to the views.
 pub fn navigation() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let links = VIEWS
-        .iter()
-        .map(|view| {
-            let here = move || (state.view().slug == view.slug).then_some("page");
-            view! {
-                {view.starts_group.then(|| view! { <hr/> })}
-                <a href=move || state.link_to(view.slug) aria-current=here data-nav=view.slug>
-                    {view.title}
-                </a>
-            }
-        })
-        .collect_view();
+    let links = each(VIEWS.iter(), |view| {
+        let here = move || (state.view().slug == view.slug).then_some("page");
+        view! {
+            {view.starts_group.then(|| view! { <hr/> })}
+            <a href=move || state.link_to(view.slug) aria-current=here data-nav=view.slug>
+                {view.title}
+            </a>
+        }
+    });
     // On a narrow screen the links scroll.
     Effect::new(move || {
         state.place.track();

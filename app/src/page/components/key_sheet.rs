@@ -4,7 +4,7 @@ use leptos::ev::KeyboardEvent;
 use leptos::html::Dialog;
 use leptos::prelude::*;
 
-use super::modal::show_while;
+use super::dialog::show_while;
 use super::op_details;
 use crate::page::browser;
 use crate::page::keys::{DIGITS, KEYS, KeyRow};

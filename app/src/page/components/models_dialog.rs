@@ -8,8 +8,9 @@ use leptos::html::{Dialog, Input};
 use leptos::prelude::*;
 use web_sys::File;
 
-use super::modal::show_while;
-use super::read_file::ReadFile;
+use super::dialog::ReadFile;
+use super::dialog::show_while;
+use super::each;
 use crate::page::browser;
 use crate::page::engine::Engine;
 use crate::page::state::{AppState, OwnModels};
@@ -161,21 +162,18 @@ pub fn models_dialog() -> impl IntoView {
 
 /// What each model does here.
 fn uses(models: Vec<ModelUse>) -> impl IntoView {
-    let lines = models
-        .into_iter()
-        .map(|model| {
-            view! {
-                <tr>
-                    <th scope="row" class="mono">
-                        {model.op}
-                        {model.note.map(|note| view! { <span class="fine">{note}</span> })}
-                    </th>
-                    <td class="n">{model.operations}</td>
-                    <td class="n">{model.time}</td>
-                </tr>
-            }
-        })
-        .collect_view();
+    let lines = each(models, |model| {
+        view! {
+            <tr>
+                <th scope="row" class="mono">
+                    {model.op}
+                    {model.note.map(|note| view! { <span class="fine">{note}</span> })}
+                </th>
+                <td class="n">{model.operations}</td>
+                <td class="n">{model.time}</td>
+            </tr>
+        }
+    });
     view! {
         <table class="list">
             <thead>

@@ -8,7 +8,8 @@ use leptos::ev::KeyboardEvent;
 use leptos::html::Dialog;
 use leptos::prelude::*;
 
-use super::modal::show_while;
+use super::dialog::show_while;
+use super::each;
 use crate::page::browser;
 use crate::page::engine::{Engine, TraceSource};
 use crate::page::state::{AppState, ReferenceStage, Stage};
@@ -104,10 +105,7 @@ pub fn palette() -> impl IntoView {
         cursor.set(0);
         // Typing is faster than anyone reads.
         wait.set_value(Some(Timeout::new(60, move || {
-            let has_operations = state.stage.with_untracked(
-                |stage| matches!(stage, Stage::Open(opened) if opened.has_gpu_events),
-            );
-            if has_operations {
+            if untrack(|| state.of_opened(|opened| opened.has_gpu_events)) {
                 let text = text.get_untracked();
                 engine.ask(FindOperations { text }, move |found| operations.set(found));
             }
@@ -156,12 +154,7 @@ pub fn palette() -> impl IntoView {
                 </li>
             }
         };
-        entries
-            .get()
-            .into_iter()
-            .enumerate()
-            .map(option)
-            .collect_view()
+        each(entries.get().into_iter().enumerate(), option)
     };
     let active = move || {
         entries

@@ -10,7 +10,9 @@ use super::column_chooser::column_chooser;
 use super::op_details;
 use super::table_cell::{category_cell, gauge_cell, name_cell, share_cell, text_cell};
 use super::table_column::{TableColumn, Width, fitting, least_px};
-use super::{Line, RowAct, SortHeading, VirtualRow, VirtualRows, VirtualTable, icon, selected_row};
+use super::{
+    Line, RowAct, SortHeading, VirtualRow, VirtualRows, VirtualTable, each, icon, selected_row,
+};
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
 use crate::protocol::{RowsQuery, Sort, TableCell, TableRow};
@@ -209,14 +211,7 @@ pub fn SheetTable(
         least_px: Some(Signal::derive(move || {
             shown.with(|shown| least_px(shown, window.width_px.get()))
         })),
-        head: Box::new(move || {
-            shown
-                .get()
-                .into_iter()
-                .map(&heading)
-                .collect_view()
-                .into_any()
-        }),
+        head: Box::new(move || each(shown.get(), &heading).into_any()),
         empty: Signal::derive(nothing),
         is_alone: has_details,
     };

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::each;
 use crate::protocol::{FamilyTime, SplitPart};
 
 /// Computation, exposed communication, exposed copies and idle time side by side. Computation is
@@ -12,24 +13,19 @@ pub fn split_bar(parts: Vec<SplitPart>, families: Vec<FamilyTime>) -> impl IntoV
         .map(|part| format!("{} {}", part.label, part.share))
         .collect::<Vec<_>>()
         .join(", ");
-    let bar = parts
-        .iter()
-        .filter(|part| part.percent > 0.0)
-        .map(|part| part_view(part, &families))
-        .collect_view();
-    let legend = parts
-        .iter()
-        .map(|part| {
-            view! {
-                <li>
-                    <i class=format!("dot c-{}", part.token) aria-hidden="true"></i>
-                    {part.label.clone()}
-                    <b>{part.share.clone()}</b>
-                    <span>{part.time.clone()}</span>
-                </li>
-            }
-        })
-        .collect_view();
+    let bar = each(parts.iter().filter(|part| part.percent > 0.0), |part| {
+        part_view(part, &families)
+    });
+    let legend = each(parts.iter(), |part| {
+        view! {
+            <li>
+                <i class=format!("dot c-{}", part.token) aria-hidden="true"></i>
+                {part.label.clone()}
+                <b>{part.share.clone()}</b>
+                <span>{part.time.clone()}</span>
+            </li>
+        }
+    });
     view! {
         <div class="split" role="img" aria-label=format!("GPU time: {label}")>{bar}</div>
         <ul class="legend" data-testid="legend">{legend}</ul>
@@ -42,10 +38,9 @@ fn part_view(part: &SplitPart, families: &[FamilyTime]) -> AnyView {
         .filter(|family| !matches!(family.token.as_str(), "comm" | "copy"))
         .collect();
     let pieces = if part.token == "computation" && !inner.is_empty() {
-        inner
-            .into_iter()
-            .map(|family| piece(&family.token, &family.label, &family.time, family.percent))
-            .collect_view()
+        each(inner, |family| {
+            piece(&family.token, &family.label, &family.time, family.percent)
+        })
     } else {
         vec![piece(&part.token, &part.label, &part.time, 1.0)]
     };

@@ -4,6 +4,7 @@ use dormer_core::assess::{ThresholdInfo, Thresholds};
 use leptos::prelude::*;
 use web_sys::HtmlInputElement;
 
+use super::each;
 use crate::page::browser;
 use crate::page::state::AppState;
 use crate::page::url::parse_threshold;
@@ -71,13 +72,9 @@ pub fn thresholds_panel() -> impl IntoView {
     let state = expect_context::<AppState>();
     let n_changed = n_changed(state);
     let groups = || {
-        let mut names: Vec<&'static str> = Vec::new();
-        for threshold in Thresholds::ALL {
-            if !names.contains(&threshold.group) {
-                names.push(threshold.group);
-            }
-        }
-        names.into_iter().map(group).collect_view()
+        let mut names: Vec<&'static str> = Thresholds::ALL.iter().map(|one| one.group).collect();
+        names.dedup();
+        each(names, group)
     };
     view! {
         <Show when=move || state.thresholds.get()>

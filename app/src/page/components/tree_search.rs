@@ -4,8 +4,8 @@ use gloo::timers::callback::Timeout;
 use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 
+use super::buttons::{StepButton, Steps};
 use super::icon;
-use super::steps::{StepButton, Steps};
 use crate::page::state::AppState;
 use crate::protocol::Direction;
 

@@ -7,26 +7,20 @@ use super::gpu_picker::gpu_options;
 use super::icon;
 use crate::page::browser;
 use crate::page::engine::Engine;
-use crate::page::state::{AppState, ReferenceStage, Stage};
+use crate::page::state::{AppState, ReferenceStage};
 use crate::protocol::{Failure, OpeningStep, Progress, ReferenceOpened};
 
 /// Which trace is which; nothing while there is one alone.
 pub fn versus() -> impl IntoView {
     let state = expect_context::<AppState>();
     // Progress changes several times a second; only another stage redraws.
-    let kind = Memo::new(move |_| {
-        state.reference.with(|stage| match stage {
-            ReferenceStage::None => 0,
-            ReferenceStage::Loading { .. } => 1,
-            ReferenceStage::Failed { .. } => 2,
-            ReferenceStage::Open { .. } => 3,
-        })
-    });
+    let kind = Memo::new(move |_| state.reference.with(std::mem::discriminant));
     let is_open = Memo::new(move |_| state.is_open());
     let engine = expect_context::<Engine>();
     move || {
         // A memo that nobody reads follows nothing: it is read, and not only tracked.
-        if !is_open.get() || kind.get() == 0 {
+        let _ = kind.get();
+        if !is_open.get() {
             return None;
         }
         let inside = match state.reference.get_untracked() {
@@ -170,10 +164,7 @@ fn pair() -> impl IntoView {
 /// The GPU that the reference is judged by.
 fn reference_gpu(detected: Option<String>) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let names = state.stage.with_untracked(|stage| match stage {
-        Stage::Open(opened) => opened.gpus.clone(),
-        _ => Vec::new(),
-    });
+    let names = untrack(|| state.of_opened(|opened| opened.gpus.clone()));
     let chosen = Memo::new(move |_| {
         let chosen = state.place.with(|place| place.choice.reference_gpu.clone());
         chosen.unwrap_or_default()

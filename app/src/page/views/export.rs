@@ -7,7 +7,7 @@ use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
 use crate::page::browser;
-use crate::page::components::icon;
+use crate::page::components::{each, icon};
 use crate::page::engine::Engine;
 use crate::page::state::{AppState, ReferenceStage};
 use crate::protocol::{
@@ -81,10 +81,7 @@ pub fn export() -> impl IntoView {
                 </span>
             </label>
             {move || match offers.get() {
-                Some(offers) => offers
-                    .into_iter()
-                    .map(|offer| whole(state, engine, measuring, offer))
-                    .collect_view()
+                Some(offers) => each(offers, |offer| whole(state, engine, measuring, offer))
                     .into_any(),
                 None => view! { <p class="coming soft" role="status">"Listing files\u{2026}"</p> }.into_any(),
             }}
@@ -166,11 +163,9 @@ fn kind_view(
 ) -> AnyView {
     let n_files = kind.lines.len();
     let measuring = kind.is_quick.then_some(measuring);
-    let lines = kind
-        .lines
-        .into_iter()
-        .map(|line| line_view(engine, line, measuring, is_redacted))
-        .collect_view();
+    let lines = each(kind.lines, |line| {
+        line_view(engine, line, measuring, is_redacted)
+    });
     let lines = view! { <ul class="artifacts">{lines}</ul> };
     let lines = match n_files > FEW {
         true => view! {

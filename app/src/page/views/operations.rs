@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::page::browser;
 use crate::page::components::{SheetTable, Switch, TableColumn, Width, category_legend};
-use crate::page::state::{AppState, Stage};
+use crate::page::state::AppState;
 use crate::page::url::Focus;
 use crate::protocol::{BOUND, FAMILY, SHAPES, SHARE, TIME};
 
@@ -60,10 +60,7 @@ const NO_OPERATORS: &str =
 /// recorded.
 pub fn operations() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let has_gpu_events = state.stage.with_untracked(|stage| match stage {
-        Stage::Open(opened) => opened.has_gpu_events,
-        _ => false,
-    });
+    let has_gpu_events = untrack(|| state.of_opened(|opened| opened.has_gpu_events));
     let by_operator = Memo::new(move |_| state.place.with(|place| place.focus.table == OPERATORS));
     let guesses = move || {
         let has_guesses = state.overview.with(|overview| overview.guessed.is_some());

@@ -2,10 +2,10 @@
 
 use leptos::prelude::*;
 
-use crate::page::components::category::GUESS;
-use crate::page::components::prose::{prose, with_units};
 use crate::page::components::table_cell::share_cell;
-use crate::page::components::{bar_list, cut_name, findings, op_details, pairs, split_bar};
+use crate::page::components::words::GUESS;
+use crate::page::components::words::{prose, with_units};
+use crate::page::components::{bar_list, cut_name, each, findings, op_details, pairs, split_bar};
 use crate::page::state::AppState;
 use crate::page::url::{DetailsOf, Focus};
 use crate::protocol::{GpuFacts, Quality, TopOperation};
@@ -67,48 +67,45 @@ pub fn overview() -> impl IntoView {
 /// The operations that took the most time.
 fn top_table(rows: Vec<TopOperation>, are_kernels: bool, measure: String) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let rows = rows
-        .into_iter()
-        .map(|row| {
-            let told = row.row.map(DetailsOf::Operator);
-            let name = row.name.clone();
-            let way = move || match told {
-                Some(told) => state.link_to_details(told),
-                None => {
-                    let (view, find) = match row.kernel.is_empty() {
-                        true => ("operations", &name),
-                        false => ("kernels", &row.kernel),
-                    };
-                    let focus = Focus::finding(find.clone());
-                    state.link_into(view, focus)
-                }
-            };
-            let opened = move |event: leptos::ev::MouseEvent| {
-                if told.is_some() {
-                    op_details::opened_by(state, &event);
-                }
-            };
-            view! {
-                <tr class=format!("c-{}", row.token)>
-                    <th scope="row" class="mono" title=row.name.clone()>
-                        <span class="line">
-                            <i class="dot" aria-hidden="true"></i>
-                            <a href=way on:click=opened>{cut_name(row.name.clone())}</a>
-                        </span>
-                    </th>
-                    <td class="soft">
-                        {row.category}
-                        {row.is_recompute.then(|| view! {
-                            <abbr title="Ran during activation recomputation">"\u{21bb}"</abbr>
-                        })}
-                    </td>
-                    <td class="n">{row.count}</td>
-                    <td class="n">{row.time}</td>
-                    {share_cell(Some(row.percent), row.share)}
-                </tr>
+    let rows = each(rows, |row| {
+        let told = row.row.map(DetailsOf::Operator);
+        let name = row.name.clone();
+        let way = move || match told {
+            Some(told) => state.link_to_details(told),
+            None => {
+                let (view, find) = match row.kernel.is_empty() {
+                    true => ("operations", &name),
+                    false => ("kernels", &row.kernel),
+                };
+                let focus = Focus::finding(find.clone());
+                state.link_into(view, focus)
             }
-        })
-        .collect_view();
+        };
+        let opened = move |event: leptos::ev::MouseEvent| {
+            if told.is_some() {
+                op_details::opened_by(state, &event);
+            }
+        };
+        view! {
+            <tr class=format!("c-{}", row.token)>
+                <th scope="row" class="mono" title=row.name.clone()>
+                    <span class="line">
+                        <i class="dot" aria-hidden="true"></i>
+                        <a href=way on:click=opened>{cut_name(row.name.clone())}</a>
+                    </span>
+                </th>
+                <td class="soft">
+                    {row.category}
+                    {row.is_recompute.then(|| view! {
+                        <abbr title="Ran during activation recomputation">"\u{21bb}"</abbr>
+                    })}
+                </td>
+                <td class="n">{row.count}</td>
+                <td class="n">{row.time}</td>
+                {share_cell(Some(row.percent), row.share)}
+            </tr>
+        }
+    });
     let (title, noun, says) = match are_kernels {
         true => ("Top kernels", "Kernel", "All kernels"),
         false => ("Top operations", "Operation", "All operations"),
@@ -145,18 +142,14 @@ fn top_table(rows: Vec<TopOperation>, are_kernels: bool, measure: String) -> imp
 
 /// How far the numbers can be trusted.
 fn trust(quality: Quality) -> impl IntoView {
-    let lines = quality
-        .lines
-        .into_iter()
-        .map(|line| {
-            view! {
-                <li class=line.level>
-                    <p>{prose(line.sentence)}</p>
-                    <p class="fine">{line.detail}</p>
-                </li>
-            }
-        })
-        .collect_view();
+    let lines = each(quality.lines, |line| {
+        view! {
+            <li class=line.level>
+                <p>{prose(line.sentence)}</p>
+                <p class="fine">{line.detail}</p>
+            </li>
+        }
+    });
     view! {
         <section class=format!("card trust {}", quality.level) data-testid="quality">
             <h2>"Data quality"</h2>

@@ -7,7 +7,7 @@ use super::export::download;
 use crate::page::browser;
 use crate::page::components::document::{Heading, document_view, headings, with_lights};
 use crate::page::components::findings::evidence_list;
-use crate::page::components::{copy_button, icon};
+use crate::page::components::{copy_button, each, icon};
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
 use crate::protocol::{ArtifactQuery, DocumentQuery};
@@ -141,24 +141,20 @@ fn start_at_section(state: AppState) {
 /// Which document is shown.
 fn switch(document: Memo<usize>) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let buttons = DOCUMENTS
-        .iter()
-        .enumerate()
-        .map(|(position, one)| {
-            let choose = move |_| state.look_at(|focus| focus.table = one.slug.to_owned());
-            view! {
-                <button
-                    type="button"
-                    id=format!("report-{}", if one.slug.is_empty() { "main" } else { one.slug })
-                    title=one.hint
-                    aria-pressed=move || (document.get() == position).to_string()
-                    on:click=choose
-                >
-                    {one.title}
-                </button>
-            }
-        })
-        .collect_view();
+    let buttons = each(DOCUMENTS.iter().enumerate(), |(position, one)| {
+        let choose = move |_| state.look_at(|focus| focus.table = one.slug.to_owned());
+        view! {
+            <button
+                type="button"
+                id=format!("report-{}", if one.slug.is_empty() { "main" } else { one.slug })
+                title=one.hint
+                aria-pressed=move || (document.get() == position).to_string()
+                on:click=choose
+            >
+                {one.title}
+            </button>
+        }
+    });
     view! {
         <div class="seg" role="group" aria-label="Report">{buttons}</div>
         <p class="fine hint">{move || DOCUMENTS.get(document.get()).map(|document| document.hint)}</p>
@@ -195,23 +191,19 @@ fn contents(text: RwSignal<Text>) -> impl IntoView {
             let levels = text.headings.iter().filter(|heading| heading.level <= 3);
             levels.cloned().collect::<Vec<Heading>>()
         });
-        shown
-            .into_iter()
-            .skip(1)
-            .map(|heading| {
-                let id = Heading::id(&heading.slug);
-                let own = id.clone();
-                let is_here = move || current.with(|current| current.as_ref() == Some(&own));
-                let mark = move || is_here().then_some("location");
-                view! {
-                    <li class=format!("level-{}", heading.level)>
-                        <button type="button" class="link" data-slug=heading.slug aria-current=mark on:click=move |_| browser::go_to_element(&id)>
-                            {with_lights(&heading.text)}
-                        </button>
-                    </li>
-                }
-            })
-            .collect_view()
+        each(shown.into_iter().skip(1), |heading| {
+            let id = Heading::id(&heading.slug);
+            let own = id.clone();
+            let is_here = move || current.with(|current| current.as_ref() == Some(&own));
+            let mark = move || is_here().then_some("location");
+            view! {
+                <li class=format!("level-{}", heading.level)>
+                    <button type="button" class="link" data-slug=heading.slug aria-current=mark on:click=move |_| browser::go_to_element(&id)>
+                        {with_lights(&heading.text)}
+                    </button>
+                </li>
+            }
+        })
     };
     view! {
         <nav class="contents" aria-label="Contents of the report">

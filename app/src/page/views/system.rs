@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
-use crate::page::components::prose::with_units;
-use crate::page::components::{bars, facts_table, gaps, pairs, split_bar};
+use crate::page::components::words::with_units;
+use crate::page::components::{bars, each, facts_table, gaps, pairs, split_bar};
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
 use crate::protocol::{OverlapBar, SystemFacts, SystemQuery, SystemSection};
@@ -20,10 +20,10 @@ pub fn system() -> impl IntoView {
             split,
             sections,
         } = facts.get()?;
-        let lead = lead
-            .iter()
-            .map(|sentence| view! { <p>{with_units(sentence)}</p> })
-            .collect_view();
+        let lead = each(
+            lead.iter(),
+            |sentence| view! { <p>{with_units(sentence)}</p> },
+        );
         let families = state.overview.with(|overview| overview.families.clone());
         let split = (!split.is_empty()).then(|| split_bar(split, families));
         let sections = sections.into_iter().map(section).collect_view();
@@ -48,11 +48,7 @@ fn section(section: SystemSection) -> impl IntoView {
     });
     let gaps = (!section.gaps.is_empty()).then(|| gaps(section.gaps));
     let tables = section.tables.into_iter().map(facts_table).collect_view();
-    let notes = section
-        .notes
-        .into_iter()
-        .map(|note| view! { <p class="fine">{note}</p> })
-        .collect_view();
+    let notes = each(section.notes, |note| view! { <p class="fine">{note}</p> });
     let title_id = format!("system-{}", section.key);
     let labelled_by = title_id.clone();
     view! {

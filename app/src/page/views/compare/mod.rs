@@ -6,9 +6,9 @@ mod trees;
 use leptos::prelude::*;
 
 use crate::page::browser;
-use crate::page::components::prose::with_units;
+use crate::page::components::words::with_units;
 use crate::page::components::{
-    SheetTable, TableColumn, Width, findings, icon, split_bar, waterfall,
+    SheetTable, TableColumn, Width, each, findings, icon, split_bar, waterfall,
 };
 use crate::page::engine::Engine;
 use crate::page::state::{AppState, ReferenceStage};
@@ -146,11 +146,10 @@ fn both() -> impl IntoView {
         let Some(facts) = facts.get() else {
             return view! { <p class="soft" role="status">"Comparing\u{2026}"</p> }.into_any();
         };
-        let sentences = facts
-            .sentences
-            .iter()
-            .map(|sentence| view! { <p>{with_units(sentence)}</p> })
-            .collect_view();
+        let sentences = each(
+            facts.sentences.iter(),
+            |sentence| view! { <p>{with_units(sentence)}</p> },
+        );
         let sides = facts.sides.into_iter().map(side_bar).collect_view();
         let steps = (!facts.steps.is_empty()).then(|| waterfall(facts.steps, facts.scale_from));
         let (has_gpu, no_gpu) = state
@@ -215,31 +214,28 @@ fn tables(tables: Vec<ComparedTable>, verdicts: Vec<VerdictCount>) -> impl IntoV
         let mut kinds = TABLES.iter();
         kinds.position(|kind| kind.sheet == wanted).unwrap_or(first)
     });
-    let buttons = known
-        .into_iter()
-        .map(|(at, count)| {
-            let kind = &TABLES[at];
-            let choose = move |_| {
-                state.look_at(|focus| {
-                    focus.table = kind.sheet.to_owned();
-                    focus.find = String::new();
-                    focus.row = None;
-                    focus.sort = None;
-                    focus.only = Vec::new();
-                });
-            };
-            view! {
-                <button
-                    type="button"
-                    data-table=kind.sheet
-                    aria-pressed=move || (shown.get() == at).to_string()
-                    on:click=choose
-                >
-                    {kind.title} " " <small>{count}</small>
-                </button>
-            }
-        })
-        .collect_view();
+    let buttons = each(known, |(at, count)| {
+        let kind = &TABLES[at];
+        let choose = move |_| {
+            state.look_at(|focus| {
+                focus.table = kind.sheet.to_owned();
+                focus.find = String::new();
+                focus.row = None;
+                focus.sort = None;
+                focus.only = Vec::new();
+            });
+        };
+        view! {
+            <button
+                type="button"
+                data-table=kind.sheet
+                aria-pressed=move || (shown.get() == at).to_string()
+                on:click=choose
+            >
+                {kind.title} " " <small>{count}</small>
+            </button>
+        }
+    });
     let verdicts = StoredValue::new(verdicts);
     let table = move || {
         let at = shown.get();
@@ -270,26 +266,23 @@ fn tables(tables: Vec<ComparedTable>, verdicts: Vec<VerdictCount>) -> impl IntoV
 fn verdict_filter(verdicts: Vec<VerdictCount>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let only = Memo::new(move |_| state.place.with(|place| place.focus.only.clone()));
-    let buttons = verdicts
-        .into_iter()
-        .map(|verdict| {
-            let key = StoredValue::new(verdict.key.clone());
-            let is_on = move || only.with(|only| only.contains(&key.get_value()));
-            let turn = move |_| state.look_at(|focus| focus.toggle(key.get_value()));
-            view! {
-                <button
-                    type="button"
-                    class=format!("verdict v-{}", verdict.key)
-                    data-verdict=verdict.key
-                    aria-pressed=move || is_on().to_string()
-                    on:click=turn
-                >
-                    <i class="dot" aria-hidden="true"></i>
-                    {verdict.label} " " <b>{verdict.count}</b> " " <span class="soft">{verdict.difference}</span>
-                </button>
-            }
-        })
-        .collect_view();
+    let buttons = each(verdicts, |verdict| {
+        let key = StoredValue::new(verdict.key.clone());
+        let is_on = move || only.with(|only| only.contains(&key.get_value()));
+        let turn = move |_| state.look_at(|focus| focus.toggle(key.get_value()));
+        view! {
+            <button
+                type="button"
+                class=format!("verdict v-{}", verdict.key)
+                data-verdict=verdict.key
+                aria-pressed=move || is_on().to_string()
+                on:click=turn
+            >
+                <i class="dot" aria-hidden="true"></i>
+                {verdict.label} " " <b>{verdict.count}</b> " " <span class="soft">{verdict.difference}</span>
+            </button>
+        }
+    });
     view! {
         <div class="verdicts" role="group" aria-label="Filter by verdict">
             {buttons}

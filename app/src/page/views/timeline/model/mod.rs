@@ -20,7 +20,7 @@ use super::window::Window;
 use crate::page::browser;
 use crate::page::components::canvas::Palette;
 use crate::page::engine::Engine;
-use crate::page::state::{AppState, Stage};
+use crate::page::state::AppState;
 use crate::protocol::{RangeCard, RangeQuery, SpanCard, StepLine, TimelineOutline, TimelineQuery};
 pub use pointer::{Drag, DragKind, Hover};
 
@@ -61,12 +61,7 @@ impl Model {
             engine,
             outline,
             arrived: RwSignal::new(false),
-            steps: Memo::new(move |_| {
-                state.stage.with(|stage| match stage {
-                    Stage::Open(opened) => opened.steps.clone(),
-                    _ => Vec::new(),
-                })
-            }),
+            steps: Memo::new(move |_| state.of_opened(|opened| opened.steps.clone())),
             layout: Memo::new(move |_| outline.with(|outline| Layout::new(&outline.lanes))),
             window: RwSignal::new(Window::default()),
             size: RwSignal::new((0.0, 0.0)),
