@@ -1,9 +1,10 @@
 //! What to do: the findings as cards that fold, what is worth most first.
 
+use dormer_core::base::format;
 use leptos::prelude::*;
 
 use super::op_details;
-use super::words::with_units;
+use super::words::{capitalised, with_units};
 use super::{ViewLink, cut_name, each, prose, thresholds_button};
 use crate::page::browser;
 use crate::page::state::AppState;
@@ -36,10 +37,7 @@ pub fn findings(findings: Found, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl I
     let rest = cards.split_off(cards.len().min(OPEN));
     let first = each(cards, |card| finding_card(card, most));
     let more = (!rest.is_empty()).then(|| {
-        let count = match rest.len() {
-            1 => "1 more finding".to_owned(),
-            n => format!("{n} more findings"),
-        };
+        let count = format::counted(rest.len() as u64, "more finding");
         let is_open = move || fold(state, "more", false);
         let cards = each(rest, |card| finding_card(card, most));
         view! {
@@ -163,14 +161,6 @@ fn finding_card(card: Card, most: f64) -> impl IntoView {
     }
 }
 
-/// A sentence with a capital first; a name that it starts with stays as it is.
-fn capitalised(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map_or(String::new(), |first| {
-        first.to_uppercase().chain(letters).collect()
-    })
-}
-
 /// What following a finding saves.
 fn worth_figures(worth: Option<Worth>, most: f64) -> AnyView {
     let Some(worth) = worth else {
@@ -262,22 +252,4 @@ fn shown(evidence: Evidence) -> AnyView {
         </li>
     }
     .into_any()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn advice_starts_with_a_capital_and_names_stay() {
-        let cases = [
-            ("pad the dimension.", "Pad the dimension."),
-            ("`model.to()` once.", "`model.to()` once."),
-            ("übergib es.", "Übergib es."),
-            ("", ""),
-        ];
-        for (sentence, shown) in cases {
-            assert_eq!(capitalised(sentence), shown);
-        }
-    }
 }

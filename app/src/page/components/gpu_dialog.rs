@@ -8,6 +8,7 @@ use leptos::prelude::*;
 use web_sys::File;
 
 use super::dialog::ReadFile;
+use super::words::capitalised;
 use crate::page::browser;
 use crate::page::engine::Engine;
 use crate::page::state::{AppState, OwnGpu};
@@ -231,9 +232,7 @@ fn in_words(error: &str) -> String {
         }
         None => error.to_owned(),
     };
-    let mut letters = sentence.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string());
-    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
+    format!("{}.", capitalised(&sentence))
 }
 
 #[cfg(test)]

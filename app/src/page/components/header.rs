@@ -1,5 +1,6 @@
 //! What stands around every view: header and navigation.
 
+use dormer_core::base::format;
 use leptos::prelude::*;
 
 use super::{Switch, each, gpu_picker, icon, keys_button, models_button, thresholds_button};
@@ -106,10 +107,7 @@ fn requests() -> impl IntoView {
             title="Network requests made by this page since it loaded. Its content security policy blocks requests to any other server."
         >
             <i aria-hidden="true"></i>
-            {move || match count.get() {
-                1 => "1 request".to_owned(),
-                count => format!("{count} requests"),
-            }}
+            {move || format::counted(u64::from(count.get()), "request")}
             <span class="unseen">" since the page loaded"</span>
         </p>
     }

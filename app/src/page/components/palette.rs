@@ -3,6 +3,7 @@
 //! Views, GPUs, files and actions are matched here; the worker finds operations. To add an action: a
 //! variant of `Act`, a row in `actions`, an arm in `act`.
 
+use dormer_core::base::format;
 use gloo::timers::callback::Timeout;
 use leptos::ev::KeyboardEvent;
 use leptos::html::Dialog;
@@ -184,8 +185,7 @@ pub fn palette() -> impl IntoView {
                 <p class="fine" role="status">
                     {move || entries.with(|entries| match entries.len() {
                         0 => "No matches.".to_owned(),
-                        1 => "1 result".to_owned(),
-                        n => format!("{n} results"),
+                        n => format::counted(n as u64, "result"),
                     })}
                 </p>
             </div>

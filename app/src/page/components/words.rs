@@ -72,3 +72,29 @@ pub fn category_legend() -> impl IntoView {
         </p>
     }
 }
+
+/// A sentence with a capital first; a name that it starts with stays as it is.
+pub fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or(String::new(), |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_starts_with_a_capital_and_names_stay() {
+        let cases = [
+            ("pad the dimension.", "Pad the dimension."),
+            ("`model.to()` once.", "`model.to()` once."),
+            ("übergib es.", "Übergib es."),
+            ("", ""),
+        ];
+        for (sentence, shown) in cases {
+            assert_eq!(capitalised(sentence), shown);
+        }
+    }
+}

@@ -210,10 +210,7 @@ fn stack_view(stack: Vec<StackLine>) -> AnyView {
             </li>
         }
     };
-    let levels = match stack.len() {
-        1 => "1 level".to_owned(),
-        n => format!("{n} levels"),
-    };
+    let levels = format::counted(stack.len() as u64, "level");
     view! {
         <details class="more op-details-stack">
             <summary>"Stack of the slowest call: " {levels}</summary>

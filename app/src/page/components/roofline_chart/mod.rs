@@ -1,17 +1,15 @@
 //! Operations under a roofline, drawn on logarithmic axes.
 //!
 //! ```text
-//! RooflineChart ─drawing─┬ axes ┬→ Drawing ─marks→ elements
-//!                        └ roof ┘
+//! RooflineChart ─drawing, grid→ Drawing ─marks→ elements
 //! ```
 //!
 //! Everything is placed here, in pixels; what it means was settled by the worker. The pointer finds
 //! the nearest mark, the arrow keys go through the marks by time, and both show the same card.
 
-mod axes;
 mod drawing;
+mod grid;
 mod marks;
-mod roof;
 
 use leptos::ev::{KeyboardEvent, MouseEvent};
 use leptos::html::Div;

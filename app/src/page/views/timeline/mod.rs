@@ -108,7 +108,7 @@ fn stage(model: Model) -> impl IntoView {
     let ruler_width = RwSignal::new("100%".to_owned());
     browser::follow_size(scroll, move |width, height| {
         ruler_width.set(format!("{width}px"));
-        model.resize(width, height);
+        model.stage.resize(width, height);
     });
     Effect::new(move || {
         model.on_change(move || {

@@ -68,7 +68,7 @@ impl Model {
                 from: (x, y),
                 last: (x, y),
                 window,
-                top: self.top.get_untracked(),
+                top: self.stage.top.get_untracked(),
                 second: None,
             },
         }));
@@ -94,7 +94,7 @@ impl Model {
                 let by_ns = (drag.from.0 - x) * drag.window.ns_per_px(width);
                 self.set_window(drag.window.pan(by_ns, self.length_ns()));
                 let wanted = (drag.top + drag.from.1 - y).max(0.0);
-                if (wanted - self.top.get_untracked()).abs() >= 1.0 {
+                if (wanted - self.stage.top.get_untracked()).abs() >= 1.0 {
                     self.wanted_top.set(Some(wanted));
                 }
             }
@@ -155,7 +155,7 @@ impl Model {
 
     /// The row and the time at a place of the stage, and by how much the pointer may miss.
     pub(super) fn place(self, x: f64, y: f64) -> Option<GlanceQuery> {
-        let y = y + self.top.get_untracked();
+        let y = y + self.stage.top.get_untracked();
         let row = self.layout.with_untracked(|layout| layout.row_at(y))?;
         let (window, width) = (self.window.get_untracked(), self.width());
         Some(GlanceQuery {

@@ -29,30 +29,21 @@ pub(super) fn flame(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> AnyV
     let scroll = NodeRef::<Div>::new();
     let canvas = NodeRef::<Canvas>::new();
     browser::follow_size(scroll, move |width, height| {
-        if model.size.get_untracked() != (width, height) {
-            model.size.set((width, height));
-        }
+        model.stage.resize(width, height)
     });
     Effect::new(move || {
         model.scene.track();
         model.drawing.track();
-        model.size.track();
-        model.top.track();
         model.hovered.track();
         model.focused.track();
-        model.palette.track();
-        if !model.is_scheduled.get_value() {
-            model.is_scheduled.set_value(true);
-            browser::before_paint(move || {
-                model.is_scheduled.try_set_value(false);
-                if let Some(canvas) = canvas.try_get_untracked().flatten() {
-                    model.paint(&canvas);
-                }
-            });
-        }
+        model.stage.repaint(move || {
+            if let Some(canvas) = canvas.try_get_untracked().flatten() {
+                model.paint(&canvas);
+            }
+        });
     });
     Effect::new(move || {
-        let top = model.top.get();
+        let top = model.stage.top.get();
         if let Some(element) = scroll.get_untracked()
             && (f64::from(element.scroll_top()) - top).abs() > 1.0
         {
@@ -62,7 +53,7 @@ pub(super) fn flame(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> AnyV
     let under = move |event: &PointerEvent| {
         let element = scroll.get_untracked()?;
         let (x, y) = browser::pointer_in(&element, event);
-        let row = ((y + model.top.get_untracked()) / ROW_PX) as usize;
+        let row = ((y + model.stage.top.get_untracked()) / ROW_PX) as usize;
         let at = model.scene.with_untracked(|scene| scene.at(row, x))?;
         Some((at, x, y))
     };
@@ -100,7 +91,7 @@ pub(super) fn flame(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> AnyV
             on:keydown=move |event| model.press(&event)
             on:scroll=move |_| {
                 if let Some(element) = scroll.get_untracked() {
-                    model.top.set(f64::from(element.scroll_top()));
+                    model.stage.top.set(f64::from(element.scroll_top()));
                     model.hovered.set(None);
                 }
             }
@@ -114,7 +105,7 @@ pub(super) fn flame(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> AnyV
             on:pointerup=clicked
         >
             <div class="tall" style:height=height>
-                <canvas node_ref=canvas style:height=move || format!("{}px", model.size.get().1) aria-hidden="true"></canvas>
+                <canvas node_ref=canvas style:height=move || format!("{}px", model.stage.size.get().1) aria-hidden="true"></canvas>
             </div>
             {move || {
                 let missing = model.drawing.with(|drawing| drawing.missing.clone());
@@ -220,7 +211,7 @@ fn hint(model: Model) -> AnyView {
     let card = move || {
         let (at, x, y) = model.hovered.get()?;
         let (name, times) = model.words(at)?;
-        let is_right = x > model.size.get().0 * 0.6;
+        let is_right = x > model.stage.size.get().0 * 0.6;
         Some(view! {
             <div
                 class="hint-card"

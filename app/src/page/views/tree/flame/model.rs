@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use super::paint::{Frame, ROW_PX};
 use super::scene::{Block, Scene, Way};
 use crate::page::browser;
-use crate::page::components::canvas::{Palette, text_px};
+use crate::page::components::canvas::{Stage, text_px};
 use crate::page::engine::Engine;
 use crate::page::url::Place;
 use crate::page::views::tree::state::TreeState;
@@ -28,13 +28,9 @@ pub(super) struct Model {
     pub(super) scene: RwSignal<Scene>,
     /// Counts the questions: an answer to an older one is too late.
     asked: StoredValue<u32>,
-    pub(super) size: RwSignal<(f64, f64)>,
-    pub(super) top: RwSignal<f64>,
+    pub(super) stage: Stage,
     pub(super) hovered: RwSignal<Option<(usize, f64, f64)>>,
     pub(super) focused: RwSignal<Option<usize>>,
-    pub(super) palette: RwSignal<Palette>,
-    /// A frame will be painted.
-    pub(super) is_scheduled: StoredValue<bool>,
 }
 
 impl Model {
@@ -47,12 +43,9 @@ impl Model {
             drawing: RwSignal::new(Drawing::default()),
             scene: RwSignal::new(Scene::default()),
             asked: StoredValue::new(0),
-            size: RwSignal::new((0.0, 0.0)),
-            top: RwSignal::new(0.0),
+            stage: Stage::default(),
             hovered: RwSignal::new(None),
             focused: RwSignal::new(None),
-            palette: RwSignal::new(Palette::default()),
-            is_scheduled: StoredValue::new(false),
         };
         Effect::new(move || model.ask());
         // The selection may come from elsewhere: the search, the table, the link.
@@ -66,18 +59,14 @@ impl Model {
         Effect::new(move || {
             tree.list.state.theme().track();
             model.drawing.track();
-            browser::before_paint(move || {
-                let tokens = model.drawing.try_with_untracked(|of| of.tokens.clone());
-                if let Some(tokens) = tokens {
-                    model.palette.set(Palette::read(&tokens));
-                }
-            });
+            let tokens = move || model.drawing.try_with_untracked(|of| of.tokens.clone());
+            model.stage.read_colors(tokens);
         });
         model
     }
 
     fn ask(self) {
-        let (width_px, _) = self.size.get();
+        let (width_px, _) = self.stage.size.get();
         self.tree.look.track();
         self.tree.list.state.report.track();
         let query = FlameQuery {
@@ -117,9 +106,9 @@ impl Model {
         browser::before_paint(move || {
             let rows = self.drawing.try_with_untracked(|drawing| drawing.rows);
             let hidden_px = rows.unwrap_or(0) as f64 * ROW_PX
-                - self.size.try_get_untracked().unwrap_or_default().1;
+                - self.stage.size.try_get_untracked().unwrap_or_default().1;
             let top = (trunk - TRUNK_ROWS) as f64 * ROW_PX;
-            self.top.try_set(top.min(hidden_px).max(0.0));
+            self.stage.top.try_set(top.min(hidden_px).max(0.0));
         });
     }
 
@@ -134,10 +123,10 @@ impl Model {
         };
         self.focused.set(Some(at));
         self.tree.list.step(TreeStep::Reveal(block.node));
-        let (y, (_, height)) = (block.row as f64 * ROW_PX, self.size.get_untracked());
-        let top = self.top.get_untracked();
+        let (y, (_, height)) = (block.row as f64 * ROW_PX, self.stage.size.get_untracked());
+        let top = self.stage.top.get_untracked();
         if y < top || y + ROW_PX > top + height {
-            self.top.set((y - height / 3.0).max(0.0));
+            self.stage.top.set((y - height / 3.0).max(0.0));
         }
     }
 
@@ -159,7 +148,7 @@ impl Model {
     }
 
     fn make_top(self, node: Option<u32>) {
-        self.top.set(0.0);
+        self.stage.top.set(0.0);
         self.tree.list.state.look_at(|focus| focus.top = node);
     }
 
@@ -223,10 +212,10 @@ impl Model {
     }
 
     pub(super) fn paint(self, canvas: &web_sys::HtmlCanvasElement) {
-        let Some((width, height)) = self.size.try_get_untracked() else {
+        let Some((width, height)) = self.stage.size.try_get_untracked() else {
             return;
         };
-        self.palette.with_untracked(|palette| {
+        self.stage.palette.with_untracked(|palette| {
             self.scene.with_untracked(|scene| {
                 self.drawing.with_untracked(|drawing| {
                     Frame {
@@ -235,7 +224,7 @@ impl Model {
                         names: &drawing.names,
                         width,
                         height,
-                        top: self.top.get_untracked(),
+                        top: self.stage.top.get_untracked(),
                         text_px: text_px(),
                         hovered: self.hovered.get_untracked().map(|(at, ..)| at),
                         focused: self.focused.get_untracked(),
