@@ -47,44 +47,40 @@ pub struct Focus {
 }
 
 impl Focus {
+    fn with(change: impl FnOnce(&mut Focus)) -> Focus {
+        let mut focus = Focus::default();
+        change(&mut focus);
+        focus
+    }
+
     /// An event is looked for.
     pub fn at_event(uid: u32) -> Focus {
-        Focus {
-            event: Some(uid),
-            ..Focus::default()
-        }
+        Focus::with(|focus| focus.event = Some(uid))
     }
 
     /// A row is selected.
     pub fn at_row(row: u32) -> Focus {
-        Focus {
-            row: Some(row),
-            ..Focus::default()
-        }
+        Focus::with(|focus| focus.row = Some(row))
     }
 
     /// A text is searched for.
     pub fn finding(text: String) -> Focus {
-        Focus {
-            find: text,
-            ..Focus::default()
-        }
+        Focus::with(|focus| focus.find = text)
     }
 
     /// A document starts at a heading.
     pub fn at_section(slug: String) -> Focus {
-        Focus {
-            section: slug,
-            ..Focus::default()
-        }
+        Focus::with(|focus| focus.section = slug)
     }
 
     /// One category alone is shown, by its color token.
     pub fn of_category(token: String) -> Focus {
-        Focus {
-            only: vec![token],
-            ..Focus::default()
-        }
+        Focus::with(|focus| focus.only = vec![token])
+    }
+
+    /// One of the tables is shown.
+    pub fn at_table(table: &str) -> Focus {
+        Focus::with(|focus| focus.table = table.to_owned())
     }
 
     /// Shows a category too, or no longer.
@@ -92,14 +88,6 @@ impl Focus {
         match self.only.iter().position(|one| *one == token) {
             Some(at) => drop(self.only.remove(at)),
             None => self.only.push(token),
-        }
-    }
-
-    /// One of the tables is shown.
-    pub fn at_table(table: &str) -> Focus {
-        Focus {
-            table: table.to_owned(),
-            ..Focus::default()
         }
     }
 }

@@ -94,16 +94,9 @@ pub fn Switch(
     }
 }
 
-/// What a step is called.
-#[derive(Clone, Copy)]
-pub struct StepButton {
-    /// The button's id.
-    pub id: &'static str,
-    /// What it does.
-    pub label: &'static str,
-    /// The key that does the same; empty for none.
-    pub key: &'static str,
-}
+/// What a button that goes a step is called: its id, what it does, and the key that does the same,
+/// empty for none.
+pub type StepButton = (&'static str, &'static str, &'static str);
 
 /// Two buttons, back and on, and which one of how many is shown.
 #[component]
@@ -122,16 +115,16 @@ pub fn Steps(
     /// What tests call that text.
     testid: &'static str,
 ) -> impl IntoView {
-    let button = |(step, on): (StepButton, bool)| {
-        let title = match step.key {
-            "" => step.label.to_owned(),
-            key => format!("{} ({key})", step.label),
+    let button = |((id, label, key), on): (StepButton, bool)| {
+        let title = match key {
+            "" => label.to_owned(),
+            key => format!("{label} ({key})"),
         };
         view! {
             <button
                 type="button"
-                id=step.id
-                aria-label=step.label
+                id=id
+                aria-label=label
                 title=title
                 disabled=move || none.get()
                 on:click=move |_| go.run(on)

@@ -10,16 +10,8 @@ use crate::page::state::AppState;
 use crate::protocol::Direction;
 
 const STEPS: [StepButton; 2] = [
-    StepButton {
-        id: "find-previous",
-        label: "Previous match",
-        key: "",
-    },
-    StepButton {
-        id: "find-next",
-        label: "Next match",
-        key: "",
-    },
+    ("find-previous", "Previous match", ""),
+    ("find-next", "Next match", ""),
 ];
 
 /// A field for a name, the ways to its matches, and which of them is shown. The text is that of the

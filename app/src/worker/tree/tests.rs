@@ -14,13 +14,20 @@ use crate::protocol::{
 /// A block of the flame.
 #[derive(Debug, Clone, PartialEq)]
 struct Block {
-    row: u16,
-    name: String,
-    n_calls: u32,
-    /// Left edge and width.
-    px: (u32, u32),
+    /// Its row, its name, how many calls it is of where these are several, left edge and width.
+    text: String,
     node: u32,
     token: String,
+}
+
+impl Block {
+    fn is_of(&self, name: &str) -> bool {
+        self.text.split(' ').nth(1) == Some(name)
+    }
+}
+
+fn texts(blocks: &[Block]) -> Vec<&str> {
+    blocks.iter().map(|block| block.text.as_str()).collect()
 }
 
 /// A match of a search.
@@ -84,7 +91,7 @@ impl Tree {
         Some(rows[target.row].clone())
     }
 
-    /// The blocks, row by row: name, calls drawn together, left edge and width in whole pixels.
+    /// The blocks, row by row, edges in whole pixels.
     fn flame(&mut self, root: Option<u32>, width_px: f64, by_cpu: bool) -> (Flame, Vec<Block>) {
         let query = FlameQuery {
             root,
@@ -92,18 +99,22 @@ impl Tree {
             by_cpu,
         };
         let (flame, bytes) = self.view.flame(&self.profile, &query);
-        let float = |bytes: &[u8], at: usize| {
-            f32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()).round() as u32
-        };
-        let word =
-            |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-        let blocks = bytes.chunks_exact(FLAME_BLOCK_BYTES).map(|bytes| Block {
-            row: u16::from_le_bytes(bytes[36..38].try_into().unwrap()),
-            name: flame.names[word(bytes, 28) as usize].clone(),
-            n_calls: word(bytes, 32),
-            px: (float(bytes, 0), float(bytes, 4)),
-            node: word(bytes, 24),
-            token: flame.tokens[bytes[38] as usize].clone(),
+        let blocks = bytes.chunks_exact(FLAME_BLOCK_BYTES).map(|bytes| {
+            let word = |at: usize| -> [u8; 4] { bytes[at..at + 4].try_into().unwrap() };
+            let [left_px, wide_px] = [0, 4].map(|at| f32::from_le_bytes(word(at)).round());
+            let [node, name, n_calls] = [24, 28, 32].map(|at| u32::from_le_bytes(word(at)));
+            let [row, _, hue, _] = word(36);
+            let calls = if n_calls == 1 {
+                String::new()
+            } else {
+                format!("×{n_calls}")
+            };
+            let name = &flame.names[name as usize];
+            Block {
+                text: format!("{row} {name}{calls} {left_px}+{wide_px}"),
+                node,
+                token: flame.tokens[usize::from(hue)].clone(),
+            }
         });
         let blocks = blocks.collect();
         (flame, blocks)
@@ -360,28 +371,23 @@ fn blocks_are_as_wide_as_their_time_and_stand_below_their_caller() {
     let mut tree = narrow_and_wide();
     tree.look(TreeMode::TopDown, None);
     let (flame, blocks) = tree.flame(None, 200.0, false);
-    let lines: Vec<(u16, &str, (u32, u32))> = blocks
-        .iter()
-        .map(|block| (block.row, block.name.as_str(), block.px))
-        .collect();
     assert_eq!(
-        lines,
+        texts(&blocks),
         [
-            (0, "block", (0, 100)),
-            (0, "other", (100, 100)),
-            (1, "wide", (0, 96)),
-            (1, "short", (96, 4)),
+            "0 block 0+100",
+            "0 other 100+100",
+            "1 wide 0+96",
+            "1 short 96+4"
         ]
     );
     assert_eq!((flame.all_ns, flame.shown_ns), (200e3, 200e3));
     assert_eq!(flame.rows, 2);
     // What launches work has the color of its category, what calls it that of its kind.
-    let token = |name: &str| blocks.iter().find(|block| block.name == name).unwrap();
-    assert_eq!(token("block").token, "op");
-    assert_ne!(token("wide").token, "op");
+    assert_eq!(blocks[0].token, "op");
+    assert_ne!(blocks[2].token, "op");
     // On the CPU `block` takes 90 of 100 µs.
     let (_, blocks) = tree.flame(None, 200.0, true);
-    assert_eq!((blocks[0].px, blocks[1].px), ((0, 180), (180, 20)));
+    assert_eq!(texts(&blocks)[..2], ["0 block 0+180", "0 other 180+20"]);
 }
 
 #[test]
@@ -389,33 +395,29 @@ fn calls_too_narrow_to_draw_become_one_block_and_none_is_left_out() {
     let mut tree = narrow_and_wide();
     // 2.5 µs a pixel: each of the short calls has less than half of one.
     let (flame, blocks) = tree.flame(None, 80.0, false);
-    let thread = blocks[0].clone();
-    assert_eq!((thread.row, thread.px), (0, (0, 80)));
-    let second: Vec<(&str, u32, (u32, u32))> = blocks
-        .iter()
-        .filter(|block| block.row == 2)
-        .map(|block| (block.name.as_str(), block.n_calls, block.px))
-        .collect();
+    // Below a block of several calls nothing is drawn.
     assert_eq!(
-        second,
+        texts(&blocks),
         [
-            ("wide", 1, (0, 38)),
-            ("short", 4, (38, 2)),
-            ("cudaLaunchKernel", 1, (40, 40)),
+            "0 thread 1 0+80",
+            "1 block 0+40",
+            "1 other 40+40",
+            "2 wide 0+38",
+            "2 short×4 38+2",
+            "2 cudaLaunchKernel 40+40",
+            "3 cudaLaunchKernel 0+38",
         ]
     );
-    // Below a block of several calls nothing is drawn.
-    let below = blocks.iter().filter(|block| block.row == 3).count();
-    assert_eq!((below, flame.rows), (1, 4));
+    assert_eq!(flame.rows, 4);
 }
 
 #[test]
 fn a_call_at_the_top_fills_the_width_and_its_callers_are_the_way_to_it() {
     let mut tree = narrow_and_wide();
     let (_, blocks) = tree.flame(None, 200.0, false);
-    let block = blocks.iter().find(|block| block.name == "block").unwrap();
+    let block = blocks.iter().find(|block| block.is_of("block")).unwrap();
     let (flame, inside) = tree.flame(Some(block.node), 200.0, false);
-    assert_eq!((inside[0].name.as_str(), inside[0].px), ("block", (0, 200)));
+    assert_eq!(inside[0].text, "0 block 0+200");
     assert_eq!((flame.all_ns, flame.shown_ns), (200e3, 100e3));
     let path: Vec<&str> = flame.path.iter().map(|(_, name)| name.as_str()).collect();
     assert_eq!(path, ["thread 1", "block"]);
@@ -428,24 +430,18 @@ fn bottom_up_a_name_is_as_wide_as_what_it_cost_itself() {
     let mut tree = narrow_and_wide();
     tree.look(TreeMode::BottomUp, Some((tree_sort::GPU_OWN, true)));
     let (flame, blocks) = tree.flame(None, 200.0, false);
-    let roots = blocks.iter().filter(|block| block.row == 0);
-    let roots: Vec<(&str, (u32, u32))> =
-        roots.map(|block| (block.name.as_str(), block.px)).collect();
+    // `block` called two of them.
     assert_eq!(
-        roots,
+        texts(&blocks),
         [
-            ("other", (0, 100)),
-            ("wide", (100, 96)),
-            ("short", (196, 4))
+            "0 other 0+100",
+            "0 wide 100+96",
+            "0 short 196+4",
+            "1 block 100+96",
+            "1 block 196+4",
         ]
     );
     assert_eq!(flame.missing, None);
-    // `block` called two of them.
-    let callers = blocks.iter().filter(|block| block.row == 1);
-    let callers: Vec<(&str, (u32, u32))> = callers
-        .map(|block| (block.name.as_str(), block.px))
-        .collect();
-    assert_eq!(callers, [("block", (100, 96)), ("block", (196, 4))]);
 }
 
 #[test]

@@ -66,42 +66,19 @@ const PLACES: &[TableColumn] = &[
     TableColumn::new(column::DIFFERENCE, "Difference", Width::Signed).rank(1),
 ];
 
-/// A table of the view.
-struct CompareTable {
-    sheet: &'static str,
-    title: &'static str,
-    noun: &'static str,
-    columns: &'static [TableColumn],
-}
-
-impl CompareTable {
-    const fn new(
-        sheet: &'static str,
-        title: &'static str,
-        noun: &'static str,
-        columns: &'static [TableColumn],
-    ) -> CompareTable {
-        CompareTable {
-            sheet,
-            title,
-            noun,
-            columns,
-        }
-    }
-}
-
+/// The tables: what they are asked for by, their titles, what their rows are, and their columns.
 #[rustfmt::skip]
-const TABLES: [CompareTable; 10] = [
-    CompareTable::new(sheet::OPERATIONS, "Operations", "operations", MATCHED),
-    CompareTable::new(sheet::TARGET_ONLY, "Only in the target", "operations", LONE),
-    CompareTable::new(sheet::REFERENCE_ONLY, "Only in the reference", "operations", LONE),
-    CompareTable::new(sheet::TREE, "Call trees", "calls", &[]),
-    CompareTable::new(sheet::PLACES, "Differences by call", "places", PLACES),
-    CompareTable::new(sheet::CATEGORIES, "Categories", "categories", NAMED),
-    CompareTable::new(sheet::KERNELS, "Kernels", "kernels", NAMED),
-    CompareTable::new(sheet::MODULES, "Modules", "modules", NAMED),
-    CompareTable::new(sheet::COLLECTIVES, "Collectives", "collectives", NAMED),
-    CompareTable::new(sheet::CPU, "CPU", "operators", NAMED),
+const TABLES: [(&str, &str, &str, &[TableColumn]); 10] = [
+    (sheet::OPERATIONS, "Operations", "operations", MATCHED),
+    (sheet::TARGET_ONLY, "Only in the target", "operations", LONE),
+    (sheet::REFERENCE_ONLY, "Only in the reference", "operations", LONE),
+    (sheet::TREE, "Call trees", "calls", &[]),
+    (sheet::PLACES, "Differences by call", "places", PLACES),
+    (sheet::CATEGORIES, "Categories", "categories", NAMED),
+    (sheet::KERNELS, "Kernels", "kernels", NAMED),
+    (sheet::MODULES, "Modules", "modules", NAMED),
+    (sheet::COLLECTIVES, "Collectives", "collectives", NAMED),
+    (sheet::CPU, "CPU", "operators", NAMED),
 ];
 
 /// Two traces, or the way to a second one.
@@ -203,8 +180,8 @@ fn tables(tables: Vec<ComparedTable>, verdicts: Vec<VerdictCount>) -> impl IntoV
     let known: Vec<(usize, String)> = TABLES
         .iter()
         .enumerate()
-        .filter_map(|(at, kind)| {
-            let table = tables.iter().find(|table| table.key == kind.sheet)?;
+        .filter_map(|(at, (sheet, ..))| {
+            let table = tables.iter().find(|table| table.key == *sheet)?;
             Some((at, table.count.clone()))
         })
         .collect();
@@ -212,13 +189,15 @@ fn tables(tables: Vec<ComparedTable>, verdicts: Vec<VerdictCount>) -> impl IntoV
     let shown = Memo::new(move |_| {
         let wanted = state.place.with(|place| place.focus.table.clone());
         let mut kinds = TABLES.iter();
-        kinds.position(|kind| kind.sheet == wanted).unwrap_or(first)
+        kinds
+            .position(|(sheet, ..)| *sheet == wanted)
+            .unwrap_or(first)
     });
     let buttons = each(known, |(at, count)| {
-        let kind = &TABLES[at];
+        let (sheet, title, ..) = TABLES[at];
         let choose = move |_| {
             state.look_at(|focus| {
-                focus.table = kind.sheet.to_owned();
+                focus.table = sheet.to_owned();
                 focus.find = String::new();
                 focus.row = None;
                 focus.sort = None;
@@ -228,31 +207,31 @@ fn tables(tables: Vec<ComparedTable>, verdicts: Vec<VerdictCount>) -> impl IntoV
         view! {
             <button
                 type="button"
-                data-table=kind.sheet
+                data-table=sheet
                 aria-pressed=move || (shown.get() == at).to_string()
                 on:click=choose
             >
-                {kind.title} " " <small>{count}</small>
+                {title} " " <small>{count}</small>
             </button>
         }
     });
     let verdicts = StoredValue::new(verdicts);
     let table = move || {
         let at = shown.get();
-        let kind = TABLES.get(at)?;
-        if kind.sheet == sheet::TREE {
+        let (name, _, noun, columns) = *TABLES.get(at)?;
+        if name == sheet::TREE {
             return Some(view! { <div class="table-box">{untrack(both_trees)}</div> }.into_any());
         }
-        let filter =
-            (kind.sheet == sheet::OPERATIONS).then(|| verdict_filter(verdicts.get_value()));
+        let filter = (name == sheet::OPERATIONS).then(|| verdict_filter(verdicts.get_value()));
         Some(
             view! {
-            {filter}
-            <div class="table-box">
-                <SheetTable sheet=kind.sheet noun=kind.noun columns=kind.columns empty="Nothing to compare."/>
-            </div>
-        }
-        .into_any())
+                {filter}
+                <div class="table-box">
+                    <SheetTable sheet=name noun columns empty="Nothing to compare."/>
+                </div>
+            }
+            .into_any(),
+        )
     };
     view! {
         <section class="tables" data-testid="compare-tables">

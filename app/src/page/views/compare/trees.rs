@@ -21,16 +21,8 @@ const DIFFERENT: &str = "different";
 const INDENT_PERCENT: u32 = 12;
 
 const STEPS: [StepButton; 2] = [
-    StepButton {
-        id: "difference-previous",
-        label: "Previous (larger) difference",
-        key: "P",
-    },
-    StepButton {
-        id: "difference-next",
-        label: "Next difference, largest first",
-        key: "N",
-    },
+    ("difference-previous", "Previous (larger) difference", "P"),
+    ("difference-next", "Next difference, largest first", "N"),
 ];
 
 impl VirtualRow for DiffRow {

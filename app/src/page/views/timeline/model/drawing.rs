@@ -91,7 +91,7 @@ impl Model {
                         let frame = Frame {
                             palette,
                             layout,
-                            scene: Some(scene),
+                            scene,
                             window: self.window.get_untracked(),
                             width,
                             height,
