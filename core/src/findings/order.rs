@@ -4,9 +4,13 @@
 //! launched it, be it with a graph or without a known call. A call is placed where the first of
 //! its kernels is.
 
+use std::sync::Arc;
+
 use super::Input;
+use crate::Profile;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
+use crate::profile::kernels::GpuEvents;
 use crate::profile::operations::Operation;
 pub(super) use crate::profile::operations::TensorArg;
 use crate::profile::rows::PerfRow;
@@ -44,11 +48,17 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Sorts all calls.
-    pub(super) fn new(input: &Input) -> Order {
-        let (gpu, events) = (&input.profile.gpu, &input.profile.trace.events);
+    /// That of a trace, sorted when it is first asked for.
+    pub(super) fn of(input: &Input) -> Arc<Order> {
+        let (profile, events) = (input.profile, input.options.gpu_events);
+        profile.once(events, || Order::new(profile, profile.gpu_events(events)))
+    }
+
+    fn new(profile: &Profile, counted: GpuEvents) -> Order {
+        let (gpu, events) = (&profile.gpu, &profile.trace.events);
         let mut calls: Vec<Placed> = Vec::new();
-        for (at, operation, _) in input.operations() {
+        let operations = profile.operations().iter().enumerate();
+        for (at, operation) in operations.filter(|(_, operation)| operation.counts(counted)) {
             for (call, row) in operation.calls.iter().enumerate() {
                 let work = row.work.iter().filter_map(|id| gpu.get(*id));
                 let Some(first) = work.min_by_key(|work| (work.span.start_ns, work.event)) else {

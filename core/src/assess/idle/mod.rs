@@ -6,6 +6,8 @@ pub(crate) mod held;
 pub(crate) mod kernels;
 pub(crate) mod tally;
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use crate::assess::Thresholds;
 use crate::assess::{Input, Severity};
 use crate::base::interval::{Interval, busy, sum};
@@ -117,9 +119,25 @@ pub(crate) struct Idle {
     pub(crate) idle_of_all_ns: Option<i64>,
 }
 
+/// The idle time under the thresholds it was last asked for under: no GPU changes it.
+#[derive(Debug, Default)]
+struct LastIdle(Mutex<Option<Arc<Idle>>>);
+
 impl Idle {
     /// `None` without GPU activity, or where all of it has no length.
-    pub(crate) fn new(input: &Input) -> Option<Idle> {
+    pub(crate) fn once(input: &Input) -> Option<Arc<Idle>> {
+        let last = input
+            .profile
+            .once(input.timelines.events, LastIdle::default);
+        let mut last = last.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = last
+            .take()
+            .filter(|idle| idle.thresholds == input.options.thresholds);
+        *last = known.or_else(|| Idle::new(input).map(Arc::new));
+        last.clone()
+    }
+
+    fn new(input: &Input) -> Option<Idle> {
         let timeline = input.timelines.whole.filter(|whole| whole.total_ns() > 0)?;
         let profile = input.profile;
         let mut explainer = Explainer::new(input);

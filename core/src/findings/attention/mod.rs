@@ -11,6 +11,8 @@ mod serving;
 mod tests;
 mod unfused;
 
+use std::sync::Arc;
+
 use super::assessment::Assessment;
 use super::compute::{Gate, is_large, outcome, shapes};
 use super::narrower::matrix_rate_16_bit;
@@ -154,8 +156,8 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let mut outcome = outcome(input, kind);
     let has_softmax = unfused::has_softmax(input);
     let order = match has_softmax || outcome.status == Status::Done {
-        true => Order::new(input),
-        false => Order::default(),
+        true => Order::of(input),
+        false => Arc::default(),
     };
     let unfused: Vec<Unfused> = match has_softmax {
         true => unfused::find(input, &order, is_backward),

@@ -227,7 +227,7 @@ fn adjacent_copies(input: &Input, seen: &[Seen]) -> Vec<Placed> {
         return Vec::new();
     }
     let mut calls: Vec<Placed> = Vec::new();
-    for lane in Order::new(input).lanes() {
+    for lane in Order::of(input).lanes() {
         let mut taken_to = 0;
         for (at, placed) in lane.iter().enumerate() {
             let Some(&Some(elements)) = wanted.get(placed.operation) else {

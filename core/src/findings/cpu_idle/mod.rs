@@ -45,7 +45,7 @@ pub(super) fn docs() -> Vec<RuleDoc> {
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
     let idle = match input.profile.without_idle_causes() {
         Some(why) => Err(why),
-        None => Idle::new(input).ok_or_else(|| input.profile.without_gpu()),
+        None => Idle::once(input).ok_or_else(|| input.profile.without_gpu()),
     };
     let idle = match idle {
         Ok(idle) => idle,

@@ -21,7 +21,7 @@ impl Neighbors {
     pub(super) fn of(input: &Input, rows: &[&Row]) -> Neighbors {
         /// Q, K, and what splits or copies them stand between a norm and the rotation of its result.
         const SOON: usize = 4;
-        let order = Order::new(input);
+        let order = Order::of(input);
         let is_norm = |placed: &Placed| rows.iter().any(|row| row.operation == placed.operation);
         let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
         let (mut n_calls, mut n_rotated) = (0_u64, 0_u64);

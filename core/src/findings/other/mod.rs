@@ -7,6 +7,8 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use super::compute::is_launch_scale;
 use super::compute::{Gate, is_bottleneck, is_wide, outcome_by};
 use super::in_use::is_launched_by_graph;
@@ -107,6 +109,29 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     Ok(outcome)
 }
 
+/// Kernels that run as part of GPU graphs.
+struct GraphKernels {
+    n: u64,
+    ns: i64,
+}
+
+impl GraphKernels {
+    fn of(input: &Input) -> Arc<GraphKernels> {
+        let profile = input.profile;
+        profile.once(input.options.gpu_events, || {
+            let operations = input.operations();
+            let work = operations.flat_map(|(_, operation, _)| operation.work());
+            let work = work.filter(|id| is_launched_by_graph(profile, *id));
+            let work = work.filter_map(|id| profile.gpu.get(id));
+            let lengths: Vec<i64> = work.map(|work| work.span.length()).collect();
+            GraphKernels {
+                n: lengths.len() as u64,
+                ns: sum(lengths),
+            }
+        })
+    }
+}
+
 fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     let kinds = [
         (OtherKind::LookUp, "look_up_count", "Look-ups by index"),
@@ -124,13 +149,8 @@ fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     }
     let events = input.profile.gpu_events(input.options.gpu_events);
     let (n_collectives, collectives_ns) = communication(input.profile, events);
-    let of_graphs = input.operations().flat_map(|(_, operation, _)| {
-        let work = operation.work();
-        work.filter(|id| is_launched_by_graph(input.profile, *id))
-    });
-    let of_graphs = of_graphs.filter_map(|id| input.profile.gpu.get(id));
-    let of_graphs: Vec<i64> = of_graphs.map(|work| work.span.length()).collect();
-    let (n, ns) = (of_graphs.len() as u64, sum(of_graphs));
+    let of_graphs = GraphKernels::of(input);
+    let (n, ns) = (of_graphs.n, of_graphs.ns);
     let apart = [
         (
             "communication_count",

@@ -90,7 +90,7 @@ fn severities_and_the_flag_on_their_lines() {
 fn gaps_sum_up_to_the_idle_time_of_the_timeline() {
     let profile = launch_bound(50);
     let report = Report::new(&profile, &ReportOptions::default());
-    let idle = Idle::new(&report.analysis_input(&profile)).unwrap();
+    let idle = Idle::once(&report.analysis_input(&profile)).unwrap();
     let of_causes: i64 = idle.by_time().iter().map(|(_, gaps)| gaps.all.ns).sum();
     assert_eq!(of_causes, report.timelines.whole.unwrap().idle_ns);
     let of_bins: i64 = idle.histogram.iter().map(|tally| tally.ns).sum();

@@ -19,7 +19,7 @@ fn us(ns: i64) -> f64 {
 
 /// What is judged: idle time, its causes, kernels.
 pub(crate) fn metrics(input: &Input) -> Json {
-    let Some(idle) = Idle::new(input) else {
+    let Some(idle) = Idle::once(input) else {
         return json!({
             "category": "cpu_idle",
             "analysis_tier": "system",
