@@ -138,9 +138,8 @@ impl Tree {
 #[test]
 fn the_thread_with_the_most_gpu_time_is_open_at_first() {
     let rows = Tree::of_sample().rows();
-    let threads: Vec<(&str, Option<bool>)> = rows
-        .iter()
-        .filter(|row| row.branch.depth == 0)
+    let threads = rows.iter().filter(|row| row.branch.depth == 0);
+    let threads: Vec<(&str, Option<bool>)> = threads
         .map(|row| (row.name.as_str(), row.branch.open))
         .collect();
     assert_eq!(
@@ -280,12 +279,9 @@ fn siblings_are_sorted_and_levels_open_at_once() {
     // Another order keeps what is open.
     tree.look(TreeMode::TopDown, Some((tree_sort::GPU, true)));
     assert_eq!(tree.rows().len(), rows.len());
-    let shares: Vec<f64> = tree
-        .rows()
-        .iter()
-        .filter(|row| row.branch.depth == 0)
-        .filter_map(|row| row.gpu_percent)
-        .collect();
+    let rows = tree.rows();
+    let roots = rows.iter().filter(|row| row.branch.depth == 0);
+    let shares: Vec<f64> = roots.filter_map(|row| row.gpu_percent).collect();
     assert!(shares.is_sorted_by(|one, next| one >= next), "{shares:?}");
 }
 
