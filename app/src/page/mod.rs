@@ -19,4 +19,4 @@ pub mod state;
 pub mod url;
 pub mod views;
 
-pub use shell::App;
+pub use shell::app;

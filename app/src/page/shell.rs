@@ -4,20 +4,19 @@ use leptos::prelude::*;
 use web_sys::File;
 
 use crate::page::browser::{self, Drag, Half};
-use crate::page::components::key_sheet::{self, KeySheet};
-use crate::page::components::models_dialog::{self, ModelsDialog};
+use crate::page::components::key_sheet::{self, key_sheet};
+use crate::page::components::models_dialog::{self, models_dialog};
 use crate::page::components::op_details::IN_VIEW;
 use crate::page::components::{
-    DetailsPanel, Header, Navigation, OpenError, Palette, ThresholdsPanel, Versus, WindowBar,
+    details_panel, header, navigation, open_error, palette, thresholds_panel, versus, window_bar,
 };
 use crate::page::engine::Engine;
 use crate::page::state::{AppState, Stage};
-use crate::page::views::start::{Empty, Failed, Loading};
+use crate::page::views::start::{empty, failed, loading};
 use crate::protocol::Choice;
 
 /// The page. If you understand this function, you understand the page.
-#[component]
-pub fn App() -> impl IntoView {
+pub fn app() -> impl IntoView {
     let state = AppState::new();
     let engine = Engine::new(state);
     provide_context(state);
@@ -62,14 +61,14 @@ pub fn App() -> impl IntoView {
             event.prevent_default();
             browser::focus_on("main");
         }>"Skip to the content"</a>
-        <Header/>
+        {header()}
         <div class="bars">
-            <OpenError/>
-            <Versus/>
-            <WindowBar/>
+            {open_error()}
+            {versus()}
+            {window_bar()}
         </div>
         <Show when=move || is_open.get()>
-            <Navigation/>
+            {navigation()}
         </Show>
         <main
             id="main"
@@ -78,27 +77,26 @@ pub fn App() -> impl IntoView {
             class:alone=move || !is_open.get()
             data-view=move || if is_open.get() { state.view().slug } else { "" }
         >
-            <FileInputs/>
+            {file_inputs()}
             <p class="on-paper">{move || on_paper(state)}</p>
-            <ErrorBoundary fallback=|errors| view! { <Broken errors/> }>
-                <Stages/>
+            <ErrorBoundary fallback=broken>
+                {stages()}
             </ErrorBoundary>
         </main>
         <Show when=move || is_open.get()>
-            <DetailsPanel/>
-            <ThresholdsPanel/>
-            <ModelsDialog/>
+            {details_panel()}
+            {thresholds_panel()}
+            {models_dialog()}
         </Show>
-        <KeySheet/>
-        <Palette/>
-        <DropZones/>
+        {key_sheet()}
+        {palette()}
+        {drop_zones()}
     }
 }
 
 /// What the buttons that ask for a file open; inside the content, so that every element is in a
 /// landmark.
-#[component]
-fn FileInputs() -> impl IntoView {
+fn file_inputs() -> impl IntoView {
     let engine = expect_context::<Engine>();
     view! {
         <input
@@ -145,8 +143,7 @@ fn take_dropped(state: AppState, engine: Engine, files: Vec<File>, half: Half) {
 }
 
 /// Where a file can be dropped, while one hovers over the window.
-#[component]
-fn DropZones() -> impl IntoView {
+fn drop_zones() -> impl IntoView {
     let state = expect_context::<AppState>();
     move || {
         let half = state.dragging.get()?;
@@ -201,8 +198,7 @@ fn judge_anew(state: AppState, engine: Engine, choice: &Choice) {
 }
 
 /// What the page is doing with a file.
-#[component]
-fn Stages() -> impl IntoView {
+fn stages() -> impl IntoView {
     let state = expect_context::<AppState>();
     // Progress changes several times a second; only another stage redraws.
     let kind = Memo::new(move |_| {
@@ -215,23 +211,20 @@ fn Stages() -> impl IntoView {
     });
     let view = Memo::new(move |_| state.view());
     move || match kind.get() {
-        1 => view! { <Loading/> }.into_any(),
-        2 => view! { <Failed/> }.into_any(),
+        1 => loading().into_any(),
+        2 => failed().into_any(),
         3 => {
             // Another trace starts every view from its beginning.
             state.loads.track();
-            (view.get().draw)()
+            let view = view.get();
+            untrack(view.draw)
         }
-        _ => view! { <Empty/> }.into_any(),
+        _ => empty().into_any(),
     }
 }
 
 /// A view failed; the rest of the page still works.
-#[component]
-fn Broken(
-    /// What went wrong.
-    errors: ArcRwSignal<Errors>,
-) -> impl IntoView {
+fn broken(errors: ArcRwSignal<Errors>) -> impl IntoView {
     let text = move || {
         errors
             .get()

@@ -10,9 +10,10 @@ use crate::page::views::{VIEWS, View};
 use crate::protocol::{Choice, Failure, OWN, Opened, Overview, Progress, ReferenceOpened};
 
 /// What the page is doing with a file.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub enum Stage {
     /// Nothing was opened yet.
+    #[default]
     Empty,
     /// A file is being read.
     Loading(Progress),
@@ -23,9 +24,10 @@ pub enum Stage {
 }
 
 /// What the page is doing with the trace that the open one is compared with.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub enum ReferenceStage {
     /// There is none.
+    #[default]
     None,
     /// Its file is being read.
     Loading {
@@ -79,7 +81,7 @@ pub struct OwnModels {
 }
 
 /// The signals of the page. Copy: pass it around.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct AppState {
     /// What the page is doing with a file.
     pub stage: RwSignal<Stage>,
@@ -140,35 +142,23 @@ impl AppState {
         AppState {
             own_gpu_is_kept: RwSignal::new(kept.is_some()),
             own_gpu: RwSignal::new(kept.map(|(name, text)| OwnGpu { name, text })),
-            own_models: RwSignal::new(None),
-            models_dialog: RwSignal::new(false),
             single_keys: RwSignal::new(browser::kept(KEPT_KEYS).as_deref() != Some(KEYS_OFF)),
-            key_sheet: RwSignal::new(false),
-            palette: RwSignal::new(false),
-            models_error: RwSignal::new(None),
-            stage: RwSignal::new(Stage::Empty),
-            reference: RwSignal::new(ReferenceStage::None),
-            open_error: RwSignal::new(None),
-            file_name: RwSignal::new(String::new()),
-            opened_in_ms: RwSignal::new(0.0),
-            overview: RwSignal::new(Overview::default()),
-            report: RwSignal::new(0),
-            loads: RwSignal::new(0),
             place: RwSignal::new(Place::parse(&browser::hash())),
-            left_behind: RwSignal::new(BTreeMap::new()),
-            columns: RwSignal::new(BTreeMap::new()),
-            folds: RwSignal::new(BTreeMap::new()),
-            enters_details: RwSignal::new(false),
-            thresholds: RwSignal::new(false),
-            dragging: RwSignal::new(None),
-            page_requests: RwSignal::new(0),
-            worker_requests: RwSignal::new(0),
+            ..AppState::default()
         }
     }
 
     /// Whether a trace is open.
     pub fn is_open(self) -> bool {
         self.stage.with(|stage| matches!(stage, Stage::Open(_)))
+    }
+
+    /// What is known of the open trace; the usual where none is open.
+    pub fn of_opened<T: Default>(self, read: impl FnOnce(&Opened) -> T) -> T {
+        self.stage.with(|stage| match stage {
+            Stage::Open(opened) => read(opened),
+            _ => T::default(),
+        })
     }
 
     /// The view that is shown.
@@ -277,42 +267,27 @@ impl AppState {
 
     /// The hash that shows another view as it was left.
     pub fn link_to(self, slug: &'static str) -> String {
-        let focus = self
-            .left_behind
-            .with(|left| left.get(slug).cloned().unwrap_or_default());
-        self.place.with(|place| {
-            Place {
-                view: slug.to_owned(),
-                focus: if place.view == slug {
-                    place.focus.clone()
-                } else {
-                    focus
-                },
-                ..place.clone()
-            }
-            .hash()
-        })
+        let is_here = self.place.with(|place| place.view == slug);
+        let left = self.left_behind.with(|left| left.get(slug).cloned());
+        match is_here {
+            true => self.place.with(Place::hash),
+            false => self.link_into(slug, left.unwrap_or_default()),
+        }
     }
 
     /// The hash that shows something particular in another view.
     pub fn link_into(self, slug: &'static str, focus: Focus) -> String {
-        self.place.with(|place| {
-            Place {
-                view: slug.to_owned(),
-                focus,
-                ..place.clone()
-            }
-            .hash()
-        })
+        let mut place = self.place.get();
+        place.view = slug.to_owned();
+        place.focus = focus;
+        place.hash()
     }
 
     /// The hash that shows the same, with details beside it.
     pub fn link_to_details(self, told: DetailsOf) -> String {
-        self.place.with(|place| {
-            let mut place = place.clone();
-            place.focus.details = Some(told);
-            place.hash()
-        })
+        let mut place = self.place.get();
+        place.focus.details = Some(told);
+        place.hash()
     }
 
     /// Follows a hash that the browser went to: a link, or back and forward.
@@ -331,11 +306,5 @@ impl AppState {
         self.left_behind.set(BTreeMap::new());
         self.folds.set(BTreeMap::new());
         self.look_at(|focus| *focus = Focus::default());
-    }
-}
-
-impl Default for AppState {
-    fn default() -> AppState {
-        AppState::new()
     }
 }

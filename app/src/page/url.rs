@@ -47,44 +47,40 @@ pub struct Focus {
 }
 
 impl Focus {
+    fn with(change: impl FnOnce(&mut Focus)) -> Focus {
+        let mut focus = Focus::default();
+        change(&mut focus);
+        focus
+    }
+
     /// An event is looked for.
     pub fn at_event(uid: u32) -> Focus {
-        Focus {
-            event: Some(uid),
-            ..Focus::default()
-        }
+        Focus::with(|focus| focus.event = Some(uid))
     }
 
     /// A row is selected.
     pub fn at_row(row: u32) -> Focus {
-        Focus {
-            row: Some(row),
-            ..Focus::default()
-        }
+        Focus::with(|focus| focus.row = Some(row))
     }
 
     /// A text is searched for.
     pub fn finding(text: String) -> Focus {
-        Focus {
-            find: text,
-            ..Focus::default()
-        }
+        Focus::with(|focus| focus.find = text)
     }
 
     /// A document starts at a heading.
     pub fn at_section(slug: String) -> Focus {
-        Focus {
-            section: slug,
-            ..Focus::default()
-        }
+        Focus::with(|focus| focus.section = slug)
     }
 
     /// One category alone is shown, by its color token.
     pub fn of_category(token: String) -> Focus {
-        Focus {
-            only: vec![token],
-            ..Focus::default()
-        }
+        Focus::with(|focus| focus.only = vec![token])
+    }
+
+    /// One of the tables is shown.
+    pub fn at_table(table: &str) -> Focus {
+        Focus::with(|focus| focus.table = table.to_owned())
     }
 
     /// Shows a category too, or no longer.
@@ -92,14 +88,6 @@ impl Focus {
         match self.only.iter().position(|one| *one == token) {
             Some(at) => drop(self.only.remove(at)),
             None => self.only.push(token),
-        }
-    }
-
-    /// One of the tables is shown.
-    pub fn at_table(table: &str) -> Focus {
-        Focus {
-            table: table.to_owned(),
-            ..Focus::default()
         }
     }
 }
@@ -149,6 +137,9 @@ pub enum Theme {
 }
 
 impl Theme {
+    /// In the order in which the button goes through them.
+    const ALL: [Theme; 3] = [Theme::System, Theme::Light, Theme::Dark];
+
     /// The word in the hash and on the page's root element.
     pub fn word(self) -> &'static str {
         match self {
@@ -158,15 +149,44 @@ impl Theme {
         }
     }
 
+    fn parse(word: &str) -> Theme {
+        let named = Theme::ALL.into_iter().find(|theme| theme.word() == word);
+        named.unwrap_or_default()
+    }
+
     /// The one the button goes to next.
     pub fn next(self) -> Theme {
-        match self {
-            Theme::System => Theme::Light,
-            Theme::Light => Theme::Dark,
-            Theme::Dark => Theme::System,
-        }
+        Theme::ALL[(self as usize + 1) % Theme::ALL.len()]
     }
 }
+
+/// A key of the hash; what a place says with it, encoded, if anything; and how that is read back.
+type Key = (
+    &'static str,
+    fn(&Place) -> Option<String>,
+    fn(&mut Place, String),
+);
+
+/// The keys, in the order in which they are written.
+#[rustfmt::skip]
+const KEYS: &[Key] = &[
+    ("find", |at| text(&at.focus.find), |at, value| at.focus.find = value),
+    ("sort", |at| at.focus.sort.as_ref().map(write_sort), |at, value| at.focus.sort = parse_sort(&value)),
+    ("row", |at| number(at.focus.row), |at, value| at.focus.row = value.parse().ok()),
+    ("top", |at| number(at.focus.top), |at, value| at.focus.top = value.parse().ok()),
+    ("event", |at| number(at.focus.event), |at, value| at.focus.event = value.parse().ok()),
+    ("span", |at| at.focus.span.map(write_span), |at, value| at.focus.span = parse_span(&value)),
+    ("table", |at| text(&at.focus.table), |at, value| at.focus.table = value),
+    ("section", |at| text(&at.focus.section), |at, value| at.focus.section = value),
+    ("only", |at| text(&at.focus.only.join(".")), |at, value| at.focus.only = parse_only(&value)),
+    ("story", |at| at.focus.details.map(DetailsOf::word), |at, value| at.focus.details = DetailsOf::parse(&value)),
+    ("gpu", |at| at.choice.gpu.as_deref().map(encode), |at, value| at.choice.gpu = Some(value)),
+    ("reference", |at| at.choice.reference_gpu.as_deref().map(encode), |at, value| at.choice.reference_gpu = Some(value)),
+    ("window", |at| at.choice.window.map(write_span), |at, value| at.choice.window = parse_span(&value)),
+    ("basis", |at| word("peak", at.choice.peak), |at, value| at.choice.peak = value == "peak"),
+    ("events", |at| word("all", at.choice.all_gpu_events), |at, value| at.choice.all_gpu_events = value == "all"),
+    ("theme", |at| word(at.theme.word(), at.theme != Theme::System), |at, value| at.theme = Theme::parse(&value)),
+];
 
 impl Place {
     /// Reads a hash. What it does not know, it leaves out: links outlive versions.
@@ -179,38 +199,12 @@ impl Place {
         };
         for (key, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
             let value = decode(value);
-            match key {
-                "find" => place.focus.find = value,
-                "sort" => place.focus.sort = parse_sort(&value),
-                "row" => place.focus.row = value.parse().ok(),
-                "top" => place.focus.top = value.parse().ok(),
-                "event" => place.focus.event = value.parse().ok(),
-                "span" => place.focus.span = parse_span(&value),
-                "table" => place.focus.table = value,
-                "section" => place.focus.section = value,
-                "only" => {
-                    let tokens = value.split('.').filter(|token| !token.is_empty());
-                    place.focus.only = tokens.map(str::to_owned).collect();
-                }
-                "story" => place.focus.details = DetailsOf::parse(&value),
-                "gpu" => place.choice.gpu = Some(value),
-                "reference" => place.choice.reference_gpu = Some(value),
-                "window" => place.choice.window = parse_span(&value),
-                "basis" => place.choice.peak = value == "peak",
-                "events" => place.choice.all_gpu_events = value == "all",
-                "theme" => {
-                    place.theme = [Theme::Light, Theme::Dark]
-                        .into_iter()
-                        .find(|theme| theme.word() == value)
-                        .unwrap_or_default();
-                }
-                _ => {
-                    if let Some(key) = key.strip_prefix(THRESHOLD)
-                        && let Some(value) = parse_threshold(&value)
-                    {
-                        place.choice.thresholds.insert(decode(key), value);
-                    }
-                }
+            if let Some((.., read)) = KEYS.iter().find(|(known, ..)| *known == key) {
+                read(&mut place, value);
+            } else if let Some(key) = key.strip_prefix(THRESHOLD)
+                && let Some(value) = parse_threshold(&value)
+            {
+                place.choice.thresholds.insert(decode(key), value);
             }
         }
         place
@@ -218,73 +212,27 @@ impl Place {
 
     /// Writes the hash. [`Place::parse`] reads it back.
     pub fn hash(&self) -> String {
-        let mut pairs: Vec<(&str, String)> = Vec::new();
-        if !self.focus.find.is_empty() {
-            pairs.push(("find", encode(&self.focus.find)));
-        }
-        if let Some(sort) = &self.focus.sort {
-            let sign = if sort.descending { "-" } else { "" };
-            pairs.push(("sort", format!("{sign}{}", encode(&sort.column))));
-        }
-        if let Some(row) = self.focus.row {
-            pairs.push(("row", row.to_string()));
-        }
-        if let Some(top) = self.focus.top {
-            pairs.push(("top", top.to_string()));
-        }
-        if let Some(event) = self.focus.event {
-            pairs.push(("event", event.to_string()));
-        }
-        if let Some((from_ns, to_ns)) = self.focus.span {
-            pairs.push(("span", format!("{from_ns}-{to_ns}")));
-        }
-        if !self.focus.table.is_empty() {
-            pairs.push(("table", encode(&self.focus.table)));
-        }
-        if !self.focus.section.is_empty() {
-            pairs.push(("section", encode(&self.focus.section)));
-        }
-        if !self.focus.only.is_empty() {
-            pairs.push(("only", encode(&self.focus.only.join("."))));
-        }
-        if let Some(told) = self.focus.details {
-            pairs.push(("story", told.word()));
-        }
-        if let Some(gpu) = &self.choice.gpu {
-            pairs.push(("gpu", encode(gpu)));
-        }
-        if let Some(gpu) = &self.choice.reference_gpu {
-            pairs.push(("reference", encode(gpu)));
-        }
-        if let Some((from_ns, to_ns)) = self.choice.window {
-            pairs.push(("window", format!("{from_ns}-{to_ns}")));
-        }
-        if self.choice.peak {
-            pairs.push(("basis", "peak".to_owned()));
-        }
-        if self.choice.all_gpu_events {
-            pairs.push(("events", "all".to_owned()));
-        }
-        if self.theme != Theme::System {
-            pairs.push(("theme", self.theme.word().to_owned()));
-        }
-        let thresholds: Vec<(String, String)> = self
-            .choice
-            .thresholds
-            .iter()
-            .map(|(key, value)| (format!("{THRESHOLD}{}", encode(key)), value.to_string()))
-            .collect();
-        let thresholds = thresholds.iter();
-        pairs.extend(thresholds.map(|(key, value)| (key.as_str(), value.clone())));
-        let mut hash = format!("#/{}", encode(&self.view));
-        for (position, (key, value)) in pairs.iter().enumerate() {
-            hash.push(if position == 0 { '?' } else { '&' });
-            hash.push_str(key);
-            hash.push('=');
-            hash.push_str(value);
-        }
-        hash
+        let known = KEYS.iter();
+        let known = known.filter_map(|(key, write, _)| Some(format!("{key}={}", write(self)?)));
+        let thresholds = self.choice.thresholds.iter();
+        let thresholds =
+            thresholds.map(|(key, value)| format!("{THRESHOLD}{}={value}", encode(key)));
+        let pairs: Vec<String> = known.chain(thresholds).collect();
+        let mark = if pairs.is_empty() { "" } else { "?" };
+        format!("#/{}{mark}{}", encode(&self.view), pairs.join("&"))
     }
+}
+
+fn text(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| encode(text))
+}
+
+fn number(number: Option<u32>) -> Option<String> {
+    number.map(|number| number.to_string())
+}
+
+fn word(word: &str, is_said: bool) -> Option<String> {
+    is_said.then(|| word.to_owned())
 }
 
 /// Before the name of a threshold.
@@ -298,9 +246,23 @@ pub fn parse_threshold(text: &str) -> Option<f64> {
     (0.0..=MOST).contains(&value).then_some(value)
 }
 
+fn parse_only(value: &str) -> Vec<String> {
+    let tokens = value.split('.').filter(|token| !token.is_empty());
+    tokens.map(str::to_owned).collect()
+}
+
+fn write_span((from_ns, to_ns): (u64, u64)) -> String {
+    format!("{from_ns}-{to_ns}")
+}
+
 fn parse_span(value: &str) -> Option<(u64, u64)> {
     let (from_ns, to_ns) = value.split_once('-')?;
     Some((from_ns.parse().ok()?, to_ns.parse().ok()?))
+}
+
+fn write_sort(sort: &Sort) -> String {
+    let sign = if sort.descending { "-" } else { "" };
+    format!("{sign}{}", encode(&sort.column))
 }
 
 fn parse_sort(value: &str) -> Option<Sort> {
@@ -376,20 +338,11 @@ mod tests {
         assert_eq!(place.view, "tree");
         assert_eq!(place.hash(), "#/tree");
         assert_eq!(Place::parse(""), Place::default());
-    }
-
-    #[test]
-    fn a_sort_reads_as_it_is_meant() {
-        let hash = "#/operations?sort=-Count&find=bmm";
-        let place = Place::parse(hash);
-        assert_eq!(place.focus.find, "bmm");
-        assert_eq!(
-            place.focus.sort,
-            Some(Sort {
-                column: "Count".into(),
-                descending: true
-            })
-        );
+        // `-` is what puts the largest first.
+        let hash = "#/operations?find=bmm&sort=-Count";
+        let sort = Place::parse(hash).focus.sort.unwrap();
+        assert_eq!((&*sort.column, sort.descending), ("Count", true));
+        assert_eq!(Place::parse(hash).hash(), hash);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use dormer_core::report::overview::SplitPart;
 use serde::{Deserialize, Serialize};
 
-use super::{FindInTree, Findings, Opened, TreeTarget};
+use super::{Branch, Findings, Opened};
 
 /// The names of two files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,24 +135,13 @@ pub struct DiffRowsQuery {
     pub count: usize,
 }
 
-/// A window of both call trees.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct DiffPage {
-    /// Rows in all.
-    pub total: usize,
-    /// Position of the first row below.
-    pub offset: usize,
-    /// The rows.
-    pub rows: Vec<DiffRow>,
-}
-
 /// A call of one trace, or of both.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiffRow {
     /// The node; stays the same while both traces are open.
     pub node: u32,
-    /// How deep it lies; what is above all threads is 0.
-    pub depth: u32,
+    /// What is above all threads lies at 0.
+    pub branch: Branch,
     /// Shortened in the middle, without what a run decides.
     pub name: String,
     /// As either trace has it; empty where that one has no such call, or no other name.
@@ -165,8 +154,6 @@ pub struct DiffRow {
     pub mark: String,
     /// It stands for no call: all threads, a thread, or work that belongs to no call.
     pub is_heading: bool,
-    /// `None` for a leaf, else whether its children are shown.
-    pub open: Option<bool>,
     /// GPU time of all below it, of reference and target; empty for one that has nothing there.
     pub times: [String; 2],
     /// Target minus reference.
@@ -175,49 +162,8 @@ pub struct DiffRow {
     pub percent: f64,
     /// What it launches itself, in the reference and in the target.
     pub kernels: [String; 2],
-    /// Position among its siblings, from 1.
-    pub position: u32,
-    /// Number of siblings, itself included.
-    pub siblings: u32,
     /// `N` of `dormer tree --uid N` in the target, where it is a call of the target.
     pub uid: Option<u32>,
-}
-
-/// Does something to both call trees.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub enum DiffStep {
-    /// Shows all rows, or only those that differ and the calls around them.
-    Look {
-        /// Only those.
-        only_differences: bool,
-    },
-    /// Shows a node's children, or hides them.
-    Toggle(u32),
-    /// Opens whatever lies above a node.
-    Reveal(u32),
-    /// Goes to the parent of a node.
-    Parent(u32),
-    /// Closes everything.
-    CloseAll,
-    /// Goes to a difference: 1 is the largest. What is beyond the last one is the first again.
-    Difference(usize),
-    /// Looks for the next node of a name.
-    Find(FindInTree),
-}
-
-/// What that did.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DiffChange {
-    /// Whether the trees differ, in a sentence.
-    pub summary: String,
-    /// Rows in all.
-    pub total: usize,
-    /// The row to go to; `None` where there is none.
-    pub target: Option<TreeTarget>,
-    /// The how many-eth difference or match that is, from 1; zero for none.
-    pub position: usize,
-    /// Matches of a search; else places where the trees differ. Places that are alike are one.
-    pub of: usize,
 }
 
 /// The sheets of the comparison, as tables are asked for.

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Asks for a report as Markdown.
+/// Asks for a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum MarkdownQuery {
+pub enum DocumentQuery {
     /// Prioritized recommendations.
     Report,
     /// Every step of the analysis.

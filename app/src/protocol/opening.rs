@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::{Overview, StepLine};
 
 /// What the worker is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OpeningStep {
     /// Reading and parsing the file.
+    #[default]
     Reading,
     /// Building the call tree and joining kernels to their ops.
     Profiling,
@@ -27,7 +28,7 @@ impl OpeningStep {
 }
 
 /// How far opening has come.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// What is being done.
     pub step: OpeningStep,

@@ -3,6 +3,7 @@
 //! To add one: its types in the module of its view, a row of `queries!`, and `impl Answer` for it
 //! in the worker. A row without a handler does not compile.
 
+use dormer_core::output::document::Document;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsValue;
@@ -74,11 +75,9 @@ queries! {
     RowQuery -> Vec<Field>;
     FindOperations -> Vec<OperationFound>;
     DetailsQuery -> Option<OpDetails>;
-    TreeLook -> TreeFacts;
-    TreeRowsQuery -> TreePage;
-    Unfold -> TreeChange;
+    TreeQuery -> TreeChange;
+    TreeRowsQuery -> TreePage<TreeRow>;
     FlameQuery -> Flame;
-    FindInTree -> Option<TreeMatch>;
     RooflineQuery -> RooflineChart;
     SystemQuery -> SystemFacts;
     TimelineQuery -> TimelineOutline;
@@ -87,11 +86,10 @@ queries! {
     SpanQuery -> Option<SpanCard>;
     RangeQuery -> RangeCard;
     CompareQuery -> CompareFacts;
-    DiffRowsQuery -> DiffPage;
-    DiffStep -> DiffChange;
+    DiffRowsQuery -> TreePage<DiffRow>;
     SwapTraces -> Option<Swapped>;
     CloseReference -> ();
-    MarkdownQuery -> String;
+    DocumentQuery -> Document;
     ReproducerQuery -> Option<Reproducer>;
     ArtifactsQuery -> Vec<Offer>;
     ArtifactQuery -> Option<MadeArtifact>;

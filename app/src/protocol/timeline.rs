@@ -101,14 +101,7 @@ pub struct GapMark {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum SpanQuery {
     /// What is drawn in a row at a time, or near it.
-    At {
-        /// The row.
-        row: usize,
-        /// The time.
-        ns: f64,
-        /// How far away it may be.
-        within_ns: f64,
-    },
+    At(GlanceQuery),
     /// The event of a number.
     Event(u32),
     /// What stands beside it.

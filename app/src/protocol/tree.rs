@@ -57,7 +57,7 @@ pub mod tree_sort {
     pub const KERNELS: &str = "kernels";
 }
 
-/// Chooses how the tree is shown; all later questions are about that.
+/// How the tree is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeLook {
     /// How calls are put together.
@@ -66,17 +66,6 @@ pub struct TreeLook {
     pub sort: Option<Sort>,
     /// A node of the tree as it was shown before, to go to where this one has it.
     pub keep: Option<u32>,
-}
-
-/// What there is to show.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TreeFacts {
-    /// Rows in all.
-    pub total: usize,
-    /// Why there are none, where there are none.
-    pub missing: Option<String>,
-    /// Where the node is that was to be kept; everything above it is open.
-    pub target: Option<TreeTarget>,
 }
 
 /// Asks for rows `offset .. offset + count` of the unfolded call tree.
@@ -88,15 +77,28 @@ pub struct TreeRowsQuery {
     pub count: usize,
 }
 
-/// A window of the unfolded call tree.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TreePage {
+/// A window of the rows of a tree.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TreePage<T> {
     /// Rows in all.
     pub total: usize,
     /// Position of the first row below.
     pub offset: usize,
     /// The rows.
-    pub rows: Vec<TreeRow>,
+    pub rows: Vec<T>,
+}
+
+/// Where a row stands in its tree.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Branch {
+    /// How deep it lies, from 0.
+    pub depth: u32,
+    /// Position among its siblings, from 1.
+    pub position: u32,
+    /// Number of siblings, itself included.
+    pub siblings: u32,
+    /// `None` for a leaf, else whether its children are shown.
+    pub open: Option<bool>,
 }
 
 /// One node of the call tree.
@@ -104,8 +106,8 @@ pub struct TreePage {
 pub struct TreeRow {
     /// The node; stays the same while the trace is open.
     pub node: u32,
-    /// How deep it lies; a thread is 0.
-    pub depth: u32,
+    /// A thread lies at 0.
+    pub branch: Branch,
     /// Shortened in the middle.
     pub name: String,
     /// The whole name, where `name` is shortened.
@@ -114,8 +116,6 @@ pub struct TreeRow {
     pub kind: String,
     /// The color token of its category; empty where it has none.
     pub token: String,
-    /// `None` for a leaf, else whether its children are shown.
-    pub open: Option<bool>,
     /// Durations of everything it launched, directly or below, summed.
     pub gpu_time: String,
     /// Durations of what it launched itself.
@@ -130,41 +130,62 @@ pub struct TreeRow {
     pub cpu_own: String,
     /// How many calls it stands for; empty for one that was recorded.
     pub calls: String,
-    /// Position among its siblings, from 1.
-    pub position: u32,
-    /// Number of siblings, itself included.
-    pub siblings: u32,
     /// `N` of `dormer tree --uid N`, of the first of its calls; `None` for a thread.
     pub uid: Option<u32>,
 }
 
-/// Opens or closes nodes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Unfold {
+/// Does something to the call tree, or to both call trees that are compared.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TreeQuery {
+    /// To both.
+    pub of_both: bool,
+    /// What.
+    pub step: TreeStep,
+}
+
+/// What is done to a tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TreeStep {
     /// Shows a node's children, or hides them.
     Toggle(u32),
+    /// Opens whatever lies above a node.
+    Reveal(u32),
+    /// Goes to the parent of a node; opens and closes nothing.
+    Parent(u32),
+    /// Closes everything.
+    CloseAll,
+    /// Looks for the next node of a name.
+    Find(FindInTree),
+    /// Shows the call tree in another way; all later questions are about that.
+    Look(TreeLook),
+    /// Opens what lies above the call that an event is, or that launched it: `N` of
+    /// `dormer tree --uid N`.
+    RevealEvent(u32),
     /// Follows the child with the most GPU time, from a node or from the top, down to the call
     /// that launches the work.
     Hottest(Option<u32>),
-    /// Opens whatever lies above a node.
-    Reveal(u32),
-    /// The same for the call that an event is, or that launched it: `N` of `dormer tree --uid N`.
-    RevealEvent(u32),
-    /// Goes to the parent of a node; opens and closes nothing.
-    Parent(u32),
     /// Opens so many levels and closes what is below.
     ToDepth(u32),
-    /// Closes everything.
-    CloseAll,
+    /// Shows of both trees only what differs and the calls around it, or all.
+    OnlyDifferences(bool),
+    /// Goes to a difference of both trees: 1 is the largest. What is beyond the last one is the
+    /// first again.
+    Difference(usize),
 }
 
-/// What opening and closing did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What that did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeChange {
     /// Rows in all.
     pub total: usize,
-    /// The row to go to, and its node; `None` where there is none to go to.
+    /// The row to go to; everything above it is open. `None` where there is none to go to.
     pub target: Option<TreeTarget>,
+    /// The how many-eth match or difference that is, from 1; zero for none.
+    pub position: usize,
+    /// Matches of a search; else places where both trees differ. Places that are alike are one.
+    pub of: usize,
+    /// Why there are no rows, where there are none; whether both trees differ.
+    pub says: String,
 }
 
 /// A row of the unfolded call tree.
@@ -177,7 +198,7 @@ pub struct TreeTarget {
 }
 
 /// Looks for the next node whose name contains `text`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindInTree {
     /// The text; case does not count.
     pub text: String,
@@ -196,17 +217,6 @@ pub enum Direction {
     Next,
     /// Up.
     Previous,
-}
-
-/// A node that was found; everything above it is open now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TreeMatch {
-    /// Where it is now.
-    pub target: TreeTarget,
-    /// The how many-eth match it is, from 1.
-    pub position: usize,
-    /// Matches in all.
-    pub matches: usize,
 }
 
 /// Bytes of a block of the [`Flame`], all numbers little-endian: its left edge and its width in

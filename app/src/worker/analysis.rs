@@ -6,7 +6,9 @@ use std::sync::Arc;
 use dormer_core::assess::Thresholds;
 use dormer_core::hardware::{self, Basis, GPUS, GpuSpec};
 use dormer_core::import::ImportError;
-use dormer_core::output::export::{self, Source as _};
+use dormer_core::output::document::Document;
+use dormer_core::output::documents::Documents as _;
+use dormer_core::output::export;
 use dormer_core::perf::UserModels;
 use dormer_core::profile::window::Window;
 use dormer_core::report::GpuEvents;
@@ -23,7 +25,7 @@ use super::tree::TreeView;
 use super::window::Steps;
 use super::{columns, findings, overview, palette, rows};
 use crate::protocol::{
-    Answer, Choice, DetailsQuery, Failure, FindOperations, GpuText, MarkdownQuery, Opened,
+    Answer, Choice, DetailsQuery, DocumentQuery, Failure, FindOperations, GpuText, Opened,
     OperationFound, Overview, RowQuery, RowsPage, RowsQuery,
 };
 
@@ -185,28 +187,22 @@ impl Analysis {
         (&mut self.tree, profile)
     }
 
-    /// The timeline, and what it needs to answer.
-    pub fn timeline(&mut self) -> Timeline<'_> {
-        Timeline {
-            view: &mut self.timeline,
-            source: TimelineSource {
-                profile: &self.whole,
-                analyzed: self.part.as_ref().unwrap_or(&self.whole),
-                report: &self.report,
-                families: &self.families,
-            },
-        }
+    /// The timeline; `None` for a trace without events.
+    pub fn timeline(&mut self) -> Option<Timeline<'_>> {
+        self.timeline.of(TimelineSource {
+            profile: &self.whole,
+            analyzed: self.part.as_ref().unwrap_or(&self.whole),
+            report: &self.report,
+            families: &self.families,
+        })
     }
 
-    /// A report as Markdown.
-    pub fn markdown(&self, query: MarkdownQuery) -> String {
-        let path = match query {
-            MarkdownQuery::Report => export::markdown::FAIR,
-            MarkdownQuery::Notes => export::markdown::ROUGH,
-        };
-        let file = self.files().artifact(path);
-        file.map(|file| String::from_utf8_lossy(&file.bytes).into_owned())
-            .unwrap_or_default()
+    /// A report.
+    pub fn document(&self, query: DocumentQuery) -> Document {
+        match query {
+            DocumentQuery::Report => self.files().fair(),
+            DocumentQuery::Notes => self.files().rough(),
+        }
     }
 
     /// What the files about this trace are made from.
@@ -275,9 +271,9 @@ impl Answer<GpuText> for Traces {
     }
 }
 
-impl Answer<MarkdownQuery> for Traces {
-    fn answer(&mut self, query: MarkdownQuery, _: &mut Option<Vec<u8>>) -> String {
-        self.target().markdown(query)
+impl Answer<DocumentQuery> for Traces {
+    fn answer(&mut self, query: DocumentQuery, _: &mut Option<Vec<u8>>) -> Document {
+        self.target().document(query)
     }
 }
 

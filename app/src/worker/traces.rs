@@ -14,8 +14,9 @@ use super::files;
 use super::redacted::Redacted;
 use crate::protocol::{
     About, Answer, ArtifactQuery, ArtifactsQuery, Choice, CloseReference, CompareFacts,
-    CompareQuery, DiffChange, DiffPage, DiffRowsQuery, DiffStep, FileNames, MadeArtifact, Offer,
-    Overview, ReferenceOpened, RowQuery, RowsPage, RowsQuery, SwapTraces, Swapped,
+    CompareQuery, DiffRow, DiffRowsQuery, FileNames, MadeArtifact, Offer, Overview,
+    ReferenceOpened, RowQuery, RowsPage, RowsQuery, SwapTraces, Swapped, TreeChange, TreePage,
+    TreeStep,
 };
 
 /// The traces that are open.
@@ -129,6 +130,22 @@ impl Traces {
         }
         let compared = self.compared();
         compared.map_or_else(RowsPage::default, |compared| compared.rows(query))
+    }
+
+    /// A window of both call trees.
+    pub fn diff_rows(&mut self, query: &DiffRowsQuery) -> TreePage<DiffRow> {
+        let both = self.compared_profiles();
+        both.map_or_else(TreePage::default, |(compared, profiles)| {
+            compared.trees().rows(profiles, query)
+        })
+    }
+
+    /// Opens, closes or finds nodes of both call trees.
+    pub fn diff_step(&mut self, step: &TreeStep) -> TreeChange {
+        let both = self.compared_profiles();
+        both.map_or_else(TreeChange::default, |(compared, profiles)| {
+            compared.trees().step(profiles, step)
+        })
     }
 
     /// What can be downloaded: about the comparison first, where there is one. Nothing of it is made
@@ -262,20 +279,8 @@ impl Answer<RowQuery> for Traces {
 }
 
 impl Answer<DiffRowsQuery> for Traces {
-    fn answer(&mut self, query: DiffRowsQuery, _: &mut Option<Vec<u8>>) -> DiffPage {
-        let both = self.compared_profiles();
-        both.map_or_else(DiffPage::default, |(compared, profiles)| {
-            compared.trees().rows(profiles, &query)
-        })
-    }
-}
-
-impl Answer<DiffStep> for Traces {
-    fn answer(&mut self, query: DiffStep, _: &mut Option<Vec<u8>>) -> DiffChange {
-        let both = self.compared_profiles();
-        both.map_or_else(DiffChange::default, |(compared, profiles)| {
-            compared.trees().step(profiles, &query)
-        })
+    fn answer(&mut self, query: DiffRowsQuery, _: &mut Option<Vec<u8>>) -> TreePage<DiffRow> {
+        self.diff_rows(&query)
     }
 }
 

@@ -17,8 +17,8 @@ use dormer_core::{Profile, base::format};
 use super::Traces;
 use super::families::{Families, launched_collectives};
 use crate::protocol::{
-    Answer, FindInTree, Flame, FlameQuery, Sort, TreeChange, TreeFacts, TreeLook, TreeMatch,
-    TreeMode, TreePage, TreeRow, TreeRowsQuery, TreeTarget, Unfold,
+    Answer, FindInTree, Flame, FlameQuery, Sort, TreeChange, TreeLook, TreeMode, TreePage,
+    TreeQuery, TreeRow, TreeRowsQuery, TreeStep,
 };
 use dormer_core::report::details::launching_call;
 use search::Search;
@@ -102,8 +102,29 @@ impl TreeView {
         }
     }
 
+    /// Opens, closes or finds nodes, or shows the tree in another way.
+    pub fn step(&mut self, profile: &Profile, step: &TreeStep) -> TreeChange {
+        let change = match step {
+            TreeStep::Find(query) => self.find(profile, query).unwrap_or_default(),
+            step => {
+                let item = self.stepped(profile, step);
+                TreeChange {
+                    target: item.and_then(|item| self.unfolded.target(item.0)),
+                    ..TreeChange::default()
+                }
+            }
+        };
+        let total = self.unfolded.rows().len();
+        let missing = if total == 0 { self.missing() } else { "" };
+        TreeChange {
+            total,
+            says: missing.to_owned(),
+            ..change
+        }
+    }
+
     /// Chooses how calls are put together and sorted.
-    pub fn look(&mut self, profile: &Profile, look: &TreeLook) -> TreeFacts {
+    fn look(&mut self, profile: &Profile, look: &TreeLook) -> Option<Item> {
         let mut keep = look.keep.map(Item);
         if self.mode != look.mode {
             let call = keep
@@ -127,14 +148,7 @@ impl TreeView {
             let tree = sorted(profile, shape, &self.sort);
             self.unfolded.renew(&tree);
         }
-        let kept = keep.zip(shape);
-        let kept = kept.and_then(|(item, shape)| self.reveal(profile, &shape, item));
-        let total = self.unfolded.rows().len();
-        TreeFacts {
-            total,
-            missing: (total == 0).then(|| self.missing().to_owned()),
-            target: kept.and_then(|item| self.target(item)),
-        }
+        self.reveal(profile, &shape?, keep?)
     }
 
     fn missing(&self) -> &'static str {
@@ -150,45 +164,34 @@ impl TreeView {
     }
 
     /// A window of rows.
-    pub fn rows(&mut self, profile: &Profile, query: &TreeRowsQuery) -> TreePage {
-        let shape = self.shape(profile);
-        let rows = shape.map_or_else(Vec::new, |shape| {
-            let rows = self.unfolded.rows().iter();
-            let window = rows.skip(query.offset).take(query.count);
-            window.map(|row| self.row(profile, &shape, *row)).collect()
-        });
-        TreePage {
-            total: self.unfolded.rows().len(),
-            offset: query.offset,
-            rows,
+    pub fn rows(&mut self, profile: &Profile, query: &TreeRowsQuery) -> TreePage<TreeRow> {
+        match self.shape(profile) {
+            Some(shape) => self.unfolded.page(query.offset, query.count, |row| {
+                self.row(profile, &shape, row)
+            }),
+            None => TreePage {
+                total: 0,
+                offset: query.offset,
+                rows: Vec::new(),
+            },
         }
     }
 
-    /// Opens and closes nodes.
-    pub fn unfold(&mut self, profile: &Profile, unfold: Unfold) -> TreeChange {
-        let shape = self.shape(profile);
-        let target = shape.and_then(|shape| self.unfolded(profile, &shape, unfold));
-        TreeChange {
-            total: self.unfolded.rows().len(),
-            target: target.and_then(|item| self.target(item)),
+    /// The row that a step leads to.
+    fn stepped(&mut self, profile: &Profile, step: &TreeStep) -> Option<Item> {
+        if let TreeStep::Look(look) = step {
+            return self.look(profile, look);
         }
-    }
-
-    fn unfolded(&mut self, profile: &Profile, shape: &Shape, unfold: Unfold) -> Option<Item> {
+        let shape = &self.shape(profile)?;
         let tree = sorted(profile, shape, &self.sort);
-        match unfold {
-            Unfold::Toggle(node) => {
-                self.unfolded.toggle(&tree, node);
-                Some(Item(node))
-            }
-            Unfold::Reveal(node) => self.reveal(profile, shape, Item(node)),
-            Unfold::RevealEvent(uid) => {
+        match *step {
+            TreeStep::Reveal(node) => self.reveal(profile, shape, Item(node)),
+            TreeStep::RevealEvent(uid) => {
                 let item = self.call(profile, uid)?;
                 self.reveal(profile, shape, item)
             }
-            Unfold::Parent(node) => shape.parent(profile, Item(node)),
-            Unfold::Hottest(from) => self.follow_hottest(profile, shape, from.map(Item)),
-            Unfold::ToDepth(depth) => {
+            TreeStep::Hottest(from) => self.follow_hottest(profile, shape, from.map(Item)),
+            TreeStep::ToDepth(depth) => {
                 let mut open = HashSet::new();
                 let mut waiting = shape.roots(profile);
                 while let Some(item) = waiting.pop() {
@@ -200,10 +203,11 @@ impl TreeView {
                 self.unfolded.open_only(&tree, open);
                 None
             }
-            Unfold::CloseAll => {
+            TreeStep::CloseAll => {
                 self.unfolded.open_only(&tree, HashSet::new());
                 None
             }
+            _ => self.unfolded.step(&tree, step).map(Item),
         }
     }
 
@@ -221,7 +225,7 @@ impl TreeView {
 
     /// Goes to the next row whose name contains a text, and opens what lies above it. Where callers
     /// stand below, of all the names and of those callers that are shown.
-    pub fn find(&mut self, profile: &Profile, query: &FindInTree) -> Option<TreeMatch> {
+    fn find(&mut self, profile: &Profile, query: &FindInTree) -> Option<TreeChange> {
         let shape = self.shape(profile)?;
         let tree = sorted(profile, &shape, &self.sort);
         let mut known: HashMap<StringId, bool> = HashMap::new();
@@ -229,7 +233,7 @@ impl TreeView {
             // Callers are the same names again, in many times as many places.
             self.search.over(self.unfolded.rows());
         }
-        let found = self.search.find(&tree, query, &mut |node, text| {
+        let contains = &mut |node, text: &str| {
             let Some(name) = shape.searched(profile, Item(node)) else {
                 return false;
             };
@@ -237,13 +241,9 @@ impl TreeView {
                 let name = profile.trace.strings.get(name);
                 name.to_lowercase().contains(text)
             })
-        })?;
-        self.unfolded.reveal(&tree, found.node);
-        Some(TreeMatch {
-            target: self.target(Item(found.node))?,
-            position: found.position,
-            matches: found.matches,
-        })
+        };
+        let unfolded = &mut self.unfolded;
+        self.search.find(unfolded, &tree, query, contains)
     }
 
     /// The tree; when it is first asked for, opens the first screen: what has the most GPU time.
@@ -267,11 +267,6 @@ impl TreeView {
             self.unfolded.toggle(&tree, hottest.0);
         }
         Some(shape)
-    }
-
-    fn target(&self, item: Item) -> Option<TreeTarget> {
-        let row = self.unfolded.position(item.0)?;
-        Some(TreeTarget { row, node: item.0 })
     }
 
     /// Opens everything above an item; `None` when the tree has no such item.
@@ -347,7 +342,7 @@ impl TreeView {
         }
     }
 
-    fn row(&self, profile: &Profile, shape: &Shape, row: Row) -> TreeRow {
+    fn row(&self, profile: &Profile, shape: &Shape, row: &Row) -> TreeRow {
         let item = Item(row.node);
         let of = shape.figures(profile, item);
         let name = shape.name(profile, item);
@@ -364,14 +359,13 @@ impl TreeView {
         let has_share = of.all.n_work > 0 && self.all_gpu_ns > 0;
         TreeRow {
             node: item.0,
-            depth: shape.depth(profile, item),
+            branch: self
+                .unfolded
+                .branch(&sorted(profile, shape, &self.sort), row),
             whole: (shown != name).then_some(name),
             name: shown,
             kind: shape.kind(profile, item).to_owned(),
             token: family.map_or("", Family::token).to_owned(),
-            open: shape
-                .has_children(profile, item)
-                .then(|| self.unfolded.is_open(item.0)),
             gpu_time: gpu(of.all),
             gpu_own: gpu(of.own),
             gpu_percent: has_share.then(|| 100.0 * of.all.gpu_ns as f64 / self.all_gpu_ns as f64),
@@ -385,8 +379,6 @@ impl TreeView {
                 .n_calls
                 .map(|n_calls| format::count(u64::from(n_calls)))
                 .unwrap_or_default(),
-            position: row.position,
-            siblings: row.siblings,
             uid: shape
                 .event(profile, item)
                 .map(|event| profile.trace.events.uid(event)),
@@ -409,24 +401,20 @@ pub(super) mod shape;
 mod tests;
 pub(super) mod unfolded;
 
-impl Answer<TreeLook> for Traces {
-    fn answer(&mut self, query: TreeLook, _: &mut Option<Vec<u8>>) -> TreeFacts {
+impl Answer<TreeQuery> for Traces {
+    fn answer(&mut self, query: TreeQuery, _: &mut Option<Vec<u8>>) -> TreeChange {
+        if query.of_both {
+            return self.diff_step(&query.step);
+        }
         let (tree, profile) = self.target().tree();
-        tree.look(profile, &query)
+        tree.step(profile, &query.step)
     }
 }
 
 impl Answer<TreeRowsQuery> for Traces {
-    fn answer(&mut self, query: TreeRowsQuery, _: &mut Option<Vec<u8>>) -> TreePage {
+    fn answer(&mut self, query: TreeRowsQuery, _: &mut Option<Vec<u8>>) -> TreePage<TreeRow> {
         let (tree, profile) = self.target().tree();
         tree.rows(profile, &query)
-    }
-}
-
-impl Answer<Unfold> for Traces {
-    fn answer(&mut self, query: Unfold, _: &mut Option<Vec<u8>>) -> TreeChange {
-        let (tree, profile) = self.target().tree();
-        tree.unfold(profile, query)
     }
 }
 
@@ -436,12 +424,5 @@ impl Answer<FlameQuery> for Traces {
         let (flame, blocks) = tree.flame(profile, &query);
         *bytes = Some(blocks);
         flame
-    }
-}
-
-impl Answer<FindInTree> for Traces {
-    fn answer(&mut self, query: FindInTree, _: &mut Option<Vec<u8>>) -> Option<TreeMatch> {
-        let (tree, profile) = self.target().tree();
-        tree.find(profile, &query)
     }
 }

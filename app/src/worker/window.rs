@@ -73,9 +73,10 @@ impl Steps {
 
 #[cfg(test)]
 mod tests {
+    use dormer_core::output::document::markdown;
     use dormer_core::testing::Timetable;
 
-    use crate::protocol::{Choice, FileNames, MarkdownQuery, RowsQuery, TreeLook, TreeMode};
+    use crate::protocol::{Choice, DocumentQuery, FileNames, RowsQuery, TreeStep};
     use crate::worker::{Analysis, Traces};
 
     /// Two steps with a kernel each.
@@ -120,13 +121,8 @@ mod tests {
         let names: Vec<String> = part.top.into_iter().map(|top| top.time.name).collect();
         assert_eq!(names, ["aten::add"]);
         let (tree, profile) = analysis.tree();
-        let look = TreeLook {
-            mode: TreeMode::Recorded,
-            sort: None,
-            keep: None,
-        };
         // The second operator alone: nothing else starts while its kernel runs.
-        assert_eq!(tree.look(profile, &look).total, 2);
+        assert_eq!(tree.step(profile, &TreeStep::ToDepth(1)).total, 2);
 
         assert_eq!(analysis.choose(&Choice::default()), whole);
     }
@@ -188,7 +184,7 @@ mod tests {
             .map(|row| row.cells[0].text.as_str())
             .collect();
         assert_eq!(names, ["aten::mm"]);
-        let report = analysis.markdown(MarkdownQuery::Report);
+        let report = markdown(&analysis.document(DocumentQuery::Report));
         assert!(
             report.contains("Of a part of the trace alone: 49.0 µs"),
             "{report}"
@@ -198,13 +194,13 @@ mod tests {
     #[test]
     fn the_timeline_shows_the_whole_with_the_window_marked() {
         let mut analysis = two_steps();
-        let all = analysis.timeline().outline();
+        let all = analysis.timeline().unwrap().outline();
         assert_eq!(all.window, None);
         analysis.choose(&Choice {
             window: Some((40_000, 80_000)),
             ..Choice::default()
         });
-        let marked = analysis.timeline().outline();
+        let marked = analysis.timeline().unwrap().outline();
         assert_eq!(marked.window, Some((40_000.0, 80_000.0)));
         assert_eq!(marked.lanes, all.lanes);
         assert_eq!(

@@ -10,7 +10,7 @@ use web_sys::{
     Blob, BlobPropertyBag, DragEvent, File, HtmlAnchorElement, HtmlElement, HtmlInputElement, Url,
 };
 
-use super::{document, keep, window};
+use super::{by_id, document, keep, window};
 use crate::protocol::wire::part;
 
 /// What a drag over the window does.
@@ -47,55 +47,36 @@ pub fn on_drag(then: impl Fn(Drag) + Clone + 'static) {
     // `dragleave` also fires on the way from one element to the next; only when the innermost
     // element that was entered is left has the pointer gone from the window.
     let innermost: std::rc::Rc<RefCell<Option<web_sys::EventTarget>>> = Default::default();
-    let listen = |kind: &'static str, handle: Box<dyn Fn(&DragEvent)>| {
-        let options = EventListenerOptions::enable_prevent_default();
-        keep(EventListener::new_with_options(
-            &window(),
-            kind,
-            options,
-            move |event| {
-                if let Some(event) = event.dyn_ref::<DragEvent>()
-                    && carries_files(event)
-                {
-                    event.prevent_default();
-                    handle(event);
+    for kind in ["dragenter", "dragover", "dragleave", "drop"] {
+        let (innermost, then) = (innermost.clone(), then.clone());
+        let hear = move |event: &web_sys::Event| {
+            let Some(event) = event.dyn_ref().filter(|event| carries_files(event)) else {
+                return;
+            };
+            event.prevent_default();
+            let half = Half::of(event);
+            match kind {
+                "dragenter" => {
+                    innermost.replace(event.target());
+                    then(Drag::Over(half));
                 }
-            },
-        ));
-    };
-    let (entered, over) = (innermost.clone(), then.clone());
-    listen(
-        "dragenter",
-        Box::new(move |event| {
-            entered.replace(event.target());
-            over(Drag::Over(Half::of(event)));
-        }),
-    );
-    let over = then.clone();
-    listen(
-        "dragover",
-        Box::new(move |event| over(Drag::Over(Half::of(event)))),
-    );
-    let gone = then.clone();
-    listen(
-        "dragleave",
-        Box::new(move |event| {
-            if *innermost.borrow() == event.target() {
-                gone(Drag::Gone);
+                "dragover" => then(Drag::Over(half)),
+                "dragleave" if *innermost.borrow() == event.target() => then(Drag::Gone),
+                "drop" => {
+                    let files = event.data_transfer().and_then(|data| data.files());
+                    let files = files.map(all_files).unwrap_or_default();
+                    then(match files.is_empty() {
+                        true => Drag::Gone,
+                        false => Drag::Dropped(files, half),
+                    });
+                }
+                _ => {}
             }
-        }),
-    );
-    listen(
-        "drop",
-        Box::new(move |event| {
-            let files = event.data_transfer().and_then(|data| data.files());
-            let files = files.map(all_files).unwrap_or_default();
-            then(match files.is_empty() {
-                true => Drag::Gone,
-                false => Drag::Dropped(files, Half::of(event)),
-            });
-        }),
-    );
+        };
+        let options = EventListenerOptions::enable_prevent_default();
+        let listener = EventListener::new_with_options(&window(), kind, options, hear);
+        keep(listener);
+    }
 }
 
 fn carries_files(event: &DragEvent) -> bool {
@@ -110,23 +91,17 @@ fn all_files(list: web_sys::FileList) -> Vec<File> {
 
 /// The files a file input holds. The input is emptied, so that they can be chosen again.
 pub fn take_files(event: &web_sys::Event) -> Vec<File> {
-    let input = event
-        .target()
-        .and_then(|target| target.dyn_into::<HtmlInputElement>().ok());
-    let Some(input) = input else {
-        return Vec::new();
-    };
-    let files = input.files().map(all_files).unwrap_or_default();
-    input.set_value("");
-    files
+    let input = event.target().and_then(|target| target.dyn_into().ok());
+    input.map_or_else(Vec::new, |input: HtmlInputElement| {
+        let files = input.files().map(all_files).unwrap_or_default();
+        input.set_value("");
+        files
+    })
 }
 
-/// The file a file input holds. The input is emptied, so that the same file can be chosen again.
+/// The same of an input for one file.
 pub fn take_file(event: &web_sys::Event) -> Option<File> {
-    let input: HtmlInputElement = event.target()?.dyn_into().ok()?;
-    let file = input.files()?.get(0);
-    input.set_value("");
-    file
+    take_files(event).into_iter().next()
 }
 
 /// Reads a small file as text; `then` hears `None` where that fails.
@@ -149,10 +124,8 @@ pub fn choose_reference() {
 }
 
 fn click(id: &str) {
-    if let Some(element) = document().get_element_by_id(id) {
-        let _ = element
-            .dyn_into::<HtmlElement>()
-            .map(|element| element.click());
+    if let Some(element) = by_id::<HtmlElement>(id) {
+        element.click();
     }
 }
 

@@ -6,7 +6,7 @@ use gloo::timers::callback::Timeout;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
-use super::{after_paint, document};
+use super::{after_paint, by_id, document, first};
 
 thread_local! {
     /// What had the keyboard focus before it went into a panel.
@@ -15,10 +15,8 @@ thread_local! {
 
 /// Puts the keyboard focus on an element.
 pub fn focus_on(id: &str) {
-    if let Some(element) = document().get_element_by_id(id) {
-        let _ = element
-            .dyn_into::<HtmlElement>()
-            .map(|element| element.focus());
+    if let Some(element) = by_id::<HtmlElement>(id) {
+        let _ = element.focus();
     }
 }
 
@@ -38,8 +36,8 @@ pub fn remember_focus() {
 /// that is there.
 pub fn return_focus(others: &[&str]) {
     let before = FOCUS.take().filter(|element| element.is_connected());
-    let first = |css: &&str| document().query_selector(css).ok().flatten();
-    let before = before.or_else(|| others.iter().find_map(first)?.dyn_into().ok());
+    let other = || others.iter().find_map(|css| first(css))?.dyn_into().ok();
+    let before = before.or_else(other);
     if let Some(element) = before {
         let _ = element.focus();
     }
@@ -62,8 +60,7 @@ pub fn catch_focus(left: Option<&'static str>, wanted: &'static [&'static str], 
         if focused().is_some_and(|focused| !is_left(&focused)) {
             return;
         }
-        let first = |css: &&str| document().query_selector(css).ok().flatten();
-        let found = wanted.iter().find_map(first);
+        let found = wanted.iter().find_map(|css| first(css));
         match found.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
             Some(element) => drop(element.focus()),
             None if tries == TRIES => focus_on(id),

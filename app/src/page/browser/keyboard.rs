@@ -4,7 +4,7 @@ use gloo::events::{EventListener, EventListenerOptions};
 use wasm_bindgen::JsCast;
 use web_sys::KeyboardEvent;
 
-use super::{document, keep, window};
+use super::{first, keep, window};
 
 /// Calls back for every key that no element took for itself.
 pub fn on_key(then: impl Fn(&KeyboardEvent) + 'static) {
@@ -34,6 +34,5 @@ pub fn types_text(event: &web_sys::Event) -> bool {
 
 /// Whether a dialog stands before the page.
 pub fn has_open_dialog() -> bool {
-    let dialog = document().query_selector("dialog[open]");
-    dialog.is_ok_and(|dialog| dialog.is_some())
+    first("dialog[open]").is_some()
 }

@@ -1,13 +1,15 @@
 //! Sizes, places and scrolling of elements.
 
 use gloo::events::EventListener;
+use leptos::html::Div;
+use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 use web_sys::{ResizeObserver, ScrollIntoViewOptions, ScrollLogicalPosition};
 
-use super::{document, focus_on, window};
+use super::{by_id, document, first, focus_on, window};
 
 /// Watches an element's size until it is dropped.
-pub struct ResizeWatch {
+struct ResizeWatch {
     observer: ResizeObserver,
     _callback: Closure<dyn FnMut()>,
 }
@@ -18,8 +20,7 @@ impl Drop for ResizeWatch {
     }
 }
 
-/// Calls back whenever an element changes its size.
-pub fn on_resize(element: &web_sys::Element, then: impl FnMut() + 'static) -> Option<ResizeWatch> {
+fn on_resize(element: &web_sys::Element, then: impl FnMut() + 'static) -> Option<ResizeWatch> {
     let callback = Closure::<dyn FnMut()>::new(then);
     let observer = ResizeObserver::new(callback.as_ref().unchecked_ref()).ok()?;
     observer.observe(element);
@@ -27,6 +28,22 @@ pub fn on_resize(element: &web_sys::Element, then: impl FnMut() + 'static) -> Op
         observer,
         _callback: callback,
     })
+}
+
+/// Calls back with width and height of an element as soon as it is there, and whenever they change.
+pub fn follow_size(element: NodeRef<Div>, then: impl Fn(f64, f64) + Clone + 'static) {
+    Effect::new(move || {
+        if let Some(element) = element.get() {
+            let (watched, then) = (element.clone(), then.clone());
+            let measure = move || {
+                let (width, height) = (watched.client_width(), watched.client_height());
+                then(f64::from(width), f64::from(height));
+            };
+            measure();
+            let watch = StoredValue::new_local(on_resize(&element, measure));
+            on_cleanup(move || watch.dispose());
+        }
+    });
 }
 
 /// Where the pointer is, from an element's upper left corner.
@@ -49,11 +66,7 @@ pub fn capture_pointer(event: &web_sys::PointerEvent) {
 
 /// The color and the background of the first element of a selector, as a canvas takes them.
 pub fn colors_of(css: &str) -> (String, String) {
-    let style = document()
-        .query_selector(css)
-        .ok()
-        .flatten()
-        .and_then(|element| window().get_computed_style(&element).ok().flatten());
+    let style = first(css).and_then(|element| window().get_computed_style(&element).ok()?);
     let color = |name: &str| {
         let value = style.as_ref().map(|style| style.get_property_value(name));
         value.and_then(Result::ok).unwrap_or_default()
@@ -63,9 +76,8 @@ pub fn colors_of(css: &str) -> (String, String) {
 
 /// How many CSS pixels a pixel of the design takes: `--u` of `app/style/tokens.css`.
 pub fn design_px() -> f64 {
-    let style = document()
-        .document_element()
-        .and_then(|root| window().get_computed_style(&root).ok().flatten());
+    let root = document().document_element();
+    let style = root.and_then(|root| window().get_computed_style(&root).ok()?);
     let unit = style.and_then(|style| style.get_property_value("--u").ok());
     unit.and_then(|unit| unit.trim().strip_suffix("px")?.parse().ok())
         .filter(|unit| *unit > 0.0)
@@ -74,7 +86,7 @@ pub fn design_px() -> f64 {
 
 /// Scrolls as little as it takes to show an element.
 pub fn bring_into_view(css: &str) {
-    if let Ok(Some(element)) = document().query_selector(css) {
+    if let Some(element) = first(css) {
         let options = ScrollIntoViewOptions::new();
         options.set_block(ScrollLogicalPosition::Nearest);
         options.set_inline(ScrollLogicalPosition::Nearest);
@@ -84,7 +96,7 @@ pub fn bring_into_view(css: &str) {
 
 /// Scrolls an element to the top and puts the keyboard focus on it.
 pub fn go_to_element(id: &str) {
-    if let Some(element) = document().get_element_by_id(id) {
+    if let Some(element) = by_id::<web_sys::Element>(id) {
         element.scroll_into_view();
         focus_on(id);
     }
@@ -92,14 +104,14 @@ pub fn go_to_element(id: &str) {
 
 /// Scrolls what stands in an element back to its beginning.
 pub fn scroll_to_top(id: &str) {
-    if let Some(element) = document().get_element_by_id(id) {
+    if let Some(element) = by_id::<web_sys::Element>(id) {
         element.set_scroll_top(0);
     }
 }
 
 /// Calls back whenever an element scrolls, until what it returns is dropped.
 pub fn on_scroll(id: &str, then: impl Fn() + 'static) -> Option<EventListener> {
-    let element = document().get_element_by_id(id)?;
+    let element: web_sys::Element = by_id(id)?;
     Some(EventListener::new(&element, "scroll", move |_| then()))
 }
 
@@ -108,7 +120,7 @@ pub fn last_passed(scroller: &str, ids: &[String]) -> Option<String> {
     /// What stands in this part of its height is being read already.
     const PASSED: f64 = 0.25;
     let place = |id: &str| -> Option<(f64, f64)> {
-        let place = document().get_element_by_id(id)?.get_bounding_client_rect();
+        let place = by_id::<web_sys::Element>(id)?.get_bounding_client_rect();
         Some((place.top(), place.height()))
     };
     let (top, height) = place(scroller)?;

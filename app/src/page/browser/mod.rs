@@ -32,8 +32,8 @@ pub use files::{
 pub use focus::{catch_focus, focus_leaves, focus_on, remember_focus, return_focus};
 pub use keyboard::{has_open_dialog, on_key, types_text};
 pub use layout::{
-    ResizeWatch, bring_into_view, capture_pointer, colors_of, design_px, go_to_element,
-    is_wider_than, last_passed, on_resize, on_scroll, pointer_in, scroll_to_top,
+    bring_into_view, capture_pointer, colors_of, design_px, follow_size, go_to_element,
+    is_wider_than, last_passed, on_scroll, pointer_in, scroll_to_top,
 };
 pub use worker::{WorkerFiles, count_requests, start_worker, worker_files};
 
@@ -48,6 +48,16 @@ fn window() -> Window {
 
 fn document() -> Document {
     window().document().expect("a window has a document")
+}
+
+/// The element of an id.
+fn by_id<T: JsCast>(id: &str) -> Option<T> {
+    document().get_element_by_id(id)?.dyn_into().ok()
+}
+
+/// The first element of a selector.
+fn first(css: &str) -> Option<web_sys::Element> {
+    document().query_selector(css).ok()?
 }
 
 fn root() -> HtmlElement {
@@ -101,16 +111,12 @@ pub fn before_paint(then: impl FnOnce() + 'static) {
 
 /// What stands in a text field; empty where there is none.
 pub fn input_value(id: &str) -> String {
-    input(id).map_or(String::new(), |input| input.value())
+    by_id(id).map_or(String::new(), |input: HtmlInputElement| input.value())
 }
 
 /// Whether a box or a radio button is ticked.
 pub fn is_checked(id: &str) -> bool {
-    input(id).is_some_and(|input| input.checked())
-}
-
-fn input(id: &str) -> Option<HtmlInputElement> {
-    document().get_element_by_id(id)?.dyn_into().ok()
+    by_id(id).is_some_and(|input: HtmlInputElement| input.checked())
 }
 
 /// A text as JSON writes it, quotes included.

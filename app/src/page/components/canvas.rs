@@ -50,13 +50,58 @@ impl Palette {
     }
 }
 
+/// A canvas that is as large as what is seen of all that it shows. Copy: pass it around.
+#[derive(Clone, Copy, Default)]
+pub struct Stage {
+    /// Width and height of what is seen.
+    pub size: RwSignal<(f64, f64)>,
+    /// How far it is scrolled.
+    pub top: RwSignal<f64>,
+    /// Its colors.
+    pub palette: RwSignal<Palette>,
+    /// A frame will be painted.
+    is_scheduled: StoredValue<bool>,
+}
+
+impl Stage {
+    /// Takes another size.
+    pub fn resize(self, width: f64, height: f64) {
+        let (old_width, old_height) = self.size.get_untracked();
+        if (old_width - width).abs() > 0.5 || (old_height - height).abs() > 0.5 {
+            self.size.set((width, height));
+        }
+    }
+
+    /// Has a frame painted whenever the stage changes, or what an effect tracks beside it; one at a
+    /// time.
+    pub fn repaint(self, paint: impl FnOnce() + 'static) {
+        self.size.track();
+        self.top.track();
+        self.palette.track();
+        if !self.is_scheduled.get_value() {
+            self.is_scheduled.set_value(true);
+            browser::before_paint(move || {
+                self.is_scheduled.try_set_value(false);
+                paint();
+            });
+        }
+    }
+
+    /// Reads the colors of some tokens, once the page has those of its theme.
+    pub fn read_colors(self, tokens: impl FnOnce() -> Option<Vec<String>> + 'static) {
+        browser::before_paint(move || {
+            let palette = tokens().map(|tokens| Palette::read(&tokens));
+            if let Some(palette) = palette
+                && self.palette.with_untracked(|old| *old != palette)
+            {
+                self.palette.set(palette);
+            }
+        });
+    }
+}
+
 /// Elements that nobody sees, from which [`Palette::read`] reads the colors of the style sheet.
-#[component]
-pub fn Probes(
-    /// The color tokens of blocks.
-    #[prop(into)]
-    tokens: Signal<Vec<String>>,
-) -> impl IntoView {
+pub fn probes(tokens: Signal<Vec<String>>) -> impl IntoView {
     let blocks = move || {
         let tokens = tokens.get().into_iter();
         let probe = |token: String| view! { <i class=format!("probe c-{token}")></i> };

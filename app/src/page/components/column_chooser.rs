@@ -4,21 +4,16 @@ use leptos::ev::{FocusEvent, KeyboardEvent};
 use leptos::html::Details;
 use leptos::prelude::*;
 
+use super::each;
 use super::table_column::TableColumn;
 use crate::page::browser;
 use crate::page::state::AppState;
 
 /// A menu of the columns. Until the user chooses, a table shows those that fit.
-#[component]
-pub fn ColumnChooser(
-    /// The sheet's name.
+pub fn column_chooser(
     sheet: &'static str,
-    /// The columns there are.
     known: Memo<Vec<&'static TableColumn>>,
-    /// Those that are shown.
     shown: Memo<Vec<&'static TableColumn>>,
-    /// The user chose them.
-    #[prop(into)]
     is_chosen: Signal<bool>,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
@@ -61,7 +56,7 @@ pub fn ColumnChooser(
             </summary>
             <fieldset>
                 <legend class="unseen">"Columns to show"</legend>
-                {move || known.get().into_iter().map(|column| {
+                {move || each(known.get(), |column| {
                     let is_shown = move || shown.with(|shown| shown.iter().any(|one| one.label == column.label));
                     view! {
                         <label>
@@ -75,7 +70,7 @@ pub fn ColumnChooser(
                             {(!column.unit.is_empty()).then(|| view! { <small>{column.unit}</small> })}
                         </label>
                     }
-                }).collect_view()}
+                })}
                 <button
                     type="button"
                     class="small"

@@ -3,39 +3,28 @@
 use dormer_core::report::fact_table::{CellKind, FactRow, FactTable};
 use leptos::prelude::*;
 
-use super::{Name, ViewLink};
+use super::{ViewLink, cut_name, each};
 use crate::page::url::Focus;
 use crate::protocol::{BarChart, Gap};
 
 /// A table with a bar in each row: the chart and its figures in one.
-#[component]
-pub fn Bars(
-    /// What is drawn.
-    chart: BarChart,
-) -> impl IntoView {
+pub fn bars(chart: BarChart) -> impl IntoView {
     let mut headings = chart.columns.into_iter();
     let first = headings.next();
-    let others = headings
-        .map(|heading| view! { <th scope="col" class="n">{heading}</th> })
-        .collect_view();
-    let rows = chart
-        .rows
-        .into_iter()
-        .map(|row| {
-            let cells = row
-                .cells
-                .into_iter()
-                .map(|cell| view! { <td class="n">{cell}</td> })
-                .collect_view();
-            view! {
-                <tr class:none=row.percent <= 0.0>
-                    <th scope="row">{row.label}</th>
-                    <td class="bar" aria-hidden="true"><span style:width=format!("{:.2}%", row.percent)></span></td>
-                    {cells}
-                </tr>
-            }
-        })
-        .collect_view();
+    let others = each(
+        headings,
+        |heading| view! { <th scope="col" class="n">{heading}</th> },
+    );
+    let rows = each(chart.rows, |row| {
+        let cells = each(row.cells, |cell| view! { <td class="n">{cell}</td> });
+        view! {
+            <tr class:none=row.percent <= 0.0>
+                <th scope="row">{row.label}</th>
+                <td class="bar" aria-hidden="true"><span style:width=format!("{:.2}%", row.percent)></span></td>
+                {cells}
+            </tr>
+        }
+    });
     view! {
         <section class="card">
             <h3>{chart.title}</h3>
@@ -54,26 +43,14 @@ pub fn Bars(
 }
 
 /// A table of figures; rows about an event lead to it in the tree.
-#[component]
-pub fn FactsTable(
-    /// The table.
-    table: FactTable,
-) -> impl IntoView {
+pub fn facts_table(table: FactTable) -> impl IntoView {
     let has_events = table.rows.iter().any(|row| row.event.is_some());
-    let headings = table
-        .columns
-        .iter()
-        .map(|(label, kind)| {
-            let is_number = *kind == CellKind::Number;
-            view! { <th scope="col" class:n=is_number>{label.clone()}</th> }
-        })
-        .collect_view();
+    let headings = each(table.columns.iter(), |(label, kind)| {
+        let is_number = *kind == CellKind::Number;
+        view! { <th scope="col" class:n=is_number>{label.clone()}</th> }
+    });
     let columns = table.columns;
-    let rows = table
-        .rows
-        .into_iter()
-        .map(|row| fact_row(&columns, row, has_events))
-        .collect_view();
+    let rows = each(table.rows, |row| fact_row(&columns, row, has_events));
     view! {
         <section class="card flush">
             <h3>{table.title.clone()}</h3>
@@ -94,34 +71,30 @@ pub fn FactsTable(
 
 fn fact_row(columns: &[(String, CellKind)], row: FactRow, has_events: bool) -> AnyView {
     let mut below = (!row.below.is_empty()).then_some(row.below);
-    let cells = columns
-        .iter()
-        .zip(row.cells)
-        .map(|((_, kind), cell)| {
-            let is_name = *kind == CellKind::Name;
-            let is_number = *kind == CellKind::Number;
-            let title = is_name.then(|| cell.clone());
-            let below = below.take().map(|below| {
-                view! { <span class="fine below" title=below.clone()>{below.clone()}</span> }
-            });
-            view! {
-                <td class:n=is_number class:mono=is_name title=title>
-                    {match is_name {
-                        true => view! { <Name text=cell/> }.into_any(),
-                        false => view! { <span>{cell}</span> }.into_any(),
-                    }}
-                    {below}
-                </td>
-            }
-        })
-        .collect_view();
+    let cells = each(columns.iter().zip(row.cells), |((_, kind), cell)| {
+        let is_name = *kind == CellKind::Name;
+        let is_number = *kind == CellKind::Number;
+        let title = is_name.then(|| cell.clone());
+        let below = below.take().map(|below| {
+            view! { <span class="fine below" title=below.clone()>{below.clone()}</span> }
+        });
+        view! {
+            <td class:n=is_number class:mono=is_name title=title>
+                {match is_name {
+                    true => cut_name(cell).into_any(),
+                    false => view! { <span>{cell}</span> }.into_any(),
+                }}
+                {below}
+            </td>
+        }
+    });
     view! {
         <tr>
             {cells}
             {has_events.then(|| view! { <td class="n">
-                <WayTo view="tree" says="Call tree" event=row.event/>
+                {way_to("tree", "Call tree", row.event)}
                 " "
-                <WayTo view="timeline" says="Timeline" event=row.event/>
+                {way_to("timeline", "Timeline", row.event)}
             </td> })}
         </tr>
     }
@@ -129,15 +102,7 @@ fn fact_row(columns: &[(String, CellKind)], row: FactRow, has_events: bool) -> A
 }
 
 /// The way to an event in a view.
-#[component]
-fn WayTo(
-    /// The view.
-    view: &'static str,
-    /// What the link says.
-    says: &'static str,
-    /// Which; without, there is no way.
-    event: Option<u32>,
-) -> impl IntoView {
+fn way_to(view: &'static str, says: &'static str, event: Option<u32>) -> impl IntoView {
     event.map(|event| {
         view! { <ViewLink view focus=Focus::at_event(event) class="to-tree">{says}</ViewLink> }
     })
@@ -147,13 +112,9 @@ fn WayTo(
 const FIRST_GAPS: usize = 5;
 
 /// The longest gaps: what ends before, what starts after, what the CPU did meanwhile.
-#[component]
-pub fn Gaps(
-    /// The longest first.
-    gaps: Vec<Gap>,
-) -> impl IntoView {
+pub fn gaps(gaps: Vec<Gap>) -> impl IntoView {
     let n_more = gaps.len().saturating_sub(FIRST_GAPS);
-    let mut lines = gaps.into_iter().map(|gap| view! { <GapLine gap/> });
+    let mut lines = gaps.into_iter().map(gap_line);
     let first = lines.by_ref().take(FIRST_GAPS).collect_view();
     let more = lines.collect_view();
     let more = (n_more > 0).then(|| {
@@ -174,11 +135,7 @@ pub fn Gaps(
 }
 
 /// One gap.
-#[component]
-fn GapLine(
-    /// Which.
-    gap: Gap,
-) -> impl IntoView {
+fn gap_line(gap: Gap) -> impl IntoView {
     let kernel = |label: &'static str, (name, stream): (String, String)| {
         let stream = (!stream.is_empty())
             .then(|| view! { <span class="soft">{format!("stream {stream}")}</span> });
@@ -189,19 +146,18 @@ fn GapLine(
             </div>
         }
     };
-    let cpu = gap
-        .cpu
-        .into_iter()
-        .map(|(label, value)| view! { <div><dt>{label}</dt><dd class="mono">{value}</dd></div> })
-        .collect_view();
+    let cpu = each(
+        gap.cpu,
+        |(label, value)| view! { <div><dt>{label}</dt><dd class="mono">{value}</dd></div> },
+    );
     view! {
         <li>
             <p class="what">
                 <b>{gap.length}</b>
                 <span>{gap.cause}</span>
                 <span class="fine">{format!("{} after the first GPU activity", gap.start)}</span>
-                <WayTo view="timeline" says="Show in timeline" event=gap.event/>
-                <WayTo view="tree" says="Show in call tree" event=gap.event/>
+                {way_to("timeline", "Show in timeline", gap.event)}
+                {way_to("tree", "Show in call tree", gap.event)}
             </p>
             <dl>
                 {kernel("After", gap.before)}

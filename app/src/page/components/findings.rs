@@ -1,12 +1,13 @@
 //! What to do: the findings as cards that fold, what is worth most first.
 
 use dormer_core::NoGpu;
+use dormer_core::base::format;
 use dormer_core::report::cards::{Light, Worth};
 use leptos::prelude::*;
 
 use super::op_details;
-use super::prose::with_units;
-use super::{Name, Prose, ThresholdsButton, ViewLink};
+use super::words::{capitalised, with_units};
+use super::{ViewLink, cut_name, each, prose, thresholds_button};
 use crate::page::browser;
 use crate::page::state::AppState;
 use crate::page::url::{DetailsOf, Focus};
@@ -16,15 +17,7 @@ use crate::protocol::{Card, Evidence, Findings as Found};
 const OPEN: usize = 3;
 
 /// The findings of a report.
-#[component]
-pub fn Findings(
-    /// The findings.
-    findings: Found,
-    /// A GPU is known to measure by.
-    has_gpu: bool,
-    /// Why nothing is said of the GPU.
-    no_gpu: Option<NoGpu>,
-) -> impl IntoView {
+pub fn findings(findings: Found, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let most = findings
         .cards
@@ -33,31 +26,22 @@ pub fn Findings(
         .fold(0.0, f64::max);
     let nothing = findings
         .nothing
-        .map(|nothing| view! { <Nothing nothing has_gpu no_gpu/> });
+        .map(|nothing| no_findings(nothing, has_gpu, no_gpu));
     let blind = (nothing.is_none() && !has_gpu).then(|| {
         view! {
             <p class="blind" data-testid="no-gpu">
                 "Choose a GPU to see each operation as % of roofline."
-                <ChooseGpu/>
+                {choose_gpu()}
             </p>
         }
     });
     let mut cards = findings.cards;
     let rest = cards.split_off(cards.len().min(OPEN));
-    let first = cards
-        .into_iter()
-        .map(|card| view! { <FindingCard card most/> })
-        .collect_view();
+    let first = each(cards, |card| finding_card(card, most));
     let more = (!rest.is_empty()).then(|| {
-        let count = match rest.len() {
-            1 => "1 more finding".to_owned(),
-            n => format!("{n} more findings"),
-        };
+        let count = format::counted(rest.len() as u64, "more finding");
         let is_open = move || fold(state, "more", false);
-        let cards = rest
-            .into_iter()
-            .map(|card| view! { <FindingCard card most/> })
-            .collect_view();
+        let cards = each(rest, |card| finding_card(card, most));
         view! {
             <details class="more" data-testid="more-findings" open=is_open>
                 <summary on:click=move |event| {
@@ -74,17 +58,14 @@ pub fn Findings(
         .chain(findings.failed)
         .collect();
     let asides = (!asides.is_empty()).then(|| {
-        let lines = asides
-            .into_iter()
-            .map(|text| view! { <p><Prose text/></p> })
-            .collect_view();
+        let lines = each(asides, |text| view! { <p>{prose(text)}</p> });
         view! { <div class="fine asides" data-testid="together">{lines}</div> }
     });
     view! {
         <section class="what-to-do" data-testid="findings">
             <header>
                 <h2>"What to do first"</h2>
-                <ThresholdsButton/>
+                {thresholds_button()}
             </header>
             {blind}
             {nothing}
@@ -109,16 +90,8 @@ fn turn(state: AppState, key: &str, open: bool) {
 }
 
 /// Why there are no findings, and the way to some.
-#[component]
-fn Nothing(
-    /// Why.
-    nothing: String,
-    /// A GPU is known to measure by.
-    has_gpu: bool,
-    /// Why nothing is said of the GPU.
-    no_gpu: Option<NoGpu>,
-) -> impl IntoView {
-    let choose = (no_gpu.is_none() && !has_gpu).then(|| view! { <ChooseGpu/> });
+fn no_findings(nothing: String, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl IntoView {
+    let choose = (no_gpu.is_none() && !has_gpu).then(choose_gpu);
     view! {
         <div class="card empty" data-testid="nothing-found">
             <p>{nothing}</p>
@@ -129,21 +102,14 @@ fn Nothing(
 }
 
 /// The way to the choice of a GPU.
-#[component]
-fn ChooseGpu() -> impl IntoView {
+fn choose_gpu() -> impl IntoView {
     view! {
         <button type="button" class="small" on:click=|_| browser::focus_on("gpu")>"Choose a GPU"</button>
     }
 }
 
 /// One finding.
-#[component]
-fn FindingCard(
-    /// The finding.
-    card: Card,
-    /// The largest share of the run that a finding may save: the whole of the bars.
-    most: f64,
-) -> impl IntoView {
+fn finding_card(card: Card, most: f64) -> impl IntoView {
     let state = expect_context::<AppState>();
     let usual = card.number <= OPEN;
     let key = StoredValue::new(card.key);
@@ -161,7 +127,7 @@ fn FindingCard(
     });
     let within = (!card.within.is_empty()).then(|| {
         let text = format!("Also resolved: {}.", card.within.join("; "));
-        view! { <p class="fine" data-testid="within"><Prose text/></p> }
+        view! { <p class="fine" data-testid="within">{prose(text)}</p> }
     });
     let sure =
         (!card.confidence.is_empty()).then(|| format!(" \u{b7} Confidence: {}", card.confidence));
@@ -170,25 +136,25 @@ fn FindingCard(
             <summary on:click=toggle>
                 <span class="rank">{card.number}</span>
                 <span class="title">
-                    <h3><Prose text=card.title/></h3>
+                    <h3>{prose(card.title)}</h3>
                     <span class="fine">
                         {card.analysis} " \u{b7} Severity: "
                         <b class=format!("severity {}", card.severity.to_lowercase())>{card.severity.clone()}</b>
                         {sure}
                     </span>
                 </span>
-                <WorthFigures worth=card.worth most/>
+                {worth_figures(card.worth, most)}
             </summary>
             <div class="body">
                 <div class="advice">
-                    <p class="issue"><Prose text=card.issue/></p>
+                    <p class="issue">{prose(card.issue)}</p>
                     <dl>
-                        <div><dt>"Model:"</dt><dd><Prose text=capitalised(&card.model)/></dd></div>
-                        <div><dt>"Kernel:"</dt><dd><Prose text=capitalised(&card.kernel)/></dd></div>
+                        <div><dt>"Model:"</dt><dd>{prose(capitalised(&card.model))}</dd></div>
+                        <div><dt>"Kernel:"</dt><dd>{prose(capitalised(&card.kernel))}</dd></div>
                     </dl>
                 </div>
                 <div class="shown">
-                    <EvidenceList evidence=card.evidence n_more=card.n_more/>
+                    {evidence_list(card.evidence, card.n_more)}
                     {within}
                     <p class="fine">{card.basis} " " {in_report} {in_system}</p>
                 </div>
@@ -197,22 +163,8 @@ fn FindingCard(
     }
 }
 
-/// A sentence with a capital first; a name that it starts with stays as it is.
-fn capitalised(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map_or(String::new(), |first| {
-        first.to_uppercase().chain(letters).collect()
-    })
-}
-
 /// What following a finding saves.
-#[component]
-fn WorthFigures(
-    /// The figures; none where a trace cannot tell.
-    worth: Option<Worth>,
-    /// The whole of the bar, in percent of the run.
-    most: f64,
-) -> AnyView {
+fn worth_figures(worth: Option<Worth>, most: f64) -> AnyView {
     let Some(worth) = worth else {
         return view! { <span class="worth soft">"Savings unknown"</span> }.into_any();
     };
@@ -244,13 +196,7 @@ fn WorthFigures(
 }
 
 /// The evidence of a finding: each opens its details.
-#[component]
-pub fn EvidenceList(
-    /// What is named.
-    evidence: Vec<Evidence>,
-    /// How many more show it.
-    n_more: usize,
-) -> AnyView {
+pub fn evidence_list(evidence: Vec<Evidence>, n_more: usize) -> AnyView {
     if evidence.is_empty() {
         return ().into_any();
     }
@@ -280,7 +226,7 @@ fn shown(evidence: Evidence) -> AnyView {
         view! { <ViewLink view="tree" focus=Focus::at_event(uid) class="to-tree">{says}</ViewLink> }
     });
     let title = name.clone();
-    let name = view! { <Name text=name/> };
+    let name = cut_name(name);
     let name = match told {
         Some(told) => view! {
             <a
@@ -310,22 +256,4 @@ fn shown(evidence: Evidence) -> AnyView {
         </li>
     }
     .into_any()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn advice_starts_with_a_capital_and_names_stay() {
-        let cases = [
-            ("pad the dimension.", "Pad the dimension."),
-            ("`model.to()` once.", "`model.to()` once."),
-            ("übergib es.", "Übergib es."),
-            ("", ""),
-        ];
-        for (sentence, shown) in cases {
-            assert_eq!(capitalised(sentence), shown);
-        }
-    }
 }

@@ -7,7 +7,8 @@ use leptos::html::{Dialog, Input};
 use leptos::prelude::*;
 use web_sys::File;
 
-use super::read_file::ReadFile;
+use super::dialog::ReadFile;
+use super::words::capitalised;
 use crate::page::browser;
 use crate::page::engine::Engine;
 use crate::page::state::{AppState, OwnGpu};
@@ -41,13 +42,7 @@ const VECTOR: [Figure; 2] = [
 const MAX_BYTES: f64 = 65_536.0;
 
 /// The dialog; whoever shows it says whether it starts with a file.
-#[component]
-pub fn GpuDialog(
-    /// The dialog itself, to show it with.
-    dialog: NodeRef<Dialog>,
-    /// Ask for a file as soon as it is shown.
-    wants_file: RwSignal<bool>,
-) -> impl IntoView {
+pub fn gpu_dialog(dialog: NodeRef<Dialog>, wants_file: RwSignal<bool>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let error = RwSignal::new(None::<String>);
@@ -237,9 +232,7 @@ fn in_words(error: &str) -> String {
         }
         None => error.to_owned(),
     };
-    let mut letters = sentence.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string());
-    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
+    format!("{}.", capitalised(&sentence))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use leptos::html::Dialog;
 use leptos::prelude::*;
 
 use super::Switch;
-use super::gpu_dialog::GpuDialog;
+use super::gpu_dialog::gpu_dialog;
 use crate::page::state::AppState;
 use crate::protocol::OWN;
 
@@ -14,13 +14,7 @@ const FROM_FILE: &str = "+file";
 const BY_HAND: &str = "+hand";
 
 /// Chooses the GPU, and whether peaks or achievable figures judge.
-#[component]
-pub fn GpuPicker(
-    /// The GPUs Dormer knows.
-    names: Vec<String>,
-    /// The one the trace names.
-    detected: Option<String>,
-) -> impl IntoView {
+pub fn gpu_picker(names: Vec<String>, detected: Option<String>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let dialog = NodeRef::<Dialog>::new();
     let wants_file = RwSignal::new(false);
@@ -74,7 +68,7 @@ pub fn GpuPicker(
         })
     };
     view! {
-        <BasisSwitch/>
+        {basis_switch()}
         <label class="pick">
             <span>"GPU"</span>
             <select id="gpu" on:change=pick prop:value=move || chosen.get()>
@@ -85,7 +79,7 @@ pub fn GpuPicker(
         </label>
         {unknown}
         {missing}
-        <GpuDialog dialog wants_file/>
+        {gpu_dialog(dialog, wants_file)}
     }
 }
 
@@ -121,8 +115,7 @@ pub(super) fn gpu_options(
 }
 
 /// Which figures of the GPU judge, where they are known.
-#[component]
-fn BasisSwitch() -> impl IntoView {
+fn basis_switch() -> impl IntoView {
     let state = expect_context::<AppState>();
     let peak = Memo::new(move |_| state.place.with(|place| place.choice.peak));
     view! {

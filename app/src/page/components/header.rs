@@ -1,22 +1,17 @@
 //! What stands around every view: header and navigation.
 
+use dormer_core::base::format;
 use leptos::prelude::*;
 
-use super::{GpuPicker, Icon, KeysButton, ModelsButton, Switch, ThresholdsButton};
+use super::{Switch, each, gpu_picker, icon, keys_button, models_button, thresholds_button};
 use crate::page::browser;
-use crate::page::state::{AppState, Stage};
+use crate::page::state::AppState;
 use crate::page::views::VIEWS;
 
 /// Brand, file, choices and the count of requests.
-#[component]
-pub fn Header() -> impl IntoView {
+pub fn header() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let opened = move || {
-        state.stage.with(|stage| match stage {
-            Stage::Open(opened) => Some(opened.clone()),
-            _ => None,
-        })
-    };
+    let opened = move || state.of_opened(|opened| Some(opened.clone()));
     let file = move || {
         opened().map(|opened| {
             let seconds = format!("{:.2} s", state.opened_in_ms.get() / 1000.0);
@@ -37,32 +32,29 @@ pub fn Header() -> impl IntoView {
     let choices = move || {
         opened().map(|opened| {
             view! {
-                {opened.unlinked.clone().map(|unlinked| view! { <EventsSwitch unlinked/> })}
-                {opened.has_gpu_events.then(|| view! {
-                    <GpuPicker names=opened.gpus.clone() detected=opened.detected.clone()/>
-                })}
+                {opened.unlinked.clone().map(events_switch)}
+                {opened.has_gpu_events.then(|| gpu_picker(opened.gpus.clone(), opened.detected.clone()))}
             }
         })
     };
     view! {
         <header class="top">
             <a class="brand" href=move || state.link_to("overview")>
-                <Icon name="dormer"/>
+                {icon("dormer")}
                 "Dormer"
             </a>
             {file}
             <span class="grow"></span>
             {choices}
-            <Requests/>
-            <ThemeButton/>
-            <KeysButton/>
+            {requests()}
+            {theme_button()}
+            {keys_button()}
         </header>
     }
 }
 
 /// What part of the time everything on the page is of, and the way back to all of it.
-#[component]
-pub fn WindowBar() -> impl IntoView {
+pub fn window_bar() -> impl IntoView {
     let state = expect_context::<AppState>();
     let window = Memo::new(move |_| {
         let is_open = state.is_open();
@@ -78,7 +70,7 @@ pub fn WindowBar() -> impl IntoView {
                     </p>
                     <span class="grow"></span>
                     <button type="button" class="small" id="whole-trace" on:click=move |_| state.analyze(None)>
-                        <Icon name="close"/>
+                        {icon("close")}
                         "Show the whole trace"
                     </button>
                 </section>
@@ -88,11 +80,7 @@ pub fn WindowBar() -> impl IntoView {
 }
 
 /// Which GPU events count: those a launching CPU call was found for, or all.
-#[component]
-fn EventsSwitch(
-    /// How many GPU events no launching CPU call was found for.
-    unlinked: String,
-) -> impl IntoView {
+fn events_switch(unlinked: String) -> impl IntoView {
     let state = expect_context::<AppState>();
     let all = Memo::new(move |_| state.choice().get().all_gpu_events);
     view! {
@@ -107,8 +95,7 @@ fn EventsSwitch(
 }
 
 /// How many requests page and workers made since they loaded.
-#[component]
-fn Requests() -> impl IntoView {
+fn requests() -> impl IntoView {
     let state = expect_context::<AppState>();
     let count = Memo::new(move |_| state.page_requests.get() + state.worker_requests.get());
     view! {
@@ -120,18 +107,14 @@ fn Requests() -> impl IntoView {
             title="Network requests made by this page since it loaded. Its content security policy blocks requests to any other server."
         >
             <i aria-hidden="true"></i>
-            {move || match count.get() {
-                1 => "1 request".to_owned(),
-                count => format!("{count} requests"),
-            }}
+            {move || format::counted(u64::from(count.get()), "request")}
             <span class="unseen">" since the page loaded"</span>
         </p>
     }
 }
 
 /// Goes from the system's colors to light to dark.
-#[component]
-fn ThemeButton() -> impl IntoView {
+fn theme_button() -> impl IntoView {
     let state = expect_context::<AppState>();
     let theme = state.theme();
     view! {
@@ -143,31 +126,27 @@ fn ThemeButton() -> impl IntoView {
             title=move || format!("Colors: {}", theme.get().word())
             on:click=move |_| state.go(|place| place.theme = place.theme.next())
         >
-            {move || view! { <Icon name=theme.get().word()/> }}
+            {move || icon(theme.get().word())}
         </button>
     }
 }
 
 /// Links to the views.
-#[component]
-pub fn Navigation() -> impl IntoView {
+pub fn navigation() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let links = VIEWS
-        .iter()
-        .map(|view| {
-            let here = move || (state.view().slug == view.slug).then_some("page");
-            view! {
-                {view.starts_group.then(|| view! { <hr/> })}
-                <a href=move || state.link_to(view.slug) aria-current=here data-nav=view.slug>
-                    {view.title}
-                </a>
-            }
-        })
-        .collect_view();
+    let links = each(VIEWS.iter(), |view| {
+        let here = move || (state.view().slug == view.slug).then_some("page");
+        view! {
+            {view.starts_group.then(|| view! { <hr/> })}
+            <a href=move || state.link_to(view.slug) aria-current=here data-nav=view.slug>
+                {view.title}
+            </a>
+        }
+    });
     // On a narrow screen the links scroll.
     Effect::new(move || {
         state.place.track();
         browser::after_paint(|| browser::bring_into_view(".side [aria-current]"));
     });
-    view! { <nav class="side" aria-label="Views">{links}<ThresholdsButton/><ModelsButton/></nav> }
+    view! { <nav class="side" aria-label="Views">{links}{thresholds_button()}{models_button()}</nav> }
 }

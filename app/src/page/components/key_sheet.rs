@@ -4,7 +4,7 @@ use leptos::ev::KeyboardEvent;
 use leptos::html::Dialog;
 use leptos::prelude::*;
 
-use super::modal::show_while;
+use super::dialog::show_while;
 use super::op_details;
 use crate::page::browser;
 use crate::page::keys::{DIGITS, KEYS, KeyRow};
@@ -55,8 +55,7 @@ fn is_telling(state: AppState) -> bool {
 }
 
 /// Opens the sheet.
-#[component]
-pub fn KeysButton() -> impl IntoView {
+pub fn keys_button() -> impl IntoView {
     let state = expect_context::<AppState>();
     view! {
         <button
@@ -74,8 +73,7 @@ pub fn KeysButton() -> impl IntoView {
 }
 
 /// The sheet. It is shown while [`AppState::key_sheet`] says so.
-#[component]
-pub fn KeySheet() -> impl IntoView {
+pub fn key_sheet() -> impl IntoView {
     let state = expect_context::<AppState>();
     let dialog = NodeRef::<Dialog>::new();
     show_while(dialog, state.key_sheet);

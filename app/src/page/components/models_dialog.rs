@@ -8,8 +8,9 @@ use leptos::html::{Dialog, Input};
 use leptos::prelude::*;
 use web_sys::File;
 
-use super::modal::show_while;
-use super::read_file::ReadFile;
+use super::dialog::ReadFile;
+use super::dialog::show_while;
+use super::each;
 use crate::page::browser;
 use crate::page::engine::Engine;
 use crate::page::state::{AppState, OwnModels};
@@ -28,8 +29,7 @@ compute = "matrix"
 precision = "in0""#;
 
 /// Opens the dialog, and says how many models are in use.
-#[component]
-pub fn ModelsButton() -> impl IntoView {
+pub fn models_button() -> impl IntoView {
     let state = expect_context::<AppState>();
     let n_models = move || {
         let n_models = state.own_models.with(|own| Some(own.as_ref()?.n_models));
@@ -88,8 +88,7 @@ pub fn take_models(state: AppState, engine: Engine, file: File) {
 }
 
 /// The dialog. It is shown while [`AppState::models_dialog`] says so.
-#[component]
-pub fn ModelsDialog() -> impl IntoView {
+pub fn models_dialog() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let dialog = NodeRef::<Dialog>::new();
@@ -117,7 +116,7 @@ pub fn ModelsDialog() -> impl IntoView {
                         }>"Remove"</button>
                     </header>
                     <p role="status">{sentence}</p>
-                    <Uses models/>
+                    {uses(models)}
                 </section>
             }
         })
@@ -161,26 +160,19 @@ pub fn ModelsDialog() -> impl IntoView {
 }
 
 /// What each model does here.
-#[component]
-fn Uses(
-    /// In the order of the file.
-    models: Vec<ModelUse>,
-) -> impl IntoView {
-    let lines = models
-        .into_iter()
-        .map(|model| {
-            view! {
-                <tr>
-                    <th scope="row" class="mono">
-                        {model.op}
-                        {model.note.map(|note| view! { <span class="fine">{note}</span> })}
-                    </th>
-                    <td class="n">{model.operations}</td>
-                    <td class="n">{model.time}</td>
-                </tr>
-            }
-        })
-        .collect_view();
+fn uses(models: Vec<ModelUse>) -> impl IntoView {
+    let lines = each(models, |model| {
+        view! {
+            <tr>
+                <th scope="row" class="mono">
+                    {model.op}
+                    {model.note.map(|note| view! { <span class="fine">{note}</span> })}
+                </th>
+                <td class="n">{model.operations}</td>
+                <td class="n">{model.time}</td>
+            </tr>
+        }
+    });
     view! {
         <table class="list">
             <thead>

@@ -3,12 +3,14 @@
 //! Views, GPUs, files and actions are matched here; the worker finds operations. To add an action: a
 //! variant of `Act`, a row in `actions`, an arm in `act`.
 
+use dormer_core::base::format;
 use gloo::timers::callback::Timeout;
 use leptos::ev::KeyboardEvent;
 use leptos::html::Dialog;
 use leptos::prelude::*;
 
-use super::modal::show_while;
+use super::dialog::show_while;
+use super::each;
 use crate::page::browser;
 use crate::page::engine::{Engine, TraceSource};
 use crate::page::state::{AppState, ReferenceStage, Stage};
@@ -73,8 +75,7 @@ impl Entry {
 }
 
 /// The dialog. It is shown while [`AppState::palette`] says so.
-#[component]
-pub fn Palette() -> impl IntoView {
+pub fn palette() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let dialog = NodeRef::<Dialog>::new();
@@ -105,10 +106,7 @@ pub fn Palette() -> impl IntoView {
         cursor.set(0);
         // Typing is faster than anyone reads.
         wait.set_value(Some(Timeout::new(60, move || {
-            let has_operations = state.stage.with_untracked(
-                |stage| matches!(stage, Stage::Open(opened) if opened.has_gpu_events),
-            );
-            if has_operations {
+            if untrack(|| state.of_opened(|opened| opened.has_gpu_events)) {
                 let text = text.get_untracked();
                 engine.ask(FindOperations { text }, move |found| operations.set(found));
             }
@@ -157,12 +155,7 @@ pub fn Palette() -> impl IntoView {
                 </li>
             }
         };
-        entries
-            .get()
-            .into_iter()
-            .enumerate()
-            .map(option)
-            .collect_view()
+        each(entries.get().into_iter().enumerate(), option)
     };
     let active = move || {
         entries
@@ -192,8 +185,7 @@ pub fn Palette() -> impl IntoView {
                 <p class="fine" role="status">
                     {move || entries.with(|entries| match entries.len() {
                         0 => "No matches.".to_owned(),
-                        1 => "1 result".to_owned(),
-                        n => format!("{n} results"),
+                        n => format::counted(n as u64, "result"),
                     })}
                 </p>
             </div>

@@ -2,17 +2,13 @@
 
 use leptos::prelude::*;
 
-use super::Icon;
+use super::icon;
 use crate::page::browser;
 use crate::page::engine::Engine;
 use crate::protocol::{Reproducer, ReproducerQuery};
 
 /// A button that downloads the reproducer of an operation; where it cannot be rebuilt, the reason.
-#[component]
-pub fn Reproduce(
-    /// Its row in the sheet of operations.
-    row: u32,
-) -> impl IntoView {
+pub fn reproduce(row: u32) -> impl IntoView {
     let engine = expect_context::<Engine>();
     let offered = RwSignal::new(None::<Reproducer>);
     engine.ask(ReproducerQuery { row, make: false }, move |answer| {
@@ -33,7 +29,7 @@ pub fn Reproduce(
             None => view! {
                 <p class="reproduce" data-testid="reproduce">
                     <button type="button" class="small" id="reproduce" on:click=make title=offered.file_name>
-                        <Icon name="download"/>
+                        {icon("download")}
                         "Reproducer"
                     </button>
                     <span class="fine">"A PyTorch script that runs this operation alone. It contains only names, shapes, types and scalars."</span>

@@ -68,23 +68,17 @@ impl RowWindow {
             top_px,
             height_px,
         };
+        browser::follow_size(window.scroller, move |width, height| {
+            window.height_px.set(height);
+            let width = width / browser::design_px();
+            if (window.width_px.get_untracked() - width).abs() > 0.5 {
+                window.width_px.set(width);
+            }
+        });
         Effect::new(move || {
-            if let Some(element) = window.scroller.get() {
-                let watched = element.clone();
-                let measure = move || {
-                    let (height, width) = (watched.client_height(), watched.client_width());
-                    window.height_px.set(f64::from(height));
-                    let width = f64::from(width) / browser::design_px();
-                    if (window.width_px.get_untracked() - width).abs() > 0.5 {
-                        window.width_px.set(width);
-                    }
-                };
-                measure();
+            if window.scroller.get().is_some() {
                 // The list may have been shown before, in another element.
                 window.set_top(window.top_px.get_untracked());
-                let watch = browser::on_resize(&element, measure);
-                let watch = StoredValue::new_local(watch);
-                on_cleanup(move || watch.dispose());
             }
         });
         Effect::watch(

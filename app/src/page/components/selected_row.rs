@@ -4,7 +4,7 @@ use dormer_core::report::sheet::Field;
 use leptos::prelude::*;
 
 use super::ViewLink;
-use super::op_details::{Fields, LONG};
+use super::op_details::{LONG, field_list};
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
 use crate::page::url::Focus;
@@ -14,13 +14,7 @@ use crate::protocol::RowQuery;
 const CPU_OPERATORS: &str = "cpu_ops_summary";
 
 /// Everything about the selected row.
-#[component]
-pub fn SelectedRow(
-    /// The sheet's name.
-    sheet: &'static str,
-    /// The sheet's row that is selected.
-    selected: Memo<Option<u32>>,
-) -> impl IntoView {
+pub fn selected_row(sheet: &'static str, selected: Memo<Option<u32>>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let known = RwSignal::new(Vec::<Field>::new());
@@ -63,7 +57,7 @@ pub fn SelectedRow(
                     view! { <p><ViewLink view="tree" focus>"Show its calls in the call tree"</ViewLink></p> }
                 });
                 let (long, short) = fields.into_iter().partition(|field| field.value.len() > LONG);
-                view! { <Fields short long/> {calls} }.into_any()
+                view! { {field_list(short, long)} {calls} }.into_any()
             }}
         </section>
     }

@@ -6,11 +6,13 @@ use dormer_core::names::Family;
 use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
-use super::column_chooser::ColumnChooser;
+use super::column_chooser::column_chooser;
 use super::op_details;
 use super::table_cell::{category_cell, gauge_cell, name_cell, share_cell, text_cell};
 use super::table_column::{TableColumn, Width, fitting, least_px};
-use super::{Icon, Line, RowAct, SelectedRow, SortHeading, VirtualRow, VirtualRows, VirtualTable};
+use super::{
+    Line, RowAct, SortHeading, VirtualRow, VirtualRows, VirtualTable, each, icon, selected_row,
+};
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
 use crate::protocol::{RowsQuery, Sort, TableCell, TableRow};
@@ -209,27 +211,20 @@ pub fn SheetTable(
         least_px: Some(Signal::derive(move || {
             shown.with(|shown| least_px(shown, window.width_px.get()))
         })),
-        head: Box::new(move || {
-            shown
-                .get()
-                .into_iter()
-                .map(&heading)
-                .collect_view()
-                .into_any()
-        }),
+        head: Box::new(move || each(shown.get(), &heading).into_any()),
         empty: Signal::derive(nothing),
         is_alone: has_details,
     };
 
     view! {
         <div class="tools">
-            <Filter noun of_all matching=window.total/>
+            {filter(noun, of_all, window.total)}
             <span class="grow"></span>
             {tools}
-            <ColumnChooser sheet known shown is_chosen=Signal::derive(move || chosen.with(Option::is_some))/>
+            {column_chooser(sheet, known, shown, Signal::derive(move || chosen.with(Option::is_some)))}
         </div>
         {table.view()}
-        {(!has_details).then(|| view! { <SelectedRow sheet selected/> })}
+        {(!has_details).then(|| selected_row(sheet, selected))}
         {move || match (window.arrived.get(), of_all.get()) {
             (false, _) => ().into_any(),
             (true, 0) => elsewhere.run(),
@@ -245,15 +240,7 @@ pub fn SheetTable(
 }
 
 /// The filter and the count of what it leaves.
-#[component]
-fn Filter(
-    /// What the rows are, in the plural.
-    noun: &'static str,
-    /// Rows of the sheet.
-    of_all: RwSignal<usize>,
-    /// Rows the filter leaves.
-    matching: RwSignal<usize>,
-) -> impl IntoView {
+fn filter(noun: &'static str, of_all: RwSignal<usize>, matching: RwSignal<usize>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let find = Memo::new(move |_| state.place.with(|place| place.focus.find.clone()));
     let wait = StoredValue::new_local(None::<Timeout>);
@@ -269,7 +256,7 @@ fn Filter(
     };
     view! {
             <label class="search">
-                <Icon name="search"/>
+                {icon("search")}
                 <span class="unseen">{format!("Filter {noun}")}</span>
                 <input
                     id="filter"
@@ -281,7 +268,7 @@ fn Filter(
                     on:input=typed
                 />
             </label>
-            <Only/>
+            {only()}
             <p class="count" role="status" data-testid="count">
                 {move || {
                     let (matching, of_all) = (matching.get(), of_all.get());
@@ -298,8 +285,7 @@ fn Filter(
 
 /// The categories that are shown, where a link chose some, and the way back to all. Views with
 /// switches of their own show them there.
-#[component]
-fn Only() -> impl IntoView {
+fn only() -> impl IntoView {
     let state = expect_context::<AppState>();
     let only = Memo::new(move |_| {
         state.place.with(|place| {

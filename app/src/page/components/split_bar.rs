@@ -4,38 +4,29 @@ use dormer_core::names::Family;
 use dormer_core::report::overview::{FamilyTime, SplitKind, SplitPart};
 use leptos::prelude::*;
 
+use super::each;
+
 /// Computation, exposed communication, exposed copies and idle time side by side. Computation is
 /// drawn in the colors of its categories, in proportion to their kernel time.
-#[component]
-pub fn SplitBar(
-    /// The parts; they add up to the recorded time.
-    parts: Vec<SplitPart>,
-    /// Kernel time by category.
-    families: Vec<FamilyTime>,
-) -> impl IntoView {
+pub fn split_bar(parts: Vec<SplitPart>, families: Vec<FamilyTime>) -> impl IntoView {
     let label = parts
         .iter()
         .map(|part| format!("{} {}", part.kind.label(), part.share()))
         .collect::<Vec<_>>()
         .join(", ");
-    let bar = parts
-        .iter()
-        .filter(|part| part.percent > 0.0)
-        .map(|part| part_view(part, &families))
-        .collect_view();
-    let legend = parts
-        .iter()
-        .map(|part| {
-            view! {
-                <li>
-                    <i class=format!("dot c-{}", part.kind.token()) aria-hidden="true"></i>
-                    {part.kind.label()}
-                    <b>{part.share()}</b>
-                    <span>{part.time()}</span>
-                </li>
-            }
-        })
-        .collect_view();
+    let bar = each(parts.iter().filter(|part| part.percent > 0.0), |part| {
+        part_view(part, &families)
+    });
+    let legend = each(parts.iter(), |part| {
+        view! {
+            <li>
+                <i class=format!("dot c-{}", part.kind.token()) aria-hidden="true"></i>
+                {part.kind.label()}
+                <b>{part.share()}</b>
+                <span>{part.time()}</span>
+            </li>
+        }
+    });
     view! {
         <div class="split" role="img" aria-label=format!("GPU time: {label}")>{bar}</div>
         <ul class="legend" data-testid="legend">{legend}</ul>
@@ -48,13 +39,10 @@ fn part_view(part: &SplitPart, families: &[FamilyTime]) -> AnyView {
         .filter(|time| !matches!(time.family, Family::Communication | Family::MemoryCopy))
         .collect();
     let pieces = if part.kind == SplitKind::Computation && !inner.is_empty() {
-        inner
-            .into_iter()
-            .map(|time| {
-                let family = time.family;
-                piece(family.token(), family.label(), &time.time(), time.percent)
-            })
-            .collect_view()
+        each(inner, |time| {
+            let family = time.family;
+            piece(family.token(), family.label(), &time.time(), time.percent)
+        })
     } else {
         let kind = part.kind;
         vec![piece(kind.token(), kind.label(), &part.time(), 1.0)]

@@ -3,8 +3,8 @@
 
 use leptos::prelude::*;
 
-use super::category::GUESS;
-use super::name::{self, Name};
+use super::words::GUESS;
+use super::words::{self, cut_name};
 use crate::protocol::Note;
 
 /// A text, or a number where the class is `n`.
@@ -15,8 +15,8 @@ pub fn text_cell(class: &'static str, text: String) -> AnyView {
 /// A name that loses its middle where the column is too narrow.
 pub fn name_cell(class: &'static str, text: String, whole: Option<String>) -> AnyView {
     let title = whole.unwrap_or_else(|| text.clone());
-    match name::ends(&text).is_some() {
-        true => view! { <td class=class title=title><Name text/></td> }.into_any(),
+    match words::ends(&text).is_some() {
+        true => view! { <td class=class title=title>{cut_name(text)}</td> }.into_any(),
         false => view! { <td class=class title=title prop:textContent=text></td> }.into_any(),
     }
 }

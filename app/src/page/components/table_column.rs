@@ -31,42 +31,37 @@ pub enum Width {
 const NARROW_PX: f64 = 480.0;
 
 impl Width {
+    /// The class of its cells and its `col`; whether the cells are numbers; and its width, in a
+    /// narrow window too. Where it takes what is left that is the least one.
+    fn spec(self, window_px: f64) -> (&'static str, bool, f64, f64) {
+        let least_px = window_px.clamp(1.0, 900.0) * 0.24 + 26.0;
+        match self {
+            Width::Rest => ("w-rest", false, least_px, least_px),
+            Width::Name | Width::Phrase => ("w-name", false, 190.0, 190.0),
+            Width::Label => ("w-label", false, 132.0, 132.0),
+            Width::Number | Width::Signed => ("w-number", true, 104.0, 104.0),
+            Width::Figure => ("w-figure", true, 90.0, 82.0),
+            Width::Small => ("w-small", true, 76.0, 76.0),
+            Width::Share => ("w-share", true, 150.0, 82.0),
+            Width::Gauge => ("w-gauge", true, 150.0, 82.0),
+        }
+    }
+
     /// The class of its cells and its `col`.
     pub fn class(self) -> &'static str {
-        match self {
-            Width::Rest => "w-rest",
-            Width::Name => "w-name",
-            Width::Label => "w-label",
-            Width::Phrase => "w-name",
-            Width::Number => "w-number",
-            Width::Figure => "w-figure",
-            Width::Small => "w-small",
-            Width::Signed => "w-number",
-            Width::Share => "w-share",
-            Width::Gauge => "w-gauge",
-        }
+        self.spec(0.0).0
     }
 
     /// Its cells are numbers, and stand at the right.
     pub fn is_number(self) -> bool {
-        !matches!(
-            self,
-            Width::Rest | Width::Name | Width::Label | Width::Phrase
-        )
+        self.spec(0.0).1
     }
 
-    /// Its width in a window of some width; the least one where it takes what is left.
     fn px(self, window_px: f64) -> f64 {
-        let is_narrow = window_px < NARROW_PX;
-        match self {
-            Width::Rest => window_px.clamp(1.0, 900.0) * 0.24 + 26.0,
-            Width::Name | Width::Phrase => 190.0,
-            Width::Label => 132.0,
-            Width::Number | Width::Signed => 104.0,
-            Width::Figure | Width::Share | Width::Gauge if is_narrow => 82.0,
-            Width::Figure => 90.0,
-            Width::Small => 76.0,
-            Width::Share | Width::Gauge => 150.0,
+        let (.., wide_px, narrow_px) = self.spec(window_px);
+        match window_px < NARROW_PX {
+            true => narrow_px,
+            false => wide_px,
         }
     }
 }

@@ -4,6 +4,7 @@ use dormer_core::assess::{ThresholdInfo, Thresholds};
 use leptos::prelude::*;
 use web_sys::HtmlInputElement;
 
+use super::each;
 use crate::page::browser;
 use crate::page::state::AppState;
 use crate::page::url::parse_threshold;
@@ -12,8 +13,7 @@ use crate::page::url::parse_threshold;
 const PANEL: &str = "thresholds";
 
 /// Opens and closes the panel, and says how many thresholds are not the usual ones.
-#[component]
-pub fn ThresholdsButton() -> impl IntoView {
+pub fn thresholds_button() -> impl IntoView {
     let state = expect_context::<AppState>();
     let n_changed = n_changed(state);
     let toggle = move |_| match state.thresholds.get_untracked() {
@@ -68,21 +68,13 @@ fn choose(state: AppState, threshold: &ThresholdInfo, value: f64) {
 }
 
 /// The panel, beside the view; nothing while it is closed.
-#[component]
-pub fn ThresholdsPanel() -> impl IntoView {
+pub fn thresholds_panel() -> impl IntoView {
     let state = expect_context::<AppState>();
     let n_changed = n_changed(state);
     let groups = || {
-        let mut names: Vec<&'static str> = Vec::new();
-        for threshold in Thresholds::ALL {
-            if !names.contains(&threshold.group) {
-                names.push(threshold.group);
-            }
-        }
-        names
-            .into_iter()
-            .map(|name| view! { <Group name/> })
-            .collect_view()
+        let mut names: Vec<&'static str> = Thresholds::ALL.iter().map(|one| one.group).collect();
+        names.dedup();
+        each(names, group)
     };
     view! {
         <Show when=move || state.thresholds.get()>
@@ -120,11 +112,7 @@ pub fn ThresholdsPanel() -> impl IntoView {
 }
 
 /// Thresholds of one kind; open where one of them was changed.
-#[component]
-fn Group(
-    /// Its name.
-    name: &'static str,
-) -> impl IntoView {
+fn group(name: &'static str) -> impl IntoView {
     let state = expect_context::<AppState>();
     let all = move || Thresholds::ALL.iter().filter(move |one| one.group == name);
     let n_changed = Memo::new(move |_| {
@@ -134,9 +122,7 @@ fn Group(
         })
     });
     let has_changed = n_changed.get_untracked() > 0;
-    let lines = all()
-        .map(|threshold| view! { <Line threshold/> })
-        .collect_view();
+    let lines = all().map(line).collect_view();
     view! {
         <details open=has_changed data-group=name>
             <summary>
@@ -149,11 +135,7 @@ fn Group(
 }
 
 /// One threshold.
-#[component]
-fn Line(
-    /// Which.
-    threshold: &'static ThresholdInfo,
-) -> impl IntoView {
+fn line(threshold: &'static ThresholdInfo) -> impl IntoView {
     let state = expect_context::<AppState>();
     let chosen = Memo::new(move |_| {
         state.place.with(|place| {

@@ -4,32 +4,20 @@ use gloo::timers::callback::Timeout;
 use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 
-use super::Icon;
-use super::steps::{StepButton, Steps};
+use super::buttons::{StepButton, Steps};
+use super::icon;
 use crate::page::state::AppState;
 use crate::protocol::Direction;
 
 const STEPS: [StepButton; 2] = [
-    StepButton {
-        id: "find-previous",
-        label: "Previous match",
-        key: "",
-    },
-    StepButton {
-        id: "find-next",
-        label: "Next match",
-        key: "",
-    },
+    ("find-previous", "Previous match", ""),
+    ("find-next", "Next match", ""),
 ];
 
 /// A field for a name, the ways to its matches, and which of them is shown. The text is that of the
 /// place's focus.
-#[component]
-pub fn TreeSearch(
-    /// Goes to a match of the focus's text.
-    #[prop(into)]
+pub fn tree_search(
     find: Callback<Direction>,
-    /// The how many-eth of how many matches the search stands on.
     found: RwSignal<Option<(usize, usize)>>,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
@@ -68,7 +56,7 @@ pub fn TreeSearch(
     let text = Memo::new(move |_| state.place.with(|place| place.focus.find.clone()));
     view! {
         <label class="search">
-            <Icon name="search"/>
+            {icon("search")}
             <span class="unseen">"Search the call tree"</span>
             <input
                 id="search"

@@ -1,10 +1,15 @@
-//! What the tables of trees have in common: keys, indentation, the mark that opens a node.
+//! What the tables of trees have in common: steps and keys, search, indentation, the mark that opens
+//! a node.
 
 use leptos::prelude::*;
 
 use super::{RowAct, VirtualRow, VirtualRows};
 use crate::page::browser;
-use crate::protocol::TreeTarget;
+use crate::page::engine::Engine;
+use crate::page::state::AppState;
+use crate::protocol::{
+    Branch, Direction, FindInTree, Query, TreePage, TreeQuery, TreeStep, TreeTarget,
+};
 
 /// Indentation of a level.
 const STEP_PX: u32 = 16;
@@ -33,52 +38,153 @@ pub fn fold_mark(open: Option<bool>) -> AnyView {
 
 /// A row of a tree.
 pub trait TreeLine: VirtualRow {
-    /// `None` for a leaf, else whether its children are shown.
-    fn open(&self) -> Option<bool>;
+    /// Where it stands.
+    fn branch(&self) -> Branch;
 }
 
-/// What a tree does.
-pub enum TreeAct<'a> {
-    /// Selects a row.
-    Select(TreeTarget),
-    /// Opens or closes a node.
-    Toggle(u32),
-    /// Goes to a node's parent.
-    Parent(u32),
-    /// Whatever this key means to this tree alone, at this node; `false` if it means nothing.
-    Press(&'a str, Option<u32>),
+/// A tree in a table: its rows, its search and its selection. Copy: pass it around.
+pub struct TreeRows<T: TreeLine> {
+    /// The page.
+    pub state: AppState,
+    engine: Engine,
+    /// What is shown of it.
+    pub rows: VirtualRows<T>,
+    /// It is that of two traces.
+    of_both: bool,
+    /// The how many-eth of how many matches the search stands on.
+    pub found: RwSignal<Option<(usize, usize)>>,
+    /// The difference that was gone to, from 1, of how many; zero for none.
+    pub difference: RwSignal<(usize, usize)>,
+    /// Why it has no rows, or whether there are differences.
+    pub says: RwSignal<String>,
 }
 
-/// What rows and keys of a tree's table mean; `tree` does it.
-pub fn tree_act<T: TreeLine>(
-    rows: VirtualRows<T>,
-    act: RowAct,
-    tree: impl FnOnce(TreeAct) -> bool,
-) -> bool {
-    let drawn = |position| rows.drawn(position).map(|row| row.id());
-    let act = match act {
-        RowAct::Pick(row) => drawn(row).map(|node| TreeAct::Select(TreeTarget { row, node })),
-        RowAct::Toggle(row) => drawn(row).map(TreeAct::Toggle),
-        RowAct::Press(event) => {
-            let here = untrack(|| rows.at_cursor());
-            let node = here.as_ref().map(|row| row.id());
-            let open = here.and_then(|row| row.open());
-            match (event.key().as_str(), open) {
-                ("ArrowRight", Some(true)) => {
-                    rows.window.go_on();
-                    return true;
-                }
-                ("ArrowRight", Some(false))
-                | ("ArrowLeft", Some(true))
-                | ("Enter" | " ", Some(_)) => node.map(TreeAct::Toggle),
-                ("ArrowLeft", _) => node.map(TreeAct::Parent),
-                ("/", _) => {
-                    browser::focus_on("search");
-                    return true;
-                }
-                (key, _) => return tree(TreeAct::Press(key, node)),
-            }
+impl<T: TreeLine> Clone for TreeRows<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: TreeLine> Copy for TreeRows<T> {}
+
+impl<T: TreeLine> TreeRows<T> {
+    /// A tree whose rows `query` asks for, by the first one and their number.
+    pub fn new<Q: Query<Answer = TreePage<T>> + 'static>(
+        state: AppState,
+        engine: Engine,
+        of_both: bool,
+        query: fn(usize, usize) -> Q,
+    ) -> TreeRows<T> {
+        let rows = VirtualRows::new(state, move |rows, list, offset, count| {
+            engine.ask(query(offset, count), move |page| {
+                rows.accept(list, page.total, page.offset, page.rows);
+            });
+        });
+        TreeRows {
+            state,
+            engine,
+            rows,
+            of_both,
+            found: RwSignal::new(None),
+            difference: RwSignal::new((0, 0)),
+            says: RwSignal::new(String::new()),
         }
-    };
-    act.is_some_and(tree)
+    }
+
+    /// Has the worker do something, and shows what it leads to.
+    pub fn step(self, step: TreeStep) {
+        let is_search = matches!(step, TreeStep::Find(_));
+        let is_other_list = matches!(step, TreeStep::CloseAll | TreeStep::ToDepth(_));
+        let is_near = matches!(step, TreeStep::Toggle(_) | TreeStep::Parent(_));
+        // Whoever asked for another look has the rows renewed at once.
+        let is_renewed = matches!(step, TreeStep::Look(_));
+        let of_both = self.of_both;
+        self.engine.ask(TreeQuery { of_both, step }, move |change| {
+            if self.rows.are_gone() {
+                return;
+            }
+            self.says.set(change.says);
+            match is_search {
+                true => self.found.set(Some((change.position, change.of))),
+                false => self.difference.update(|(here, of)| {
+                    *of = change.of;
+                    if change.position > 0 {
+                        *here = change.position;
+                    }
+                }),
+            }
+            if is_other_list {
+                self.rows.window.cursor.set(None);
+                self.rows.restart();
+            } else if !is_renewed {
+                self.rows.renew();
+            }
+            self.rows.window.total.set(change.total);
+            if let Some(target) = change.target {
+                self.select(target, !is_near);
+            }
+        });
+    }
+
+    /// Goes to a call of the name that is searched.
+    pub fn find(self, direction: Direction) {
+        let focus = self.state.place.with_untracked(|place| place.focus.clone());
+        match focus.find.is_empty() {
+            true => self.found.set(None),
+            false => self.step(TreeStep::Find(FindInTree {
+                text: focus.find,
+                from: focus.row,
+                direction,
+            })),
+        }
+    }
+
+    fn select(self, target: TreeTarget, from_afar: bool) {
+        self.rows.window.cursor.set(Some(target.row));
+        self.state.look_at(|focus| {
+            focus.row = Some(target.node);
+            focus.event = None;
+        });
+        match from_afar {
+            true => self.rows.window.show_in_middle(target.row),
+            false => self.rows.window.show(target.row),
+        }
+    }
+
+    /// What rows and keys of the table mean. `press` does whatever a key means to this tree alone, at
+    /// the selected node; `false` if it means nothing.
+    pub fn act(self, act: RowAct, press: impl FnOnce(&str, Option<u32>) -> bool) -> bool {
+        let drawn = |position| self.rows.drawn(position).map(|row| row.id());
+        let step = match act {
+            RowAct::Pick(row) => {
+                let node = drawn(row);
+                node.inspect(|node| self.select(TreeTarget { row, node: *node }, false));
+                return node.is_some();
+            }
+            RowAct::Toggle(row) => drawn(row).map(TreeStep::Toggle),
+            RowAct::Press(event) => {
+                let here = untrack(|| self.rows.at_cursor());
+                let node = here.as_ref().map(|row| row.id());
+                let open = here.and_then(|row| row.branch().open);
+                match (event.key().as_str(), open) {
+                    ("ArrowRight", Some(true)) => {
+                        self.rows.window.go_on();
+                        return true;
+                    }
+                    ("ArrowRight", Some(false))
+                    | ("ArrowLeft", Some(true))
+                    | ("Enter" | " ", Some(_)) => node.map(TreeStep::Toggle),
+                    ("ArrowLeft", _) => node.map(TreeStep::Parent),
+                    ("/", _) => {
+                        browser::focus_on("search");
+                        return true;
+                    }
+                    (key, _) => return press(key, node),
+                }
+            }
+        };
+        let is_done = step.is_some();
+        step.into_iter().for_each(|step| self.step(step));
+        is_done
+    }
 }

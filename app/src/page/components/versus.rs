@@ -3,36 +3,29 @@
 
 use leptos::prelude::*;
 
-use super::Icon;
 use super::gpu_picker::gpu_options;
+use super::icon;
 use crate::page::browser;
 use crate::page::engine::Engine;
-use crate::page::state::{AppState, ReferenceStage, Stage};
+use crate::page::state::{AppState, ReferenceStage};
 use crate::protocol::{Failure, OpeningStep, Progress, ReferenceOpened};
 
 /// Which trace is which; nothing while there is one alone.
-#[component]
-pub fn Versus() -> impl IntoView {
+pub fn versus() -> impl IntoView {
     let state = expect_context::<AppState>();
     // Progress changes several times a second; only another stage redraws.
-    let kind = Memo::new(move |_| {
-        state.reference.with(|stage| match stage {
-            ReferenceStage::None => 0,
-            ReferenceStage::Loading { .. } => 1,
-            ReferenceStage::Failed { .. } => 2,
-            ReferenceStage::Open { .. } => 3,
-        })
-    });
+    let kind = Memo::new(move |_| state.reference.with(std::mem::discriminant));
     let is_open = Memo::new(move |_| state.is_open());
     let engine = expect_context::<Engine>();
     move || {
         // A memo that nobody reads follows nothing: it is read, and not only tracked.
-        if !is_open.get() || kind.get() == 0 {
+        let _ = kind.get();
+        if !is_open.get() {
             return None;
         }
         let inside = match state.reference.get_untracked() {
             ReferenceStage::None => return None,
-            ReferenceStage::Loading { name, .. } => view! { <Reading name/> }.into_any(),
+            ReferenceStage::Loading { name, .. } => reading(name).into_any(),
             ReferenceStage::Failed { name, failure } => {
                 let close = move || engine.close_reference();
                 unreadable(
@@ -43,7 +36,7 @@ pub fn Versus() -> impl IntoView {
                     close,
                 )
             }
-            ReferenceStage::Open { .. } => view! { <Pair/> }.into_any(),
+            ReferenceStage::Open { .. } => pair().into_any(),
         };
         Some(
             view! { <section class="versus" aria-label="Comparison" data-testid="versus">{inside}</section> },
@@ -52,11 +45,7 @@ pub fn Versus() -> impl IntoView {
 }
 
 /// The second file is being read.
-#[component]
-fn Reading(
-    /// Its name.
-    name: String,
-) -> impl IntoView {
+fn reading(name: String) -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let progress = Memo::new(move |_| {
@@ -84,8 +73,7 @@ fn Reading(
 }
 
 /// What could not be opened while the open trace stays open; nothing where all could be.
-#[component]
-pub fn OpenError() -> impl IntoView {
+pub fn open_error() -> impl IntoView {
     let state = expect_context::<AppState>();
     move || {
         let (name, failure) = state.open_error.get()?;
@@ -122,8 +110,7 @@ fn unreadable(
 }
 
 /// Both traces.
-#[component]
-fn Pair() -> impl IntoView {
+fn pair() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let reference = move || {
@@ -140,7 +127,7 @@ fn Pair() -> impl IntoView {
                     <span class="role">"Reference"</span>
                     <b title=format!("{name}, {events} events")>{name.clone()}</b>
                 </p>
-                <ReferenceGpu detected/>
+                {reference_gpu(detected)}
             }
         })
     };
@@ -168,23 +155,16 @@ fn Pair() -> impl IntoView {
         </p>
         <span class="grow"></span>
         <button type="button" class="small" id="close-reference" title="Close the comparison and keep the target" on:click=move |_| engine.close_reference()>
-            <Icon name="close"/>
+            {icon("close")}
             "Close"
         </button>
     }
 }
 
 /// The GPU that the reference is judged by.
-#[component]
-fn ReferenceGpu(
-    /// The one its trace names.
-    detected: Option<String>,
-) -> impl IntoView {
+fn reference_gpu(detected: Option<String>) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let names = state.stage.with_untracked(|stage| match stage {
-        Stage::Open(opened) => opened.gpus.clone(),
-        _ => Vec::new(),
-    });
+    let names = untrack(|| state.of_opened(|opened| opened.gpus.clone()));
     let chosen = Memo::new(move |_| {
         let chosen = state.place.with(|place| place.choice.reference_gpu.clone());
         chosen.unwrap_or_default()

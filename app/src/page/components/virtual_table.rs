@@ -14,6 +14,7 @@ use wasm_bindgen::JsCast;
 use super::RowWindow;
 use super::virtual_rows::Slot;
 use crate::page::state::AppState;
+use crate::protocol::Branch;
 
 /// The parts of a long table.
 pub struct VirtualTable {
@@ -54,18 +55,6 @@ pub struct Line {
     pub branch: Option<Branch>,
     /// Its cells.
     pub cells: Vec<AnyView>,
-}
-
-/// The place of a row in a tree.
-pub struct Branch {
-    /// How deep it lies, from 0.
-    pub depth: u32,
-    /// Position among its siblings, from 1.
-    pub position: u32,
-    /// Number of siblings, itself included.
-    pub siblings: u32,
-    /// `None` for a leaf, else whether its children are shown.
-    pub open: Option<bool>,
 }
 
 /// What is done with a row of a table.

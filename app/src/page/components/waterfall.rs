@@ -2,41 +2,32 @@
 
 use leptos::prelude::*;
 
-use super::Name;
+use super::{cut_name, each};
 use crate::protocol::WaterfallStep;
 
 /// A table whose bars stand where the step before them ended: the chart and its figures in one.
-#[component]
-pub fn Waterfall(
-    /// Both ends and the steps between them.
-    steps: Vec<WaterfallStep>,
-    /// Where the scale starts, where that is not zero.
-    scale_from: Option<String>,
-) -> impl IntoView {
+pub fn waterfall(steps: Vec<WaterfallStep>, scale_from: Option<String>) -> impl IntoView {
     let is_cut = scale_from.is_some();
-    let rows = steps
-        .into_iter()
-        .map(|step| {
-            let (from, to) = step.span;
-            let (left, width) = (format!("{from:.2}%"), format!("{:.2}%", to - from));
-            view! {
-                <tr class=format!("step {} c-{}", step.kind, step.token)>
-                    <th scope="row" title=step.label.clone()>
-                        <span class="line">
-                            {(!step.token.is_empty()).then(|| view! { <i class="dot" aria-hidden="true"></i> })}
-                            <Name text=step.label.clone()/>
-                        </span>
-                    </th>
-                    <td class="way" aria-hidden="true">
-                        <span class:cut=is_cut && step.kind == "total" style:left=left style:width=width></span>
-                    </td>
-                    <td class="n wide-only">{step.reference}</td>
-                    <td class="n wide-only">{step.target}</td>
-                    <td class="n"><b>{step.difference}</b></td>
-                </tr>
-            }
-        })
-        .collect_view();
+    let rows = each(steps, |step| {
+        let (from, to) = step.span;
+        let (left, width) = (format!("{from:.2}%"), format!("{:.2}%", to - from));
+        view! {
+            <tr class=format!("step {} c-{}", step.kind, step.token)>
+                <th scope="row" title=step.label.clone()>
+                    <span class="line">
+                        {(!step.token.is_empty()).then(|| view! { <i class="dot" aria-hidden="true"></i> })}
+                        {cut_name(step.label.clone())}
+                    </span>
+                </th>
+                <td class="way" aria-hidden="true">
+                    <span class:cut=is_cut && step.kind == "total" style:left=left style:width=width></span>
+                </td>
+                <td class="n wide-only">{step.reference}</td>
+                <td class="n wide-only">{step.target}</td>
+                <td class="n"><b>{step.difference}</b></td>
+            </tr>
+        }
+    });
     view! {
         <section class="card" data-testid="waterfall">
             <h2>"Where the difference comes from"</h2>

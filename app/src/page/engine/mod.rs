@@ -19,8 +19,7 @@ use crate::page::state::{AppState, ReferenceStage, Stage};
 use crate::page::url::Focus;
 use crate::protocol::wire;
 use crate::protocol::{
-    CloseReference, Failure, FileNames, Opened, OpeningStep, Progress, Query, Reply, Request,
-    SwapTraces,
+    CloseReference, Failure, FileNames, Opened, Progress, Query, Reply, Request, SwapTraces,
 };
 use before::Before;
 
@@ -120,10 +119,8 @@ impl Engine {
         state.reference.set(ReferenceStage::None);
         state.file_name.set(name);
         state.stage.set(Stage::Loading(Progress {
-            step: OpeningStep::Reading,
-            bytes_read: 0.0,
             bytes_total: size,
-            events: 0.0,
+            ..Progress::default()
         }));
         self.inner.update_value(|inner| {
             inner.chosen_at_ms = browser::now_ms();
@@ -184,10 +181,8 @@ impl Engine {
         state.reference.set(ReferenceStage::Loading {
             name: file.name(),
             progress: Progress {
-                step: OpeningStep::Reading,
-                bytes_read: 0.0,
                 bytes_total: file.size(),
-                events: 0.0,
+                ..Progress::default()
             },
         });
         let choice = untrack(|| state.whole_choice()).of_reference();

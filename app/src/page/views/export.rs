@@ -7,7 +7,7 @@ use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
 use crate::page::browser;
-use crate::page::components::Icon;
+use crate::page::components::{each, icon};
 use crate::page::engine::Engine;
 use crate::page::state::{AppState, ReferenceStage};
 use crate::protocol::{
@@ -36,8 +36,7 @@ pub fn download(
 }
 
 /// Every file the analysis makes.
-#[component]
-pub fn Export() -> impl IntoView {
+pub fn export() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let offers = RwSignal::new(None::<Vec<Offer>>);
@@ -82,10 +81,7 @@ pub fn Export() -> impl IntoView {
                 </span>
             </label>
             {move || match offers.get() {
-                Some(offers) => offers
-                    .into_iter()
-                    .map(|offer| whole(state, engine, measuring, offer))
-                    .collect_view()
+                Some(offers) => each(offers, |offer| whole(state, engine, measuring, offer))
                     .into_any(),
                 None => view! { <p class="coming soft" role="status">"Listing files\u{2026}"</p> }.into_any(),
             }}
@@ -131,7 +127,7 @@ fn whole(state: AppState, engine: Engine, measuring: Measuring, offer: Offer) ->
                 <span class="grow fine">{format!("{n_files} files")}</span>
                 <span class="made fine" role="status">{move || making.get().word()}</span>
                 <button type="button" class="main" data-archive=slug title=name on:click=move |_| save()>
-                    <Icon name="download"/>
+                    {icon("download")}
                     "Download all as a zip"
                 </button>
             </header>
@@ -167,11 +163,9 @@ fn kind_view(
 ) -> AnyView {
     let n_files = kind.lines.len();
     let measuring = kind.is_quick.then_some(measuring);
-    let lines = kind
-        .lines
-        .into_iter()
-        .map(|line| line_view(engine, line, measuring, is_redacted))
-        .collect_view();
+    let lines = each(kind.lines, |line| {
+        line_view(engine, line, measuring, is_redacted)
+    });
     let lines = view! { <ul class="artifacts">{lines}</ul> };
     let lines = match n_files > FEW {
         true => view! {
@@ -231,7 +225,7 @@ fn line_view(
             <span class="soft">{line.title}</span>
             <span class="soft made" aria-live=live>{move || making.get().word()}</span>
             <button type="button" class="small" aria-label=label data-path=line.path on:click=save>
-                <Icon name="download"/>
+                {icon("download")}
                 "Download"
             </button>
         </li>

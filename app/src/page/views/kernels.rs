@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
-use crate::page::components::{CategoryLegend, SheetTable, TableColumn, Width};
-use crate::page::state::{AppState, Stage};
+use crate::page::components::{SheetTable, TableColumn, Width, category_legend};
+use crate::page::state::AppState;
 use crate::protocol::{FAMILY, SHARE};
 
 const SHEET: &str = "kernel_summary";
@@ -23,13 +23,9 @@ const COLUMNS: &[TableColumn] = &[
 ];
 
 /// Every kernel by the op that launched it.
-#[component]
-pub fn Kernels() -> impl IntoView {
+pub fn kernels() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let has_unlinked = state.stage.with_untracked(|stage| match stage {
-        Stage::Open(opened) => opened.unlinked.is_some(),
-        _ => false,
-    });
+    let has_unlinked = untrack(|| state.of_opened(|opened| opened.unlinked.is_some()));
     let has_guesses =
         move || has_unlinked || state.overview.with(|overview| overview.guessed.is_some());
     let leaves_out = move || has_unlinked && state.place.with(|place| !place.choice.all_gpu_events);
@@ -42,7 +38,7 @@ pub fn Kernels() -> impl IntoView {
     let notes = move || {
         view! {
             <Show when=has_guesses>
-                <CategoryLegend/>
+                {category_legend()}
             </Show>
             <Show when=leaves_out>
                 <p class="fine under">

@@ -42,24 +42,6 @@ impl View {
             draw,
         }
     }
-
-    const fn fills(self) -> View {
-        View {
-            fills: true,
-            ..self
-        }
-    }
-
-    const fn starts_group(self) -> View {
-        View {
-            starts_group: true,
-            ..self
-        }
-    }
-
-    const fn sheets(self, sheets: &'static [(&'static str, &'static str)]) -> View {
-        View { sheets, ..self }
-    }
 }
 
 /// Views are told apart by their names.
@@ -72,16 +54,16 @@ impl PartialEq for View {
 /// Every view, in the order of the navigation; the first is the one without a name in the URL.
 #[rustfmt::skip]
 pub const VIEWS: &[View] = &[
-    View::new("overview", "Overview", || overview::Overview().into_any()),
-    View::new("report", "Report", || report::Report().into_any()),
-    View::new("operations", "Operations", || operations::Operations().into_any()).fills().sheets(operations::SHEETS),
-    View::new("roofline", "Roofline", || roofline::Roofline().into_any()).sheets(roofline::SHEETS),
-    View::new("kernels", "Kernels", || kernels::Kernels().into_any()).fills().sheets(kernels::SHEETS),
-    View::new("tree", "Call tree", || tree::Tree().into_any()).fills(),
-    View::new("timeline", "Timeline", || timeline::Timeline().into_any()).fills(),
-    View::new("system", "Idle & communication", || system::System().into_any()),
-    View::new("compare", "Compare", || compare::Compare().into_any()).starts_group(),
-    View::new("export", "Export", || export::Export().into_any()),
+    View::new("overview", "Overview", || overview::overview().into_any()),
+    View::new("report", "Report", || report::report().into_any()),
+    View { fills: true, sheets: operations::SHEETS, ..View::new("operations", "Operations", || operations::operations().into_any()) },
+    View { sheets: roofline::SHEETS, ..View::new("roofline", "Roofline", || roofline::roofline().into_any()) },
+    View { fills: true, sheets: kernels::SHEETS, ..View::new("kernels", "Kernels", || kernels::kernels().into_any()) },
+    View { fills: true, ..View::new("tree", "Call tree", || tree::tree().into_any()) },
+    View { fills: true, ..View::new("timeline", "Timeline", || timeline::timeline().into_any()) },
+    View::new("system", "Idle & communication", || system::system().into_any()),
+    View { starts_group: true, ..View::new("compare", "Compare", || compare::compare().into_any()) },
+    View::new("export", "Export", || export::export().into_any()),
 ];
 
 /// The title of a view.

@@ -3,8 +3,8 @@
 use leptos::prelude::*;
 
 use crate::page::browser;
-use crate::page::components::{CategoryLegend, SheetTable, Switch, TableColumn, Width};
-use crate::page::state::{AppState, Stage};
+use crate::page::components::{SheetTable, Switch, TableColumn, Width, category_legend};
+use crate::page::state::AppState;
 use crate::page::url::Focus;
 use crate::protocol::{BOUND, FAMILY, SHAPES, SHARE, TIME};
 
@@ -58,17 +58,13 @@ const NO_OPERATORS: &str =
 
 /// Every operation with its arguments, or every operator; CPU times, where no GPU activity was
 /// recorded.
-#[component]
-pub fn Operations() -> impl IntoView {
+pub fn operations() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let has_gpu_events = state.stage.with_untracked(|stage| match stage {
-        Stage::Open(opened) => opened.has_gpu_events,
-        _ => false,
-    });
+    let has_gpu_events = untrack(|| state.of_opened(|opened| opened.has_gpu_events));
     let by_operator = Memo::new(move |_| state.place.with(|place| place.focus.table == OPERATORS));
     let guesses = move || {
         let has_guesses = state.overview.with(|overview| overview.guessed.is_some());
-        has_guesses.then(|| view! { <CategoryLegend/> })
+        has_guesses.then(category_legend)
     };
     let table = move || {
         if !has_gpu_events {
@@ -77,7 +73,7 @@ pub fn Operations() -> impl IntoView {
             }
             .into_any();
         }
-        let tools = view! { <Grouping by_operator/> }.into_any();
+        let tools = grouping(by_operator).into_any();
         let kernels = move || {
             view! {
                 <p class="under">
@@ -86,7 +82,7 @@ pub fn Operations() -> impl IntoView {
                 </p>
             }
         };
-        let notes = move || view! { <Basis/> {guesses()} };
+        let notes = move || view! { {basis()} {guesses()} };
         match by_operator.get() {
             true => view! {
                 <SheetTable sheet=OPERATORS_SHEET noun="operators" columns=BY_OPERATOR empty=NO_OPERATORS tools note=guesses elsewhere=kernels/>
@@ -105,11 +101,7 @@ pub fn Operations() -> impl IntoView {
 }
 
 /// What is one row: an operator, or an operator with its arguments.
-#[component]
-fn Grouping(
-    /// An operator is.
-    by_operator: Memo<bool>,
-) -> impl IntoView {
+fn grouping(by_operator: Memo<bool>) -> impl IntoView {
     let state = expect_context::<AppState>();
     // Rows and columns of one table mean nothing in the other; Back brings them again.
     let choose = move |wanted: bool| {
@@ -135,8 +127,7 @@ fn Grouping(
 }
 
 /// What "of the roofline" is measured against.
-#[component]
-fn Basis() -> impl IntoView {
+fn basis() -> impl IntoView {
     let state = expect_context::<AppState>();
     view! {
         <p class="fine under" data-testid="basis">

@@ -4,10 +4,10 @@ use dormer_core::base::format;
 use dormer_core::report::overview::Quality;
 use leptos::prelude::*;
 
-use crate::page::components::category::GUESS;
-use crate::page::components::prose::{Prose, with_units};
 use crate::page::components::table_cell::share_cell;
-use crate::page::components::{BarList, Findings, Name, Pairs, SplitBar, op_details};
+use crate::page::components::words::GUESS;
+use crate::page::components::words::{prose, with_units};
+use crate::page::components::{bar_list, cut_name, each, findings, op_details, pairs, split_bar};
 use crate::page::state::AppState;
 use crate::page::url::{DetailsOf, Focus};
 use crate::protocol::{GpuFacts, TopOperation};
@@ -15,14 +15,13 @@ use crate::protocol::{GpuFacts, TopOperation};
 use super::operations::OPERATORS;
 
 /// The answer in a sentence, where the time went, what to do about it, and whether to believe it.
-#[component]
-pub fn Overview() -> impl IntoView {
+pub fn overview() -> impl IntoView {
     let state = expect_context::<AppState>();
     move || {
         let overview = state.overview.get();
         let families = overview.families.clone();
-        let split = (!overview.split.is_empty())
-            .then(|| view! { <SplitBar parts=overview.split families=overview.families/> });
+        let split =
+            (!overview.split.is_empty()).then(|| split_bar(overview.split, overview.families));
         let overlap = families.iter().map(|family| family.percent).sum::<f64>() > 100.5;
         let work = match overview.no_gpu {
             Some(_) => "operations",
@@ -32,7 +31,7 @@ pub fn Overview() -> impl IntoView {
             view! {
                 <section class="card">
                     <h2>{format!("{} by category", overview.top_measure)}</h2>
-                    <BarList families view=work/>
+                    {bar_list(families, work)}
                     {overview.unfused.map(|sentence| view! { <p class="fine">{sentence}</p> })}
                     {overview.guessed.map(|share| view! {
                         <p class="fine">
@@ -52,14 +51,14 @@ pub fn Overview() -> impl IntoView {
                     <h1 data-testid="headline">{with_units(&overview.headline)}</h1>
                     {split}
                 </section>
-                <Findings findings=overview.findings has_gpu=overview.gpu.name.is_some() no_gpu=overview.no_gpu/>
-                <Pairs class="facts" pairs=overview.facts/>
+                {findings(overview.findings, overview.gpu.name.is_some(), overview.no_gpu)}
+                {pairs("facts", overview.facts)}
                 <div class="cols">
-                    <TopTable rows=overview.top are_kernels=overview.top_is_kernels measure=overview.top_measure/>
+                    {top_table(overview.top, overview.top_is_kernels, overview.top_measure)}
                     <aside>
                         {by_category}
-                        <Trust quality=overview.quality/>
-                        <ThisGpu gpu=overview.gpu/>
+                        {trust(overview.quality)}
+                        {this_gpu(overview.gpu)}
                     </aside>
                 </div>
             </div>
@@ -68,56 +67,45 @@ pub fn Overview() -> impl IntoView {
 }
 
 /// The operations that took the most time.
-#[component]
-fn TopTable(
-    /// The operations, largest first.
-    rows: Vec<TopOperation>,
-    /// They are kernels: no operators were recorded.
-    are_kernels: bool,
-    /// What their times are.
-    measure: String,
-) -> impl IntoView {
+fn top_table(rows: Vec<TopOperation>, are_kernels: bool, measure: String) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let rows = rows
-        .into_iter()
-        .map(|row| {
-            let told = row.row.map(DetailsOf::Operator);
-            let time = row.time;
-            let (view, name) = match row.is_kernel {
-                true => ("kernels", format::kernel_name(&time.name)),
-                false => ("operations", time.name.clone()),
-            };
-            let find = time.name;
-            let way = move || match told {
-                Some(told) => state.link_to_details(told),
-                None => state.link_into(view, Focus::finding(find.clone())),
-            };
-            let opened = move |event: leptos::ev::MouseEvent| {
-                if told.is_some() {
-                    op_details::opened_by(state, &event);
-                }
-            };
-            view! {
-                <tr class=format!("c-{}", time.family.token())>
-                    <th scope="row" class="mono" title=name.clone()>
-                        <span class="line">
-                            <i class="dot" aria-hidden="true"></i>
-                            <a href=way on:click=opened><Name text=name.clone()/></a>
-                        </span>
-                    </th>
-                    <td class="soft">
-                        {time.family.label()}
-                        {time.is_recompute.then(|| view! {
-                            <abbr title="Ran during activation recomputation">"\u{21bb}"</abbr>
-                        })}
-                    </td>
-                    <td class="n">{format::count(time.count)}</td>
-                    <td class="n">{format::time_ns(time.ns)}</td>
-                    {share_cell(Some(time.percent), format::percent(time.percent))}
-                </tr>
+    let rows = each(rows, |row| {
+        let told = row.row.map(DetailsOf::Operator);
+        let time = row.time;
+        let (view, name) = match row.is_kernel {
+            true => ("kernels", format::kernel_name(&time.name)),
+            false => ("operations", time.name.clone()),
+        };
+        let find = time.name;
+        let way = move || match told {
+            Some(told) => state.link_to_details(told),
+            None => state.link_into(view, Focus::finding(find.clone())),
+        };
+        let opened = move |event: leptos::ev::MouseEvent| {
+            if told.is_some() {
+                op_details::opened_by(state, &event);
             }
-        })
-        .collect_view();
+        };
+        view! {
+            <tr class=format!("c-{}", time.family.token())>
+                <th scope="row" class="mono" title=name.clone()>
+                    <span class="line">
+                        <i class="dot" aria-hidden="true"></i>
+                        <a href=way on:click=opened>{cut_name(name.clone())}</a>
+                    </span>
+                </th>
+                <td class="soft">
+                    {time.family.label()}
+                    {time.is_recompute.then(|| view! {
+                        <abbr title="Ran during activation recomputation">"\u{21bb}"</abbr>
+                    })}
+                </td>
+                <td class="n">{format::count(time.count)}</td>
+                <td class="n">{format::time_ns(time.ns)}</td>
+                {share_cell(Some(time.percent), format::percent(time.percent))}
+            </tr>
+        }
+    });
     let (title, noun, says) = match are_kernels {
         true => ("Top kernels", "Kernel", "All kernels"),
         false => ("Top operations", "Operation", "All operations"),
@@ -153,23 +141,15 @@ fn TopTable(
 }
 
 /// How far the numbers can be trusted.
-#[component]
-fn Trust(
-    /// What import and profile had to say.
-    quality: Quality,
-) -> impl IntoView {
-    let lines = quality
-        .lines
-        .into_iter()
-        .map(|line| {
-            view! {
-                <li class=line.level.token()>
-                    <p><Prose text=line.sentence.to_string()/></p>
-                    <p class="fine">{line.detail()}</p>
-                </li>
-            }
-        })
-        .collect_view();
+fn trust(quality: Quality) -> impl IntoView {
+    let lines = each(quality.lines, |line| {
+        view! {
+            <li class=line.level.token()>
+                <p>{prose(line.sentence.to_string())}</p>
+                <p class="fine">{line.detail()}</p>
+            </li>
+        }
+    });
     view! {
         <section class=format!("card trust {}", quality.level.token()) data-testid="quality">
             <h2>"Data quality"</h2>
@@ -180,15 +160,11 @@ fn Trust(
 }
 
 /// The GPU the report is judged against.
-#[component]
-fn ThisGpu(
-    /// Its figures and where they come from.
-    gpu: GpuFacts,
-) -> impl IntoView {
+fn this_gpu(gpu: GpuFacts) -> impl IntoView {
     view! {
         <section class="card" data-testid="this-gpu">
             <h2>{gpu.name.unwrap_or_else(|| "No GPU chosen".to_owned())}</h2>
-            <Pairs class="pairs" pairs=gpu.figures/>
+            {pairs("pairs", gpu.figures)}
             <p class="fine">{gpu.basis}</p>
         </section>
     }

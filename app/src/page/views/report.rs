@@ -1,18 +1,19 @@
 //! Report: the documents that core wrote, with their contents beside them.
 
+use dormer_core::output::document::{Document, markdown};
 use leptos::prelude::*;
 
 use super::export::download;
 use crate::page::browser;
-use crate::page::components::findings::EvidenceList;
-use crate::page::components::markdown::{Heading, Markdown, headings, with_lights};
-use crate::page::components::{CopyButton, Icon};
+use crate::page::components::document::{Heading, document_view, headings, with_lights};
+use crate::page::components::findings::evidence_list;
+use crate::page::components::{copy_button, each, icon};
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
-use crate::protocol::{ArtifactQuery, MarkdownQuery};
+use crate::protocol::{ArtifactQuery, DocumentQuery};
 
 /// A document of this view.
-struct Document {
+struct Choice {
     /// What the URL calls it.
     slug: &'static str,
     /// What the button says.
@@ -20,24 +21,24 @@ struct Document {
     /// Whom it is for.
     hint: &'static str,
     /// Asks for it.
-    query: MarkdownQuery,
+    query: DocumentQuery,
     /// The name it is downloaded under, as the command line writes it.
     file: &'static str,
 }
 
-const DOCUMENTS: [Document; 2] = [
-    Document {
+const DOCUMENTS: [Choice; 2] = [
+    Choice {
         slug: "",
         title: "Report",
         hint: "Prioritized recommendations with details",
-        query: MarkdownQuery::Report,
+        query: DocumentQuery::Report,
         file: "standalone_analysis_fair.md",
     },
-    Document {
+    Choice {
         slug: "rough",
         title: "Working notes",
         hint: "Every analysis step with its raw tables",
-        query: MarkdownQuery::Notes,
+        query: DocumentQuery::Notes,
         file: "standalone_analysis_rough.md",
     },
 ];
@@ -51,13 +52,12 @@ const WIDE_PX: f64 = 1080.0;
 /// A document that came from the worker.
 #[derive(Clone, Default, PartialEq)]
 struct Text {
-    markdown: String,
+    document: Document,
     headings: Vec<Heading>,
 }
 
 /// The report, and the working notes behind it.
-#[component]
-pub fn Report() -> impl IntoView {
+pub fn report() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let document = Memo::new(move |_| {
@@ -71,9 +71,9 @@ pub fn Report() -> impl IntoView {
     Effect::new(move |before: Option<usize>| {
         state.report.track();
         let now = document.get();
-        engine.ask(DOCUMENTS[now].query, move |markdown| {
-            let headings = headings(&markdown);
-            if text.try_set(Text { markdown, headings }).is_some() {
+        engine.ask(DOCUMENTS[now].query, move |document| {
+            let headings = headings(&document);
+            if text.try_set(Text { document, headings }).is_some() {
                 return;
             }
             if before.is_some_and(|before| before != now) {
@@ -95,23 +95,23 @@ pub fn Report() -> impl IntoView {
     view! {
         <div class="reading">
             <div class="bar">
-                <Switch document/>
+                {switch(document)}
                 <span class="grow"></span>
-                {move || text.with(|text| view! { <CopyButton text=text.markdown.clone() says="Copy Markdown"/> })}
+                {move || text.with(|text| copy_button(markdown(&text.document), "Copy Markdown"))}
                 <button type="button" class="small" id="download-report" on:click=move |_| save(DOCUMENTS[document.get_untracked()].file)>
-                    <Icon name="download"/>
+                    {icon("download")}
                     "Markdown"
                 </button>
                 <button type="button" class="small" id="download-page" on:click=move |_| save(WEB_PAGE)>
-                    <Icon name="download"/>
+                    {icon("download")}
                     "Web page"
                 </button>
             </div>
-            <Contents text/>
+            {contents(text)}
             <article class="page report" data-testid="report">
                 {move || {
-                    let Text { markdown, headings } = text.get();
-                    view! { <Markdown text=markdown headings here below=evidence/> }
+                    let Text { document, headings } = text.get();
+                    document_view(document, &headings, here, evidence)
                 }}
             </article>
         </div>
@@ -124,7 +124,7 @@ fn evidence(state: AppState, slug: &str) -> Option<AnyView> {
         let mut cards = overview.findings.cards.iter();
         cards.find(|card| card.details == slug).cloned()
     })?;
-    Some(view! { <EvidenceList evidence=card.evidence n_more=card.n_more/> }.into_any())
+    Some(evidence_list(card.evidence, card.n_more).into_any())
 }
 
 /// Goes to the heading that the URL names, once.
@@ -139,30 +139,22 @@ fn start_at_section(state: AppState) {
 }
 
 /// Which document is shown.
-#[component]
-fn Switch(
-    /// Its position in [`DOCUMENTS`].
-    document: Memo<usize>,
-) -> impl IntoView {
+fn switch(document: Memo<usize>) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let buttons = DOCUMENTS
-        .iter()
-        .enumerate()
-        .map(|(position, one)| {
-            let choose = move |_| state.look_at(|focus| focus.table = one.slug.to_owned());
-            view! {
-                <button
-                    type="button"
-                    id=format!("report-{}", if one.slug.is_empty() { "main" } else { one.slug })
-                    title=one.hint
-                    aria-pressed=move || (document.get() == position).to_string()
-                    on:click=choose
-                >
-                    {one.title}
-                </button>
-            }
-        })
-        .collect_view();
+    let buttons = each(DOCUMENTS.iter().enumerate(), |(position, one)| {
+        let choose = move |_| state.look_at(|focus| focus.table = one.slug.to_owned());
+        view! {
+            <button
+                type="button"
+                id=format!("report-{}", if one.slug.is_empty() { "main" } else { one.slug })
+                title=one.hint
+                aria-pressed=move || (document.get() == position).to_string()
+                on:click=choose
+            >
+                {one.title}
+            </button>
+        }
+    });
     view! {
         <div class="seg" role="group" aria-label="Report">{buttons}</div>
         <p class="fine hint">{move || DOCUMENTS.get(document.get()).map(|document| document.hint)}</p>
@@ -170,11 +162,7 @@ fn Switch(
 }
 
 /// The headings, as ways to them.
-#[component]
-fn Contents(
-    /// The document.
-    text: RwSignal<Text>,
-) -> impl IntoView {
+fn contents(text: RwSignal<Text>) -> impl IntoView {
     let is_wide = browser::is_wider_than(WIDE_PX);
     // The heading that was passed last is that of the section being read.
     let current = RwSignal::new(None::<String>);
@@ -203,23 +191,19 @@ fn Contents(
             let levels = text.headings.iter().filter(|heading| heading.level <= 3);
             levels.cloned().collect::<Vec<Heading>>()
         });
-        shown
-            .into_iter()
-            .skip(1)
-            .map(|heading| {
-                let id = Heading::id(&heading.slug);
-                let own = id.clone();
-                let is_here = move || current.with(|current| current.as_ref() == Some(&own));
-                let mark = move || is_here().then_some("location");
-                view! {
-                    <li class=format!("level-{}", heading.level)>
-                        <button type="button" class="link" data-slug=heading.slug aria-current=mark on:click=move |_| browser::go_to_element(&id)>
-                            {with_lights(&heading.text)}
-                        </button>
-                    </li>
-                }
-            })
-            .collect_view()
+        each(shown.into_iter().skip(1), |heading| {
+            let id = Heading::id(&heading.slug);
+            let own = id.clone();
+            let is_here = move || current.with(|current| current.as_ref() == Some(&own));
+            let mark = move || is_here().then_some("location");
+            view! {
+                <li class=format!("level-{}", heading.level)>
+                    <button type="button" class="link" data-slug=heading.slug aria-current=mark on:click=move |_| browser::go_to_element(&id)>
+                        {with_lights(&heading.text)}
+                    </button>
+                </li>
+            }
+        })
     };
     view! {
         <nav class="contents" aria-label="Contents of the report">

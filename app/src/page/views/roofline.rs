@@ -4,7 +4,7 @@ use dormer_core::report::overview::FamilyTime;
 use leptos::prelude::*;
 
 use super::operations::SHEET;
-use crate::page::components::{RoofChart, SheetTable, TableColumn, Width};
+use crate::page::components::{SheetTable, TableColumn, Width, roof_chart};
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
 use crate::protocol::{BOUND, FAMILY, Missing, RooflineChart, RooflineQuery, SHAPES, TIME};
@@ -26,8 +26,7 @@ const COLUMNS: &[TableColumn] = &[
 ];
 
 /// The chart, its legend, and the same as a table.
-#[component]
-pub fn Roofline() -> impl IntoView {
+pub fn roofline() -> impl IntoView {
     let engine = expect_context::<Engine>();
     let answer = engine.follow(|| RooflineQuery);
     let chart = Memo::new(move |_| answer.get().unwrap_or_default());
@@ -35,8 +34,8 @@ pub fn Roofline() -> impl IntoView {
     let missing = Memo::new(move |_| answer.with(|chart| chart.as_ref().map(|one| one.missing)));
     let body = move || match missing.get() {
         None => ().into_any(),
-        Some(Some(missing)) => view! { <Nothing missing/> }.into_any(),
-        Some(None) => view! { <Drawn chart/> }.into_any(),
+        Some(Some(missing)) => no_chart(missing).into_any(),
+        Some(None) => drawn(chart).into_any(),
     };
     view! {
         <div class="roofline" data-testid="roofline">
@@ -47,11 +46,7 @@ pub fn Roofline() -> impl IntoView {
 }
 
 /// The chart and what belongs to it.
-#[component]
-fn Drawn(
-    /// What is drawn.
-    chart: Memo<RooflineChart>,
-) -> impl IntoView {
+fn drawn(chart: Memo<RooflineChart>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let focus = state.focus();
     let only = Memo::new(move |_| focus.with(|focus| focus.only.clone()));
@@ -78,9 +73,9 @@ fn Drawn(
     };
     view! {
         <p class="lead-line" data-testid="roof-lead">{move || chart.with(|chart| chart.lead.clone())}</p>
-        <Legend families only/>
+        {legend(families, only)}
         <section class="card chart">
-            <RoofChart chart only selected on_pick=move |row| state.look_at(|focus| focus.row = row)/>
+            {roof_chart(chart, only, selected, move |row| state.look_at(|focus| focus.row = row))}
         </section>
         <div class="fine asides" data-testid="roof-asides">
             <p>"Mark area is GPU time; the smallest marks are enlarged."</p>
@@ -95,13 +90,7 @@ fn Drawn(
 }
 
 /// The categories, as switches.
-#[component]
-fn Legend(
-    /// The categories of the marks.
-    families: Memo<Vec<FamilyTime>>,
-    /// The color tokens of those that are shown; empty for all.
-    only: Memo<Vec<String>>,
-) -> impl IntoView {
+fn legend(families: Memo<Vec<FamilyTime>>, only: Memo<Vec<String>>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let chip = move |time: FamilyTime| {
         let token = time.family.token();
@@ -133,11 +122,7 @@ fn Legend(
 }
 
 /// Why there is no chart, and the way to one.
-#[component]
-fn Nothing(
-    /// What is missing.
-    missing: Missing,
-) -> impl IntoView {
+fn no_chart(missing: Missing) -> impl IntoView {
     let state = expect_context::<AppState>();
     let (what, how, more) = match missing {
         Missing::Gpu => (

@@ -3,22 +3,22 @@
 use leptos::prelude::*;
 
 use crate::page::browser;
-use crate::page::components::Icon;
+use crate::page::components::icon;
+use crate::page::components::words::capitalised;
 use crate::page::engine::{Engine, TraceSource};
 use crate::page::state::{AppState, Stage};
 use crate::protocol::{OpeningStep, Progress};
 
 /// Nothing was opened yet.
-#[component]
-pub fn Empty() -> impl IntoView {
+pub fn empty() -> impl IntoView {
     view! {
         <section class="start" data-testid="empty">
-            <p class="mark"><Icon name="dormer"/></p>
+            <p class="mark">{icon("dormer")}</p>
             <h1>"See where your GPU time goes"</h1>
             <p class="lede">
                 "Drop a PyTorch profiler trace anywhere on this page. In seconds, Dormer shows how busy the GPU was, which operations took the time, and what to optimize first."
             </p>
-            <OpenButtons/>
+            {open_buttons()}
             <ul class="promises">
                 <li>
                     <b>"Nothing leaves your computer"</b>
@@ -44,13 +44,12 @@ pub fn Empty() -> impl IntoView {
 }
 
 /// The two ways in beside dropping.
-#[component]
-fn OpenButtons() -> impl IntoView {
+fn open_buttons() -> impl IntoView {
     let engine = expect_context::<Engine>();
     view! {
         <div class="ways">
             <button type="button" class="main" id="choose-file" on:click=|_| browser::choose_file()>
-                <Icon name="file"/>
+                {icon("file")}
                 "Choose a file"
             </button>
             <button type="button" id="open-sample" on:click=move |_| engine.open(TraceSource::Sample)>
@@ -61,14 +60,13 @@ fn OpenButtons() -> impl IntoView {
 }
 
 /// A file is being read.
-#[component]
-pub fn Loading() -> impl IntoView {
+pub fn loading() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let progress = Memo::new(move |old: Option<&Progress>| {
         state.stage.with(|stage| match stage {
             Stage::Loading(progress) => *progress,
-            _ => old.copied().unwrap_or(NOTHING_READ),
+            _ => old.copied().unwrap_or_default(),
         })
     });
     let share = move || {
@@ -99,70 +97,45 @@ pub fn Loading() -> impl IntoView {
     }
 }
 
-const NOTHING_READ: Progress = Progress {
-    step: OpeningStep::Reading,
-    bytes_read: 0.0,
-    bytes_total: 0.0,
-    events: 0.0,
-};
-
 fn bytes_of_bytes(progress: &Progress) -> String {
     let bytes = |number: f64| dormer_core::base::format::bytes(number as u64);
-    if progress.bytes_total > 0.0 {
-        format!(
-            "{} of {}",
-            bytes(progress.bytes_read),
-            bytes(progress.bytes_total)
-        )
-    } else {
-        bytes(progress.bytes_read)
+    let read = bytes(progress.bytes_read);
+    match progress.bytes_total > 0.0 {
+        true => format!("{read} of {}", bytes(progress.bytes_total)),
+        false => read,
     }
 }
 
 /// A file could not be analyzed.
-#[component]
-pub fn Failed() -> impl IntoView {
+pub fn failed() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let reason = move || {
+    let failure = move || {
         state.stage.with(|stage| match stage {
-            Stage::Failed(failure) => sentence(&failure.sentence),
-            _ => String::new(),
-        })
-    };
-    let at_byte = move || {
-        state.stage.with(|stage| match stage {
-            Stage::Failed(failure) => failure.at_byte.clone(),
+            Stage::Failed(failure) => Some(failure.clone()),
             _ => None,
         })
+    };
+    let reason = move || failure().map(|failure| sentence(&failure.sentence));
+    let at_byte = move || {
+        let byte = failure()?.at_byte?;
+        Some(view! { <p class="fine" data-testid="at-byte">{format!("At byte {byte}.")}</p> })
     };
     view! {
         <section class="start" id="error" role="alert">
             <p class="what">{move || state.file_name.get()}</p>
             <h1>"This file cannot be analyzed"</h1>
             <p class="lede" data-testid="reason">{reason}</p>
-            {move || {
-                at_byte().map(|byte| view! {
-                    <p class="fine" data-testid="at-byte">
-                        {format!("At byte {byte}.")}
-                    </p>
-                })
-            }}
-            <OpenButtons/>
+            {at_byte}
+            {open_buttons()}
         </section>
     }
 }
 
 /// A message that starts with a small letter and has no full stop, as a sentence.
 fn sentence(message: &str) -> String {
-    let mut letters = message.chars();
-    let first: String = letters
-        .next()
-        .map(|letter| letter.to_uppercase().collect())
-        .unwrap_or_default();
-    let end = if message.ends_with(['.', '!', '?']) {
-        ""
-    } else {
-        "."
+    let end = match message.ends_with(['.', '!', '?']) {
+        true => "",
+        false => ".",
     };
-    format!("{first}{}{end}", letters.as_str())
+    format!("{}{end}", capitalised(message))
 }

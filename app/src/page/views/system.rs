@@ -2,15 +2,14 @@
 
 use leptos::prelude::*;
 
-use crate::page::components::prose::with_units;
-use crate::page::components::{Bars, FactsTable, Gaps, Pairs, SplitBar};
+use crate::page::components::words::with_units;
+use crate::page::components::{bars, each, facts_table, gaps, pairs, split_bar};
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
 use crate::protocol::{OverlapBar, SystemFacts, SystemQuery, SystemSection};
 
 /// What keeps the GPU from computing: first the answer, then each kind of time.
-#[component]
-pub fn System() -> impl IntoView {
+pub fn system() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let facts = engine.follow(|| SystemQuery);
@@ -21,16 +20,13 @@ pub fn System() -> impl IntoView {
             split,
             sections,
         } = facts.get()?;
-        let lead = lead
-            .iter()
-            .map(|sentence| view! { <p>{with_units(sentence)}</p> })
-            .collect_view();
+        let lead = each(
+            lead.iter(),
+            |sentence| view! { <p>{with_units(sentence)}</p> },
+        );
         let families = state.overview.with(|overview| overview.families.clone());
-        let split = (!split.is_empty()).then(|| view! { <SplitBar parts=split families/> });
-        let sections = sections
-            .into_iter()
-            .map(|section| view! { <Section section/> })
-            .collect_view();
+        let split = (!split.is_empty()).then(|| split_bar(split, families));
+        let sections = sections.into_iter().map(section).collect_view();
         Some(view! {
             <article class="overview system" data-testid="system">
                 <section class="lead">
@@ -45,38 +41,22 @@ pub fn System() -> impl IntoView {
 }
 
 /// One kind of time in which the GPU does not compute.
-#[component]
-fn Section(
-    /// What is said of it.
-    section: SystemSection,
-) -> impl IntoView {
+fn section(section: SystemSection) -> impl IntoView {
     let charts = (!section.charts.is_empty()).then(|| {
-        let charts = section
-            .charts
-            .into_iter()
-            .map(|chart| view! { <Bars chart/> })
-            .collect_view();
+        let charts = section.charts.into_iter().map(bars).collect_view();
         view! { <div class="charts">{charts}</div> }
     });
-    let gaps = (!section.gaps.is_empty()).then(|| view! { <Gaps gaps=section.gaps/> });
-    let tables = section
-        .tables
-        .into_iter()
-        .map(|table| view! { <FactsTable table/> })
-        .collect_view();
-    let notes = section
-        .notes
-        .into_iter()
-        .map(|note| view! { <p class="fine">{note}</p> })
-        .collect_view();
+    let gaps = (!section.gaps.is_empty()).then(|| gaps(section.gaps));
+    let tables = section.tables.into_iter().map(facts_table).collect_view();
+    let notes = each(section.notes, |note| view! { <p class="fine">{note}</p> });
     let title_id = format!("system-{}", section.key);
     let labelled_by = title_id.clone();
     view! {
         <section class="kind" data-section=section.key aria-labelledby=labelled_by>
             <h2 id=title_id>{section.title}</h2>
             {section.missing.map(|missing| view! { <p class="nothing" data-testid="missing">{missing}</p> })}
-            <Pairs class="facts" pairs=section.figures/>
-            {section.overlap.map(|overlap| view! { <Overlap overlap/> })}
+            {pairs("facts", section.figures)}
+            {section.overlap.map(overlap)}
             {charts}
             {gaps}
             {tables}
@@ -86,11 +66,7 @@ fn Section(
 }
 
 /// How much of some time runs beside other work.
-#[component]
-fn Overlap(
-    /// The two parts.
-    overlap: OverlapBar,
-) -> impl IntoView {
+fn overlap(overlap: OverlapBar) -> impl IntoView {
     let width = format!("{:.2}%", overlap.hidden_percent.clamp(0.0, 100.0));
     let says = format!(
         "{}: {} overlapped, {} exposed",

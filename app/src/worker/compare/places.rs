@@ -2,64 +2,41 @@
 
 use dormer_core::base::format;
 use dormer_core::compare::tree::{Place, TreeDiff};
-use dormer_core::names::Family;
-use dormer_core::report::sheet::Sheet;
+use dormer_core::names::{Family, family_of_kernel};
+use dormer_core::report::sheet::Unit;
 
-use super::tables::{CompareTable, DIFFERENCE, REFERENCE, TARGET, count, integer, ms, text, words};
+use super::tables::{CompareTable, DIFFERENCE, REFERENCE, TARGET, TableColumn, integer, ms, words};
 use crate::protocol::{column, sheet};
-use crate::worker::columns::RowKind;
+
+/// A place, and the nearest call that both traces have.
+type Row<'a> = (&'a str, &'a Place);
 
 /// The places, those with the largest difference first.
 pub(super) fn table(trees: &TreeDiff) -> CompareTable {
-    let columns = vec![
-        text(column::NAME, "The nearest call that both traces have."),
-        text(
-            column::REFERENCE_CALLS,
-            "What only the reference calls there; empty if the same calls launch different kernels.",
-        ),
-        text(
-            column::TARGET_CALLS,
-            "What only the target calls there; empty if the same calls launch different kernels.",
-        ),
-        count(column::COUNT, "How many places differ this way."),
-        REFERENCE,
-        TARGET,
-        DIFFERENCE,
-        text(
-            "kernels in the reference",
-            "What the reference launches at one such place.",
-        ),
-        text(
-            "kernels in the target",
-            "What the target launches at one such place.",
-        ),
+    #[rustfmt::skip]
+    let columns: &[TableColumn<Row>] = &[
+        (column::NAME, Unit::Text, "The nearest call that both traces have.", |(common, _)| words(*common)),
+        (column::REFERENCE_CALLS, Unit::Text, "What only the reference calls there; empty if the same calls launch different kernels.", |(_, place)| words(place.calls.reference.join(", "))),
+        (column::TARGET_CALLS, Unit::Text, "What only the target calls there; empty if the same calls launch different kernels.", |(_, place)| words(place.calls.target.join(", "))),
+        (column::COUNT, Unit::Count, "How many places differ this way.", |(_, place)| integer(place.occurrences.len() as u64)),
+        (column::REFERENCE, Unit::Ms, REFERENCE, |(_, place)| ms(place.busy_ns.reference)),
+        (column::TARGET, Unit::Ms, TARGET, |(_, place)| ms(place.busy_ns.target)),
+        (column::DIFFERENCE, Unit::Ms, DIFFERENCE, |(_, place)| ms(place.busy_ns.difference())),
+        ("kernels in the reference", Unit::Text, "What the reference launches at one such place.", |(_, place)| words(kernels(&place.kernels.reference))),
+        ("kernels in the target", Unit::Text, "What the target launches at one such place.", |(_, place)| words(kernels(&place.kernels.target))),
     ];
-    let rows = trees.places.iter().map(|place| {
-        vec![
-            words(common(trees, place)),
-            words(place.calls.reference.join(", ")),
-            words(place.calls.target.join(", ")),
-            integer(place.occurrences.len() as u64),
-            ms(place.busy_ns.reference),
-            ms(place.busy_ns.target),
-            ms(place.busy_ns.difference()),
-            words(kernels(&place.kernels.reference)),
-            words(kernels(&place.kernels.target)),
-        ]
-    });
-    CompareTable {
-        kinds: trees.places.iter().map(kind).collect(),
-        sheet: Sheet {
-            name: sheet::PLACES,
-            columns,
-            rows: rows.collect(),
-        },
-    }
-}
-
-fn common<'a>(trees: &'a TreeDiff, place: &Place) -> &'a str {
-    let first = place.occurrences.first();
-    first.map_or("", |first| trees.name(first.common))
+    let row = |place: &'_ Place| {
+        let first = place.occurrences.first();
+        first.map_or("", |first| trees.name(first.common))
+    };
+    let rows: Vec<Row> = trees
+        .places
+        .iter()
+        .map(|place| (row(place), place))
+        .collect();
+    CompareTable::new(sheet::PLACES, columns, &rows, |(_, place)| {
+        (family(place), "")
+    })
 }
 
 fn kernels(names: &[String]) -> String {
@@ -68,13 +45,8 @@ fn kernels(names: &[String]) -> String {
 }
 
 /// A place has the color of the first kernel that the target launches there, else the reference.
-fn kind(place: &Place) -> RowKind {
-    let kernels = place.kernels.target.iter().chain(&place.kernels.reference);
-    let family = kernels
-        .map(|name| dormer_core::names::family_of_kernel(name))
-        .next();
-    RowKind {
-        family: family.unwrap_or(Family::Other),
-        class: "",
-    }
+fn family(place: &Place) -> Family {
+    let mut kernels = place.kernels.target.iter().chain(&place.kernels.reference);
+    let first = kernels.next();
+    first.map_or(Family::Other, |name| family_of_kernel(name))
 }

@@ -1,7 +1,9 @@
 //! The rows of a comparison as sheets, so that they are filtered and sorted as any other table.
 
 use dormer_core::base::format;
-use dormer_core::compare::{Comparison, KernelUse, LoneOp, MatchedOp, Named, Pair, Tally, Timed};
+use dormer_core::compare::{
+    Comparison, KernelUse, LoneOp, MatchedOp, Named, Pair, Tally, Timed, Verdict,
+};
 use dormer_core::names::Family;
 use dormer_core::report::sheet::{Cell, Column, Sheet, Unit};
 
@@ -15,24 +17,69 @@ pub(super) struct CompareTable {
     pub(super) kinds: Vec<RowKind>,
 }
 
-/// Every table, also those without rows.
+/// A column: its label, the unit of its cells, what it means, and its cell of a row.
+pub(super) type TableColumn<T> = (&'static str, Unit, &'static str, fn(&T) -> Cell);
+
+impl CompareTable {
+    pub(super) fn new<T>(
+        name: &'static str,
+        columns: &[TableColumn<T>],
+        rows: &[T],
+        kind: impl Fn(&T) -> (Family, &'static str),
+    ) -> CompareTable {
+        let cells = |row| columns.iter().map(|(.., cell)| cell(row)).collect();
+        let columns = columns.iter().map(|(label, unit, doc, _)| Column {
+            label: *label,
+            unit: *unit,
+            doc: *doc,
+        });
+        let kind = |row| {
+            let (family, class) = kind(row);
+            RowKind { family, class }
+        };
+        CompareTable {
+            sheet: Sheet {
+                name,
+                columns: columns.collect(),
+                rows: rows.iter().map(cells).collect(),
+            },
+            kinds: rows.iter().map(kind).collect(),
+        }
+    }
+}
+
+/// Every table but that of places, also those without rows.
 pub(super) fn tables(comparison: &Comparison) -> Vec<CompareTable> {
     let operations = &comparison.operations;
+    let lone = |name, rows: &[LoneOp]| CompareTable::new(name, LONE, rows, |op| (op.family, ""));
     vec![
-        matched(&operations.matched),
+        CompareTable::new(sheet::OPERATIONS, MATCHED, &operations.matched, |op| {
+            (op.family, op.judgement.verdict.key())
+        }),
         lone(sheet::TARGET_ONLY, &operations.lone.target),
         lone(sheet::REFERENCE_ONLY, &operations.lone.reference),
-        named(sheet::CATEGORIES, &comparison.categories, |family| {
-            (family.label().to_owned(), *family)
-        }),
-        named(sheet::KERNELS, &comparison.kernels, |name| {
+        named(
+            sheet::CATEGORIES,
+            &comparison.categories,
+            counted,
+            |family| (family.label().to_owned(), *family),
+        ),
+        named(sheet::KERNELS, &comparison.kernels, counted, |name| {
             (name.clone(), dormer_core::names::family_of_kernel(name))
         }),
-        modules(comparison),
-        named(sheet::COLLECTIVES, &comparison.collectives, |key| {
-            (key.label(), Family::Communication)
-        }),
-        named(sheet::CPU, &comparison.host, |name| {
+        named(
+            sheet::MODULES,
+            &comparison.modules,
+            |tally| tally.calls,
+            |name| (name.clone(), Family::Other),
+        ),
+        named(
+            sheet::COLLECTIVES,
+            &comparison.collectives,
+            counted,
+            |key| (key.label(), Family::Communication),
+        ),
+        named(sheet::CPU, &comparison.host, counted, |name| {
             let label = dormer_core::names::op_category(name, None);
             let family = dormer_core::names::family_of_op(label, name, None);
             (name.clone(), family)
@@ -51,44 +98,88 @@ pub(super) fn list(tables: &[CompareTable]) -> Vec<ComparedTable> {
         .collect()
 }
 
-pub(super) const fn text(label: &'static str, doc: &'static str) -> Column {
-    Column {
-        label,
-        unit: Unit::Text,
-        doc,
-    }
+pub(super) const DIFFERENCE: &str = "Target minus reference: positive means the target is slower.";
+pub(super) const REFERENCE: &str = "Total time in the reference.";
+pub(super) const TARGET: &str = "Total time in the target.";
+const OPERATION: &str = "The operation, or the kernel if it belongs to no operation.";
+const SHAPES: &str = "Shapes and types of its arguments.";
+
+#[rustfmt::skip]
+const MATCHED: &[TableColumn<MatchedOp>] = &[
+    (column::NAME, Unit::Text, OPERATION, |op| words(&*op.name)),
+    ("name in the reference", Unit::Text, "Its name in the reference, if different.", |op| op.reference_name.as_deref().map_or(Cell::Empty, words)),
+    (column::SHAPES, Unit::Text, SHAPES, |op| words(&*op.shapes)),
+    (column::VERDICT, Unit::Text, "Whether the hardware explains the difference.", |op| words(op.judgement.verdict.label())),
+    ("not judged because", Unit::Text, "Why there is no prediction.", |op| words(why(op.judgement.verdict))),
+    (column::REFERENCE, Unit::Ms, REFERENCE, |op| ms(op.sides.reference.time_ns)),
+    (column::TARGET, Unit::Ms, TARGET, |op| ms(op.sides.target.time_ns)),
+    (column::DIFFERENCE, Unit::Ms, DIFFERENCE, |op| ms(op.times().difference())),
+    (column::RATIO, Unit::Number, "Time per call in the target divided by that in the reference.", |op| maybe(op.judgement.actual)),
+    (column::EXPECTED, Unit::Number, "The ratio that the rooflines of both GPUs predict.", |op| maybe(op.judgement.expected)),
+    (column::EXCESS, Unit::Number, "Measured ratio divided by expected ratio: 1 means the hardware explains the difference.", |op| maybe(op.judgement.excess)),
+    ("expected ratio by peaks", Unit::Number, "The expected ratio by data sheet peaks.", |op| maybe(op.judgement.peak_expected)),
+    (column::PEAK_VERDICT, Unit::Text, "Whether the hardware explains the difference, by data sheet peaks.", |op| words(op.judgement.peak_verdict.label())),
+    (column::REFERENCE_COUNT, Unit::Count, "Calls in the reference.", |op| integer(op.sides.reference.calls)),
+    (column::TARGET_COUNT, Unit::Count, "Calls in the target.", |op| integer(op.sides.target.calls)),
+    ("matched by", Unit::Text, "What matches in both traces.", |op| words(op.level.label())),
+    ("kernels in the reference", Unit::Text, "Its longest kernels in the reference.", |op| kernels(&op.sides.reference.kernels)),
+    ("kernels in the target", Unit::Text, "Its longest kernels in the target.", |op| kernels(&op.sides.target.kernels)),
+];
+
+#[rustfmt::skip]
+const LONE: &[TableColumn<LoneOp>] = &[
+    (column::NAME, Unit::Text, OPERATION, |op| words(&*op.name)),
+    (column::SHAPES, Unit::Text, SHAPES, |op| words(&*op.shapes)),
+    (column::TIME, Unit::Ms, "Total kernel time.", |op| ms(op.side.time_ns)),
+    (column::SHARE, Unit::Percent, "Share of the computation time of its trace.", |op| maybe(op.side.percent_of_compute)),
+    (column::COUNT, Unit::Count, "Calls.", |op| integer(op.side.calls)),
+    ("kernels", Unit::Text, "Its longest kernels.", |op| kernels(&op.side.kernels)),
+];
+
+/// A row that is told by its name.
+struct NamedRow {
+    name: String,
+    family: Family,
+    /// The time in each trace that has it.
+    times: Pair<Option<i64>>,
+    counts: Pair<Option<u64>>,
 }
 
-const fn time(label: &'static str, doc: &'static str) -> Column {
-    Column {
-        label,
-        unit: Unit::Ms,
-        doc,
-    }
+#[rustfmt::skip]
+const NAMED: &[TableColumn<NamedRow>] = &[
+    (column::NAME, Unit::Text, "What it is.", |row| words(&*row.name)),
+    (column::REFERENCE, Unit::Ms, REFERENCE, |row| row.times.reference.map_or(Cell::Empty, ms)),
+    (column::TARGET, Unit::Ms, TARGET, |row| row.times.target.map_or(Cell::Empty, ms)),
+    // What one trace lacks takes no time there.
+    (column::DIFFERENCE, Unit::Ms, DIFFERENCE, |row| ms(row.times.map(Option::unwrap_or_default).difference())),
+    (column::RATIO, Unit::Number, "Time in the target divided by that in the reference.", |row| maybe(row.times.both().and_then(Pair::ratio))),
+    (column::REFERENCE_COUNT, Unit::Count, "Count in the reference.", |row| row.counts.reference.map_or(Cell::Empty, integer)),
+    (column::TARGET_COUNT, Unit::Count, "Count in the target.", |row| row.counts.target.map_or(Cell::Empty, integer)),
+];
+
+/// What has a time and was not counted: a category on the CPU.
+fn counted(tally: &Tally) -> Option<u64> {
+    Some(tally.count).filter(|count| *count > 0)
 }
 
-pub(super) const fn count(label: &'static str, doc: &'static str) -> Column {
-    Column {
-        label,
-        unit: Unit::Count,
-        doc,
-    }
+fn named<K, T: Timed>(
+    sheet: &'static str,
+    rows: &[Named<K, T>],
+    count: impl Fn(&T) -> Option<u64>,
+    known_as: impl Fn(&K) -> (String, Family),
+) -> CompareTable {
+    let row = |row: &Named<K, T>| {
+        let (name, family) = known_as(&row.key);
+        NamedRow {
+            name,
+            family,
+            times: row.sides.as_ref().map(|side| side.as_ref().map(Timed::ns)),
+            counts: row.sides.as_ref().map(|side| count(side.as_ref()?)),
+        }
+    };
+    let rows: Vec<NamedRow> = rows.iter().map(row).collect();
+    CompareTable::new(sheet, NAMED, &rows, |row| (row.family, ""))
 }
-
-const fn number(label: &'static str, doc: &'static str) -> Column {
-    Column {
-        label,
-        unit: Unit::Number,
-        doc,
-    }
-}
-
-pub(super) const REFERENCE: Column = time(column::REFERENCE, "Total time in the reference.");
-pub(super) const TARGET: Column = time(column::TARGET, "Total time in the target.");
-pub(super) const DIFFERENCE: Column = time(
-    column::DIFFERENCE,
-    "Target minus reference: positive means the target is slower.",
-);
 
 pub(super) fn ms(ns: i64) -> Cell {
     Cell::Float(ns as f64 / 1e6)
@@ -110,6 +201,13 @@ pub(super) fn integer(count: u64) -> Cell {
     Cell::Int(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
+fn why(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::NotJudged(why) => why.label(),
+        _ => "",
+    }
+}
+
 fn kernels(kernels: &[KernelUse]) -> Cell {
     let lines = kernels.iter().map(|kernel| {
         format!(
@@ -120,218 +218,4 @@ fn kernels(kernels: &[KernelUse]) -> Cell {
         )
     });
     words(lines.collect::<Vec<String>>().join(", "))
-}
-
-fn matched(operations: &[MatchedOp]) -> CompareTable {
-    let columns = vec![
-        text(
-            column::NAME,
-            "The operation, or the kernel if it belongs to no operation.",
-        ),
-        text(
-            "name in the reference",
-            "Its name in the reference, if different.",
-        ),
-        text(column::SHAPES, "Shapes and types of its arguments."),
-        text(
-            column::VERDICT,
-            "Whether the hardware explains the difference.",
-        ),
-        text("not judged because", "Why there is no prediction."),
-        REFERENCE,
-        TARGET,
-        DIFFERENCE,
-        number(
-            column::RATIO,
-            "Time per call in the target divided by that in the reference.",
-        ),
-        number(
-            column::EXPECTED,
-            "The ratio that the rooflines of both GPUs predict.",
-        ),
-        number(
-            column::EXCESS,
-            "Measured ratio divided by expected ratio: 1 means the hardware explains the difference.",
-        ),
-        number(
-            "expected ratio by peaks",
-            "The expected ratio by data sheet peaks.",
-        ),
-        text(
-            column::PEAK_VERDICT,
-            "Whether the hardware explains the difference, by data sheet peaks.",
-        ),
-        count(column::REFERENCE_COUNT, "Calls in the reference."),
-        count(column::TARGET_COUNT, "Calls in the target."),
-        text("matched by", "What matches in both traces."),
-        text(
-            "kernels in the reference",
-            "Its longest kernels in the reference.",
-        ),
-        text(
-            "kernels in the target",
-            "Its longest kernels in the target.",
-        ),
-    ];
-    let rows = operations.iter().map(|op| {
-        let Pair { reference, target } = &op.sides;
-        let judgement = &op.judgement;
-        let why = match judgement.verdict {
-            dormer_core::compare::Verdict::NotJudged(why) => why.label(),
-            _ => "",
-        };
-        vec![
-            words(&*op.name),
-            op.reference_name.as_deref().map_or(Cell::Empty, words),
-            words(&*op.shapes),
-            words(judgement.verdict.label()),
-            words(why),
-            ms(reference.time_ns),
-            ms(target.time_ns),
-            ms(op.times().difference()),
-            maybe(judgement.actual),
-            maybe(judgement.expected),
-            maybe(judgement.excess),
-            maybe(judgement.peak_expected),
-            words(judgement.peak_verdict.label()),
-            integer(reference.calls),
-            integer(target.calls),
-            words(op.level.label()),
-            kernels(&reference.kernels),
-            kernels(&target.kernels),
-        ]
-    });
-    CompareTable {
-        kinds: operations
-            .iter()
-            .map(|op| RowKind {
-                family: op.family,
-                class: op.judgement.verdict.key(),
-            })
-            .collect(),
-        sheet: Sheet {
-            name: sheet::OPERATIONS,
-            columns,
-            rows: rows.collect(),
-        },
-    }
-}
-
-fn lone(name: &'static str, operations: &[LoneOp]) -> CompareTable {
-    let columns = vec![
-        text(
-            column::NAME,
-            "The operation, or the kernel if it belongs to no operation.",
-        ),
-        text(column::SHAPES, "Shapes and types of its arguments."),
-        time(column::TIME, "Total kernel time."),
-        Column {
-            label: column::SHARE,
-            unit: Unit::Percent,
-            doc: "Share of the computation time of its trace.",
-        },
-        count(column::COUNT, "Calls."),
-        text("kernels", "Its longest kernels."),
-    ];
-    let rows = operations.iter().map(|op| {
-        vec![
-            words(&*op.name),
-            words(&*op.shapes),
-            ms(op.side.time_ns),
-            maybe(op.side.percent_of_compute),
-            integer(op.side.calls),
-            kernels(&op.side.kernels),
-        ]
-    });
-    CompareTable {
-        kinds: operations
-            .iter()
-            .map(|op| RowKind {
-                family: op.family,
-                class: "",
-            })
-            .collect(),
-        sheet: Sheet {
-            name,
-            columns,
-            rows: rows.collect(),
-        },
-    }
-}
-
-/// Rows that are told by their name.
-fn named<K>(
-    name: &'static str,
-    rows: &[Named<K, Tally>],
-    known_as: impl Fn(&K) -> (String, Family),
-) -> CompareTable {
-    let rows = rows.iter().map(|row| {
-        let (label, family) = known_as(&row.key);
-        // What has a time and was not counted: a category on the CPU.
-        let counted = |side: &Option<Tally>| side.filter(|tally| tally.count > 0);
-        let count =
-            |side: &Option<Tally>| counted(side).map_or(Cell::Empty, |tally| integer(tally.count));
-        let counts = row.sides.as_ref().map(count);
-        (label, family, times(row), counts)
-    });
-    of_names(name, rows.collect())
-}
-
-fn modules(comparison: &Comparison) -> CompareTable {
-    let rows = comparison.modules.iter().map(|row| {
-        let counts = row.sides.as_ref().map(|side| {
-            let calls = side.as_ref().and_then(|time| time.n_calls);
-            calls.map_or(Cell::Empty, integer)
-        });
-        (row.key.clone(), Family::Other, times(row), counts)
-    });
-    of_names(sheet::MODULES, rows.collect())
-}
-
-/// The time in each trace that has the row.
-fn times<K, T: Timed>(row: &Named<K, T>) -> Pair<Option<i64>> {
-    row.sides.as_ref().map(|side| side.as_ref().map(Timed::ns))
-}
-
-type NamedRow = (String, Family, Pair<Option<i64>>, Pair<Cell>);
-
-fn of_names(name: &'static str, rows: Vec<NamedRow>) -> CompareTable {
-    let columns = vec![
-        text(column::NAME, "What it is."),
-        REFERENCE,
-        TARGET,
-        DIFFERENCE,
-        number(
-            column::RATIO,
-            "Time in the target divided by that in the reference.",
-        ),
-        count(column::REFERENCE_COUNT, "Count in the reference."),
-        count(column::TARGET_COUNT, "Count in the target."),
-    ];
-    let mut kinds = Vec::new();
-    let cells = rows.into_iter().map(|(label, family, times, counts)| {
-        kinds.push(RowKind::of(family));
-        let time = |ns: Option<i64>| ns.map_or(Cell::Empty, ms);
-        let both = times.both();
-        // What one trace lacks takes no time there.
-        let difference = times.map(Option::unwrap_or_default).difference();
-        vec![
-            words(label),
-            time(times.reference),
-            time(times.target),
-            ms(difference),
-            maybe(both.and_then(Pair::ratio)),
-            counts.reference,
-            counts.target,
-        ]
-    });
-    let rows = cells.collect();
-    CompareTable {
-        kinds,
-        sheet: Sheet {
-            name,
-            columns,
-            rows,
-        },
-    }
 }

@@ -3,7 +3,7 @@ use dormer_core::testing::{Timetable, options_on};
 use dormer_core::{Profile, Report, ReportOptions};
 
 use super::*;
-use crate::protocol::{Sort, TableRow, column, sheet};
+use crate::protocol::{Sort, column, sheet};
 
 const MM: &str = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"], "Input Strides": [[4096, 1], [4096, 1]], "Concrete Inputs": ["", ""]"#;
 const ADD: &str = r#""Input Dims": [[4096, 4096], [4096, 4096], []], "Input type": ["c10::BFloat16", "c10::BFloat16", "Scalar"], "Input Strides": [[4096, 1], [4096, 1], []], "Concrete Inputs": ["", "", "1"]"#;
@@ -52,8 +52,8 @@ fn on_h100() -> [ReportOptions; 2] {
     [options_on("H100"), options_on("H100")]
 }
 
-/// The rows of a table with some of its columns, as texts.
-fn rows(compared: &mut Compared, sheet: &str, columns: &[&str], only: &[&str]) -> Vec<TableRow> {
+/// The rows of a table with some of its columns.
+fn rows(compared: &mut Compared, sheet: &str, columns: &[&str], only: &[&str]) -> Vec<Vec<String>> {
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
     let query = RowsQuery {
         sheet: sheet.to_owned(),
@@ -68,12 +68,8 @@ fn rows(compared: &mut Compared, sheet: &str, columns: &[&str], only: &[&str]) -
         count: 100,
         locate: None,
     };
-    compared.rows(&query).rows
-}
-
-fn texts(rows: &[TableRow]) -> Vec<Vec<&str>> {
-    rows.iter()
-        .map(|row| row.cells.iter().map(|cell| cell.text.as_str()).collect())
+    let rows = compared.rows(&query).rows.into_iter();
+    rows.map(|row| row.cells.into_iter().map(|cell| cell.text).collect())
         .collect()
 }
 
@@ -165,7 +161,7 @@ fn operations_are_filtered_by_verdict_and_by_category() {
         ];
         let all = rows(compared, sheet::OPERATIONS, &columns, &[]);
         assert_eq!(
-            texts(&all),
+            all,
             [
                 ["aten::mm", "unexpected slowdown", "0.300 ms", "1.00"],
                 [
@@ -177,8 +173,7 @@ fn operations_are_filtered_by_verdict_and_by_category() {
             ]
         );
         let names = |compared: &mut Compared, only: &str| -> Vec<String> {
-            let rows = rows(compared, sheet::OPERATIONS, &columns[..1], &[only]);
-            rows.iter().map(|row| row.cells[0].text.clone()).collect()
+            rows(compared, sheet::OPERATIONS, &columns[..1], &[only]).concat()
         };
         assert_eq!(names(compared, "better_than_predicted"), ["aten::add"]);
         assert_eq!(names(compared, "gemm"), ["aten::mm"]);
@@ -197,9 +192,9 @@ fn what_one_trace_alone_has_is_listed_on_its_side() {
         let columns = [column::NAME, column::TIME];
         let of = |compared: &mut Compared, sheet: &str| rows(compared, sheet, &columns, &[]);
         let target = of(compared, sheet::TARGET_ONLY);
-        assert_eq!(texts(&target), [["my::new", "0.010 ms"]]);
+        assert_eq!(target, [["my::new", "0.010 ms"]]);
         let reference = of(compared, sheet::REFERENCE_ONLY);
-        assert_eq!(texts(&reference), [["my::old", "0.010 ms"]]);
+        assert_eq!(reference, [["my::old", "0.010 ms"]]);
     });
 }
 
@@ -213,7 +208,7 @@ fn places_where_the_call_trees_differ_are_told_by_what_either_trace_calls() {
             column::DIFFERENCE,
         ];
         let places = rows(compared, sheet::PLACES, &columns, &[]);
-        assert_eq!(texts(&places), [["my::old", "my::new", "0 ms"]]);
+        assert_eq!(places, [["my::old", "my::new", "0 ms"]]);
     });
 }
 

@@ -6,7 +6,7 @@ use dormer_core::report::details::{is_in_tree, launching_call};
 use dormer_core::report::shapes::shapes_of;
 use dormer_core::trace::{Category, EventId};
 
-use super::{Open, TimelineSource, hue};
+use super::{Timeline, hue};
 use crate::protocol::{ArrowEnd, Glance, GlanceQuery, SpanCard, SpanQuery, Towards};
 
 /// Kernels of one call that get an arrow.
@@ -18,30 +18,24 @@ const NAME_CHARS: usize = 90;
 /// Longer values are cut: lists of a collective's ranks and the like.
 const VALUE_CHARS: usize = 240;
 
-impl Open {
+impl Timeline<'_> {
     /// The event that is asked for.
-    pub(super) fn span(&self, source: TimelineSource, query: &SpanQuery) -> Option<SpanCard> {
-        let trace = &source.profile.trace;
+    pub fn span(&self, query: &SpanQuery) -> Option<SpanCard> {
+        let trace = &self.source.profile.trace;
         let event = match *query {
-            SpanQuery::At { row, ns, within_ns } => {
-                let row = self.row(row)?;
-                row.at(trace, self.absolute(ns), within_ns as i64)?
-            }
+            SpanQuery::At(place) => self.at(place)?,
             SpanQuery::Event(uid) => trace.events.by_uid(uid)?,
-            SpanQuery::Beside(uid, towards) => {
-                self.beside(source, trace.events.by_uid(uid)?, towards)?
-            }
+            SpanQuery::Beside(uid, towards) => self.beside(trace.events.by_uid(uid)?, towards)?,
         };
-        self.card(source, event)
+        self.card(event)
     }
 
     /// The little that is said at the pointer: no arguments, no arrows.
-    pub(super) fn glance(&self, source: TimelineSource, query: &GlanceQuery) -> Option<Glance> {
-        let trace = &source.profile.trace;
-        let row = self.row(query.row)?;
-        let event = row.at(trace, self.absolute(query.ns), query.within_ns as i64)?;
+    pub fn glance(&self, query: &GlanceQuery) -> Option<Glance> {
+        let trace = &self.source.profile.trace;
+        let event = self.at(*query)?;
         let name = trace.strings.get(trace.events.name(event));
-        let mut fields = self.main_fields(source, event);
+        let mut fields = self.main_fields(event);
         fields.truncate(AT_POINTER);
         Some(Glance {
             row: query.row,
@@ -52,10 +46,16 @@ impl Open {
         })
     }
 
+    fn at(&self, place: GlanceQuery) -> Option<EventId> {
+        let row = self.row(place.row)?;
+        let (ns, within_ns) = (self.absolute(place.ns), place.within_ns as i64);
+        row.at(&self.source.profile.trace, ns, within_ns)
+    }
+
     /// What stands beside an event.
-    fn beside(&self, source: TimelineSource, event: EventId, towards: Towards) -> Option<EventId> {
-        let trace = &source.profile.trace;
-        let number = self.row_of(source.profile, event)?;
+    fn beside(&self, event: EventId, towards: Towards) -> Option<EventId> {
+        let trace = &self.source.profile.trace;
+        let number = self.row_of(event)?;
         let row = self.row(number)?;
         match towards {
             Towards::Before => row.event(row.position(trace, event)?.checked_sub(1)?),
@@ -66,35 +66,35 @@ impl Open {
                 let nearest = |number: usize| self.row(number)?.at(trace, middle_ns, i64::MAX);
                 match towards {
                     Towards::Above => (0..number).rev().find_map(nearest),
-                    _ => (number + 1..self.rows.len()).find_map(nearest),
+                    _ => (number + 1..self.open.rows.len()).find_map(nearest),
                 }
             }
         }
     }
 
-    fn card(&self, source: TimelineSource, event: EventId) -> Option<SpanCard> {
-        let profile = source.profile;
+    fn card(&self, event: EventId) -> Option<SpanCard> {
+        let profile = self.source.profile;
         let trace = &profile.trace;
         let events = &trace.events;
         let category = events.category(event);
         Some(SpanCard {
             uid: events.uid(event),
-            row: self.row_of(profile, event)?,
+            row: self.row_of(event)?,
             from_ns: self.since_start(events.ts_ns(event)),
             to_ns: self.since_start(events.end_ns(event)),
             name: trace.strings.get(events.name(event)).to_owned(),
             kind: category.label().to_owned(),
-            token: hue::token(source, event).to_owned(),
-            fields: self.fields(source, event),
-            arrows: self.arrows(source, event),
-            in_tree: is_in_tree(source.analyzed, event),
+            token: hue::token(self.source, event).to_owned(),
+            fields: self.fields(event),
+            arrows: self.arrows(event),
+            in_tree: is_in_tree(self.source.analyzed, event),
         })
     }
 
     /// All that is known of an event, the arguments that were recorded last.
-    fn fields(&self, source: TimelineSource, event: EventId) -> Vec<(String, String)> {
-        let trace = &source.profile.trace;
-        let mut fields = self.main_fields(source, event);
+    fn fields(&self, event: EventId) -> Vec<(String, String)> {
+        let trace = &self.source.profile.trace;
+        let mut fields = self.main_fields(event);
         if let Some(args) = trace.events.extra_args(event) {
             let args = arguments(trace.strings.get(args)).into_iter();
             fields.extend(args.map(|(key, value)| (key.to_owned(), argument_value(value))));
@@ -102,8 +102,8 @@ impl Open {
         fields
     }
 
-    fn main_fields(&self, source: TimelineSource, event: EventId) -> Vec<(String, String)> {
-        let profile = source.profile;
+    fn main_fields(&self, event: EventId) -> Vec<(String, String)> {
+        let profile = self.source.profile;
         let trace = &profile.trace;
         let events = &trace.events;
         let mut fields: Vec<(String, String)> = Vec::new();
@@ -117,7 +117,9 @@ impl Open {
             "Duration",
             duration.map_or_else(|| "unknown".to_owned(), format::time_ns),
         );
-        let start_ns = events.ts_ns(event).saturating_sub(self.lanes.span.start_ns);
+        let start_ns = events
+            .ts_ns(event)
+            .saturating_sub(self.open.lanes.span.start_ns);
         add("Start", format::time_ns(start_ns));
         if events.category(event).is_gpu() {
             if let Some(call) = launching_call(profile, event) {
@@ -146,12 +148,12 @@ impl Open {
     }
 
     /// The other ends of an event's arrows.
-    fn arrows(&self, source: TimelineSource, event: EventId) -> Vec<ArrowEnd> {
-        let profile = source.profile;
+    fn arrows(&self, event: EventId) -> Vec<ArrowEnd> {
+        let profile = self.source.profile;
         let events = &profile.trace.events;
         let end = |other: EventId, ns: i64| {
             Some(ArrowEnd {
-                row: self.row_of(profile, other)?,
+                row: self.row_of(other)?,
                 ns: self.since_start(ns),
             })
         };

@@ -9,9 +9,26 @@ use super::TimelineSource;
 const CPU: [&str; 4] = ["annotation", "python", "op", "runtime"];
 
 /// The tokens by hue.
-pub(super) fn tokens() -> Vec<String> {
+pub(in crate::worker) fn tokens() -> Vec<String> {
     let families = Family::ALL.iter().map(|family| family.token());
     families.chain(CPU).map(str::to_owned).collect()
+}
+
+/// The hue of what has GPU time.
+pub(in crate::worker) fn of_family(family: Family) -> u8 {
+    let position = Family::ALL.iter().position(|one| *one == family);
+    position.unwrap_or_default() as u8
+}
+
+/// The hue of what has none.
+pub(in crate::worker) fn of_cpu(category: Option<Category>) -> u8 {
+    let position = match category {
+        Some(Category::PythonFunction) => 1,
+        Some(Category::CpuOp) => 2,
+        Some(Category::Runtime | Category::Driver) => 3,
+        _ => 0,
+    };
+    (Family::ALL.len() + position) as u8
 }
 
 /// The token of an event.
@@ -36,31 +53,22 @@ impl Hues {
         if self.by_event.is_empty() {
             self.by_event = vec![UNKNOWN; source.profile.trace.events.len()];
         }
-        match self.by_event.get_mut(event.index()) {
-            Some(known) => {
-                if *known == UNKNOWN {
-                    *known = find(source, event);
-                }
-                *known
-            }
-            None => cpu(0),
+        let Some(known) = self.by_event.get_mut(event.index()) else {
+            return of_cpu(None);
+        };
+        if *known == UNKNOWN {
+            *known = find(source, event);
         }
+        *known
     }
-}
-
-fn cpu(position: usize) -> u8 {
-    (Family::ALL.len() + position) as u8
 }
 
 fn find(source: TimelineSource, event: EventId) -> u8 {
     let profile = source.profile;
     let trace = &profile.trace;
     let name = trace.strings.get(trace.events.name(event));
-    let hue = |family: Family| {
-        let position = Family::ALL.iter().position(|one| *one == family);
-        position.unwrap_or_default() as u8
-    };
-    match trace.events.category(event) {
+    let category = trace.events.category(event);
+    match category {
         category if category.is_gpu() => {
             let id = profile.launches.id_of(event);
             let work = id.and_then(|id| profile.gpu.get(id));
@@ -69,18 +77,20 @@ fn find(source: TimelineSource, event: EventId) -> u8 {
                 .and_then(|work| work.parent_op)
                 .and_then(|op| profile.tree.event(op))
                 .map(|op| trace.strings.get(trace.events.name(op)));
-            hue(source.families.of_kernel(op, name))
+            of_family(source.families.of_kernel(op, name))
         }
         Category::CpuOp => {
             let node = profile.tree.node_of(event);
             match node.is_some_and(|node| !profile.tree.gpu_work(node).is_empty()) {
-                true => hue(source.families.of_op(name)),
-                false => cpu(2),
+                true => of_family(source.families.of_op(name)),
+                false => of_cpu(Some(category)),
             }
         }
-        Category::UserAnnotation | Category::GpuUserAnnotation => cpu(0),
-        Category::PythonFunction => cpu(1),
-        Category::Runtime | Category::Driver => cpu(3),
-        _ => hue(Family::Other),
+        Category::UserAnnotation
+        | Category::GpuUserAnnotation
+        | Category::PythonFunction
+        | Category::Runtime
+        | Category::Driver => of_cpu(Some(category)),
+        _ => of_family(Family::Other),
     }
 }

@@ -1,7 +1,7 @@
 //! The Timeline view: what is drawn, what a span is, and what a range holds.
 
 mod card;
-mod hue;
+pub(super) mod hue;
 mod range;
 #[cfg(test)]
 mod tests;
@@ -56,6 +56,15 @@ struct Open {
 }
 
 impl TimelineView {
+    /// The timeline; `None` for a trace without events.
+    pub(super) fn of<'a>(&'a mut self, source: TimelineSource<'a>) -> Option<Timeline<'a>> {
+        if self.open.is_none() {
+            self.open = Open::new(source.profile);
+        }
+        let open = self.open.as_mut()?;
+        Some(Timeline { open, source })
+    }
+
     /// Another report counts other GPU events, and judges gaps by other thresholds.
     pub(super) fn judged_anew(&mut self) {
         if let Some(open) = &mut self.open {
@@ -66,52 +75,8 @@ impl TimelineView {
 
 /// The timeline of an open trace with what it is made from.
 pub struct Timeline<'a> {
-    pub(super) view: &'a mut TimelineView,
-    pub(super) source: TimelineSource<'a>,
-}
-
-impl<'a> Timeline<'a> {
-    /// `None` for a trace without events.
-    fn open(&mut self) -> Option<(&mut Open, TimelineSource<'a>)> {
-        let view = &mut self.view;
-        if view.open.is_none() {
-            view.open = Open::new(self.source.profile);
-        }
-        view.open.as_mut().map(|open| (open, self.source))
-    }
-
-    /// What lanes there are.
-    pub fn outline(&mut self) -> TimelineOutline {
-        self.open()
-            .map(|(open, source)| open.outline(source))
-            .unwrap_or_default()
-    }
-
-    /// What some rows look like, and the blocks as bytes.
-    pub fn draw(&mut self, query: &DrawQuery) -> (Drawn, Vec<u8>) {
-        self.open()
-            .map(|(open, source)| open.draw(source, query))
-            .unwrap_or_default()
-    }
-
-    /// What to say of an event at the pointer.
-    pub fn glance(&mut self, query: &GlanceQuery) -> Option<Glance> {
-        let (open, source) = self.open()?;
-        open.glance(source, query)
-    }
-
-    /// One event.
-    pub fn span(&mut self, query: &SpanQuery) -> Option<SpanCard> {
-        let (open, source) = self.open()?;
-        open.span(source, query)
-    }
-
-    /// What happened in a part of the time.
-    pub fn range(&mut self, query: &RangeQuery) -> RangeCard {
-        self.open()
-            .map(|(open, source)| range::card(source, open.interval(query)))
-            .unwrap_or_default()
-    }
+    open: &'a mut Open,
+    source: TimelineSource<'a>,
 }
 
 impl Open {
@@ -127,36 +92,41 @@ impl Open {
             gaps: None,
         })
     }
+}
 
+impl Timeline<'_> {
     /// Nanoseconds since the first event, as the page counts.
     fn since_start(&self, ns: i64) -> f64 {
-        ns.saturating_sub(self.lanes.span.start_ns) as f64
+        ns.saturating_sub(self.open.lanes.span.start_ns) as f64
     }
 
     /// The page's nanoseconds as those of the trace.
     fn absolute(&self, ns: f64) -> i64 {
-        self.lanes.span.start_ns.saturating_add(ns as i64)
+        self.open.lanes.span.start_ns.saturating_add(ns as i64)
     }
 
-    fn interval(&self, query: &RangeQuery) -> Interval {
+    /// What happened in a part of the time.
+    pub fn range(&self, query: &RangeQuery) -> RangeCard {
         let (from_ns, to_ns) = (self.absolute(query.from_ns), self.absolute(query.to_ns));
-        Interval::new(from_ns.min(to_ns), from_ns.max(to_ns))
+        let range = Interval::new(from_ns.min(to_ns), from_ns.max(to_ns));
+        range::card(self.source, range)
     }
 
     fn row(&self, number: usize) -> Option<&Row> {
-        let (lane, row) = self.rows.get(number)?;
-        self.lanes.lanes.get(*lane)?.rows.get(*row)
+        let (lane, row) = self.open.rows.get(number)?;
+        self.open.lanes.lanes.get(*lane)?.rows.get(*row)
     }
 
     /// The number of the row in which an event is drawn.
-    fn row_of(&self, profile: &Profile, event: EventId) -> Option<usize> {
-        let place = self.lanes.place(&profile.trace, event)?;
-        self.rows.iter().position(|row| *row == place)
+    fn row_of(&self, event: EventId) -> Option<usize> {
+        let place = self.open.lanes.place(&self.source.profile.trace, event)?;
+        self.open.rows.iter().position(|row| *row == place)
     }
 
-    fn outline(&self, source: TimelineSource) -> TimelineOutline {
+    /// What lanes there are.
+    pub fn outline(&self) -> TimelineOutline {
         let mut first_row = 0;
-        let lanes = self.lanes.lanes.iter().map(|lane| {
+        let lanes = self.open.lanes.lanes.iter().map(|lane| {
             let line = LaneLine {
                 title: lane.title.clone(),
                 note: lane.note.clone(),
@@ -167,7 +137,11 @@ impl Open {
             first_row += lane.rows.len();
             line
         });
-        let work = source.profile.gpu.of(source.report.timelines.events);
+        let work = self
+            .source
+            .profile
+            .gpu
+            .of(self.source.report.timelines.events);
         let gpu = work.map(|work| work.span).reduce(Interval::hull);
         let edges = |span: Interval| {
             (
@@ -175,10 +149,10 @@ impl Open {
                 self.since_start(span.end_ns),
             )
         };
-        let window = source.analyzed.window.as_ref();
+        let window = self.source.analyzed.window.as_ref();
         TimelineOutline {
-            length_ns: self.lanes.span.length() as f64,
-            lead: self.lead(source),
+            length_ns: self.open.lanes.span.length() as f64,
+            lead: self.lead(),
             lanes: lanes.collect(),
             window: window.map(|of| edges(of.window.span)),
             gpu: gpu.map(edges),
@@ -186,16 +160,16 @@ impl Open {
         }
     }
 
-    fn lead(&self, source: TimelineSource) -> String {
-        let length = format::time_ns(self.lanes.span.length());
-        if let Some(window) = &source.analyzed.window {
+    fn lead(&self) -> String {
+        let length = format::time_ns(self.open.lanes.span.length());
+        if let Some(window) = &self.source.analyzed.window {
             return format!(
                 "{length} recorded. Only {} is analyzed ({}); the rest is dimmed.",
                 window.name(),
                 window.length()
             );
         }
-        match &source.report.timelines.whole {
+        match &self.source.report.timelines.whole {
             None => format!("{length} recorded on the CPU; no GPU activity was recorded."),
             Some(gpu) => {
                 let idle = percent_of(gpu.idle_ns, gpu.total_ns()).unwrap_or_default();
@@ -205,8 +179,8 @@ impl Open {
                     format::time_ns(gpu.idle_ns),
                     format::percent(idle)
                 );
-                let table = &source.profile.gpu;
-                let counted = table.of(source.report.timelines.events).count();
+                let table = &self.source.profile.gpu;
+                let counted = table.of(self.source.report.timelines.events).count();
                 let left_out = table.of(GpuEvents::All).count() - counted;
                 if left_out > 0 {
                     lead += &format!(
@@ -220,7 +194,8 @@ impl Open {
         }
     }
 
-    fn draw(&mut self, source: TimelineSource, query: &DrawQuery) -> (Drawn, Vec<u8>) {
+    /// What some rows look like, and the blocks as bytes.
+    pub fn draw(&mut self, query: &DrawQuery) -> (Drawn, Vec<u8>) {
         let is_usable = query.ns_per_px.is_finite() && query.ns_per_px > 0.0;
         if !is_usable || !query.from_ns.is_finite() {
             return (Drawn::default(), Vec::new());
@@ -230,10 +205,11 @@ impl Open {
             ns_per_px: query.ns_per_px,
             width_px: query.width_px,
         };
+        let source = self.source;
         let trace = &source.profile.trace;
-        let mut hues = std::mem::take(&mut self.hues);
+        let mut hues = std::mem::take(&mut self.open.hues);
         let (mut labels, mut bytes, mut n_blocks) = (Vec::new(), Vec::new(), 0_u32);
-        for number in query.first_row..query.end_row.min(self.rows.len()) {
+        for number in query.first_row..query.end_row.min(self.open.rows.len()) {
             let Some(row) = self.row(number) else {
                 continue;
             };
@@ -246,15 +222,15 @@ impl Open {
                 n_blocks += 1;
             }
         }
-        self.hues = hues;
-        let gaps = self.marks(source, &view);
+        self.open.hues = hues;
+        let gaps = self.marks(&view);
         (Drawn { labels, gaps }, bytes)
     }
 
     /// The idle times of a view that can be seen.
-    fn marks(&mut self, source: TimelineSource, view: &View) -> Vec<GapMark> {
-        let input = source.report.analysis_input(source.profile);
-        let gaps = self.gaps.get_or_insert_with(|| idle_gaps(&input));
+    fn marks(&mut self, view: &View) -> Vec<GapMark> {
+        let input = self.source.report.analysis_input(self.source.profile);
+        let gaps = self.open.gaps.get_or_insert_with(|| idle_gaps(&input));
         let px = |ns: i64| ns.saturating_sub(view.from_ns) as f64 / view.ns_per_px;
         let first = gaps.partition_point(|gap| gap.span.end_ns <= view.from_ns);
         gaps.iter()
@@ -296,13 +272,16 @@ fn append(bytes: &mut Vec<u8>, row: usize, uid: u32, block: &Block) {
 
 impl Answer<TimelineQuery> for Traces {
     fn answer(&mut self, _: TimelineQuery, _: &mut Option<Vec<u8>>) -> TimelineOutline {
-        self.target().timeline().outline()
+        let timeline = self.target().timeline();
+        timeline.map(|of| of.outline()).unwrap_or_default()
     }
 }
 
 impl Answer<DrawQuery> for Traces {
     fn answer(&mut self, query: DrawQuery, bytes: &mut Option<Vec<u8>>) -> Drawn {
-        let (drawn, blocks) = self.target().timeline().draw(&query);
+        let timeline = self.target().timeline();
+        let drawn = timeline.map(|mut of| of.draw(&query));
+        let (drawn, blocks) = drawn.unwrap_or_default();
         *bytes = Some(blocks);
         drawn
     }
@@ -310,18 +289,19 @@ impl Answer<DrawQuery> for Traces {
 
 impl Answer<GlanceQuery> for Traces {
     fn answer(&mut self, query: GlanceQuery, _: &mut Option<Vec<u8>>) -> Option<Glance> {
-        self.target().timeline().glance(&query)
+        self.target().timeline()?.glance(&query)
     }
 }
 
 impl Answer<SpanQuery> for Traces {
     fn answer(&mut self, query: SpanQuery, _: &mut Option<Vec<u8>>) -> Option<SpanCard> {
-        self.target().timeline().span(&query)
+        self.target().timeline()?.span(&query)
     }
 }
 
 impl Answer<RangeQuery> for Traces {
     fn answer(&mut self, query: RangeQuery, _: &mut Option<Vec<u8>>) -> RangeCard {
-        self.target().timeline().range(&query)
+        let timeline = self.target().timeline();
+        timeline.map(|of| of.range(&query)).unwrap_or_default()
     }
 }

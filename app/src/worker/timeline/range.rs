@@ -33,10 +33,7 @@ pub(super) fn card(source: TimelineSource, range: Interval) -> RangeCard {
     RangeCard {
         length: format::time_ns(range.length()),
         parts,
-        n_work: match totals.n_work {
-            1 => "1 GPU event".to_owned(),
-            n => format!("{} GPU events", format::count(n)),
-        },
+        n_work: format::counted(totals.n_work, "GPU event"),
         work: listed.map(|work| line(source, work)).collect(),
         more: totals.work.len().saturating_sub(LISTED),
     }

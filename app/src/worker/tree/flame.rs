@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 
-use dormer_core::names::Family;
 use dormer_core::trace::Category;
 use dormer_core::{Profile, base::format};
 
@@ -13,6 +12,7 @@ use super::shape::{Figures, Item, Shape};
 use super::unfolded::Branches;
 use super::{TreeView, sorted};
 use crate::protocol::{FLAME_BLOCK_BYTES, Flame, FlameQuery, TreeMode};
+use crate::worker::timeline::hue;
 
 /// Calls narrower than this are drawn together with those beside them.
 const LEAST_PX: f64 = 1.0;
@@ -20,9 +20,6 @@ const LEAST_PX: f64 = 1.0;
 const MAX_ROWS: u32 = 512;
 /// Longer names are cut in the middle: no block is wider than the window.
 const NAME_CHARS: usize = 160;
-
-/// The color of what is no GPU activity: tokens beside those of the families.
-const CPU: [&str; 4] = ["annotation", "python", "op", "runtime"];
 
 /// A call, or calls beside each other, as they are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,7 +40,7 @@ impl TreeView {
     /// What is to be drawn of the tree, and its blocks as bytes.
     pub fn flame(&mut self, profile: &Profile, query: &FlameQuery) -> (Flame, Vec<u8>) {
         let mut flame = Flame {
-            tokens: tokens(),
+            tokens: hue::tokens(),
             ..Flame::default()
         };
         let Some(shape) = self.shape(profile) else {
@@ -90,16 +87,10 @@ impl TreeView {
             bytes.extend(name.to_le_bytes());
             bytes.extend(block.n_calls.to_le_bytes());
             bytes.extend((block.row as u16).to_le_bytes());
-            bytes.extend((hue as u16).to_le_bytes());
+            bytes.extend(u16::from(hue).to_le_bytes());
         }
         (flame, bytes)
     }
-}
-
-/// The tokens by hue.
-fn tokens() -> Vec<String> {
-    let families = Family::ALL.iter().map(|family| family.token());
-    families.chain(CPU).map(str::to_owned).collect()
 }
 
 struct Drawing<'a> {
@@ -233,9 +224,8 @@ impl Drawing<'_> {
     }
 
     /// The color of the category of what launches GPU activity itself, else of what a call is.
-    fn hue(&self, item: Item) -> usize {
+    fn hue(&self, item: Item) -> u8 {
         let (profile, view) = (self.profile, self.view);
-        let cpu = |position: usize| Family::ALL.len() + position;
         let event = self.shape.event(profile, item);
         let category = event.map(|event| profile.trace.events.category(event));
         let family = self
@@ -243,13 +233,9 @@ impl Drawing<'_> {
             .family(profile, &view.launching, &view.families, item);
         match (family, category) {
             (Some(family), Some(Category::CpuOp | Category::Runtime | Category::Driver)) => {
-                let families = Family::ALL.iter();
-                families.clone().position(|one| *one == family).unwrap_or(0)
+                hue::of_family(family)
             }
-            (_, Some(Category::PythonFunction)) => cpu(1),
-            (_, Some(Category::CpuOp)) => cpu(2),
-            (_, Some(Category::Runtime | Category::Driver)) => cpu(3),
-            _ => cpu(0),
+            (_, category) => hue::of_cpu(category),
         }
     }
 }

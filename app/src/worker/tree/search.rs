@@ -1,7 +1,7 @@
 //! Going from one node of a name to the next.
 
-use super::unfolded::{Branches, Row, unfold};
-use crate::protocol::{Direction, FindInTree};
+use super::unfolded::{Branches, Row, Unfolded, unfold};
+use crate::protocol::{Direction, FindInTree, TreeChange};
 
 /// What was searched last: the next match is mostly one of the same text.
 #[derive(Debug, Default)]
@@ -11,16 +11,6 @@ pub(in crate::worker) struct Search {
     text: Option<String>,
     /// The rows whose name contains the text, as positions among all rows.
     matches: Vec<usize>,
-}
-
-/// A node that was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::worker) struct Found {
-    pub(in crate::worker) node: u32,
-    /// The how many-eth match it is, from 1.
-    pub(in crate::worker) position: usize,
-    /// Matches in all.
-    pub(in crate::worker) matches: usize,
 }
 
 impl Search {
@@ -36,13 +26,15 @@ impl Search {
         }
     }
 
-    /// The next node whose name contains a text; `contains` is asked with the text in lower case.
+    /// Goes to the next node whose name contains a text, and opens what lies above it; `contains` is
+    /// asked with the text in lower case.
     pub(in crate::worker) fn find(
         &mut self,
+        unfolded: &mut Unfolded,
         tree: &dyn Branches,
         query: &FindInTree,
         contains: &mut dyn FnMut(u32, &str) -> bool,
-    ) -> Option<Found> {
+    ) -> Option<TreeChange> {
         if self.everything.is_empty() {
             let all = unfold(tree, None, &|_| true);
             self.everything = all.iter().map(|row| row.node).collect();
@@ -69,10 +61,13 @@ impl Search {
             },
         };
         let position = if position < n_matches { position } else { 0 };
-        Some(Found {
-            node: *self.everything.get(*self.matches.get(position)?)?,
+        let node = *self.everything.get(*self.matches.get(position)?)?;
+        unfolded.reveal(tree, node);
+        Some(TreeChange {
+            target: unfolded.target(node),
             position: position + 1,
-            matches: n_matches,
+            of: n_matches,
+            ..TreeChange::default()
         })
     }
 }

@@ -7,20 +7,35 @@ use dormer_core::{Profile, Report, ReportOptions, sample};
 use super::super::families::Families;
 use super::TreeView;
 use crate::protocol::{
-    Direction, FLAME_BLOCK_BYTES, FindInTree, Flame, FlameQuery, Sort, TreeFacts, TreeLook,
-    TreeMatch, TreeMode, TreeRow, TreeRowsQuery, Unfold, tree_sort,
+    Direction, FLAME_BLOCK_BYTES, FindInTree, Flame, FlameQuery, Sort, TreeChange, TreeLook,
+    TreeMode, TreeRow, TreeRowsQuery, TreeStep, TreeTarget, tree_sort,
 };
 
 /// A block of the flame.
 #[derive(Debug, Clone, PartialEq)]
 struct Block {
-    row: u16,
-    name: String,
-    n_calls: u32,
-    /// Left edge and width.
-    px: (u32, u32),
+    /// Its row, its name, how many calls it is of where these are several, left edge and width.
+    text: String,
     node: u32,
     token: String,
+}
+
+impl Block {
+    fn is_of(&self, name: &str) -> bool {
+        self.text.split(' ').nth(1) == Some(name)
+    }
+}
+
+fn texts(blocks: &[Block]) -> Vec<&str> {
+    blocks.iter().map(|block| block.text.as_str()).collect()
+}
+
+/// A match of a search.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Found {
+    target: TreeTarget,
+    position: usize,
+    matches: usize,
 }
 
 struct Tree {
@@ -48,7 +63,7 @@ impl Tree {
         self.view.rows(&self.profile, &all).rows
     }
 
-    fn look(&mut self, mode: TreeMode, sort: Option<(&str, bool)>) -> TreeFacts {
+    fn look(&mut self, mode: TreeMode, sort: Option<(&str, bool)>) -> TreeChange {
         self.look_and_keep(mode, sort, None)
     }
 
@@ -57,18 +72,18 @@ impl Tree {
         mode: TreeMode,
         sort: Option<(&str, bool)>,
         keep: Option<u32>,
-    ) -> TreeFacts {
+    ) -> TreeChange {
         let sort = sort.map(|(column, descending)| Sort {
             column: column.to_owned(),
             descending,
         });
-        self.view
-            .look(&self.profile, &TreeLook { mode, sort, keep })
+        let look = TreeStep::Look(TreeLook { mode, sort, keep });
+        self.view.step(&self.profile, &look)
     }
 
     /// Does something, and gives the row it leads to.
-    fn unfold(&mut self, unfold: Unfold) -> Option<TreeRow> {
-        let change = self.view.unfold(&self.profile, unfold);
+    fn unfold(&mut self, step: TreeStep) -> Option<TreeRow> {
+        let change = self.view.step(&self.profile, &step);
         let rows = self.rows();
         assert_eq!(change.total, rows.len());
         let target = change.target?;
@@ -76,7 +91,7 @@ impl Tree {
         Some(rows[target.row].clone())
     }
 
-    /// The blocks, row by row: name, calls drawn together, left edge and width in whole pixels.
+    /// The blocks, row by row, edges in whole pixels.
     fn flame(&mut self, root: Option<u32>, width_px: f64, by_cpu: bool) -> (Flame, Vec<Block>) {
         let query = FlameQuery {
             root,
@@ -84,40 +99,48 @@ impl Tree {
             by_cpu,
         };
         let (flame, bytes) = self.view.flame(&self.profile, &query);
-        let float = |bytes: &[u8], at: usize| {
-            f32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()).round() as u32
-        };
-        let word =
-            |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-        let blocks = bytes.chunks_exact(FLAME_BLOCK_BYTES).map(|bytes| Block {
-            row: u16::from_le_bytes(bytes[36..38].try_into().unwrap()),
-            name: flame.names[word(bytes, 28) as usize].clone(),
-            n_calls: word(bytes, 32),
-            px: (float(bytes, 0), float(bytes, 4)),
-            node: word(bytes, 24),
-            token: flame.tokens[bytes[38] as usize].clone(),
+        let blocks = bytes.chunks_exact(FLAME_BLOCK_BYTES).map(|bytes| {
+            let word = |at: usize| -> [u8; 4] { bytes[at..at + 4].try_into().unwrap() };
+            let [left_px, wide_px] = [0, 4].map(|at| f32::from_le_bytes(word(at)).round());
+            let [node, name, n_calls] = [24, 28, 32].map(|at| u32::from_le_bytes(word(at)));
+            let [row, _, hue, _] = word(36);
+            let calls = if n_calls == 1 {
+                String::new()
+            } else {
+                format!("×{n_calls}")
+            };
+            let name = &flame.names[name as usize];
+            Block {
+                text: format!("{row} {name}{calls} {left_px}+{wide_px}"),
+                node,
+                token: flame.tokens[usize::from(hue)].clone(),
+            }
         });
         let blocks = blocks.collect();
         (flame, blocks)
     }
 
-    fn find(&mut self, text: &str, from: Option<u32>, direction: Direction) -> Option<TreeMatch> {
+    fn find(&mut self, text: &str, from: Option<u32>, direction: Direction) -> Option<Found> {
         let query = FindInTree {
             text: text.to_owned(),
             from,
             direction,
         };
-        self.view.find(&self.profile, &query)
+        let change = self.view.step(&self.profile, &TreeStep::Find(query));
+        Some(Found {
+            target: change.target?,
+            position: change.position,
+            matches: change.of,
+        })
     }
 }
 
 #[test]
 fn the_thread_with_the_most_gpu_time_is_open_at_first() {
     let rows = Tree::of_sample().rows();
-    let threads: Vec<(&str, Option<bool>)> = rows
-        .iter()
-        .filter(|row| row.depth == 0)
-        .map(|row| (row.name.as_str(), row.open))
+    let threads = rows.iter().filter(|row| row.branch.depth == 0);
+    let threads: Vec<(&str, Option<bool>)> = threads
+        .map(|row| (row.name.as_str(), row.branch.open))
         .collect();
     assert_eq!(
         threads,
@@ -126,33 +149,33 @@ fn the_thread_with_the_most_gpu_time_is_open_at_first() {
             ("python · thread 4177 (pt_autograd_0)", Some(true)),
         ]
     );
-    assert!(rows.iter().any(|row| row.depth == 1));
+    assert!(rows.iter().any(|row| row.branch.depth == 1));
 }
 
 #[test]
 fn closing_takes_everything_deeper_away_and_opening_brings_it_back() {
     let mut tree = Tree::of_sample();
-    tree.unfold(Unfold::Hottest(None));
+    tree.unfold(TreeStep::Hottest(None));
     let open = tree.rows();
     let thread = open
         .iter()
-        .find(|row| row.depth == 0 && row.open == Some(true))
+        .find(|row| row.branch.depth == 0 && row.branch.open == Some(true))
         .unwrap()
         .node;
-    tree.unfold(Unfold::Toggle(thread));
-    assert!(tree.rows().iter().all(|row| row.depth == 0));
-    tree.unfold(Unfold::Toggle(thread));
+    tree.unfold(TreeStep::Toggle(thread));
+    assert!(tree.rows().iter().all(|row| row.branch.depth == 0));
+    tree.unfold(TreeStep::Toggle(thread));
     assert_eq!(tree.rows(), open);
 }
 
 #[test]
 fn the_hottest_path_ends_at_a_call_that_launches() {
     let mut tree = Tree::of_sample();
-    let end = tree.unfold(Unfold::Hottest(None)).unwrap();
+    let end = tree.unfold(TreeStep::Hottest(None)).unwrap();
     assert_eq!(end.kind, "runtime call");
     assert_eq!(end.gpu_count, "1");
-    let parent = tree.unfold(Unfold::Parent(end.node)).unwrap();
-    assert_eq!(parent.depth, end.depth - 1);
+    let parent = tree.unfold(TreeStep::Parent(end.node)).unwrap();
+    assert_eq!(parent.branch.depth, end.branch.depth - 1);
     // The operator that owns the kernel carries its category's color.
     assert_eq!(parent.token, "gemm");
 }
@@ -173,7 +196,7 @@ fn without_gpu_work_the_hottest_path_follows_the_host() {
         rows.map(|row| row.name).collect()
     };
     assert_eq!(names(&mut tree), ["aten::relu", "aten::linear"]);
-    let end = tree.unfold(Unfold::Hottest(None)).unwrap();
+    let end = tree.unfold(TreeStep::Hottest(None)).unwrap();
     assert_eq!(end.name, "aten::addmm");
     assert_eq!(
         names(&mut tree),
@@ -203,12 +226,12 @@ fn a_search_goes_around_and_opens_what_lies_above() {
 #[test]
 fn every_row_knows_its_place_among_its_siblings() {
     let mut tree = Tree::of_sample();
-    tree.unfold(Unfold::Hottest(None));
+    tree.unfold(TreeStep::Hottest(None));
     let rows = tree.rows();
     for (row, next) in rows.iter().zip(rows.iter().skip(1)) {
-        assert!((1..=row.siblings).contains(&row.position));
-        if next.depth == row.depth {
-            assert_eq!(next.position, row.position + 1);
+        assert!((1..=row.branch.siblings).contains(&row.branch.position));
+        if next.branch.depth == row.branch.depth {
+            assert_eq!(next.branch.position, row.branch.position + 1);
         }
     }
 }
@@ -217,10 +240,10 @@ fn every_row_knows_its_place_among_its_siblings() {
 fn a_node_of_another_trace_is_no_place_to_go() {
     let mut tree = Tree::of_sample();
     for unknown in [1 << 30, u32::MAX] {
-        assert_eq!(tree.unfold(Unfold::Reveal(unknown)), None);
-        assert_eq!(tree.unfold(Unfold::Toggle(unknown)), None);
-        assert_eq!(tree.unfold(Unfold::Parent(unknown)), None);
-        assert!(tree.unfold(Unfold::Hottest(Some(unknown))).is_some());
+        assert_eq!(tree.unfold(TreeStep::Reveal(unknown)), None);
+        assert_eq!(tree.unfold(TreeStep::Toggle(unknown)), None);
+        assert_eq!(tree.unfold(TreeStep::Parent(unknown)), None);
+        assert!(tree.unfold(TreeStep::Hottest(Some(unknown))).is_some());
     }
 }
 
@@ -229,7 +252,7 @@ fn every_way_to_put_calls_together_has_rows_and_they_are_found() {
     let mut tree = Tree::of_sample();
     for (mode, ..) in TreeMode::ALL {
         let facts = tree.look(mode, Some((tree_sort::GPU, true)));
-        assert_eq!(facts.missing, None, "{mode:?}");
+        assert_eq!(facts.says, "", "{mode:?}");
         assert_eq!(facts.total, tree.rows().len(), "{mode:?}");
         let found = tree.find("aten::addmm", None, Direction::Here).unwrap();
         assert_eq!(tree.rows()[found.target.row].node, found.target.node);
@@ -247,21 +270,18 @@ fn every_way_to_put_calls_together_has_rows_and_they_are_found() {
 fn siblings_are_sorted_and_levels_open_at_once() {
     let mut tree = Tree::of_sample();
     tree.look(TreeMode::TopDown, Some((tree_sort::NAME, false)));
-    tree.unfold(Unfold::ToDepth(2));
+    tree.unfold(TreeStep::ToDepth(2));
     let rows = tree.rows();
-    assert_eq!(rows.iter().map(|row| row.depth).max(), Some(2));
-    let roots = rows.iter().filter(|row| row.depth == 0);
+    assert_eq!(rows.iter().map(|row| row.branch.depth).max(), Some(2));
+    let roots = rows.iter().filter(|row| row.branch.depth == 0);
     let names: Vec<String> = roots.map(|row| row.name.to_lowercase()).collect();
     assert!(names.is_sorted() && !names.is_empty(), "{names:?}");
     // Another order keeps what is open.
     tree.look(TreeMode::TopDown, Some((tree_sort::GPU, true)));
     assert_eq!(tree.rows().len(), rows.len());
-    let shares: Vec<f64> = tree
-        .rows()
-        .iter()
-        .filter(|row| row.depth == 0)
-        .filter_map(|row| row.gpu_percent)
-        .collect();
+    let rows = tree.rows();
+    let roots = rows.iter().filter(|row| row.branch.depth == 0);
+    let shares: Vec<f64> = roots.filter_map(|row| row.gpu_percent).collect();
     assert!(shares.is_sorted_by(|one, next| one >= next), "{shares:?}");
 }
 
@@ -275,10 +295,10 @@ fn a_trace_without_a_backward_pass_says_so() {
     ] {
         let facts = tree.look(mode, None);
         assert_eq!(facts.total, 0);
-        assert!(facts.missing.unwrap().starts_with(begins));
-        assert_eq!(tree.unfold(Unfold::Hottest(None)), None);
+        assert!(facts.says.starts_with(begins));
+        assert_eq!(tree.unfold(TreeStep::Hottest(None)), None);
     }
-    assert_eq!(tree.look(TreeMode::Recorded, None).missing, None);
+    assert_eq!(tree.look(TreeMode::Recorded, None).says, "");
 }
 
 #[test]
@@ -306,7 +326,7 @@ fn the_selected_call_is_kept_where_another_way_has_it() {
         keep = Some(target.node);
         let row = tree.rows().swap_remove(target.row);
         assert_eq!(row.node, target.node);
-        (row.name, row.depth, row.gpu_time)
+        (row.name, row.branch.depth, row.gpu_time)
     };
     let name = "mm".to_owned();
     let of_one = (name.clone(), 1, "40.0 \u{b5}s".to_owned());
@@ -347,28 +367,23 @@ fn blocks_are_as_wide_as_their_time_and_stand_below_their_caller() {
     let mut tree = narrow_and_wide();
     tree.look(TreeMode::TopDown, None);
     let (flame, blocks) = tree.flame(None, 200.0, false);
-    let lines: Vec<(u16, &str, (u32, u32))> = blocks
-        .iter()
-        .map(|block| (block.row, block.name.as_str(), block.px))
-        .collect();
     assert_eq!(
-        lines,
+        texts(&blocks),
         [
-            (0, "block", (0, 100)),
-            (0, "other", (100, 100)),
-            (1, "wide", (0, 96)),
-            (1, "short", (96, 4)),
+            "0 block 0+100",
+            "0 other 100+100",
+            "1 wide 0+96",
+            "1 short 96+4"
         ]
     );
     assert_eq!((flame.all_ns, flame.shown_ns), (200e3, 200e3));
     assert_eq!(flame.rows, 2);
     // What launches work has the color of its category, what calls it that of its kind.
-    let token = |name: &str| blocks.iter().find(|block| block.name == name).unwrap();
-    assert_eq!(token("block").token, "op");
-    assert_ne!(token("wide").token, "op");
+    assert_eq!(blocks[0].token, "op");
+    assert_ne!(blocks[2].token, "op");
     // On the CPU `block` takes 90 of 100 µs.
     let (_, blocks) = tree.flame(None, 200.0, true);
-    assert_eq!((blocks[0].px, blocks[1].px), ((0, 180), (180, 20)));
+    assert_eq!(texts(&blocks)[..2], ["0 block 0+180", "0 other 180+20"]);
 }
 
 #[test]
@@ -376,33 +391,29 @@ fn calls_too_narrow_to_draw_become_one_block_and_none_is_left_out() {
     let mut tree = narrow_and_wide();
     // 2.5 µs a pixel: each of the short calls has less than half of one.
     let (flame, blocks) = tree.flame(None, 80.0, false);
-    let thread = blocks[0].clone();
-    assert_eq!((thread.row, thread.px), (0, (0, 80)));
-    let second: Vec<(&str, u32, (u32, u32))> = blocks
-        .iter()
-        .filter(|block| block.row == 2)
-        .map(|block| (block.name.as_str(), block.n_calls, block.px))
-        .collect();
+    // Below a block of several calls nothing is drawn.
     assert_eq!(
-        second,
+        texts(&blocks),
         [
-            ("wide", 1, (0, 38)),
-            ("short", 4, (38, 2)),
-            ("cudaLaunchKernel", 1, (40, 40)),
+            "0 thread 1 0+80",
+            "1 block 0+40",
+            "1 other 40+40",
+            "2 wide 0+38",
+            "2 short×4 38+2",
+            "2 cudaLaunchKernel 40+40",
+            "3 cudaLaunchKernel 0+38",
         ]
     );
-    // Below a block of several calls nothing is drawn.
-    let below = blocks.iter().filter(|block| block.row == 3).count();
-    assert_eq!((below, flame.rows), (1, 4));
+    assert_eq!(flame.rows, 4);
 }
 
 #[test]
 fn a_call_at_the_top_fills_the_width_and_its_callers_are_the_way_to_it() {
     let mut tree = narrow_and_wide();
     let (_, blocks) = tree.flame(None, 200.0, false);
-    let block = blocks.iter().find(|block| block.name == "block").unwrap();
+    let block = blocks.iter().find(|block| block.is_of("block")).unwrap();
     let (flame, inside) = tree.flame(Some(block.node), 200.0, false);
-    assert_eq!((inside[0].name.as_str(), inside[0].px), ("block", (0, 200)));
+    assert_eq!(inside[0].text, "0 block 0+200");
     assert_eq!((flame.all_ns, flame.shown_ns), (200e3, 100e3));
     let path: Vec<&str> = flame.path.iter().map(|(_, name)| name.as_str()).collect();
     assert_eq!(path, ["thread 1", "block"]);
@@ -415,24 +426,18 @@ fn bottom_up_a_name_is_as_wide_as_what_it_cost_itself() {
     let mut tree = narrow_and_wide();
     tree.look(TreeMode::BottomUp, Some((tree_sort::GPU_OWN, true)));
     let (flame, blocks) = tree.flame(None, 200.0, false);
-    let roots = blocks.iter().filter(|block| block.row == 0);
-    let roots: Vec<(&str, (u32, u32))> =
-        roots.map(|block| (block.name.as_str(), block.px)).collect();
+    // `block` called two of them.
     assert_eq!(
-        roots,
+        texts(&blocks),
         [
-            ("other", (0, 100)),
-            ("wide", (100, 96)),
-            ("short", (196, 4))
+            "0 other 0+100",
+            "0 wide 100+96",
+            "0 short 196+4",
+            "1 block 100+96",
+            "1 block 196+4",
         ]
     );
     assert_eq!(flame.missing, None);
-    // `block` called two of them.
-    let callers = blocks.iter().filter(|block| block.row == 1);
-    let callers: Vec<(&str, (u32, u32))> = callers
-        .map(|block| (block.name.as_str(), block.px))
-        .collect();
-    assert_eq!(callers, [("block", (100, 96)), ("block", (196, 4))]);
 }
 
 #[test]
@@ -445,9 +450,9 @@ fn bottom_up_names_are_searched_and_the_callers_that_are_shown() {
     };
     assert_eq!(n_found(&mut tree, "block"), Some(1));
     let wide = tree.find("wide", None, Direction::Here).unwrap();
-    tree.unfold(Unfold::Toggle(wide.target.node));
+    tree.unfold(TreeStep::Toggle(wide.target.node));
     assert_eq!(n_found(&mut tree, "block"), Some(2));
-    tree.unfold(Unfold::CloseAll);
+    tree.unfold(TreeStep::CloseAll);
     assert_eq!(n_found(&mut tree, "block"), Some(1));
 }
 

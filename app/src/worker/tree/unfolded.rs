@@ -5,6 +5,8 @@
 
 use std::collections::HashSet;
 
+use crate::protocol::{Branch, TreePage, TreeStep, TreeTarget};
+
 /// A tree whose nodes are numbers.
 pub(in crate::worker) trait Branches {
     /// What is right below a node, or at the top, in the order in which it is shown.
@@ -41,14 +43,66 @@ impl Unfolded {
         &self.shown
     }
 
+    /// Some of the rows, as the page gets them.
+    pub(in crate::worker) fn page<T>(
+        &self,
+        offset: usize,
+        count: usize,
+        row: impl Fn(&Row) -> T,
+    ) -> TreePage<T> {
+        TreePage {
+            total: self.shown.len(),
+            offset,
+            rows: self
+                .shown
+                .iter()
+                .skip(offset)
+                .take(count)
+                .map(row)
+                .collect(),
+        }
+    }
+
+    /// Where a row stands.
+    pub(in crate::worker) fn branch(&self, tree: &dyn Branches, row: &Row) -> Branch {
+        let is_open = || self.is_open(row.node);
+        Branch {
+            depth: tree.depth(row.node),
+            position: row.position,
+            siblings: row.siblings,
+            open: tree.has_children(row.node).then(is_open),
+        }
+    }
+
     /// Whether the children of a node are shown, once it is.
     pub(in crate::worker) fn is_open(&self, node: u32) -> bool {
         self.open.contains(&node)
     }
 
-    /// Where a node is; `None` for one that is not shown.
-    pub(in crate::worker) fn position(&self, node: u32) -> Option<usize> {
+    fn position(&self, node: u32) -> Option<usize> {
         self.shown.iter().position(|row| row.node == node)
+    }
+
+    /// Where a node is; `None` for one that is not shown.
+    pub(in crate::worker) fn target(&self, node: u32) -> Option<TreeTarget> {
+        let row = self.position(node)?;
+        Some(TreeTarget { row, node })
+    }
+
+    /// Does what is done to every tree alike; the node that it leads to.
+    pub(in crate::worker) fn step(&mut self, tree: &dyn Branches, step: &TreeStep) -> Option<u32> {
+        match *step {
+            TreeStep::Toggle(node) => {
+                self.toggle(tree, node);
+                Some(node)
+            }
+            TreeStep::Reveal(node) => {
+                self.reveal(tree, node);
+                Some(node)
+            }
+            TreeStep::Parent(node) => tree.parent(node),
+            _ => None,
+        }
     }
 
     /// Forgets what is open, and shows nothing.

@@ -13,13 +13,15 @@ pub use markdown::markdown;
 pub use table::{DocColumn, DocTable};
 pub(crate) use table::{code, count, dash, text, time};
 
+use serde::{Deserialize, Serialize};
+
 use crate::base::value::Value;
 
 /// What is read in one line or cell.
 pub type Line = Vec<Span>;
 
 /// A piece of a line.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Span {
     /// Words.
     Text(String),
@@ -75,7 +77,7 @@ pub fn cell(value: &Value) -> Line {
 }
 
 /// A part of a document.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Block {
     /// A heading; 1 is the title.
     Heading {
@@ -120,7 +122,7 @@ impl Block {
 }
 
 /// A document, block by block.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Document {
     /// In order; the first is the title.
     pub blocks: Vec<Block>,

@@ -1,5 +1,7 @@
 //! Tables of documents, and what stands in their cells.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Line, Span, cell, line};
 use crate::base::format;
 use crate::base::value::Table;
@@ -33,7 +35,7 @@ pub(crate) fn count(n: impl TryInto<u64>) -> Line {
 pub type DocColumn<'c, T> = (&'c str, &'c dyn Fn(&T) -> Line);
 
 /// A table of a document.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct DocTable {
     /// Heads of the columns, and whether they hold numbers.
     pub columns: Vec<(String, bool)>,

@@ -14,7 +14,7 @@ use dormer_core::report::details::OpDetails;
 use dormer_core::report::sheet::Field;
 use leptos::prelude::*;
 
-use super::{CopyButton, Reproduce};
+use super::{copy_button, reproduce};
 use crate::page::browser;
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
@@ -58,11 +58,7 @@ pub(super) fn close(state: AppState) {
 }
 
 /// Opens and closes the details of an event; while open, they follow the selected event.
-#[component]
-pub fn DetailsButton(
-    /// The event.
-    uid: u32,
-) -> impl IntoView {
+pub fn details_button(uid: u32) -> impl IntoView {
     let state = expect_context::<AppState>();
     let told = Memo::new(move |_| state.place.with(|place| place.focus.details));
     let this = Some(DetailsOf::Event(uid));
@@ -91,8 +87,7 @@ pub fn DetailsButton(
 }
 
 /// The panel; nothing while nothing is selected.
-#[component]
-pub fn DetailsPanel() -> impl IntoView {
+pub fn details_panel() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let subject = Memo::new(move |_| state.place.with(subject::of));
@@ -147,7 +142,7 @@ pub fn DetailsPanel() -> impl IntoView {
 /// All sections of the panel.
 fn told(details: OpDetails, view: &'static str) -> AnyView {
     let row = details.row.as_ref().filter(|(sheet, _)| sheet == SHEET);
-    let reproduce = row.map(|(_, row)| view! { <Reproduce row=*row/> });
+    let reproduce = row.map(|(_, row)| reproduce(*row));
     // The title has the name, and the figures above have the most important values.
     let fields = details.fields.iter();
     let fields = fields.filter(|field| !NAMES.contains(&field.label.as_str()));
@@ -157,7 +152,7 @@ fn told(details: OpDetails, view: &'static str) -> AnyView {
         view! {
             <details class="more every">
                 <summary>"All values"</summary>
-                <Fields short long/>
+                {field_list(short, long)}
             </details>
         }
     });
@@ -174,20 +169,14 @@ fn told(details: OpDetails, view: &'static str) -> AnyView {
 }
 
 /// Figures of a row: the short ones side by side, each long one with its own line.
-#[component]
-pub fn Fields(
-    /// Short values.
-    short: Vec<Field>,
-    /// Long values.
-    long: Vec<Field>,
-) -> AnyView {
+pub fn field_list(short: Vec<Field>, long: Vec<Field>) -> AnyView {
     let short = short.into_iter().map(|field| {
         view! { <div title=field.doc><dt>{field.label}</dt><dd>{field.value}</dd></div> }
     });
     let long = long.into_iter().map(|field| {
         view! {
             <div class="long" title=field.doc>
-                <h3>{field.label} <CopyButton text=field.value.clone()/></h3>
+                <h3>{field.label} {copy_button(field.value.clone(), "Copy")}</h3>
                 <p class="mono">{field.value}</p>
             </div>
         }

@@ -9,7 +9,7 @@ use dormer_core::report::details::{
 use leptos::prelude::*;
 
 use super::subject;
-use crate::page::components::{CopyButton, FactsTable, Name, Pairs, Prose, ViewLink};
+use crate::page::components::{ViewLink, copy_button, cut_name, facts_table, pairs, prose};
 use crate::page::url::Focus;
 use crate::page::views::title_of;
 
@@ -33,8 +33,8 @@ pub(super) fn head(details: &OpDetails) -> AnyView {
     view! {
         <header class=format!("op-details-head c-{}", details.family.token())>
             <p class="fine"><i class="dot" aria-hidden="true"></i>{details.kind.clone()} " \u{b7} " {details.family.label()}</p>
-            <h2 class="mono">{title} " " <CopyButton text=details.name.clone()/></h2>
-            <Pairs class="figures" pairs=details.figures.clone()/>
+            <h2 class="mono">{title} " " {copy_button(details.name.clone(), "Copy")}</h2>
+            {pairs("figures", details.figures.clone())}
             {whole}
         </header>
     }
@@ -84,7 +84,7 @@ pub(super) fn findings(details: &OpDetails) -> Option<AnyView> {
         view! {
             <li class=format!("light-{}", Light::of(finding.number).key())>
                 <span class="rank">{finding.number}</span>
-                <ViewLink view="report" focus><Prose text=finding.title/></ViewLink>
+                <ViewLink view="report" focus>{prose(finding.title)}</ViewLink>
             </li>
         }
     };
@@ -106,8 +106,7 @@ pub(super) fn findings(details: &OpDetails) -> Option<AnyView> {
 pub(super) fn runs_and_tables(details: OpDetails) -> AnyView {
     let times = details.spread.map(|spread| spread_view(spread).into_any());
     let places = details.places.into_iter().map(place_view).collect_view();
-    let tables = details.tables.into_iter();
-    let tables = tables.map(|table| view! { <FactsTable table/> }.into_any());
+    let tables = details.tables.into_iter().map(facts_table);
     let operations = (!details.operations.is_empty()).then(|| operations_view(details.operations));
     let stack = (!details.stack.is_empty()).then(|| stack_view(details.stack));
     view! {
@@ -159,7 +158,7 @@ fn spread_view(spread: SpreadFacts) -> impl IntoView {
     view! {
         <h3>"GPU time of " {spread.n_runs} <span class="soft">{scale}</span></h3>
         {chart}
-        <Pairs class="op-details-figures" pairs=spread.figures/>
+        {pairs("op-details-figures", spread.figures)}
         {warning}
     }
 }
@@ -188,7 +187,7 @@ fn operations_view(operations: Vec<OperationLink>) -> AnyView {
         let focus = Focus::at_row(operation.row);
         view! {
             <li>
-                <ViewLink view="operations" focus><Name text=operation.name/></ViewLink>
+                <ViewLink view="operations" focus>{cut_name(operation.name)}</ViewLink>
                 <span class="soft">{operation.shapes}</span>
                 <b>{operation.time}</b>
             </li>
@@ -213,10 +212,7 @@ fn stack_view(stack: Vec<StackLine>) -> AnyView {
             </li>
         }
     };
-    let levels = match stack.len() {
-        1 => "1 level".to_owned(),
-        n => format!("{n} levels"),
-    };
+    let levels = format::counted(stack.len() as u64, "level");
     view! {
         <details class="more op-details-stack">
             <summary>"Stack of the slowest call: " {levels}</summary>

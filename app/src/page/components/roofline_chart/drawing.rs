@@ -1,5 +1,7 @@
 //! Where everything of the chart stands, in pixels.
 
+use dormer_core::base::format;
+
 use crate::page::components::log_scale::LogScale;
 use crate::protocol::{Mark, RooflineChart};
 use dormer_core::report::charts::Spot;
@@ -83,38 +85,23 @@ impl Drawing {
         };
         let covered = covered(&chart.marks);
         let spots = || covered.iter().map(|mark| mark.spot);
-        let roof_spot = |spot| match spot {
+        let on_axes = |spot| match spot {
             Spot::Roof {
                 intensity,
                 tflops_per_s,
-            } => Some((intensity, tflops_per_s)),
-            Spot::Bandwidth { .. } => None,
+            } => (Some(intensity), Some(tflops_per_s), None),
+            Spot::Bandwidth { tb_per_s } => (None, None, Some(tb_per_s)),
         };
-        let across = LogScale::around(
-            spots()
-                .filter_map(|spot| Some(roof_spot(spot)?.0))
-                // The level part of the roofline is as long as it needs to be named.
-                .chain(chart.ceilings.iter().map(|ceiling| ceiling.ridge * 8.0)),
-            LEFT,
-            width - RIGHT,
-        );
-        let up = LogScale::around(
-            spots()
-                .filter_map(|spot| Some(roof_spot(spot)?.1))
-                .chain(chart.ceilings.iter().map(|ceiling| ceiling.tflops)),
-            floor,
-            TOP,
-        );
-        let band = LogScale::around(
-            spots()
-                .filter_map(|spot| match spot {
-                    Spot::Bandwidth { tb_per_s } => Some(tb_per_s),
-                    Spot::Roof { .. } => None,
-                })
-                .chain([memory.tb_per_s()]),
-            LEFT,
-            width - RIGHT,
-        );
+        let right = width - RIGHT;
+        // The level part of the roofline is as long as it needs to be named.
+        let named = chart.ceilings.iter().map(|ceiling| ceiling.ridge * 8.0);
+        let intensities = spots().filter_map(|spot| on_axes(spot).0);
+        let across = LogScale::around(intensities.chain(named), LEFT, right);
+        let ceilings = chart.ceilings.iter().map(|ceiling| ceiling.tflops);
+        let rates = spots().filter_map(|spot| on_axes(spot).1);
+        let up = LogScale::around(rates.chain(ceilings), floor, TOP);
+        let bandwidths = spots().filter_map(|spot| on_axes(spot).2);
+        let band = LogScale::around(bandwidths.chain([memory.tb_per_s()]), LEFT, right);
         let band_middle = drawing.height - BOTTOM - (BAND - BOTTOM - 14.0) / 2.0;
         if has_roof {
             drawing.axes(&across, &up);
@@ -138,15 +125,12 @@ impl Drawing {
             .map(|mark| {
                 let is_shown =
                     only.is_empty() || only.iter().any(|token| token == mark.family.token());
-                let (x, y) = match mark.spot {
-                    Spot::Roof {
-                        intensity,
-                        tflops_per_s,
-                    } => (across.px(intensity), up.px(tflops_per_s)),
-                    Spot::Bandwidth { tb_per_s } => (band.px(tb_per_s), band_middle),
+                let (x, y) = match on_axes(mark.spot) {
+                    (Some(intensity), Some(rate), _) => (across.px(intensity), up.px(rate)),
+                    (.., bandwidth) => (band.px(bandwidth.unwrap_or_default()), band_middle),
                 };
                 // What lies farther out stands at the edge.
-                let x_inside = x.clamp(LEFT, width - RIGHT);
+                let x_inside = x.clamp(LEFT, right);
                 let y_inside = match on_roof(mark) {
                     true => y.clamp(TOP, floor),
                     false => y,
@@ -164,12 +148,9 @@ impl Drawing {
             .collect();
         if n_outside > 0 {
             let text = match width < WIDE {
-                true => format!(
-                    "{} at the edge",
-                    dormer_core::base::format::count(n_outside)
-                ),
+                true => format!("{} at the edge", format::count(n_outside)),
                 false => {
-                    let edge = dormer_core::base::format::counted(n_outside, "short operation");
+                    let edge = format::counted(n_outside, "short operation");
                     format!("{edge} outside the chart, drawn at the edge")
                 }
             };

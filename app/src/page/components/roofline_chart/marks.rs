@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::drawing::{Drawing, MarkPlace};
-use crate::page::components::Pairs;
+use crate::page::components::{each, pairs};
 use crate::protocol::{Mark, Note, RooflineChart};
 
 /// Marks that are elements of their own; the smallest of more are drawn as one path a category.
@@ -15,17 +15,13 @@ pub(super) fn draw(drawing: &Drawing, chart: &RooflineChart) -> impl IntoView + 
         .iter()
         .map(|[x1, y1, x2, y2]| format!("M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}"))
         .collect::<String>();
-    let texts = drawing
-        .texts
-        .iter()
-        .map(|text| {
-            view! {
-                <text x=text.x y=text.y class=text.class transform=text.transform.clone()>
-                    {text.text.clone()}
-                </text>
-            }
-        })
-        .collect_view();
+    let texts = each(drawing.texts.iter(), |text| {
+        view! {
+            <text x=text.x y=text.y class=text.class transform=text.transform.clone()>
+                {text.text.clone()}
+            </text>
+        }
+    });
     let roof = drawing.roof.join("");
     let pairs = || chart.marks.iter().zip(&drawing.places);
     // The longest first: what is small lies on what is large.
@@ -63,10 +59,10 @@ pub(super) fn draw(drawing: &Drawing, chart: &RooflineChart) -> impl IntoView + 
             None => rest.push((mark.family.token(), dot)),
         }
     }
-    let rest = rest
-        .into_iter()
-        .map(|(token, path)| view! { <path class=format!("mark c-{token}") d=path></path> })
-        .collect_view();
+    let rest = each(
+        rest,
+        |(token, path)| view! { <path class=format!("mark c-{token}") d=path></path> },
+    );
     view! {
         <svg aria-hidden="true" width=drawing.width height=drawing.height>
             <path class="grid" d=lines></path>
@@ -122,7 +118,7 @@ pub(super) fn card(mark: Mark, place: MarkPlace, width: f64) -> AnyView {
         <div class="tip" aria-hidden="true" style:left=left style:right=right style:top=format!("{:.0}px", (place.y - 30.0).max(0.0))>
             <h3 class=format!("c-{}", mark.family.token())><i class="dot"></i><span class="mono">{mark.name}</span></h3>
             {(!mark.shapes.is_empty()).then(|| view! { <p class="mono soft">{mark.shapes}</p> })}
-            <Pairs class="pairs" pairs=mark.figures/>
+            {pairs("pairs", mark.figures)}
             {note}
         </div>
     }

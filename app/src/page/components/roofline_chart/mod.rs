@@ -1,17 +1,15 @@
 //! Operations under a roofline, drawn on logarithmic axes.
 //!
 //! ```text
-//! RooflineChart ─drawing─┬ axes ┬→ Drawing ─marks→ elements
-//!                        └ roof ┘
+//! RooflineChart ─drawing, grid→ Drawing ─marks→ elements
 //! ```
 //!
 //! Everything is placed here, in pixels; what it means was settled by the worker. The pointer finds
 //! the nearest mark, the arrow keys go through the marks by time, and both show the same card.
 
-mod axes;
 mod drawing;
+mod grid;
 mod marks;
-mod roof;
 
 use leptos::ev::{KeyboardEvent, MouseEvent};
 use leptos::html::Div;
@@ -25,34 +23,18 @@ use drawing::{Drawing, MarkPlace};
 use marks::{card, draw, ring, spoken};
 
 /// The chart of operations under the roofline.
-#[component]
-pub fn RoofChart(
-    /// What is drawn.
+pub fn roof_chart(
     chart: Memo<RooflineChart>,
-    /// The color tokens of the categories that are shown; empty for all.
-    #[prop(into)]
-    only: Signal<Vec<String>>,
-    /// The row of the selected mark.
-    #[prop(into)]
-    selected: Signal<Option<u32>>,
-    /// To be called when a mark is selected, or let go.
+    only: Memo<Vec<String>>,
+    selected: Memo<Option<u32>>,
     on_pick: impl Fn(Option<u32>) + Copy + Send + Sync + 'static,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
     let frame = NodeRef::<Div>::new();
     let width = RwSignal::new(0.0_f64);
-    Effect::new(move || {
-        if let Some(element) = frame.get() {
-            let watched = element.clone();
-            let measure = move || {
-                let now = f64::from(watched.client_width());
-                if (width.get_untracked() - now).abs() > 0.5 {
-                    width.set(now);
-                }
-            };
-            measure();
-            let watch = StoredValue::new_local(browser::on_resize(&element, measure));
-            on_cleanup(move || watch.dispose());
+    browser::follow_size(frame, move |now, _| {
+        if (width.get_untracked() - now).abs() > 0.5 {
+            width.set(now);
         }
     });
     let drawing = Memo::new(move |_| {

@@ -6,9 +6,9 @@ mod trees;
 use leptos::prelude::*;
 
 use crate::page::browser;
-use crate::page::components::prose::with_units;
+use crate::page::components::words::with_units;
 use crate::page::components::{
-    Findings, Icon, SheetTable, SplitBar, TableColumn, Waterfall, Width,
+    SheetTable, TableColumn, Width, each, findings, icon, split_bar, waterfall,
 };
 use crate::page::engine::Engine;
 use crate::page::state::{AppState, ReferenceStage};
@@ -66,61 +66,36 @@ const PLACES: &[TableColumn] = &[
     TableColumn::new(column::DIFFERENCE, "Difference", Width::Signed).rank(1),
 ];
 
-/// A table of the view.
-struct CompareTable {
-    sheet: &'static str,
-    title: &'static str,
-    noun: &'static str,
-    columns: &'static [TableColumn],
-}
-
-impl CompareTable {
-    const fn new(
-        sheet: &'static str,
-        title: &'static str,
-        noun: &'static str,
-        columns: &'static [TableColumn],
-    ) -> CompareTable {
-        CompareTable {
-            sheet,
-            title,
-            noun,
-            columns,
-        }
-    }
-}
-
+/// The tables: what they are asked for by, their titles, what their rows are, and their columns.
 #[rustfmt::skip]
-const TABLES: [CompareTable; 10] = [
-    CompareTable::new(sheet::OPERATIONS, "Operations", "operations", MATCHED),
-    CompareTable::new(sheet::TARGET_ONLY, "Only in the target", "operations", LONE),
-    CompareTable::new(sheet::REFERENCE_ONLY, "Only in the reference", "operations", LONE),
-    CompareTable::new(sheet::TREE, "Call trees", "calls", &[]),
-    CompareTable::new(sheet::PLACES, "Differences by call", "places", PLACES),
-    CompareTable::new(sheet::CATEGORIES, "Categories", "categories", NAMED),
-    CompareTable::new(sheet::KERNELS, "Kernels", "kernels", NAMED),
-    CompareTable::new(sheet::MODULES, "Modules", "modules", NAMED),
-    CompareTable::new(sheet::COLLECTIVES, "Collectives", "collectives", NAMED),
-    CompareTable::new(sheet::CPU, "CPU", "operators", NAMED),
+const TABLES: [(&str, &str, &str, &[TableColumn]); 10] = [
+    (sheet::OPERATIONS, "Operations", "operations", MATCHED),
+    (sheet::TARGET_ONLY, "Only in the target", "operations", LONE),
+    (sheet::REFERENCE_ONLY, "Only in the reference", "operations", LONE),
+    (sheet::TREE, "Call trees", "calls", &[]),
+    (sheet::PLACES, "Differences by call", "places", PLACES),
+    (sheet::CATEGORIES, "Categories", "categories", NAMED),
+    (sheet::KERNELS, "Kernels", "kernels", NAMED),
+    (sheet::MODULES, "Modules", "modules", NAMED),
+    (sheet::COLLECTIVES, "Collectives", "collectives", NAMED),
+    (sheet::CPU, "CPU", "operators", NAMED),
 ];
 
 /// Two traces, or the way to a second one.
-#[component]
-pub fn Compare() -> impl IntoView {
+pub fn compare() -> impl IntoView {
     let state = expect_context::<AppState>();
     let is_open = Memo::new(move |_| {
         let stage = &state.reference;
         stage.with(|stage| matches!(stage, ReferenceStage::Open { .. }))
     });
     move || match is_open.get() {
-        true => view! { <Both/> }.into_any(),
-        false => view! { <Invitation/> }.into_any(),
+        true => both().into_any(),
+        false => invitation().into_any(),
     }
 }
 
 /// There is one trace only.
-#[component]
-fn Invitation() -> impl IntoView {
+fn invitation() -> impl IntoView {
     let state = expect_context::<AppState>();
     view! {
         <section class="start" data-testid="compare-empty">
@@ -130,7 +105,7 @@ fn Invitation() -> impl IntoView {
             </p>
             <div class="ways">
                 <button type="button" class="main" id="compare-choose" on:click=|_| browser::choose_reference()>
-                    <Icon name="file"/>
+                    {icon("file")}
                     "Choose the other trace"
                 </button>
             </div>
@@ -140,8 +115,7 @@ fn Invitation() -> impl IntoView {
 }
 
 /// Both traces, aligned.
-#[component]
-fn Both() -> impl IntoView {
+fn both() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let facts = engine.follow(|| CompareQuery);
@@ -149,18 +123,12 @@ fn Both() -> impl IntoView {
         let Some(facts) = facts.get() else {
             return view! { <p class="soft" role="status">"Comparing\u{2026}"</p> }.into_any();
         };
-        let sentences = facts
-            .sentences
-            .iter()
-            .map(|sentence| view! { <p>{with_units(sentence)}</p> })
-            .collect_view();
-        let sides = facts
-            .sides
-            .into_iter()
-            .map(|side| view! { <SideBar side/> })
-            .collect_view();
-        let steps = (!facts.steps.is_empty())
-            .then(|| view! { <Waterfall steps=facts.steps scale_from=facts.scale_from/> });
+        let sentences = each(
+            facts.sentences.iter(),
+            |sentence| view! { <p>{with_units(sentence)}</p> },
+        );
+        let sides = facts.sides.into_iter().map(side_bar).collect_view();
+        let steps = (!facts.steps.is_empty()).then(|| waterfall(facts.steps, facts.scale_from));
         let (has_gpu, no_gpu) = state
             .overview
             .with(|overview| (overview.gpu.name.is_some(), overview.no_gpu));
@@ -172,9 +140,9 @@ fn Both() -> impl IntoView {
                     <div class="sides">{sides}</div>
                 </section>
                 {steps}
-                <Findings findings=facts.findings has_gpu no_gpu/>
-                <Tables tables=facts.tables verdicts=facts.verdicts/>
-                <Files/>
+                {findings(facts.findings, has_gpu, no_gpu)}
+                {tables(facts.tables, facts.verdicts)}
+                {files()}
             </article>
         }
         .into_any()
@@ -182,17 +150,13 @@ fn Both() -> impl IntoView {
 }
 
 /// One trace as a bar; both bars have one scale.
-#[component]
-fn SideBar(
-    /// The trace.
-    side: ComparedSide,
-) -> impl IntoView {
+fn side_bar(side: ComparedSide) -> impl IntoView {
     let device =
         (!side.device.is_empty()).then(|| view! { <span class="soft">{side.device}</span> });
     let bar = (!side.split.is_empty()).then(|| {
         view! {
             <div style:width=format!("{:.2}%", side.percent.clamp(1.0, 100.0))>
-                <SplitBar parts=side.split families=Vec::new()/>
+                {split_bar(side.split, Vec::new())}
             </div>
         }
     });
@@ -211,19 +175,13 @@ fn SideBar(
 }
 
 /// The tables, one at a time.
-#[component]
-fn Tables(
-    /// Those that have rows.
-    tables: Vec<ComparedTable>,
-    /// How operations were judged.
-    verdicts: Vec<VerdictCount>,
-) -> impl IntoView {
+fn tables(tables: Vec<ComparedTable>, verdicts: Vec<VerdictCount>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let known: Vec<(usize, String)> = TABLES
         .iter()
         .enumerate()
-        .filter_map(|(at, kind)| {
-            let table = tables.iter().find(|table| table.key == kind.sheet)?;
+        .filter_map(|(at, (sheet, ..))| {
+            let table = tables.iter().find(|table| table.key == *sheet)?;
             Some((at, table.count.clone()))
         })
         .collect();
@@ -231,50 +189,49 @@ fn Tables(
     let shown = Memo::new(move |_| {
         let wanted = state.place.with(|place| place.focus.table.clone());
         let mut kinds = TABLES.iter();
-        kinds.position(|kind| kind.sheet == wanted).unwrap_or(first)
+        kinds
+            .position(|(sheet, ..)| *sheet == wanted)
+            .unwrap_or(first)
     });
-    let buttons = known
-        .into_iter()
-        .map(|(at, count)| {
-            let kind = &TABLES[at];
-            let choose = move |_| {
-                state.look_at(|focus| {
-                    focus.table = kind.sheet.to_owned();
-                    focus.find = String::new();
-                    focus.row = None;
-                    focus.sort = None;
-                    focus.only = Vec::new();
-                });
-            };
-            view! {
-                <button
-                    type="button"
-                    data-table=kind.sheet
-                    aria-pressed=move || (shown.get() == at).to_string()
-                    on:click=choose
-                >
-                    {kind.title} " " <small>{count}</small>
-                </button>
-            }
-        })
-        .collect_view();
+    let buttons = each(known, |(at, count)| {
+        let (sheet, title, ..) = TABLES[at];
+        let choose = move |_| {
+            state.look_at(|focus| {
+                focus.table = sheet.to_owned();
+                focus.find = String::new();
+                focus.row = None;
+                focus.sort = None;
+                focus.only = Vec::new();
+            });
+        };
+        view! {
+            <button
+                type="button"
+                data-table=sheet
+                aria-pressed=move || (shown.get() == at).to_string()
+                on:click=choose
+            >
+                {title} " " <small>{count}</small>
+            </button>
+        }
+    });
     let verdicts = StoredValue::new(verdicts);
     let table = move || {
         let at = shown.get();
-        let kind = TABLES.get(at)?;
-        if kind.sheet == sheet::TREE {
+        let (name, _, noun, columns) = *TABLES.get(at)?;
+        if name == sheet::TREE {
             return Some(view! { <div class="table-box">{untrack(both_trees)}</div> }.into_any());
         }
-        let filter = (kind.sheet == sheet::OPERATIONS)
-            .then(|| view! { <Verdicts verdicts=verdicts.get_value()/> });
+        let filter = (name == sheet::OPERATIONS).then(|| verdict_filter(verdicts.get_value()));
         Some(
             view! {
-            {filter}
-            <div class="table-box">
-                <SheetTable sheet=kind.sheet noun=kind.noun columns=kind.columns empty="Nothing to compare."/>
-            </div>
-        }
-        .into_any())
+                {filter}
+                <div class="table-box">
+                    <SheetTable sheet=name noun columns empty="Nothing to compare."/>
+                </div>
+            }
+            .into_any(),
+        )
     };
     view! {
         <section class="tables" data-testid="compare-tables">
@@ -285,33 +242,26 @@ fn Tables(
 }
 
 /// How the operations were judged; each is a filter.
-#[component]
-fn Verdicts(
-    /// From what has to be done to what cannot be told.
-    verdicts: Vec<VerdictCount>,
-) -> impl IntoView {
+fn verdict_filter(verdicts: Vec<VerdictCount>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let only = Memo::new(move |_| state.place.with(|place| place.focus.only.clone()));
-    let buttons = verdicts
-        .into_iter()
-        .map(|verdict| {
-            let key = StoredValue::new(verdict.key.clone());
-            let is_on = move || only.with(|only| only.contains(&key.get_value()));
-            let turn = move |_| state.look_at(|focus| focus.toggle(key.get_value()));
-            view! {
-                <button
-                    type="button"
-                    class=format!("verdict v-{}", verdict.key)
-                    data-verdict=verdict.key
-                    aria-pressed=move || is_on().to_string()
-                    on:click=turn
-                >
-                    <i class="dot" aria-hidden="true"></i>
-                    {verdict.label} " " <b>{verdict.count}</b> " " <span class="soft">{verdict.difference}</span>
-                </button>
-            }
-        })
-        .collect_view();
+    let buttons = each(verdicts, |verdict| {
+        let key = StoredValue::new(verdict.key.clone());
+        let is_on = move || only.with(|only| only.contains(&key.get_value()));
+        let turn = move |_| state.look_at(|focus| focus.toggle(key.get_value()));
+        view! {
+            <button
+                type="button"
+                class=format!("verdict v-{}", verdict.key)
+                data-verdict=verdict.key
+                aria-pressed=move || is_on().to_string()
+                on:click=turn
+            >
+                <i class="dot" aria-hidden="true"></i>
+                {verdict.label} " " <b>{verdict.count}</b> " " <span class="soft">{verdict.difference}</span>
+            </button>
+        }
+    });
     view! {
         <div class="verdicts" role="group" aria-label="Filter by verdict">
             {buttons}
@@ -320,8 +270,7 @@ fn Verdicts(
 }
 
 /// The way to the files of the comparison.
-#[component]
-fn Files() -> impl IntoView {
+fn files() -> impl IntoView {
     let state = expect_context::<AppState>();
     view! {
         <p class="files" data-testid="compare-files">

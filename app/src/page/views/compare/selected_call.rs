@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::page::components::{CopyButton, ViewLink, VirtualRows};
+use crate::page::components::{ViewLink, VirtualRows, copy_button};
 use crate::page::url::Focus;
 use crate::protocol::DiffRow;
 
@@ -36,7 +36,7 @@ pub(super) fn selected_call(rows: VirtualRows<DiffRow>) -> AnyView {
                         "" => "In both".to_owned(),
                         mark => mark.to_owned(),
                     }}
-                    <CopyButton text=row.name.clone()/>
+                    {copy_button(row.name.clone(), "Copy")}
                     {link}
                 </h3>
                 <p class="mono">{row.name.clone()}</p>

@@ -8,14 +8,12 @@ use leptos::prelude::*;
 use super::selected_call::selected_call;
 use crate::page::components::table_cell::text_cell;
 use crate::page::components::{
-    Branch, Line, Name, RowAct, StepButton, Steps, TreeAct, TreeLine, TreeSearch, VirtualRow,
-    VirtualRows, VirtualTable, fold_mark, indent, tree_act,
+    Line, RowAct, StepButton, Steps, TreeLine, TreeRows, VirtualRow, VirtualTable, cut_name,
+    fold_mark, indent, tree_search,
 };
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
-use crate::protocol::{
-    DiffChange, DiffRow, DiffRowsQuery, DiffStep, Direction, FindInTree, TreeTarget,
-};
+use crate::protocol::{Branch, DiffRow, DiffRowsQuery, TreeStep};
 
 /// The filter's word in the URL.
 const DIFFERENT: &str = "different";
@@ -23,16 +21,8 @@ const DIFFERENT: &str = "different";
 const INDENT_PERCENT: u32 = 12;
 
 const STEPS: [StepButton; 2] = [
-    StepButton {
-        id: "difference-previous",
-        label: "Previous (larger) difference",
-        key: "P",
-    },
-    StepButton {
-        id: "difference-next",
-        label: "Next difference, largest first",
-        key: "N",
-    },
+    ("difference-previous", "Previous (larger) difference", "P"),
+    ("difference-next", "Next difference, largest first", "N"),
 ];
 
 impl VirtualRow for DiffRow {
@@ -42,90 +32,29 @@ impl VirtualRow for DiffRow {
 }
 
 impl TreeLine for DiffRow {
-    fn open(&self) -> Option<bool> {
-        self.open
+    fn branch(&self) -> Branch {
+        self.branch
     }
 }
 
 /// What both trees are doing. Copy: pass it around.
 #[derive(Clone, Copy)]
 struct Trees {
-    state: AppState,
-    engine: Engine,
-    rows: VirtualRows<DiffRow>,
-    /// The how many-eth of how many matches the search stands on.
-    found: RwSignal<Option<(usize, usize)>>,
-    /// The difference that was gone to, from 1; zero for none.
-    difference: RwSignal<usize>,
-    /// Places that differ.
-    of: RwSignal<usize>,
-    summary: RwSignal<String>,
+    list: TreeRows<DiffRow>,
     only_differences: Memo<bool>,
 }
 
 impl Trees {
-    fn step(self, step: DiffStep) {
-        let is_search = matches!(step, DiffStep::Find(_));
-        let is_from_afar = matches!(
-            step,
-            DiffStep::Find(_) | DiffStep::Difference(_) | DiffStep::Reveal(_)
-        );
-        self.engine.ask(step, move |change: DiffChange| {
-            if self.rows.are_gone() {
-                return;
-            }
-            self.summary.set(change.summary);
-            match is_search {
-                true => self.found.set(Some((change.position, change.of))),
-                false => {
-                    self.of.set(change.of);
-                    if change.position > 0 {
-                        self.difference.set(change.position);
-                    }
-                }
-            }
-            self.rows.renew();
-            self.rows.window.total.set(change.total);
-            if let Some(target) = change.target {
-                self.select(target, is_from_afar);
-            }
-        });
-    }
-
     fn look(self) {
-        self.step(DiffStep::Look {
-            only_differences: self.only_differences.get_untracked(),
-        });
-    }
-
-    fn select(self, target: TreeTarget, from_afar: bool) {
-        self.rows.window.cursor.set(Some(target.row));
-        self.state.look_at(|focus| focus.row = Some(target.node));
-        match from_afar {
-            true => self.rows.window.show_in_middle(target.row),
-            false => self.rows.window.show(target.row),
-        }
-    }
-
-    fn find(self, direction: Direction) {
-        let focus = self.state.place.with_untracked(|place| place.focus.clone());
-        match focus.find.is_empty() {
-            true => self.found.set(None),
-            false => self.step(DiffStep::Find(FindInTree {
-                text: focus.find,
-                from: focus.row,
-                direction,
-            })),
-        }
+        let only = self.only_differences.get_untracked();
+        self.list.step(TreeStep::OnlyDifferences(only));
     }
 
     /// Goes to the next smaller difference, or to the next larger one, and around.
     fn go_to_difference(self, next: bool) {
-        let (here, of) = (
-            self.difference.get_untracked(),
-            self.of.get_untracked().max(1),
-        );
-        self.step(DiffStep::Difference(match next {
+        let (here, of) = self.list.difference.get_untracked();
+        let of = of.max(1);
+        self.list.step(TreeStep::Difference(match next {
             true => here % of + 1,
             false if here <= 1 => of,
             false => here - 1,
@@ -134,14 +63,11 @@ impl Trees {
 
     /// What is done with a row or a key of the table.
     fn act(self, act: RowAct) -> bool {
-        tree_act(self.rows, act, |act| {
-            match act {
-                TreeAct::Select(target) => self.select(target, false),
-                TreeAct::Toggle(node) => self.step(DiffStep::Toggle(node)),
-                TreeAct::Parent(node) => self.step(DiffStep::Parent(node)),
-                TreeAct::Press("n", _) => self.go_to_difference(true),
-                TreeAct::Press("p", _) => self.go_to_difference(false),
-                TreeAct::Press(..) => return false,
+        self.list.act(act, |key, _| {
+            match key {
+                "n" => self.go_to_difference(true),
+                "p" => self.go_to_difference(false),
+                _ => return false,
             }
             true
         })
@@ -151,20 +77,10 @@ impl Trees {
 /// Both call trees.
 pub(super) fn both_trees() -> AnyView {
     let state = expect_context::<AppState>();
-    let engine = expect_context::<Engine>();
-    let rows = VirtualRows::new(state, move |rows, list, offset, count| {
-        engine.ask(DiffRowsQuery { offset, count }, move |page| {
-            rows.accept(list, page.total, page.offset, page.rows);
-        });
-    });
+    let query = |offset, count| DiffRowsQuery { offset, count };
+    let list = TreeRows::new(state, expect_context::<Engine>(), true, query);
     let trees = Trees {
-        state,
-        engine,
-        rows,
-        found: RwSignal::new(None),
-        difference: RwSignal::new(0),
-        of: RwSignal::new(0),
-        summary: RwSignal::new(String::new()),
+        list,
         only_differences: Memo::new(move |_| {
             state
                 .place
@@ -173,24 +89,24 @@ pub(super) fn both_trees() -> AnyView {
     };
     trees.look();
     if let Some(node) = state.place.with_untracked(|place| place.focus.row) {
-        trees.step(DiffStep::Reveal(node));
+        list.step(TreeStep::Reveal(node));
     }
     Effect::watch(
         move || (trees.only_differences.get(), state.report.get()),
         move |new, old, _| {
             if old.is_some_and(|old| old.0 != new.0) {
-                rows.window.cursor.set(None);
-                rows.restart();
+                list.rows.window.cursor.set(None);
+                list.rows.restart();
             }
-            trees.found.set(None);
+            list.found.set(None);
             trees.look();
         },
         false,
     );
     let table = VirtualTable {
-        window: rows.window,
-        slots: Box::new(move || rows.slots()),
-        line: Arc::new(move |position| Some(line(&*rows.drawn(position)?))),
+        window: list.rows.window,
+        slots: Box::new(move || list.rows.slots()),
+        line: Arc::new(move |position| Some(line(&*list.rows.drawn(position)?))),
         act: Arc::new(move |act| trees.act(act)),
         label: "Both call trees".to_owned(),
         class: "tree diff",
@@ -204,13 +120,13 @@ pub(super) fn both_trees() -> AnyView {
         ]),
         least_px: None,
         head: Box::new(head),
-        empty: trees.summary.into(),
+        empty: list.says.into(),
         is_alone: false,
     };
     view! {
-        <Tools trees/>
+        {tools(trees)}
         {table.view()}
-        {selected_call(rows)}
+        {selected_call(list.rows)}
     }
     .into_any()
 }
@@ -229,13 +145,9 @@ fn head() -> AnyView {
 }
 
 /// Search, the filter, and the way from difference to difference.
-#[component]
-fn Tools(
-    /// Both trees.
-    trees: Trees,
-) -> impl IntoView {
+fn tools(trees: Trees) -> impl IntoView {
     let filter = move |_| {
-        trees.state.look_at(|focus| {
+        trees.list.state.look_at(|focus| {
             focus.only = match focus.only.is_empty() {
                 true => vec![DIFFERENT.to_owned()],
                 false => Vec::new(),
@@ -243,16 +155,16 @@ fn Tools(
             focus.row = None;
         });
     };
-    let has_none = Signal::derive(move || trees.of.get() == 0);
+    let has_none = Signal::derive(move || trees.list.difference.get().1 == 0);
     let go = move |on| trees.go_to_difference(on);
-    let said = Signal::derive(move || match trees.difference.get() {
-        0 => String::new(),
-        here => format!("Difference {here} of {}", trees.of.get()),
+    let said = Signal::derive(move || match trees.list.difference.get() {
+        (0, _) => String::new(),
+        (here, of) => format!("Difference {here} of {of}"),
     });
     view! {
-        <p class="soft" role="status" data-testid="trees-summary">{move || trees.summary.get()}</p>
+        <p class="soft" role="status" data-testid="trees-summary">{move || trees.list.says.get()}</p>
         <div class="tools">
-            <TreeSearch find=move |direction| trees.find(direction) found=trees.found/>
+            {tree_search(Callback::new(move |direction| trees.list.find(direction)), trees.list.found)}
             <span class="grow"></span>
             <button
                 type="button"
@@ -264,7 +176,7 @@ fn Tools(
                 "Only differences"
             </button>
             <Steps steps=STEPS none=has_none go said testid="difference"/>
-            <button type="button" id="close-trees" on:click=move |_| trees.step(DiffStep::CloseAll)>
+            <button type="button" id="close-trees" on:click=move |_| trees.list.step(TreeStep::CloseAll)>
                 "Collapse all"
             </button>
         </div>
@@ -295,12 +207,7 @@ fn line(row: &DiffRow) -> Line {
     Line {
         id: row.node,
         class: heading.to_owned(),
-        branch: Some(Branch {
-            depth: row.depth,
-            position: row.position,
-            siblings: row.siblings,
-            open: row.open,
-        }),
+        branch: Some(row.branch),
         cells: vec![
             name.into_any(),
             text_cell("n", reference),
@@ -313,7 +220,7 @@ fn line(row: &DiffRow) -> Line {
 
 /// The name on the side or sides that have the call, and in words where it is not.
 fn call(row: &DiffRow) -> AnyView {
-    let fold = fold_mark(row.open);
+    let fold = fold_mark(row.branch.open);
     let dot = (!row.token.is_empty())
         .then(|| view! { <i class=format!("dot c-{}", row.token) aria-hidden="true"></i> });
     let is_of_both = row.only.is_empty();
@@ -330,8 +237,8 @@ fn call(row: &DiffRow) -> AnyView {
         (!is_of_both).then(|| view! { <span class="diff-missing">{row.mark.clone()}</span> });
     view! {
         <span class="diff-call" data-only=row.only.clone()>
-            <span class="line" style:padding-left=indent(row.depth, INDENT_PERCENT)>
-                {fold} {tag} {dot} <Name text=row.name.clone()/> {other}
+            <span class="line" style:padding-left=indent(row.branch.depth, INDENT_PERCENT)>
+                {fold} {tag} {dot} {cut_name(row.name.clone())} {other}
             </span>
             {missing}
         </span>

@@ -3,16 +3,12 @@
 use leptos::prelude::*;
 
 use super::model::Model;
-use crate::page::components::{CopyButton, DetailsButton, Pairs, ViewLink};
+use crate::page::components::{ViewLink, copy_button, details_button, pairs};
 use crate::page::url::Focus;
 use crate::protocol::{RangeCard, SpanCard};
 
 /// The card at the pointer.
-#[component]
-pub fn Hint(
-    /// The timeline.
-    model: Model,
-) -> impl IntoView {
+pub fn hint(model: Model) -> impl IntoView {
     let card = move || {
         let hover = model.hover.get()?;
         let fields = hover.glance.fields;
@@ -24,7 +20,7 @@ pub fn Hint(
                 style:top=format!("{}px", hover.y)
             >
                 <p class="mono">{hover.glance.name}</p>
-                <Pairs class="" pairs=fields/>
+                {pairs("", fields)}
             </div>
         })
     };
@@ -32,15 +28,11 @@ pub fn Hint(
 }
 
 /// The panel below the lanes: the range, else the selected span, else what to do.
-#[component]
-pub fn About(
-    /// The timeline.
-    model: Model,
-) -> impl IntoView {
+pub fn about(model: Model) -> impl IntoView {
     let shown = move || {
         match (model.totals.get(), model.selected.get()) {
-        (Some(totals), _) => view! { <Range model totals/> }.into_any(),
-        (None, Some(card)) => view! { <Span model card/> }.into_any(),
+        (Some(totals), _) => range(model, totals).into_any(),
+        (None, Some(card)) => span(model, card).into_any(),
         (None, None) => view! {
             <p class="hint">
                 "Click an event for details. Drag to pan, Shift+drag or drag the ruler to select a range. W and S zoom, A and D pan, Ctrl+wheel zooms."
@@ -63,13 +55,7 @@ pub fn About(
 }
 
 /// One span.
-#[component]
-fn Span(
-    /// The timeline.
-    model: Model,
-    /// The span.
-    card: SpanCard,
-) -> impl IntoView {
+fn span(model: Model, card: SpanCard) -> impl IntoView {
     let uid = card.uid;
     view! {
         <div class="long">
@@ -77,25 +63,19 @@ fn Span(
                 <i class=format!("dot c-{}", card.token) aria-hidden="true"></i>
                 {card.kind}
                 <span class="soft">{format!("event {uid} of the trace")}</span>
-                <CopyButton text=card.name.clone()/>
+                {copy_button(card.name.clone(), "Copy")}
                 <button type="button" class="small" on:click=move |_| model.show_selected()>"Zoom to event"</button>
-                <DetailsButton uid/>
+                {details_button(uid)}
                 {card.in_tree.then(|| view! { <ViewLink view="tree" focus=Focus::at_event(uid)>"Show in call tree"</ViewLink> })}
             </h3>
             <p class="mono">{card.name}</p>
         </div>
-        <Pairs class="figures" pairs=card.fields/>
+        {pairs("figures", card.fields)}
     }
 }
 
 /// A range.
-#[component]
-fn Range(
-    /// The timeline.
-    model: Model,
-    /// Its totals.
-    totals: RangeCard,
-) -> impl IntoView {
+fn range(model: Model, totals: RangeCard) -> impl IntoView {
     let more = (totals.more > 0).then(|| format!("and {} more", totals.more));
     let parts = totals.parts.into_iter().map(|part| {
         view! { <div><dt>{part.label}</dt><dd>{part.time} <span class="soft">{part.share}</span></dd></div> }

@@ -21,12 +21,12 @@ use leptos::html::{Canvas, Div};
 use leptos::prelude::*;
 
 use crate::page::browser;
-use crate::page::components::Icon;
-use crate::page::components::canvas::Probes;
+use crate::page::components::canvas::probes;
+use crate::page::components::icon;
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
 use crate::protocol::{StepLine, Towards};
-use details::{About, Hint};
+use details::{about, hint};
 use model::Model;
 use paint::RULER_PX;
 
@@ -36,8 +36,7 @@ const ZOOM: f64 = 1.25;
 const STEP: f64 = 0.15;
 
 /// The lanes and what is known of the selection.
-#[component]
-pub fn Timeline() -> impl IntoView {
+pub fn timeline() -> impl IntoView {
     let state = expect_context::<AppState>();
     let model = Model::new(state, expect_context::<Engine>());
     let is_empty = Memo::new(move |_| model.outline.with(|outline| outline.lanes.is_empty()));
@@ -46,7 +45,7 @@ pub fn Timeline() -> impl IntoView {
         <p class="lead-line" data-testid="timeline-lead">
             {move || model.outline.with(|outline| outline.lead.clone())}
         </p>
-        <Tools model/>
+        {tools(model)}
         <Show
             when=move || !is_empty.get()
             fallback=move || {
@@ -54,18 +53,14 @@ pub fn Timeline() -> impl IntoView {
                 model.arrived.get().then(|| view! { <p class="none">{text}</p> })
             }
         >
-            <Stage model/>
-            <About model/>
+            {stage(model)}
+            {about(model)}
         </Show>
     }
 }
 
 /// Steps, zoom, and what the keys do.
-#[component]
-fn Tools(
-    /// The timeline.
-    model: Model,
-) -> impl IntoView {
+fn tools(model: Model) -> impl IntoView {
     let steps = model.steps;
     // It says where one can go, not where one is: that changes with every turn of the wheel.
     let choose = move |event| {
@@ -90,10 +85,10 @@ fn Tools(
             <span class="grow"></span>
             <div class="steps">
                 <button type="button" id="zoom-in" title="Zoom in (W)" aria-label="Zoom in" on:click=move |_| model.zoom_middle(1.0 / ZOOM / ZOOM)>
-                    <Icon name="plus"/>
+                    {icon("plus")}
                 </button>
                 <button type="button" id="zoom-out" title="Zoom out (S)" aria-label="Zoom out" on:click=move |_| model.zoom_middle(ZOOM * ZOOM)>
-                    <Icon name="minus"/>
+                    {icon("minus")}
                 </button>
             </div>
             <Show when=move || model.outline.with(|outline| outline.gpu.is_some())>
@@ -105,28 +100,15 @@ fn Tools(
 }
 
 /// The canvases.
-#[component]
-fn Stage(
-    /// The timeline.
-    model: Model,
-) -> impl IntoView {
+fn stage(model: Model) -> impl IntoView {
     let scroll = NodeRef::<Div>::new();
     let canvas = NodeRef::<Canvas>::new();
     let ruler = NodeRef::<Canvas>::new();
     // As wide as the lanes are without their scroll bar, so that times stand above each other.
     let ruler_width = RwSignal::new("100%".to_owned());
-    Effect::new(move || {
-        if let Some(element) = scroll.get() {
-            let watched = element.clone();
-            let measure = move || {
-                let size = (watched.client_width(), watched.client_height());
-                ruler_width.set(format!("{}px", size.0));
-                model.resize(f64::from(size.0), f64::from(size.1));
-            };
-            measure();
-            let watch = StoredValue::new_local(browser::on_resize(&element, measure));
-            on_cleanup(move || watch.dispose());
-        }
+    browser::follow_size(scroll, move |width, height| {
+        ruler_width.set(format!("{width}px"));
+        model.stage.resize(width, height);
     });
     Effect::new(move || {
         model.on_change(move || {
@@ -237,21 +219,17 @@ fn Stage(
             >
                 <div class="tall" style:height=move || format!("{}px", model.layout.with(|layout| layout.height))>
                     <canvas node_ref=canvas style:height=move || format!("{}px", model.height()) aria-hidden="true"></canvas>
-                    <Titles model/>
+                    {titles(model)}
                 </div>
             </div>
-            <Hint model/>
-            <Probes tokens=Signal::derive(move || model.outline.with(|outline| outline.tokens.clone()))/>
+            {hint(model)}
+            {probes(Signal::derive(move || model.outline.with(|outline| outline.tokens.clone())))}
         </div>
     }
 }
 
 /// The names of the lanes.
-#[component]
-fn Titles(
-    /// The timeline.
-    model: Model,
-) -> impl IntoView {
+fn titles(model: Model) -> impl IntoView {
     let titles = move || {
         let tops = model.layout.with(|layout| layout.titles.clone());
         let lanes = model.outline.with(|outline| outline.lanes.clone());

@@ -19,7 +19,7 @@ const SEAM_PX: f64 = 4.0;
 pub(super) struct Frame<'a> {
     pub(super) palette: &'a Palette,
     pub(super) layout: &'a Layout,
-    pub(super) scene: Option<&'a Scene>,
+    pub(super) scene: &'a Scene,
     pub(super) window: Window,
     /// Of the canvas.
     pub(super) width: f64,
@@ -42,11 +42,9 @@ impl Frame<'_> {
     /// The lanes.
     pub(super) fn paint(&self, brush: &CanvasRenderingContext2d) {
         self.grid(brush);
-        if let Some(scene) = self.scene {
-            self.gaps(brush, scene);
-            self.blocks(brush, scene);
-            self.labels(brush, scene);
-        }
+        self.gaps(brush);
+        self.blocks(brush);
+        self.labels(brush);
         self.dim(brush, self.height);
         self.range(brush, self.height);
         if let Some(card) = self.selected {
@@ -61,19 +59,15 @@ impl Frame<'_> {
         }
     }
 
-    fn gaps(&self, brush: &CanvasRenderingContext2d, scene: &Scene) {
+    fn gaps(&self, brush: &CanvasRenderingContext2d) {
         let letter_px = letter_px(brush);
         for rows in &self.layout.gaps {
-            let (Some(top), Some(bottom)) = (
-                self.layout.top(rows.start),
-                rows.end
-                    .checked_sub(1)
-                    .and_then(|last| self.layout.top(last)),
-            ) else {
+            let last = self.layout.top(rows.end.saturating_sub(1));
+            let Some((top, bottom)) = self.layout.top(rows.start).zip(last) else {
                 continue;
             };
             let (top, high) = (top - self.top, bottom + ROW_PX - top);
-            for (from_ns, to_ns, text) in &scene.gaps {
+            for (from_ns, to_ns, text) in &self.scene.gaps {
                 let (left, right) = self.clip(*from_ns, *to_ns);
                 if right - left < 1.0 {
                     continue;
@@ -95,10 +89,10 @@ impl Frame<'_> {
         )
     }
 
-    fn blocks(&self, brush: &CanvasRenderingContext2d, scene: &Scene) {
+    fn blocks(&self, brush: &CanvasRenderingContext2d) {
         let mut hue = None;
         let mut alpha = f64::NAN;
-        for block in &scene.blocks {
+        for block in &self.scene.blocks {
             let Some(top) = self.layout.top(block.row) else {
                 continue;
             };
@@ -126,10 +120,10 @@ impl Frame<'_> {
         brush.set_global_alpha(1.0);
     }
 
-    fn labels(&self, brush: &CanvasRenderingContext2d, scene: &Scene) {
+    fn labels(&self, brush: &CanvasRenderingContext2d) {
         let letter_px = letter_px(brush);
         let mut hue = None;
-        for (block, label) in &scene.labels {
+        for (block, label) in &self.scene.labels {
             let Some(top) = self.layout.top(block.row) else {
                 continue;
             };

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::state::{Drawing, TreeState};
-use crate::page::components::{CopyButton, DetailsButton, Pairs, ViewLink};
+use crate::page::components::{ViewLink, copy_button, details_button, pairs};
 use crate::page::url::Focus;
 use crate::protocol::TreeMode;
 
@@ -12,11 +12,11 @@ pub(super) fn about(tree: TreeState) -> AnyView {
     view! {
         <section
             class="details"
-            class:some=move || tree.cursor.get().is_some()
+            class:some=move || tree.list.rows.window.cursor.get().is_some()
             aria-label="The selected call"
             data-testid="details"
         >
-            {move || match tree.selected() {
+            {move || match tree.list.rows.at_cursor() {
                 None => view! {
                     <p class="hint">
                         {move || match tree.drawing.get() {
@@ -33,7 +33,7 @@ pub(super) fn about(tree: TreeState) -> AnyView {
                 Some(row) => {
                     let name = row.whole.clone().unwrap_or_else(|| row.name.clone());
                     let in_timeline = row.uid.map(|uid| {
-                        view! { <DetailsButton uid/> <ViewLink view="timeline" focus=Focus::at_event(uid)>"Show in timeline"</ViewLink> }
+                        view! { {details_button(uid)} <ViewLink view="timeline" focus=Focus::at_event(uid)>"Show in timeline"</ViewLink> }
                     });
                     let figures = [
                         ("GPU time", row.gpu_time.clone()),
@@ -48,10 +48,10 @@ pub(super) fn about(tree: TreeState) -> AnyView {
                     let uid = row.uid.map(|uid| format!("event {uid} of the trace"));
                     view! {
                         <div class="long">
-                            <h2>{row.kind.clone()} <span class="soft">{uid}</span> <CopyButton text=name.clone()/> {in_timeline}</h2>
+                            <h2>{row.kind.clone()} <span class="soft">{uid}</span> {copy_button(name.clone(), "Copy")} {in_timeline}</h2>
                             <p class="mono">{name}</p>
                         </div>
-                        <Pairs class="figures" pairs=figures.collect()/>
+                        {pairs("figures", figures.collect())}
                     }
                     .into_any()
                 }

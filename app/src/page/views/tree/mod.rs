@@ -27,10 +27,10 @@ use table::table;
 use tools::{modes, tools};
 
 /// The calls.
-#[component]
-pub fn Tree() -> impl IntoView {
+pub fn tree() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let tree = TreeState::new(state, expect_context::<Engine>());
+    let engine = expect_context::<Engine>();
+    let tree = TreeState::new(state, engine);
     let is_table = Memo::new(move |_| tree.drawing.get() == Drawing::Table);
     let by_cpu = Memo::new(move |_| tree.drawing.get() == Drawing::FlameByCpu);
     view! {
@@ -39,7 +39,7 @@ pub fn Tree() -> impl IntoView {
         {tools(tree)}
         {move || {
             let is_table = is_table.get();
-            untrack(|| if is_table { table(tree) } else { flame(tree, by_cpu) })
+            untrack(|| if is_table { table(tree) } else { flame(tree, engine, by_cpu) })
         }}
         {about(tree)}
     }

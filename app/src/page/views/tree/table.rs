@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use super::state::TreeState;
 use crate::page::components::table_cell::{share_cell, text_cell};
-use crate::page::components::{Branch, Line, Name, SortHeading, VirtualTable, fold_mark, indent};
+use crate::page::components::{Line, SortHeading, VirtualTable, cut_name, fold_mark, indent};
 use crate::protocol::{Sort, TreeMode, TreeRow, tree_sort};
 
 /// Names are indented by this share of the table at most.
@@ -31,88 +31,20 @@ impl PartialEq for Column {
     }
 }
 
-impl Column {
-    const fn number(
-        title: &'static str,
-        sort: &'static str,
-        least_px: f64,
-        doc: &'static str,
-        cell: fn(&TreeRow) -> AnyView,
-    ) -> Column {
-        Column {
-            title,
-            sort,
-            doc,
-            width: "w-number",
-            least_px,
-            cell,
-        }
-    }
-}
-
 fn number(text: &str) -> AnyView {
     text_cell("n", text.to_owned())
 }
 
 /// The columns after the name, from left to right.
+#[rustfmt::skip]
 const COLUMNS: [Column; 7] = [
-    Column {
-        width: "w-label",
-        ..Column::number("Kind", "", 700.0, "", |row| {
-            text_cell("soft", row.kind.clone())
-        })
-    },
-    Column {
-        width: "w-share",
-        ..Column::number(
-            "GPU time",
-            tree_sort::GPU,
-            0.0,
-            "Total duration of the kernels, copies and fills launched by the call and its children",
-            |row| share_cell(row.gpu_percent, row.gpu_time.clone()),
-        )
-    },
-    Column::number(
-        "GPU self time",
-        tree_sort::GPU_OWN,
-        960.0,
-        "Total duration of the kernels, copies and fills that the call launched itself",
-        |row| number(&row.gpu_own),
-    ),
-    Column {
-        width: "w-small",
-        ..Column::number(
-            "Kernels",
-            tree_sort::KERNELS,
-            860.0,
-            "Kernels, copies and fills launched by the call and its children",
-            |row| number(&row.gpu_count),
-        )
-    },
-    Column::number(
-        "CPU time",
-        tree_sort::CPU,
-        560.0,
-        "CPU time of the call and its children",
-        |row| number(&row.cpu_time),
-    ),
-    Column::number(
-        "CPU self time",
-        tree_sort::CPU_OWN,
-        1070.0,
-        "CPU time of the call without its children",
-        |row| number(&row.cpu_own),
-    ),
-    Column {
-        width: "w-small",
-        ..Column::number(
-            "Calls",
-            tree_sort::CALLS,
-            780.0,
-            "Number of merged calls",
-            |row| number(&row.calls),
-        )
-    },
+    Column { title: "Kind", sort: "", width: "w-label", least_px: 700.0, doc: "", cell: |row| text_cell("soft", row.kind.clone()) },
+    Column { title: "GPU time", sort: tree_sort::GPU, width: "w-share", least_px: 0.0, doc: "Total duration of the kernels, copies and fills launched by the call and its children", cell: |row| share_cell(row.gpu_percent, row.gpu_time.clone()) },
+    Column { title: "GPU self time", sort: tree_sort::GPU_OWN, width: "w-number", least_px: 960.0, doc: "Total duration of the kernels, copies and fills that the call launched itself", cell: |row| number(&row.gpu_own) },
+    Column { title: "Kernels", sort: tree_sort::KERNELS, width: "w-small", least_px: 860.0, doc: "Kernels, copies and fills launched by the call and its children", cell: |row| number(&row.gpu_count) },
+    Column { title: "CPU time", sort: tree_sort::CPU, width: "w-number", least_px: 560.0, doc: "CPU time of the call and its children", cell: |row| number(&row.cpu_time) },
+    Column { title: "CPU self time", sort: tree_sort::CPU_OWN, width: "w-number", least_px: 1070.0, doc: "CPU time of the call without its children", cell: |row| number(&row.cpu_own) },
+    Column { title: "Calls", sort: tree_sort::CALLS, width: "w-small", least_px: 780.0, doc: "Number of merged calls", cell: |row| number(&row.calls) },
 ];
 
 /// The columns that a table of some width has room for. Of calls as they were recorded each is one.
@@ -127,7 +59,7 @@ fn fitting(width_px: f64, mode: TreeMode) -> Vec<&'static Column> {
 
 /// The rows.
 pub(super) fn table(tree: TreeState) -> AnyView {
-    let rows = tree.rows;
+    let rows = tree.list.rows;
     let columns = Memo::new(move |_| {
         let mode = tree.look.with(|look| look.mode);
         fitting(rows.window.width_px.get(), mode)
@@ -164,7 +96,7 @@ pub(super) fn table(tree: TreeState) -> AnyView {
         widths: Signal::derive(widths),
         least_px: None,
         head: Box::new(head),
-        empty: Signal::derive(move || tree.missing.get().unwrap_or_default()),
+        empty: Signal::derive(move || tree.list.says.get()),
         is_alone: false,
     }
     .view()
@@ -203,8 +135,8 @@ fn line(row: &TreeRow, columns: &[&'static Column]) -> Line {
         .then(|| view! { <i class=format!("dot c-{}", row.token) aria-hidden="true"></i> });
     let title = row.whole.clone().unwrap_or_else(|| row.name.clone());
     let name = view! {
-        <td class="mono" title=title style:padding-left=indent(row.depth, INDENT_PERCENT)>
-            <span class="line">{fold_mark(row.open)} {dot} <Name text=row.name.clone()/></span>
+        <td class="mono" title=title style:padding-left=indent(row.branch.depth, INDENT_PERCENT)>
+            <span class="line">{fold_mark(row.branch.open)} {dot} {cut_name(row.name.clone())}</span>
         </td>
     };
     let class = match row.uid {
@@ -215,12 +147,7 @@ fn line(row: &TreeRow, columns: &[&'static Column]) -> Line {
     Line {
         id: row.node,
         class: class.to_owned(),
-        branch: Some(Branch {
-            depth: row.depth,
-            position: row.position,
-            siblings: row.siblings,
-            open: row.open,
-        }),
+        branch: Some(row.branch),
         cells: std::iter::once(name.into_any()).chain(cells).collect(),
     }
 }

@@ -3,8 +3,8 @@
 use leptos::prelude::*;
 
 use super::state::{Drawing, TreeState};
-use crate::page::components::{Icon, TreeSearch};
-use crate::protocol::{TreeMode, Unfold};
+use crate::page::components::{icon, tree_search};
+use crate::protocol::{TreeMode, TreeStep};
 
 /// Levels that one button opens.
 const LEVELS: std::ops::RangeInclusive<u32> = 1..=8;
@@ -17,7 +17,11 @@ pub(super) fn modes(tree: TreeState) -> AnyView {
         view! { <button type="button" class="small" data-mode=slug aria-pressed=is_shown on:click=choose>{title}</button> }
     };
     let drawing = |(of, slug, title): (Drawing, &'static str, &'static str)| {
-        let choose = move |_| tree.state.look_at(|focus| focus.section = slug.to_owned());
+        let choose = move |_| {
+            tree.list
+                .state
+                .look_at(|focus| focus.section = slug.to_owned())
+        };
         let is_shown = move || (tree.drawing.get() == of).to_string();
         view! { <button type="button" class="small" data-drawing=slug aria-pressed=is_shown on:click=choose>{title}</button> }
     };
@@ -36,25 +40,25 @@ pub(super) fn modes(tree: TreeState) -> AnyView {
 
 /// Search, and the ways around the tree.
 pub(super) fn tools(tree: TreeState) -> AnyView {
-    let hottest = move |_| tree.unfold(Unfold::Hottest(None));
+    let hottest = move |_| tree.list.step(TreeStep::Hottest(None));
     view! {
         <div class="tools">
-            <TreeSearch find=move |direction| tree.find(direction) found=tree.found/>
+            {tree_search(Callback::new(move |direction| tree.list.find(direction)), tree.list.found)}
             <span class="grow"></span>
             <button type="button" id="hottest" title="Expand the path with the most GPU time from the top; press H to start at the selected call" on:click=hottest>
-                <Icon name="flame"/>
+                {icon("flame")}
                 "Hottest path"
             </button>
             <Show when=move || tree.drawing.get() == Drawing::Table>
             <select id="to-depth" aria-label="Expand to level" on:change=move |event| {
                 if let Ok(depth) = event_target_value(&event).parse() {
-                    tree.unfold(Unfold::ToDepth(depth));
+                    tree.list.step(TreeStep::ToDepth(depth));
                 }
             }>
                 <option value="">"Expand to level…"</option>
                 {LEVELS.map(|level| view! { <option value=level.to_string()>{format!("Level {level}")}</option> }).collect_view()}
             </select>
-            <button type="button" id="close-all" on:click=move |_| tree.unfold(Unfold::CloseAll)>
+            <button type="button" id="close-all" on:click=move |_| tree.list.step(TreeStep::CloseAll)>
                 "Collapse all"
             </button>
             </Show>

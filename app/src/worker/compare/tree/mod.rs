@@ -19,9 +19,9 @@ use dormer_core::compare::Pair;
 use dormer_core::compare::tree::{DiffId, TreeDiff};
 use dormer_core::{Profile, base::format};
 
-use crate::protocol::{DiffChange, DiffPage, DiffRowsQuery, DiffStep, FindInTree, TreeTarget};
+use crate::protocol::{DiffRow, DiffRowsQuery, TreeChange, TreePage, TreeStep};
 use crate::worker::tree::search::Search;
-use crate::worker::tree::unfolded::{Branches, Unfolded};
+use crate::worker::tree::unfolded::Unfolded;
 use outline::{Outline, Shown};
 
 /// So many of the largest differences are open at first.
@@ -58,143 +58,102 @@ impl DiffTree {
         &mut self,
         profiles: Pair<&Profile>,
         query: &DiffRowsQuery,
-    ) -> DiffPage {
-        self.prepare(profiles);
-        let rows = self.unfolded.rows();
-        let window = rows.iter().skip(query.offset).take(query.count);
-        let of = self.outline.iter().flat_map(|outline| {
-            let is_open = |node| self.unfolded.is_open(node);
-            let shown = self.shown(outline);
-            window
-                .clone()
-                .map(move |row| row::row(&shown, profiles, *row, is_open(row.node)))
-        });
-        DiffPage {
-            total: rows.len(),
-            offset: query.offset,
-            rows: of.collect(),
-        }
+    ) -> TreePage<DiffRow> {
+        let tree = shown(
+            &self.diff,
+            prepared(&mut self.outline, &self.diff, profiles, &mut self.unfolded),
+            self.only_differences,
+        );
+        let unfolded = &self.unfolded;
+        unfolded.page(query.offset, query.count, |row| {
+            row::row(&tree, profiles, row.node, unfolded.branch(&tree, row))
+        })
     }
 
     /// Opens, closes or finds nodes.
     pub(in crate::worker) fn step(
         &mut self,
         profiles: Pair<&Profile>,
-        step: &DiffStep,
-    ) -> DiffChange {
-        self.prepare(profiles);
-        let Some(outline) = self.outline.take() else {
-            return DiffChange::default();
-        };
-        let change = self.stepped(&outline, step);
-        let change = DiffChange {
-            total: self.unfolded.rows().len(),
-            summary: outline.summary(),
-            ..change
-        };
-        self.outline = Some(outline);
-        change
-    }
-
-    fn stepped(&mut self, outline: &Outline, step: &DiffStep) -> DiffChange {
-        let mut change = DiffChange {
+        step: &TreeStep,
+    ) -> TreeChange {
+        let DiffTree {
+            diff,
+            outline,
+            only_differences,
+            unfolded,
+            search,
+        } = self;
+        let outline = prepared(outline, diff, profiles, unfolded);
+        if let TreeStep::OnlyDifferences(only) = step
+            && only != only_differences
+        {
+            *only_differences = *only;
+            *search = Search::default();
+            unfolded.renew(&shown(diff, outline, *only));
+        }
+        let tree = shown(diff, outline, *only_differences);
+        let mut change = TreeChange {
             of: outline.differences.len(),
-            ..DiffChange::default()
+            ..TreeChange::default()
         };
-        match step {
-            DiffStep::Look { only_differences } => {
-                if self.only_differences != *only_differences {
-                    self.only_differences = *only_differences;
-                    self.search = Search::default();
-                    self.with_branches(outline, |unfolded, tree| unfolded.renew(tree));
-                }
+        let node = match step {
+            TreeStep::Find(query) => {
+                let contains = &mut |node: u32, text: &str| {
+                    let name = row::name(diff, node);
+                    name.to_lowercase().contains(text)
+                };
+                change = search
+                    .find(unfolded, &tree, query, contains)
+                    .unwrap_or_default();
+                None
             }
-            DiffStep::Toggle(node) => {
-                self.with_branches(outline, |unfolded, tree| unfolded.toggle(tree, *node));
-                change.target = self.target(*node);
+            TreeStep::CloseAll => {
+                unfolded.open_only(&tree, HashSet::from([DiffId::ROOT.0]));
+                None
             }
-            DiffStep::Reveal(node) => {
-                self.with_branches(outline, |unfolded, tree| unfolded.reveal(tree, *node));
-                change.target = self.target(*node);
-            }
-            DiffStep::Parent(node) => {
-                let parent = self.shown(outline).parent(*node);
-                change.target = parent.and_then(|parent| self.target(parent));
-            }
-            DiffStep::CloseAll => {
-                let root = HashSet::from([DiffId::ROOT.0]);
-                self.with_branches(outline, |unfolded, tree| unfolded.open_only(tree, root));
-            }
-            DiffStep::Difference(number) => {
-                let n_differences = change.of.max(1);
-                let at = number.saturating_sub(1) % n_differences;
-                if let Some(node) = outline.differences.get(at) {
-                    self.with_branches(outline, |unfolded, tree| unfolded.reveal(tree, *node));
-                    change.target = self.target(*node);
+            TreeStep::Difference(number) => {
+                let at = number.saturating_sub(1) % change.of.max(1);
+                outline.differences.get(at).map(|node| {
+                    unfolded.reveal(&tree, *node);
                     change.position = at + 1;
-                }
+                    *node
+                })
             }
-            DiffStep::Find(query) => return self.find(outline, query),
-        }
-        change
-    }
-
-    fn find(&mut self, outline: &Outline, query: &FindInTree) -> DiffChange {
-        let tree = shown(&self.diff, outline, self.only_differences);
-        let contains = &mut |node: u32, text: &str| {
-            let name = row::name(&self.diff, node);
-            name.to_lowercase().contains(text)
+            step => unfolded.step(&tree, step),
         };
-        let Some(found) = self.search.find(&tree, query, contains) else {
-            return DiffChange::default();
-        };
-        self.unfolded.reveal(&tree, found.node);
-        DiffChange {
-            target: self.target(found.node),
-            position: found.position,
-            of: found.matches,
-            ..DiffChange::default()
+        TreeChange {
+            total: unfolded.rows().len(),
+            says: outline.summary(),
+            target: node
+                .and_then(|node| unfolded.target(node))
+                .or(change.target),
+            ..change
         }
     }
+}
 
-    /// Finds the differences, and opens what leads to the largest.
-    fn prepare(&mut self, profiles: Pair<&Profile>) {
-        if self.outline.is_some() {
-            return;
+/// The differences; when they are first found, what leads to the largest is opened.
+fn prepared<'a>(
+    outline: &'a mut Option<Outline>,
+    diff: &TreeDiff,
+    profiles: Pair<&Profile>,
+    unfolded: &mut Unfolded,
+) -> &'a Outline {
+    outline.get_or_insert_with(|| {
+        let outline = Outline::new(diff, profiles);
+        let tree = shown(diff, &outline, false);
+        unfolded.open_only(&tree, HashSet::from([DiffId::ROOT.0]));
+        for node in outline.differences.iter().take(OPEN_AT_FIRST) {
+            unfolded.reveal(&tree, *node);
         }
-        let outline = Outline::new(&self.diff, profiles);
-        self.with_branches(&outline, |unfolded, tree| {
-            unfolded.open_only(tree, HashSet::from([DiffId::ROOT.0]));
-            for node in outline.differences.iter().take(OPEN_AT_FIRST) {
-                unfolded.reveal(tree, *node);
-            }
-        });
         // The calls are the same, but not their times.
         if outline.differences.is_empty() {
-            for id in outline.way_to_largest(&self.diff) {
-                self.with_branches(&outline, |unfolded, tree| unfolded.reveal(tree, id.0));
+            for id in outline.way_to_largest(diff) {
+                unfolded.reveal(&tree, id.0);
             }
         }
-        self.outline = Some(outline);
-    }
-
-    fn shown<'a>(&'a self, outline: &'a Outline) -> Shown<'a> {
-        shown(&self.diff, outline, self.only_differences)
-    }
-
-    fn with_branches(
-        &mut self,
-        outline: &Outline,
-        change: impl FnOnce(&mut Unfolded, &dyn Branches),
-    ) {
-        let tree = shown(&self.diff, outline, self.only_differences);
-        change(&mut self.unfolded, &tree);
-    }
-
-    fn target(&self, node: u32) -> Option<TreeTarget> {
-        let row = self.unfolded.position(node)?;
-        Some(TreeTarget { row, node })
-    }
+        outline
+    })
 }
 
 fn shown<'a>(diff: &'a TreeDiff, outline: &'a Outline, only_differences: bool) -> Shown<'a> {

@@ -7,9 +7,8 @@ use dormer_core::trace::EventId;
 use dormer_core::{Profile, base::format};
 
 use super::outline::{Mark, Shown, Spot, is_heading};
-use crate::protocol::DiffRow;
+use crate::protocol::{Branch, DiffRow};
 use crate::worker::tree::shape::thread_name;
-use crate::worker::tree::unfolded::{Branches, Row};
 
 /// The page cuts names to the width of their column; longer than this none can be.
 const NAME_CHARS: usize = 160;
@@ -17,8 +16,8 @@ const NAME_CHARS: usize = 160;
 const KERNELS: usize = 6;
 
 /// A row as the page shows it.
-pub(super) fn row(tree: &Shown, profiles: Pair<&Profile>, row: Row, is_open: bool) -> DiffRow {
-    let spot = Spot::of(row.node);
+pub(super) fn row(tree: &Shown, profiles: Pair<&Profile>, node: u32, branch: Branch) -> DiffRow {
+    let spot = Spot::of(node);
     let mark = tree.outline.mark(tree.diff, spot);
     let gpu_ns = tree.gpu_ns(spot, profiles);
     let difference = gpu_ns.difference();
@@ -28,9 +27,9 @@ pub(super) fn row(tree: &Shown, profiles: Pair<&Profile>, row: Row, is_open: boo
     };
     let events = Pair::of(|which| event(tree.diff, spot, which, profiles.get(which)));
     DiffRow {
-        node: row.node,
-        depth: tree.depth(row.node),
-        name: format::middle_ellipsis(name(tree.diff, row.node), NAME_CHARS),
+        node,
+        branch,
+        name: format::middle_ellipsis(name(tree.diff, node), NAME_CHARS),
         recorded: both(recorded(tree.diff, spot, profiles, events)),
         token: token(tree.diff, spot, profiles).to_owned(),
         only: match mark {
@@ -39,7 +38,6 @@ pub(super) fn row(tree: &Shown, profiles: Pair<&Profile>, row: Row, is_open: boo
         },
         mark: words(mark),
         is_heading: spot.is_own || is_heading(tree.diff, spot.id),
-        open: tree.has_children(row.node).then_some(is_open),
         times: both(Pair::of(time)),
         difference: format::signed_time_ns(difference),
         percent: match tree.outline.largest_ns {
@@ -47,8 +45,6 @@ pub(super) fn row(tree: &Shown, profiles: Pair<&Profile>, row: Row, is_open: boo
             largest => 100.0 * difference as f64 / largest as f64,
         },
         kernels: both(Pair::of(|which| kernels(tree.diff, spot, profiles, which))),
-        position: row.position,
-        siblings: row.siblings,
         uid: events
             .target
             .map(|event| profiles.target.trace.events.uid(event)),

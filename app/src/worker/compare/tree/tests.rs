@@ -7,7 +7,7 @@ use dormer_core::testing::Timetable;
 use dormer_core::{Report, ReportOptions};
 
 use super::*;
-use crate::protocol::{DiffRow, Direction};
+use crate::protocol::{Direction, FindInTree};
 
 struct Trees {
     tree: DiffTree,
@@ -36,7 +36,7 @@ impl Trees {
         }
     }
 
-    fn step(&mut self, step: DiffStep) -> DiffChange {
+    fn step(&mut self, step: TreeStep) -> TreeChange {
         let profiles = Pair {
             reference: &self.reference,
             target: &self.target,
@@ -44,7 +44,7 @@ impl Trees {
         self.tree.step(profiles, &step)
     }
 
-    fn window(&mut self, offset: usize, count: usize) -> DiffPage {
+    fn window(&mut self, offset: usize, count: usize) -> TreePage<DiffRow> {
         let profiles = Pair {
             reference: &self.reference,
             target: &self.target,
@@ -60,8 +60,8 @@ impl Trees {
     fn text(&mut self) -> String {
         let mut text = String::new();
         for row in self.rows() {
-            let indent = "  ".repeat(row.depth as usize);
-            let fold = match row.open {
+            let indent = "  ".repeat(row.branch.depth as usize);
+            let fold = match row.branch.open {
                 Some(true) => "- ",
                 Some(false) => "+ ",
                 None => "",
@@ -81,12 +81,12 @@ impl Trees {
         text
     }
 
-    fn look(&mut self, only_differences: bool) -> DiffChange {
-        self.step(DiffStep::Look { only_differences })
+    fn look(&mut self, only_differences: bool) -> TreeChange {
+        self.step(TreeStep::OnlyDifferences(only_differences))
     }
 
     /// The row that a step leads to.
-    fn led_to(&mut self, change: &DiffChange) -> DiffRow {
+    fn led_to(&mut self, change: &TreeChange) -> DiffRow {
         let target = change.target.unwrap();
         let row = self.rows().swap_remove(target.row);
         assert_eq!(row.node, target.node);
@@ -121,7 +121,7 @@ fn a_fused_kernel_stands_beside_the_four_it_replaces() {
         &layer(&["flash"]),
     );
     let change = trees.look(false);
-    assert_eq!(change.summary, "1 difference");
+    assert_eq!(change.says, "1 difference");
     // It is open down to the difference.
     assert_eq!(
         trees.text(),
@@ -149,7 +149,7 @@ fn a_fused_kernel_stands_beside_the_four_it_replaces() {
     );
     let flash = rows.iter().find(|row| row.name == "flash").unwrap();
     assert_eq!(flash.kernels, ["", "flash_kernel"]);
-    assert_eq!((flash.position, flash.siblings), (5, 5));
+    assert_eq!((flash.branch.position, flash.branch.siblings), (5, 5));
     assert_eq!(flash.only, "target");
 
     trees.look(true);
@@ -187,17 +187,17 @@ fn a_wrapper_of_one_side_is_called_so_and_is_no_difference_in_work() {
     let mut trees = Trees::of(&plain, &wrapped);
     let change = trees.look(true);
     assert!(
-        change.summary.starts_with("No difference but wrappers"),
+        change.says.starts_with("No difference but wrappers"),
         "{}",
-        change.summary
+        change.says
     );
-    trees.step(DiffStep::Toggle(1));
+    trees.step(TreeStep::Toggle(1));
     let rows = trees.rows();
     let wrapper = rows.last().unwrap();
     assert_eq!(wrapper.mark, "wrapper only in the target");
     // What it stands around is the work of both.
     assert_eq!(wrapper.times, ["30.0 µs", "30.0 µs"]);
-    assert_eq!(wrapper.open, None, "what is in it does not differ");
+    assert_eq!(wrapper.branch.open, None, "what is in it does not differ");
 }
 
 #[test]
@@ -205,12 +205,12 @@ fn a_trace_against_itself_has_no_difference() {
     let trace = layer(&["flash"]);
     let mut trees = Trees::of(&trace, &trace);
     let change = trees.look(false);
-    assert!(change.summary.starts_with("No difference: "));
+    assert!(change.says.starts_with("No difference: "));
     assert_eq!(change.of, 0);
     assert!(trees.rows().iter().all(|row| row.mark.is_empty()
         && row.difference == "0 µs"
         && row.percent.abs() < f64::EPSILON));
-    assert_eq!(trees.step(DiffStep::Difference(1)).target, None);
+    assert_eq!(trees.step(TreeStep::Difference(1)).target, None);
     assert_eq!(trees.look(true).total, 0);
 }
 
@@ -230,9 +230,9 @@ fn differences_are_gone_through_from_the_largest_and_around() {
     let mut trees = Trees::of(&trace(2, "nvjet"), &trace(3, "Cijk"));
     let marks: Vec<(usize, String, String, [String; 2])> = (1..=4)
         .map(|number| {
-            let change = trees.step(DiffStep::Difference(number));
+            let change = trees.step(TreeStep::Difference(number));
             assert_eq!(change.of, 2);
-            assert_eq!(change.summary, "2 differences, the largest first");
+            assert_eq!(change.says, "2 differences, the largest first");
             let row = trees.led_to(&change);
             (change.position, row.name, row.mark, row.kernels)
         })
@@ -252,7 +252,7 @@ fn differences_are_gone_through_from_the_largest_and_around() {
     );
     // The stray kernel is the same one in both, of another length.
     assert_eq!(marks, [outside.clone(), product.clone(), outside, product]);
-    trees.step(DiffStep::CloseAll);
+    trees.step(TreeStep::CloseAll);
     assert_eq!(
         trees.text(),
         "\
@@ -266,9 +266,9 @@ fn differences_are_gone_through_from_the_largest_and_around() {
 #[test]
 fn a_search_opens_the_way_and_windows_are_parts_of_the_list() {
     let mut trees = Trees::of(&layer(&["bmm", "mul"]), &layer(&["flash"]));
-    trees.step(DiffStep::CloseAll);
+    trees.step(TreeStep::CloseAll);
     let find = |from, direction| {
-        DiffStep::Find(FindInTree {
+        TreeStep::Find(FindInTree {
             text: "M".to_owned(),
             from,
             direction,
@@ -282,7 +282,7 @@ fn a_search_opens_the_way_and_windows_are_parts_of_the_list() {
     let change = trees.step(find(from, Direction::Next));
     let bmm = trees.led_to(&change);
     assert_eq!(bmm.name, "bmm");
-    let parent = trees.step(DiffStep::Parent(bmm.node));
+    let parent = trees.step(TreeStep::Parent(bmm.node));
     assert_eq!(trees.led_to(&parent).name, "sdpa");
 
     let all = trees.rows();
@@ -291,8 +291,8 @@ fn a_search_opens_the_way_and_windows_are_parts_of_the_list() {
     assert_eq!(page.rows, all[2..5]);
     // A node of other traces is no place to go.
     for unknown in [4_711, u32::MAX] {
-        assert_eq!(trees.step(DiffStep::Reveal(unknown)).target, None);
-        assert_eq!(trees.step(DiffStep::Toggle(unknown)).target, None);
+        assert_eq!(trees.step(TreeStep::Reveal(unknown)).target, None);
+        assert_eq!(trees.step(TreeStep::Toggle(unknown)).target, None);
     }
 }
 
@@ -314,6 +314,6 @@ fn equal_calls_of_other_times_are_open_down_to_the_largest_change() {
         text.ends_with("      slow 30.0 µs | 50.0 µs | +20.0 µs\n"),
         "{text}"
     );
-    let summary = trees.look(false).summary;
+    let summary = trees.look(false).says;
     assert!(summary.starts_with("The same calls"), "{summary}");
 }

@@ -6,8 +6,7 @@ use leptos::prelude::*;
 use web_sys::HtmlCanvasElement;
 
 use super::Model;
-use crate::page::browser;
-use crate::page::components::canvas::{Palette, brush, text_px};
+use crate::page::components::canvas::{brush, text_px};
 use crate::page::views::timeline::paint::{Frame, RULER_PX};
 use crate::page::views::timeline::scene::Scene;
 use crate::page::views::timeline::window::Window;
@@ -20,14 +19,14 @@ const MARGIN_ROWS: usize = 12;
 
 impl Model {
     pub(super) fn visible_rows(self) -> Range<usize> {
-        let (top, height) = (self.top.get(), self.size.get().1);
+        let (top, height) = (self.stage.top.get(), self.stage.size.get().1);
         self.layout
             .with(|layout| layout.rows_between(top, top + height))
     }
 
     /// Asks for another drawing where the present one does not serve; one at a time.
     pub(super) fn keep_drawn(self) {
-        let (window, (width, _)) = (self.window.get(), self.size.get());
+        let (window, (width, _)) = (self.window.get(), self.stage.size.get());
         let rows = self.visible_rows();
         if !self.arrived.get() || width < 1.0 || rows.is_empty() {
             return;
@@ -63,50 +62,28 @@ impl Model {
         });
     }
 
-    pub(super) fn read_colors(self) {
-        let tokens = self
-            .outline
-            .try_with_untracked(|outline| outline.tokens.clone());
-        let Some(tokens) = tokens else {
-            return;
-        };
-        let palette = Palette::read(&tokens);
-        if self.palette.with_untracked(|old| *old != palette) {
-            self.palette.set(palette);
-        }
-    }
-
-    /// Has a frame painted whenever something changes that it depends on; one at a time.
+    /// Has a frame painted whenever something changes that it depends on.
     pub(crate) fn on_change(self, paint: impl FnOnce() + 'static) {
         self.window.track();
-        self.size.track();
-        self.top.track();
         self.scene.track();
         self.selected.track();
         self.range.track();
         self.layout.track();
         self.outline.track();
-        self.palette.track();
-        if !self.is_scheduled.get_value() {
-            self.is_scheduled.set_value(true);
-            browser::before_paint(move || {
-                self.is_scheduled.try_set_value(false);
-                paint();
-            });
-        }
+        self.stage.repaint(paint);
     }
 
     /// Height of the stage, for the canvas.
     pub(crate) fn height(self) -> f64 {
-        self.size.get().1
+        self.stage.size.get().1
     }
 
     /// Paints a frame.
     pub(crate) fn paint(self, canvas: &HtmlCanvasElement, ruler: &HtmlCanvasElement) {
-        let Some((width, height)) = self.size.try_get_untracked() else {
+        let Some((width, height)) = self.stage.size.try_get_untracked() else {
             return;
         };
-        self.palette.with_untracked(|palette| {
+        self.stage.palette.with_untracked(|palette| {
             self.layout.with_untracked(|layout| {
                 self.scene.with_untracked(|scene| {
                     self.selected.with_untracked(|selected| {
@@ -114,11 +91,11 @@ impl Model {
                         let frame = Frame {
                             palette,
                             layout,
-                            scene: Some(scene),
+                            scene,
                             window: self.window.get_untracked(),
                             width,
                             height,
-                            top: self.top.get_untracked(),
+                            top: self.stage.top.get_untracked(),
                             text_px,
                             selected: selected.as_ref(),
                             range: self.range.get_untracked(),

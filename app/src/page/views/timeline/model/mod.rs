@@ -17,10 +17,9 @@ use leptos::prelude::*;
 use super::layout::Layout;
 use super::scene::Scene;
 use super::window::Window;
-use crate::page::browser;
-use crate::page::components::canvas::Palette;
+use crate::page::components::canvas::Stage;
 use crate::page::engine::Engine;
-use crate::page::state::{AppState, Stage};
+use crate::page::state::AppState;
 use crate::protocol::{RangeCard, RangeQuery, SpanCard, StepLine, TimelineOutline, TimelineQuery};
 pub use pointer::{Drag, DragKind, Hover};
 
@@ -35,8 +34,7 @@ pub struct Model {
     pub(super) steps: Memo<Vec<StepLine>>,
     pub(super) layout: Memo<Layout>,
     window: RwSignal<Window>,
-    size: RwSignal<(f64, f64)>,
-    top: RwSignal<f64>,
+    pub(super) stage: Stage,
     /// Where the lanes are to be scrolled to.
     pub(super) wanted_top: RwSignal<Option<f64>>,
     scene: RwSignal<Scene>,
@@ -47,9 +45,6 @@ pub struct Model {
     pub(super) selected: RwSignal<Option<SpanCard>>,
     pub(super) range: RwSignal<Option<(f64, f64)>>,
     pub(super) totals: RwSignal<Option<RangeCard>>,
-    palette: RwSignal<Palette>,
-    /// A frame will be painted.
-    is_scheduled: StoredValue<bool>,
 }
 
 impl Model {
@@ -61,16 +56,10 @@ impl Model {
             engine,
             outline,
             arrived: RwSignal::new(false),
-            steps: Memo::new(move |_| {
-                state.stage.with(|stage| match stage {
-                    Stage::Open(opened) => opened.steps.clone(),
-                    _ => Vec::new(),
-                })
-            }),
+            steps: Memo::new(move |_| state.of_opened(|opened| opened.steps.clone())),
             layout: Memo::new(move |_| outline.with(|outline| Layout::new(&outline.lanes))),
             window: RwSignal::new(Window::default()),
-            size: RwSignal::new((0.0, 0.0)),
-            top: RwSignal::new(0.0),
+            stage: Stage::default(),
             wanted_top: RwSignal::new(None),
             scene: RwSignal::new(Scene::default()),
             is_asking: StoredValue::new(false),
@@ -80,19 +69,17 @@ impl Model {
             selected: RwSignal::new(None),
             range: RwSignal::new(None),
             totals: RwSignal::new(None),
-            palette: RwSignal::new(Palette::default()),
-            is_scheduled: StoredValue::new(false),
         };
         Effect::new(move || {
             state.report.track();
             engine.ask(TimelineQuery, move |answer| model.opened(answer));
         });
         Effect::new(move || model.keep_drawn());
-        // The colors are read once the page has those of the theme.
         Effect::new(move || {
             model.state.theme().track();
             model.scene.track();
-            browser::before_paint(move || model.read_colors());
+            let tokens = move || model.outline.try_with_untracked(|of| of.tokens.clone());
+            model.stage.read_colors(tokens);
         });
         Effect::new(move || {
             state.report.track();
@@ -139,6 +126,6 @@ impl Model {
     }
 
     fn width(self) -> f64 {
-        self.size.get_untracked().0.max(1.0)
+        self.stage.size.get_untracked().0.max(1.0)
     }
 }

@@ -107,23 +107,15 @@ impl Model {
         self.pan_px(share * self.width());
     }
 
-    /// The stage got another size.
-    pub(crate) fn resize(self, width: f64, height: f64) {
-        let (old_width, old_height) = self.size.get_untracked();
-        if (old_width - width).abs() > 0.5 || (old_height - height).abs() > 0.5 {
-            self.size.set((width, height));
-        }
-    }
-
     /// The lanes were scrolled.
     pub(crate) fn scrolled(self, top: f64) {
-        self.top.set(top);
+        self.stage.top.set(top);
         self.hover.set(None);
     }
 
     pub(super) fn scroll_to(self, row: usize) {
-        let height = self.size.get_untracked().1;
-        let top = self.top.get_untracked();
+        let height = self.stage.size.get_untracked().1;
+        let top = self.stage.top.get_untracked();
         let Some(y) = self.layout.with_untracked(|layout| layout.top(row)) else {
             return;
         };

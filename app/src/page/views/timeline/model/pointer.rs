@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::Model;
 use crate::page::views::timeline::window::Window;
-use crate::protocol::{Glance, GlanceQuery, SpanQuery};
+use crate::protocol::{Glance, GlanceQuery};
 
 /// A press that moved less is a click.
 const CLICK_PX: f64 = 4.0;
@@ -68,7 +68,7 @@ impl Model {
                 from: (x, y),
                 last: (x, y),
                 window,
-                top: self.top.get_untracked(),
+                top: self.stage.top.get_untracked(),
                 second: None,
             },
         }));
@@ -94,7 +94,7 @@ impl Model {
                 let by_ns = (drag.from.0 - x) * drag.window.ns_per_px(width);
                 self.set_window(drag.window.pan(by_ns, self.length_ns()));
                 let wanted = (drag.top + drag.from.1 - y).max(0.0);
-                if (wanted - self.top.get_untracked()).abs() >= 1.0 {
+                if (wanted - self.stage.top.get_untracked()).abs() >= 1.0 {
                     self.wanted_top.set(Some(wanted));
                 }
             }
@@ -154,29 +154,27 @@ impl Model {
     }
 
     /// The row and the time at a place of the stage, and by how much the pointer may miss.
-    fn place(self, x: f64, y: f64) -> Option<(usize, f64, f64)> {
-        let y = y + self.top.get_untracked();
+    pub(super) fn place(self, x: f64, y: f64) -> Option<GlanceQuery> {
+        let y = y + self.stage.top.get_untracked();
         let row = self.layout.with_untracked(|layout| layout.row_at(y))?;
         let (window, width) = (self.window.get_untracked(), self.width());
-        let within_ns = REACH_PX * window.ns_per_px(width);
-        Some((row, window.ns(x, width), within_ns))
-    }
-
-    /// Asks for the span at a place of the stage.
-    pub(super) fn at(self, x: f64, y: f64) -> Option<SpanQuery> {
-        let (row, ns, within_ns) = self.place(x, y)?;
-        Some(SpanQuery::At { row, ns, within_ns })
+        Some(GlanceQuery {
+            row,
+            ns: window.ns(x, width),
+            within_ns: REACH_PX * window.ns_per_px(width),
+        })
     }
 
     /// The pointer is over a place of the stage. The worker is asked once for each span.
     pub(super) fn look_at(self, x: f64, y: f64) {
-        let Some((row, ns, within_ns)) = self.place(x, y) else {
+        let Some(query) = self.place(x, y) else {
             self.hover.set(None);
             return;
         };
         let known = self.hover.with_untracked(|hover| {
             let glance = &hover.as_ref()?.glance;
-            let is_inside = glance.row == row && glance.from_ns <= ns && ns < glance.to_ns;
+            let is_row = glance.row == query.row;
+            let is_inside = is_row && (glance.from_ns..glance.to_ns).contains(&query.ns);
             is_inside.then(|| glance.clone())
         });
         if let Some(glance) = known {
@@ -187,7 +185,6 @@ impl Model {
             return;
         }
         self.is_hover_asking.set_value(true);
-        let query = GlanceQuery { row, ns, within_ns };
         self.engine.ask(query, move |glance| {
             self.is_hover_asking.try_set_value(false);
             let hover = glance.map(|glance| Hover { x, y, glance });

@@ -3,12 +3,15 @@
 use leptos::prelude::*;
 
 use super::Model;
-use crate::protocol::{SpanCard, SpanQuery, Towards};
+use crate::protocol::{GlanceQuery, SpanCard, SpanQuery, Towards};
 
 impl Model {
     pub(super) fn pick(self, x: f64, y: f64) {
-        match self.at(x, y) {
-            Some(query) => self.engine.ask(query, move |card| self.select(card, false)),
+        match self.place(x, y) {
+            Some(place) => {
+                let query = SpanQuery::At(place);
+                self.engine.ask(query, move |card| self.select(card, false));
+            }
             None => self.select(None, false),
         }
     }
@@ -51,11 +54,11 @@ impl Model {
             None => {
                 let rows = untrack(|| self.visible_rows());
                 let (window, width) = (self.window.get_untracked(), self.width());
-                SpanQuery::At {
+                SpanQuery::At(GlanceQuery {
                     row: rows.start,
                     ns: window.ns(width / 2.0, width),
                     within_ns: self.length_ns(),
-                }
+                })
             }
         };
         self.engine.ask(query, move |card| {

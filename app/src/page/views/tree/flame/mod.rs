@@ -13,7 +13,8 @@ use leptos::prelude::*;
 
 use super::state::{Drawing, TreeState};
 use crate::page::browser;
-use crate::page::components::canvas::Probes;
+use crate::page::components::canvas::probes;
+use crate::page::engine::Engine;
 use crate::protocol::TreeMode;
 use dormer_core::base::format;
 use model::Model;
@@ -23,45 +24,26 @@ use paint::ROW_PX;
 const STEPS: usize = 4;
 
 /// The tree as blocks.
-pub(super) fn flame(tree: TreeState, by_cpu: Memo<bool>) -> AnyView {
-    let model = Model::new(tree, by_cpu);
+pub(super) fn flame(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> AnyView {
+    let model = Model::new(tree, engine, by_cpu);
     let scroll = NodeRef::<Div>::new();
     let canvas = NodeRef::<Canvas>::new();
-    Effect::new(move || {
-        if let Some(element) = scroll.get() {
-            let watched = element.clone();
-            let measure = move || {
-                let size = (watched.client_width(), watched.client_height());
-                let size = (f64::from(size.0), f64::from(size.1));
-                if model.size.get_untracked() != size {
-                    model.size.set(size);
-                }
-            };
-            measure();
-            let watch = StoredValue::new_local(browser::on_resize(&element, measure));
-            on_cleanup(move || watch.dispose());
-        }
+    browser::follow_size(scroll, move |width, height| {
+        model.stage.resize(width, height)
     });
     Effect::new(move || {
         model.scene.track();
         model.drawing.track();
-        model.size.track();
-        model.top.track();
         model.hovered.track();
         model.focused.track();
-        model.palette.track();
-        if !model.is_scheduled.get_value() {
-            model.is_scheduled.set_value(true);
-            browser::before_paint(move || {
-                model.is_scheduled.try_set_value(false);
-                if let Some(canvas) = canvas.try_get_untracked().flatten() {
-                    model.paint(&canvas);
-                }
-            });
-        }
+        model.stage.repaint(move || {
+            if let Some(canvas) = canvas.try_get_untracked().flatten() {
+                model.paint(&canvas);
+            }
+        });
     });
     Effect::new(move || {
-        let top = model.top.get();
+        let top = model.stage.top.get();
         if let Some(element) = scroll.get_untracked()
             && (f64::from(element.scroll_top()) - top).abs() > 1.0
         {
@@ -71,7 +53,7 @@ pub(super) fn flame(tree: TreeState, by_cpu: Memo<bool>) -> AnyView {
     let under = move |event: &PointerEvent| {
         let element = scroll.get_untracked()?;
         let (x, y) = browser::pointer_in(&element, event);
-        let row = ((y + model.top.get_untracked()) / ROW_PX) as usize;
+        let row = ((y + model.stage.top.get_untracked()) / ROW_PX) as usize;
         let at = model.scene.with_untracked(|scene| scene.at(row, x))?;
         Some((at, x, y))
     };
@@ -109,7 +91,7 @@ pub(super) fn flame(tree: TreeState, by_cpu: Memo<bool>) -> AnyView {
             on:keydown=move |event| model.press(&event)
             on:scroll=move |_| {
                 if let Some(element) = scroll.get_untracked() {
-                    model.top.set(f64::from(element.scroll_top()));
+                    model.stage.top.set(f64::from(element.scroll_top()));
                     model.hovered.set(None);
                 }
             }
@@ -123,7 +105,7 @@ pub(super) fn flame(tree: TreeState, by_cpu: Memo<bool>) -> AnyView {
             on:pointerup=clicked
         >
             <div class="tall" style:height=height>
-                <canvas node_ref=canvas style:height=move || format!("{}px", model.size.get().1) aria-hidden="true"></canvas>
+                <canvas node_ref=canvas style:height=move || format!("{}px", model.stage.size.get().1) aria-hidden="true"></canvas>
             </div>
             {move || {
                 let missing = model.drawing.with(|drawing| drawing.missing.clone());
@@ -138,17 +120,21 @@ pub(super) fn flame(tree: TreeState, by_cpu: Memo<bool>) -> AnyView {
                 words.map(|(name, times)| format!("{name}: {times}"))
             }}
         </p>
-        <Probes tokens=Signal::derive(move || model.drawing.with(|drawing| drawing.tokens.clone()))/>
+        {probes(Signal::derive(move || model.drawing.with(|drawing| drawing.tokens.clone())))}
     }
     .into_any()
 }
 
 /// The way to the CPU time, where calls have no other.
 fn instead(model: Model) -> AnyView {
-    let has_calls = model.tree.rows.window.total.get() > 0;
+    let has_calls = model.tree.list.rows.window.total.get() > 0;
     let choose = move |_| {
         let by_cpu = Drawing::FlameByCpu.slug().to_owned();
-        model.tree.state.look_at(|focus| focus.section = by_cpu);
+        model
+            .tree
+            .list
+            .state
+            .look_at(|focus| focus.section = by_cpu);
     };
     let button = (has_calls && !model.by_cpu.get()).then(|| {
         view! { <button type="button" id="flame-by-cpu" on:click=choose>"Show CPU time"</button> }
@@ -225,7 +211,7 @@ fn hint(model: Model) -> AnyView {
     let card = move || {
         let (at, x, y) = model.hovered.get()?;
         let (name, times) = model.words(at)?;
-        let is_right = x > model.size.get().0 * 0.6;
+        let is_right = x > model.stage.size.get().0 * 0.6;
         Some(view! {
             <div
                 class="hint-card"

@@ -7,10 +7,11 @@ use leptos::prelude::*;
 use super::paint::{Frame, ROW_PX};
 use super::scene::{Block, Scene, Way};
 use crate::page::browser;
-use crate::page::components::canvas::{Palette, text_px};
+use crate::page::components::canvas::{Stage, text_px};
+use crate::page::engine::Engine;
 use crate::page::url::Place;
 use crate::page::views::tree::state::TreeState;
-use crate::protocol::{Flame as Drawing, FlameQuery, Unfold};
+use crate::protocol::{Flame as Drawing, FlameQuery, TreeStep};
 
 /// Rows that are left above the first calls that stand side by side.
 const TRUNK_ROWS: usize = 3;
@@ -19,6 +20,7 @@ const TRUNK_ROWS: usize = 3;
 #[derive(Clone, Copy)]
 pub(super) struct Model {
     pub(super) tree: TreeState,
+    engine: Engine,
     pub(super) by_cpu: Memo<bool>,
     /// The call at the top; `None` for all of them.
     pub(super) root: Memo<Option<u32>>,
@@ -26,57 +28,47 @@ pub(super) struct Model {
     pub(super) scene: RwSignal<Scene>,
     /// Counts the questions: an answer to an older one is too late.
     asked: StoredValue<u32>,
-    pub(super) size: RwSignal<(f64, f64)>,
-    pub(super) top: RwSignal<f64>,
+    pub(super) stage: Stage,
     pub(super) hovered: RwSignal<Option<(usize, f64, f64)>>,
     pub(super) focused: RwSignal<Option<usize>>,
-    pub(super) palette: RwSignal<Palette>,
-    /// A frame will be painted.
-    pub(super) is_scheduled: StoredValue<bool>,
 }
 
 impl Model {
-    pub(super) fn new(tree: TreeState, by_cpu: Memo<bool>) -> Model {
+    pub(super) fn new(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> Model {
         let model = Model {
             tree,
+            engine,
             by_cpu,
-            root: Memo::new(move |_| tree.state.place.with(|place| place.focus.top)),
+            root: Memo::new(move |_| tree.list.state.place.with(|place| place.focus.top)),
             drawing: RwSignal::new(Drawing::default()),
             scene: RwSignal::new(Scene::default()),
             asked: StoredValue::new(0),
-            size: RwSignal::new((0.0, 0.0)),
-            top: RwSignal::new(0.0),
+            stage: Stage::default(),
             hovered: RwSignal::new(None),
             focused: RwSignal::new(None),
-            palette: RwSignal::new(Palette::default()),
-            is_scheduled: StoredValue::new(false),
         };
         Effect::new(move || model.ask());
         // The selection may come from elsewhere: the search, the table, the link.
         Effect::new(move || {
-            let selected = tree.state.place.with(|place| place.focus.row);
+            let selected = tree.list.state.place.with(|place| place.focus.row);
             let block = model
                 .scene
                 .with(|scene| selected.and_then(|node| scene.of_node(node)));
             model.focused.set(block);
         });
         Effect::new(move || {
-            tree.state.theme().track();
+            tree.list.state.theme().track();
             model.drawing.track();
-            browser::before_paint(move || {
-                let tokens = model.drawing.try_with_untracked(|of| of.tokens.clone());
-                if let Some(tokens) = tokens {
-                    model.palette.set(Palette::read(&tokens));
-                }
-            });
+            let tokens = move || model.drawing.try_with_untracked(|of| of.tokens.clone());
+            model.stage.read_colors(tokens);
         });
         model
     }
 
     fn ask(self) {
-        let (width_px, _) = self.size.get();
+        let (width_px, _) = self.stage.size.get();
         self.tree.look.track();
-        self.tree.state.report.track();
+        self.tree.list.state.report.track();
         let query = FlameQuery {
             root: self.root.get(),
             width_px,
@@ -87,38 +79,36 @@ impl Model {
         }
         let number = self.asked.get_value() + 1;
         self.asked.set_value(number);
-        self.tree
-            .engine
-            .ask_for_bytes(query, move |drawing, bytes| {
-                if self.asked.try_get_value() != Some(number) {
-                    return;
-                }
-                let bytes = bytes.map(|bytes| bytes.to_vec()).unwrap_or_default();
-                let scene = Scene::new(&bytes);
-                let is_first = self.drawing.with_untracked(|old| old.rows == 0);
-                let trunk = scene.trunk();
-                self.hovered.set(None);
-                self.scene.set(scene);
-                self.drawing.set(drawing);
-                if is_first {
-                    self.pass_over(trunk);
-                }
-            });
+        self.engine.ask_for_bytes(query, move |drawing, bytes| {
+            if self.asked.try_get_value() != Some(number) {
+                return;
+            }
+            let bytes = bytes.map(|bytes| bytes.to_vec()).unwrap_or_default();
+            let scene = Scene::new(&bytes);
+            let is_first = self.drawing.with_untracked(|old| old.rows == 0);
+            let trunk = scene.trunk();
+            self.hovered.set(None);
+            self.scene.set(scene);
+            self.drawing.set(drawing);
+            if is_first {
+                self.pass_over(trunk);
+            }
+        });
     }
 
     /// Begins where calls stand side by side, unless something is selected: dozens of frames that
     /// only lead to the next one would fill the screen.
     fn pass_over(self, trunk: usize) {
         let has_selected = |of: &Place| of.focus.row.is_some() || of.focus.top.is_some();
-        if trunk <= TRUNK_ROWS || self.tree.state.place.with_untracked(has_selected) {
+        if trunk <= TRUNK_ROWS || self.tree.list.state.place.with_untracked(has_selected) {
             return;
         }
         browser::before_paint(move || {
             let rows = self.drawing.try_with_untracked(|drawing| drawing.rows);
             let hidden_px = rows.unwrap_or(0) as f64 * ROW_PX
-                - self.size.try_get_untracked().unwrap_or_default().1;
+                - self.stage.size.try_get_untracked().unwrap_or_default().1;
             let top = (trunk - TRUNK_ROWS) as f64 * ROW_PX;
-            self.top.try_set(top.min(hidden_px).max(0.0));
+            self.stage.top.try_set(top.min(hidden_px).max(0.0));
         });
     }
 
@@ -132,11 +122,11 @@ impl Model {
             return;
         };
         self.focused.set(Some(at));
-        self.tree.unfold(Unfold::Reveal(block.node));
-        let (y, (_, height)) = (block.row as f64 * ROW_PX, self.size.get_untracked());
-        let top = self.top.get_untracked();
+        self.tree.list.step(TreeStep::Reveal(block.node));
+        let (y, (_, height)) = (block.row as f64 * ROW_PX, self.stage.size.get_untracked());
+        let top = self.stage.top.get_untracked();
         if y < top || y + ROW_PX > top + height {
-            self.top.set((y - height / 3.0).max(0.0));
+            self.stage.top.set((y - height / 3.0).max(0.0));
         }
     }
 
@@ -144,7 +134,7 @@ impl Model {
     pub(super) fn zoom(self, node: Option<u32>) {
         self.make_top(node);
         if let Some(node) = node {
-            self.tree.unfold(Unfold::Reveal(node));
+            self.tree.list.step(TreeStep::Reveal(node));
         }
     }
 
@@ -158,8 +148,8 @@ impl Model {
     }
 
     fn make_top(self, node: Option<u32>) {
-        self.top.set(0.0);
-        self.tree.state.look_at(|focus| focus.top = node);
+        self.stage.top.set(0.0);
+        self.tree.list.state.look_at(|focus| focus.top = node);
     }
 
     pub(super) fn press(self, event: &KeyboardEvent) {
@@ -222,10 +212,10 @@ impl Model {
     }
 
     pub(super) fn paint(self, canvas: &web_sys::HtmlCanvasElement) {
-        let Some((width, height)) = self.size.try_get_untracked() else {
+        let Some((width, height)) = self.stage.size.try_get_untracked() else {
             return;
         };
-        self.palette.with_untracked(|palette| {
+        self.stage.palette.with_untracked(|palette| {
             self.scene.with_untracked(|scene| {
                 self.drawing.with_untracked(|drawing| {
                     Frame {
@@ -234,7 +224,7 @@ impl Model {
                         names: &drawing.names,
                         width,
                         height,
-                        top: self.top.get_untracked(),
+                        top: self.stage.top.get_untracked(),
                         text_px: text_px(),
                         hovered: self.hovered.get_untracked().map(|(at, ..)| at),
                         focused: self.focused.get_untracked(),

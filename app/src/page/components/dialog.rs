@@ -1,10 +1,25 @@
-//! The row of a dialog that asks for a file.
+//! Dialogs: shown and hidden by a signal, and asking for a file.
 
-use leptos::html::Input;
+use leptos::html::{Dialog, Input};
 use leptos::prelude::*;
 use web_sys::File;
 
 use crate::page::browser;
+
+/// Shows a dialog while `wanted` says so. The dialog's `close` event has to take it back: the
+/// browser closes dialogs by itself.
+pub fn show_while(dialog: NodeRef<Dialog>, wanted: RwSignal<bool>) {
+    Effect::new(move || {
+        let wanted = wanted.get();
+        if let Some(dialog) = dialog.get() {
+            match wanted {
+                true if !dialog.open() => drop(dialog.show_modal()),
+                false if dialog.open() => dialog.close(),
+                _ => {}
+            }
+        }
+    });
+}
 
 /// A button that asks for a file, and what is said of it.
 #[component]

@@ -1,0 +1,140 @@
+//! Buttons, and the drawings on them.
+
+use gloo::timers::callback::Timeout;
+use leptos::prelude::*;
+
+use crate::page::browser;
+
+/// A drawing of 24 × 24, in the color of the text around it. It carries no meaning that the text
+/// beside it does not.
+pub fn icon(name: &'static str) -> impl IntoView {
+    let path = match name {
+        // A roof with a dormer in it.
+        "dormer" => {
+            "M1.5 20.5 12 4l10.5 16.5M7.5 20.5v-6.3L12 10l4.5 4.2v6.3M12 14.6v5.9M7.5 17.4h9"
+        }
+        "search" => "M10.5 4.5a6 6 0 1 0 0 12 6 6 0 0 0 0-12M15 15l5 5",
+        "file" => "M6 3h8l4 4v14H6zM14 3v4h4",
+        "download" => "M12 4v11M7.5 11 12 15.5 16.5 11M5 20h14",
+        "up" => "M6 14.5 12 8.5l6 6",
+        "down" => "M6 9.5l6 6 6-6",
+        "plus" => "M12 5v14M5 12h14",
+        "minus" => "M5 12h14",
+        "light" => {
+            "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8M12 2.5v2M12 19.5v2M2.5 12h2M19.5 12h2M5.3 5.3l1.4 1.4M17.3 17.3l1.4 1.4M5.3 18.7l1.4-1.4M17.3 6.7l1.4-1.4"
+        }
+        "dark" => "M19.5 14.2A8 8 0 0 1 9.8 4.5a8 8 0 1 0 9.7 9.7",
+        "system" => "M3.5 5h17v11h-17zM9 20h6M12 16v4",
+        "close" => "M6 6l12 12M18 6 6 18",
+        "check" => "M5 12.5 10 17.5 19.5 7",
+        "flame" => {
+            "M12 3c.5 4 5 5.5 5 10.5a5 5 0 0 1-10 0c0-2 1-3.2 2-4.2.3 1.6 1 2.4 1.8 2.7C10.500 8.500 10.800 5.500 12 3"
+        }
+        _ => "",
+    };
+    view! {
+        <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+            <path d=path></path>
+        </svg>
+    }
+}
+
+/// Copies a text and says so.
+pub fn copy_button(text: String, says: &'static str) -> impl IntoView {
+    let label = RwSignal::new(says);
+    let copy = move |_| {
+        browser::copy(&text, move |copied| {
+            label.set(if copied {
+                "Copied"
+            } else {
+                "Select and press Ctrl+C"
+            });
+            Timeout::new(1600, move || {
+                // The button may be gone by then.
+                let _ = label.try_set(says);
+            })
+            .forget();
+        });
+    };
+    view! {
+        <button type="button" class="small" on:click=copy aria-live="polite">{label}</button>
+    }
+}
+
+/// Two buttons of which one is pressed.
+#[component]
+pub fn Switch(
+    /// What is chosen.
+    label: &'static str,
+    /// What is said of it.
+    #[prop(optional, into)]
+    title: String,
+    /// A further class.
+    #[prop(default = "")]
+    class: &'static str,
+    /// The id and the text of each button: off, on.
+    options: [(&'static str, &'static str); 2],
+    /// Which one is pressed.
+    on: Memo<bool>,
+    /// Hears of a choice.
+    #[prop(into)]
+    choose: Callback<bool>,
+) -> impl IntoView {
+    let button = |((id, text), value): ((&'static str, &'static str), bool)| {
+        let is_pressed = move || (on.get() == value).to_string();
+        view! {
+            <button type="button" id=id aria-pressed=is_pressed on:click=move |_| choose.run(value)>{text}</button>
+        }
+    };
+    let title = (!title.is_empty()).then_some(title);
+    view! {
+        <div class=format!("seg {class}") role="group" aria-label=label title=title>
+            {options.into_iter().zip([false, true]).map(button).collect_view()}
+        </div>
+    }
+}
+
+/// What a button that goes a step is called: its id, what it does, and the key that does the same,
+/// empty for none.
+pub type StepButton = (&'static str, &'static str, &'static str);
+
+/// Two buttons, back and on, and which one of how many is shown.
+#[component]
+pub fn Steps(
+    /// What the buttons are called: back, on.
+    steps: [StepButton; 2],
+    /// There is nowhere to go.
+    #[prop(into)]
+    none: Signal<bool>,
+    /// Goes on, or back.
+    #[prop(into)]
+    go: Callback<bool>,
+    /// Which one of how many.
+    #[prop(into)]
+    said: Signal<String>,
+    /// What tests call that text.
+    testid: &'static str,
+) -> impl IntoView {
+    let button = |((id, label, key), on): (StepButton, bool)| {
+        let title = match key {
+            "" => label.to_owned(),
+            key => format!("{label} ({key})"),
+        };
+        view! {
+            <button
+                type="button"
+                id=id
+                aria-label=label
+                title=title
+                disabled=move || none.get()
+                on:click=move |_| go.run(on)
+            >
+                {icon(if on { "down" } else { "up" })}
+            </button>
+        }
+    };
+    view! {
+        <div class="steps">{steps.into_iter().zip([false, true]).map(button).collect_view()}</div>
+        <p class="count" role="status" data-testid=testid>{move || said.get()}</p>
+    }
+}

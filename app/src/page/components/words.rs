@@ -1,0 +1,100 @@
+//! Words: names, sentences, and labels with their values.
+
+use dormer_core::output::document::{Span, line};
+use leptos::prelude::*;
+
+use super::each;
+
+/// Letters of the end that are always shown: what tells one long name from the next.
+const TAIL: usize = 13;
+
+/// A name whose middle is cut out where the column is too narrow. Its ends tell names apart, and
+/// selecting it selects the whole.
+pub fn cut_name(text: String) -> impl IntoView {
+    match ends(&text) {
+        None => view! { <span class="cut whole" prop:textContent=text></span> }.into_any(),
+        Some((head, tail)) => {
+            let (head, tail) = (head.to_owned(), tail.to_owned());
+            view! {
+                <span class="cut">
+                    <span prop:textContent=head></span>
+                    <span prop:textContent=tail></span>
+                </span>
+            }
+            .into_any()
+        }
+    }
+}
+
+/// What gives way in a name and what does not; `None` for a short one, where cutting would save
+/// nothing.
+pub fn ends(text: &str) -> Option<(&str, &str)> {
+    let (tail, _) = text.char_indices().rev().nth(TAIL - 1)?;
+    (tail >= TAIL / 2).then(|| text.split_at(tail))
+}
+
+/// A sentence; what stands in backticks is a name, quoted as it is.
+pub fn prose(text: String) -> impl IntoView {
+    each(line(&with_units(&text)), |span| match span {
+        Span::Code(name) => view! { <code>{name}</code> }.into_any(),
+        Span::Text(text) | Span::Bold(text) | Span::Link { text, .. } => text.into_any(),
+    })
+}
+
+/// A sentence whose numbers keep their units beside them when it wraps.
+pub fn with_units(sentence: &str) -> String {
+    ["%", "ms", "µs"]
+        .iter()
+        .fold(sentence.to_owned(), |sentence, unit| {
+            sentence.replace(&format!(" {unit}"), &format!("\u{a0}{unit}"))
+        })
+}
+
+/// A list of labels with their values; nothing where there are none.
+pub fn pairs(class: &'static str, pairs: Vec<(String, String)>) -> impl IntoView {
+    (!pairs.is_empty()).then(|| {
+        let pairs = pairs.into_iter();
+        let pairs =
+            pairs.map(|(label, value)| view! { <div><dt>{label}</dt><dd>{value}</dd></div> });
+        view! { <dl class=class>{pairs.collect_view()}</dl> }
+    })
+}
+
+/// The mark of a category that a kernel's name alone tells.
+pub const GUESS: &str = "\u{2248}";
+
+/// What the mark means, under a table that has categories.
+pub fn category_legend() -> impl IntoView {
+    view! {
+        <p class="fine under" data-testid="guess-legend">
+            <span class="guess">{GUESS}</span>
+            " marks a category inferred from the kernel name alone: no launching operator is known, as in GPU graphs."
+        </p>
+    }
+}
+
+/// A sentence with a capital first; a name that it starts with stays as it is.
+pub fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or(String::new(), |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_starts_with_a_capital_and_names_stay() {
+        let cases = [
+            ("pad the dimension.", "Pad the dimension."),
+            ("`model.to()` once.", "`model.to()` once."),
+            ("übergib es.", "Übergib es."),
+            ("", ""),
+        ];
+        for (sentence, shown) in cases {
+            assert_eq!(capitalised(sentence), shown);
+        }
+    }
+}
