@@ -6,7 +6,7 @@ use dormer_core::base::format;
 use dormer_core::output::{archive, export};
 use dormer_core::profile::Profile;
 use dormer_core::report::Report;
-use dormer_core::report::overview::{Measure, Overview, SplitPart, WorkTime};
+use dormer_core::report::overview::{Measure, Overview, WorkTime};
 use dormer_core::report::top::{TopOperation, top_operations};
 
 use crate::args::ReportArgs;

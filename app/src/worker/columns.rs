@@ -178,13 +178,6 @@ pub(super) struct RowKind {
     pub class: &'static str,
 }
 
-impl RowKind {
-    /// A row of a category, in no class.
-    pub(super) const fn of(family: Family) -> RowKind {
-        RowKind { family, class: "" }
-    }
-}
-
 /// A sheet with what is known of its rows.
 pub(super) struct Table<'a> {
     /// The sheet.

@@ -268,9 +268,18 @@ mod tests {
 
     /// What its rows are.
     const KINDS: [RowKind; 3] = [
-        RowKind::of(Family::Gemm),
-        RowKind::of(Family::Reduction),
-        RowKind::of(Family::Gemm),
+        RowKind {
+            family: Family::Gemm,
+            class: "",
+        },
+        RowKind {
+            family: Family::Reduction,
+            class: "",
+        },
+        RowKind {
+            family: Family::Gemm,
+            class: "",
+        },
     ];
 
     #[track_caller]

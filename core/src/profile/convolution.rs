@@ -285,8 +285,15 @@ mod tests {
 
     #[test]
     fn shapes_tell_the_kind() {
+        type Case = (
+            &'static [u64],
+            &'static [u64],
+            u64,
+            ConvolutionKind,
+            &'static str,
+        );
         let image: &[u64] = &[8, 64, 56, 56];
-        let cases: [(&[u64], &[u64], u64, ConvolutionKind, &str); 8] = [
+        let cases: [Case; 8] = [
             (image, &[64, 64, 1, 1], 1, Pointwise, "1×1"),
             (image, &[64, 64, 3, 3], 1, Standard, "3×3"),
             (&[8, 3, 224, 224], &[64, 3, 7, 7], 1, Large, "7×7"),

@@ -2,7 +2,7 @@
 
 use dormer_core::base::format;
 use dormer_core::compare::{Comparison, Gap, OpSide, Saving, Subject};
-use dormer_core::report::cards::{Light, Worth, WorthOfRun};
+use dormer_core::report::cards::{Worth, WorthOfRun};
 
 use crate::protocol::{Card, Evidence, Findings};
 

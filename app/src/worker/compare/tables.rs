@@ -70,7 +70,7 @@ pub(super) fn tables(comparison: &Comparison) -> Vec<CompareTable> {
         named(
             sheet::MODULES,
             &comparison.modules,
-            |tally| tally.calls,
+            |time| time.n_calls,
             |name| (name.clone(), Family::Other),
         ),
         named(

@@ -180,7 +180,8 @@ mod tests {
 
     #[test]
     fn runs_are_counted_by_time() {
-        let cases: [(&[i64], &[(i64, i64, u64)]); 7] = [
+        type Case = (&'static [i64], &'static [(i64, i64, u64)]);
+        let cases: [Case; 7] = [
             // Four bins of 10 between 100 and 140: a time on an edge belongs to the bin that starts
             // there, the longest to the last.
             (

@@ -109,7 +109,9 @@ fn metrics(source: &Input) -> DocTable {
         }
         Measure::Host => {
             let facts = overview.facts.iter();
-            facts.map(|(label, value)| (*label, line(value))).collect()
+            facts
+                .map(|(label, value)| (label.as_str(), line(value)))
+                .collect()
         }
     };
     let top = top_category(source).map(text);
