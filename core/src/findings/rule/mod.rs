@@ -29,7 +29,7 @@ use crate::assess::Input;
 use crate::base::group::grouped;
 use crate::base::value::Table;
 
-pub(crate) use evidence::{Evidence, Saves, percent_of_compute};
+pub(crate) use evidence::{Evidence, Saves};
 pub(crate) use group::{Group, times_by_operation};
 pub use text::RuleDoc;
 pub(crate) use text::{either, fill};
