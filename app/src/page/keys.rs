@@ -83,7 +83,7 @@ pub const KEYS: &[KeyGroup] = &[
     },
     KeyGroup {
         title: "Call tree, and Compare: call trees",
-        sources: &["components/tree_table.rs", "components/tree_search.rs"],
+        sources: &["components/tree_table.rs"],
         rows: &[
             row(&["ArrowRight"], "Expand; when expanded, go to the first child"),
             row(&["ArrowLeft"], "Collapse; when collapsed, go to the caller"),

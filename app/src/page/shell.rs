@@ -1,17 +1,17 @@
 //! The shell: header, navigation, and whatever the page is doing with a file.
 
-use leptos::prelude::*;
 use web_sys::File;
 
-use crate::page::browser::{self, Drag, Half};
+use crate::page::browser::{Drag, Half};
+use crate::page::components::header::{header, navigation, window_bar};
 use crate::page::components::key_sheet::{self, key_sheet};
 use crate::page::components::models_dialog::{self, models_dialog};
-use crate::page::components::op_details::IN_VIEW;
-use crate::page::components::{
-    details_panel, header, navigation, open_error, palette, thresholds_panel, versus, window_bar,
-};
-use crate::page::engine::Engine;
-use crate::page::state::{AppState, Stage};
+use crate::page::components::op_details::{IN_VIEW, details_panel};
+use crate::page::components::palette::palette;
+use crate::page::components::thresholds::thresholds_panel;
+use crate::page::components::versus::{open_error, versus};
+use crate::page::prelude::*;
+use crate::page::state::Stage;
 use crate::page::views::start::{empty, failed, loading};
 use crate::protocol::Choice;
 

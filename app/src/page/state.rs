@@ -9,47 +9,33 @@ use crate::page::url::{DetailsOf, Focus, Place, Theme};
 use crate::page::views::{VIEWS, View};
 use crate::protocol::{Choice, Failure, OWN, Opened, Overview, Progress, ReferenceOpened};
 
-/// What the page is doing with a file.
+/// What the page is doing with a file: that of the trace, or that which it is compared with.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub enum Stage {
-    /// Nothing was opened yet.
-    #[default]
-    Empty,
-    /// A file is being read.
-    Loading(Progress),
-    /// A file could not be analyzed.
-    Failed(Failure),
-    /// A trace is open.
-    Open(Box<Opened>),
-}
-
-/// What the page is doing with the trace that the open one is compared with.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub enum ReferenceStage {
+pub enum Stage<T> {
     /// There is none.
     #[default]
-    None,
-    /// Its file is being read.
-    Loading {
-        /// The file's name.
-        name: String,
-        /// How far it has come.
-        progress: Progress,
-    },
-    /// Its file could not be analyzed.
-    Failed {
-        /// The file's name.
-        name: String,
-        /// Why.
-        failure: Failure,
-    },
-    /// It is open.
-    Open {
-        /// The file's name.
-        name: String,
-        /// What is known of it.
-        opened: ReferenceOpened,
-    },
+    Empty,
+    /// It is being read.
+    Loading(Progress),
+    /// It could not be analyzed.
+    Failed(Failure),
+    /// It is open, and this is known of it.
+    Open(T),
+}
+
+impl<T> Stage<T> {
+    /// Whether it is open.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Stage::Open(_))
+    }
+
+    /// A file of so many bytes is being read.
+    pub fn loading(bytes_total: f64) -> Stage<T> {
+        Stage::Loading(Progress {
+            bytes_total,
+            ..Progress::default()
+        })
+    }
 }
 
 /// Figures of a GPU that of the user.
@@ -84,9 +70,11 @@ pub struct OwnModels {
 #[derive(Clone, Copy, Default)]
 pub struct AppState {
     /// What the page is doing with a file.
-    pub stage: RwSignal<Stage>,
+    pub stage: RwSignal<Stage<Box<Opened>>>,
     /// What the page is doing with the trace that the open one is compared with.
-    pub reference: RwSignal<ReferenceStage>,
+    pub reference: RwSignal<Stage<ReferenceOpened>>,
+    /// The name of the file that `reference` is about.
+    pub reference_name: RwSignal<String>,
     /// What could not be opened while the open trace stays open: the file's name, and why.
     pub open_error: RwSignal<Option<(String, Failure)>>,
     /// The name of the file that `stage` is about.
@@ -150,7 +138,7 @@ impl AppState {
 
     /// Whether a trace is open.
     pub fn is_open(self) -> bool {
-        self.stage.with(|stage| matches!(stage, Stage::Open(_)))
+        self.stage.with(Stage::is_open)
     }
 
     /// What is known of the open trace; the usual where none is open.

@@ -1,13 +1,9 @@
 //! Which columns of a table are shown.
 
-use leptos::ev::{FocusEvent, KeyboardEvent};
+use leptos::ev::FocusEvent;
 use leptos::html::Details;
-use leptos::prelude::*;
 
-use super::each;
-use super::table_column::TableColumn;
-use crate::page::browser;
-use crate::page::state::AppState;
+use crate::page::prelude::*;
 
 /// A menu of the columns. Until the user chooses, a table shows those that fit.
 pub fn column_chooser(

@@ -4,14 +4,10 @@
 //! and says what is wrong. It is kept in the browser only where the user ticks the box.
 
 use leptos::html::{Dialog, Input};
-use leptos::prelude::*;
 use web_sys::File;
 
-use super::dialog::ReadFile;
-use super::words::capitalised;
-use crate::page::browser;
-use crate::page::engine::Engine;
-use crate::page::state::{AppState, OwnGpu};
+use crate::page::prelude::*;
+use crate::page::state::OwnGpu;
 use crate::protocol::GpuText;
 
 /// A figure: its key in the file, what people call it, its unit.

@@ -2,11 +2,9 @@
 
 use dormer_core::hardware;
 use leptos::html::Dialog;
-use leptos::prelude::*;
 
-use super::Switch;
 use super::gpu_dialog::gpu_dialog;
-use crate::page::state::AppState;
+use crate::page::prelude::*;
 use crate::protocol::OWN;
 
 /// What the two last entries of the list stand for. No GPU is called that.

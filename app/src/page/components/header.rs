@@ -1,11 +1,9 @@
 //! What stands around every view: header and navigation.
 
-use dormer_core::base::format;
-use leptos::prelude::*;
-
-use super::{Switch, each, gpu_picker, icon, keys_button, models_button, thresholds_button};
-use crate::page::browser;
-use crate::page::state::AppState;
+use super::gpu_picker::gpu_picker;
+use super::key_sheet::keys_button;
+use super::models_dialog::models_button;
+use crate::page::prelude::*;
 use crate::page::views::VIEWS;
 
 /// Brand, file, choices and the count of requests.

@@ -5,15 +5,10 @@
 
 use dormer_core::perf::user::MAX_FILE_BYTES;
 use leptos::html::{Dialog, Input};
-use leptos::prelude::*;
 use web_sys::File;
 
-use super::dialog::ReadFile;
-use super::dialog::show_while;
-use super::each;
-use crate::page::browser;
-use crate::page::engine::Engine;
-use crate::page::state::{AppState, OwnModels};
+use crate::page::prelude::*;
+use crate::page::state::OwnModels;
 use crate::protocol::{CheckedModels, ModelUse, ModelsText};
 
 /// How the name of a file of models ends.

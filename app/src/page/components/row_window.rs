@@ -3,9 +3,8 @@
 use std::ops::Range;
 
 use leptos::html::Div;
-use leptos::prelude::*;
 
-use crate::page::browser;
+use crate::page::prelude::*;
 
 /// Height of a row, `--row` in the style sheet.
 const ROW_PX: f64 = 32.0;

@@ -1,12 +1,9 @@
 //! The panel of thresholds: where the lines are drawn, to be moved.
 
 use dormer_core::assess::{ThresholdInfo, Thresholds};
-use leptos::prelude::*;
 use web_sys::HtmlInputElement;
 
-use super::each;
-use crate::page::browser;
-use crate::page::state::AppState;
+use crate::page::prelude::*;
 use crate::page::url::parse_threshold;
 
 /// The id of the panel.

@@ -7,10 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use leptos::prelude::*;
-
-use super::RowWindow;
-use crate::page::state::AppState;
+use crate::page::prelude::*;
 
 /// Rows asked for at once.
 const PAGE: usize = 50;

@@ -7,14 +7,11 @@
 use std::sync::Arc;
 
 use leptos::attr::custom::custom_attribute;
-use leptos::ev::{KeyboardEvent, MouseEvent};
-use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
-use super::RowWindow;
 use super::virtual_rows::Slot;
-use crate::page::state::AppState;
-use crate::protocol::Branch;
+use crate::page::prelude::*;
+use crate::protocol::{Branch, Sort};
 
 /// The parts of a long table.
 pub struct VirtualTable {
@@ -71,29 +68,16 @@ impl VirtualTable {
     /// The table.
     pub fn view(self) -> AnyView {
         let state = expect_context::<AppState>();
-        let VirtualTable {
-            window,
-            slots,
-            line,
-            act,
-            label,
-            class,
-            ids,
-            widths,
-            least_px,
-            head,
-            empty,
-            is_alone,
-        } = self;
+        let (window, widths, ids) = (self.window, self.widths, self.ids);
         let selected = Memo::new(move |_| state.place.with(|place| place.focus.row));
-        let role = match class.contains("tree") {
+        let role = match self.class.contains("tree") {
             true => "treegrid",
             false => "grid",
         };
-        let slots = Arc::new(slots);
+        let slots = Arc::new(self.slots);
         let rows = move || {
             let n_columns = widths.with(Vec::len);
-            let (slots, line) = (slots.clone(), line.clone());
+            let (slots, line) = (slots.clone(), self.line.clone());
             view! {
                 <For
                     each=move || slots()
@@ -110,7 +94,7 @@ impl VirtualTable {
             }
             .into_any()
         };
-        let (pressed, clicked, clicked_twice) = (act.clone(), act.clone(), act);
+        let (pressed, clicked, clicked_twice) = (self.act.clone(), self.act.clone(), self.act);
         let press = move |event: KeyboardEvent| {
             if event.ctrl_key() || event.meta_key() || event.alt_key() {
                 return;
@@ -140,13 +124,13 @@ impl VirtualTable {
             }
         };
         view! {
-            <div class="scroller" class:last=is_alone node_ref=window.scroller on:scroll=move |_| window.scroll()>
+            <div class="scroller" class:last=self.is_alone node_ref=window.scroller on:scroll=move |_| window.scroll()>
                 <table
-                    class=format!("sheet {class}")
+                    class=format!("sheet {}", self.class)
                     role=role
-                    style:min-width=move || least_px.map(|px| format!("{:.0}px", px.get()))
+                    style:min-width=move || self.least_px.map(|px| format!("{:.0}px", px.get()))
                     tabindex="0"
-                    aria-label=label
+                    aria-label=self.label
                     aria-rowcount=move || window.total.get() + 1
                     aria-activedescendant=move || selected.get().map(|id| format!("{ids}-{id}"))
                     on:keydown=press
@@ -155,7 +139,7 @@ impl VirtualTable {
                         {move || widths.get().into_iter().map(|width| view! { <col class=width/> }).collect_view()}
                     </colgroup>
                     <thead>
-                        <tr aria-rowindex="1">{move || head()}</tr>
+                        <tr aria-rowindex="1">{move || (self.head)()}</tr>
                     </thead>
                     <tbody on:click=click on:dblclick=click_twice>
                         {space(|window| window.drawn.with(|drawn| drawn.above_px))}
@@ -164,7 +148,7 @@ impl VirtualTable {
                     </tbody>
                 </table>
                 <Show when=move || window.arrived.get() && window.total.get() == 0>
-                    <p class="none">{move || empty.get()}</p>
+                    <p class="none">{move || self.empty.get()}</p>
                 </Show>
             </div>
         }
@@ -232,4 +216,52 @@ fn clicked_row(event: &MouseEvent) -> Option<(usize, bool)> {
     let index: usize = row.get_attribute("aria-rowindex")?.parse().ok()?;
     let is_mark = target.matches(".fold").unwrap_or(false);
     Some((index.checked_sub(2)?, is_mark))
+}
+
+/// The head of a column: a button that changes the order of the rows. `title` with its unit stands
+/// there, `column` is what the order calls it; of numbers the largest come first. `turn` hears of
+/// another order, `None` for the one that the rows have of themselves.
+pub fn sort_heading(
+    (title, unit): (&'static str, &'static str),
+    column: &'static str,
+    is_number: bool,
+    doc: Signal<Option<String>>,
+    sort: Signal<Option<Sort>>,
+    turn: impl Fn(Option<Sort>) + 'static,
+) -> AnyView {
+    let is_descending = Memo::new(move |_| {
+        sort.with(|sort| {
+            let sort = sort.as_ref().filter(|sort| sort.column == column);
+            sort.map(|sort| sort.descending)
+        })
+    });
+    let click = move |_| {
+        // The useful direction first, then the other one, then the rows' own order.
+        let descending = match is_descending.get_untracked() {
+            None => Some(is_number),
+            Some(now) if now == is_number => Some(!is_number),
+            Some(_) => None,
+        };
+        turn(descending.map(|descending| Sort {
+            column: column.to_owned(),
+            descending,
+        }));
+    };
+    let said = move || match is_descending.get() {
+        None => "none",
+        Some(true) => "descending",
+        Some(false) => "ascending",
+    };
+    view! {
+        <th scope="col" class:n=is_number aria-sort=said>
+            <button type="button" title=move || doc.get() data-sort=column on:click=click>
+                <span>
+                    {title}
+                    {(!unit.is_empty()).then(|| view! { <small>{unit}</small> })}
+                </span>
+                <i class="arrow" aria-hidden="true"></i>
+            </button>
+        </th>
+    }
+    .into_any()
 }

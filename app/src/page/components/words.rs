@@ -1,9 +1,8 @@
-//! Words: names, sentences, and labels with their values.
+//! Words: names, sentences, labels with their values, and links into views.
 
 use dormer_core::output::document::{Span, line};
-use leptos::prelude::*;
 
-use super::each;
+use crate::page::prelude::*;
 
 /// Letters of the end that are always shown: what tells one long name from the next.
 const TAIL: usize = 13;
@@ -31,6 +30,14 @@ pub fn cut_name(text: String) -> impl IntoView {
 pub fn ends(text: &str) -> Option<(&str, &str)> {
     let (tail, _) = text.char_indices().rev().nth(TAIL - 1)?;
     (tail >= TAIL / 2).then(|| text.split_at(tail))
+}
+
+/// Draws each of some things.
+pub fn each<T, V: IntoView>(
+    things: impl IntoIterator<Item = T>,
+    draw: impl FnMut(T) -> V,
+) -> Vec<V> {
+    things.into_iter().map(draw).collect()
 }
 
 /// A sentence; what stands in backticks is a name, quoted as it is.
@@ -79,6 +86,24 @@ pub fn capitalised(sentence: &str) -> String {
     letters.next().map_or(String::new(), |first| {
         first.to_uppercase().chain(letters).collect()
     })
+}
+
+/// A link into a view, to what `focus` says.
+#[component]
+pub fn ViewLink(
+    /// The view's slug.
+    view: &'static str,
+    /// What it shows there.
+    focus: Focus,
+    /// A class of the link.
+    #[prop(optional)]
+    class: &'static str,
+    /// What the link says.
+    children: Children,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let href = move || state.link_into(view, focus.clone());
+    view! { <a class=(!class.is_empty()).then_some(class) href=href data-to=view>{children()}</a> }
 }
 
 #[cfg(test)]

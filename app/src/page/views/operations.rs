@@ -1,11 +1,6 @@
 //! Operations: what ran, with its time on the GPU and how close it comes to what the GPU can do.
 
-use leptos::prelude::*;
-
-use crate::page::browser;
-use crate::page::components::{SheetTable, Switch, TableColumn, Width, category_legend};
-use crate::page::state::AppState;
-use crate::page::url::Focus;
+use crate::page::prelude::*;
 use crate::protocol::{BOUND, FAMILY, SHAPES, SHARE, TIME};
 
 #[rustfmt::skip]

@@ -1,15 +1,10 @@
 //! Report: the documents that core wrote, with their contents beside them.
 
 use dormer_core::output::document::{Document, markdown};
-use leptos::prelude::*;
 
 use super::export::download;
-use crate::page::browser;
 use crate::page::components::document::{Heading, document_view, headings, with_lights};
-use crate::page::components::findings::evidence_list;
-use crate::page::components::{copy_button, each, icon};
-use crate::page::engine::Engine;
-use crate::page::state::AppState;
+use crate::page::prelude::*;
 use crate::protocol::{ArtifactQuery, DocumentQuery};
 
 /// A document of this view.

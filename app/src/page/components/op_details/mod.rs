@@ -12,13 +12,8 @@ mod subject;
 
 use dormer_core::report::details::OpDetails;
 use dormer_core::report::sheet::Field;
-use leptos::prelude::*;
 
-use super::{copy_button, reproduce};
-use crate::page::browser;
-use crate::page::engine::Engine;
-use crate::page::state::AppState;
-use crate::page::url::DetailsOf;
+use crate::page::prelude::*;
 use crate::page::views::operations::SHEET;
 use crate::protocol::DetailsQuery;
 
@@ -142,7 +137,7 @@ pub fn details_panel() -> impl IntoView {
 /// All sections of the panel.
 fn told(details: OpDetails, view: &'static str) -> AnyView {
     let row = details.row.as_ref().filter(|(sheet, _)| sheet == SHEET);
-    let reproduce = row.map(|(_, row)| reproduce(*row));
+    let reproduce = row.map(|(_, row)| parts::reproduce(*row));
     // The title has the name, and the figures above have the most important values.
     let fields = details.fields.iter();
     let fields = fields.filter(|field| !NAMES.contains(&field.label.as_str()));

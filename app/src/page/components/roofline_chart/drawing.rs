@@ -1,10 +1,10 @@
 //! Where everything of the chart stands, in pixels.
 
-use dormer_core::base::format;
+use dormer_core::report::charts::Spot;
 
 use crate::page::components::log_scale::LogScale;
+use crate::page::prelude::*;
 use crate::protocol::{Mark, RooflineChart};
-use dormer_core::report::charts::Spot;
 
 /// Room for the numbers of the vertical axis.
 pub(super) const LEFT: f64 = 52.0;

@@ -11,13 +11,9 @@ mod drawing;
 mod grid;
 mod marks;
 
-use leptos::ev::{KeyboardEvent, MouseEvent};
 use leptos::html::Div;
-use leptos::prelude::*;
 
-use super::op_details;
-use crate::page::browser;
-use crate::page::state::AppState;
+use crate::page::prelude::*;
 use crate::protocol::RooflineChart;
 use drawing::{Drawing, MarkPlace};
 use marks::{card, draw, ring, spoken};

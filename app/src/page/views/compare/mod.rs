@@ -1,17 +1,9 @@
 //! Compare: two traces compared.
 
-mod selected_call;
 mod trees;
 
-use leptos::prelude::*;
-
-use crate::page::browser;
-use crate::page::components::words::with_units;
-use crate::page::components::{
-    SheetTable, TableColumn, Width, each, findings, icon, split_bar, waterfall,
-};
-use crate::page::engine::Engine;
-use crate::page::state::{AppState, ReferenceStage};
+use crate::page::prelude::*;
+use crate::page::state::Stage;
 use crate::protocol::{
     CompareQuery, ComparedSide, ComparedTable, FAMILY, VerdictCount, column, sheet,
 };
@@ -84,10 +76,7 @@ const TABLES: [(&str, &str, &str, &[TableColumn]); 10] = [
 /// Two traces, or the way to a second one.
 pub fn compare() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let is_open = Memo::new(move |_| {
-        let stage = &state.reference;
-        stage.with(|stage| matches!(stage, ReferenceStage::Open { .. }))
-    });
+    let is_open = Memo::new(move |_| state.reference.with(Stage::is_open));
     move || match is_open.get() {
         true => both().into_any(),
         false => invitation().into_any(),

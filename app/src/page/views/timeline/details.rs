@@ -1,10 +1,7 @@
 //! What is known of the span under the pointer, of the selected one, and of the marked range.
 
-use leptos::prelude::*;
-
 use super::model::Model;
-use crate::page::components::{ViewLink, copy_button, details_button, pairs};
-use crate::page::url::Focus;
+use crate::page::prelude::*;
 use crate::protocol::{RangeCard, SpanCard};
 
 /// The card at the pointer.
@@ -83,7 +80,7 @@ fn range(model: Model, totals: RangeCard) -> impl IntoView {
     let parts = parts.collect_view();
     let work = totals.work.into_iter().map(|line| {
         let focus = Focus::at_event(line.uid);
-        let name = dormer_core::base::format::middle_ellipsis(&line.name, 60);
+        let name = format::middle_ellipsis(&line.name, 60);
         view! {
             <li>
                 <i class=format!("dot c-{}", line.token) aria-hidden="true"></i>

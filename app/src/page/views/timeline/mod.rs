@@ -16,15 +16,11 @@ pub(super) mod paint;
 mod scene;
 mod window;
 
-use leptos::ev::{KeyboardEvent, PointerEvent, WheelEvent};
+use leptos::ev::{PointerEvent, WheelEvent};
 use leptos::html::{Canvas, Div};
-use leptos::prelude::*;
 
-use crate::page::browser;
 use crate::page::components::canvas::probes;
-use crate::page::components::icon;
-use crate::page::engine::Engine;
-use crate::page::state::AppState;
+use crate::page::prelude::*;
 use crate::protocol::{StepLine, Towards};
 use details::{about, hint};
 use model::Model;

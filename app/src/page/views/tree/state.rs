@@ -1,11 +1,6 @@
 //! What the Call tree view shows and what happens to it.
 
-use leptos::prelude::*;
-
-use crate::page::components::{RowAct, TreeLine, TreeRows, VirtualRow};
-use crate::page::engine::Engine;
-use crate::page::state::AppState;
-use crate::page::url::Focus;
+use crate::page::prelude::*;
 use crate::protocol::{
     Branch, Sort, TreeLook, TreeMode, TreeRow, TreeRowsQuery, TreeStep, tree_sort,
 };

@@ -2,11 +2,8 @@
 
 use std::sync::Arc;
 
-use leptos::prelude::*;
-
 use super::state::TreeState;
-use crate::page::components::table_cell::{share_cell, text_cell};
-use crate::page::components::{Line, SortHeading, VirtualTable, cut_name, fold_mark, indent};
+use crate::page::prelude::*;
 use crate::protocol::{Sort, TreeMode, TreeRow, tree_sort};
 
 /// Names are indented by this share of the table at most.
@@ -114,19 +111,17 @@ fn heading(
         column: tree_sort::RECORDED.to_owned(),
         descending: false,
     };
-    SortHeading {
-        title,
-        unit: "",
+    sort_heading(
+        (title, ""),
         column,
-        is_number: !is_name,
-        doc: Signal::stored(Some(doc.to_owned())),
-        sort: Signal::derive(move || tree.look.with(|look| look.sort.clone())),
-        turn: Arc::new(move |sort| {
+        !is_name,
+        Signal::stored(Some(doc.to_owned())),
+        Signal::derive(move || tree.look.with(|look| look.sort.clone())),
+        move |sort| {
             let sort = sort.or_else(|| is_name.then(recorded));
             tree.show_as(|focus| focus.sort = sort);
-        }),
-    }
-    .view()
+        },
+    )
 }
 
 /// One node.

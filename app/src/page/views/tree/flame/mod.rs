@@ -9,14 +9,11 @@ mod scene;
 
 use leptos::ev::PointerEvent;
 use leptos::html::{Canvas, Div};
-use leptos::prelude::*;
 
 use super::state::{Drawing, TreeState};
-use crate::page::browser;
 use crate::page::components::canvas::probes;
-use crate::page::engine::Engine;
+use crate::page::prelude::*;
 use crate::protocol::TreeMode;
-use dormer_core::base::format;
 use model::Model;
 use paint::ROW_PX;
 
