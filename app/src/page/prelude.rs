@@ -17,7 +17,7 @@ pub use super::components::table_column::{
     TableColumn, Width, category_cell, gauge_cell, name_cell, share_cell, text_cell,
 };
 pub use super::components::thresholds::thresholds_button;
-pub use super::components::tree_table::{TreeLine, TreeRows, fold_mark, indent, tree_search};
+pub use super::components::tree_table::{TreeRows, fold_mark, indent, tree_search};
 pub use super::components::virtual_rows::{VirtualRow, VirtualRows};
 pub use super::components::virtual_table::{Line, RowAct, VirtualTable, sort_heading};
 pub use super::components::words::{

@@ -158,9 +158,17 @@ impl AppState {
             .unwrap_or(&VIEWS[0])
     }
 
+    /// Something of the place; read as a signal.
+    pub fn of_place<T: PartialEq + Send + Sync + 'static>(
+        self,
+        read: impl Fn(&Place) -> T + Send + Sync + 'static,
+    ) -> Memo<T> {
+        Memo::new(move |_| self.place.with(&read))
+    }
+
     /// What the shown view shows; read as a signal.
     pub fn focus(self) -> Memo<Focus> {
-        Memo::new(move |_| self.place.with(|place| place.focus.clone()))
+        self.of_place(|place| place.focus.clone())
     }
 
     /// The user's choice; read as a signal.
@@ -172,18 +180,14 @@ impl AppState {
     pub fn whole_choice(self) -> Choice {
         let mut choice = self.place.with(|place| place.choice.clone());
         let own = self.own_gpu.get();
-        let is_own = |own: &OwnGpu| {
-            let name = choice.gpu.as_deref().and_then(|gpu| gpu.strip_prefix(OWN));
-            name == Some(&own.name)
+        let figures = |gpu: &Option<String>| {
+            let name = gpu.as_deref()?.strip_prefix(OWN)?;
+            let own = own.as_ref().filter(|own| own.name == name);
+            own.map(|own| own.text.clone())
         };
-        let of_reference = own.clone().filter(|own| {
-            let gpu = choice.reference_gpu.as_deref();
-            gpu.and_then(|gpu| gpu.strip_prefix(OWN)) == Some(&own.name)
-        });
-        choice.reference_profile = of_reference.map(|own| own.text);
-        choice.profile = own.filter(is_own).map(|own| own.text);
-        let models = self.own_models.get();
-        choice.perf_models = models.map(|models| models.text);
+        choice.profile = figures(&choice.gpu);
+        choice.reference_profile = figures(&choice.reference_gpu);
+        choice.perf_models = self.own_models.get().map(|models| models.text);
         choice
     }
 
@@ -220,7 +224,7 @@ impl AppState {
 
     /// The theme; read as a signal.
     pub fn theme(self) -> Memo<Theme> {
-        Memo::new(move |_| self.place.with(|place| place.theme))
+        self.of_place(|place| place.theme)
     }
 
     /// Changes the place and the hash with it, without a new entry in the history.

@@ -115,7 +115,7 @@ pub(super) fn gpu_options(
 /// Which figures of the GPU judge, where they are known.
 fn basis_switch() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let peak = Memo::new(move |_| state.place.with(|place| place.choice.peak));
+    let peak = state.of_place(|place| place.choice.peak);
     view! {
         <Switch
             label="Peaks for the roofline"

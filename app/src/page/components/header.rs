@@ -80,7 +80,7 @@ pub fn window_bar() -> impl IntoView {
 /// Which GPU events count: those a launching CPU call was found for, or all.
 fn events_switch(unlinked: String) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let all = Memo::new(move |_| state.choice().get().all_gpu_events);
+    let all = state.of_place(|place| place.choice.all_gpu_events);
     view! {
         <Switch
             label="GPU events to count"

@@ -229,7 +229,7 @@ pub fn SheetTable(
 /// The filter and the count of what it leaves.
 fn filter(noun: &'static str, of_all: RwSignal<usize>, matching: RwSignal<usize>) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let find = Memo::new(move |_| state.place.with(|place| place.focus.find.clone()));
+    let find = state.of_place(|place| place.focus.find.clone());
     let wait = StoredValue::new_local(None::<Timeout>);
     let typed = move |event| {
         let text = event_target_value(&event);
@@ -274,14 +274,12 @@ fn filter(noun: &'static str, of_all: RwSignal<usize>, matching: RwSignal<usize>
 /// switches of their own show them there.
 fn only() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let only = Memo::new(move |_| {
-        state.place.with(|place| {
-            let shown = Family::ALL.into_iter().filter(|family| {
-                let is_it = |token: &String| token == family.token();
-                place.view != "roofline" && place.focus.only.iter().any(is_it)
-            });
-            shown.map(Family::label).collect::<Vec<_>>().join(", ")
-        })
+    let only = state.of_place(|place| {
+        let shown = Family::ALL.into_iter().filter(|family| {
+            let is_it = |token: &String| token == family.token();
+            place.view != "roofline" && place.focus.only.iter().any(is_it)
+        });
+        shown.map(Family::label).collect::<Vec<_>>().join(", ")
     });
     view! {
         <Show when=move || !only.with(String::is_empty)>

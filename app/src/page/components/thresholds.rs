@@ -12,7 +12,7 @@ const PANEL: &str = "thresholds";
 /// Opens and closes the panel, and says how many thresholds are not the usual ones.
 pub fn thresholds_button() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let n_changed = n_changed(state);
+    let n_changed = n_changed(state, None);
     let toggle = move |_| match state.thresholds.get_untracked() {
         true => state.thresholds.set(false),
         false => {
@@ -30,22 +30,25 @@ pub fn thresholds_button() -> impl IntoView {
             on:click=toggle
         >
             "Thresholds"
-            {move || match n_changed.get() {
-                0 => None,
-                n => Some(view! { <span class="badge">{n} <span class="unseen">" changed"</span></span> }),
-            }}
+            {move || badge(n_changed.get(), " changed")}
         </button>
     }
 }
 
-/// How many thresholds are not the usual ones.
-fn n_changed(state: AppState) -> Memo<usize> {
-    Memo::new(move |_| {
+/// A number beside what it is of, with what it counts for those who listen; nothing for zero.
+pub fn badge(number: usize, what: &'static str) -> impl IntoView {
+    (number > 0).then(|| {
+        view! { <span class="badge">{number} <span class="unseen">{what}</span></span> }
+    })
+}
+
+/// How many thresholds, of a group or of all, are not the usual ones.
+fn n_changed(state: AppState, group: Option<&'static str>) -> Memo<usize> {
+    state.of_place(move |place| {
         let known = Thresholds::ALL.iter();
-        state.place.with(|place| {
-            let chosen = &place.choice.thresholds;
-            known.filter(|one| chosen.contains_key(one.key)).count()
-        })
+        let known = known.filter(|one| group.is_none_or(|group| one.group == group));
+        let chosen = &place.choice.thresholds;
+        known.filter(|one| chosen.contains_key(one.key)).count()
     })
 }
 
@@ -67,7 +70,7 @@ fn choose(state: AppState, threshold: &ThresholdInfo, value: f64) {
 /// The panel, beside the view; nothing while it is closed.
 pub fn thresholds_panel() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let n_changed = n_changed(state);
+    let n_changed = n_changed(state, None);
     let groups = || {
         let mut names: Vec<&'static str> = Thresholds::ALL.iter().map(|one| one.group).collect();
         names.dedup();
@@ -111,20 +114,15 @@ pub fn thresholds_panel() -> impl IntoView {
 /// Thresholds of one kind; open where one of them was changed.
 fn group(name: &'static str) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let all = move || Thresholds::ALL.iter().filter(move |one| one.group == name);
-    let n_changed = Memo::new(move |_| {
-        state.place.with(|place| {
-            let chosen = &place.choice.thresholds;
-            all().filter(|one| chosen.contains_key(one.key)).count()
-        })
-    });
+    let n_changed = n_changed(state, Some(name));
     let has_changed = n_changed.get_untracked() > 0;
-    let lines = all().map(line).collect_view();
+    let lines = Thresholds::ALL.iter().filter(|one| one.group == name);
+    let lines = lines.map(line).collect_view();
     view! {
         <details open=has_changed data-group=name>
             <summary>
                 {name}
-                {move || (n_changed.get() > 0).then(|| view! { <span class="badge">{n_changed.get()} <span class="unseen">" changed"</span></span> })}
+                {move || badge(n_changed.get(), " changed")}
             </summary>
             {lines}
         </details>
@@ -134,12 +132,7 @@ fn group(name: &'static str) -> impl IntoView {
 /// One threshold.
 fn line(threshold: &'static ThresholdInfo) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let chosen = Memo::new(move |_| {
-        state.place.with(|place| {
-            let chosen = &place.choice.thresholds;
-            chosen.get(threshold.key).copied()
-        })
-    });
+    let chosen = state.of_place(move |place| place.choice.thresholds.get(threshold.key).copied());
     let value = move || chosen.get().unwrap_or_else(|| usual(threshold)).to_string();
     let change = move |event: leptos::ev::Event| {
         let input: HtmlInputElement = event_target(&event);

@@ -4,9 +4,7 @@
 use gloo::timers::callback::Timeout;
 
 use crate::page::prelude::*;
-use crate::protocol::{
-    Branch, Direction, FindInTree, Query, TreePage, TreeQuery, TreeStep, TreeTarget,
-};
+use crate::protocol::{Direction, FindInTree, Query, TreePage, TreeQuery, TreeStep, TreeTarget};
 
 /// Indentation of a level.
 const STEP_PX: u32 = 16;
@@ -33,14 +31,8 @@ pub fn fold_mark(open: Option<bool>) -> AnyView {
     view! { <i class=class aria-hidden="true"></i> }.into_any()
 }
 
-/// A row of a tree.
-pub trait TreeLine: VirtualRow {
-    /// Where it stands.
-    fn branch(&self) -> Branch;
-}
-
 /// A tree in a table: its rows, its search and its selection. Copy: pass it around.
-pub struct TreeRows<T: TreeLine> {
+pub struct TreeRows<T: VirtualRow> {
     /// The page.
     pub state: AppState,
     engine: Engine,
@@ -56,15 +48,15 @@ pub struct TreeRows<T: TreeLine> {
     pub says: RwSignal<String>,
 }
 
-impl<T: TreeLine> Clone for TreeRows<T> {
+impl<T: VirtualRow> Clone for TreeRows<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T: TreeLine> Copy for TreeRows<T> {}
+impl<T: VirtualRow> Copy for TreeRows<T> {}
 
-impl<T: TreeLine> TreeRows<T> {
+impl<T: VirtualRow> TreeRows<T> {
     /// A tree whose rows `query` asks for, by the first one and their number.
     pub fn new<Q: Query<Answer = TreePage<T>> + 'static>(
         state: AppState,
@@ -162,7 +154,7 @@ impl<T: TreeLine> TreeRows<T> {
             RowAct::Press(event) => {
                 let here = untrack(|| self.rows.at_cursor());
                 let node = here.as_ref().map(|row| row.id());
-                let open = here.and_then(|row| row.branch().open);
+                let open = here.and_then(|row| row.branch()?.open);
                 match (event.key().as_str(), open) {
                     ("ArrowRight", Some(true)) => {
                         self.rows.window.go_on();
@@ -230,7 +222,7 @@ pub fn tree_search(
             format!("{} of {}", count(position), count(matches))
         }
     });
-    let text = Memo::new(move |_| state.place.with(|place| place.focus.find.clone()));
+    let text = state.of_place(|place| place.focus.find.clone());
     view! {
         <label class="search">
             {icon("search")}

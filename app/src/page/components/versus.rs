@@ -157,10 +157,7 @@ fn pair() -> impl IntoView {
 fn reference_gpu(detected: Option<String>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let names = untrack(|| state.of_opened(|opened| opened.gpus.clone()));
-    let chosen = Memo::new(move |_| {
-        let chosen = state.place.with(|place| place.choice.reference_gpu.clone());
-        chosen.unwrap_or_default()
-    });
+    let chosen = state.of_place(|place| place.choice.reference_gpu.clone().unwrap_or_default());
     let pick = move |event| {
         let value = event_target_value(&event);
         state.go(|place| place.choice.reference_gpu = (!value.is_empty()).then_some(value));

@@ -69,7 +69,7 @@ impl VirtualTable {
     pub fn view(self) -> AnyView {
         let state = expect_context::<AppState>();
         let (window, widths, ids) = (self.window, self.widths, self.ids);
-        let selected = Memo::new(move |_| state.place.with(|place| place.focus.row));
+        let selected = state.of_place(|place| place.focus.row);
         let role = match self.class.contains("tree") {
             true => "treegrid",
             false => "grid",

@@ -56,7 +56,7 @@ const NO_OPERATORS: &str =
 pub fn operations() -> impl IntoView {
     let state = expect_context::<AppState>();
     let has_gpu_events = untrack(|| state.of_opened(|opened| opened.has_gpu_events));
-    let by_operator = Memo::new(move |_| state.place.with(|place| place.focus.table == OPERATORS));
+    let by_operator = state.of_place(|place| place.focus.table == OPERATORS);
     let guesses = move || {
         let has_guesses = state.overview.with(|overview| overview.guessed.is_some());
         has_guesses.then(category_legend)

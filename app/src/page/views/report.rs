@@ -55,12 +55,10 @@ struct Text {
 pub fn report() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
-    let document = Memo::new(move |_| {
-        let slug = state.place.with(|place| place.focus.table.clone());
-        DOCUMENTS
-            .iter()
-            .position(|document| document.slug == slug)
-            .unwrap_or(0)
+    let document = state.of_place(|place| {
+        let mut documents = DOCUMENTS.iter();
+        let named = documents.position(|document| document.slug == place.focus.table);
+        named.unwrap_or(0)
     });
     let text = RwSignal::new(Text::default());
     Effect::new(move |before: Option<usize>| {

@@ -55,7 +55,7 @@ pub(super) fn close(state: AppState) {
 /// Opens and closes the details of an event; while open, they follow the selected event.
 pub fn details_button(uid: u32) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let told = Memo::new(move |_| state.place.with(|place| place.focus.details));
+    let told = state.of_place(|place| place.focus.details);
     let this = Some(DetailsOf::Event(uid));
     if told.get_untracked().is_some() {
         state.look_at(|focus| focus.details = this);
@@ -85,7 +85,7 @@ pub fn details_button(uid: u32) -> impl IntoView {
 pub fn details_panel() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
-    let subject = Memo::new(move |_| state.place.with(subject::of));
+    let subject = state.of_place(subject::of);
     // Until the answer is here the last details stay: nothing jumps while arrow keys move.
     let known = RwSignal::new(None::<(DetailsQuery, OpDetails)>);
     Effect::new(move || {

@@ -1,9 +1,9 @@
 //! Where everything of the chart stands, in pixels.
 
+use dormer_core::base::format;
 use dormer_core::report::charts::Spot;
 
 use crate::page::components::log_scale::LogScale;
-use crate::page::prelude::*;
 use crate::protocol::{Mark, RooflineChart};
 
 /// Room for the numbers of the vertical axis.

@@ -175,12 +175,11 @@ fn tables(tables: Vec<ComparedTable>, verdicts: Vec<VerdictCount>) -> impl IntoV
         })
         .collect();
     let first = known.first().map_or(0, |(at, _)| *at);
-    let shown = Memo::new(move |_| {
-        let wanted = state.place.with(|place| place.focus.table.clone());
-        let mut kinds = TABLES.iter();
-        kinds
-            .position(|(sheet, ..)| *sheet == wanted)
-            .unwrap_or(first)
+    let shown = state.of_place(move |place| {
+        let wanted = TABLES
+            .iter()
+            .position(|(sheet, ..)| *sheet == place.focus.table);
+        wanted.unwrap_or(first)
     });
     let buttons = each(known, |(at, count)| {
         let (sheet, title, ..) = TABLES[at];
@@ -233,7 +232,7 @@ fn tables(tables: Vec<ComparedTable>, verdicts: Vec<VerdictCount>) -> impl IntoV
 /// How the operations were judged; each is a filter.
 fn verdict_filter(verdicts: Vec<VerdictCount>) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let only = Memo::new(move |_| state.place.with(|place| place.focus.only.clone()));
+    let only = state.of_place(|place| place.focus.only.clone());
     let buttons = each(verdicts, |verdict| {
         let key = StoredValue::new(verdict.key.clone());
         let is_on = move || only.with(|only| only.contains(&key.get_value()));

@@ -20,11 +20,9 @@ impl VirtualRow for DiffRow {
     fn id(&self) -> u32 {
         self.node
     }
-}
 
-impl TreeLine for DiffRow {
-    fn branch(&self) -> Branch {
-        self.branch
+    fn branch(&self) -> Option<Branch> {
+        Some(self.branch)
     }
 }
 
@@ -72,11 +70,8 @@ pub(super) fn both_trees() -> AnyView {
     let list = TreeRows::new(state, expect_context::<Engine>(), true, query);
     let trees = Trees {
         list,
-        only_differences: Memo::new(move |_| {
-            state
-                .place
-                .with(|place| place.focus.only.iter().any(|only| only == DIFFERENT))
-        }),
+        only_differences: state
+            .of_place(|place| place.focus.only.iter().any(|only| only == DIFFERENT)),
     };
     trees.look();
     if let Some(node) = state.place.with_untracked(|place| place.focus.row) {

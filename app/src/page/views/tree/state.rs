@@ -9,11 +9,9 @@ impl VirtualRow for TreeRow {
     fn id(&self) -> u32 {
         self.node
     }
-}
 
-impl TreeLine for TreeRow {
-    fn branch(&self) -> Branch {
-        self.branch
+    fn branch(&self) -> Option<Branch> {
+        Some(self.branch)
     }
 }
 
@@ -87,10 +85,8 @@ impl TreeState {
         let list = TreeRows::new(state, engine, false, query);
         let tree = TreeState {
             list,
-            look: Memo::new(move |_| state.place.with(|place| look(&place.focus))),
-            drawing: Memo::new(move |_| {
-                state.place.with(|place| Drawing::of(&place.focus.section))
-            }),
+            look: state.of_place(|place| look(&place.focus)),
+            drawing: state.of_place(|place| Drawing::of(&place.focus.section)),
             keep: StoredValue::new(None),
         };
         tree.send_look(None);

@@ -34,7 +34,7 @@ impl Model {
             tree,
             engine,
             by_cpu,
-            root: Memo::new(move |_| tree.list.state.place.with(|place| place.focus.top)),
+            root: tree.list.state.of_place(|place| place.focus.top),
             drawing: RwSignal::new(Drawing::default()),
             scene: RwSignal::new(Scene::default()),
             asked: StoredValue::new(0),
