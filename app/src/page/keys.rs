@@ -150,7 +150,6 @@ impl KeyRow {
     }
 }
 
-/// What stands on a key.
 fn cap(key: &str) -> String {
     match key {
         "ArrowUp" => "\u{2191}",

@@ -161,7 +161,6 @@ fn drop_zones() -> impl IntoView {
     }
 }
 
-/// What the tab is called.
 fn title(state: AppState) -> String {
     let file = state.file_name.get();
     state.stage.with(|stage| match stage {
@@ -178,11 +177,8 @@ fn on_paper(state: AppState) -> String {
         let window = overview.window.as_ref();
         let window = window.map(|of| format!("{} \u{b7} {}", of.name, of.length));
         let parts = [Some(file), overview.gpu.name.clone(), window];
-        parts
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(" \u{b7} ")
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        parts.join(" \u{b7} ")
     })
 }
 
@@ -226,12 +222,9 @@ fn stages() -> impl IntoView {
 /// A view failed; the rest of the page still works.
 fn broken(errors: ArcRwSignal<Errors>) -> impl IntoView {
     let text = move || {
-        errors
-            .get()
-            .into_iter()
-            .map(|(_, error)| error.to_string())
-            .collect::<Vec<_>>()
-            .join("; ")
+        let sentences = errors.get().into_iter();
+        let sentences = sentences.map(|(_, error)| error.to_string());
+        sentences.collect::<Vec<_>>().join("; ")
     };
     view! {
         <section class="start" role="alert">

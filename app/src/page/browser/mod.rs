@@ -50,12 +50,10 @@ fn document() -> Document {
     window().document().expect("a window has a document")
 }
 
-/// The element of an id.
 fn by_id<T: JsCast>(id: &str) -> Option<T> {
     document().get_element_by_id(id)?.dyn_into().ok()
 }
 
-/// The first element of a selector.
 fn first(css: &str) -> Option<web_sys::Element> {
     document().query_selector(css).ok()?
 }

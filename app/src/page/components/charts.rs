@@ -134,7 +134,6 @@ pub fn gaps(gaps: Vec<Gap>) -> impl IntoView {
     }
 }
 
-/// One gap.
 fn gap_line(gap: Gap) -> impl IntoView {
     let kernel = |label: &'static str, (name, stream): (String, String)| {
         let stream = (!stream.is_empty())

@@ -4,6 +4,7 @@ use leptos::ev::FocusEvent;
 use leptos::html::Details;
 
 use crate::page::prelude::*;
+use crate::page::url;
 
 /// A menu of the columns. Until the user chooses, a table shows those that fit.
 pub fn column_chooser(
@@ -17,12 +18,7 @@ pub fn column_chooser(
     let toggle = move |label: &'static str| {
         let mut chosen: Vec<&'static str> =
             shown.with_untracked(|shown| shown.iter().map(|column| column.label).collect());
-        match chosen.iter().position(|one| *one == label) {
-            Some(position) => {
-                chosen.remove(position);
-            }
-            None => chosen.push(label),
-        }
+        url::toggle(&mut chosen, label);
         state.columns.update(|columns| {
             columns.insert(sheet, chosen);
         });

@@ -101,7 +101,6 @@ fn choose_gpu() -> impl IntoView {
     }
 }
 
-/// One finding.
 fn finding_card(card: Card, most: f64) -> impl IntoView {
     let state = expect_context::<AppState>();
     let usual = card.number <= OPEN;

@@ -168,11 +168,9 @@ impl RowWindow {
 
 /// How far a list is scrolled.
 struct Scrolled {
-    /// Its rows.
     total: usize,
     /// Pixels above the window.
     top_px: f64,
-    /// The window's height.
     height_px: f64,
 }
 

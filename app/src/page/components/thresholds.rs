@@ -6,7 +6,6 @@ use web_sys::HtmlInputElement;
 use crate::page::prelude::*;
 use crate::page::url::parse_threshold;
 
-/// The id of the panel.
 const PANEL: &str = "thresholds";
 
 /// Opens and closes the panel, and says how many thresholds are not the usual ones.
@@ -129,7 +128,6 @@ fn group(name: &'static str) -> impl IntoView {
     }
 }
 
-/// One threshold.
 fn line(threshold: &'static ThresholdInfo) -> impl IntoView {
     let state = expect_context::<AppState>();
     let chosen = state.of_place(move |place| place.choice.thresholds.get(threshold.key).copied());

@@ -35,7 +35,6 @@ pub fn versus() -> impl IntoView {
     }
 }
 
-/// The second file is being read.
 fn reading() -> impl IntoView {
     let state = expect_context::<AppState>();
     let name = state.reference_name;
@@ -101,7 +100,6 @@ fn unreadable(
     .into_any()
 }
 
-/// Both traces.
 fn pair() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();

@@ -193,7 +193,6 @@ fn row(
     .into_any()
 }
 
-/// Where a key moves the cursor to.
 fn moved(event: &KeyboardEvent, window: RowWindow) -> Option<usize> {
     let here = window.cursor.get_untracked();
     let at = here.unwrap_or(0);

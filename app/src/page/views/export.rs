@@ -182,7 +182,6 @@ fn kind_view(
     .into_any()
 }
 
-/// One file.
 fn line_view(
     engine: Engine,
     line: ArtifactLine,

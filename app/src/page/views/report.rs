@@ -7,11 +7,9 @@ use crate::page::components::document::{Heading, document_view, headings, with_l
 use crate::page::prelude::*;
 use crate::protocol::{ArtifactQuery, DocumentQuery};
 
-/// A document of this view.
 struct Choice {
     /// What the URL calls it.
     slug: &'static str,
-    /// What the button says.
     title: &'static str,
     /// Whom it is for.
     hint: &'static str,
@@ -21,21 +19,10 @@ struct Choice {
     file: &'static str,
 }
 
+#[rustfmt::skip]
 const DOCUMENTS: [Choice; 2] = [
-    Choice {
-        slug: "",
-        title: "Report",
-        hint: "Prioritized recommendations with details",
-        query: DocumentQuery::Report,
-        file: "standalone_analysis_fair.md",
-    },
-    Choice {
-        slug: "rough",
-        title: "Working notes",
-        hint: "Every analysis step with its raw tables",
-        query: DocumentQuery::Notes,
-        file: "standalone_analysis_rough.md",
-    },
+    Choice { slug: "", title: "Report", hint: "Prioritized recommendations with details", query: DocumentQuery::Report, file: "standalone_analysis_fair.md" },
+    Choice { slug: "rough", title: "Working notes", hint: "Every analysis step with its raw tables", query: DocumentQuery::Notes, file: "standalone_analysis_rough.md" },
 ];
 
 /// The report with its charts, as the command line writes it.
@@ -131,7 +118,6 @@ fn start_at_section(state: AppState) {
     }
 }
 
-/// Which document is shown.
 fn switch(document: Memo<usize>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let buttons = each(DOCUMENTS.iter().enumerate(), |(position, one)| {

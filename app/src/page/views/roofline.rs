@@ -43,7 +43,6 @@ pub fn roofline() -> impl IntoView {
     }
 }
 
-/// The chart and what belongs to it.
 fn drawn(chart: Memo<RooflineChart>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let focus = state.focus();

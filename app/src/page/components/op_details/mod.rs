@@ -19,7 +19,6 @@ use crate::protocol::DetailsQuery;
 
 pub use subject::has_details;
 
-/// The id of the panel.
 const PANEL: &str = "op-details";
 /// Values longer than this get a line of their own, and a button that copies them.
 pub(super) const LONG: usize = 48;
@@ -134,7 +133,6 @@ pub fn details_panel() -> impl IntoView {
     .into_any()
 }
 
-/// All sections of the panel.
 fn told(details: OpDetails, view: &'static str) -> AnyView {
     let row = details.row.as_ref().filter(|(sheet, _)| sheet == SHEET);
     let reproduce = row.map(|(_, row)| parts::reproduce(*row));

@@ -17,7 +17,6 @@ const MAX_FINDINGS: usize = 5;
 const MAX_TITLE: usize = 120;
 /// Width of a bar of the histogram, and from one to the next.
 const BAR: (u32, u32) = (9, 10);
-/// Height of the tallest bar.
 const TALLEST: f64 = 48.0;
 
 /// What it is, and its figures.

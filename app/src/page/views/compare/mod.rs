@@ -83,7 +83,6 @@ pub fn compare() -> impl IntoView {
     }
 }
 
-/// There is one trace only.
 fn invitation() -> impl IntoView {
     let state = expect_context::<AppState>();
     view! {
@@ -103,7 +102,6 @@ fn invitation() -> impl IntoView {
     }
 }
 
-/// Both traces, aligned.
 fn both() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();

@@ -63,7 +63,6 @@ impl Trees {
     }
 }
 
-/// Both call trees.
 pub(super) fn both_trees() -> AnyView {
     let state = expect_context::<AppState>();
     let query = |offset, count| DiffRowsQuery { offset, count };
@@ -169,7 +168,6 @@ fn tools(trees: Trees) -> impl IntoView {
     }
 }
 
-/// One call.
 fn line(row: &DiffRow) -> Line {
     let class = match row.percent {
         percent if percent > 0.0 => "n slower",

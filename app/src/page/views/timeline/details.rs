@@ -51,7 +51,6 @@ pub fn about(model: Model) -> impl IntoView {
     }
 }
 
-/// One span.
 fn span(model: Model, card: SpanCard) -> impl IntoView {
     let uid = card.uid;
     view! {
@@ -71,7 +70,6 @@ fn span(model: Model, card: SpanCard) -> impl IntoView {
     }
 }
 
-/// A range.
 fn range(model: Model, totals: RangeCard) -> impl IntoView {
     let more = (totals.more > 0).then(|| format!("and {} more", totals.more));
     let parts = totals.parts.into_iter().map(|part| {

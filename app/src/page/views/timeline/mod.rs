@@ -95,7 +95,6 @@ fn tools(model: Model) -> impl IntoView {
     }
 }
 
-/// The canvases.
 fn stage(model: Model) -> impl IntoView {
     let scroll = NodeRef::<Div>::new();
     let canvas = NodeRef::<Canvas>::new();
@@ -224,7 +223,6 @@ fn stage(model: Model) -> impl IntoView {
     }
 }
 
-/// The names of the lanes.
 fn titles(model: Model) -> impl IntoView {
     let titles = move || {
         let tops = model.layout.with(|layout| layout.titles.clone());
@@ -241,7 +239,6 @@ fn titles(model: Model) -> impl IntoView {
     view! { {titles} }
 }
 
-/// What the keys do.
 fn pressed(model: Model, event: &KeyboardEvent) {
     if event.ctrl_key() || event.meta_key() || event.alt_key() {
         return;

@@ -52,7 +52,6 @@ impl Drawing {
         (Drawing::FlameByCpu, "flame-cpu", "Flame graph by CPU time"),
     ];
 
-    /// Its word in the URL.
     pub(super) fn slug(self) -> &'static str {
         let known = Drawing::ALL.iter().find(|(drawing, ..)| *drawing == self);
         known.map(|(_, slug, _)| *slug).unwrap_or_default()
@@ -68,11 +67,8 @@ impl Drawing {
 /// What the tree is doing. Copy: pass it around.
 #[derive(Clone, Copy)]
 pub(super) struct TreeState {
-    /// Its rows, search and selection.
     pub(super) list: TreeRows<TreeRow>,
-    /// How it is shown.
     pub(super) look: Memo<TreeLook>,
-    /// How it is drawn.
     pub(super) drawing: Memo<Drawing>,
     /// The node that is to stay selected when the tree is shown in another way.
     keep: StoredValue<Option<u32>>,

@@ -54,7 +54,6 @@ fn fitting(width_px: f64, mode: TreeMode) -> Vec<&'static Column> {
     fitting.collect()
 }
 
-/// The rows.
 pub(super) fn table(tree: TreeState) -> AnyView {
     let rows = tree.list.rows;
     let columns = Memo::new(move |_| {
@@ -99,7 +98,6 @@ pub(super) fn table(tree: TreeState) -> AnyView {
     .view()
 }
 
-/// A column's head.
 fn heading(
     tree: TreeState,
     title: &'static str,
@@ -124,7 +122,6 @@ fn heading(
     )
 }
 
-/// One node.
 fn line(row: &TreeRow, columns: &[&'static Column]) -> Line {
     let dot = (!row.token.is_empty())
         .then(|| view! { <i class=format!("dot c-{}", row.token) aria-hidden="true"></i> });

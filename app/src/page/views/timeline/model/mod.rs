@@ -200,7 +200,6 @@ impl Model {
         self.stage.size.get().1
     }
 
-    /// Paints a frame.
     pub(crate) fn paint(self, canvas: &HtmlCanvasElement, ruler: &HtmlCanvasElement) {
         let Some((width, height)) = self.stage.size.try_get_untracked() else {
             return;

@@ -20,7 +20,6 @@ use paint::ROW_PX;
 /// Callers of the call at the top that can be gone back to, itself included.
 const STEPS: usize = 4;
 
-/// The tree as blocks.
 pub(super) fn flame(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> AnyView {
     let model = Model::new(tree, engine, by_cpu);
     let scroll = NodeRef::<Div>::new();
