@@ -344,31 +344,28 @@ fn selected_row(sheet: &'static str, selected: Memo<Option<u32>>) -> impl IntoVi
             }
         });
     });
-    view! {
-        <section
-            class="details"
-            class:some=move || known.with(|known| !known.is_empty())
-            aria-label="The selected row"
-            data-testid="details"
-        >
-            {move || {
-                let fields = known.get();
-                if fields.is_empty() {
-                    return view! {
-                        <p class="hint">
-                            "Select a row to see its full name and every value. Arrow keys move, Escape clears the selection."
-                        </p>
-                    }
-                    .into_any();
-                }
-                let operator = fields.iter().find(|field| sheet == CPU_OPERATORS && field.label == "Name");
-                let calls = operator.map(|field| {
-                    let focus = Focus::finding(field.value.clone());
-                    view! { <p><ViewLink view="tree" focus>"Show its calls in the call tree"</ViewLink></p> }
-                });
-                let (long, short) = fields.into_iter().partition(|field| field.value.len() > LONG);
-                view! { {field_list(short, long)} {calls} }.into_any()
-            }}
-        </section>
-    }
+    let shown = move || {
+        let fields = known.get();
+        if fields.is_empty() {
+            return view! {
+                <p class="hint">
+                    "Select a row to see its full name and every value. Arrow keys move, Escape clears the selection."
+                </p>
+            }
+            .into_any();
+        }
+        let operator = fields
+            .iter()
+            .find(|field| sheet == CPU_OPERATORS && field.label == "Name");
+        let calls = operator.map(|field| {
+            let focus = Focus::finding(field.value.clone());
+            view! { <p><ViewLink view="tree" focus>"Show its calls in the call tree"</ViewLink></p> }
+        });
+        let (long, short) = fields
+            .into_iter()
+            .partition(|field| field.value.len() > LONG);
+        view! { {field_list(short, long)} {calls} }.into_any()
+    };
+    let is_some = move || known.with(|known| !known.is_empty());
+    selection("The selected row", None, is_some, shown)
 }

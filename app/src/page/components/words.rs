@@ -67,6 +67,21 @@ pub fn pairs(class: &'static str, pairs: Vec<(String, String)>) -> impl IntoView
     })
 }
 
+/// What is known of the selection, below a table or a chart. `is_some` says whether anything is
+/// selected, `live` how eagerly changes are read out.
+pub fn selection(
+    label: &'static str,
+    live: Option<&'static str>,
+    is_some: impl Fn() -> bool + Send + Sync + 'static,
+    shown: impl IntoView,
+) -> impl IntoView {
+    view! {
+        <section class="details" class:some=is_some aria-label=label aria-live=live data-testid="details">
+            {shown}
+        </section>
+    }
+}
+
 /// The mark of a category that a kernel's name alone tells.
 pub const GUESS: &str = "\u{2248}";
 

@@ -272,15 +272,6 @@ fn selected_call(rows: VirtualRows<DiffRow>) -> AnyView {
         }
         .into_any()
     };
-    view! {
-        <section
-            class="details"
-            class:some=move || rows.window.cursor.get().is_some()
-            aria-label="The selected call"
-            data-testid="details"
-        >
-            {shown}
-        </section>
-    }
-    .into_any()
+    let is_some = move || rows.window.cursor.get().is_some();
+    selection("The selected call", None, is_some, shown).into_any()
 }

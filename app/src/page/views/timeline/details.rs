@@ -38,17 +38,9 @@ pub fn about(model: Model) -> impl IntoView {
         .into_any(),
     }
     };
-    view! {
-        <section
-            class="details"
-            class:some=move || model.totals.with(Option::is_some) || model.selected.with(Option::is_some)
-            aria-label="The selection"
-            aria-live="polite"
-            data-testid="details"
-        >
-            {shown}
-        </section>
-    }
+    let is_some =
+        move || model.totals.with(Option::is_some) || model.selected.with(Option::is_some);
+    selection("The selection", Some("polite"), is_some, shown)
 }
 
 fn span(model: Model, card: SpanCard) -> impl IntoView {
