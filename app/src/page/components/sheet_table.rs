@@ -10,7 +10,7 @@ use super::column_chooser::column_chooser;
 use super::op_details::{LONG, field_list};
 use super::table_column::{fitting, least_px};
 use crate::page::prelude::*;
-use crate::protocol::{RowQuery, RowsQuery, Sort, TableCell, TableRow};
+use crate::protocol::{RowQuery, RowsQuery, TableCell, TableRow};
 
 impl VirtualRow for TableRow {
     fn id(&self) -> u32 {
