@@ -29,16 +29,19 @@ pub fn thresholds_button() -> impl IntoView {
             on:click=toggle
         >
             "Thresholds"
-            {move || badge(n_changed.get(), " changed")}
+            {move || changed(n_changed)}
         </button>
     }
 }
 
-/// A number beside what it is of, with what it counts for those who listen; nothing for zero.
+/// A number beside what it is of, with what it counts for those who listen.
 pub fn badge(number: usize, what: &'static str) -> impl IntoView {
-    (number > 0).then(|| {
-        view! { <span class="badge">{number} <span class="unseen">{what}</span></span> }
-    })
+    view! { <span class="badge">{number} <span class="unseen">{what}</span></span> }
+}
+
+fn changed(n_changed: Memo<usize>) -> Option<impl IntoView> {
+    let number = Some(n_changed.get()).filter(|number| *number > 0);
+    number.map(|number| badge(number, " changed"))
 }
 
 /// How many thresholds, of a group or of all, are not the usual ones.
@@ -121,7 +124,7 @@ fn group(name: &'static str) -> impl IntoView {
         <details open=has_changed data-group=name>
             <summary>
                 {name}
-                {move || badge(n_changed.get(), " changed")}
+                {move || changed(n_changed)}
             </summary>
             {lines}
         </details>
