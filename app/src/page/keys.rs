@@ -131,7 +131,7 @@ pub const KEYS: &[KeyGroup] = &[
     },
     KeyGroup {
         title: "Menus and panels",
-        sources: &["components/column_chooser.rs", "components/op_details/mod.rs", "components/thresholds.rs"],
+        sources: &["components/op_details/mod.rs", "components/table_column.rs", "components/thresholds.rs"],
         rows: &[row(&["Escape"], "Close; from the details panel, back to where it was opened")],
     },
 ];

@@ -1,12 +1,13 @@
 //! The keyboard: where the focus goes and goes back to, and keys that no element took.
 
-use super::{after_paint, by_id, document, first, keep, window};
+use std::cell::RefCell;
+
 use gloo::events::{EventListener, EventListenerOptions};
 use gloo::timers::callback::Timeout;
-use std::cell::RefCell;
 use wasm_bindgen::JsCast;
-use web_sys::HtmlElement;
-use web_sys::KeyboardEvent;
+use web_sys::{HtmlElement, KeyboardEvent};
+
+use super::{after_paint, by_id, document, first, keep, window};
 
 thread_local! {
     /// What had the keyboard focus before it went into a panel.

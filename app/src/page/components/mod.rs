@@ -3,7 +3,6 @@
 pub mod buttons;
 pub mod canvas;
 pub mod charts;
-pub mod column_chooser;
 pub mod dialog;
 pub mod document;
 pub mod findings;

@@ -6,9 +6,8 @@ use dormer_core::names::Family;
 use dormer_core::report::sheet::Field;
 use gloo::timers::callback::Timeout;
 
-use super::column_chooser::column_chooser;
 use super::op_details::{LONG, field_list};
-use super::table_column::{fitting, least_px};
+use super::table_column::{column_chooser, fitting, least_px};
 use crate::page::prelude::*;
 use crate::protocol::{RowQuery, RowsQuery, TableCell, TableRow};
 

@@ -1,14 +1,13 @@
 //! Operations under a roofline, drawn on logarithmic axes.
 //!
 //! ```text
-//! RooflineChart ─drawing, grid→ Drawing ─marks→ elements
+//! RooflineChart ─drawing→ Drawing ─marks→ elements
 //! ```
 //!
 //! Everything is placed here, in pixels; what it means was settled by the worker. The pointer finds
 //! the nearest mark, the arrow keys go through the marks by time, and both show the same card.
 
 mod drawing;
-mod grid;
 mod marks;
 
 use leptos::html::Div;
