@@ -210,10 +210,9 @@ impl Engine {
                 let choice = &mut place.choice;
                 std::mem::swap(&mut choice.gpu, &mut choice.reference_gpu);
             });
-            let names = (state.file_name, state.reference_name);
-            let (target, reference) = (names.0.get_untracked(), names.1.get_untracked());
-            names.0.set(reference);
-            names.1.set(target);
+            let target = state.file_name.get_untracked();
+            state.file_name.set(state.reference_name.get_untracked());
+            state.reference_name.set(target);
             state.reference.set(Stage::Open(swapped.reference));
             state.overview.set(swapped.target.overview.clone());
             state.stage.set(Stage::Open(Box::new(swapped.target)));

@@ -16,11 +16,11 @@ use std::ops::Range;
 use web_sys::HtmlCanvasElement;
 
 use super::layout::Layout;
+use super::paint::{Frame, RULER_PX};
 use super::scene::Scene;
 use super::window::Window;
 use crate::page::components::canvas::{Stage, brush, text_px};
 use crate::page::prelude::*;
-use crate::page::views::timeline::paint::{Frame, RULER_PX};
 use crate::protocol::{
     DrawQuery, RangeCard, RangeQuery, SpanCard, StepLine, TimelineOutline, TimelineQuery,
 };
