@@ -164,29 +164,23 @@ pub fn SheetTable(
             move |sort| state.look_at(|focus| focus.sort = sort),
         )
     };
-    let line = move |position| {
-        let row = rows.drawn(position)?;
+    let line = move |row: &TableRow| {
         let shown = shown.get_untracked();
         let cells = columns.iter().zip(&row.cells);
         let cells = cells.filter(|(column, _)| shown.contains(column));
-        Some(Line {
-            id: row.id(),
+        Line {
             class: format!("c-{}", row.token),
-            branch: None,
             cells: cells
                 .enumerate()
                 .map(|(at, (column, cell))| cell_view(column, cell, at == 0))
                 .collect(),
-        })
+        }
     };
     let nothing = move || match of_all.get() {
         0 => empty.get(),
         of_all => format!("None of the {of_all} {noun} match the filter."),
     };
     let table = VirtualTable {
-        window,
-        slots: Box::new(move || rows.slots()),
-        line: Arc::new(line),
         act: Arc::new(act),
         label: format!("All {noun}"),
         class: "",
@@ -209,7 +203,7 @@ pub fn SheetTable(
             {tools}
             {column_chooser(sheet, known, shown, Signal::derive(move || chosen.with(Option::is_some)))}
         </div>
-        {table.view()}
+        {table.view(rows, line)}
         {(!has_details).then(|| selected_row(sheet, selected))}
         {move || match (window.arrived.get(), of_all.get()) {
             (false, _) => ().into_any(),

@@ -15,12 +15,6 @@ use crate::protocol::{Branch, Sort};
 
 /// The parts of a long table.
 pub struct VirtualTable {
-    /// The part of the list that is seen.
-    pub window: RowWindow,
-    /// Where the rows to draw stand.
-    pub slots: Box<dyn Fn() -> Vec<Slot> + Send + Sync>,
-    /// The row to draw at a position; `None` while it is on its way.
-    pub line: Arc<dyn Fn(usize) -> Option<Line> + Send + Sync>,
     /// What is done with rows and keys.
     pub act: Arc<dyn Fn(RowAct) -> bool>,
     /// What it is, for those who listen to the page.
@@ -44,12 +38,8 @@ pub struct VirtualTable {
 
 /// A row as it is drawn.
 pub struct Line {
-    /// What the address calls it.
-    pub id: u32,
     /// Its classes.
     pub class: String,
-    /// Its place in a tree.
-    pub branch: Option<Branch>,
     /// Its cells.
     pub cells: Vec<AnyView>,
 }
@@ -64,25 +54,46 @@ pub enum RowAct<'a> {
     Press(&'a KeyboardEvent),
 }
 
+/// The row at a position, as it is drawn: what the address calls it, and its place in a tree; `None`
+/// while it is on its way.
+type RowAt = Arc<dyn Fn(usize) -> Option<(u32, Option<Branch>, Line)> + Send + Sync>;
+
 impl VirtualTable {
-    /// The table.
-    pub fn view(self) -> AnyView {
+    /// The table of some rows, each drawn by `line`.
+    pub fn view<T: VirtualRow>(
+        self,
+        rows: VirtualRows<T>,
+        line: impl Fn(&T) -> Line + Send + Sync + 'static,
+    ) -> AnyView {
+        let row_at = move |position| {
+            let row = rows.drawn(position)?;
+            Some((row.id(), row.branch(), line(&row)))
+        };
+        let slots = Arc::new(move || rows.slots());
+        self.frame(rows.window, slots, Arc::new(row_at))
+    }
+
+    fn frame(
+        self,
+        window: RowWindow,
+        slots: Arc<dyn Fn() -> Vec<Slot> + Send + Sync>,
+        row_at: RowAt,
+    ) -> AnyView {
         let state = expect_context::<AppState>();
-        let (window, widths, ids) = (self.window, self.widths, self.ids);
+        let (widths, ids) = (self.widths, self.ids);
         let selected = state.of_place(|place| place.focus.row);
         let role = match self.class.contains("tree") {
             true => "treegrid",
             false => "grid",
         };
-        let slots = Arc::new(self.slots);
         let rows = move || {
             let n_columns = widths.with(Vec::len);
-            let (slots, line) = (slots.clone(), self.line.clone());
+            let (slots, row_at) = (slots.clone(), row_at.clone());
             view! {
                 <For
                     each=move || slots()
                     key=|slot| *slot
-                    children=move |slot| row(slot.position, line(slot.position), ids, n_columns, selected)
+                    children=move |slot| row(slot.position, row_at(slot.position), ids, n_columns, selected)
                 />
             }
         };
@@ -159,19 +170,18 @@ impl VirtualTable {
 /// One row; blank while it is on its way.
 fn row(
     position: usize,
-    line: Option<Line>,
+    drawn: Option<(u32, Option<Branch>, Line)>,
     ids: &'static str,
     n_columns: usize,
     selected: Memo<Option<u32>>,
 ) -> AnyView {
-    let Some(line) = line else {
+    let Some((id, branch, line)) = drawn else {
         return view! {
             <tr class="coming" aria-rowindex=position + 2><td colspan=n_columns></td></tr>
         }
         .into_any();
     };
-    let id = line.id;
-    let branch = line.branch.as_ref();
+    let branch = branch.as_ref();
     let is_selected = move || match selected.get() == Some(id) {
         true => "true",
         false => "false",

@@ -89,9 +89,6 @@ pub(super) fn both_trees() -> AnyView {
         false,
     );
     let table = VirtualTable {
-        window: list.rows.window,
-        slots: Box::new(move || list.rows.slots()),
-        line: Arc::new(move |position| Some(line(&*list.rows.drawn(position)?))),
         act: Arc::new(move |act| trees.act(act)),
         label: "Both call trees".to_owned(),
         class: "tree diff",
@@ -110,7 +107,7 @@ pub(super) fn both_trees() -> AnyView {
     };
     view! {
         {tools(trees)}
-        {table.view()}
+        {table.view(list.rows, line)}
         {selected_call(list.rows)}
     }
     .into_any()
@@ -189,9 +186,7 @@ fn line(row: &DiffRow) -> Line {
     let bar = view! { <td class=bar_class aria-hidden="true">{bar}</td> };
     let heading = if row.is_heading { "thread" } else { "" };
     Line {
-        id: row.node,
         class: heading.to_owned(),
-        branch: Some(row.branch),
         cells: vec![
             name.into_any(),
             text_cell("n", reference),

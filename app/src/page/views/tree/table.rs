@@ -79,12 +79,6 @@ pub(super) fn table(tree: TreeState) -> AnyView {
         std::iter::once(name).chain(heads).collect_view().into_any()
     };
     VirtualTable {
-        window: rows.window,
-        slots: Box::new(move || rows.slots()),
-        line: Arc::new(move |position| {
-            let row = rows.drawn(position)?;
-            Some(line(&row, &columns.get_untracked()))
-        }),
         act: Arc::new(move |act| tree.act(act)),
         label: "Call tree".to_owned(),
         class: "tree",
@@ -95,7 +89,7 @@ pub(super) fn table(tree: TreeState) -> AnyView {
         empty: Signal::derive(move || tree.list.says.get()),
         is_alone: false,
     }
-    .view()
+    .view(rows, move |row| line(row, &columns.get_untracked()))
 }
 
 fn heading(
@@ -137,9 +131,7 @@ fn line(row: &TreeRow, columns: &[&'static Column]) -> Line {
     };
     let cells = columns.iter().map(|column| (column.cell)(row));
     Line {
-        id: row.node,
         class: class.to_owned(),
-        branch: Some(row.branch),
         cells: std::iter::once(name.into_any()).chain(cells).collect(),
     }
 }
