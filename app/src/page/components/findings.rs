@@ -1,16 +1,9 @@
 //! What to do: the findings as cards that fold, what is worth most first.
 
 use dormer_core::NoGpu;
-use dormer_core::base::format;
 use dormer_core::report::cards::{Light, Worth};
-use leptos::prelude::*;
 
-use super::op_details;
-use super::words::{capitalised, with_units};
-use super::{ViewLink, cut_name, each, prose, thresholds_button};
-use crate::page::browser;
-use crate::page::state::AppState;
-use crate::page::url::{DetailsOf, Focus};
+use crate::page::prelude::*;
 use crate::protocol::{Card, Evidence, Findings as Found};
 
 /// So many cards are open from the start; the others stand behind a line.
@@ -108,7 +101,6 @@ fn choose_gpu() -> impl IntoView {
     }
 }
 
-/// One finding.
 fn finding_card(card: Card, most: f64) -> impl IntoView {
     let state = expect_context::<AppState>();
     let usual = card.number <= OPEN;
