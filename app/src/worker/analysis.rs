@@ -16,7 +16,6 @@ use dormer_core::report::details::{OpDetails, Subject};
 use dormer_core::report::sheet::Field;
 use dormer_core::{Profile, Report, ReportOptions, base::format};
 
-use super::Traces;
 use super::columns::Table;
 use super::families::Families;
 use super::rows::Rows;
@@ -25,8 +24,8 @@ use super::tree::TreeView;
 use super::window::Steps;
 use super::{columns, findings, overview, palette, rows};
 use crate::protocol::{
-    Answer, Choice, DetailsQuery, DocumentQuery, Failure, FindOperations, GpuText, Opened,
-    OperationFound, Overview, RowQuery, RowsPage, RowsQuery,
+    Choice, DetailsQuery, DocumentQuery, Failure, FindOperations, Opened, OperationFound, Overview,
+    RowQuery, RowsPage, RowsQuery,
 };
 
 /// An open trace.
@@ -261,32 +260,6 @@ fn thresholds(chosen: &BTreeMap<String, f64>) -> Thresholds {
         }
     }
     thresholds
-}
-
-impl Answer<GpuText> for Traces {
-    fn answer(&mut self, query: GpuText, _: &mut Option<Vec<u8>>) -> Result<String, String> {
-        let gpu = hardware::parse(&query.text);
-        gpu.map(|gpu| gpu.name.to_string())
-            .map_err(|error| error.to_string())
-    }
-}
-
-impl Answer<DocumentQuery> for Traces {
-    fn answer(&mut self, query: DocumentQuery, _: &mut Option<Vec<u8>>) -> Document {
-        self.target().document(query)
-    }
-}
-
-impl Answer<DetailsQuery> for Traces {
-    fn answer(&mut self, query: DetailsQuery, _: &mut Option<Vec<u8>>) -> Option<OpDetails> {
-        self.target().details(&query)
-    }
-}
-
-impl Answer<FindOperations> for Traces {
-    fn answer(&mut self, query: FindOperations, _: &mut Option<Vec<u8>>) -> Vec<OperationFound> {
-        self.target().find_operations(&query)
-    }
 }
 
 #[cfg(test)]

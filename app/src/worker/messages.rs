@@ -253,7 +253,7 @@ fn answer(id: &JsValue, query: AnyQuery) {
         let Some(traces) = traces else {
             return;
         };
-        let (value, bytes) = query.answer(traces);
+        let (value, bytes) = traces.answer(query);
         let mut parts = vec![("id", id.clone()), ("value", value)];
         if let Some(bytes) = bytes {
             parts.push(("bytes", Uint8Array::from(bytes.as_slice()).into()));

@@ -4,8 +4,7 @@ use dormer_core::base::interval::sum;
 use dormer_core::perf::UserModels;
 use dormer_core::{Profile, ReportOptions, base::format};
 
-use super::Traces;
-use crate::protocol::{Answer, CheckedModels, ModelUse, ModelsText};
+use crate::protocol::{CheckedModels, ModelUse, ModelsText};
 
 /// What one model does.
 #[derive(Clone, Copy, Default)]
@@ -70,17 +69,6 @@ fn model_use(op: String, used: &Use) -> ModelUse {
             _ => format::time_ns(used.ns),
         },
         note,
-    }
-}
-
-impl Answer<ModelsText> for Traces {
-    fn answer(
-        &mut self,
-        query: ModelsText,
-        _: &mut Option<Vec<u8>>,
-    ) -> Result<CheckedModels, String> {
-        let target = self.target();
-        check(&query, target.analyzed(), &target.report.options)
     }
 }
 

@@ -3,8 +3,7 @@
 use dormer_core::output::replay::Package;
 use dormer_core::{Profile, Report, base::format};
 
-use super::Traces;
-use crate::protocol::{Answer, MadeArtifact, Reproducer, ReproducerQuery};
+use crate::protocol::{MadeArtifact, Reproducer, ReproducerQuery};
 
 const MIME: &str = "application/zip";
 
@@ -44,19 +43,6 @@ fn file_name(operation: &str) -> String {
         _ => '_',
     });
     format!("replay_{}.zip", letters.collect::<String>())
-}
-
-impl Answer<ReproducerQuery> for Traces {
-    fn answer(
-        &mut self,
-        query: ReproducerQuery,
-        bytes: &mut Option<Vec<u8>>,
-    ) -> Option<Reproducer> {
-        let target = self.target();
-        let (reproducer, made) = reproducer(target.analyzed(), &target.report, query)?;
-        *bytes = made;
-        Some(reproducer)
-    }
 }
 
 #[cfg(test)]

@@ -11,10 +11,9 @@ use dormer_core::report::overview::FamilyTime;
 use dormer_core::report::shapes::shapes;
 use dormer_core::{Profile, Report};
 
-use super::Traces;
 use super::columns::bound;
 use super::notes::note;
-use crate::protocol::{Answer, Mark, Missing, RooflineChart, RooflineQuery};
+use crate::protocol::{Mark, Missing, RooflineChart};
 
 /// Names of operations that a sentence lists.
 const LISTED: usize = 3;
@@ -209,13 +208,6 @@ fn left_out(profile: &Profile, report: &Report, share: impl Fn(i64) -> f64) -> O
         "{} of GPU time is not shown, because there is no FLOP or byte model: {list}.",
         format::percent(share(ns))
     ))
-}
-
-impl Answer<RooflineQuery> for Traces {
-    fn answer(&mut self, _: RooflineQuery, _: &mut Option<Vec<u8>>) -> RooflineChart {
-        let target = self.target();
-        roofline(target.analyzed(), &target.report)
-    }
 }
 
 #[cfg(test)]

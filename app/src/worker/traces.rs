@@ -13,10 +13,9 @@ use super::compare::Compared;
 use super::files;
 use super::redacted::Redacted;
 use crate::protocol::{
-    About, Answer, ArtifactQuery, ArtifactsQuery, Choice, CloseReference, CompareFacts,
-    CompareQuery, DiffRow, DiffRowsQuery, FileNames, MadeArtifact, Offer, Overview,
-    ReferenceOpened, RowQuery, RowsPage, RowsQuery, SwapTraces, Swapped, TreeChange, TreePage,
-    TreeStep,
+    About, ArtifactQuery, ArtifactsQuery, Choice, CompareFacts, DiffRow, DiffRowsQuery, FileNames,
+    MadeArtifact, Offer, Overview, ReferenceOpened, RowQuery, RowsPage, RowsQuery, Swapped,
+    TreeChange, TreePage, TreeStep,
 };
 
 /// The traces that are open.
@@ -132,6 +131,15 @@ impl Traces {
         compared.map_or_else(RowsPage::default, |compared| compared.rows(query))
     }
 
+    /// Everything about one row of a table.
+    pub fn row(&mut self, query: &RowQuery) -> Vec<Field> {
+        if !Compared::has(&query.sheet) {
+            return self.target.row(query);
+        }
+        let compared = self.compared();
+        compared.map_or_else(Vec::new, |compared| compared.row(query))
+    }
+
     /// A window of both call trees.
     pub fn diff_rows(&mut self, query: &DiffRowsQuery) -> TreePage<DiffRow> {
         let both = self.compared_profiles();
@@ -235,70 +243,6 @@ fn reference_opened(analysis: &Analysis) -> ReferenceOpened {
     ReferenceOpened {
         detected: analysis.detected.map(|gpu| gpu.name.to_string()),
         events: format::count(analysis.whole.trace.n_events_read),
-    }
-}
-
-impl Answer<Choice> for Traces {
-    fn answer(&mut self, query: Choice, _: &mut Option<Vec<u8>>) -> Overview {
-        self.choose(&query)
-    }
-}
-
-impl Answer<SwapTraces> for Traces {
-    fn answer(&mut self, query: SwapTraces, _: &mut Option<Vec<u8>>) -> Option<Swapped> {
-        self.swap(&query.choice)
-    }
-}
-
-impl Answer<CloseReference> for Traces {
-    fn answer(&mut self, _: CloseReference, _: &mut Option<Vec<u8>>) {
-        self.close_reference();
-    }
-}
-
-impl Answer<CompareQuery> for Traces {
-    fn answer(&mut self, _: CompareQuery, _: &mut Option<Vec<u8>>) -> CompareFacts {
-        self.compare()
-    }
-}
-
-impl Answer<RowsQuery> for Traces {
-    fn answer(&mut self, query: RowsQuery, _: &mut Option<Vec<u8>>) -> RowsPage {
-        self.rows(&query)
-    }
-}
-
-impl Answer<RowQuery> for Traces {
-    fn answer(&mut self, query: RowQuery, _: &mut Option<Vec<u8>>) -> Vec<Field> {
-        if !Compared::has(&query.sheet) {
-            return self.target.row(&query);
-        }
-        let compared = self.compared();
-        compared.map_or_else(Vec::new, |compared| compared.row(&query))
-    }
-}
-
-impl Answer<DiffRowsQuery> for Traces {
-    fn answer(&mut self, query: DiffRowsQuery, _: &mut Option<Vec<u8>>) -> TreePage<DiffRow> {
-        self.diff_rows(&query)
-    }
-}
-
-impl Answer<ArtifactsQuery> for Traces {
-    fn answer(&mut self, query: ArtifactsQuery, _: &mut Option<Vec<u8>>) -> Vec<Offer> {
-        self.artifacts(query)
-    }
-}
-
-impl Answer<ArtifactQuery> for Traces {
-    fn answer(
-        &mut self,
-        query: ArtifactQuery,
-        bytes: &mut Option<Vec<u8>>,
-    ) -> Option<MadeArtifact> {
-        let (made, content) = self.artifact(&query)?;
-        *bytes = Some(content).filter(|_| !query.is_measured);
-        Some(made)
     }
 }
 

@@ -14,11 +14,9 @@ use dormer_core::profile::ops::Op;
 use dormer_core::trace::{EventId, StringId};
 use dormer_core::{Profile, base::format};
 
-use super::Traces;
 use super::families::{Families, launched_collectives};
 use crate::protocol::{
-    Answer, FindInTree, Flame, FlameQuery, Sort, TreeChange, TreeLook, TreeMode, TreePage,
-    TreeQuery, TreeRow, TreeRowsQuery, TreeStep,
+    FindInTree, Sort, TreeChange, TreeLook, TreeMode, TreePage, TreeRow, TreeRowsQuery, TreeStep,
 };
 use dormer_core::report::details::launching_call;
 use search::Search;
@@ -400,29 +398,3 @@ pub(super) mod shape;
 #[cfg(test)]
 mod tests;
 pub(super) mod unfolded;
-
-impl Answer<TreeQuery> for Traces {
-    fn answer(&mut self, query: TreeQuery, _: &mut Option<Vec<u8>>) -> TreeChange {
-        if query.of_both {
-            return self.diff_step(&query.step);
-        }
-        let (tree, profile) = self.target().tree();
-        tree.step(profile, &query.step)
-    }
-}
-
-impl Answer<TreeRowsQuery> for Traces {
-    fn answer(&mut self, query: TreeRowsQuery, _: &mut Option<Vec<u8>>) -> TreePage<TreeRow> {
-        let (tree, profile) = self.target().tree();
-        tree.rows(profile, &query)
-    }
-}
-
-impl Answer<FlameQuery> for Traces {
-    fn answer(&mut self, query: FlameQuery, bytes: &mut Option<Vec<u8>>) -> Flame {
-        let (tree, profile) = self.target().tree();
-        let (flame, blocks) = tree.flame(profile, &query);
-        *bytes = Some(blocks);
-        flame
-    }
-}

@@ -13,8 +13,7 @@ use dormer_core::profile::timeline::GpuTimeline;
 use dormer_core::report::Report;
 use dormer_core::{base::format, findings};
 
-use super::Traces;
-use crate::protocol::{Answer, Gap, OverlapBar, SystemFacts, SystemQuery, SystemSection};
+use crate::protocol::{Gap, OverlapBar, SystemFacts, SystemSection};
 use facts::{Cells, bar_chart, fact_table};
 
 /// The analyses, by their keys.
@@ -380,10 +379,4 @@ fn cpu(cells: Cells) -> Vec<(String, String)> {
     .filter(|(_, value)| !value.is_empty())
     .map(|(label, value)| (label.to_owned(), value))
     .collect()
-}
-
-impl Answer<SystemQuery> for Traces {
-    fn answer(&mut self, _: SystemQuery, _: &mut Option<Vec<u8>>) -> SystemFacts {
-        system(&self.target().report)
-    }
 }

@@ -13,11 +13,9 @@ use dormer_core::profile::lanes::{Block, LaneKind, Lanes, Row, View};
 use dormer_core::trace::EventId;
 use dormer_core::{Profile, Report, base::format};
 
-use super::Traces;
 use super::families::Families;
 use crate::protocol::{
-    Answer, BLOCK_BYTES, DrawQuery, Drawn, GapMark, Glance, GlanceQuery, LaneLine, RangeCard,
-    RangeQuery, SpanCard, SpanQuery, TimelineOutline, TimelineQuery,
+    BLOCK_BYTES, DrawQuery, Drawn, GapMark, LaneLine, RangeCard, RangeQuery, TimelineOutline,
 };
 use hue::Hues;
 
@@ -268,40 +266,4 @@ fn append(bytes: &mut Vec<u8>, row: usize, uid: u32, block: &Block) {
     bytes.extend(uid.to_le_bytes());
     bytes.extend(row.to_le_bytes());
     bytes.extend([block.hue, fill]);
-}
-
-impl Answer<TimelineQuery> for Traces {
-    fn answer(&mut self, _: TimelineQuery, _: &mut Option<Vec<u8>>) -> TimelineOutline {
-        let timeline = self.target().timeline();
-        timeline.map(|of| of.outline()).unwrap_or_default()
-    }
-}
-
-impl Answer<DrawQuery> for Traces {
-    fn answer(&mut self, query: DrawQuery, bytes: &mut Option<Vec<u8>>) -> Drawn {
-        let timeline = self.target().timeline();
-        let drawn = timeline.map(|mut of| of.draw(&query));
-        let (drawn, blocks) = drawn.unwrap_or_default();
-        *bytes = Some(blocks);
-        drawn
-    }
-}
-
-impl Answer<GlanceQuery> for Traces {
-    fn answer(&mut self, query: GlanceQuery, _: &mut Option<Vec<u8>>) -> Option<Glance> {
-        self.target().timeline()?.glance(&query)
-    }
-}
-
-impl Answer<SpanQuery> for Traces {
-    fn answer(&mut self, query: SpanQuery, _: &mut Option<Vec<u8>>) -> Option<SpanCard> {
-        self.target().timeline()?.span(&query)
-    }
-}
-
-impl Answer<RangeQuery> for Traces {
-    fn answer(&mut self, query: RangeQuery, _: &mut Option<Vec<u8>>) -> RangeCard {
-        let timeline = self.target().timeline();
-        timeline.map(|of| of.range(&query)).unwrap_or_default()
-    }
 }
