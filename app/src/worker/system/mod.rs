@@ -34,9 +34,6 @@ pub(super) fn system(report: &Report) -> SystemFacts {
     }
 }
 
-/// Keys of facts or columns of an analysis, with what they are called here.
-type Labels = &'static [(&'static str, &'static str)];
-
 /// Some time, and the part of it that nothing hides.
 type Times = fn(&GpuTimeline) -> (i64, i64);
 
@@ -47,18 +44,19 @@ struct Kind {
     analysis: &'static str,
     /// Why there is nothing to show, of an analysis that was done.
     missing: fn(&Outcome, &GpuTimeline) -> Option<&'static str>,
-    figures: Labels,
+    /// Keys of its figures, with what they are called here.
+    figures: &'static [(&'static str, &'static str)],
     /// The token and the label of time that other work may hide.
     overlap: Option<(&'static str, &'static str, Times)>,
-    /// Tables that are drawn: key, title, the column of the labels, those of the numbers.
-    charts: &'static [(
+    /// Tables that are drawn: key, title, keys of columns: first that of the labels, then numbers.
+    charts: &'static [(&'static str, &'static str, &'static [&'static str])],
+    /// Tables: key, title, keys of columns, the column that stands small below the first one.
+    tables: &'static [(
         &'static str,
         &'static str,
-        (&'static str, &'static str),
-        Labels,
+        &'static [&'static str],
+        Option<&'static str>,
     )],
-    /// Tables: key, title, columns, the column that stands small below the first one.
-    tables: &'static [(&'static str, &'static str, Labels, Option<&'static str>)],
     /// Words of the notes that belong here; all notes where there are none.
     notes: &'static [&'static str],
 }
@@ -85,46 +83,25 @@ const SECTIONS: [Kind; 3] = [
             (
                 "idle_by_cause",
                 "Idle time by cause",
-                ("cause", "Cause"),
-                &[
-                    ("idle_time", "Idle time"),
-                    ("percent_of_idle", "% of idle"),
-                    ("gaps", "Gaps"),
-                    ("longest", "Longest"),
-                ],
+                &["cause", "idle_time", "percent_of_idle", "gaps", "longest"],
             ),
             (
                 "gap_histogram",
                 "Idle time by gap length",
-                ("length", "Gap length"),
-                &[
-                    ("idle_time", "Idle time"),
-                    ("percent_of_idle", "% of idle"),
-                    ("gaps", "Gaps"),
-                ],
+                &["length", "idle_time", "percent_of_idle", "gaps"],
             ),
         ],
         tables: &[
             (
                 "synchronisation_points",
                 "CPU synchronizations before gaps",
-                &[
-                    ("call", "Call"),
-                    ("operator", "Operator"),
-                    ("gaps", "Gaps"),
-                    ("idle_time", "Idle time"),
-                ],
+                &["call", "operator", "gaps", "idle_time"],
                 None,
             ),
             (
                 "idle_by_operator",
                 "Operators launched late",
-                &[
-                    ("operator", "Operator"),
-                    ("gaps", "Gaps"),
-                    ("idle_time", "Idle time"),
-                    ("percent_of_idle", "% of idle"),
-                ],
+                &["operator", "gaps", "idle_time", "percent_of_idle"],
                 None,
             ),
         ],
@@ -151,27 +128,23 @@ const SECTIONS: [Kind; 3] = [
                 "collectives",
                 "By type and size",
                 &[
-                    ("type", "Type"),
-                    ("group_size", "Ranks"),
-                    ("dtype", "Dtype"),
-                    ("message_size", "Message"),
-                    ("count", "Count"),
-                    ("total_time", "Time"),
-                    ("exposed_time", "Exposed"),
-                    ("algorithm_bandwidth", "Algorithm bandwidth"),
-                    ("bus_bandwidth", "Bus bandwidth"),
-                    ("best_bus_bandwidth", "Bus, shortest call"),
+                    "type",
+                    "group_size",
+                    "dtype",
+                    "message_size",
+                    "count",
+                    "total_time",
+                    "exposed_time",
+                    "algorithm_bandwidth",
+                    "bus_bandwidth",
+                    "best_bus_bandwidth",
                 ],
                 None,
             ),
             (
                 "top_communication",
                 "Longest",
-                &[
-                    ("operation", "Kernel"),
-                    ("stream", "Stream"),
-                    ("duration", "Duration"),
-                ],
+                &["operation", "stream", "duration"],
                 None,
             ),
         ],
@@ -201,15 +174,15 @@ const SECTIONS: [Kind; 3] = [
                 "memory_copy_breakdown",
                 "By direction",
                 &[
-                    ("direction", "Direction"),
-                    ("count", "Count"),
-                    ("total_size", "Size"),
-                    ("avg_size", "Mean size"),
-                    ("total_time", "Time"),
-                    ("exposed_time", "Exposed"),
-                    ("bandwidth", "Bandwidth"),
-                    ("host_wait", "CPU waits"),
-                    ("severity", "Severity"),
+                    "direction",
+                    "count",
+                    "total_size",
+                    "avg_size",
+                    "total_time",
+                    "exposed_time",
+                    "bandwidth",
+                    "host_wait",
+                    "severity",
                 ],
                 None,
             ),
@@ -217,14 +190,14 @@ const SECTIONS: [Kind; 3] = [
                 "copies",
                 "By caller",
                 &[
-                    ("operator", "Caller"),
-                    ("direction", "Direction"),
-                    ("memory", "Host memory"),
-                    ("count", "Count"),
-                    ("total_size", "Size"),
-                    ("total_time", "Time"),
-                    ("exposed_time", "Exposed"),
-                    ("bandwidth", "Bandwidth"),
+                    "operator",
+                    "direction",
+                    "memory",
+                    "count",
+                    "total_size",
+                    "total_time",
+                    "exposed_time",
+                    "bandwidth",
                 ],
                 Some("python"),
             ),
@@ -287,18 +260,13 @@ impl Kind {
             let value = outcome.get(key).filter(|value| value.is_known())?;
             Some(((*label).to_owned(), value.text()))
         });
-        let charts = self
-            .charts
-            .iter()
-            .filter_map(|(key, title, label, numbers)| {
-                Some(bar_chart(table(outcome, key)?, title, *label, numbers))
-            });
-        let tables = self
-            .tables
-            .iter()
-            .filter_map(|(key, title, columns, below)| {
-                fact_table(table(outcome, key)?, title, columns, *below)
-            });
+        let charts = self.charts.iter().filter_map(|(key, title, columns)| {
+            Some(bar_chart(table(outcome, key)?, title, columns))
+        });
+        let tables = self.tables.iter();
+        let tables = tables.filter_map(|(key, title, columns, below)| {
+            fact_table(table(outcome, key)?, title, columns, *below)
+        });
         SystemSection {
             figures: known.collect(),
             overlap: self.overlap.and_then(|(token, label, of)| {
