@@ -38,16 +38,8 @@ pub(super) fn roofline(profile: &Profile, report: &Report) -> RooflineChart {
     // As everywhere: of the time in which anything runs, communication too.
     let all_ns = report.overview.busy_ns.unwrap_or(0);
     let share = |ns: i64| 100.0 * ns as f64 / all_ns.max(1) as f64;
-    let drawn = roof.marks.iter().filter_map(|mark| {
-        Some(Drawn {
-            row: mark.operation,
-            operation: profile.operations().get(mark.operation)?,
-            judged: report.judged.get(mark.operation)?,
-            spot: mark.spot,
-        })
-    });
-    let drawn: Vec<Drawn> = drawn.collect();
-    let time = |of: &dyn Fn(&Drawn) -> bool| {
+    let drawn = roof.marks;
+    let time = |of: &dyn Fn(&charts::Mark) -> bool| {
         let those = drawn.iter().filter(|one| of(one));
         share(sum(those.map(|one| one.operation.kernel_ns)))
     };
@@ -77,14 +69,6 @@ pub(super) fn roofline(profile: &Profile, report: &Report) -> RooflineChart {
     }
 }
 
-/// An operation that is drawn, with its row in the sheet of operations.
-struct Drawn<'a> {
-    row: usize,
-    operation: &'a Operation,
-    judged: &'a Judged,
-    spot: Spot,
-}
-
 /// The operations that count, the longest first.
 fn counted<'a>(
     profile: &'a Profile,
@@ -94,8 +78,8 @@ fn counted<'a>(
     all.filter(|(operation, _)| operation.counts(report.options.gpu_events))
 }
 
-fn mark(profile: &Profile, report: &Report, drawn: &Drawn, percent: f64) -> Mark {
-    let Drawn {
+fn mark(profile: &Profile, report: &Report, drawn: &charts::Mark, percent: f64) -> Mark {
+    let charts::Mark {
         operation, judged, ..
     } = drawn;
     let text = |label: &str, value: String| (label.to_owned(), value);
@@ -140,9 +124,9 @@ fn mark(profile: &Profile, report: &Report, drawn: &Drawn, percent: f64) -> Mark
 }
 
 /// The categories of what is drawn, the longest first.
-fn families(drawn: &[Drawn], share: impl Fn(i64) -> f64) -> Vec<FamilyTime> {
+fn families(drawn: &[charts::Mark], share: impl Fn(i64) -> f64) -> Vec<FamilyTime> {
     let mut times: Vec<FamilyTime> = Vec::new();
-    for Drawn { operation, .. } in drawn {
+    for charts::Mark { operation, .. } in drawn {
         let (family, ns) = (operation.family, operation.kernel_ns);
         match times.iter_mut().find(|time| time.family == family) {
             Some(time) => time.ns = time.ns.saturating_add(ns),

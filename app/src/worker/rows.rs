@@ -15,39 +15,27 @@ const NAME_CHARS: usize = 240;
 /// The order that was asked for last: pages of one table are asked for one after the other.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    order: Option<Order>,
+    /// What was asked, and the rows of the sheet that the filter leaves, in order.
+    known: Option<(Order, Vec<usize>)>,
 }
 
-#[derive(Debug)]
-struct Order {
-    sheet: String,
-    find: String,
-    only: Vec<String>,
-    sort: Option<Sort>,
-    /// Rows of the sheet that the filter leaves, in order.
-    rows: Vec<usize>,
-}
+/// Name of the sheet, text that is looked for, categories, order.
+type Order = (String, String, Vec<String>, Option<Sort>);
 
 impl Rows {
     pub(super) fn page(&mut self, table: &Table, query: &RowsQuery) -> RowsPage {
-        let is_known = self.order.as_ref().is_some_and(|order| {
-            order.sheet == query.sheet
-                && order.find == query.find
-                && order.only == query.only
-                && order.sort == query.sort
+        let wanted = (
+            query.sheet.clone(),
+            query.find.clone(),
+            query.only.clone(),
+            query.sort.clone(),
+        );
+        self.known = self.known.take().filter(|(order, _)| *order == wanted);
+        let (_, matching) = self.known.get_or_insert_with(|| {
+            let rows = order(table, &query.find, &query.only, query.sort.as_ref());
+            (wanted, rows)
         });
-        if !is_known {
-            self.order = None;
-        }
-        let order = self.order.get_or_insert_with(|| Order {
-            sheet: query.sheet.clone(),
-            find: query.find.clone(),
-            only: query.only.clone(),
-            sort: query.sort.clone(),
-            rows: order(table, &query.find, &query.only, query.sort.as_ref()),
-        });
-        let rows = order
-            .rows
+        let rows = matching
             .iter()
             .skip(query.offset)
             .take(query.count)
@@ -61,9 +49,9 @@ impl Rows {
                 .collect(),
             located: query
                 .locate
-                .and_then(|wanted| order.rows.iter().position(|row| *row == wanted)),
+                .and_then(|wanted| matching.iter().position(|row| *row == wanted)),
             total: table.sheet.rows.len(),
-            matching: order.rows.len(),
+            matching: matching.len(),
             offset: query.offset,
             rows,
         }

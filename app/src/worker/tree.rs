@@ -321,23 +321,28 @@ impl TreeView {
     /// The time that the hottest path follows: on the GPU; on the CPU, where nothing runs on the
     /// GPU.
     fn heat(&self, profile: &Profile, shape: &Shape, item: Item) -> i64 {
+        let (gpu_ns, cpu_ns) = self.times(profile, shape, item);
+        if self.all_gpu_ns > 0 { gpu_ns } else { cpu_ns }
+    }
+
+    /// GPU and CPU time: with all below it; where callers stand below, of what the name at the top
+    /// cost itself.
+    fn times(&self, profile: &Profile, shape: &Shape, item: Item) -> (i64, i64) {
         let of = shape.figures(profile, item);
         let cost = match self.mode {
             TreeMode::BottomUp => of.own,
             _ => of.all,
         };
-        if self.all_gpu_ns > 0 {
-            return cost.gpu_ns;
-        }
-        match of.has_cpu {
+        let cpu_ns = match of.has_cpu {
             true => cost.cpu_ns,
-            // A thread has the time of what it calls.
+            // A thread has no time of its own: it has that of its calls.
             false => {
                 let children = shape.children(profile, item).into_iter();
                 let times = children.map(|child| shape.figures(profile, child).all.cpu_ns);
                 times.fold(0, i64::saturating_add)
             }
-        }
+        };
+        (cost.gpu_ns.max(0), cpu_ns.max(0))
     }
 
     fn row(&self, profile: &Profile, shape: &Shape, row: &Row) -> TreeRow {

@@ -54,11 +54,9 @@ pub fn detail_heading(ranked: &RankedFinding) -> String {
     format!("P{} {}", ranked.number, ranked.finding.title)
 }
 
-/// What to do first, second, third.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Cards<'a> {
-    /// In order.
-    pub cards: Vec<Card<'a>>,
+/// What is said beside the findings.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asides {
     /// What all of them save together.
     pub together: Option<String>,
     /// That findings were left out.
@@ -69,37 +67,13 @@ pub struct Cards<'a> {
     pub failed: Vec<String>,
 }
 
-/// A finding, and what is said about its worth.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Card<'a> {
-    /// The finding in its place.
-    pub ranked: &'a RankedFinding,
-    /// The colour of its number.
-    pub light: Light,
-    /// What it saves; `None` where a trace cannot tell.
-    pub worth: Option<Worth>,
-    /// What that is estimated from, or that it is not: a sentence.
-    pub basis: &'static str,
-}
-
-/// The findings of a report as cards.
-pub fn cards<'a>(profile: &Profile, report: &'a Report) -> Cards<'a> {
-    let card = |ranked: &'a RankedFinding| {
-        let impact = ranked.finding.impact.as_ref();
-        Card {
-            ranked,
-            light: Light::of(ranked.number),
-            worth: impact.map(|impact| Worth::new(report, impact)),
-            basis: impact.map_or(NOT_QUANTIFIABLE, |impact| impact.estimate.label()),
-        }
-    };
-    let findings = &report.analyses.findings;
+/// What is said beside the findings of a report.
+pub fn asides(profile: &Profile, report: &Report) -> Asides {
     let outcomes = report.analyses.outcomes.iter();
-    Cards {
-        cards: findings.ranked.iter().map(card).collect(),
+    Asides {
         together: together(report),
         small: small(
-            findings.n_small,
+            report.analyses.findings.n_small,
             report.options.thresholds.finding_percent_of_total,
             "the run",
         ),
@@ -181,7 +155,7 @@ fn speed_up(saved_percent: f64) -> String {
 }
 
 /// Instead of what a finding is worth.
-pub(crate) const NOT_QUANTIFIABLE: &str = "Not quantifiable from a trace.";
+pub const NOT_QUANTIFIABLE: &str = "Not quantifiable from a trace.";
 
 /// What a finding is worth, in a sentence for its card.
 pub(crate) fn impact_sentence(report: &Report, finding: &Finding) -> String {

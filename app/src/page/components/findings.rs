@@ -24,7 +24,8 @@ pub fn findings(findings: Found, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl I
         .iter()
         .filter_map(|card| Some(card.worth.as_ref()?.of_run.as_ref()?.percent.1))
         .fold(0.0, f64::max);
-    let nothing = findings
+    let asides = findings.asides;
+    let nothing = asides
         .nothing
         .map(|nothing| no_findings(nothing, has_gpu, no_gpu));
     let blind = (nothing.is_none() && !has_gpu).then(|| {
@@ -52,10 +53,10 @@ pub fn findings(findings: Found, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl I
             </details>
         }
     });
-    let asides: Vec<String> = [findings.together, findings.small]
+    let asides: Vec<String> = [asides.together, asides.small]
         .into_iter()
         .flatten()
-        .chain(findings.failed)
+        .chain(asides.failed)
         .collect();
     let asides = (!asides.is_empty()).then(|| {
         let lines = each(asides, |text| view! { <p>{prose(text)}</p> });

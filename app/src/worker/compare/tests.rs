@@ -274,6 +274,12 @@ fn what_falls_behind_is_a_card_that_leads_to_the_operation() {
     compared(&same, &same, on_h100(), |compared| {
         let findings = compared.facts().findings;
         assert_eq!(findings.cards, []);
-        assert!(findings.nothing.unwrap().starts_with("No difference"));
+        assert!(
+            findings
+                .asides
+                .nothing
+                .unwrap()
+                .starts_with("No difference")
+        );
     });
 }

@@ -9,6 +9,7 @@ use dormer_core::report::Report;
 use super::{IDLE, MOVES};
 
 /// Causes of idle time in the middle of a sentence, by their keys.
+#[rustfmt::skip]
 const CAUSES: &[(&str, &str)] = &[
     ("launch_bound", "waiting for kernel launches"),
     ("synchronisation", "after the CPU waited for it"),
@@ -18,18 +19,9 @@ const CAUSES: &[(&str, &str)] = &[
     ("start_up", "during start-up and profiling"),
     ("allocation", "during memory allocation"),
     ("queued", "between launch and start of kernels"),
-    (
-        "before_recording",
-        "possibly busy with kernels launched before the recording",
-    ),
-    (
-        "unlinked_work",
-        "because kernels without a known launch are not counted",
-    ),
-    (
-        "unrecorded_graphs",
-        "possibly running GPU graphs that were not recorded",
-    ),
+    ("before_recording", "possibly busy with kernels launched before the recording"),
+    ("unlinked_work", "because kernels without a known launch are not counted"),
+    ("unrecorded_graphs", "possibly running GPU graphs that were not recorded"),
     ("unknown", "for unknown reasons"),
 ];
 

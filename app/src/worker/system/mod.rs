@@ -7,6 +7,7 @@ mod headline;
 #[cfg(test)]
 mod tests;
 
+use dormer_core::base::interval::percent_of;
 use dormer_core::base::value::{Table, Value};
 use dormer_core::findings::{Outcome, Status};
 use dormer_core::profile::timeline::GpuTimeline;
@@ -284,18 +285,15 @@ impl Kind {
 
 /// How much of some time runs beside other work; `None` where there is none of it.
 fn overlap(token: &str, label: &str, all_ns: i64, exposed_ns: i64) -> Option<OverlapBar> {
-    if all_ns <= 0 {
-        return None;
-    }
     let hidden_ns = all_ns.saturating_sub(exposed_ns);
-    let percent = |ns: i64| ns as f64 * 100.0 / all_ns as f64;
-    let says = |ns: i64| format!("{}, {}", format::percent(percent(ns)), format::time_ns(ns));
+    let (hidden, exposed) = percent_of(hidden_ns, all_ns).zip(percent_of(exposed_ns, all_ns))?;
+    let says = |share, ns| format!("{}, {}", format::percent(share), format::time_ns(ns));
     Some(OverlapBar {
         token: token.to_owned(),
         label: label.to_owned(),
-        hidden: says(hidden_ns),
-        exposed: says(exposed_ns),
-        hidden_percent: percent(hidden_ns),
+        hidden: says(hidden, hidden_ns),
+        exposed: says(exposed, exposed_ns),
+        hidden_percent: hidden,
     })
 }
 

@@ -65,7 +65,7 @@ impl SplitKind {
 }
 
 /// The parts, in the order of the bar.
-pub(super) fn split(whole: &GpuTimeline) -> Vec<SplitPart> {
+pub fn split(whole: &GpuTimeline) -> Vec<SplitPart> {
     [
         (SplitKind::Computation, whole.computation_ns),
         (SplitKind::ExposedCommunication, whole.exposed_comm_ns),

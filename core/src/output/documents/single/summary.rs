@@ -7,7 +7,7 @@ use crate::base::interval::{percent_of, sum};
 use crate::findings::compute::varies;
 use crate::findings::{Row, Tier};
 use crate::output::document::{DocTable, Document, Line, Span, code, dash, line, text, time};
-use crate::report::cards::cards;
+use crate::report::cards::asides;
 use crate::report::overview::{Level, Measure, QualityLine, SplitKind, SplitPart};
 use crate::report::top::{N_TOP, TopOperation, top, top_operations};
 
@@ -182,7 +182,7 @@ fn longest_on_cpu(source: &Input) -> DocTable {
 
 /// Analyses that failed, and what is wrong with the data.
 pub(super) fn warnings(source: &Input) -> Vec<Line> {
-    let failed = cards(source.profile, source.report).failed.into_iter();
+    let failed = asides(source.profile, source.report).failed.into_iter();
     let quality = source.report.overview.quality.lines.iter();
     let quality = quality.filter(|line| line.level >= Level::Warn);
     failed
