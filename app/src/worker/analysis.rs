@@ -126,14 +126,9 @@ impl Analysis {
     /// A window of a table.
     pub fn rows(&mut self, query: &RowsQuery) -> RowsPage {
         let profile = self.part.as_ref().unwrap_or(&self.whole);
-        let Some(sheet) = self.report.sheet(profile, &query.sheet) else {
-            return RowsPage {
-                offset: query.offset,
-                ..RowsPage::default()
-            };
-        };
-        let table = Table::new(sheet, &self.families, profile, &self.report);
-        self.rows.page(&table, query)
+        let sheet = self.report.sheet(profile, &query.sheet);
+        let table = sheet.map(|sheet| Table::new(sheet, &self.families, profile, &self.report));
+        self.rows.page(table.as_ref(), query)
     }
 
     /// Everything about one row of a table.

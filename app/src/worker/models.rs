@@ -82,10 +82,7 @@ mod tests {
     fn profile() -> Profile {
         let mm = r#""Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"]"#;
         Timetable::new()
-            .op("aten::mm", 0..10)
-            .args(mm)
-            .launch(1, 1..2)
-            .kernel(1, "gemm", 100..130)
+            .call("aten::mm", mm, "gemm", 100..130)
             .work("my_lib::gather", "gather", 140..150)
             .work("my_lib::scatter", "scatter", 160..180)
             .profile()
@@ -119,28 +116,17 @@ mod tests {
             checked.sentence,
             "They model 3 operations, 60.0 µs of GPU time."
         );
-        let lines: Vec<(&str, &str, &str, bool)> = checked
-            .models
-            .iter()
-            .map(|model| {
-                let ModelUse {
-                    op,
-                    operations,
-                    time,
-                    note,
-                } = model;
-                (&**op, &**operations, &**time, note.is_some())
-            })
-            .collect();
-        assert_eq!(
-            lines,
-            [
-                ("aten::mm", "1", "30.0 µs", false),
-                // Their shapes were not recorded.
-                ("my_lib::*", "2", "30.0 µs", true),
-                ("aten::bmm", "0", "", false),
-            ]
-        );
+        let lines = checked.models.iter().map(|of| {
+            let note = of.note.is_some();
+            format!("{}: {}, {}, {note}", of.op, of.operations, of.time)
+        });
+        // Shapes of the library's were not recorded.
+        let expected = [
+            "aten::mm: 1, 30.0 µs, false",
+            "my_lib::*: 2, 30.0 µs, true",
+            "aten::bmm: 0, , false",
+        ];
+        assert_eq!(lines.collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -23,7 +23,14 @@ pub(super) struct Rows {
 type Order = (String, String, Vec<String>, Option<Sort>);
 
 impl Rows {
-    pub(super) fn page(&mut self, table: &Table, query: &RowsQuery) -> RowsPage {
+    /// A window of a table, empty where there is none.
+    pub(super) fn page(&mut self, table: Option<&Table>, query: &RowsQuery) -> RowsPage {
+        let Some(table) = table else {
+            return RowsPage {
+                offset: query.offset,
+                ..RowsPage::default()
+            };
+        };
         let wanted = (
             query.sheet.clone(),
             query.find.clone(),
@@ -309,7 +316,7 @@ mod tests {
             locate: Some(0),
             ..RowsQuery::default()
         };
-        let page = Rows::default().page(&Table::of_kinds(&sheet, &KINDS), &query);
+        let page = Rows::default().page(Some(&Table::of_kinds(&sheet, &KINDS)), &query);
         assert_eq!(page.located, Some(1));
         assert_eq!((page.total, page.matching, page.rows.len()), (3, 2, 1));
         assert_eq!(page.docs[0].as_deref(), Some("calls"));

@@ -10,7 +10,7 @@ use dormer_core::{Profile, base::format};
 
 use super::Analysis;
 use super::compare::Compared;
-use super::files;
+use super::files::Files;
 use super::redacted::Redacted;
 use crate::protocol::{
     About, ArtifactQuery, ArtifactsQuery, Choice, CompareFacts, DiffRow, DiffRowsQuery, FileNames,
@@ -156,32 +156,33 @@ impl Traces {
         })
     }
 
-    /// What can be downloaded: about the comparison first, where there is one. Nothing of it is made
-    /// yet.
+    /// What can be downloaded.
     pub fn artifacts(&mut self, query: ArtifactsQuery) -> Vec<Offer> {
-        let is_redacted = query.is_redacted;
-        if is_redacted {
-            return self.redacted().offers();
+        if !query.is_redacted {
+            self.redacted = None;
         }
-        self.redacted = None;
-        // Made before it is borrowed beside the target.
-        self.compared();
-        let comparison = self.compare_input();
-        files::offers(&self.target.files(), comparison.as_ref(), false)
+        self.files(query.is_redacted, About::Comparison).offers()
     }
 
-    /// Makes a file about the target or the comparison, or an archive of all.
+    /// Makes a file, or an archive of all.
     pub fn artifact(&mut self, query: &ArtifactQuery) -> Option<(MadeArtifact, Vec<u8>)> {
-        let path = query.path.as_deref();
-        if query.is_redacted {
-            return self.redacted().make(query.about, path);
+        let files = self.files(query.is_redacted, query.about);
+        files.make(query.about, query.path.as_deref())
+    }
+
+    /// What files are made from: traces are not compared for those about the target.
+    fn files(&mut self, is_redacted: bool, about: About) -> Files<'_> {
+        if is_redacted {
+            return self.redacted().files();
         }
-        match query.about {
-            About::Target => files::make(&self.target.files(), path),
-            About::Comparison => {
-                self.compared();
-                files::make(&self.compare_input()?, path)
-            }
+        if about == About::Comparison {
+            // Made before it is borrowed beside the target.
+            self.compared();
+        }
+        Files {
+            target: self.target.files(),
+            comparison: self.compare_input(),
+            is_redacted: false,
         }
     }
 

@@ -340,13 +340,8 @@ mod tests {
         let unknown = Timetable::new().work("my::op", "my_kernel", 100..3_100);
         assert!(nothing(unknown).contains(" 100 % has no FLOP/byte model."));
         // 2 · 4096³ operations at 989 TFLOPS take 139 µs: all, a third and twice of that.
-        let gemm = |us: u32| {
-            Timetable::new()
-                .op("aten::mm", 0..10)
-                .args(r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#)
-                .launch(1, 1..2)
-                .kernel(1, "gemm", 100..100 + us)
-        };
+        let shapes = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+        let gemm = |us: u32| Timetable::new().call("aten::mm", shapes, "gemm", 100..100 + us);
         assert_eq!(
             nothing(gemm(140)),
             "No findings: operations are near the roofline."

@@ -9,7 +9,7 @@ use crate::findings::{Row, Tier};
 use crate::output::document::{DocTable, Document, Line, Span, code, dash, line, text, time};
 use crate::report::cards::asides;
 use crate::report::overview::{Level, Measure, QualityLine, SplitKind, SplitPart};
-use crate::report::top::{N_TOP, TopOperation, top, top_operations};
+use crate::report::top::{N_TOP, TopOperation, top_operations};
 
 /// Below this share of computation the summary first says where the rest of the time is.
 const GOOD_COMPUTATION_PERCENT: f64 = 95.0;
@@ -138,8 +138,7 @@ fn top_category(source: &Input) -> Option<String> {
 
 fn longest_on_gpu(source: &Input) -> DocTable {
     let longest = top_operations(source.profile, source.report);
-    let top = top(source.profile, source.report);
-    let head = match top.iter().all(|one| one.is_kernel) {
+    let head = match longest.iter().all(|one| one.is_kernel) {
         true => "Kernel",
         false => "Operation",
     };
