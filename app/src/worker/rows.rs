@@ -263,19 +263,14 @@ mod tests {
 
     /// What its rows are.
     const KINDS: [RowKind; 3] = [
-        RowKind {
-            family: Family::Gemm,
-            class: "",
-        },
-        RowKind {
-            family: Family::Reduction,
-            class: "",
-        },
-        RowKind {
-            family: Family::Gemm,
-            class: "",
-        },
+        kind(Family::Gemm),
+        kind(Family::Reduction),
+        kind(Family::Gemm),
     ];
+
+    const fn kind(family: Family) -> RowKind {
+        RowKind { family, class: "" }
+    }
 
     #[track_caller]
     fn check(find: &str, sort: Option<(&str, bool)>, expected: &[usize]) {

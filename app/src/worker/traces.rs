@@ -287,10 +287,8 @@ mod tests {
         assert_eq!(names(&mut traces), [new, old]);
         // The other views show the new target.
         assert_eq!(swapped.target.overview.top[0].time.name, "my::old");
-        assert_eq!(
-            traces.choose(&Choice::default()).top[0].time.name,
-            "my::old"
-        );
+        let chosen = traces.choose(&Choice::default());
+        assert_eq!(chosen.top[0].time.name, "my::old");
 
         traces.close_reference();
         assert_eq!(traces.compare(), CompareFacts::default());
@@ -324,24 +322,14 @@ mod tests {
         for offer in offers {
             let (made, archive) = traces.artifact(&query(offer.about, None)).unwrap();
             assert_eq!(made.mime, "application/zip");
-            for line in offer
-                .groups
-                .iter()
-                .flat_map(|group| &group.kinds)
-                .flat_map(|kind| &kind.lines)
-            {
+            let kinds = offer.groups.iter().flat_map(|group| &group.kinds);
+            for line in kinds.flat_map(|kind| &kind.lines) {
                 assert_eq!(line.about, offer.about);
                 let path = line.path.as_bytes();
-                assert!(
-                    archive.windows(path.len()).any(|bytes| bytes == path),
-                    "{}",
-                    line.path
-                );
-                assert!(
-                    traces
-                        .artifact(&query(offer.about, Some(&line.path)))
-                        .is_some()
-                );
+                let mut pieces = archive.windows(path.len());
+                assert!(pieces.any(|bytes| bytes == path), "{}", line.path);
+                let alone = query(offer.about, Some(&line.path));
+                assert!(traces.artifact(&alone).is_some());
             }
         }
     }
