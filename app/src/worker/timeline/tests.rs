@@ -2,7 +2,7 @@ use dormer_core::ReportOptions;
 use dormer_core::import::import;
 
 use super::*;
-use crate::protocol::{SpanCard, SpanQuery, Towards};
+use crate::protocol::{GlanceQuery, SpanCard, SpanQuery, Towards};
 
 /// What ran in a small step: an op with a kernel, and a kernel without one.
 const TRACE: &str = r#"{"traceEvents": [
