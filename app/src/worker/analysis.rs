@@ -19,7 +19,7 @@ use dormer_core::{Profile, Report, ReportOptions, base::format};
 use super::columns::Table;
 use super::families::Families;
 use super::rows::Rows;
-use super::timeline::{Timeline, TimelineSource, TimelineView};
+use super::timeline::{Open, Timeline, TimelineSource};
 use super::tree::TreeView;
 use super::window::Steps;
 use super::{columns, findings, overview, palette, rows};
@@ -42,7 +42,8 @@ pub struct Analysis {
     pub(super) families: Families,
     pub(super) rows: Rows,
     pub(super) tree: TreeView,
-    pub(super) timeline: TimelineView,
+    /// Nothing of it is worked out before the view is first opened.
+    pub(super) timeline: Option<Open>,
 }
 
 impl Analysis {
@@ -55,7 +56,7 @@ impl Analysis {
             tree: TreeView::new(&profile, &families),
             families,
             rows: Rows::default(),
-            timeline: TimelineView::default(),
+            timeline: None,
             steps: Steps::new(&profile),
             whole: profile,
             part: None,
@@ -120,7 +121,9 @@ impl Analysis {
         }
         self.report = Report::new(self.analyzed(), &options);
         self.rows = Rows::default();
-        self.timeline.judged_anew();
+        if let Some(timeline) = &mut self.timeline {
+            timeline.judged_anew();
+        }
     }
 
     /// A window of a table.
@@ -183,12 +186,13 @@ impl Analysis {
 
     /// The timeline; `None` for a trace without events.
     pub fn timeline(&mut self) -> Option<Timeline<'_>> {
-        self.timeline.of(TimelineSource {
+        let source = TimelineSource {
             profile: &self.whole,
             analyzed: self.part.as_ref().unwrap_or(&self.whole),
             report: &self.report,
             families: &self.families,
-        })
+        };
+        Timeline::of(&mut self.timeline, source)
     }
 
     /// A report.

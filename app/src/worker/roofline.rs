@@ -88,29 +88,21 @@ fn mark(profile: &Profile, report: &Report, drawn: &charts::Mark, percent: f64) 
             .filter(|value| *value > 0.0)
             .map(|value| text(label, format!("{} {unit}", format::number(value))))
     };
-    let mut figures = vec![text(
-        "GPU time",
-        format!(
-            "{} · {}",
-            format::time_ns(operation.kernel_ns),
-            format::percent(percent)
-        ),
-    )];
-    figures.push(text("Calls", format::count(operation.n_calls())));
-    figures.extend(
-        judged
-            .achieved
-            .map(|achieved| text("% roofline", format::percent(achieved.roof_percent))),
-    );
-    figures.extend(
+    let time = format::time_ns(operation.kernel_ns);
+    let time = format!("{time} · {}", format::percent(percent));
+    let share = judged.achieved.map(|of| format::percent(of.roof_percent));
+    let intensity = judged.work.and_then(|work| work.flops_per_byte());
+    let figures = [
+        Some(text("GPU time", time)),
+        Some(text("Calls", format::count(operation.n_calls()))),
+        share.map(|share| text("% roofline", share)),
         judged
             .roof
             .map(|roof| text("Bound by", bound(roof.bound).to_owned())),
-    );
-    figures.extend(number("Compute", judged.tflops_per_s, "TFLOPS/s"));
-    figures.extend(number("Memory", judged.tb_per_s, "TB/s"));
-    let intensity = judged.work.and_then(|work| work.flops_per_byte());
-    figures.extend(number("Intensity", intensity, "FLOPS/Byte"));
+        number("Compute", judged.tflops_per_s, "TFLOPS/s"),
+        number("Memory", judged.tb_per_s, "TB/s"),
+        number("Intensity", intensity, "FLOPS/Byte"),
+    ];
     Mark {
         row: drawn.row as u32,
         name: format::middle_ellipsis(&format::kernel_name(&operation.name(profile)), 80),
@@ -118,7 +110,7 @@ fn mark(profile: &Profile, report: &Report, drawn: &charts::Mark, percent: f64) 
         family: operation.family,
         spot: drawn.spot,
         percent,
-        figures,
+        figures: figures.into_iter().flatten().collect(),
         note: note(judged, &report.options),
     }
 }

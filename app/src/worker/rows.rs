@@ -124,13 +124,6 @@ fn order(table: &Table, find: &str, only: &[String], sort: Option<&Sort>) -> Vec
     rows.into_iter().map(|(row, _)| row).collect()
 }
 
-fn directed(ordering: Ordering, descending: bool) -> Ordering {
-    match descending {
-        true => ordering.reverse(),
-        false => ordering,
-    }
-}
-
 /// Orders two cells of a column; what is unknown comes last either way.
 fn compare(one: Option<&Cell>, other: Option<&Cell>, descending: bool) -> Ordering {
     let known = |cell: Option<&Cell>| cell.is_some_and(|cell| *cell != Cell::Empty);
@@ -138,10 +131,14 @@ fn compare(one: Option<&Cell>, other: Option<&Cell>, descending: bool) -> Orderi
         (true, true) => {}
         (one, other) => return other.cmp(&one),
     }
-    match (one.and_then(number), other.and_then(number)) {
-        (Some(one), Some(other)) => directed(one.total_cmp(&other), descending),
-        (None, None) => directed(words(one).cmp(&words(other)), descending),
-        (one, other) => directed(one.is_some().cmp(&other.is_some()), descending),
+    let ordering = match (one.and_then(number), other.and_then(number)) {
+        (Some(one), Some(other)) => one.total_cmp(&other),
+        (None, None) => words(one).cmp(&words(other)),
+        (one, other) => one.is_some().cmp(&other.is_some()),
+    };
+    match descending {
+        true => ordering.reverse(),
+        false => ordering,
     }
 }
 

@@ -8,44 +8,24 @@ use crate::base::interval::{percent_of, sum};
 use crate::findings::{Estimate, Finding, Impact, RankedFinding, Row, Status, Tier};
 use crate::profile::Profile;
 
-/// What colour the number of a finding has: red for the first, yellow for the second, green for
-/// the rest.
+/// What colour the number of a finding has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Light {
-    /// The first.
-    Red,
-    /// The second.
-    Yellow,
-    /// The rest.
-    Green,
+pub struct Light {
+    /// In text.
+    pub icon: &'static str,
+    /// Its name in style sheets.
+    pub key: &'static str,
 }
 
 impl Light {
-    /// The colour of a finding's number.
+    /// Red for the first, yellow for the second, green for the rest.
     pub fn of(number: usize) -> Light {
-        match number {
-            1 => Light::Red,
-            2 => Light::Yellow,
-            _ => Light::Green,
-        }
-    }
-
-    /// In text.
-    pub fn icon(self) -> &'static str {
-        match self {
-            Light::Red => "🔴",
-            Light::Yellow => "🟡",
-            Light::Green => "🟢",
-        }
-    }
-
-    /// Its name in files and style sheets.
-    pub fn key(self) -> &'static str {
-        match self {
-            Light::Red => "red",
-            Light::Yellow => "yellow",
-            Light::Green => "green",
-        }
+        let (icon, key) = match number {
+            1 => ("🔴", "red"),
+            2 => ("🟡", "yellow"),
+            _ => ("🟢", "green"),
+        };
+        Light { icon, key }
     }
 }
 

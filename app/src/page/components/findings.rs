@@ -133,7 +133,7 @@ fn finding_card(card: Card, most: f64) -> impl IntoView {
     let sure =
         (!card.confidence.is_empty()).then(|| format!(" \u{b7} Confidence: {}", card.confidence));
     view! {
-        <details class=format!("card finding light-{}", Light::of(card.number).key()) data-testid="finding" open=is_open>
+        <details class=format!("card finding light-{}", Light::of(card.number).key) data-testid="finding" open=is_open>
             <summary on:click=toggle>
                 <span class="rank">{card.number}</span>
                 <span class="title">

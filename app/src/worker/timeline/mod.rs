@@ -37,38 +37,14 @@ pub(super) struct TimelineSource<'a> {
     pub(super) families: &'a Families,
 }
 
-/// The lanes of an open trace. Nothing is worked out before the view is first opened.
-#[derive(Default)]
-pub(super) struct TimelineView {
-    open: Option<Open>,
-}
-
-/// The lanes, and what was found out about them so far.
-struct Open {
+/// The lanes of an open trace, and what was found out about them so far.
+pub(super) struct Open {
     lanes: Lanes,
     /// Lane and row in it, by number of the row through all lanes.
     rows: Vec<(usize, usize)>,
     hues: Hues,
     /// Idle times under the present report.
     gaps: Option<Vec<IdleGap>>,
-}
-
-impl TimelineView {
-    /// The timeline; `None` for a trace without events.
-    pub(super) fn of<'a>(&'a mut self, source: TimelineSource<'a>) -> Option<Timeline<'a>> {
-        if self.open.is_none() {
-            self.open = Open::new(source.profile);
-        }
-        let open = self.open.as_mut()?;
-        Some(Timeline { open, source })
-    }
-
-    /// Another report counts other GPU events, and judges gaps by other thresholds.
-    pub(super) fn judged_anew(&mut self) {
-        if let Some(open) = &mut self.open {
-            open.gaps = None;
-        }
-    }
 }
 
 /// The timeline of an open trace with what it is made from.
@@ -89,6 +65,25 @@ impl Open {
             hues: Hues::default(),
             gaps: None,
         })
+    }
+
+    /// Another report counts other GPU events, and judges gaps by other thresholds.
+    pub(super) fn judged_anew(&mut self) {
+        self.gaps = None;
+    }
+}
+
+impl<'a> Timeline<'a> {
+    /// The timeline, worked out when it is first asked for; `None` for a trace without events.
+    pub(super) fn of(
+        open: &'a mut Option<Open>,
+        source: TimelineSource<'a>,
+    ) -> Option<Timeline<'a>> {
+        if open.is_none() {
+            *open = Open::new(source.profile);
+        }
+        let open = open.as_mut()?;
+        Some(Timeline { open, source })
     }
 }
 

@@ -16,7 +16,7 @@ struct Opened {
     profile: Profile,
     report: Report,
     families: Families,
-    view: TimelineView,
+    open: Option<Open>,
 }
 
 impl Opened {
@@ -25,7 +25,7 @@ impl Opened {
         let report = Report::new(&profile, &ReportOptions::default());
         Opened {
             families: Families::new(&profile, &report),
-            view: TimelineView::default(),
+            open: None,
             profile,
             report,
         }
@@ -36,12 +36,13 @@ impl Opened {
     }
 
     fn timeline(&mut self) -> Option<Timeline<'_>> {
-        self.view.of(TimelineSource {
+        let source = TimelineSource {
             profile: &self.profile,
             analyzed: &self.profile,
             report: &self.report,
             families: &self.families,
-        })
+        };
+        Timeline::of(&mut self.open, source)
     }
 }
 
