@@ -118,8 +118,8 @@ impl Traces {
 
     /// What the Compare view shows; nothing without a reference.
     pub fn compare(&mut self) -> CompareFacts {
-        let compared = self.compared();
-        compared.map_or_else(CompareFacts::default, |compared| compared.facts())
+        let facts = self.compared().map(|compared| compared.facts());
+        facts.unwrap_or_default()
     }
 
     /// A window of a table, of the comparison or of the target.
@@ -260,6 +260,15 @@ mod tests {
         Analysis::new(trace.profile(), &Choice::default())
     }
 
+    fn query(about: About, path: Option<&str>, is_redacted: bool) -> ArtifactQuery {
+        ArtifactQuery {
+            about,
+            path: path.map(str::to_owned),
+            is_redacted,
+            is_measured: false,
+        }
+    }
+
     const PLAIN: ArtifactsQuery = ArtifactsQuery { is_redacted: false };
 
     fn files() -> FileNames {
@@ -296,12 +305,7 @@ mod tests {
 
     #[test]
     fn files_of_both_can_be_made() {
-        let query = |about, path: Option<&str>| ArtifactQuery {
-            about,
-            path: path.map(str::to_owned),
-            is_redacted: false,
-            is_measured: false,
-        };
+        let query = |about, path: Option<&str>| query(about, path, false);
         let mut traces = Traces::new(open("my::op", 30));
         let workbook = query(About::Comparison, Some("comparison.xlsx"));
         assert!(traces.artifact(&workbook).is_none());
@@ -336,12 +340,6 @@ mod tests {
 
     #[test]
     fn without_names_files_have_none() {
-        let query = |about, path: &str| ArtifactQuery {
-            about,
-            path: Some(path.to_owned()),
-            is_redacted: true,
-            is_measured: false,
-        };
         let mut traces = Traces::new(open("acme::op", 30));
         traces.compare_with(open("acme::op", 20), files());
         let offers = traces.artifacts(ArtifactsQuery { is_redacted: true });
@@ -351,13 +349,10 @@ mod tests {
             (About::Target, "perf_report_csvs/ops_summary.csv"),
             (About::Comparison, "comparative_analysis_fair.md"),
         ] {
-            let (_, bytes) = traces.artifact(&query(about, path)).unwrap();
+            let (_, bytes) = traces.artifact(&query(about, Some(path), true)).unwrap();
             let text = String::from_utf8(bytes).unwrap();
             assert!(text.contains("op_1") && !text.contains("acme"), "{text}");
-            let plain = ArtifactQuery {
-                is_redacted: false,
-                ..query(about, path)
-            };
+            let plain = query(about, Some(path), false);
             let (_, bytes) = traces.artifact(&plain).unwrap();
             assert!(String::from_utf8(bytes).unwrap().contains("acme"));
         }

@@ -62,14 +62,14 @@ struct Kind {
     notes: &'static [&'static str],
 }
 
+#[rustfmt::skip]
 const SECTIONS: [Kind; 3] = [
     Kind {
         key: "idle",
         title: "Idle time",
         analysis: IDLE,
         missing: |_, whole| {
-            (whole.idle_ns <= 0)
-                .then_some("The GPU is never idle between its first and last activity.")
+            (whole.idle_ns <= 0).then_some("The GPU is never idle between its first and last activity.")
         },
         figures: &[
             ("idle_time", "Idle"),
@@ -81,30 +81,12 @@ const SECTIONS: [Kind; 3] = [
         ],
         overlap: None,
         charts: &[
-            (
-                "idle_by_cause",
-                "Idle time by cause",
-                &["cause", "idle_time", "percent_of_idle", "gaps", "longest"],
-            ),
-            (
-                "gap_histogram",
-                "Idle time by gap length",
-                &["length", "idle_time", "percent_of_idle", "gaps"],
-            ),
+            ("idle_by_cause", "Idle time by cause", &["cause", "idle_time", "percent_of_idle", "gaps", "longest"]),
+            ("gap_histogram", "Idle time by gap length", &["length", "idle_time", "percent_of_idle", "gaps"]),
         ],
         tables: &[
-            (
-                "synchronisation_points",
-                "CPU synchronizations before gaps",
-                &["call", "operator", "gaps", "idle_time"],
-                None,
-            ),
-            (
-                "idle_by_operator",
-                "Operators launched late",
-                &["operator", "gaps", "idle_time", "percent_of_idle"],
-                None,
-            ),
+            ("synchronisation_points", "CPU synchronizations before gaps", &["call", "operator", "gaps", "idle_time"], None),
+            ("idle_by_operator", "Operators launched late", &["operator", "gaps", "idle_time", "percent_of_idle"], None),
         ],
         notes: &[],
     },
@@ -120,34 +102,11 @@ const SECTIONS: [Kind; 3] = [
             ("total_comm_time", "Time"),
             ("exposed_comm_time", "Exposed"),
         ],
-        overlap: Some(("comm", "Communication", |whole| {
-            (whole.comm_ns, whole.exposed_comm_ns)
-        })),
+        overlap: Some(("comm", "Communication", |whole| (whole.comm_ns, whole.exposed_comm_ns))),
         charts: &[],
         tables: &[
-            (
-                "collectives",
-                "By type and size",
-                &[
-                    "type",
-                    "group_size",
-                    "dtype",
-                    "message_size",
-                    "count",
-                    "total_time",
-                    "exposed_time",
-                    "algorithm_bandwidth",
-                    "bus_bandwidth",
-                    "best_bus_bandwidth",
-                ],
-                None,
-            ),
-            (
-                "top_communication",
-                "Longest",
-                &["operation", "stream", "duration"],
-                None,
-            ),
+            ("collectives", "By type and size", &["type", "group_size", "dtype", "message_size", "count", "total_time", "exposed_time", "algorithm_bandwidth", "bus_bandwidth", "best_bus_bandwidth"], None),
+            ("top_communication", "Longest", &["operation", "stream", "duration"], None),
         ],
         notes: &["ollective", "overlap", "links"],
     },
@@ -166,42 +125,11 @@ const SECTIONS: [Kind; 3] = [
             ("fill_count", "Fills"),
             ("fill_time", "Fill time"),
         ],
-        overlap: Some(("copy", "Copies", |whole| {
-            (whole.memcpy_ns, whole.exposed_memcpy_ns)
-        })),
+        overlap: Some(("copy", "Copies", |whole| (whole.memcpy_ns, whole.exposed_memcpy_ns))),
         charts: &[],
         tables: &[
-            (
-                "memory_copy_breakdown",
-                "By direction",
-                &[
-                    "direction",
-                    "count",
-                    "total_size",
-                    "avg_size",
-                    "total_time",
-                    "exposed_time",
-                    "bandwidth",
-                    "host_wait",
-                    "severity",
-                ],
-                None,
-            ),
-            (
-                "copies",
-                "By caller",
-                &[
-                    "operator",
-                    "direction",
-                    "memory",
-                    "count",
-                    "total_size",
-                    "total_time",
-                    "exposed_time",
-                    "bandwidth",
-                ],
-                Some("python"),
-            ),
+            ("memory_copy_breakdown", "By direction", &["direction", "count", "total_size", "avg_size", "total_time", "exposed_time", "bandwidth", "host_wait", "severity"], None),
+            ("copies", "By caller", &["operator", "direction", "memory", "count", "total_size", "total_time", "exposed_time", "bandwidth"], Some("python")),
         ],
         notes: &["opies", "Bandwidths"],
     },
