@@ -3,6 +3,7 @@
 
 use crate::assess::Judged;
 use crate::base::format;
+use crate::base::group::grouped;
 use crate::hardware::Basis;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
@@ -43,18 +44,15 @@ pub(super) fn anomalies<'a>(
 /// What to think of them; `None` when there are none.
 pub(super) fn sentence(anomalies: &[Anomaly]) -> Option<String> {
     // Each name once, with how many there are and the most that one is off.
-    let mut names: Vec<(&str, u64, f64)> = Vec::new();
-    for anomaly in anomalies {
-        match names.iter_mut().find(|(name, ..)| *name == anomaly.name) {
-            Some((_, n, percent)) => {
-                *n += 1;
-                *percent = percent.max(anomaly.roof_percent);
-            }
-            None => names.push((&anomaly.name, 1, anomaly.roof_percent)),
-        }
-    }
-    let n_more: u64 = names.iter().skip(N_NAMED).map(|(_, n, _)| n).sum();
-    let named = names.iter().take(N_NAMED).map(|(name, n, percent)| {
+    let named = anomalies
+        .iter()
+        .map(|of| (of.name.as_str(), of.roof_percent));
+    let names = grouped(named, |(n, most): &mut (u64, f64), percent| {
+        *n += 1;
+        *most = most.max(percent);
+    });
+    let n_more: u64 = names.iter().skip(N_NAMED).map(|(_, (n, _))| n).sum();
+    let named = names.iter().take(N_NAMED).map(|(name, (n, percent))| {
         // Names of the trace are quoted, and cannot end their quotation.
         let name = format::middle_ellipsis(&format::kernel_name(name), NAME_CHARS);
         let name = name.replace('`', "'");
