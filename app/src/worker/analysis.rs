@@ -22,10 +22,10 @@ use super::rows::Rows;
 use super::timeline::{Open, Timeline, TimelineSource};
 use super::tree::TreeView;
 use super::window::Steps;
-use super::{columns, findings, overview, palette, rows};
+use super::{columns, overview, palette, rows};
 use crate::protocol::{
-    Choice, DetailsQuery, DocumentQuery, Failure, FindOperations, Opened, OperationFound, Overview,
-    RowQuery, RowsPage, RowsQuery,
+    Choice, DetailsQuery, DocumentQuery, Failure, Opened, OperationFound, Overview, RowsPage,
+    RowsQuery,
 };
 
 /// An open trace.
@@ -135,15 +135,15 @@ impl Analysis {
     }
 
     /// Everything about one row of a table.
-    pub fn row(&self, query: &RowQuery) -> Vec<Field> {
-        let table = self.table(&query.sheet);
-        table.map_or_else(Vec::new, |table| rows::fields(&table, query.row))
+    pub fn row(&self, sheet: &str, row: usize) -> Vec<Field> {
+        let table = self.table(sheet);
+        table.map_or_else(Vec::new, |table| rows::fields(&table, row))
     }
 
     /// Operations by what was typed.
-    pub fn find_operations(&self, query: &FindOperations) -> Vec<OperationFound> {
+    pub fn find_operations(&self, text: &str) -> Vec<OperationFound> {
         let table = self.table(columns::OPERATIONS);
-        table.map_or_else(Vec::new, |table| palette::find(&table, &query.text))
+        table.map_or_else(Vec::new, |table| palette::find(&table, text))
     }
 
     /// A sheet as it is shown; `None` where the report has none of that name.
@@ -170,10 +170,7 @@ impl Analysis {
         };
         let mut details = OpDetails::new(profile, report, subject)?;
         if let Some((sheet, row)) = &details.row {
-            details.fields = self.row(&RowQuery {
-                sheet: sheet.clone(),
-                row: *row as usize,
-            });
+            details.fields = self.row(sheet, *row as usize);
         }
         Some(details)
     }
@@ -209,10 +206,7 @@ impl Analysis {
     }
 
     pub(super) fn overview(&self) -> Overview {
-        Overview {
-            findings: findings::findings(self.analyzed(), &self.report),
-            ..overview::overview(self.analyzed(), &self.report)
-        }
+        overview::overview(self.analyzed(), &self.report)
     }
 }
 
@@ -293,10 +287,8 @@ mod tests {
         let mut fields = operation.fields.iter();
         assert!(fields.any(|field| field.label == "Operation count" && field.value == "1"));
         for uid in [0, 1, 3] {
-            assert_eq!(
-                analysis.details(&DetailsQuery::Event(uid)).as_ref(),
-                Some(&operation)
-            );
+            let details = analysis.details(&DetailsQuery::Event(uid));
+            assert_eq!(details.as_ref(), Some(&operation));
         }
         assert!(analysis.details(&row(9)).is_none());
         assert!(analysis.details(&DetailsQuery::Event(99)).is_none());

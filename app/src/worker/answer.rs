@@ -22,11 +22,17 @@ impl Traces {
             }
             AnyQuery::ModelsText(query) => {
                 let target = self.target();
-                query.said(&check(&query, target.analyzed(), &target.report.options))
+                query.said(&check(
+                    &query.text,
+                    target.analyzed(),
+                    &target.report.options,
+                ))
             }
             AnyQuery::RowsQuery(query) => query.said(&self.rows(&query)),
             AnyQuery::RowQuery(query) => query.said(&self.row(&query)),
-            AnyQuery::FindOperations(query) => query.said(&self.target().find_operations(&query)),
+            AnyQuery::FindOperations(query) => {
+                query.said(&self.target().find_operations(&query.text))
+            }
             AnyQuery::DetailsQuery(query) => query.said(&self.target().details(&query)),
             AnyQuery::TreeQuery(query) if query.of_both => query.said(&self.diff_step(&query.step)),
             AnyQuery::TreeQuery(query) => {

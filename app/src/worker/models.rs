@@ -4,7 +4,7 @@ use dormer_core::base::interval::sum;
 use dormer_core::perf::UserModels;
 use dormer_core::{Profile, ReportOptions, base::format};
 
-use crate::protocol::{CheckedModels, ModelUse, ModelsText};
+use crate::protocol::{CheckedModels, ModelUse};
 
 /// What one model does.
 #[derive(Clone, Copy, Default)]
@@ -17,11 +17,11 @@ struct Use {
 
 /// Reads a file of models and says which operations they count the work of.
 pub(super) fn check(
-    query: &ModelsText,
+    text: &str,
     profile: &Profile,
     options: &ReportOptions,
 ) -> Result<CheckedModels, String> {
-    let models = UserModels::parse(&query.text).map_err(|error| error.to_string())?;
+    let models = UserModels::parse(text).map_err(|error| error.to_string())?;
     let mut uses = vec![Use::default(); models.len()];
     let operations = profile.operations().iter();
     for operation in operations.filter(|operation| operation.counts(options.gpu_events)) {
@@ -89,10 +89,7 @@ mod tests {
     }
 
     fn check_text(text: &str) -> Result<CheckedModels, String> {
-        let query = ModelsText {
-            text: text.to_owned(),
-        };
-        check(&query, &profile(), &ReportOptions::default())
+        check(text, &profile(), &ReportOptions::default())
     }
 
     #[test]

@@ -7,6 +7,7 @@ use dormer_core::names::Family;
 use dormer_core::report::overview::{Hardware, WorkTime};
 use dormer_core::{Profile, Report};
 
+use super::findings::findings;
 use crate::protocol::{GpuFacts, Overview, TopOperation, WindowFacts};
 
 /// Less than this share of the GPU time is not worth a word.
@@ -15,7 +16,6 @@ const LEAST_PERCENT: f64 = 0.5;
 /// Rows of the table of what took the most time.
 const N_TOP: usize = 10;
 
-/// All but the findings, which [`super::findings`] adds.
 pub(super) fn overview(profile: &Profile, report: &Report) -> Overview {
     let overview = &report.overview;
     Overview {
@@ -26,6 +26,7 @@ pub(super) fn overview(profile: &Profile, report: &Report) -> Overview {
         headline: overview.headline.clone(),
         no_gpu: overview.no_gpu,
         split: overview.split.clone(),
+        findings: findings(profile, report),
         facts: overview.facts.clone(),
         families: overview.families.clone(),
         guessed: overview
@@ -41,7 +42,6 @@ pub(super) fn overview(profile: &Profile, report: &Report) -> Overview {
         top_measure: overview.measure.label().to_owned(),
         quality: overview.quality.clone(),
         gpu: gpu_facts(&overview.hardware),
-        ..Overview::default()
     }
 }
 

@@ -134,10 +134,10 @@ impl Traces {
     /// Everything about one row of a table.
     pub fn row(&mut self, query: &RowQuery) -> Vec<Field> {
         if !Compared::has(&query.sheet) {
-            return self.target.row(query);
+            return self.target.row(&query.sheet, query.row);
         }
         let compared = self.compared();
-        compared.map_or_else(Vec::new, |compared| compared.row(query))
+        compared.map_or_else(Vec::new, |compared| compared.row(&query.sheet, query.row))
     }
 
     /// A window of both call trees.

@@ -15,7 +15,7 @@ use dormer_core::report::sheet::Field;
 
 use super::columns::Table;
 use super::rows::{self, Rows};
-use crate::protocol::{CompareFacts, ComparedTable, RowQuery, RowsPage, RowsQuery, sheet};
+use crate::protocol::{CompareFacts, ComparedTable, RowsPage, RowsQuery, sheet};
 use tables::CompareTable;
 use tree::DiffTree;
 
@@ -87,9 +87,9 @@ impl Compared {
     }
 
     /// Everything about one row of a table.
-    pub(super) fn row(&self, query: &RowQuery) -> Vec<Field> {
-        let table = find(&self.tables, &query.sheet);
-        table.map_or_else(Vec::new, |table| rows::fields(&table, query.row))
+    pub(super) fn row(&self, sheet: &str, row: usize) -> Vec<Field> {
+        let table = find(&self.tables, sheet);
+        table.map_or_else(Vec::new, |table| rows::fields(&table, row))
     }
 }
 

@@ -206,10 +206,7 @@ fn without_a_gpu_nothing_is_predicted_on_another_device() {
 fn a_row_has_everything_in_its_details() {
     let (before, after) = (trace(200, 100, "my::old"), trace(500, 50, "my::new"));
     compared(&before, &after, on_h100(), |compared| {
-        let fields = compared.row(&RowQuery {
-            sheet: sheet::OPERATIONS.to_owned(),
-            row: 0,
-        });
+        let fields = compared.row(sheet::OPERATIONS, 0);
         let value = |label: &str| {
             let known = fields.iter().find(|field| field.label == label);
             known.map(|field| field.value.as_str())
