@@ -50,19 +50,16 @@ pub(super) fn overview(profile: &Profile, report: &Report) -> Overview {
 fn top(profile: &Profile, report: &Report) -> Vec<TopOperation> {
     let has_operators = profile.has_host_ops();
     let overview = &report.overview;
-    let operations = overview.operations.iter().filter(|_| has_operators);
-    let operations = operations.map(|time| TopOperation {
+    let one = |time: &WorkTime, row, is_kernel| TopOperation {
         time: time.clone(),
-        is_kernel: false,
-        row: row_of(profile, time),
-    });
+        is_kernel,
+        row,
+    };
+    let operations = overview.operations.iter().filter(|_| has_operators);
+    let operations = operations.map(|time| one(time, row_of(profile, time), false));
     let kernels = overview.kernels.iter();
     let kernels = kernels.filter(|kernel| !has_operators || kernel.family == Family::Communication);
-    let kernels = kernels.map(|time| TopOperation {
-        time: time.clone(),
-        is_kernel: true,
-        row: None,
-    });
+    let kernels = kernels.map(|time| one(time, None, true));
     let mut top: Vec<TopOperation> = operations.chain(kernels).collect();
     top.arrange_by_key(|one| std::cmp::Reverse(one.time.ns));
     top.truncate(N_TOP);

@@ -3,7 +3,6 @@
 use dormer_core::NoGpu;
 use dormer_core::base::format;
 use dormer_core::base::value::Value;
-use dormer_core::profile::timeline::GpuTimeline;
 use dormer_core::report::Report;
 
 use super::{IDLE, MOVES};
@@ -88,13 +87,6 @@ pub(super) fn lead(report: &Report) -> Vec<String> {
         Some(Value::Count(count)) => *count,
         _ => 0,
     };
-    let GpuTimeline {
-        comm_ns,
-        exposed_comm_ns,
-        memcpy_ns,
-        exposed_memcpy_ns,
-        ..
-    } = of_one;
     let in_the_mean = match timelines.gpus.is_empty() {
         true => "",
         false => " per GPU on average",
@@ -120,14 +112,14 @@ pub(super) fn lead(report: &Report) -> Vec<String> {
         said(
             count("collective_count"),
             ["collective", "collectives"],
-            comm_ns,
-            exposed_comm_ns,
+            of_one.comm_ns,
+            of_one.exposed_comm_ns,
         ),
         said(
             count("total_memcpy_count"),
             ["memory copy", "memory copies"],
-            memcpy_ns,
-            exposed_memcpy_ns,
+            of_one.memcpy_ns,
+            of_one.exposed_memcpy_ns,
         ),
     ]
     .into_iter()
