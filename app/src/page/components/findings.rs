@@ -17,7 +17,8 @@ pub fn findings(findings: Found, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl I
         .iter()
         .filter_map(|card| Some(card.worth.as_ref()?.of_run.as_ref()?.percent.1))
         .fold(0.0, f64::max);
-    let nothing = findings
+    let asides = findings.asides;
+    let nothing = asides
         .nothing
         .map(|nothing| no_findings(nothing, has_gpu, no_gpu));
     let blind = (nothing.is_none() && !has_gpu).then(|| {
@@ -45,10 +46,10 @@ pub fn findings(findings: Found, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl I
             </details>
         }
     });
-    let asides: Vec<String> = [findings.together, findings.small]
+    let asides: Vec<String> = [asides.together, asides.small]
         .into_iter()
         .flatten()
-        .chain(findings.failed)
+        .chain(asides.failed)
         .collect();
     let asides = (!asides.is_empty()).then(|| {
         let lines = each(asides, |text| view! { <p>{prose(text)}</p> });
@@ -124,7 +125,7 @@ fn finding_card(card: Card, most: f64) -> impl IntoView {
     let sure =
         (!card.confidence.is_empty()).then(|| format!(" \u{b7} Confidence: {}", card.confidence));
     view! {
-        <details class=format!("card finding light-{}", Light::of(card.number).key()) data-testid="finding" open=is_open>
+        <details class=format!("card finding light-{}", Light::of(card.number).key) data-testid="finding" open=is_open>
             <summary on:click=toggle>
                 <span class="rank">{card.number}</span>
                 <span class="title">

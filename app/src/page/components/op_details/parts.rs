@@ -79,7 +79,7 @@ pub(super) fn findings(details: &OpDetails) -> Option<AnyView> {
     let item = |finding: FindingLink| {
         let focus = Focus::at_section(slug(&finding.heading));
         view! {
-            <li class=format!("light-{}", Light::of(finding.number).key())>
+            <li class=format!("light-{}", Light::of(finding.number).key)>
                 <span class="rank">{finding.number}</span>
                 <ViewLink view="report" focus>{prose(finding.title)}</ViewLink>
             </li>

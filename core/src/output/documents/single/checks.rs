@@ -17,7 +17,7 @@ use crate::output::documents::{Names, Shown};
 use crate::profile::Profile;
 use crate::profile::kernels::GpuEvents;
 use crate::report::overview::{Level, Measure};
-use crate::report::top::{longest, top};
+use crate::report::top::{longest, top_operations};
 use crate::trace::StringId;
 
 /// Categories may sum up to this much more or less than what is computed, in percent: an operation
@@ -65,9 +65,9 @@ pub(super) fn needs_warnings(source: &Input) -> bool {
 }
 
 pub(super) fn bottlenecks(source: &Input) -> Option<Vec<(String, i64)>> {
-    let top = top(source.profile, source.report).into_iter();
+    let top = top_operations(source.profile, source.report).into_iter();
     (source.report.overview.measure == Measure::Gpu)
-        .then(|| top.map(|one| (one.name(source.profile), one.ns)).collect())
+        .then(|| top.map(|one| (one.name, one.ns)).collect())
 }
 
 /// The table of the summary, and that of the timeline among the details.

@@ -20,7 +20,7 @@ use crate::output::document::{Document, Line};
 use crate::output::title;
 use crate::profile::Profile;
 use crate::report::Report;
-use crate::report::cards::{cards, impact_sentence};
+use crate::report::cards::{asides, impact_sentence};
 
 /// What documents and files about one trace are made from.
 #[derive(Debug, Clone, Copy)]
@@ -86,7 +86,7 @@ impl Subject for Input<'_> {
     }
 
     fn lead(&self) -> Vec<String> {
-        let cards = cards(self.profile, self.report);
+        let cards = asides(self.profile, self.report);
         if let Some(nothing) = cards.nothing {
             return vec![nothing];
         }
@@ -134,7 +134,7 @@ impl Subject for Input<'_> {
     }
 
     fn small(&self) -> Option<String> {
-        cards(self.profile, self.report).small
+        asides(self.profile, self.report).small
     }
 
     fn files(&self) -> Vec<File> {

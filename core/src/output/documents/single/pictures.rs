@@ -9,7 +9,7 @@ use crate::findings::Impact;
 use crate::output::document::svg::{Axis, IDLE, Svg, WIDTH, color};
 use crate::output::documents::Picture;
 use crate::profile::timeline::GpuClass;
-use crate::report::charts::{self, Mark, Spot};
+use crate::report::charts::{self, Spot};
 
 /// All that the trace has something for.
 pub(super) fn all(source: &Input) -> Vec<Picture> {
@@ -86,14 +86,14 @@ fn roofline(source: &Input) -> Option<Picture> {
     let gpu = source.report.options.gpu.as_deref()?;
     let total_ns = source.report.overview.total_ns.filter(|ns| *ns > 0)?;
     let chart = charts::roofline(source.profile, source.report)?;
-    let on_both = |mark: &Mark| match mark.spot {
+    let marks = chart.marks.iter().filter_map(|mark| match mark.spot {
         Spot::Roof {
             intensity,
             tflops_per_s,
-        } => Some((*mark, intensity, tflops_per_s)),
+        } => Some((mark, intensity, tflops_per_s)),
         Spot::Bandwidth { .. } => None,
-    };
-    let marks: Vec<_> = chart.marks.iter().filter_map(on_both).collect();
+    });
+    let marks: Vec<_> = marks.collect();
     let highest = chart.ceilings.first().filter(|_| !marks.is_empty())?;
     let (top, ridge) = (highest.tflops, highest.ridge);
     let (left, bottom) = (70.0, HEIGHT - 40.0);
@@ -128,9 +128,7 @@ fn roofline(source: &Input) -> Option<Picture> {
         svg.text(WIDTH - 14.0, height - 5.0, "end", &label);
     }
     for (mark, intensity, tflops) in &marks {
-        let Some(operation) = source.profile.operations().get(mark.operation) else {
-            continue;
-        };
+        let operation = mark.operation;
         let share = operation.kernel_ns as f64 / total_ns as f64;
         let radius = (share * 900.0).sqrt().clamp(2.5, 26.0);
         let title = charts::mark_title(source.profile, mark);

@@ -7,9 +7,9 @@ use crate::base::interval::{percent_of, sum};
 use crate::findings::compute::varies;
 use crate::findings::{Row, Tier};
 use crate::output::document::{DocTable, Document, Line, Span, code, dash, line, text, time};
-use crate::report::cards::cards;
+use crate::report::cards::asides;
 use crate::report::overview::{Level, Measure, QualityLine, SplitKind, SplitPart};
-use crate::report::top::{N_TOP, TopOperation, top, top_operations};
+use crate::report::top::{N_TOP, TopOperation, top_operations};
 
 /// Below this share of computation the summary first says where the rest of the time is.
 const GOOD_COMPUTATION_PERCENT: f64 = 95.0;
@@ -138,8 +138,7 @@ fn top_category(source: &Input) -> Option<String> {
 
 fn longest_on_gpu(source: &Input) -> DocTable {
     let longest = top_operations(source.profile, source.report);
-    let top = top(source.profile, source.report);
-    let head = match top.iter().all(|one| one.is_kernel) {
+    let head = match longest.iter().all(|one| one.is_kernel) {
         true => "Kernel",
         false => "Operation",
     };
@@ -182,7 +181,7 @@ fn longest_on_cpu(source: &Input) -> DocTable {
 
 /// Analyses that failed, and what is wrong with the data.
 pub(super) fn warnings(source: &Input) -> Vec<Line> {
-    let failed = cards(source.profile, source.report).failed.into_iter();
+    let failed = asides(source.profile, source.report).failed.into_iter();
     let quality = source.report.overview.quality.lines.iter();
     let quality = quality.filter(|line| line.level >= Level::Warn);
     failed
