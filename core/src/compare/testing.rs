@@ -75,15 +75,7 @@ pub(crate) fn profiles<T>(
         target: Report::new(target, &options(gpus.map(|(_, gpu)| gpu))),
     };
     then(Pair {
-        reference: Side {
-            name: "before",
-            profile: reference,
-            report: &reports.reference,
-        },
-        target: Side {
-            name: "after",
-            profile: target,
-            report: &reports.target,
-        },
+        reference: Side::new("before", reference, &reports.reference),
+        target: Side::new("after", target, &reports.target),
     })
 }

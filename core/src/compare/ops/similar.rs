@@ -1,12 +1,10 @@
 //! Partners for what has none by its arguments: the same operator on other sizes or types, and the
 //! same kernels without their operator.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::MatchLevel;
 use super::call_text::CallText;
 use crate::base::group::grouped;
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::compare::align::{Alignment, Matched};
 use crate::compare::{Pair, Side, Which};
@@ -144,7 +142,7 @@ pub(crate) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows)
     }
     // A kernel that does not run as often in both takes its rows with it, and their other kernels.
     loop {
-        let mut counts: HashMap<&str, Pair<u64>, FxBuildHasher> = HashMap::default();
+        let mut counts: Map<&str, Pair<u64>> = Map::default();
         for (which, _, kernels) in &rows {
             for (name, count) in kernels {
                 *counts.entry(*name).or_default().get_mut(*which) += count;
@@ -164,7 +162,7 @@ pub(crate) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows)
     }
     // Rows that share a kernel belong together.
     let mut group_of: Vec<usize> = (0..rows.len()).collect();
-    let mut first_with: HashMap<&str, usize, FxBuildHasher> = HashMap::default();
+    let mut first_with: Map<&str, usize> = Map::default();
     for (row, (.., kernels)) in rows.iter().enumerate() {
         for (name, _) in kernels {
             let other = *first_with.entry(*name).or_insert(row);

@@ -129,11 +129,7 @@ fn kernels_of_a_recorded_graph_stand_against_the_operators_that_ran_them() {
     };
     let profiles = pair(eager.profile(), graph.profile());
     let reports = profiles.as_ref().map(|profile| Report::new(profile, &all));
-    let side = |which: Which| Side {
-        name: which.label(),
-        profile: profiles.get(which),
-        report: reports.get(which),
-    };
+    let side = |which: Which| Side::new(which.label(), profiles.get(which), reports.get(which));
     let comparison = Comparison::new(side(Which::Reference), side(Which::Target));
     let op = only(&comparison.operations);
     assert_eq!(op.level, MatchLevel::Kernels);

@@ -2,10 +2,8 @@
 
 use std::collections::VecDeque;
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::kinds::{Keys, SheetKind, Subset};
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::compare::{Pair, Which};
 use crate::report::RoundedTime;
@@ -116,7 +114,7 @@ fn join<'a>(
     free: Vec<HalfRow<'a>>,
     key: &Pair<Key>,
 ) -> Vec<HalfRow<'a>> {
-    let mut by_key: HashMap<Vec<Value>, VecDeque<usize>, FxBuildHasher> = HashMap::default();
+    let mut by_key: Map<Vec<Value>, VecDeque<usize>> = Map::default();
     for (at, row) in free.iter().enumerate() {
         let places = by_key.entry(key.target.of(row.cells)).or_default();
         places.push_back(at);

@@ -10,10 +10,8 @@
 
 use std::ops::Range;
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::skeleton::Skeleton;
+use crate::base::map::Map;
 use crate::base::sequence::align;
 use crate::base::sort::Arrange;
 use crate::compare::{Pair, Which};
@@ -131,7 +129,7 @@ impl Matcher<'_> {
     ) {
         let other = which.other();
         let (wrappers, plain) = (*calls.get(which), *calls.get(other));
-        let mut places: HashMap<u64, Vec<usize>, FxBuildHasher> = HashMap::default();
+        let mut places: Map<u64, Vec<usize>> = Map::default();
         for (at, row) in plain.iter().enumerate() {
             places.entry(self.name(other, *row)).or_default().push(at);
         }
@@ -167,7 +165,7 @@ impl Matcher<'_> {
         which: Which,
         inside: &[u32],
         plain: &[u32],
-        places: &HashMap<u64, Vec<usize>, FxBuildHasher>,
+        places: &Map<u64, Vec<usize>>,
         from: usize,
     ) -> Option<Range<usize>> {
         let names: Vec<u64> = inside.iter().map(|row| self.name(which, *row)).collect();

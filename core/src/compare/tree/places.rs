@@ -5,11 +5,9 @@
 //! call but it launches other kernels, that is a place as well. Places that are alike, as those of
 //! the layers of a model are, are one with several occurrences.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::{DiffId, DiffNode, Presence, TreeDiff};
 use crate::base::group::grouped;
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::compare::{Pair, Which};
 use crate::profile::Profile;
@@ -49,7 +47,7 @@ pub(crate) fn places(diff: &TreeDiff, profiles: Pair<&Profile>) -> Vec<Place> {
         diff,
         profiles,
         found: Vec::new(),
-        of_op: HashMap::default(),
+        of_op: Map::default(),
     };
     for (id, node) in diff.iter() {
         finder.look_at(id, node);
@@ -70,7 +68,7 @@ struct Finder<'a> {
     profiles: Pair<&'a Profile>,
     found: Vec<PlaceWork>,
     /// By operator: its only place.
-    of_op: HashMap<DiffId, usize, FxBuildHasher>,
+    of_op: Map<DiffId, usize>,
 }
 
 impl Finder<'_> {

@@ -3,9 +3,7 @@
 //! Runtime and driver calls are left out, because each vendor has its own; the work belongs to the
 //! call around them. A call that launched several pieces of work, as a graph launch does, stays.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
+use crate::base::map::Map;
 use crate::names::calls::normal;
 use crate::profile::Profile;
 use crate::profile::launch::{GpuId, is_graph_launch};
@@ -64,7 +62,7 @@ impl Skeleton {
         names: &mut StringTable,
     ) -> Skeleton {
         let launched = Launched::new(profile, tree, frames);
-        let mut keys: HashMap<StringId, StringId, FxBuildHasher> = HashMap::default();
+        let mut keys: Map<StringId, StringId> = Map::default();
         let mut skeleton = Skeleton::default();
         skeleton.open(None, names.intern(ALL), false);
         skeleton.work.extend(&launched.unlinked);

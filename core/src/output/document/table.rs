@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Line, Span, cell, line};
 use crate::base::format;
 use crate::base::value::Table;
+use crate::compare::Pair;
 
 /// Words alone, whatever they hold.
 pub(crate) fn text(text: impl Into<String>) -> Line {
@@ -31,9 +32,6 @@ pub(crate) fn count(n: impl TryInto<u64>) -> Line {
     text(format::count(n.try_into().unwrap_or(u64::MAX)))
 }
 
-/// A column with what it shows of one thing. Those whose head starts with `>` hold numbers.
-pub type DocColumn<'c, T> = (&'c str, &'c dyn Fn(&T) -> Line);
-
 /// A table of a document.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct DocTable {
@@ -46,30 +44,78 @@ pub struct DocTable {
 impl DocTable {
     /// A table without rows. Columns whose head starts with `>` hold numbers.
     pub fn new(heads: &[&str]) -> DocTable {
-        let column = |head: &&str| match head.strip_prefix('>') {
-            Some(head) => (head.to_owned(), true),
-            None => ((*head).to_owned(), false),
-        };
         DocTable {
-            columns: heads.iter().map(column).collect(),
+            columns: heads.iter().map(|head| column(head)).collect(),
             rows: Vec::new(),
         }
     }
 
-    /// A table with a row for each of some things.
-    pub fn of<T>(things: impl IntoIterator<Item = T>, columns: &[DocColumn<T>]) -> DocTable {
-        let heads: Vec<&str> = columns.iter().map(|(head, _)| *head).collect();
-        let cells = |thing: T| columns.iter().map(|(_, cell)| cell(&thing)).collect();
-        DocTable {
-            rows: things.into_iter().map(cells).collect(),
-            ..DocTable::new(&heads)
-        }
+    /// A table with a row for each of some things, without columns yet.
+    pub(crate) fn of<T>(things: impl IntoIterator<Item = T>) -> Rows<T> {
+        let things: Vec<T> = things.into_iter().collect();
+        let rows = vec![Vec::new(); things.len()];
+        let table = DocTable {
+            rows,
+            ..DocTable::default()
+        };
+        Rows { things, table }
     }
 
     /// Adds a row; names in backticks.
     pub fn row(&mut self, cells: &[&str]) {
         self.rows
             .push(cells.iter().map(|cell| line(cell)).collect());
+    }
+}
+
+fn column(head: &str) -> (String, bool) {
+    match head.strip_prefix('>') {
+        Some(head) => (head.to_owned(), true),
+        None => (head.to_owned(), false),
+    }
+}
+
+/// A table in the making, column by column: a head, and what is shown of each thing. Columns whose
+/// head starts with `>` hold numbers.
+pub(crate) struct Rows<T> {
+    things: Vec<T>,
+    table: DocTable,
+}
+
+impl<T> Rows<T> {
+    pub(crate) fn line(mut self, head: &str, cell: impl Fn(&T) -> Line) -> Rows<T> {
+        self.table.columns.push(column(head));
+        for (row, thing) in self.table.rows.iter_mut().zip(&self.things) {
+            row.push(cell(thing));
+        }
+        self
+    }
+
+    pub(crate) fn text<S: Into<String>>(self, head: &str, cell: impl Fn(&T) -> S) -> Rows<T> {
+        self.line(head, |thing| text(cell(thing)))
+    }
+
+    pub(crate) fn time(self, head: &str, ns: impl Fn(&T) -> i64) -> Rows<T> {
+        self.line(head, |thing| time(ns(thing)))
+    }
+
+    pub(crate) fn count<N: TryInto<u64>>(self, head: &str, n: impl Fn(&T) -> N) -> Rows<T> {
+        self.line(head, |thing| count(n(thing)))
+    }
+
+    /// The times of two traces, and their difference.
+    pub(crate) fn times(self, times: impl Fn(&T) -> Pair<i64>) -> Rows<T> {
+        self.time(">Reference", |thing| times(thing).reference)
+            .time(">Target", |thing| times(thing).target)
+            .text(">Δ", |thing| {
+                format::signed_time_ns(times(thing).difference())
+            })
+    }
+}
+
+impl<T> From<Rows<T>> for DocTable {
+    fn from(rows: Rows<T>) -> DocTable {
+        rows.table
     }
 }
 

@@ -1,9 +1,9 @@
 //! A recommendation: its card of a few lines, its details, its reproducer.
 
 use super::Subject;
-use super::parts::reproducer;
 use crate::findings::{Confidence, Priority, Replay};
-use crate::output::document::{Block, DocTable, Document, Span, field, line, slug, text};
+use crate::output::document::{Block, DocTable, Document, Span, field, line, slug};
+use crate::output::replay::mark;
 use crate::report::cards::Light;
 
 /// A finding as the documents say it.
@@ -74,7 +74,7 @@ impl Card<'_> {
             document.table(projection);
         }
         if let Some(replay) = self.replay {
-            let word = reproducer(replay.is_recommended);
+            let word = mark(replay.is_recommended);
             document.field("Reproducer", &format!("{word}: {}.", replay.reason));
         }
     }
@@ -109,15 +109,11 @@ pub(super) fn reproducers(subject: &dyn Subject) -> Document {
     let replays = cards
         .iter()
         .filter_map(|card| Some((card.number, card.replay?)));
-    document.rows(
-        replays,
-        &[
-            ("Finding", &|(number, _)| text(format!("P{number}"))),
-            ("Reproducer", &|(_, replay)| {
-                text(reproducer(replay.is_recommended))
-            }),
-            ("Reason", &|(_, replay)| line(&replay.reason)),
-        ],
+    document.table(
+        DocTable::of(replays)
+            .text("Finding", |(number, _)| format!("P{number}"))
+            .text("Reproducer", |(_, replay)| mark(replay.is_recommended))
+            .line("Reason", |(_, replay)| line(&replay.reason)),
     );
     document.or_text("No finding has a reproducer.");
     document

@@ -25,9 +25,7 @@ pub mod compared;
 mod parts;
 pub mod single;
 
-use hashbrown::HashSet;
-use rustc_hash::FxBuildHasher;
-
+use crate::base::map::Set;
 use crate::output::document::{Block, Document, Line, line};
 use card::Card;
 use check::{Check, Written};
@@ -39,7 +37,7 @@ type Part = (String, Document);
 type Picture = (String, &'static str);
 
 /// Names of operators and kernels.
-type Names = HashSet<String, FxBuildHasher>;
+type Names = Set<String>;
 
 /// A part, written by a function.
 fn part(title: impl Into<String>, write: impl FnOnce(&mut Document)) -> Part {

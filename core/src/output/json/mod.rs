@@ -62,6 +62,12 @@ pub(crate) fn value(record: impl Serialize) -> Json {
     serde_json::to_value(record).unwrap_or_default()
 }
 
+/// A value as the text of a file, indented.
+pub(crate) fn pretty(json: &Json) -> Vec<u8> {
+    let text = serde_json::to_string_pretty(json);
+    text.unwrap_or_default().into_bytes()
+}
+
 /// A record for each of some things.
 pub(crate) fn list<'a, T>(things: &'a [T], record: impl Fn(&'a T) -> Json) -> Json {
     things.iter().map(record).collect()

@@ -162,11 +162,9 @@ fn of_family(family: Family) -> &'static str {
 
 /// A copy or a fill.
 pub(super) fn copy(name: &str, category: Category, placeholders: &mut Placeholders) -> String {
-    match is_copy(name) {
-        true => name.to_owned(),
-        false if category == Category::GpuMemset => placeholders.of("memset", name),
-        false => placeholders.of("memcpy", name),
-    }
+    let is_fill = category == Category::GpuMemset;
+    let kind = if is_fill { "memset" } else { "memcpy" };
+    placeholders.known_or(is_copy(name), kind, name)
 }
 
 /// What runtimes call copies and fills: `Memcpy DtoH (Device -> Pinned)`.

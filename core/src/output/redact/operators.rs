@@ -119,7 +119,7 @@ pub(super) fn is_collective(name: &str) -> bool {
         "reduce_scatter_tensor_coalesced", "all_to_all", "all_to_allv", "all_to_all_single", "alltoall",
         "alltoall_base", "gather", "scatter", "barrier", "coalesced", "send", "recv", "wait",
     ];
-    let plain = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == ' ');
+    let plain = name.trim_end_matches(is_space_or_digit);
     let plain = plain
         .trim_end_matches("->")
         .trim_end_matches(is_space_or_digit);
@@ -137,10 +137,8 @@ pub(super) fn call(name: &str, placeholders: &mut Placeholders) -> String {
         let rest = name.strip_prefix(*api).unwrap_or_default();
         rest.starts_with(|letter: char| letter.is_ascii_uppercase())
     };
-    match is_identifier(name) && APIS.iter().any(is_api) {
-        true => name.to_owned(),
-        false => placeholders.of("call", name),
-    }
+    let is_known = is_identifier(name) && APIS.iter().any(is_api);
+    placeholders.known_or(is_known, "call", name)
 }
 
 #[cfg(test)]

@@ -35,11 +35,7 @@ pub(super) fn name(name: &str, placeholders: &mut Placeholders) -> String {
         return known;
     }
     if let Some((step, class)) = optimizer(name) {
-        let known = OPTIMIZERS.contains(&class);
-        let class = match known {
-            true => class.to_owned(),
-            false => placeholders.of("optimizer", class),
-        };
+        let class = placeholders.known_or(OPTIMIZERS.contains(&class), "optimizer", class);
         return format!("Optimizer.{step}#{class}.{step}");
     }
     if names_batch(name) {

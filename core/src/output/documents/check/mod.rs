@@ -106,14 +106,11 @@ pub(super) fn table(checks: &[Check]) -> DocTable {
         Verdict::Fail(places) => format!("FAIL: {places}"),
         Verdict::NotApplicable(why) => format!("not applicable: {why}"),
     };
-    DocTable::of(
-        checks,
-        &[
-            ("Check", &|check| line(check.id)),
-            ("Rule", &|check| line(check.what)),
-            ("Result", &|check| line(&result(&check.verdict))),
-        ],
-    )
+    DocTable::of(checks)
+        .line("Check", |check| line(check.id))
+        .line("Rule", |check| line(check.what))
+        .line("Result", |check| line(&result(&check.verdict)))
+        .into()
 }
 
 /// A rule: its number, what holds, and how that is found out.

@@ -83,16 +83,13 @@ pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
         });
         row("% roofline", percent, Line::new(), Line::new());
     }
-    DocTable::of(
-        rows,
-        &[
-            ("Metric", &|(label, ..)| text(*label)),
-            (">Reference", &|(_, values, ..)| values.reference.clone()),
-            (">Target", &|(_, values, ..)| values.target.clone()),
-            (">Δ", &|(.., change, _)| change.clone()),
-            ("Expected?", &|(.., expected)| expected.clone()),
-        ],
-    )
+    DocTable::of(rows)
+        .text("Metric", |(label, ..)| *label)
+        .line(">Reference", |(_, values, ..)| values.reference.clone())
+        .line(">Target", |(_, values, ..)| values.target.clone())
+        .line(">Δ", |(.., change, _)| change.clone())
+        .line("Expected?", |(.., expected)| expected.clone())
+        .into()
 }
 
 /// The kernels of both sides of an operation.
@@ -101,13 +98,10 @@ pub(super) fn kernels(op: &MatchedOp) -> DocTable {
         let kernels = op.sides.get(which).kernels.iter();
         kernels.map(move |kernel| (which, kernel))
     });
-    DocTable::of(
-        kernels,
-        &[
-            ("Side", &|(which, _)| text(which.label())),
-            ("Kernel", &|(_, kernel)| line(&words::kernel(&kernel.name))),
-            (">Count", &|(_, kernel)| count(kernel.count)),
-            (">Time", &|(_, kernel)| time(kernel.ns)),
-        ],
-    )
+    DocTable::of(kernels)
+        .text("Side", |(which, _)| which.label())
+        .line("Kernel", |(_, kernel)| line(&words::kernel(&kernel.name)))
+        .count(">Count", |(_, kernel)| kernel.count)
+        .time(">Time", |(_, kernel)| kernel.ns)
+        .into()
 }

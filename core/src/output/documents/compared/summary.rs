@@ -110,15 +110,12 @@ fn metrics(comparison: &Comparison) -> DocTable {
             percent(cpu.change_percent()),
         ));
     }
-    DocTable::of(
-        rows,
-        &[
-            ("Metric", &|(label, ..)| text(*label)),
-            (">Reference", &|(_, values, _)| values.reference.clone()),
-            (">Target", &|(_, values, _)| values.target.clone()),
-            (">Δ", &|(.., change)| change.clone()),
-        ],
-    )
+    DocTable::of(rows)
+        .text("Metric", |(label, ..)| *label)
+        .line(">Reference", |(_, values, _)| values.reference.clone())
+        .line(">Target", |(_, values, _)| values.target.clone())
+        .line(">Δ", |(.., change)| change.clone())
+        .into()
 }
 
 /// What stands out, a sentence each.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::compare::Pair;
-use crate::compare::testing::sides;
+use crate::compare::testing::compared;
 use crate::output::document::{Block, html::html, markdown, plain};
 use crate::output::documents::Documents;
 use crate::output::documents::check::Verdict;
@@ -25,12 +25,6 @@ fn run(us: i32, copy_us: i32) -> Timetable {
 
 fn host() -> Timetable {
     Timetable::new().op("aten::mm", 0..1_000)
-}
-
-fn compared(reference: &Timetable, target: &Timetable, gpus: Gpus) -> Comparison {
-    sides(reference, target, gpus, |sides| {
-        Comparison::new(sides.reference, sides.target)
-    })
 }
 
 /// What is written for those who decide.

@@ -23,11 +23,11 @@ mod ops;
 mod tests;
 mod trees;
 
-use serde_json::Value as Json;
-
 use super::Listed;
+use super::formats::file;
 use crate::findings::{Outcome, Status, Tier};
 use crate::output::document::markdown;
+use crate::output::json::pretty;
 use crate::profile::Profile;
 use crate::report::Report;
 use manifest::manifest;
@@ -75,23 +75,14 @@ fn findings_path(outcome: &Outcome) -> String {
 
 pub(super) fn list(input: &super::Input) -> Vec<Listed> {
     let report = input.report;
-    let mut listed = vec![Listed {
-        path: MANIFEST.to_owned(),
-        title: "Every analysis with its files",
-    }];
+    let mut listed = vec![file(MANIFEST, "Every analysis with its files")];
     let has_data = report.analyses.outcome("multi_kernel");
     if has_data.is_some_and(|outcome| outcome.status == Status::Done) {
-        listed.push(Listed {
-            path: MULTI_KERNEL.to_owned(),
-            title: "Copies, collectives and overlap",
-        });
+        listed.push(file(MULTI_KERNEL, "Copies, collectives and overlap"));
     }
     for outcome in &report.analyses.outcomes {
         let files = FILES.iter().filter(|file| (file.has)(outcome));
-        listed.extend(files.map(|file| Listed {
-            path: (file.path)(outcome),
-            title: file.title,
-        }));
+        listed.extend(files.map(|kind| file((kind.path)(outcome), kind.title)));
     }
     listed
 }
@@ -116,10 +107,4 @@ pub(super) fn write(input: &super::Input, path: &str) -> Option<Vec<u8>> {
 
 fn findings(profile: &Profile, report: &Report, outcome: &Outcome) -> Vec<u8> {
     markdown(&super::Input::new(profile, report).findings_file(outcome)).into_bytes()
-}
-
-fn pretty(json: &Json) -> Vec<u8> {
-    serde_json::to_string_pretty(json)
-        .unwrap_or_default()
-        .into_bytes()
 }
