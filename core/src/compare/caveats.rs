@@ -12,7 +12,6 @@ use crate::hardware::Basis;
 use crate::profile::window::WindowOf;
 use crate::report::overview::QualityLine;
 
-/// Something to keep in mind.
 struct Caveat {
     /// What the words in braces stand for; `None` where it does not apply.
     words: fn(&Comparison) -> Option<Words>,
@@ -195,7 +194,6 @@ fn windows(comparison: &Comparison) -> Option<Words> {
     is_any.then(|| of_both(windows.map(said)))
 }
 
-/// Something of both traces.
 fn of_both(Pair { reference, target }: Pair<String>) -> Words {
     vec![("reference", reference), ("target", target)]
 }
@@ -329,7 +327,6 @@ fn is_other_size(op: &MatchedOp) -> bool {
     op.level == MatchLevel::Operator
 }
 
-/// Operations on other sizes or types than on the reference.
 fn other_sizes(comparison: &Comparison) -> Option<Words> {
     let matched = &comparison.operations.matched;
     let others: Vec<&MatchedOp> = matched.iter().filter(|op| is_other_size(op)).collect();
@@ -387,7 +384,7 @@ pub(crate) fn verdict_sentence(op: &MatchedOp) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{H100, compared, profiles};
+    use super::super::testing::{H100, compared, profiles, says};
     use super::*;
     use crate::import::import;
     use crate::profile::Profile;
@@ -400,8 +397,7 @@ mod tests {
         let comparison = compared(&one, &two, H100);
         assert!(comparison.is_same_gpu);
         let said = comparison.caveats().join(" ");
-        let words = "The reference ran on 1 GPU, the target on 2.";
-        assert!(said.contains(words), "{said}");
+        says(&said, "The reference ran on 1 GPU, the target on 2.");
         assert!(comparison.gaps.ranked.is_empty(), "{:#?}", comparison.gaps);
     }
 
@@ -413,8 +409,10 @@ mod tests {
             .work("c10d::allreduce_", "ncclDevKernel_AllReduce", 300..500);
         let comparison = compared(&alone, &parallel, H100);
         let said = comparison.caveats().join(" ");
-        let words = "The target communicates with other GPUs, the reference with none: ";
-        assert!(said.contains(words), "{said}");
+        says(
+            &said,
+            "The target communicates with other GPUs, the reference with none: ",
+        );
         let gap = &comparison.gaps.ranked[0];
         assert_eq!(gap.pattern, "more_exposed_communication");
         let asked = "The reference communicates with no other GPU";

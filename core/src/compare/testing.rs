@@ -43,6 +43,12 @@ pub(crate) fn savings(gaps: &[Gap]) -> Vec<(&'static str, Option<i64>)> {
         .collect()
 }
 
+/// That a text has these words.
+#[track_caller]
+pub(crate) fn says(text: &str, words: &str) {
+    assert!(text.contains(words), "{words}: {text}");
+}
+
 /// The same in both traces, or of both.
 pub(crate) fn pair<T>(reference: T, target: T) -> Pair<T> {
     Pair { reference, target }

@@ -137,7 +137,6 @@ fn priority(thresholds: &Thresholds, verdict: Verdict, percent: f64) -> Priority
     }
 }
 
-/// The words of title, issue and advice.
 fn sentence_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
     let has_same_calls = words::same_calls(ops);
     let times = times_of(ops);
@@ -184,7 +183,6 @@ fn sentence_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]
     ]
 }
 
-/// The words of notes, as far as they are known.
 fn note_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
     let mut words = Words::new();
     let targets = || ops.iter().map(|op| &op.sides.target);

@@ -28,7 +28,6 @@ pub(crate) struct GapTable {
     pub(crate) candidates: fn(&Comparison) -> Vec<Candidate>,
 }
 
-/// A condition on a candidate.
 type Applies = fn(&Comparison, &Candidate) -> bool;
 
 /// One way in which the target can fall behind.
@@ -37,15 +36,12 @@ pub(crate) struct GapRule {
     pub(crate) key: &'static str,
     /// When it applies, as a clause for the docs.
     pub(crate) when: &'static str,
-    /// The same as a condition.
     pub(crate) applies: Applies,
     /// A few words. Like the following ones a template.
     pub(crate) title: &'static str,
     /// One sentence with the figures of both traces.
     pub(crate) issue: &'static str,
-    /// What to change in the model or in how it is run.
     pub(crate) model: &'static str,
-    /// What to ask of the kernel.
     pub(crate) kernel: &'static str,
     /// How it was found. A note with a word that the candidate does not have is left out.
     pub(crate) notes: &'static [&'static str],
@@ -108,7 +104,6 @@ pub(crate) fn priority_of_run(comparison: &Comparison, ns: i64) -> Priority {
 }
 
 impl GapTable {
-    /// What its rules find.
     pub(crate) fn gaps(&self, comparison: &Comparison) -> Vec<Gap> {
         let candidates = (self.candidates)(comparison).into_iter();
         let found = candidates.filter_map(|candidate| {
@@ -140,7 +135,6 @@ impl GapRule {
         }
     }
 
-    /// For the docs.
     pub(crate) fn doc(&self) -> RuleDoc {
         RuleDoc {
             key: self.key,
@@ -161,13 +155,11 @@ fn is_known(template: &str, words: &Words) -> bool {
     names.all(|(name, _)| words.iter().any(|(word, _)| *word == name))
 }
 
-/// The operations of both traces in these rows.
 pub(crate) fn matched<'c>(comparison: &'c Comparison, rows: &[usize]) -> Vec<&'c MatchedOp> {
     let all = &comparison.operations.matched;
     rows.iter().filter_map(|at| all.get(*at)).collect()
 }
 
-/// Their kernel time together.
 pub(crate) fn times_of(ops: &[&MatchedOp]) -> Pair<i64> {
     let times = ops.iter().map(|op| op.times());
     times.fold(Pair::default(), Pair::plus)

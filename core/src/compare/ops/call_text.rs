@@ -10,7 +10,6 @@ use crate::names::counterparts::{Counterpart, counterpart, first_matrix};
 use crate::names::signatures::has_out_operand;
 use crate::trace::{Dims, StringId};
 
-/// The text of a call.
 #[derive(Debug)]
 pub(crate) struct CallText {
     /// Without a running number; where that makes several alike, with their place among those.

@@ -169,7 +169,8 @@ impl LoneOp {
     }
 }
 
-fn label(name: &str, shapes: &str) -> String {
+/// A name with its shapes, where they are known.
+pub(crate) fn label(name: &str, shapes: &str) -> String {
     match shapes.is_empty() {
         true => name.to_owned(),
         false => format!("{name} {shapes}"),

@@ -11,7 +11,6 @@ use crate::compare::{Pair, Side, Which};
 use crate::profile::operations::Operation;
 use crate::trace::StringId;
 
-/// The rows of both traces that are to be paired.
 pub(crate) struct Rows<'a> {
     pub(crate) sides: Pair<Side<'a>>,
     /// Positions of the operations that rows stand for.
@@ -24,7 +23,6 @@ impl Rows<'_> {
         self.texts.get(which).get(*rows.first()?)
     }
 
-    /// Positions of the operations of these rows.
     pub(crate) fn positions(&self, which: Which, rows: &[usize]) -> Vec<usize> {
         let list = self.lists.get(which);
         let positions = rows.iter().filter_map(|row| list.get(*row).copied());

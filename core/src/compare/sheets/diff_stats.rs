@@ -60,7 +60,6 @@ const SUMS: [Column; 4] = [
     column("operation_count", Unit::Count, "How often."),
 ];
 
-/// What the sheets show, for people.
 pub(super) fn title(name: &str) -> Option<&'static str> {
     let sheet = [STATS, SUMMARY].into_iter().find(|sheet| sheet.0 == name);
     sheet.map(|(_, title)| title)
@@ -74,7 +73,6 @@ pub(super) fn described() -> [(&'static str, &'static str, Vec<Column>); 2] {
     ]
 }
 
-/// The columns that tell rows apart, and what is summed.
 fn summary_columns() -> Vec<Column> {
     let keys = COLUMNS.into_iter().filter(is_key);
     keys.chain(SUMS).collect()

@@ -11,7 +11,6 @@ use crate::report::sheet::{Cell, Sheet};
 
 const RECOMPUTE: &str = "is_recompute";
 
-/// One side's sheet.
 #[derive(Debug, Clone)]
 pub(super) struct Half<'a> {
     pub(super) sheet: &'a Sheet,
@@ -29,7 +28,6 @@ impl<'a> Half<'a> {
     }
 }
 
-/// A row of one side's sheet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HalfRow<'a> {
     pub(super) cells: &'a [Cell],
@@ -50,13 +48,11 @@ impl JoinedRow<'_> {
     }
 }
 
-/// Two sheets with their rows joined.
 #[derive(Debug)]
 pub(super) struct Joined<'a> {
     pub(super) kind: &'a SheetKind,
     /// The reference's sheet and the target's; a report leaves out what has no rows.
     pub(super) halves: Pair<Option<&'a Sheet>>,
-    /// The labels that join.
     pub(super) keys: Vec<&'static str>,
     /// Each row of either sheet once: those of the reference in their order, then what the target
     /// alone has.

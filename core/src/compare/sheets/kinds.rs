@@ -25,7 +25,6 @@ pub(super) struct SheetKind {
     pub(super) name: &'static str,
     /// What it shows, for people: unsplit, then of each subset.
     pub(super) titles: [&'static str; 4],
-    /// What joins rows.
     pub(super) keys: Keys,
     /// Of rows with the same keys those that agree here as well belong together first.
     pub(super) prefer: &'static [&'static str],

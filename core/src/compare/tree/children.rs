@@ -69,7 +69,6 @@ impl Matcher<'_> {
         self.sides.get(which).row(row).name_key()
     }
 
-    /// A key of each call.
     fn keys(&self, lists: Unmatched, key: impl Fn(&Skeleton, u32) -> u64) -> Pair<Vec<u64>> {
         let sides = self.sides.zip(lists);
         sides.map(|(side, rows)| rows.iter().map(|row| key(side, *row)).collect())
@@ -224,7 +223,6 @@ impl Matcher<'_> {
         most > 0 && n_shared * 2 >= most
     }
 
-    /// Two calls with the chains below them.
     fn chains(&self, rows: Pair<u32>) -> Item {
         let chains = self.sides.zip(rows).map(|(side, row)| side.chain(row));
         let inside = Pair::of(|which| {

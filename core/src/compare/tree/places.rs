@@ -90,7 +90,6 @@ impl Finder<'_> {
         self.take_calls(id, run);
     }
 
-    /// The work that a call launches itself.
     fn take_own(&mut self, id: DiffId) {
         let diff = self.diff;
         if Which::BOTH
@@ -171,7 +170,6 @@ fn group(diff: &TreeDiff, profiles: Pair<&Profile>, found: Vec<PlaceWork>) -> Ve
     places.collect()
 }
 
-/// The name of a piece of GPU work.
 pub(crate) fn kernel(profile: &Profile, id: GpuId) -> &str {
     let work = profile.gpu.get(id);
     work.map_or("", |work| profile.trace.strings.get(work.name))

@@ -29,7 +29,6 @@ pub(crate) struct Row {
     end: u32,
     /// Where its work begins; the work below it follows.
     first_work: u32,
-    /// The end of its own work.
     end_of_own: u32,
     /// Of its name and all below it.
     pub(crate) deep: u64,
@@ -38,13 +37,11 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Its name as a number.
     pub(crate) fn name_key(&self) -> u64 {
         u64::from(self.name.0)
     }
 }
 
-/// The calls of a trace that led to GPU work.
 #[derive(Debug, Default)]
 pub(crate) struct Skeleton {
     rows: Vec<Row>,
@@ -136,7 +133,6 @@ impl Skeleton {
         })
     }
 
-    /// The GPU work that a call launched itself.
     pub(crate) fn own_work(&self, row: u32) -> &[GpuId] {
         let row = self.row(row);
         &self.work[row.first_work as usize..row.end_of_own as usize]
@@ -213,7 +209,6 @@ struct Launched {
     by_node: Vec<(NodeId, GpuId)>,
     /// Work launched on a thread in no call that stays, in order of the launching calls.
     outside: Vec<(TrackId, GpuId)>,
-    /// Work that no call is known for.
     unlinked: Vec<GpuId>,
 }
 

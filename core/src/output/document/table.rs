@@ -22,12 +22,10 @@ pub(crate) fn dash<T, S: Into<String>>(known: Option<T>, write: impl FnOnce(T) -
     known.map_or_else(|| text("–"), |known| text(write(known)))
 }
 
-/// A time.
 pub(crate) fn time(ns: i64) -> Line {
     text(format::time_ns(ns))
 }
 
-/// How many.
 pub(crate) fn count(n: impl TryInto<u64>) -> Line {
     text(format::count(n.try_into().unwrap_or(u64::MAX)))
 }

@@ -13,9 +13,7 @@ pub(super) struct Card<'a> {
     pub(super) title: &'a str,
     /// What is wrong: one sentence.
     pub(super) problem: &'a str,
-    /// What to change in the model or in how it is run.
     pub(super) model: &'a str,
-    /// What to ask of the kernel.
     pub(super) kernel: &'a str,
     pub(super) reasoning: &'a [String],
     /// What it saves, in a sentence or two.
@@ -42,7 +40,6 @@ impl Card<'_> {
         format!("P{} {}", self.number, self.title)
     }
 
-    /// "Model: … Kernel: …", each a sentence.
     pub(super) fn action(&self) -> String {
         format!("Model: {} Kernel: {}", self.model, self.kernel)
     }
@@ -102,7 +99,6 @@ pub(super) fn write(document: &mut Document, subject: &dyn Subject) {
     document.texts(subject.small());
 }
 
-/// Which findings have a reproducer.
 pub(super) fn reproducers(subject: &dyn Subject) -> Document {
     let mut document = Document::default();
     let cards = subject.cards();

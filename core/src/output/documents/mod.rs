@@ -30,10 +30,8 @@ use crate::output::document::{Block, Document, Line, line};
 use card::Card;
 use check::{Check, Written};
 
-/// A titled part of a section.
 type Part = (String, Document);
 
-/// A picture as SVG, with what it shows.
 type Picture = (String, &'static str);
 
 /// Names of operators and kernels.
@@ -50,16 +48,13 @@ fn part(title: impl Into<String>, write: impl FnOnce(&mut Document)) -> Part {
 struct Words {
     /// What a card says is wrong: "Issue", or "Gap" to the reference.
     problem: &'static str,
-    /// The section of details.
     details: &'static str,
     /// The third section of the rough document.
     middle: &'static str,
-    /// How many steps the rough document has.
     n_steps: usize,
 }
 
 impl Words {
-    /// The sections of the rough document.
     fn rough(&self) -> [&'static str; 6] {
         [
             "Analysis Process Summary",
@@ -72,11 +67,8 @@ impl Words {
     }
 }
 
-/// A file of one analysis beside the documents.
 struct File {
-    /// Its name in messages.
     key: &'static str,
-    /// As written.
     document: Document,
     /// The sections that it must have.
     sections: Vec<&'static str>,
@@ -113,7 +105,6 @@ trait Subject {
 
     fn pictures(&self) -> Vec<Picture>;
 
-    /// The heading of the recommendations.
     fn recommendations(&self) -> String;
 
     /// What is said before the cards.

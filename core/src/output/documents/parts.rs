@@ -29,7 +29,6 @@ pub(super) fn more(n_rows: usize, shown: usize, place: &str) -> Option<String> {
     (n > 0).then(|| format!("{} more {is} {place}.", format::count(n as u64)))
 }
 
-/// Figures with their labels.
 pub(super) fn figures(facts: &[Fact]) -> DocTable {
     DocTable::of(facts)
         .text("Figure", |fact| fact.label)
@@ -61,7 +60,6 @@ pub(super) fn projection(
         .into()
 }
 
-/// Thresholds with their usual value.
 pub(super) fn thresholds(
     here: &Thresholds,
     is_shown: impl Fn(&ThresholdInfo, f64, f64) -> bool,

@@ -20,7 +20,6 @@ use crate::import::warning::{Severity, Warning};
 use crate::profile::Profile;
 use crate::report::{Overview, Report, ReportOptions};
 
-/// The version of the document.
 const FORMAT: u32 = 1;
 
 /// The report as a JSON value.

@@ -49,7 +49,6 @@ const DTYPES: &[&str] = &[
     "Float8_e5m2fnuz", "Half", "Int", "Long", "Short",
 ];
 
-/// The arguments of an operator, for the new trace.
 pub(super) fn redacted(
     args: &OpArgs,
     old: &Trace,
@@ -87,7 +86,6 @@ fn type_name(name: &str, placeholders: &mut Placeholders) -> String {
     placeholders.known_or(is_known, "type", name)
 }
 
-/// A value that is no tensor.
 fn value(text: &str, placeholders: &mut Placeholders) -> String {
     let mut parts = text.split(|letter: char| "[](), ".contains(letter));
     placeholders.known_or(parts.all(is_value), "text", text)

@@ -97,7 +97,6 @@ const COMPILED: &[&str] = &[
 /// Stands for `(anonymous namespace)` while a name is read.
 const ANONYMOUS: &str = "anonymous_namespace";
 
-/// A kernel.
 pub(super) fn name(name: &str, placeholders: &mut Placeholders) -> String {
     if is_copy(name) || is_known(name) {
         return name.to_owned();
@@ -160,7 +159,6 @@ fn of_family(family: Family) -> &'static str {
     }
 }
 
-/// A copy or a fill.
 pub(super) fn copy(name: &str, category: Category, placeholders: &mut Placeholders) -> String {
     let is_fill = category == Category::GpuMemset;
     let kind = if is_fill { "memset" } else { "memcpy" };
@@ -362,23 +360,15 @@ mod tests {
 
     #[test]
     fn other_kernels_go_and_keep_their_family() {
+        #[rustfmt::skip]
         let cases = [
             ("acme_gemm_v3", "kernel_1_gemm"),
             ("secret", "kernel_2"),
             // A name among the template arguments is enough.
-            (
-                "void at::native::vectorized_elementwise_kernel<4, acme::Secret<float>>",
-                "void at::native::kernel_3_elementwise_kernel",
-            ),
-            (
-                "void cutlass::gemm::Kernel<AcmeSecretMainloop>",
-                "kernel_4_gemm",
-            ),
+            ("void at::native::vectorized_elementwise_kernel<4, acme::Secret<float>>", "void at::native::kernel_3_elementwise_kernel"),
+            ("void cutlass::gemm::Kernel<AcmeSecretMainloop>", "kernel_4_gemm"),
             ("triton_acme_secret_0", "triton_kernel_5"),
-            (
-                "triton_poi_fused_acme_secret_add_0",
-                "triton_poi_fused_op_add_1",
-            ),
+            ("triton_poi_fused_acme_secret_add_0", "triton_poi_fused_op_add_1"),
             ("acme_nccl_secret", "kernel_6_nccl"),
             // Between GPUs as well, and no collective of the reference's.
             ("acme_secret_userbuffers", "kernel_7_all_reduce"),

@@ -64,7 +64,6 @@ pub fn redact(plain: &Profile) -> Profile {
     })
 }
 
-/// What is known about the new trace while it is built.
 struct Redactor<'a> {
     old: &'a Trace,
     new: TraceBuilder,

@@ -30,7 +30,6 @@ const EVALUATES: &str = "autograd::engine::evaluate_function: ";
 const NODE: &str = "torch::autograd::CppNode<";
 const REGION: &str = "Torch-Compiled Region: ";
 
-/// An operator.
 pub(super) fn name(name: &str, placeholders: &mut Placeholders) -> String {
     match name.strip_prefix(EVALUATES) {
         Some(function) => format!("{EVALUATES}{}", function_name(function, placeholders)),
@@ -147,6 +146,7 @@ mod tests {
 
     #[test]
     fn operators_of_libraries_stay_and_own_ones_go() {
+        #[rustfmt::skip]
         let cases = [
             ("aten::_scaled_dot_product_flash_attention", None),
             ("autograd::engine::evaluate_function: AddmmBackward0", None),
@@ -161,21 +161,12 @@ mod tests {
             ("UpsampleBilinear2DBackward1", None),
             ("MaxPool2DWithIndicesBackward0", None),
             ("SecretFnBackward", Some("op_4_Backward")),
-            (
-                "autograd::engine::evaluate_function: SecretFnBackward",
-                Some("autograd::engine::evaluate_function: op_4_Backward"),
-            ),
+            ("autograd::engine::evaluate_function: SecretFnBackward", Some("autograd::engine::evaluate_function: op_4_Backward")),
             ("Acmecorp7ZeusBackward0", Some("op_5_backward")),
             ("nccl:secret", Some("op_6_nccl")),
             ("triton_acme_secret", Some("triton_op_7")),
-            (
-                "torch::autograd::CppNode<Secret>",
-                Some("torch::autograd::CppNode<op_8>"),
-            ),
-            (
-                "autograd::engine::evaluate_function: autograd::engine::evaluate_function: Mm",
-                Some("autograd::engine::evaluate_function: op_9"),
-            ),
+            ("torch::autograd::CppNode<Secret>", Some("torch::autograd::CppNode<op_8>")),
+            ("autograd::engine::evaluate_function: autograd::engine::evaluate_function: Mm", Some("autograd::engine::evaluate_function: op_9")),
         ];
         let mut placeholders = Placeholders::default();
         for (op, expected) in cases {

@@ -2,7 +2,6 @@
 
 use crate::base::map::Map;
 
-/// The placeholders that were given out.
 #[derive(Debug, Default)]
 pub(super) struct Placeholders {
     numbers: Map<(&'static str, String), usize>,

@@ -31,7 +31,6 @@ pub struct Entry {
     pub candidate: Candidate,
     /// Its name.
     pub name: String,
-    /// As the file has it.
     json: Value,
 }
 

@@ -5,7 +5,6 @@ use super::structure::{pairs, short};
 use super::{Verdict, Written};
 use crate::output::document::{Block, Span};
 
-/// V12.
 pub(super) fn names(written: &Written) -> Verdict {
     let Some(known) = written.subject.quotable() else {
         return Verdict::NotApplicable("names are those of two reports".to_owned());
@@ -105,7 +104,6 @@ const DISCLAIMERS: &[&str] = &[
     "cannot be seen in a trace",
 ];
 
-/// V15.
 pub(super) fn claims(written: &Written) -> Verdict {
     let names = written.subject.names();
     let mut defects = Vec::new();
@@ -149,7 +147,6 @@ const MAX_CARD: usize = 10;
 /// Letters of a line, as a page is wide.
 const LINE: usize = 110;
 
-/// V16.
 pub(super) fn lengths(written: &Written) -> Verdict {
     let mut defects = Vec::new();
     let summary = written.fair.section("Executive Summary");

@@ -140,7 +140,6 @@ impl Number<'_> {
     }
 }
 
-/// Every number in a text.
 pub(super) fn numbers(text: &str) -> Vec<Number<'_>> {
     let mut numbers = Vec::new();
     let mut rest = text;
@@ -162,7 +161,6 @@ pub(super) fn numbers(text: &str) -> Vec<Number<'_>> {
     numbers
 }
 
-/// The first table of some blocks.
 pub(super) fn table(blocks: &[Block]) -> Option<&DocTable> {
     blocks.iter().find_map(|block| match block {
         Block::Table(table) => Some(table),

@@ -14,7 +14,6 @@ use crate::output::documents::card;
 use crate::output::documents::parts::thresholds;
 use crate::output::documents::{Part, part};
 
-/// Operations in the table of verdicts by peaks.
 const MAX_ROWS: usize = 20;
 
 pub(super) fn all(comparison: &Comparison) -> Vec<Part> {

@@ -3,20 +3,15 @@
 use crate::base::format;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Roof;
-use crate::compare::ops::MatchedOp;
+use crate::compare::ops::{MatchedOp, label};
 use crate::compare::pair::{Pair, Which};
 use crate::compare::words;
 use crate::output::document::{DocTable, Line, count, dash, line, text, time};
 
-/// What an operation is called in headings.
 pub(super) fn heading(op: &MatchedOp) -> String {
-    match op.shapes.is_empty() {
-        true => words::quoted(&op.name),
-        false => format!("{} {}", words::quoted(&op.name), op.shapes),
-    }
+    label(&words::quoted(&op.name), &op.shapes)
 }
 
-/// What is known of an operation of both traces.
 pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
     let judgement = &op.judgement;
     let is_expected = match judgement.verdict.is_expected() {
@@ -84,7 +79,7 @@ pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
         row("% roofline", percent, Line::new(), Line::new());
     }
     DocTable::of(rows)
-        .text("Metric", |(label, ..)| *label)
+        .text("Metric", |(head, ..)| *head)
         .line(">Reference", |(_, values, ..)| values.reference.clone())
         .line(">Target", |(_, values, ..)| values.target.clone())
         .line(">Δ", |(.., change, _)| change.clone())
@@ -92,7 +87,6 @@ pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
         .into()
 }
 
-/// The kernels of both sides of an operation.
 pub(super) fn kernels(op: &MatchedOp) -> DocTable {
     let kernels = Which::BOTH.into_iter().flat_map(|which| {
         let kernels = op.sides.get(which).kernels.iter();

@@ -15,7 +15,6 @@ use crate::output::documents::parts::TIMELINE;
 /// What takes longer on the target, and what takes less.
 const LONGER: &str = "#c8553d";
 const SHORTER: &str = "#3f8f6b";
-/// A whole.
 const WHOLE: &str = "#98938a";
 
 /// All that the traces have something for.

@@ -160,7 +160,6 @@ fn timing(document: &mut Document, comparison: &Comparison) {
     }
 }
 
-/// What binds most of the time of the target.
 fn main_bound(comparison: &Comparison) -> Option<&'static str> {
     let time = |wanted: Bound| -> i64 {
         let ops = comparison.operations.matched.iter();

@@ -3,6 +3,7 @@
 use crate::base::format;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
+use crate::compare::ops::label;
 use crate::compare::pair::Pair;
 use crate::compare::parts::{PartKind, Step};
 use crate::compare::words;
@@ -10,7 +11,6 @@ use crate::output::document::{DocTable, Document, Line, dash, line, text, time};
 use crate::output::documents::parts::Read;
 use crate::profile::timeline::GpuTimeline;
 
-/// Parts named in a sentence.
 const N_NAMED: usize = 3;
 
 pub(super) fn write(comparison: &Comparison) -> Document {
@@ -132,7 +132,6 @@ fn key_findings(comparison: &Comparison) -> Vec<String> {
     findings
 }
 
-/// Where the difference is.
 fn largest(comparison: &Comparison) -> Option<String> {
     if !comparison.has_gpu_times() {
         return None;
@@ -152,10 +151,7 @@ fn largest(comparison: &Comparison) -> Option<String> {
 
 /// A part with the name of its operation quoted.
 pub(super) fn part_name(comparison: &Comparison, step: &Step) -> String {
-    let named = |name: &str, shapes: &str| match shapes.is_empty() {
-        true => words::quoted(name),
-        false => format!("{} {shapes}", words::quoted(name)),
-    };
+    let named = |name: &str, shapes: &str| label(&words::quoted(name), shapes);
     match step.kind {
         Some(PartKind::Matched(at)) => {
             let op = comparison.operations.matched.get(at);
@@ -171,7 +167,6 @@ pub(super) fn part_name(comparison: &Comparison, step: &Step) -> String {
     }
 }
 
-/// How much of the difference the hardware explains.
 fn explained(comparison: &Comparison) -> Option<String> {
     let explained = &comparison.explained;
     if explained.n_operations == 0 || comparison.is_same_gpu {
@@ -194,7 +189,6 @@ fn explained(comparison: &Comparison) -> Option<String> {
     ))
 }
 
-/// How many operations are as the hardware predicts.
 fn verdicts(comparison: &Comparison) -> Option<String> {
     let counts = comparison.operations.verdicts();
     let mut verdicts = counts.iter().map(|count| count.verdict);

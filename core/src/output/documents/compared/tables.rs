@@ -20,7 +20,6 @@ pub(super) const N_STEPS: usize = 12;
 /// Rows of a table; the rest is in the sheets.
 pub(super) const MAX_ROWS: usize = 12;
 
-/// Where the rest is.
 pub(super) const PLACE: &str = "in the files of the comparison";
 
 /// A ratio of times, or a dash.
@@ -100,7 +99,6 @@ pub(super) fn categories(comparison: &Comparison) -> Option<Part> {
     Some(part)
 }
 
-/// All operations of both traces in one table.
 pub(super) fn operations(comparison: &Comparison) -> Option<Part> {
     const MAX_OPERATIONS: usize = 30;
     let matched = &comparison.operations.matched;
@@ -112,7 +110,6 @@ pub(super) fn operations(comparison: &Comparison) -> Option<Part> {
     })
 }
 
-/// Operations with what was expected of them.
 pub(super) fn verdict_table<'a>(ops: impl Iterator<Item = &'a MatchedOp>) -> DocTable {
     // The shapes of the target, and those of the reference where they are other ones.
     let shapes = |op: &MatchedOp| match &op.reference_shapes {

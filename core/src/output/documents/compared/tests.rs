@@ -156,31 +156,14 @@ fn what_a_trace_lacks_is_said() {
     let other = Timetable::new().work("my::other", "other", 100..900);
     let full = run(200, 10);
     type Case<'a> = (&'a Timetable, &'a Timetable, Gpus, &'a [&'a str]);
+    #[rustfmt::skip]
     let cases: &[Case] = &[
         (&full, &host(), None, &["The target has no GPU activity"]),
         (&host(), &full, None, &["The reference has no GPU activity"]),
         (&host(), &host(), None, &["Neither trace has GPU activity"]),
-        (
-            &full,
-            &run(300, 10),
-            None,
-            &["no GPU profile is known for either trace"],
-        ),
-        (
-            &full,
-            &shapeless,
-            SAME,
-            &[
-                "Too little can be compared to find anything",
-                "The target has no shapes",
-            ],
-        ),
-        (
-            &full,
-            &other,
-            None,
-            &["savings are what other work takes longer"],
-        ),
+        (&full, &run(300, 10), None, &["no GPU profile is known for either trace"]),
+        (&full, &shapeless, SAME, &["Too little can be compared to find anything", "The target has no shapes"]),
+        (&full, &other, None, &["savings are what other work takes longer"]),
     ];
     for (reference, target, gpus, words) in cases {
         says(&written(reference, target, *gpus), words);

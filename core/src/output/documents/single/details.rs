@@ -34,7 +34,6 @@ pub(super) fn all(source: &Input) -> Vec<Part> {
     parts
 }
 
-/// How the time of the GPU splits.
 fn timeline(source: &Input) -> Option<Part> {
     let whole = source.report.timelines.whole.as_ref()?;
     let total_ns = Some(whole.total_ns());

@@ -112,7 +112,6 @@ fn overview(document: &mut Document, source: &Input, outcome: &Outcome) {
     document.text(&details::overview(source, outcome));
 }
 
-/// What an analysis measured and could not do.
 fn notes(document: &mut Document, _: &Input, outcome: &Outcome) {
     document.table(figures(&outcome.facts));
     document.texts(&outcome.notes);

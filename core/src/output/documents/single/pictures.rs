@@ -22,7 +22,6 @@ pub(super) fn all(source: &Input) -> Vec<Picture> {
     pictures.into_iter().flatten().collect()
 }
 
-/// The run as one bar.
 fn breakdown(source: &Input) -> Option<Picture> {
     let total_ns = source.report.overview.total_ns.filter(|ns| *ns > 0)?;
     let parts = charts::breakdown(source.report);

@@ -215,7 +215,6 @@ pub(super) fn raw(source: &Input) -> Vec<Part> {
     parts
 }
 
-/// Columns that would be wider than a page.
 const WIDE: [&str; 6] = [
     "kernel_details_summary",
     "trunc_kernel_details",
@@ -263,7 +262,6 @@ fn rows_of(sheet: Option<&Sheet>) -> Document {
 
 /// Where the operations that matter stand in the call tree.
 pub(super) fn places(source: &Input) -> Vec<Part> {
-    /// Operations whose place is shown.
     const N_PLACES: usize = 5;
     let findings = source.report.analyses.findings.ranked.iter();
     let firsts = findings.filter_map(|ranked| ranked.finding.operations.first().copied());

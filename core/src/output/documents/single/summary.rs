@@ -53,7 +53,6 @@ fn paragraph(source: &Input) -> String {
     sentences.join(" ")
 }
 
-/// Names that titles begin with.
 const NAMES: [&str; 1] = ["Adam"];
 
 /// A title in the middle of a sentence: "Tiny batched GEMMs" is "tiny batched GEMMs", names and
@@ -188,7 +187,6 @@ pub(super) fn quality_line(quality: &QualityLine) -> Line {
     line(&format!("{}{detail}", quality.sentence))
 }
 
-/// Operations whose durations vary much.
 fn caveats(source: &Input) -> Vec<String> {
     let thresholds = &source.report.options.thresholds;
     let outcomes = source.report.analyses.outcomes.iter();

@@ -10,7 +10,6 @@ use crate::output::document::{Document, field};
 use crate::profile::copies::Direction;
 use crate::report::cards::NOT_QUANTIFIABLE;
 
-/// A name and its text.
 type Field = (&'static str, String);
 
 fn fields(document: &mut Document, heading: &str, fields: &[Field]) {

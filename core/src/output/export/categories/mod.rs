@@ -42,9 +42,7 @@ const ALWAYS: [&str; 3] = ["gemm", "sdpa_fwd", "convolution"];
 const MANIFEST: &str = "category_data/category_manifest.json";
 const MULTI_KERNEL: &str = "category_data/multi_kernel_data.json";
 
-/// One kind of file of an analysis.
 struct File {
-    /// Its key in the manifest.
     key: &'static str,
     title: &'static str,
     path: fn(&Outcome) -> String,
@@ -92,7 +90,7 @@ pub(super) fn write(input: &super::Input, path: &str) -> Option<Vec<u8>> {
     match path {
         MANIFEST => return Some(pretty(&manifest(profile, report))),
         MULTI_KERNEL => {
-            let data = multi_kernel::data(&report.analysis_input(profile));
+            let data = multi_kernel::data(&report.analysis_input(profile))?;
             return Some(pretty(&data));
         }
         _ => {}
