@@ -338,11 +338,9 @@ fn other_sizes(comparison: &Comparison) -> Option<Words> {
     let percent = words::percent_of(other_ns, all_ns);
     let are = if others.len() == 1 { "is" } else { "are" };
     let reference_shapes = first.reference_shapes.as_deref().unwrap_or("other types");
+    let n_others = others.len() as u64;
     Some(vec![
-        (
-            "operations",
-            format::counted(others.len() as u64, "operation"),
-        ),
+        ("operations", format::counted(n_others, "operation")),
         ("percent", format::percent(percent)),
         ("are", are.to_owned()),
         ("first", words::quoted(&first.name)),

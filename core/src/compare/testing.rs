@@ -24,7 +24,6 @@ pub(crate) fn run<'a>(
     })
 }
 
-/// Compares two timetables, each on its GPU.
 pub(crate) fn compared(
     reference: &Timetable,
     target: &Timetable,

@@ -90,7 +90,6 @@ pub(crate) fn few(texts: impl Iterator<Item = String>) -> String {
     few.join(", ")
 }
 
-/// Whether operations were called as often in both traces.
 pub(crate) fn same_calls(ops: &[&MatchedOp]) -> bool {
     ops.iter()
         .all(|op| op.calls().reference == op.calls().target)

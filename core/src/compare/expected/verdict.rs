@@ -64,10 +64,8 @@ impl Verdict {
 
     /// Whether the target is slower than the hardware predicts.
     pub fn is_slower_than_expected(self) -> bool {
-        matches!(
-            self,
-            Verdict::ModeratelyBeyond | Verdict::UnexpectedSlowdown | Verdict::KernelIssue
-        )
+        use Verdict::{KernelIssue, ModeratelyBeyond, UnexpectedSlowdown};
+        matches!(self, ModeratelyBeyond | UnexpectedSlowdown | KernelIssue)
     }
 }
 

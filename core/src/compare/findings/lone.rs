@@ -85,20 +85,16 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
         false => "none".to_owned(),
     };
     let attention = lone.reference.iter().filter(|op| is_attention(op));
+    let attention = attention.map(|op| op.name.as_str());
+    let n_target = lone.target.len() as u64;
     let mut words = vec![
         ("time", format::time_ns(times.target)),
         ("reference_time", reference),
         ("reference", own),
         ("names", first_named(comparison)),
-        (
-            "n_target",
-            format::counted(lone.target.len() as u64, "operation"),
-        ),
+        ("n_target", format::counted(n_target, "operation")),
         ("n_reference", format::count(lone.reference.len() as u64)),
-        (
-            "attention",
-            words::names(attention.map(|op| op.name.as_str())),
-        ),
+        ("attention", words::names(attention)),
     ];
     if !amount.is_same() {
         words.push(("amount", amount.said()));

@@ -18,7 +18,6 @@ use crate::compare::words::percent_of;
 use crate::findings::{Priority, Replay, RuleDoc, Words, fill};
 use crate::names::calls::unnumbered;
 
-/// The rules about one kind of candidate.
 pub(crate) struct GapTable {
     /// What they are about, for the docs.
     pub(crate) title: &'static str,
@@ -30,7 +29,6 @@ pub(crate) struct GapTable {
 
 type Applies = fn(&Comparison, &Candidate) -> bool;
 
-/// One way in which the target can fall behind.
 pub(crate) struct GapRule {
     /// Its name in files: "kernel_issue".
     pub(crate) key: &'static str,
@@ -148,7 +146,6 @@ impl GapRule {
     }
 }
 
-/// Whether every word of a template is known.
 fn is_known(template: &str, words: &Words) -> bool {
     let parts = template.split('{').skip(1);
     let mut names = parts.filter_map(|part| part.split_once('}'));

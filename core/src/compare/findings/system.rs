@@ -108,12 +108,10 @@ const SHARES: &str =
 const OTHER_AMOUNT: &str = "The target does {amount}; for that the reference would need {reference_scaled}, and only what is more is counted.";
 
 fn candidates(comparison: &Comparison) -> Vec<Candidate> {
+    let communication = Subject::ExposedCommunication;
     let kinds = [
         (PartKind::Idle, Subject::Idle),
-        (
-            PartKind::ExposedCommunication,
-            Subject::ExposedCommunication,
-        ),
+        (PartKind::ExposedCommunication, communication),
         (PartKind::ExposedCopies, Subject::ExposedCopies),
     ];
     let found = kinds.map(|(kind, subject)| candidate(comparison, kind, subject));

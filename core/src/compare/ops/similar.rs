@@ -47,7 +47,6 @@ type Row<'a> = (Which, usize, Vec<(&'a str, u64)>);
 /// activations are computed again.
 type Likeness<'a> = (&'a str, &'a str, u64, bool);
 
-/// Pairs what is alone by its operator.
 pub(crate) fn pair_by_operator(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
     pair_by_kind(alignment, all, |which, rows| {
         let text = all.text(which, rows)?;

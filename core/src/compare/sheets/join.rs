@@ -176,7 +176,6 @@ fn keys(kind: &SheetKind, halves: Pair<Option<&Sheet>>) -> Vec<&'static str> {
     keys
 }
 
-/// Where the cells of a key stand in the rows of a sheet.
 struct Key(Vec<Option<usize>>);
 
 impl Key {

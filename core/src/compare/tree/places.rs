@@ -104,7 +104,6 @@ impl Finder<'_> {
         }
     }
 
-    /// Calls of one side or the other, next to each other.
     fn take_calls(&mut self, around: DiffId, run: Vec<DiffId>) {
         if run.is_empty() {
             return;
@@ -120,7 +119,6 @@ impl Finder<'_> {
         }
     }
 
-    /// The place that something in a call belongs to.
     fn place(&mut self, around: DiffId) -> &mut PlaceWork {
         let common = self.diff.common(around);
         let next = self.found.len();

@@ -124,7 +124,6 @@ impl Skeleton {
         &self.rows[row as usize]
     }
 
-    /// The calls that a call made, in order.
     pub(crate) fn children(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
         let end = self.row(row).end;
         let first = (row + 1 < end).then_some(row + 1);

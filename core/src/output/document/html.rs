@@ -23,7 +23,6 @@ pub fn html(document: &Document) -> String {
 
 const STYLE: &str = include_str!("report.css");
 
-/// Headings of the second level as a list of links.
 fn contents(out: &mut String, document: &Document) {
     out.push_str("<nav aria-label=\"Contents\">\n<ul>\n");
     for (level, text, slug) in document.headings() {

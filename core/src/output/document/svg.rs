@@ -91,7 +91,6 @@ impl Svg {
         ));
     }
 
-    /// A ring around a mark.
     pub(crate) fn ring(&mut self, at: (f64, f64), radius: f64, stroke: &str) {
         self.text.push_str(&format!(
             "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\" fill=\"none\" stroke=\"{stroke}\" stroke-width=\"2\"/>",
@@ -99,7 +98,6 @@ impl Svg {
         ));
     }
 
-    /// The picture as text, with what it shows.
     pub(crate) fn done(self, caption: &'static str) -> (String, &'static str) {
         (self.text + "</svg>", caption)
     }

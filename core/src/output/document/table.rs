@@ -17,7 +17,6 @@ pub(crate) fn code(name: &str, max_chars: usize) -> Line {
     vec![Span::Code(format::middle_ellipsis(name, max_chars))]
 }
 
-/// What is known, or a dash.
 pub(crate) fn dash<T, S: Into<String>>(known: Option<T>, write: impl FnOnce(T) -> S) -> Line {
     known.map_or_else(|| text("–"), |known| text(write(known)))
 }

@@ -8,15 +8,12 @@ use crate::report::cards::Light;
 
 /// A finding as the documents say it.
 pub(super) struct Card<'a> {
-    /// Its number among all.
     pub(super) number: usize,
     pub(super) title: &'a str,
-    /// What is wrong: one sentence.
     pub(super) problem: &'a str,
     pub(super) model: &'a str,
     pub(super) kernel: &'a str,
     pub(super) reasoning: &'a [String],
-    /// What it saves, in a sentence or two.
     pub(super) impact: String,
     /// The time in `impact` as files for programs have it; `None` where it is not known.
     pub(super) saves: Option<String>,

@@ -37,7 +37,6 @@ type Picture = (String, &'static str);
 /// Names of operators and kernels.
 type Names = Set<String>;
 
-/// A part, written by a function.
 fn part(title: impl Into<String>, write: impl FnOnce(&mut Document)) -> Part {
     let mut document = Document::default();
     write(&mut document);
@@ -129,7 +128,6 @@ trait Subject {
     /// What somebody with the model at hand can answer.
     fn questions(&self) -> Vec<String>;
 
-    /// Files beside the documents.
     fn files(&self) -> Vec<File> {
         Vec::new()
     }
@@ -143,7 +141,6 @@ trait Subject {
         None
     }
 
-    /// Whether there is something to warn of.
     fn needs_warnings(&self) -> bool;
 
     /// The rows of the summary's table, in order.
@@ -154,7 +151,6 @@ trait Subject {
         None
     }
 
-    /// Times in tables.
     fn shown(&self) -> Vec<Shown>;
 
     /// Where parts do not sum up to their whole; `None` where nothing was measured.

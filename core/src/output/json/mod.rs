@@ -68,12 +68,10 @@ pub(crate) fn pretty(json: &Json) -> Vec<u8> {
     text.unwrap_or_default().into_bytes()
 }
 
-/// A record for each of some things.
 pub(crate) fn list<'a, T>(things: &'a [T], record: impl Fn(&'a T) -> Json) -> Json {
     things.iter().map(record).collect()
 }
 
-/// The keys of two records.
 pub(crate) fn with_keys_of(mut keys: Map<String, Json>, other: Json) -> Map<String, Json> {
     if let Json::Object(others) = other {
         keys.extend(others);

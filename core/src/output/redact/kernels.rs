@@ -74,7 +74,6 @@ const PLAIN_WORDS: &[&str] = &[
     "warpgroupsize", "warps", "warpsize", "warpspecialized", "weight", "wgrad", "wmma", "xmma", "zgemm",
 ];
 
-/// Kernels by their whole name.
 const WHOLE: &[&str] = &[
     "attn_fwd",
     "bwd_kernel_dk_dv",

@@ -108,7 +108,6 @@ fn is_word_of_node(word: &str) -> bool {
     plain.len() <= 2 || OTHERS.contains(&plain.as_str()) || kernels::is_word(&plain)
 }
 
-/// A collective as PyTorch names it.
 pub(super) fn is_collective(name: &str) -> bool {
     #[rustfmt::skip]
     const NAMES: &[&str] = &[
@@ -129,7 +128,6 @@ fn is_space_or_digit(letter: char) -> bool {
     letter == ' ' || letter.is_ascii_digit()
 }
 
-/// A call of the CUDA or HIP runtime or driver.
 pub(super) fn call(name: &str, placeholders: &mut Placeholders) -> String {
     const APIS: &[&str] = &["cuda", "hip", "cu", "hsa_", "nvtx"];
     let is_api = |api: &&str| {

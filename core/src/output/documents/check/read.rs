@@ -48,7 +48,6 @@ pub(super) fn parts(blocks: &[Block], level: u8) -> Vec<Part<'_>> {
     parts.collect()
 }
 
-/// The headings of one level, in order.
 pub(super) fn headings(blocks: &[Block], level: u8) -> Vec<&str> {
     let parts = parts(blocks, level).into_iter();
     parts.map(|part| part.heading).collect()

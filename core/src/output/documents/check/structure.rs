@@ -114,7 +114,6 @@ fn has_token(text: &str, token: &str) -> bool {
     })
 }
 
-/// The start of a text, for a message.
 pub(super) fn short(text: &str) -> String {
     format::middle_ellipsis(text, 80)
 }

@@ -24,6 +24,7 @@ pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
     let has_same_calls = calls.reference == calls.target;
     let sides = op.sides.as_ref();
     let mut rows: Vec<(&str, Pair<Line>, Line, Line)> = Vec::new();
+    let none = Line::new;
     let mut row = |label, values, change, expected| rows.push((label, values, change, expected));
     row(
         "Time",
@@ -40,12 +41,7 @@ pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
     row("Calls", calls.map(count), more_calls, Line::new());
     let timed = sides.map(|side| side.timed.count);
     if timed != calls {
-        row(
-            "Calls of known time",
-            timed.map(count),
-            Line::new(),
-            Line::new(),
-        );
+        row("Calls of known time", timed.map(count), none(), none());
     }
     let us = sides.map(|side| side.ns_per_call() / 1e3);
     let percent = |ratio: f64| words::signed_percent(Some((ratio - 1.0) * 100.0));

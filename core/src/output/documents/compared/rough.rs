@@ -59,12 +59,7 @@ pub(super) fn steps(comparison: &Comparison) -> Vec<Part> {
         }),
         part("Priorities", |document| {
             let saving = |gap: &Gap| dash(gap.saving, |saving| format::time_ns(saving.matching_ns));
-            let roof = |gap: &Gap| {
-                dash(
-                    gap.saving.and_then(|saving| saving.roof_ns),
-                    format::time_ns,
-                )
-            };
+            let roof = |gap: &Gap| dash(gap.saving.and_then(|one| one.roof_ns), format::time_ns);
             document.table(
                 DocTable::of(&comparison.gaps.ranked)
                     .text(">Rank", |gap| gap.number.to_string())

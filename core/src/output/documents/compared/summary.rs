@@ -25,7 +25,6 @@ pub(super) fn write(comparison: &Comparison) -> Document {
     document
 }
 
-/// What both traces are, and how long they take.
 fn paragraph(comparison: &Comparison) -> String {
     let about = comparison.sides.as_ref().map(|side| {
         let platform = side.platform.as_deref().unwrap_or("unknown hardware");
@@ -104,11 +103,8 @@ fn metrics(comparison: &Comparison) -> DocTable {
     rows.push((LABELS[5], utilization, points));
     if timelines.both().is_none() {
         let cpu = sides.map(|side| side.host_ns);
-        rows.push((
-            "Operators on the CPU",
-            cpu.map(time),
-            percent(cpu.change_percent()),
-        ));
+        let change = percent(cpu.change_percent());
+        rows.push(("Operators on the CPU", cpu.map(time), change));
     }
     DocTable::of(rows)
         .text("Metric", |(label, ..)| *label)
@@ -118,7 +114,6 @@ fn metrics(comparison: &Comparison) -> DocTable {
         .into()
 }
 
-/// What stands out, a sentence each.
 fn key_findings(comparison: &Comparison) -> Vec<String> {
     let mut findings = Vec::new();
     if comparison.is_same() {

@@ -17,12 +17,10 @@ use crate::output::documents::{Part, part};
 /// Parts of the difference that are shown one by one.
 pub(super) const N_STEPS: usize = 12;
 
-/// Rows of a table; the rest is in the sheets.
 pub(super) const MAX_ROWS: usize = 12;
 
 pub(super) const PLACE: &str = "in the files of the comparison";
 
-/// A ratio of times, or a dash.
 pub(super) fn times(ratio: Option<f64>) -> Line {
     text(words::maybe_times(ratio))
 }
@@ -67,7 +65,6 @@ fn of_named<K, T: Timed>(
     head: &str,
     rows: &[Named<K, T>],
     label: impl Fn(&K) -> Line,
-    max_rows: usize,
 ) -> Option<Part> {
     let shown = |side: &Option<T>| dash(side.as_ref(), |side| format::time_ns(side.ns()));
     let change = |row: &Named<K, T>| {
@@ -75,7 +72,7 @@ fn of_named<K, T: Timed>(
         words::signed_percent(change.filter(|_| row.is_matched()))
     };
     let difference = |row: &Named<K, T>| format::signed_time_ns(row.times().difference());
-    let table: DocTable = DocTable::of(rows.iter().take(max_rows))
+    let table: DocTable = DocTable::of(rows.iter().take(MAX_ROWS))
         .line(head, |row| label(&row.key))
         .line(">Reference", |row| shown(&row.sides.reference))
         .line(">Target", |row| shown(&row.sides.target))
@@ -85,7 +82,7 @@ fn of_named<K, T: Timed>(
     (!rows.is_empty()).then(|| {
         part(title, |document| {
             document.table(table);
-            document.texts(more(rows.len(), max_rows, PLACE));
+            document.texts(more(rows.len(), MAX_ROWS, PLACE));
         })
     })
 }
@@ -93,7 +90,7 @@ fn of_named<K, T: Timed>(
 pub(super) fn categories(comparison: &Comparison) -> Option<Part> {
     let label = |family: &Family| text(family.label());
     let rows = &comparison.categories;
-    let mut part = of_named("Categories", "Category", rows, label, usize::MAX)?;
+    let mut part = of_named("Categories", "Category", rows, label)?;
     part.1
         .text("Time in which such kernels run; categories that overlap both count.");
     Some(part)
@@ -166,7 +163,6 @@ pub(super) fn lone(
     })
 }
 
-/// Collectives, modules, kernels, operators on the CPU.
 pub(super) fn named(comparison: &Comparison) -> impl Iterator<Item = Part> {
     let timelines = comparison.sides.as_ref().map(|side| side.timeline);
     let host = match timelines.both() {
@@ -179,28 +175,10 @@ pub(super) fn named(comparison: &Comparison) -> impl Iterator<Item = Part> {
     let (collectives, modules) = (&comparison.collectives, &comparison.modules);
     let kernels = &comparison.kernels;
     let tables = [
-        of_named(
-            "Collectives",
-            "Collective",
-            collectives,
-            collective,
-            MAX_ROWS,
-        ),
-        of_named(
-            "Modules by GPU self time",
-            "Module",
-            modules,
-            name,
-            MAX_ROWS,
-        ),
-        of_named("Kernels by name", "Kernel", kernels, kernel, MAX_ROWS),
-        of_named(
-            "Operators by CPU self time",
-            "Operator",
-            host,
-            name,
-            MAX_ROWS,
-        ),
+        of_named("Collectives", "Collective", collectives, collective),
+        of_named("Modules by GPU self time", "Module", modules, name),
+        of_named("Kernels by name", "Kernel", kernels, kernel),
+        of_named("Operators by CPU self time", "Operator", host, name),
     ];
     tables.into_iter().flatten()
 }

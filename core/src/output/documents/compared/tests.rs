@@ -11,7 +11,6 @@ use crate::testing::Timetable;
 
 const MM: &str = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
 
-/// What the reference and the target are judged by.
 type Gpus = Option<(&'static str, &'static str)>;
 
 /// GEMMs of 137 GFLOP, which take 0.14 ms on an H100 and 0.19 ms on an MI300X at roofline, and
@@ -27,7 +26,6 @@ fn host() -> Timetable {
     Timetable::new().op("aten::mm", 0..1_000)
 }
 
-/// What is written for those who decide.
 fn written(reference: &Timetable, target: &Timetable, gpus: Gpus) -> String {
     markdown(&compared(reference, target, gpus).fair())
 }
@@ -41,7 +39,6 @@ fn says(text: &str, all: &[&str]) {
 const BOTH: Gpus = Some(("H100", "MI300X"));
 const SAME: Gpus = Some(("H100", "H100"));
 
-/// A comparison with findings.
 pub(in crate::output::documents) fn slow() -> Comparison {
     compared(&run(200, 10), &run(600, 310), BOTH)
 }

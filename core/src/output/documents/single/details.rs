@@ -82,7 +82,6 @@ fn families(document: &mut Document, source: &Input, time_head: &str, share_head
     );
 }
 
-/// One category with everything that is known of it.
 fn category(source: &Input, outcome: &Outcome, cards: &[Card]) -> Part {
     part(outcome.kind.title, |document| {
         if let Status::Error(why) = &outcome.status {
@@ -112,14 +111,10 @@ pub(super) fn within(source: &Input, outcome: &Outcome) -> Vec<String> {
         .collect()
 }
 
-/// The operations of an analysis, and its tables.
 pub(super) fn tables(document: &mut Document, source: &Input, outcome: &Outcome) {
     document.table(operations(source, &outcome.rows));
-    document.texts(more(
-        outcome.rows.len(),
-        MAX_ROWS,
-        "in the sheet of operations",
-    ));
+    let n_rows = outcome.rows.len();
+    document.texts(more(n_rows, MAX_ROWS, "in the sheet of operations"));
     for table in outcome.tables.iter().filter(|table| !table.rows.is_empty()) {
         document.field(&table.title, "");
         document.table(table);
@@ -167,7 +162,6 @@ fn operations(source: &Input, rows: &[Row]) -> DocTable {
         .into()
 }
 
-/// The shapes of an operation, where they are recorded.
 pub(super) fn shapes_of(input: &crate::assess::Input, operation: &Operation) -> Line {
     let shapes = Some(shapes(input, operation));
     dash(shapes.filter(|shapes| !shapes.is_empty()), |shapes| shapes)
@@ -186,10 +180,8 @@ pub(super) fn overview(source: &Input, outcome: &Outcome) -> String {
         return "No operations of this kind ran; the findings below are about other operations."
             .to_owned();
     }
-    let (share, time) = (
-        source.of_compute(outcome.time_ns),
-        format::time_ns(outcome.time_ns),
-    );
+    let share = source.of_compute(outcome.time_ns);
+    let time = format::time_ns(outcome.time_ns);
     let calls = format::counted(outcome.n_calls, "call");
     let mut sentences =
         format!("{title} operations account for {share} of compute time, {time} in {calls}.");
@@ -197,12 +189,9 @@ pub(super) fn overview(source: &Input, outcome: &Outcome) -> String {
     let mean = outcome.mean_efficiency_percent().map(format::percent);
     if let Some((weighted, mean)) = weighted.zip(mean) {
         let known = outcome.known_percent().filter(|percent| *percent < 100.0);
-        let known = known.map_or(String::new(), |percent| {
-            format!(
-                " of the {} with a FLOP/byte model",
-                format::percent(percent)
-            )
-        });
+        let known = known.map(format::percent);
+        let known = known.map(|percent| format!(" of the {percent} with a FLOP/byte model"));
+        let known = known.unwrap_or_default();
         sentences.push_str(&format!(
             " Average efficiency{known}: {weighted} of roofline, weighted by time ({mean} unweighted).",
         ));

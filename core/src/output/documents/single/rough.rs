@@ -16,7 +16,6 @@ use crate::report::overview::Measure;
 use crate::report::places::{self, Place, PlaceNode};
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
 
-/// The nine steps, each with what it gave.
 pub(super) fn steps(source: &Input) -> Vec<Part> {
     let (profile, report) = (source.profile, source.report);
     let findings = &report.analyses.findings;

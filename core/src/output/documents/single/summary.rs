@@ -166,7 +166,6 @@ fn longest_on_cpu(source: &Input) -> DocTable {
         .into()
 }
 
-/// Analyses that failed, and what is wrong with the data.
 pub(super) fn warnings(source: &Input) -> Vec<Line> {
     let failed = cards(source.profile, source.report).failed.into_iter();
     let quality = source.report.overview.quality.lines.iter();

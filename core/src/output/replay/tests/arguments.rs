@@ -250,32 +250,13 @@ fn strides_and_types_are_kept() {
 /// those of the call.
 #[test]
 fn indices_lie_within_what_they_point_at() {
+    #[rustfmt::skip]
     let cases = [
-        (
-            "aten::_embedding_bag",
-            r#""Input Dims": [[1000, 64], [4096], [64], [], [], [], [], [], []], "Input type": ["float", "long int", "long int", "Scalar", "Scalar", "Scalar", "", "Scalar", "Scalar"], "Concrete Inputs": ["", "", "", "False", "0", "False", "", "False", "-1"]"#,
-            ["[4096]randint1000", "[64]cumulative4096"],
-        ),
-        (
-            "aten::index_copy_",
-            r#""Input Dims": [[8, 512, 64], [], [3], [8, 3, 64]], "Input type": ["float", "Scalar", "long int", "float"], "Concrete Inputs": ["", "1", "", ""]"#,
-            ["[3]randint512", "[8,3,64]normal"],
-        ),
-        (
-            "aten::take",
-            r#""Input Dims": [[8, 16], [3]], "Input type": ["float", "long int"]"#,
-            ["[3]randint128", "[8,16]normal"],
-        ),
-        (
-            "vllm::outplace_fused_experts",
-            r#""Input Dims": [[4, 64], [16, 128, 64], [16, 64, 64], [4, 2], [4, 2]], "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "float", "int"]"#,
-            ["[4,2]randint16", "[4,2]normal"],
-        ),
-        (
-            "_C_cache_ops::reshape_and_cache_flash",
-            r#""Input Dims": [[4, 2, 8], [4, 2, 8], [10, 16, 2, 8], [10, 16, 2, 8], [4]], "Input type": ["float", "float", "float", "float", "long int"]"#,
-            ["[4]randint160", "[4,2,8]normal"],
-        ),
+        ("aten::_embedding_bag", r#""Input Dims": [[1000, 64], [4096], [64], [], [], [], [], [], []], "Input type": ["float", "long int", "long int", "Scalar", "Scalar", "Scalar", "", "Scalar", "Scalar"], "Concrete Inputs": ["", "", "", "False", "0", "False", "", "False", "-1"]"#, ["[4096]randint1000", "[64]cumulative4096"]),
+        ("aten::index_copy_", r#""Input Dims": [[8, 512, 64], [], [3], [8, 3, 64]], "Input type": ["float", "Scalar", "long int", "float"], "Concrete Inputs": ["", "1", "", ""]"#, ["[3]randint512", "[8,3,64]normal"]),
+        ("aten::take", r#""Input Dims": [[8, 16], [3]], "Input type": ["float", "long int"]"#, ["[3]randint128", "[8,16]normal"]),
+        ("vllm::outplace_fused_experts", r#""Input Dims": [[4, 64], [16, 128, 64], [16, 64, 64], [4, 2], [4, 2]], "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "float", "int"]"#, ["[4,2]randint16", "[4,2]normal"]),
+        ("_C_cache_ops::reshape_and_cache_flash", r#""Input Dims": [[4, 2, 8], [4, 2, 8], [10, 16, 2, 8], [10, 16, 2, 8], [4]], "Input type": ["float", "float", "float", "float", "long int"]"#, ["[4]randint160", "[4,2,8]normal"]),
     ];
     for (op, args, expected) in cases {
         let entry = entry(op, args);
