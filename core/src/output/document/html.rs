@@ -133,9 +133,9 @@ mod tests {
     fn numbers_are_aligned_and_links_lead_somewhere() {
         let mut document = Document::new("T");
         document.heading(2, "Where `it` went");
-        let mut table = DocTable::new(&["Kernel", ">Time"]);
-        table.row(&["`k`", "3 ms"]);
-        document.table(table);
+        let rows = DocTable::of([("`k`", "3 ms")]);
+        let rows = rows.line("Kernel", |row| line(row.0));
+        document.table(rows.text(">Time", |row| row.1));
         let page = html(&document);
         assert!(page.contains("<td class=\"number\">3 ms</td>"));
         assert!(page.contains("<a href=\"#where-it-went\">"));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Line, Span, cell, line};
+use super::{Line, Span, cell};
 use crate::base::format;
 use crate::base::value::Table;
 use crate::compare::Pair;
@@ -39,14 +39,6 @@ pub struct DocTable {
 }
 
 impl DocTable {
-    /// A table without rows. Columns whose head starts with `>` hold numbers.
-    pub fn new(heads: &[&str]) -> DocTable {
-        DocTable {
-            columns: heads.iter().map(|head| column(head)).collect(),
-            rows: Vec::new(),
-        }
-    }
-
     /// A table with a row for each of some things, without columns yet.
     pub(crate) fn of<T>(things: impl IntoIterator<Item = T>) -> Rows<T> {
         let things: Vec<T> = things.into_iter().collect();
@@ -56,19 +48,6 @@ impl DocTable {
             ..DocTable::default()
         };
         Rows { things, table }
-    }
-
-    /// Adds a row; names in backticks.
-    pub fn row(&mut self, cells: &[&str]) {
-        self.rows
-            .push(cells.iter().map(|cell| line(cell)).collect());
-    }
-}
-
-fn column(head: &str) -> (String, bool) {
-    match head.strip_prefix('>') {
-        Some(head) => (head.to_owned(), true),
-        None => (head.to_owned(), false),
     }
 }
 
@@ -81,7 +60,9 @@ pub(crate) struct Rows<T> {
 
 impl<T> Rows<T> {
     pub(crate) fn line(mut self, head: &str, cell: impl Fn(&T) -> Line) -> Rows<T> {
-        self.table.columns.push(column(head));
+        let label = head.strip_prefix('>').unwrap_or(head);
+        let is_number = label.len() < head.len();
+        self.table.columns.push((label.to_owned(), is_number));
         for (row, thing) in self.table.rows.iter_mut().zip(&self.things) {
             row.push(cell(thing));
         }

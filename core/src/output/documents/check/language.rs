@@ -192,6 +192,7 @@ fn n_lines(blocks: &[Block]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::document::{DocTable, Document};
 
     #[test]
     fn keys_of_files_are_told_from_words() {
@@ -214,11 +215,9 @@ mod tests {
 
     #[test]
     fn a_line_is_as_long_as_a_page_is_wide() {
-        let mut document = crate::output::document::Document::default();
+        let mut document = Document::default();
         document.text(&"x".repeat(111));
-        let mut table = crate::output::document::DocTable::new(&["A"]);
-        table.row(&["1"]);
-        document.table(table);
+        document.table(DocTable::of(["1"]).text("A", |one| *one));
         assert_eq!(n_lines(&document.blocks), 4);
     }
 }
