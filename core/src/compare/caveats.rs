@@ -407,10 +407,8 @@ mod tests {
             .work("c10d::allreduce_", "ncclDevKernel_AllReduce", 300..500);
         let comparison = compared(&alone, &parallel, H100);
         let said = comparison.caveats().join(" ");
-        says(
-            &said,
-            "The target communicates with other GPUs, the reference with none: ",
-        );
+        let words = "The target communicates with other GPUs, the reference with none: ";
+        says(&said, words);
         let gap = &comparison.gaps.ranked[0];
         assert_eq!(gap.pattern, "more_exposed_communication");
         let asked = "The reference communicates with no other GPU";

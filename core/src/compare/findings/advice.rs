@@ -317,10 +317,8 @@ mod tests {
         let flash = ["aten::_scaled_dot_product_flash_attention", "flash_fwd"];
         let other = ["aten::_scaled_dot_product_cudnn_attention", "sdpa_fprop"];
         let [gap, model, _] = advised(QKV, other, flash);
-        says(
-            &gap,
-            "than the reference's 200 µs on `aten::_scaled_dot_product_cudnn_attention`",
-        );
+        let words = "than the reference's 200 µs on `aten::_scaled_dot_product_cudnn_attention`";
+        says(&gap, words);
         assert_eq!(
             model,
             "Choose the implementation that the reference calls, `aten::_scaled_dot_product_cudnn_attention`: `torch.nn.attention.sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`."

@@ -310,10 +310,8 @@ mod tests {
         assert_eq!(patterns, ["more_exposed_copies"]);
         assert_eq!(slower.gaps.together_ns, 400_000);
         let said = slower.gaps.ranked[0].reasoning.join(" ");
-        says(
-            &said,
-            "A call of `aten::copy_` takes 500 µs on the target, 400 % more than the reference\u{2019}s 100 µs.",
-        );
+        let words = "A call of `aten::copy_` takes 500 µs on the target, 400 % more than the reference\u{2019}s 100 µs.";
+        says(&said, words);
     }
 
     #[test]
@@ -347,10 +345,8 @@ mod tests {
         let slower = compared(&hosted(40), &hosted(400));
         let gap = &slower.gaps.ranked[0];
         assert_eq!(gap.pattern, "more_idle");
-        says(
-            &gap.reasoning.join(" "),
-            "self time of a call: `aten::mm` 400 µs, 40.0 µs on the reference.",
-        );
+        let words = "self time of a call: `aten::mm` 400 µs, 40.0 µs on the reference.";
+        says(&gap.reasoning.join(" "), words);
     }
 
     #[test]

@@ -110,10 +110,8 @@ fn the_same_operator_on_other_sizes_is_judged_by_its_own_work() {
     let error = (expected - 425_984.0 / 229_376.0).abs();
     assert!(error < 1e-9, "{expected}");
     assert_eq!(op.judgement.verdict, Verdict::ExplainedByHardware);
-    says(
-        &comparison.caveats().join(" "),
-        "on 1024 × 256, 256 × 128 fp32 instead of 512 × 256, 256 × 128 fp32",
-    );
+    let words = "on 1024 × 256, 256 × 128 fp32 instead of 512 × 256, 256 × 128 fp32";
+    says(&comparison.caveats().join(" "), words);
     // Of other sizes called another number of times nothing tells that they belong together.
     let twice = run([("aten::mm", doubled, "k", 80); 2]);
     assert!(compared(&mm(MM, 40), &twice).operations.matched.is_empty());

@@ -35,10 +35,10 @@ pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
     );
     let more_calls = (calls.target as f64 / calls.reference.max(1) as f64 - 1.0) * 100.0;
     let more_calls = match has_same_calls {
-        true => Line::new(),
+        true => none(),
         false => text(words::signed_percent(Some(more_calls))),
     };
-    row("Calls", calls.map(count), more_calls, Line::new());
+    row("Calls", calls.map(count), more_calls, none());
     let timed = sides.map(|side| side.timed.count);
     if timed != calls {
         row("Calls of known time", timed.map(count), none(), none());
@@ -55,7 +55,7 @@ pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
         }),
     );
     let share = sides.map(|side| dash(side.percent_of_compute, format::percent));
-    row("% of compute", share, Line::new(), Line::new());
+    row("% of compute", share, none(), none());
     let roofs = judgement.roofs;
     if roofs.reference.is_some() || roofs.target.is_some() {
         let time = |roof: Roof| {
@@ -63,7 +63,7 @@ pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
             format!("{time} ({})", words::bound(roof.bound))
         };
         let times = roofs.map(|roof| dash(roof, time));
-        row("Roofline of a call", times, Line::new(), Line::new());
+        row("Roofline of a call", times, none(), none());
         let percent = roofs.zip(us).map(|(roof, us)| {
             dash(roof.filter(|_| us > 0.0), |roof| {
                 let percent = roof.us_per_call / us * 100.0;
@@ -72,7 +72,7 @@ pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
                 format!("{}{mark}", format::percent(percent))
             })
         });
-        row("% roofline", percent, Line::new(), Line::new());
+        row("% roofline", percent, none(), none());
     }
     DocTable::of(rows)
         .text("Metric", |(head, ..)| *head)
