@@ -92,22 +92,17 @@ pub enum NotJudged {
 
 impl NotJudged {
     /// Half a sentence.
+    #[rustfmt::skip]
     pub fn label(self) -> &'static str {
         match self {
             NotJudged::NoProfiles => "no GPU profile is chosen",
             NotJudged::NoProfile(Which::Reference) => "no GPU profile for the reference",
             NotJudged::NoProfile(Which::Target) => "no GPU profile for the target",
             NotJudged::NoWorkModel => "no FLOP/byte model",
-            NotJudged::NoFigure(Which::Reference) => {
-                "the reference's GPU has no figure for such arithmetic"
-            }
-            NotJudged::NoFigure(Which::Target) => {
-                "the target's GPU has no figure for such arithmetic"
-            }
+            NotJudged::NoFigure(Which::Reference) => "the reference's GPU has no figure for such arithmetic",
+            NotJudged::NoFigure(Which::Target) => "the target's GPU has no figure for such arithmetic",
             NotJudged::OverLink => "it copies over a link, which is no figure of the GPU",
-            NotJudged::NoShapes => {
-                "only one of the traces has its shapes, so that sizes may be other ones"
-            }
+            NotJudged::NoShapes => "only one of the traces has its shapes, so that sizes may be other ones",
             NotJudged::OtherSizes => "sizes or types differ, and there is no FLOP/byte model",
             NotJudged::NoTime => "no time was measured",
         }
