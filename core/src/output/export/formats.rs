@@ -2,7 +2,7 @@
 
 use super::exporter::Group::{Programs, Reports, Reproducers, Tables};
 use super::xlsx::workbook;
-use super::{Exporter, Input, Listed, Source, categories, csv, markdown, pair};
+use super::{Exporter, Input, Listed, Source, categories, csv, file, markdown, pair};
 use crate::compare::{Side, sheets};
 use crate::output::document::{html::html, markdown as to_markdown};
 use crate::output::documents::Documents;
@@ -99,13 +99,6 @@ impl Source for pair::Input<'_> {
                 write: |input, path| reproducer(&of_target(input), path),
             },
         ]
-    }
-}
-
-pub(super) fn file(path: impl Into<String>, title: &'static str) -> Listed {
-    Listed {
-        path: path.into(),
-        title,
     }
 }
 

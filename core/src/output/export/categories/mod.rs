@@ -23,8 +23,7 @@ mod ops;
 mod tests;
 mod trees;
 
-use super::Listed;
-use super::formats::file;
+use super::{Listed, file};
 use crate::findings::{Outcome, Status, Tier};
 use crate::output::document::markdown;
 use crate::output::json::pretty;
