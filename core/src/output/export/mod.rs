@@ -40,6 +40,13 @@ pub struct Listed {
     pub title: &'static str,
 }
 
+fn file(path: impl Into<String>, title: &'static str) -> Listed {
+    Listed {
+        path: path.into(),
+        title,
+    }
+}
+
 /// The media type of a file by the end of its name.
 pub(crate) fn mime(path: &str) -> &'static str {
     let (_, ending) = path.rsplit_once('.').unwrap_or_default();

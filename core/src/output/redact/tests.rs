@@ -10,7 +10,6 @@ use crate::report::sheet::Cell;
 use crate::report::{Report, ReportOptions};
 use crate::sample;
 
-/// What may be in no file.
 const SECRET: &str = "acme";
 
 const TRACE: &str = r#"{

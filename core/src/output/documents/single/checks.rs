@@ -1,14 +1,12 @@
 //! What the documents about one trace are held against.
 
-use hashbrown::HashSet;
-use rustc_hash::FxBuildHasher;
-
 use super::Input;
 use super::details::MAX_ROWS;
 use super::share;
 use super::summary::rows;
 use crate::base::format;
 use crate::base::interval::sum;
+use crate::base::map::Set;
 use crate::findings::compute::varies;
 use crate::findings::{Estimate, Outcome, RankedFinding, Row, Status, Tier};
 use crate::output::document::{Block, Document, plain};
@@ -36,7 +34,7 @@ fn ranked<'a>(source: &'a Input) -> &'a [RankedFinding] {
 /// Names of operators and kernels as the trace and the tables have them.
 pub(super) fn quotable(profile: &Profile) -> Names {
     let operations = profile.operations().iter();
-    let mut ids: HashSet<StringId, FxBuildHasher> = HashSet::default();
+    let mut ids: Set<StringId> = Set::default();
     ids.extend(operations.map(|operation| operation.key.name));
     ids.extend(profile.ops.groups().iter().map(|group| group.name));
     ids.extend(profile.host_ops.iter().map(|op| op.name));

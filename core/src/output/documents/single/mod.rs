@@ -37,7 +37,6 @@ impl<'a> Input<'a> {
         Input { profile, report }
     }
 
-    /// The findings file of one analysis.
     pub(crate) fn findings_file(&self, outcome: &Outcome) -> Document {
         files::write(self, outcome)
     }

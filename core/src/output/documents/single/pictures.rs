@@ -11,7 +11,6 @@ use crate::output::documents::Picture;
 use crate::profile::timeline::GpuClass;
 use crate::report::charts::{self, Spot};
 
-/// All that the trace has something for.
 pub(super) fn all(source: &Input) -> Vec<Picture> {
     let pictures = [
         breakdown(source),
@@ -22,7 +21,6 @@ pub(super) fn all(source: &Input) -> Vec<Picture> {
     pictures.into_iter().flatten().collect()
 }
 
-/// The run as one bar.
 fn breakdown(source: &Input) -> Option<Picture> {
     let total_ns = source.report.overview.total_ns.filter(|ns| *ns > 0)?;
     let parts = charts::breakdown(source.report);
@@ -138,7 +136,6 @@ fn roofline(source: &Input) -> Option<Picture> {
     Some(svg.done("Every operation with arithmetic on the roofline of the GPU: area is time, color is the category."))
 }
 
-/// What each finding saves, as ranges.
 fn savings(source: &Input) -> Option<Picture> {
     const ROW: f64 = 26.0;
     let findings = source.report.analyses.findings.ranked.iter();

@@ -14,7 +14,6 @@ const VECTOR: &str = r#""Input Dims": [[8]], "Input type": ["float"]"#;
 
 type Write = fn(&Input) -> Document;
 
-/// A document as Markdown.
 fn text(profile: &Profile, options: &ReportOptions, write: Write) -> String {
     let report = Report::new(profile, options);
     markdown(&write(&Input::new(profile, &report)))
