@@ -213,7 +213,7 @@ fn unreadable(error: &JsValue) -> Failure {
 }
 
 fn open_sample(choice: &Choice) {
-    let text = dormer_core::sample::trace_json();
+    let text = dormer_core::sample::TRACE;
     let mut teller = Teller::new(Reply::Progress, text.len() as f64);
     let mut importer = Importer::new();
     let read = teller.push(&mut importer, text.as_bytes());

@@ -45,7 +45,7 @@ struct Tree {
 
 impl Tree {
     fn of_sample() -> Tree {
-        let imported = import(sample::trace_json().as_bytes()).unwrap();
+        let imported = import(sample::TRACE.as_bytes()).unwrap();
         Tree::of(Profile::new(imported))
     }
 

@@ -78,7 +78,7 @@ mod tests {
     use crate::sample;
 
     fn of_sample(check: impl Fn(&Input)) {
-        let profile = Profile::new(import(sample::trace_json().as_bytes()).unwrap());
+        let profile = Profile::new(import(sample::TRACE.as_bytes()).unwrap());
         let report = Report::new(&profile, &ReportOptions::default());
         check(&Input::new(&profile, &report));
     }

@@ -52,7 +52,7 @@ fn read(trace: &str) -> Profile {
 
 /// Everything that is written about a trace, alone and beside the sample.
 fn files(profile: &Profile) -> Vec<Artifact> {
-    let sample = read(&sample::trace_json());
+    let sample = read(sample::TRACE);
     let report = Report::new(profile, &ReportOptions::default());
     let sample_report = Report::new(&sample, &ReportOptions::default());
     let cache = pair::Cache::default();
