@@ -15,7 +15,7 @@ use super::chromium::{Chromium, Programs};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The views, and an element that only that view has.
-pub(crate) const VIEWS: [(&str, &str); 10] = [
+pub(crate) const VIEWS: [(&str, &str); 11] = [
     ("overview", "[data-testid=headline]"),
     ("report", "[data-testid=report]"),
     ("operations", "[id^=unified_perf_summary-]"),
@@ -24,6 +24,7 @@ pub(crate) const VIEWS: [(&str, &str); 10] = [
     ("tree", "[id^=node-]"),
     ("system", "[data-testid=system]"),
     ("timeline", "#lanes .lane"),
+    ("steps", "[data-testid=steps]"),
     ("compare", "[data-testid^=compare]"),
     ("export", "[data-testid=artifacts]"),
 ];

@@ -18,6 +18,18 @@ async fn choose_step(page: &Page, position: u32) {
 }
 
 #[test]
+fn a_step_of_the_table_is_analysed_alone() {
+    with_page("steps", async |page| {
+        page.open_sample().await;
+        page.click("[data-nav=steps]").await;
+        page.click(".steps tbody tr:nth-child(2) button").await;
+        let chip = page.text("#window").await;
+        assert!(chip.starts_with("Showing only Step "), "{chip}");
+        page.find(".steps tr:nth-child(2)[aria-current]").await;
+    });
+}
+
+#[test]
 fn a_step_is_analysed_alone_and_the_whole_again() {
     with_page("window", async |page| {
         page.open_sample().await;

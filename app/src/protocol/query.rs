@@ -65,6 +65,7 @@ queries! {
     FlameQuery -> Flame;
     RooflineQuery -> RooflineChart;
     SystemQuery -> SystemFacts;
+    StepsQuery -> StepTimes;
     TimelineQuery -> TimelineOutline;
     DrawQuery -> Drawn;
     GlanceQuery -> Option<Glance>;

@@ -54,6 +54,7 @@ impl Traces {
                 query.said(&roofline(target.analyzed(), &target.report))
             }
             AnyQuery::SystemQuery(query) => query.said(&system(&self.target().report)),
+            AnyQuery::StepsQuery(query) => query.said(&self.target().step_times()),
             AnyQuery::TimelineQuery(query) => {
                 let outline = self.target().timeline().map(|of| of.outline());
                 query.said(&outline.unwrap_or_default())

@@ -26,6 +26,7 @@ mod redacted;
 mod reproducer;
 mod roofline;
 mod rows;
+mod steps;
 mod system;
 mod timeline;
 mod traces;

@@ -23,12 +23,17 @@ impl Steps {
         }
     }
 
+    /// As many as are shown.
+    pub(super) fn windows(&self) -> &[StepWindow] {
+        &self.steps[..self.steps.len().min(MOST_STEPS)]
+    }
+
     /// The steps for people to choose from.
     pub(super) fn lines(&self) -> Vec<StepLine> {
         let since_start = |ns: i64| ns.saturating_sub(self.start_ns).max(0) as u64;
         let edges = |span: Interval| (since_start(span.start_ns), since_start(span.end_ns));
-        let steps = self.steps.iter().take(MOST_STEPS);
-        steps
+        self.windows()
+            .iter()
             .map(|StepWindow { step, window }| {
                 let (from_ns, to_ns) = edges(step.span);
                 StepLine {

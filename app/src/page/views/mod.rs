@@ -8,6 +8,7 @@ pub mod overview;
 pub mod report;
 pub mod roofline;
 pub mod start;
+pub mod steps;
 pub mod system;
 pub mod timeline;
 pub mod tree;
@@ -62,6 +63,7 @@ pub const VIEWS: &[View] = &[
     View { fills: true, ..View::new("tree", "Call tree", || tree::tree().into_any()) },
     View { fills: true, ..View::new("timeline", "Timeline", || timeline::timeline().into_any()) },
     View::new("system", "Idle & communication", || system::system().into_any()),
+    View::new("steps", "Steps", || steps::steps().into_any()),
     View { starts_group: true, ..View::new("compare", "Compare", || compare::compare().into_any()) },
     View::new("export", "Export", || export::export().into_any()),
 ];

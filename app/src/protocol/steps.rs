@@ -1,0 +1,36 @@
+//! The Steps view: what each step took, side by side.
+
+use dormer_core::report::overview::SplitPart;
+use serde::{Deserialize, Serialize};
+
+/// Asks what the Steps view shows.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct StepsQuery;
+
+/// The steps of the whole trace.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StepTimes {
+    /// The answer in a sentence; why there is none where there are no steps.
+    pub headline: String,
+    /// In the order in which they ran.
+    pub steps: Vec<StepTime>,
+}
+
+/// What the GPU did for one step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepTime {
+    /// As the program named it.
+    pub name: String,
+    /// When the GPU worked for it, to be analyzed alone: start and end.
+    pub window: (u64, u64),
+    /// How long that is.
+    pub length: String,
+    /// How many times the median of the steps that is: "1.22×"; empty for a single step.
+    pub of_median: String,
+    /// That is at least 1.1.
+    pub is_slow: bool,
+    /// How it splits.
+    pub parts: Vec<SplitPart>,
+    /// Its length in percent of the longest, to draw it.
+    pub percent: f64,
+}
