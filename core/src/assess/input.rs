@@ -2,6 +2,7 @@
 
 use super::{Judged, ReportOptions, Timelines};
 use crate::hardware::{GpuSpec, detect};
+use crate::names::Family;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 
@@ -47,14 +48,10 @@ impl<'a> Input<'a> {
         Some(whole.total_ns()).filter(|ns| *ns > 0)
     }
 
-    /// Kernel time of all that computes, which shares of compute are of; `None` where nothing does.
-    pub fn computation_ns(&self) -> Option<i64> {
-        self.timelines.compute_ns()
-    }
-
-    /// Whether a backward pass was recorded, anywhere in the trace.
-    pub fn is_training(&self) -> bool {
-        self.profile.is_training()
+    /// Whether there is work of a kind that counts.
+    pub(crate) fn has(&self, family: Family) -> bool {
+        let mut operations = self.operations();
+        operations.any(|(_, operation, _)| operation.family == family)
     }
 
     /// The chosen GPU.

@@ -2,6 +2,7 @@
 
 pub use super::impact::{Estimate, Impact, Projection, projections};
 pub use crate::assess::severity::Priority;
+use crate::base::labels::labelled;
 use crate::base::value::Table;
 use crate::trace::EventId;
 
@@ -17,25 +18,15 @@ pub enum Effect {
     FirstStep,
 }
 
-/// How sure it is that a pattern is what it is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Confidence {
-    /// Names and operators say so.
-    High,
-    /// One of both says so.
-    Medium,
-    /// Only order and shapes do.
-    Low,
-}
-
-impl Confidence {
-    /// In sentences and files.
-    pub fn label(self) -> &'static str {
-        match self {
-            Confidence::High => "high",
-            Confidence::Medium => "medium",
-            Confidence::Low => "low",
-        }
+labelled! {
+    /// How sure it is that a pattern is what it is called.
+    pub enum Confidence {
+        /// Names and operators say so.
+        High => "high",
+        /// One of both says so.
+        Medium => "medium",
+        /// Only order and shapes do.
+        Low => "low",
     }
 }
 
@@ -49,7 +40,7 @@ pub struct Replay {
 }
 
 /// What is slow, what to do about it, and what that is worth.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Finding {
     /// The pattern, as files write it: "tiny_batched".
     pub pattern: &'static str,

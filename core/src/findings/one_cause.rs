@@ -3,8 +3,8 @@
 
 use super::compute::time_and_share;
 use super::finding::{Finding, Impact};
-use super::rule::{self, Evidence, Group, Rule, RuleDoc, Saves, Subject, Words};
-use super::{AnalysisKind, Input};
+use super::rule::{self, Evidence, Group, Rule, Saves, Subject, Words};
+use super::{AnalysisKind, Docs, Input};
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
@@ -55,9 +55,7 @@ const UNMODELLED: &str = "unmodelled_significant";
 /// The key of them all in one, where no operators were recorded.
 pub(super) const UNRECORDED: &str = "operators_not_recorded";
 
-pub(crate) fn docs() -> Vec<RuleDoc> {
-    RULES.iter().map(Rule::doc).collect()
-}
+pub(super) const DOCS: Docs = || rule::docs(RULES);
 
 impl Subject for Finding {
     type Of<'a> = Finding;

@@ -8,6 +8,7 @@ pub use super::row::Row;
 use super::{AnalysisKind, Input};
 use crate::base::interval::{percent_of, sum};
 use crate::base::value::{Table, Value};
+use crate::profile::operations::Operation;
 
 /// How it went.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,6 +96,17 @@ impl Outcome {
             tables: Vec::new(),
             findings: Vec::new(),
             notes: Vec::new(),
+        }
+    }
+
+    /// Says what the analysis calls each of its operations.
+    pub(super) fn classify<C: Into<String>>(
+        &mut self,
+        input: &Input,
+        class: impl Fn(&Operation) -> C,
+    ) {
+        for row in &mut self.rows {
+            row.class = class(input.operation(row.operation)).into();
         }
     }
 

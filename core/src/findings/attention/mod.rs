@@ -11,7 +11,7 @@ mod serving;
 mod tests;
 mod unfused;
 
-use super::assessment::Assessment;
+use super::assessment::{Assessment, Band};
 use super::order::Order;
 use super::unmodelled::unmodelled_in_cache;
 use crate::assess::Thresholds;
@@ -20,8 +20,8 @@ use crate::names::attention::{self, AttentionKernel};
 use crate::profile::Profile;
 use crate::profile::attention_sizes::AttentionSizes;
 use crate::profile::operations::Operation;
-use band::{Band, Verdict};
-pub(super) use rules::docs;
+use band::Verdict;
+pub(super) use rules::DOCS;
 use serving::CacheWrites;
 use unfused::Unfused;
 
@@ -110,7 +110,7 @@ impl<'a> Seen<'a> {
         let (band, percent) = (self.band?, self.row.efficiency_percent?);
         Some(match self.verdict? {
             Verdict::ShortAndLow => Assessment::Acceptable,
-            _ => Assessment::of_band(percent, (band.low, band.high), thresholds),
+            _ => Assessment::of_band(percent, band, thresholds),
         })
     }
 
@@ -141,18 +141,17 @@ fn gate(input: &Input) -> Gate {
     Gate::of(input, input.options.thresholds.sdpa_gate_ms)
 }
 
-pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let is_backward = kind.key == "sdpa_bwd";
-    let mut outcome = outcome(input, kind);
+pub(super) fn run(input: &Input, outcome: &mut Outcome) {
+    let is_backward = outcome.kind.key == "sdpa_bwd";
     let has_softmax = unfused::has_softmax(input);
     if outcome.status != Status::Done && !has_softmax {
-        return Ok(outcome);
+        return;
     }
     let order = Order::of(input);
     let unfused = has_softmax.then(|| unfused::find(input, &order, is_backward));
     let unfused: Vec<Unfused> = unfused.unwrap_or_default();
     if outcome.status != Status::Done && unfused.is_empty() {
-        return Ok(outcome);
+        return;
     }
     outcome.status = Status::Done;
     let rows = outcome.rows.clone();
@@ -166,7 +165,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let copies = copies::around(input, &order, &seen);
     let writes = CacheWrites::of(input, &seen);
     let unfused_ns = sum(unfused.iter().map(|one| one.time_ns));
-    facts(input, &mut outcome, &seen, &writes);
+    facts(input, outcome, &seen, &writes);
     let copies_ns = sum(copies.iter().map(|copy| copy.ns));
     #[rustfmt::skip]
     outcome.facts([
@@ -185,7 +184,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         rule::find(input, rules::UNFUSED, unfused.iter().collect()),
     ]
     .concat();
-    unfused::add_rows(input, &mut outcome, &unfused);
+    unfused::add_rows(input, outcome, &unfused);
     if unfused_ns > 0 {
         outcome.notes.push(format!(
             "Rows marked as unfused are parts of attention in separate operations ({}); their time counts in the analyses of their own category.",
@@ -196,7 +195,6 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         let note = "No GPU profile is chosen, so the % of roofline of attention is unknown.";
         outcome.notes.push(note.to_owned());
     }
-    Ok(outcome)
 }
 
 /// Attention without a FLOP/byte model. What is in a paged cache is a value, and only shapes are

@@ -17,19 +17,15 @@ use crate::hardware::{GpuSpec, Vendor};
 use crate::names::attention::{AttentionKernel, head_dimension, is_flash_2, splits_keys};
 
 /// What can be found, in the forward and the backward pass.
-pub(in crate::findings) fn docs() -> Vec<RuleDoc> {
-    let rules = RULES.iter().map(Rule::doc);
-    let rules = rules.chain(CACHE_WRITES.iter().map(Rule::doc));
-    let rules = rules.chain(COPIES.iter().map(Rule::doc));
-    rules.chain(UNFUSED.iter().map(Rule::doc)).collect()
-}
+pub(in crate::findings) const DOCS: Docs = || {
+    let (single, writes) = (rule::docs(RULES), rule::docs(CACHE_WRITES));
+    [single, writes, rule::docs(COPIES), rule::docs(UNFUSED)].concat()
+};
 
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
-        Some(seen.row)
-    }
+    const ROW: RowOf<Self> = |seen| Some(seen.row);
 
     fn words(group: &Group<Self>) -> Words {
         let first = group.first();
@@ -188,10 +184,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
 ];
 
 /// The gap to what is usual for the length.
-const BAND: Saves<Seen> = Saves::Each(|_, seen| {
-    let band = seen.band?;
-    Impact::of_usual(seen.row, (band.low, band.high))
-});
+const BAND: Saves<Seen> = Saves::Each(|_, seen| Impact::of_usual(seen.row, seen.band?));
 
 fn odd_head(seen: &Seen) -> Option<u64> {
     seen.sizes?.odd_head()

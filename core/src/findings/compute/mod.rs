@@ -56,7 +56,7 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
             time_ns: operation.kernel_ns,
             n_calls: operation.n_calls(),
             percent_of_category: share(operation.kernel_ns, Some(time_ns)).unwrap_or(0.0),
-            percent_of_compute: share(operation.kernel_ns, input.computation_ns()),
+            percent_of_compute: share(operation.kernel_ns, input.timelines.compute_ns()),
             percent_of_total: share(judged.run_ns, input.total_ns()),
             efficiency_percent: judged.achieved.map(|achieved| achieved.roof_percent),
             assessment: assessment(judged),
@@ -72,19 +72,6 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
     outcome.n_calls = rows.iter().map(|row| row.n_calls).sum();
     outcome.rows = rows;
     outcome.notes = quality::notes(input, &outcome.rows);
-    outcome
-}
-
-/// The same with what the analysis calls each of them.
-pub(crate) fn outcome_by<C: Into<String>>(
-    input: &Input,
-    kind: &'static AnalysisKind,
-    class: impl Fn(&Operation) -> C,
-) -> Outcome {
-    let mut outcome = outcome(input, kind);
-    for row in &mut outcome.rows {
-        row.class = class(input.operation(row.operation)).into();
-    }
     outcome
 }
 

@@ -47,9 +47,9 @@ pub fn least_ns(row: &Row) -> i64 {
     n_calls.saturating_mul(LEAST_KERNEL_NS).min(row.time_ns)
 }
 
-/// Whether the first of these rows should go to kernel engineers. It is recommended for what is
-/// both large and slow, and offered for `reason`; neither where there is nothing to call.
-pub fn replay(input: &Input, row: &Row, reason: Option<&str>) -> Option<Replay> {
+/// Whether a row should go to kernel engineers. It is recommended for what is both large and slow,
+/// and offered for all others; neither where there is nothing to call.
+pub fn replay(input: &Input, row: &Row) -> Option<Replay> {
     if !is_callable(input.profile, input.operation(row.operation)) {
         return None;
     }
@@ -65,7 +65,7 @@ pub fn replay(input: &Input, row: &Row, reason: Option<&str>) -> Option<Replay> 
             format::percent(share),
             at_efficiency(efficiency)
         ),
-        false => reason?.to_owned(),
+        false => "its reproducer tells more than a trace can".to_owned(),
     };
     Some(Replay {
         is_recommended,

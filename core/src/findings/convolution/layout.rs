@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Seen, is_layout_change};
-use crate::findings::order::{Order, Placed, is_copy, keeps_type, tensors, time_ns};
+use crate::findings::order::{Order, Placed, time_ns};
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::profile::convolution::channels_last;
 use crate::profile::operations::Operation;
+use crate::profile::tensors::{is_copy, keeps_type};
 
 /// The layout changes of all convolutions of a trace.
 pub(super) struct Layouts<'a> {
@@ -173,10 +174,10 @@ fn kernels(input: &Input, layouts: &Layouts) -> Table {
 fn adjacent_copies(input: &Input, seen: &[Seen]) -> Vec<Placed> {
     // How many elements a copy has that changes the order of the dimensions in memory.
     let copied = |operation: &Operation| {
-        if operation.family != Family::Elementwise || !is_copy(input, operation) {
+        if operation.family != Family::Elementwise || !is_copy(input.profile, operation) {
             return None;
         }
-        let tensors = tensors(input, operation);
+        let tensors = operation.tensors(input.profile);
         let largest = tensors.iter().max_by_key(|tensor| tensor.elements())?;
         let is_image = (3..=5).contains(&largest.shape.len());
         let mut pairs = tensors.windows(2);

@@ -11,9 +11,7 @@ use crate::profile::convolution::{ConvolutionKind, ConvolutionShape, channels_la
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
-        Some(seen.row)
-    }
+    const ROW: RowOf<Self> = |seen| Some(seen.row);
 
     fn words(group: &Group<Self>) -> Words {
         let first = group.first().shape.as_ref();
@@ -229,13 +227,13 @@ fn usual(group: &Group<Seen<'static>>) -> String {
             continue;
         };
         if !kinds.iter().any(|(known, _)| *known == kind) {
-            let (low, high) = band(kind);
+            let band = band(kind).text();
             let is_usual = if kinds.is_empty() { " is usual" } else { "" };
             let label = match kind {
                 ConvolutionKind::Depthwise => "depthwise convolutions".to_owned(),
                 _ => format!("kernel size {}", shape.kernel_text()),
             };
-            kinds.push((kind, format!("{low:.0}–{high:.0} %{is_usual} for {label}")));
+            kinds.push((kind, format!("{band}{is_usual} for {label}")));
         }
     }
     let texts: Vec<String> = kinds.into_iter().map(|(_, text)| text).collect();

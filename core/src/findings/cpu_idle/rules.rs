@@ -4,8 +4,7 @@ use super::reasoning::reasoning;
 use super::seen::Seen;
 use super::tables::longest_gaps;
 use crate::assess::idle::cause::IdleCause;
-use crate::findings::finding::Impact;
-use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words, either};
+use crate::findings::prelude::*;
 
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;

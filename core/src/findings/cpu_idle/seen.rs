@@ -2,9 +2,9 @@
 
 use crate::assess::idle::cause::IdleCause;
 use crate::assess::idle::{GapsOfCause, Idle};
-use crate::base::format;
-use crate::findings::in_use::is_compiled;
-use crate::findings::{Input, Severity};
+use crate::findings::Severity;
+use crate::findings::prelude::*;
+use crate::names::Family;
 use crate::names::host_calls::{FUSED_OPTIMIZERS, optimizer_of_step};
 
 /// Kernels of one stream leave no less between them.
@@ -26,7 +26,7 @@ impl<'a> Seen<'a> {
             return Vec::new();
         }
         let thresholds = &idle.thresholds;
-        let is_compiled = is_compiled(input);
+        let is_compiled = input.has(Family::Triton);
         let is_large =
             |seen: &Seen| idle.percent(seen.gaps.all.ns) >= thresholds.finding_percent_of_total;
         let causes = idle.by_time().into_iter().map(|(cause, gaps)| Seen {

@@ -3,10 +3,8 @@
 use crate::assess::idle::explain::ExplainedGap;
 use crate::assess::idle::tally::Tally;
 use crate::assess::idle::{BINS, Idle};
-use crate::base::format;
-use crate::base::interval::percent_of;
-use crate::base::value::{CellColumn, Table, Value};
-use crate::findings::{Input, Origin};
+use crate::findings::Origin;
+use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::profile::launch::GpuId;
 use crate::trace::{EventId, StringId};

@@ -9,12 +9,7 @@
 //! average: less by the idle time of a GPU on average, that in which none is busy excepted.
 
 use crate::assess::idle::Idle;
-use crate::base::format;
-use crate::base::interval::{percent_of, sum};
-use crate::base::value::{CellColumn, Table, Value};
-use crate::findings::Input;
-use crate::findings::finding::Impact;
-use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words};
+use crate::findings::prelude::*;
 use crate::profile::timeline::GpuTimeline;
 use crate::trace::StringId;
 

@@ -6,7 +6,6 @@ mod rules;
 mod tests;
 
 use super::bandwidth::Baseline;
-use super::in_use::InGraphs;
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::elementwise::ElementwiseKind;
@@ -15,6 +14,25 @@ use crate::perf::is_integer_type;
 use crate::profile::operations::Operation;
 use crate::profile::optimizer::OptimizerStep;
 use adam::FusedStep;
+
+/// How many of some rows run as part of GPU graphs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InGraphs {
+    None,
+    Some,
+    All,
+}
+
+impl InGraphs {
+    fn of(input: &Input, rows: &[&Row]) -> InGraphs {
+        let is_in_graph = |row: &&&Row| input.operation(row.operation).is_in_graph(input.profile);
+        match rows.iter().filter(is_in_graph).count() {
+            0 => InGraphs::None,
+            n if n == rows.len() => InGraphs::All,
+            _ => InGraphs::Some,
+        }
+    }
+}
 
 /// An element-wise operation, and what its name and arguments show.
 struct Seen<'a> {
@@ -96,7 +114,7 @@ impl<'a> Seen<'a> {
     fn is_in_step(&self, input: &Input) -> bool {
         STEP_OPS.contains(&self.name)
             && match self.steps {
-                [] => STEP_OPS_ALONE.contains(&self.name) && input.is_training(),
+                [] => STEP_OPS_ALONE.contains(&self.name) && input.profile.is_training(),
                 steps => steps
                     .iter()
                     .any(|step| step.holds(input.profile, self.operation)),
@@ -111,28 +129,22 @@ impl<'a> Seen<'a> {
     }
 }
 
-pub(super) fn docs() -> Vec<RuleDoc> {
-    let rules = rules::RULES.iter().chain(adam::RULES);
-    rules.map(rule::Rule::doc).collect()
-}
+pub(super) const DOCS: Docs = || [rules::RULES, adam::RULES].map(rule::docs).concat();
 
 fn gate(input: &Input) -> Gate {
     Gate::of(input, input.options.thresholds.elementwise_gate_ms)
 }
 
-pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let mut outcome = outcome_by(input, kind, |operation| {
+pub(super) fn run(input: &Input, outcome: &mut Outcome) {
+    outcome.classify(input, |operation| {
         ElementwiseKind::of(input.profile, operation).label()
     });
-    if outcome.status != Status::Done {
-        return Ok(outcome);
-    }
     let baseline = Baseline::of(input);
     let steps = OptimizerStep::all(input.profile);
     let rows = outcome.rows.clone();
     let look = |row| Seen::new(input, &baseline, &steps, row);
     let mut seen: Vec<Seen> = rows.iter().map(look).collect();
-    facts(input, &mut outcome, &baseline, &seen);
+    facts(input, outcome, &baseline, &seen);
     outcome.tables.push(table(&seen));
     seen.retain(|seen| !seen.row.is_anomaly);
     adam::find_fused_steps(input, &mut seen);
@@ -151,8 +163,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         unmodelled(input, others, &gate(input), "element-wise operation"),
     ]
     .concat();
-    notes(input, &mut outcome, &baseline);
-    Ok(outcome)
+    notes(input, outcome, &baseline);
 }
 
 fn facts(input: &Input, outcome: &mut Outcome, baseline: &Baseline, seen: &[Seen]) {

@@ -1,11 +1,11 @@
 //! What can be found of element-wise operations.
 
-use super::{Seen, gate};
+use super::{InGraphs, Seen, gate};
 use crate::findings::compute::{are_many, subject};
-use crate::findings::in_use::{InGraphs, has_convolutions};
 use crate::findings::narrower::sixteen_bit;
 use crate::findings::prelude::*;
 use crate::findings::run_time::are_held;
+use crate::names::Family;
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::host_calls::FUSED_OPTIMIZERS;
 use crate::names::optimizer::LIST_OPTIMIZERS;
@@ -15,9 +15,7 @@ use crate::profile::elementwise::could_be_dense;
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
-        Some(seen.row)
-    }
+    const ROW: RowOf<Self> = |seen| Some(seen.row);
 
     fn words(group: &Group<Self>) -> Words {
         let n_kernels = n_kernels(group);
@@ -65,7 +63,7 @@ const SLOW: Rule<Seen> = Rule {
 
 /// Those of no other pattern: a finding for each bound and step of efficiency.
 const GAP: Rule<Seen> = Rule {
-    by: By::Key(|_, seen| seen.row.gap_bucket()),
+    by: |seen| seen.row.gap_bucket(),
     is_pattern: false,
     ..SLOW
 };
@@ -104,10 +102,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             "What needs the new order is not recorded; the next operation that reads the result tells.",
         ],
         words: |group| {
-            let (has, layout) = (
-                has_convolutions(group.input),
-                " (for convolutions channels-last)",
-            );
+            let has = group.input.has(Family::Convolution);
+            let layout = " (for convolutions channels-last)";
             vec![either("of_convolutions", has, layout, "")]
         },
         ..COPY

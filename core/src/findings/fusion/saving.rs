@@ -35,7 +35,7 @@ impl<'a> Projection<'a> {
         let lengths = kernels.map(|work| work.span.length()).filter(|ns| *ns > 0);
         Projection {
             input,
-            is_training: input.is_training(),
+            is_training: input.profile.is_training(),
             least_ns: lengths.min().unwrap_or(LEAST_NS).min(LEAST_NS),
         }
     }
@@ -70,16 +70,11 @@ impl<'a> Projection<'a> {
         let compute_us: f64 = compute_us.iter().sum();
         let fused_us = memory_us.max(compute_us) + NOT_HIDDEN * memory_us.min(compute_us);
         let least_ns = if anchor.is_some() { 0 } else { self.least_ns };
-        let saved = |share: f64| {
+        let targets = [0.75, 0.875, 1.0];
+        Some(Impact::of_each(Estimate::Roofline, targets, |share| {
             let left_ns = (fused_us * 1e3 / share).round() as i64;
             measured_ns.saturating_sub(left_ns.max(least_ns)).max(0)
-        };
-        Some(Impact {
-            low_ns: saved(0.75),
-            mid_ns: saved(0.875),
-            high_ns: saved(1.0),
-            estimate: Estimate::Roofline,
-        })
+        }))
     }
 }
 

@@ -6,7 +6,6 @@ mod rules;
 mod tests;
 
 use super::narrower::{is_complex, is_wide, won_by_16_bit};
-use super::order::tensors;
 use super::unmodelled::missing_units;
 use crate::assess::Thresholds;
 use crate::findings::prelude::*;
@@ -48,10 +47,7 @@ impl Seen<'_> {
     }
 }
 
-pub(super) fn docs() -> Vec<RuleDoc> {
-    let rules = rules::RULES.iter().chain(rules::SHORT);
-    rules.map(Rule::doc).collect()
-}
+pub(super) const DOCS: Docs = || [rules::RULES, rules::SHORT].map(rule::docs).concat();
 
 /// Whether an operation multiplies very many matrices so small that the choice of the kernel
 /// decides how fast that is.
@@ -68,11 +64,7 @@ fn is_tiny(sizes: GemmSizes, thresholds: &Thresholds) -> bool {
         && lengths.filter(is_small).count() >= 2
 }
 
-pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let mut outcome = outcome(input, kind);
-    if outcome.status != Status::Done {
-        return Ok(outcome);
-    }
+pub(super) fn run(input: &Input, outcome: &mut Outcome) {
     let gate = Gate::of(input, input.options.thresholds.gemm_gate_ms);
     let among_narrow = are_narrow(input, &outcome.rows);
     let rows = outcome.rows.clone();
@@ -85,7 +77,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
             row.class = "regular".to_owned();
         }
     }
-    facts(input, &mut outcome, &seen);
+    facts(input, outcome, &seen);
     let (candidates, others): (Vec<&Seen>, Vec<&Seen>) = seen
         .iter()
         .partition(|seen| is_candidate(input, seen, &gate));
@@ -102,13 +94,12 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         let note = "No GPU profile is chosen, so the % of roofline of GEMMs is not known.";
         outcome.notes.push(note.to_owned());
     }
-    Ok(outcome)
 }
 
 fn is_candidate(input: &Input, seen: &Seen, gate: &Gate) -> bool {
     let row = seen.row;
     // GEMMs of nothing, as of a MoE expert without tokens, have nothing to save.
-    let mut operands = tensors(input, seen.operation).into_iter();
+    let mut operands = seen.operation.tensors(input.profile).into_iter();
     if operands.any(|operand| operand.shape.contains(&0))
         || is_launch_scale(input, row)
         || missing_units(input, row).is_some()

@@ -13,9 +13,7 @@ use crate::profile::gemm::GemmSizes;
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
-        Some(seen.row)
-    }
+    const ROW: RowOf<Self> = |seen| Some(seen.row);
 
     fn words(group: &Group<Self>) -> Words {
         vec![("subject", subject(group))]
@@ -243,7 +241,7 @@ pub(super) const SHORT: &[Rule<Seen>] = &[Rule {
 
 /// GEMMs of no pattern: a finding for each bound and step of efficiency.
 const GAP: Rule<Seen> = Rule {
-    by: By::Key(|_, seen| seen.row.gap_bucket()),
+    by: |seen| seen.row.gap_bucket(),
     is_pattern: false,
     ..Rule::BASE
 };

@@ -8,13 +8,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::compute::{Gate, is_bottleneck, memory_bandwidth, outcome_by};
-use super::compute::{is_launch_scale, time_ns};
-use super::outcome::{Outcome, Row, Status};
-use super::rule::{self, RuleDoc};
-use super::unmodelled::unmodelled;
-use super::{AnalysisKind, Input};
-use crate::base::value::Value;
+use crate::findings::prelude::*;
 use crate::names::moe::MoePart;
 use crate::profile::operations::Operation;
 
@@ -35,22 +29,17 @@ impl Seen<'_> {
     }
 }
 
-pub(super) fn docs() -> Vec<RuleDoc> {
-    rules::RULES.iter().map(rule::Rule::doc).collect()
-}
+pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
 fn gate(input: &Input) -> Gate {
     Gate::of(input, input.options.thresholds.moe_gate_ms)
 }
 
-pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
+pub(super) fn run(input: &Input, outcome: &mut Outcome) {
     let part = |operation: &Operation| {
         MoePart::of(operation.short_name(input.profile), operation.key.label)
     };
-    let mut outcome = outcome_by(input, kind, |operation| part(operation).label());
-    if outcome.status != Status::Done {
-        return Ok(outcome);
-    }
+    outcome.classify(input, |operation| part(operation).label());
     let rows = outcome.rows.clone();
     let gate = gate(input);
     let mut seen: Vec<Seen> = rows
@@ -66,7 +55,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let are_gemms_told = !seen.iter().all(Seen::is_around);
     seen.iter_mut()
         .for_each(|seen| seen.are_gemms_told = are_gemms_told);
-    add_facts(input, &mut outcome, &seen);
+    add_facts(input, outcome, &seen);
     let candidates = seen.iter().filter(|seen| !seen.row.is_anomaly);
     outcome.findings = rule::find(input, rules::RULES, candidates.collect());
     let (what, of_unknown): (_, fn(&Seen) -> bool) = match are_gemms_told {
@@ -84,7 +73,6 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         "How many tokens each expert got, and how well the routing spreads them, is not in a trace."
             .to_owned(),
     );
-    Ok(outcome)
 }
 
 fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {

@@ -1,12 +1,9 @@
 //! What can be found of MoE layers.
 
 use super::{Seen, gate};
-use crate::assess::Input;
-use crate::base::format;
-use crate::findings::compute::{NOT_SHOWN, are_large, is_launch_scale, subject};
+use crate::findings::compute::subject;
 use crate::findings::narrower::less_arithmetic;
-use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Subject, either};
+use crate::findings::prelude::*;
 use crate::hardware::Precision;
 use crate::hardware::roofline::Bound;
 use crate::names::moe::{MoePart, is_fused_routing, is_narrow};
@@ -14,9 +11,7 @@ use crate::names::moe::{MoePart, is_fused_routing, is_narrow};
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
-        Some(seen.row)
-    }
+    const ROW: RowOf<Self> = |seen| Some(seen.row);
 }
 
 /// What bytes of expert weights rest on.
@@ -124,7 +119,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
 
 const SLOW: Rule<Seen> = Rule {
     issue: "{figures}.",
-    by: By::Key(|_, seen| seen.row.gap_bucket()),
+    by: |seen| seen.row.gap_bucket(),
     notes: &[EVENLY],
     is_pattern: false,
     ..Rule::BASE

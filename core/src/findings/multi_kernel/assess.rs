@@ -54,7 +54,7 @@ impl Facts {
             },
             timeline,
             n_gpus: timelines.gpus.len().max(1),
-            is_training: input.is_training(),
+            is_training: input.profile.is_training(),
             link_gbps: link_gbps.map(|gbps| gbps / 2.0),
             thresholds: input.options.thresholds,
             assessed: Vec::new(),

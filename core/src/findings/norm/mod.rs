@@ -12,8 +12,8 @@ mod tests;
 
 use super::bandwidth::{Baseline, Simple};
 use super::compute::gbps;
-use super::in_use::has_convolutions;
 use crate::findings::prelude::*;
+use crate::names::Family;
 use crate::names::norm::NormKind;
 use crate::profile::norm::Norm;
 
@@ -46,31 +46,25 @@ impl<'a> Seen<'a> {
     }
 }
 
-pub(super) fn docs() -> Vec<RuleDoc> {
-    let rules = rules::RULES.iter().chain(rules::FOLDABLE);
-    rules.map(rule::Rule::doc).collect()
-}
+pub(super) const DOCS: Docs = || [rules::RULES, rules::FOLDABLE].map(rule::docs).concat();
 
 fn gate(input: &Input) -> Gate {
     Gate::of(input, input.options.thresholds.norm_gate_ms)
 }
 
-pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let mut outcome = outcome_by(input, kind, |operation| {
+pub(super) fn run(input: &Input, outcome: &mut Outcome) {
+    outcome.classify(input, |operation| {
         Norm::of(input.profile, operation).class()
     });
-    if outcome.status != Status::Done {
-        return Ok(outcome);
-    }
     let baseline = Baseline::of(input);
     let rows = outcome.rows.clone();
     let seen = rows.iter().map(|row| Seen::new(input, &baseline, row));
     let seen: Vec<Seen> = seen.collect();
-    facts(input, &mut outcome, &baseline, &seen);
+    facts(input, outcome, &baseline, &seen);
     let gate = gate(input);
     let is_slow = |seen: &&Seen| gate.is_slow(seen.row) && !is_launch_scale(input, seen.row);
-    let are_foldable =
-        has_convolutions(input) && !seen.iter().any(|seen| seen.norm.is_trained_batch_norm());
+    let are_foldable = input.has(Family::Convolution)
+        && !seen.iter().any(|seen| seen.norm.is_trained_batch_norm());
     let is_foldable = |seen: &&Seen| are_foldable && seen.norm.is_training == Some(false);
     outcome.findings = [
         rule::find(input, rules::RULES, seen.iter().filter(is_slow).collect()),
@@ -86,7 +80,6 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let note =
         "Bytes of norms are lower bounds (input and result once each), so their efficiency is too.";
     outcome.notes.push(note.to_owned());
-    Ok(outcome)
 }
 
 fn facts(input: &Input, outcome: &mut Outcome, baseline: &Baseline, seen: &[Seen]) {

@@ -2,17 +2,15 @@
 
 use super::neighbors::Neighbors;
 use super::{Seen, gate};
-use crate::findings::in_use::has_convolutions;
 use crate::findings::outcome::weighted;
 use crate::findings::prelude::*;
+use crate::names::Family;
 use crate::names::norm::NormKind;
 
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
-        Some(seen.row)
-    }
+    const ROW: RowOf<Self> = |seen| Some(seen.row);
 
     fn words(group: &Group<Self>) -> Words {
         vec![("norm", group.first().norm.kind.title().to_owned())]
@@ -60,7 +58,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
 ];
 
 const BELOW: Rule<Seen> = Rule {
-    by: By::Key(|_, seen| seen.norm.kind.label().to_owned()),
+    by: |seen| seen.norm.kind.label().to_owned(),
     gate: |group| are_large(group.input, &group.rows, &gate(group.input)),
     issue: "{figures}{rates}.",
     model: "{advice}.",
@@ -132,7 +130,7 @@ fn advice(group: &Group<Seen<'static>>) -> String {
             "merge it with the activation that follows (`torch.compile`); larger batches; group or layer norm where the accuracy allows".to_owned()
         }
         (Instance | NormKind::Group, _) => {
-            let layout = match has_convolutions(group.input) {
+            let layout = match group.input.has(Family::Convolution) {
                 true => ", or try the layout that the convolutions around it use",
                 false => "",
             };

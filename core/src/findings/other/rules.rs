@@ -1,20 +1,15 @@
 //! What can be found of look-ups and writes by index, of recurrent layers and of the rest.
 
 use super::Seen;
-use crate::base::format;
-use crate::findings::compute::{NOT_SHOWN, are_large};
 use crate::findings::narrower::instead_of_32_bits;
-use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Rule, Saves, Subject};
+use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
 use crate::names::OtherKind;
 
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
-        Some(seen.row)
-    }
+    const ROW: RowOf<Self> = |seen| Some(seen.row);
 }
 
 /// Sorting indices is what costs from this share of a gradient's time on.
@@ -114,7 +109,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
 ];
 
 const SLOW: Rule<Seen> = Rule {
-    by: By::Key(|_, seen| seen.row.gap_bucket()),
+    by: |seen| seen.row.gap_bucket(),
     ..Rule::BASE
 };
 

@@ -25,27 +25,22 @@ impl Seen<'_> {
         let row = self.row;
         match self.kind {
             kind if kind.takes_passes() => Some(Impact::heuristic(row.time_ns)),
-            kind if kind.is_plain() => Impact::of_usual(row, rules::USUAL_PERCENT),
+            kind if kind.is_plain() => Impact::of_usual(row, rules::USUAL),
             _ => impact_of_gap(row),
         }
     }
 }
 
-pub(super) fn docs() -> Vec<RuleDoc> {
-    rules::RULES.iter().map(rule::Rule::doc).collect()
-}
+pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
 fn gate(input: &Input) -> Gate {
     Gate::of(input, input.options.thresholds.reduce_gate_ms)
 }
 
-pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let mut outcome = outcome_by(input, kind, |operation| {
+pub(super) fn run(input: &Input, outcome: &mut Outcome) {
+    outcome.classify(input, |operation| {
         ReductionKind::of(operation.short_name(input.profile)).label()
     });
-    if outcome.status != Status::Done {
-        return Ok(outcome);
-    }
     let rows = outcome.rows.clone();
     let seen = rows.iter().map(|row| {
         let operation = input.operation(row.operation);
@@ -58,7 +53,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         }
     });
     let seen: Vec<Seen> = seen.collect();
-    facts(input, &mut outcome, &seen);
+    facts(input, outcome, &seen);
     let gate = gate(input);
     let candidates = seen
         .iter()
@@ -66,7 +61,6 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let found = rule::find(input, rules::RULES, candidates.collect());
     outcome.findings = [found, unmodelled(input, &rows, &gate, "reduction")].concat();
     outcome.notes.extend(launch_scale_note(input, &rows));
-    Ok(outcome)
 }
 
 fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {

@@ -1,6 +1,7 @@
 //! What can be found of reductions.
 
 use super::Seen;
+use crate::findings::assessment::Band;
 use crate::findings::prelude::*;
 use crate::names::reduction::{ReductionKind, is_softmax_of_attention, picks_element};
 use crate::profile::reduction::Axis;
@@ -8,9 +9,7 @@ use crate::profile::reduction::Axis;
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
-        Some(seen.row)
-    }
+    const ROW: RowOf<Self> = |seen| Some(seen.row);
 
     fn reasoning(group: &Group<Self>) -> Vec<String> {
         let from = called_from(group.input, &group.rows).into_iter();
@@ -18,9 +17,8 @@ impl Subject for Seen<'static> {
     }
 }
 
-/// What reductions and softmax usually reach, in percent of the roofline.
-pub(super) const USUAL_PERCENT: (f64, f64) = (50.0, 70.0);
-const USUAL: Saves<Seen> = Saves::Usual(USUAL_PERCENT.0, USUAL_PERCENT.1);
+/// What reductions and softmax usually reach.
+pub(super) const USUAL: Band = Band(50.0, 70.0);
 
 /// Said of what reads its values several times.
 const PASSES: &str = "Its efficiency is that of reading and writing once, which it cannot reach: the number of passes depends on the algorithm and the values, so the saving is a rule of thumb.";
@@ -81,7 +79,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
                 "fuse it with the loss that reads it and the GEMM before it (`torch.compile`, or a fused cross entropy)",
             )]
         },
-        saves: USUAL,
+        saves: Saves::Usual(USUAL),
         ..Rule::BASE
     },
     Rule {
@@ -126,7 +124,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         title: "Reductions at a low % of the memory bandwidth",
         model: "fuse it with what produces its input (`torch.compile`): the input is then reduced while it is written.",
         kernel: "reductions usually reach 50 to 70 % of the memory bandwidth: have the split of these shapes over the GPU looked at with the reproducer.",
-        saves: USUAL,
+        saves: Saves::Usual(USUAL),
         ..GAP
     },
     Rule {
@@ -174,7 +172,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
 const GAP: Rule<Seen> = Rule {
     key: "memory_bound_gap",
     issue: "{figures}.",
-    by: By::Key(|_, seen| seen.row.gap_bucket()),
+    by: |seen| seen.row.gap_bucket(),
     gate: |group| are_large(group.input, &group.rows, &super::gate(group.input)),
     is_pattern: false,
     ..Rule::BASE

@@ -2,15 +2,16 @@
 
 use super::{Group, Rule, Subject};
 use crate::assess::Input;
+use crate::findings::assessment::Band;
 use crate::findings::compute::{efficiency, impact, priority_by, replay};
-use crate::findings::finding::{Effect, Finding, Impact, Priority};
+use crate::findings::finding::{Finding, Impact, Priority};
 
 pub(crate) enum Saves<S: Subject> {
     /// The gap to the roofline, closed to 75, 87.5 and 100 % of it; by rule of thumb where no model
     /// counts the work.
     Gap,
-    /// The gap to what such kernels usually reach, from and to so many percent of the roofline.
-    Usual(f64, f64),
+    /// The gap to what such kernels usually reach.
+    Usual(Band),
     /// Measured time that would not be spent.
     Measured(for<'a> fn(&Input<'a>, &S::Of<'a>) -> i64),
     /// At most so much of each; `None` where it cannot be told.
@@ -29,7 +30,7 @@ impl<S: Subject> Saves<S> {
     pub(crate) fn label(&self) -> &'static str {
         match self {
             Saves::Gap => "the gap to 75–100 % of the roofline",
-            Saves::Usual(..) => "the gap to the efficiency that such kernels usually reach",
+            Saves::Usual(_) => "the gap to the efficiency that such kernels usually reach",
             Saves::Measured(_) => "the measured time of kernels that would not run",
             Saves::AtMost(_) | Saves::Evidence => "up to the time that the cause takes",
             Saves::All => "up to all of its time",
@@ -45,7 +46,7 @@ impl<S: Subject> Saves<S> {
         match self {
             Saves::Gap => impact(input, &group.rows),
             Saves::Evidence | Saves::Nothing => (None, Vec::new()),
-            Saves::Usual(low, high) => group.impacts(|_, row| Impact::of_usual(row, (*low, *high))),
+            Saves::Usual(band) => group.impacts(|_, row| Impact::of_usual(row, *band)),
             Saves::Heuristic => group.impacts(|_, row| Some(Impact::heuristic(row.time_ns))),
             Saves::Each(impact) => group.impacts(|seen, _| impact(input, seen)),
             Saves::Measured(ns) => group.times(Impact::measured, |seen, _| Some(ns(input, seen))),
@@ -62,24 +63,9 @@ impl Evidence {
     /// Of a measured time; for the rest of a literal.
     pub(crate) fn new(priority: Priority, time_ns: i64) -> Evidence {
         Evidence {
-            pattern: "",
-            effect: Effect::KernelTime,
             priority,
-            confidence: None,
-            title: String::new(),
-            issue: String::new(),
-            model: String::new(),
-            kernel: String::new(),
-            reasoning: Vec::new(),
-            operations: Vec::new(),
-            events: Vec::new(),
             time_ns,
-            efficiency_percent: None,
-            impact: None,
-            savings: Vec::new(),
-            apart: Vec::new(),
-            replay: None,
-            tables: Vec::new(),
+            ..Evidence::default()
         }
     }
 
@@ -102,14 +88,12 @@ impl Evidence {
         let share = percent_of_compute(input, time_ns);
         let priority = priority_by(input, share, efficiency_percent, rule.is_pattern);
         let (impact, savings) = rule.saves.of(group);
-        let why = "its reproducer tells more than a trace can";
-        let replay = || replay(input, first, Some(why));
         Some(Evidence {
             operations: rows.iter().map(|row| row.operation).collect(),
             efficiency_percent,
             impact,
             savings,
-            replay: rule.has_reproducer.then(replay).flatten(),
+            replay: replay(input, first).filter(|_| rule.has_reproducer),
             ..Evidence::new(priority, time_ns)
         })
     }
@@ -117,6 +101,6 @@ impl Evidence {
 
 /// A time as a share of the kernel time of all that computes, in percent.
 pub(crate) fn percent_of_compute(input: &Input, time_ns: i64) -> Option<f64> {
-    let all = input.computation_ns()?;
+    let all = input.timelines.compute_ns()?;
     Some(time_ns as f64 / all as f64 * 100.0)
 }

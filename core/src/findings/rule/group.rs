@@ -29,7 +29,7 @@ pub(crate) struct Group<'g, 'a, S: Subject> {
 
 impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
     pub(crate) fn new(input: &'g Input<'a>, seen: Vec<&'g S::Of<'a>>) -> Group<'g, 'a, S> {
-        let rows = seen.iter().filter_map(|seen| S::row(seen)).collect();
+        let rows = seen.iter().filter_map(|seen| (S::ROW)(seen)).collect();
         Group { input, seen, rows }
     }
 

@@ -6,7 +6,7 @@
 //!
 //! An analysis says what it knows of each operation (or copy, gap, chain of kernels) as the
 //! [`Subject`] of its rules. The runner asks the rules in order; the first that applies takes the
-//! operation, and all that one rule took are one finding (or one for each of [`Rule::by`]). What it
+//! operation, and all that one rule took are one finding (or one for each answer to [`Rule::by`]). What it
 //! is worth follows from [`Rule::saves`], its sentences from the templates of the rule.
 //!
 //! A template holds words in braces: `{subject}`, `{time}`, `{at}`, `{calls}` and `{figures}` (the
@@ -32,7 +32,7 @@ use crate::base::value::Table;
 pub(crate) use evidence::{Evidence, Saves, percent_of_compute};
 pub(crate) use group::{Group, times_by_operation};
 pub use text::RuleDoc;
-pub(crate) use text::{either, fill};
+pub(crate) use text::{docs, either, fill};
 
 /// What the rules of an analysis look at.
 pub(crate) trait Subject: Sized + 'static {
@@ -41,9 +41,7 @@ pub(crate) trait Subject: Sized + 'static {
 
     /// The operation that it is; what is none says its own [evidence](Subject::evidence), with
     /// reasoning and tables.
-    fn row<'s>(_: &'s Self::Of<'_>) -> Option<&'s Row> {
-        None
-    }
+    const ROW: RowOf<Self> = |_| None;
 
     /// What a finding about a group rests on: figures, operations, events.
     fn evidence(group: &Group<'_, '_, Self>, rule: &Rule<Self>) -> Option<Evidence> {
@@ -75,6 +73,8 @@ pub(crate) type Words = Vec<(&'static str, String)>;
 
 pub(crate) type Applies<S> = for<'a> fn(&Input<'a>, &<S as Subject>::Of<'a>) -> bool;
 
+pub(crate) type RowOf<S> = for<'s, 'a> fn(&'s <S as Subject>::Of<'a>) -> Option<&'s Row>;
+
 /// One thing that Dormer can find.
 pub(crate) struct Rule<S: Subject> {
     /// Its name in files: "tiny_batched".
@@ -89,8 +89,8 @@ pub(crate) struct Rule<S: Subject> {
     pub(crate) takes: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
     /// Whether a group is worth a finding.
     pub(crate) gate: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
-    /// How what it took is divided into findings.
-    pub(crate) by: By<S>,
+    /// What it took is a finding for each answer, in the order in which the answers come up.
+    pub(crate) by: for<'a> fn(&S::Of<'a>) -> String,
     /// The cause, in a few words. Like the following ones a template.
     pub(crate) title: &'static str,
     /// One sentence with the operation, its time and its share.
@@ -125,7 +125,7 @@ impl<S: Subject> Rule<S> {
         applies: |_, _| true,
         takes: |_| true,
         gate: |_| true,
-        by: By::Rule,
+        by: |_| String::new(),
         title: "",
         issue: "{subject} takes {time}{at}.",
         model: "",
@@ -152,7 +152,7 @@ impl<S: Subject> Rule<S> {
     pub(crate) const SMALL_KERNELS: Rule<S> = Rule {
         key: "many_small_kernels",
         gate: |group| are_many(group.input, &group.rows, n_calls(&group.rows)),
-        saves: Saves::AtMost(|_, seen| beyond_roofline_ns(S::row(seen)?)),
+        saves: Saves::AtMost(|_, seen| beyond_roofline_ns((S::ROW)(seen)?)),
         effect: Effect::FewerLaunches,
         has_reproducer: false,
         ..Rule::BASE
@@ -192,14 +192,6 @@ impl<S: Subject> Rule<S> {
     }
 }
 
-/// How what a rule took is divided into findings.
-pub(crate) enum By<S: Subject> {
-    /// One finding.
-    Rule,
-    /// One for each answer, in the order in which the answers come up.
-    Key(for<'a> fn(&Input<'a>, &S::Of<'a>) -> String),
-}
-
 /// The findings about what was seen: each is taken by the first rule that applies to it.
 pub(crate) fn find<'g, 'a, S: Subject>(
     input: &'g Input<'a>,
@@ -210,8 +202,9 @@ pub(crate) fn find<'g, 'a, S: Subject>(
     for rule in rules {
         let asked = left.iter().copied();
         let asked = asked.filter(|seen| (rule.applies)(input, seen));
-        let groups = divide(input, &rule.by, asked.collect()).into_iter();
-        for group in groups.map(|seen| Group::new(input, seen)) {
+        let asked = asked.map(|seen| ((rule.by)(seen), seen));
+        for (_, seen) in grouped(asked, Vec::push) {
+            let group = Group::new(input, seen);
             if (rule.takes)(&group) {
                 let taken = group.seen.iter().map(|seen| ptr::from_ref(*seen));
                 let taken: BTreeSet<_> = taken.collect();
@@ -221,23 +214,6 @@ pub(crate) fn find<'g, 'a, S: Subject>(
         }
     }
     findings
-}
-
-/// The groups of what one rule took; none for nothing.
-fn divide<'g, 'a, S: Subject>(
-    input: &Input<'a>,
-    by: &By<S>,
-    taken: Vec<&'g S::Of<'a>>,
-) -> Vec<Vec<&'g S::Of<'a>>> {
-    match by {
-        _ if taken.is_empty() => Vec::new(),
-        By::Rule => vec![taken],
-        By::Key(key) => {
-            let keyed = taken.into_iter().map(|seen| (key(input, seen), seen));
-            let groups = grouped(keyed, Vec::push).into_iter();
-            groups.map(|(_, group)| group).collect()
-        }
-    }
 }
 
 /// What the rules call an operation: the classes of all that apply to it, in their order.

@@ -52,18 +52,17 @@ pub struct RuleDoc {
     pub saves: &'static str,
 }
 
-impl<S: Subject> Rule<S> {
-    pub(crate) fn doc(&self) -> RuleDoc {
-        RuleDoc {
-            key: self.key,
-            when: self.when,
-            title: self.title,
-            issue: self.issue,
-            model: self.model,
-            kernel: self.kernel,
-            saves: self.saves.label(),
-        }
-    }
+pub(crate) fn docs<S: Subject>(rules: &[Rule<S>]) -> Vec<RuleDoc> {
+    let doc = |rule: &Rule<S>| RuleDoc {
+        key: rule.key,
+        when: rule.when,
+        title: rule.title,
+        issue: rule.issue,
+        model: rule.model,
+        kernel: rule.kernel,
+        saves: rule.saves.label(),
+    };
+    rules.iter().map(doc).collect()
 }
 
 #[cfg(test)]

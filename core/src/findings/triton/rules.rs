@@ -1,19 +1,14 @@
 //! What can be found of generated kernels.
 
 use super::Seen;
-use crate::base::format;
-use crate::findings::compute::{NOT_SHOWN, called_from, n_calls};
 use crate::findings::compute::{are_many, beyond_roofline_ns};
-use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Saves, Subject, either};
+use crate::findings::prelude::*;
 use crate::names::LoopKind;
 
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
-        Some(seen.row)
-    }
+    const ROW: RowOf<Self> = |seen| Some(seen.row);
 
     fn reasoning(group: &Group<Self>) -> Vec<String> {
         let merged = group.seen.first().and_then(|seen| merged(seen));
@@ -49,7 +44,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "memory_bound_gap",
         when: "it is any other kernel",
-        by: By::Key(|_, seen| seen.row.gap_bucket()),
+        by: |seen| seen.row.gap_bucket(),
         title: "Generated kernels at a low % of roofline",
         issue: "{figures}.",
         model: "recompile with `mode=\"max-autotune\"`; make inputs contiguous, so that the generated loops read memory in order.",

@@ -5,13 +5,8 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::Input;
-use super::compute::{Gate, are_large, is_launch_scale, short_name};
-use super::finding::Finding;
 use super::narrower::{matrix_rate_16_bit, on_matrix_units};
-use super::outcome::Row;
-use super::rule::{self, RuleDoc};
-use crate::base::group::grouped;
+use crate::findings::prelude::*;
 use crate::hardware::Precision;
 use crate::hardware::roofline::roofline;
 use crate::names::{Library, library_of};
@@ -19,9 +14,7 @@ use crate::perf::Unit;
 use crate::profile::operations::Operation;
 use crate::trace::Category;
 
-pub(crate) fn docs() -> Vec<RuleDoc> {
-    rules::RULES.iter().map(rule::Rule::doc).collect()
-}
+pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
 /// An operation, and what is known of all that have its name.
 struct Seen<'a> {

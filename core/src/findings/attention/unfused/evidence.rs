@@ -176,7 +176,7 @@ impl OfSizes {
     fn fused_ns(&self) -> Option<(i64, i64)> {
         let Fused { roof_ns, band } = self.fused?;
         let at = |percent: f64| (roof_ns / percent * 100.0).min(self.time_ns as f64).round() as i64;
-        Some((at(band.high), at(band.low)))
+        Some((at(band.1), at(band.0)))
     }
 }
 
@@ -267,7 +267,7 @@ pub(in crate::findings::attention) fn add_rows(
                 time_ns: all.ns,
                 n_calls: all.n_calls,
                 percent_of_category: all.ns as f64 / all_ns.max(1) as f64 * 100.0,
-                percent_of_compute: share(all.ns, input.computation_ns()),
+                percent_of_compute: share(all.ns, input.timelines.compute_ns()),
                 percent_of_total: share(run_ns, input.total_ns()),
                 class: format!("unfused: {part}"),
                 ..Row::default()
