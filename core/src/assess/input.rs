@@ -15,13 +15,12 @@ pub struct Input<'a> {
     pub options: &'a ReportOptions,
     /// How GPU time splits.
     pub timelines: &'a Timelines,
-    /// What the GPU makes of each of [`Profile::operations`], in their order.
+    /// What the GPU makes of each operation of the profile, in their order.
     pub judged: &'a [Judged],
 }
 
 impl<'a> Input<'a> {
-    /// The operations that count under the options, with their position in
-    /// [`Profile::operations`].
+    /// The operations that count under the options, with their positions.
     pub fn operations(&self) -> impl Iterator<Item = (usize, &'a Operation, &'a Judged)> + use<'a> {
         let events = self.profile.gpu_events(self.options.gpu_events);
         let all = self.profile.operations().iter().zip(self.judged);
@@ -59,8 +58,7 @@ impl<'a> Input<'a> {
         self.options.gpu.as_deref()
     }
 
-    /// Compute units of the GPU: what the trace says where it was recorded on that GPU, else what is
-    /// known of it.
+    /// Compute units of the GPU: recorded ones where the trace is of that GPU, else known ones.
     pub fn n_units(&self) -> Option<u32> {
         let gpu = self.gpu()?;
         let devices = &self.profile.trace.devices;

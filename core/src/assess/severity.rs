@@ -35,8 +35,7 @@ labelled! {
 }
 
 impl Severity {
-    /// By the lines that a value is above: critical, high, medium, low. A value on a line is not
-    /// above it.
+    /// By the lines that a value is above, not on: critical, high, medium, low.
     pub fn above(value: f64, lines: [f64; 4]) -> Severity {
         Severity::worst(lines.into_iter().map(|line| value > line))
     }

@@ -12,7 +12,7 @@ pub(super) fn runs_in_graphs(profile: &Profile, operation: &Operation) -> bool {
     operation.family.computes() && operation.is_in_graph(profile)
 }
 
-/// Every operation that computes what was computed before: memory saved is paid with this time.
+/// Every operation that computes again what was computed before.
 pub(super) fn is_recomputed(_: &Profile, operation: &Operation) -> bool {
     operation.key.is_recompute && operation.family.computes()
 }

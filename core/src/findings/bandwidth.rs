@@ -34,8 +34,7 @@ pub(super) struct Baseline {
     /// The large simple operation at the ninetieth percentile: what the memory was seen to give.
     pub(super) demonstrated: Option<Simple>,
     pub(super) n_large: u64,
-    /// Mean of all rows named `aten::add_`, `aten::mul` and `aten::copy_`, each alike, in GB/s.
-    /// Small tensors pull it far below what the memory gives.
+    /// Mean of all rows named `aten::add_`, `aten::mul` and `aten::copy_`, small ones included.
     pub(super) plain_mean_gbps: Option<f64>,
     /// What the memory of the chosen GPU gives at most, in GB/s.
     pub(super) peak_gbps: Option<f64>,
@@ -132,9 +131,8 @@ impl Baseline {
         }
     }
 
-    /// What an operation that moves `bytes` is compared with: the demonstrated bandwidth; where
-    /// no operation is large enough to show it, the fastest element-wise operation that moves
-    /// between half and twice as much.
+    /// What an operation that moves `bytes` is compared with: the demonstrated bandwidth, or else the
+    /// fastest element-wise operation that moves between half and twice as much.
     pub(super) fn yardstick(&self, bytes: f64) -> Option<Simple> {
         self.demonstrated.or_else(|| {
             let alike = self

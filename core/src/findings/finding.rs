@@ -48,7 +48,7 @@ pub struct Finding {
     pub effect: Effect,
     /// How much it matters.
     pub priority: Priority,
-    /// How sure it is; `None` where nothing is left to guess, because the finding is what was measured.
+    /// How sure it is; `None` where nothing is left to guess.
     pub confidence: Option<Confidence>,
     /// A few words: "Tiny batched GEMMs".
     pub title: String,
@@ -73,8 +73,7 @@ pub struct Finding {
     pub impact: Option<Impact>,
     /// How much of the middle of the impact comes from which operation.
     pub savings: Vec<(usize, i64)>,
-    /// Those of these operations of which it saves a time that other findings about them leave out:
-    /// what they save comes to it.
+    /// Those of these operations of which it saves a time that other findings leave out.
     pub apart: Vec<usize>,
     /// For kernel engineers.
     pub replay: Option<Replay>,
@@ -83,8 +82,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Whether following it saves time: to know the FLOPs and bytes of an operation is a first step
-    /// that saves none by itself.
+    /// Whether following it saves time: to know FLOPs and bytes is a first step that saves none.
     pub fn says_what_to_do(&self) -> bool {
         self.effect != Effect::FirstStep
     }

@@ -11,8 +11,7 @@ labelled! {
         Measured => "From the measured time of the kernels that would not run.",
         /// The gap to the roofline, closed to 75, 87.5 and 100 % of it.
         Roofline => "From 75 %, 87.5 % and 100 % of roofline.",
-        /// The gap to the efficiency that such kernels usually reach: the lower end, the middle and
-        /// the upper end of a band.
+        /// The gap to the ends and the middle of the efficiency that such kernels usually reach.
         Usual => "From the efficiency that such kernels usually reach.",
         /// All the time that could at most be saved.
         UpperBound => "At most: all the time that could be saved.",
@@ -34,8 +33,7 @@ impl Estimate {
     }
 }
 
-/// What following a finding saves of the time of the run: never more than was measured, and of
-/// kernels that run at once no more than their part of it.
+/// What following a finding saves of the time of the run: never more than was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Impact {
     /// The cautious end of the range.
@@ -59,8 +57,7 @@ impl Impact {
         })
     }
 
-    /// The time that is saved when work that could run in `roof_ns`, and now takes `time_ns`, reaches
-    /// the lower end, the middle and the upper end of a band of efficiencies.
+    /// What work saves that could run in `roof_ns` at the ends and the middle of a band.
     pub(crate) fn of_band(time_ns: i64, roof_ns: f64, Band(low, high): Band) -> Impact {
         let targets = [low, f64::midpoint(low, high), high];
         Impact::of_each(Estimate::Usual, targets, |target| {
@@ -80,8 +77,7 @@ impl Impact {
         Impact::of_each(Estimate::Measured, [1.0; 3], |_| time_ns)
     }
 
-    /// A range whose upper end is known; a quarter of the gap is left at the cautious end, an
-    /// eighth in the middle.
+    /// A range whose upper end is known: a quarter and an eighth of it are left out below.
     pub fn at_most(time_ns: i64) -> Impact {
         Impact::of_each(Estimate::UpperBound, [0.75, 0.875, 1.0], |share| {
             (time_ns as f64 * share).round() as i64
@@ -155,8 +151,7 @@ impl Impact {
 pub struct Projection {
     /// The efficiency, in percent of the roofline.
     pub target_percent: f64,
-    /// What is left of the time, and what the whole run gains in percent; `None` where the target
-    /// is met already.
+    /// What is left of the time, and the gain of the run in percent; `None` where it is met.
     pub outcome: Option<(i64, f64)>,
 }
 

@@ -95,8 +95,7 @@ pub struct AnalysisKind {
     pub subject: &'static str,
     /// Its part of the reports.
     pub tier: Tier,
-    /// The operations that it looks at; of every operation that computes, one analysis of a kind of
-    /// GPU work does.
+    /// The operations that it looks at; one analysis of [`Tier::Compute`] for each that computes.
     pub covers: fn(&Profile, &Operation) -> bool,
     /// It looks at more than the operations that it covers: it runs where there are none, too.
     pub is_of_whole: bool,
@@ -176,8 +175,7 @@ impl Analyses {
         self.outcomes.iter().find(|outcome| outcome.kind.key == key)
     }
 
-    /// What the analysis of its kind thinks of an operation: a position in
-    /// [`Profile::operations`](crate::Profile::operations).
+    /// What the analysis of its kind thinks of an operation, by its position.
     pub fn assessment(&self, operation: usize) -> Option<Assessment> {
         let rows = self.outcomes.iter().flat_map(|outcome| &outcome.rows);
         let mut of_it = rows.filter(|row| row.operation == operation);

@@ -10,9 +10,8 @@ use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::base::value::Table;
 
-/// Whether a finding is about a part of what another one is about, and nothing is saved by it that
-/// is not saved by the other: of what the other is not about but saves all the same, as much. What
-/// matters more than the other stands for itself, unless the other saves as much of all of it.
+/// Whether a finding is about a part of what another one is about, which saves as much of it. What
+/// matters more stands for itself, unless the other saves as much of all of it.
 fn is_within(inner: &Finding, outer: &Finding) -> bool {
     let is_apart = |at: &usize| inner.apart.contains(at) || outer.apart.contains(at);
     let saved_ns = |finding: &Finding, at: &usize| {
@@ -109,9 +108,8 @@ const RULES: &[Rule<Finding>] = &[Rule {
 
 type Found = (&'static AnalysisKind, Finding);
 
-/// Where no operators were recorded, the work of every kernel is unknown for this one cause: all
-/// findings that say so are one. The analyses beside that of the longest, whose findings went into
-/// it, come with it.
+/// Where no operators were recorded, all findings about unknown work are one; with it come the
+/// analyses, beside that of the longest, whose findings went into it.
 pub(super) fn merge_unrecorded(
     input: &Input,
     all: Vec<Found>,

@@ -75,9 +75,8 @@ impl Order {
         Order { calls }
     }
 
-    /// Copies right before and after operations, each once: one between two belongs to the first.
-    /// Of an operation with `wanted` facts up to `max_before` copies before it and one after it are
-    /// looked at, the nearest first, as long as they are its own; `true` for the one after it.
+    /// Copies right before and after operations with `wanted` facts, each once: one between two belongs
+    /// to the first. The nearest up to `max_before` before it and one after it (`true`).
     pub(super) fn copies_around<T: Copy>(
         &self,
         max_before: usize,

@@ -70,8 +70,7 @@ impl Origin {
         }
     }
 
-    /// The nearest modules: "Qwen2DecoderLayer > Qwen2MLP > Linear"; the Python function where
-    /// there are none.
+    /// "Qwen2DecoderLayer > Qwen2MLP > Linear", the nearest modules; without any the function.
     pub fn path(&self) -> Option<String> {
         /// More than these say little about the place.
         const N_MODULES: usize = 3;

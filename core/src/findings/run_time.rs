@@ -76,10 +76,8 @@ pub(super) fn are_held(input: &Input, operations: impl Iterator<Item = usize>) -
 }
 
 /// Takes what the run does not wait for out of what a finding surely saves: kernels after which the
-/// CPU launches late only make room for more idle time when they get shorter. Once it launches in
-/// time, all is saved: that is the most.
-///
-/// What makes kernels fewer makes the CPU launch in time by itself: of that nothing is taken.
+/// CPU launches late only make room for more idle time. What makes kernels fewer makes the CPU
+/// launch in time by itself: of that nothing is taken.
 pub(super) fn hold(input: &Input, finding: &mut Finding) {
     if finding.effect == Effect::FewerLaunches {
         return;
@@ -127,8 +125,7 @@ pub(super) fn say(finding: &mut Finding, run_ns: i64) {
     }
 }
 
-/// That kernels run at once with others, and what their time is of that of the run; `None` where it
-/// is the same.
+/// What kernel time is of that of the run, where kernels run at once with others.
 pub(crate) fn said(kernel_ns: i64, run_ns: i64) -> Option<String> {
     ((run_ns as f64) < kernel_ns as f64 * SAID_BELOW).then(|| {
         format!(

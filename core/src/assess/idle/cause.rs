@@ -18,8 +18,7 @@ pub(crate) enum IdleCause {
     Allocation,
     /// Launched in time, and queued on the GPU until the end of the gap.
     Queued,
-    /// The same of the first recorded activity of a stream: it may have waited for what was
-    /// launched before the recording, which is in no trace.
+    /// The same of the first activity of a stream: it may have waited for unrecorded work.
     BeforeRecording,
     /// No idle time: unlinked GPU activity runs.
     Unlinked,

@@ -38,8 +38,8 @@ pub(crate) const N_LONGEST: usize = 20;
 /// The longest gaps of a cause that a finding refers to.
 const N_EVIDENCE: usize = 10;
 
-/// Shorter gaps are not listed one by one: profilers round the end of one kernel and the start of
-/// the next apart, so that kernels which follow directly seem to leave some nanoseconds.
+/// Shorter gaps are not listed: profilers round ends and starts, so that kernels which follow directly
+/// seem to leave some nanoseconds.
 pub(crate) const LEAST_LISTED_NS: i64 = 1_000;
 
 #[derive(Debug, Clone, Default)]
@@ -265,8 +265,8 @@ impl Idle {
         self.severity_of(self.surely_idle_percent())
     }
 
-    /// How many times as fast the run would be with no more idle time than the target: the same
-    /// kernels in (100 − idle) / (100 − target) of the time. `None` where it is idle for less.
+    /// How many times as fast the run would be at the target: (100 − target) / (100 − idle). `None` where
+    /// it is idle for less.
     pub(crate) fn potential_speedup(&self) -> Option<f64> {
         let target = self.thresholds.idle_target_percent;
         let idle = self.surely_idle_percent();

@@ -53,8 +53,8 @@ labelled! {
 }
 
 impl Verdict {
-    /// The verdict on an efficiency. Below `sdpa_short_length` only what is under both the band and
-    /// the line for short sequences counts as low.
+    /// Below `sdpa_short_length` only what is under both the band and the line for short sequences
+    /// counts as low.
     pub(super) fn new(efficiency: f64, band: Band, length: f64, thresholds: &Thresholds) -> Self {
         let is_short = length < thresholds.sdpa_short_length;
         let line = match is_short {

@@ -197,8 +197,7 @@ pub(super) fn run(input: &Input, outcome: &mut Outcome) {
     }
 }
 
-/// Attention without a FLOP/byte model. What is in a paged cache is a value, and only shapes are
-/// recorded.
+/// Attention without a FLOP/byte model: what is in a paged cache is a value, not a shape.
 fn of_unknown_work(input: &Input, seen: &[Seen], is_backward: bool) -> Vec<Finding> {
     let is_paged = |one: &&Seen| one.kernel == AttentionKernel::Paged;
     let (paged, others): (Vec<&Seen>, Vec<&Seen>) = seen.iter().partition(is_paged);

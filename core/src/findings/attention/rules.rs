@@ -203,8 +203,7 @@ fn is_slower_kernel(input: &Input, seen: &Seen) -> bool {
     }
 }
 
-/// Whether FlashAttention-2 runs on a GPU whose matrix units take other instructions than those that
-/// it was made for.
+/// Whether FlashAttention-2 runs on a GPU newer than those that it was made for.
 fn is_of_previous_generation(input: &Input, seen: &Seen) -> bool {
     let is_newer = |gpu: &GpuSpec| {
         let compute = gpu.compute.map(|(major, _)| major);

@@ -7,8 +7,7 @@ use crate::findings::Input;
 use crate::findings::outcome::Row;
 use crate::profile::Profile;
 
-/// What the figures of some rows do not deserve: trust in those above the roofline, in means of calls
-/// that differ much.
+/// What is above the roofline, or differs much from call to call, deserves no trust.
 pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
     /// More names make a note unreadable.
     const MAX_NAMES: usize = 5;
@@ -45,9 +44,8 @@ pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
     notes.into_iter().flatten().collect()
 }
 
-/// How much the calls of a row differ in time, where that is much and the row has at least so many
-/// percent of the run. Calls are equal only where their shapes were recorded: of one kernel that
-/// stands for many sizes, they differ as they should.
+/// How much the calls of a row differ in time, where that is much, the row has at least so many percent
+/// of the run, and recorded shapes say that the calls are equal.
 pub(crate) fn varies(
     profile: &Profile,
     row: &Row,
@@ -62,8 +60,7 @@ pub(crate) fn varies(
         .filter(|ratio| is_large && has_shapes && *ratio > thresholds.variance_ratio)
 }
 
-/// That rows are slow and a good part of their kind, and no finding all the same: in a run that is
-/// idle for the most part, everything on the GPU is a small part.
+/// That rows are slow and a good part of their kind, and yet noise in a run that is mostly idle.
 fn drowned(input: &Input, rows: &[Row]) -> Option<String> {
     let thresholds = &input.options.thresholds;
     let computation_ns = input.timelines.whole.as_ref()?.computation_ns;

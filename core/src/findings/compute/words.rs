@@ -66,8 +66,8 @@ pub fn called_from(input: &Input, rows: &[&Row]) -> Option<String> {
 pub const NOT_SHOWN: &str =
     "A trace does not show why a kernel is slow: a reproducer under a hardware profiler does.";
 
-/// The shapes of the tensors of an operation and their type: "8944 × 1024, 1024 × 2816 bf16". Empty
-/// for kernels of GPU graphs: what calls a graph takes the tensors of all of it.
+/// "8944 × 1024, 1024 × 2816 bf16": the shapes of an operation. Empty for kernels of GPU graphs: what
+/// calls a graph takes the tensors of all of it.
 pub fn shapes(input: &Input, operation: &Operation) -> String {
     /// More operands than this are counted.
     const MAX_SHAPES: usize = 3;

@@ -218,8 +218,7 @@ fn odd_channels(shape: &ConvolutionShape) -> Option<u64> {
     channels.into_iter().find(|channels| channels % 8 != 0)
 }
 
-/// ", where 40–60 % is usual for kernel size 1×1 and 60–80 % for kernel size 7×7": each kind by its
-/// longest.
+/// ", where 40–60 % is usual for kernel size 1×1 and 60–80 % for kernel size 7×7".
 fn usual(group: &Group<Seen<'static>>) -> String {
     let mut kinds: Vec<(ConvolutionKind, String)> = Vec::new();
     for seen in &group.seen {
@@ -243,8 +242,7 @@ fn usual(group: &Group<Seen<'static>>) -> String {
     }
 }
 
-/// The format of PyTorch that would have the channels last of those whose channels lie apart; `None`
-/// where they are last already, where strides do not tell, and where there is none.
+/// The format that would have the channels last of those whose channels are known to lie apart.
 fn wanted_format(group: &Group<Seen<'static>>) -> Option<&'static str> {
     let shapes = group.seen.iter().filter_map(|seen| seen.shape.as_ref());
     let mut apart = shapes.filter(|shape| shape.is_channels_last == Some(false));

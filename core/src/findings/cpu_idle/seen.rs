@@ -19,8 +19,7 @@ pub(super) struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    /// The causes that are worth a finding: those of idle time that surely is, then the others,
-    /// the longest first.
+    /// The causes that are worth a finding: those of sure idle time first, the longest first.
     pub(super) fn of(input: &Input, idle: &'a Idle) -> Vec<Seen<'a>> {
         if !idle.is_flagged() {
             return Vec::new();

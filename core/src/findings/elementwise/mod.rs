@@ -109,8 +109,8 @@ impl<'a> Seen<'a> {
             .is_some_and(|types| types.into_iter().any(is_integer_type))
     }
 
-    /// A part of a step that treats one parameter after another: by the range around it; without any
-    /// such range in training by operators that nothing else uses.
+    /// A part of a step on one parameter after another: by the range around it, or in training by
+    /// operators that nothing else uses.
     fn is_in_step(&self, input: &Input) -> bool {
         STEP_OPS.contains(&self.name)
             && match self.steps {
@@ -121,8 +121,7 @@ impl<'a> Seen<'a> {
             }
     }
 
-    /// Graphs launch their kernels as cheaply as can be. Those of the framework could be merged; those
-    /// of serving engines are what was merged.
+    /// In graphs only kernels of the framework: those of serving engines are what was merged.
     fn could_be_merged(&self, input: &Input) -> bool {
         let name = self.operation.short_name(input.profile);
         name.contains("at::native") || InGraphs::of(input, &[self.row]) == InGraphs::None
@@ -202,8 +201,7 @@ fn notes(input: &Input, outcome: &mut Outcome, baseline: &Baseline) {
     outcome.notes.push("A trace cannot tell the launch of a kernel from its waiting for the memory: short kernels look slower than they are.".to_owned());
 }
 
-/// Copies on the device that no kernel does: how many there are, and their time. They are counted with
-/// memory copies.
+/// The number and time of copies on the device that no kernel does.
 fn device_copies(input: &Input) -> (u64, i64) {
     let strings = &input.profile.trace.strings;
     let is_device_copy = |name: &str| {

@@ -247,8 +247,7 @@ fn impact(group: &Group<Candidate>) -> Option<Impact> {
     impacts.reduce(Impact::plus)
 }
 
-/// How much of the saving comes from which operation, by its share of the time of the run that its
-/// candidate has; and the operations, the longest first.
+/// What is saved of which operation, by its share of run time; and operations by their time.
 fn shares(group: &Group<Candidate>) -> (Vec<(usize, i64)>, Vec<usize>) {
     let parts = group.seen.iter().flat_map(|one| {
         let operations = one.operations.iter();

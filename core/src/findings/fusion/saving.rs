@@ -16,8 +16,7 @@ const MANY: usize = 5;
 /// … when this share has.
 const MODELLED_OF_MANY: f64 = 0.75;
 
-/// No kernel takes less than this to start and end, or than the shortest of the trace if some are
-/// shorter.
+/// No kernel takes less than this, or than the shortest of the trace if some are shorter.
 const LEAST_NS: i64 = 3_000;
 
 pub(super) struct Projection<'a> {
@@ -84,9 +83,8 @@ fn written(steps: &[&Operator]) -> f64 {
     result.map_or(0.0, |shape| shape.bytes)
 }
 
-/// The bytes that enter and leave a chain. A tensor that a step gives is taken by one later step, so
-/// that what else is taken comes from outside. Only where the chain is a formula, its input is read
-/// once however often it stands in it.
+/// The bytes that enter and leave a chain: what no step before gives comes from outside. Only where the
+/// chain is a formula, its input is read once however often it stands in it.
 pub(super) fn outer_bytes(kind: ChainKind, of_anchor: Option<&Shape>, steps: &[&Operator]) -> f64 {
     let mut given: Vec<&Shape> = of_anchor.into_iter().collect();
     let mut read: Vec<&Shape> = Vec::new();

@@ -49,8 +49,7 @@ impl Seen<'_> {
 
 pub(super) const DOCS: Docs = || [rules::RULES, rules::SHORT].map(rule::docs).concat();
 
-/// Whether an operation multiplies very many matrices so small that the choice of the kernel
-/// decides how fast that is.
+/// Whether an operation multiplies very many tiny matrices.
 pub(crate) fn is_tiny_batched(operation: &Operation, thresholds: &Thresholds) -> bool {
     GemmSizes::of_params(operation).is_some_and(|sizes| is_tiny(sizes, thresholds))
 }

@@ -221,8 +221,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
 ];
 
-/// Of GEMMs about as short as their launch. Each remains a kernel, or a part of one, so that no more
-/// is saved than what they take beyond the least that a kernel takes.
+/// GEMMs about as short as their launch: each remains a kernel, which takes a least time.
 pub(super) const SHORT: &[Rule<Seen>] = &[Rule {
     key: "many_small_products",
     when: "many GEMMs are about as short as their launch",
@@ -249,8 +248,7 @@ const GAP: Rule<Seen> = Rule {
 /// As files write it.
 const QUANTIZED: &str = "quantised";
 
-/// Whether a rule with a name applies, beside that weights are narrow, which says nothing against a
-/// GEMM.
+/// Whether a rule with a name applies; that weights are narrow says nothing against a GEMM.
 pub(super) fn is_odd(input: &Input, seen: &Seen) -> bool {
     let mut named = RULES
         .iter()

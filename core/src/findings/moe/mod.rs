@@ -16,8 +16,7 @@ struct Seen<'a> {
     row: &'a Row,
     name: &'a str,
     part: MoePart,
-    /// Whether the trace tells the GEMMs of the experts: without them, of what routing is a part is
-    /// not known.
+    /// Whether the trace tells the GEMMs of the experts, of which routing is a part.
     are_gemms_told: bool,
     /// Far from the roofline, for long.
     is_slow: bool,

@@ -4,8 +4,7 @@ use super::assess::Facts;
 use crate::base::format;
 use crate::names::collective::Purpose;
 
-/// What to do in the model about communication that nothing hides, by its purpose: the first row
-/// that holds.
+/// What to do about communication that nothing hides, by its purpose: the first row that holds.
 #[rustfmt::skip]
 const ADVICE: &[(Purpose, fn(&Facts) -> bool, &str)] = &[
     (Purpose::Gradients, is_mostly_hidden, "gradients are reduced during the backward pass already, and most of that is hidden: what is left is for the most part what the pass ends with, so let the last bucket be small (`bucket_cap_mb` of `DistributedDataParallel`); where gradients are accumulated, reduce them in the last micro-batch alone (`no_sync()`)."),
@@ -36,8 +35,7 @@ fn is_mostly_hidden(facts: &Facts) -> bool {
     facts.timeline.exposed_comm_ns < facts.timeline.comm_ns / 2
 }
 
-/// What overlap cannot save, where there is less computation left than communication is exposed: a
-/// sentence.
+/// What overlap cannot save, where too little computation is left; a sentence.
 pub(crate) fn out_of_reach(facts: &Facts) -> Option<String> {
     let (free_ns, exposed_ns) = (facts.free_ns(), facts.hideable.exposed_comm_ns);
     (free_ns < exposed_ns).then(|| {
@@ -49,8 +47,8 @@ pub(crate) fn out_of_reach(facts: &Facts) -> Option<String> {
     })
 }
 
-/// How fast collectives are in the mean, and how much of what the links carry each way that is, in
-/// GB/s and percent; and how long the messages would take at the latter.
+/// How fast collectives are in the mean, in GB/s and in percent of what the links carry each way; and
+/// how long the messages would take at the latter.
 fn on_bus(facts: &Facts) -> Option<(f64, f64, i64)> {
     let link_gbps = facts.link_gbps.filter(|gbps| *gbps > 0.0)?;
     let (bytes, ns) = facts.collectives.on_bus()?;

@@ -108,7 +108,7 @@ pub(super) fn reasoning(
 }
 
 /// The share of the copies in a direction that the run does not wait for, because the CPU launches
-/// what comes next only after them; `None` where that is within what times vary by.
+/// late; `None` where that is within what times vary by.
 pub(super) fn held_share(input: &Input, wanted: Direction) -> Option<f64> {
     let trace = &input.profile.trace;
     let (mut held_ns, mut all_ns) = (0_i64, 0_i64);

@@ -81,8 +81,7 @@ const BELOW: Rule<Seen> = Rule {
     ..Rule::BASE
 };
 
-/// Batch norms with fixed statistics scale and shift each channel: a convolution before them can
-/// do that with other weights.
+/// Batch norms with fixed statistics scale channels, which the weights of a convolution can do.
 pub(super) const FOLDABLE: &[Rule<Seen>] = &[Rule {
     key: "foldable_batch_norm",
     when: "it is a batch norm with fixed statistics, in a trace with convolutions and without training",

@@ -48,8 +48,7 @@ pub(super) fn covers(profile: &Profile, operation: &Operation) -> bool {
     is_computing && !is_taken()
 }
 
-/// Whether an operation is looked at here whatever its family: what an index names, and recurrent
-/// layers.
+/// Whether an operation is looked at here whatever its family, by its name.
 pub(super) fn claims(profile: &Profile, operation: &Operation) -> bool {
     kind_of(profile, operation) != OtherKind::Miscellaneous
 }

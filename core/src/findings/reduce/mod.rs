@@ -19,8 +19,7 @@ struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// What it saves at the efficiency that such kernels usually reach; at roofline where that
-    /// is not known.
+    /// What it saves at the usual efficiency; at roofline where that is not known.
     fn impact(&self) -> Option<Impact> {
         let row = self.row;
         match self.kind {

@@ -7,8 +7,7 @@ use crate::findings::compute::{efficiency, impact, priority_by, replay};
 use crate::findings::finding::{Finding, Impact, Priority};
 
 pub(crate) enum Saves<S: Subject> {
-    /// The gap to the roofline, closed to 75, 87.5 and 100 % of it; by rule of thumb where no model
-    /// counts the work.
+    /// The gap to 75–100 % of the roofline; by rule of thumb where no model counts the work.
     Gap,
     /// The gap to what such kernels usually reach.
     Usual(Band),
@@ -16,10 +15,8 @@ pub(crate) enum Saves<S: Subject> {
     Measured(for<'a> fn(&Input<'a>, &S::Of<'a>) -> i64),
     /// At most so much of each; `None` where it cannot be told.
     AtMost(for<'a> fn(&Input<'a>, &S::Of<'a>) -> Option<i64>),
-    /// At most all of the time.
     All,
     Heuristic,
-    /// What is said of each.
     Each(for<'a> fn(&Input<'a>, &S::Of<'a>) -> Option<Impact>),
     /// What the [evidence](Subject::evidence) says; for what is no operation.
     Evidence,
@@ -69,8 +66,7 @@ impl Evidence {
         }
     }
 
-    /// Of a measured time in or beside operations, whatever their efficiency: it matters by its share
-    /// of the computation.
+    /// Of a measured time in or beside operations, which matters by its share of the computation.
     pub(crate) fn of_time(input: &Input, operations: Vec<usize>, time_ns: i64) -> Evidence {
         let share = percent_of_compute(input, time_ns);
         Evidence {

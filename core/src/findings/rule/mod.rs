@@ -39,8 +39,7 @@ pub(crate) trait Subject: Sized + 'static {
     /// What is known of one operation, or of one part of the run.
     type Of<'a>;
 
-    /// The operation that it is; what is none says its own [evidence](Subject::evidence), with
-    /// reasoning and tables.
+    /// The operation that it is; what is none says its own [evidence](Subject::evidence).
     const ROW: RowOf<Self> = |_| None;
 
     /// What a finding about a group rests on: figures, operations, events.
@@ -53,8 +52,7 @@ pub(crate) trait Subject: Sized + 'static {
         Vec::new()
     }
 
-    /// What the data shows and what it cannot show, for every rule of the analysis: where operations
-    /// are called from.
+    /// What the data shows and cannot show, for every rule of the analysis.
     fn reasoning(group: &Group<'_, '_, Self>) -> Vec<String> {
         called_from(group.input, &group.rows).into_iter().collect()
     }
@@ -84,12 +82,11 @@ pub(crate) struct Rule<S: Subject> {
     /// When it applies, as a clause for the docs: "M or N is 1".
     pub(crate) when: &'static str,
     pub(crate) applies: Applies<S>,
-    /// What of a group must hold as well for the rule to take it; the rules below are asked about
-    /// others.
+    /// What of a group must hold as well for the rule to take it, and not a rule below.
     pub(crate) takes: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
     /// Whether a group is worth a finding.
     pub(crate) gate: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
-    /// What it took is a finding for each answer, in the order in which the answers come up.
+    /// What it took is a finding for each answer, in the order of the answers.
     pub(crate) by: for<'a> fn(&S::Of<'a>) -> String,
     /// The cause, in a few words. Like the following ones a template.
     pub(crate) title: &'static str,
@@ -98,8 +95,7 @@ pub(crate) struct Rule<S: Subject> {
     /// What to change in the model or in how it is run: one sentence without its subject.
     pub(crate) model: &'static str,
     pub(crate) kernel: &'static str,
-    /// What the data shows beyond what is said of every finding of the analysis. A note that its words
-    /// leave empty is left out.
+    /// What the data shows beyond what every finding says; what its words leave empty is left out.
     pub(crate) notes: &'static [&'static str],
     /// What the other words of the templates stand for.
     pub(crate) words: for<'g, 'a> fn(&Group<'g, 'a, S>) -> Words,
@@ -147,8 +143,8 @@ impl<S: Subject> Rule<S> {
         words
     }
 
-    /// Kernels about as short as their launch, where they are many: what they take beyond their work at
-    /// the roofline is saved at most, and the CPU launches in time. For the rest of a literal.
+    /// Many kernels about as short as their launch: what they take beyond their work at the roofline is
+    /// saved at most. For the rest of a literal.
     pub(crate) const SMALL_KERNELS: Rule<S> = Rule {
         key: "many_small_kernels",
         gate: |group| are_many(group.input, &group.rows, n_calls(&group.rows)),

@@ -57,13 +57,11 @@ pub(crate) struct Explainer<'a> {
     calls: ByName<RuntimeCall>,
     tracks: HashMap<TrackId, Range<u32>, FxBuildHasher>,
     activities: CpuActivities,
-    /// Start and end of all launching calls of all threads, sorted; gathered when first needed.
+    /// Spans of all launching calls of all threads, sorted.
     launches: OnceCell<Vec<Interval>>,
-    /// When the first recorded activity of each stream starts, of a window's whole trace; gathered
-    /// when first needed.
+    /// When the first recorded activity of each stream of the whole trace starts.
     firsts: OnceCell<HashMap<TrackId, i64, FxBuildHasher>>,
-    /// The end of every call in which a thread waits for the GPU, in order; gathered when first
-    /// needed.
+    /// The end of every call in which a thread waits for the GPU, in order.
     waits: OnceCell<Vec<(i64, EventId)>>,
 }
 

@@ -7,8 +7,8 @@ use crate::profile::runtime_calls::blocking_calls;
 use crate::trace::{EventId, TrackId};
 
 impl Explainer<'_> {
-    /// A wait of another thread of the process that was over in a window, where the launching thread
-    /// did nothing else in most of it: it goes on when the other one tells it to.
+    /// A wait of another thread that was over in a window, where the launching one did nothing else in
+    /// most of it: it goes on when the other one tells it to.
     pub(super) fn wait_elsewhere(
         &self,
         launched: Launched,

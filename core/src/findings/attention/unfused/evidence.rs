@@ -242,9 +242,8 @@ fn sizes_table(all: &[OfSizes]) -> Table {
     Table::of("sizes", "What one kernel would take", all, columns)
 }
 
-/// Adds the operations that attention in separate operations is made of, with the time of those of
-/// their calls that are in it. They count in the analyses of their own category: `time_ns` of the
-/// outcome is without them.
+/// Adds the operations that attention is made of, with the time of their calls that are in it: they
+/// count in the analyses of their own category, and not in the `time_ns` of the outcome.
 pub(in crate::findings::attention) fn add_rows(
     input: &Input,
     outcome: &mut Outcome,
