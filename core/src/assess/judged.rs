@@ -2,12 +2,12 @@
 
 use super::rates::{mean_rate, mean_roof_share};
 use super::{ReportOptions, Timelines};
-use crate::assess::idle::held::held_ns;
 use crate::hardware::roofline::{Achieved, Roofline, roofline};
 use crate::hardware::{Basis, Precision};
 use crate::perf::{ComputeSpec, Unit, Work, is_tf32_kernel};
 use crate::profile::Profile;
 use crate::profile::copies;
+use crate::profile::held::held_ns;
 use crate::profile::kernels::GpuWork;
 use crate::profile::operations::Operation;
 use crate::profile::shares::Shares;

@@ -4,15 +4,12 @@
 pub mod idle;
 mod input;
 pub(crate) mod judged;
-mod options;
 pub(crate) mod rates;
 pub mod severity;
 mod thresholds;
-mod timelines;
 
-pub use input::Input;
+pub use crate::profile::timelines::Timelines;
+pub use input::{Input, ReportOptions};
 pub use judged::Judged;
-pub use options::ReportOptions;
 pub use severity::Severity;
 pub use thresholds::{ThresholdInfo, ThresholdUnit, Thresholds};
-pub use timelines::Timelines;

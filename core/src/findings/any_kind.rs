@@ -7,7 +7,6 @@ use crate::findings::prelude::*;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 
-/// Every operation that computes and that graphs launch.
 pub(super) fn runs_in_graphs(profile: &Profile, operation: &Operation) -> bool {
     operation.family.computes() && operation.is_in_graph(profile)
 }

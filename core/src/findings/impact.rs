@@ -110,7 +110,6 @@ impl Impact {
         self.map(|ns| part(ns, run_ns, kernel_ns))
     }
 
-    /// No more than a time, and no less than nothing.
     pub(crate) fn within(self, most_ns: i64) -> Impact {
         self.map(|ns| ns.min(most_ns.max(0)))
     }
@@ -125,7 +124,6 @@ impl Impact {
         }
     }
 
-    /// Each of its times turned into another one.
     pub(crate) fn map(self, turn: impl Fn(i64) -> i64) -> Impact {
         Impact {
             low_ns: turn(self.low_ns),

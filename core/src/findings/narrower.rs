@@ -117,7 +117,6 @@ pub(super) fn narrower_types(input: &Input, rows: &[&Row]) -> Option<String> {
     }
 }
 
-/// Whether the longest row computes in FP32 or FP64.
 pub(super) fn is_in_32_bits(input: &Input, rows: &[&Row]) -> bool {
     spec(input, rows).is_some_and(is_wide)
 }
@@ -156,7 +155,6 @@ pub(super) fn has_flash_kernels(input: &Input) -> bool {
     !input.gpu().is_some_and(is_too_old)
 }
 
-/// The types below those of 16 or of eight bits.
 fn below(input: &Input, spec: Option<ComputeSpec>) -> Option<String> {
     use Precision::{Fp4, Fp6, Fp8, Int8};
     let candidates: &[Precision] = match spec.map(|spec| spec.precision) {
@@ -199,7 +197,6 @@ fn are_short_of_memory(input: &Input, rows: &[&Row]) -> bool {
     is_short().unwrap_or(false)
 }
 
-/// Whether the name of a kernel says that it computes in TF32.
 pub(super) fn runs_tf32(input: &Input, rows: &[&Row]) -> bool {
     let strings = &input.profile.trace.strings;
     let operations = rows.iter().map(|row| input.operation(row.operation));
@@ -213,7 +210,6 @@ pub fn is_wide(spec: ComputeSpec) -> bool {
     matches!(spec.precision, Fp32 | Fp64 | Tf32)
 }
 
-/// The same work on the matrix units, in another type.
 pub(super) fn on_matrix_units(work: Work, precision: Precision) -> Work {
     let unit = Unit::Matrix;
     let compute = Some(ComputeSpec { unit, precision });

@@ -32,7 +32,6 @@ pub(super) fn of_operation(input: &Input, operation: usize, ns: i64) -> i64 {
     part(ns, input.judged(operation).run_ns, kernel_ns)
 }
 
-/// What the time of a finding is of the time of the run.
 pub(crate) fn of_finding(profile: &Profile, judged: &[Judged], finding: &Finding) -> i64 {
     let operations = || finding.operations.iter();
     let kernel_ns = sum(operations()

@@ -43,12 +43,10 @@ impl IdleCause {
         !self.is_unsure() && !matches!(self, IdleCause::Queued | IdleCause::Unknown)
     }
 
-    /// As files write it.
     pub(crate) const fn key(self) -> &'static str {
         self.names().0
     }
 
-    /// For people.
     pub(crate) fn label(self) -> &'static str {
         self.names().1
     }

@@ -2,9 +2,7 @@
 
 pub(crate) mod cause;
 pub(crate) mod explain;
-pub(crate) mod held;
 pub(crate) mod kernels;
-pub(crate) mod tally;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::assess::{Input, Severity, Thresholds};
 use crate::base::interval::{Interval, busy, sum};
 use crate::base::sort::Arrange;
+use crate::base::tally::{Tallies, Tally, insert_longest};
 use crate::profile::copies::may_be_pageable;
 use crate::profile::cpu_activity::OptimizerRanges;
 use crate::profile::kernels::GpuEvents;
@@ -20,7 +19,6 @@ use crate::trace::{EventId, StringId};
 use cause::IdleCause;
 use explain::{CpuTime, ExplainedGap, Explainer};
 use kernels::Kernels;
-use tally::{Tallies, Tally, insert_longest};
 
 pub(crate) const BINS: [(i64, &str); 7] = [
     (0, "below 1 µs"),

@@ -235,7 +235,6 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], writes: &CacheWrit
     }
 }
 
-/// Sizes, efficiencies and what is usual.
 fn bands(input: &Input, seen: &[Seen]) -> Table {
     const MAX_ROWS: usize = 20;
     let sizes = |one: &Seen| match one.sizes {

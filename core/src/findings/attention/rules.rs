@@ -11,12 +11,11 @@ use crate::findings::compute::won_by_16_bit;
 use crate::findings::narrower::{
     has_flash_kernels, is_in_32_bits, narrower_cache, sixteen_bit, width,
 };
-use crate::findings::origin::Origin;
 use crate::findings::prelude::*;
 use crate::hardware::{GpuSpec, Vendor};
 use crate::names::attention::{AttentionKernel, head_dimension, is_flash_2, splits_keys};
+use crate::profile::origin::Origin;
 
-/// What can be found, in the forward and the backward pass.
 pub(in crate::findings) const DOCS: Docs = || {
     let (single, writes) = (rule::docs(RULES), rule::docs(CACHE_WRITES));
     [single, writes, rule::docs(COPIES), rule::docs(UNFUSED)].concat()
@@ -54,7 +53,6 @@ impl Subject for Seen<'static> {
     }
 }
 
-/// Attention that is large enough; the first that applies names a finding.
 pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "wide_precision",
@@ -194,7 +192,6 @@ fn is_below(seen: &Seen) -> bool {
     seen.verdict == Some(Verdict::Below)
 }
 
-/// Whether the GPU has faster kernels than this.
 fn is_slower_kernel(input: &Input, seen: &Seen) -> bool {
     match seen.kernel {
         AttentionKernel::Math => true,
@@ -213,7 +210,7 @@ fn is_of_previous_generation(input: &Input, seen: &Seen) -> bool {
 }
 
 fn reasoning(input: &Input, seen: &Seen) -> Vec<String> {
-    let origin = Origin::of(input, seen.operation);
+    let origin = Origin::of(input.profile, seen.operation);
     let path = origin
         .path()
         .map(|path| format!("It is called from `{path}`."));

@@ -3,7 +3,6 @@
 
 mod gate;
 mod quality;
-mod table;
 mod words;
 mod worth;
 
@@ -21,10 +20,9 @@ pub use gate::{
     priority_by,
 };
 pub(crate) use quality::varies;
-pub use table::{gbps, matrix_rate, memory_bandwidth, operations_table};
 pub use words::{
-    NOT_SHOWN, at_efficiency, called_from, shapes, short_name, subject, time_and_share,
-    without_reproducer,
+    NOT_SHOWN, at_efficiency, called_from, gbps, matrix_rate, memory_bandwidth, operations_table,
+    shapes, short_name, subject, time_and_share, without_reproducer,
 };
 pub use worth::{beyond_roofline_ns, impact, impact_of_gap, least_ns, replay, sum_of};
 

@@ -1,10 +1,12 @@
-//! Operations in words: name, shapes, time and share, efficiency, where they are called from.
+//! Operations in words and tables: name, shapes, time and share, efficiency, where they are called from.
 
 use crate::base::format;
+use crate::base::value::{CellColumn, Table, Value};
 use crate::findings::Input;
-use crate::findings::origin::Origin;
+use crate::findings::narrower::matrix_rate_16_bit;
 use crate::findings::outcome::Row;
 use crate::profile::operations::Operation;
+use crate::profile::origin::Origin;
 use crate::trace::{Dims, ShapeId};
 
 /// "3.41 ms (12.3 % of compute)".
@@ -53,7 +55,7 @@ pub fn subject(input: &Input, rows: &[&Row]) -> String {
 
 /// Where the first of some rows is called from, as a sentence; `None` where nothing tells.
 pub fn called_from(input: &Input, rows: &[&Row]) -> Option<String> {
-    let origin = Origin::of(input, input.operation(rows.first()?.operation));
+    let origin = Origin::of(input.profile, input.operation(rows.first()?.operation));
     let path = origin.path()?;
     let it = if rows.len() == 1 { "It" } else { "The longest" };
     Some(match origin.role {
@@ -128,6 +130,46 @@ pub fn without_reproducer(text: &str) -> String {
         .fold(text.to_owned(), |text, (phrase, instead)| {
             text.replace(phrase, instead)
         })
+}
+
+/// Some operations as a table, the longest first.
+pub fn operations_table(input: &Input, rows: &[&Row]) -> Table {
+    /// More rows are in the sheets.
+    const MAX_ROWS: usize = 10;
+    let name = |at: usize| Value::Quoted(short_name(input, input.operation(at)));
+    let shapes = |at: usize| match shapes(input, input.operation(at)) {
+        none if none.is_empty() => Value::Empty,
+        shapes => Value::Text(shapes),
+    };
+    #[rustfmt::skip]
+    let columns: &[CellColumn<&Row>] = &[
+        ("operation", "Operation", &|row| name(row.operation)),
+        ("type", "Type", &|row| Value::Text(row.class.clone())),
+        ("shapes", "Shapes", &|row| shapes(row.operation)),
+        ("calls", "Calls", &|row| Value::Count(row.n_calls)),
+        ("time", "Time", &|row| Value::Ns(row.time_ns)),
+        ("bandwidth", "Bandwidth", &|row| Value::gbps(gbps(input, row))),
+        ("efficiency", "% roofline", &|row| Value::percent(row.efficiency_percent)),
+    ];
+    let longest = rows.iter().copied().take(MAX_ROWS);
+    Table::of("operations", "Operations", longest, columns)
+}
+
+/// The bandwidth that the calls of a row reach; `None` where their bytes are not known.
+pub fn gbps(input: &Input, row: &Row) -> Option<f64> {
+    let rate = input.judged(row.operation).tb_per_s?;
+    Some(rate * 1e3)
+}
+
+/// The memory bandwidth of the GPU.
+pub fn memory_bandwidth(input: &Input) -> Value {
+    Value::gbps(input.gpu().map(|gpu| gpu.mem_bw_gbps))
+}
+
+/// The rate of its matrix units in 16 bits.
+pub fn matrix_rate(input: &Input) -> Value {
+    let rate = matrix_rate_16_bit(input);
+    rate.map_or(Value::NO_TFLOPS, |(_, figure)| Value::Tflops(figure.tflops))
 }
 
 #[cfg(test)]

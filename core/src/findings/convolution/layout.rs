@@ -10,7 +10,6 @@ use crate::profile::convolution::channels_last;
 use crate::profile::operations::Operation;
 use crate::profile::tensors::{is_copy, keeps_type};
 
-/// The layout changes of all convolutions of a trace.
 pub(super) struct Layouts<'a> {
     convolutions: &'a [Seen<'a>],
     /// The time of kernels that change layouts inside of convolutions.
@@ -42,7 +41,6 @@ impl<'a> Layouts<'a> {
         percent_of(self.all_ns(), self.time_ns.saturating_add(self.adjacent_ns))
     }
 
-    /// Convolutions with such kernels inside.
     fn changed(&self) -> Vec<&Seen<'a>> {
         let all = self.convolutions.iter();
         all.filter(|one| one.layout.1 > 0).collect()
@@ -75,7 +73,6 @@ impl Subject for Layouts<'static> {
     }
 }
 
-/// Every rule.
 pub(super) const RULES: &[Rule<Layouts<'static>>] = &[Rule {
     key: "layout_changes",
     when: "kernels and copies that only change the layout take at least 10 % of the time of convolutions",

@@ -27,7 +27,6 @@ struct Seen<'a> {
     shape: Option<ConvolutionShape>,
     kind: Option<ConvolutionKind>,
     pass: Pass,
-    /// It computes in FP32 or wider.
     is_wide: bool,
     /// Below what is usual for its kind, or below the gate.
     is_low: bool,
@@ -75,7 +74,6 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Whether something is known to hold of its shape.
     fn has(&self, is: impl Fn(&ConvolutionShape) -> bool) -> bool {
         self.shape.as_ref().is_some_and(is)
     }
@@ -185,7 +183,6 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], layouts: &Layouts)
 /// Some convolutions, and the time of their layout changes.
 type Chosen<'s> = (Vec<&'s Row>, i64);
 
-/// Those of which something holds; `None` for none.
 fn chosen<'s>(seen: &'s [Seen], is: impl Fn(&Seen) -> bool) -> Option<Chosen<'s>> {
     let of_it = seen.iter().filter(|one| is(one));
     let (rows, layout_ns): (Vec<&Row>, Vec<i64>) = of_it.map(|one| (one.row, one.layout.1)).unzip();
@@ -209,7 +206,6 @@ fn directions(input: &Input, seen: &[Seen]) -> Table {
     Table::of("directions", "Forward and backward", passes, columns)
 }
 
-/// Kinds with what is usual for them.
 fn kinds(seen: &[Seen]) -> Table {
     let of_kind = |kind| Some((kind, chosen(seen, |one| one.kind == Some(kind))?.0));
     let verdict = |kind: ConvolutionKind, percent: f64| match band(kind) {

@@ -64,7 +64,6 @@ const BASE: Rule<Seen> = Rule {
     ..Rule::BASE
 };
 
-/// Every rule, the most specific first.
 pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "fallback_kernel",
@@ -212,7 +211,6 @@ fn keep_and_fuse(group: &Group<Seen<'static>>) -> String {
     }
 }
 
-/// Input or output channels that are no multiple of 8.
 fn odd_channels(shape: &ConvolutionShape) -> Option<u64> {
     let channels = [shape.channels(), shape.out_channels()];
     channels.into_iter().find(|channels| channels % 8 != 0)

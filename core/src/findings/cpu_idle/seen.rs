@@ -63,7 +63,6 @@ impl<'a> Seen<'a> {
             && self.gaps.longest_ns <= LEAST_DISTANCE_NS
     }
 
-    /// Whether most of it is the gap that a window ends in.
     pub(super) fn is_end_of_window(&self) -> bool {
         let longest = self.idle.longest.iter();
         let mut last = longest.filter(|gap| gap.gap.after.is_none());
@@ -73,7 +72,6 @@ impl<'a> Seen<'a> {
                 .is_some_and(|gap| self.is_most(gap.gap.span.length()))
     }
 
-    /// Whether threads were mostly in code that a compiler generated, outside operators.
     pub(super) fn is_in_compiled_code(&self) -> bool {
         self.gaps.cpu.compiled_ns > self.gaps.cpu.total_ns() / 2
     }

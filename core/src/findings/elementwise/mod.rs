@@ -34,7 +34,6 @@ impl InGraphs {
     }
 }
 
-/// An element-wise operation, and what its name and arguments show.
 struct Seen<'a> {
     row: &'a Row,
     operation: &'a Operation,
@@ -42,12 +41,10 @@ struct Seen<'a> {
     kind: ElementwiseKind,
     /// The types of target and source of a copy.
     types: Option<[&'a str; 2]>,
-    /// Its kernels are about as short as launching them.
     is_short: bool,
     is_bottleneck: bool,
     /// What the simplest operations of the trace reach.
     baseline: &'a Baseline,
-    /// The steps of optimizers that were recorded.
     steps: &'a [OptimizerStep<'a>],
     /// It is a part of a step of Adam that a fused step would do at once.
     fused: Option<FusedStep>,
@@ -103,7 +100,6 @@ impl<'a> Seen<'a> {
         self.types.is_none_or(|[to, from]| to == from)
     }
 
-    /// Integers or flags are on one side of a conversion.
     fn converts_integers(&self) -> bool {
         self.types
             .is_some_and(|types| types.into_iter().any(is_integer_type))

@@ -33,7 +33,6 @@ impl Subject for Seen<'static> {
     }
 }
 
-/// What all have in common.
 pub(super) const ELEMENTWISE: Rule<Seen> = Rule {
     issue: "{figures}.",
     ..Rule::BASE
@@ -75,19 +74,16 @@ const LISTS: Rule<Seen> = Rule {
     ..GAP
 };
 
-/// Many kernels about as short as launching them.
 const SHORT: Rule<Seen> = Rule {
     kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.",
     ..Rule::SMALL_KERNELS
 };
 
-/// Said of short kernels.
 const AT_MOST: &str = "At most all is saved that their work would not take at roofline; how much of it is launching, a trace does not show.";
 
 const OTHERS_IN_GRAPHS: &str = ", or replay as GPU graphs also those that are launched one by one";
 const IN_GRAPHS: &str = "They run as part of GPU graphs, which launch them as cheaply as can be: they are short because there is little data.";
 
-/// Every rule, the most specific first.
 pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "layout_copies",
@@ -273,7 +269,6 @@ fn n_kernels(group: &Group<Seen<'static>>) -> u64 {
     group.seen.iter().map(|seen| seen.n_kernels()).sum()
 }
 
-/// Large, and far below the memory bandwidth; no copy.
 fn is_slow(seen: &Seen) -> bool {
     let is_list = seen.kind == ElementwiseKind::Optimizer;
     !seen.is_short && seen.is_bottleneck && !seen.is_copy() && !is_list
@@ -283,7 +278,6 @@ fn is_slow_list(seen: &Seen) -> bool {
     seen.is_long(ElementwiseKind::Optimizer) && seen.is_bottleneck
 }
 
-/// Whether a copy writes more bytes than it reads.
 fn is_widened(seen: &Seen) -> bool {
     let sizes = seen.types.map(|types| types.map(element_bytes));
     sizes.is_some_and(|[to, from]| to > from)

@@ -112,7 +112,6 @@ impl Subject for Candidate {
     }
 }
 
-/// Every rule; a chain has one kind alone.
 pub(super) const RULES: &[Rule<Candidate>] = &[
     Rule {
         key: "rms_norm",

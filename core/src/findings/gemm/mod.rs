@@ -54,7 +54,6 @@ pub(crate) fn is_tiny_batched(operation: &Operation, thresholds: &Thresholds) ->
     GemmSizes::of_params(operation).is_some_and(|sizes| is_tiny(sizes, thresholds))
 }
 
-/// Very many matrices, two of whose sizes are small.
 fn is_tiny(sizes: GemmSizes, thresholds: &Thresholds) -> bool {
     let lengths = [sizes.m, sizes.n, sizes.k].into_iter();
     let is_small = |length: &u64| *length as f64 <= thresholds.gemm_tiny_dim;

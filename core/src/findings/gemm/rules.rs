@@ -31,7 +31,6 @@ impl Subject for Seen<'static> {
     }
 }
 
-/// Every rule, the most specific first.
 pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "tiny_batched",
@@ -245,7 +244,6 @@ const GAP: Rule<Seen> = Rule {
     ..Rule::BASE
 };
 
-/// As files write it.
 const QUANTIZED: &str = "quantised";
 
 /// Whether a rule with a name applies; that weights are narrow says nothing against a GEMM.

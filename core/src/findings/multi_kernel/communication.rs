@@ -82,7 +82,6 @@ fn little_use(facts: &Facts) -> Option<String> {
     ))
 }
 
-/// What kind of collective most of it is.
 fn largest_kind(facts: &Facts) -> Option<String> {
     let first = facts.collectives.kinds.first()?;
     let size = first.message_bytes.map_or(String::new(), |bytes| {
@@ -104,7 +103,6 @@ fn largest_kind(facts: &Facts) -> Option<String> {
     ))
 }
 
-/// What the data shows and what it cannot show.
 pub(super) fn reasoning(facts: &Facts) -> Vec<String> {
     let (timeline, high_ns) = (&facts.timeline, facts.hideable.exposed_comm_ns);
     let mut sentences: Vec<String> = out_of_reach(facts).into_iter().collect();

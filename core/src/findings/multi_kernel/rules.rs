@@ -42,7 +42,6 @@ enum About<'a> {
     Uneven,
 }
 
-/// All that crosses a line.
 pub(super) fn seen<'a>(input: &Input, facts: &'a Facts) -> Vec<Seen<'a>> {
     let copies = facts.assessed.iter().filter(|assessed| {
         assessed.is_flagged

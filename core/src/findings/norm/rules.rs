@@ -139,7 +139,6 @@ fn advice(group: &Group<Seen<'static>>) -> String {
     }
 }
 
-/// What the element-wise operations of the trace reach.
 fn reach(group: &Group<Seen<'static>>) -> String {
     let baseline = group.first().baseline;
     match baseline.demonstrated {
@@ -159,7 +158,6 @@ fn strided(group: &Group<Seen<'static>>) -> String {
     }
 }
 
-/// Norms beside what they could reach.
 fn comparison(group: &Group<Seen<'static>>) -> Table {
     const MAX_ROWS: usize = 10;
     let work = |seen: &Seen| group.input.judged(seen.row.operation).work;

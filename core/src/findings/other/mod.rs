@@ -93,7 +93,6 @@ pub(super) fn run(input: &Input, outcome: &mut Outcome) {
     outcome.findings.extend(unknown);
 }
 
-/// Kernels that run as part of GPU graphs.
 struct GraphKernels {
     n: u64,
     ns: i64,

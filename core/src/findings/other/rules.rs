@@ -137,7 +137,6 @@ const MISCELLANEOUS: Rule<Seen> = Rule {
     ..SLOW
 };
 
-/// Whether sorting indices is what a gradient takes its time for.
 pub(super) fn is_for_sorting(seen: &Seen) -> bool {
     seen.sorts() && seen.sorting_ns as f64 >= SORTING_SHARE * seen.row.time_ns as f64
 }

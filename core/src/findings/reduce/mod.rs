@@ -10,7 +10,6 @@ use crate::names::Family;
 use crate::names::reduction::{ReductionKind, is_softmax_of_attention};
 use crate::profile::reduction::Axis;
 
-/// A reduction, and what its name and arguments show.
 struct Seen<'a> {
     row: &'a Row,
     name: &'a str,

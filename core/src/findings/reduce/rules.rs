@@ -23,7 +23,6 @@ pub(super) const USUAL: Band = Band(50.0, 70.0);
 /// Said of what reads its values several times.
 const PASSES: &str = "Its efficiency is that of reading and writing once, which it cannot reach: the number of passes depends on the algorithm and the values, so the saving is a rule of thumb.";
 
-/// Every rule, the most specific first.
 pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "strided_reduction",

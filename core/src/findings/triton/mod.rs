@@ -10,12 +10,10 @@ use crate::hardware::roofline::Bound;
 use crate::names::LoopKind;
 use crate::perf::fused_ops;
 
-/// A generated kernel, and what its name tells.
 struct Seen<'a> {
     row: &'a Row,
     kind: LoopKind,
     ops: Vec<&'a str>,
-    /// Whether its calls are about as short as their launch.
     is_short: bool,
     /// Whether other short kernels run in GPU graphs.
     are_others_replayed: bool,
@@ -88,7 +86,6 @@ fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     outcome.fact("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input));
 }
 
-/// The longest kernels with what they merged.
 fn table(input: &Input, seen: &[Seen]) -> Table {
     /// More rows are in the sheets.
     const MAX_ROWS: usize = 15;

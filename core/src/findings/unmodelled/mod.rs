@@ -5,8 +5,12 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+use super::compute::{Gate, are_large, is_launch_scale, short_name};
+use super::finding::Finding;
 use super::narrower::{matrix_rate_16_bit, on_matrix_units};
-use crate::findings::prelude::*;
+use super::outcome::Row;
+use super::{Docs, Input, rule};
+use crate::base::group::grouped;
 use crate::hardware::Precision;
 use crate::hardware::roofline::roofline;
 use crate::names::{Library, library_of};

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use super::{Fused, Unfused};
 use crate::findings::compute::priority_by;
-use crate::findings::origin::Origin;
 use crate::findings::prelude::*;
 use crate::findings::run_time;
 use crate::perf::FusedAttention;
+use crate::profile::origin::Origin;
 use crate::profile::unfused_attention::{UnfusedPart, is_in_sdpa};
 
 impl Subject for Unfused {
@@ -80,7 +80,7 @@ impl Subject for Unfused {
     fn reasoning(group: &Group<Self>) -> Vec<String> {
         let (input, first) = (group.input, group.first());
         let sizes = by_sizes(group);
-        let origin = Origin::of(input, input.operation(first.softmax.operation));
+        let origin = Origin::of(input.profile, input.operation(first.softmax.operation));
         let path = origin
             .path()
             .map(|path| format!("The first is in `{path}`."));

@@ -92,7 +92,7 @@ mod tests {
     use std::ops::Range;
 
     use super::*;
-    use crate::assess::Timelines;
+    use crate::profile::timelines::Timelines;
     use crate::testing::Timetable;
 
     fn held_us(timetable: &Timetable) -> Vec<(String, i64)> {
