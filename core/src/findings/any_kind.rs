@@ -121,7 +121,8 @@ fn run(
     rule: &Rule<Row>,
     facts: impl Fn(&[&Row]) -> [(&'static str, &'static str, Value); 2],
 ) {
-    let covered = std::mem::replace(outcome, Outcome::new(outcome.kind, Status::Done));
+    let fresh = Outcome::new(outcome.kind, Status::Done);
+    let covered = std::mem::replace(outcome, fresh);
     let rows: Vec<&Row> = covered.rows.iter().collect();
     outcome.time_ns = covered.time_ns;
     outcome.facts(facts(&rows));

@@ -4,7 +4,8 @@ use super::assess::Facts;
 use crate::base::format;
 use crate::names::collective::Purpose;
 
-/// What to do about communication that nothing hides, by its purpose: the first row that holds.
+/// What to do about communication that nothing hides, by its purpose: the first row that holds, and
+/// else [`OTHER_STREAM`].
 #[rustfmt::skip]
 const ADVICE: &[(Purpose, fn(&Facts) -> bool, &str)] = &[
     (Purpose::Gradients, is_mostly_hidden, "gradients are reduced during the backward pass already, and most of that is hidden: what is left is for the most part what the pass ends with, so let the last bucket be small (`bucket_cap_mb` of `DistributedDataParallel`); where gradients are accumulated, reduce them in the last micro-batch alone (`no_sync()`)."),
@@ -18,8 +19,6 @@ const ADVICE: &[(Purpose, fn(&Facts) -> bool, &str)] = &[
     (Purpose::Statistics, |_| true, "synchronized batch norms wait for tiny messages in each layer: keep them only where the batch of a rank is too small for statistics of its own, share them among fewer ranks (`process_group`), or use a norm without them."),
     (Purpose::Exchange, |_| true, "run the exchange beside other kernels (another micro-batch), send less (narrower types, fewer ranks), and see that all ranks have an equal share of it."),
     (Purpose::Unknown, |facts| facts.is_training, "reduce gradients asynchronously during the backward pass, in buckets that fit the computation left, and pipeline micro-batches; accumulate gradients, or compress them, to send less."),
-    (Purpose::Tensors, |_| true, OTHER_STREAM),
-    (Purpose::Unknown, |_| true, OTHER_STREAM),
 ];
 
 const OTHER_STREAM: &str = "run the collectives of tensor parallelism on another stream beside other kernels (another micro-batch, prefill beside decode), or send less: narrower types, fewer ranks.";
@@ -28,7 +27,7 @@ pub(super) fn advice(facts: &Facts) -> &'static str {
     let purpose = facts.collectives.purpose.unwrap_or(Purpose::Unknown);
     let mut rows = ADVICE.iter();
     let row = rows.find(|(of, holds, _)| *of == purpose && holds(facts));
-    row.map_or(OTHER_STREAM, |(.., advice)| advice)
+    row.map_or(OTHER_STREAM, |(.., advice)| *advice)
 }
 
 fn is_mostly_hidden(facts: &Facts) -> bool {

@@ -3,7 +3,6 @@
 use super::{Seen, is_launched_by_operator, is_of_library, is_replayed, saved_in_other_type};
 use crate::findings::finding::Effect;
 use crate::findings::narrower::matrix_rate_16_bit;
-use crate::findings::outcome::Row;
 use crate::findings::rule::{Group, RowOf, Rule, Saves, Subject, Words};
 use crate::hardware::Precision;
 use crate::perf::model;
