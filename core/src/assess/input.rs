@@ -1,29 +1,10 @@
 //! A profile with what the user chose and what the GPU makes of it: what findings are looked for in.
 
-use std::sync::Arc;
-
-use super::{Judged, Thresholds, Timelines};
-use crate::hardware::{Basis, GpuSpec, detect};
+use super::{Judged, ReportOptions, Timelines};
+use crate::hardware::{GpuSpec, detect};
 use crate::names::Family;
-use crate::perf::UserModels;
 use crate::profile::Profile;
-use crate::profile::kernels::GpuEvents;
 use crate::profile::operations::Operation;
-
-/// The choices a report is made with.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct ReportOptions {
-    /// The hardware to judge by; `None` when it is not known.
-    pub gpu: Option<Arc<GpuSpec>>,
-    /// Which of its figures to judge by, where they are known.
-    pub basis: Basis,
-    /// Which GPU activity the timeline counts.
-    pub gpu_events: GpuEvents,
-    /// Where the lines are drawn.
-    pub thresholds: Thresholds,
-    /// The user's own performance models, which go before the built-in ones.
-    pub perf_models: Option<Arc<UserModels>>,
-}
 
 /// What every analysis reads.
 #[derive(Debug, Clone, Copy)]

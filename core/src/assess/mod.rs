@@ -4,12 +4,14 @@
 pub mod idle;
 mod input;
 pub(crate) mod judged;
+mod options;
 pub(crate) mod rates;
 pub mod severity;
 mod thresholds;
 
 pub use crate::profile::timelines::Timelines;
-pub use input::{Input, ReportOptions};
+pub use input::Input;
 pub use judged::Judged;
+pub use options::ReportOptions;
 pub use severity::Severity;
 pub use thresholds::{ThresholdInfo, ThresholdUnit, Thresholds};

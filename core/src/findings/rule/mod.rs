@@ -200,7 +200,7 @@ pub(crate) fn find<'g, 'a, S: Subject>(
         let asked = asked.filter(|seen| (rule.applies)(input, seen));
         let asked = asked.map(|seen| ((rule.by)(seen), seen));
         for (_, seen) in grouped(asked, Vec::push) {
-            let group = Group::new(input, seen);
+            let group = Group::<S>::new(input, seen);
             if (rule.takes)(&group) {
                 let taken = group.seen.iter().map(|seen| ptr::from_ref(*seen));
                 let taken: BTreeSet<_> = taken.collect();
