@@ -178,27 +178,13 @@ mod tests {
 
     #[test]
     fn what_cannot_be_called_has_no_reproducer() {
+        #[rustfmt::skip]
         let cases = [
-            (
-                "tune tile sizes for these shapes with the reproducer, and check the choice.",
-                "tune tile sizes for these shapes, and check the choice.",
-            ),
-            (
-                "have it compared for these shapes, with the reproducer.",
-                "have it compared for these shapes.",
-            ),
-            (
-                "use more of the GPU: have the reproducer looked at.",
-                "use more of the GPU: have the kernel looked at.",
-            ),
-            (
-                "measure it with a reproducer under a hardware profiler.",
-                "measure it with a hardware profiler.",
-            ),
-            (
-                NOT_SHOWN,
-                "A trace does not show why a kernel is slow: a hardware profiler does.",
-            ),
+            ("tune tile sizes for these shapes with the reproducer, and check the choice.", "tune tile sizes for these shapes, and check the choice."),
+            ("have it compared for these shapes, with the reproducer.", "have it compared for these shapes."),
+            ("use more of the GPU: have the reproducer looked at.", "use more of the GPU: have the kernel looked at."),
+            ("measure it with a reproducer under a hardware profiler.", "measure it with a hardware profiler."),
+            (NOT_SHOWN, "A trace does not show why a kernel is slow: a hardware profiler does."),
         ];
         for (with, without) in cases {
             assert_eq!(without_reproducer(with), without);

@@ -44,18 +44,13 @@ fn summary(facts: &Facts) -> Table {
     let exposed = format!("{} of total", format::percent(blocking.percent));
     let overlapped = overlap.percent.map(format::percent);
     let overlapped = overlapped.unwrap_or_else(|| "no communication".to_owned());
+    #[rustfmt::skip]
     let rows = [
         ("Total memory copies", copies),
         ("D2H transfers", transfers(Direction::DeviceToHost)),
         ("H2D transfers", transfers(Direction::HostToDevice)),
-        (
-            "Exposed communication",
-            (exposed, severity(blocking.severity)),
-        ),
-        (
-            "Compute/communication overlap",
-            (overlapped, text(overlap.label())),
-        ),
+        ("Exposed communication", (exposed, severity(blocking.severity))),
+        ("Compute/communication overlap", (overlapped, text(overlap.label()))),
     ];
     let columns = [
         ("metric", "Metric"),

@@ -132,13 +132,10 @@ fn sizes_come_from_the_model_too() {
     let scaled = typed(dims, &[BF16, FP8, FP8, "float", "float", ""]);
     let dims = "[[4096, 1024], [8, 1024, 2048], [8], [], []]";
     let grouped = typed(dims, &[BF16, BF16, "int", "", ""]);
+    #[rustfmt::skip]
     let cases = [
         ("aten::mv", mv, "matrix × vector"),
-        (
-            "_C::cutlass_scaled_mm",
-            scaled,
-            "tall and skinny, quantized",
-        ),
+        ("_C::cutlass_scaled_mm", scaled, "tall and skinny, quantized"),
         ("aten::_grouped_mm", grouped.clone(), "regular"),
     ];
     for (op, args, class) in cases {
