@@ -53,6 +53,12 @@ impl<'a> Input<'a> {
         operations.any(|(_, operation, _)| operation.family == family)
     }
 
+    /// A time as a share of the kernel time of all that computes, in percent.
+    pub fn percent_of_compute(&self, time_ns: i64) -> Option<f64> {
+        let all = self.timelines.compute_ns()?;
+        Some(time_ns as f64 / all as f64 * 100.0)
+    }
+
     /// The chosen GPU.
     pub fn gpu(&self) -> Option<&'a GpuSpec> {
         self.options.gpu.as_deref()

@@ -2,8 +2,8 @@
 
 /// A kernel's name without what says nothing: the return type, namespaces that all of a library's
 /// kernels share, wrappers, lambdas, operands, and the parameter list. What tells kernels apart
-/// stays: the functor, types, tile, split. A name as the linker knows it becomes its namespaces and the function. For
-/// reading: two kernels may end up with one name.
+/// stays: the functor, types, tile, split. A name as the linker knows it becomes its namespaces and
+/// the function. For reading: two kernels may end up with one name.
 pub fn kernel_name(name: &str) -> String {
     if let Some(plain) = unmangled(name) {
         return plain;
@@ -78,7 +78,12 @@ fn unwrapped(mut name: String) -> String {
                 let (functor, _) = functor.split_once('<').unwrap_or((functor, ""));
                 format!("{functor}<{first}>")
             });
-            name = format!("{before}{inner}{after}");
+            let shorter = format!("{before}{inner}{after}");
+            // A functor that is called like its wrapper would be unwrapped forever.
+            if shorter.len() >= name.len() {
+                break;
+            }
+            name = shorter;
         }
     }
     name
@@ -266,6 +271,10 @@ mod tests {
                 "Cijk_Alik_Bljk_B_BS_BH_MT256x128x64_MI16x16x1_GSU4_SK3",
             ),
             ("Cijk_Alik", "Cijk_Alik"),
+            (
+                "BinaryFunctor<BinaryFunctor>",
+                "BinaryFunctor<BinaryFunctor>",
+            ),
             (
                 "odd_kernel<4, gpu_kernel_impl<f",
                 "odd_kernel<4, gpu_kernel_impl<f",

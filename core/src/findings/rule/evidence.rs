@@ -68,7 +68,7 @@ impl Evidence {
 
     /// Of a measured time in or beside operations, which matters by its share of the computation.
     pub(crate) fn of_time(input: &Input, operations: Vec<usize>, time_ns: i64) -> Evidence {
-        let share = percent_of_compute(input, time_ns);
+        let share = input.percent_of_compute(time_ns);
         Evidence {
             operations,
             ..Evidence::new(priority_by(input, share, None, true), time_ns)
@@ -81,7 +81,7 @@ impl Evidence {
         let first = rows.first()?;
         let (time_ns, efficiency_percent) = (group.time_ns(), efficiency(rows));
         // A finding matters as much as all its operations together.
-        let share = percent_of_compute(input, time_ns);
+        let share = input.percent_of_compute(time_ns);
         let priority = priority_by(input, share, efficiency_percent, rule.is_pattern);
         let (impact, savings) = rule.saves.of(group);
         Some(Evidence {
@@ -93,10 +93,4 @@ impl Evidence {
             ..Evidence::new(priority, time_ns)
         })
     }
-}
-
-/// A time as a share of the kernel time of all that computes, in percent.
-pub(crate) fn percent_of_compute(input: &Input, time_ns: i64) -> Option<f64> {
-    let all = input.timelines.compute_ns()?;
-    Some(time_ns as f64 / all as f64 * 100.0)
 }
