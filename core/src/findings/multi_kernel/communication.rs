@@ -4,10 +4,12 @@ use super::assess::Facts;
 use crate::base::format;
 use crate::names::collective::Purpose;
 
-/// What to do about communication that nothing hides, by its purpose: the first row that holds, and
-/// else [`OTHER_STREAM`].
+/// A purpose of communication, what holds as well, and what to do about it.
+type Advice = (Purpose, fn(&Facts) -> bool, &'static str);
+
+/// About communication that nothing hides: the first row that holds, and else [`OTHER_STREAM`].
 #[rustfmt::skip]
-const ADVICE: &[(Purpose, fn(&Facts) -> bool, &str)] = &[
+const ADVICE: &[Advice] = &[
     (Purpose::Gradients, is_mostly_hidden, "gradients are reduced during the backward pass already, and most of that is hidden: what is left is for the most part what the pass ends with, so let the last bucket be small (`bucket_cap_mb` of `DistributedDataParallel`); where gradients are accumulated, reduce them in the last micro-batch alone (`no_sync()`)."),
     (Purpose::Gradients, |_| true, "gradients are reduced during the backward pass already: see in the traces of the other ranks whether this one waits for them; then try other bucket sizes (`bucket_cap_mb` of `DistributedDataParallel`), reduce once for several micro-batches (`no_sync()`), and send less (a communication hook that compresses gradients)."),
     (Purpose::Fsdp, |_| true, "gather parameters earlier: prefetch those of the next layers in the forward and the backward pass (`forward_prefetch`, `backward_prefetch`, no `limit_all_gathers`; with `fully_shard` `set_modules_to_forward_prefetch`), keep them between both where memory allows (`reshard_after_forward=False`), and shard within a node alone."),
