@@ -93,6 +93,8 @@ pub(crate) struct Idle {
     pub(crate) timeline: GpuTimeline,
     pub(crate) thresholds: Thresholds,
     pub(crate) gaps: Tally,
+    /// Of each gap of the timelines, in their order.
+    pub(crate) cause_of_gap: Vec<IdleCause>,
     causes: BTreeMap<IdleCause, GapsOfCause>,
     pub(crate) histogram: [Tally; BINS.len()],
     /// The longest first, none shorter than [`LEAST_LISTED_NS`].
@@ -137,6 +139,7 @@ impl Idle {
             timeline,
             thresholds: input.options.thresholds,
             gaps: Tally::default(),
+            cause_of_gap: Vec::new(),
             causes: BTreeMap::new(),
             histogram: Default::default(),
             longest: Vec::new(),
@@ -169,6 +172,7 @@ impl Idle {
         let name = |event: EventId| trace.events.name(event);
         let ns = gap.gap.span.length();
         self.gaps.add(ns);
+        self.cause_of_gap.push(gap.cause);
         let bin = BINS.partition_point(|(from_ns, _)| *from_ns <= ns);
         if let Some(tally) = self.histogram.get_mut(bin.saturating_sub(1)) {
             tally.add(ns);

@@ -18,7 +18,6 @@ mod turns;
 use super::{Analyses, pattern};
 use crate::assess::idle::Idle;
 use crate::assess::idle::cause::IdleCause;
-use crate::assess::idle::explain::Explainer;
 use crate::base::interval::Interval;
 use crate::findings::prelude::*;
 use seen::Seen;
@@ -64,14 +63,14 @@ pub struct IdleGap {
 /// All idle times between the first start and the last end of the GPU activity that counts, in
 /// order; none where their causes cannot be told.
 pub fn idle_gaps(input: &Input) -> Vec<IdleGap> {
-    let mut explainer = Explainer::new(input);
-    let gaps = input.timelines.gaps.iter().map(|gap| {
-        let cause = explainer.explain(*gap).cause;
-        IdleGap {
-            span: gap.span,
-            key: cause.key(),
-            cause: cause.label(),
-        }
+    let Some(idle) = Idle::once(input) else {
+        return Vec::new();
+    };
+    let gaps = input.timelines.gaps.iter().zip(&idle.cause_of_gap);
+    let gaps = gaps.map(|(gap, cause)| IdleGap {
+        span: gap.span,
+        key: cause.key(),
+        cause: cause.label(),
     });
     gaps.collect()
 }
