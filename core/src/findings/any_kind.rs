@@ -92,8 +92,8 @@ const RECOMPUTED: Rule<Row> = Rule {
     ..Rule::BASE
 };
 
-pub(super) fn run_graphs(input: &Input, outcome: &mut Outcome) {
-    run(input, outcome, &IN_GRAPHS, |rows| {
+pub(super) fn run_graphs(input: &Input, rows: &[Row], outcome: &mut Outcome) {
+    run(input, rows, outcome, &IN_GRAPHS, |rows| {
         let mut unknown = rows.to_vec();
         unknown.retain(|row| row.efficiency_percent.is_none());
         let (time, unknown) = (Value::Ns(time_ns(rows)), Value::Ns(time_ns(&unknown)));
@@ -104,8 +104,8 @@ pub(super) fn run_graphs(input: &Input, outcome: &mut Outcome) {
     });
 }
 
-pub(super) fn run_recompute(input: &Input, outcome: &mut Outcome) {
-    run(input, outcome, &RECOMPUTED, |rows| {
+pub(super) fn run_recompute(input: &Input, rows: &[Row], outcome: &mut Outcome) {
+    run(input, rows, outcome, &RECOMPUTED, |rows| {
         let (count, time) = (Value::Count(n_calls(rows)), Value::Ns(time_ns(rows)));
         [
             ("recompute_count", "Recomputed calls", count),
@@ -117,14 +117,16 @@ pub(super) fn run_recompute(input: &Input, outcome: &mut Outcome) {
 /// What one rule finds of the operations that an analysis covers: rows of other analyses.
 fn run(
     input: &Input,
+    rows: &[Row],
     outcome: &mut Outcome,
     rule: &Rule<Row>,
     facts: impl Fn(&[&Row]) -> [(&'static str, &'static str, Value); 2],
 ) {
-    let fresh = Outcome::new(outcome.kind, Status::Done);
-    let covered = std::mem::replace(outcome, fresh);
-    let rows: Vec<&Row> = covered.rows.iter().collect();
-    outcome.time_ns = covered.time_ns;
+    let rows: Vec<&Row> = rows.iter().collect();
+    *outcome = Outcome {
+        time_ns: outcome.time_ns,
+        ..Outcome::new(outcome.kind, Status::Done)
+    };
     outcome.facts(facts(&rows));
     outcome.findings = rule::find(input, std::slice::from_ref(rule), rows);
     for finding in &mut outcome.findings {

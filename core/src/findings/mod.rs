@@ -56,8 +56,11 @@ pub use row::Row;
 pub use rule::RuleDoc;
 pub(crate) use rule::{Words, fill};
 
-use crate::names::Family;
+use crate::names::elementwise::ElementwiseKind;
+use crate::names::reduction::ReductionKind;
+use crate::names::{Family, LoopKind};
 use crate::profile::Profile;
+use crate::profile::norm::Norm;
 use crate::profile::operations::Operation;
 
 /// Which part of the reports an analysis belongs to.
@@ -97,8 +100,10 @@ pub struct AnalysisKind {
     pub covers: fn(&Profile, &Operation) -> bool,
     /// It looks at more than the operations that it covers: it runs where there are none, too.
     pub is_of_whole: bool,
-    /// Does it: adds what it finds to its rows. One that fails says why in the status.
-    pub run: fn(&Input, &mut Outcome),
+    /// What it calls an operation by itself: "softmax". Empty where more than that tells.
+    pub class: fn(&Profile, &Operation) -> String,
+    /// Does it with its rows: adds what it finds. One that fails says why in the status.
+    pub run: fn(&Input, &[Row], &mut Outcome),
     /// What it can find.
     pub rules: Docs,
 }
@@ -106,21 +111,21 @@ pub struct AnalysisKind {
 /// Every analysis, in the order of the reports.
 #[rustfmt::skip]
 pub const ANALYSES: &[AnalysisKind] = &[
-    AnalysisKind { key: "gemm", title: "GEMM", subject: "GEMM operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Gemm && !other::claims(profile, operation), is_of_whole: false, run: gemm::run, rules: gemm::DOCS },
-    AnalysisKind { key: "sdpa_fwd", title: "Attention, forward", subject: "attention operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && !attention::is_backward(profile, operation), is_of_whole: true, run: attention::run, rules: attention::DOCS },
-    AnalysisKind { key: "sdpa_bwd", title: "Attention, backward", subject: "backward passes of attention", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && attention::is_backward(profile, operation), is_of_whole: true, run: attention::run, rules: Vec::new },
-    AnalysisKind { key: "convolution", title: "Convolution", subject: "convolutions", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Convolution, is_of_whole: false, run: convolution::run, rules: convolution::DOCS },
-    AnalysisKind { key: "elementwise", title: "Element-wise", subject: "element-wise operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Elementwise && !other::claims(profile, operation), is_of_whole: false, run: elementwise::run, rules: elementwise::DOCS },
-    AnalysisKind { key: "norm", title: "Normalization", subject: "norms", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Normalization, is_of_whole: false, run: norm::run, rules: norm::DOCS },
-    AnalysisKind { key: "reduce", title: "Reduction", subject: "reductions", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Reduction && !other::claims(profile, operation), is_of_whole: false, run: reduce::run, rules: reduce::DOCS },
-    AnalysisKind { key: "moe", title: "MoE", subject: "mixtures of experts", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Moe, is_of_whole: false, run: moe::run, rules: moe::DOCS },
-    AnalysisKind { key: "triton", title: "Triton", subject: "generated kernels", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Triton, is_of_whole: false, run: triton::run, rules: triton::DOCS },
-    AnalysisKind { key: "other", title: "Other", subject: "other operations", tier: Tier::Compute, covers: other::covers, is_of_whole: true, run: other::run, rules: other::DOCS },
-    AnalysisKind { key: "multi_kernel", title: "Copies and communication", subject: "memory copies or collectives", tier: Tier::System, covers: |_, _| false, is_of_whole: true, run: multi_kernel::run, rules: multi_kernel::DOCS },
-    AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, covers: |_, _| false, is_of_whole: true, run: cpu_idle::run, rules: cpu_idle::DOCS },
-    AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: any_kind::runs_in_graphs, is_of_whole: false, run: any_kind::run_graphs, rules: any_kind::GRAPH_DOCS },
-    AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: any_kind::is_recomputed, is_of_whole: false, run: any_kind::run_recompute, rules: any_kind::RECOMPUTE_DOCS },
-    AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, is_of_whole: true, run: fusion::run, rules: fusion::DOCS },
+    AnalysisKind { key: "gemm", title: "GEMM", subject: "GEMM operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Gemm && !other::claims(profile, operation), is_of_whole: false, class: |_, _| String::new(), run: gemm::run, rules: gemm::DOCS },
+    AnalysisKind { key: "sdpa_fwd", title: "Attention, forward", subject: "attention operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && !attention::is_backward(profile, operation), is_of_whole: true, class: |_, _| String::new(), run: attention::run, rules: attention::DOCS },
+    AnalysisKind { key: "sdpa_bwd", title: "Attention, backward", subject: "backward passes of attention", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && attention::is_backward(profile, operation), is_of_whole: true, class: |_, _| String::new(), run: attention::run, rules: Vec::new },
+    AnalysisKind { key: "convolution", title: "Convolution", subject: "convolutions", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Convolution, is_of_whole: false, class: |_, _| String::new(), run: convolution::run, rules: convolution::DOCS },
+    AnalysisKind { key: "elementwise", title: "Element-wise", subject: "element-wise operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Elementwise && !other::claims(profile, operation), is_of_whole: false, class: |profile, operation| ElementwiseKind::of(profile, operation).label().to_owned(), run: elementwise::run, rules: elementwise::DOCS },
+    AnalysisKind { key: "norm", title: "Normalization", subject: "norms", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Normalization, is_of_whole: false, class: |profile, operation| Norm::of(profile, operation).class(), run: norm::run, rules: norm::DOCS },
+    AnalysisKind { key: "reduce", title: "Reduction", subject: "reductions", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Reduction && !other::claims(profile, operation), is_of_whole: false, class: |profile, operation| ReductionKind::of(operation.short_name(profile)).label().to_owned(), run: reduce::run, rules: reduce::DOCS },
+    AnalysisKind { key: "moe", title: "MoE", subject: "mixtures of experts", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Moe, is_of_whole: false, class: |profile, operation| moe::part(profile, operation).label().to_owned(), run: moe::run, rules: moe::DOCS },
+    AnalysisKind { key: "triton", title: "Triton", subject: "generated kernels", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Triton, is_of_whole: false, class: |profile, operation| LoopKind::of(operation.short_name(profile)).label().to_owned(), run: triton::run, rules: triton::DOCS },
+    AnalysisKind { key: "other", title: "Other", subject: "other operations", tier: Tier::Compute, covers: other::covers, is_of_whole: true, class: |profile, operation| other::kind_of(profile, operation).label().to_owned(), run: other::run, rules: other::DOCS },
+    AnalysisKind { key: "multi_kernel", title: "Copies and communication", subject: "memory copies or collectives", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: multi_kernel::run, rules: multi_kernel::DOCS },
+    AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: cpu_idle::run, rules: cpu_idle::DOCS },
+    AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: any_kind::runs_in_graphs, is_of_whole: false, class: |_, _| String::new(), run: any_kind::run_graphs, rules: any_kind::GRAPH_DOCS },
+    AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: any_kind::is_recomputed, is_of_whole: false, class: |_, _| String::new(), run: any_kind::run_recompute, rules: any_kind::RECOMPUTE_DOCS },
+    AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: fusion::run, rules: fusion::DOCS },
 ];
 
 /// What some rules say, for the docs.
@@ -151,7 +156,8 @@ impl Analyses {
         let run = |kind: &'static AnalysisKind| {
             let mut outcome = compute::outcome(input, kind);
             if outcome.status == Status::Done || kind.is_of_whole {
-                (kind.run)(input, &mut outcome);
+                let rows = outcome.rows.clone();
+                (kind.run)(input, &rows, &mut outcome);
             }
             if kind.tier == Tier::Compute {
                 for finding in &mut outcome.findings {
@@ -234,7 +240,7 @@ mod tests {
         static KINDS: [AnalysisKind; 2] = [
             AnalysisKind {
                 key: "broken",
-                run: |_, outcome| {
+                run: |_, _, outcome| {
                     outcome.status = Status::Error("The table of tiles is empty.".to_owned());
                 },
                 ..ANALYSES[0]

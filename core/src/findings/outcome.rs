@@ -8,7 +8,6 @@ pub use super::row::Row;
 use super::{AnalysisKind, Input};
 use crate::base::interval::{percent_of, sum};
 use crate::base::value::{Table, Value};
-use crate::profile::operations::Operation;
 
 /// How it went.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +76,9 @@ pub struct Assessed {
     pub known_percent: f64,
 }
 
+/// What is counted: its name in files, for people, and whether something is so.
+pub(super) type Counted<'a, T> = (&'static str, &'static str, &'a dyn Fn(&T) -> bool);
+
 impl PartialEq for AnalysisKind {
     fn eq(&self, other: &AnalysisKind) -> bool {
         self.key == other.key
@@ -99,17 +101,6 @@ impl Outcome {
         }
     }
 
-    /// Says what the analysis calls each of its operations.
-    pub(super) fn classify<C: Into<String>>(
-        &mut self,
-        input: &Input,
-        class: impl Fn(&Operation) -> C,
-    ) {
-        for row in &mut self.rows {
-            row.class = class(input.operation(row.operation)).into();
-        }
-    }
-
     /// Adds a figure.
     pub fn fact(&mut self, key: &'static str, label: &'static str, value: Value) {
         self.facts.push(Fact { key, label, value });
@@ -121,6 +112,14 @@ impl Outcome {
     ) {
         for (key, label, value) in facts {
             self.fact(key, label, value);
+        }
+    }
+
+    /// Adds how many of what was seen are so.
+    pub(super) fn counts<T>(&mut self, seen: &[T], counts: &[Counted<T>]) {
+        for (key, label, is) in counts {
+            let n = seen.iter().filter(|seen| is(seen)).count();
+            self.fact(key, label, Value::Count(n as u64));
         }
     }
 

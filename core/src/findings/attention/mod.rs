@@ -141,7 +141,7 @@ fn gate(input: &Input) -> Gate {
     Gate::of(input, input.options.thresholds.sdpa_gate_ms)
 }
 
-pub(super) fn run(input: &Input, outcome: &mut Outcome) {
+pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let is_backward = outcome.kind.key == "sdpa_bwd";
     let has_softmax = unfused::has_softmax(input);
     if outcome.status != Status::Done && !has_softmax {
@@ -154,7 +154,6 @@ pub(super) fn run(input: &Input, outcome: &mut Outcome) {
         return;
     }
     outcome.status = Status::Done;
-    let rows = outcome.rows.clone();
     let look = |row| Seen::of(input, row, is_backward);
     let seen: Vec<Seen> = rows.iter().map(look).collect();
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {

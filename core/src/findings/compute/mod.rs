@@ -61,7 +61,7 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
             bound: judged.roof.map(|roof| roof.bound),
             is_anomaly: judged.is_anomaly,
             variation: variation(&operation.times_us),
-            class: String::new(),
+            class: (kind.class)(input.profile, operation),
         })
         .collect();
     rows.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));

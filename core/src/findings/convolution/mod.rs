@@ -122,8 +122,7 @@ fn gate(input: &Input, kind: Option<ConvolutionKind>) -> Gate {
     gate
 }
 
-pub(super) fn run(input: &Input, outcome: &mut Outcome) {
-    let rows = outcome.rows.clone();
+pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let seen: Vec<Seen> = rows.iter().map(|row| Seen::new(input, row)).collect();
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
         row.class = seen.class();

@@ -27,7 +27,7 @@ pub(crate) use patterns::patterns;
 
 pub(super) const DOCS: Docs = || [rule::docs(rules::RULES), rule::docs(turns::RULES)].concat();
 
-pub(super) fn run(input: &Input, outcome: &mut Outcome) {
+pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     let idle = match input.profile.without_idle_causes() {
         Some(why) => Err(why),
         None => Idle::once(input).ok_or_else(|| input.profile.without_gpu()),

@@ -130,13 +130,9 @@ fn gate(input: &Input) -> Gate {
     Gate::of(input, input.options.thresholds.elementwise_gate_ms)
 }
 
-pub(super) fn run(input: &Input, outcome: &mut Outcome) {
-    outcome.classify(input, |operation| {
-        ElementwiseKind::of(input.profile, operation).label()
-    });
+pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let baseline = Baseline::of(input);
     let steps = OptimizerStep::all(input.profile);
-    let rows = outcome.rows.clone();
     let look = |row| Seen::new(input, &baseline, &steps, row);
     let mut seen: Vec<Seen> = rows.iter().map(look).collect();
     facts(input, outcome, &baseline, &seen);
@@ -169,8 +165,8 @@ fn facts(input: &Input, outcome: &mut Outcome, baseline: &Baseline, seen: &[Seen
         ("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input)),
     ]);
     for kind in ElementwiseKind::ALL {
-        let n = seen.iter().filter(|seen| seen.kind == kind).count() as u64;
-        outcome.fact(kind.count_key(), kind.count_label(), Value::Count(n));
+        let (key, label) = (kind.count_key(), kind.count_label());
+        outcome.counts(seen, &[(key, label, &|seen| seen.kind == kind)]);
     }
 }
 

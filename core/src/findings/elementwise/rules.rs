@@ -1,6 +1,6 @@
 //! What can be found of element-wise operations.
 
-use super::{InGraphs, Seen, gate};
+use super::{InGraphs, Seen};
 use crate::findings::compute::{are_many, subject};
 use crate::findings::narrower::sixteen_bit;
 use crate::findings::prelude::*;
@@ -40,7 +40,7 @@ pub(super) const ELEMENTWISE: Rule<Seen> = Rule {
 
 /// Copies: a copy that is not needed saves all of its time.
 const COPY: Rule<Seen> = Rule {
-    gate: |group| are_large(group.input, &group.rows, &gate(group.input)),
+    gate: |group| group.is_large(|lines| lines.elementwise_gate_ms),
     saves: Saves::All,
     ..ELEMENTWISE
 };

@@ -68,7 +68,7 @@ fn least_ns(input: &Input) -> f64 {
     total_ns * input.options.thresholds.fusion_percent_of_total / 100.0
 }
 
-pub(super) fn run(input: &Input, outcome: &mut Outcome) {
+pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     let is_linked = input
         .operations()
         .any(|(_, operation, _)| operation.is_linked);

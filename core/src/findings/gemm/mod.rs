@@ -62,10 +62,9 @@ fn is_tiny(sizes: GemmSizes, thresholds: &Thresholds) -> bool {
         && lengths.filter(is_small).count() >= 2
 }
 
-pub(super) fn run(input: &Input, outcome: &mut Outcome) {
+pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let gate = Gate::of(input, input.options.thresholds.gemm_gate_ms);
-    let among_narrow = are_narrow(input, &outcome.rows);
-    let rows = outcome.rows.clone();
+    let among_narrow = are_narrow(input, rows);
     let look = |row| look(input, row, among_narrow);
     let seen: Vec<Seen> = rows.iter().map(look).collect();
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
@@ -87,7 +86,7 @@ pub(super) fn run(input: &Input, outcome: &mut Outcome) {
         rule::find(input, rules::SHORT, short),
     ]
     .concat();
-    outcome.notes.extend(launch_scale_note(input, &rows));
+    outcome.notes.extend(launch_scale_note(input, rows));
     if input.gpu().is_none() {
         let note = "No GPU profile is chosen, so the % of roofline of GEMMs is not known.";
         outcome.notes.push(note.to_owned());
@@ -170,15 +169,15 @@ fn is_narrow(spec: ComputeSpec) -> bool {
 }
 
 fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
-    let count = |is: &dyn Fn(&Seen) -> bool| {
-        Value::Count(seen.iter().filter(|seen| is(seen)).count() as u64)
-    };
     let time = |ns: fn(&Seen) -> i64| Value::Ns(sum(seen.iter().map(ns)));
     let has_no_model = |seen: &Seen| input.judged(seen.row.operation).work.is_none();
     #[rustfmt::skip]
+    outcome.counts(seen, &[
+        ("quantized_count", "Quantized GEMMs", &|seen| seen.is_quantized),
+        ("missing_perf_model_count", "GEMMs without a perf model", &has_no_model),
+    ]);
+    #[rustfmt::skip]
     outcome.facts([
-        ("quantized_count", "Quantized GEMMs", count(&|seen| seen.is_quantized)),
-        ("missing_perf_model_count", "GEMMs without a perf model", count(&has_no_model)),
         ("split_k_reduce", "Split-K reduction", time(|seen| seen.kernels.split_ns)),
         ("layout_change", "Layout changes inside", time(|seen| seen.kernels.layout_ns)),
         ("peak_maf", "Matrix rate, 16-bit", matrix_rate(input)),

@@ -10,6 +10,7 @@ mod tests;
 
 use crate::findings::prelude::*;
 use crate::names::moe::MoePart;
+use crate::profile::Profile;
 use crate::profile::operations::Operation;
 
 struct Seen<'a> {
@@ -30,23 +31,18 @@ impl Seen<'_> {
 
 pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
-fn gate(input: &Input) -> Gate {
-    Gate::of(input, input.options.thresholds.moe_gate_ms)
+pub(super) fn part(profile: &Profile, operation: &Operation) -> MoePart {
+    MoePart::of(operation.short_name(profile), operation.key.label)
 }
 
-pub(super) fn run(input: &Input, outcome: &mut Outcome) {
-    let part = |operation: &Operation| {
-        MoePart::of(operation.short_name(input.profile), operation.key.label)
-    };
-    outcome.classify(input, |operation| part(operation).label());
-    let rows = outcome.rows.clone();
-    let gate = gate(input);
+pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
+    let gate = Gate::of(input, input.options.thresholds.moe_gate_ms);
     let mut seen: Vec<Seen> = rows
         .iter()
         .map(|row| Seen {
             row,
             name: input.operation(row.operation).short_name(input.profile),
-            part: part(input.operation(row.operation)),
+            part: part(input.profile, input.operation(row.operation)),
             are_gemms_told: false,
             is_slow: is_bottleneck(input, row, &gate) && !is_launch_scale(input, row),
         })
@@ -76,23 +72,19 @@ pub(super) fn run(input: &Input, outcome: &mut Outcome) {
 
 fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     use MoePart::{Fused, Routing, Sorting, Unfused};
-    let parts = [
-        (Fused, "fused_count", "Fused MoE operations"),
-        (Unfused, "unfused_count", "Separate expert GEMMs"),
-        (Routing, "routing_count", "Routing operations"),
-        (Sorting, "sorting_count", "Operations that sort tokens"),
-    ];
-    for (part, key, label) in parts {
-        let n = seen.iter().filter(|seen| seen.part == part).count();
-        outcome.fact(key, label, Value::Count(n as u64));
-    }
+    #[rustfmt::skip]
+    outcome.counts(seen, &[
+        ("fused_count", "Fused MoE operations", &|seen| seen.part == Fused),
+        ("unfused_count", "Separate expert GEMMs", &|seen| seen.part == Unfused),
+        ("routing_count", "Routing operations", &|seen| seen.part == Routing),
+        ("sorting_count", "Operations that sort tokens", &|seen| seen.part == Sorting),
+    ]);
     let around = seen.iter().filter(|seen| seen.is_around());
     let around: Vec<&Row> = around.map(|seen| seen.row).collect();
     let time = Value::Ns(time_ns(&around));
     outcome.fact("routing_and_sorting", "Time in routing and sorting", time);
-    let has_no_model = |seen: &&Seen| input.judged(seen.row.operation).work.is_none();
-    let n = Value::Count(seen.iter().filter(has_no_model).count() as u64);
+    let has_no_model = |seen: &Seen| input.judged(seen.row.operation).work.is_none();
     let label = "Operations with no FLOP/byte model";
-    outcome.fact("missing_perf_model_count", label, n);
+    outcome.counts(seen, &[("missing_perf_model_count", label, &has_no_model)]);
     outcome.fact("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input));
 }

@@ -1,6 +1,6 @@
 //! What can be found of MoE layers.
 
-use super::{Seen, gate};
+use super::Seen;
 use crate::findings::compute::subject;
 use crate::findings::narrower::less_arithmetic;
 use crate::findings::prelude::*;
@@ -24,7 +24,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "unfused_experts",
         when: "both GEMMs of the experts are kernels of their own",
         applies: |_, seen| seen.part == MoePart::Unfused,
-        gate: is_large,
+        gate: |group| group.is_large(|lines| lines.moe_gate_ms),
         title: "Expert GEMMs in separate kernels",
         issue: "{figures}; its GEMMs are kernels of their own.",
         model: "use a fused MoE operation, where the serving engine or library has one for these types.",
@@ -41,7 +41,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.is_around() && seen.are_gemms_told,
         gate: |group| {
             percent_of_layers(group) > group.input.options.thresholds.moe_routing_percent
-                && is_large(group)
+                && group.is_large(|lines| lines.moe_gate_ms)
         },
         title: "Routing and sorting of tokens",
         issue: "Choosing experts and sorting tokens takes {time}{at}, {share} of the time of the MoE layers; the longest is {longest}.",
@@ -127,10 +127,6 @@ const SLOW: Rule<Seen> = Rule {
 
 fn is_slow_fused(seen: &Seen) -> bool {
     seen.part == MoePart::Fused && seen.is_slow
-}
-
-fn is_large(group: &Group<Seen<'static>>) -> bool {
-    are_large(group.input, &group.rows, &gate(group.input))
 }
 
 fn percent_of_layers(group: &Group<Seen<'static>>) -> f64 {

@@ -25,7 +25,7 @@ pub(crate) use rules::patterns;
 
 pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
-pub(super) fn run(input: &Input, outcome: &mut Outcome) {
+pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     let Some(facts) = Facts::new(input) else {
         return outcome.notes.push(input.profile.without_gpu().to_owned());
     };

@@ -1,7 +1,7 @@
 //! What can be found of norms.
 
+use super::Seen;
 use super::neighbors::Neighbors;
-use super::{Seen, gate};
 use crate::findings::outcome::weighted;
 use crate::findings::prelude::*;
 use crate::names::Family;
@@ -59,7 +59,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
 
 const BELOW: Rule<Seen> = Rule {
     by: |seen| seen.norm.kind.label().to_owned(),
-    gate: |group| are_large(group.input, &group.rows, &gate(group.input)),
+    gate: |group| group.is_large(|lines| lines.norm_gate_ms),
     issue: "{figures}{rates}.",
     model: "{advice}.",
     kernel: "a norm should come near the memory bandwidth of simple element-wise kernels: compare this one with other implementations for these shapes, with the reproducer.",
@@ -85,7 +85,7 @@ const BELOW: Rule<Seen> = Rule {
 pub(super) const FOLDABLE: &[Rule<Seen>] = &[Rule {
     key: "foldable_batch_norm",
     when: "it is a batch norm with fixed statistics, in a trace with convolutions and without training",
-    gate: |group| are_large(group.input, &group.rows, &gate(group.input)),
+    gate: |group| group.is_large(|lines| lines.norm_gate_ms),
     title: "Batch norms that convolutions can absorb",
     issue: "{calls} of batch norms use fixed statistics: {figures}.",
     model: "fold them into the weights and biases of the convolutions before them (`torch.nn.utils.fuse_conv_bn_eval`, or what exports the model).",

@@ -53,19 +53,13 @@ pub(super) fn claims(profile: &Profile, operation: &Operation) -> bool {
     kind_of(profile, operation) != OtherKind::Miscellaneous
 }
 
-fn kind_of(profile: &Profile, operation: &Operation) -> OtherKind {
+pub(super) fn kind_of(profile: &Profile, operation: &Operation) -> OtherKind {
     OtherKind::of(operation.short_name(profile), operation.family)
 }
 
-fn gate(input: &Input) -> Gate {
-    Gate::of(input, input.options.thresholds.other_gate_ms)
-}
-
-pub(super) fn run(input: &Input, outcome: &mut Outcome) {
+pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let profile = input.profile;
-    outcome.classify(input, |operation| kind_of(profile, operation).label());
-    let rows = outcome.rows.clone();
-    let gate = gate(input);
+    let gate = Gate::of(input, input.options.thresholds.other_gate_ms);
     let mut seen: Vec<Seen> = rows
         .iter()
         .map(|row| {
@@ -117,16 +111,13 @@ impl GraphKernels {
 
 fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     use OtherKind::{LookUp, Miscellaneous, Recurrent, Scatter};
-    let kinds = [
-        (LookUp, "look_up_count", "Look-ups by index"),
-        (Scatter, "scatter_count", "Writes by index"),
-        (Recurrent, "recurrent_count", "Recurrent layers"),
-        (Miscellaneous, "miscellaneous_count", "Other operations"),
-    ];
-    for (kind, key, label) in kinds {
-        let n = seen.iter().filter(|seen| seen.kind == kind).count();
-        outcome.fact(key, label, Value::Count(n as u64));
-    }
+    #[rustfmt::skip]
+    outcome.counts(seen, &[
+        ("look_up_count", "Look-ups by index", &|seen| seen.kind == LookUp),
+        ("scatter_count", "Writes by index", &|seen| seen.kind == Scatter),
+        ("recurrent_count", "Recurrent layers", &|seen| seen.kind == Recurrent),
+        ("miscellaneous_count", "Other operations", &|seen| seen.kind == Miscellaneous),
+    ]);
     let events = input.profile.gpu_events(input.options.gpu_events);
     let (n_collectives, collectives_ns) = communication(input.profile, events);
     let of_graphs = GraphKernels::of(input);

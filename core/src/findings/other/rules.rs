@@ -20,7 +20,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "sorted_accumulation",
         when: "the gradient of a look-up spends a quarter of its time or more on sorting indices",
         applies: |_, seen| is_for_sorting(seen),
-        gate: |group| are_large(group.input, &group.rows, &super::gate(group.input)),
+        gate: |group| group.is_large(|lines| lines.other_gate_ms),
         title: "Gradients of look-ups that sort their indices",
         issue: "{figures}, {share} of it in sorting indices ({sorting}).",
         model: "for embeddings sparse gradients or a fused embedding operation; for `index_put` with `accumulate` a `scatter_add` where the order of additions need not be fixed.",

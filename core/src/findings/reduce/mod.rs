@@ -31,15 +31,7 @@ impl Seen<'_> {
 
 pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
-fn gate(input: &Input) -> Gate {
-    Gate::of(input, input.options.thresholds.reduce_gate_ms)
-}
-
-pub(super) fn run(input: &Input, outcome: &mut Outcome) {
-    outcome.classify(input, |operation| {
-        ReductionKind::of(operation.short_name(input.profile)).label()
-    });
-    let rows = outcome.rows.clone();
+pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let seen = rows.iter().map(|row| {
         let operation = input.operation(row.operation);
         let name = operation.short_name(input.profile);
@@ -52,13 +44,13 @@ pub(super) fn run(input: &Input, outcome: &mut Outcome) {
     });
     let seen: Vec<Seen> = seen.collect();
     facts(input, outcome, &seen);
-    let gate = gate(input);
+    let gate = Gate::of(input, input.options.thresholds.reduce_gate_ms);
     let candidates = seen
         .iter()
         .filter(|seen| is_bottleneck(input, seen.row, &gate) && !is_launch_scale(input, seen.row));
     let found = rule::find(input, rules::RULES, candidates.collect());
-    outcome.findings = [found, unmodelled(input, &rows, &gate, "reduction")].concat();
-    outcome.notes.extend(launch_scale_note(input, &rows));
+    outcome.findings = [found, unmodelled(input, rows, &gate, "reduction")].concat();
+    outcome.notes.extend(launch_scale_note(input, rows));
 }
 
 fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {

@@ -172,7 +172,7 @@ const GAP: Rule<Seen> = Rule {
     key: "memory_bound_gap",
     issue: "{figures}.",
     by: |seen| seen.row.gap_bucket(),
-    gate: |group| are_large(group.input, &group.rows, &super::gate(group.input)),
+    gate: |group| group.is_large(|lines| lines.reduce_gate_ms),
     is_pattern: false,
     ..Rule::BASE
 };

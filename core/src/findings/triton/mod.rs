@@ -21,11 +21,7 @@ struct Seen<'a> {
 
 pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
-pub(super) fn run(input: &Input, outcome: &mut Outcome) {
-    outcome.classify(input, |operation| {
-        LoopKind::of(operation.short_name(input.profile)).label()
-    });
-    let rows = outcome.rows.clone();
+pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     // Graphs launch kernels as cheaply as can be: where those are short, there is little data.
     let is_replayed = |row: &&Row| {
         is_launch_scale(input, row)
@@ -63,26 +59,16 @@ pub(super) fn run(input: &Input, outcome: &mut Outcome) {
 
 fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     use LoopKind::{Other, Persistent, Pointwise, Reduction, Template};
-    let loops = [
-        (Pointwise, "pointwise_count", "Pointwise kernels"),
-        (Reduction, "reduction_count", "Reductions"),
-        (Persistent, "persistent_count", "Persistent reductions"),
-        (Template, "template_count", "GEMM templates"),
-        (Other, "other_count", "Other kernels"),
-    ];
-    let count = |is: &dyn Fn(&Seen) -> bool| {
-        Value::Count(seen.iter().filter(|seen| is(seen)).count() as u64)
-    };
-    for (kind, key, label) in loops {
-        outcome.fact(key, label, count(&|seen| seen.kind == kind));
-    }
-    let bounds = [
-        (Bound::Compute, "compute_bound_count", "Compute-bound"),
-        (Bound::Memory, "memory_bound_count", "Memory-bound"),
-    ];
-    for (bound, key, label) in bounds {
-        outcome.fact(key, label, count(&|seen| seen.row.bound == Some(bound)));
-    }
+    #[rustfmt::skip]
+    outcome.counts(seen, &[
+        ("pointwise_count", "Pointwise kernels", &|seen| seen.kind == Pointwise),
+        ("reduction_count", "Reductions", &|seen| seen.kind == Reduction),
+        ("persistent_count", "Persistent reductions", &|seen| seen.kind == Persistent),
+        ("template_count", "GEMM templates", &|seen| seen.kind == Template),
+        ("other_count", "Other kernels", &|seen| seen.kind == Other),
+        ("compute_bound_count", "Compute-bound", &|seen| seen.row.bound == Some(Bound::Compute)),
+        ("memory_bound_count", "Memory-bound", &|seen| seen.row.bound == Some(Bound::Memory)),
+    ]);
     outcome.fact("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input));
 }
 
