@@ -253,6 +253,7 @@ pub fn won_by_16_bit(input: &Input, row: &Row) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::findings::samples::typed;
     use crate::report::Report;
     use crate::testing::{Timetable, options_on};
 
@@ -261,12 +262,9 @@ mod tests {
     #[test]
     fn what_runs_in_no_tf32_gains_from_where_it_is() {
         let won = |kernel: &str, us: u32| {
-            let profile = Timetable::new()
-                .op("aten::mm", 0..10)
-                .args(r#""Input Dims": [[8192, 8192], [8192, 8192]], "Input type": ["float", "float"]"#)
-                .launch(1, 1..2)
-                .kernel(1, kernel, 100..100 + us)
-                .profile();
+            let args = typed("[[8192, 8192], [8192, 8192]]", &["float", "float"]);
+            let timetable = Timetable::new().call("aten::mm", &args, kernel, 100..100 + us);
+            let profile = timetable.profile();
             let report = Report::new(&profile, &options_on("H100"));
             let row = &report.analyses.outcome("gemm").unwrap().rows[0];
             let won_ns = won_by_16_bit(&report.analysis_input(&profile), row).unwrap();

@@ -146,9 +146,10 @@ pub(super) fn only(outcome: &Outcome) -> &Finding {
     finding
 }
 
-/// Holds a text to what it says.
+/// Holds a text to what it says; all spaces are alike.
 #[track_caller]
 pub(super) fn says(text: &str, parts: &[&str]) {
+    let text = text.replace('\u{202F}', " ");
     for part in parts {
         assert!(text.contains(part), "no {part:?} in {text:?}");
     }

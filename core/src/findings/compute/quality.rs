@@ -119,12 +119,8 @@ mod tests {
     fn what_is_faster_than_the_hardware_is_said() {
         // 2 · 8 192³ operations at 708 TFLOPS take 1 553 µs; 1 000 µs are 155 % of roofline.
         let gemm = |us: u32| {
-            let timetable = Timetable::new()
-                .op("aten::mm", 0..10)
-                .args(&square(8192))
-                .launch(1, 1..2)
-                .kernel(1, "gemm", 100..100 + us);
-            notes(timetable, &options_on("MI300X"))
+            let gemm = Timetable::new().call("aten::mm", &square(8192), "gemm", 100..100 + us);
+            notes(gemm, &options_on("MI300X"))
         };
         assert_eq!(
             gemm(1000),
@@ -139,10 +135,7 @@ mod tests {
     fn what_drowns_in_start_up_is_said() {
         let run = |end: u32| {
             let timetable = Timetable::new()
-                .op("aten::mm", 0..10)
-                .args(&square(512))
-                .launch(1, 1..2)
-                .kernel(1, "gemm", 100..140)
+                .call("aten::mm", &square(512), "gemm", 100..140)
                 .work("aten::sort", "sort", end - 1..end);
             notes(timetable, &options_on("MI300X"))
         };
@@ -161,11 +154,7 @@ mod tests {
             let timetable = (0..=n).fold(Timetable::new(), |timetable, call| {
                 let us = if call == 0 { 1000 } else { 10 };
                 let start = 10_000 * (call + 1);
-                timetable
-                    .op("aten::mm", 20 * call..20 * call + 10)
-                    .args(args)
-                    .launch(call, 20 * call + 1..20 * call + 2)
-                    .kernel(call, "gemm", start..start + us)
+                timetable.call("aten::mm", args, "gemm", start..start + us)
             });
             let mut options = ReportOptions::default();
             options.thresholds.variance_percent_of_total = percent;

@@ -75,7 +75,7 @@ fn the_issue_names_operation_sizes_time_and_efficiency() {
     let args = pair("[[37632, 8, 64], [37632, 64, 8]]", BF16);
     let outcome = slow("MI300X", "aten::bmm", &args, "Cijk_MT16x16x32");
     // 2 · 37 632 · (8·64 + 64·8 + 8·8) bytes at 5.3 TB/s take 15.5 µs of the 100 ms.
-    let operation = "`aten::bmm` (37\u{202F}632 of 8×8×64)";
+    let operation = "`aten::bmm` (37 632 of 8×8×64)";
     let parts = [operation, "100 ms (100 % of compute)", "<0.1 %"];
     says(&only(&outcome).issue, &parts);
 }
