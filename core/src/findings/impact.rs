@@ -8,28 +8,15 @@ labelled! {
     /// What a saving is estimated from; the last is the weakest.
     pub enum Estimate {
         /// The measured time of kernels that would not run.
-        Measured => "From the measured time of the kernels that would not run.",
+        Measured => "From the measured time of the kernels that would not run." as "measured",
         /// The gap to the roofline, closed to 75, 87.5 and 100 % of it.
-        Roofline => "From 75 %, 87.5 % and 100 % of roofline.",
+        Roofline => "From 75 %, 87.5 % and 100 % of roofline." as "roofline",
         /// The gap to the ends and the middle of the efficiency that such kernels usually reach.
-        Usual => "From the efficiency that such kernels usually reach.",
+        Usual => "From the efficiency that such kernels usually reach." as "usual_efficiency",
         /// All the time that could at most be saved.
-        UpperBound => "At most: all the time that could be saved.",
+        UpperBound => "At most: all the time that could be saved." as "upper_bound",
         /// A share of the time by rule of thumb: its FLOPs and bytes are not known.
-        Heuristic => "Rule of thumb, 15–45 % of its time: FLOPs and bytes are not known.",
-    }
-}
-
-impl Estimate {
-    /// As files write it.
-    pub fn key(self) -> &'static str {
-        match self {
-            Estimate::Roofline => "roofline",
-            Estimate::Usual => "usual_efficiency",
-            Estimate::Measured => "measured",
-            Estimate::UpperBound => "upper_bound",
-            Estimate::Heuristic => "heuristic",
-        }
+        Heuristic => "Rule of thumb, 15–45 % of its time: FLOPs and bytes are not known." as "heuristic",
     }
 }
 
