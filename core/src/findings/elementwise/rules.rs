@@ -74,11 +74,6 @@ const LISTS: Rule<Seen> = Rule {
     ..GAP
 };
 
-const SHORT: Rule<Seen> = Rule {
-    kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.",
-    ..Rule::SMALL_KERNELS
-};
-
 const AT_MOST: &str = "At most all is saved that their work would not take at roofline; how much of it is launching, a trace does not show.";
 
 const OTHERS_IN_GRAPHS: &str = ", or replay as GPU graphs also those that are launched one by one";
@@ -215,7 +210,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         issue: "{kernels} of {calls} on lists of tensors take {each_kernel} each on average: {time}{at}.",
         model: "a kernel takes as many tensors as its arguments have room for: keep small parameters in a few flat tensors, or step in one pass over all (`fused=True` where the optimizer has it).",
         notes: &[AT_MOST],
-        ..SHORT
+        ..Rule::SMALL_KERNELS
     },
     Rule {
         key: "optimizer_not_fused",
@@ -232,7 +227,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
                 ("longest", subject(group.input, longest)),
             ]
         },
-        ..SHORT
+        ..Rule::SMALL_KERNELS
     },
     Rule {
         when: "there are many short kernels of other operations",
@@ -261,7 +256,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             InGraphs::All => Priority::Low,
             _ => priority,
         },
-        ..SHORT
+        ..Rule::SMALL_KERNELS
     },
 ];
 

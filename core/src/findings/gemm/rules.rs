@@ -227,7 +227,6 @@ pub(super) const SHORT: &[Rule<Seen>] = &[Rule {
     title: "Many short GEMMs",
     issue: "{calls} of GEMMs take {mean} each on average: {time}{at}.",
     model: "join GEMMs of one input (fused projections), batch those of equal sizes (`bmm`, a grouped GEMM), or give each more rows (larger batches).",
-    kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.",
     words: |group| vec![("mean", format::time_ns(group.mean_ns(n_calls(&group.rows))))],
     saves: Saves::AtMost(|_, seen| {
         let least_ns = least_ns(seen.row);

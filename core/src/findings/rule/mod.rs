@@ -148,6 +148,7 @@ impl<S: Subject> Rule<S> {
     pub(crate) const SMALL_KERNELS: Rule<S> = Rule {
         key: "many_small_kernels",
         gate: |group| are_many(group.input, &group.rows, n_calls(&group.rows)),
+        kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.",
         saves: Saves::AtMost(|_, seen| beyond_roofline_ns((S::ROW)(seen)?)),
         effect: Effect::FewerLaunches,
         has_reproducer: false,

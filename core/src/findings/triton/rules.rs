@@ -1,7 +1,6 @@
 //! What can be found of generated kernels.
 
 use super::Seen;
-use crate::findings::compute::{are_many, beyond_roofline_ns};
 use crate::findings::prelude::*;
 use crate::names::LoopKind;
 
@@ -59,11 +58,9 @@ const SHORT: Rule<Seen> = Rule {
     key: "narrow_fusions",
     when: "many kernels are about as short as their launch",
     applies: |_, seen| seen.is_short,
-    gate: |group| are_many(group.input, &group.rows, n_calls(&group.rows)),
     title: "Many short generated kernels",
     issue: "{calls} of {kernels} take {time}{at}{merge_little}.",
     model: "look for graph breaks that keep `torch.compile` from merging across them, and replay the kernels as GPU graphs (`mode=\"reduce-overhead\"`).",
-    kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.",
     words: |group| {
         /// A kernel that merges more operators is a whole norm or activation.
         const FEW_OPS: usize = 2;
@@ -74,9 +71,8 @@ const SHORT: Rule<Seen> = Rule {
             either("merge_little", is_whole, "", ": each merges little"),
         ]
     },
-    saves: Saves::AtMost(|_, seen| beyond_roofline_ns(seen.row)),
-    has_reproducer: false,
-    ..Rule::BASE
+    effect: Effect::KernelTime,
+    ..Rule::SMALL_KERNELS
 };
 
 /// "The longest merges `add`, `mean` and `rsqrt`."
