@@ -12,11 +12,8 @@ use crate::trace::{Dims, ShapeId};
 /// "3.41 ms (12.3 % of compute)".
 pub fn time_and_share(row_ns: i64, input: &Input) -> String {
     let time = format::time_ns(row_ns);
-    match input.timelines.compute_ns() {
-        Some(all) => {
-            let share = format::percent(row_ns as f64 / all as f64 * 100.0);
-            format!("{time} ({share} of compute)")
-        }
+    match input.percent_of_compute(row_ns) {
+        Some(share) => format!("{time} ({} of compute)", format::percent(share)),
         None => time,
     }
 }

@@ -86,17 +86,13 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.is_long(ElementwiseKind::Layout) && seen.keeps_type(),
         title: "Copies into another layout",
         issue: "{figures}; it only changes the order of dimensions in memory.",
-        model: "drop `contiguous()` and `permute` where the consumer takes strides, or keep one layout{of_convolutions} from end to end.",
+        model: "drop `contiguous()` and `permute` where the consumer takes strides, or keep one layout{convolutions? (for convolutions channels-last)} from end to end.",
         kernel: "where the copy must stay, compare a tiled transpose kernel with this one.",
         notes: &[
             "The strides of source and target order their dimensions differently: each element is moved, none is computed.",
             "What needs the new order is not recorded; the next operation that reads the result tells.",
         ],
-        words: |group| {
-            let has = group.input.has(Family::Convolution);
-            let layout = " (for convolutions channels-last)";
-            vec![either("of_convolutions", has, layout, "")]
-        },
+        words: |group| vec![holds("convolutions", group.input.has(Family::Convolution))],
         ..COPY
     },
     Rule {
@@ -118,16 +114,9 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "it converts integers or flags, or converts to them",
         applies: |_, seen| seen.is_long(ElementwiseKind::Cast) && seen.converts_integers(),
         title: "Conversions of integers or flags",
-        model: "{advice}.",
+        model: "{narrowed?let `torch.compile` merge the conversion with its neighbors, or keep the result where the same elements are converted again|leave the data narrow and convert where it is used: with `torch.compile` the operation that follows reads the narrow type itself. What is used several times is converted once and kept}.",
         kernel: "let the consumer read the type as it is; the conversion then costs nothing of its own.",
-        words: |group| {
-            vec![either(
-                "advice",
-                group.any(|seen| !is_widened(seen)),
-                "let `torch.compile` merge the conversion with its neighbors, or keep the result where the same elements are converted again",
-                "leave the data narrow and convert where it is used: with `torch.compile` the operation that follows reads the narrow type itself. What is used several times is converted once and kept",
-            )]
-        },
+        words: |group| vec![holds("narrowed", group.any(|seen| !is_widened(seen)))],
         ..CONVERSION
     },
     Rule {
@@ -183,12 +172,11 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             is_slow(seen) && is_below(seen.row.efficiency_percent, most)
         },
         title: "Element-wise kernels far below the memory bandwidth",
-        model: "{contiguous}let `torch.compile` write one kernel for the chain.",
+        model: "{mixed?make operands contiguous and of one type, or }let `torch.compile` write one kernel for the chain.",
         kernel: "an element-wise kernel should come near the memory bandwidth: compare it with the fastest one of this trace, and try wider loads.",
         words: |group| {
             let is_any = group.any(|seen| is_strided_or_mixed(group.input, seen));
-            let contiguous = "make operands contiguous and of one type, or ";
-            vec![either("contiguous", is_any, contiguous, "")]
+            vec![holds("mixed", is_any)]
         },
         ..GAP
     },

@@ -45,8 +45,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         },
         title: "Routing and sorting of tokens",
         issue: "Choosing experts and sorting tokens takes {time}{at}, {share} of the time of the MoE layers; the longest is {longest}.",
-        model: "{fuse}larger batches of tokens.",
-        kernel: "{tune}.",
+        model: "{fused?|use fused routing (softmax, top-k and sorting in one kernel), and }larger batches of tokens.",
+        kernel: "{short?these kernels are short; merging them counts for more than tuning them|have the longest of these kernels compared with other implementations for these numbers of tokens and experts, with the reproducer}.",
         notes: &[
             "It is {operations} in {calls}; which of it the model needs, a trace does not show.",
         ],
@@ -60,19 +60,16 @@ pub(super) const RULES: &[Rule<Seen>] = &[
                 )
             };
             let is_fused = ns(is_fused_routing) > ns(|_| true) / 2;
-            let fuse = "use fused routing (softmax, top-k and sorting in one kernel), and ";
             let mut rows = group.rows.iter();
             let are_short = rows.all(|row| is_launch_scale(group.input, row));
-            let merge = "these kernels are short; merging them counts for more than tuning them";
-            let compare = "have the longest of these kernels compared with other implementations for these numbers of tokens and experts, with the reproducer";
             let longest = group.rows.get(..1).unwrap_or_default();
             let operations = format::counted(group.rows.len() as u64, "operation");
             vec![
                 ("share", format::percent(percent_of_layers(group))),
                 ("longest", subject(group.input, longest)),
                 ("operations", operations),
-                either("fuse", is_fused, "", fuse),
-                either("tune", are_short, merge, compare),
+                holds("fused", is_fused),
+                holds("short", are_short),
             ]
         },
         ..Rule::BASE

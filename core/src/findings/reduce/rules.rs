@@ -41,7 +41,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: has_few_results,
         title: "Reductions with fewer results than compute units",
         issue: "{figures}; {results} for {elements} elements.",
-        model: "reduce several tensors{or_more} in one call{or_earlier}.",
+        model: "reduce several tensors{picks?, or more rows,} in one call{picks?|, or sum up where the values are produced}.",
         kernel: "a reduction in two stages spreads few results over the whole GPU: check that this one does.",
         notes: &[
             "How the kernel splits its input over the GPU is not recorded; its shapes say that the results alone cannot keep all compute units busy.",
@@ -50,13 +50,10 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             let first = group.first();
             let count = |of: fn(Axis) -> f64| first.axis.map_or(0, |axis| of(axis) as u64);
             let results = format::counted(count(|axis| axis.results), "result");
-            let picks = picks_element(first.name);
-            let earlier = ", or sum up where the values are produced";
             vec![
                 ("results", results),
                 ("elements", format::count(count(|axis| axis.elements))),
-                either("or_more", picks, ", or more rows,", ""),
-                either("or_earlier", picks, "", earlier),
+                holds("picks", picks_element(first.name)),
             ]
         },
         saves: Saves::Each(|_, seen| seen.impact()),
@@ -68,15 +65,11 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.kind == ReductionKind::Softmax,
         title: "Softmax at a low % of the memory bandwidth",
         issue: "{figures}.",
-        model: "{remedy}.",
+        model: "{attention?where it belongs to attention, `torch.nn.functional.scaled_dot_product_attention` never writes its input to memory; elsewhere fuse it with the scaling and masking before it|fuse it with the loss that reads it and the GEMM before it (`torch.compile`, or a fused cross entropy)}.",
         kernel: "softmax usually reaches 50 to 70 % of the memory bandwidth: compare this row length in other implementations with the reproducer.",
         words: |group| {
-            vec![either(
-                "remedy",
-                group.any(|seen| is_softmax_of_attention(seen.name)),
-                "where it belongs to attention, `torch.nn.functional.scaled_dot_product_attention` never writes its input to memory; elsewhere fuse it with the scaling and masking before it",
-                "fuse it with the loss that reads it and the GEMM before it (`torch.compile`, or a fused cross entropy)",
-            )]
+            let is_any = group.any(|seen| is_softmax_of_attention(seen.name));
+            vec![holds("attention", is_any)]
         },
         saves: Saves::Usual(USUAL),
         ..Rule::BASE

@@ -10,7 +10,8 @@
 //! is worth follows from [`Rule::saves`], its sentences from the templates of the rule.
 //!
 //! A template holds words in braces: `{subject}`, `{time}`, `{at}`, `{calls}` and `{figures}` (the
-//! first three in one) of every group of operations, and those that [`Rule::words`] adds. What cannot
+//! first three in one) of every group of operations, and those that [`Rule::words`] adds. Of
+//! `{word?text|other}` a word that [holds] chooses the text, and else the other. What cannot
 //! be called has no reproducer: its sentences do [without](without_reproducer). `docs/findings.md` is
 //! made from the same rows.
 
@@ -32,7 +33,7 @@ use crate::base::value::Table;
 pub(crate) use evidence::{Evidence, Saves};
 pub(crate) use group::{Group, times_by_operation};
 pub use text::RuleDoc;
-pub(crate) use text::{docs, either, fill};
+pub(crate) use text::{docs, either, fill, holds};
 
 /// What the rules of an analysis look at.
 pub(crate) trait Subject: Sized + 'static {

@@ -59,7 +59,7 @@ const SHORT: Rule<Seen> = Rule {
     when: "many kernels are about as short as their launch",
     applies: |_, seen| seen.is_short,
     title: "Many short generated kernels",
-    issue: "{calls} of {kernels} take {time}{at}{merge_little}.",
+    issue: "{calls} of {kernels} take {time}{at}{whole?|: each merges little}.",
     model: "look for graph breaks that keep `torch.compile` from merging across them, and replay the kernels as GPU graphs (`mode=\"reduce-overhead\"`).",
     words: |group| {
         /// A kernel that merges more operators is a whole norm or activation.
@@ -68,7 +68,7 @@ const SHORT: Rule<Seen> = Rule {
         let n_kernels = group.rows.len() as u64;
         vec![
             ("kernels", format::counted(n_kernels, "generated kernel")),
-            either("merge_little", is_whole, "", ": each merges little"),
+            holds("whole", is_whole),
         ]
     },
     effect: Effect::KernelTime,

@@ -22,7 +22,7 @@ pub(super) struct Unfused {
     pub(super) time_ns: i64,
     /// `None` without a GPU or without shapes.
     fused: Option<Fused>,
-    impact: Impact,
+    pub(super) impact: Impact,
 }
 
 /// What one fused call would take at roofline, and which % of roofline is usual.
@@ -89,11 +89,6 @@ impl Unfused {
             fused,
             impact,
         })
-    }
-
-    /// Whether one kernel would be faster.
-    pub(super) fn can_save(&self) -> bool {
-        self.impact.high_ns > 0
     }
 }
 
