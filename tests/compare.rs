@@ -353,7 +353,7 @@ fn a_trace_against_itself_has_no_difference() {
 /// The sample trace with the kernels of a name `factor` times as long, and everything after them
 /// later by what they take more. Gives the text, and how much that is in all, in microseconds.
 fn slowed_down(kernel: &str, factor: f64) -> (String, f64) {
-    let mut trace: serde_json::Value = serde_json::from_str(&sample::trace_json()).unwrap();
+    let mut trace: serde_json::Value = serde_json::from_str(sample::TRACE).unwrap();
     let events = trace["traceEvents"].as_array_mut().unwrap();
     let is_gpu = |event: &serde_json::Value| {
         let category = event["cat"].as_str().unwrap_or_default();
@@ -381,7 +381,7 @@ fn slowed_down(kernel: &str, factor: f64) -> (String, f64) {
 fn a_slowdown_of_one_operation_is_found_named_and_measured() {
     let (text, slower_us) = slowed_down("GeluCUDAKernelImpl", 4.0);
     assert!(slower_us > 0.0);
-    let before = Opened::new("before", sample::trace_json().as_bytes());
+    let before = Opened::new("before", sample::TRACE.as_bytes());
     let after = Opened::new("after", text.as_bytes());
     let comparison = Comparison::new(before.side(), after.side());
     assert!(comparison.is_same_gpu);

@@ -1,9 +1,9 @@
 //! What to do: the cards of the Overview, the ways from them, the documents, the thresholds.
 
+use dormer_core::Profile;
 use dormer_core::hardware;
 use dormer_core::import::import;
 use dormer_core::report::{Report, ReportOptions};
-use dormer_core::{Profile, report::cards::cards};
 use serde_json::json;
 use thirtyfour::prelude::*;
 
@@ -26,8 +26,8 @@ fn first_title(trace: &str) -> String {
         ..ReportOptions::default()
     };
     let report = Report::new(&profile, &options);
-    let cards = cards(&profile, &report);
-    cards.cards[0].ranked.finding.title.clone()
+    let ranked = &report.analyses.findings.ranked;
+    ranked[0].finding.title.clone()
 }
 
 /// Opens a trace judged by an H100.
