@@ -2,6 +2,7 @@
 
 use super::{Judged, ReportOptions, Timelines};
 use crate::hardware::{GpuSpec, detect};
+use crate::names::Family;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 
@@ -14,13 +15,12 @@ pub struct Input<'a> {
     pub options: &'a ReportOptions,
     /// How GPU time splits.
     pub timelines: &'a Timelines,
-    /// What the GPU makes of each of [`Profile::operations`], in their order.
+    /// What the GPU makes of each operation of the profile, in their order.
     pub judged: &'a [Judged],
 }
 
 impl<'a> Input<'a> {
-    /// The operations that count under the options, with their position in
-    /// [`Profile::operations`].
+    /// The operations that count under the options, with their positions.
     pub fn operations(&self) -> impl Iterator<Item = (usize, &'a Operation, &'a Judged)> + use<'a> {
         let events = self.profile.gpu_events(self.options.gpu_events);
         let all = self.profile.operations().iter().zip(self.judged);
@@ -47,20 +47,16 @@ impl<'a> Input<'a> {
         Some(whole.total_ns()).filter(|ns| *ns > 0)
     }
 
-    /// Kernel time of all that computes, which shares of compute are of; `None` where nothing does.
-    pub fn computation_ns(&self) -> Option<i64> {
-        self.timelines.compute_ns()
+    /// Whether there is work of a kind that counts.
+    pub(crate) fn has(&self, family: Family) -> bool {
+        let mut operations = self.operations();
+        operations.any(|(_, operation, _)| operation.family == family)
     }
 
     /// A time as a share of the kernel time of all that computes, in percent.
     pub fn percent_of_compute(&self, time_ns: i64) -> Option<f64> {
-        let all = self.computation_ns()?;
+        let all = self.timelines.compute_ns()?;
         Some(time_ns as f64 / all as f64 * 100.0)
-    }
-
-    /// Whether a backward pass was recorded, anywhere in the trace.
-    pub fn is_training(&self) -> bool {
-        self.profile.is_training()
     }
 
     /// The chosen GPU.
@@ -68,8 +64,7 @@ impl<'a> Input<'a> {
         self.options.gpu.as_deref()
     }
 
-    /// Compute units of the GPU: what the trace says where it was recorded on that GPU, else what is
-    /// known of it.
+    /// Compute units of the GPU: recorded ones where the trace is of that GPU, else known ones.
     pub fn n_units(&self) -> Option<u32> {
         let gpu = self.gpu()?;
         let devices = &self.profile.trace.devices;

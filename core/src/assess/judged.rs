@@ -2,12 +2,12 @@
 
 use super::rates::{mean_rate, mean_roof_share};
 use super::{ReportOptions, Timelines};
-use crate::assess::idle::held::held_ns;
 use crate::hardware::roofline::{Achieved, Roofline, roofline};
 use crate::hardware::{Basis, Precision};
 use crate::perf::{ComputeSpec, Unit, Work, is_tf32_kernel};
 use crate::profile::Profile;
 use crate::profile::copies;
+use crate::profile::held::held_ns;
 use crate::profile::kernels::GpuWork;
 use crate::profile::operations::Operation;
 use crate::profile::shares::Shares;
@@ -22,23 +22,18 @@ pub struct Judged {
     pub roof: Option<Roofline>,
     /// How close the calls come to the roofline, mean over the calls.
     pub achieved: Option<Achieved>,
-    /// Faster than the GPU can be: the shapes, the time or the figures of the GPU must be wrong.
-    /// Such operations are shown as what they are and never ranked.
+    /// Faster than the GPU can be: shown as what it is and never ranked.
     pub is_anomaly: bool,
-    /// All that it runs are copies that leave the memory of the GPU, whose bandwidth does not bound
-    /// them. Sheets have the figures all the same, as the reference has them.
+    /// All that it runs are copies that leave the GPU's memory, whose bandwidth does not bound them.
     pub is_over_link: bool,
     /// Bytes moved a second, in 10¹², mean over the calls.
     pub tb_per_s: Option<f64>,
     /// Operations a second, in 10¹², mean over the calls.
     pub tflops_per_s: Option<f64>,
-    /// The part of its kernel time that is time of the run: all of it, except where kernels run at
-    /// once: there each has an equal part, and beside communication or copies of the same GPU it has
-    /// none, as they have none beside computation. Without the operation the run would be shorter by
-    /// no more, all else staying where it is.
+    /// The part of its kernel time that is time of the run: of kernels that run at once an equal part
+    /// each, of those beside communication or copies of the same GPU none.
     pub run_ns: i64,
-    /// How much of its kernel time the run does not wait for, because the next kernels are launched
-    /// only after it: that is saved only once they are launched in time.
+    /// How much of its kernel time the run does not wait for, because the next launch comes late.
     pub held_ns: i64,
 }
 
@@ -77,8 +72,7 @@ impl Judged {
     }
 }
 
-/// The work by the units that do it. An FP32 GEMM is judged by the GPU's FP32 matrix units where it
-/// has some, unless its kernels say that they compute in TF32.
+/// The work by the units that do it: FP32 matrix units, unless its kernels say TF32.
 fn on_its_units(
     profile: &Profile,
     operation: &Operation,

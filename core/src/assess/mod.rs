@@ -8,11 +8,10 @@ mod options;
 pub(crate) mod rates;
 pub mod severity;
 mod thresholds;
-mod timelines;
 
+pub use crate::profile::timelines::Timelines;
 pub use input::Input;
 pub use judged::Judged;
 pub use options::ReportOptions;
 pub use severity::Severity;
 pub use thresholds::{ThresholdInfo, ThresholdUnit, Thresholds};
-pub use timelines::Timelines;

@@ -13,13 +13,11 @@ pub(crate) fn roof_shares(times_us: &[f64], roof_us: f64) -> Option<Stats> {
     over(times_us, |time_us| roof_us / time_us * 100.0)
 }
 
-/// The mean of [`rates`].
 pub(crate) fn mean_rate(times_us: &[f64], amount: Option<f64>) -> Option<f64> {
     let amount = amount?;
     mean(times_us, |time_us| amount / 1e6 / time_us)
 }
 
-/// The mean of [`roof_shares`].
 pub(crate) fn mean_roof_share(times_us: &[f64], roof_us: f64) -> Option<f64> {
     mean(times_us, |time_us| roof_us / time_us * 100.0)
 }

@@ -1,55 +1,41 @@
 //! How bad something is: by lines that its share or its count crosses.
 
-/// How much it matters. The first is the highest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Priority {
-    /// Large and far from what the hardware can do.
-    Critical,
-    /// Large.
-    High,
-    /// Of some size, or of a known pattern.
-    Medium,
-    /// Worth knowing.
-    Low,
-}
+use crate::base::labels::labelled;
 
-impl Priority {
-    /// For people.
-    pub fn label(self) -> &'static str {
-        match self {
-            Priority::Critical => "Critical",
-            Priority::High => "High",
-            Priority::Medium => "Medium",
-            Priority::Low => "Low",
-        }
+labelled! {
+    /// How much it matters. The first is the highest.
+    #[derive(Default)]
+    pub enum Priority {
+        /// Large and far from what the hardware can do.
+        Critical => "Critical",
+        /// Large.
+        High => "High",
+        /// Of some size, or of a known pattern.
+        Medium => "Medium",
+        /// Worth knowing.
+        #[default]
+        Low => "Low",
     }
 }
 
-/// A level; the last is the worst.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// Nothing to do.
-    Acceptable,
-    /// Worth knowing.
-    Low,
-    /// Worth addressing.
-    Medium,
-    /// Costs a good part of the run.
-    High,
-    /// Dominates the run.
-    Critical,
+labelled! {
+    /// A level; the last is the worst.
+    pub enum Severity {
+        /// Nothing to do.
+        Acceptable => "ACCEPTABLE",
+        /// Worth knowing.
+        Low => "LOW",
+        /// Worth addressing.
+        Medium => "MEDIUM",
+        /// Costs a good part of the run.
+        High => "HIGH",
+        /// Dominates the run.
+        Critical => "CRITICAL",
+    }
 }
 
 impl Severity {
-    const WORST_FIRST: [Severity; 4] = [
-        Severity::Critical,
-        Severity::High,
-        Severity::Medium,
-        Severity::Low,
-    ];
-
-    /// By the lines that a value is above: critical, high, medium, low. A value on a line is not
-    /// above it.
+    /// By the lines that a value is above, not on: critical, high, medium, low.
     pub fn above(value: f64, lines: [f64; 4]) -> Severity {
         Severity::worst(lines.into_iter().map(|line| value > line))
     }
@@ -60,27 +46,15 @@ impl Severity {
     }
 
     fn worst(are_crossed: impl Iterator<Item = bool>) -> Severity {
-        let mut levels = Severity::WORST_FIRST.into_iter().zip(are_crossed);
+        let mut levels = Severity::ALL.into_iter().rev().zip(are_crossed);
         let crossed = levels.find(|(_, is_crossed)| *is_crossed);
         crossed.map_or(Severity::Acceptable, |(level, _)| level)
     }
 
     /// The next worse level.
     pub fn worse(self) -> Severity {
-        let mut levels = Severity::WORST_FIRST.into_iter().rev();
-        let next = levels.find(|level| *level > self);
+        let next = Severity::ALL.into_iter().find(|level| *level > self);
         next.unwrap_or(Severity::Critical)
-    }
-
-    /// As files write it.
-    pub fn label(self) -> &'static str {
-        match self {
-            Severity::Acceptable => "ACCEPTABLE",
-            Severity::Low => "LOW",
-            Severity::Medium => "MEDIUM",
-            Severity::High => "HIGH",
-            Severity::Critical => "CRITICAL",
-        }
     }
 
     /// The priority of a finding about it.

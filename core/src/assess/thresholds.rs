@@ -1,33 +1,22 @@
 //! Every number that a judgment depends on.
 
-/// What the number of a threshold measures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ThresholdUnit {
-    /// Microseconds.
-    Us,
-    /// Milliseconds.
-    Ms,
-    /// Percent.
-    Percent,
-    /// A number of things, or a length.
-    Count,
-    /// One thing over another.
-    Ratio,
-    /// Mebibytes.
-    MiB,
-}
+use crate::base::labels::labelled;
 
-impl ThresholdUnit {
-    /// For people; empty for what has none.
-    pub fn label(self) -> &'static str {
-        match self {
-            ThresholdUnit::Us => "µs",
-            ThresholdUnit::Ms => "ms",
-            ThresholdUnit::Percent => "%",
-            ThresholdUnit::Count => "",
-            ThresholdUnit::Ratio => "×",
-            ThresholdUnit::MiB => "MiB",
-        }
+labelled! {
+    /// What the number of a threshold measures; the label is empty for what has no unit.
+    pub enum ThresholdUnit {
+        /// Microseconds.
+        Us => "µs",
+        /// Milliseconds.
+        Ms => "ms",
+        /// Percent.
+        Percent => "%",
+        /// A number of things, or a length.
+        Count => "",
+        /// One thing over another.
+        Ratio => "×",
+        /// Mebibytes.
+        MiB => "MiB",
     }
 }
 

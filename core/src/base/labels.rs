@@ -6,6 +6,28 @@ macro_rules! labelled {
     (
         $(#[$meta:meta])*
         $vis:vis enum $name:ident {
+            $($(#[$doc:meta])* $variant:ident => $label:literal as $key:literal,)+
+        }
+    ) => {
+        labelled! {
+            $(#[$meta])*
+            $vis enum $name {
+                $($(#[$doc])* $variant => $label,)+
+            }
+        }
+
+        impl $name {
+            /// As files write it.
+            $vis const fn key(self) -> &'static str {
+                match self {
+                    $($name::$variant => $key,)+
+                }
+            }
+        }
+    };
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $name:ident {
             $($(#[$doc:meta])* $variant:ident => $label:literal,)+
         }
     ) => {

@@ -9,4 +9,5 @@ pub(crate) mod map;
 pub(crate) mod sequence;
 pub mod sort;
 pub(crate) mod stats;
+pub(crate) mod tally;
 pub mod value;

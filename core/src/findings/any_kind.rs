@@ -2,21 +2,16 @@
 //! second time. Their rows belong to the analyses of their kinds of work; here they are one finding,
 //! because what helps is the same for all.
 
-use super::compute::{self, n_calls, short_name, time_ns};
-use super::outcome::{Outcome, Row, Status};
-use super::rule::{self, Evidence, Group, Rule, RuleDoc, Saves, Subject, either};
-use super::{AnalysisKind, Input, run_time};
-use crate::base::format;
-use crate::base::value::Value;
+use super::run_time;
+use crate::findings::prelude::*;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 
-/// Every operation that computes and that graphs launch.
 pub(super) fn runs_in_graphs(profile: &Profile, operation: &Operation) -> bool {
     operation.family.computes() && operation.is_in_graph(profile)
 }
 
-/// Every operation that computes what was computed before: memory saved is paid with this time.
+/// Every operation that computes again what was computed before.
 pub(super) fn is_recomputed(_: &Profile, operation: &Operation) -> bool {
     operation.key.is_recompute && operation.family.computes()
 }
@@ -24,9 +19,7 @@ pub(super) fn is_recomputed(_: &Profile, operation: &Operation) -> bool {
 impl Subject for Row {
     type Of<'a> = Row;
 
-    fn row(row: &Row) -> Option<&Row> {
-        Some(row)
-    }
+    const ROW: RowOf<Self> = |row| Some(row);
 
     /// How fast they run is for others to say.
     fn evidence(group: &Group<Self>, rule: &Rule<Self>) -> Option<Evidence> {
@@ -43,13 +36,8 @@ impl Subject for Row {
     }
 }
 
-pub(super) fn graph_docs() -> Vec<RuleDoc> {
-    vec![IN_GRAPHS.doc()]
-}
-
-pub(super) fn recompute_docs() -> Vec<RuleDoc> {
-    vec![RECOMPUTED.doc()]
-}
+pub(super) const GRAPH_DOCS: Docs = || rule::docs(&[IN_GRAPHS]);
+pub(super) const RECOMPUTE_DOCS: Docs = || rule::docs(&[RECOMPUTED]);
 
 /// A graph records no operators, so that no model counts the FLOPs of its kernels.
 const IN_GRAPHS: Rule<Row> = Rule {
@@ -104,8 +92,8 @@ const RECOMPUTED: Rule<Row> = Rule {
     ..Rule::BASE
 };
 
-pub(super) fn run_graphs(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    Ok(outcome(input, kind, &IN_GRAPHS, |rows| {
+pub(super) fn run_graphs(input: &Input, rows: &[Row], outcome: &mut Outcome) {
+    run(input, rows, outcome, &IN_GRAPHS, |rows| {
         let mut unknown = rows.to_vec();
         unknown.retain(|row| row.efficiency_percent.is_none());
         let (time, unknown) = (Value::Ns(time_ns(rows)), Value::Ns(time_ns(&unknown)));
@@ -113,39 +101,37 @@ pub(super) fn run_graphs(input: &Input, kind: &'static AnalysisKind) -> Result<O
             ("graph_time", "Time of kernels in graphs", time),
             ("graph_unknown", "Without a FLOP/byte model", unknown),
         ]
-    }))
+    });
 }
 
-pub(super) fn run_recompute(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    Ok(outcome(input, kind, &RECOMPUTED, |rows| {
+pub(super) fn run_recompute(input: &Input, rows: &[Row], outcome: &mut Outcome) {
+    run(input, rows, outcome, &RECOMPUTED, |rows| {
         let (count, time) = (Value::Count(n_calls(rows)), Value::Ns(time_ns(rows)));
         [
             ("recompute_count", "Recomputed calls", count),
             ("recompute", "Time of recomputation", time),
         ]
-    }))
+    });
 }
 
-/// What one rule finds of the operations that an analysis covers.
-fn outcome(
+/// What one rule finds of the operations that an analysis covers: rows of other analyses.
+fn run(
     input: &Input,
-    kind: &'static AnalysisKind,
+    rows: &[Row],
+    outcome: &mut Outcome,
     rule: &Rule<Row>,
     facts: impl Fn(&[&Row]) -> [(&'static str, &'static str, Value); 2],
-) -> Outcome {
-    let rows = compute::outcome(input, kind).rows;
-    if rows.is_empty() {
-        return Outcome::new(kind, Status::NoData);
-    }
+) {
     let rows: Vec<&Row> = rows.iter().collect();
-    let mut outcome = Outcome::new(kind, Status::Done);
-    outcome.time_ns = time_ns(&rows);
+    *outcome = Outcome {
+        time_ns: outcome.time_ns,
+        ..Outcome::new(outcome.kind, Status::Done)
+    };
     outcome.facts(facts(&rows));
     outcome.findings = rule::find(input, std::slice::from_ref(rule), rows);
     for finding in &mut outcome.findings {
         run_time::turn(input, finding);
     }
-    outcome
 }
 
 #[cfg(test)]

@@ -1,18 +1,31 @@
 //! What an efficiency means, in a word.
 
 use crate::assess::Thresholds;
+use crate::base::labels::labelled;
 
-/// A level of efficiency; the first is the best.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Assessment {
-    /// Near the roofline.
-    Excellent,
-    /// Not far from it.
-    Good,
-    /// As far from it as much of all work is.
-    Acceptable,
-    /// At a low % of it.
-    NeedsInvestigation,
+labelled! {
+    /// A level of efficiency; the first is the best.
+    pub enum Assessment {
+        /// Near the roofline.
+        Excellent => "excellent",
+        /// Not far from it.
+        Good => "good",
+        /// As far from it as much of all work is.
+        Acceptable => "acceptable",
+        /// At a low % of it.
+        NeedsInvestigation => "needs investigation",
+    }
+}
+
+/// The efficiencies that are usual of a kind of work: from and to so many percent of the roofline.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Band(pub(crate) f64, pub(crate) f64);
+
+impl Band {
+    /// "18–32 %".
+    pub(crate) fn text(self) -> String {
+        format!("{:.0}–{:.0} %", self.0, self.1)
+    }
 }
 
 impl Assessment {
@@ -31,24 +44,14 @@ impl Assessment {
 
     /// Where a band of efficiencies is usual: below it something is to be found, inside it is at
     /// least acceptable, above it at least good.
-    pub fn of_band(percent: f64, (low, high): (f64, f64), thresholds: &Thresholds) -> Assessment {
+    pub(crate) fn of_band(percent: f64, band: Band, thresholds: &Thresholds) -> Assessment {
         let alone = Assessment::of(percent, thresholds);
-        if percent < low {
+        if percent < band.0 {
             Assessment::NeedsInvestigation
-        } else if percent <= high {
+        } else if percent <= band.1 {
             alone.min(Assessment::Acceptable)
         } else {
             alone.min(Assessment::Good)
-        }
-    }
-
-    /// In tables and files.
-    pub fn label(self) -> &'static str {
-        match self {
-            Assessment::Excellent => "excellent",
-            Assessment::Good => "good",
-            Assessment::Acceptable => "acceptable",
-            Assessment::NeedsInvestigation => "needs investigation",
         }
     }
 
@@ -103,12 +106,12 @@ mod tests {
     fn what_is_usual_of_a_kind_is_acceptable() {
         let thresholds = Thresholds::default();
         let cases = [
-            ((5.0, 15.0), 4.9, NeedsInvestigation),
-            ((5.0, 15.0), 12.0, Acceptable),
-            ((5.0, 15.0), 16.0, Good),
-            ((60.0, 80.0), 55.0, NeedsInvestigation),
-            ((60.0, 80.0), 70.0, Good),
-            ((60.0, 80.0), 81.0, Excellent),
+            (Band(5.0, 15.0), 4.9, NeedsInvestigation),
+            (Band(5.0, 15.0), 12.0, Acceptable),
+            (Band(5.0, 15.0), 16.0, Good),
+            (Band(60.0, 80.0), 55.0, NeedsInvestigation),
+            (Band(60.0, 80.0), 70.0, Good),
+            (Band(60.0, 80.0), 81.0, Excellent),
         ];
         for (band, percent, expected) in cases {
             let level = Assessment::of_band(percent, band, &thresholds);

@@ -34,8 +34,7 @@ pub(super) struct Baseline {
     /// The large simple operation at the ninetieth percentile: what the memory was seen to give.
     pub(super) demonstrated: Option<Simple>,
     pub(super) n_large: u64,
-    /// Mean of all rows named `aten::add_`, `aten::mul` and `aten::copy_`, each alike, in GB/s.
-    /// Small tensors pull it far below what the memory gives.
+    /// Mean of all rows named `aten::add_`, `aten::mul` and `aten::copy_`, small ones included.
     pub(super) plain_mean_gbps: Option<f64>,
     /// What the memory of the chosen GPU gives at most, in GB/s.
     pub(super) peak_gbps: Option<f64>,
@@ -132,9 +131,8 @@ impl Baseline {
         }
     }
 
-    /// What an operation that moves `bytes` is compared with: the demonstrated bandwidth; where
-    /// no operation is large enough to show it, the fastest element-wise operation that moves
-    /// between half and twice as much.
+    /// What an operation that moves `bytes` is compared with: the demonstrated bandwidth, or else the
+    /// fastest element-wise operation that moves between half and twice as much.
     pub(super) fn yardstick(&self, bytes: f64) -> Option<Simple> {
         self.demonstrated.or_else(|| {
             let alike = self
@@ -164,24 +162,21 @@ fn simple(input: &Input, at: usize, operation: &Operation, judged: &Judged) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::findings::samples::typed;
     use crate::report::Report;
     use crate::testing::{Timetable, options_on};
 
     /// Additions in place of `n` single-precision elements: 12 · n bytes in the given time.
     fn baseline(calls: &[(&str, u64, u32)]) -> Baseline {
         let mut timetable = Timetable::new();
-        let (mut start, mut gpu) = (0, 100_000);
-        for (id, (op, n, us)) in calls.iter().enumerate() {
-            let (id, us) = (id as u32, *us);
-            timetable = timetable
-                .op(op, start..start + 10)
-                .args(&format!(
-                    r#""Input Dims": [[{n}], [{n}], []], "Input type": ["float", "float", "Scalar"]"#
-                ))
-                .launch(id, start + 1..start + 2)
-                .kernel(id, "void at::native::vectorized_elementwise_kernel<4>", gpu..gpu + us);
-            start += 20;
-            gpu += us;
+        let (kernel, mut start) = ("void at::native::vectorized_elementwise_kernel<4>", 100_000);
+        for (op, n, us) in calls {
+            let args = typed(
+                &format!("[[{n}], [{n}], []]"),
+                &["float", "float", "Scalar"],
+            );
+            timetable = timetable.call(op, &args, kernel, start..start + us);
+            start += us;
         }
         let profile = timetable.profile();
         let report = Report::new(&profile, &options_on("MI300X"));

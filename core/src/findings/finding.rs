@@ -2,6 +2,7 @@
 
 pub use super::impact::{Estimate, Impact, Projection, projections};
 pub use crate::assess::severity::Priority;
+use crate::base::labels::labelled;
 use crate::base::value::Table;
 use crate::trace::EventId;
 
@@ -17,25 +18,15 @@ pub enum Effect {
     FirstStep,
 }
 
-/// How sure it is that a pattern is what it is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Confidence {
-    /// Names and operators say so.
-    High,
-    /// One of both says so.
-    Medium,
-    /// Only order and shapes do.
-    Low,
-}
-
-impl Confidence {
-    /// In sentences and files.
-    pub fn label(self) -> &'static str {
-        match self {
-            Confidence::High => "high",
-            Confidence::Medium => "medium",
-            Confidence::Low => "low",
-        }
+labelled! {
+    /// How sure it is that a pattern is what it is called.
+    pub enum Confidence {
+        /// Names and operators say so.
+        High => "high",
+        /// One of both says so.
+        Medium => "medium",
+        /// Only order and shapes do.
+        Low => "low",
     }
 }
 
@@ -49,7 +40,7 @@ pub struct Replay {
 }
 
 /// What is slow, what to do about it, and what that is worth.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Finding {
     /// The pattern, as files write it: "tiny_batched".
     pub pattern: &'static str,
@@ -57,7 +48,7 @@ pub struct Finding {
     pub effect: Effect,
     /// How much it matters.
     pub priority: Priority,
-    /// How sure it is; `None` where nothing is left to guess, because the finding is what was measured.
+    /// How sure it is; `None` where nothing is left to guess.
     pub confidence: Option<Confidence>,
     /// A few words: "Tiny batched GEMMs".
     pub title: String,
@@ -82,8 +73,7 @@ pub struct Finding {
     pub impact: Option<Impact>,
     /// How much of the middle of the impact comes from which operation.
     pub savings: Vec<(usize, i64)>,
-    /// Those of these operations of which it saves a time that other findings about them leave out:
-    /// what they save comes to it.
+    /// Those of these operations of which it saves a time that other findings leave out.
     pub apart: Vec<usize>,
     /// For kernel engineers.
     pub replay: Option<Replay>,
@@ -92,8 +82,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Whether following it saves time: to know the FLOPs and bytes of an operation is a first step
-    /// that saves none by itself.
+    /// Whether following it saves time: to know FLOPs and bytes is a first step that saves none.
     pub fn says_what_to_do(&self) -> bool {
         self.effect != Effect::FirstStep
     }

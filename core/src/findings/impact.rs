@@ -1,51 +1,26 @@
 //! What following a finding saves, and what that is estimated from.
 
+use super::assessment::Band;
 use super::row::Row;
+use crate::base::labels::labelled;
 
-/// What a saving is estimated from; the last is the weakest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Estimate {
-    /// The measured time of kernels that would not run.
-    Measured,
-    /// The gap to the roofline, closed to 75, 87.5 and 100 % of it.
-    Roofline,
-    /// The gap to the efficiency that such kernels usually reach: the lower end, the middle and the
-    /// upper end of a band.
-    Usual,
-    /// All the time that could at most be saved.
-    UpperBound,
-    /// A share of the time by rule of thumb: its FLOPs and bytes are not known.
-    Heuristic,
-}
-
-impl Estimate {
-    /// As files write it.
-    pub fn key(self) -> &'static str {
-        match self {
-            Estimate::Roofline => "roofline",
-            Estimate::Usual => "usual_efficiency",
-            Estimate::Measured => "measured",
-            Estimate::UpperBound => "upper_bound",
-            Estimate::Heuristic => "heuristic",
-        }
-    }
-
-    /// One sentence for people.
-    pub fn label(self) -> &'static str {
-        match self {
-            Estimate::Roofline => "From 75 %, 87.5 % and 100 % of roofline.",
-            Estimate::Usual => "From the efficiency that such kernels usually reach.",
-            Estimate::Measured => "From the measured time of the kernels that would not run.",
-            Estimate::UpperBound => "At most: all the time that could be saved.",
-            Estimate::Heuristic => {
-                "Rule of thumb, 15–45 % of its time: FLOPs and bytes are not known."
-            }
-        }
+labelled! {
+    /// What a saving is estimated from; the last is the weakest.
+    pub enum Estimate {
+        /// The measured time of kernels that would not run.
+        Measured => "From the measured time of the kernels that would not run." as "measured",
+        /// The gap to the roofline, closed to 75, 87.5 and 100 % of it.
+        Roofline => "From 75 %, 87.5 % and 100 % of roofline." as "roofline",
+        /// The gap to the ends and the middle of the efficiency that such kernels usually reach.
+        Usual => "From the efficiency that such kernels usually reach." as "usual_efficiency",
+        /// All the time that could at most be saved.
+        UpperBound => "At most: all the time that could be saved." as "upper_bound",
+        /// A share of the time by rule of thumb: its FLOPs and bytes are not known.
+        Heuristic => "Rule of thumb, 15–45 % of its time: FLOPs and bytes are not known." as "heuristic",
     }
 }
 
-/// What following a finding saves of the time of the run: never more than was measured, and of
-/// kernels that run at once no more than their part of it.
+/// What following a finding saves of the time of the run: never more than was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Impact {
     /// The cautious end of the range.
@@ -69,9 +44,8 @@ impl Impact {
         })
     }
 
-    /// The time that is saved when work that could run in `roof_ns`, and now takes `time_ns`, reaches
-    /// the lower end, the middle and the upper end of a band of efficiencies, in percent of the roofline.
-    pub fn of_band(time_ns: i64, roof_ns: f64, low: f64, high: f64) -> Impact {
+    /// What work saves that could run in `roof_ns` at the ends and the middle of a band.
+    pub(crate) fn of_band(time_ns: i64, roof_ns: f64, Band(low, high): Band) -> Impact {
         let targets = [low, f64::midpoint(low, high), high];
         Impact::of_each(Estimate::Usual, targets, |target| {
             let left = (roof_ns / target * 100.0).clamp(0.0, time_ns as f64);
@@ -79,11 +53,10 @@ impl Impact {
         })
     }
 
-    /// What an operation saves at the efficiency that such kernels usually reach, from and to so many
-    /// percent of the roofline.
-    pub(crate) fn of_usual(row: &Row, (low, high): (f64, f64)) -> Option<Impact> {
+    /// What an operation saves at the efficiency that such kernels usually reach.
+    pub(crate) fn of_usual(row: &Row, band: Band) -> Option<Impact> {
         let roof_ns = row.time_ns as f64 * row.efficiency_percent? / 100.0;
-        Some(Impact::of_band(row.time_ns, roof_ns, low, high))
+        Some(Impact::of_band(row.time_ns, roof_ns, band))
     }
 
     /// Kernels that would not run at all.
@@ -91,8 +64,7 @@ impl Impact {
         Impact::of_each(Estimate::Measured, [1.0; 3], |_| time_ns)
     }
 
-    /// A range whose upper end is known; a quarter of the gap is left at the cautious end, an
-    /// eighth in the middle.
+    /// A range whose upper end is known: a quarter and an eighth of it are left out below.
     pub fn at_most(time_ns: i64) -> Impact {
         Impact::of_each(Estimate::UpperBound, [0.75, 0.875, 1.0], |share| {
             (time_ns as f64 * share).round() as i64
@@ -106,7 +78,11 @@ impl Impact {
         })
     }
 
-    fn of_each(estimate: Estimate, ends: [f64; 3], saved: impl Fn(f64) -> i64) -> Impact {
+    pub(super) fn of_each(
+        estimate: Estimate,
+        ends: [f64; 3],
+        saved: impl Fn(f64) -> i64,
+    ) -> Impact {
         let [low_ns, mid_ns, high_ns] = ends.map(saved);
         Impact {
             low_ns,
@@ -121,7 +97,6 @@ impl Impact {
         self.map(|ns| part(ns, run_ns, kernel_ns))
     }
 
-    /// No more than a time, and no less than nothing.
     pub(crate) fn within(self, most_ns: i64) -> Impact {
         self.map(|ns| ns.min(most_ns.max(0)))
     }
@@ -136,7 +111,6 @@ impl Impact {
         }
     }
 
-    /// Each of its times turned into another one.
     pub(crate) fn map(self, turn: impl Fn(i64) -> i64) -> Impact {
         Impact {
             low_ns: turn(self.low_ns),
@@ -160,10 +134,9 @@ impl Impact {
 /// A row of the table of what some efficiency is worth.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Projection {
-    /// The efficiency, in percent of the rooflineline.
+    /// The efficiency, in percent of the roofline.
     pub target_percent: f64,
-    /// What is left of the time, and what the whole run gains in percent; `None` where the target
-    /// is met already.
+    /// What is left of the time, and the gain of the run in percent; `None` where it is met.
     pub outcome: Option<(i64, f64)>,
 }
 
@@ -217,13 +190,16 @@ mod tests {
     #[test]
     fn a_band_is_worth_what_its_ends_are() {
         // 10 ms at the roofline: 20 ms at 50 %, 25 ms at 40 %, 16.7 ms at 60 %.
-        let impact = Impact::of_band(100_000_000, 1e7, 40.0, 60.0);
+        let impact = Impact::of_band(100_000_000, 1e7, Band(40.0, 60.0));
         assert_eq!(impact.low_ns, 75_000_000);
         assert_eq!(impact.mid_ns, 80_000_000);
         assert_eq!(impact.high_ns, 83_333_333);
         // What is in the band already saves nothing, and never more than the time.
-        assert_eq!(Impact::of_band(16_000_000, 1e7, 40.0, 60.0).high_ns, 0);
-        assert_eq!(Impact::of_band(100, 0.0, 40.0, 60.0).high_ns, 100);
+        assert_eq!(
+            Impact::of_band(16_000_000, 1e7, Band(40.0, 60.0)).high_ns,
+            0
+        );
+        assert_eq!(Impact::of_band(100, 0.0, Band(40.0, 60.0)).high_ns, 100);
     }
 
     #[test]

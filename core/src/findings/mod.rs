@@ -24,14 +24,12 @@ pub mod finding;
 mod fusion;
 mod gemm;
 mod impact;
-mod in_use;
 mod moe;
 pub mod multi_kernel;
 mod narrower;
 mod norm;
 mod one_cause;
 mod order;
-mod origin;
 mod other;
 pub mod outcome;
 pub(crate) mod pattern;
@@ -52,15 +50,17 @@ pub use assessment::Assessment;
 pub(crate) use compute::is_launch_scale;
 pub use finding::{Confidence, Effect, Estimate, Finding, Impact, Priority, Replay};
 pub(crate) use gemm::is_tiny_batched;
-pub use origin::Origin;
 pub use outcome::{Fact, Outcome, Status};
 pub use rank::{Findings, RankedFinding, Within};
 pub use row::Row;
 pub use rule::RuleDoc;
 pub(crate) use rule::{Words, fill};
 
-use crate::names::Family;
+use crate::names::elementwise::ElementwiseKind;
+use crate::names::reduction::ReductionKind;
+use crate::names::{Family, LoopKind};
 use crate::profile::Profile;
+use crate::profile::norm::Norm;
 use crate::profile::operations::Operation;
 
 /// Which part of the reports an analysis belongs to.
@@ -96,42 +96,45 @@ pub struct AnalysisKind {
     pub subject: &'static str,
     /// Its part of the reports.
     pub tier: Tier,
-    /// The operations that it looks at; of every operation that computes, one analysis of a kind of
-    /// GPU work does.
+    /// The operations that it looks at; one analysis of [`Tier::Compute`] for each that computes.
     pub covers: fn(&Profile, &Operation) -> bool,
-    /// Does it. An error is a sentence.
-    pub run: fn(&Input, &'static AnalysisKind) -> Result<Outcome, String>,
-    /// What it can find, for the docs.
-    pub rules: fn() -> Vec<RuleDoc>,
+    /// It looks at more than the operations that it covers: it runs where there are none, too.
+    pub is_of_whole: bool,
+    /// What it calls an operation by itself: "softmax". Empty where more than that tells.
+    pub class: fn(&Profile, &Operation) -> String,
+    /// Does it with its rows: adds what it finds. One that fails says why in the status.
+    pub run: fn(&Input, &[Row], &mut Outcome),
+    /// What it can find.
+    pub rules: Docs,
 }
 
 /// Every analysis, in the order of the reports.
 #[rustfmt::skip]
 pub const ANALYSES: &[AnalysisKind] = &[
-    AnalysisKind { key: "gemm", title: "GEMM", subject: "GEMM operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Gemm && !other::claims(profile, operation), run: gemm::run, rules: gemm::docs },
-    AnalysisKind { key: "sdpa_fwd", title: "Attention, forward", subject: "attention operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && !attention::is_backward(profile, operation), run: attention::run, rules: attention::docs },
-    AnalysisKind { key: "sdpa_bwd", title: "Attention, backward", subject: "backward passes of attention", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && attention::is_backward(profile, operation), run: attention::run, rules: Vec::new },
-    AnalysisKind { key: "convolution", title: "Convolution", subject: "convolutions", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Convolution, run: convolution::run, rules: convolution::docs },
-    AnalysisKind { key: "elementwise", title: "Element-wise", subject: "element-wise operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Elementwise && !other::claims(profile, operation), run: elementwise::run, rules: elementwise::docs },
-    AnalysisKind { key: "norm", title: "Normalization", subject: "norms", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Normalization, run: norm::run, rules: norm::docs },
-    AnalysisKind { key: "reduce", title: "Reduction", subject: "reductions", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Reduction && !other::claims(profile, operation), run: reduce::run, rules: reduce::docs },
-    AnalysisKind { key: "moe", title: "MoE", subject: "mixtures of experts", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Moe, run: moe::run, rules: moe::docs },
-    AnalysisKind { key: "triton", title: "Triton", subject: "generated kernels", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Triton, run: triton::run, rules: triton::docs },
-    AnalysisKind { key: "other", title: "Other", subject: "other operations", tier: Tier::Compute, covers: other::covers, run: other::run, rules: other::docs },
-    AnalysisKind { key: "multi_kernel", title: "Copies and communication", subject: "memory copies or collectives", tier: Tier::System, covers: |_, _| false, run: multi_kernel::run, rules: multi_kernel::docs },
-    AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, covers: |_, _| false, run: cpu_idle::run, rules: cpu_idle::docs },
-    AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: any_kind::runs_in_graphs, run: any_kind::run_graphs, rules: any_kind::graph_docs },
-    AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: any_kind::is_recomputed, run: any_kind::run_recompute, rules: any_kind::recompute_docs },
-    AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, run: fusion::run, rules: fusion::docs },
+    AnalysisKind { key: "gemm", title: "GEMM", subject: "GEMM operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Gemm && !other::claims(profile, operation), is_of_whole: false, class: |_, _| String::new(), run: gemm::run, rules: gemm::DOCS },
+    AnalysisKind { key: "sdpa_fwd", title: "Attention, forward", subject: "attention operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && !attention::is_backward(profile, operation), is_of_whole: true, class: |_, _| String::new(), run: attention::run, rules: attention::DOCS },
+    AnalysisKind { key: "sdpa_bwd", title: "Attention, backward", subject: "backward passes of attention", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && attention::is_backward(profile, operation), is_of_whole: true, class: |_, _| String::new(), run: attention::run, rules: Vec::new },
+    AnalysisKind { key: "convolution", title: "Convolution", subject: "convolutions", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Convolution, is_of_whole: false, class: |_, _| String::new(), run: convolution::run, rules: convolution::DOCS },
+    AnalysisKind { key: "elementwise", title: "Element-wise", subject: "element-wise operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Elementwise && !other::claims(profile, operation), is_of_whole: false, class: |profile, operation| ElementwiseKind::of(profile, operation).label().to_owned(), run: elementwise::run, rules: elementwise::DOCS },
+    AnalysisKind { key: "norm", title: "Normalization", subject: "norms", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Normalization, is_of_whole: false, class: |profile, operation| Norm::of(profile, operation).class(), run: norm::run, rules: norm::DOCS },
+    AnalysisKind { key: "reduce", title: "Reduction", subject: "reductions", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Reduction && !other::claims(profile, operation), is_of_whole: false, class: |profile, operation| ReductionKind::of(operation.short_name(profile)).label().to_owned(), run: reduce::run, rules: reduce::DOCS },
+    AnalysisKind { key: "moe", title: "MoE", subject: "mixtures of experts", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Moe, is_of_whole: false, class: |profile, operation| moe::part(profile, operation).label().to_owned(), run: moe::run, rules: moe::DOCS },
+    AnalysisKind { key: "triton", title: "Triton", subject: "generated kernels", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Triton, is_of_whole: false, class: |profile, operation| LoopKind::of(operation.short_name(profile)).label().to_owned(), run: triton::run, rules: triton::DOCS },
+    AnalysisKind { key: "other", title: "Other", subject: "other operations", tier: Tier::Compute, covers: other::covers, is_of_whole: true, class: |profile, operation| other::kind_of(profile, operation).label().to_owned(), run: other::run, rules: other::DOCS },
+    AnalysisKind { key: "multi_kernel", title: "Copies and communication", subject: "memory copies or collectives", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: multi_kernel::run, rules: multi_kernel::DOCS },
+    AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: cpu_idle::run, rules: cpu_idle::DOCS },
+    AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: any_kind::runs_in_graphs, is_of_whole: false, class: |_, _| String::new(), run: any_kind::run_graphs, rules: any_kind::GRAPH_DOCS },
+    AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: any_kind::is_recomputed, is_of_whole: false, class: |_, _| String::new(), run: any_kind::run_recompute, rules: any_kind::RECOMPUTE_DOCS },
+    AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: fusion::run, rules: fusion::DOCS },
 ];
 
-/// A heading of the docs, and the rules below it.
-pub type RulesOf = (&'static str, fn() -> Vec<RuleDoc>);
+/// What some rules say, for the docs.
+pub type Docs = fn() -> Vec<RuleDoc>;
 
-/// What can be found by every analysis, for the docs.
-pub const SHARED_RULES: &[RulesOf] = &[
-    ("Operations without a model", unmodelled::docs),
-    ("Recordings without operators", one_cause::docs),
+/// What can be found by every analysis, below their headings.
+pub const SHARED_RULES: &[(&str, Docs)] = &[
+    ("Operations without a model", unmodelled::DOCS),
+    ("Recordings without operators", one_cause::DOCS),
 ];
 
 /// What all analyses found.
@@ -150,22 +153,21 @@ impl Analyses {
     }
 
     fn of(kinds: &'static [AnalysisKind], input: &Input) -> Analyses {
-        let outcomes: Vec<Outcome> = kinds
-            .iter()
-            .map(|kind| {
-                let outcome = (kind.run)(input, kind);
-                let mut outcome =
-                    outcome.unwrap_or_else(|why| Outcome::new(kind, Status::Error(why)));
-                if kind.tier == Tier::Compute {
-                    let findings = outcome.findings.iter_mut();
-                    findings.for_each(|finding| {
-                        run_time::turn(input, finding);
-                        run_time::hold(input, finding);
-                    });
+        let run = |kind: &'static AnalysisKind| {
+            let mut outcome = compute::outcome(input, kind);
+            if outcome.status == Status::Done || kind.is_of_whole {
+                let rows = outcome.rows.clone();
+                (kind.run)(input, &rows, &mut outcome);
+            }
+            if kind.tier == Tier::Compute {
+                for finding in &mut outcome.findings {
+                    run_time::turn(input, finding);
+                    run_time::hold(input, finding);
                 }
-                outcome
-            })
-            .collect();
+            }
+            outcome
+        };
+        let outcomes: Vec<Outcome> = kinds.iter().map(run).collect();
         Analyses {
             findings: rank::rank(input, &outcomes),
             outcomes,
@@ -177,8 +179,7 @@ impl Analyses {
         self.outcomes.iter().find(|outcome| outcome.kind.key == key)
     }
 
-    /// What the analysis of its kind thinks of an operation: a position in
-    /// [`Profile::operations`](crate::Profile::operations).
+    /// What the analysis of its kind thinks of an operation, by its position.
     pub fn assessment(&self, operation: usize) -> Option<Assessment> {
         let rows = self.outcomes.iter().flat_map(|outcome| &outcome.rows);
         let mut of_it = rows.filter(|row| row.operation == operation);
@@ -239,7 +240,9 @@ mod tests {
         static KINDS: [AnalysisKind; 2] = [
             AnalysisKind {
                 key: "broken",
-                run: |_, _| Err("The table of tiles is empty.".to_owned()),
+                run: |_, _, outcome| {
+                    outcome.status = Status::Error("The table of tiles is empty.".to_owned());
+                },
                 ..ANALYSES[0]
             },
             ANALYSES[0],

@@ -37,9 +37,8 @@ pub(super) fn width(input: &Input, rows: &[&Row]) -> &'static str {
     }
 }
 
-/// What to do about work in FP32: "run it in BF16 or FP16 (autocast), or allow TF32 where the
-/// accuracy suffices". TF32 is no advice where a kernel says that it runs, where the GPU has none, or
-/// where reading and writing takes longer than the arithmetic without it: TF32 changes no byte.
+/// What to do about work in FP32: "run it in BF16 or FP16 (autocast), or allow TF32 …". TF32 is no
+/// advice where it runs already, where the GPU has none, or where memory takes longer.
 pub(super) fn instead_of_32_bits(input: &Input, rows: &[&Row]) -> String {
     if spec(input, rows).is_some_and(|spec| spec.precision == Precision::Fp64) {
         let narrow = sixteen_bit(input);
@@ -55,9 +54,8 @@ pub(super) fn instead_of_32_bits(input: &Input, rows: &[&Row]) -> String {
     format!("run it in {} (autocast){tf32}", sixteen_bit(input))
 }
 
-/// What narrower types could do for compute-bound rows, by the type of the longest:
-/// "narrower types (FP8, INT8) where the accuracy allows". `None` where the GPU has none: complex
-/// numbers have no units of 16 bits or fewer.
+/// What narrower types could do for compute-bound rows: "narrower types (FP8, INT8) where the
+/// accuracy allows". `None` where the GPU has none, as for complex numbers.
 pub(super) fn less_arithmetic(input: &Input, rows: &[&Row]) -> Option<String> {
     let spec = spec(input, rows);
     match spec.map(|spec| spec.precision) {
@@ -79,9 +77,8 @@ pub(super) fn less_arithmetic(input: &Input, rows: &[&Row]) -> Option<String> {
     }
 }
 
-/// How narrow the weights of memory-bound rows could be, and by how much less is read:
-/// "8 or 4 bits", "halve or quarter". They are widened when they are read, so that any GPU can have
-/// them narrower than its units. `None` where they are as narrow as that already.
+/// How narrow the weights of memory-bound rows could be, and by how much less is read: "8 or 4 bits",
+/// "halve or quarter". They are widened when read, so that the units of the GPU do not matter.
 pub(super) fn narrower_weights(input: &Input, rows: &[&Row]) -> Option<(String, &'static str)> {
     use Precision::{Fp4, Fp6, Fp8, Int8};
     if are_complex(input, rows) {
@@ -111,8 +108,7 @@ pub(super) fn narrower_cache(input: &Input, rows: &[&Row]) -> Option<String> {
     }
 }
 
-/// The narrower types that operands of these rows could have: "FP8, INT8". `None` where the GPU has
-/// none.
+/// The narrower types that operands could have: "FP8, INT8". `None` where the GPU has none.
 pub(super) fn narrower_types(input: &Input, rows: &[&Row]) -> Option<String> {
     match spec(input, rows) {
         _ if are_complex(input, rows) => None,
@@ -121,7 +117,6 @@ pub(super) fn narrower_types(input: &Input, rows: &[&Row]) -> Option<String> {
     }
 }
 
-/// Whether the longest row computes in FP32 or FP64.
 pub(super) fn is_in_32_bits(input: &Input, rows: &[&Row]) -> bool {
     spec(input, rows).is_some_and(is_wide)
 }
@@ -137,8 +132,7 @@ pub(super) fn is_complex(input: &Input, operation: &Operation) -> bool {
     tensors.any(|tensor| tensor.dtype.contains("complex"))
 }
 
-/// Whether the matrix units skip the zeros of weights that are half zeros, and the rows do not have
-/// them do so already.
+/// Whether the matrix units could skip zeros of weights, and the rows do not have them do so yet.
 pub(super) fn has_sparsity(input: &Input, rows: &[&Row]) -> bool {
     let operations = rows.iter().map(|row| input.operation(row.operation));
     let mut names = operations.map(|operation| operation.short_name(input.profile));
@@ -153,8 +147,7 @@ pub(super) fn has_sparsity(input: &Input, rows: &[&Row]) -> bool {
     input.gpu().is_some_and(of)
 }
 
-/// Whether the framework has flash kernels for the GPU: not for NVIDIA's before the generation of
-/// 8.0, whose matrix units lack BF16, too.
+/// Whether the framework has flash kernels for the GPU: not for NVIDIA's before generation 8.0.
 pub(super) fn has_flash_kernels(input: &Input) -> bool {
     let is_too_old = |gpu: &GpuSpec| {
         gpu.vendor == Some(Vendor::Nvidia) && gpu.compute.is_some_and(|compute| compute < (8, 0))
@@ -162,7 +155,6 @@ pub(super) fn has_flash_kernels(input: &Input) -> bool {
     !input.gpu().is_some_and(is_too_old)
 }
 
-/// The types below those of 16 or of eight bits.
 fn below(input: &Input, spec: Option<ComputeSpec>) -> Option<String> {
     use Precision::{Fp4, Fp6, Fp8, Int8};
     let candidates: &[Precision] = match spec.map(|spec| spec.precision) {
@@ -191,8 +183,7 @@ fn spec(input: &Input, rows: &[&Row]) -> Option<ComputeSpec> {
     input.judged(rows.first()?.operation).work?.compute
 }
 
-/// Whether the longest row takes longer to read and write than to compute in units of full single
-/// precision.
+/// Whether the longest row takes longer to read and write than to compute in FP32.
 fn are_short_of_memory(input: &Input, rows: &[&Row]) -> bool {
     let is_short = || {
         let (gpu, basis) = (input.gpu()?, input.options.basis);
@@ -206,7 +197,6 @@ fn are_short_of_memory(input: &Input, rows: &[&Row]) -> bool {
     is_short().unwrap_or(false)
 }
 
-/// Whether the name of a kernel says that it computes in TF32.
 pub(super) fn runs_tf32(input: &Input, rows: &[&Row]) -> bool {
     let strings = &input.profile.trace.strings;
     let operations = rows.iter().map(|row| input.operation(row.operation));
@@ -220,16 +210,14 @@ pub fn is_wide(spec: ComputeSpec) -> bool {
     matches!(spec.precision, Fp32 | Fp64 | Tf32)
 }
 
-/// The same work on the matrix units, in another type.
 pub(super) fn on_matrix_units(work: Work, precision: Precision) -> Work {
     let unit = Unit::Matrix;
     let compute = Some(ComputeSpec { unit, precision });
     Work { compute, ..work }
 }
 
-/// What work in FP32 would save in 16 bits at the same efficiency: half the bytes, and the rate of the
-/// 16-bit matrix units, in BF16 or where there is none in FP16. `None` without a GPU, or where the
-/// GPU has no such units.
+/// What work in FP32 would save in 16 bits at the same efficiency: half the bytes, at the rate of
+/// the 16-bit matrix units. `None` without a GPU that has such units.
 pub fn won_by_16_bit(input: &Input, row: &Row) -> Option<i64> {
     let gpu = input.gpu()?;
     if is_complex(input, input.operation(row.operation)) {
@@ -265,6 +253,7 @@ pub fn won_by_16_bit(input: &Input, row: &Row) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::findings::samples::typed;
     use crate::report::Report;
     use crate::testing::{Timetable, options_on};
 
@@ -273,12 +262,9 @@ mod tests {
     #[test]
     fn what_runs_in_no_tf32_gains_from_where_it_is() {
         let won = |kernel: &str, us: u32| {
-            let profile = Timetable::new()
-                .op("aten::mm", 0..10)
-                .args(r#""Input Dims": [[8192, 8192], [8192, 8192]], "Input type": ["float", "float"]"#)
-                .launch(1, 1..2)
-                .kernel(1, kernel, 100..100 + us)
-                .profile();
+            let args = typed("[[8192, 8192], [8192, 8192]]", &["float", "float"]);
+            let timetable = Timetable::new().call("aten::mm", &args, kernel, 100..100 + us);
+            let profile = timetable.profile();
             let report = Report::new(&profile, &options_on("H100"));
             let row = &report.analyses.outcome("gemm").unwrap().rows[0];
             let won_ns = won_by_16_bit(&report.analysis_input(&profile), row).unwrap();

@@ -3,16 +3,15 @@
 
 use super::compute::time_and_share;
 use super::finding::{Finding, Impact};
-use super::rule::{self, Evidence, Group, Rule, RuleDoc, Saves, Subject, Words};
-use super::{AnalysisKind, Input};
+use super::rule::{self, Evidence, Group, Rule, Saves, Subject, Words};
+use super::{AnalysisKind, Docs, Input};
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::base::value::Table;
 
-/// Whether a finding is about a part of what another one is about, and nothing is saved by it that
-/// is not saved by the other: of what the other is not about but saves all the same, as much. What
-/// matters more than the other stands for itself, unless the other saves as much of all of it.
+/// Whether a finding is about a part of what another one is about, which saves as much of it. What
+/// matters more stands for itself, unless the other saves as much of all of it.
 fn is_within(inner: &Finding, outer: &Finding) -> bool {
     let is_apart = |at: &usize| inner.apart.contains(at) || outer.apart.contains(at);
     let saved_ns = |finding: &Finding, at: &usize| {
@@ -55,9 +54,7 @@ const UNMODELLED: &str = "unmodelled_significant";
 /// The key of them all in one, where no operators were recorded.
 pub(super) const UNRECORDED: &str = "operators_not_recorded";
 
-pub(crate) fn docs() -> Vec<RuleDoc> {
-    RULES.iter().map(Rule::doc).collect()
-}
+pub(super) const DOCS: Docs = || rule::docs(RULES);
 
 impl Subject for Finding {
     type Of<'a> = Finding;
@@ -111,9 +108,8 @@ const RULES: &[Rule<Finding>] = &[Rule {
 
 type Found = (&'static AnalysisKind, Finding);
 
-/// Where no operators were recorded, the work of every kernel is unknown for this one cause: all
-/// findings that say so are one. The analyses beside that of the longest, whose findings went into
-/// it, come with it.
+/// Where no operators were recorded, all findings about unknown work are one; with it come the
+/// analyses, beside that of the longest, whose findings went into it.
 pub(super) fn merge_unrecorded(
     input: &Input,
     all: Vec<Found>,
@@ -235,12 +231,9 @@ mod tests {
     #[test]
     fn kernels_of_unknown_work_are_one_finding_where_no_operator_was_recorded() {
         let profile = Timetable::new()
-            .launch(1, 0..1)
-            .launch(2, 1..2)
-            .launch(3, 2..3)
-            .kernel(1, "batch_norm_backward_kernel", 0..30)
-            .kernel(2, "max_pool_backward_nchw", 30..50)
-            .kernel(3, "batch_norm_transform_kernel", 50..60)
+            .launched("batch_norm_backward_kernel", 0..1, 0..30)
+            .launched("max_pool_backward_nchw", 1..2, 30..50)
+            .launched("batch_norm_transform_kernel", 2..3, 50..60)
             .profile();
         let report = Report::new(&profile, &crate::testing::options_on("H100"));
         let findings = &report.analyses.findings;

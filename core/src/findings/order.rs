@@ -10,12 +10,8 @@ use super::Input;
 use crate::Profile;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
-use crate::perf::Tensor;
 use crate::profile::kernels::GpuEvents;
-use crate::profile::operations::Operation;
 use crate::profile::rows::PerfRow;
-use crate::profile::tensors;
-pub(super) use crate::profile::tensors::keeps_type;
 use crate::trace::TrackId;
 
 #[derive(Debug, Clone, Copy)]
@@ -79,9 +75,8 @@ impl Order {
         Order { calls }
     }
 
-    /// Copies right before and after operations, each once: one between two belongs to the first.
-    /// Of an operation with `wanted` facts up to `max_before` copies before it and one after it are
-    /// looked at, the nearest first, as long as they are its own; `true` for the one after it.
+    /// Copies right before and after operations with `wanted` facts, each once: one between two belongs
+    /// to the first. The nearest up to `max_before` before it and one after it (`true`).
     pub(super) fn copies_around<T: Copy>(
         &self,
         max_before: usize,
@@ -115,14 +110,4 @@ impl Order {
 
 pub(super) fn time_ns<'a>(input: &Input, calls: impl IntoIterator<Item = &'a Placed>) -> i64 {
     sum(calls.into_iter().map(|placed| placed.kernel_ns(input)))
-}
-
-/// The tensors among the arguments of an operation: see [`Operation::tensors`].
-pub(super) fn tensors<'a>(input: &Input<'a>, operation: &Operation) -> Vec<Tensor<'a>> {
-    operation.tensors(input.profile)
-}
-
-/// Whether an operation does nothing but copy a tensor on the GPU.
-pub(super) fn is_copy(input: &Input, operation: &Operation) -> bool {
-    tensors::is_copy(input.profile, operation)
 }

@@ -76,6 +76,9 @@ pub struct Assessed {
     pub known_percent: f64,
 }
 
+/// What is counted: its name in files, for people, and whether something is so.
+pub(super) type Counted<'a, T> = (&'static str, &'static str, &'a dyn Fn(&T) -> bool);
+
 impl PartialEq for AnalysisKind {
     fn eq(&self, other: &AnalysisKind) -> bool {
         self.key == other.key
@@ -112,6 +115,14 @@ impl Outcome {
         }
     }
 
+    /// Adds how many of what was seen are so.
+    pub(super) fn counts<T>(&mut self, seen: &[T], counts: &[Counted<T>]) {
+        for (key, label, is) in counts {
+            let n = seen.iter().filter(|seen| is(seen)).count();
+            self.fact(key, label, Value::Count(n as u64));
+        }
+    }
+
     /// A figure by its key.
     pub fn get(&self, key: &str) -> Option<&Value> {
         let fact = self.facts.iter().find(|fact| fact.key == key)?;
@@ -123,8 +134,7 @@ impl Outcome {
         input.percent_of_compute(self.time_ns)
     }
 
-    /// The % of roofline that its time reaches: the mean of its rows, weighted by their time. Rows
-    /// without a roofline and anomalies do not count; see [`known_percent`](Outcome::known_percent).
+    /// The % of roofline that its time reaches: the mean of its rows by time, without anomalies.
     pub fn efficiency_percent(&self) -> Option<f64> {
         weighted(self.known().map(|(row, percent)| (percent, row.time_ns)))
     }
@@ -134,23 +144,20 @@ impl Outcome {
         weighted(self.known().map(|(_, percent)| (percent, 1)))
     }
 
-    /// The share of its time whose efficiency is known, in percent: what the means are of. `None`
-    /// without any time.
+    /// The share of its time whose efficiency is known, in percent: what the means are of.
     pub fn known_percent(&self) -> Option<f64> {
         let all_ns = sum(self.rows.iter().map(|row| row.time_ns));
         percent_of(sum(self.known().map(|(row, _)| row.time_ns)), all_ns)
     }
 
-    /// Rows of known efficiency that are no anomalies, with that efficiency. What is a little above
-    /// the roofline counts as at it: no figure is so exact that it could make up for others below.
+    /// Rows of known efficiency that are no anomalies. What is a little above the roofline is at it.
     fn known(&self) -> impl Iterator<Item = (&Row, f64)> {
         let rows = self.rows.iter().filter(|row| !row.is_anomaly);
         rows.filter_map(|row| Some((row, row.efficiency_percent?.min(100.0))))
     }
 
-    /// The level of most of the time that has one, and the share of that time, in percent.
-    /// Shares are of all its time; rows that `says_little` picks have no level that counts. `None`
-    /// where no row has one.
+    /// The level of most of the time that has one. Shares are of all its time; rows that `says_little`
+    /// picks have no level that counts. `None` where no row has one.
     pub fn assessment(&self, says_little: impl Fn(&Row) -> bool) -> Option<Assessed> {
         let mut of_level: BTreeMap<Assessment, i64> = BTreeMap::new();
         for row in self.rows.iter().filter(|row| !says_little(row)) {

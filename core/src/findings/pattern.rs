@@ -6,7 +6,6 @@ use super::Severity;
 use super::outcome::Outcome;
 use crate::base::value::{CellColumn, Table, Value, rounded};
 
-/// A pattern that figures show.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
     pub(crate) key: &'static str,

@@ -3,15 +3,15 @@
 
 pub(super) use super::compute::{
     Gate, NOT_SHOWN, are_large, called_from, efficiency, is_bottleneck, is_large, is_launch_scale,
-    launch_scale_note, matrix_rate, memory_bandwidth, n_calls, outcome, outcome_by, shapes,
-    short_name, time_and_share, time_ns,
+    launch_scale_note, matrix_rate, memory_bandwidth, n_calls, shapes, short_name, time_and_share,
+    time_ns,
 };
 pub(super) use super::finding::{Confidence, Effect, Finding, Impact, Priority};
 pub(super) use super::outcome::{Outcome, Row, Status};
-pub(super) use super::rule::{self, By, Evidence, Group, Rule, RuleDoc, Saves, Subject, Words};
-pub(super) use super::rule::{either, times_by_operation};
+pub(super) use super::rule::{self, Evidence, Group, RowOf, Rule, Saves, Subject, Words};
+pub(super) use super::rule::{either, holds, times_by_operation};
 pub(super) use super::unmodelled::unmodelled;
-pub(super) use super::{AnalysisKind, Input};
+pub(super) use super::{Docs, Input};
 pub(super) use crate::base::format;
 pub(super) use crate::base::group::grouped;
 pub(super) use crate::base::interval::{percent_of, sum};

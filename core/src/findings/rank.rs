@@ -16,13 +16,11 @@ pub struct RankedFinding {
     pub analysis: &'static AnalysisKind,
     /// The finding.
     pub finding: Finding,
-    /// Findings with a smaller number that are about some of the same operations: what both save
-    /// is saved once.
+    /// Findings with a smaller number that save some of the same time.
     pub overlaps: Vec<usize>,
 }
 
-/// A finding that is not ranked, because one that is worth more is about all of its operations:
-/// whoever follows that one follows this one too.
+/// A finding that is not ranked, because one that is worth more includes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Within {
     /// The analysis that found it.
@@ -42,8 +40,8 @@ pub struct Findings {
     pub within: Vec<Within>,
     /// Findings that are too small to be shown.
     pub n_small: usize,
-    /// What following all of them saves: what several would save of an operation counts once, and
-    /// no more than the run. `None` where a trace cannot tell of any.
+    /// What following all of them saves: of an operation once, and no more than the run. `None` where a
+    /// trace cannot tell of any.
     pub together: Option<Impact>,
 }
 
@@ -125,8 +123,8 @@ fn saved_ns(finding: &Finding) -> i64 {
     sum(finding.savings.iter().map(|(_, ns)| *ns))
 }
 
-/// Whether two findings save some of the same time: both save of an operation, and neither leaves out
-/// what the other saves, or both together save more than it takes.
+/// Whether two findings save some of the same time: both of an operation, and none apart from the
+/// other, or more together than it takes.
 fn share_savings(input: &Input, a: &Finding, b: &Finding) -> bool {
     a.savings.iter().any(|(operation, a_ns)| {
         let of_b = b.savings.iter().find(|(of, _)| of == operation);
@@ -144,8 +142,8 @@ struct Saved {
     apart_ns: i64,
 }
 
-/// All savings together. Of the findings about an operation the one that saves most of it counts,
-/// and with it those about a time that it leaves out; no more than the operation takes.
+/// All savings together: the largest of an operation, and with it those about a time that it leaves
+/// out; no more than the operation takes.
 fn together(input: &Input, ranked: &[RankedFinding]) -> Option<Impact> {
     let mut of_operation = vec![Saved::default(); input.profile.operations().len()];
     let mut all: Option<Impact> = None;

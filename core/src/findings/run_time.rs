@@ -32,7 +32,6 @@ pub(super) fn of_operation(input: &Input, operation: usize, ns: i64) -> i64 {
     part(ns, input.judged(operation).run_ns, kernel_ns)
 }
 
-/// What the time of a finding is of the time of the run.
 pub(crate) fn of_finding(profile: &Profile, judged: &[Judged], finding: &Finding) -> i64 {
     let operations = || finding.operations.iter();
     let kernel_ns = sum(operations()
@@ -76,10 +75,8 @@ pub(super) fn are_held(input: &Input, operations: impl Iterator<Item = usize>) -
 }
 
 /// Takes what the run does not wait for out of what a finding surely saves: kernels after which the
-/// CPU launches late only make room for more idle time when they get shorter. Once it launches in
-/// time, all is saved: that is the most.
-///
-/// What makes kernels fewer makes the CPU launch in time by itself: of that nothing is taken.
+/// CPU launches late only make room for more idle time. What makes kernels fewer makes the CPU
+/// launch in time by itself: of that nothing is taken.
 pub(super) fn hold(input: &Input, finding: &mut Finding) {
     if finding.effect == Effect::FewerLaunches {
         return;
@@ -127,8 +124,7 @@ pub(super) fn say(finding: &mut Finding, run_ns: i64) {
     }
 }
 
-/// That kernels run at once with others, and what their time is of that of the run; `None` where it
-/// is the same.
+/// What kernel time is of that of the run, where kernels run at once with others.
 pub(crate) fn said(kernel_ns: i64, run_ns: i64) -> Option<String> {
     ((run_ns as f64) < kernel_ns as f64 * SAID_BELOW).then(|| {
         format!(
@@ -155,16 +151,10 @@ mod tests {
 
     /// The GEMM as often as there are streams, all at once for 10 ms.
     fn at_once(n: u32) -> Report {
-        let mut table = Timetable::new();
-        for id in 0..n {
-            let start = f64::from(id) * 10.0;
-            table = table
-                .op("aten::mm", start..start + 5.0)
-                .args(GEMM)
-                .launch(id + 1, start + 1.0..start + 2.0)
-                .stream(7 + id)
-                .kernel(id + 1, "gemm", 1_000..11_000);
-        }
+        let table = (7..7 + n).fold(Timetable::new(), |table, stream| {
+            let table = table.stream(stream);
+            table.call("aten::mm", GEMM, "gemm", 1_000..11_000)
+        });
         Report::new(&table.profile(), &options_on("MI300X"))
     }
 
@@ -208,14 +198,9 @@ mod tests {
     #[test]
     fn nothing_is_saved_beside_communication_that_takes_as_long() {
         let table = Timetable::new()
-            .op("aten::mm", 0..5)
-            .args(GEMM)
-            .launch(1, 1..2)
-            .op("c10d::allreduce_", 10..15)
-            .launch(2, 11..12)
-            .kernel(1, "gemm", 1_000..11_000)
+            .call("aten::mm", GEMM, "gemm", 1_000..11_000)
             .stream(20)
-            .kernel(2, "ncclDevKernel_AllReduce", 1_000..11_000);
+            .work("c10d::allreduce_", "ncclDevKernel_AllReduce", 1_000..11_000);
         let report = Report::new(&table.profile(), &options_on("MI300X"));
         assert_eq!(report.judged[0].run_ns, 0);
         let ranked = report.analyses.findings.ranked.iter();
@@ -233,16 +218,10 @@ mod tests {
     #[test]
     fn an_operation_has_what_it_runs_alone_and_half_of_the_rest() {
         let profile = Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .launch(2, 3..4)
-            .op("aten::add", 10..20)
-            .launch(3, 11..12)
-            .stream(7)
-            .kernel(1, "gemm", 1_000..11_000)
-            .kernel(2, "gemm", 11_000..21_000)
+            .work("aten::mm", "gemm", 1_000..11_000)
+            .work("aten::mm", "gemm", 11_000..21_000)
             .stream(8)
-            .kernel(3, "add", 11_000..21_000)
+            .work("aten::add", "add", 11_000..21_000)
             .profile();
         let report = Report::new(&profile, &options_on("MI300X"));
         let times = report.operations(&profile);
@@ -259,17 +238,11 @@ mod tests {
     #[test]
     fn what_ends_before_the_next_launch_is_saved_only_once_the_cpu_launches_in_time() {
         let run = |second: u32, third: u32| {
-            let starts = [(1, 0), (2, second), (3, third)];
-            let launched = starts
-                .into_iter()
-                .fold(Timetable::new(), |table, (id, at)| {
-                    let op = table.op("aten::mm", at..at + 5).args(GEMM);
-                    op.launch(id, at + 1..at + 2)
-                });
-            let table = launched
-                .kernel(1, "gemm", 1_000..11_000)
-                .kernel(2, "gemm", 13_000..23_000)
-                .kernel(3, "gemm", 25_000..35_000);
+            let starts = [(0, 1_000), (second, 13_000), (third, 25_000)].into_iter();
+            let table = starts.fold(Timetable::new(), |table, (at, start)| {
+                let op = table.op("aten::mm", at..at + 5).args(GEMM);
+                op.launched("gemm", at + 1..at + 2, start..start + 10_000)
+            });
             Report::new(&table.profile(), &options_on("MI300X"))
         };
         let found = |report: &Report| {

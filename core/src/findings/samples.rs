@@ -12,7 +12,7 @@ use crate::testing::{Timetable, options_on};
 #[derive(Debug, Clone)]
 pub(super) struct Calls {
     timetable: Timetable,
-    n_kernels: u32,
+    n_graphs: u32,
     host_us: u32,
     gpu_us: f64,
 }
@@ -22,7 +22,7 @@ impl Calls {
     pub(super) fn new() -> Calls {
         Calls {
             timetable: Timetable::new(),
-            n_kernels: 0,
+            n_graphs: 0,
             host_us: 0,
             gpu_us: 1e6,
         }
@@ -40,7 +40,7 @@ impl Calls {
     /// A GPU graph of so many equal kernels.
     pub(super) fn graph(mut self, kernel: &str, n: u32, us: u32) -> Calls {
         // Its own id: 0 is none.
-        let (start, id) = (self.host_us, self.n_kernels + 1);
+        let (start, id) = (self.host_us, self.n_graphs + 1);
         let mut timetable = self
             .timetable
             .runtime("cudaGraphLaunch", id, start..start + 10);
@@ -48,7 +48,7 @@ impl Calls {
             timetable = timetable.kernel(id, kernel, self.gpu_us..self.gpu_us + f64::from(us));
             self.gpu_us += f64::from(us);
         }
-        self.n_kernels += 2;
+        self.n_graphs = id;
         self.host_us += 11;
         self.timetable = timetable;
         self
@@ -62,19 +62,13 @@ impl Calls {
     ) -> Calls {
         let start = self.host_us;
         let end = start + 10 * kernels.len() as u32 + 1;
-        let mut timetable = self.timetable.op(op, start..end).args(args);
-        for (nth, _) in kernels.iter().enumerate() {
-            let at = start + 10 * nth as u32 + 1;
-            timetable = timetable.launch(self.n_kernels + nth as u32, at..at + 1);
-        }
-        for &(kernel, us) in kernels {
-            let end = self.gpu_us + us.into();
-            timetable = timetable.kernel(self.n_kernels, kernel, self.gpu_us..end);
-            self.n_kernels += 1;
-            self.gpu_us = end;
+        self.timetable = self.timetable.op(op, start..end).args(args);
+        for (at, &(kernel, us)) in (start + 1..).step_by(10).zip(kernels) {
+            let runs = self.gpu_us..self.gpu_us + us.into();
+            self.gpu_us = runs.end;
+            self.timetable = self.timetable.launched(kernel, at..at + 1, runs);
         }
         self.host_us = end + 1;
-        self.timetable = timetable;
         self
     }
 
@@ -146,9 +140,10 @@ pub(super) fn only(outcome: &Outcome) -> &Finding {
     finding
 }
 
-/// Holds a text to what it says.
+/// Holds a text to what it says; all spaces are alike.
 #[track_caller]
 pub(super) fn says(text: &str, parts: &[&str]) {
+    let text = text.replace('\u{202F}', " ");
     for part in parts {
         assert!(text.contains(part), "no {part:?} in {text:?}");
     }

@@ -2,8 +2,8 @@
 
 use crate::base::format;
 use crate::base::interval::sum;
-use crate::findings::Origin;
 use crate::profile::Profile;
+use crate::profile::origin::Origin;
 use crate::profile::tree::NodeId;
 use crate::trace::{Category, Dims, EventId, OpArgs, ShapeId, StringId};
 

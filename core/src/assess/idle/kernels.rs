@@ -1,7 +1,7 @@
 //! How many kernels there are and how short they are.
 
-use super::tally::Tally;
 use crate::assess::Input;
+use crate::base::tally::Tally;
 use crate::names::Family;
 use crate::profile::timeline::GpuClass;
 use crate::trace::Category;

@@ -2,9 +2,7 @@
 
 pub(crate) mod cause;
 pub(crate) mod explain;
-pub(crate) mod held;
 pub(crate) mod kernels;
-pub(crate) mod tally;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::assess::{Input, Severity, Thresholds};
 use crate::base::interval::{Interval, busy, sum};
 use crate::base::sort::Arrange;
+use crate::base::tally::{Tallies, Tally, insert_longest};
 use crate::profile::copies::may_be_pageable;
 use crate::profile::cpu_activity::OptimizerRanges;
 use crate::profile::kernels::GpuEvents;
@@ -20,7 +19,6 @@ use crate::trace::{EventId, StringId};
 use cause::IdleCause;
 use explain::{CpuTime, ExplainedGap, Explainer};
 use kernels::Kernels;
-use tally::{Tallies, Tally, insert_longest};
 
 pub(crate) const BINS: [(i64, &str); 7] = [
     (0, "below 1 µs"),
@@ -38,8 +36,8 @@ pub(crate) const N_LONGEST: usize = 20;
 /// The longest gaps of a cause that a finding refers to.
 const N_EVIDENCE: usize = 10;
 
-/// Shorter gaps are not listed one by one: profilers round the end of one kernel and the start of
-/// the next apart, so that kernels which follow directly seem to leave some nanoseconds.
+/// Shorter gaps are not listed: profilers round ends and starts, so that kernels which follow directly
+/// seem to leave some nanoseconds.
 pub(crate) const LEAST_LISTED_NS: i64 = 1_000;
 
 #[derive(Debug, Clone, Default)]
@@ -95,6 +93,8 @@ pub(crate) struct Idle {
     pub(crate) timeline: GpuTimeline,
     pub(crate) thresholds: Thresholds,
     pub(crate) gaps: Tally,
+    /// Of each gap of the timelines, in their order.
+    pub(crate) cause_of_gap: Vec<IdleCause>,
     causes: BTreeMap<IdleCause, GapsOfCause>,
     pub(crate) histogram: [Tally; BINS.len()],
     /// The longest first, none shorter than [`LEAST_LISTED_NS`].
@@ -139,6 +139,7 @@ impl Idle {
             timeline,
             thresholds: input.options.thresholds,
             gaps: Tally::default(),
+            cause_of_gap: Vec::new(),
             causes: BTreeMap::new(),
             histogram: Default::default(),
             longest: Vec::new(),
@@ -171,6 +172,7 @@ impl Idle {
         let name = |event: EventId| trace.events.name(event);
         let ns = gap.gap.span.length();
         self.gaps.add(ns);
+        self.cause_of_gap.push(gap.cause);
         let bin = BINS.partition_point(|(from_ns, _)| *from_ns <= ns);
         if let Some(tally) = self.histogram.get_mut(bin.saturating_sub(1)) {
             tally.add(ns);
@@ -265,8 +267,8 @@ impl Idle {
         self.severity_of(self.surely_idle_percent())
     }
 
-    /// How many times as fast the run would be with no more idle time than the target: the same
-    /// kernels in (100 − idle) / (100 − target) of the time. `None` where it is idle for less.
+    /// How many times as fast the run would be at the target: (100 − target) / (100 − idle). `None` where
+    /// it is idle for less.
     pub(crate) fn potential_speedup(&self) -> Option<f64> {
         let target = self.thresholds.idle_target_percent;
         let idle = self.surely_idle_percent();

@@ -4,6 +4,8 @@
 //! Between these lengths both ends of the band are linear in the logarithm of the length.
 
 use crate::assess::Thresholds;
+use crate::base::labels::labelled;
+use crate::findings::assessment::Band;
 
 /// Length, lower end, upper end, in percent of roofline.
 const BANDS: [(f64, f64, f64); 4] = [
@@ -13,24 +15,16 @@ const BANDS: [(f64, f64, f64); 4] = [
     (4096.0, 50.0, 70.0),
 ];
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Band {
-    pub(super) low: f64,
-    pub(super) high: f64,
-}
-
 impl Band {
     /// What is usual for attention over sequences of a length.
     pub(super) fn of_length(length: f64) -> Band {
         let [(_, low, high), ..] = BANDS;
-        let mut band = Band { low, high };
+        let mut band = Band(low, high);
         for (from, to) in BANDS.iter().zip(&BANDS[1..]) {
             let share = ((length / from.0).log2() / (to.0 / from.0).log2()).clamp(0.0, 1.0);
             if share > 0.0 {
-                band = Band {
-                    low: from.1 + share * (to.1 - from.1),
-                    high: from.2 + share * (to.2 - from.2),
-                };
+                let between = |from: f64, to: f64| from + share * (to - from);
+                band = Band(between(from.1, to.1), between(from.2, to.2));
             }
         }
         band
@@ -38,59 +32,43 @@ impl Band {
 
     /// The same for a forward or backward pass: the latter is expected to be less efficient.
     pub(super) fn of_pass(self, is_backward: bool, thresholds: &Thresholds) -> Band {
-        if !is_backward {
-            return self;
-        }
         let scaled = |percent: f64| percent * thresholds.sdpa_backward_percent / 100.0;
-        Band {
-            low: scaled(self.low),
-            high: scaled(self.high),
+        match is_backward {
+            true => Band(scaled(self.0), scaled(self.1)),
+            false => self,
         }
-    }
-
-    /// "18–32 %".
-    pub(super) fn text(self) -> String {
-        format!("{:.0}–{:.0} %", self.low, self.high)
     }
 }
 
-/// How the efficiency of an attention compares with its band.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// So low that it is worth looking at.
-    Below,
-    /// Under the band, as is usual for sequences this short.
-    ShortAndLow,
-    Usual,
-    Above,
+labelled! {
+    /// How the efficiency of an attention compares with its band.
+    pub(super) enum Verdict {
+        /// So low that it is worth looking at.
+        Below => "below",
+        /// Under the band, as is usual for sequences this short.
+        ShortAndLow => "low, but expected for short sequences",
+        Usual => "as usual",
+        Above => "above",
+    }
 }
 
 impl Verdict {
-    /// The verdict on an efficiency. Below `sdpa_short_length` only what is under both the band and
-    /// the line for short sequences counts as low.
+    /// Below `sdpa_short_length` only what is under both the band and the line for short sequences
+    /// counts as low.
     pub(super) fn new(efficiency: f64, band: Band, length: f64, thresholds: &Thresholds) -> Self {
         let is_short = length < thresholds.sdpa_short_length;
         let line = match is_short {
-            true => band.low.min(thresholds.sdpa_short_percent),
-            false => band.low,
+            true => band.0.min(thresholds.sdpa_short_percent),
+            false => band.0,
         };
         if efficiency < line {
             Verdict::Below
-        } else if efficiency < band.low {
+        } else if efficiency < band.0 {
             Verdict::ShortAndLow
-        } else if efficiency <= band.high {
+        } else if efficiency <= band.1 {
             Verdict::Usual
         } else {
             Verdict::Above
-        }
-    }
-
-    pub(super) fn label(self) -> &'static str {
-        match self {
-            Verdict::Below => "below",
-            Verdict::ShortAndLow => "low, but expected for short sequences",
-            Verdict::Usual => "as usual",
-            Verdict::Above => "above",
         }
     }
 }
@@ -114,8 +92,8 @@ mod tests {
         ];
         for (length, low, high) in cases {
             let band = Band::of_length(length);
-            assert!((band.low - low).abs() < 1e-6, "{length} {band:?}");
-            assert!((band.high - high).abs() < 1e-6, "{length} {band:?}");
+            assert!((band.0 - low).abs() < 1e-6, "{length} {band:?}");
+            assert!((band.1 - high).abs() < 1e-6, "{length} {band:?}");
         }
     }
 

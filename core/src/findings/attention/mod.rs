@@ -11,7 +11,7 @@ mod serving;
 mod tests;
 mod unfused;
 
-use super::assessment::Assessment;
+use super::assessment::{Assessment, Band};
 use super::order::Order;
 use super::unmodelled::unmodelled_in_cache;
 use crate::assess::Thresholds;
@@ -20,8 +20,8 @@ use crate::names::attention::{self, AttentionKernel};
 use crate::profile::Profile;
 use crate::profile::attention_sizes::AttentionSizes;
 use crate::profile::operations::Operation;
-use band::{Band, Verdict};
-pub(super) use rules::docs;
+use band::Verdict;
+pub(super) use rules::DOCS;
 use serving::CacheWrites;
 use unfused::Unfused;
 
@@ -110,7 +110,7 @@ impl<'a> Seen<'a> {
         let (band, percent) = (self.band?, self.row.efficiency_percent?);
         Some(match self.verdict? {
             Verdict::ShortAndLow => Assessment::Acceptable,
-            _ => Assessment::of_band(percent, (band.low, band.high), thresholds),
+            _ => Assessment::of_band(percent, band, thresholds),
         })
     }
 
@@ -141,21 +141,19 @@ fn gate(input: &Input) -> Gate {
     Gate::of(input, input.options.thresholds.sdpa_gate_ms)
 }
 
-pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let is_backward = kind.key == "sdpa_bwd";
-    let mut outcome = outcome(input, kind);
+pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
+    let is_backward = outcome.kind.key == "sdpa_bwd";
     let has_softmax = unfused::has_softmax(input);
     if outcome.status != Status::Done && !has_softmax {
-        return Ok(outcome);
+        return;
     }
     let order = Order::of(input);
     let unfused = has_softmax.then(|| unfused::find(input, &order, is_backward));
     let unfused: Vec<Unfused> = unfused.unwrap_or_default();
     if outcome.status != Status::Done && unfused.is_empty() {
-        return Ok(outcome);
+        return;
     }
     outcome.status = Status::Done;
-    let rows = outcome.rows.clone();
     let look = |row| Seen::of(input, row, is_backward);
     let seen: Vec<Seen> = rows.iter().map(look).collect();
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
@@ -166,7 +164,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let copies = copies::around(input, &order, &seen);
     let writes = CacheWrites::of(input, &seen);
     let unfused_ns = sum(unfused.iter().map(|one| one.time_ns));
-    facts(input, &mut outcome, &seen, &writes);
+    facts(input, outcome, &seen, &writes);
     let copies_ns = sum(copies.iter().map(|copy| copy.ns));
     #[rustfmt::skip]
     outcome.facts([
@@ -185,7 +183,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         rule::find(input, rules::UNFUSED, unfused.iter().collect()),
     ]
     .concat();
-    unfused::add_rows(input, &mut outcome, &unfused);
+    unfused::add_rows(input, outcome, &unfused);
     if unfused_ns > 0 {
         outcome.notes.push(format!(
             "Rows marked as unfused are parts of attention in separate operations ({}); their time counts in the analyses of their own category.",
@@ -196,11 +194,9 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         let note = "No GPU profile is chosen, so the % of roofline of attention is unknown.";
         outcome.notes.push(note.to_owned());
     }
-    Ok(outcome)
 }
 
-/// Attention without a FLOP/byte model. What is in a paged cache is a value, and only shapes are
-/// recorded.
+/// Attention without a FLOP/byte model: what is in a paged cache is a value, not a shape.
 fn of_unknown_work(input: &Input, seen: &[Seen], is_backward: bool) -> Vec<Finding> {
     let is_paged = |one: &&Seen| one.kernel == AttentionKernel::Paged;
     let (paged, others): (Vec<&Seen>, Vec<&Seen>) = seen.iter().partition(is_paged);
@@ -238,7 +234,6 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], writes: &CacheWrit
     }
 }
 
-/// Sizes, efficiencies and what is usual.
 fn bands(input: &Input, seen: &[Seen]) -> Table {
     const MAX_ROWS: usize = 20;
     let sizes = |one: &Seen| match one.sizes {

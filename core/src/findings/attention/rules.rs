@@ -11,25 +11,20 @@ use crate::findings::compute::won_by_16_bit;
 use crate::findings::narrower::{
     has_flash_kernels, is_in_32_bits, narrower_cache, sixteen_bit, width,
 };
-use crate::findings::origin::Origin;
 use crate::findings::prelude::*;
 use crate::hardware::{GpuSpec, Vendor};
 use crate::names::attention::{AttentionKernel, head_dimension, is_flash_2, splits_keys};
+use crate::profile::origin::Origin;
 
-/// What can be found, in the forward and the backward pass.
-pub(in crate::findings) fn docs() -> Vec<RuleDoc> {
-    let rules = RULES.iter().map(Rule::doc);
-    let rules = rules.chain(CACHE_WRITES.iter().map(Rule::doc));
-    let rules = rules.chain(COPIES.iter().map(Rule::doc));
-    rules.chain(UNFUSED.iter().map(Rule::doc)).collect()
-}
+pub(in crate::findings) const DOCS: Docs = || {
+    let (single, writes) = (rule::docs(RULES), rule::docs(CACHE_WRITES));
+    [single, writes, rule::docs(COPIES), rule::docs(UNFUSED)].concat()
+};
 
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
-        Some(seen.row)
-    }
+    const ROW: RowOf<Self> = |seen| Some(seen.row);
 
     fn words(group: &Group<Self>) -> Words {
         let first = group.first();
@@ -58,7 +53,6 @@ impl Subject for Seen<'static> {
     }
 }
 
-/// Attention that is large enough; the first that applies names a finding.
 pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "wide_precision",
@@ -86,7 +80,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |input, seen| is_below(seen) && is_slower_kernel(input, seen),
         title: "Attention in a slower fused kernel{backward}",
         issue: "{subject}: {time}{at}{usual}, in a {kind} kernel.",
-        model: "find out why no {faster} kernel is chosen: {why}.",
+        model: "find out why no {flash?flash|fused} kernel is chosen: {packed?it takes packed sequences, too; a bias in memory, an unusual head dimension or type rule it out|a mask in memory, an unusual head dimension or type rule it out; `is_causal` or packed sequences replace most masks}.",
         kernel: "if the mask is needed, profile this kernel with the reproducer.",
         words: |group| {
             let first = group.first();
@@ -94,13 +88,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             let is_packed = first.sizes.is_some_and(|sizes| sizes.n_packed.is_some());
             vec![
                 ("kind", first.kernel.label().to_owned()),
-                either("faster", has_flash_kernels(group.input), "flash", "fused"),
-                either(
-                    "why",
-                    is_packed,
-                    "it takes packed sequences, too; a bias in memory, an unusual head dimension or type rule it out",
-                    "a mask in memory, an unusual head dimension or type rule it out; `is_causal` or packed sequences replace most masks",
-                ),
+                holds("flash", has_flash_kernels(group.input)),
+                holds("packed", is_packed),
             ]
         },
         saves: BAND,
@@ -115,20 +104,15 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         },
         title: "Decode attention at a low % of the memory bandwidth{backward}",
         issue: "{subject}: {time}{at}; few queries attend to many keys, so it mostly reads keys and values.",
-        model: "decode more requests at once, {or}generate several tokens a step (speculative decoding){or_cache}.",
-        kernel: "{split} compare its bandwidth with the best element-wise operation of this trace.",
+        model: "decode more requests at once, {or_cache?|or }generate several tokens a step (speculative decoding){or_cache}.",
+        kernel: "{split?the keys are split over the GPU already: try other numbers of splits, and|the keys should be split over the whole GPU;} compare its bandwidth with the best element-wise operation of this trace.",
         words: |group| {
             let cache = narrower_cache(group.input, &group.rows);
             let or_cache = cache.map(|bits| format!(", or keep the KV cache in {bits}"));
+            let mut kernels = group.first().kernels.iter();
             vec![
-                either("or", or_cache.is_some(), "", "or "),
                 ("or_cache", or_cache.unwrap_or_default()),
-                either(
-                    "split",
-                    group.first().kernels.iter().any(|name| splits_keys(name)),
-                    "the keys are split over the GPU already: try other numbers of splits, and",
-                    "the keys should be split over the whole GPU;",
-                ),
+                holds("split", kernels.any(|name| splits_keys(name))),
             ]
         },
         saves: Saves::Each(|_, seen| {
@@ -172,15 +156,11 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| is_below(seen),
         title: "Attention below its usual efficiency{backward}",
         issue: "{subject}: {time}{at}{usual}.",
-        model: "{advice}.",
+        model: "{older?its kernel is FlashAttention-2, made for the previous GPU generation: try the attention of the DNN library (`sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`), or a newer FlashAttention|check that the fastest attention kernel available is chosen for this type, mask and head dimension}.",
         kernel: "tune tile sizes and kernel selection with the reproducer.",
         words: |group| {
-            vec![either(
-                "advice",
-                is_of_previous_generation(group.input, group.first()),
-                "its kernel is FlashAttention-2, made for the previous GPU generation: try the attention of the DNN library (`sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`), or a newer FlashAttention",
-                "check that the fastest attention kernel available is chosen for this type, mask and head dimension",
-            )]
+            let is_older = is_of_previous_generation(group.input, group.first());
+            vec![holds("older", is_older)]
         },
         saves: BAND,
         ..Rule::BASE
@@ -188,10 +168,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
 ];
 
 /// The gap to what is usual for the length.
-const BAND: Saves<Seen> = Saves::Each(|_, seen| {
-    let band = seen.band?;
-    Impact::of_usual(seen.row, (band.low, band.high))
-});
+const BAND: Saves<Seen> = Saves::Each(|_, seen| Impact::of_usual(seen.row, seen.band?));
 
 fn odd_head(seen: &Seen) -> Option<u64> {
     seen.sizes?.odd_head()
@@ -201,7 +178,6 @@ fn is_below(seen: &Seen) -> bool {
     seen.verdict == Some(Verdict::Below)
 }
 
-/// Whether the GPU has faster kernels than this.
 fn is_slower_kernel(input: &Input, seen: &Seen) -> bool {
     match seen.kernel {
         AttentionKernel::Math => true,
@@ -210,8 +186,7 @@ fn is_slower_kernel(input: &Input, seen: &Seen) -> bool {
     }
 }
 
-/// Whether FlashAttention-2 runs on a GPU whose matrix units take other instructions than those that
-/// it was made for.
+/// Whether FlashAttention-2 runs on a GPU newer than those that it was made for.
 fn is_of_previous_generation(input: &Input, seen: &Seen) -> bool {
     let is_newer = |gpu: &GpuSpec| {
         let compute = gpu.compute.map(|(major, _)| major);
@@ -221,7 +196,7 @@ fn is_of_previous_generation(input: &Input, seen: &Seen) -> bool {
 }
 
 fn reasoning(input: &Input, seen: &Seen) -> Vec<String> {
-    let origin = Origin::of(input, seen.operation);
+    let origin = Origin::of(input.profile, seen.operation);
     let path = origin
         .path()
         .map(|path| format!("It is called from `{path}`."));
@@ -308,13 +283,12 @@ impl Subject for Copy<'static> {
         let time_ns = group.sum(|copy| copy.ns);
         let n_copies = format::counted(group.seen.len() as u64, "copy call");
         let share = time_ns as f64 / attention_ns(group).max(1) as f64 * 100.0;
-        let repeats = "Some of them repeat key heads in memory; kernels that share key heads (`enable_gqa`) need no copy of them.";
         vec![
             ("copies", n_copies),
             ("attention", group.first().attention.name(group.input)),
             ("time", time_and_share(time_ns, group.input)),
             ("share", format::percent(share)),
-            either("repeats", group.any(|copy| copy.repeats_heads), repeats, ""),
+            holds("repeats", group.any(|copy| copy.repeats_heads)),
         ]
     }
 
@@ -336,7 +310,7 @@ pub(super) const COPIES: &[Rule<Copy>] = &[Rule {
     kernel: "a kernel that reads and writes these strides makes the copies unnecessary.",
     notes: &[
         "The copies have as many elements as Q, K, V or the result, keep the type, and directly precede or follow the attention on its stream.",
-        "{repeats}",
+        "{repeats?Some of them repeat key heads in memory; kernels that share key heads (`enable_gqa`) need no copy of them.}",
     ],
     saves: Saves::Evidence,
     ..Rule::BASE
@@ -358,7 +332,7 @@ fn attention_ns(group: &Group<Copy<'static>>) -> i64 {
 pub(super) const UNFUSED: &[Rule<Unfused>] = &[Rule {
     key: "unfused_attention",
     when: "GEMMs with a softmax between them do what one attention kernel could",
-    gate: |group| group.any(|one| one.can_save()),
+    gate: |group| group.any(|one| one.impact.high_ns > 0),
     title: "Attention in separate operations{backward}",
     issue: "{what} runs as {operators}, {times} in all: {time}.",
     model: "{advice}.",

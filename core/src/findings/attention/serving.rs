@@ -43,8 +43,7 @@ impl<'a> CacheWrites<'a> {
         percent_of(self.cache_ns, self.all_ns)
     }
 
-    /// Whether they take a good part of the attention. Writes that take about as long as their launch
-    /// have few tokens to write.
+    /// Whether they take a good part of the attention, and longer than their launch.
     pub(super) fn are_costly(&self, input: &Input) -> bool {
         let thresholds = &input.options.thresholds;
         let mean_us = self.cache_ns as f64 / 1e3 / self.n_writes.max(1) as f64;

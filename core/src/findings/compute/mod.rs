@@ -3,7 +3,6 @@
 
 mod gate;
 mod quality;
-mod table;
 mod words;
 mod worth;
 
@@ -21,10 +20,9 @@ pub use gate::{
     priority_by,
 };
 pub(crate) use quality::varies;
-pub use table::{gbps, matrix_rate, memory_bandwidth, operations_table};
 pub use words::{
-    NOT_SHOWN, at_efficiency, called_from, shapes, short_name, subject, time_and_share,
-    without_reproducer,
+    NOT_SHOWN, at_efficiency, called_from, gbps, matrix_rate, memory_bandwidth, operations_table,
+    shapes, short_name, subject, time_and_share, without_reproducer,
 };
 pub use worth::{beyond_roofline_ns, impact, impact_of_gap, least_ns, replay, sum_of};
 
@@ -56,14 +54,14 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
             time_ns: operation.kernel_ns,
             n_calls: operation.n_calls(),
             percent_of_category: share(operation.kernel_ns, Some(time_ns)).unwrap_or(0.0),
-            percent_of_compute: share(operation.kernel_ns, input.computation_ns()),
+            percent_of_compute: share(operation.kernel_ns, input.timelines.compute_ns()),
             percent_of_total: share(judged.run_ns, input.total_ns()),
             efficiency_percent: judged.achieved.map(|achieved| achieved.roof_percent),
             assessment: assessment(judged),
             bound: judged.roof.map(|roof| roof.bound),
             is_anomaly: judged.is_anomaly,
             variation: variation(&operation.times_us),
-            class: String::new(),
+            class: (kind.class)(input.profile, operation),
         })
         .collect();
     rows.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
@@ -72,19 +70,6 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
     outcome.n_calls = rows.iter().map(|row| row.n_calls).sum();
     outcome.rows = rows;
     outcome.notes = quality::notes(input, &outcome.rows);
-    outcome
-}
-
-/// The same with what the analysis calls each of them.
-pub(crate) fn outcome_by<C: Into<String>>(
-    input: &Input,
-    kind: &'static AnalysisKind,
-    class: impl Fn(&Operation) -> C,
-) -> Outcome {
-    let mut outcome = outcome(input, kind);
-    for row in &mut outcome.rows {
-        row.class = class(input.operation(row.operation)).into();
-    }
     outcome
 }
 

@@ -7,8 +7,7 @@ use crate::findings::Input;
 use crate::findings::outcome::Row;
 use crate::profile::Profile;
 
-/// What the figures of some rows do not deserve: trust in those above the roofline, in means of calls
-/// that differ much.
+/// What is above the roofline, or differs much from call to call, deserves no trust.
 pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
     /// More names make a note unreadable.
     const MAX_NAMES: usize = 5;
@@ -45,9 +44,8 @@ pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
     notes.into_iter().flatten().collect()
 }
 
-/// How much the calls of a row differ in time, where that is much and the row has at least so many
-/// percent of the run. Calls are equal only where their shapes were recorded: of one kernel that
-/// stands for many sizes, they differ as they should.
+/// How much the calls of a row differ in time, where that is much, the row has at least so many percent
+/// of the run, and recorded shapes say that the calls are equal.
 pub(crate) fn varies(
     profile: &Profile,
     row: &Row,
@@ -62,8 +60,7 @@ pub(crate) fn varies(
         .filter(|ratio| is_large && has_shapes && *ratio > thresholds.variance_ratio)
 }
 
-/// That rows are slow and a good part of their kind, and no finding all the same: in a run that is
-/// idle for the most part, everything on the GPU is a small part.
+/// That rows are slow and a good part of their kind, and yet noise in a run that is mostly idle.
 fn drowned(input: &Input, rows: &[Row]) -> Option<String> {
     let thresholds = &input.options.thresholds;
     let computation_ns = input.timelines.whole.as_ref()?.computation_ns;
@@ -122,12 +119,8 @@ mod tests {
     fn what_is_faster_than_the_hardware_is_said() {
         // 2 · 8 192³ operations at 708 TFLOPS take 1 553 µs; 1 000 µs are 155 % of roofline.
         let gemm = |us: u32| {
-            let timetable = Timetable::new()
-                .op("aten::mm", 0..10)
-                .args(&square(8192))
-                .launch(1, 1..2)
-                .kernel(1, "gemm", 100..100 + us);
-            notes(timetable, &options_on("MI300X"))
+            let gemm = Timetable::new().call("aten::mm", &square(8192), "gemm", 100..100 + us);
+            notes(gemm, &options_on("MI300X"))
         };
         assert_eq!(
             gemm(1000),
@@ -142,10 +135,7 @@ mod tests {
     fn what_drowns_in_start_up_is_said() {
         let run = |end: u32| {
             let timetable = Timetable::new()
-                .op("aten::mm", 0..10)
-                .args(&square(512))
-                .launch(1, 1..2)
-                .kernel(1, "gemm", 100..140)
+                .call("aten::mm", &square(512), "gemm", 100..140)
                 .work("aten::sort", "sort", end - 1..end);
             notes(timetable, &options_on("MI300X"))
         };
@@ -164,11 +154,7 @@ mod tests {
             let timetable = (0..=n).fold(Timetable::new(), |timetable, call| {
                 let us = if call == 0 { 1000 } else { 10 };
                 let start = 10_000 * (call + 1);
-                timetable
-                    .op("aten::mm", 20 * call..20 * call + 10)
-                    .args(args)
-                    .launch(call, 20 * call + 1..20 * call + 2)
-                    .kernel(call, "gemm", start..start + us)
+                timetable.call("aten::mm", args, "gemm", start..start + us)
             });
             let mut options = ReportOptions::default();
             options.thresholds.variance_percent_of_total = percent;

@@ -1,20 +1,19 @@
-//! Operations in words: name, shapes, time and share, efficiency, where they are called from.
+//! Operations in words and tables: name, shapes, time and share, efficiency, where they are called from.
 
 use crate::base::format;
+use crate::base::value::{CellColumn, Table, Value};
 use crate::findings::Input;
-use crate::findings::origin::Origin;
+use crate::findings::narrower::matrix_rate_16_bit;
 use crate::findings::outcome::Row;
 use crate::profile::operations::Operation;
+use crate::profile::origin::Origin;
 use crate::trace::{Dims, ShapeId};
 
 /// "3.41 ms (12.3 % of compute)".
 pub fn time_and_share(row_ns: i64, input: &Input) -> String {
     let time = format::time_ns(row_ns);
-    match input.computation_ns() {
-        Some(all) => {
-            let share = format::percent(row_ns as f64 / all as f64 * 100.0);
-            format!("{time} ({share} of compute)")
-        }
+    match input.percent_of_compute(row_ns) {
+        Some(share) => format!("{time} ({} of compute)", format::percent(share)),
         None => time,
     }
 }
@@ -53,7 +52,7 @@ pub fn subject(input: &Input, rows: &[&Row]) -> String {
 
 /// Where the first of some rows is called from, as a sentence; `None` where nothing tells.
 pub fn called_from(input: &Input, rows: &[&Row]) -> Option<String> {
-    let origin = Origin::of(input, input.operation(rows.first()?.operation));
+    let origin = Origin::of(input.profile, input.operation(rows.first()?.operation));
     let path = origin.path()?;
     let it = if rows.len() == 1 { "It" } else { "The longest" };
     Some(match origin.role {
@@ -66,8 +65,8 @@ pub fn called_from(input: &Input, rows: &[&Row]) -> Option<String> {
 pub const NOT_SHOWN: &str =
     "A trace does not show why a kernel is slow: a reproducer under a hardware profiler does.";
 
-/// The shapes of the tensors of an operation and their type: "8944 × 1024, 1024 × 2816 bf16". Empty
-/// for kernels of GPU graphs: what calls a graph takes the tensors of all of it.
+/// "8944 × 1024, 1024 × 2816 bf16": the shapes of an operation. Empty for kernels of GPU graphs: what
+/// calls a graph takes the tensors of all of it.
 pub fn shapes(input: &Input, operation: &Operation) -> String {
     /// More operands than this are counted.
     const MAX_SHAPES: usize = 3;
@@ -130,33 +129,59 @@ pub fn without_reproducer(text: &str) -> String {
         })
 }
 
+/// Some operations as a table, the longest first.
+pub fn operations_table(input: &Input, rows: &[&Row]) -> Table {
+    /// More rows are in the sheets.
+    const MAX_ROWS: usize = 10;
+    let name = |at: usize| Value::Quoted(short_name(input, input.operation(at)));
+    let shapes = |at: usize| match shapes(input, input.operation(at)) {
+        none if none.is_empty() => Value::Empty,
+        shapes => Value::Text(shapes),
+    };
+    #[rustfmt::skip]
+    let columns: &[CellColumn<&Row>] = &[
+        ("operation", "Operation", &|row| name(row.operation)),
+        ("type", "Type", &|row| Value::Text(row.class.clone())),
+        ("shapes", "Shapes", &|row| shapes(row.operation)),
+        ("calls", "Calls", &|row| Value::Count(row.n_calls)),
+        ("time", "Time", &|row| Value::Ns(row.time_ns)),
+        ("bandwidth", "Bandwidth", &|row| Value::gbps(gbps(input, row))),
+        ("efficiency", "% roofline", &|row| Value::percent(row.efficiency_percent)),
+    ];
+    let longest = rows.iter().copied().take(MAX_ROWS);
+    Table::of("operations", "Operations", longest, columns)
+}
+
+/// The bandwidth that the calls of a row reach; `None` where their bytes are not known.
+pub fn gbps(input: &Input, row: &Row) -> Option<f64> {
+    let rate = input.judged(row.operation).tb_per_s?;
+    Some(rate * 1e3)
+}
+
+/// The memory bandwidth of the GPU.
+pub fn memory_bandwidth(input: &Input) -> Value {
+    Value::gbps(input.gpu().map(|gpu| gpu.mem_bw_gbps))
+}
+
+/// The rate of its matrix units in 16 bits.
+pub fn matrix_rate(input: &Input) -> Value {
+    let rate = matrix_rate_16_bit(input);
+    rate.map_or(Value::NO_TFLOPS, |(_, figure)| Value::Tflops(figure.tflops))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn what_cannot_be_called_has_no_reproducer() {
+        #[rustfmt::skip]
         let cases = [
-            (
-                "tune tile sizes for these shapes with the reproducer, and check the choice.",
-                "tune tile sizes for these shapes, and check the choice.",
-            ),
-            (
-                "have it compared for these shapes, with the reproducer.",
-                "have it compared for these shapes.",
-            ),
-            (
-                "use more of the GPU: have the reproducer looked at.",
-                "use more of the GPU: have the kernel looked at.",
-            ),
-            (
-                "measure it with a reproducer under a hardware profiler.",
-                "measure it with a hardware profiler.",
-            ),
-            (
-                NOT_SHOWN,
-                "A trace does not show why a kernel is slow: a hardware profiler does.",
-            ),
+            ("tune tile sizes for these shapes with the reproducer, and check the choice.", "tune tile sizes for these shapes, and check the choice."),
+            ("have it compared for these shapes, with the reproducer.", "have it compared for these shapes."),
+            ("use more of the GPU: have the reproducer looked at.", "use more of the GPU: have the kernel looked at."),
+            ("measure it with a reproducer under a hardware profiler.", "measure it with a hardware profiler."),
+            (NOT_SHOWN, "A trace does not show why a kernel is slow: a hardware profiler does."),
         ];
         for (with, without) in cases {
             assert_eq!(without_reproducer(with), without);

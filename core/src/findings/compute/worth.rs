@@ -7,8 +7,8 @@ use crate::findings::finding::{Impact, Replay};
 use crate::findings::outcome::Row;
 use crate::profile::call::is_callable;
 
-/// What some rows are worth together: by their gap to the roofline, and by rule of thumb where a GPU
-/// is known but not how much work they are. Anomalies are worth nothing.
+/// What rows are worth together: by their gap to the roofline, or by rule of thumb where only a GPU
+/// is known. Anomalies are worth nothing.
 pub fn impact(input: &Input, rows: &[&Row]) -> (Option<Impact>, Vec<(usize, i64)>) {
     sum_of(rows.iter().filter(|row| !row.is_anomaly).filter_map(|row| {
         let heuristic = || input.gpu().map(|_| Impact::heuristic(row.time_ns));
@@ -24,8 +24,8 @@ pub fn sum_of(each: impl Iterator<Item = (usize, Impact)>) -> (Option<Impact>, V
     (all.reduce(Impact::plus), savings.collect())
 }
 
-/// What a kernel takes beyond the time of its work at the roofline: at most that is saved where it
-/// becomes a part of a larger one. `None` where that is not known.
+/// What a kernel takes beyond its work at the roofline, which becoming a part of a larger one saves
+/// at most.
 pub fn beyond_roofline_ns(row: &Row) -> Option<i64> {
     let share = row.efficiency_percent.filter(|_| !row.is_anomaly)? / 100.0;
     let ns = (row.time_ns as f64 * (1.0 - share).clamp(0.0, 1.0)).round() as i64;
@@ -47,9 +47,9 @@ pub fn least_ns(row: &Row) -> i64 {
     n_calls.saturating_mul(LEAST_KERNEL_NS).min(row.time_ns)
 }
 
-/// Whether the first of these rows should go to kernel engineers. It is recommended for what is
-/// both large and slow, and offered for `reason`; neither where there is nothing to call.
-pub fn replay(input: &Input, row: &Row, reason: Option<&str>) -> Option<Replay> {
+/// Whether a row should go to kernel engineers. It is recommended for what is both large and slow,
+/// and offered for all others; neither where there is nothing to call.
+pub fn replay(input: &Input, row: &Row) -> Option<Replay> {
     if !is_callable(input.profile, input.operation(row.operation)) {
         return None;
     }
@@ -65,7 +65,7 @@ pub fn replay(input: &Input, row: &Row, reason: Option<&str>) -> Option<Replay> 
             format::percent(share),
             at_efficiency(efficiency)
         ),
-        false => reason?.to_owned(),
+        false => "its reproducer tells more than a trace can".to_owned(),
     };
     Some(Replay {
         is_recommended,

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Seen, is_layout_change};
-use crate::findings::order::{Order, Placed, is_copy, keeps_type, tensors, time_ns};
+use crate::findings::order::{Order, Placed, time_ns};
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::profile::convolution::channels_last;
 use crate::profile::operations::Operation;
+use crate::profile::tensors::{is_copy, keeps_type};
 
-/// The layout changes of all convolutions of a trace.
 pub(super) struct Layouts<'a> {
     convolutions: &'a [Seen<'a>],
     /// The time of kernels that change layouts inside of convolutions.
@@ -41,7 +41,6 @@ impl<'a> Layouts<'a> {
         percent_of(self.all_ns(), self.time_ns.saturating_add(self.adjacent_ns))
     }
 
-    /// Convolutions with such kernels inside.
     fn changed(&self) -> Vec<&Seen<'a>> {
         let all = self.convolutions.iter();
         all.filter(|one| one.layout.1 > 0).collect()
@@ -74,7 +73,6 @@ impl Subject for Layouts<'static> {
     }
 }
 
-/// Every rule.
 pub(super) const RULES: &[Rule<Layouts<'static>>] = &[Rule {
     key: "layout_changes",
     when: "kernels and copies that only change the layout take at least 10 % of the time of convolutions",
@@ -173,10 +171,10 @@ fn kernels(input: &Input, layouts: &Layouts) -> Table {
 fn adjacent_copies(input: &Input, seen: &[Seen]) -> Vec<Placed> {
     // How many elements a copy has that changes the order of the dimensions in memory.
     let copied = |operation: &Operation| {
-        if operation.family != Family::Elementwise || !is_copy(input, operation) {
+        if operation.family != Family::Elementwise || !is_copy(input.profile, operation) {
             return None;
         }
-        let tensors = tensors(input, operation);
+        let tensors = operation.tensors(input.profile);
         let largest = tensors.iter().max_by_key(|tensor| tensor.elements())?;
         let is_image = (3..=5).contains(&largest.shape.len());
         let mut pairs = tensors.windows(2);

@@ -12,7 +12,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::assessment::Assessment;
+use super::assessment::{Assessment, Band};
 use super::compute::is_wide;
 use super::unmodelled::missing_units;
 use crate::findings::prelude::*;
@@ -27,7 +27,6 @@ struct Seen<'a> {
     shape: Option<ConvolutionShape>,
     kind: Option<ConvolutionKind>,
     pass: Pass,
-    /// It computes in FP32 or wider.
     is_wide: bool,
     /// Below what is usual for its kind, or below the gate.
     is_low: bool,
@@ -75,7 +74,6 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Whether something is known to hold of its shape.
     fn has(&self, is: impl Fn(&ConvolutionShape) -> bool) -> bool {
         self.shape.as_ref().is_some_and(is)
     }
@@ -88,11 +86,9 @@ impl<'a> Seen<'a> {
         let Some(percent) = self.row.efficiency_percent else {
             return input.gpu().map(|_| Impact::heuristic(computing_ns));
         };
+        let roof_ns = time_ns as f64 * percent / 100.0;
         Some(match self.kind.map(band) {
-            Some((low, high)) => {
-                let roofline_ns = time_ns as f64 * percent / 100.0;
-                Impact::of_band(computing_ns, roofline_ns, low, high)
-            }
+            Some(band) => Impact::of_band(computing_ns, roof_ns, band),
             // What is usual for its kind is not known.
             None => Impact::of_efficiency(computing_ns, percent),
         })
@@ -104,18 +100,15 @@ impl<'a> Seen<'a> {
     }
 }
 
-pub(super) fn docs() -> Vec<RuleDoc> {
-    let layouts = layout::RULES.iter().map(Rule::doc);
-    layouts.chain(rules::RULES.iter().map(Rule::doc)).collect()
-}
+pub(super) const DOCS: Docs = || [rule::docs(layout::RULES), rule::docs(rules::RULES)].concat();
 
-/// What is usual of a kind, in percent of roofline: lower and upper end.
-fn band(kind: ConvolutionKind) -> (f64, f64) {
+/// What is usual of a kind.
+fn band(kind: ConvolutionKind) -> Band {
     match kind {
-        ConvolutionKind::Depthwise => (30.0, 50.0),
-        ConvolutionKind::Pointwise => (40.0, 60.0),
-        ConvolutionKind::Standard => (50.0, 70.0),
-        ConvolutionKind::Large => (60.0, 80.0),
+        ConvolutionKind::Depthwise => Band(30.0, 50.0),
+        ConvolutionKind::Pointwise => Band(40.0, 60.0),
+        ConvolutionKind::Standard => Band(50.0, 70.0),
+        ConvolutionKind::Large => Band(60.0, 80.0),
     }
 }
 
@@ -123,18 +116,13 @@ fn band(kind: ConvolutionKind) -> (f64, f64) {
 fn gate(input: &Input, kind: Option<ConvolutionKind>) -> Gate {
     let mut gate = Gate::of(input, input.options.thresholds.conv_gate_ms);
     if kind == Some(ConvolutionKind::Depthwise) {
-        let (low, _) = band(ConvolutionKind::Depthwise);
+        let Band(low, _) = band(ConvolutionKind::Depthwise);
         gate.efficiency_percent = gate.efficiency_percent.min(low);
     }
     gate
 }
 
-pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let mut outcome = outcome(input, kind);
-    if outcome.status != Status::Done {
-        return Ok(outcome);
-    }
-    let rows = outcome.rows.clone();
+pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let seen: Vec<Seen> = rows.iter().map(|row| Seen::new(input, row)).collect();
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
         row.class = seen.class();
@@ -144,7 +132,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         }
     }
     let layouts = Layouts::new(input, &seen, outcome.time_ns);
-    facts(input, &mut outcome, &seen, &layouts);
+    facts(input, outcome, &seen, &layouts);
     outcome.tables.push(directions(input, &seen));
     outcome.tables.push(kinds(&seen));
     let candidates = seen.iter().filter(|seen| {
@@ -166,7 +154,6 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         let note = "No GPU profile is chosen, so % of roofline of convolutions is unknown.";
         outcome.notes.push(note.to_owned());
     }
-    Ok(outcome)
 }
 
 fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], layouts: &Layouts) {
@@ -195,7 +182,6 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], layouts: &Layouts)
 /// Some convolutions, and the time of their layout changes.
 type Chosen<'s> = (Vec<&'s Row>, i64);
 
-/// Those of which something holds; `None` for none.
 fn chosen<'s>(seen: &'s [Seen], is: impl Fn(&Seen) -> bool) -> Option<Chosen<'s>> {
     let of_it = seen.iter().filter(|one| is(one));
     let (rows, layout_ns): (Vec<&Row>, Vec<i64>) = of_it.map(|one| (one.row, one.layout.1)).unzip();
@@ -204,7 +190,8 @@ fn chosen<'s>(seen: &'s [Seen], is: impl Fn(&Seen) -> bool) -> Option<Chosen<'s>
 
 fn directions(input: &Input, seen: &[Seen]) -> Table {
     let of_pass = |pass: Pass| Some((pass, chosen(seen, |one| one.pass == pass)?));
-    let share = |rows: &[&Row]| percent_of(time_ns(rows), input.computation_ns().unwrap_or(0));
+    let share =
+        |rows: &[&Row]| percent_of(time_ns(rows), input.timelines.compute_ns().unwrap_or(0));
     #[rustfmt::skip]
     let columns: &[CellColumn<(Pass, Chosen)>] = &[
         ("direction", "Pass", &|(pass, _)| Value::Text(pass.label().to_owned())),
@@ -218,21 +205,16 @@ fn directions(input: &Input, seen: &[Seen]) -> Table {
     Table::of("directions", "Forward and backward", passes, columns)
 }
 
-/// Kinds with what is usual for them.
 fn kinds(seen: &[Seen]) -> Table {
     let of_kind = |kind| Some((kind, chosen(seen, |one| one.kind == Some(kind))?.0));
     let verdict = |kind: ConvolutionKind, percent: f64| match band(kind) {
-        (low, _) if percent < low => "below",
-        (_, high) if percent <= high => "as usual",
+        Band(low, _) if percent < low => "below",
+        Band(_, high) if percent <= high => "as usual",
         _ => "above",
     };
     let verdict = |(kind, rows): &(ConvolutionKind, Vec<&Row>)| {
         let verdict = efficiency(rows).map(|percent| verdict(*kind, percent));
         verdict.map_or(Value::Empty, |verdict| Value::Text(verdict.to_owned()))
-    };
-    let usual = |kind: ConvolutionKind| {
-        let (low, high) = band(kind);
-        Value::Text(format!("{low:.0}–{high:.0} %"))
     };
     #[rustfmt::skip]
     let columns: &[CellColumn<(ConvolutionKind, Vec<&Row>)>] = &[
@@ -240,7 +222,7 @@ fn kinds(seen: &[Seen]) -> Table {
         ("calls", "Calls", &|(_, rows)| Value::Count(n_calls(rows))),
         ("time", "Time", &|(_, rows)| Value::Ns(time_ns(rows))),
         ("efficiency", "% roofline", &|(_, rows)| Value::percent(efficiency(rows))),
-        ("expected", "Usual", &|(kind, _)| usual(*kind)),
+        ("expected", "Usual", &|(kind, _)| Value::Text(band(*kind).text())),
         ("verdict", "Verdict", &verdict),
     ];
     let kinds = ConvolutionKind::ALL.into_iter().filter_map(of_kind);

@@ -11,9 +11,7 @@ use crate::profile::convolution::{ConvolutionKind, ConvolutionShape, channels_la
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
-        Some(seen.row)
-    }
+    const ROW: RowOf<Self> = |seen| Some(seen.row);
 
     fn words(group: &Group<Self>) -> Words {
         let first = group.first().shape.as_ref();
@@ -66,7 +64,6 @@ const BASE: Rule<Seen> = Rule {
     ..Rule::BASE
 };
 
-/// Every rule, the most specific first.
 pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "fallback_kernel",
@@ -214,14 +211,12 @@ fn keep_and_fuse(group: &Group<Seen<'static>>) -> String {
     }
 }
 
-/// Input or output channels that are no multiple of 8.
 fn odd_channels(shape: &ConvolutionShape) -> Option<u64> {
     let channels = [shape.channels(), shape.out_channels()];
     channels.into_iter().find(|channels| channels % 8 != 0)
 }
 
-/// ", where 40–60 % is usual for kernel size 1×1 and 60–80 % for kernel size 7×7": each kind by its
-/// longest.
+/// ", where 40–60 % is usual for kernel size 1×1 and 60–80 % for kernel size 7×7".
 fn usual(group: &Group<Seen<'static>>) -> String {
     let mut kinds: Vec<(ConvolutionKind, String)> = Vec::new();
     for seen in &group.seen {
@@ -229,13 +224,13 @@ fn usual(group: &Group<Seen<'static>>) -> String {
             continue;
         };
         if !kinds.iter().any(|(known, _)| *known == kind) {
-            let (low, high) = band(kind);
+            let band = band(kind).text();
             let is_usual = if kinds.is_empty() { " is usual" } else { "" };
             let label = match kind {
                 ConvolutionKind::Depthwise => "depthwise convolutions".to_owned(),
                 _ => format!("kernel size {}", shape.kernel_text()),
             };
-            kinds.push((kind, format!("{low:.0}–{high:.0} %{is_usual} for {label}")));
+            kinds.push((kind, format!("{band}{is_usual} for {label}")));
         }
     }
     let texts: Vec<String> = kinds.into_iter().map(|(_, text)| text).collect();
@@ -245,8 +240,7 @@ fn usual(group: &Group<Seen<'static>>) -> String {
     }
 }
 
-/// The format of PyTorch that would have the channels last of those whose channels lie apart; `None`
-/// where they are last already, where strides do not tell, and where there is none.
+/// The format that would have the channels last of those whose channels are known to lie apart.
 fn wanted_format(group: &Group<Seen<'static>>) -> Option<&'static str> {
     let shapes = group.seen.iter().filter_map(|seen| seen.shape.as_ref());
     let mut apart = shapes.filter(|shape| shape.is_channels_last == Some(false));

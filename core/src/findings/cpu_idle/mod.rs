@@ -6,7 +6,6 @@
 //!
 //! The gaps are what the union of the timeline leaves out, so their sum is its idle time.
 
-mod marks;
 mod patterns;
 mod reasoning;
 mod rules;
@@ -16,50 +15,64 @@ mod tables;
 mod tests;
 mod turns;
 
-use super::outcome::{Outcome, Status};
-use super::rule::{self, Rule, RuleDoc};
-use super::{Analyses, AnalysisKind, Input, pattern};
+use super::{Analyses, pattern};
 use crate::assess::idle::Idle;
 use crate::assess::idle::cause::IdleCause;
-use crate::base::format;
-use crate::base::value::Value;
+use crate::base::interval::Interval;
+use crate::findings::prelude::*;
+use seen::Seen;
+use turns::Turns;
 
-pub use marks::{IdleGap, idle_gaps};
 pub(crate) use patterns::patterns;
 
-pub(super) fn docs() -> Vec<RuleDoc> {
-    let turns = turns::RULES.iter().map(Rule::doc);
-    rules::RULES.iter().map(Rule::doc).chain(turns).collect()
-}
+pub(super) const DOCS: Docs = || [rule::docs(rules::RULES), rule::docs(turns::RULES)].concat();
 
-pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
+pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     let idle = match input.profile.without_idle_causes() {
         Some(why) => Err(why),
         None => Idle::once(input).ok_or_else(|| input.profile.without_gpu()),
     };
     let idle = match idle {
         Ok(idle) => idle,
-        Err(why) => {
-            let mut outcome = Outcome::new(kind, Status::NoData);
-            outcome.notes.push(why.to_owned());
-            return Ok(outcome);
-        }
+        Err(why) => return outcome.notes.push(why.to_owned()),
     };
-    let mut outcome = Outcome::new(kind, Status::Done);
+    outcome.status = Status::Done;
     outcome.time_ns = idle.timeline.idle_ns;
-    add_facts(&mut outcome, &idle);
+    add_facts(outcome, &idle);
     outcome.tables = tables::tables(input, &idle);
-    pattern::add(&mut outcome, &patterns(input, &idle));
-    for seen in &seen::Seen::of(input, &idle) {
-        outcome
-            .findings
-            .extend(rule::find(input, rules::RULES, vec![seen]));
-    }
-    let turns = turns::Turns::of(input, &idle);
+    pattern::add(outcome, &patterns(input, &idle));
+    let (seen, turns) = (Seen::of(input, &idle), Turns::of(input, &idle));
+    let of_causes = seen.iter();
+    let of_causes = of_causes.flat_map(|seen| rule::find(input, rules::RULES, vec![seen]));
     let turns = rule::find(input, turns::RULES, turns.iter().collect());
-    outcome.findings.extend(turns);
+    outcome.findings = of_causes.chain(turns).collect();
     outcome.notes = notes(input, &idle);
-    Ok(outcome)
+}
+
+/// A time in which no stream was busy, for a timeline to mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IdleGap {
+    /// From the last end before it to the first start after it.
+    pub span: Interval,
+    /// Why, as files write it.
+    pub key: &'static str,
+    /// Why, for people.
+    pub cause: &'static str,
+}
+
+/// All idle times between the first start and the last end of the GPU activity that counts, in
+/// order; none where their causes cannot be told.
+pub fn idle_gaps(input: &Input) -> Vec<IdleGap> {
+    let Some(idle) = Idle::once(input) else {
+        return Vec::new();
+    };
+    let gaps = input.timelines.gaps.iter().zip(&idle.cause_of_gap);
+    let gaps = gaps.map(|(gap, cause)| IdleGap {
+        span: gap.span,
+        key: cause.key(),
+        cause: cause.label(),
+    });
+    gaps.collect()
 }
 
 /// The time of the finding about idle time of a cause; `None` where it is too little to be one.

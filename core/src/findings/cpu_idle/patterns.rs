@@ -1,10 +1,10 @@
 //! Patterns of idle time and of kernels.
 
 use crate::assess::idle::Idle;
-use crate::base::format;
-use crate::findings::in_use::is_compiled;
+use crate::findings::Severity;
 use crate::findings::pattern::Pattern;
-use crate::findings::{Input, Severity};
+use crate::findings::prelude::*;
+use crate::names::Family;
 
 /// Every pattern whose line is crossed. Those of kernels save nothing by themselves.
 pub(crate) fn patterns(input: &Input, idle: &Idle) -> Vec<Pattern> {
@@ -56,7 +56,7 @@ pub(crate) fn patterns(input: &Input, idle: &Idle) -> Vec<Pattern> {
                 format::time_us(lines.short_kernel_us),
                 format::percent(short)
             ),
-            match (idle.has_graphs, is_compiled(input)) {
+            match (idle.has_graphs, input.has(Family::Triton)) {
                 (true, _) => {
                     "merge neighboring short kernels into longer ones: graphs make launches cheap, not kernels longer."
                 }

@@ -4,8 +4,8 @@ use super::seen::Seen;
 use super::tables::{name_of, python_frame};
 use crate::assess::idle::cause::IdleCause;
 use crate::assess::idle::explain::ExplainedGap;
-use crate::assess::idle::tally::Tally;
 use crate::base::format;
+use crate::base::tally::Tally;
 use crate::findings::Input;
 
 /// "333 µs in 9 gaps".
@@ -46,7 +46,6 @@ pub(super) fn reasoning(input: &Input, seen: &Seen) -> Vec<String> {
     sentences
 }
 
-/// How short kernels are against gaps, and whose launches come late.
 fn launches(input: &Input, seen: &Seen) -> Vec<String> {
     let (gaps, kernels) = (seen.gaps, &seen.idle.kernels);
     let count = kernels.all.count;
@@ -93,7 +92,6 @@ fn launches(input: &Input, seen: &Seen) -> Vec<String> {
     sentences
 }
 
-/// Where the CPU was until the launch.
 fn cpu_time(seen: &Seen) -> Option<String> {
     let cpu = seen.gaps.cpu;
     let all_ns = Some(cpu.total_ns()).filter(|ns| *ns > 0)?;
@@ -151,7 +149,6 @@ fn longest_is_most(input: &Input, seen: &Seen, gap: &ExplainedGap) -> Option<Str
     })
 }
 
-/// What precedes or ends the longest gap.
 fn longest_ends_with(input: &Input, gap: &ExplainedGap) -> Option<String> {
     let profile = input.profile;
     let operator = profile.gpu.get(gap.gap.after?)?.parent_op;
@@ -168,7 +165,6 @@ fn longest_ends_with(input: &Input, gap: &ExplainedGap) -> Option<String> {
     ))
 }
 
-/// How much faster the run would be at most.
 fn without_it(seen: &Seen) -> Option<String> {
     let total_ns = seen.idle.timeline.total_ns();
     let left_ns = total_ns.saturating_sub(seen.gaps.all.ns);

@@ -4,8 +4,7 @@ use super::reasoning::reasoning;
 use super::seen::Seen;
 use super::tables::longest_gaps;
 use crate::assess::idle::cause::IdleCause;
-use crate::findings::finding::Impact;
-use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words, either};
+use crate::findings::prelude::*;
 
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
@@ -27,7 +26,11 @@ impl Subject for Seen<'static> {
     fn words(group: &Group<Self>) -> Words {
         let seen = group.first();
         let optimizer = seen.optimizer(group.input).to_owned();
-        vec![("time", seen.time()), ("optimizer", optimizer)]
+        vec![
+            ("time", seen.time()),
+            ("optimizer", optimizer),
+            holds("pageable", seen.idle.has_pageable),
+        ]
     }
 }
 
@@ -97,13 +100,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         when: "the CPU waits for the GPU in operators",
         applies: |_, seen| seen.cause == IdleCause::Synchronization,
-        model: "keep values on the GPU: no `.item()`, `.cpu()`, printing or data-dependent shapes in the loop;{pinned} read results of several steps at once.",
+        model: "keep values on the GPU: no `.item()`, `.cpu()`, printing or data-dependent shapes in the loop;{pageable? copy with `non_blocking=True` from and to pinned memory;} read results of several steps at once.",
         kernel: "a kernel that takes the value from GPU memory makes the wait unnecessary.",
-        words: |group| {
-            let pinned = " copy with `non_blocking=True` from and to pinned memory;";
-            let seen = group.first();
-            vec![either("pinned", seen.idle.has_pageable, pinned, "")]
-        },
         ..SYNCHRONIZATION
     },
     Rule {
@@ -124,13 +122,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.cause == IdleCause::DataLoading,
         title: "The GPU waits for data",
         issue: "The CPU waits for or prepares the next batch: the GPU is idle for {time}.",
-        model: "load ahead: more workers,{pinned} a larger `prefetch_factor`, copies with `non_blocking=True`; prepare data beforehand.",
+        model: "load ahead: more workers,{pageable? `pin_memory=True`,} a larger `prefetch_factor`, copies with `non_blocking=True`; prepare data beforehand.",
         kernel: "decode and augment on the GPU, where kernels for it exist.",
-        words: |group| {
-            let pinned = " `pin_memory=True`,";
-            let seen = group.first();
-            vec![either("pinned", seen.idle.has_pageable, pinned, "")]
-        },
         ..CAUSE
     },
     Rule {
@@ -270,17 +263,8 @@ const QUEUED: Rule<Seen> = Rule {
     key: "queued",
     title: "Queued kernels start late",
     issue: "Kernels and copies that are queued on the GPU start late: the GPU is idle for {time}.",
-    model: "look for what the stream waits for: events of other streams, other processes on the GPU, activity that the trace does not show; fewer streams and fewer events between them.{pinned}",
+    model: "look for what the stream waits for: events of other streams, other processes on the GPU, activity that the trace does not show; fewer streams and fewer events between them.{pageable? Copies of pageable memory start only once the driver has gathered their bytes: pin it.}",
     notes: &["A trace cannot tell what the GPU waited for."],
-    words: |group| {
-        let pinned = " Copies of pageable memory start only once the driver has gathered their bytes: pin it.";
-        vec![either(
-            "pinned",
-            group.first().idle.has_pageable,
-            pinned,
-            "",
-        )]
-    },
     ..CAUSE
 };
 

@@ -2,9 +2,9 @@
 
 use crate::assess::idle::cause::IdleCause;
 use crate::assess::idle::{GapsOfCause, Idle};
-use crate::base::format;
-use crate::findings::in_use::is_compiled;
-use crate::findings::{Input, Severity};
+use crate::findings::Severity;
+use crate::findings::prelude::*;
+use crate::names::Family;
 use crate::names::host_calls::{FUSED_OPTIMIZERS, optimizer_of_step};
 
 /// Kernels of one stream leave no less between them.
@@ -19,14 +19,13 @@ pub(super) struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    /// The causes that are worth a finding: those of idle time that surely is, then the others,
-    /// the longest first.
+    /// The causes that are worth a finding: those of sure idle time first, the longest first.
     pub(super) fn of(input: &Input, idle: &'a Idle) -> Vec<Seen<'a>> {
         if !idle.is_flagged() {
             return Vec::new();
         }
         let thresholds = &idle.thresholds;
-        let is_compiled = is_compiled(input);
+        let is_compiled = input.has(Family::Triton);
         let is_large =
             |seen: &Seen| idle.percent(seen.gaps.all.ns) >= thresholds.finding_percent_of_total;
         let causes = idle.by_time().into_iter().map(|(cause, gaps)| Seen {
@@ -64,7 +63,6 @@ impl<'a> Seen<'a> {
             && self.gaps.longest_ns <= LEAST_DISTANCE_NS
     }
 
-    /// Whether most of it is the gap that a window ends in.
     pub(super) fn is_end_of_window(&self) -> bool {
         let longest = self.idle.longest.iter();
         let mut last = longest.filter(|gap| gap.gap.after.is_none());
@@ -74,7 +72,6 @@ impl<'a> Seen<'a> {
                 .is_some_and(|gap| self.is_most(gap.gap.span.length()))
     }
 
-    /// Whether threads were mostly in code that a compiler generated, outside operators.
     pub(super) fn is_in_compiled_code(&self) -> bool {
         self.gaps.cpu.compiled_ns > self.gaps.cpu.total_ns() / 2
     }

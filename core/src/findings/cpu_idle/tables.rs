@@ -1,14 +1,12 @@
 //! The tables: causes of gaps, their lengths, the longest, operators, waits, kernels.
 
 use crate::assess::idle::explain::ExplainedGap;
-use crate::assess::idle::tally::Tally;
 use crate::assess::idle::{BINS, Idle};
-use crate::base::format;
-use crate::base::interval::percent_of;
-use crate::base::value::{CellColumn, Table, Value};
-use crate::findings::{Input, Origin};
+use crate::base::tally::Tally;
+use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::profile::launch::GpuId;
+use crate::profile::origin::Origin;
 use crate::trace::{EventId, StringId};
 
 /// Rows of a table of operators or waits.
@@ -135,10 +133,9 @@ pub(super) fn python_frame(input: &Input, gap: &ExplainedGap) -> Option<String> 
     let call = gap.waited_in.or(gap.launch)?;
     let has_frames = input.profile.has_python_frames();
     let node = has_frames.then(|| input.profile.full_tree().node_of(call));
-    Origin::of_node(input, node??).frame
+    Origin::of_node(input.profile, node??).frame
 }
 
-/// A name in a sentence or a cell.
 pub(super) fn name_of(input: &Input, name: StringId) -> String {
     format::middle_ellipsis(input.profile.trace.strings.get(name), 80)
 }

@@ -9,12 +9,7 @@
 //! average: less by the idle time of a GPU on average, that in which none is busy excepted.
 
 use crate::assess::idle::Idle;
-use crate::base::format;
-use crate::base::interval::{percent_of, sum};
-use crate::base::value::{CellColumn, Table, Value};
-use crate::findings::Input;
-use crate::findings::finding::Impact;
-use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words};
+use crate::findings::prelude::*;
 use crate::profile::timeline::GpuTimeline;
 use crate::trace::StringId;
 
@@ -115,33 +110,23 @@ pub(super) const RULES: &[Rule<Turns>] = &[Rule {
 mod tests {
     use crate::base::format;
     use crate::findings::{Finding, Priority};
-    use crate::report::{Report, ReportOptions};
     use crate::testing::Timetable;
 
     fn found(timetable: &Timetable) -> Option<Finding> {
-        let report = Report::new(&timetable.profile(), &ReportOptions::default());
-        let findings = &report.analyses.outcome("cpu_idle")?.findings;
-        let mut turns = findings.iter();
-        turns
-            .find(|finding| finding.pattern == "gpus_take_turns")
-            .cloned()
+        let report = timetable.report();
+        let mut findings = report.analyses.outcome("cpu_idle")?.findings.iter();
+        let turns = findings.find(|finding| finding.pattern == "gpus_take_turns");
+        turns.cloned()
     }
 
     /// Kernels with their GPU, start and end, launched long before.
-    fn run(kernels: &[(u32, i64, i64)]) -> Timetable {
-        let mut timetable = Timetable::new();
-        for id in 0..kernels.len() as u32 {
-            let at = f64::from(id) * 2.0;
-            timetable = timetable
-                .op("aten::mm", at..at + 2.0)
-                .launch(id, at..at + 1.0);
-        }
-        for (id, (gpu, start, end)) in kernels.iter().enumerate() {
-            timetable = timetable
-                .gpu(*gpu)
-                .kernel(id as u32, "gemm", *start as f64..*end as f64);
-        }
-        timetable
+    fn run(kernels: &[(u32, u32, u32)]) -> Timetable {
+        let kernels = kernels.iter().zip(0..);
+        kernels.fold(Timetable::new(), |timetable, (&(gpu, start, end), nth)| {
+            let at = 2 * nth;
+            let operator = timetable.gpu(gpu).op("aten::mm", at..at + 2);
+            operator.launched("gemm", at..at + 1, start..end)
+        })
     }
 
     #[test]

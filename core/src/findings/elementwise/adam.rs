@@ -7,13 +7,10 @@ use crate::findings::prelude::*;
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::optimizer::{ADAM_LIST_OPS, STEP_OPS};
 
-/// What a fused step would be for its parts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FusedStep {
     roofline_ns: f64,
-    /// What that is of the time of the parts.
     percent: f64,
-    /// The last of the parts.
     last: &'static str,
 }
 

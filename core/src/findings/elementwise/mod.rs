@@ -6,7 +6,6 @@ mod rules;
 mod tests;
 
 use super::bandwidth::Baseline;
-use super::in_use::InGraphs;
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::elementwise::ElementwiseKind;
@@ -16,7 +15,25 @@ use crate::profile::operations::Operation;
 use crate::profile::optimizer::OptimizerStep;
 use adam::FusedStep;
 
-/// An element-wise operation, and what its name and arguments show.
+/// How many of some rows run as part of GPU graphs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InGraphs {
+    None,
+    Some,
+    All,
+}
+
+impl InGraphs {
+    fn of(input: &Input, rows: &[&Row]) -> InGraphs {
+        let is_in_graph = |row: &&&Row| input.operation(row.operation).is_in_graph(input.profile);
+        match rows.iter().filter(is_in_graph).count() {
+            0 => InGraphs::None,
+            n if n == rows.len() => InGraphs::All,
+            _ => InGraphs::Some,
+        }
+    }
+}
+
 struct Seen<'a> {
     row: &'a Row,
     operation: &'a Operation,
@@ -24,12 +41,10 @@ struct Seen<'a> {
     kind: ElementwiseKind,
     /// The types of target and source of a copy.
     types: Option<[&'a str; 2]>,
-    /// Its kernels are about as short as launching them.
     is_short: bool,
     is_bottleneck: bool,
     /// What the simplest operations of the trace reach.
     baseline: &'a Baseline,
-    /// The steps of optimizers that were recorded.
     steps: &'a [OptimizerStep<'a>],
     /// It is a part of a step of Adam that a fused step would do at once.
     fused: Option<FusedStep>,
@@ -85,54 +100,42 @@ impl<'a> Seen<'a> {
         self.types.is_none_or(|[to, from]| to == from)
     }
 
-    /// Integers or flags are on one side of a conversion.
     fn converts_integers(&self) -> bool {
         self.types
             .is_some_and(|types| types.into_iter().any(is_integer_type))
     }
 
-    /// A part of a step that treats one parameter after another: by the range around it; without any
-    /// such range in training by operators that nothing else uses.
+    /// A part of a step on one parameter after another: by the range around it, or in training by
+    /// operators that nothing else uses.
     fn is_in_step(&self, input: &Input) -> bool {
         STEP_OPS.contains(&self.name)
             && match self.steps {
-                [] => STEP_OPS_ALONE.contains(&self.name) && input.is_training(),
+                [] => STEP_OPS_ALONE.contains(&self.name) && input.profile.is_training(),
                 steps => steps
                     .iter()
                     .any(|step| step.holds(input.profile, self.operation)),
             }
     }
 
-    /// Graphs launch their kernels as cheaply as can be. Those of the framework could be merged; those
-    /// of serving engines are what was merged.
+    /// In graphs only kernels of the framework: those of serving engines are what was merged.
     fn could_be_merged(&self, input: &Input) -> bool {
         let name = self.operation.short_name(input.profile);
         name.contains("at::native") || InGraphs::of(input, &[self.row]) == InGraphs::None
     }
 }
 
-pub(super) fn docs() -> Vec<RuleDoc> {
-    let rules = rules::RULES.iter().chain(adam::RULES);
-    rules.map(rule::Rule::doc).collect()
-}
+pub(super) const DOCS: Docs = || [rules::RULES, adam::RULES].map(rule::docs).concat();
 
 fn gate(input: &Input) -> Gate {
     Gate::of(input, input.options.thresholds.elementwise_gate_ms)
 }
 
-pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let mut outcome = outcome_by(input, kind, |operation| {
-        ElementwiseKind::of(input.profile, operation).label()
-    });
-    if outcome.status != Status::Done {
-        return Ok(outcome);
-    }
+pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let baseline = Baseline::of(input);
     let steps = OptimizerStep::all(input.profile);
-    let rows = outcome.rows.clone();
     let look = |row| Seen::new(input, &baseline, &steps, row);
     let mut seen: Vec<Seen> = rows.iter().map(look).collect();
-    facts(input, &mut outcome, &baseline, &seen);
+    facts(input, outcome, &baseline, &seen);
     outcome.tables.push(table(&seen));
     seen.retain(|seen| !seen.row.is_anomaly);
     adam::find_fused_steps(input, &mut seen);
@@ -151,8 +154,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         unmodelled(input, others, &gate(input), "element-wise operation"),
     ]
     .concat();
-    notes(input, &mut outcome, &baseline);
-    Ok(outcome)
+    notes(input, outcome, &baseline);
 }
 
 fn facts(input: &Input, outcome: &mut Outcome, baseline: &Baseline, seen: &[Seen]) {
@@ -163,8 +165,8 @@ fn facts(input: &Input, outcome: &mut Outcome, baseline: &Baseline, seen: &[Seen
         ("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input)),
     ]);
     for kind in ElementwiseKind::ALL {
-        let n = seen.iter().filter(|seen| seen.kind == kind).count() as u64;
-        outcome.fact(kind.count_key(), kind.count_label(), Value::Count(n));
+        let (key, label) = (kind.count_key(), kind.count_label());
+        outcome.counts(seen, &[(key, label, &|seen| seen.kind == kind)]);
     }
 }
 
@@ -191,8 +193,7 @@ fn notes(input: &Input, outcome: &mut Outcome, baseline: &Baseline) {
     outcome.notes.push("A trace cannot tell the launch of a kernel from its waiting for the memory: short kernels look slower than they are.".to_owned());
 }
 
-/// Copies on the device that no kernel does: how many there are, and their time. They are counted with
-/// memory copies.
+/// The number and time of copies on the device that no kernel does.
 fn device_copies(input: &Input) -> (u64, i64) {
     let strings = &input.profile.trace.strings;
     let is_device_copy = |name: &str| {

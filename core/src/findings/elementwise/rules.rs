@@ -1,11 +1,11 @@
 //! What can be found of element-wise operations.
 
-use super::{Seen, gate};
+use super::{InGraphs, Seen};
 use crate::findings::compute::{are_many, subject};
-use crate::findings::in_use::{InGraphs, has_convolutions};
 use crate::findings::narrower::sixteen_bit;
 use crate::findings::prelude::*;
 use crate::findings::run_time::are_held;
+use crate::names::Family;
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::host_calls::FUSED_OPTIMIZERS;
 use crate::names::optimizer::LIST_OPTIMIZERS;
@@ -15,9 +15,7 @@ use crate::profile::elementwise::could_be_dense;
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
-        Some(seen.row)
-    }
+    const ROW: RowOf<Self> = |seen| Some(seen.row);
 
     fn words(group: &Group<Self>) -> Words {
         let n_kernels = n_kernels(group);
@@ -35,7 +33,6 @@ impl Subject for Seen<'static> {
     }
 }
 
-/// What all have in common.
 pub(super) const ELEMENTWISE: Rule<Seen> = Rule {
     issue: "{figures}.",
     ..Rule::BASE
@@ -43,7 +40,7 @@ pub(super) const ELEMENTWISE: Rule<Seen> = Rule {
 
 /// Copies: a copy that is not needed saves all of its time.
 const COPY: Rule<Seen> = Rule {
-    gate: |group| are_large(group.input, &group.rows, &gate(group.input)),
+    gate: |group| group.is_large(|lines| lines.elementwise_gate_ms),
     saves: Saves::All,
     ..ELEMENTWISE
 };
@@ -65,7 +62,7 @@ const SLOW: Rule<Seen> = Rule {
 
 /// Those of no other pattern: a finding for each bound and step of efficiency.
 const GAP: Rule<Seen> = Rule {
-    by: By::Key(|_, seen| seen.row.gap_bucket()),
+    by: |seen| seen.row.gap_bucket(),
     is_pattern: false,
     ..SLOW
 };
@@ -77,19 +74,11 @@ const LISTS: Rule<Seen> = Rule {
     ..GAP
 };
 
-/// Many kernels about as short as launching them.
-const SHORT: Rule<Seen> = Rule {
-    kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.",
-    ..Rule::SMALL_KERNELS
-};
-
-/// Said of short kernels.
 const AT_MOST: &str = "At most all is saved that their work would not take at roofline; how much of it is launching, a trace does not show.";
 
 const OTHERS_IN_GRAPHS: &str = ", or replay as GPU graphs also those that are launched one by one";
 const IN_GRAPHS: &str = "They run as part of GPU graphs, which launch them as cheaply as can be: they are short because there is little data.";
 
-/// Every rule, the most specific first.
 pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "layout_copies",
@@ -97,19 +86,13 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.is_long(ElementwiseKind::Layout) && seen.keeps_type(),
         title: "Copies into another layout",
         issue: "{figures}; it only changes the order of dimensions in memory.",
-        model: "drop `contiguous()` and `permute` where the consumer takes strides, or keep one layout{of_convolutions} from end to end.",
+        model: "drop `contiguous()` and `permute` where the consumer takes strides, or keep one layout{convolutions? (for convolutions channels-last)} from end to end.",
         kernel: "where the copy must stay, compare a tiled transpose kernel with this one.",
         notes: &[
             "The strides of source and target order their dimensions differently: each element is moved, none is computed.",
             "What needs the new order is not recorded; the next operation that reads the result tells.",
         ],
-        words: |group| {
-            let (has, layout) = (
-                has_convolutions(group.input),
-                " (for convolutions channels-last)",
-            );
-            vec![either("of_convolutions", has, layout, "")]
-        },
+        words: |group| vec![holds("convolutions", group.input.has(Family::Convolution))],
         ..COPY
     },
     Rule {
@@ -131,16 +114,9 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "it converts integers or flags, or converts to them",
         applies: |_, seen| seen.is_long(ElementwiseKind::Cast) && seen.converts_integers(),
         title: "Conversions of integers or flags",
-        model: "{advice}.",
+        model: "{narrowed?let `torch.compile` merge the conversion with its neighbors, or keep the result where the same elements are converted again|leave the data narrow and convert where it is used: with `torch.compile` the operation that follows reads the narrow type itself. What is used several times is converted once and kept}.",
         kernel: "let the consumer read the type as it is; the conversion then costs nothing of its own.",
-        words: |group| {
-            vec![either(
-                "advice",
-                group.any(|seen| !is_widened(seen)),
-                "let `torch.compile` merge the conversion with its neighbors, or keep the result where the same elements are converted again",
-                "leave the data narrow and convert where it is used: with `torch.compile` the operation that follows reads the narrow type itself. What is used several times is converted once and kept",
-            )]
-        },
+        words: |group| vec![holds("narrowed", group.any(|seen| !is_widened(seen)))],
         ..CONVERSION
     },
     Rule {
@@ -196,12 +172,11 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             is_slow(seen) && is_below(seen.row.efficiency_percent, most)
         },
         title: "Element-wise kernels far below the memory bandwidth",
-        model: "{contiguous}let `torch.compile` write one kernel for the chain.",
+        model: "{mixed?make operands contiguous and of one type, or }let `torch.compile` write one kernel for the chain.",
         kernel: "an element-wise kernel should come near the memory bandwidth: compare it with the fastest one of this trace, and try wider loads.",
         words: |group| {
             let is_any = group.any(|seen| is_strided_or_mixed(group.input, seen));
-            let contiguous = "make operands contiguous and of one type, or ";
-            vec![either("contiguous", is_any, contiguous, "")]
+            vec![holds("mixed", is_any)]
         },
         ..GAP
     },
@@ -223,7 +198,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         issue: "{kernels} of {calls} on lists of tensors take {each_kernel} each on average: {time}{at}.",
         model: "a kernel takes as many tensors as its arguments have room for: keep small parameters in a few flat tensors, or step in one pass over all (`fused=True` where the optimizer has it).",
         notes: &[AT_MOST],
-        ..SHORT
+        ..Rule::SMALL_KERNELS
     },
     Rule {
         key: "optimizer_not_fused",
@@ -240,7 +215,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
                 ("longest", subject(group.input, longest)),
             ]
         },
-        ..SHORT
+        ..Rule::SMALL_KERNELS
     },
     Rule {
         when: "there are many short kernels of other operations",
@@ -269,7 +244,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             InGraphs::All => Priority::Low,
             _ => priority,
         },
-        ..SHORT
+        ..Rule::SMALL_KERNELS
     },
 ];
 
@@ -277,7 +252,6 @@ fn n_kernels(group: &Group<Seen<'static>>) -> u64 {
     group.seen.iter().map(|seen| seen.n_kernels()).sum()
 }
 
-/// Large, and far below the memory bandwidth; no copy.
 fn is_slow(seen: &Seen) -> bool {
     let is_list = seen.kind == ElementwiseKind::Optimizer;
     !seen.is_short && seen.is_bottleneck && !seen.is_copy() && !is_list
@@ -287,7 +261,6 @@ fn is_slow_list(seen: &Seen) -> bool {
     seen.is_long(ElementwiseKind::Optimizer) && seen.is_bottleneck
 }
 
-/// Whether a copy writes more bytes than it reads.
 fn is_widened(seen: &Seen) -> bool {
     let sizes = seen.types.map(|types| types.map(element_bytes));
     sizes.is_some_and(|[to, from]| to > from)

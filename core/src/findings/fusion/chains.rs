@@ -74,8 +74,7 @@ struct Place {
     scope: Scope,
     /// The module around its own.
     around: Option<Scope>,
-    /// It is in the module of the step before it, in one inside of that or around it, or both are in
-    /// modules of the same one.
+    /// Its module is that of the step before it, beside it, inside of it or around it.
     is_beside: bool,
 }
 
@@ -131,8 +130,7 @@ impl<'a> Builder<'a> {
         self.last().is_some_and(|last| last.name == name)
     }
 
-    /// Whether the last step is commonly fused with one of this name, although each is in a module of
-    /// its own: a norm with what follows it, an addition with an activation.
+    /// Whether the last step is commonly fused with one of this name in another module.
     fn takes_along(&self, name: &str) -> bool {
         let is_norm = self.last().is_some_and(|last| last.role.is_norm());
         let is_activation = ACTIVATIONS.contains(&name);
@@ -158,8 +156,7 @@ impl<'a> Builder<'a> {
         given.is_some_and(|given| taken.any(|taken| can_be(given, taken)))
     }
 
-    /// Whether a step reads a part of what the chain reads, and the next one takes what it gives:
-    /// the half of a rotary embedding that is turned.
+    /// Whether a step turns a part of what the chain reads, as in a rotary embedding.
     fn is_side(&self, at: usize) -> bool {
         let part = self.operator(at).and_then(|one| one.takes.first());
         let is_part = part.is_some_and(|part| {
@@ -197,8 +194,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Members without repetition. What repeats is a loop over equal calls: of a run of several
-    /// operations each turn is a chain of its own, a single operation that repeats is none.
+    /// Members without repetition, a loop over equal calls: each turn of several operations is a chain of
+    /// its own, a single operation that repeats is none.
     fn units(&self, members: &[usize]) -> Vec<Range<usize>> {
         let operation = |at: &usize| Some(self.steps.get(*at)?.as_ref()?.step.operation);
         let operations: Vec<Option<usize>> = members.iter().map(operation).collect();

@@ -60,9 +60,7 @@ struct Candidate {
     operations: BTreeMap<usize, i64>,
 }
 
-pub(super) fn docs() -> Vec<RuleDoc> {
-    rules::RULES.iter().map(rule::Rule::doc).collect()
-}
+pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
 /// Chains that take, or would save, less are no finding.
 fn least_ns(input: &Input) -> f64 {
@@ -70,14 +68,14 @@ fn least_ns(input: &Input) -> f64 {
     total_ns * input.options.thresholds.fusion_percent_of_total / 100.0
 }
 
-pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
+pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     let is_linked = input
         .operations()
         .any(|(_, operation, _)| operation.is_linked);
     if input.total_ns().is_none() || !is_linked {
-        return Ok(Outcome::new(kind, Status::NoData));
+        return;
     }
-    let mut outcome = Outcome::new(kind, Status::Done);
+    outcome.status = Status::Done;
     let operators = operators(input);
     let role = |at: usize| operators.get(at).map(|one| one.role);
     let all = input.operations();
@@ -119,7 +117,6 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     }
     outcome.tables.extend(rules::candidate_table(&all));
     outcome.findings = rule::find(input, rules::RULES, all);
-    Ok(outcome)
 }
 
 /// Candidates, what saves most first.

@@ -112,7 +112,6 @@ impl Subject for Candidate {
     }
 }
 
-/// Every rule; a chain has one kind alone.
 pub(super) const RULES: &[Rule<Candidate>] = &[
     Rule {
         key: "rms_norm",
@@ -154,12 +153,11 @@ pub(super) const RULES: &[Rule<Candidate>] = &[
         when: "a chain has the operators of GELU",
         applies: |_, chain| chain.kind == ChainKind::Gelu,
         title: "GELU in {n} kernels",
-        model: "Call `torch.nn.functional.gelu`{approximate} in place of its parts.",
+        model: "Call `torch.nn.functional.gelu`{exact?| with `approximate=\"tanh\"`} in place of its parts.",
         words: |group| {
             // The exact function; the other is an approximation of it.
-            let is_exact = group.first().names.iter().any(|name| name == "erf");
-            let approximate = " with `approximate=\"tanh\"`";
-            vec![either("approximate", is_exact, "", approximate)]
+            let mut names = group.first().names.iter();
+            vec![holds("exact", names.any(|name| name == "erf"))]
         },
         ..CHAIN
     },
@@ -179,22 +177,15 @@ pub(super) const RULES: &[Rule<Candidate>] = &[
         applies: |_, chain| chain.kind == ChainKind::NormEpilogue,
         title: "Normalization and what follows it in {n} kernels",
         issue: "{kernels} after it in {instances} of the same steps, in {place}{others}: {time}{worth}.",
-        model: "Use a normalization that takes {along} along, or compile the module with `torch.compile`{folded}.",
-        kernel: "Offer {along} as the end of the normalization, so that its result is not written and read again.",
+        model: "Use a normalization that takes {affine?scale and shift|activation and residual} along, or compile the module with `torch.compile`{batch_norm?; in evaluation a batch norm can be folded into the convolution before it}.",
+        kernel: "Offer {affine?scale and shift|activation and residual} as the end of the normalization, so that its result is not written and read again.",
         words: |group| {
             let largest = group.first();
             let starts = |names: [&str; 2]| largest.names.iter().take(2).eq(names);
             let is_affine = starts(["mul", "add"]) && !largest.follows_batch_norm;
-            let folded =
-                "; in evaluation a batch norm can be folded into the convolution before it";
             vec![
-                either(
-                    "along",
-                    is_affine,
-                    "scale and shift",
-                    "activation and residual",
-                ),
-                either("folded", largest.follows_batch_norm, folded, ""),
+                holds("affine", is_affine),
+                holds("batch_norm", largest.follows_batch_norm),
             ]
         },
         ..CHAIN
@@ -247,8 +238,7 @@ fn impact(group: &Group<Candidate>) -> Option<Impact> {
     impacts.reduce(Impact::plus)
 }
 
-/// How much of the saving comes from which operation, by its share of the time of the run that its
-/// candidate has; and the operations, the longest first.
+/// What is saved of which operation, by its share of run time; and operations by their time.
 fn shares(group: &Group<Candidate>) -> (Vec<(usize, i64)>, Vec<usize>) {
     let parts = group.seen.iter().flat_map(|one| {
         let operations = one.operations.iter();

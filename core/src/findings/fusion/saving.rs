@@ -16,8 +16,7 @@ const MANY: usize = 5;
 /// … when this share has.
 const MODELLED_OF_MANY: f64 = 0.75;
 
-/// No kernel takes less than this to start and end, or than the shortest of the trace if some are
-/// shorter.
+/// No kernel takes less than this, or than the shortest of the trace if some are shorter.
 const LEAST_NS: i64 = 3_000;
 
 pub(super) struct Projection<'a> {
@@ -35,7 +34,7 @@ impl<'a> Projection<'a> {
         let lengths = kernels.map(|work| work.span.length()).filter(|ns| *ns > 0);
         Projection {
             input,
-            is_training: input.is_training(),
+            is_training: input.profile.is_training(),
             least_ns: lengths.min().unwrap_or(LEAST_NS).min(LEAST_NS),
         }
     }
@@ -70,16 +69,11 @@ impl<'a> Projection<'a> {
         let compute_us: f64 = compute_us.iter().sum();
         let fused_us = memory_us.max(compute_us) + NOT_HIDDEN * memory_us.min(compute_us);
         let least_ns = if anchor.is_some() { 0 } else { self.least_ns };
-        let saved = |share: f64| {
+        let targets = [0.75, 0.875, 1.0];
+        Some(Impact::of_each(Estimate::Roofline, targets, |share| {
             let left_ns = (fused_us * 1e3 / share).round() as i64;
             measured_ns.saturating_sub(left_ns.max(least_ns)).max(0)
-        };
-        Some(Impact {
-            low_ns: saved(0.75),
-            mid_ns: saved(0.875),
-            high_ns: saved(1.0),
-            estimate: Estimate::Roofline,
-        })
+        }))
     }
 }
 
@@ -89,9 +83,8 @@ fn written(steps: &[&Operator]) -> f64 {
     result.map_or(0.0, |shape| shape.bytes)
 }
 
-/// The bytes that enter and leave a chain. A tensor that a step gives is taken by one later step, so
-/// that what else is taken comes from outside. Only where the chain is a formula, its input is read
-/// once however often it stands in it.
+/// The bytes that enter and leave a chain: what no step before gives comes from outside. Only where the
+/// chain is a formula, its input is read once however often it stands in it.
 pub(super) fn outer_bytes(kind: ChainKind, of_anchor: Option<&Shape>, steps: &[&Operator]) -> f64 {
     let mut given: Vec<&Shape> = of_anchor.into_iter().collect();
     let mut read: Vec<&Shape> = Vec::new();

@@ -115,7 +115,6 @@ pub(super) fn odd_dimensions(seen: &Seen) -> String {
     each.collect::<Vec<String>>().join(", ")
 }
 
-/// What to pad, by the longest GEMM.
 pub(super) fn alignment(seen: &Seen) -> String {
     let (apart, odd): (Vec<&OddPitch>, Vec<&OddPitch>) =
         seen.odd.iter().partition(|odd| odd.is_apart);

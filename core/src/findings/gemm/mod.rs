@@ -6,7 +6,6 @@ mod rules;
 mod tests;
 
 use super::narrower::{is_complex, is_wide, won_by_16_bit};
-use super::order::tensors;
 use super::unmodelled::missing_units;
 use crate::assess::Thresholds;
 use crate::findings::prelude::*;
@@ -48,18 +47,13 @@ impl Seen<'_> {
     }
 }
 
-pub(super) fn docs() -> Vec<RuleDoc> {
-    let rules = rules::RULES.iter().chain(rules::SHORT);
-    rules.map(Rule::doc).collect()
-}
+pub(super) const DOCS: Docs = || [rules::RULES, rules::SHORT].map(rule::docs).concat();
 
-/// Whether an operation multiplies very many matrices so small that the choice of the kernel
-/// decides how fast that is.
+/// Whether an operation multiplies very many tiny matrices.
 pub(crate) fn is_tiny_batched(operation: &Operation, thresholds: &Thresholds) -> bool {
     GemmSizes::of_params(operation).is_some_and(|sizes| is_tiny(sizes, thresholds))
 }
 
-/// Very many matrices, two of whose sizes are small.
 fn is_tiny(sizes: GemmSizes, thresholds: &Thresholds) -> bool {
     let lengths = [sizes.m, sizes.n, sizes.k].into_iter();
     let is_small = |length: &u64| *length as f64 <= thresholds.gemm_tiny_dim;
@@ -68,14 +62,9 @@ fn is_tiny(sizes: GemmSizes, thresholds: &Thresholds) -> bool {
         && lengths.filter(is_small).count() >= 2
 }
 
-pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let mut outcome = outcome(input, kind);
-    if outcome.status != Status::Done {
-        return Ok(outcome);
-    }
+pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let gate = Gate::of(input, input.options.thresholds.gemm_gate_ms);
-    let among_narrow = are_narrow(input, &outcome.rows);
-    let rows = outcome.rows.clone();
+    let among_narrow = are_narrow(input, rows);
     let look = |row| look(input, row, among_narrow);
     let seen: Vec<Seen> = rows.iter().map(look).collect();
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
@@ -85,7 +74,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
             row.class = "regular".to_owned();
         }
     }
-    facts(input, &mut outcome, &seen);
+    facts(input, outcome, &seen);
     let (candidates, others): (Vec<&Seen>, Vec<&Seen>) = seen
         .iter()
         .partition(|seen| is_candidate(input, seen, &gate));
@@ -97,18 +86,17 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         rule::find(input, rules::SHORT, short),
     ]
     .concat();
-    outcome.notes.extend(launch_scale_note(input, &rows));
+    outcome.notes.extend(launch_scale_note(input, rows));
     if input.gpu().is_none() {
         let note = "No GPU profile is chosen, so the % of roofline of GEMMs is not known.";
         outcome.notes.push(note.to_owned());
     }
-    Ok(outcome)
 }
 
 fn is_candidate(input: &Input, seen: &Seen, gate: &Gate) -> bool {
     let row = seen.row;
     // GEMMs of nothing, as of a MoE expert without tokens, have nothing to save.
-    let mut operands = tensors(input, seen.operation).into_iter();
+    let mut operands = seen.operation.tensors(input.profile).into_iter();
     if operands.any(|operand| operand.shape.contains(&0))
         || is_launch_scale(input, row)
         || missing_units(input, row).is_some()
@@ -181,15 +169,15 @@ fn is_narrow(spec: ComputeSpec) -> bool {
 }
 
 fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
-    let count = |is: &dyn Fn(&Seen) -> bool| {
-        Value::Count(seen.iter().filter(|seen| is(seen)).count() as u64)
-    };
     let time = |ns: fn(&Seen) -> i64| Value::Ns(sum(seen.iter().map(ns)));
     let has_no_model = |seen: &Seen| input.judged(seen.row.operation).work.is_none();
     #[rustfmt::skip]
+    outcome.counts(seen, &[
+        ("quantized_count", "Quantized GEMMs", &|seen| seen.is_quantized),
+        ("missing_perf_model_count", "GEMMs without a perf model", &has_no_model),
+    ]);
+    #[rustfmt::skip]
     outcome.facts([
-        ("quantized_count", "Quantized GEMMs", count(&|seen| seen.is_quantized)),
-        ("missing_perf_model_count", "GEMMs without a perf model", count(&has_no_model)),
         ("split_k_reduce", "Split-K reduction", time(|seen| seen.kernels.split_ns)),
         ("layout_change", "Layout changes inside", time(|seen| seen.kernels.layout_ns)),
         ("peak_maf", "Matrix rate, 16-bit", matrix_rate(input)),

@@ -13,12 +13,11 @@ use crate::profile::gemm::GemmSizes;
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
-        Some(seen.row)
-    }
+    const ROW: RowOf<Self> = |seen| Some(seen.row);
 
     fn words(group: &Group<Self>) -> Words {
-        vec![("subject", subject(group))]
+        let is_split = group.first().kernels.is_split;
+        vec![("subject", subject(group)), holds("split", is_split)]
     }
 
     fn reasoning(group: &Group<Self>) -> Vec<String> {
@@ -33,7 +32,6 @@ impl Subject for Seen<'static> {
     }
 }
 
-/// Every rule, the most specific first.
 pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "tiny_batched",
@@ -55,16 +53,14 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "M or N is 1",
         applies: |_, seen| is_gemv(seen),
         title: "Matrix-vector multiplications (GEMV)",
-        issue: "{subject} has one row or column{each}: {time}{at}.",
+        issue: "{subject} has one row or column{batched? in each entry of a batch with a matrix of its own|, so each weight is read for a single one}: {time}{at}.",
         model: "{advice}: reading it is what takes the time.",
         kernel: "a matrix-vector kernel should come close to the memory bandwidth; compare it with the best element-wise operation of this trace.",
         words: |group| {
             let is_batched = group.is_mostly(Seen::is_batched);
-            let batched = " in each entry of a batch with a matrix of its own";
-            let single = ", so each weight is read for a single one";
             let advice = if is_batched { in_cache } else { weights_in };
             vec![
-                either("each", is_batched, batched, single),
+                holds("batched", is_batched),
                 ("advice", advice(group.input, &group.rows)),
             ]
         },
@@ -105,18 +101,14 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         class: "FP32",
         when: "it runs in FP32 or FP64 where most GEMMs are narrower, or where 16 bits save time",
         applies: |_, seen| seen.is_wide,
-        title: "GEMMs in {width}{among}",
-        issue: "{subject} runs in {width} {although}: {time}{at}.",
+        title: "GEMMs in {width}{among? among 16-bit ones}",
+        issue: "{subject} runs in {width} {among?although most GEMMs of this trace are narrower|on a GPU with 16-bit matrix units}: {time}{at}.",
         model: "{instead}.",
         kernel: "nothing to tune until the data type is chosen.",
         words: |group| {
-            let among_narrow = group.first().among_narrow;
-            let although = "although most GEMMs of this trace are narrower";
-            let on = "on a GPU with 16-bit matrix units";
             vec![
                 ("width", width(group.input, &group.rows).to_owned()),
-                either("among", among_narrow, " among 16-bit ones", ""),
-                either("although", among_narrow, although, on),
+                holds("among", group.first().among_narrow),
                 ("instead", instead_of_32_bits(group.input, &group.rows)),
             ]
         },
@@ -160,14 +152,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         title: "Tall and skinny GEMMs",
         issue: "{subject} is far longer than wide: {time}{at}.",
         model: "{wider}.",
-        kernel: "have {tiles} tried for these sizes.",
-        words: |group| {
-            let split = "smaller tiles, or another split along K,";
-            vec![
-                ("wider", wider(group.input, group.first(), &group.rows)),
-                either("tiles", is_split(group), split, "tile sizes and split-K"),
-            ]
-        },
+        kernel: "have {split?smaller tiles, or another split along K,|tile sizes and split-K} tried for these sizes.",
+        words: |group| vec![("wider", wider(group.input, group.first(), &group.rows))],
         ..Rule::BASE
     },
     Rule {
@@ -177,15 +163,11 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.is_quantized,
         title: "Quantized GEMMs at a low % of roofline",
         issue: "{subject} is quantized: {time}{at}.",
-        model: "{advice}.",
+        model: "{memory_bound?larger batches reuse each weight more often, and the epilogue can be fused; quantized weights are right where it is memory-bound|check that quantization pays at this size: its scheme and its scales cost time of their own}.",
         kernel: "tune the quantized kernel for these sizes with the reproducer.",
         words: |group| {
-            vec![either(
-                "advice",
-                group.first().row.bound == Some(Bound::Memory),
-                "larger batches reuse each weight more often, and the epilogue can be fused; quantized weights are right where it is memory-bound",
-                "check that quantization pays at this size: its scheme and its scales cost time of their own",
-            )]
+            let bound = group.first().row.bound;
+            vec![holds("memory_bound", bound == Some(Bound::Memory))]
         },
         ..Rule::BASE
     },
@@ -195,14 +177,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.row.bound == Some(Bound::Compute),
         title: "Compute-bound GEMMs at a low % of roofline",
         model: "{advice}.",
-        kernel: "tune {tiles} for these shapes with the reproducer, and check that the library chose its best kernel.",
-        words: |group| {
-            let split = "tile sizes and split-K";
-            vec![
-                ("advice", less_work(group)),
-                either("tiles", is_split(group), split, "tile sizes"),
-            ]
-        },
+        kernel: "tune tile sizes{split? and split-K} for these shapes with the reproducer, and check that the library chose its best kernel.",
+        words: |group| vec![("advice", less_work(group))],
         ..GAP
     },
     Rule {
@@ -210,28 +186,19 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "it is memory-bound and of no rule above",
         title: "Memory-bound GEMMs at a low % of roofline",
         model: "{advice}.",
-        kernel: "the kernel reads slower than the memory allows: have {others} tried for these shapes.",
-        words: |group| {
-            let split = "smaller tiles, another split along K and other kernels of the library";
-            let others = "other kernels of the library";
-            vec![
-                ("advice", fewer_bytes(group)),
-                either("others", is_split(group), split, others),
-            ]
-        },
+        kernel: "the kernel reads slower than the memory allows: have {split?smaller tiles, another split along K and }other kernels of the library tried for these shapes.",
+        words: |group| vec![("advice", fewer_bytes(group))],
         ..GAP
     },
 ];
 
-/// Of GEMMs about as short as their launch. Each remains a kernel, or a part of one, so that no more
-/// is saved than what they take beyond the least that a kernel takes.
+/// GEMMs about as short as their launch: each remains a kernel, which takes a least time.
 pub(super) const SHORT: &[Rule<Seen>] = &[Rule {
     key: "many_small_products",
     when: "many GEMMs are about as short as their launch",
     title: "Many short GEMMs",
     issue: "{calls} of GEMMs take {mean} each on average: {time}{at}.",
     model: "join GEMMs of one input (fused projections), batch those of equal sizes (`bmm`, a grouped GEMM), or give each more rows (larger batches).",
-    kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.",
     words: |group| vec![("mean", format::time_ns(group.mean_ns(n_calls(&group.rows))))],
     saves: Saves::AtMost(|_, seen| {
         let least_ns = least_ns(seen.row);
@@ -243,16 +210,14 @@ pub(super) const SHORT: &[Rule<Seen>] = &[Rule {
 
 /// GEMMs of no pattern: a finding for each bound and step of efficiency.
 const GAP: Rule<Seen> = Rule {
-    by: By::Key(|_, seen| seen.row.gap_bucket()),
+    by: |seen| seen.row.gap_bucket(),
     is_pattern: false,
     ..Rule::BASE
 };
 
-/// As files write it.
 const QUANTIZED: &str = "quantised";
 
-/// Whether a rule with a name applies, beside that weights are narrow, which says nothing against a
-/// GEMM.
+/// Whether a rule with a name applies; that weights are narrow says nothing against a GEMM.
 pub(super) fn is_odd(input: &Input, seen: &Seen) -> bool {
     let mut named = RULES
         .iter()
@@ -262,10 +227,6 @@ pub(super) fn is_odd(input: &Input, seen: &Seen) -> bool {
 
 fn is_gemv(seen: &Seen) -> bool {
     seen.sizes.is_some_and(|sizes| sizes.m.min(sizes.n) == 1)
-}
-
-fn is_split(group: &Group<Seen<'static>>) -> bool {
-    group.first().kernels.is_split
 }
 
 fn is_outer(seen: &Seen) -> bool {

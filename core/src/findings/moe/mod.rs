@@ -8,22 +8,16 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::compute::{Gate, is_bottleneck, memory_bandwidth, outcome_by};
-use super::compute::{is_launch_scale, time_ns};
-use super::outcome::{Outcome, Row, Status};
-use super::rule::{self, RuleDoc};
-use super::unmodelled::unmodelled;
-use super::{AnalysisKind, Input};
-use crate::base::value::Value;
+use crate::findings::prelude::*;
 use crate::names::moe::MoePart;
+use crate::profile::Profile;
 use crate::profile::operations::Operation;
 
 struct Seen<'a> {
     row: &'a Row,
     name: &'a str,
     part: MoePart,
-    /// Whether the trace tells the GEMMs of the experts: without them, of what routing is a part is
-    /// not known.
+    /// Whether the trace tells the GEMMs of the experts, of which routing is a part.
     are_gemms_told: bool,
     /// Far from the roofline, for long.
     is_slow: bool,
@@ -35,30 +29,20 @@ impl Seen<'_> {
     }
 }
 
-pub(super) fn docs() -> Vec<RuleDoc> {
-    rules::RULES.iter().map(rule::Rule::doc).collect()
+pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
+
+pub(super) fn part(profile: &Profile, operation: &Operation) -> MoePart {
+    MoePart::of(operation.short_name(profile), operation.key.label)
 }
 
-fn gate(input: &Input) -> Gate {
-    Gate::of(input, input.options.thresholds.moe_gate_ms)
-}
-
-pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let part = |operation: &Operation| {
-        MoePart::of(operation.short_name(input.profile), operation.key.label)
-    };
-    let mut outcome = outcome_by(input, kind, |operation| part(operation).label());
-    if outcome.status != Status::Done {
-        return Ok(outcome);
-    }
-    let rows = outcome.rows.clone();
-    let gate = gate(input);
+pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
+    let gate = Gate::of(input, input.options.thresholds.moe_gate_ms);
     let mut seen: Vec<Seen> = rows
         .iter()
         .map(|row| Seen {
             row,
             name: input.operation(row.operation).short_name(input.profile),
-            part: part(input.operation(row.operation)),
+            part: part(input.profile, input.operation(row.operation)),
             are_gemms_told: false,
             is_slow: is_bottleneck(input, row, &gate) && !is_launch_scale(input, row),
         })
@@ -66,7 +50,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let are_gemms_told = !seen.iter().all(Seen::is_around);
     seen.iter_mut()
         .for_each(|seen| seen.are_gemms_told = are_gemms_told);
-    add_facts(input, &mut outcome, &seen);
+    add_facts(input, outcome, &seen);
     let candidates = seen.iter().filter(|seen| !seen.row.is_anomaly);
     outcome.findings = rule::find(input, rules::RULES, candidates.collect());
     let (what, of_unknown): (_, fn(&Seen) -> bool) = match are_gemms_told {
@@ -84,28 +68,23 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         "How many tokens each expert got, and how well the routing spreads them, is not in a trace."
             .to_owned(),
     );
-    Ok(outcome)
 }
 
 fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     use MoePart::{Fused, Routing, Sorting, Unfused};
-    let parts = [
-        (Fused, "fused_count", "Fused MoE operations"),
-        (Unfused, "unfused_count", "Separate expert GEMMs"),
-        (Routing, "routing_count", "Routing operations"),
-        (Sorting, "sorting_count", "Operations that sort tokens"),
-    ];
-    for (part, key, label) in parts {
-        let n = seen.iter().filter(|seen| seen.part == part).count();
-        outcome.fact(key, label, Value::Count(n as u64));
-    }
+    #[rustfmt::skip]
+    outcome.counts(seen, &[
+        ("fused_count", "Fused MoE operations", &|seen| seen.part == Fused),
+        ("unfused_count", "Separate expert GEMMs", &|seen| seen.part == Unfused),
+        ("routing_count", "Routing operations", &|seen| seen.part == Routing),
+        ("sorting_count", "Operations that sort tokens", &|seen| seen.part == Sorting),
+    ]);
     let around = seen.iter().filter(|seen| seen.is_around());
     let around: Vec<&Row> = around.map(|seen| seen.row).collect();
     let time = Value::Ns(time_ns(&around));
     outcome.fact("routing_and_sorting", "Time in routing and sorting", time);
-    let has_no_model = |seen: &&Seen| input.judged(seen.row.operation).work.is_none();
-    let n = Value::Count(seen.iter().filter(has_no_model).count() as u64);
+    let has_no_model = |seen: &Seen| input.judged(seen.row.operation).work.is_none();
     let label = "Operations with no FLOP/byte model";
-    outcome.fact("missing_perf_model_count", label, n);
+    outcome.counts(seen, &[("missing_perf_model_count", label, &has_no_model)]);
     outcome.fact("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input));
 }

@@ -1,12 +1,9 @@
 //! What can be found of MoE layers.
 
-use super::{Seen, gate};
-use crate::assess::Input;
-use crate::base::format;
-use crate::findings::compute::{NOT_SHOWN, are_large, is_launch_scale, subject};
+use super::Seen;
+use crate::findings::compute::subject;
 use crate::findings::narrower::less_arithmetic;
-use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Subject, either};
+use crate::findings::prelude::*;
 use crate::hardware::Precision;
 use crate::hardware::roofline::Bound;
 use crate::names::moe::{MoePart, is_fused_routing, is_narrow};
@@ -14,9 +11,7 @@ use crate::names::moe::{MoePart, is_fused_routing, is_narrow};
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
-        Some(seen.row)
-    }
+    const ROW: RowOf<Self> = |seen| Some(seen.row);
 }
 
 /// What bytes of expert weights rest on.
@@ -29,7 +24,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "unfused_experts",
         when: "both GEMMs of the experts are kernels of their own",
         applies: |_, seen| seen.part == MoePart::Unfused,
-        gate: is_large,
+        gate: |group| group.is_large(|lines| lines.moe_gate_ms),
         title: "Expert GEMMs in separate kernels",
         issue: "{figures}; its GEMMs are kernels of their own.",
         model: "use a fused MoE operation, where the serving engine or library has one for these types.",
@@ -46,12 +41,12 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.is_around() && seen.are_gemms_told,
         gate: |group| {
             percent_of_layers(group) > group.input.options.thresholds.moe_routing_percent
-                && is_large(group)
+                && group.is_large(|lines| lines.moe_gate_ms)
         },
         title: "Routing and sorting of tokens",
         issue: "Choosing experts and sorting tokens takes {time}{at}, {share} of the time of the MoE layers; the longest is {longest}.",
-        model: "{fuse}larger batches of tokens.",
-        kernel: "{tune}.",
+        model: "{fused?|use fused routing (softmax, top-k and sorting in one kernel), and }larger batches of tokens.",
+        kernel: "{short?these kernels are short; merging them counts for more than tuning them|have the longest of these kernels compared with other implementations for these numbers of tokens and experts, with the reproducer}.",
         notes: &[
             "It is {operations} in {calls}; which of it the model needs, a trace does not show.",
         ],
@@ -65,19 +60,16 @@ pub(super) const RULES: &[Rule<Seen>] = &[
                 )
             };
             let is_fused = ns(is_fused_routing) > ns(|_| true) / 2;
-            let fuse = "use fused routing (softmax, top-k and sorting in one kernel), and ";
             let mut rows = group.rows.iter();
             let are_short = rows.all(|row| is_launch_scale(group.input, row));
-            let merge = "these kernels are short; merging them counts for more than tuning them";
-            let compare = "have the longest of these kernels compared with other implementations for these numbers of tokens and experts, with the reproducer";
             let longest = group.rows.get(..1).unwrap_or_default();
             let operations = format::counted(group.rows.len() as u64, "operation");
             vec![
                 ("share", format::percent(percent_of_layers(group))),
                 ("longest", subject(group.input, longest)),
                 ("operations", operations),
-                either("fuse", is_fused, "", fuse),
-                either("tune", are_short, merge, compare),
+                holds("fused", is_fused),
+                holds("short", are_short),
             ]
         },
         ..Rule::BASE
@@ -124,7 +116,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
 
 const SLOW: Rule<Seen> = Rule {
     issue: "{figures}.",
-    by: By::Key(|_, seen| seen.row.gap_bucket()),
+    by: |seen| seen.row.gap_bucket(),
     notes: &[EVENLY],
     is_pattern: false,
     ..Rule::BASE
@@ -132,10 +124,6 @@ const SLOW: Rule<Seen> = Rule {
 
 fn is_slow_fused(seen: &Seen) -> bool {
     seen.part == MoePart::Fused && seen.is_slow
-}
-
-fn is_large(group: &Group<Seen<'static>>) -> bool {
-    are_large(group.input, &group.rows, &gate(group.input))
 }
 
 fn percent_of_layers(group: &Group<Seen<'static>>) -> f64 {

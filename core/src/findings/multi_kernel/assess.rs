@@ -17,8 +17,7 @@ pub(crate) struct Facts {
     pub(crate) collectives: CollectiveSummary,
     /// From the same spans as the copies and collectives, to be compared with the timeline.
     pub(crate) own: GpuTimeline,
-    /// The GPU whose communication could be hidden: of several the one that communicates and has
-    /// least of that exposed, because the others wait for it.
+    /// Of several GPUs the one with the least exposed communication: the others wait for it.
     pub(crate) hideable: GpuTimeline,
     /// Copies while nothing else runs; of several GPUs those of the one that has most of them.
     pub(super) exposed_memcpy_ns: i64,
@@ -54,7 +53,7 @@ impl Facts {
             },
             timeline,
             n_gpus: timelines.gpus.len().max(1),
-            is_training: input.is_training(),
+            is_training: input.profile.is_training(),
             link_gbps: link_gbps.map(|gbps| gbps / 2.0),
             thresholds: input.options.thresholds,
             assessed: Vec::new(),
@@ -126,8 +125,7 @@ impl Facts {
         }
     }
 
-    /// What is saved at the overlap that is aimed at: of all communication only the rest is exposed.
-    /// No more than there is computation to hide behind.
+    /// What is saved at the overlap that is aimed at, as far as there is computation to hide behind.
     pub(crate) fn to_target_ns(&self) -> i64 {
         let rest = 1.0 - self.thresholds.overlap_target_percent / 100.0;
         let left_ns = (self.hideable.comm_ns as f64 * rest).round() as i64;
@@ -153,8 +151,7 @@ impl Facts {
     }
 }
 
-/// From this mean size on a copy is no value that is read, and pays more for its bytes than for its
-/// start.
+/// From this mean size on a copy pays more for its bytes than for its start.
 const LARGE_BYTES: u64 = 1_000_000;
 
 #[derive(Debug, Clone)]
@@ -229,9 +226,8 @@ impl CopyAssessment {
         }
     }
 
-    /// A hundred tiny copies that cost a ten-thousandth of the run are not critical: the count
-    /// raises what the time says by one level at most. And copies beside other kernels are not more
-    /// than one level above what they cost.
+    /// The count raises what the time says by one level at most, and copies beside other kernels are no
+    /// more than one level above what they cost.
     pub(crate) fn severity(&self) -> Severity {
         let severity = self.by_time.max(self.by_count.min(self.by_time.worse()));
         severity.min(self.by_cost.worse())

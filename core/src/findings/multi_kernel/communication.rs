@@ -4,54 +4,39 @@ use super::assess::Facts;
 use crate::base::format;
 use crate::names::collective::Purpose;
 
-/// What to do in the model about communication that nothing hides.
+/// A purpose of communication, what holds as well, and what to do about it.
+type Advice = (Purpose, fn(&Facts) -> bool, &'static str);
+
+/// About communication that nothing hides: the first row that holds, and else [`OTHER_STREAM`].
+#[rustfmt::skip]
+const ADVICE: &[Advice] = &[
+    (Purpose::Gradients, is_mostly_hidden, "gradients are reduced during the backward pass already, and most of that is hidden: what is left is for the most part what the pass ends with, so let the last bucket be small (`bucket_cap_mb` of `DistributedDataParallel`); where gradients are accumulated, reduce them in the last micro-batch alone (`no_sync()`)."),
+    (Purpose::Gradients, |_| true, "gradients are reduced during the backward pass already: see in the traces of the other ranks whether this one waits for them; then try other bucket sizes (`bucket_cap_mb` of `DistributedDataParallel`), reduce once for several micro-batches (`no_sync()`), and send less (a communication hook that compresses gradients)."),
+    (Purpose::Fsdp, |_| true, "gather parameters earlier: prefetch those of the next layers in the forward and the backward pass (`forward_prefetch`, `backward_prefetch`, no `limit_all_gathers`; with `fully_shard` `set_modules_to_forward_prefetch`), keep them between both where memory allows (`reshard_after_forward=False`), and shard within a node alone."),
+    (Purpose::Shards, |_| true, "gather parameters ahead of their use, beside the optimizer's step or the layers before, and scatter gradients during the backward pass; keep what is gathered where memory allows, and shard within a node alone."),
+    (Purpose::Stages, |_| true, "shorten what stages of the pipeline wait for each other: more micro-batches, or an interleaved schedule; spread layers evenly over the stages, and send and receive (`isend`, `irecv`) while another micro-batch computes."),
+    (Purpose::Tensors, |facts| facts.is_training, "run the collectives of tensor parallelism beside its GEMMs (asynchronous tensor parallelism), split norms and dropout along the sequence (sequence parallelism), and let fewer GPUs share a layer."),
+    (Purpose::Experts, |_| true, "run the exchange of expert parallelism beside other kernels (another micro-batch, shared experts), send less (narrower types, fewer copies of a token), and spread tokens evenly over the ranks."),
+    (Purpose::Sequence, |_| true, "run the exchange of sequence parallelism (heads against tokens) beside the projections around it, or pass keys and values round in a ring; send less: narrower types, fewer ranks."),
+    (Purpose::Statistics, |_| true, "synchronized batch norms wait for tiny messages in each layer: keep them only where the batch of a rank is too small for statistics of its own, share them among fewer ranks (`process_group`), or use a norm without them."),
+    (Purpose::Exchange, |_| true, "run the exchange beside other kernels (another micro-batch), send less (narrower types, fewer ranks), and see that all ranks have an equal share of it."),
+    (Purpose::Unknown, |facts| facts.is_training, "reduce gradients asynchronously during the backward pass, in buckets that fit the computation left, and pipeline micro-batches; accumulate gradients, or compress them, to send less."),
+];
+
+const OTHER_STREAM: &str = "run the collectives of tensor parallelism on another stream beside other kernels (another micro-batch, prefill beside decode), or send less: narrower types, fewer ranks.";
+
 pub(super) fn advice(facts: &Facts) -> &'static str {
-    match facts.collectives.purpose.unwrap_or(Purpose::Unknown) {
-        Purpose::Gradients if is_mostly_hidden(facts) => {
-            "gradients are reduced during the backward pass already, and most of that is hidden: what is left is for the most part what the pass ends with, so let the last bucket be small (`bucket_cap_mb` of `DistributedDataParallel`); where gradients are accumulated, reduce them in the last micro-batch alone (`no_sync()`)."
-        }
-        Purpose::Gradients => {
-            "gradients are reduced during the backward pass already: see in the traces of the other ranks whether this one waits for them; then try other bucket sizes (`bucket_cap_mb` of `DistributedDataParallel`), reduce once for several micro-batches (`no_sync()`), and send less (a communication hook that compresses gradients)."
-        }
-        Purpose::Fsdp => {
-            "gather parameters earlier: prefetch those of the next layers in the forward and the backward pass (`forward_prefetch`, `backward_prefetch`, no `limit_all_gathers`; with `fully_shard` `set_modules_to_forward_prefetch`), keep them between both where memory allows (`reshard_after_forward=False`), and shard within a node alone."
-        }
-        Purpose::Shards => {
-            "gather parameters ahead of their use, beside the optimizer's step or the layers before, and scatter gradients during the backward pass; keep what is gathered where memory allows, and shard within a node alone."
-        }
-        Purpose::Stages => {
-            "shorten what stages of the pipeline wait for each other: more micro-batches, or an interleaved schedule; spread layers evenly over the stages, and send and receive (`isend`, `irecv`) while another micro-batch computes."
-        }
-        Purpose::Tensors if facts.is_training => {
-            "run the collectives of tensor parallelism beside its GEMMs (asynchronous tensor parallelism), split norms and dropout along the sequence (sequence parallelism), and let fewer GPUs share a layer."
-        }
-        Purpose::Experts => {
-            "run the exchange of expert parallelism beside other kernels (another micro-batch, shared experts), send less (narrower types, fewer copies of a token), and spread tokens evenly over the ranks."
-        }
-        Purpose::Sequence => {
-            "run the exchange of sequence parallelism (heads against tokens) beside the projections around it, or pass keys and values round in a ring; send less: narrower types, fewer ranks."
-        }
-        Purpose::Statistics => {
-            "synchronized batch norms wait for tiny messages in each layer: keep them only where the batch of a rank is too small for statistics of its own, share them among fewer ranks (`process_group`), or use a norm without them."
-        }
-        Purpose::Exchange => {
-            "run the exchange beside other kernels (another micro-batch), send less (narrower types, fewer ranks), and see that all ranks have an equal share of it."
-        }
-        Purpose::Unknown if facts.is_training => {
-            "reduce gradients asynchronously during the backward pass, in buckets that fit the computation left, and pipeline micro-batches; accumulate gradients, or compress them, to send less."
-        }
-        Purpose::Tensors | Purpose::Unknown => {
-            "run the collectives of tensor parallelism on another stream beside other kernels (another micro-batch, prefill beside decode), or send less: narrower types, fewer ranks."
-        }
-    }
+    let purpose = facts.collectives.purpose.unwrap_or(Purpose::Unknown);
+    let mut rows = ADVICE.iter();
+    let row = rows.find(|(of, holds, _)| *of == purpose && holds(facts));
+    row.map_or(OTHER_STREAM, |(.., advice)| *advice)
 }
 
 fn is_mostly_hidden(facts: &Facts) -> bool {
     facts.timeline.exposed_comm_ns < facts.timeline.comm_ns / 2
 }
 
-/// What overlap cannot save, where there is less computation left than communication is exposed: a
-/// sentence.
+/// What overlap cannot save, where too little computation is left; a sentence.
 pub(crate) fn out_of_reach(facts: &Facts) -> Option<String> {
     let (free_ns, exposed_ns) = (facts.free_ns(), facts.hideable.exposed_comm_ns);
     (free_ns < exposed_ns).then(|| {
@@ -63,8 +48,8 @@ pub(crate) fn out_of_reach(facts: &Facts) -> Option<String> {
     })
 }
 
-/// How fast collectives are in the mean, and how much of what the links carry each way that is, in
-/// GB/s and percent; and how long the messages would take at the latter.
+/// How fast collectives are in the mean, in GB/s and in percent of what the links carry each way; and
+/// how long the messages would take at the latter.
 fn on_bus(facts: &Facts) -> Option<(f64, f64, i64)> {
     let link_gbps = facts.link_gbps.filter(|gbps| *gbps > 0.0)?;
     let (bytes, ns) = facts.collectives.on_bus()?;
@@ -98,7 +83,6 @@ fn little_use(facts: &Facts) -> Option<String> {
     ))
 }
 
-/// What kind of collective most of it is.
 fn largest_kind(facts: &Facts) -> Option<String> {
     let first = facts.collectives.kinds.first()?;
     let size = first.message_bytes.map_or(String::new(), |bytes| {
@@ -120,7 +104,6 @@ fn largest_kind(facts: &Facts) -> Option<String> {
     ))
 }
 
-/// What the data shows and what it cannot show.
 pub(super) fn reasoning(facts: &Facts) -> Vec<String> {
     let (timeline, high_ns) = (&facts.timeline, facts.hideable.exposed_comm_ns);
     let mut sentences: Vec<String> = out_of_reach(facts).into_iter().collect();

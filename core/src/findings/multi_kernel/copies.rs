@@ -9,26 +9,23 @@ use crate::profile::copies::{Asker, Direction, HostMemory, OfDdp, direction};
 use crate::profile::timeline::GpuClass;
 use crate::trace::StringId;
 
-/// What in Python leads to copies by an operator.
+/// What in Python leads to copies by operators.
+#[rustfmt::skip]
+const PYTHON: &[(&[&str], &str)] = &[
+    (&["aten::_local_scalar_dense", "aten::item"], "`.item()`, or a tensor used as a Python number"),
+    (&["aten::is_nonzero"], "a tensor as the condition of an `if`"),
+    (&["aten::nonzero"], "`nonzero()` or a boolean mask, whose size the CPU has to know"),
+    (&["aten::equal"], "`torch.equal`, whose answer the CPU has to know"),
+    (&["aten::copy_", "aten::_to_copy", "aten::to"], "`.to()`, `.cpu()`, `.cuda()` or `copy_()`"),
+    (&["aten::unique", "aten::_unique2", "aten::repeat_interleave"], "an operation whose result has a size that the CPU has to know"),
+];
+
 fn python_of(op: &str, direction: Direction) -> Option<&'static str> {
-    Some(match op {
-        "aten::_local_scalar_dense" | "aten::item" => {
-            "`.item()`, or a tensor used as a Python number"
-        }
-        "aten::is_nonzero" => "a tensor as the condition of an `if`",
-        "aten::nonzero" => "`nonzero()` or a boolean mask, whose size the CPU has to know",
-        "aten::equal" => "`torch.equal`, whose answer the CPU has to know",
-        "aten::copy_" if direction == Direction::DeviceToDevice => {
-            "`copy_()`, `clone()` or `contiguous()`"
-        }
-        "aten::copy_" | "aten::_to_copy" | "aten::to" => {
-            "`.to()`, `.cpu()`, `.cuda()` or `copy_()`"
-        }
-        "aten::unique" | "aten::_unique2" | "aten::repeat_interleave" => {
-            "an operation whose result has a size that the CPU has to know"
-        }
-        _ => return None,
-    })
+    if op == "aten::copy_" && direction == Direction::DeviceToDevice {
+        return Some("`copy_()`, `clone()` or `contiguous()`");
+    }
+    let mut rows = PYTHON.iter();
+    rows.find_map(|(ops, python)| ops.contains(&op).then_some(*python))
 }
 
 /// Who asks for the copies of a direction, and what makes the CPU wait: as far as the trace tells.
@@ -111,7 +108,7 @@ pub(super) fn reasoning(
 }
 
 /// The share of the copies in a direction that the run does not wait for, because the CPU launches
-/// what comes next only after them; `None` where that is within what times vary by.
+/// late; `None` where that is within what times vary by.
 pub(super) fn held_share(input: &Input, wanted: Direction) -> Option<f64> {
     let trace = &input.profile.trace;
     let (mut held_ns, mut all_ns) = (0_i64, 0_i64);

@@ -12,12 +12,8 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use super::outcome::{Outcome, Status};
-use super::rule::{self, RuleDoc};
-use super::{AnalysisKind, Input, Severity, pattern};
-use crate::base::format;
-use crate::base::interval::sum;
-use crate::base::value::Value;
+use super::{Severity, pattern};
+use crate::findings::prelude::*;
 use crate::profile::copies::Direction;
 use crate::profile::kernels::GpuEvents;
 use crate::profile::timeline::GpuClass;
@@ -27,28 +23,21 @@ pub(crate) use communication::out_of_reach;
 pub(crate) use copies::causes;
 pub(crate) use rules::patterns;
 
-pub(super) fn docs() -> Vec<RuleDoc> {
-    rules::RULES.iter().map(rule::Rule::doc).collect()
-}
+pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
-pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
+pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     let Some(facts) = Facts::new(input) else {
-        let mut outcome = Outcome::new(kind, Status::NoData);
-        outcome.notes.push(input.profile.without_gpu().to_owned());
-        return Ok(outcome);
+        return outcome.notes.push(input.profile.without_gpu().to_owned());
     };
-    let mut outcome = Outcome::new(kind, Status::Done);
-    outcome.time_ns = sum([
-        facts.timeline.exposed_comm_ns,
-        facts.timeline.exposed_memcpy_ns,
-    ]);
-    add_facts(&mut outcome, &facts);
+    outcome.status = Status::Done;
+    let timeline = &facts.timeline;
+    outcome.time_ns = sum([timeline.exposed_comm_ns, timeline.exposed_memcpy_ns]);
+    add_facts(outcome, &facts);
     outcome.tables = tables::tables(input, &facts);
-    pattern::add(&mut outcome, &patterns(input, &facts));
+    pattern::add(outcome, &patterns(input, &facts));
     let seen = rules::seen(input, &facts);
     outcome.findings = rule::find(input, rules::RULES, seen.iter().collect());
     outcome.notes = notes(input, &facts);
-    Ok(outcome)
 }
 
 fn severity(severity: Severity) -> Value {

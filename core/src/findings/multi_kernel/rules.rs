@@ -2,12 +2,10 @@
 
 use super::assess::{CopyAssessment, Facts};
 use super::{communication, copies, tables};
-use crate::assess::Input;
-use crate::base::format;
-use crate::findings::Severity;
-use crate::findings::finding::{Estimate, Impact};
+use crate::findings::finding::Estimate;
 use crate::findings::pattern::Pattern;
-use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words, fill};
+use crate::findings::prelude::*;
+use crate::findings::{Severity, fill};
 use crate::profile::collectives::Waits;
 use crate::profile::copies::Direction::{
     self, DeviceToDevice, DeviceToHost, HostToDevice, PeerToPeer,
@@ -44,7 +42,6 @@ enum About<'a> {
     Uneven,
 }
 
-/// All that crosses a line.
 pub(super) fn seen<'a>(input: &Input, facts: &'a Facts) -> Vec<Seen<'a>> {
     let copies = facts.assessed.iter().filter(|assessed| {
         assessed.is_flagged

@@ -2,10 +2,7 @@
 
 use super::assess::{CopyAssessment, Facts};
 use super::severity;
-use crate::base::format;
-use crate::base::interval::sum;
-use crate::base::value::{CellColumn, Table, Value};
-use crate::findings::Input;
+use crate::findings::prelude::*;
 use crate::names::frames::file_of;
 use crate::profile::collectives::{Collectives, Longest};
 use crate::profile::copies::{Asker, Copies, Direction};
@@ -34,10 +31,6 @@ fn bytes(bytes: Option<u64>) -> Value {
     bytes.map_or(Value::NO_BYTES, Value::Bytes)
 }
 
-fn gbps(gbps: Option<f64>) -> Value {
-    gbps.map_or(Value::NO_GBPS, Value::GbPerS)
-}
-
 fn summary(facts: &Facts) -> Table {
     let transfers = |direction: Direction| {
         let copies = facts.copies.of(direction);
@@ -51,18 +44,13 @@ fn summary(facts: &Facts) -> Table {
     let exposed = format!("{} of total", format::percent(blocking.percent));
     let overlapped = overlap.percent.map(format::percent);
     let overlapped = overlapped.unwrap_or_else(|| "no communication".to_owned());
+    #[rustfmt::skip]
     let rows = [
         ("Total memory copies", copies),
         ("D2H transfers", transfers(Direction::DeviceToHost)),
         ("H2D transfers", transfers(Direction::HostToDevice)),
-        (
-            "Exposed communication",
-            (exposed, severity(blocking.severity)),
-        ),
-        (
-            "Compute/communication overlap",
-            (overlapped, text(overlap.label())),
-        ),
+        ("Exposed communication", (exposed, severity(blocking.severity))),
+        ("Compute/communication overlap", (overlapped, text(overlap.label()))),
     ];
     let columns = [
         ("metric", "Metric"),
@@ -85,7 +73,7 @@ fn breakdown(facts: &Facts) -> Table {
         ("exposed_time", "While nothing else runs", &|of| Value::Ns(of.copies.exposed_ns)),
         ("total_size", "Size", &|of| bytes(of.copies.total_bytes())),
         ("avg_size", "Mean size", &|of| bytes(of.copies.avg_bytes())),
-        ("bandwidth", "Bandwidth", &|of| gbps(of.copies.gbps())),
+        ("bandwidth", "Bandwidth", &|of| Value::gbps(of.copies.gbps())),
         ("host_wait", "CPU waits in the call", &|of| Value::Ns(of.copies.wait_ns)),
         ("severity_by_time", "By time", &|of| severity(of.by_time)),
         ("severity_by_count", "By count", &|of| severity(of.by_count)),
@@ -123,7 +111,7 @@ pub(super) fn askers<'a>(
         ("exposed_time", "While nothing else runs", &|(_, copies)| Value::Ns(copies.exposed_ns)),
         ("total_size", "Size", &|(_, copies)| bytes(copies.total_bytes())),
         ("avg_size", "Mean size", &|(_, copies)| bytes(copies.avg_bytes())),
-        ("bandwidth", "Bandwidth", &|(_, copies)| gbps(copies.gbps())),
+        ("bandwidth", "Bandwidth", &|(_, copies)| Value::gbps(copies.gbps())),
     ];
     let mut groups: Vec<&(Asker, Copies)> = groups.into_iter().collect();
     let rest = groups.split_off(groups.len().min(MAX_ROWS));
@@ -176,9 +164,9 @@ pub(super) fn kinds(facts: &Facts) -> Table {
         ("count", "Count", &|group| Value::Count(group.count)),
         ("total_time", "Time", &|group| Value::Ns(group.time_ns)),
         ("exposed_time", "While nothing computes", &|group| Value::Ns(group.exposed_ns)),
-        ("algorithm_bandwidth", "Algorithm bandwidth", &|group| gbps(group.algorithm_bandwidth())),
-        ("bus_bandwidth", "Bus bandwidth", &|group| gbps(group.bus_bandwidth())),
-        ("best_bus_bandwidth", "Bus bandwidth of the shortest", &|group| gbps(group.best_bus_bandwidth())),
+        ("algorithm_bandwidth", "Algorithm bandwidth", &|group| Value::gbps(group.algorithm_bandwidth())),
+        ("bus_bandwidth", "Bus bandwidth", &|group| Value::gbps(group.bus_bandwidth())),
+        ("best_bus_bandwidth", "Bus bandwidth of the shortest", &|group| Value::gbps(group.best_bus_bandwidth())),
     ];
     let groups = &facts.collectives.groups;
     let (shown, rest) = groups.split_at(groups.len().min(MAX_ROWS));

@@ -12,8 +12,8 @@ mod tests;
 
 use super::bandwidth::{Baseline, Simple};
 use super::compute::gbps;
-use super::in_use::has_convolutions;
 use crate::findings::prelude::*;
+use crate::names::Family;
 use crate::names::norm::NormKind;
 use crate::profile::norm::Norm;
 
@@ -46,31 +46,17 @@ impl<'a> Seen<'a> {
     }
 }
 
-pub(super) fn docs() -> Vec<RuleDoc> {
-    let rules = rules::RULES.iter().chain(rules::FOLDABLE);
-    rules.map(rule::Rule::doc).collect()
-}
+pub(super) const DOCS: Docs = || [rules::RULES, rules::FOLDABLE].map(rule::docs).concat();
 
-fn gate(input: &Input) -> Gate {
-    Gate::of(input, input.options.thresholds.norm_gate_ms)
-}
-
-pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let mut outcome = outcome_by(input, kind, |operation| {
-        Norm::of(input.profile, operation).class()
-    });
-    if outcome.status != Status::Done {
-        return Ok(outcome);
-    }
+pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let baseline = Baseline::of(input);
-    let rows = outcome.rows.clone();
     let seen = rows.iter().map(|row| Seen::new(input, &baseline, row));
     let seen: Vec<Seen> = seen.collect();
-    facts(input, &mut outcome, &baseline, &seen);
-    let gate = gate(input);
+    facts(input, outcome, &baseline, &seen);
+    let gate = Gate::of(input, input.options.thresholds.norm_gate_ms);
     let is_slow = |seen: &&Seen| gate.is_slow(seen.row) && !is_launch_scale(input, seen.row);
-    let are_foldable =
-        has_convolutions(input) && !seen.iter().any(|seen| seen.norm.is_trained_batch_norm());
+    let are_foldable = input.has(Family::Convolution)
+        && !seen.iter().any(|seen| seen.norm.is_trained_batch_norm());
     let is_foldable = |seen: &&Seen| are_foldable && seen.norm.is_training == Some(false);
     outcome.findings = [
         rule::find(input, rules::RULES, seen.iter().filter(is_slow).collect()),
@@ -79,33 +65,28 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
             rules::FOLDABLE,
             seen.iter().filter(is_foldable).collect(),
         ),
-        unmodelled(input, &rows, &gate, "norm"),
+        unmodelled(input, rows, &gate, "norm"),
     ]
     .concat();
-    outcome.notes.extend(launch_scale_note(input, &rows));
+    outcome.notes.extend(launch_scale_note(input, rows));
     let note =
         "Bytes of norms are lower bounds (input and result once each), so their efficiency is too.";
     outcome.notes.push(note.to_owned());
-    Ok(outcome)
 }
 
 fn facts(input: &Input, outcome: &mut Outcome, baseline: &Baseline, seen: &[Seen]) {
-    let count = |is: &dyn Fn(Norm) -> bool| {
-        let n = seen.iter().filter(|seen| is(seen.norm)).count();
-        Value::Count(n as u64)
-    };
     for kind in NormKind::ALL {
-        let n = count(&|norm| norm.kind == kind);
-        outcome.fact(kind.count_key(), kind.title(), n);
+        let (key, title) = (kind.count_key(), kind.title());
+        outcome.counts(seen, &[(key, title, &|seen| seen.norm.kind == kind)]);
     }
     let batch = seen.iter().filter(|seen| seen.norm.kind == NormKind::Batch);
     let batch: Vec<&Row> = batch.map(|seen| seen.row).collect();
-    let [trained, fixed] = [true, false].map(|is| count(&|norm| norm.is_training == Some(is)));
+    let time = Value::Ns(time_ns(&batch));
+    outcome.fact("batch_norm", "Time in batch norms", time);
     #[rustfmt::skip]
-    outcome.facts([
-        ("batch_norm", "Time in batch norms", Value::Ns(time_ns(&batch))),
-        ("batch_norm_training_count", "Batch norms in training", trained),
-        ("batch_norm_inference_count", "Batch norms with fixed statistics", fixed),
+    outcome.counts(seen, &[
+        ("batch_norm_training_count", "Batch norms in training", &|seen| seen.norm.is_training == Some(true)),
+        ("batch_norm_inference_count", "Batch norms with fixed statistics", &|seen| seen.norm.is_training == Some(false)),
     ]);
     baseline.facts(outcome);
     outcome.fact("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input));

@@ -9,7 +9,6 @@ use crate::names::Family;
 pub(super) struct Neighbors {
     before: Option<String>,
     after: Option<String>,
-    /// A rotary embedding follows soon: these are the norms of Q and K.
     is_rotated: bool,
 }
 

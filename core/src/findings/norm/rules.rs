@@ -1,18 +1,16 @@
 //! What can be found of norms.
 
+use super::Seen;
 use super::neighbors::Neighbors;
-use super::{Seen, gate};
-use crate::findings::in_use::has_convolutions;
 use crate::findings::outcome::weighted;
 use crate::findings::prelude::*;
+use crate::names::Family;
 use crate::names::norm::NormKind;
 
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
-        Some(seen.row)
-    }
+    const ROW: RowOf<Self> = |seen| Some(seen.row);
 
     fn words(group: &Group<Self>) -> Words {
         vec![("norm", group.first().norm.kind.title().to_owned())]
@@ -60,8 +58,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
 ];
 
 const BELOW: Rule<Seen> = Rule {
-    by: By::Key(|_, seen| seen.norm.kind.label().to_owned()),
-    gate: |group| are_large(group.input, &group.rows, &gate(group.input)),
+    by: |seen| seen.norm.kind.label().to_owned(),
+    gate: |group| group.is_large(|lines| lines.norm_gate_ms),
     issue: "{figures}{rates}.",
     model: "{advice}.",
     kernel: "a norm should come near the memory bandwidth of simple element-wise kernels: compare this one with other implementations for these shapes, with the reproducer.",
@@ -83,12 +81,11 @@ const BELOW: Rule<Seen> = Rule {
     ..Rule::BASE
 };
 
-/// Batch norms with fixed statistics scale and shift each channel: a convolution before them can
-/// do that with other weights.
+/// Batch norms with fixed statistics scale channels, which the weights of a convolution can do.
 pub(super) const FOLDABLE: &[Rule<Seen>] = &[Rule {
     key: "foldable_batch_norm",
     when: "it is a batch norm with fixed statistics, in a trace with convolutions and without training",
-    gate: |group| are_large(group.input, &group.rows, &gate(group.input)),
+    gate: |group| group.is_large(|lines| lines.norm_gate_ms),
     title: "Batch norms that convolutions can absorb",
     issue: "{calls} of batch norms use fixed statistics: {figures}.",
     model: "fold them into the weights and biases of the convolutions before them (`torch.nn.utils.fuse_conv_bn_eval`, or what exports the model).",
@@ -132,7 +129,7 @@ fn advice(group: &Group<Seen<'static>>) -> String {
             "merge it with the activation that follows (`torch.compile`); larger batches; group or layer norm where the accuracy allows".to_owned()
         }
         (Instance | NormKind::Group, _) => {
-            let layout = match has_convolutions(group.input) {
+            let layout = match group.input.has(Family::Convolution) {
                 true => ", or try the layout that the convolutions around it use",
                 false => "",
             };
@@ -142,7 +139,6 @@ fn advice(group: &Group<Seen<'static>>) -> String {
     }
 }
 
-/// What the element-wise operations of the trace reach.
 fn reach(group: &Group<Seen<'static>>) -> String {
     let baseline = group.first().baseline;
     match baseline.demonstrated {
@@ -162,7 +158,6 @@ fn strided(group: &Group<Seen<'static>>) -> String {
     }
 }
 
-/// Norms beside what they could reach.
 fn comparison(group: &Group<Seen<'static>>) -> Table {
     const MAX_ROWS: usize = 10;
     let work = |seen: &Seen| group.input.judged(seen.row.operation).work;

@@ -9,19 +9,13 @@ mod tests;
 
 use std::sync::Arc;
 
-use super::compute::is_launch_scale;
-use super::compute::{Gate, is_bottleneck, is_wide, outcome_by};
-use super::in_use::is_launched_by_graph;
-use super::outcome::{Outcome, Row, Status};
-use super::rule::{self, RuleDoc};
-use super::unmodelled::unmodelled;
-use super::{ANALYSES, AnalysisKind, Input, Tier};
-use crate::base::format;
-use crate::base::interval::sum;
-use crate::base::value::Value;
+use super::compute::is_wide;
+use super::{ANALYSES, Tier};
+use crate::findings::prelude::*;
 use crate::names::{Family, OtherKind, is_sort};
 use crate::profile::Profile;
 use crate::profile::collectives::communication;
+use crate::profile::launch::is_launched_by_graph;
 use crate::profile::operations::Operation;
 
 struct Seen<'a> {
@@ -40,9 +34,7 @@ impl Seen<'_> {
     }
 }
 
-pub(super) fn docs() -> Vec<RuleDoc> {
-    rules::RULES.iter().map(rule::Rule::doc).collect()
-}
+pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
 /// Every operation that computes and that no other analysis of its tier covers.
 pub(super) fn covers(profile: &Profile, operation: &Operation) -> bool {
@@ -56,25 +48,18 @@ pub(super) fn covers(profile: &Profile, operation: &Operation) -> bool {
     is_computing && !is_taken()
 }
 
-/// Whether an operation is looked at here whatever its family: what an index names, and recurrent
-/// layers.
+/// Whether an operation is looked at here whatever its family, by its name.
 pub(super) fn claims(profile: &Profile, operation: &Operation) -> bool {
     kind_of(profile, operation) != OtherKind::Miscellaneous
 }
 
-fn kind_of(profile: &Profile, operation: &Operation) -> OtherKind {
+pub(super) fn kind_of(profile: &Profile, operation: &Operation) -> OtherKind {
     OtherKind::of(operation.short_name(profile), operation.family)
 }
 
-fn gate(input: &Input) -> Gate {
-    Gate::of(input, input.options.thresholds.other_gate_ms)
-}
-
-pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
+pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let profile = input.profile;
-    let mut outcome = outcome_by(input, kind, |operation| kind_of(profile, operation).label());
-    let rows = outcome.rows.clone();
-    let gate = gate(input);
+    let gate = Gate::of(input, input.options.thresholds.other_gate_ms);
     let mut seen: Vec<Seen> = rows
         .iter()
         .map(|row| {
@@ -89,9 +74,9 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
             }
         })
         .collect();
-    add_facts(input, &mut outcome, &seen);
+    add_facts(input, outcome, &seen);
     if outcome.status != Status::Done {
-        return Ok(outcome);
+        return;
     }
     seen.retain(|seen| !seen.row.is_anomaly && !is_launch_scale(input, seen.row));
     outcome.findings = rule::find(input, rules::RULES, seen.iter().collect());
@@ -100,10 +85,8 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let rest: Vec<&Row> = rest.map(|seen| seen.row).collect();
     let unknown = unmodelled(input, rest, &gate, "operation");
     outcome.findings.extend(unknown);
-    Ok(outcome)
 }
 
-/// Kernels that run as part of GPU graphs.
 struct GraphKernels {
     n: u64,
     ns: i64,
@@ -128,16 +111,13 @@ impl GraphKernels {
 
 fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     use OtherKind::{LookUp, Miscellaneous, Recurrent, Scatter};
-    let kinds = [
-        (LookUp, "look_up_count", "Look-ups by index"),
-        (Scatter, "scatter_count", "Writes by index"),
-        (Recurrent, "recurrent_count", "Recurrent layers"),
-        (Miscellaneous, "miscellaneous_count", "Other operations"),
-    ];
-    for (kind, key, label) in kinds {
-        let n = seen.iter().filter(|seen| seen.kind == kind).count();
-        outcome.fact(key, label, Value::Count(n as u64));
-    }
+    #[rustfmt::skip]
+    outcome.counts(seen, &[
+        ("look_up_count", "Look-ups by index", &|seen| seen.kind == LookUp),
+        ("scatter_count", "Writes by index", &|seen| seen.kind == Scatter),
+        ("recurrent_count", "Recurrent layers", &|seen| seen.kind == Recurrent),
+        ("miscellaneous_count", "Other operations", &|seen| seen.kind == Miscellaneous),
+    ]);
     let events = input.profile.gpu_events(input.options.gpu_events);
     let (n_collectives, collectives_ns) = communication(input.profile, events);
     let of_graphs = GraphKernels::of(input);

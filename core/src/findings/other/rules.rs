@@ -1,20 +1,15 @@
 //! What can be found of look-ups and writes by index, of recurrent layers and of the rest.
 
 use super::Seen;
-use crate::base::format;
-use crate::findings::compute::{NOT_SHOWN, are_large};
 use crate::findings::narrower::instead_of_32_bits;
-use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Rule, Saves, Subject};
+use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
 use crate::names::OtherKind;
 
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
-        Some(seen.row)
-    }
+    const ROW: RowOf<Self> = |seen| Some(seen.row);
 }
 
 /// Sorting indices is what costs from this share of a gradient's time on.
@@ -25,7 +20,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "sorted_accumulation",
         when: "the gradient of a look-up spends a quarter of its time or more on sorting indices",
         applies: |_, seen| is_for_sorting(seen),
-        gate: |group| are_large(group.input, &group.rows, &super::gate(group.input)),
+        gate: |group| group.is_large(|lines| lines.other_gate_ms),
         title: "Gradients of look-ups that sort their indices",
         issue: "{figures}, {share} of it in sorting indices ({sorting}).",
         model: "for embeddings sparse gradients or a fused embedding operation; for `index_put` with `accumulate` a `scatter_add` where the order of additions need not be fixed.",
@@ -114,7 +109,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
 ];
 
 const SLOW: Rule<Seen> = Rule {
-    by: By::Key(|_, seen| seen.row.gap_bucket()),
+    by: |seen| seen.row.gap_bucket(),
     ..Rule::BASE
 };
 
@@ -142,7 +137,6 @@ const MISCELLANEOUS: Rule<Seen> = Rule {
     ..SLOW
 };
 
-/// Whether sorting indices is what a gradient takes its time for.
 pub(super) fn is_for_sorting(seen: &Seen) -> bool {
     seen.sorts() && seen.sorting_ns as f64 >= SORTING_SHARE * seen.row.time_ns as f64
 }

@@ -10,7 +10,6 @@ use crate::names::Family;
 use crate::names::reduction::{ReductionKind, is_softmax_of_attention};
 use crate::profile::reduction::Axis;
 
-/// A reduction, and what its name and arguments show.
 struct Seen<'a> {
     row: &'a Row,
     name: &'a str,
@@ -19,34 +18,20 @@ struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// What it saves at the efficiency that such kernels usually reach; at roofline where that
-    /// is not known.
+    /// What it saves at the usual efficiency; at roofline where that is not known.
     fn impact(&self) -> Option<Impact> {
         let row = self.row;
         match self.kind {
             kind if kind.takes_passes() => Some(Impact::heuristic(row.time_ns)),
-            kind if kind.is_plain() => Impact::of_usual(row, rules::USUAL_PERCENT),
+            kind if kind.is_plain() => Impact::of_usual(row, rules::USUAL),
             _ => impact_of_gap(row),
         }
     }
 }
 
-pub(super) fn docs() -> Vec<RuleDoc> {
-    rules::RULES.iter().map(rule::Rule::doc).collect()
-}
+pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
-fn gate(input: &Input) -> Gate {
-    Gate::of(input, input.options.thresholds.reduce_gate_ms)
-}
-
-pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let mut outcome = outcome_by(input, kind, |operation| {
-        ReductionKind::of(operation.short_name(input.profile)).label()
-    });
-    if outcome.status != Status::Done {
-        return Ok(outcome);
-    }
-    let rows = outcome.rows.clone();
+pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let seen = rows.iter().map(|row| {
         let operation = input.operation(row.operation);
         let name = operation.short_name(input.profile);
@@ -58,15 +43,14 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         }
     });
     let seen: Vec<Seen> = seen.collect();
-    facts(input, &mut outcome, &seen);
-    let gate = gate(input);
+    facts(input, outcome, &seen);
+    let gate = Gate::of(input, input.options.thresholds.reduce_gate_ms);
     let candidates = seen
         .iter()
         .filter(|seen| is_bottleneck(input, seen.row, &gate) && !is_launch_scale(input, seen.row));
     let found = rule::find(input, rules::RULES, candidates.collect());
-    outcome.findings = [found, unmodelled(input, &rows, &gate, "reduction")].concat();
-    outcome.notes.extend(launch_scale_note(input, &rows));
-    Ok(outcome)
+    outcome.findings = [found, unmodelled(input, rows, &gate, "reduction")].concat();
+    outcome.notes.extend(launch_scale_note(input, rows));
 }
 
 fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {

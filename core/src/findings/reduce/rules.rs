@@ -1,6 +1,7 @@
 //! What can be found of reductions.
 
 use super::Seen;
+use crate::findings::assessment::Band;
 use crate::findings::prelude::*;
 use crate::names::reduction::{ReductionKind, is_softmax_of_attention, picks_element};
 use crate::profile::reduction::Axis;
@@ -8,9 +9,7 @@ use crate::profile::reduction::Axis;
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
-        Some(seen.row)
-    }
+    const ROW: RowOf<Self> = |seen| Some(seen.row);
 
     fn reasoning(group: &Group<Self>) -> Vec<String> {
         let from = called_from(group.input, &group.rows).into_iter();
@@ -18,14 +17,12 @@ impl Subject for Seen<'static> {
     }
 }
 
-/// What reductions and softmax usually reach, in percent of the roofline.
-pub(super) const USUAL_PERCENT: (f64, f64) = (50.0, 70.0);
-const USUAL: Saves<Seen> = Saves::Usual(USUAL_PERCENT.0, USUAL_PERCENT.1);
+/// What reductions and softmax usually reach.
+pub(super) const USUAL: Band = Band(50.0, 70.0);
 
 /// Said of what reads its values several times.
 const PASSES: &str = "Its efficiency is that of reading and writing once, which it cannot reach: the number of passes depends on the algorithm and the values, so the saving is a rule of thumb.";
 
-/// Every rule, the most specific first.
 pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "strided_reduction",
@@ -44,7 +41,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: has_few_results,
         title: "Reductions with fewer results than compute units",
         issue: "{figures}; {results} for {elements} elements.",
-        model: "reduce several tensors{or_more} in one call{or_earlier}.",
+        model: "reduce several tensors{picks?, or more rows,} in one call{picks?|, or sum up where the values are produced}.",
         kernel: "a reduction in two stages spreads few results over the whole GPU: check that this one does.",
         notes: &[
             "How the kernel splits its input over the GPU is not recorded; its shapes say that the results alone cannot keep all compute units busy.",
@@ -53,13 +50,10 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             let first = group.first();
             let count = |of: fn(Axis) -> f64| first.axis.map_or(0, |axis| of(axis) as u64);
             let results = format::counted(count(|axis| axis.results), "result");
-            let picks = picks_element(first.name);
-            let earlier = ", or sum up where the values are produced";
             vec![
                 ("results", results),
                 ("elements", format::count(count(|axis| axis.elements))),
-                either("or_more", picks, ", or more rows,", ""),
-                either("or_earlier", picks, "", earlier),
+                holds("picks", picks_element(first.name)),
             ]
         },
         saves: Saves::Each(|_, seen| seen.impact()),
@@ -71,17 +65,13 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.kind == ReductionKind::Softmax,
         title: "Softmax at a low % of the memory bandwidth",
         issue: "{figures}.",
-        model: "{remedy}.",
+        model: "{attention?where it belongs to attention, `torch.nn.functional.scaled_dot_product_attention` never writes its input to memory; elsewhere fuse it with the scaling and masking before it|fuse it with the loss that reads it and the GEMM before it (`torch.compile`, or a fused cross entropy)}.",
         kernel: "softmax usually reaches 50 to 70 % of the memory bandwidth: compare this row length in other implementations with the reproducer.",
         words: |group| {
-            vec![either(
-                "remedy",
-                group.any(|seen| is_softmax_of_attention(seen.name)),
-                "where it belongs to attention, `torch.nn.functional.scaled_dot_product_attention` never writes its input to memory; elsewhere fuse it with the scaling and masking before it",
-                "fuse it with the loss that reads it and the GEMM before it (`torch.compile`, or a fused cross entropy)",
-            )]
+            let is_any = group.any(|seen| is_softmax_of_attention(seen.name));
+            vec![holds("attention", is_any)]
         },
-        saves: USUAL,
+        saves: Saves::Usual(USUAL),
         ..Rule::BASE
     },
     Rule {
@@ -126,7 +116,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         title: "Reductions at a low % of the memory bandwidth",
         model: "fuse it with what produces its input (`torch.compile`): the input is then reduced while it is written.",
         kernel: "reductions usually reach 50 to 70 % of the memory bandwidth: have the split of these shapes over the GPU looked at with the reproducer.",
-        saves: USUAL,
+        saves: Saves::Usual(USUAL),
         ..GAP
     },
     Rule {
@@ -174,8 +164,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
 const GAP: Rule<Seen> = Rule {
     key: "memory_bound_gap",
     issue: "{figures}.",
-    by: By::Key(|_, seen| seen.row.gap_bucket()),
-    gate: |group| are_large(group.input, &group.rows, &super::gate(group.input)),
+    by: |seen| seen.row.gap_bucket(),
+    gate: |group| group.is_large(|lines| lines.reduce_gate_ms),
     is_pattern: false,
     ..Rule::BASE
 };

@@ -107,7 +107,7 @@ fn each_kind_has_its_own_words() {
 fn a_single_result_names_its_elements() {
     let outcome = reduced("aten::sum", ROWS, "[]", 1000);
     let issue = &found(&outcome, "few_results").issue;
-    says(issue, &["1 result for 64\u{202F}000\u{202F}000 elements."]);
+    says(issue, &["1 result for 64 000 000 elements."]);
 }
 
 /// Batched GEMMs beside the softmax of attention; that of a loss, as of a recommender, says nothing of

@@ -2,23 +2,21 @@
 
 use super::{Group, Rule, Subject};
 use crate::assess::Input;
+use crate::findings::assessment::Band;
 use crate::findings::compute::{efficiency, impact, priority_by, replay};
-use crate::findings::finding::{Effect, Finding, Impact, Priority};
+use crate::findings::finding::{Finding, Impact, Priority};
 
 pub(crate) enum Saves<S: Subject> {
-    /// The gap to the roofline, closed to 75, 87.5 and 100 % of it; by rule of thumb where no model
-    /// counts the work.
+    /// The gap to 75–100 % of the roofline; by rule of thumb where no model counts the work.
     Gap,
-    /// The gap to what such kernels usually reach, from and to so many percent of the roofline.
-    Usual(f64, f64),
+    /// The gap to what such kernels usually reach.
+    Usual(Band),
     /// Measured time that would not be spent.
     Measured(for<'a> fn(&Input<'a>, &S::Of<'a>) -> i64),
     /// At most so much of each; `None` where it cannot be told.
     AtMost(for<'a> fn(&Input<'a>, &S::Of<'a>) -> Option<i64>),
-    /// At most all of the time.
     All,
     Heuristic,
-    /// What is said of each.
     Each(for<'a> fn(&Input<'a>, &S::Of<'a>) -> Option<Impact>),
     /// What the [evidence](Subject::evidence) says; for what is no operation.
     Evidence,
@@ -29,7 +27,7 @@ impl<S: Subject> Saves<S> {
     pub(crate) fn label(&self) -> &'static str {
         match self {
             Saves::Gap => "the gap to 75–100 % of the roofline",
-            Saves::Usual(..) => "the gap to the efficiency that such kernels usually reach",
+            Saves::Usual(_) => "the gap to the efficiency that such kernels usually reach",
             Saves::Measured(_) => "the measured time of kernels that would not run",
             Saves::AtMost(_) | Saves::Evidence => "up to the time that the cause takes",
             Saves::All => "up to all of its time",
@@ -45,7 +43,7 @@ impl<S: Subject> Saves<S> {
         match self {
             Saves::Gap => impact(input, &group.rows),
             Saves::Evidence | Saves::Nothing => (None, Vec::new()),
-            Saves::Usual(low, high) => group.impacts(|_, row| Impact::of_usual(row, (*low, *high))),
+            Saves::Usual(band) => group.impacts(|_, row| Impact::of_usual(row, *band)),
             Saves::Heuristic => group.impacts(|_, row| Some(Impact::heuristic(row.time_ns))),
             Saves::Each(impact) => group.impacts(|seen, _| impact(input, seen)),
             Saves::Measured(ns) => group.times(Impact::measured, |seen, _| Some(ns(input, seen))),
@@ -62,29 +60,13 @@ impl Evidence {
     /// Of a measured time; for the rest of a literal.
     pub(crate) fn new(priority: Priority, time_ns: i64) -> Evidence {
         Evidence {
-            pattern: "",
-            effect: Effect::KernelTime,
             priority,
-            confidence: None,
-            title: String::new(),
-            issue: String::new(),
-            model: String::new(),
-            kernel: String::new(),
-            reasoning: Vec::new(),
-            operations: Vec::new(),
-            events: Vec::new(),
             time_ns,
-            efficiency_percent: None,
-            impact: None,
-            savings: Vec::new(),
-            apart: Vec::new(),
-            replay: None,
-            tables: Vec::new(),
+            ..Evidence::default()
         }
     }
 
-    /// Of a measured time in or beside operations, whatever their efficiency: it matters by its share
-    /// of the computation.
+    /// Of a measured time in or beside operations, which matters by its share of the computation.
     pub(crate) fn of_time(input: &Input, operations: Vec<usize>, time_ns: i64) -> Evidence {
         let share = input.percent_of_compute(time_ns);
         Evidence {
@@ -102,14 +84,12 @@ impl Evidence {
         let share = input.percent_of_compute(time_ns);
         let priority = priority_by(input, share, efficiency_percent, rule.is_pattern);
         let (impact, savings) = rule.saves.of(group);
-        let why = "its reproducer tells more than a trace can";
-        let replay = || replay(input, first, Some(why));
         Some(Evidence {
             operations: rows.iter().map(|row| row.operation).collect(),
             efficiency_percent,
             impact,
             savings,
-            replay: rule.has_reproducer.then(replay).flatten(),
+            replay: replay(input, first).filter(|_| rule.has_reproducer),
             ..Evidence::new(priority, time_ns)
         })
     }

@@ -1,12 +1,12 @@
 //! What one rule took.
 
 use super::{Subject, Words};
-use crate::assess::Input;
+use crate::assess::{Input, Thresholds};
 use crate::base::format;
 use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::findings::compute::{
-    at_efficiency, efficiency, n_calls, subject, sum_of, time_and_share, time_ns,
+    Gate, are_large, at_efficiency, efficiency, n_calls, subject, sum_of, time_and_share, time_ns,
 };
 use crate::findings::finding::Impact;
 use crate::findings::outcome::Row;
@@ -29,7 +29,7 @@ pub(crate) struct Group<'g, 'a, S: Subject> {
 
 impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
     pub(crate) fn new(input: &'g Input<'a>, seen: Vec<&'g S::Of<'a>>) -> Group<'g, 'a, S> {
-        let rows = seen.iter().filter_map(|seen| S::row(seen)).collect();
+        let rows = seen.iter().filter_map(|seen| (S::ROW)(seen)).collect();
         Group { input, seen, rows }
     }
 
@@ -66,6 +66,12 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
             (!each.is_empty()).then(|| impact(all_ns)),
             savings.collect(),
         )
+    }
+
+    /// Whether its operations are together large enough to be a bottleneck of their kind.
+    pub(crate) fn is_large(&self, gate_ms: fn(&Thresholds) -> f64) -> bool {
+        let gate = Gate::of(self.input, gate_ms(&self.input.options.thresholds));
+        are_large(self.input, &self.rows, &gate)
     }
 
     /// The kernel time of one of `n`.

@@ -6,11 +6,12 @@
 //!
 //! An analysis says what it knows of each operation (or copy, gap, chain of kernels) as the
 //! [`Subject`] of its rules. The runner asks the rules in order; the first that applies takes the
-//! operation, and all that one rule took are one finding (or one for each of [`Rule::by`]). What it
+//! operation, and all that one rule took are one finding (or one for each answer to [`Rule::by`]). What it
 //! is worth follows from [`Rule::saves`], its sentences from the templates of the rule.
 //!
 //! A template holds words in braces: `{subject}`, `{time}`, `{at}`, `{calls}` and `{figures}` (the
-//! first three in one) of every group of operations, and those that [`Rule::words`] adds. What cannot
+//! first three in one) of every group of operations, and those that [`Rule::words`] adds. Of
+//! `{word?text|other}` a word that [holds] chooses the text, and else the other. What cannot
 //! be called has no reproducer: its sentences do [without](without_reproducer). `docs/findings.md` is
 //! made from the same rows.
 
@@ -32,18 +33,15 @@ use crate::base::value::Table;
 pub(crate) use evidence::{Evidence, Saves};
 pub(crate) use group::{Group, times_by_operation};
 pub use text::RuleDoc;
-pub(crate) use text::{either, fill};
+pub(crate) use text::{docs, either, fill, holds};
 
 /// What the rules of an analysis look at.
 pub(crate) trait Subject: Sized + 'static {
     /// What is known of one operation, or of one part of the run.
     type Of<'a>;
 
-    /// The operation that it is; what is none says its own [evidence](Subject::evidence), with
-    /// reasoning and tables.
-    fn row<'s>(_: &'s Self::Of<'_>) -> Option<&'s Row> {
-        None
-    }
+    /// The operation that it is; what is none says its own [evidence](Subject::evidence).
+    const ROW: RowOf<Self> = |_| None;
 
     /// What a finding about a group rests on: figures, operations, events.
     fn evidence(group: &Group<'_, '_, Self>, rule: &Rule<Self>) -> Option<Evidence> {
@@ -55,8 +53,7 @@ pub(crate) trait Subject: Sized + 'static {
         Vec::new()
     }
 
-    /// What the data shows and what it cannot show, for every rule of the analysis: where operations
-    /// are called from.
+    /// What the data shows and cannot show, for every rule of the analysis.
     fn reasoning(group: &Group<'_, '_, Self>) -> Vec<String> {
         called_from(group.input, &group.rows).into_iter().collect()
     }
@@ -75,6 +72,8 @@ pub(crate) type Words = Vec<(&'static str, String)>;
 
 pub(crate) type Applies<S> = for<'a> fn(&Input<'a>, &<S as Subject>::Of<'a>) -> bool;
 
+pub(crate) type RowOf<S> = for<'s, 'a> fn(&'s <S as Subject>::Of<'a>) -> Option<&'s Row>;
+
 /// One thing that Dormer can find.
 pub(crate) struct Rule<S: Subject> {
     /// Its name in files: "tiny_batched".
@@ -84,13 +83,12 @@ pub(crate) struct Rule<S: Subject> {
     /// When it applies, as a clause for the docs: "M or N is 1".
     pub(crate) when: &'static str,
     pub(crate) applies: Applies<S>,
-    /// What of a group must hold as well for the rule to take it; the rules below are asked about
-    /// others.
+    /// What of a group must hold as well for the rule to take it, and not a rule below.
     pub(crate) takes: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
     /// Whether a group is worth a finding.
     pub(crate) gate: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
-    /// How what it took is divided into findings.
-    pub(crate) by: By<S>,
+    /// What it took is a finding for each answer, in the order of the answers.
+    pub(crate) by: for<'a> fn(&S::Of<'a>) -> String,
     /// The cause, in a few words. Like the following ones a template.
     pub(crate) title: &'static str,
     /// One sentence with the operation, its time and its share.
@@ -98,8 +96,7 @@ pub(crate) struct Rule<S: Subject> {
     /// What to change in the model or in how it is run: one sentence without its subject.
     pub(crate) model: &'static str,
     pub(crate) kernel: &'static str,
-    /// What the data shows beyond what is said of every finding of the analysis. A note that its words
-    /// leave empty is left out.
+    /// What the data shows beyond what every finding says; what its words leave empty is left out.
     pub(crate) notes: &'static [&'static str],
     /// What the other words of the templates stand for.
     pub(crate) words: for<'g, 'a> fn(&Group<'g, 'a, S>) -> Words,
@@ -125,7 +122,7 @@ impl<S: Subject> Rule<S> {
         applies: |_, _| true,
         takes: |_| true,
         gate: |_| true,
-        by: By::Rule,
+        by: |_| String::new(),
         title: "",
         issue: "{subject} takes {time}{at}.",
         model: "",
@@ -147,12 +144,13 @@ impl<S: Subject> Rule<S> {
         words
     }
 
-    /// Kernels about as short as their launch, where they are many: what they take beyond their work at
-    /// the roofline is saved at most, and the CPU launches in time. For the rest of a literal.
+    /// Many kernels about as short as their launch: what they take beyond their work at the roofline is
+    /// saved at most. For the rest of a literal.
     pub(crate) const SMALL_KERNELS: Rule<S> = Rule {
         key: "many_small_kernels",
         gate: |group| are_many(group.input, &group.rows, n_calls(&group.rows)),
-        saves: Saves::AtMost(|_, seen| beyond_roofline_ns(S::row(seen)?)),
+        kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.",
+        saves: Saves::AtMost(|_, seen| beyond_roofline_ns((S::ROW)(seen)?)),
         effect: Effect::FewerLaunches,
         has_reproducer: false,
         ..Rule::BASE
@@ -193,14 +191,6 @@ fn said(mut found: Finding, templates: [&str; 4], notes: &[&str], words: &Words)
     found
 }
 
-/// How what a rule took is divided into findings.
-pub(crate) enum By<S: Subject> {
-    /// One finding.
-    Rule,
-    /// One for each answer, in the order in which the answers come up.
-    Key(for<'a> fn(&Input<'a>, &S::Of<'a>) -> String),
-}
-
 /// The findings about what was seen: each is taken by the first rule that applies to it.
 pub(crate) fn find<'g, 'a, S: Subject>(
     input: &'g Input<'a>,
@@ -211,8 +201,9 @@ pub(crate) fn find<'g, 'a, S: Subject>(
     for rule in rules {
         let asked = left.iter().copied();
         let asked = asked.filter(|seen| (rule.applies)(input, seen));
-        let groups = divide(input, &rule.by, asked.collect()).into_iter();
-        for group in groups.map(|seen| Group::new(input, seen)) {
+        let asked = asked.map(|seen| ((rule.by)(seen), seen));
+        for (_, seen) in grouped(asked, Vec::push) {
+            let group = Group::<S>::new(input, seen);
             if (rule.takes)(&group) {
                 // Of no type, so that one set and its sort serve all analyses.
                 let place = |seen: &S::Of<'a>| ptr::from_ref(seen).cast::<()>();
@@ -223,23 +214,6 @@ pub(crate) fn find<'g, 'a, S: Subject>(
         }
     }
     findings
-}
-
-/// The groups of what one rule took; none for nothing.
-fn divide<'g, 'a, S: Subject>(
-    input: &Input<'a>,
-    by: &By<S>,
-    taken: Vec<&'g S::Of<'a>>,
-) -> Vec<Vec<&'g S::Of<'a>>> {
-    match by {
-        _ if taken.is_empty() => Vec::new(),
-        By::Rule => vec![taken],
-        By::Key(key) => {
-            let keyed = taken.into_iter().map(|seen| (key(input, seen), seen));
-            let groups = grouped(keyed, Vec::push).into_iter();
-            groups.map(|(_, group)| group).collect()
-        }
-    }
 }
 
 /// What the rules call an operation: the classes of all that apply to it, in their order.

@@ -2,7 +2,8 @@
 
 use super::{Rule, Subject, Words};
 
-/// A template with its words; a later word goes before an earlier one of its name.
+/// A template with its words; a later word goes before an earlier one of its name. `{word?text|other}`
+/// is the text where the word is not empty, and else the other.
 pub(crate) fn fill(template: &str, words: &Words) -> String {
     let mut text = String::new();
     let mut left = template;
@@ -13,8 +14,11 @@ pub(crate) fn fill(template: &str, words: &Words) -> String {
             left = after;
             continue;
         };
-        match words.iter().rev().find(|(word, _)| *word == name) {
-            Some((_, value)) => text.push_str(value),
+        let (word, texts) = name.split_once('?').unwrap_or((name, ""));
+        let (holds, fails) = texts.split_once('|').unwrap_or((texts, ""));
+        match words.iter().rev().find(|(known, _)| *known == word) {
+            Some((_, value)) if word == name => text.push_str(value),
+            Some((_, value)) => text.push_str(if value.is_empty() { fails } else { holds }),
             None => text.push_str(&format!("{{{name}}}")),
         }
         left = rest;
@@ -31,6 +35,11 @@ pub(crate) fn either(
     otherwise: &str,
 ) -> (&'static str, String) {
     (word, if holds { text } else { otherwise }.to_owned())
+}
+
+/// A word that a template asks whether something holds.
+pub(crate) fn holds(word: &'static str, holds: bool) -> (&'static str, String) {
+    either(word, holds, "yes", "")
 }
 
 /// What a rule says, for the docs: whatever it looks at.
@@ -52,18 +61,17 @@ pub struct RuleDoc {
     pub saves: &'static str,
 }
 
-impl<S: Subject> Rule<S> {
-    pub(crate) fn doc(&self) -> RuleDoc {
-        RuleDoc {
-            key: self.key,
-            when: self.when,
-            title: self.title,
-            issue: self.issue,
-            model: self.model,
-            kernel: self.kernel,
-            saves: self.saves.label(),
-        }
-    }
+pub(crate) fn docs<S: Subject>(rules: &[Rule<S>]) -> Vec<RuleDoc> {
+    let doc = |rule: &Rule<S>| RuleDoc {
+        key: rule.key,
+        when: rule.when,
+        title: rule.title,
+        issue: rule.issue,
+        model: rule.model,
+        kernel: rule.kernel,
+        saves: rule.saves.label(),
+    };
+    rules.iter().map(doc).collect()
 }
 
 #[cfg(test)]
@@ -74,6 +82,11 @@ mod tests {
     fn words_fill_templates() {
         let words = vec![("time", "3 ms".to_owned()), ("at", String::new())];
         assert_eq!(fill("It takes {time}{at}.", &words), "It takes 3 ms.");
+        let template = "It {long?takes|took} {time}{at? at last|, as ever}{long?; long}.";
+        let words = [("time", "3 ms"), ("at", ""), ("long", "yes")];
+        let words = words.map(|(word, value)| (word, value.to_owned())).to_vec();
+        let filled = "It takes 3 ms, as ever; long.";
+        assert_eq!(fill(template, &words), filled);
         // Braces of a trace's own names are no words.
         let words = vec![
             ("subject", "`f{time}`".to_owned()),

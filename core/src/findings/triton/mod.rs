@@ -4,40 +4,24 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::compute::{Gate, is_bottleneck, memory_bandwidth, outcome_by};
-use super::compute::{gbps, is_launch_scale, short_name};
-use super::outcome::{Outcome, Row, Status};
-use super::rule::{self, RuleDoc};
-use super::unmodelled::unmodelled;
-use super::{AnalysisKind, Input};
-use crate::base::value::{CellColumn, Table, Value};
+use super::compute::gbps;
+use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
 use crate::names::LoopKind;
 use crate::perf::fused_ops;
 
-/// A generated kernel, and what its name tells.
 struct Seen<'a> {
     row: &'a Row,
     kind: LoopKind,
     ops: Vec<&'a str>,
-    /// Whether its calls are about as short as their launch.
     is_short: bool,
     /// Whether other short kernels run in GPU graphs.
     are_others_replayed: bool,
 }
 
-pub(super) fn docs() -> Vec<RuleDoc> {
-    rules::RULES.iter().map(rule::Rule::doc).collect()
-}
+pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
-pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let mut outcome = outcome_by(input, kind, |operation| {
-        LoopKind::of(operation.short_name(input.profile)).label()
-    });
-    if outcome.status != Status::Done {
-        return Ok(outcome);
-    }
-    let rows = outcome.rows.clone();
+pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     // Graphs launch kernels as cheaply as can be: where those are short, there is little data.
     let is_replayed = |row: &&Row| {
         is_launch_scale(input, row)
@@ -58,7 +42,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
             }
         })
         .collect();
-    add_facts(input, &mut outcome, &seen);
+    add_facts(input, outcome, &seen);
     outcome.tables.push(table(input, &seen));
     let gate = Gate::of(input, input.options.thresholds.triton_gate_ms);
     let known = || {
@@ -71,38 +55,23 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let long: Vec<&Row> = long.map(|seen| seen.row).collect();
     let unknown = unmodelled(input, long, &gate, "generated kernel");
     outcome.findings.extend(unknown);
-    Ok(outcome)
 }
 
 fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
-    let loops = [
-        (LoopKind::Pointwise, "pointwise_count", "Pointwise kernels"),
-        (LoopKind::Reduction, "reduction_count", "Reductions"),
-        (
-            LoopKind::Persistent,
-            "persistent_count",
-            "Persistent reductions",
-        ),
-        (LoopKind::Template, "template_count", "GEMM templates"),
-        (LoopKind::Other, "other_count", "Other kernels"),
-    ];
-    let count = |is: &dyn Fn(&Seen) -> bool| {
-        Value::Count(seen.iter().filter(|seen| is(seen)).count() as u64)
-    };
-    for (kind, key, label) in loops {
-        outcome.fact(key, label, count(&|seen| seen.kind == kind));
-    }
-    let bounds = [
-        (Bound::Compute, "compute_bound_count", "Compute-bound"),
-        (Bound::Memory, "memory_bound_count", "Memory-bound"),
-    ];
-    for (bound, key, label) in bounds {
-        outcome.fact(key, label, count(&|seen| seen.row.bound == Some(bound)));
-    }
+    use LoopKind::{Other, Persistent, Pointwise, Reduction, Template};
+    #[rustfmt::skip]
+    outcome.counts(seen, &[
+        ("pointwise_count", "Pointwise kernels", &|seen| seen.kind == Pointwise),
+        ("reduction_count", "Reductions", &|seen| seen.kind == Reduction),
+        ("persistent_count", "Persistent reductions", &|seen| seen.kind == Persistent),
+        ("template_count", "GEMM templates", &|seen| seen.kind == Template),
+        ("other_count", "Other kernels", &|seen| seen.kind == Other),
+        ("compute_bound_count", "Compute-bound", &|seen| seen.row.bound == Some(Bound::Compute)),
+        ("memory_bound_count", "Memory-bound", &|seen| seen.row.bound == Some(Bound::Memory)),
+    ]);
     outcome.fact("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input));
 }
 
-/// The longest kernels with what they merged.
 fn table(input: &Input, seen: &[Seen]) -> Table {
     /// More rows are in the sheets.
     const MAX_ROWS: usize = 15;
@@ -111,25 +80,17 @@ fn table(input: &Input, seen: &[Seen]) -> Table {
         true => Value::Empty,
         false => Value::Quoted(seen.ops.join(", ")),
     };
-    let bandwidth = |seen: &Seen| gbps(input, seen.row).map_or(Value::NO_GBPS, Value::GbPerS);
+    #[rustfmt::skip]
     let columns: &[CellColumn<&Seen>] = &[
         ("kernel", "Kernel", &|seen| Value::Quoted(operation(seen))),
-        ("kind", "Kind", &|seen| {
-            Value::Text(seen.kind.label().to_owned())
-        }),
+        ("kind", "Kind", &|seen| Value::Text(seen.kind.label().to_owned())),
         ("fused", "Merged operators", &|seen| merged(seen)),
         ("calls", "Calls", &|seen| Value::Count(seen.row.n_calls)),
         ("time", "Time", &|seen| Value::Ns(seen.row.time_ns)),
-        ("bandwidth", "Bandwidth", &|seen| bandwidth(seen)),
-        ("efficiency", "% roofline", &|seen| {
-            Value::percent(seen.row.efficiency_percent)
-        }),
+        ("bandwidth", "Bandwidth", &|seen| Value::gbps(gbps(input, seen.row))),
+        ("efficiency", "% roofline", &|seen| Value::percent(seen.row.efficiency_percent)),
     ];
     let longest = seen.iter().take(MAX_ROWS);
-    Table::of(
-        "fusions",
-        "What the longest kernels merge",
-        longest,
-        columns,
-    )
+    let title = "What the longest kernels merge";
+    Table::of("fusions", title, longest, columns)
 }

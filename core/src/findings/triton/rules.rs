@@ -1,19 +1,13 @@
 //! What can be found of generated kernels.
 
 use super::Seen;
-use crate::base::format;
-use crate::findings::compute::{NOT_SHOWN, called_from, n_calls};
-use crate::findings::compute::{are_many, beyond_roofline_ns};
-use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Saves, Subject, either};
+use crate::findings::prelude::*;
 use crate::names::LoopKind;
 
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
-        Some(seen.row)
-    }
+    const ROW: RowOf<Self> = |seen| Some(seen.row);
 
     fn reasoning(group: &Group<Self>) -> Vec<String> {
         let merged = group.seen.first().and_then(|seen| merged(seen));
@@ -49,7 +43,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "memory_bound_gap",
         when: "it is any other kernel",
-        by: By::Key(|_, seen| seen.row.gap_bucket()),
+        by: |seen| seen.row.gap_bucket(),
         title: "Generated kernels at a low % of roofline",
         issue: "{figures}.",
         model: "recompile with `mode=\"max-autotune\"`; make inputs contiguous, so that the generated loops read memory in order.",
@@ -64,11 +58,9 @@ const SHORT: Rule<Seen> = Rule {
     key: "narrow_fusions",
     when: "many kernels are about as short as their launch",
     applies: |_, seen| seen.is_short,
-    gate: |group| are_many(group.input, &group.rows, n_calls(&group.rows)),
     title: "Many short generated kernels",
-    issue: "{calls} of {kernels} take {time}{at}{merge_little}.",
+    issue: "{calls} of {kernels} take {time}{at}{whole?|: each merges little}.",
     model: "look for graph breaks that keep `torch.compile` from merging across them, and replay the kernels as GPU graphs (`mode=\"reduce-overhead\"`).",
-    kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.",
     words: |group| {
         /// A kernel that merges more operators is a whole norm or activation.
         const FEW_OPS: usize = 2;
@@ -76,12 +68,11 @@ const SHORT: Rule<Seen> = Rule {
         let n_kernels = group.rows.len() as u64;
         vec![
             ("kernels", format::counted(n_kernels, "generated kernel")),
-            either("merge_little", is_whole, "", ": each merges little"),
+            holds("whole", is_whole),
         ]
     },
-    saves: Saves::AtMost(|_, seen| beyond_roofline_ns(seen.row)),
-    has_reproducer: false,
-    ..Rule::BASE
+    effect: Effect::KernelTime,
+    ..Rule::SMALL_KERNELS
 };
 
 /// "The longest merges `add`, `mean` and `rsqrt`."

@@ -5,12 +5,11 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::Input;
 use super::compute::{Gate, are_large, is_launch_scale, short_name};
 use super::finding::Finding;
 use super::narrower::{matrix_rate_16_bit, on_matrix_units};
 use super::outcome::Row;
-use super::rule::{self, RuleDoc};
+use super::{Docs, Input, rule};
 use crate::base::group::grouped;
 use crate::hardware::Precision;
 use crate::hardware::roofline::roofline;
@@ -19,9 +18,7 @@ use crate::perf::Unit;
 use crate::profile::operations::Operation;
 use crate::trace::Category;
 
-pub(crate) fn docs() -> Vec<RuleDoc> {
-    rules::RULES.iter().map(rule::Rule::doc).collect()
-}
+pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
 /// An operation, and what is known of all that have its name.
 struct Seen<'a> {
@@ -50,8 +47,8 @@ impl Seen<'_> {
     }
 }
 
-/// Findings about large rows without a model, one for each operator. `what` is the kind of work in
-/// the middle of a sentence. Kernels of GPU graphs have a [finding of their own](super::any_kind).
+/// Findings about large rows without a model, one for each operator; `what` is the kind of work.
+/// Kernels of GPU graphs have a [finding of their own](super::any_kind).
 pub(super) fn unmodelled<'r>(
     input: &Input,
     rows: impl IntoIterator<Item = &'r Row>,
@@ -112,8 +109,8 @@ fn find<'r>(
     by_name.iter().flat_map(of).collect()
 }
 
-/// The type of matrix work that the chosen GPU has no units for; `None` for all other work. The
-/// framework computes it another way, and no figure tells how fast that could be.
+/// The type of matrix work that the chosen GPU has no units for: no figure tells how fast the
+/// framework could compute it.
 pub(super) fn missing_units(input: &Input, row: &Row) -> Option<Precision> {
     let gpu = input.gpu()?;
     let work = input.judged(row.operation).work?;
@@ -132,8 +129,7 @@ fn saved_in_other_type(input: &Input, row: &Row) -> Option<i64> {
     Some(row.time_ns.saturating_sub(left_ns)).filter(|ns| *ns > 0)
 }
 
-/// Whether a library or a serving engine has the operator or its longest kernel, or its name says
-/// that it is fused: it is what would be taken in place of others.
+/// Whether a library or a serving engine has the operator or its longest kernel, or it is fused.
 fn is_of_library(input: &Input, operation: &Operation) -> bool {
     const WORDS: &[&str] = &["fused", "flash", "efficient"];
     const ENGINES: &[&str] = &["_C", "_moe_C", "sgl_kernel::", "trtllm::", "vllm::"];

@@ -3,8 +3,7 @@
 use super::{Seen, is_launched_by_operator, is_of_library, is_replayed, saved_in_other_type};
 use crate::findings::finding::Effect;
 use crate::findings::narrower::matrix_rate_16_bit;
-use crate::findings::outcome::Row;
-use crate::findings::rule::{Group, Rule, Saves, Subject, Words};
+use crate::findings::rule::{Group, RowOf, Rule, Saves, Subject, Words};
 use crate::hardware::Precision;
 use crate::perf::model;
 use crate::profile::operations::Operation;
@@ -12,9 +11,7 @@ use crate::profile::operations::Operation;
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
 
-    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
-        Some(seen.row)
-    }
+    const ROW: RowOf<Self> = |seen| Some(seen.row);
 
     fn words(group: &Group<Self>) -> Words {
         let seen = group.first();

@@ -8,9 +8,10 @@ use super::{Instance, in_tree, longest};
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
-use crate::findings::{Input, Origin};
+use crate::findings::Input;
 use crate::names::frames::is_framework;
 use crate::profile::Profile;
+use crate::profile::origin::Origin;
 use crate::profile::tree::NodeId;
 use crate::report::Report;
 use crate::report::fact_table::CellKind::{Name, Number};
@@ -107,7 +108,7 @@ fn row_of(input: &Input, node: NodeId, callers: &mut Vec<Caller>) -> Option<usiz
     let profile = input.profile;
     let (trace, tree) = (&profile.trace, super::tree(profile));
     let origin = match profile.has_python_frames() {
-        true => Origin::of_node(input, node),
+        true => Origin::of_node(input.profile, node),
         false => Origin::default(),
     };
     let around = tree

@@ -4,19 +4,16 @@
 //! between its launch before and this one. These stretches are disjoint, so all gaps together cost
 //! one pass over the calls of a trace.
 
-mod other_threads;
 mod thread;
 
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::cause::IdleCause;
 use crate::assess::Input;
 use crate::assess::Thresholds;
 use crate::base::interval::Interval;
+use crate::base::map::Map;
 use crate::names::host_calls::{CpuActivity, RuntimeCall};
 use crate::profile::Profile;
 use crate::profile::cpu_activity::CpuActivities;
@@ -55,15 +52,12 @@ pub(crate) struct Explainer<'a> {
     has_host_ops: bool,
     pub(crate) graphs: GraphReplays,
     calls: ByName<RuntimeCall>,
-    tracks: HashMap<TrackId, Range<u32>, FxBuildHasher>,
+    tracks: Map<TrackId, Range<u32>>,
     activities: CpuActivities,
-    /// Start and end of all launching calls of all threads, sorted; gathered when first needed.
     launches: OnceCell<Vec<Interval>>,
-    /// When the first recorded activity of each stream starts, of a window's whole trace; gathered
-    /// when first needed.
-    firsts: OnceCell<HashMap<TrackId, i64, FxBuildHasher>>,
-    /// The end of every call in which a thread waits for the GPU, in order; gathered when first
-    /// needed.
+    /// When the first recorded activity of each stream of the whole trace starts.
+    firsts: OnceCell<Map<TrackId, i64>>,
+    /// The end of every call in which a thread waits for the GPU, in order.
     waits: OnceCell<Vec<(i64, EventId)>>,
 }
 
@@ -105,8 +99,7 @@ impl<'a> Explainer<'a> {
     }
 
     fn span(&self, event: EventId) -> Interval {
-        let events = &self.profile.trace.events;
-        Interval::new(events.ts_ns(event), events.end_ns(event))
+        self.profile.trace.events.span(event)
     }
 
     /// Why a gap is there. The rules, the first that fits:
@@ -252,7 +245,7 @@ impl<'a> Explainer<'a> {
     fn may_follow_unrecorded(&self, gap: &Gap, after: &GpuWork) -> bool {
         let events = &self.profile.trace.events;
         let firsts = self.firsts.get_or_init(|| {
-            let mut firsts = HashMap::default();
+            let mut firsts = Map::default();
             for event in events.ids() {
                 if events.category(event).is_gpu() {
                     let start_ns = events.ts_ns(event);

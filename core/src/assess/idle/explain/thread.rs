@@ -1,11 +1,13 @@
-//! What a thread did between its last launch and the one that ends a gap.
+//! What a thread did between its last launch and the one that ends a gap, and others meanwhile.
 
 use super::{Explainer, Launched};
 use crate::base::interval::{Interval, busy};
+use crate::base::sort::Arrange;
 use crate::names::host_calls::{RuntimeCall, is_compiled_region};
+use crate::profile::runtime_calls::blocking_calls;
 use crate::profile::timeline::GpuClass;
 use crate::profile::tree::NodeId;
-use crate::trace::{Category, EventId};
+use crate::trace::{Category, EventId, TrackId};
 
 /// How a thread spent a gap until it launched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,7 +44,6 @@ impl CpuTime {
     }
 }
 
-/// What a thread did between its last launch and the one that ends a gap.
 #[derive(Debug, Default)]
 pub(super) struct Stretch {
     pub(super) since_ns: Option<i64>,
@@ -172,6 +173,53 @@ impl Explainer<'_> {
         if stretch.busy_in.is_none_or(|(_, ns)| span.length() >= ns) {
             stretch.busy_in = Some((event, span.length()));
         }
+    }
+
+    /// A wait of another thread that was over in a window, where the launching one did nothing else in
+    /// most of it: it goes on when the other one tells it to.
+    pub(super) fn wait_elsewhere(
+        &self,
+        launched: Launched,
+        window: Interval,
+        cpu: CpuTime,
+    ) -> Option<(EventId, i64)> {
+        if cpu.outside_ns <= window.length() / 2 {
+            return None;
+        }
+        let trace = &self.profile.trace;
+        let waits = self.waits.get_or_init(|| {
+            let ends = blocking_calls(trace).map(|event| (trace.events.end_ns(event), event));
+            let mut ends: Vec<(i64, EventId)> = ends.collect();
+            ends.arrange();
+            ends
+        });
+        let own = trace.events.track(launched.call);
+        let process = |track: TrackId| trace.tracks.get(track).map(|track| track.pid);
+        let until = waits.partition_point(|(end_ns, _)| *end_ns <= launched.span.start_ns);
+        let ended = waits.get(..until).unwrap_or_default().iter().rev();
+        ended
+            .take_while(|(end_ns, _)| *end_ns >= window.start_ns)
+            .find(|(_, event)| {
+                let track = trace.events.track(*event);
+                track != own
+                    && process(track) == process(own)
+                    && trace.events.ts_ns(*event) <= window.start_ns
+            })
+            .map(|(end_ns, event)| (*event, *end_ns))
+    }
+
+    /// From the end of the last launch of any thread to the start of this one.
+    pub(super) fn since_any_launch(&self, launch: Interval) -> Option<i64> {
+        let launches = self.launches.get_or_init(|| {
+            let calls = self.profile.launches.launches.iter();
+            let mut spans: Vec<Interval> = calls.map(|one| self.span(one.call)).collect();
+            spans.arrange();
+            spans.dedup();
+            spans
+        });
+        let before = launches.partition_point(|one| one.start_ns < launch.start_ns);
+        let last = launches.get(before.checked_sub(1)?)?;
+        Some(launch.start_ns.saturating_sub(last.end_ns).max(0))
     }
 }
 

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use super::{Fused, Unfused};
 use crate::findings::compute::priority_by;
-use crate::findings::origin::Origin;
 use crate::findings::prelude::*;
 use crate::findings::run_time;
 use crate::perf::FusedAttention;
+use crate::profile::origin::Origin;
 use crate::profile::unfused_attention::{UnfusedPart, is_in_sdpa};
 
 impl Subject for Unfused {
@@ -80,7 +80,7 @@ impl Subject for Unfused {
     fn reasoning(group: &Group<Self>) -> Vec<String> {
         let (input, first) = (group.input, group.first());
         let sizes = by_sizes(group);
-        let origin = Origin::of(input, input.operation(first.softmax.operation));
+        let origin = Origin::of(input.profile, input.operation(first.softmax.operation));
         let path = origin
             .path()
             .map(|path| format!("The first is in `{path}`."));
@@ -176,7 +176,7 @@ impl OfSizes {
     fn fused_ns(&self) -> Option<(i64, i64)> {
         let Fused { roof_ns, band } = self.fused?;
         let at = |percent: f64| (roof_ns / percent * 100.0).min(self.time_ns as f64).round() as i64;
-        Some((at(band.high), at(band.low)))
+        Some((at(band.1), at(band.0)))
     }
 }
 
@@ -242,9 +242,8 @@ fn sizes_table(all: &[OfSizes]) -> Table {
     Table::of("sizes", "What one kernel would take", all, columns)
 }
 
-/// Adds the operations that attention in separate operations is made of, with the time of those of
-/// their calls that are in it. They count in the analyses of their own category: `time_ns` of the
-/// outcome is without them.
+/// Adds the operations that attention is made of, with the time of their calls that are in it: they
+/// count in the analyses of their own category, and not in the `time_ns` of the outcome.
 pub(in crate::findings::attention) fn add_rows(
     input: &Input,
     outcome: &mut Outcome,
@@ -267,7 +266,7 @@ pub(in crate::findings::attention) fn add_rows(
                 time_ns: all.ns,
                 n_calls: all.n_calls,
                 percent_of_category: all.ns as f64 / all_ns.max(1) as f64 * 100.0,
-                percent_of_compute: share(all.ns, input.computation_ns()),
+                percent_of_compute: share(all.ns, input.timelines.compute_ns()),
                 percent_of_total: share(run_ns, input.total_ns()),
                 class: format!("unfused: {part}"),
                 ..Row::default()

@@ -2,8 +2,8 @@
 
 mod evidence;
 
-use super::band::Band;
-use crate::findings::order::{Order, Placed, tensors, time_ns};
+use crate::findings::assessment::Band;
+use crate::findings::order::{Order, Placed, time_ns};
 use crate::findings::prelude::*;
 use crate::hardware::roofline::roofline;
 use crate::names::Family;
@@ -22,7 +22,7 @@ pub(super) struct Unfused {
     pub(super) time_ns: i64,
     /// `None` without a GPU or without shapes.
     fused: Option<Fused>,
-    impact: Impact,
+    pub(super) impact: Impact,
 }
 
 /// What one fused call would take at roofline, and which % of roofline is usual.
@@ -72,7 +72,7 @@ impl Unfused {
             .sizes
             .and_then(|sizes| fused(input, sizes, gemm?, is_backward));
         let impact = match fused {
-            Some(Fused { roof_ns, band }) => Impact::of_band(time_ns, roof_ns, band.low, band.high),
+            Some(Fused { roof_ns, band }) => Impact::of_band(time_ns, roof_ns, band),
             None if input.gpu().is_some() => Impact::heuristic(time_ns),
             // Scores would not go to memory; what GEMMs take in a fused kernel is not known.
             None => {
@@ -90,17 +90,12 @@ impl Unfused {
             impact,
         })
     }
-
-    /// Whether one kernel would be faster.
-    pub(super) fn can_save(&self) -> bool {
-        self.impact.high_ns > 0
-    }
 }
 
 /// One fused call of the same sizes; `gemm` tells the type of its operands.
 fn fused(input: &Input, sizes: FusedAttention, gemm: &Placed, is_backward: bool) -> Option<Fused> {
     let thresholds = &input.options.thresholds;
-    let operands = tensors(input, input.operation(gemm.operation));
+    let operands = input.operation(gemm.operation).tensors(input.profile);
     let dtype = operands.first().map_or("", |operand| operand.dtype);
     let work = match is_backward {
         true => sizes.backward(dtype),
@@ -109,15 +104,12 @@ fn fused(input: &Input, sizes: FusedAttention, gemm: &Placed, is_backward: bool)
     let roof = roofline(&work, input.gpu()?, input.options.basis)?;
     let length = sizes.n_q.min(sizes.n_kv) as f64;
     let is_decode = sizes.n_q as f64 <= thresholds.sdpa_decode_queries && sizes.n_kv > sizes.n_q;
-    let decode = Band {
-        low: thresholds.gate_efficiency_percent,
-        high: DECODE_HIGH_PERCENT,
+    let band = match is_decode {
+        true => Band(thresholds.gate_efficiency_percent, DECODE_HIGH_PERCENT),
+        false => Band::of_length(length),
     };
     Some(Fused {
         roof_ns: roof.time_us * 1e3,
-        band: match is_decode {
-            true => decode.of_pass(is_backward, thresholds),
-            false => Band::of_length(length).of_pass(is_backward, thresholds),
-        },
+        band: band.of_pass(is_backward, thresholds),
     })
 }

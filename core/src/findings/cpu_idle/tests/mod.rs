@@ -9,6 +9,7 @@ use std::ops::Range;
 use serde_json::Value as Json;
 
 use super::*;
+use crate::findings::samples::{says, says_no};
 use crate::findings::{Finding, Priority};
 use crate::output::export::categories::cpu_idle::metrics;
 use crate::profile::Profile;
@@ -32,10 +33,10 @@ fn main_finding(profile: &Profile) -> Finding {
     analysed(profile).1.remove(0)
 }
 
-/// Whether a finding says something, after its issue.
-fn says(finding: &Finding, words: &str) -> bool {
-    let mut said = finding.reasoning.iter();
-    said.any(|sentence| sentence.replace('\u{202F}', " ").contains(words))
+/// Holds a finding to what it says after its issue.
+#[track_caller]
+fn reasons(finding: &Finding, parts: &[&str]) {
+    says(&finding.reasoning.concat(), parts);
 }
 
 /// The cause of the longest gap, and its length in microseconds.
@@ -46,31 +47,25 @@ fn longest(profile: &Profile) -> (String, f64) {
     (cause.to_owned(), gap["length_us"].as_f64().unwrap())
 }
 
-/// An operator that launches a kernel at `at` µs.
-fn launched(timetable: Timetable, id: u32, at: f64) -> Timetable {
-    launched_by("aten::add", timetable, id, at)
+/// An operator that launches a kernel at `at` µs, and when the kernel runs.
+fn launched(timetable: Timetable, at: f64, runs: Range<u32>) -> Timetable {
+    let operator = timetable.op("aten::add", at - 5.0..at + 8.0);
+    operator.launched("add_kernel", at..at + 5.0, runs)
 }
 
-fn launched_by(op: &str, timetable: Timetable, id: u32, at: f64) -> Timetable {
-    timetable
-        .op(op, at - 5.0..at + 8.0)
-        .launch(id, at..at + 5.0)
+/// A first kernel, launched at 10 µs.
+fn first(runs: Range<u32>) -> Timetable {
+    launched(Timetable::new(), 10.0, runs)
 }
 
-/// The launch of a first kernel, at 10 µs.
-fn first() -> Timetable {
-    launched(Timetable::new(), 1, 10.0)
-}
-
-/// The launch of a second kernel, and when both run.
-fn second(timetable: Timetable, at: f64, a: Range<u32>, b: Range<u32>) -> Profile {
-    let timetable = launched(timetable, 2, at);
-    timetable.kernel(1, "a", a).kernel(2, "b", b).profile()
+/// A second kernel, launched at `at` µs.
+fn second(timetable: Timetable, at: f64, runs: Range<u32>) -> Profile {
+    launched(timetable, at, runs).profile()
 }
 
 /// Two kernels; between their launches the thread has 900 µs, of which `calls` says more.
 fn between(calls: impl Fn(Timetable) -> Timetable) -> Profile {
-    second(calls(first()), 1_000.0, 20..30, 1_010..1_020)
+    second(calls(first(20..30)), 1_000.0, 1_010..1_020)
 }
 
 /// Kernels of 3 µs, launched every 40 µs: idle for 37 of 40 µs.
@@ -79,19 +74,20 @@ fn launch_bound(n: u32) -> Profile {
 }
 
 fn launch_bound_by(op: &str, kernel: &str, n: u32) -> Profile {
-    let launched = (0..n).fold(Timetable::new(), |all, id| {
-        launched_by(op, all, id, 10.0 + 40.0 * f64::from(id))
-    });
-    let run = (0..n).fold(launched, |all, id| {
-        let start = 18.0 + 40.0 * f64::from(id);
-        all.kernel(id, kernel, start..start + 3.0)
-    });
-    run.profile()
+    late(Timetable::new(), op, kernel, n).profile()
+}
+
+fn late(timetable: Timetable, op: &str, kernel: &str, n: u32) -> Timetable {
+    (0..n).fold(timetable, |all, nth| {
+        let at = 10 + 40 * nth;
+        let operator = all.op(op, at - 5..at + 8);
+        operator.launched(kernel, at..at + 5, at + 8..at + 11)
+    })
 }
 
 /// `.item()` on the thread that launches: which waits until the copy is done.
 fn item() -> Timetable {
-    launched(Timetable::new().without_flows(), 1, 10.0)
+    launched(Timetable::new().without_flows(), 10.0, 20..100)
         .frame("train.py(30): step", 0..300)
         .op("aten::item", 20..110)
         .op("aten::_local_scalar_dense", 21..109)
@@ -101,9 +97,6 @@ fn item() -> Timetable {
 
 /// The same, and a kernel that is launched after it.
 fn after_item(item: Timetable, copy: &str) -> Profile {
-    launched(item, 4, 130.0)
-        .kernel(1, "a", 20..100)
-        .copy(2, copy, 101..103)
-        .kernel(4, "b", 140..150)
-        .profile()
+    let copied = item.copy(2, copy, 101..103);
+    second(copied, 130.0, 140..150)
 }

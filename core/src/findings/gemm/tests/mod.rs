@@ -75,7 +75,7 @@ fn the_issue_names_operation_sizes_time_and_efficiency() {
     let args = pair("[[37632, 8, 64], [37632, 64, 8]]", BF16);
     let outcome = slow("MI300X", "aten::bmm", &args, "Cijk_MT16x16x32");
     // 2 · 37 632 · (8·64 + 64·8 + 8·8) bytes at 5.3 TB/s take 15.5 µs of the 100 ms.
-    let operation = "`aten::bmm` (37\u{202F}632 of 8×8×64)";
+    let operation = "`aten::bmm` (37 632 of 8×8×64)";
     let parts = [operation, "100 ms (100 % of compute)", "<0.1 %"];
     says(&only(&outcome).issue, &parts);
 }
@@ -132,13 +132,10 @@ fn sizes_come_from_the_model_too() {
     let scaled = typed(dims, &[BF16, FP8, FP8, "float", "float", ""]);
     let dims = "[[4096, 1024], [8, 1024, 2048], [8], [], []]";
     let grouped = typed(dims, &[BF16, BF16, "int", "", ""]);
+    #[rustfmt::skip]
     let cases = [
         ("aten::mv", mv, "matrix × vector"),
-        (
-            "_C::cutlass_scaled_mm",
-            scaled,
-            "tall and skinny, quantized",
-        ),
+        ("_C::cutlass_scaled_mm", scaled, "tall and skinny, quantized"),
         ("aten::_grouped_mm", grouped.clone(), "regular"),
     ];
     for (op, args, class) in cases {

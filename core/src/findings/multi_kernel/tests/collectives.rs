@@ -1,6 +1,7 @@
 //! Collectives: what is known of each, and tables of them.
 
 use super::*;
+use crate::findings::samples::typed;
 
 /// The first row of the table of collectives.
 fn first(profile: &Profile) -> Vec<String> {
@@ -41,18 +42,11 @@ fn communication_without_its_call_is_said() {
 /// is on the links.
 #[test]
 fn an_all_reduce_of_its_own_kernel_tells_its_size_by_the_operator() {
+    let args = typed("[[2048, 4096], []]", &["c10::BFloat16", ""]);
+    let kernel = "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)";
     let profile = Timetable::new()
-        .op("vllm::all_reduce", 0..20)
-        .args(r#""Input Dims": [[2048, 4096], []], "Input type": ["c10::BFloat16", ""]"#)
-        .launch(1, 1..2)
-        .op("aten::mm", 20..30)
-        .launch(2, 21..22)
-        .kernel(
-            1,
-            "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)",
-            100..180,
-        )
-        .kernel(2, "gemm", 180..400)
+        .call("vllm::all_reduce", &args, kernel, 100..180)
+        .work("aten::mm", "gemm", 180..400)
         .profile();
     #[rustfmt::skip]
     let expected = [
@@ -66,36 +60,31 @@ fn an_all_reduce_of_its_own_kernel_tells_its_size_by_the_operator() {
 fn the_bus_bandwidth_is_compared_with_the_links() {
     let profile = communication(10_000.0, 4_000.0, 2_000.0..8_000.0);
     let found = &outcome(&profile, &options_on("H100")).findings[0];
-    let issue = found.issue.replace('\u{202F}', " ");
-    assert!(issue.contains("bus bandwidth averages 1.17 GB/s, 0.3 % of the 450 GB/s"));
+    let bandwidth = "bus bandwidth averages 1.17 GB/s, 0.3 % of the 450 GB/s";
+    says(&found.issue, &[bandwidth]);
     // 7 MB at 450 GB/s.
-    assert!(says(found, "would take 15.6 µs of 6.00 ms"));
+    reasons(found, &["would take 15.6 µs of 6.00 ms"]);
 }
 
 /// 30 sizes of messages in kernels of 10 µs on two streams at once: 150 µs, not 300.
 #[test]
 fn collectives_on_two_streams_are_exposed_once_and_all_are_counted() {
-    let mut timetable = Timetable::new().op("aten::mm", 0..5).launch(100, 1..2);
+    let mut timetable = Timetable::new().work("aten::mm", "gemm", 400..1_000);
     for id in 0..30 {
-        let at = 10 + 10 * id;
-        timetable = timetable
-            .op("record_param_comms", at..at + 9)
-            .args(&format!(
-                r#""Collective name": "all_to_allv", "dtype": "Float", "In msg nelems": {0}, "Out msg nelems": {0}, "Group size": 4"#,
-                1000 + id
-            ))
-            .launch(id, at + 1..at + 2);
-    }
-    timetable = timetable.kernel(100, "gemm", 400..1_000);
-    for id in 0..30 {
-        let at = 1_000 + 10 * (id / 2);
-        timetable = timetable
-            .stream(9 + id % 2)
-            .kernel(id, "ncclDevKernel_SendRecv", at..at + 10);
+        let (at, n) = (1_000 + 10 * (id / 2), 1_000 + id);
+        let message = format!(
+            r#""Collective name": "all_to_allv", "dtype": "Float", "In msg nelems": {n}, "Out msg nelems": {n}, "Group size": 4"#
+        );
+        timetable = timetable.stream(9 + id % 2).call(
+            "record_param_comms",
+            &message,
+            "ncclDevKernel_SendRecv",
+            at..at + 10,
+        );
     }
     let (_, findings) = analysed(&timetable.profile());
     let found = &findings[0];
-    assert!(says(found, "30 times with 30 kinds of messages: 150 µs"));
+    reasons(found, &["30 times with 30 kinds of messages: 150 µs"]);
     // 20 rows, and one for the other ten.
     let rows = &found.tables[0].rows;
     assert_eq!(rows.len(), 21);

@@ -3,9 +3,7 @@
 use std::cmp::Reverse;
 use std::hash::Hash;
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,14 +28,14 @@ impl Tally {
 /// Tallies by key, in order of appearance until they are sorted.
 #[derive(Debug, Clone)]
 pub(crate) struct Tallies<K> {
-    places: HashMap<K, usize, FxBuildHasher>,
+    places: Map<K, usize>,
     pub(crate) rows: Vec<(K, Tally)>,
 }
 
 impl<K> Default for Tallies<K> {
     fn default() -> Self {
         Tallies {
-            places: HashMap::default(),
+            places: Map::default(),
             rows: Vec::new(),
         }
     }

@@ -66,8 +66,7 @@ fn held(profile: &Profile, gaps: &[Gap], events: GpuEvents) -> Vec<Interval> {
     held
 }
 
-/// When the CPU waited for the GPU: the start of each wait, and the latest end of it and of all that
-/// began before it; in order.
+/// When the CPU waited: starts in order, each with the latest end of all until it.
 fn waits(profile: &Profile, events: GpuEvents) -> Vec<(i64, i64)> {
     let trace = &profile.trace;
     let span = |event: EventId| (trace.events.ts_ns(event), trace.events.end_ns(event));
@@ -93,7 +92,7 @@ mod tests {
     use std::ops::Range;
 
     use super::*;
-    use crate::assess::Timelines;
+    use crate::profile::timelines::Timelines;
     use crate::testing::Timetable;
 
     fn held_us(timetable: &Timetable) -> Vec<(String, i64)> {

@@ -18,14 +18,11 @@ pub struct Timelines {
     pub events: GpuEvents,
     /// Of everything counted, all GPUs taken together; `None` without GPU activity.
     pub whole: Option<GpuTimeline>,
-    /// Of each GPU over the time of the whole, where there are several: the process that stands for
-    /// it, and its timeline. By number, then by name.
+    /// Of each GPU over the time of the whole, where there are several; by number, then by name.
     pub gpus: Vec<(StringId, GpuTimeline)>,
-    /// The computation of all operations, added up: more than the time in which something computes
-    /// where operations run at once.
+    /// The computation of all operations, added up also where they run at once.
     pub kernel_ns: i64,
-    /// Time in which the profile's own kernels compute: of a window less than its timeline has, where
-    /// those of another one run on.
+    /// Time in which the profile's own kernels compute: a window's timeline has others, too.
     own_computation_ns: i64,
     /// Some of what is counted runs at once, on several streams or GPUs.
     pub(crate) overlaps: bool,
@@ -84,8 +81,7 @@ impl Timelines {
         }
     }
 
-    /// What verdicts on overlap and on what is exposed rest on: of several GPUs the mean, because
-    /// one that computes hides nothing of what another one waits for. Of one GPU its timeline.
+    /// The mean of several GPUs: one that computes hides nothing of what another one waits for.
     pub fn of_one_gpu(&self) -> Option<GpuTimeline> {
         match self.gpus.is_empty() {
             true => self.whole,
@@ -93,15 +89,14 @@ impl Timelines {
         }
     }
 
-    /// What shares of compute are of: kernel time, as the times of operations are, so that they sum
-    /// up to 100 % on several streams and GPUs as well. `None` where nothing computes.
+    /// What shares of compute are of: kernel time, so that they sum up to 100 % also where kernels run at
+    /// once. `None` where nothing computes.
     pub fn compute_ns(&self) -> Option<i64> {
         self.whole.as_ref()?;
         Some(self.kernel_ns.max(self.own_computation_ns)).filter(|ns| *ns > 0)
     }
 
-    /// The total that other sheets take their percentages of. As in the reference, recomputed
-    /// work is left out of it.
+    /// The total of other sheets; as in the reference without recomputed work.
     pub(crate) fn total_ns(&self) -> Option<i64> {
         let timeline = match &self.recompute {
             Some([without, only]) => without.as_ref().or(only.as_ref()),

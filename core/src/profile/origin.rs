@@ -1,10 +1,10 @@
 //! Where in the model an operation is called: by the modules and Python frames that call it.
 
-use super::Input;
 use crate::base::format::{self, without_number};
 use crate::names::MODULE;
 use crate::names::frames::{file_of, is_framework};
 use crate::names::modules::ModuleRole;
+use crate::profile::Profile;
 use crate::profile::operations::Operation;
 use crate::profile::tree::NodeId;
 use crate::trace::Category;
@@ -22,19 +22,17 @@ pub struct Origin {
 
 impl Origin {
     /// Where the first call of an operation is. Empty without Python frames.
-    pub fn of(input: &Input, operation: &Operation) -> Origin {
-        let profile = input.profile;
+    pub fn of(profile: &Profile, operation: &Operation) -> Origin {
         if !profile.has_python_frames() {
             return Origin::default();
         }
         let tree = profile.full_tree();
         let node = operation.first().and_then(|call| tree.node_of(call.event));
-        node.map_or_else(Origin::default, |node| Origin::of_node(input, node))
+        node.map_or_else(Origin::default, |node| Origin::of_node(profile, node))
     }
 
     /// Where a call of the full tree is.
-    pub fn of_node(input: &Input, node: NodeId) -> Origin {
-        let profile = input.profile;
+    pub fn of_node(profile: &Profile, node: NodeId) -> Origin {
         let (trace, tree) = (&profile.trace, profile.full_tree());
         let mut origin = Origin::default();
         for above in tree.ancestors(node) {
@@ -70,8 +68,7 @@ impl Origin {
         }
     }
 
-    /// The nearest modules: "Qwen2DecoderLayer > Qwen2MLP > Linear"; the Python function where
-    /// there are none.
+    /// "Qwen2DecoderLayer > Qwen2MLP > Linear", the nearest modules; without any the function.
     pub fn path(&self) -> Option<String> {
         /// More than these say little about the place.
         const N_MODULES: usize = 3;
@@ -86,7 +83,6 @@ impl Origin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Report, ReportOptions};
     use crate::testing::Timetable;
 
     #[test]
@@ -100,9 +96,7 @@ mod tests {
             .launch(1, 20..21)
             .kernel(1, "gemm", 30..40)
             .profile();
-        let report = Report::new(&profile, &ReportOptions::default());
-        let input = report.analysis_input(&profile);
-        let origin = Origin::of(&input, &profile.operations()[0]);
+        let origin = Origin::of(&profile, &profile.operations()[0]);
         assert_eq!(origin.modules, ["LlamaDecoderLayer", "LlamaMLP"]);
         assert_eq!(origin.frame.as_deref(), Some("model.py(7): forward"));
         assert_eq!(origin.role, Some(ModuleRole::Mlp));
