@@ -6,8 +6,7 @@
 //! let profile = Timetable::new()
 //!     .op("aten::linear", 0..100)
 //!     .op("aten::mm", 10..90)
-//!     .launch(1, 20..25)
-//!     .kernel(1, "gemm", 40..80)
+//!     .launched("gemm", 20..25, 40..80)
 //!     .profile();
 //!
 //! assert_eq!(
@@ -56,7 +55,7 @@ pub struct Timetable {
     flows: bool,
     /// The end of all that the host did so far.
     host_end_us: f64,
-    /// How often [`Timetable::work`] was called.
+    /// How often [`Timetable::launched`] was called.
     n_works: u32,
 }
 
@@ -187,26 +186,31 @@ impl Timetable {
     }
 
     /// The same with arguments of the operator, as [`Timetable::args`] has them.
-    pub fn call(
+    pub fn call(self, op: &str, args: &str, name: &str, span: Range<impl Into<f64>>) -> Timetable {
+        let start = self.host_end_us;
+        self.op(op, start..start + 10.0)
+            .args(args)
+            .launched(name, start + 1.0..start + 2.0, span)
+    }
+
+    /// Work on the current stream, and `cudaLaunchKernel` on the current thread that launches it
+    /// in the time of `call`. Its name tells copies and fills from kernels.
+    pub fn launched(
         mut self,
-        op: &str,
-        args: &str,
         name: &str,
+        call: Range<impl Into<f64>>,
         span: Range<impl Into<f64>>,
     ) -> Timetable {
         /// Far above the ids that a test gives itself.
         const FIRST_ID: u32 = 1_000_000;
-        let (id, start) = (FIRST_ID + self.n_works, self.host_end_us);
+        let id = FIRST_ID + self.n_works;
         self.n_works += 1;
         let category = match name {
             _ if name.starts_with("Memcpy") => "gpu_memcpy",
             _ if name.starts_with("Memset") => "gpu_memset",
             _ => "kernel",
         };
-        self.op(op, start..start + 10.0)
-            .args(args)
-            .launch(id, start + 1.0..start + 2.0)
-            .on_gpu(category, id, name, span)
+        self.launch(id, call).on_gpu(category, id, name, span)
     }
 
     /// Adds to the arguments of the last event: `"key": value`, as JSON.

@@ -318,24 +318,14 @@ async fn reach(page: &Page, state: &State, theme: &str) {
             Step::Click(css) => {
                 page.find(css).await;
                 // What a narrow window scrolls out of sight is clicked there, too.
-                let script = format!("document.querySelector(`{css}`).click()");
-                page.js(&script, vec![]).await;
+                let script = format!("$(`{css}`).click()");
+                page.js(&script).await;
             }
             Step::Choose(css, says) => {
-                let option = format!(
-                    "[...document.querySelector('{css}')?.options ?? []].find(option => option.text.startsWith('{says}'))"
-                );
-                page.wait_for(&format!("!!{option}")).await;
-                let script = format!(
-                    "const list = document.querySelector('{css}');
-                     list.value = {option}.value;
-                     list.dispatchEvent(new Event('change', {{ bubbles: true }}));"
-                );
-                page.js(&script, vec![]).await;
+                page.choose_option(css, says).await;
             }
             Step::Command(letter) => {
-                let body = page.find("body").await;
-                body.send_keys(Key::Control + *letter).await.unwrap();
+                page.enter("body", Key::Control + *letter).await;
             }
             Step::DropBroken => page.drop_beside("broken.json", "no JSON at all").await,
             Step::DropBrokenInstead => page.drop_file("broken.json", "no JSON at all").await,
@@ -343,22 +333,19 @@ async fn reach(page: &Page, state: &State, theme: &str) {
     }
     page.find(state.mark).await;
     // Rows come from the worker.
-    page.wait_for("!document.querySelector('.coming')").await;
+    page.wait_for("!$('.coming')").await;
 }
 
 /// Closes what stands over the views, or changes them.
 async fn tidy(page: &Page) {
-    page.js(
-        "document.querySelector('dialog[open]')?.close();
-         document.querySelector('.menu[open] > summary')?.click();
-         document.querySelector('#whole-trace')?.click();
-         document.querySelector(':is(#reference-error, #open-error) ~ [aria-label=Close]')?.click();
-         if (document.querySelector('.panel')) document.querySelector('#thresholds-button').click();",
-        vec![],
-    )
-    .await;
+    page.js("$('dialog[open]')?.close();
+         $('.menu[open] > summary')?.click();
+         $('#whole-trace')?.click();
+         $(':is(#reference-error, #open-error) ~ [aria-label=Close]')?.click();
+         if ($('.panel')) $('#thresholds-button').click();")
+        .await;
     page.wait_for(
-        "!document.querySelector('dialog[open], .menu[open], #window, #reference-error, #open-error, .panel')",
+        "!$('dialog[open], .menu[open], #window, #reference-error, #open-error, .panel')",
     )
     .await;
 }

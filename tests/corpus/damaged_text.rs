@@ -2,7 +2,7 @@
 
 use dormer_core::import::warning::WarningKind::*;
 
-use super::{check, event_names};
+use super::{check, check_events, check_text, event_names};
 use crate::support::text::{event, op, trace};
 
 #[test]
@@ -12,9 +12,8 @@ fn a_whole_trace_has_nothing_to_say() {
 
 #[test]
 fn the_events_may_stand_anywhere_among_the_keys() {
-    let (a, b) = (op("a"), op("b"));
-    check(
-        format!(r#"{{"x": {{"traceEvents": 1}}, "traceEvents": [{a}, {b}], "y": [[], {{}}]}}"#),
+    check_text(
+        r#"{"x": {"traceEvents": 1}, "traceEvents": [‹a›, ‹b›], "y": [[], {}]}"#,
         &["a", "b"],
         &[],
     );
@@ -22,7 +21,7 @@ fn the_events_may_stand_anywhere_among_the_keys() {
 
 #[test]
 fn a_bare_list_of_events() {
-    check(format!("[{}, {}]", op("a"), op("b")), &["a", "b"], &[]);
+    check_text("[‹a›, ‹b›]", &["a", "b"], &[]);
 }
 
 #[test]
@@ -37,14 +36,13 @@ fn no_events() {
 
 #[test]
 fn cut_between_events() {
-    let (a, b) = (op("a"), op("b"));
-    check(
-        format!(r#"{{"traceEvents": [{a}, {b}▼"#),
+    check_text(
+        r#"{"traceEvents": [‹a›, ‹b›▼"#,
         &["a", "b"],
         &[(CutJson, 1)],
     );
-    check(
-        format!(r#"{{"traceEvents": [{a}, {b},▼"#),
+    check_text(
+        r#"{"traceEvents": [‹a›, ‹b›,▼"#,
         &["a", "b"],
         &[(CutJson, 1)],
     );
@@ -75,9 +73,8 @@ fn cut_inside_a_name() {
 
 #[test]
 fn an_unclosed_array() {
-    let (a, b) = (op("a"), op("b"));
-    check(
-        format!(r#"{{"traceEvents": [{a}, {b}▼}}"#),
+    check_text(
+        r#"{"traceEvents": [‹a›, ‹b›▼}"#,
         &["a", "b"],
         &[(CutJson, 1)],
     );
@@ -85,31 +82,15 @@ fn an_unclosed_array() {
 
 #[test]
 fn an_unclosed_object() {
-    let a = op("a");
-    check(
-        format!(r#"{{"traceEvents": [{a}]▼"#),
-        &["a"],
-        &[(CutJson, 1)],
-    );
+    check_text(r#"{"traceEvents": [‹a›]▼"#, &["a"], &[(CutJson, 1)]);
 }
 
 #[test]
 fn commas_too_many() {
-    let (a, b) = (op("a"), op("b"));
-    check(
-        trace(&format!("{a}, {b},▼")),
-        &["a", "b"],
-        &[(StrayComma, 1)],
-    );
-    check(
-        trace(&format!("{a}, ▼, {b},")),
-        &["a", "b"],
-        &[(StrayComma, 2)],
-    );
-    check(
-        trace(&format!(
-            r#"▼{{"ph": "X", "cat": "cpu_op", "name": "a",, "ts": 1, "dur": 1,}}, {b}"#
-        )),
+    check_events("‹a›, ‹b›,▼", &["a", "b"], &[(StrayComma, 1)]);
+    check_events("‹a›, ▼, ‹b›,", &["a", "b"], &[(StrayComma, 2)]);
+    check_events(
+        r#"▼{"ph": "X", "cat": "cpu_op", "name": "a",, "ts": 1, "dur": 1,}, ‹b›"#,
         &["a", "b"],
         &[(StrayComma, 2)],
     );
@@ -117,8 +98,7 @@ fn commas_too_many() {
 
 #[test]
 fn a_missing_comma_loses_nothing() {
-    let (a, b) = (op("a"), op("b"));
-    check(trace(&format!("{a} {b}")), &["a", "b"], &[]);
+    check_events("‹a› ‹b›", &["a", "b"], &[]);
 }
 
 #[test]
@@ -131,8 +111,8 @@ fn bytes_that_are_no_text() {
 
 #[test]
 fn a_raw_line_break_in_a_name() {
-    check(
-        trace(&format!("{}, ▼{}, {}", op("a"), op("b\nb"), op("c"))),
+    check_events(
+        "‹a›, ▼‹b\nb›, ‹c›",
         &["a", "b\nb", "c"],
         &[(ControlCharacter, 1)],
     );
@@ -140,16 +120,12 @@ fn a_raw_line_break_in_a_name() {
 
 #[test]
 fn a_bad_escape_in_a_name() {
-    check(
-        trace(&format!("{}, ▼{}, {}", op("a"), op(r"C:\windows"), op("c"))),
+    check_events(
+        r#"‹a›, ▼‹C:\windows›, ‹c›"#,
         &["a", r"C:\windows", "c"],
         &[(BadEscape, 1)],
     );
-    check(
-        trace(&format!("▼{}, {}", op(r"\uZZZZ"), op("c"))),
-        &[r"\uZZZZ", "c"],
-        &[(BadEscape, 1)],
-    );
+    check_events(r#"▼‹\uZZZZ›, ‹c›"#, &[r"\uZZZZ", "c"], &[(BadEscape, 1)]);
 }
 
 #[test]
@@ -163,18 +139,13 @@ fn good_escapes_are_no_damage() {
 
 #[test]
 fn quotes_that_were_not_escaped() {
-    check(
-        trace(&format!("{}, ▼{}, {}", op("a"), op(r#"f("x")"#), op("c"))),
+    check_events(
+        r#"‹a›, ▼‹f("x")›, ‹c›"#,
         &["a", r#"f("x")"#, "c"],
         &[(UnescapedQuote, 1)],
     );
-    check(
-        trace(&format!(
-            "{}, ▼{}, {}",
-            op("a"),
-            op(r#"say "x", then "y""#),
-            op("c")
-        )),
+    check_events(
+        r#"‹a›, ▼‹say "x", then "y"›, ‹c›"#,
         &["a", r#"say "x", then "y""#, "c"],
         &[(UnescapedQuote, 1)],
     );
@@ -220,12 +191,8 @@ fn damage_costs_one_event_at_most_one_neighbour() {
 
 #[test]
 fn an_event_that_lost_its_end_is_counted() {
-    check(
-        trace(&format!(
-            r#"{}, ▼{{"ph": "X", "name": "b", {}"#,
-            op("a"),
-            op("c")
-        )),
+    check_events(
+        r#"‹a›, ▼{"ph": "X", "name": "b", ‹c›"#,
         &["a", "c"],
         &[(UnreadableEvent, 1)],
     );
@@ -244,11 +211,8 @@ fn a_name_without_end_costs_one_event() {
 
 #[test]
 fn small_keys_beside_the_events_are_kept() {
-    let imported = check(
-        format!(
-            r#"{{"a": 1, "b": {{"c": [2]}}, "traceEvents": [{}], "d": "e"}}"#,
-            op("x")
-        ),
+    let imported = check_text(
+        r#"{"a": 1, "b": {"c": [2]}, "traceEvents": [‹x›], "d": "e"}"#,
         &["x"],
         &[],
     );

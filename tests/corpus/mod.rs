@@ -12,6 +12,8 @@ mod rejected;
 use dormer_core::import::warning::WarningKind;
 use dormer_core::import::{Imported, import};
 
+use crate::support::text::{op, trace};
+
 const MARK: &[u8] = "▼".as_bytes();
 
 /// Imports a text with marks, and compares the names of its events and all warnings.
@@ -25,6 +27,26 @@ fn check(marked: impl AsRef<[u8]>, names: &[&str], warnings: &[(WarningKind, u64
         .map(|&(kind, count)| (kind, count, offsets.next()))
         .collect();
     check_bytes(&text, names, &expected)
+}
+
+/// The same of a text in which `‹a›` is an operator of that name.
+#[track_caller]
+fn check_text(text: &str, names: &[&str], warnings: &[(WarningKind, u64)]) -> Imported {
+    check(with_ops(text), names, warnings)
+}
+
+/// The same of a trace with such events.
+#[track_caller]
+fn check_events(events: &str, names: &[&str], warnings: &[(WarningKind, u64)]) -> Imported {
+    check(trace(&with_ops(events)), names, warnings)
+}
+
+fn with_ops(text: &str) -> String {
+    let parts = text.split('‹').map(|part| match part.split_once('›') {
+        Some((name, rest)) => op(name) + rest,
+        None => part.to_owned(),
+    });
+    parts.collect()
 }
 
 /// Imports bytes, and compares the names of its events and all warnings with their offsets.

@@ -123,12 +123,10 @@ fn a_model_goes_before_the_built_in_one_everywhere() {
     let profile = Timetable::new()
         .op("aten::mm", 0..10)
         .args(mm)
-        .launch(1, 1..2)
+        .launched("gemm", 1..2, 100..130)
         .op("my_lib::op", 20..30)
         .args(mm)
-        .launch(2, 21..22)
-        .kernel(1, "gemm", 100..130)
-        .kernel(2, "mine", 140..150)
+        .launched("mine", 21..22, 140..150)
         .profile();
     let models = r#"
         [[model]]

@@ -125,8 +125,7 @@ fn a_dropped_launch_keeps_its_kernel() {
     check(
         Timetable::new()
             .op("mm", 0..50)
-            .launch(1, 20..70)
-            .kernel(1, "gemm", 80..90),
+            .launched("gemm", 20..70, 80..90),
         &["mm", "! cudaLaunchKernel -> gemm"],
     );
 }
@@ -170,11 +169,9 @@ fn the_tree_can_be_walked_both_ways() {
         .op("model", 0..100)
         .op("linear", 0..50)
         .op("mm", 10..20)
-        .launch(1, 12..14)
-        .kernel(1, "gemm", 30..35)
+        .launched("gemm", 12..14, 30..35)
         .op("relu", 50..60)
-        .launch(2, 52..54)
-        .kernel(2, "elementwise", 60..70)
+        .launched("elementwise", 52..54, 60..70)
         .profile();
     let (trace, tree) = (&profile.trace, &profile.tree);
     let name = |node| trace.name(tree.event(node).unwrap());
