@@ -1,14 +1,13 @@
 //! What to do: the cards of the Overview, the ways from them, the documents, the thresholds.
 
 use dormer_core::hardware;
-use dormer_core::import::import;
-use dormer_core::report::{Report, ReportOptions};
-use dormer_core::{Profile, report::cards::cards};
+use dormer_core::report::cards::cards;
 use serde_json::{Value, json};
 use thirtyfour::prelude::*;
 
 use super::page::{Page, with_page};
 use super::traces::{host_only, slow_product};
+use crate::support::opened::{profile, report_on};
 
 /// A part of the hash: the GPU that findings are judged by.
 fn on_h100() -> String {
@@ -20,12 +19,8 @@ fn on_h100() -> String {
 
 /// The title of the first finding on an H100, as the report says it.
 fn first_title(trace: &str) -> String {
-    let profile = Profile::new(import(trace.as_bytes()).unwrap());
-    let options = ReportOptions {
-        gpu: hardware::find("H100").map(std::sync::Arc::from),
-        ..ReportOptions::default()
-    };
-    let report = Report::new(&profile, &options);
+    let profile = profile(trace);
+    let report = report_on(&profile, hardware::find("H100"));
     let cards = cards(&profile, &report);
     cards.cards[0].ranked.finding.title.clone()
 }

@@ -3,17 +3,16 @@
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 
-use dormer_core::import::import;
 use dormer_core::output::export::{Input, Source};
 use dormer_core::output::redact::redact;
 use dormer_core::profile::Profile;
-use dormer_core::report::{Report, ReportOptions};
 use serde_json::{Value, json};
 use xtask::server::{Server, Site};
 use zip::ZipArchive;
 
 use super::page::{with_page, with_site};
 use super::traces::kernels;
+use crate::support::opened::{NO_GPU, profile, report_on};
 
 #[test]
 fn no_request_is_made_after_the_page_is_loaded() {
@@ -70,7 +69,7 @@ fn all_files_are_one_archive_and_names_can_be_replaced() {
         page.wait_for("/[0-9] [kM]?B/.test($('.artifacts .made')?.textContent)")
             .await;
         page.click("[data-archive=target]").await;
-        let profile = Profile::new(import(trace.as_bytes()).unwrap());
+        let profile = profile(&trace);
         let found = page.downloaded("dormer-own_run.zip").await;
         assert_same(&found, &archive(&profile));
 
@@ -230,13 +229,13 @@ fn assert_refused(errors: Vec<String>) {
 
 /// All files as the command line writes them.
 fn archive(profile: &Profile) -> Vec<u8> {
-    let report = Report::new(profile, &ReportOptions::default());
+    let report = report_on(profile, NO_GPU);
     Input::new(profile, &report).archive().unwrap()
 }
 
 /// The file as the command line writes it.
 fn artifact(trace: &str, path: &str) -> Vec<u8> {
-    let profile = Profile::new(import(trace.as_bytes()).unwrap());
-    let report = Report::new(&profile, &ReportOptions::default());
+    let profile = profile(&trace);
+    let report = report_on(&profile, NO_GPU);
     Input::new(&profile, &report).artifact(path).unwrap().bytes
 }

@@ -1,10 +1,7 @@
 //! Traces for the page to open, and what it must say about them.
 
-use dormer_core::import::import;
-use dormer_core::profile::Profile;
-use dormer_core::report::{Report, ReportOptions};
-
 use crate::support::container::gzip;
+use crate::support::opened::{NO_GPU, profile, report_on};
 use crate::support::text::{event, op, trace};
 
 /// A small trace: operators one after another, each with a kernel of that many microseconds.
@@ -85,8 +82,5 @@ pub(crate) fn endless() -> Vec<u8> {
 
 /// The first sentence that the page must show for a trace.
 pub(crate) fn headline(trace: &str) -> String {
-    let profile = Profile::new(import(trace.as_bytes()).unwrap());
-    Report::new(&profile, &ReportOptions::default())
-        .overview
-        .headline
+    report_on(&profile(trace), NO_GPU).overview.headline
 }

@@ -1,14 +1,12 @@
 //! Changes of a trace that mean nothing change no number.
 
-use dormer_core::import::import;
 use dormer_core::import::warning::Warnings;
-use dormer_core::profile::Profile;
 use dormer_core::report::sheet::Sheet;
-use dormer_core::report::{Report, ReportOptions};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::cases;
+use crate::support::opened::{NO_GPU, profile, report_on};
 
 /// One call of an operator and the kernels it launches.
 #[derive(Debug, Clone)]
@@ -160,8 +158,8 @@ fn judged(events: &[Value]) -> (Vec<Sheet>, Warnings) {
         .to_string()
         .replace("\"@", "")
         .replace("@\"", "");
-    let profile = Profile::new(import(text.as_bytes()).unwrap());
-    let report = Report::new(&profile, &ReportOptions::default());
+    let profile = profile(text);
+    let report = report_on(&profile, NO_GPU);
     let sheets = report.sheets(&profile).into_iter().cloned().collect();
     (sheets, profile.warnings)
 }
