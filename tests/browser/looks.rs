@@ -157,7 +157,6 @@ fn dark_mode_has_no_light_part() {
                        return box.width * box.height > 20000
                          && lightness(getComputedStyle(element).backgroundColor) > 128;
                      }).map(element => element.outerHTML.slice(0, 80))",
-                    vec![],
                 )
                 .await;
             assert_eq!(light, json!([]), "{view}");

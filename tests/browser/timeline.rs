@@ -14,7 +14,7 @@ async fn color_at(page: &Page, share: f64, y: u32) -> Vec<u64> {
          const pixel = canvas.getContext('2d').getImageData(x, {y} * dense, 1, 1).data;
          return [...pixel];"
     );
-    page.value(&script).await
+    serde_json::from_value(page.js(&script).await).unwrap()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::page::{Page, with_page};
+use super::page::with_page;
 
 const HEADLINE: &str = "$('[data-testid=headline]').innerText";
 
