@@ -114,9 +114,14 @@ fn the_first_kernel_can_decide_the_category() {
     check(
         Timetable::new()
             .op("my::op", 0..50)
-            .launched("void at::native::vectorized_elementwise_kernel<4>", 10..15, 30..32)
+            .launch(1, 10..15)
             .launched("void at::native::reduce_kernel<512>", 20..25, 40..42)
-            // Later in the file and earlier in time.,
+            // Later in the file and earlier in time.
+            .kernel(
+                1,
+                "void at::native::vectorized_elementwise_kernel<4>",
+                30..32,
+            ),
         &[
             "my::op (elementwise): void at::native::vectorized_elementwise_kernel<4>, \
            void at::native::reduce_kernel<512> | 4 4",
