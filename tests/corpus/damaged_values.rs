@@ -20,27 +20,60 @@ fn check_with(fields: &str, warnings: &[(WarningKind, u64)]) -> Imported {
     check_events(&event, names, warnings)
 }
 
+/// Fields, and the kinds of warnings with how often.
+type Case = (&'static str, &'static [(WarningKind, u64)]);
+
 #[test]
-fn no_number_where_one_belongs() {
-    for value in ["NaN", "-nan", "nan", "Infinity", "-Infinity", "inf"] {
-        check_with(
-            &format!(r#""ts": 1, "dur": 2, "args": {{"x": {value}}}"#),
-            &[(NotANumber, 1)],
-        );
+fn numbers_that_cannot_be_are_told() {
+    #[rustfmt::skip]
+    let cases: [Case; 13] = [
+        // No number where one belongs.
+        (r#""ts": 1, "dur": 2, "args": {"x": NaN}"#, &[(NotANumber, 1)]),
+        (r#""ts": 1, "dur": 2, "args": {"x": -nan}"#, &[(NotANumber, 1)]),
+        (r#""ts": 1, "dur": 2, "args": {"x": nan}"#, &[(NotANumber, 1)]),
+        (r#""ts": 1, "dur": 2, "args": {"x": Infinity}"#, &[(NotANumber, 1)]),
+        (r#""ts": 1, "dur": 2, "args": {"x": -Infinity}"#, &[(NotANumber, 1)]),
+        (r#""ts": 1, "dur": 2, "args": {"x": inf}"#, &[(NotANumber, 1)]),
+        (r#""ts": 1, "dur": 2, "args": {"x": [[1, NaN], Infinity]}"#, &[(NotANumber, 2)]),
+        // Beyond 64 bits: 2⁷⁰. The largest ids are no damage.
+        (r#""ts": 1, "dur": 2, "args": {"x": 1180591620717411303424}"#, &[(HugeInteger, 1)]),
+        (r#""ts": 1, "dur": 2, "args": {"correlation": 18446744073709551615}"#, &[]),
+        // Without a start an event is left out.
+        (r#""dur": 2"#, &[(MissingTime, 1)]),
+        (r#""dur": 2, "ts": "soon""#, &[(MissingTime, 1), (TextNumber, 1)]),
+        (r#""dur": 2, "ts": 1e300"#, &[(MissingTime, 1)]),
+        (r#""ts": 1, "dur": 2, "args": {"x": 1, "x": 2}"#, &[(DuplicateKey, 1)]),
+    ];
+    for (fields, warnings) in cases {
+        check_with(fields, warnings);
     }
-    check_with(
-        r#""ts": 1, "dur": 2, "args": {"x": [[1, NaN], Infinity]}"#,
-        &[(NotANumber, 2)],
-    );
 }
 
 #[test]
-fn a_duration_of_nan_is_unknown() {
+fn a_duration_that_cannot_be_is_unknown() {
+    #[rustfmt::skip]
+    let cases: [Case; 6] = [
+        (r#""ts": 1"#, &[(MissingDuration, 1)]),
+        (r#""ts": 1, "dur": null"#, &[(MissingDuration, 1)]),
+        (r#""ts": 1, "dur": NaN"#, &[(NotANumber, 1), (MissingDuration, 1)]),
+        (r#""ts": 1, "dur": -2"#, &[(NegativeDuration, 1)]),
+        // A month, and 2⁷⁰.
+        (r#""ts": 1, "dur": 2592000000000"#, &[(ImpossibleDuration, 1)]),
+        (r#""ts": 1, "dur": 1180591620717411303424"#, &[(HugeInteger, 1), (MissingDuration, 1)]),
+    ];
+    for (fields, warnings) in cases {
+        let imported = check_with(fields, warnings);
+        assert_eq!(imported.trace.events.dur_ns(FIRST), None, "{fields}");
+    }
+}
+
+#[test]
+fn ids_beyond_64_bits_can_be_compared() {
     let imported = check_with(
-        r#""ts": 1, "dur": NaN"#,
-        &[(NotANumber, 1), (MissingDuration, 1)],
+        r#""ts": 1, "dur": 2, "args": {"correlation": 1180591620717411303424}"#,
+        &[(HugeInteger, 1)],
     );
-    assert_eq!(imported.trace.events.dur_ns(FIRST), None);
+    assert!(imported.trace.events.correlation(FIRST).is_some());
 }
 
 #[test]
@@ -68,70 +101,6 @@ fn times_in_every_notation() {
 fn the_last_of_two_equal_keys_counts() {
     let imported = check_with(r#""ts": 1, "dur": 2, "dur": 3"#, &[(DuplicateKey, 1)]);
     assert_eq!(imported.trace.events.dur_ns(FIRST), Some(3_000));
-    check_with(
-        r#""ts": 1, "dur": 2, "args": {"x": 1, "x": 2}"#,
-        &[(DuplicateKey, 1)],
-    );
-}
-
-#[test]
-fn integers_beyond_64_bits() {
-    // 2⁷⁰: as ids they can still be compared.
-    let id = "1180591620717411303424";
-    let imported = check_with(
-        &format!(r#""ts": 1, "dur": 2, "args": {{"correlation": {id}}}"#),
-        &[(HugeInteger, 1)],
-    );
-    assert!(imported.trace.events.correlation(FIRST).is_some());
-    check_with(
-        &format!(r#""ts": 1, "dur": 2, "args": {{"x": {id}}}"#),
-        &[(HugeInteger, 1)],
-    );
-    check_with(
-        &format!(r#""ts": 1, "dur": {id}"#),
-        &[(HugeInteger, 1), (MissingDuration, 1)],
-    );
-}
-
-#[test]
-fn the_largest_ids_are_no_damage() {
-    check_with(
-        r#""ts": 1, "dur": 2, "args": {"correlation": 18446744073709551615}"#,
-        &[],
-    );
-}
-
-#[test]
-fn a_negative_duration_is_unknown() {
-    let imported = check_with(r#""ts": 1, "dur": -2"#, &[(NegativeDuration, 1)]);
-    assert_eq!(imported.trace.events.dur_ns(FIRST), None);
-}
-
-#[test]
-fn a_missing_duration_is_unknown() {
-    for fields in [r#""ts": 1"#, r#""ts": 1, "dur": null"#] {
-        let imported = check_with(fields, &[(MissingDuration, 1)]);
-        assert_eq!(imported.trace.events.dur_ns(FIRST), None);
-    }
-}
-
-#[test]
-fn a_duration_of_a_month_is_unknown() {
-    let imported = check_with(
-        r#""ts": 1, "dur": 2592000000000"#,
-        &[(ImpossibleDuration, 1)],
-    );
-    assert_eq!(imported.trace.events.dur_ns(FIRST), None);
-}
-
-#[test]
-fn an_event_without_a_start_is_left_out() {
-    check_with(r#""dur": 2"#, &[(MissingTime, 1)]);
-    check_with(
-        r#""dur": 2, "ts": "soon""#,
-        &[(MissingTime, 1), (TextNumber, 1)],
-    );
-    check_with(r#""dur": 2, "ts": 1e300"#, &[(MissingTime, 1)]);
 }
 
 #[test]
