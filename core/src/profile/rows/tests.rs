@@ -80,8 +80,8 @@ fn kernels_of_driver_calls_and_of_no_operator_stand_for_themselves() {
     let timetable = Timetable::new()
         .op("my::op", 0..20)
         .driver("cuLaunchKernel", 1, 2..3)
-        .launched("void at::native::reduce_kernel<1>", 30..31, 50..60)
-        .kernel(1, "k", 40..50);
+        .kernel(1, "k", 40..50)
+        .launched("void at::native::reduce_kernel<1>", 30..31, 50..60);
     assert_eq!(
         rows(timetable),
         [
