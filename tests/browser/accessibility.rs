@@ -22,13 +22,8 @@ fn axe_finds_nothing_to_mend() {
 
 #[test]
 fn axe_finds_nothing_to_mend_in_a_narrow_window() {
-    let opened = [
-        Opened::Nothing,
-        Opened::Sample,
-        Opened::Damaged,
-        Opened::Two,
-    ];
-    hold_to_axe("axe-narrow", "dark", (390, 844), &opened);
+    let (size, opened) = ((390, 844), &Opened::SHORT);
+    hold_to_axe("axe-narrow", "dark", size, opened);
 }
 
 /// Has axe-core look at every state, in one theme and one size of the window.

@@ -62,6 +62,14 @@ impl Opened {
         Opened::Real,
     ];
 
+    /// What is looked at in short: a real trace takes long.
+    pub(crate) const SHORT: [Opened; 4] = [
+        Opened::Nothing,
+        Opened::Sample,
+        Opened::Damaged,
+        Opened::Two,
+    ];
+
     /// The word that the names of pictures begin with.
     fn word(self) -> &'static str {
         match self {
@@ -122,6 +130,7 @@ fn real() -> Option<PathBuf> {
 }
 
 /// What hides in the views of one trace.
+#[rustfmt::skip]
 const WITHIN: &[State] = &[
     at("rough", "report?table=rough", "[data-testid=report] h2"),
     at("top-down", "tree?table=top-down", "[id^=node-]"),
@@ -130,96 +139,21 @@ const WITHIN: &[State] = &[
     at("backward", "tree?table=backward", "main .tree-modes"),
     at("flame", "tree?section=flame", "#flame canvas"),
     at("flame-cpu", "tree?section=flame-cpu", "#flame canvas"),
-    by(
-        "timeline-call",
-        "tree",
-        &[
-            Step::Click("#hottest"),
-            Step::Click(".details [data-to=timeline]"),
-        ],
-        "main[data-view=timeline] [data-testid=details].some",
-    ),
-    at(
-        "operation-details",
-        "operations?row=0",
-        "#op-details .op-details",
-    ),
+    by("timeline-call", "tree", &[Step::Click("#hottest"), Step::Click(".details [data-to=timeline]")], "main[data-view=timeline] [data-testid=details].some"),
+    at("operation-details", "operations?row=0", "#op-details .op-details"),
     at("kernel-details", "kernels?row=0", "#op-details .op-details"),
-    at(
-        "details-beside",
-        "overview?story=operation-0",
-        "#op-details .op-details",
-    ),
-    by(
-        "tree-call",
-        "tree",
-        &[Step::Click("#hottest")],
-        "[data-testid=details].some",
-    ),
-    by(
-        "columns",
-        "operations",
-        &[Step::Click("#columns")],
-        ".menu[open] fieldset",
-    ),
-    by(
-        "thresholds",
-        "overview",
-        &[Step::Click("#thresholds-button")],
-        ".panel",
-    ),
-    by(
-        "step-chosen",
-        "timeline",
-        &[Step::Choose("#step", "ProfilerStep")],
-        "#analyze-range",
-    ),
-    by(
-        "step-analyzed",
-        "timeline",
-        &[
-            Step::Choose("#step", "ProfilerStep"),
-            Step::Click("#analyze-range"),
-            Step::Click("[data-nav=overview]"),
-        ],
-        "#window",
-    ),
-    by(
-        "keys",
-        "overview",
-        &[Step::Click("#keys")],
-        "#key-sheet[open]",
-    ),
-    by(
-        "palette",
-        "overview",
-        &[Step::Command("k")],
-        "#palette[open]",
-    ),
-    by(
-        "models",
-        "overview",
-        &[Step::Click("#models-button")],
-        "#models-dialog[open]",
-    ),
-    by(
-        "not-compared",
-        "overview",
-        &[Step::DropBroken],
-        "#reference-error",
-    ),
-    by(
-        "not-opened",
-        "overview",
-        &[Step::DropBrokenInstead],
-        "#open-error",
-    ),
-    by(
-        "gpu-figures",
-        "overview",
-        &[Step::Choose("#gpu", "Enter values…")],
-        "#gpu-dialog[open]",
-    ),
+    at("details-beside", "overview?story=operation-0", "#op-details .op-details"),
+    by("tree-call", "tree", &[Step::Click("#hottest")], "[data-testid=details].some"),
+    by("columns", "operations", &[Step::Click("#columns")], ".menu[open] fieldset"),
+    by("thresholds", "overview", &[Step::Click("#thresholds-button")], ".panel"),
+    by("step-chosen", "timeline", &[Step::Choose("#step", "ProfilerStep")], "#analyze-range"),
+    by("step-analyzed", "timeline", &[Step::Choose("#step", "ProfilerStep"), Step::Click("#analyze-range"), Step::Click("[data-nav=overview]")], "#window"),
+    by("keys", "overview", &[Step::Click("#keys")], "#key-sheet[open]"),
+    by("palette", "overview", &[Step::Command("k")], "#palette[open]"),
+    by("models", "overview", &[Step::Click("#models-button")], "#models-dialog[open]"),
+    by("not-compared", "overview", &[Step::DropBroken], "#reference-error"),
+    by("not-opened", "overview", &[Step::DropBrokenInstead], "#open-error"),
+    by("gpu-figures", "overview", &[Step::Choose("#gpu", "Enter values…")], "#gpu-dialog[open]"),
 ];
 
 /// What a trace that was read in part shows of that.
@@ -229,30 +163,14 @@ const DAMAGED: &[State] = &[
 ];
 
 /// What a comparison shows.
+#[rustfmt::skip]
 const COMPARED: &[State] = &[
     at("compare", "compare", "[data-testid=compare-headline]"),
     at("trees", "compare?table=compare_tree", "[id^=both-]"),
-    by(
-        "difference",
-        "compare?table=compare_tree",
-        &[Step::Click("#difference-next")],
-        "[data-testid=details].some",
-    ),
-    at(
-        "places",
-        "compare?table=compare_places",
-        "[id^=compare_places-]",
-    ),
-    at(
-        "categories",
-        "compare?table=compare_categories",
-        "[id^=compare_categories-]",
-    ),
-    at(
-        "compared-kernels",
-        "compare?table=compare_kernels",
-        "[id^=compare_kernels-]",
-    ),
+    by("difference", "compare?table=compare_tree", &[Step::Click("#difference-next")], "[data-testid=details].some"),
+    at("places", "compare?table=compare_places", "[id^=compare_places-]"),
+    at("categories", "compare?table=compare_categories", "[id^=compare_categories-]"),
+    at("compared-kernels", "compare?table=compare_kernels", "[id^=compare_kernels-]"),
     at("report", "report", "[data-testid=report] h2"),
     at("export", "export", "[data-testid=artifacts]"),
 ];
