@@ -1,31 +1,7 @@
-//! One case for each formula, small enough to check by hand; a file for each family.
+//! One case for each formula, small enough to check by hand: in a text for each family, as [`check`]
+//! reads them, under the names that `docs/differences.md` calls them by.
 
-mod attention;
-mod cache;
-mod conv;
-mod elementwise;
-mod fft;
-mod gemm;
-mod index;
-mod linalg;
-mod mhc;
-mod moe;
-mod norm;
-mod optimizer;
-mod pooling;
-mod reduce;
-mod resample;
-mod rnn;
-mod scaled_gemm;
-mod serving;
-mod serving_gemm;
-mod shard;
-mod softmax;
-mod ssm;
-mod template;
-mod triton;
-
-use super::{ComputeSpec, Modelled, OpInput, UserModels, Work, model, table};
+use super::{ComputeSpec, Modelled, OpInput, Param, UserModels, Work, model, python_dict, table};
 use crate::names::known_ops;
 use crate::trace::{OpArgsText, TraceBuilder};
 
@@ -160,6 +136,113 @@ fn check(cases: &str) {
             assert_eq!(spec.as_deref().unwrap_or("none"), unit, "{case}");
         }
     }
+}
+
+const CASES: &[&str] = &[
+    include_str!("tests/attention.txt"),
+    include_str!("tests/cache.txt"),
+    include_str!("tests/conv.txt"),
+    include_str!("tests/elementwise.txt"),
+    include_str!("tests/fft.txt"),
+    include_str!("tests/gemm.txt"),
+    include_str!("tests/index.txt"),
+    include_str!("tests/linalg.txt"),
+    include_str!("tests/mhc.txt"),
+    include_str!("tests/moe.txt"),
+    include_str!("tests/norm.txt"),
+    include_str!("tests/optimizer.txt"),
+    include_str!("tests/pooling.txt"),
+    include_str!("tests/reduce.txt"),
+    include_str!("tests/resample.txt"),
+    include_str!("tests/rnn.txt"),
+    include_str!("tests/scaled_gemm.txt"),
+    include_str!("tests/serving.txt"),
+    include_str!("tests/serving_gemm.txt"),
+    include_str!("tests/shard.txt"),
+    include_str!("tests/softmax.txt"),
+    include_str!("tests/ssm.txt"),
+    include_str!("tests/template.txt"),
+    include_str!("tests/triton.txt"),
+];
+
+#[test]
+fn every_formula_counts_as_by_hand() {
+    for cases in CASES {
+        check(cases);
+    }
+}
+
+#[test]
+fn the_reference_takes_a_mask_of_attention_for_granted() {
+    // The reference's view reads other places, and takes a mask for granted.
+    let call =
+        "flash_attn::_flash_attn_backward(1x4x1x8*5, 1x1x4:float, 1x4x1x8*3, =0., =1., =False)";
+    let params = counted(call).unwrap().params;
+    assert!(params.contains(&("causal", Param::Flag(true))));
+}
+
+#[test]
+fn a_mask_that_nothing_tells_of_leaves_the_work_unknown() {
+    let flash = "aten::_scaled_dot_product_flash_attention(1x1x4x8:float*3, _*2)";
+    assert_eq!(without_values(flash), None);
+}
+
+#[test]
+fn without_its_settings_nothing_tells_the_results() {
+    assert_eq!(without_values("aten::convolution(1x2x8, 5x2x3, _)"), None);
+}
+
+#[test]
+fn the_reference_s_parameters_of_a_product() {
+    let mm = "aten::mm(141x512@512x1, 512x64@1x512) by Cijk_Alik_Bljk_BBS";
+    assert_eq!(
+        python_dict(&counted(mm).unwrap().params),
+        "{'M': 141, 'N': 64, 'K': 512, 'bias': False, 'stride_A': (512, 1), 'stride_B': (1, 512), \
+         'dtype_A_B': ('c10::BFloat16', 'c10::BFloat16'), 'B': 1, 'transpose': (True, False)}"
+    );
+}
+
+#[test]
+fn the_reference_s_k_of_packed_weights_counts_elements() {
+    let call = "sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel(3x8, 4x5x4:unsigned char, _*6, 3x1:int)";
+    let params = counted(call).unwrap().params;
+    assert!(params.contains(&("K", Param::Int(4.0))));
+}
+
+#[test]
+fn many_tokens_choose_no_more_experts_than_there_are() {
+    for tokens in [2047_u32, 2048] {
+        let call = |all: &str| {
+            let ids = format!("{tokens}x8:float, {tokens}x8:int");
+            counted(&format!(
+                "vllm::outplace_fused_experts({tokens}x2, 2x6x2, 2x2x3, {ids}, {all})"
+            ))
+        };
+        assert!(call("_").is_none());
+        let bytes = call("=256").and_then(|modelled| modelled.work.bytes);
+        let all = 2.0 * (2.0 * 2.0 * f64::from(tokens) + 36.0);
+        assert!(
+            bytes.is_some_and(|bytes| (bytes - all).abs() < 1e-6),
+            "{bytes:?}"
+        );
+    }
+}
+
+#[test]
+fn reductions_keep_the_reference_s_view_in_the_parameters() {
+    let mean = counted("aten::mean(2x3:float, =[-1], =True)").unwrap();
+    assert_eq!(
+        python_dict(&mean.params),
+        "{'num_input_elems': 6, 'num_output_elems': 1, 'dtype_in_out': ('float', None), 'reduce_type': 'mean'}"
+    );
+}
+
+#[test]
+fn the_reference_s_k_of_pairs_counts_bytes() {
+    // The reference's K counts bytes.
+    let pairs = "aten::_scaled_mm(2x3:c10::Float4_e2m1fn_x2, 3x4:c10::Float4_e2m1fn_x2, 1:float, 1:float, _*3)";
+    let params = counted(pairs).unwrap().params;
+    assert!(params.contains(&("K", Param::Int(3.0))));
 }
 
 #[test]
