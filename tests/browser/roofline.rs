@@ -119,9 +119,11 @@ fn the_pointer_shows_and_selects_a_mark() {
     with_page("roof-pointer", async |page| {
         page.open_sample_at("#/roofline", "#roof .mark").await;
         page.js(
-                "const mark = $('#roof .mark'), box = mark.getBoundingClientRect();
-                 for (const kind of ['mousemove', 'click'])
-                   mark.dispatchEvent(new MouseEvent(kind, { bubbles: true, clientX: box.x + box.width / 2, clientY: box.y + box.height / 2 }));").await;
+            "const mark = $('#roof .mark'), box = mark.getBoundingClientRect();
+             for (const kind of ['mousemove', 'click'])
+               mark.dispatchEvent(new MouseEvent(kind, { bubbles: true, clientX: box.x + box.width / 2, clientY: box.y + box.height / 2 }));",
+        )
+        .await;
         page.find("#roof .tip").await;
         page.find("#roof .ring.chosen").await;
         assert!(page.hash().await.contains("row="));

@@ -113,11 +113,9 @@ fn the_system_view_says_why_the_gpu_idles_and_leads_into_the_tree() {
             headline.ends_with("mostly waiting for data loading."),
             "{headline}"
         );
-        let sections: Value = page
-.value("$$('[data-section]').map(section => [section.dataset.section, !!section.querySelector('[data-testid=missing]')])")
-.await;
+        let sections = "$$('[data-section]').map(section => [section.dataset.section, !!section.querySelector('[data-testid=missing]')])";
         assert_eq!(
-            sections,
+            page.value::<Value>(sections).await,
             json!([["idle", false], ["communication", false], ["copies", false]])
         );
         page.wait_text("[data-testid=gaps] li:first-child", "aten::copy_")
