@@ -55,7 +55,8 @@ fn a_marked_range_is_summed_up_and_the_hash_keeps_the_zoom() {
             "const ruler = $('.lanes .ruler'), box = ruler.getBoundingClientRect();
              const at = (type, x) => ruler.dispatchEvent(new PointerEvent(type, {
                bubbles: true, pointerId: 1, button: 0, clientX: box.left + x, clientY: box.top + 5 }));
-             at('pointerdown', 100); at('pointermove', 200); at('pointermove', 400); at('pointerup', 400);")
+             at('pointerdown', 100); at('pointermove', 200); at('pointermove', 400); at('pointerup', 400);",
+        )
         .await;
         page.find("#clear-range").await;
         let about = page.text("[data-testid=details]").await;
