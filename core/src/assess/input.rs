@@ -52,6 +52,12 @@ impl<'a> Input<'a> {
         self.timelines.compute_ns()
     }
 
+    /// A time as a share of the kernel time of all that computes, in percent.
+    pub fn percent_of_compute(&self, time_ns: i64) -> Option<f64> {
+        let all = self.computation_ns()?;
+        Some(time_ns as f64 / all as f64 * 100.0)
+    }
+
     /// Whether a backward pass was recorded, anywhere in the trace.
     pub fn is_training(&self) -> bool {
         self.profile.is_training()

@@ -120,7 +120,7 @@ impl Outcome {
 
     /// Share of the kernel time of all that computes.
     pub fn percent_of_compute(&self, input: &Input) -> Option<f64> {
-        super::rule::percent_of_compute(input, self.time_ns)
+        input.percent_of_compute(self.time_ns)
     }
 
     /// The % of roofline that its time reaches: the mean of its rows, weighted by their time. Rows

@@ -9,7 +9,7 @@ pub(super) use super::compute::{
 pub(super) use super::finding::{Confidence, Effect, Finding, Impact, Priority};
 pub(super) use super::outcome::{Outcome, Row, Status};
 pub(super) use super::rule::{self, By, Evidence, Group, Rule, RuleDoc, Saves, Subject, Words};
-pub(super) use super::rule::{either, percent_of_compute, times_by_operation};
+pub(super) use super::rule::{either, times_by_operation};
 pub(super) use super::unmodelled::unmodelled;
 pub(super) use super::{AnalysisKind, Input};
 pub(super) use crate::base::format;

@@ -24,7 +24,7 @@ labelled! {
         Mask => "comparison or mask",
         /// Steps of an optimizer, and operations on lists of tensors.
         Optimizer => "optimizer",
-        /// Anything else: concatenation, dropout, positions, quantisation.
+        /// Anything else: concatenation, dropout, positions, quantization.
         Other => "other",
     }
 }

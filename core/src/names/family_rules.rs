@@ -291,7 +291,7 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
 
     // Weights unpacked and activations packed around a product of few bits.
     rule(Holds("cvt_fp16_to_fp4"), Elementwise, "void vllm::cvt_fp16_to_fp4<__nv_bfloat16, false>"),
-    // Named after the products that it quantises for.
+    // Named after the GEMMs that it quantizes for.
     rule(Holds("quant_deep_gemm"), Elementwise, "_silu_mul_fp8_quant_deep_gemm"),
     rule(Holds("quantizeblockwise"), Elementwise, "void kDequantizeBlockwise<__nv_bfloat16, 512, 64, 8, 2>"),
     rule(Holds("reconstruct_exllama"), Elementwise, "void vllm::gptq::reconstruct_exllama_4bit_kernel"),

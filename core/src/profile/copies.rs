@@ -88,7 +88,7 @@ pub(crate) fn may_be_pageable(name: &str) -> bool {
 }
 
 labelled! {
-    /// What the host's end of a copy is.
+    /// What memory the CPU's end of a copy is.
     pub(crate) enum HostMemory {
         /// Ordinary memory: the driver copies it through a buffer of its own, and the CPU waits.
         Pageable => "pageable",

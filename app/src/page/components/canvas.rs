@@ -33,7 +33,7 @@ pub struct Palette {
 }
 
 impl Palette {
-    /// Reads the colors of some tokens from the [`Probes`] of the view.
+    /// Reads the colors of some tokens from the [`probes`] of the view.
     pub fn read(tokens: &[String]) -> Palette {
         let block = |token: &String| browser::colors_of(&format!(".probe.c-{token}"));
         let (ink, idle) = browser::colors_of(".probe.page");

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use super::each;
 
 /// Letters of the end that are always shown: what tells one long name from the next.
-const TAIL: usize = 13;
+const TAIL: usize = 18;
 
 /// A name whose middle is cut out where the column is too narrow. Its ends tell names apart, and
 /// selecting it selects the whole.

@@ -54,7 +54,8 @@ pub fn overview() -> impl IntoView {
                 {findings(overview.findings, overview.gpu.name.is_some(), overview.no_gpu)}
                 {pairs("facts", overview.facts)}
                 <div class="cols">
-                    {top_table(overview.top, overview.top_is_kernels, overview.top_measure)}
+                    {(!overview.top.is_empty())
+                        .then(|| top_table(overview.top, overview.top_is_kernels, overview.top_measure))}
                     <aside>
                         {by_category}
                         {trust(overview.quality)}

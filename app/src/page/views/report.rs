@@ -108,12 +108,13 @@ pub fn report() -> impl IntoView {
                 </button>
             </div>
             {contents(text)}
-            <article class="page report" data-testid="report">
-                {move || {
-                    let Text { document, headings } = text.get();
-                    document_view(document, &headings, here, evidence)
-                }}
-            </article>
+            {move || {
+                let Text { document, headings } = text.get();
+                (!headings.is_empty()).then(|| {
+                    let written = document_view(document, &headings, here, evidence);
+                    view! { <article class="page report" data-testid="report">{written}</article> }
+                })
+            }}
         </div>
     }
 }

@@ -61,7 +61,7 @@ pub(crate) fn pair_by_operator(alignment: &mut Alignment<MatchLevel>, all: &Rows
     });
 }
 
-/// Pairs products of the same matrices that one of the traces multiplies in another type, and so by
+/// Pairs GEMMs of the same matrices that one of the traces multiplies in another type, and so by
 /// another operator: `aten::mm` and `aten::_scaled_mm`.
 pub(crate) fn pair_products(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
     let types = |which: Which, shapes: &str| {

@@ -14,7 +14,7 @@ impl Subject for Candidate {
         let (input, largest) = (group.input, group.first());
         let time_ns = group.sum(|one| one.time_ns);
         let line = input.options.thresholds.high_percent_of_compute;
-        let share = percent_of_compute(input, time_ns);
+        let share = input.percent_of_compute(time_ns);
         let is_high = share.is_some_and(|share| share > line);
         let priority = match largest.confidence {
             Confidence::Low => Priority::Low,

@@ -86,7 +86,7 @@ impl Evidence {
     /// Of a measured time in or beside operations, whatever their efficiency: it matters by its share
     /// of the computation.
     pub(crate) fn of_time(input: &Input, operations: Vec<usize>, time_ns: i64) -> Evidence {
-        let share = percent_of_compute(input, time_ns);
+        let share = input.percent_of_compute(time_ns);
         Evidence {
             operations,
             ..Evidence::new(priority_by(input, share, None, true), time_ns)
@@ -99,7 +99,7 @@ impl Evidence {
         let first = rows.first()?;
         let (time_ns, efficiency_percent) = (group.time_ns(), efficiency(rows));
         // A finding matters as much as all its operations together.
-        let share = percent_of_compute(input, time_ns);
+        let share = input.percent_of_compute(time_ns);
         let priority = priority_by(input, share, efficiency_percent, rule.is_pattern);
         let (impact, savings) = rule.saves.of(group);
         let why = "its reproducer tells more than a trace can";
@@ -113,10 +113,4 @@ impl Evidence {
             ..Evidence::new(priority, time_ns)
         })
     }
-}
-
-/// A time as a share of the kernel time of all that computes, in percent.
-pub(crate) fn percent_of_compute(input: &Input, time_ns: i64) -> Option<f64> {
-    let all = input.computation_ns()?;
-    Some(time_ns as f64 / all as f64 * 100.0)
 }

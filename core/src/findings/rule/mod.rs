@@ -29,7 +29,7 @@ use crate::assess::Input;
 use crate::base::group::grouped;
 use crate::base::value::Table;
 
-pub(crate) use evidence::{Evidence, Saves, percent_of_compute};
+pub(crate) use evidence::{Evidence, Saves};
 pub(crate) use group::{Group, times_by_operation};
 pub use text::RuleDoc;
 pub(crate) use text::{either, fill};
@@ -162,34 +162,35 @@ impl<S: Subject> Rule<S> {
         if !(self.gate)(group) {
             return None;
         }
-        let found = S::evidence(group, self)?;
-        let words = self.words_of(group);
-        let is_callable = found.replay.is_some();
-        let say = |template: &str| match fill(template, &words) {
-            text if is_callable => text,
-            text => without_reproducer(&text),
-        };
-        let mut reasoning = found.reasoning;
-        reasoning.extend(S::reasoning(group));
-        let at = reasoning.len().saturating_sub(1);
-        reasoning.splice(at..at, self.notes.iter().map(|note| (*note).to_owned()));
-        let reasoning = reasoning.iter().map(|sentence| say(sentence));
+        let mut found = S::evidence(group, self)?;
+        found.pattern = self.key;
+        found.effect = self.effect;
+        found.priority = (self.priority)(group, found.priority);
+        found.reasoning.extend(S::reasoning(group));
         let mut tables = (self.tables)(group);
-        tables.extend(found.tables);
+        tables.append(&mut found.tables);
         tables.extend(S::tables(group));
-        Some(Finding {
-            pattern: self.key,
-            effect: self.effect,
-            priority: (self.priority)(group, found.priority),
-            title: say(self.title),
-            issue: say(self.issue),
-            model: say(self.model),
-            kernel: say(self.kernel),
-            reasoning: reasoning.filter(|sentence| !sentence.is_empty()).collect(),
-            tables,
-            ..found
-        })
+        found.tables = tables;
+        let templates = [self.title, self.issue, self.model, self.kernel];
+        Some(said(found, templates, self.notes, &self.words_of(group)))
     }
+}
+
+/// A finding with its sentences: those of the templates, and the notes before the last of its
+/// reasoning. Not generic: compiled once for all analyses.
+fn said(mut found: Finding, templates: [&str; 4], notes: &[&str], words: &Words) -> Finding {
+    let is_callable = found.replay.is_some();
+    let say = |template: &str| match fill(template, words) {
+        text if is_callable => text,
+        text => without_reproducer(&text),
+    };
+    [found.title, found.issue, found.model, found.kernel] = templates.map(say);
+    let at = found.reasoning.len().saturating_sub(1);
+    let notes = notes.iter().map(|note| (*note).to_owned());
+    found.reasoning.splice(at..at, notes);
+    let reasoning = found.reasoning.iter().map(|sentence| say(sentence));
+    found.reasoning = reasoning.filter(|sentence| !sentence.is_empty()).collect();
+    found
 }
 
 /// How what a rule took is divided into findings.
@@ -213,9 +214,10 @@ pub(crate) fn find<'g, 'a, S: Subject>(
         let groups = divide(input, &rule.by, asked.collect()).into_iter();
         for group in groups.map(|seen| Group::new(input, seen)) {
             if (rule.takes)(&group) {
-                let taken = group.seen.iter().map(|seen| ptr::from_ref(*seen));
-                let taken: BTreeSet<_> = taken.collect();
-                left.retain(|seen| !taken.contains(&ptr::from_ref(*seen)));
+                // Of no type, so that one set and its sort serve all analyses.
+                let place = |seen: &S::Of<'a>| ptr::from_ref(seen).cast::<()>();
+                let taken: BTreeSet<_> = group.seen.iter().map(|seen| place(seen)).collect();
+                left.retain(|seen| !taken.contains(&place(seen)));
                 findings.extend(rule.finding(&group));
             }
         }

@@ -16,7 +16,7 @@ labelled! {
         Aiter => "AITER",
         /// NVIDIA's extensions for mixed precision and fused layers.
         Apex => "Apex",
-        /// Quantized optimizers and products.
+        /// Quantized optimizers and GEMMs.
         BitsAndBytes => "bitsandbytes",
         /// AMD's Composable Kernel.
         ComposableKernel => "CK",
@@ -30,9 +30,9 @@ labelled! {
         Cutlass => "CUTLASS",
         /// Dispatch and combine between experts on different GPUs.
         DeepEp => "DeepEP",
-        /// FP8 products made for one shape.
+        /// FP8 GEMMs made for one shape.
         DeepGemm => "DeepGEMM",
-        /// Meta's kernels for recommendation models and quantized products.
+        /// Meta's kernels for recommendation models and quantized GEMMs.
         Fbgemm => "FBGEMM",
         /// FlashAttention 2 and 3.
         FlashAttention => "FlashAttention",
@@ -48,7 +48,7 @@ labelled! {
         GpuRuntime => "GPU runtime",
         /// State-space layers.
         Mamba => "Mamba",
-        /// Products with weights of 4 bits.
+        /// GEMMs with weights of 4 bits.
         Marlin => "Marlin",
         /// The attention that PyTorch and xFormers share.
         MemEfficientAttention => "Memory-efficient attention",

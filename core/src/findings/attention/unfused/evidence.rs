@@ -23,7 +23,7 @@ impl Subject for Unfused {
         let roof_ns: f64 = modelled.map(|(fused, _)| fused.roof_ns).sum();
         // How close the operations come to the roofline of one kernel.
         let efficiency = (modelled_ns > 0).then(|| roof_ns / modelled_ns as f64 * 100.0);
-        let share = percent_of_compute(input, time_ns);
+        let share = input.percent_of_compute(time_ns);
         let operations = by_operation(input, group.seen.iter().copied());
         let calls = first.calls.iter();
         Some(Evidence {

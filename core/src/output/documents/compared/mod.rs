@@ -37,8 +37,8 @@ fn impact(comparison: &Comparison, gap: &Gap) -> String {
     let worth = worth(comparison, saving.matching_ns);
     match saving.roof_ns.map(format::time_ns) {
         None => format!("Up to {worth}."),
-        Some(roof) => format!(
-            "{worth}, when it takes as long as predicted; up to {roof} at the roofline of the target."
+        Some(roofline) => format!(
+            "{worth}, when it takes as long as predicted; up to {roofline} at the roofline of the target."
         ),
     }
 }
