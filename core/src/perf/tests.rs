@@ -1,5 +1,10 @@
-//! One case for each formula, small enough to check by hand: in a text for each family, as [`check`]
-//! reads them, under the names that `docs/differences.md` calls them by.
+//! One case for each formula, small enough to check by hand.
+//!
+//! The texts of `tests/` have them, a file for each family and a line for each case: [`Call`] and
+//! [`check`] say how to read one. Headings are the names that `docs/differences.md` calls them by.
+
+use std::fs;
+use std::path::Path;
 
 use super::{ComputeSpec, Modelled, OpInput, Param, UserModels, Work, model, python_dict, table};
 use crate::names::known_ops;
@@ -92,7 +97,10 @@ fn arguments(list: &str) -> Vec<&str> {
     });
     let repeated = parts.map(str::trim).flat_map(|part| {
         let (arg, times) = part.rsplit_once('*').unwrap_or((part, "1"));
-        std::iter::repeat_n(arg, times.parse().unwrap())
+        let times = times
+            .parse()
+            .unwrap_or_else(|_| panic!("{part}: no number behind `*`"));
+        std::iter::repeat_n(arg, times)
     });
     repeated.collect()
 }
@@ -110,66 +118,64 @@ fn without_values(call: &str) -> Option<Modelled> {
     call.input(model(call.name)?.forward)
 }
 
-/// Checks cases, a line each: a call, `->`, its operations and bytes as users write them in models
+/// Holds a case to what it says: a call, `->`, its operations and bytes as users write them in models
 /// of their own (`?` where they are unknown), and the units where they matter. `none` is a call
 /// without work.
-#[track_caller]
-fn check(cases: &str) {
-    let lines = cases.lines().map(str::trim);
-    for case in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        let (call, expected) = case.rsplit_once(" -> ").unwrap();
-        let found = counted(call).map(|modelled| modelled.work);
-        let mut parts = expected.split(" | ");
-        let (Some(flops), Some(bytes)) = (parts.next(), parts.next()) else {
-            assert_eq!((found, expected), (None, "none"), "{case}");
-            continue;
-        };
-        let call = Call::read(call);
-        let (op, bytes) = (call.name, bytes.replace('?', "in99"));
-        let same = format!("[[model]]\nop = '{op}'\nflops = '{flops}'\nbytes = '{bytes}'");
-        let same = UserModels::parse(&same).unwrap();
-        let expected = call.input(|input| same.work(input).flatten());
-        let figures = |work: Option<Work>| work.map(|work| (work.flops, work.bytes));
-        assert_eq!(figures(found), figures(expected), "{case}");
-        if let Some(unit) = parts.next() {
-            let spec = found.and_then(|work| work.compute).map(ComputeSpec::label);
-            assert_eq!(spec.as_deref().unwrap_or("none"), unit, "{case}");
-        }
+fn check(case: &str) -> Result<(), String> {
+    let (call, expected) = case.rsplit_once(" -> ").ok_or("no `->`")?;
+    let op = Call::read(call).name;
+    model(op).ok_or("no model of this name")?;
+    let found = counted(call).map(|modelled| modelled.work);
+    let (flops, bytes, unit) = match expected.split(" | ").collect::<Vec<_>>()[..] {
+        ["none"] if found.is_none() => return Ok(()),
+        [flops, bytes] => (flops, bytes, None),
+        [flops, bytes, unit] => (flops, bytes, Some(unit)),
+        _ => return Err(format!("{found:?}")),
+    };
+    let bytes = bytes.replace('?', "in99");
+    let same = format!("[[model]]\nop = '{op}'\nflops = '{flops}'\nbytes = '{bytes}'");
+    let same = UserModels::parse(&same).map_err(|error| error.to_string())?;
+    let expected = Call::read(call).input(|input| same.work(input).flatten());
+    let figures = |work: Option<Work>| work.map(|work| (work.flops, work.bytes));
+    let spec = found.and_then(|work| work.compute).map(ComputeSpec::label);
+    let is_unit = unit.is_none_or(|unit| spec.as_deref().unwrap_or("none") == unit);
+    match is_unit && figures(found) == figures(expected) {
+        true => Ok(()),
+        false => Err(format!("{found:?} {spec:?}")),
     }
 }
 
-const CASES: &[&str] = &[
-    include_str!("tests/attention.txt"),
-    include_str!("tests/cache.txt"),
-    include_str!("tests/conv.txt"),
-    include_str!("tests/elementwise.txt"),
-    include_str!("tests/fft.txt"),
-    include_str!("tests/gemm.txt"),
-    include_str!("tests/index.txt"),
-    include_str!("tests/linalg.txt"),
-    include_str!("tests/mhc.txt"),
-    include_str!("tests/moe.txt"),
-    include_str!("tests/norm.txt"),
-    include_str!("tests/optimizer.txt"),
-    include_str!("tests/pooling.txt"),
-    include_str!("tests/reduce.txt"),
-    include_str!("tests/resample.txt"),
-    include_str!("tests/rnn.txt"),
-    include_str!("tests/scaled_gemm.txt"),
-    include_str!("tests/serving.txt"),
-    include_str!("tests/serving_gemm.txt"),
-    include_str!("tests/shard.txt"),
-    include_str!("tests/softmax.txt"),
-    include_str!("tests/ssm.txt"),
-    include_str!("tests/template.txt"),
-    include_str!("tests/triton.txt"),
-];
-
 #[test]
 fn every_formula_counts_as_by_hand() {
-    for cases in CASES {
-        check(cases);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/perf/tests");
+    let mut wrong = Vec::new();
+    for file in fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let lines = (1..).zip(text.lines());
+        for (line, case) in lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
+            if let Err(why) = check(case) {
+                wrong.push(format!("{}:{line}: {why} in {case}", path.display()));
+            }
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_case_that_says_nothing_fails() {
+    for case in [
+        "aten::mm(2x3, 3x4)",
+        "aten::mm(2x3, 3x4) -> none",
+        "aten::mm(2x3, 3x4) -> 48",
+        "aten::mm(2x3, 3x4) -> 48 | 2*(6 + 12",
+        "aten::mm(2x3, 3x4) -> 49 | 52",
+        "aten::mm(2x3, 3x4) -> 48 | 52 | matrix_fp4",
+        "aten::mn(2x3, 3x4) -> none",
+    ] {
+        assert!(check(case).is_err(), "{case}");
+    }
+    assert_eq!(check("aten::mm(2x3, 3x4) -> 48 | 52 | matrix_bf16"), Ok(()));
 }
 
 #[test]
@@ -274,5 +280,5 @@ fn what_is_not_recorded_has_no_work() {
             assert!(bytes.is_none_or(|bytes| bytes >= 0.0), "{}", model.op);
         }
     }
-    check("aten::mm(2x3) -> none");
+    assert_eq!(check("aten::mm(2x3) -> none"), Ok(()));
 }

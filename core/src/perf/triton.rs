@@ -155,10 +155,19 @@ mod tests {
 
     #[test]
     fn names_list_what_was_fused() {
-        #[rustfmt::skip]
         let cases: [(&str, &[&str]); 4] = [
-            ("triton_poi_fused__to_copy_add_mul_3", &["_to_copy", "add", "mul"]),
-            ("triton_red_fused__unsafe_view_native_layer_norm_native_layer_norm_backward_12", &["_unsafe_view", "native_layer_norm", "native_layer_norm_backward"]),
+            (
+                "triton_poi_fused__to_copy_add_mul_3",
+                &["_to_copy", "add", "mul"],
+            ),
+            (
+                "triton_red_fused__unsafe_view_native_layer_norm_native_layer_norm_backward_12",
+                &[
+                    "_unsafe_view",
+                    "native_layer_norm",
+                    "native_layer_norm_backward",
+                ],
+            ),
             ("triton_per_fused_mean_pow_rsqrt", &["mean", "pow", "rsqrt"]),
             ("triton_poi_0", &[]),
         ];

@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(quality.lines.len(), 1);
         assert_eq!(
             quality.lines[0].sentence,
-            WarningKind::UnlinkedGpuWork.sentence()
+            WarningKind::UnlinkedGpuWork.label()
         );
         assert_eq!(quality.lines[0].count, 1);
     }
