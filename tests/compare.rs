@@ -14,7 +14,7 @@ fn pair(model: &str) -> Option<Pair<Opened>> {
     let shared = shared::folder()?;
     let open = |platform: &str| {
         let name = format!("{platform}_{model}");
-        Opened::new(&name, &shared::trace(&shared, &name))
+        Opened::new(&name, shared::trace(&shared, &name))
     };
     Some(Pair {
         reference: open("h100"),

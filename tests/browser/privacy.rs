@@ -235,7 +235,7 @@ fn archive(profile: &Profile) -> Vec<u8> {
 
 /// The file as the command line writes it.
 fn artifact(trace: &str, path: &str) -> Vec<u8> {
-    let profile = profile(&trace);
+    let profile = profile(trace);
     let report = report_on(&profile, NO_GPU);
     Input::new(&profile, &report).artifact(path).unwrap().bytes
 }
