@@ -1,6 +1,7 @@
 //! The page that says where each requirement is met is held to the source tree.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -48,13 +49,19 @@ fn tests_below(folder: &Path, names: &mut BTreeSet<String>) {
         return;
     };
     for path in entries.map(|entry| entry.unwrap().path()) {
-        if path.is_dir() {
-            tests_below(&path, names);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            let text = fs::read_to_string(&path).unwrap();
-            names.extend(tests_in(&text).map(str::to_owned));
+        let text = || fs::read_to_string(&path).unwrap();
+        match path.extension().and_then(OsStr::to_str) {
+            _ if path.is_dir() => tests_below(&path, names),
+            Some("rs") => names.extend(tests_in(&text()).map(str::to_owned)),
+            // Cases of formulas, under headings.
+            Some("txt") => names.extend(text().lines().filter_map(heading)),
+            _ => {}
         }
     }
+}
+
+fn heading(line: &str) -> Option<String> {
+    line.strip_prefix("## ").map(str::to_owned)
 }
 
 /// The functions behind `#[test]`, whatever stands in between.
