@@ -94,10 +94,7 @@ mod tests {
     fn profile() -> Profile {
         let mm = r#""Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"]"#;
         Timetable::new()
-            .op("aten::mm", 0..10)
-            .args(mm)
-            .launch(1, 1..2)
-            .kernel(1, "gemm", 100..130)
+            .call("aten::mm", mm, "gemm", 100..130)
             .work("my_lib::gather", "gather", 140..150)
             .work("my_lib::scatter", "scatter", 160..180)
             .profile()

@@ -70,13 +70,8 @@ mod tests {
     fn profile() -> Profile {
         let mm = r#""Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"], "Input Strides": [[64, 1], [64, 1]], "Concrete Inputs": ["", ""]"#;
         Timetable::new()
-            .op("aten::mm", 0..10)
-            .args(mm)
-            .launch(1, 1..2)
-            .op("aten::relu", 20..30)
-            .launch(2, 21..22)
-            .kernel(1, "gemm", 100..130)
-            .kernel(2, "relu", 140..150)
+            .call("aten::mm", mm, "gemm", 100..130)
+            .work("aten::relu", "relu", 140..150)
             .profile()
     }
 

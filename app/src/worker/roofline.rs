@@ -233,14 +233,8 @@ mod tests {
         let two = r#""Input Dims": [[1024, 1024], [1024, 1024]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
         let one = r#""Input Dims": [[1024, 1024], []], "Input type": ["float", "Scalar"]"#;
         Timetable::new()
-            .op("aten::mm", 0..10)
-            .args(two)
-            .launch(1, 1..2)
-            .op("aten::fill_", 20..30)
-            .args(one)
-            .launch(2, 21..22)
-            .kernel(1, "gemm", 100..140)
-            .kernel(2, "fill_kernel", 150..170)
+            .call("aten::mm", two, "gemm", 100..140)
+            .call("aten::fill_", one, "fill_kernel", 150..170)
             .work("my::op", "my_kernel", 180..200)
             .profile()
     }

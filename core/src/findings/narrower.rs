@@ -276,8 +276,7 @@ mod tests {
             let profile = Timetable::new()
                 .op("aten::mm", 0..10)
                 .args(r#""Input Dims": [[8192, 8192], [8192, 8192]], "Input type": ["float", "float"]"#)
-                .launch(1, 1..2)
-                .kernel(1, kernel, 100..100 + us)
+                .launched(kernel, 1..2, 100..100 + us)
                 .profile();
             let report = Report::new(&profile, &options_on("H100"));
             let row = &report.analyses.outcome("gemm").unwrap().rows[0];

@@ -235,12 +235,9 @@ mod tests {
     #[test]
     fn kernels_of_unknown_work_are_one_finding_where_no_operator_was_recorded() {
         let profile = Timetable::new()
-            .launch(1, 0..1)
-            .launch(2, 1..2)
-            .launch(3, 2..3)
-            .kernel(1, "batch_norm_backward_kernel", 0..30)
-            .kernel(2, "max_pool_backward_nchw", 30..50)
-            .kernel(3, "batch_norm_transform_kernel", 50..60)
+            .launched("batch_norm_backward_kernel", 0..1, 0..30)
+            .launched("max_pool_backward_nchw", 1..2, 30..50)
+            .launched("batch_norm_transform_kernel", 2..3, 50..60)
             .profile();
         let report = Report::new(&profile, &crate::testing::options_on("H100"));
         let findings = &report.analyses.findings;

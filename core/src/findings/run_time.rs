@@ -210,10 +210,9 @@ mod tests {
         let table = Timetable::new()
             .op("aten::mm", 0..5)
             .args(GEMM)
-            .launch(1, 1..2)
+            .launched("gemm", 1..2, 1_000..11_000)
             .op("c10d::allreduce_", 10..15)
             .launch(2, 11..12)
-            .kernel(1, "gemm", 1_000..11_000)
             .stream(20)
             .kernel(2, "ncclDevKernel_AllReduce", 1_000..11_000);
         let report = Report::new(&table.profile(), &options_on("MI300X"));

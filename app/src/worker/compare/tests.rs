@@ -12,17 +12,9 @@ const ADD: &str = r#""Input Dims": [[4096, 4096], [4096, 4096], []], "Input type
 fn trace(mm: u32, add: u32, other: &str) -> Profile {
     let ends = [1000 + mm, 1000 + mm + add, 1000 + mm + add + 10];
     Timetable::new()
-        .op("aten::mm", 0..10)
-        .args(MM)
-        .launch(1, 1..2)
-        .op("aten::add", 20..30)
-        .args(ADD)
-        .launch(2, 21..22)
-        .op(other, 40..50)
-        .launch(3, 41..42)
-        .kernel(1, "gemm", 1000..ends[0])
-        .kernel(2, "add_kernel", ends[0]..ends[1])
-        .kernel(3, "other_kernel", ends[1]..ends[2])
+        .call("aten::mm", MM, "gemm", 1000..ends[0])
+        .call("aten::add", ADD, "add_kernel", ends[0]..ends[1])
+        .work(other, "other_kernel", ends[1]..ends[2])
         .profile()
 }
 

@@ -122,11 +122,7 @@ mod tests {
     fn what_is_faster_than_the_hardware_is_said() {
         // 2 · 8 192³ operations at 708 TFLOPS take 1 553 µs; 1 000 µs are 155 % of roofline.
         let gemm = |us: u32| {
-            let timetable = Timetable::new()
-                .op("aten::mm", 0..10)
-                .args(&square(8192))
-                .launch(1, 1..2)
-                .kernel(1, "gemm", 100..100 + us);
+            let timetable = Timetable::new().call("aten::mm", &square(8192), "gemm", 100..100 + us);
             notes(timetable, &options_on("MI300X"))
         };
         assert_eq!(
@@ -142,10 +138,7 @@ mod tests {
     fn what_drowns_in_start_up_is_said() {
         let run = |end: u32| {
             let timetable = Timetable::new()
-                .op("aten::mm", 0..10)
-                .args(&square(512))
-                .launch(1, 1..2)
-                .kernel(1, "gemm", 100..140)
+                .call("aten::mm", &square(512), "gemm", 100..140)
                 .work("aten::sort", "sort", end - 1..end);
             notes(timetable, &options_on("MI300X"))
         };

@@ -109,7 +109,7 @@ fn kernels_of_a_graph_stand_for_themselves_whatever_is_above_its_launch() {
         .op("my::op", 10..20)
         .launched("k", 11..12, 60..70);
     assert_eq!(rows(below), ["my::op: other", &first, &second]);
-    let beside = graph.launch(2, 11..12).kernel(2, "fill", 60..70);
+    let beside = graph.launched("fill", 11..12, 60..70);
     let whole = format!("{region}: other");
     assert_eq!(rows(beside), [whole, first, second]);
 }

@@ -36,19 +36,10 @@ fn ops_summary_by_category() {
 fn ops_unique_args() {
     let relu = |dims: &str| format!(r#""Input Dims": {dims}"#);
     let profile = Timetable::new()
-        .op("aten::relu", 0..10)
-        .args(&relu("[[4]]"))
-        .launch(1, 1..2)
-        .op("aten::relu", 10..20)
-        .args(&relu("[[5, 6]]"))
-        .launch(2, 11..12)
+        .call("aten::relu", &relu("[[4]]"), "relu", 100..110)
+        .call("aten::relu", &relu("[[5, 6]]"), "relu", 110..115)
         // The same arguments, spelled differently.
-        .op("aten::relu", 20..30)
-        .args(&relu("[ [4] ]"))
-        .launch(3, 21..22)
-        .kernel(1, "relu", 100..110)
-        .kernel(2, "relu", 110..115)
-        .kernel(3, "relu", 120..140)
+        .call("aten::relu", &relu("[ [4] ]"), "relu", 120..140)
         .profile();
     check_columns(
         &profile,
@@ -67,7 +58,7 @@ fn ops_unique_args() {
         ],
         &[
             "aten::relu,Unknown,\"((4,),)\",,2,15.0,7.0710678118654755,30.0,0,85.71428571428571",
-            "aten::relu,Unknown,\"((5, 6),)\",,1,5.0,,5.0,3,100.0",
+            "aten::relu,Unknown,\"((5, 6),)\",,1,5.0,,5.0,5,100.0",
         ],
     );
 }
@@ -80,17 +71,11 @@ fn sheets_of_one_kind_group_by_what_the_model_reads() {
         )
     };
     let profile = Timetable::new()
-        .op("aten::mm", 0..10)
-        .args(&mm(4))
-        .launch(1, 1..2)
-        .op("aten::mm", 10..20)
-        .args(&mm(5))
-        .launch(2, 11..12)
+        .call("aten::mm", &mm(4), "gemm", 40..50)
+        .call("aten::mm", &mm(5), "gemm", 50..70)
         // Without GPU work it counts all the same.
         .op("aten::mm", 20..30)
         .args(&mm(4))
-        .kernel(1, "gemm", 40..50)
-        .kernel(2, "gemm", 50..70)
         .profile();
     let first = 60.0 / 20_000.0 / 1e3;
     let second = 48.0 / 10_000.0 / 1e3;
@@ -108,7 +93,7 @@ fn sheets_of_one_kind_group_by_what_the_model_reads() {
             "UID_first",
         ],
         &[
-            &format!("2,5,6e-8,{first:?},\"[[2, 3], [3, 5]]\",20.0,1,3"),
+            &format!("2,5,6e-8,{first:?},\"[[2, 3], [3, 5]]\",20.0,1,5"),
             &format!("2,4,4.8e-8,{second:?},\"[[2, 3], [3, 4]]\",10.0,2,0"),
         ],
     );
@@ -117,13 +102,10 @@ fn sheets_of_one_kind_group_by_what_the_model_reads() {
 #[test]
 fn recomputed_activations_have_rows_of_their_own() {
     let profile = Timetable::new()
-        .op("aten::mm", 0..10)
-        .launch(1, 1..2)
-        .kernel(1, "gemm", 50..60)
+        .work("aten::mm", "gemm", 50..60)
         .frame("torch/utils/checkpoint.py(400): recompute_fn", 10..30)
         .op("aten::mm", 12..20)
-        .launch(2, 13..14)
-        .kernel(2, "gemm", 60..65)
+        .launched("gemm", 13..14, 60..65)
         .profile();
     check(
         &profile,

@@ -76,10 +76,8 @@ fn each_cause_by_when_it_was_launched() {
         second(item, 60.0, 18..30, 70..80)
     };
     let unknown = Timetable::new()
-        .launch(1, 10..15)
-        .launch(2, 100..105)
-        .kernel(1, "a", 20..30)
-        .kernel(2, "b", 110..120);
+        .launched("a", 10..15, 20..30)
+        .launched("b", 100..105, 110..120);
     let cases = [
         (after_item(cleared, D2H), "synchronisation", 37.0),
         (late.profile(), "host_work", 1_907.0),

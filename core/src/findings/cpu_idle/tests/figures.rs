@@ -100,12 +100,9 @@ fn gaps_sum_up_to_the_idle_time_of_the_timeline() {
 fn a_gap_of_nanoseconds_counts_and_is_not_listed() {
     let (metrics, _) = analysed(
         &Timetable::new()
-            .launch(1, 10..15)
-            .launch(2, 16..18)
-            .launch(3, 100..105)
-            .kernel(1, "a", 20..30)
-            .kernel(2, "b", 30.001..40.0)
-            .kernel(3, "c", 110..120)
+            .launched("a", 10..15, 20..30)
+            .launched("b", 16..18, 30.001..40.0)
+            .launched("c", 100..105, 110..120)
             .profile(),
     );
     let gaps = &metrics["gap_analysis"];
@@ -132,11 +129,9 @@ fn without_gpu_work_there_is_nothing_to_say() {
 fn gaps_are_marked_with_their_cause() {
     let profile = Timetable::new()
         .op("aten::mm", 0..4)
-        .launch(1, 1..3)
+        .launched("gemm", 1..3, 5..15)
         .op("aten::mm", 16..30)
-        .launch(2, 20..24)
-        .kernel(1, "gemm", 5..15)
-        .kernel(2, "gemm", 27..35)
+        .launched("gemm", 20..24, 27..35)
         .profile();
     let report = Report::new(&profile, &ReportOptions::default());
     let marked = idle_gaps(&report.analysis_input(&profile));

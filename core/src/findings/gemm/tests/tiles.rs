@@ -69,11 +69,12 @@ fn tiles_are_few_only_where_units_have_none() {
 #[test]
 fn compute_units_come_from_the_trace() {
     let pattern = |gpu: &str| {
-        let timetable = Timetable::new()
-            .op("aten::mm", 0..10)
-            .args(&pair("[[1024, 8192], [8192, 1024]]", BF16))
-            .launch(1, 1..2)
-            .kernel(1, "nvjet_tst_128x256_64x4_1x2_h_bz_NNN", 100..60_100);
+        let timetable = Timetable::new().call(
+            "aten::mm",
+            &pair("[[1024, 8192], [8192, 1024]]", BF16),
+            "nvjet_tst_128x256_64x4_1x2_h_bz_NNN",
+            100..60_100,
+        );
         let devices = format!(r#"[{{"id": 0, "name": "NVIDIA {gpu}", "numSms": 152}}]"#);
         let device = format!(r#"{{"deviceProperties": {devices}, "#);
         let json = timetable.json().replacen('{', &device, 1);

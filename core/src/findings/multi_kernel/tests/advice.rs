@@ -51,8 +51,7 @@ fn advice_on_communication_is_that_of_its_purpose() {
             .op(above, 20..40)
             .op("record_param_comms", 21..39)
             .args(&message)
-            .launch(2, 22..23)
-            .kernel(2, "ncclDevKernel_Generic", 100..300);
+            .launched("ncclDevKernel_Generic", 22..23, 100..300);
         let said = model(&timetable);
         assert!(
             said.starts_with(expected),

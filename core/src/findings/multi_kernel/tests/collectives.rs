@@ -44,15 +44,12 @@ fn an_all_reduce_of_its_own_kernel_tells_its_size_by_the_operator() {
     let profile = Timetable::new()
         .op("vllm::all_reduce", 0..20)
         .args(r#""Input Dims": [[2048, 4096], []], "Input type": ["c10::BFloat16", ""]"#)
-        .launch(1, 1..2)
-        .op("aten::mm", 20..30)
-        .launch(2, 21..22)
-        .kernel(
-            1,
+        .launched(
             "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)",
+            1..2,
             100..180,
         )
-        .kernel(2, "gemm", 180..400)
+        .work("aten::mm", "gemm", 180..400)
         .profile();
     #[rustfmt::skip]
     let expected = [

@@ -184,8 +184,7 @@ fn exposed_copies_of_pageable_memory_are_flagged_from_two_percent() {
 #[test]
 fn copies_of_data_parallel_training_are_its_own() {
     let profile = Timetable::new()
-        .op("aten::mm", 0..10)
-        .launch(1, 1..2)
+        .work("aten::mm", "gemm", 100..450)
         .op("torch.distributed.ddp.reducer::copy_bucket_to_grad", 10..30)
         .op("aten::copy_", 11..29)
         .launch(2, 12..13)
@@ -194,7 +193,6 @@ fn copies_of_data_parallel_training_are_its_own() {
             30..50,
         )
         .launch(3, 32..33)
-        .kernel(1, "gemm", 100..450)
         .copy(2, D2D, 450..550)
         .copy(3, D2D, 550..600)
         .profile();

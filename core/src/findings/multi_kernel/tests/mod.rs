@@ -52,14 +52,12 @@ fn says(finding: &Finding, words: &str) -> bool {
 fn communication(total: f64, compute: f64, comm: std::ops::Range<f64>) -> Profile {
     Timetable::new()
         .without_flows()
-        .op("aten::mm", 0..10)
-        .launch(1, 1..2)
+        .work("aten::mm", "gemm", 0.0..compute)
         .op("record_param_comms", 10..20)
         .args(r#""Collective name": "allreduce", "dtype": "BFloat16", "In msg nelems": 2000000, "Out msg nelems": 2000000, "Group size": 8"#)
         .launch(2, 11..12)
         .op("aten::mm", 20..30)
         .launch(3, 21..22)
-        .kernel(1, "gemm", 0.0..compute)
         .stream(9)
         .kernel(2, "ncclDevKernel_Generic", comm.start..comm.end)
         // The run ends here whatever the other two do.
