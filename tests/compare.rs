@@ -8,6 +8,7 @@ use dormer_core::sample;
 
 use crate::support::opened::{Opened, broken_rules};
 use crate::support::shared;
+use crate::support::slower::slower;
 
 /// Two traces of one model: on an H100, the reference, and on an MI300X.
 fn pair(model: &str) -> Option<Pair<Opened>> {
@@ -311,36 +312,9 @@ fn a_trace_against_itself_has_no_difference() {
     }
 }
 
-/// The sample trace with the kernels of a name `factor` times as long, and everything after them
-/// later by what they take more. Gives the text, and how much that is in all, in microseconds.
-fn slowed_down(kernel: &str, factor: f64) -> (String, f64) {
-    let mut trace: serde_json::Value = serde_json::from_str(&sample::trace_json()).unwrap();
-    let events = trace["traceEvents"].as_array_mut().unwrap();
-    let is_gpu = |event: &serde_json::Value| {
-        let category = event["cat"].as_str().unwrap_or_default();
-        event["ph"] == "X" && ["kernel", "gpu_memcpy", "gpu_memset"].contains(&category)
-    };
-    let mut order: Vec<usize> = (0..events.len())
-        .filter(|at| is_gpu(&events[*at]))
-        .collect();
-    let number = |event: &serde_json::Value, key: &str| event[key].as_f64().unwrap();
-    order.sort_by(|a, b| number(&events[*a], "ts").total_cmp(&number(&events[*b], "ts")));
-    let mut later_us = 0.0;
-    for at in order {
-        let event = &mut events[at];
-        event["ts"] = (number(event, "ts") + later_us).into();
-        if event["name"].as_str().unwrap().contains(kernel) {
-            let dur_us = number(event, "dur");
-            event["dur"] = (dur_us * factor).into();
-            later_us += dur_us * (factor - 1.0);
-        }
-    }
-    (trace.to_string(), later_us)
-}
-
 #[test]
 fn a_slowdown_of_one_operation_is_found_named_and_measured() {
-    let (text, slower_us) = slowed_down("GeluCUDAKernelImpl", 4.0);
+    let (text, slower_us) = slower(&sample::trace_json(), "GeluCUDAKernelImpl", 4.0).unwrap();
     assert!(slower_us > 0.0);
     let before = Opened::new("before", sample::trace_json().as_bytes());
     let after = Opened::new("after", text.as_bytes());

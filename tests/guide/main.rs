@@ -22,6 +22,7 @@ mod chromium;
     reason = "shared with the browser tests, which use more of it"
 )]
 mod page;
+#[path = "../support/slower.rs"]
 mod slower;
 
 use std::path::Path;
@@ -91,7 +92,7 @@ fn main() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/guide");
     std::fs::create_dir_all(&folder).unwrap();
     let (name, factor) = SLOWER;
-    let second = slower(&sample::trace_json(), name, factor).unwrap();
+    let (second, _) = slower(&sample::trace_json(), name, factor).unwrap();
     with_page("guide", async |page| {
         page.resize(SIZE.0, SIZE.1).await;
         for picture in PICTURES {
