@@ -314,9 +314,9 @@ fn a_trace_against_itself_has_no_difference() {
 
 #[test]
 fn a_slowdown_of_one_operation_is_found_named_and_measured() {
-    let (text, slower_us) = slower(&sample::trace_json(), "GeluCUDAKernelImpl", 4.0).unwrap();
+    let (text, slower_us) = slower(sample::TRACE, "GeluCUDAKernelImpl", 4.0).unwrap();
     assert!(slower_us > 0.0);
-    let before = Opened::new("before", sample::trace_json().as_bytes());
+    let before = Opened::new("before", sample::TRACE.as_bytes());
     let after = Opened::new("after", text.as_bytes());
     let comparison = Comparison::new(before.side(), after.side());
     assert!(comparison.is_same_gpu);

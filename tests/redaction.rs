@@ -65,7 +65,7 @@ proptest! {
         secret in "qz[a-z]{6}",
         places in prop::collection::vec((any::<Index>(), 0_usize..4), 1..60),
     ) {
-        let mut trace: Value = serde_json::from_str(&sample::trace_json()).unwrap();
+        let mut trace: Value = serde_json::from_str(sample::TRACE).unwrap();
         let events = trace["traceEvents"].as_array_mut().unwrap();
         for (at, how) in places {
             let event = at.index(events.len());

@@ -41,8 +41,7 @@
 //! ```
 //! use dormer_core::{Profile, Report, ReportOptions, import, sample};
 //!
-//! let trace = sample::trace_json();
-//! let profile = Profile::new(import::import(trace.as_bytes())?);
+//! let profile = Profile::new(import::import(sample::TRACE.as_bytes())?);
 //! let report = Report::new(&profile, &ReportOptions::default());
 //! assert!(report.sheet(&profile, "ops_summary").is_some());
 //! # Ok::<(), dormer_core::import::ImportError>(())

@@ -1,7 +1,6 @@
 //! What to do: the cards of the Overview, the ways from them, the documents, the thresholds.
 
 use dormer_core::hardware;
-use dormer_core::report::cards::cards;
 use serde_json::{Value, json};
 use thirtyfour::prelude::*;
 
@@ -21,8 +20,8 @@ fn on_h100() -> String {
 fn first_title(trace: &str) -> String {
     let profile = profile(trace);
     let report = report_on(&profile, hardware::find("H100"));
-    let cards = cards(&profile, &report);
-    cards.cards[0].ranked.finding.title.clone()
+    let ranked = &report.analyses.findings.ranked;
+    ranked[0].finding.title.clone()
 }
 
 /// Opens a trace judged by an H100.

@@ -40,8 +40,10 @@ fn a_dropped_file_is_shown() {
 fn the_sample_is_shown() {
     with_page("sample", async |page| {
         page.open_sample().await;
-        let sample = dormer_core::sample::trace_json();
-        assert_eq!(page.text("[data-testid=headline]").await, headline(&sample));
+        assert_eq!(
+            page.text("[data-testid=headline]").await,
+            headline(dormer_core::sample::TRACE)
+        );
     });
 }
 

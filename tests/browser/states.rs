@@ -98,14 +98,13 @@ impl Opened {
             Opened::Nothing => return true,
             Opened::Sample => page.click("#open-sample").await,
             Opened::Damaged => {
-                let whole = sample::trace_json();
-                let half = &whole[..whole.len() / 2];
+                let half = &sample::TRACE[..sample::TRACE.len() / 2];
                 page.drop_file("cut.json", half).await;
             }
             Opened::Two => {
-                let old = sample::trace_json();
+                let old = sample::TRACE;
                 let new = old.replace("aten::gelu", "my::gelu");
-                let files = [("new.json", &*new), ("old.json", &*old)];
+                let files = [("new.json", &*new), ("old.json", old)];
                 page.drop_files(&files).await;
             }
             Opened::Real => match real() {

@@ -92,7 +92,7 @@ fn main() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/guide");
     std::fs::create_dir_all(&folder).unwrap();
     let (name, factor) = SLOWER;
-    let (second, _) = slower(&sample::trace_json(), name, factor).unwrap();
+    let (second, _) = slower(sample::TRACE, name, factor).unwrap();
     with_page("guide", async |page| {
         page.resize(SIZE.0, SIZE.1).await;
         for picture in PICTURES {

@@ -62,7 +62,7 @@ pub(crate) fn trace(folder: &Path, name: &str) -> Vec<u8> {
 
 /// Dormer's own sample, and the real traces where they are: name and bytes.
 pub(crate) fn with_sample() -> Vec<(String, Vec<u8>)> {
-    let mut traces = vec![("sample".to_owned(), sample::trace_json().into_bytes())];
+    let mut traces = vec![("sample".to_owned(), sample::TRACE.as_bytes().to_vec())];
     if let Some(folder) = folder() {
         let names = self::traces(&folder);
         traces.extend(names.into_iter().map(|name| {

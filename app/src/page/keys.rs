@@ -83,7 +83,7 @@ pub const KEYS: &[KeyGroup] = &[
     },
     KeyGroup {
         title: "Call tree, and Compare: call trees",
-        sources: &["components/tree_table.rs", "components/tree_search.rs"],
+        sources: &["components/tree_table.rs"],
         rows: &[
             row(&["ArrowRight"], "Expand; when expanded, go to the first child"),
             row(&["ArrowLeft"], "Collapse; when collapsed, go to the caller"),
@@ -131,7 +131,7 @@ pub const KEYS: &[KeyGroup] = &[
     },
     KeyGroup {
         title: "Menus and panels",
-        sources: &["components/column_chooser.rs", "components/op_details/mod.rs", "components/thresholds.rs"],
+        sources: &["components/op_details/mod.rs", "components/table_column.rs", "components/thresholds.rs"],
         rows: &[row(&["Escape"], "Close; from the details panel, back to where it was opened")],
     },
 ];
@@ -150,7 +150,6 @@ impl KeyRow {
     }
 }
 
-/// What stands on a key.
 fn cap(key: &str) -> String {
     match key {
         "ArrowUp" => "\u{2191}",

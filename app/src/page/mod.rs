@@ -8,12 +8,14 @@
 //! | [`state`], [`url`] | what the page knows, and what of it the URL says |
 //! | [`engine`] | the only door to the worker |
 //! | [`keys`] | the keys of the page |
+//! | [`prelude`] | what every view and component uses |
 //! | [`browser`] | everything that touches the browser |
 
 pub mod browser;
 pub mod components;
 pub mod engine;
 pub mod keys;
+pub mod prelude;
 pub mod shell;
 pub mod state;
 pub mod url;

@@ -1,17 +1,17 @@
 //! The shell: header, navigation, and whatever the page is doing with a file.
 
-use leptos::prelude::*;
 use web_sys::File;
 
-use crate::page::browser::{self, Drag, Half};
+use crate::page::browser::{Drag, Half};
+use crate::page::components::header::{header, navigation, window_bar};
 use crate::page::components::key_sheet::{self, key_sheet};
 use crate::page::components::models_dialog::{self, models_dialog};
-use crate::page::components::op_details::IN_VIEW;
-use crate::page::components::{
-    details_panel, header, navigation, open_error, palette, thresholds_panel, versus, window_bar,
-};
-use crate::page::engine::Engine;
-use crate::page::state::{AppState, Stage};
+use crate::page::components::op_details::{IN_VIEW, details_panel};
+use crate::page::components::palette::palette;
+use crate::page::components::thresholds::thresholds_panel;
+use crate::page::components::versus::{open_error, versus};
+use crate::page::prelude::*;
+use crate::page::state::Stage;
 use crate::page::views::start::{empty, failed, loading};
 use crate::protocol::Choice;
 
@@ -161,7 +161,6 @@ fn drop_zones() -> impl IntoView {
     }
 }
 
-/// What the tab is called.
 fn title(state: AppState) -> String {
     let file = state.file_name.get();
     state.stage.with(|stage| match stage {
@@ -178,11 +177,8 @@ fn on_paper(state: AppState) -> String {
         let window = overview.window.as_ref();
         let window = window.map(|of| format!("{} \u{b7} {}", of.name, of.length));
         let parts = [Some(file), overview.gpu.name.clone(), window];
-        parts
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(" \u{b7} ")
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        parts.join(" \u{b7} ")
     })
 }
 
@@ -226,12 +222,9 @@ fn stages() -> impl IntoView {
 /// A view failed; the rest of the page still works.
 fn broken(errors: ArcRwSignal<Errors>) -> impl IntoView {
     let text = move || {
-        errors
-            .get()
-            .into_iter()
-            .map(|(_, error)| error.to_string())
-            .collect::<Vec<_>>()
-            .join("; ")
+        let sentences = errors.get().into_iter();
+        let sentences = sentences.map(|(_, error)| error.to_string());
+        sentences.collect::<Vec<_>>().join("; ")
     };
     view! {
         <section class="start" role="alert">

@@ -9,47 +9,33 @@ use crate::page::url::{DetailsOf, Focus, Place, Theme};
 use crate::page::views::{VIEWS, View};
 use crate::protocol::{Choice, Failure, OWN, Opened, Overview, Progress, ReferenceOpened};
 
-/// What the page is doing with a file.
+/// What the page is doing with a file: that of the trace, or that which it is compared with.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub enum Stage {
-    /// Nothing was opened yet.
-    #[default]
-    Empty,
-    /// A file is being read.
-    Loading(Progress),
-    /// A file could not be analyzed.
-    Failed(Failure),
-    /// A trace is open.
-    Open(Box<Opened>),
-}
-
-/// What the page is doing with the trace that the open one is compared with.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub enum ReferenceStage {
+pub enum Stage<T> {
     /// There is none.
     #[default]
-    None,
-    /// Its file is being read.
-    Loading {
-        /// The file's name.
-        name: String,
-        /// How far it has come.
-        progress: Progress,
-    },
-    /// Its file could not be analyzed.
-    Failed {
-        /// The file's name.
-        name: String,
-        /// Why.
-        failure: Failure,
-    },
-    /// It is open.
-    Open {
-        /// The file's name.
-        name: String,
-        /// What is known of it.
-        opened: ReferenceOpened,
-    },
+    Empty,
+    /// It is being read.
+    Loading(Progress),
+    /// It could not be analyzed.
+    Failed(Failure),
+    /// It is open, and this is known of it.
+    Open(T),
+}
+
+impl<T> Stage<T> {
+    /// Whether it is open.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Stage::Open(_))
+    }
+
+    /// A file of so many bytes is being read.
+    pub fn loading(bytes_total: f64) -> Stage<T> {
+        Stage::Loading(Progress {
+            bytes_total,
+            ..Progress::default()
+        })
+    }
 }
 
 /// Figures of a GPU that of the user.
@@ -84,9 +70,11 @@ pub struct OwnModels {
 #[derive(Clone, Copy, Default)]
 pub struct AppState {
     /// What the page is doing with a file.
-    pub stage: RwSignal<Stage>,
+    pub stage: RwSignal<Stage<Box<Opened>>>,
     /// What the page is doing with the trace that the open one is compared with.
-    pub reference: RwSignal<ReferenceStage>,
+    pub reference: RwSignal<Stage<ReferenceOpened>>,
+    /// The name of the file that `reference` is about.
+    pub reference_name: RwSignal<String>,
     /// What could not be opened while the open trace stays open: the file's name, and why.
     pub open_error: RwSignal<Option<(String, Failure)>>,
     /// The name of the file that `stage` is about.
@@ -150,7 +138,7 @@ impl AppState {
 
     /// Whether a trace is open.
     pub fn is_open(self) -> bool {
-        self.stage.with(|stage| matches!(stage, Stage::Open(_)))
+        self.stage.with(Stage::is_open)
     }
 
     /// What is known of the open trace; the usual where none is open.
@@ -170,9 +158,17 @@ impl AppState {
             .unwrap_or(&VIEWS[0])
     }
 
+    /// Something of the place; read as a signal.
+    pub fn of_place<T: PartialEq + Send + Sync + 'static>(
+        self,
+        read: impl Fn(&Place) -> T + Send + Sync + 'static,
+    ) -> Memo<T> {
+        Memo::new(move |_| self.place.with(&read))
+    }
+
     /// What the shown view shows; read as a signal.
     pub fn focus(self) -> Memo<Focus> {
-        Memo::new(move |_| self.place.with(|place| place.focus.clone()))
+        self.of_place(|place| place.focus.clone())
     }
 
     /// The user's choice; read as a signal.
@@ -184,18 +180,14 @@ impl AppState {
     pub fn whole_choice(self) -> Choice {
         let mut choice = self.place.with(|place| place.choice.clone());
         let own = self.own_gpu.get();
-        let is_own = |own: &OwnGpu| {
-            let name = choice.gpu.as_deref().and_then(|gpu| gpu.strip_prefix(OWN));
-            name == Some(&own.name)
+        let figures = |gpu: &Option<String>| {
+            let name = gpu.as_deref()?.strip_prefix(OWN)?;
+            let own = own.as_ref().filter(|own| own.name == name);
+            own.map(|own| own.text.clone())
         };
-        let of_reference = own.clone().filter(|own| {
-            let gpu = choice.reference_gpu.as_deref();
-            gpu.and_then(|gpu| gpu.strip_prefix(OWN)) == Some(&own.name)
-        });
-        choice.reference_profile = of_reference.map(|own| own.text);
-        choice.profile = own.filter(is_own).map(|own| own.text);
-        let models = self.own_models.get();
-        choice.perf_models = models.map(|models| models.text);
+        choice.profile = figures(&choice.gpu);
+        choice.reference_profile = figures(&choice.reference_gpu);
+        choice.perf_models = self.own_models.get().map(|models| models.text);
         choice
     }
 
@@ -232,7 +224,7 @@ impl AppState {
 
     /// The theme; read as a signal.
     pub fn theme(self) -> Memo<Theme> {
-        Memo::new(move |_| self.place.with(|place| place.theme))
+        self.of_place(|place| place.theme)
     }
 
     /// Changes the place and the hash with it, without a new entry in the history.

@@ -85,10 +85,15 @@ impl Focus {
 
     /// Shows a category too, or no longer.
     pub fn toggle(&mut self, token: String) {
-        match self.only.iter().position(|one| *one == token) {
-            Some(at) => drop(self.only.remove(at)),
-            None => self.only.push(token),
-        }
+        toggle(&mut self.only, token);
+    }
+}
+
+/// Puts something on a list; what is on it already is taken off.
+pub fn toggle<T: PartialEq>(list: &mut Vec<T>, one: T) {
+    match list.iter().position(|known| *known == one) {
+        Some(at) => drop(list.remove(at)),
+        None => list.push(one),
     }
 }
 

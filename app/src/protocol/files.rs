@@ -1,5 +1,6 @@
 //! Reports and artifacts.
 
+use dormer_core::base::format;
 use serde::{Deserialize, Serialize};
 
 /// Asks for a report.
@@ -105,6 +106,16 @@ pub struct MadeArtifact {
     pub mime: String,
     /// Its size for people.
     pub size: String,
+}
+
+impl MadeArtifact {
+    /// Of the bytes that travel beside it.
+    pub fn new(mime: &str, bytes: &[u8]) -> MadeArtifact {
+        MadeArtifact {
+            mime: mime.to_owned(),
+            size: format::bytes(bytes.len() as u64),
+        }
+    }
 }
 
 /// Asks for a program that runs an operation alone.

@@ -1,7 +1,7 @@
 //! The Overview: the answer, what to do, the evidence.
 
 use dormer_core::NoGpu;
-use dormer_core::report::cards::Worth;
+use dormer_core::report::cards::{Asides, Worth};
 use dormer_core::report::overview::{FamilyTime, Quality, SplitPart, WorkTime};
 use serde::{Deserialize, Serialize};
 
@@ -54,14 +54,8 @@ pub struct WindowFacts {
 pub struct Findings {
     /// In order.
     pub cards: Vec<Card>,
-    /// What all of them save together.
-    pub together: Option<String>,
-    /// That findings were left out.
-    pub small: Option<String>,
-    /// Why there are none.
-    pub nothing: Option<String>,
-    /// One sentence for each analysis that failed.
-    pub failed: Vec<String>,
+    /// What is said beside them.
+    pub asides: Asides,
 }
 
 /// A finding: what is slow, what to do about it, and what that is worth. Names from the trace

@@ -1,7 +1,7 @@
 //! Every query of the page, with the type of its answer.
 //!
-//! To add one: its types in the module of its view, a row of `queries!`, and `impl Answer` for it
-//! in the worker. A row without a handler does not compile.
+//! To add one: its types in the module of its view, a row of `queries!`, and an arm in the worker's
+//! `answer.rs`. A row without one does not compile.
 
 use dormer_core::output::document::Document;
 use serde::de::DeserializeOwned;
@@ -18,12 +18,11 @@ use super::*;
 pub trait Query: Into<AnyQuery> {
     /// What the worker answers.
     type Answer: Serialize + DeserializeOwned + 'static;
-}
 
-/// Answers one type of query.
-pub trait Answer<Q: Query> {
-    /// The answer. Bytes that go with it travel beside it, uncopied.
-    fn answer(&mut self, query: Q, bytes: &mut Option<Vec<u8>>) -> Q::Answer;
+    /// An answer to it, as it travels.
+    fn said(&self, answer: &Self::Answer) -> JsValue {
+        to_js(answer)
+    }
 }
 
 /// What a GPU is called.
@@ -37,20 +36,6 @@ macro_rules! queries {
         #[derive(Debug, Serialize, Deserialize)]
         pub enum AnyQuery {
             $(#[doc = concat!("[`", stringify!($query), "`]")] $query($query),)*
-        }
-
-        impl AnyQuery {
-            /// The answer, as it travels, and the bytes beside it.
-            pub fn answer(
-                self,
-                by: &mut (impl $(Answer<$query> +)* Sized),
-            ) -> (JsValue, Option<Vec<u8>>) {
-                let mut bytes = None;
-                let value = match self {
-                    $(AnyQuery::$query(query) => to_js(&by.answer(query, &mut bytes)),)*
-                };
-                (value, bytes)
-            }
         }
 
         $(

@@ -16,17 +16,16 @@ use dormer_core::report::details::{OpDetails, Subject};
 use dormer_core::report::sheet::Field;
 use dormer_core::{Profile, Report, ReportOptions, base::format};
 
-use super::Traces;
 use super::columns::Table;
 use super::families::Families;
 use super::rows::Rows;
-use super::timeline::{Timeline, TimelineSource, TimelineView};
+use super::timeline::{Open, Timeline, TimelineSource};
 use super::tree::TreeView;
 use super::window::Steps;
-use super::{columns, findings, overview, palette, rows};
+use super::{columns, overview, palette, rows};
 use crate::protocol::{
-    Answer, Choice, DetailsQuery, DocumentQuery, Failure, FindOperations, GpuText, Opened,
-    OperationFound, Overview, RowQuery, RowsPage, RowsQuery,
+    Choice, DetailsQuery, DocumentQuery, Failure, Opened, OperationFound, Overview, RowsPage,
+    RowsQuery,
 };
 
 /// An open trace.
@@ -43,7 +42,8 @@ pub struct Analysis {
     pub(super) families: Families,
     pub(super) rows: Rows,
     pub(super) tree: TreeView,
-    pub(super) timeline: TimelineView,
+    /// Nothing of it is worked out before the view is first opened.
+    pub(super) timeline: Option<Open>,
 }
 
 impl Analysis {
@@ -56,7 +56,7 @@ impl Analysis {
             tree: TreeView::new(&profile, &families),
             families,
             rows: Rows::default(),
-            timeline: TimelineView::default(),
+            timeline: None,
             steps: Steps::new(&profile),
             whole: profile,
             part: None,
@@ -121,32 +121,29 @@ impl Analysis {
         }
         self.report = Report::new(self.analyzed(), &options);
         self.rows = Rows::default();
-        self.timeline.judged_anew();
+        if let Some(timeline) = &mut self.timeline {
+            timeline.judged_anew();
+        }
     }
 
     /// A window of a table.
     pub fn rows(&mut self, query: &RowsQuery) -> RowsPage {
         let profile = self.part.as_ref().unwrap_or(&self.whole);
-        let Some(sheet) = self.report.sheet(profile, &query.sheet) else {
-            return RowsPage {
-                offset: query.offset,
-                ..RowsPage::default()
-            };
-        };
-        let table = Table::new(sheet, &self.families, profile, &self.report);
-        self.rows.page(&table, query)
+        let sheet = self.report.sheet(profile, &query.sheet);
+        let table = sheet.map(|sheet| Table::new(sheet, &self.families, profile, &self.report));
+        self.rows.page(table.as_ref(), query)
     }
 
     /// Everything about one row of a table.
-    pub fn row(&self, query: &RowQuery) -> Vec<Field> {
-        let table = self.table(&query.sheet);
-        table.map_or_else(Vec::new, |table| rows::fields(&table, query.row))
+    pub fn row(&self, sheet: &str, row: usize) -> Vec<Field> {
+        let table = self.table(sheet);
+        table.map_or_else(Vec::new, |table| rows::fields(&table, row))
     }
 
     /// Operations by what was typed.
-    pub fn find_operations(&self, query: &FindOperations) -> Vec<OperationFound> {
+    pub fn find_operations(&self, text: &str) -> Vec<OperationFound> {
         let table = self.table(columns::OPERATIONS);
-        table.map_or_else(Vec::new, |table| palette::find(&table, &query.text))
+        table.map_or_else(Vec::new, |table| palette::find(&table, text))
     }
 
     /// A sheet as it is shown; `None` where the report has none of that name.
@@ -173,10 +170,7 @@ impl Analysis {
         };
         let mut details = OpDetails::new(profile, report, subject)?;
         if let Some((sheet, row)) = &details.row {
-            details.fields = self.row(&RowQuery {
-                sheet: sheet.clone(),
-                row: *row as usize,
-            });
+            details.fields = self.row(sheet, *row as usize);
         }
         Some(details)
     }
@@ -189,12 +183,13 @@ impl Analysis {
 
     /// The timeline; `None` for a trace without events.
     pub fn timeline(&mut self) -> Option<Timeline<'_>> {
-        self.timeline.of(TimelineSource {
+        let source = TimelineSource {
             profile: &self.whole,
             analyzed: self.part.as_ref().unwrap_or(&self.whole),
             report: &self.report,
             families: &self.families,
-        })
+        };
+        Timeline::of(&mut self.timeline, source)
     }
 
     /// A report.
@@ -211,10 +206,7 @@ impl Analysis {
     }
 
     pub(super) fn overview(&self) -> Overview {
-        Overview {
-            findings: findings::findings(self.analyzed(), &self.report),
-            ..overview::overview(self.analyzed(), &self.report)
-        }
+        overview::overview(self.analyzed(), &self.report)
     }
 }
 
@@ -263,32 +255,6 @@ fn thresholds(chosen: &BTreeMap<String, f64>) -> Thresholds {
     thresholds
 }
 
-impl Answer<GpuText> for Traces {
-    fn answer(&mut self, query: GpuText, _: &mut Option<Vec<u8>>) -> Result<String, String> {
-        let gpu = hardware::parse(&query.text);
-        gpu.map(|gpu| gpu.name.to_string())
-            .map_err(|error| error.to_string())
-    }
-}
-
-impl Answer<DocumentQuery> for Traces {
-    fn answer(&mut self, query: DocumentQuery, _: &mut Option<Vec<u8>>) -> Document {
-        self.target().document(query)
-    }
-}
-
-impl Answer<DetailsQuery> for Traces {
-    fn answer(&mut self, query: DetailsQuery, _: &mut Option<Vec<u8>>) -> Option<OpDetails> {
-        self.target().details(&query)
-    }
-}
-
-impl Answer<FindOperations> for Traces {
-    fn answer(&mut self, query: FindOperations, _: &mut Option<Vec<u8>>) -> Vec<OperationFound> {
-        self.target().find_operations(&query)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use dormer_core::testing::Timetable;
@@ -321,10 +287,8 @@ mod tests {
         let mut fields = operation.fields.iter();
         assert!(fields.any(|field| field.label == "Operation count" && field.value == "1"));
         for uid in [0, 1, 3] {
-            assert_eq!(
-                analysis.details(&DetailsQuery::Event(uid)).as_ref(),
-                Some(&operation)
-            );
+            let details = analysis.details(&DetailsQuery::Event(uid));
+            assert_eq!(details.as_ref(), Some(&operation));
         }
         assert!(analysis.details(&row(9)).is_none());
         assert!(analysis.details(&DetailsQuery::Event(99)).is_none());

@@ -182,14 +182,10 @@ pub(super) struct RowKind {
 pub(super) struct Table<'a> {
     /// The sheet.
     pub sheet: &'a Sheet,
-    known: Known<'a>,
-}
-
-enum Known<'a> {
     /// The report that it is a sheet of.
-    Report(&'a Families, &'a Profile, &'a Report),
-    /// What each row is.
-    Kinds(&'a [RowKind]),
+    report: Option<(&'a Families, &'a Profile, &'a Report)>,
+    /// What each row is, of a sheet of no report.
+    kinds: &'a [RowKind],
 }
 
 impl<'a> Table<'a> {
@@ -200,28 +196,28 @@ impl<'a> Table<'a> {
         profile: &'a Profile,
         report: &'a Report,
     ) -> Table<'a> {
-        let known = Known::Report(families, profile, report);
-        Table { sheet, known }
+        Table {
+            sheet,
+            report: Some((families, profile, report)),
+            kinds: &[],
+        }
     }
 
     /// A sheet whose rows are known.
     pub(super) fn of_kinds(sheet: &'a Sheet, kinds: &'a [RowKind]) -> Table<'a> {
-        let known = Known::Kinds(kinds);
-        Table { sheet, known }
+        Table {
+            sheet,
+            report: None,
+            kinds,
+        }
     }
 
     fn profile(&self) -> Option<&'a Profile> {
-        match self.known {
-            Known::Report(_, profile, _) => Some(profile),
-            Known::Kinds(_) => None,
-        }
+        self.report.map(|(_, profile, _)| profile)
     }
 
     fn report(&self) -> Option<&'a Report> {
-        match self.known {
-            Known::Report(.., report) => Some(report),
-            Known::Kinds(_) => None,
-        }
+        self.report.map(|(.., report)| report)
     }
 
     /// A column of the sheet or beside it.
@@ -251,11 +247,9 @@ impl<'a> Table<'a> {
 
     /// Dormer's own category of a row: of the operation, as the sheet says it, else of the operator.
     pub(super) fn family(&self, row: usize) -> Family {
-        let families = match self.known {
-            Known::Kinds(kinds) => {
-                return kinds.get(row).map_or(Family::Other, |kind| kind.family);
-            }
-            Known::Report(families, ..) => families,
+        let Some((families, ..)) = self.report else {
+            let kind = self.kinds.get(row);
+            return kind.map_or(Family::Other, |kind| kind.family);
         };
         if let Some(operation) = self.operation(row) {
             return operation.family;
@@ -271,11 +265,8 @@ impl<'a> Table<'a> {
 
     /// Whether a row is what a filter's word stands for: of that category, or of that class.
     pub(super) fn is_of(&self, row: usize, word: &str) -> bool {
-        let class = match self.known {
-            Known::Kinds(kinds) => kinds.get(row).map_or("", |kind| kind.class),
-            Known::Report(..) => "",
-        };
-        self.family(row).token() == word || class == word
+        let kind = self.kinds.get(row);
+        self.family(row).token() == word || kind.is_some_and(|kind| kind.class == word)
     }
 
     /// What tells the category of a row.
@@ -390,7 +381,7 @@ mod tests {
             .profile();
         let report = Report::new(&profile, &ReportOptions::default());
         let families = Families::new(&profile, &report);
-        let marked = |sheet: &str, name: &str| -> Vec<(String, String, bool)> {
+        let marked = |sheet: &str, name: &str| -> Vec<String> {
             let made = report.sheet(&profile, sheet).unwrap();
             let table = Table::new(made, &families, &profile, &report);
             let rows = 0..table.sheet.rows.len();
@@ -398,34 +389,34 @@ mod tests {
                 let is_marked = table.note(row, FAMILY).is_some();
                 let told_by = matches!(table.cell(row, "told by"), Some(Cell::Text(_)));
                 // A sheet of kernels has a column of its own for it.
-                assert_eq!(
-                    told_by,
-                    is_marked && sheet != "kernel_summary",
-                    "{sheet} {row}"
-                );
-                let name = table.text(row, name).unwrap().to_owned();
-                (name, table.family(row).label().to_owned(), is_marked)
+                let is_told = is_marked && sheet != "kernel_summary";
+                assert_eq!(told_by, is_told, "{sheet} {row}");
+                let name = table.text(row, name).unwrap();
+                let family = table.family(row).label();
+                format!("{name}: {family}{}", if is_marked { "?" } else { "" })
             })
             .collect()
         };
-        let convolution = |name: &str| (name.to_owned(), "Convolution".to_owned(), false);
-        let attention = |name: &str| (name.to_owned(), "Attention".to_owned(), true);
         assert_eq!(
             marked("kernel_summary", "Kernel name"),
             [
-                attention("void flash_fwd_kernel<128>()"),
-                convolution("my_conv")
+                "void flash_fwd_kernel<128>(): Attention?",
+                "my_conv: Convolution"
             ]
         );
         assert_eq!(
             marked("ops_summary", "name"),
             [
-                attention("cudaGraphLaunch"),
-                convolution("aten::convolution")
+                "cudaGraphLaunch: Attention?",
+                "aten::convolution: Convolution"
             ]
         );
         let operations = marked(OPERATIONS, "name");
-        let marks: Vec<bool> = operations.iter().map(|(.., mark)| *mark).collect();
-        assert_eq!(marks, [true, false], "{operations:?}");
+        let marks = operations.iter().map(|row| row.ends_with('?'));
+        assert_eq!(
+            marks.collect::<Vec<bool>>(),
+            [true, false],
+            "{operations:?}"
+        );
     }
 }

@@ -1,20 +1,36 @@
 //! What can be downloaded, and making it.
 
-use dormer_core::base::format;
 use dormer_core::output::archive;
-use dormer_core::output::export::{Group, Source};
+use dormer_core::output::export::{self, Group, Source, pair};
 
 use crate::protocol::{About, ArtifactGroup, ArtifactKind, ArtifactLine, MadeArtifact, Offer};
 
-/// What can be downloaded: about the comparison first, where there is one.
-pub(super) fn offers(
-    target: &impl Source,
-    comparison: Option<&impl Source>,
-    is_redacted: bool,
-) -> Vec<Offer> {
-    let comparison = comparison.map(|source| offer(source, About::Comparison, is_redacted));
-    let target = offer(target, About::Target, is_redacted);
-    comparison.into_iter().chain([target]).collect()
+/// What files are made from.
+pub(super) struct Files<'a> {
+    pub(super) target: export::Input<'a>,
+    /// Where there is a reference.
+    pub(super) comparison: Option<pair::Input<'a>>,
+    /// Names are replaced.
+    pub(super) is_redacted: bool,
+}
+
+impl Files<'_> {
+    /// What can be downloaded: about the comparison first, where there is one. Nothing of it is made
+    /// yet.
+    pub(super) fn offers(&self) -> Vec<Offer> {
+        let comparison = self.comparison.as_ref();
+        let comparison = comparison.map(|of| offer(of, About::Comparison, self.is_redacted));
+        let target = offer(&self.target, About::Target, self.is_redacted);
+        comparison.into_iter().chain([target]).collect()
+    }
+
+    /// Makes a file about the target or the comparison, or an archive of all.
+    pub(super) fn make(&self, about: About, path: Option<&str>) -> Option<(MadeArtifact, Vec<u8>)> {
+        match about {
+            About::Target => make(&self.target, path),
+            About::Comparison => make(self.comparison.as_ref()?, path),
+        }
+    }
 }
 
 /// All files of a source by group; nothing of them is made yet.
@@ -50,7 +66,7 @@ fn offer<S: Source>(source: &S, about: About, is_redacted: bool) -> Offer {
 }
 
 /// Makes one file, or all of them as an archive: what is said of it, and its bytes.
-pub(super) fn make<S: Source>(source: &S, path: Option<&str>) -> Option<(MadeArtifact, Vec<u8>)> {
+fn make<S: Source>(source: &S, path: Option<&str>) -> Option<(MadeArtifact, Vec<u8>)> {
     let (mime, bytes) = match path {
         Some(path) => {
             let artifact = source.artifact(path)?;
@@ -58,9 +74,5 @@ pub(super) fn make<S: Source>(source: &S, path: Option<&str>) -> Option<(MadeArt
         }
         None => (archive::MIME, source.archive()?),
     };
-    let made = MadeArtifact {
-        mime: mime.to_owned(),
-        size: format::bytes(bytes.len() as u64),
-    };
-    Some((made, bytes))
+    Some((MadeArtifact::new(mime, &bytes), bytes))
 }

@@ -1,8 +1,8 @@
 //! What to do, as cards with ways to the evidence.
 
-use dormer_core::findings::Finding;
+use dormer_core::findings::{Finding, RankedFinding};
 use dormer_core::output::document::slug;
-use dormer_core::report::cards::{self, cards};
+use dormer_core::report::cards::{NOT_QUANTIFIABLE, Worth, asides, detail_heading};
 use dormer_core::report::details::is_in_tree;
 use dormer_core::report::shapes::shapes;
 use dormer_core::trace::EventId;
@@ -17,22 +17,16 @@ const NAMED: usize = 4;
 const NAME_CHARS: usize = 64;
 
 pub(super) fn findings(profile: &Profile, report: &Report) -> Findings {
-    let cards = cards(profile, report);
+    let ranked = report.analyses.findings.ranked.iter();
     Findings {
-        together: cards.together.clone(),
-        small: cards.small.clone(),
-        nothing: cards.nothing.clone(),
-        failed: cards.failed.clone(),
-        cards: cards
-            .cards
-            .iter()
-            .map(|one| card(profile, report, one))
-            .collect(),
+        cards: ranked.map(|one| card(profile, report, one)).collect(),
+        asides: asides(profile, report),
     }
 }
 
-fn card(profile: &Profile, report: &Report, card: &cards::Card) -> Card {
-    let (ranked, finding) = (card.ranked, &card.ranked.finding);
+fn card(profile: &Profile, report: &Report, ranked: &RankedFinding) -> Card {
+    let finding = &ranked.finding;
+    let impact = finding.impact.as_ref();
     // Events beside operations are calls of these: one instance of a pattern.
     let events = match finding.operations.is_empty() {
         true => finding.events.as_slice(),
@@ -59,12 +53,14 @@ fn card(profile: &Profile, report: &Report, card: &cards::Card) -> Card {
         issue: finding.issue.clone(),
         model: finding.model.clone(),
         kernel: finding.kernel.clone(),
-        worth: card.worth.clone(),
-        basis: card.basis.to_owned(),
+        worth: impact.map(|impact| Worth::new(report, impact)),
+        basis: impact
+            .map_or(NOT_QUANTIFIABLE, |impact| impact.estimate.label())
+            .to_owned(),
         n_more: all - evidence.len(),
         evidence,
         within: within(report, ranked.number),
-        details: slug(&cards::detail_heading(ranked)),
+        details: slug(&detail_heading(ranked)),
         is_system: super::system::shows(ranked.analysis),
     }
 }
@@ -130,9 +126,9 @@ fn gap_before(finding: &Finding, uid: u32) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use dormer_core::ReportOptions;
     use dormer_core::import::import;
     use dormer_core::report::details::launching_call;
+    use dormer_core::testing::options_on;
 
     use super::*;
 
@@ -146,24 +142,14 @@ mod tests {
             {"ph": "X", "cat": "kernel", "name": "sgemm", "pid": 0, "tid": 7, "ts": 30, "dur": 90000, "args": {"correlation": 7, "stream": 7}}
         ]}"#;
         let profile = Profile::new(import(trace.as_bytes()).unwrap());
-        let options = ReportOptions {
-            gpu: dormer_core::hardware::find("H100").map(std::sync::Arc::from),
-            ..ReportOptions::default()
-        };
-        let report = Report::new(&profile, &options);
+        let report = Report::new(&profile, &options_on("H100"));
         let findings = findings(&profile, &report);
         let first = &findings.cards[0];
         assert_eq!(first.number, 1);
         let evidence = &first.evidence[0];
-        assert_eq!(
-            (
-                evidence.name.as_str(),
-                evidence.row,
-                evidence.uid,
-                evidence.in_tree
-            ),
-            ("aten::mm", Some(0), Some(0), true)
-        );
+        assert_eq!(evidence.name, "aten::mm");
+        assert_eq!((evidence.row, evidence.uid), (Some(0), Some(0)));
+        assert!(evidence.in_tree);
         let ids: Vec<EventId> = profile.trace.events.ids().collect();
         assert_eq!(launching_call(&profile, ids[2]), Some(ids[1]));
         assert_eq!(launching_call(&profile, ids[1]), None);

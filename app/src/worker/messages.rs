@@ -132,6 +132,13 @@ impl Teller {
         }
         Ok(())
     }
+
+    /// The number of events beside the trace.
+    fn finish(&mut self, importer: Importer) -> Result<(f64, Imported), ImportError> {
+        self.tell(OpeningStep::Profiling, &importer);
+        let events = importer.progress().events as f64;
+        Ok((events, importer.finish()?))
+    }
 }
 
 async fn open_file(file: File, choice: Choice) {
@@ -191,12 +198,8 @@ async fn read(
             .push(&mut importer, &buffer)
             .map_err(|error| analysis::failure(&error))?;
     }
-    teller.tell(OpeningStep::Profiling, &importer);
-    let events = importer.progress().events as f64;
-    let imported = importer
-        .finish()
-        .map_err(|error| analysis::failure(&error))?;
-    Ok(Some((events, imported)))
+    let read = teller.finish(importer).map(Some);
+    read.map_err(|error| analysis::failure(&error))
 }
 
 fn unreadable(error: &JsValue) -> Failure {
@@ -210,15 +213,11 @@ fn unreadable(error: &JsValue) -> Failure {
 }
 
 fn open_sample(choice: &Choice) {
-    let text = dormer_core::sample::trace_json();
+    let text = dormer_core::sample::TRACE;
     let mut teller = Teller::new(Reply::Progress, text.len() as f64);
     let mut importer = Importer::new();
-    let read = teller.push(&mut importer, text.as_bytes()).and_then(|()| {
-        teller.tell(OpeningStep::Profiling, &importer);
-        let events = importer.progress().events as f64;
-        Ok((events, importer.finish()?))
-    });
-    match read {
+    let read = teller.push(&mut importer, text.as_bytes());
+    match read.and_then(|()| teller.finish(importer)) {
         Ok((events, imported)) => finish(&teller, events, imported, choice),
         Err(error) => send(&Reply::Failed(analysis::failure(&error)), &[]),
     }
@@ -253,7 +252,7 @@ fn answer(id: &JsValue, query: AnyQuery) {
         let Some(traces) = traces else {
             return;
         };
-        let (value, bytes) = query.answer(traces);
+        let (value, bytes) = traces.answer(query);
         let mut parts = vec![("id", id.clone()), ("value", value)];
         if let Some(bytes) = bytes {
             parts.push(("bytes", Uint8Array::from(bytes.as_slice()).into()));

@@ -5,11 +5,13 @@
 //! | `messages` | hears the page, reads files, sends answers; all that touches the browser |
 //! | [`Traces`] | the open traces: the one to improve, and the one it is compared with |
 //! | [`Analysis`] | one open trace |
+//! | `answer` | which of the others answers which query |
 //! | the others | the answers of the view they are named after |
 //!
 //! All but `messages` is tested natively.
 
 mod analysis;
+mod answer;
 mod columns;
 mod compare;
 mod families;

@@ -4,8 +4,7 @@ use dormer_core::base::interval::sum;
 use dormer_core::perf::UserModels;
 use dormer_core::{Profile, ReportOptions, base::format};
 
-use super::Traces;
-use crate::protocol::{Answer, CheckedModels, ModelUse, ModelsText};
+use crate::protocol::{CheckedModels, ModelUse};
 
 /// What one model does.
 #[derive(Clone, Copy, Default)]
@@ -18,11 +17,11 @@ struct Use {
 
 /// Reads a file of models and says which operations they count the work of.
 pub(super) fn check(
-    query: &ModelsText,
+    text: &str,
     profile: &Profile,
     options: &ReportOptions,
 ) -> Result<CheckedModels, String> {
-    let models = UserModels::parse(&query.text).map_err(|error| error.to_string())?;
+    let models = UserModels::parse(text).map_err(|error| error.to_string())?;
     let mut uses = vec![Use::default(); models.len()];
     let operations = profile.operations().iter();
     for operation in operations.filter(|operation| operation.counts(options.gpu_events)) {
@@ -73,17 +72,6 @@ fn model_use(op: String, used: &Use) -> ModelUse {
     }
 }
 
-impl Answer<ModelsText> for Traces {
-    fn answer(
-        &mut self,
-        query: ModelsText,
-        _: &mut Option<Vec<u8>>,
-    ) -> Result<CheckedModels, String> {
-        let target = self.target();
-        check(&query, target.analyzed(), &target.report.options)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use dormer_core::testing::Timetable;
@@ -101,10 +89,7 @@ mod tests {
     }
 
     fn check_text(text: &str) -> Result<CheckedModels, String> {
-        let query = ModelsText {
-            text: text.to_owned(),
-        };
-        check(&query, &profile(), &ReportOptions::default())
+        check(text, &profile(), &ReportOptions::default())
     }
 
     #[test]
@@ -128,28 +113,17 @@ mod tests {
             checked.sentence,
             "They model 3 operations, 60.0 µs of GPU time."
         );
-        let lines: Vec<(&str, &str, &str, bool)> = checked
-            .models
-            .iter()
-            .map(|model| {
-                let ModelUse {
-                    op,
-                    operations,
-                    time,
-                    note,
-                } = model;
-                (&**op, &**operations, &**time, note.is_some())
-            })
-            .collect();
-        assert_eq!(
-            lines,
-            [
-                ("aten::mm", "1", "30.0 µs", false),
-                // Their shapes were not recorded.
-                ("my_lib::*", "2", "30.0 µs", true),
-                ("aten::bmm", "0", "", false),
-            ]
-        );
+        let lines = checked.models.iter().map(|of| {
+            let note = of.note.is_some();
+            format!("{}: {}, {}, {note}", of.op, of.operations, of.time)
+        });
+        // Shapes of the library's were not recorded.
+        let expected = [
+            "aten::mm: 1, 30.0 µs, false",
+            "my_lib::*: 2, 30.0 µs, true",
+            "aten::bmm: 0, , false",
+        ];
+        assert_eq!(lines.collect::<Vec<_>>(), expected);
     }
 
     #[test]

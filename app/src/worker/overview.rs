@@ -7,6 +7,7 @@ use dormer_core::names::Family;
 use dormer_core::report::overview::{Hardware, WorkTime};
 use dormer_core::{Profile, Report};
 
+use super::findings::findings;
 use crate::protocol::{GpuFacts, Overview, TopOperation, WindowFacts};
 
 /// Less than this share of the GPU time is not worth a word.
@@ -15,7 +16,6 @@ const LEAST_PERCENT: f64 = 0.5;
 /// Rows of the table of what took the most time.
 const N_TOP: usize = 10;
 
-/// All but the findings, which [`super::findings`] adds.
 pub(super) fn overview(profile: &Profile, report: &Report) -> Overview {
     let overview = &report.overview;
     Overview {
@@ -26,6 +26,7 @@ pub(super) fn overview(profile: &Profile, report: &Report) -> Overview {
         headline: overview.headline.clone(),
         no_gpu: overview.no_gpu,
         split: overview.split.clone(),
+        findings: findings(profile, report),
         facts: overview.facts.clone(),
         families: overview.families.clone(),
         guessed: overview
@@ -41,7 +42,6 @@ pub(super) fn overview(profile: &Profile, report: &Report) -> Overview {
         top_measure: overview.measure.label().to_owned(),
         quality: overview.quality.clone(),
         gpu: gpu_facts(&overview.hardware),
-        ..Overview::default()
     }
 }
 
@@ -50,19 +50,16 @@ pub(super) fn overview(profile: &Profile, report: &Report) -> Overview {
 fn top(profile: &Profile, report: &Report) -> Vec<TopOperation> {
     let has_operators = profile.has_host_ops();
     let overview = &report.overview;
-    let operations = overview.operations.iter().filter(|_| has_operators);
-    let operations = operations.map(|time| TopOperation {
+    let one = |time: &WorkTime, row, is_kernel| TopOperation {
         time: time.clone(),
-        is_kernel: false,
-        row: row_of(profile, time),
-    });
+        is_kernel,
+        row,
+    };
+    let operations = overview.operations.iter().filter(|_| has_operators);
+    let operations = operations.map(|time| one(time, row_of(profile, time), false));
     let kernels = overview.kernels.iter();
     let kernels = kernels.filter(|kernel| !has_operators || kernel.family == Family::Communication);
-    let kernels = kernels.map(|time| TopOperation {
-        time: time.clone(),
-        is_kernel: true,
-        row: None,
-    });
+    let kernels = kernels.map(|time| one(time, None, true));
     let mut top: Vec<TopOperation> = operations.chain(kernels).collect();
     top.arrange_by_key(|one| std::cmp::Reverse(one.time.ns));
     top.truncate(N_TOP);
@@ -120,19 +117,16 @@ mod tests {
             .profile();
         let report = Report::new(&profile, &ReportOptions::default());
         let top = overview(&profile, &report).top;
-        let ways: Vec<(&str, Option<u32>, bool)> = top
-            .iter()
-            .map(|one| (one.time.name.as_str(), one.row, one.is_kernel))
-            .collect();
+        assert_eq!(top.len(), 3);
         // The sheet has the longest first; a collective is found among the kernels.
-        assert_eq!(
-            ways,
-            [
-                ("aten::mm", Some(0), false),
-                ("aten::add", Some(1), false),
-                ("ncclDevKernel_AllReduce(int)", None, true),
-            ]
-        );
+        for (one, name, row) in [
+            (&top[0], "aten::mm", Some(0)),
+            (&top[1], "aten::add", Some(1)),
+            (&top[2], "ncclDevKernel_AllReduce(int)", None),
+        ] {
+            assert_eq!((&*one.time.name, one.row), (name, row));
+            assert_eq!(one.is_kernel, row.is_none());
+        }
         let sheet = report.sheet(&profile, "ops_summary").unwrap();
         assert_eq!(sheet.rows[1][0], Cell::Text("aten::add".to_owned()));
     }

@@ -46,7 +46,7 @@ pub(super) fn find(table: &Table, query: &str) -> Vec<OperationFound> {
 mod tests {
     use dormer_core::testing::Timetable;
 
-    use crate::protocol::{Choice, FindOperations};
+    use crate::protocol::Choice;
     use crate::worker::Analysis;
 
     #[test]
@@ -57,10 +57,7 @@ mod tests {
                 .work("aten::bmm", "gemm", 200..250);
         let analysis = Analysis::new(trace.profile(), &Choice::default());
         let found = |text: &str| -> Vec<(String, u32)> {
-            let query = FindOperations {
-                text: text.to_owned(),
-            };
-            let found = analysis.find_operations(&query).into_iter();
+            let found = analysis.find_operations(text).into_iter();
             found.map(|one| (one.name, one.row)).collect()
         };
         let (mm, bmm) = (("aten::mm".to_owned(), 1), ("aten::bmm".to_owned(), 0));
@@ -69,10 +66,7 @@ mod tests {
         assert_eq!(found("BMM"), [bmm]);
         assert!(found("conv").is_empty());
         assert!(found(" ").is_empty());
-        let query = FindOperations {
-            text: "bmm".to_owned(),
-        };
-        let times = analysis.find_operations(&query).into_iter();
+        let times = analysis.find_operations("bmm").into_iter();
         assert_eq!(times.map(|one| one.time).collect::<Vec<_>>(), ["50.0 µs"]);
     }
 }

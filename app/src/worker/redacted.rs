@@ -5,8 +5,8 @@ use dormer_core::output::export::pair::{Cache, Input};
 use dormer_core::output::redact::redact;
 use dormer_core::{Profile, Report, output::export};
 
-use super::{Analysis, files};
-use crate::protocol::{About, MadeArtifact, Offer};
+use super::Analysis;
+use super::files::Files;
 
 /// What the two are called: their files' names would tell.
 const NAMES: [&str; 2] = ["reference", "target"];
@@ -52,20 +52,13 @@ impl Redacted {
         }
     }
 
-    pub(super) fn offers(&self) -> Vec<Offer> {
-        files::offers(&self.of_target(), self.comparison().as_ref(), true)
-    }
-
-    /// Makes a file, or an archive of all.
-    pub(super) fn make(&self, about: About, path: Option<&str>) -> Option<(MadeArtifact, Vec<u8>)> {
-        match about {
-            About::Target => files::make(&self.of_target(), path),
-            About::Comparison => files::make(&self.comparison()?, path),
+    /// What their files are made from.
+    pub(super) fn files(&self) -> Files<'_> {
+        Files {
+            target: export::Input::new(&self.target.profile, &self.target.report),
+            comparison: self.comparison(),
+            is_redacted: true,
         }
-    }
-
-    fn of_target(&self) -> export::Input<'_> {
-        export::Input::new(&self.target.profile, &self.target.report)
     }
 
     fn comparison(&self) -> Option<Input<'_>> {

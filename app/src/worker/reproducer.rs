@@ -1,12 +1,10 @@
 //! A program that runs one operation alone, with the arguments that the trace recorded.
 
+use dormer_core::output::archive;
 use dormer_core::output::replay::Package;
-use dormer_core::{Profile, Report, base::format};
+use dormer_core::{Profile, Report};
 
-use super::Traces;
-use crate::protocol::{Answer, MadeArtifact, Reproducer, ReproducerQuery};
-
-const MIME: &str = "application/zip";
+use crate::protocol::{MadeArtifact, Reproducer, ReproducerQuery};
 
 /// Whether an operation can be rebuilt, and the package where it is asked for; `None` where there
 /// is no such operation.
@@ -26,10 +24,9 @@ pub(super) fn reproducer(
     let reproducer = Reproducer {
         file_name: file_name(&name),
         reason,
-        made: bytes.as_ref().map(|bytes| MadeArtifact {
-            mime: MIME.to_owned(),
-            size: format::bytes(bytes.len() as u64),
-        }),
+        made: bytes
+            .as_ref()
+            .map(|zip| MadeArtifact::new(archive::MIME, zip)),
     };
     Some((reproducer, bytes))
 }
@@ -46,19 +43,6 @@ fn file_name(operation: &str) -> String {
     format!("replay_{}.zip", letters.collect::<String>())
 }
 
-impl Answer<ReproducerQuery> for Traces {
-    fn answer(
-        &mut self,
-        query: ReproducerQuery,
-        bytes: &mut Option<Vec<u8>>,
-    ) -> Option<Reproducer> {
-        let target = self.target();
-        let (reproducer, made) = reproducer(target.analyzed(), &target.report, query)?;
-        *bytes = made;
-        Some(reproducer)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use dormer_core::ReportOptions;
@@ -66,7 +50,7 @@ mod tests {
 
     use super::*;
 
-    /// A GEMM with its arguments, and a kernel that nothing launched.
+    /// A GEMM with its arguments, and an operator without.
     fn profile() -> Profile {
         let mm = r#""Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"], "Input Strides": [[64, 1], [64, 1]], "Concrete Inputs": ["", ""]"#;
         Timetable::new()
@@ -87,7 +71,10 @@ mod tests {
         assert_eq!(offered.file_name, "replay_aten_mm.zip");
         assert_eq!((offered.reason, offered.made, bytes), (None, None, None));
         let (made, bytes) = ask(0, true).unwrap();
-        assert_eq!(made.made.map(|made| made.mime).as_deref(), Some(MIME));
+        assert_eq!(
+            made.made.map(|made| made.mime).as_deref(),
+            Some(archive::MIME)
+        );
         assert!(bytes.unwrap().starts_with(b"PK"));
     }
 

@@ -15,39 +15,34 @@ const NAME_CHARS: usize = 240;
 /// The order that was asked for last: pages of one table are asked for one after the other.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    order: Option<Order>,
+    /// What was asked, and the rows of the sheet that the filter leaves, in order.
+    known: Option<(Order, Vec<usize>)>,
 }
 
-#[derive(Debug)]
-struct Order {
-    sheet: String,
-    find: String,
-    only: Vec<String>,
-    sort: Option<Sort>,
-    /// Rows of the sheet that the filter leaves, in order.
-    rows: Vec<usize>,
-}
+/// Name of the sheet, text that is looked for, categories, order.
+type Order = (String, String, Vec<String>, Option<Sort>);
 
 impl Rows {
-    pub(super) fn page(&mut self, table: &Table, query: &RowsQuery) -> RowsPage {
-        let is_known = self.order.as_ref().is_some_and(|order| {
-            order.sheet == query.sheet
-                && order.find == query.find
-                && order.only == query.only
-                && order.sort == query.sort
+    /// A window of a table, empty where there is none.
+    pub(super) fn page(&mut self, table: Option<&Table>, query: &RowsQuery) -> RowsPage {
+        let Some(table) = table else {
+            return RowsPage {
+                offset: query.offset,
+                ..RowsPage::default()
+            };
+        };
+        let wanted = (
+            query.sheet.clone(),
+            query.find.clone(),
+            query.only.clone(),
+            query.sort.clone(),
+        );
+        self.known = self.known.take().filter(|(order, _)| *order == wanted);
+        let (_, matching) = self.known.get_or_insert_with(|| {
+            let rows = order(table, &query.find, &query.only, query.sort.as_ref());
+            (wanted, rows)
         });
-        if !is_known {
-            self.order = None;
-        }
-        let order = self.order.get_or_insert_with(|| Order {
-            sheet: query.sheet.clone(),
-            find: query.find.clone(),
-            only: query.only.clone(),
-            sort: query.sort.clone(),
-            rows: order(table, &query.find, &query.only, query.sort.as_ref()),
-        });
-        let rows = order
-            .rows
+        let rows = matching
             .iter()
             .skip(query.offset)
             .take(query.count)
@@ -61,9 +56,9 @@ impl Rows {
                 .collect(),
             located: query
                 .locate
-                .and_then(|wanted| order.rows.iter().position(|row| *row == wanted)),
+                .and_then(|wanted| matching.iter().position(|row| *row == wanted)),
             total: table.sheet.rows.len(),
-            matching: order.rows.len(),
+            matching: matching.len(),
             offset: query.offset,
             rows,
         }
@@ -129,13 +124,6 @@ fn order(table: &Table, find: &str, only: &[String], sort: Option<&Sort>) -> Vec
     rows.into_iter().map(|(row, _)| row).collect()
 }
 
-fn directed(ordering: Ordering, descending: bool) -> Ordering {
-    match descending {
-        true => ordering.reverse(),
-        false => ordering,
-    }
-}
-
 /// Orders two cells of a column; what is unknown comes last either way.
 fn compare(one: Option<&Cell>, other: Option<&Cell>, descending: bool) -> Ordering {
     let known = |cell: Option<&Cell>| cell.is_some_and(|cell| *cell != Cell::Empty);
@@ -143,10 +131,14 @@ fn compare(one: Option<&Cell>, other: Option<&Cell>, descending: bool) -> Orderi
         (true, true) => {}
         (one, other) => return other.cmp(&one),
     }
-    match (one.and_then(number), other.and_then(number)) {
-        (Some(one), Some(other)) => directed(one.total_cmp(&other), descending),
-        (None, None) => directed(words(one).cmp(&words(other)), descending),
-        (one, other) => directed(one.is_some().cmp(&other.is_some()), descending),
+    let ordering = match (one.and_then(number), other.and_then(number)) {
+        (Some(one), Some(other)) => one.total_cmp(&other),
+        (None, None) => words(one).cmp(&words(other)),
+        (one, other) => one.is_some().cmp(&other.is_some()),
+    };
+    match descending {
+        true => ordering.reverse(),
+        false => ordering,
     }
 }
 
@@ -268,19 +260,14 @@ mod tests {
 
     /// What its rows are.
     const KINDS: [RowKind; 3] = [
-        RowKind {
-            family: Family::Gemm,
-            class: "",
-        },
-        RowKind {
-            family: Family::Reduction,
-            class: "",
-        },
-        RowKind {
-            family: Family::Gemm,
-            class: "",
-        },
+        kind(Family::Gemm),
+        kind(Family::Reduction),
+        kind(Family::Gemm),
     ];
+
+    const fn kind(family: Family) -> RowKind {
+        RowKind { family, class: "" }
+    }
 
     #[track_caller]
     fn check(find: &str, sort: Option<(&str, bool)>, expected: &[usize]) {
@@ -321,7 +308,7 @@ mod tests {
             locate: Some(0),
             ..RowsQuery::default()
         };
-        let page = Rows::default().page(&Table::of_kinds(&sheet, &KINDS), &query);
+        let page = Rows::default().page(Some(&Table::of_kinds(&sheet, &KINDS)), &query);
         assert_eq!(page.located, Some(1));
         assert_eq!((page.total, page.matching, page.rows.len()), (3, 2, 1));
         assert_eq!(page.docs[0].as_deref(), Some("calls"));

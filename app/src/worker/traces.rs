@@ -10,13 +10,12 @@ use dormer_core::{Profile, base::format};
 
 use super::Analysis;
 use super::compare::Compared;
-use super::files;
+use super::files::Files;
 use super::redacted::Redacted;
 use crate::protocol::{
-    About, Answer, ArtifactQuery, ArtifactsQuery, Choice, CloseReference, CompareFacts,
-    CompareQuery, DiffRow, DiffRowsQuery, FileNames, MadeArtifact, Offer, Overview,
-    ReferenceOpened, RowQuery, RowsPage, RowsQuery, SwapTraces, Swapped, TreeChange, TreePage,
-    TreeStep,
+    About, ArtifactQuery, ArtifactsQuery, Choice, CompareFacts, DiffRow, DiffRowsQuery, FileNames,
+    MadeArtifact, Offer, Overview, ReferenceOpened, RowQuery, RowsPage, RowsQuery, Swapped,
+    TreeChange, TreePage, TreeStep,
 };
 
 /// The traces that are open.
@@ -119,8 +118,8 @@ impl Traces {
 
     /// What the Compare view shows; nothing without a reference.
     pub fn compare(&mut self) -> CompareFacts {
-        let compared = self.compared();
-        compared.map_or_else(CompareFacts::default, |compared| compared.facts())
+        let facts = self.compared().map(|compared| compared.facts());
+        facts.unwrap_or_default()
     }
 
     /// A window of a table, of the comparison or of the target.
@@ -130,6 +129,15 @@ impl Traces {
         }
         let compared = self.compared();
         compared.map_or_else(RowsPage::default, |compared| compared.rows(query))
+    }
+
+    /// Everything about one row of a table.
+    pub fn row(&mut self, query: &RowQuery) -> Vec<Field> {
+        if !Compared::has(&query.sheet) {
+            return self.target.row(&query.sheet, query.row);
+        }
+        let compared = self.compared();
+        compared.map_or_else(Vec::new, |compared| compared.row(&query.sheet, query.row))
     }
 
     /// A window of both call trees.
@@ -148,32 +156,33 @@ impl Traces {
         })
     }
 
-    /// What can be downloaded: about the comparison first, where there is one. Nothing of it is made
-    /// yet.
+    /// What can be downloaded.
     pub fn artifacts(&mut self, query: ArtifactsQuery) -> Vec<Offer> {
-        let is_redacted = query.is_redacted;
-        if is_redacted {
-            return self.redacted().offers();
+        if !query.is_redacted {
+            self.redacted = None;
         }
-        self.redacted = None;
-        // Made before it is borrowed beside the target.
-        self.compared();
-        let comparison = self.compare_input();
-        files::offers(&self.target.files(), comparison.as_ref(), false)
+        self.files(query.is_redacted, About::Comparison).offers()
     }
 
-    /// Makes a file about the target or the comparison, or an archive of all.
+    /// Makes a file, or an archive of all.
     pub fn artifact(&mut self, query: &ArtifactQuery) -> Option<(MadeArtifact, Vec<u8>)> {
-        let path = query.path.as_deref();
-        if query.is_redacted {
-            return self.redacted().make(query.about, path);
+        let files = self.files(query.is_redacted, query.about);
+        files.make(query.about, query.path.as_deref())
+    }
+
+    /// What files are made from: traces are not compared for those about the target.
+    fn files(&mut self, is_redacted: bool, about: About) -> Files<'_> {
+        if is_redacted {
+            return self.redacted().files();
         }
-        match query.about {
-            About::Target => files::make(&self.target.files(), path),
-            About::Comparison => {
-                self.compared();
-                files::make(&self.compare_input()?, path)
-            }
+        if about == About::Comparison {
+            // Made before it is borrowed beside the target.
+            self.compared();
+        }
+        Files {
+            target: self.target.files(),
+            comparison: self.compare_input(),
+            is_redacted: false,
         }
     }
 
@@ -238,70 +247,6 @@ fn reference_opened(analysis: &Analysis) -> ReferenceOpened {
     }
 }
 
-impl Answer<Choice> for Traces {
-    fn answer(&mut self, query: Choice, _: &mut Option<Vec<u8>>) -> Overview {
-        self.choose(&query)
-    }
-}
-
-impl Answer<SwapTraces> for Traces {
-    fn answer(&mut self, query: SwapTraces, _: &mut Option<Vec<u8>>) -> Option<Swapped> {
-        self.swap(&query.choice)
-    }
-}
-
-impl Answer<CloseReference> for Traces {
-    fn answer(&mut self, _: CloseReference, _: &mut Option<Vec<u8>>) {
-        self.close_reference();
-    }
-}
-
-impl Answer<CompareQuery> for Traces {
-    fn answer(&mut self, _: CompareQuery, _: &mut Option<Vec<u8>>) -> CompareFacts {
-        self.compare()
-    }
-}
-
-impl Answer<RowsQuery> for Traces {
-    fn answer(&mut self, query: RowsQuery, _: &mut Option<Vec<u8>>) -> RowsPage {
-        self.rows(&query)
-    }
-}
-
-impl Answer<RowQuery> for Traces {
-    fn answer(&mut self, query: RowQuery, _: &mut Option<Vec<u8>>) -> Vec<Field> {
-        if !Compared::has(&query.sheet) {
-            return self.target.row(&query);
-        }
-        let compared = self.compared();
-        compared.map_or_else(Vec::new, |compared| compared.row(&query))
-    }
-}
-
-impl Answer<DiffRowsQuery> for Traces {
-    fn answer(&mut self, query: DiffRowsQuery, _: &mut Option<Vec<u8>>) -> TreePage<DiffRow> {
-        self.diff_rows(&query)
-    }
-}
-
-impl Answer<ArtifactsQuery> for Traces {
-    fn answer(&mut self, query: ArtifactsQuery, _: &mut Option<Vec<u8>>) -> Vec<Offer> {
-        self.artifacts(query)
-    }
-}
-
-impl Answer<ArtifactQuery> for Traces {
-    fn answer(
-        &mut self,
-        query: ArtifactQuery,
-        bytes: &mut Option<Vec<u8>>,
-    ) -> Option<MadeArtifact> {
-        let (made, content) = self.artifact(&query)?;
-        *bytes = Some(content).filter(|_| !query.is_measured);
-        Some(made)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use dormer_core::testing::Timetable;
@@ -313,6 +258,15 @@ mod tests {
     fn open(name: &str, us: u32) -> Analysis {
         let trace = Timetable::new().work(name, "gemm", 100..100 + us);
         Analysis::new(trace.profile(), &Choice::default())
+    }
+
+    fn query(about: About, path: Option<&str>, is_redacted: bool) -> ArtifactQuery {
+        ArtifactQuery {
+            about,
+            path: path.map(str::to_owned),
+            is_redacted,
+            is_measured: false,
+        }
     }
 
     const PLAIN: ArtifactsQuery = ArtifactsQuery { is_redacted: false };
@@ -342,10 +296,8 @@ mod tests {
         assert_eq!(names(&mut traces), [new, old]);
         // The other views show the new target.
         assert_eq!(swapped.target.overview.top[0].time.name, "my::old");
-        assert_eq!(
-            traces.choose(&Choice::default()).top[0].time.name,
-            "my::old"
-        );
+        let chosen = traces.choose(&Choice::default());
+        assert_eq!(chosen.top[0].time.name, "my::old");
 
         traces.close_reference();
         assert_eq!(traces.compare(), CompareFacts::default());
@@ -353,12 +305,7 @@ mod tests {
 
     #[test]
     fn files_of_both_can_be_made() {
-        let query = |about, path: Option<&str>| ArtifactQuery {
-            about,
-            path: path.map(str::to_owned),
-            is_redacted: false,
-            is_measured: false,
-        };
+        let query = |about, path: Option<&str>| query(about, path, false);
         let mut traces = Traces::new(open("my::op", 30));
         let workbook = query(About::Comparison, Some("comparison.xlsx"));
         assert!(traces.artifact(&workbook).is_none());
@@ -379,36 +326,20 @@ mod tests {
         for offer in offers {
             let (made, archive) = traces.artifact(&query(offer.about, None)).unwrap();
             assert_eq!(made.mime, "application/zip");
-            for line in offer
-                .groups
-                .iter()
-                .flat_map(|group| &group.kinds)
-                .flat_map(|kind| &kind.lines)
-            {
+            let kinds = offer.groups.iter().flat_map(|group| &group.kinds);
+            for line in kinds.flat_map(|kind| &kind.lines) {
                 assert_eq!(line.about, offer.about);
                 let path = line.path.as_bytes();
-                assert!(
-                    archive.windows(path.len()).any(|bytes| bytes == path),
-                    "{}",
-                    line.path
-                );
-                assert!(
-                    traces
-                        .artifact(&query(offer.about, Some(&line.path)))
-                        .is_some()
-                );
+                let mut pieces = archive.windows(path.len());
+                assert!(pieces.any(|bytes| bytes == path), "{}", line.path);
+                let alone = query(offer.about, Some(&line.path));
+                assert!(traces.artifact(&alone).is_some());
             }
         }
     }
 
     #[test]
     fn without_names_files_have_none() {
-        let query = |about, path: &str| ArtifactQuery {
-            about,
-            path: Some(path.to_owned()),
-            is_redacted: true,
-            is_measured: false,
-        };
         let mut traces = Traces::new(open("acme::op", 30));
         traces.compare_with(open("acme::op", 20), files());
         let offers = traces.artifacts(ArtifactsQuery { is_redacted: true });
@@ -418,13 +349,10 @@ mod tests {
             (About::Target, "perf_report_csvs/ops_summary.csv"),
             (About::Comparison, "comparative_analysis_fair.md"),
         ] {
-            let (_, bytes) = traces.artifact(&query(about, path)).unwrap();
+            let (_, bytes) = traces.artifact(&query(about, Some(path), true)).unwrap();
             let text = String::from_utf8(bytes).unwrap();
             assert!(text.contains("op_1") && !text.contains("acme"), "{text}");
-            let plain = ArtifactQuery {
-                is_redacted: false,
-                ..query(about, path)
-            };
+            let plain = query(about, Some(path), false);
             let (_, bytes) = traces.artifact(&plain).unwrap();
             assert!(String::from_utf8(bytes).unwrap().contains("acme"));
         }

@@ -14,11 +14,9 @@ use dormer_core::profile::ops::Op;
 use dormer_core::trace::{EventId, StringId};
 use dormer_core::{Profile, base::format};
 
-use super::Traces;
 use super::families::{Families, launched_collectives};
 use crate::protocol::{
-    Answer, FindInTree, Flame, FlameQuery, Sort, TreeChange, TreeLook, TreeMode, TreePage,
-    TreeQuery, TreeRow, TreeRowsQuery, TreeStep,
+    FindInTree, Sort, TreeChange, TreeLook, TreeMode, TreePage, TreeRow, TreeRowsQuery, TreeStep,
 };
 use dormer_core::report::details::launching_call;
 use search::Search;
@@ -323,23 +321,28 @@ impl TreeView {
     /// The time that the hottest path follows: on the GPU; on the CPU, where nothing runs on the
     /// GPU.
     fn heat(&self, profile: &Profile, shape: &Shape, item: Item) -> i64 {
+        let (gpu_ns, cpu_ns) = self.times(profile, shape, item);
+        if self.all_gpu_ns > 0 { gpu_ns } else { cpu_ns }
+    }
+
+    /// GPU and CPU time: with all below it; where callers stand below, of what the name at the top
+    /// cost itself.
+    fn times(&self, profile: &Profile, shape: &Shape, item: Item) -> (i64, i64) {
         let of = shape.figures(profile, item);
         let cost = match self.mode {
             TreeMode::BottomUp => of.own,
             _ => of.all,
         };
-        if self.all_gpu_ns > 0 {
-            return cost.gpu_ns;
-        }
-        match of.has_cpu {
+        let cpu_ns = match of.has_cpu {
             true => cost.cpu_ns,
-            // A thread has the time of what it calls.
+            // A thread has no time of its own: it has that of its calls.
             false => {
                 let children = shape.children(profile, item).into_iter();
                 let times = children.map(|child| shape.figures(profile, child).all.cpu_ns);
                 times.fold(0, i64::saturating_add)
             }
-        }
+        };
+        (cost.gpu_ns.max(0), cpu_ns.max(0))
     }
 
     fn row(&self, profile: &Profile, shape: &Shape, row: &Row) -> TreeRow {
@@ -400,29 +403,3 @@ pub(super) mod shape;
 #[cfg(test)]
 mod tests;
 pub(super) mod unfolded;
-
-impl Answer<TreeQuery> for Traces {
-    fn answer(&mut self, query: TreeQuery, _: &mut Option<Vec<u8>>) -> TreeChange {
-        if query.of_both {
-            return self.diff_step(&query.step);
-        }
-        let (tree, profile) = self.target().tree();
-        tree.step(profile, &query.step)
-    }
-}
-
-impl Answer<TreeRowsQuery> for Traces {
-    fn answer(&mut self, query: TreeRowsQuery, _: &mut Option<Vec<u8>>) -> TreePage<TreeRow> {
-        let (tree, profile) = self.target().tree();
-        tree.rows(profile, &query)
-    }
-}
-
-impl Answer<FlameQuery> for Traces {
-    fn answer(&mut self, query: FlameQuery, bytes: &mut Option<Vec<u8>>) -> Flame {
-        let (tree, profile) = self.target().tree();
-        let (flame, blocks) = tree.flame(profile, &query);
-        *bytes = Some(blocks);
-        flame
-    }
-}

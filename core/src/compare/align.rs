@@ -16,7 +16,6 @@ pub(crate) struct Matched<L> {
     pub(crate) rows: Pair<Vec<usize>>,
 }
 
-/// Two lists, row by row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Alignment<L> {
     /// What belongs together, in the order of the reference, level by level.

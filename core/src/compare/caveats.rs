@@ -12,7 +12,6 @@ use crate::hardware::Basis;
 use crate::profile::window::WindowOf;
 use crate::report::overview::QualityLine;
 
-/// Something to keep in mind.
 struct Caveat {
     /// What the words in braces stand for; `None` where it does not apply.
     words: fn(&Comparison) -> Option<Words>,
@@ -20,97 +19,58 @@ struct Caveat {
 }
 
 /// What may be said beside [what the traces lost](Comparison::lost), the most important first.
+#[rustfmt::skip]
 const CAVEATS: &[Caveat] = &[
-    Caveat {
-        words: windows,
-        text: "Of the reference {reference} is compared, of the target {target}.",
-    },
-    Caveat {
-        words: |comparison| neither(has_gpu_activity(comparison)),
-        text: "Neither trace has GPU activity: only CPU times are compared, and nothing is expected of them.",
-    },
-    Caveat {
-        words: |comparison| only_one(has_gpu_activity(comparison)),
-        text: "The {which} has no GPU activity, so that GPU times cannot be compared; CPU times can.",
-    },
-    Caveat {
-        words: |comparison| mismatch(comparison, Which::Reference),
-        text: MISMATCH,
-    },
-    Caveat {
-        words: |comparison| mismatch(comparison, Which::Target),
-        text: MISMATCH,
-    },
-    Caveat {
-        words: |comparison| {
-            let n_gpus = comparison.sides.as_ref().map(|side| side.n_gpus as u64);
-            let Pair { reference, target } = n_gpus;
-            let differ = reference != target && reference > 0 && target > 0;
-            let said = Pair {
-                reference: format::counted(reference, "GPU"),
-                target: format::count(target),
-            };
-            differ.then(|| of_both(said))
-        },
-        text: "The reference ran on {reference}, the target on {target}. The time of several is that in which any of them is busy, so that totals and idle time are not alike.",
-    },
-    Caveat {
-        words: other_parallelism,
-        text: "The {which} communicates {among}, the {other} {other_among}: the work is split among GPUs in another way, and the share of one of them may be another.",
-    },
-    Caveat {
-        words: |comparison| {
-            let models = comparison.sides.as_ref().map(|side| side.model.as_deref());
-            let models = models.both()?;
-            let differ = models.reference != models.target;
-            differ.then(|| of_both(models.map(str::to_owned)))
-        },
-        text: "The traces are of different models: {reference} is the reference, {target} the target. What they have in common is compared.",
-    },
-    Caveat {
-        words: |comparison| neither(shapes_by_name(comparison)?).filter(|_| !comparison.is_same()),
-        text: "Neither trace has shapes: operations are paired by name alone, and calls of one name count as the same work. Profile with record_shapes=True.",
-    },
-    Caveat {
-        words: |comparison| only_one(shapes_by_name(comparison)?),
-        text: "The {which} has no shapes: operations are paired by name alone, and nothing is expected of them, for sizes may differ. Profile it with record_shapes=True.",
-    },
-    Caveat {
-        words: |comparison| {
-            let percent = comparison.partners_percent(Which::Target)?;
-            let words = || vec![("percent", format::percent(percent))];
-            comparison.has_few_partners().then(words)
-        },
-        text: "Only {percent} of the kernel time of the target is in operations that the reference has too: kinds of work tell more than single operations.",
-    },
-    Caveat {
-        words: other_calls,
-        text: "Operations with {percent} of the matched kernel time were called another number of times ({reference} on the reference, {target} on the target): verdicts compare single calls, totals do not.{lost}{amount}",
-    },
-    Caveat {
-        words: no_expectation,
-        text: "Nothing is expected of the target, because no GPU profile is known for {whom}: choose one to see the share of the hardware in each difference.",
-    },
-    Caveat {
-        words: mixed_basis,
-        text: "{figure} is judged by {reference} on the reference and by {target} on the target, so that verdicts on operations that it binds depend on this choice.{peak}",
-    },
-    Caveat {
-        words: other_sizes,
-        text: "{operations} with {percent} of the kernel time of the target {are} the same as on the reference with other sizes or types: {first} first, on {shapes} instead of {reference_shapes}. Each is judged by the roofline of its own work.",
-    },
-    Caveat {
-        words: |comparison| {
-            let ops = comparison.operations.matched.iter();
-            let other = ops.filter(|op| op.judgement.work_differs && !is_other_size(op));
-            let n = other.count() as u64;
-            (n > 0).then(|| vec![("operations", format::counted(n, "operation"))])
-        },
-        text: "Of {operations} the models count a different amount of work in each trace; they are judged by their own.",
-    },
+    Caveat { words: windows, text: "Of the reference {reference} is compared, of the target {target}." },
+    Caveat { words: |comparison| neither(has_gpu_activity(comparison)), text: "Neither trace has GPU activity: only CPU times are compared, and nothing is expected of them." },
+    Caveat { words: |comparison| only_one(has_gpu_activity(comparison)), text: "The {which} has no GPU activity, so that GPU times cannot be compared; CPU times can." },
+    Caveat { words: |comparison| mismatch(comparison, Which::Reference), text: MISMATCH },
+    Caveat { words: |comparison| mismatch(comparison, Which::Target), text: MISMATCH },
+    Caveat { words: other_gpus, text: "The reference ran on {reference}, the target on {target}. The time of several is that in which any of them is busy, so that totals and idle time are not alike." },
+    Caveat { words: other_parallelism, text: "The {which} communicates {among}, the {other} {other_among}: the work is split among GPUs in another way, and the share of one of them may be another." },
+    Caveat { words: other_models, text: "The traces are of different models: {reference} is the reference, {target} the target. What they have in common is compared." },
+    Caveat { words: |comparison| neither(shapes_by_name(comparison)?).filter(|_| !comparison.is_same()), text: "Neither trace has shapes: operations are paired by name alone, and calls of one name count as the same work. Profile with record_shapes=True." },
+    Caveat { words: |comparison| only_one(shapes_by_name(comparison)?), text: "The {which} has no shapes: operations are paired by name alone, and nothing is expected of them, for sizes may differ. Profile it with record_shapes=True." },
+    Caveat { words: few_partners, text: "Only {percent} of the kernel time of the target is in operations that the reference has too: kinds of work tell more than single operations." },
+    Caveat { words: other_calls, text: "Operations with {percent} of the matched kernel time were called another number of times ({reference} on the reference, {target} on the target): verdicts compare single calls, totals do not.{lost}{amount}" },
+    Caveat { words: no_expectation, text: "Nothing is expected of the target, because no GPU profile is known for {whom}: choose one to see the share of the hardware in each difference." },
+    Caveat { words: mixed_basis, text: "{figure} is judged by {reference} on the reference and by {target} on the target, so that verdicts on operations that it binds depend on this choice.{peak}" },
+    Caveat { words: other_sizes, text: "{operations} with {percent} of the kernel time of the target {are} the same as on the reference with other sizes or types: {first} first, on {shapes} instead of {reference_shapes}. Each is judged by the roofline of its own work." },
+    Caveat { words: other_work, text: "Of {operations} the models count a different amount of work in each trace; they are judged by their own." },
 ];
 
 const MISMATCH: &str = "The {which}: {mismatch}";
+
+fn other_gpus(comparison: &Comparison) -> Option<Words> {
+    let n_gpus = comparison.sides.as_ref().map(|side| side.n_gpus as u64);
+    let Pair { reference, target } = n_gpus;
+    let differ = reference != target && reference > 0 && target > 0;
+    let said = Pair {
+        reference: format::counted(reference, "GPU"),
+        target: format::count(target),
+    };
+    differ.then(|| of_both(said))
+}
+
+fn other_models(comparison: &Comparison) -> Option<Words> {
+    let models = comparison.sides.as_ref().map(|side| side.model.as_deref());
+    let models = models.both()?;
+    let differ = models.reference != models.target;
+    differ.then(|| of_both(models.map(str::to_owned)))
+}
+
+fn few_partners(comparison: &Comparison) -> Option<Words> {
+    let percent = comparison.partners_percent(Which::Target)?;
+    let words = || vec![("percent", format::percent(percent))];
+    comparison.has_few_partners().then(words)
+}
+
+fn other_work(comparison: &Comparison) -> Option<Words> {
+    let ops = comparison.operations.matched.iter();
+    let other = ops.filter(|op| op.judgement.work_differs && !is_other_size(op));
+    let n = other.count() as u64;
+    (n > 0).then(|| vec![("operations", format::counted(n, "operation"))])
+}
 
 /// That a trace is judged by another GPU than it was recorded on.
 fn mismatch(comparison: &Comparison, which: Which) -> Option<Words> {
@@ -195,7 +155,6 @@ fn windows(comparison: &Comparison) -> Option<Words> {
     is_any.then(|| of_both(windows.map(said)))
 }
 
-/// Something of both traces.
 fn of_both(Pair { reference, target }: Pair<String>) -> Words {
     vec![("reference", reference), ("target", target)]
 }
@@ -329,7 +288,6 @@ fn is_other_size(op: &MatchedOp) -> bool {
     op.level == MatchLevel::Operator
 }
 
-/// Operations on other sizes or types than on the reference.
 fn other_sizes(comparison: &Comparison) -> Option<Words> {
     let matched = &comparison.operations.matched;
     let others: Vec<&MatchedOp> = matched.iter().filter(|op| is_other_size(op)).collect();
@@ -341,11 +299,9 @@ fn other_sizes(comparison: &Comparison) -> Option<Words> {
     let percent = words::percent_of(other_ns, all_ns);
     let are = if others.len() == 1 { "is" } else { "are" };
     let reference_shapes = first.reference_shapes.as_deref().unwrap_or("other types");
+    let n_others = others.len() as u64;
     Some(vec![
-        (
-            "operations",
-            format::counted(others.len() as u64, "operation"),
-        ),
+        ("operations", format::counted(n_others, "operation")),
         ("percent", format::percent(percent)),
         ("are", are.to_owned()),
         ("first", words::quoted(&first.name)),
@@ -387,7 +343,7 @@ pub(crate) fn verdict_sentence(op: &MatchedOp) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{H100, compared, profiles};
+    use super::super::testing::{H100, compared, profiles, says};
     use super::*;
     use crate::import::import;
     use crate::profile::Profile;
@@ -400,8 +356,7 @@ mod tests {
         let comparison = compared(&one, &two, H100);
         assert!(comparison.is_same_gpu);
         let said = comparison.caveats().join(" ");
-        let words = "The reference ran on 1 GPU, the target on 2.";
-        assert!(said.contains(words), "{said}");
+        says(&said, "The reference ran on 1 GPU, the target on 2.");
         assert!(comparison.gaps.ranked.is_empty(), "{:#?}", comparison.gaps);
     }
 
@@ -414,7 +369,7 @@ mod tests {
         let comparison = compared(&alone, &parallel, H100);
         let said = comparison.caveats().join(" ");
         let words = "The target communicates with other GPUs, the reference with none: ";
-        assert!(said.contains(words), "{said}");
+        says(&said, words);
         let gap = &comparison.gaps.ranked[0];
         assert_eq!(gap.pattern, "more_exposed_communication");
         let asked = "The reference communicates with no other GPU";

@@ -1,20 +1,20 @@
 //! The whole comparison.
 
+use super::about::About;
 use super::amount::Amount;
 use super::collectives::CollectiveDelta;
 use super::expected::Verdict;
 use super::explained::Explained;
 use super::gap::Gaps;
 use super::hardware::HardwareRatio;
-use super::lists::{CategoryDelta, HostDelta, KernelDelta, ModuleDelta};
-use super::named::Named;
+use super::named::{Named, Tally};
 use super::ops::{MatchedOp, Operations};
 use super::pair::{Pair, Which};
 use super::parts::Parts;
 use crate::assess::Thresholds;
 use crate::hardware::Basis;
-
-use super::about::About;
+use crate::names::Family;
+use crate::report::ModuleTime;
 
 /// Partners with less than this share of the kernel time leave more open than they tell.
 pub(crate) const FEW_PARTNERS_PERCENT: f64 = 50.0;
@@ -45,16 +45,16 @@ pub struct Comparison {
     pub hardware: Vec<HardwareRatio>,
     /// Where the target falls behind, what matters most first.
     pub gaps: Gaps,
-    /// Kinds of work.
-    pub categories: Vec<CategoryDelta>,
-    /// Classes of modules; empty without Python frames.
-    pub modules: Vec<ModuleDelta>,
-    /// Kernels, copies and fills by name.
-    pub kernels: Vec<KernelDelta>,
+    /// Kinds of work, each with the time in which it runs. Kinds that run at once both count.
+    pub categories: Vec<Named<Family, Tally>>,
+    /// Classes of modules, and what they launched; empty without Python frames.
+    pub modules: Vec<Named<String, ModuleTime>>,
+    /// Kernels, copies and fills by whole name, with their durations.
+    pub kernels: Vec<Named<String, Tally>>,
     /// Collectives by kind, size and group.
     pub collectives: Vec<CollectiveDelta>,
-    /// Operators on the host by name.
-    pub host: Vec<HostDelta>,
+    /// Operators on the host by name, with the time in them and in no operator called from there.
+    pub host: Vec<Named<String, Tally>>,
 }
 
 impl Comparison {

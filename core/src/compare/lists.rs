@@ -8,12 +8,9 @@ use crate::names::Family;
 use crate::report::overview::Measure;
 use crate::report::{ModuleTime, module_times};
 
-/// A kernel by its whole name: how often it ran, and the sum of its durations.
-pub type KernelDelta = Named<String, Tally>;
-
 /// The kernels, copies and fills of both traces that count under the choices of their reports, the
 /// longest first.
-pub(crate) fn kernels(sides: Pair<Side>) -> Vec<KernelDelta> {
+pub(crate) fn kernels(sides: Pair<Side>) -> Vec<Named<String, Tally>> {
     by_key(&sides.map(|side| {
         let work = side.profile.gpu.of(side.report.timelines.events);
         let lengths = work.map(|work| (work.name, work.span.length()));
@@ -24,9 +21,6 @@ pub(crate) fn kernels(sides: Pair<Side>) -> Vec<KernelDelta> {
     }))
 }
 
-/// A class of modules, and what they launched.
-pub type ModuleDelta = Named<String, ModuleTime>;
-
 impl Timed for ModuleTime {
     fn ns(&self) -> i64 {
         self.direct_ns
@@ -35,19 +29,16 @@ impl Timed for ModuleTime {
 
 /// The classes of modules of both traces, the longest first; nothing where neither was recorded
 /// with Python frames.
-pub(crate) fn modules(sides: Pair<Side>) -> Vec<ModuleDelta> {
+pub(crate) fn modules(sides: Pair<Side>) -> Vec<Named<String, ModuleTime>> {
     by_key(&sides.map(|side| {
         let times = module_times(side.profile).into_iter();
         times.map(|time| (time.name.clone(), time)).collect()
     }))
 }
 
-/// An operator on the host: its calls, and the time in it and in no operator called from there.
-pub type HostDelta = Named<String, Tally>;
-
 /// The operators of both traces on the host, the longest first. Of traces without GPU activity
 /// there is nothing else to compare.
-pub(crate) fn host(sides: Pair<Side>) -> Vec<HostDelta> {
+pub(crate) fn host(sides: Pair<Side>) -> Vec<Named<String, Tally>> {
     by_key(&sides.map(|side| {
         let strings = &side.profile.trace.strings;
         let ops = side.profile.host_ops.iter();
@@ -59,12 +50,9 @@ pub(crate) fn host(sides: Pair<Side>) -> Vec<HostDelta> {
     }))
 }
 
-/// A kind of work: the time in which such work runs. Kinds that run at once both count.
-pub type CategoryDelta = Named<Family, Tally>;
-
 /// The kinds of work of both traces as the overview of each has them, the longest first. Nothing
 /// where one trace has GPU times and the other has not: they measure different things.
-pub(crate) fn categories(sides: Pair<Side>) -> Vec<CategoryDelta> {
+pub(crate) fn categories(sides: Pair<Side>) -> Vec<Named<Family, Tally>> {
     let measures = sides.map(|side| side.report.overview.measure);
     if measures.reference != measures.target {
         return Vec::new();
@@ -79,7 +67,6 @@ pub(crate) fn categories(sides: Pair<Side>) -> Vec<CategoryDelta> {
     }))
 }
 
-/// Calls of operations that are mostly of a kind.
 fn calls(side: &Side, family: Family) -> u64 {
     if side.report.overview.measure == Measure::Host {
         return 0;

@@ -43,7 +43,6 @@ pub use expected::{Judgement, NotJudged, Roof, Verdict};
 pub use explained::{Explained, VerdictCount};
 pub use gap::{Gap, Gaps, Saving, Subject};
 pub use hardware::{Figure, HardwareRatio};
-pub use lists::{CategoryDelta, HostDelta, KernelDelta, ModuleDelta};
 pub use named::{Named, Tally, Timed};
 pub(crate) use names::base_name;
 pub use names::names;

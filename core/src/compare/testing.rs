@@ -24,7 +24,6 @@ pub(crate) fn run<'a>(
     })
 }
 
-/// Compares two timetables, each on its GPU.
 pub(crate) fn compared(
     reference: &Timetable,
     target: &Timetable,
@@ -41,6 +40,12 @@ pub(crate) fn savings(gaps: &[Gap]) -> Vec<(&'static str, Option<i64>)> {
     savings
         .map(|gap| (gap.pattern, gap.saving.map(|saving| saving.matching_ns)))
         .collect()
+}
+
+/// That a text has these words.
+#[track_caller]
+pub(crate) fn says(text: &str, words: &str) {
+    assert!(text.contains(words), "{words}: {text}");
 }
 
 /// The same in both traces, or of both.
@@ -75,15 +80,7 @@ pub(crate) fn profiles<T>(
         target: Report::new(target, &options(gpus.map(|(_, gpu)| gpu))),
     };
     then(Pair {
-        reference: Side {
-            name: "before",
-            profile: reference,
-            report: &reports.reference,
-        },
-        target: Side {
-            name: "after",
-            profile: target,
-            report: &reports.target,
-        },
+        reference: Side::new("before", reference, &reports.reference),
+        target: Side::new("after", target, &reports.target),
     })
 }

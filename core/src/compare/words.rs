@@ -1,12 +1,11 @@
 //! Words that all that is written about a comparison shares. There is one rule for percentages:
 //! target ÷ reference − 1.
 
-use super::ops::MatchedOp;
+use super::ops::{MatchedOp, label};
 use crate::base::format;
 use crate::hardware::roofline::Bound;
 use crate::names::calls::unnumbered;
 
-/// Longest name in a sentence.
 const NAME_CHARS: usize = 60;
 
 /// "2 697 % more", "39.1 % less", "the same".
@@ -31,7 +30,6 @@ pub(crate) fn times(ratio: f64) -> String {
     format!("{}×", format::number(ratio))
 }
 
-/// A ratio that may be unknown.
 pub(crate) fn maybe_times(ratio: Option<f64>) -> String {
     ratio.map_or("–".to_owned(), times)
 }
@@ -44,7 +42,6 @@ pub(crate) fn percent_of(part_ns: i64, whole_ns: i64) -> f64 {
     }
 }
 
-/// What binds an operation.
 pub(crate) fn bound(bound: Bound) -> &'static str {
     match bound {
         Bound::Compute => "compute",
@@ -66,13 +63,12 @@ pub(crate) fn kernel(name: &str) -> String {
 /// What operations of one name are called together: `first` is the longest of them.
 pub(crate) fn operations(first: &MatchedOp, ops: &[&MatchedOp]) -> String {
     let name = quoted(&first.name);
-    match (ops.len(), first.shapes.is_empty()) {
-        (1, true) => name,
-        (1, false) => format!("{name} {}", first.shapes),
-        (n, _) if ops.iter().any(|op| op.name != first.name) => {
+    match ops.len() {
+        1 => label(&name, &first.shapes),
+        n if ops.iter().any(|op| op.name != first.name) => {
             format!("{} in {n} kernels", quoted(unnumbered(&first.name)))
         }
-        (n, _) => format!("{name} with {n} sets of arguments"),
+        n => format!("{name} with {n} sets of arguments"),
     }
 }
 
@@ -94,7 +90,6 @@ pub(crate) fn few(texts: impl Iterator<Item = String>) -> String {
     few.join(", ")
 }
 
-/// Whether operations were called as often in both traces.
 pub(crate) fn same_calls(ops: &[&MatchedOp]) -> bool {
     ops.iter()
         .all(|op| op.calls().reference == op.calls().target)

@@ -51,7 +51,6 @@ pub fn file_name<'a>(traces: impl IntoIterator<Item = &'a str>) -> String {
     name
 }
 
-/// The files of an archive; `None` for what is none.
 #[cfg(test)]
 pub(crate) fn unzip(bytes: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
     let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).ok()?;

@@ -21,7 +21,6 @@ GPU to judge by, and `param: …` columns need operators that have the parameter
 Names, units and order are TraceLens's. What is marked \u{2726} is Dormer's own, and comes after them.
 ";
 
-/// Sheets that the reference lacks.
 const OWN_SHEETS: [&str; 3] = [window::NAME, "nn_module_summary", "cpu_ops_summary"];
 
 /// The columns of all sheets as Markdown. Sheets with the same columns share a table.
@@ -71,7 +70,6 @@ fn table(out: &mut String, columns: &[Column]) {
     }
 }
 
-/// A column that the reference lacks.
 fn is_own(column: &Column) -> bool {
     let own = labels::COLUMNS.iter().chain(&labels::OF_KERNEL);
     own.into_iter().any(|own| own.label == column.label)

@@ -59,7 +59,8 @@ pub(crate) struct Running {
 }
 
 /// Which GPU activity a timeline counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum GpuEvents {
     /// Work whose launching call is known.
     #[default]

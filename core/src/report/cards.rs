@@ -8,44 +8,24 @@ use crate::base::interval::{percent_of, sum};
 use crate::findings::{Estimate, Finding, Impact, RankedFinding, Row, Status, Tier};
 use crate::profile::Profile;
 
-/// What colour the number of a finding has: red for the first, yellow for the second, green for
-/// the rest.
+/// What colour the number of a finding has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Light {
-    /// The first.
-    Red,
-    /// The second.
-    Yellow,
-    /// The rest.
-    Green,
+pub struct Light {
+    /// In text.
+    pub icon: &'static str,
+    /// Its name in style sheets.
+    pub key: &'static str,
 }
 
 impl Light {
-    /// The colour of a finding's number.
+    /// Red for the first, yellow for the second, green for the rest.
     pub fn of(number: usize) -> Light {
-        match number {
-            1 => Light::Red,
-            2 => Light::Yellow,
-            _ => Light::Green,
-        }
-    }
-
-    /// In text.
-    pub fn icon(self) -> &'static str {
-        match self {
-            Light::Red => "🔴",
-            Light::Yellow => "🟡",
-            Light::Green => "🟢",
-        }
-    }
-
-    /// Its name in files and style sheets.
-    pub fn key(self) -> &'static str {
-        match self {
-            Light::Red => "red",
-            Light::Yellow => "yellow",
-            Light::Green => "green",
-        }
+        let (icon, key) = match number {
+            1 => ("🔴", "red"),
+            2 => ("🟡", "yellow"),
+            _ => ("🟢", "green"),
+        };
+        Light { icon, key }
     }
 }
 
@@ -54,11 +34,9 @@ pub fn detail_heading(ranked: &RankedFinding) -> String {
     format!("P{} {}", ranked.number, ranked.finding.title)
 }
 
-/// What to do first, second, third.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Cards<'a> {
-    /// In order.
-    pub cards: Vec<Card<'a>>,
+/// What is said beside the findings.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asides {
     /// What all of them save together.
     pub together: Option<String>,
     /// That findings were left out.
@@ -69,37 +47,13 @@ pub struct Cards<'a> {
     pub failed: Vec<String>,
 }
 
-/// A finding, and what is said about its worth.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Card<'a> {
-    /// The finding in its place.
-    pub ranked: &'a RankedFinding,
-    /// The colour of its number.
-    pub light: Light,
-    /// What it saves; `None` where a trace cannot tell.
-    pub worth: Option<Worth>,
-    /// What that is estimated from, or that it is not: a sentence.
-    pub basis: &'static str,
-}
-
-/// The findings of a report as cards.
-pub fn cards<'a>(profile: &Profile, report: &'a Report) -> Cards<'a> {
-    let card = |ranked: &'a RankedFinding| {
-        let impact = ranked.finding.impact.as_ref();
-        Card {
-            ranked,
-            light: Light::of(ranked.number),
-            worth: impact.map(|impact| Worth::new(report, impact)),
-            basis: impact.map_or(NOT_QUANTIFIABLE, |impact| impact.estimate.label()),
-        }
-    };
-    let findings = &report.analyses.findings;
+/// What is said beside the findings of a report.
+pub fn asides(profile: &Profile, report: &Report) -> Asides {
     let outcomes = report.analyses.outcomes.iter();
-    Cards {
-        cards: findings.ranked.iter().map(card).collect(),
+    Asides {
         together: together(report),
         small: small(
-            findings.n_small,
+            report.analyses.findings.n_small,
             report.options.thresholds.finding_percent_of_total,
             "the run",
         ),
@@ -181,7 +135,7 @@ fn speed_up(saved_percent: f64) -> String {
 }
 
 /// Instead of what a finding is worth.
-pub(crate) const NOT_QUANTIFIABLE: &str = "Not quantifiable from a trace.";
+pub const NOT_QUANTIFIABLE: &str = "Not quantifiable from a trace.";
 
 /// What a finding is worth, in a sentence for its card.
 pub(crate) fn impact_sentence(report: &Report, finding: &Finding) -> String {
@@ -366,13 +320,8 @@ mod tests {
         let unknown = Timetable::new().work("my::op", "my_kernel", 100..3_100);
         assert!(nothing(unknown).contains(" 100 % has no FLOP/byte model."));
         // 2 · 4096³ operations at 989 TFLOPS take 139 µs: all, a third and twice of that.
-        let gemm = |us: u32| {
-            Timetable::new()
-                .op("aten::mm", 0..10)
-                .args(r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#)
-                .launch(1, 1..2)
-                .kernel(1, "gemm", 100..100 + us)
-        };
+        let shapes = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+        let gemm = |us: u32| Timetable::new().call("aten::mm", shapes, "gemm", 100..100 + us);
         assert_eq!(
             nothing(gemm(140)),
             "No findings: operations are near the roofline."

@@ -12,17 +12,18 @@ use crate::hardware::{Basis, GpuSpec};
 use crate::names::Family;
 use crate::perf::ComputeSpec;
 use crate::profile::Profile;
+use crate::profile::operations::Operation;
 use crate::profile::timeline::GpuClass;
 
 /// The operations on the roofline of the chosen GPU.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Roofline {
+#[derive(Debug, Clone)]
+pub struct Roofline<'a> {
     /// The slope.
     pub memory: MemoryRoof,
     /// The level parts, the highest first.
     pub ceilings: Vec<Ceiling>,
     /// What stands on it, the longest first.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<Mark<'a>>,
 }
 
 /// The sloping part of a roofline: the bandwidth of the memory.
@@ -77,10 +78,14 @@ impl Ceiling {
 }
 
 /// An operation on a roofline.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Mark {
+#[derive(Debug, Clone, Copy)]
+pub struct Mark<'a> {
     /// Its position in [`Profile::operations`].
-    pub operation: usize,
+    pub row: usize,
+    /// The operation itself.
+    pub operation: &'a Operation,
+    /// What the GPU makes of it.
+    pub judged: &'a Judged,
     /// Where it stands.
     pub spot: Spot,
 }
@@ -104,12 +109,12 @@ pub enum Spot {
 
 /// The roofline; `None` without a GPU, and where nothing stands on it. Copies over the link to the
 /// CPU are not the memory's.
-pub fn roofline(profile: &Profile, report: &Report) -> Option<Roofline> {
+pub fn roofline<'a>(profile: &'a Profile, report: &'a Report) -> Option<Roofline<'a>> {
     let gpu = report.options.gpu.as_deref()?;
     let mut specs: Vec<ComputeSpec> = Vec::new();
     let mut marks = Vec::new();
     let all = profile.operations().iter().zip(&report.judged).enumerate();
-    for (at, (operation, judged)) in all {
+    for (row, (operation, judged)) in all {
         if !operation.counts(report.options.gpu_events) || judged.is_over_link {
             continue;
         }
@@ -122,11 +127,12 @@ pub fn roofline(profile: &Profile, report: &Report) -> Option<Roofline> {
         {
             specs.push(spec);
         }
-        let mark = Mark {
-            operation: at,
+        marks.push(Mark {
+            row,
+            operation,
+            judged,
             spot,
-        };
-        marks.push(mark);
+        });
     }
     (!marks.is_empty()).then(|| Roofline {
         memory: MemoryRoof {
@@ -266,11 +272,8 @@ fn shares(spans: &[Interval], start_ns: i64, total_ns: i64, n: usize) -> Vec<f64
 
 /// What a mark is called: the name of its operation and its time.
 pub fn mark_title(profile: &Profile, mark: &Mark) -> String {
-    let operation = profile.operations().get(mark.operation);
-    operation.map_or(String::new(), |operation| {
-        let name = format::middle_ellipsis(operation.short_name(profile), 60);
-        format!("{name}: {}", format::time_ns(operation.kernel_ns))
-    })
+    let name = format::middle_ellipsis(mark.operation.short_name(profile), 60);
+    format!("{name}: {}", format::time_ns(mark.operation.kernel_ns))
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! Sheet `coll_analysis`: collectives by process group, kind and size.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
 use serde_json::Value;
 
 use super::SheetInput;
 use super::sheet::{Cell, Column, Unit, column};
+use crate::base::group::grouped;
 use crate::base::sort::Arrange;
 use crate::base::stats::Stats;
 use crate::perf::collective_element_bytes;
@@ -75,29 +74,22 @@ impl Key {
 /// The collectives of a trace with the durations of their kernels, in order of appearance.
 pub(crate) fn collectives(profile: &Profile) -> Vec<(Key, Vec<i64>)> {
     let trace = &profile.trace;
-    let mut groups: Vec<(Key, Vec<i64>)> = Vec::new();
-    let mut index: HashMap<_, usize, FxBuildHasher> = HashMap::default();
-    for (_, work) in profile.gpu.iter() {
-        if !work.is_collective || work.category != Category::Kernel {
-            continue;
-        }
-        let args = trace.events.extra_args(work.event);
-        let kernel = trace.strings.get(work.name);
-        let key = args.and_then(|args| key(trace.strings.get(args), kernel, work.stream?));
-        let (Some(key), Some(dur_ns)) = (key, trace.events.dur_ns(work.event)) else {
-            continue;
-        };
-        // All-to-alls of changing splits are as many different ones as there are.
-        let id = key.id();
-        match index.get(&id).and_then(|row| groups.get_mut(*row)) {
-            Some((_, durations)) => durations.push(dur_ns),
-            None => {
-                index.insert(id, groups.len());
-                groups.push((key, vec![dur_ns]));
-            }
-        }
-    }
+    let collectives = profile.gpu.iter().map(|(_, work)| work);
+    let kernels = collectives.filter(|of| of.is_collective && of.category == Category::Kernel);
+    let keyed = kernels.filter_map(|work| {
+        let args = trace.strings.get(trace.events.extra_args(work.event)?);
+        let key = key(args, trace.strings.get(work.name), work.stream?)?;
+        Some((key.id(), (key, trace.events.dur_ns(work.event)?)))
+    });
+    // All-to-alls of changing splits are as many different ones as there are.
+    let groups = grouped(keyed, |of: &mut (Option<Key>, Vec<i64>), (key, dur_ns)| {
+        of.0.get_or_insert(key);
+        of.1.push(dur_ns);
+    });
+    let groups = groups.into_iter();
     groups
+        .filter_map(|(_, (key, durations))| Some((key?, durations)))
+        .collect()
 }
 
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {

@@ -100,11 +100,12 @@ pub(super) fn columns(parts: &Parts) -> Vec<Column> {
 /// Kernels by key, in order of first appearance.
 fn group(input: &SheetInput) -> Vec<(Key, Durations)> {
     let profile = input.profile;
-    let labels = ParentLabels::new(profile);
+    let labels = profile.ops.iter().map(|(_, op)| (op.node, op.category));
+    let labels = labels.collect();
     let kernels = profile.gpu.iter();
     let kernels = kernels.filter(|(_, work)| work.category == Category::Kernel);
     let keyed = kernels.map(|(id, work)| {
-        let (parent, category) = labels.of(profile, work);
+        let (parent, category) = parent(profile, &labels, work);
         let key = Key {
             category,
             parent: parent.filter(|_| profile.has_host_ops()),
@@ -127,40 +128,26 @@ fn group(input: &SheetInput) -> Vec<(Key, Durations)> {
     })
 }
 
-/// Labels of operators by node: those that own kernels have theirs from the op table.
-struct ParentLabels {
-    by_node: HashMap<NodeId, &'static str, FxBuildHasher>,
-}
-
-impl ParentLabels {
-    fn new(profile: &Profile) -> ParentLabels {
-        let by_node = profile.ops.iter().map(|(_, op)| (op.node, op.category));
-        ParentLabels {
-            by_node: by_node.collect(),
-        }
+/// Name and label of the operator above a launch, or of the launching call. Operators that own
+/// kernels have their labels from the op table.
+fn parent(
+    profile: &Profile,
+    labels: &HashMap<NodeId, &'static str, FxBuildHasher>,
+    work: &GpuWork,
+) -> (Option<StringId>, Option<&'static str>) {
+    let text = |name| profile.trace.strings.get(name);
+    if let Some(op) = work.parent_op {
+        let event = profile.tree.event(op);
+        let name = event.map(|event| profile.trace.events.name(event));
+        let label = labels.get(&op).copied();
+        let label = label.or_else(|| name.map(|name| op_category(text(name), None)));
+        return (name, label);
     }
-
-    /// Name and label of the operator above a launch, or of the launching call.
-    fn of(&self, profile: &Profile, work: &GpuWork) -> (Option<StringId>, Option<&'static str>) {
-        let name_of = |node| {
-            let event = profile.tree.event(node)?;
-            Some(profile.trace.events.name(event))
-        };
-        let text = |name| profile.trace.strings.get(name);
-        if let Some(op) = work.parent_op {
-            let name = name_of(op);
-            let label = self.by_node.get(&op).copied();
-            return (
-                name,
-                label.or_else(|| name.map(|name| op_category(text(name), None))),
-            );
-        }
-        let Some(call) = work.launched_by else {
-            return (None, None);
-        };
-        let name = profile.trace.events.name(call);
-        let lower = text(name).to_ascii_lowercase();
-        let is_graph = lower.contains("cudagraph") || lower.contains("graphlaunch");
-        (Some(name), Some(if is_graph { "graph" } else { "runtime" }))
-    }
+    let Some(call) = work.launched_by else {
+        return (None, None);
+    };
+    let name = profile.trace.events.name(call);
+    let lower = text(name).to_ascii_lowercase();
+    let is_graph = lower.contains("cudagraph") || lower.contains("graphlaunch");
+    (Some(name), Some(if is_graph { "graph" } else { "runtime" }))
 }

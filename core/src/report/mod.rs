@@ -326,7 +326,7 @@ pub const SHEETS: &[SheetKind] = &[
     of("kernel_summary", "Kernels", kernel_summary::columns, kernel_summary::rows),
     of("short_kernel_histogram", "Durations of short kernels", |_| short_kernels::HISTOGRAM_COLUMNS.to_vec(), short_kernels::histogram),
     of("short_kernels_summary", "Short kernels", short_kernels::summary_columns, short_kernels::summary),
-    of("nn_module_summary", "Modules by GPU time", modules::columns, modules::rows),
+    of("nn_module_summary", "Modules by GPU time", |_| [&modules::COLUMNS[..], &SHARES].concat(), modules::rows),
     of("coll_analysis", "Collectives", |_| collectives::COLUMNS.to_vec(), collectives::rows),
     of("cpu_ops_summary", "Operators by host time", |_| cpu_ops::COLUMNS.to_vec(), cpu_ops::rows),
 ];

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::sheet::{Cell, Column, Unit, column};
-use super::{Parts, SHARES, Shares, SheetInput, ms};
+use super::{Shares, SheetInput, ms};
 use crate::base::format::without_number;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
@@ -19,18 +19,13 @@ use crate::trace::StringId;
 const OUTSIDE: &str = "(outside modules)";
 
 #[rustfmt::skip]
-const COLUMNS: [Column; 5] = [
+pub(super) const COLUMNS: [Column; 5] = [
     column("nn.Module", Unit::Text, "The class of the module; all modules of a class are one row."),
     column("Count", Unit::Count, "Calls of such modules."),
     column("total_direct_kernel_time_ms", Unit::Ms, "Durations of GPU activity launched in it and in no module inside it, summed."),
     column("total_subtree_kernel_time_ms", Unit::Ms, "Durations of GPU activity launched in it and in modules inside it, summed; modules of one class inside each other count once."),
     column("kernel_count", Unit::Count, "Kernels, copies and fills launched in it and in no module inside it."),
 ];
-
-/// The columns; the same in every trace.
-pub(super) fn columns(_: &Parts) -> Vec<Column> {
-    [&COLUMNS[..], &SHARES].concat()
-}
 
 /// GPU time of the modules of a class.
 #[derive(Debug, Clone, PartialEq, Eq)]

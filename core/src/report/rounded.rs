@@ -6,7 +6,7 @@
 use std::cell::OnceCell;
 
 use super::families::{self, ModelledCalls};
-use super::ops_unique_args;
+use super::{Rows, SHEETS, ops_unique_args};
 use crate::perf::SheetFamily;
 use crate::profile::Profile;
 use crate::profile::operations::busy_us;
@@ -63,14 +63,14 @@ impl<'a> RoundedTimes<'a> {
             "ops_summary" => self.of_names(),
             "ops_unique_args" => self.of_args(),
             "unified_perf_summary" => self.of_operations(),
-            "GEMM" => self.of_family(SheetFamily::Gemm, Pass::Forward),
-            "SDPA_fwd" => self.of_family(SheetFamily::Sdpa, Pass::Forward),
-            "SDPA_bwd" => self.of_family(SheetFamily::Sdpa, Pass::Backward),
-            "CONV_fwd" => self.of_family(SheetFamily::Conv, Pass::Forward),
-            "CONV_bwd" => self.of_family(SheetFamily::Conv, Pass::Backward),
-            "UnaryElementwise" => self.of_family(SheetFamily::UnaryElementwise, Pass::Forward),
-            "BinaryElementwise" => self.of_family(SheetFamily::BinaryElementwise, Pass::Forward),
-            _ => Vec::new(),
+            _ => match SHEETS
+                .iter()
+                .find(|kind| kind.name == name)
+                .map(|kind| &kind.rows)
+            {
+                Some(Rows::Calls(family, pass)) => self.of_family(*family, *pass),
+                _ => Vec::new(),
+            },
         }
     }
 

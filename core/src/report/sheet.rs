@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 /// What a column's numbers mean; views and exporters format by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Unit {
     /// Text, or a list written as Python text.
     Text,
@@ -22,7 +23,7 @@ pub enum Unit {
 }
 
 /// A column of a sheet. Its text is fixed, or a `String` where it names what is compared.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Column<S = &'static str> {
     /// The reference's column name, as CSV files carry it.
     pub label: S,
@@ -48,8 +49,9 @@ impl Column {
     }
 }
 
-/// One value of a sheet.
-#[derive(Debug, Clone, PartialEq)]
+/// One value of a sheet. In JSON an unknown is null, and so is what is not finite.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Cell {
     /// Unknown, or not applicable. Never written as zero.
     Empty,
@@ -64,7 +66,7 @@ pub enum Cell {
 }
 
 /// A table with the reference's name, columns and order of rows.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sheet<S = &'static str> {
     /// The reference's sheet name; also the file name of its CSV.
     pub name: S,

@@ -87,29 +87,13 @@ pub(crate) fn longest(profile: &Profile, events: GpuEvents) -> Vec<Bottleneck> {
 /// Operations in the table: what fits a summary.
 pub(crate) const N_TOP: usize = 5;
 
-/// The longest few under the choices of a report.
-pub(crate) fn top(profile: &Profile, report: &Report) -> Vec<Bottleneck> {
-    let mut top = longest(profile, report.timelines.events);
-    top.truncate(N_TOP);
-    top
-}
-
-impl Bottleneck {
-    /// Its name; of a kernel without what says nothing. The middle of a long one is left out.
-    pub(crate) fn name(&self, profile: &Profile) -> String {
-        let name = profile.trace.strings.get(self.name);
-        match self.is_kernel {
-            true => format::middle_ellipsis(&format::kernel_name(name), 60),
-            false => format::middle_ellipsis(name, 60),
-        }
-    }
-}
-
 /// An operation or a kernel of [`top_operations`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct TopOperation {
     /// Its name; of a kernel without what says nothing. The middle of a long one is left out.
     pub name: String,
+    /// It is a kernel that stands for itself.
+    pub is_kernel: bool,
     /// It runs while activations are computed again.
     pub is_recompute: bool,
     /// How often it is called, or how often the kernel runs.
@@ -123,15 +107,20 @@ pub struct TopOperation {
 /// The operators and kernels that compute for the longest; none without GPU time.
 pub fn top_operations(profile: &Profile, report: &Report) -> Vec<TopOperation> {
     let compute_ns = report.timelines.compute_ns();
-    let rows = top(profile, report).into_iter();
-    rows.map(|one| TopOperation {
-        name: one.name(profile),
+    let longest = longest(profile, report.timelines.events).into_iter();
+    let named = |one: &Bottleneck| match (profile.trace.strings.get(one.name), one.is_kernel) {
+        (name, true) => format::kernel_name(name),
+        (name, false) => name.to_owned(),
+    };
+    let top = longest.take(N_TOP).map(|one| TopOperation {
+        name: format::middle_ellipsis(&named(&one), 60),
+        is_kernel: one.is_kernel,
         is_recompute: one.is_recompute,
         n: one.n,
         ns: one.ns,
         percent_of_compute: compute_ns.and_then(|all_ns| percent_of(one.ns, all_ns)),
-    })
-    .collect()
+    });
+    top.collect()
 }
 
 #[cfg(test)]

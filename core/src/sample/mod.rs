@@ -5,19 +5,8 @@
 //! is a file in the form in which PyTorch's profiler writes it. No GPU ran it: durations follow from
 //! the shapes, over a usual fraction of what the hardware can do.
 
-use std::io::Read;
-
-use flate2::read::GzDecoder;
-
-const TRACE: &[u8] = include_bytes!("trace.json.gz");
-
 /// The trace as text.
-pub fn trace_json() -> String {
-    let mut text = String::new();
-    let read = GzDecoder::new(TRACE).read_to_string(&mut text);
-    read.expect("the file is part of the program");
-    text
-}
+pub const TRACE: &str = include_str!("trace.json");
 
 #[cfg(test)]
 mod tests {
@@ -27,12 +16,12 @@ mod tests {
     use crate::{Warnings, hardware};
 
     fn profile() -> Profile {
-        Profile::new(crate::import::import(trace_json().as_bytes()).unwrap())
+        Profile::new(crate::import::import(TRACE.as_bytes()).unwrap())
     }
 
     #[test]
     fn nothing_is_wrong_with_it_and_it_is_of_a_handy_size() {
-        let n_bytes = trace_json().len();
+        let n_bytes = TRACE.len();
         assert!((100_000..450_000).contains(&n_bytes), "{n_bytes}");
         let profile = profile();
         assert_eq!(profile.warnings, Warnings::default());

@@ -9,7 +9,6 @@ use wasm_bindgen::JsValue;
 use super::{keep, now_ms, window};
 
 thread_local! {
-    /// When the hash was last written.
     static LAST_HASH_MS: Cell<f64> = const { Cell::new(f64::NEG_INFINITY) };
     /// A hash that waits to be written.
     static LATE_HASH: RefCell<Option<Timeout>> = const { RefCell::new(None) };

@@ -1,12 +1,13 @@
-//! The keyboard focus: where it goes, and where it goes back to.
+//! The keyboard: where the focus goes and goes back to, and keys that no element took.
 
 use std::cell::RefCell;
 
+use gloo::events::{EventListener, EventListenerOptions};
 use gloo::timers::callback::Timeout;
 use wasm_bindgen::JsCast;
-use web_sys::HtmlElement;
+use web_sys::{HtmlElement, KeyboardEvent};
 
-use super::{after_paint, by_id, document, first};
+use super::{after_paint, by_id, document, first, keep, window};
 
 thread_local! {
     /// What had the keyboard focus before it went into a panel.
@@ -79,4 +80,35 @@ pub fn focus_leaves(element: &web_sys::Element, event: &web_sys::FocusEvent) -> 
         .related_target()
         .and_then(|to| to.dyn_into::<web_sys::Node>().ok())
         .is_some_and(|to| !element.contains(Some(&to)))
+}
+
+/// Calls back for every key that no element took for itself.
+pub fn on_key(then: impl Fn(&KeyboardEvent) + 'static) {
+    let options = EventListenerOptions::enable_prevent_default();
+    keep(EventListener::new_with_options(
+        &window(),
+        "keydown",
+        options,
+        move |event| {
+            if let Some(event) = event.dyn_ref::<KeyboardEvent>()
+                && !event.default_prevented()
+            {
+                then(event);
+            }
+        },
+    ));
+}
+
+/// Whether an event comes from an element that takes what is typed.
+pub fn types_text(event: &web_sys::Event) -> bool {
+    let element = event.target().and_then(|target| target.dyn_into().ok());
+    element.is_some_and(|element: web_sys::Element| {
+        let field = element.closest("input, select, textarea, [contenteditable]");
+        field.is_ok_and(|field| field.is_some())
+    })
+}
+
+/// Whether a dialog stands before the page.
+pub fn has_open_dialog() -> bool {
+    first("dialog[open]").is_some()
 }

@@ -4,15 +4,13 @@
 //! |---|---|
 //! | `address` | the hash, read, written and followed |
 //! | `worker` | workers, their messages, and requests |
-//! | `keyboard` | keys that no element took |
 //! | `files` | files that come in and go out |
-//! | `focus` | the keyboard focus |
+//! | `focus` | the keyboard focus, and keys that no element took |
 //! | `layout` | sizes, places, scrolling |
 
 mod address;
 mod files;
 mod focus;
-mod keyboard;
 mod layout;
 mod worker;
 
@@ -29,8 +27,10 @@ pub use files::{
     Drag, Half, choose_file, choose_reference, copy, download, on_drag, read_text, take_file,
     take_files,
 };
-pub use focus::{catch_focus, focus_leaves, focus_on, remember_focus, return_focus};
-pub use keyboard::{has_open_dialog, on_key, types_text};
+pub use focus::{
+    catch_focus, focus_leaves, focus_on, has_open_dialog, on_key, remember_focus, return_focus,
+    types_text,
+};
 pub use layout::{
     bring_into_view, capture_pointer, colors_of, design_px, follow_size, go_to_element,
     is_wider_than, last_passed, on_scroll, pointer_in, scroll_to_top,
@@ -50,12 +50,10 @@ fn document() -> Document {
     window().document().expect("a window has a document")
 }
 
-/// The element of an id.
 fn by_id<T: JsCast>(id: &str) -> Option<T> {
     document().get_element_by_id(id)?.dyn_into().ok()
 }
 
-/// The first element of a selector.
 fn first(css: &str) -> Option<web_sys::Element> {
     document().query_selector(css).ok()?
 }

@@ -1,9 +1,8 @@
 //! Buttons, and the drawings on them.
 
 use gloo::timers::callback::Timeout;
-use leptos::prelude::*;
 
-use crate::page::browser;
+use crate::page::prelude::*;
 
 /// A drawing of 24 × 24, in the color of the text around it. It carries no meaning that the text
 /// beside it does not.

@@ -1,10 +1,9 @@
 //! What canvases with named blocks share: colors of the page, the brush, and names that fit.
 
-use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
-use crate::page::browser;
+use crate::page::prelude::*;
 
 /// Letters as names on blocks have them, to measure how wide one is.
 const LETTERS: &str = "aten::copy_ nn.Module record_params";
@@ -120,7 +119,7 @@ pub fn probes(tokens: Signal<Vec<String>>) -> impl IntoView {
 /// A name with room for so many letters.
 fn shortened(name: &str, letters: usize) -> String {
     if letters >= SHORT {
-        return dormer_core::base::format::middle_ellipsis(name, letters);
+        return format::middle_ellipsis(name, letters);
     }
     match name.char_indices().nth(letters) {
         None => name.to_owned(),

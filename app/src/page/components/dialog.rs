@@ -1,10 +1,9 @@
 //! Dialogs: shown and hidden by a signal, and asking for a file.
 
 use leptos::html::{Dialog, Input};
-use leptos::prelude::*;
 use web_sys::File;
 
-use crate::page::browser;
+use crate::page::prelude::*;
 
 /// Shows a dialog while `wanted` says so. The dialog's `close` event has to take it back: the
 /// browser closes dialogs by itself.

@@ -6,11 +6,8 @@
 use std::collections::HashMap;
 
 use dormer_core::output::document::{Block, DocTable, Document, Line, Span, line, plain};
-use leptos::prelude::*;
 
-use super::words::with_units;
-use crate::page::browser;
-use crate::page::state::AppState;
+use crate::page::prelude::*;
 
 /// A heading of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]

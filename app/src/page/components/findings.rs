@@ -1,16 +1,9 @@
 //! What to do: the findings as cards that fold, what is worth most first.
 
 use dormer_core::NoGpu;
-use dormer_core::base::format;
 use dormer_core::report::cards::{Light, Worth};
-use leptos::prelude::*;
 
-use super::op_details;
-use super::words::{capitalised, with_units};
-use super::{ViewLink, cut_name, each, prose, thresholds_button};
-use crate::page::browser;
-use crate::page::state::AppState;
-use crate::page::url::{DetailsOf, Focus};
+use crate::page::prelude::*;
 use crate::protocol::{Card, Evidence, Findings as Found};
 
 /// So many cards are open from the start; the others stand behind a line.
@@ -24,7 +17,8 @@ pub fn findings(findings: Found, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl I
         .iter()
         .filter_map(|card| Some(card.worth.as_ref()?.of_run.as_ref()?.percent.1))
         .fold(0.0, f64::max);
-    let nothing = findings
+    let asides = findings.asides;
+    let nothing = asides
         .nothing
         .map(|nothing| no_findings(nothing, has_gpu, no_gpu));
     let blind = (nothing.is_none() && !has_gpu).then(|| {
@@ -52,10 +46,10 @@ pub fn findings(findings: Found, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl I
             </details>
         }
     });
-    let asides: Vec<String> = [findings.together, findings.small]
+    let asides: Vec<String> = [asides.together, asides.small]
         .into_iter()
         .flatten()
-        .chain(findings.failed)
+        .chain(asides.failed)
         .collect();
     let asides = (!asides.is_empty()).then(|| {
         let lines = each(asides, |text| view! { <p>{prose(text)}</p> });
@@ -108,7 +102,6 @@ fn choose_gpu() -> impl IntoView {
     }
 }
 
-/// One finding.
 fn finding_card(card: Card, most: f64) -> impl IntoView {
     let state = expect_context::<AppState>();
     let usual = card.number <= OPEN;
@@ -132,7 +125,7 @@ fn finding_card(card: Card, most: f64) -> impl IntoView {
     let sure =
         (!card.confidence.is_empty()).then(|| format!(" \u{b7} Confidence: {}", card.confidence));
     view! {
-        <details class=format!("card finding light-{}", Light::of(card.number).key()) data-testid="finding" open=is_open>
+        <details class=format!("card finding light-{}", Light::of(card.number).key) data-testid="finding" open=is_open>
             <summary on:click=toggle>
                 <span class="rank">{card.number}</span>
                 <span class="title">

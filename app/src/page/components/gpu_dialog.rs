@@ -4,14 +4,10 @@
 //! and says what is wrong. It is kept in the browser only where the user ticks the box.
 
 use leptos::html::{Dialog, Input};
-use leptos::prelude::*;
 use web_sys::File;
 
-use super::dialog::ReadFile;
-use super::words::capitalised;
-use crate::page::browser;
-use crate::page::engine::Engine;
-use crate::page::state::{AppState, OwnGpu};
+use crate::page::prelude::*;
+use crate::page::state::OwnGpu;
 use crate::protocol::GpuText;
 
 /// A figure: its key in the file, what people call it, its unit.
@@ -94,17 +90,16 @@ pub fn gpu_dialog(dialog: NodeRef<Dialog>, wants_file: RwSignal<bool>) -> impl I
         event.prevent_default();
         take(typed(), true);
     };
+    let is_wrong = move |subject: &str| {
+        let is_wrong = error.with(|error| is_about(error.as_deref(), subject));
+        is_wrong.then_some("true")
+    };
     let field = move |(key, label, unit): Figure| {
         let id = format!("gpu-{key}");
-        let is_wrong = move || {
-            let subject = name_of(key, label);
-            let is_wrong = error.with(|error| is_about(error.as_deref(), &subject));
-            is_wrong.then_some("true")
-        };
         view! {
             <label class="figure">
                 <span>{label}</span>
-                <input id=id type="text" inputmode="decimal" autocomplete="off" aria-invalid=is_wrong/>
+                <input id=id type="text" inputmode="decimal" autocomplete="off" aria-invalid=move || is_wrong(&name_of(key, label))/>
                 <span class="soft">{unit}</span>
             </label>
         }
@@ -140,10 +135,7 @@ pub fn gpu_dialog(dialog: NodeRef<Dialog>, wants_file: RwSignal<bool>) -> impl I
                 />
                 <label class="figure name">
                     <span>"Name"</span>
-                    <input id="gpu-name" type="text" maxlength="100" autocomplete="off" aria-invalid=move || {
-                        let is_wrong = error.with(|error| is_about(error.as_deref(), "Name"));
-                        is_wrong.then_some("true")
-                    }/>
+                    <input id="gpu-name" type="text" maxlength="100" autocomplete="off" aria-invalid=move || is_wrong("Name")/>
                 </label>
                 <div class="figures memory">{MEMORY.map(field).collect_view()}</div>
                 <fieldset>

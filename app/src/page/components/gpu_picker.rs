@@ -2,11 +2,9 @@
 
 use dormer_core::hardware;
 use leptos::html::Dialog;
-use leptos::prelude::*;
 
-use super::Switch;
 use super::gpu_dialog::gpu_dialog;
-use crate::page::state::AppState;
+use crate::page::prelude::*;
 use crate::protocol::OWN;
 
 /// What the two last entries of the list stand for. No GPU is called that.
@@ -117,7 +115,7 @@ pub(super) fn gpu_options(
 /// Which figures of the GPU judge, where they are known.
 fn basis_switch() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let peak = Memo::new(move |_| state.place.with(|place| place.choice.peak));
+    let peak = state.of_place(|place| place.choice.peak);
     view! {
         <Switch
             label="Peaks for the roofline"

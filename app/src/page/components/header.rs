@@ -1,11 +1,9 @@
 //! What stands around every view: header and navigation.
 
-use dormer_core::base::format;
-use leptos::prelude::*;
-
-use super::{Switch, each, gpu_picker, icon, keys_button, models_button, thresholds_button};
-use crate::page::browser;
-use crate::page::state::AppState;
+use super::gpu_picker::gpu_picker;
+use super::key_sheet::keys_button;
+use super::models_dialog::models_button;
+use crate::page::prelude::*;
 use crate::page::views::VIEWS;
 
 /// Brand, file, choices and the count of requests.
@@ -82,7 +80,7 @@ pub fn window_bar() -> impl IntoView {
 /// Which GPU events count: those a launching CPU call was found for, or all.
 fn events_switch(unlinked: String) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let all = Memo::new(move |_| state.choice().get().all_gpu_events);
+    let all = state.of_place(|place| place.choice.all_gpu_events);
     view! {
         <Switch
             label="GPU events to count"

@@ -1,14 +1,9 @@
 //! The keys of the whole page, and the sheet that lists every key.
 
-use leptos::ev::KeyboardEvent;
 use leptos::html::Dialog;
-use leptos::prelude::*;
 
-use super::dialog::show_while;
-use super::op_details;
-use crate::page::browser;
 use crate::page::keys::{DIGITS, KEYS, KeyRow};
-use crate::page::state::AppState;
+use crate::page::prelude::*;
 use crate::page::views::VIEWS;
 
 /// Hears the keys that work wherever the keyboard focus is.

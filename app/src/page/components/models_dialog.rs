@@ -5,15 +5,11 @@
 
 use dormer_core::perf::user::MAX_FILE_BYTES;
 use leptos::html::{Dialog, Input};
-use leptos::prelude::*;
 use web_sys::File;
 
-use super::dialog::ReadFile;
-use super::dialog::show_while;
-use super::each;
-use crate::page::browser;
-use crate::page::engine::Engine;
-use crate::page::state::{AppState, OwnModels};
+use super::thresholds::badge;
+use crate::page::prelude::*;
+use crate::page::state::OwnModels;
 use crate::protocol::{CheckedModels, ModelUse, ModelsText};
 
 /// How the name of a file of models ends.
@@ -33,8 +29,7 @@ pub fn models_button() -> impl IntoView {
     let state = expect_context::<AppState>();
     let n_models = move || {
         let n_models = state.own_models.with(|own| Some(own.as_ref()?.n_models));
-        n_models
-            .map(|n| view! { <span class="badge">{n} <span class="unseen">" in use"</span></span> })
+        n_models.map(|n_models| badge(n_models, " in use"))
     };
     view! {
         <button

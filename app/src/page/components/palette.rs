@@ -3,22 +3,17 @@
 //! Views, GPUs, files and actions are matched here; the worker finds operations. To add an action: a
 //! variant of `Act`, a row in `actions`, an arm in `act`.
 
-use dormer_core::base::format;
 use gloo::timers::callback::Timeout;
-use leptos::ev::KeyboardEvent;
 use leptos::html::Dialog;
-use leptos::prelude::*;
 
-use super::dialog::show_while;
-use super::each;
-use crate::page::browser;
-use crate::page::engine::{Engine, TraceSource};
-use crate::page::state::{AppState, ReferenceStage, Stage};
-use crate::page::url::{Focus, Theme};
+use crate::page::engine::TraceSource;
+use crate::page::prelude::*;
+use crate::page::state::Stage;
+use crate::page::url::Theme;
 use crate::page::views::{VIEWS, export};
-use crate::protocol::fuzzy;
 use crate::protocol::{
     About, ArtifactLine, ArtifactQuery, ArtifactsQuery, FindOperations, Offer, OperationFound,
+    fuzzy,
 };
 
 /// What the names of exported files end with.
@@ -299,9 +294,7 @@ fn downloads(state: AppState, offers: &[Offer]) -> Vec<Entry> {
 /// What can be done now.
 fn actions(state: AppState) -> Vec<Entry> {
     let is_open = state.is_open();
-    let has_reference = state
-        .reference
-        .with(|reference| matches!(reference, ReferenceStage::Open { .. }));
+    let has_reference = state.reference.with(Stage::is_open);
     let has_window = state
         .overview
         .with(|overview| is_open && overview.window.is_some());

@@ -3,9 +3,8 @@
 use std::ops::Range;
 
 use leptos::html::Div;
-use leptos::prelude::*;
 
-use crate::page::browser;
+use crate::page::prelude::*;
 
 /// Height of a row, `--row` in the style sheet.
 const ROW_PX: f64 = 32.0;
@@ -169,11 +168,9 @@ impl RowWindow {
 
 /// How far a list is scrolled.
 struct Scrolled {
-    /// Its rows.
     total: usize,
     /// Pixels above the window.
     top_px: f64,
-    /// The window's height.
     height_px: f64,
 }
 

@@ -3,19 +3,13 @@
 use std::sync::Arc;
 
 use dormer_core::names::Family;
+use dormer_core::report::sheet::Field;
 use gloo::timers::callback::Timeout;
-use leptos::prelude::*;
 
-use super::column_chooser::column_chooser;
-use super::op_details;
-use super::table_cell::{category_cell, gauge_cell, name_cell, share_cell, text_cell};
-use super::table_column::{TableColumn, Width, fitting, least_px};
-use super::{
-    Line, RowAct, SortHeading, VirtualRow, VirtualRows, VirtualTable, each, icon, selected_row,
-};
-use crate::page::engine::Engine;
-use crate::page::state::AppState;
-use crate::protocol::{RowsQuery, Sort, TableCell, TableRow};
+use super::op_details::{LONG, field_list};
+use super::table_column::{column_chooser, fitting, least_px};
+use crate::page::prelude::*;
+use crate::protocol::{RowQuery, RowsQuery, TableCell, TableRow};
 
 impl VirtualRow for TableRow {
     fn id(&self) -> u32 {
@@ -50,18 +44,14 @@ pub fn SheetTable(
     let focus = state.focus();
     let of_all = RwSignal::new(0_usize);
     let order = Memo::new(move |_| {
-        focus.with(|focus| Order {
-            find: focus.find.clone(),
-            only: focus.only.clone(),
-            sort: focus.sort.clone(),
-        })
+        focus.with(|focus| (focus.find.clone(), focus.only.clone(), focus.sort.clone()))
     });
     let docs = RwSignal::new(Vec::<Option<String>>::new());
     // The URL may name a row: its place is known once the first rows are here.
     let wanted = StoredValue::new(focus.with_untracked(|focus| focus.row));
 
     let rows = VirtualRows::new(state, move |rows, list, offset, count| {
-        let Order { find, only, sort } = order.get_untracked();
+        let (find, only, sort) = order.get_untracked();
         let query = RowsQuery {
             sheet: sheet.to_owned(),
             columns: columns
@@ -164,43 +154,33 @@ pub fn SheetTable(
         let position = columns.iter().position(|column| column.label == label);
         docs.with(|docs| docs.get(position?).cloned().flatten())
     };
-    let turn: Arc<dyn Fn(Option<Sort>) + Send + Sync> =
-        Arc::new(move |sort| state.look_at(|focus| focus.sort = sort));
     let heading = move |column: &'static TableColumn| {
-        SortHeading {
-            title: column.heading,
-            unit: column.unit,
-            column: column.label,
-            is_number: column.width.is_number(),
-            doc: Signal::derive(move || doc_of(column.label)),
-            sort: Signal::derive(move || order.with(|order| order.sort.clone())),
-            turn: turn.clone(),
-        }
-        .view()
+        sort_heading(
+            (column.heading, column.unit),
+            column.label,
+            column.width.is_number(),
+            Signal::derive(move || doc_of(column.label)),
+            Signal::derive(move || order.with(|(.., sort)| sort.clone())),
+            move |sort| state.look_at(|focus| focus.sort = sort),
+        )
     };
-    let line = move |position| {
-        let row = rows.drawn(position)?;
+    let line = move |row: &TableRow| {
         let shown = shown.get_untracked();
         let cells = columns.iter().zip(&row.cells);
         let cells = cells.filter(|(column, _)| shown.contains(column));
-        Some(Line {
-            id: row.id(),
+        Line {
             class: format!("c-{}", row.token),
-            branch: None,
             cells: cells
                 .enumerate()
                 .map(|(at, (column, cell))| cell_view(column, cell, at == 0))
                 .collect(),
-        })
+        }
     };
     let nothing = move || match of_all.get() {
         0 => empty.get(),
         of_all => format!("None of the {of_all} {noun} match the filter."),
     };
     let table = VirtualTable {
-        window,
-        slots: Box::new(move || rows.slots()),
-        line: Arc::new(line),
         act: Arc::new(act),
         label: format!("All {noun}"),
         class: "",
@@ -211,7 +191,7 @@ pub fn SheetTable(
         least_px: Some(Signal::derive(move || {
             shown.with(|shown| least_px(shown, window.width_px.get()))
         })),
-        head: Box::new(move || each(shown.get(), &heading).into_any()),
+        head: Box::new(move || each(shown.get(), heading).into_any()),
         empty: Signal::derive(nothing),
         is_alone: has_details,
     };
@@ -223,7 +203,7 @@ pub fn SheetTable(
             {tools}
             {column_chooser(sheet, known, shown, Signal::derive(move || chosen.with(Option::is_some)))}
         </div>
-        {table.view()}
+        {table.view(rows, line)}
         {(!has_details).then(|| selected_row(sheet, selected))}
         {move || match (window.arrived.get(), of_all.get()) {
             (false, _) => ().into_any(),
@@ -242,7 +222,7 @@ pub fn SheetTable(
 /// The filter and the count of what it leaves.
 fn filter(noun: &'static str, of_all: RwSignal<usize>, matching: RwSignal<usize>) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let find = Memo::new(move |_| state.place.with(|place| place.focus.find.clone()));
+    let find = state.of_place(|place| place.focus.find.clone());
     let wait = StoredValue::new_local(None::<Timeout>);
     let typed = move |event| {
         let text = event_target_value(&event);
@@ -287,14 +267,12 @@ fn filter(noun: &'static str, of_all: RwSignal<usize>, matching: RwSignal<usize>
 /// switches of their own show them there.
 fn only() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let only = Memo::new(move |_| {
-        state.place.with(|place| {
-            let shown = Family::ALL.into_iter().filter(|family| {
-                let is_it = |token: &String| token == family.token();
-                place.view != "roofline" && place.focus.only.iter().any(is_it)
-            });
-            shown.map(Family::label).collect::<Vec<_>>().join(", ")
-        })
+    let only = state.of_place(|place| {
+        let shown = Family::ALL.into_iter().filter(|family| {
+            let is_it = |token: &String| token == family.token();
+            place.view != "roofline" && place.focus.only.iter().any(is_it)
+        });
+        shown.map(Family::label).collect::<Vec<_>>().join(", ")
     });
     view! {
         <Show when=move || !only.with(String::is_empty)>
@@ -308,14 +286,6 @@ fn only() -> impl IntoView {
             </button>
         </Show>
     }
-}
-
-/// What a table is filtered and sorted by.
-#[derive(Debug, Clone, PartialEq)]
-struct Order {
-    find: String,
-    only: Vec<String>,
-    sort: Option<Sort>,
 }
 
 fn cell_view(column: &TableColumn, cell: &TableCell, is_first: bool) -> AnyView {
@@ -341,4 +311,54 @@ fn singular(noun: &str) -> String {
         Some(stem) => format!("{stem}y"),
         None => noun.strip_suffix('s').unwrap_or(noun).to_owned(),
     }
+}
+
+/// The sheet of CPU operators: its rows have calls, but no details without GPU activity.
+const CPU_OPERATORS: &str = "cpu_ops_summary";
+
+/// Everything about the selected row.
+fn selected_row(sheet: &'static str, selected: Memo<Option<u32>>) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let known = RwSignal::new(Vec::<Field>::new());
+    Effect::new(move || {
+        state.report.track();
+        let Some(row) = selected.get() else {
+            known.set(Vec::new());
+            return;
+        };
+        let query = RowQuery {
+            sheet: sheet.to_owned(),
+            row: row as usize,
+        };
+        engine.ask(query, move |fields| {
+            if selected.try_get_untracked() == Some(Some(row)) {
+                known.set(fields);
+            }
+        });
+    });
+    let shown = move || {
+        let fields = known.get();
+        if fields.is_empty() {
+            return view! {
+                <p class="hint">
+                    "Select a row to see its full name and every value. Arrow keys move, Escape clears the selection."
+                </p>
+            }
+            .into_any();
+        }
+        let operator = fields
+            .iter()
+            .find(|field| sheet == CPU_OPERATORS && field.label == "Name");
+        let calls = operator.map(|field| {
+            let focus = Focus::finding(field.value.clone());
+            view! { <p><ViewLink view="tree" focus>"Show its calls in the call tree"</ViewLink></p> }
+        });
+        let (long, short) = fields
+            .into_iter()
+            .partition(|field| field.value.len() > LONG);
+        view! { {field_list(short, long)} {calls} }.into_any()
+    };
+    let is_some = move || known.with(|known| !known.is_empty());
+    selection("The selected row", None, is_some, shown)
 }

@@ -1,6 +1,16 @@
-//! The columns of a table: how wide they are, and which of them fit.
+//! The columns of a table: how wide they are, which of them fit or are chosen, and their cells.
+//!
+//! Each cell has as few elements as it takes: while a table scrolls, hundreds of them are made and
+//! laid out within a frame.
 
 use dormer_core::base::sort::Arrange;
+use leptos::ev::FocusEvent;
+use leptos::html::Details;
+
+use super::words::ends;
+use crate::page::prelude::*;
+use crate::page::url;
+use crate::protocol::Note;
 
 /// How wide a column is. Fixed, so that nothing moves when other rows come into view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,6 +135,145 @@ pub fn fitting(columns: &[&'static TableColumn], window_px: f64) -> Vec<&'static
 pub fn least_px(columns: &[&'static TableColumn], window_px: f64) -> f64 {
     let widths = columns.iter().map(|column| column.width.px(window_px));
     widths.sum()
+}
+
+/// A text, or a number where the class is `n`.
+pub fn text_cell(class: &'static str, text: String) -> AnyView {
+    view! { <td class=class prop:textContent=text></td> }.into_any()
+}
+
+/// A name that loses its middle where the column is too narrow.
+pub fn name_cell(class: &'static str, text: String, whole: Option<String>) -> AnyView {
+    let title = whole.unwrap_or_else(|| text.clone());
+    match ends(&text).is_some() {
+        true => view! { <td class=class title=title>{cut_name(text)}</td> }.into_any(),
+        false => view! { <td class=class title=title prop:textContent=text></td> }.into_any(),
+    }
+}
+
+/// A category; one that is told by less than an operator's name has a mark that says so.
+pub fn category_cell(text: String, note: Option<Note>) -> AnyView {
+    let Some(Note::Guess(why)) = note else {
+        return view! { <td class="soft" title=text.clone() prop:textContent=text></td> }
+            .into_any();
+    };
+    let title = format!("{text}. {why}.");
+    view! {
+        <td class="soft" title=title>
+            {text}
+            <span class="guess" aria-hidden="true">{GUESS}</span>
+            <span class="unseen">{format!(", {why}")}</span>
+        </td>
+    }
+    .into_any()
+}
+
+/// A share with its bar, in the color of its row.
+pub fn share_cell(percent: Option<f64>, text: String) -> AnyView {
+    view! { <td class="n share" style=("--share", share(percent)) prop:textContent=text></td> }
+        .into_any()
+}
+
+/// How close a figure comes to its limit, with a bar that is full there. What is impossible has no
+/// bar: it is no achievement.
+pub fn gauge_cell(percent: Option<f64>, text: String, note: Option<Note>) -> AnyView {
+    match note {
+        Some(Note::Odd(why)) => view! {
+            <td class="n odd" title=why>
+                <span class="word">"above the roofline"</span>
+                {text}
+                <span class="unseen">", above the roofline"</span>
+            </td>
+        }
+        .into_any(),
+        Some(Note::Aside(aside) | Note::Guess(aside)) => view! {
+            <td class="n share gauge" title=aside.clone() style=("--share", share(percent))>
+                {text}
+                <sup aria-hidden="true">"\u{2020}"</sup>
+                <span class="unseen">{format!(", {aside}")}</span>
+            </td>
+        }
+        .into_any(),
+        None => view! {
+            <td class="n share gauge" style=("--share", share(percent)) prop:textContent=text></td>
+        }
+        .into_any(),
+    }
+}
+
+/// How much of a bar is full; without, there is none.
+fn share(percent: Option<f64>) -> Option<String> {
+    percent.map(|percent| format!("{:.2}%", percent.clamp(0.0, 100.0)))
+}
+
+/// A menu of the columns. Until the user chooses, a table shows those that fit.
+pub fn column_chooser(
+    sheet: &'static str,
+    known: Memo<Vec<&'static TableColumn>>,
+    shown: Memo<Vec<&'static TableColumn>>,
+    is_chosen: Signal<bool>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let menu = NodeRef::<Details>::new();
+    let toggle = move |label: &'static str| {
+        let mut chosen: Vec<&'static str> =
+            shown.with_untracked(|shown| shown.iter().map(|column| column.label).collect());
+        url::toggle(&mut chosen, label);
+        state.columns.update(|columns| {
+            columns.insert(sheet, chosen);
+        });
+    };
+    let left = move |event: FocusEvent| {
+        if let Some(menu) = menu.get_untracked()
+            && browser::focus_leaves(&menu, &event)
+        {
+            menu.set_open(false);
+        }
+    };
+    let on_key = move |event: KeyboardEvent| {
+        if let Some(menu) = menu.get_untracked()
+            && event.key() == "Escape"
+        {
+            menu.set_open(false);
+        }
+    };
+    view! {
+        <details class="menu" node_ref=menu on:focusout=left on:keydown=on_key>
+            <summary id="columns">
+                "Columns"
+                <small>{move || {
+                    let (shown, known) = (shown.with(Vec::len), known.with(Vec::len));
+                    (shown < known).then(|| format!("{shown} of {known}"))
+                }}</small>
+            </summary>
+            <fieldset>
+                <legend class="unseen">"Columns to show"</legend>
+                {move || each(known.get(), |column| {
+                    let is_shown = move || shown.with(|shown| shown.iter().any(|one| one.label == column.label));
+                    view! {
+                        <label>
+                            <input
+                                type="checkbox"
+                                prop:checked=is_shown
+                                disabled=column.rank == 0
+                                on:change=move |_| toggle(column.label)
+                            />
+                            {column.heading}
+                            {(!column.unit.is_empty()).then(|| view! { <small>{column.unit}</small> })}
+                        </label>
+                    }
+                })}
+                <button
+                    type="button"
+                    class="small"
+                    disabled=move || !is_chosen.get()
+                    on:click=move |_| state.columns.update(|columns| {
+                        columns.remove(sheet);
+                    })
+                >"Fit to width"</button>
+            </fieldset>
+        </details>
+    }
 }
 
 #[cfg(test)]

@@ -1,21 +1,17 @@
 //! The panel of thresholds: where the lines are drawn, to be moved.
 
 use dormer_core::assess::{ThresholdInfo, Thresholds};
-use leptos::prelude::*;
 use web_sys::HtmlInputElement;
 
-use super::each;
-use crate::page::browser;
-use crate::page::state::AppState;
+use crate::page::prelude::*;
 use crate::page::url::parse_threshold;
 
-/// The id of the panel.
 const PANEL: &str = "thresholds";
 
 /// Opens and closes the panel, and says how many thresholds are not the usual ones.
 pub fn thresholds_button() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let n_changed = n_changed(state);
+    let n_changed = n_changed(state, None);
     let toggle = move |_| match state.thresholds.get_untracked() {
         true => state.thresholds.set(false),
         false => {
@@ -33,22 +29,28 @@ pub fn thresholds_button() -> impl IntoView {
             on:click=toggle
         >
             "Thresholds"
-            {move || match n_changed.get() {
-                0 => None,
-                n => Some(view! { <span class="badge">{n} <span class="unseen">" changed"</span></span> }),
-            }}
+            {move || changed(n_changed)}
         </button>
     }
 }
 
-/// How many thresholds are not the usual ones.
-fn n_changed(state: AppState) -> Memo<usize> {
-    Memo::new(move |_| {
+/// A number beside what it is of, with what it counts for those who listen.
+pub fn badge(number: usize, what: &'static str) -> impl IntoView {
+    view! { <span class="badge">{number} <span class="unseen">{what}</span></span> }
+}
+
+fn changed(n_changed: Memo<usize>) -> Option<impl IntoView> {
+    let number = Some(n_changed.get()).filter(|number| *number > 0);
+    number.map(|number| badge(number, " changed"))
+}
+
+/// How many thresholds, of a group or of all, are not the usual ones.
+fn n_changed(state: AppState, group: Option<&'static str>) -> Memo<usize> {
+    state.of_place(move |place| {
         let known = Thresholds::ALL.iter();
-        state.place.with(|place| {
-            let chosen = &place.choice.thresholds;
-            known.filter(|one| chosen.contains_key(one.key)).count()
-        })
+        let known = known.filter(|one| group.is_none_or(|group| one.group == group));
+        let chosen = &place.choice.thresholds;
+        known.filter(|one| chosen.contains_key(one.key)).count()
     })
 }
 
@@ -70,7 +72,7 @@ fn choose(state: AppState, threshold: &ThresholdInfo, value: f64) {
 /// The panel, beside the view; nothing while it is closed.
 pub fn thresholds_panel() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let n_changed = n_changed(state);
+    let n_changed = n_changed(state, None);
     let groups = || {
         let mut names: Vec<&'static str> = Thresholds::ALL.iter().map(|one| one.group).collect();
         names.dedup();
@@ -114,35 +116,24 @@ pub fn thresholds_panel() -> impl IntoView {
 /// Thresholds of one kind; open where one of them was changed.
 fn group(name: &'static str) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let all = move || Thresholds::ALL.iter().filter(move |one| one.group == name);
-    let n_changed = Memo::new(move |_| {
-        state.place.with(|place| {
-            let chosen = &place.choice.thresholds;
-            all().filter(|one| chosen.contains_key(one.key)).count()
-        })
-    });
+    let n_changed = n_changed(state, Some(name));
     let has_changed = n_changed.get_untracked() > 0;
-    let lines = all().map(line).collect_view();
+    let lines = Thresholds::ALL.iter().filter(|one| one.group == name);
+    let lines = lines.map(line).collect_view();
     view! {
         <details open=has_changed data-group=name>
             <summary>
                 {name}
-                {move || (n_changed.get() > 0).then(|| view! { <span class="badge">{n_changed.get()} <span class="unseen">" changed"</span></span> })}
+                {move || changed(n_changed)}
             </summary>
             {lines}
         </details>
     }
 }
 
-/// One threshold.
 fn line(threshold: &'static ThresholdInfo) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let chosen = Memo::new(move |_| {
-        state.place.with(|place| {
-            let chosen = &place.choice.thresholds;
-            chosen.get(threshold.key).copied()
-        })
-    });
+    let chosen = state.of_place(move |place| place.choice.thresholds.get(threshold.key).copied());
     let value = move || chosen.get().unwrap_or_else(|| usual(threshold)).to_string();
     let change = move |event: leptos::ev::Event| {
         let input: HtmlInputElement = event_target(&event);

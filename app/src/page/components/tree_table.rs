@@ -1,15 +1,10 @@
 //! What the tables of trees have in common: steps and keys, search, indentation, the mark that opens
 //! a node.
 
-use leptos::prelude::*;
+use gloo::timers::callback::Timeout;
 
-use super::{RowAct, VirtualRow, VirtualRows};
-use crate::page::browser;
-use crate::page::engine::Engine;
-use crate::page::state::AppState;
-use crate::protocol::{
-    Branch, Direction, FindInTree, Query, TreePage, TreeQuery, TreeStep, TreeTarget,
-};
+use crate::page::prelude::*;
+use crate::protocol::{Direction, FindInTree, Query, TreePage, TreeQuery, TreeStep, TreeTarget};
 
 /// Indentation of a level.
 const STEP_PX: u32 = 16;
@@ -36,14 +31,8 @@ pub fn fold_mark(open: Option<bool>) -> AnyView {
     view! { <i class=class aria-hidden="true"></i> }.into_any()
 }
 
-/// A row of a tree.
-pub trait TreeLine: VirtualRow {
-    /// Where it stands.
-    fn branch(&self) -> Branch;
-}
-
 /// A tree in a table: its rows, its search and its selection. Copy: pass it around.
-pub struct TreeRows<T: TreeLine> {
+pub struct TreeRows<T: VirtualRow> {
     /// The page.
     pub state: AppState,
     engine: Engine,
@@ -59,15 +48,15 @@ pub struct TreeRows<T: TreeLine> {
     pub says: RwSignal<String>,
 }
 
-impl<T: TreeLine> Clone for TreeRows<T> {
+impl<T: VirtualRow> Clone for TreeRows<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T: TreeLine> Copy for TreeRows<T> {}
+impl<T: VirtualRow> Copy for TreeRows<T> {}
 
-impl<T: TreeLine> TreeRows<T> {
+impl<T: VirtualRow> TreeRows<T> {
     /// A tree whose rows `query` asks for, by the first one and their number.
     pub fn new<Q: Query<Answer = TreePage<T>> + 'static>(
         state: AppState,
@@ -165,7 +154,7 @@ impl<T: TreeLine> TreeRows<T> {
             RowAct::Press(event) => {
                 let here = untrack(|| self.rows.at_cursor());
                 let node = here.as_ref().map(|row| row.id());
-                let open = here.and_then(|row| row.branch().open);
+                let open = here.and_then(|row| row.branch()?.open);
                 match (event.key().as_str(), open) {
                     ("ArrowRight", Some(true)) => {
                         self.rows.window.go_on();
@@ -186,5 +175,69 @@ impl<T: TreeLine> TreeRows<T> {
         let is_done = step.is_some();
         step.into_iter().for_each(|step| self.step(step));
         is_done
+    }
+}
+
+const STEPS: [StepButton; 2] = [
+    ("find-previous", "Previous match", ""),
+    ("find-next", "Next match", ""),
+];
+
+/// A field for a name, the ways to its matches, and which of them is shown. The text is that of the
+/// place's focus.
+pub fn tree_search(
+    find: Callback<Direction>,
+    found: RwSignal<Option<(usize, usize)>>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let wait = StoredValue::new_local(None::<Timeout>);
+    let typed = move |event| {
+        let text = event_target_value(&event);
+        wait.set_value(Some(Timeout::new(160, move || {
+            state.look_at(|focus| focus.find = text);
+            find.run(Direction::Here);
+        })));
+    };
+    let pressed = move |event: KeyboardEvent| {
+        if event.key() == "Enter" {
+            event.prevent_default();
+            find.run(match event.shift_key() {
+                true => Direction::Previous,
+                false => Direction::Next,
+            });
+        }
+    };
+    let go = Callback::new(move |on| {
+        find.run(if on {
+            Direction::Next
+        } else {
+            Direction::Previous
+        })
+    });
+    let said = Signal::derive(move || match found.get() {
+        None => String::new(),
+        Some((_, 0)) => "No matching call".to_owned(),
+        Some((position, matches)) => {
+            let count = |number: usize| format::count(number as u64);
+            format!("{} of {}", count(position), count(matches))
+        }
+    });
+    let text = state.of_place(|place| place.focus.find.clone());
+    view! {
+        <label class="search">
+            {icon("search")}
+            <span class="unseen">"Search the call tree"</span>
+            <input
+                id="search"
+                type="search"
+                autocomplete="off"
+                spellcheck="false"
+                placeholder="Search calls"
+                prop:value=move || text.get()
+                on:input=typed
+                on:keydown=pressed
+            />
+        </label>
+        <Steps steps=STEPS none=Signal::stored(false) go said testid="matches"/>
     }
 }

@@ -1,13 +1,9 @@
 //! The bars below the header: which trace is which while two are open or a second one is on its way,
 //! what each is judged by, and the ways to swap and close; and what could not be opened.
 
-use leptos::prelude::*;
-
 use super::gpu_picker::gpu_options;
-use super::icon;
-use crate::page::browser;
-use crate::page::engine::Engine;
-use crate::page::state::{AppState, ReferenceStage};
+use crate::page::prelude::*;
+use crate::page::state::Stage;
 use crate::protocol::{Failure, OpeningStep, Progress, ReferenceOpened};
 
 /// Which trace is which; nothing while there is one alone.
@@ -24,19 +20,14 @@ pub fn versus() -> impl IntoView {
             return None;
         }
         let inside = match state.reference.get_untracked() {
-            ReferenceStage::None => return None,
-            ReferenceStage::Loading { name, .. } => reading(name).into_any(),
-            ReferenceStage::Failed { name, failure } => {
+            Stage::Empty => return None,
+            Stage::Loading(_) => reading().into_any(),
+            Stage::Failed(failure) => {
+                let (name, id) = (state.reference_name.get_untracked(), "reference-error");
                 let close = move || engine.close_reference();
-                unreadable(
-                    "reference-error",
-                    name,
-                    &failure,
-                    browser::choose_reference,
-                    close,
-                )
+                unreadable(id, name, &failure, browser::choose_reference, close)
             }
-            ReferenceStage::Open { .. } => pair().into_any(),
+            Stage::Open(_) => pair().into_any(),
         };
         Some(
             view! { <section class="versus" aria-label="Comparison" data-testid="versus">{inside}</section> },
@@ -44,13 +35,13 @@ pub fn versus() -> impl IntoView {
     }
 }
 
-/// The second file is being read.
-fn reading(name: String) -> impl IntoView {
+fn reading() -> impl IntoView {
     let state = expect_context::<AppState>();
+    let name = state.reference_name;
     let engine = expect_context::<Engine>();
     let progress = Memo::new(move |_| {
         state.reference.with(|stage| match stage {
-            ReferenceStage::Loading { progress, .. } => Some(*progress),
+            Stage::Loading(progress) => Some(*progress),
             _ => None,
         })
     });
@@ -66,7 +57,7 @@ fn reading(name: String) -> impl IntoView {
     };
     let label = move || progress.get().map_or("", |progress| progress.step.label());
     view! {
-        <p class="reading-second" role="status">{label} " \u{b7} " <b>{name}</b></p>
+        <p class="reading-second" role="status">{label} " \u{b7} " <b>{move || name.get()}</b></p>
         <progress aria-label="Bytes read" max="1" value=share></progress>
         <button type="button" class="small" id="cancel-reference" on:click=move |_| engine.cancel_reference()>"Cancel"</button>
     }
@@ -109,19 +100,18 @@ fn unreadable(
     .into_any()
 }
 
-/// Both traces.
 fn pair() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let reference = move || {
         state.reference.with(|stage| match stage {
-            ReferenceStage::Open { name, opened } => Some((name.clone(), opened.clone())),
+            Stage::Open(opened) => Some(opened.clone()),
             _ => None,
         })
     };
     let of_reference = move || {
-        reference().map(|(name, opened)| {
-            let ReferenceOpened { detected, events } = opened;
+        reference().map(|ReferenceOpened { detected, events }| {
+            let name = state.reference_name.get();
             view! {
                 <p class="trace" data-role="reference">
                     <span class="role">"Reference"</span>
@@ -165,10 +155,7 @@ fn pair() -> impl IntoView {
 fn reference_gpu(detected: Option<String>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let names = untrack(|| state.of_opened(|opened| opened.gpus.clone()));
-    let chosen = Memo::new(move |_| {
-        let chosen = state.place.with(|place| place.choice.reference_gpu.clone());
-        chosen.unwrap_or_default()
-    });
+    let chosen = state.of_place(|place| place.choice.reference_gpu.clone().unwrap_or_default());
     let pick = move |event| {
         let value = event_target_value(&event);
         state.go(|place| place.choice.reference_gpu = (!value.is_empty()).then_some(value));

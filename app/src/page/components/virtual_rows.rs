@@ -7,10 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use leptos::prelude::*;
-
-use super::RowWindow;
-use crate::page::state::AppState;
+use crate::page::prelude::*;
+use crate::protocol::Branch;
 
 /// Rows asked for at once.
 const PAGE: usize = 50;
@@ -21,6 +19,11 @@ const MAX_PAGES: usize = 80;
 pub trait VirtualRow: Send + Sync + 'static {
     /// What the address calls it; the same while the trace is open.
     fn id(&self) -> u32;
+
+    /// Where it stands in a tree.
+    fn branch(&self) -> Option<Branch> {
+        None
+    }
 }
 
 /// Where a row stands. When one changes, the row is drawn anew.

@@ -7,23 +7,14 @@
 use std::sync::Arc;
 
 use leptos::attr::custom::custom_attribute;
-use leptos::ev::{KeyboardEvent, MouseEvent};
-use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
-use super::RowWindow;
 use super::virtual_rows::Slot;
-use crate::page::state::AppState;
-use crate::protocol::Branch;
+use crate::page::prelude::*;
+use crate::protocol::{Branch, Sort};
 
 /// The parts of a long table.
 pub struct VirtualTable {
-    /// The part of the list that is seen.
-    pub window: RowWindow,
-    /// Where the rows to draw stand.
-    pub slots: Box<dyn Fn() -> Vec<Slot> + Send + Sync>,
-    /// The row to draw at a position; `None` while it is on its way.
-    pub line: Arc<dyn Fn(usize) -> Option<Line> + Send + Sync>,
     /// What is done with rows and keys.
     pub act: Arc<dyn Fn(RowAct) -> bool>,
     /// What it is, for those who listen to the page.
@@ -47,12 +38,8 @@ pub struct VirtualTable {
 
 /// A row as it is drawn.
 pub struct Line {
-    /// What the address calls it.
-    pub id: u32,
     /// Its classes.
     pub class: String,
-    /// Its place in a tree.
-    pub branch: Option<Branch>,
     /// Its cells.
     pub cells: Vec<AnyView>,
 }
@@ -67,38 +54,46 @@ pub enum RowAct<'a> {
     Press(&'a KeyboardEvent),
 }
 
+/// The row at a position, as it is drawn: what the address calls it, and its place in a tree; `None`
+/// while it is on its way.
+type RowAt = Arc<dyn Fn(usize) -> Option<(u32, Option<Branch>, Line)> + Send + Sync>;
+
 impl VirtualTable {
-    /// The table.
-    pub fn view(self) -> AnyView {
+    /// The table of some rows, each drawn by `line`.
+    pub fn view<T: VirtualRow>(
+        self,
+        rows: VirtualRows<T>,
+        line: impl Fn(&T) -> Line + Send + Sync + 'static,
+    ) -> AnyView {
+        let row_at = move |position| {
+            let row = rows.drawn(position)?;
+            Some((row.id(), row.branch(), line(&row)))
+        };
+        let slots = Arc::new(move || rows.slots());
+        self.frame(rows.window, slots, Arc::new(row_at))
+    }
+
+    fn frame(
+        self,
+        window: RowWindow,
+        slots: Arc<dyn Fn() -> Vec<Slot> + Send + Sync>,
+        row_at: RowAt,
+    ) -> AnyView {
         let state = expect_context::<AppState>();
-        let VirtualTable {
-            window,
-            slots,
-            line,
-            act,
-            label,
-            class,
-            ids,
-            widths,
-            least_px,
-            head,
-            empty,
-            is_alone,
-        } = self;
-        let selected = Memo::new(move |_| state.place.with(|place| place.focus.row));
-        let role = match class.contains("tree") {
+        let (widths, ids) = (self.widths, self.ids);
+        let selected = state.of_place(|place| place.focus.row);
+        let role = match self.class.contains("tree") {
             true => "treegrid",
             false => "grid",
         };
-        let slots = Arc::new(slots);
         let rows = move || {
             let n_columns = widths.with(Vec::len);
-            let (slots, line) = (slots.clone(), line.clone());
+            let (slots, row_at) = (slots.clone(), row_at.clone());
             view! {
                 <For
                     each=move || slots()
                     key=|slot| *slot
-                    children=move |slot| row(slot.position, line(slot.position), ids, n_columns, selected)
+                    children=move |slot| row(slot.position, row_at(slot.position), ids, n_columns, selected)
                 />
             }
         };
@@ -110,7 +105,7 @@ impl VirtualTable {
             }
             .into_any()
         };
-        let (pressed, clicked, clicked_twice) = (act.clone(), act.clone(), act);
+        let (pressed, clicked, clicked_twice) = (self.act.clone(), self.act.clone(), self.act);
         let press = move |event: KeyboardEvent| {
             if event.ctrl_key() || event.meta_key() || event.alt_key() {
                 return;
@@ -140,13 +135,13 @@ impl VirtualTable {
             }
         };
         view! {
-            <div class="scroller" class:last=is_alone node_ref=window.scroller on:scroll=move |_| window.scroll()>
+            <div class="scroller" class:last=self.is_alone node_ref=window.scroller on:scroll=move |_| window.scroll()>
                 <table
-                    class=format!("sheet {class}")
+                    class=format!("sheet {}", self.class)
                     role=role
-                    style:min-width=move || least_px.map(|px| format!("{:.0}px", px.get()))
+                    style:min-width=move || self.least_px.map(|px| format!("{:.0}px", px.get()))
                     tabindex="0"
-                    aria-label=label
+                    aria-label=self.label
                     aria-rowcount=move || window.total.get() + 1
                     aria-activedescendant=move || selected.get().map(|id| format!("{ids}-{id}"))
                     on:keydown=press
@@ -155,7 +150,7 @@ impl VirtualTable {
                         {move || widths.get().into_iter().map(|width| view! { <col class=width/> }).collect_view()}
                     </colgroup>
                     <thead>
-                        <tr aria-rowindex="1">{move || head()}</tr>
+                        <tr aria-rowindex="1">{move || (self.head)()}</tr>
                     </thead>
                     <tbody on:click=click on:dblclick=click_twice>
                         {space(|window| window.drawn.with(|drawn| drawn.above_px))}
@@ -164,7 +159,7 @@ impl VirtualTable {
                     </tbody>
                 </table>
                 <Show when=move || window.arrived.get() && window.total.get() == 0>
-                    <p class="none">{move || empty.get()}</p>
+                    <p class="none">{move || self.empty.get()}</p>
                 </Show>
             </div>
         }
@@ -175,19 +170,18 @@ impl VirtualTable {
 /// One row; blank while it is on its way.
 fn row(
     position: usize,
-    line: Option<Line>,
+    drawn: Option<(u32, Option<Branch>, Line)>,
     ids: &'static str,
     n_columns: usize,
     selected: Memo<Option<u32>>,
 ) -> AnyView {
-    let Some(line) = line else {
+    let Some((id, branch, line)) = drawn else {
         return view! {
             <tr class="coming" aria-rowindex=position + 2><td colspan=n_columns></td></tr>
         }
         .into_any();
     };
-    let id = line.id;
-    let branch = line.branch.as_ref();
+    let branch = branch.as_ref();
     let is_selected = move || match selected.get() == Some(id) {
         true => "true",
         false => "false",
@@ -209,7 +203,6 @@ fn row(
     .into_any()
 }
 
-/// Where a key moves the cursor to.
 fn moved(event: &KeyboardEvent, window: RowWindow) -> Option<usize> {
     let here = window.cursor.get_untracked();
     let at = here.unwrap_or(0);
@@ -232,4 +225,52 @@ fn clicked_row(event: &MouseEvent) -> Option<(usize, bool)> {
     let index: usize = row.get_attribute("aria-rowindex")?.parse().ok()?;
     let is_mark = target.matches(".fold").unwrap_or(false);
     Some((index.checked_sub(2)?, is_mark))
+}
+
+/// The head of a column: a button that changes the order of the rows. `title` with its unit stands
+/// there, `column` is what the order calls it; of numbers the largest come first. `turn` hears of
+/// another order, `None` for the one that the rows have of themselves.
+pub fn sort_heading(
+    (title, unit): (&'static str, &'static str),
+    column: &'static str,
+    is_number: bool,
+    doc: Signal<Option<String>>,
+    sort: Signal<Option<Sort>>,
+    turn: impl Fn(Option<Sort>) + 'static,
+) -> AnyView {
+    let is_descending = Memo::new(move |_| {
+        sort.with(|sort| {
+            let sort = sort.as_ref().filter(|sort| sort.column == column);
+            sort.map(|sort| sort.descending)
+        })
+    });
+    let click = move |_| {
+        // The useful direction first, then the other one, then the rows' own order.
+        let descending = match is_descending.get_untracked() {
+            None => Some(is_number),
+            Some(now) if now == is_number => Some(!is_number),
+            Some(_) => None,
+        };
+        turn(descending.map(|descending| Sort {
+            column: column.to_owned(),
+            descending,
+        }));
+    };
+    let said = move || match is_descending.get() {
+        None => "none",
+        Some(true) => "descending",
+        Some(false) => "ascending",
+    };
+    view! {
+        <th scope="col" class:n=is_number aria-sort=said>
+            <button type="button" title=move || doc.get() data-sort=column on:click=click>
+                <span>
+                    {title}
+                    {(!unit.is_empty()).then(|| view! { <small>{unit}</small> })}
+                </span>
+                <i class="arrow" aria-hidden="true"></i>
+            </button>
+        </th>
+    }
+    .into_any()
 }

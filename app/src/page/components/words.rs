@@ -1,9 +1,8 @@
-//! Words: names, sentences, and labels with their values.
+//! Words: names, sentences, labels with their values, and links into views.
 
 use dormer_core::output::document::{Span, line};
-use leptos::prelude::*;
 
-use super::each;
+use crate::page::prelude::*;
 
 /// Letters of the end that are always shown: what tells one long name from the next.
 const TAIL: usize = 18;
@@ -33,6 +32,14 @@ pub fn ends(text: &str) -> Option<(&str, &str)> {
     (tail >= TAIL / 2).then(|| text.split_at(tail))
 }
 
+/// Draws each of some things.
+pub fn each<T, V: IntoView>(
+    things: impl IntoIterator<Item = T>,
+    draw: impl FnMut(T) -> V,
+) -> Vec<V> {
+    things.into_iter().map(draw).collect()
+}
+
 /// A sentence; what stands in backticks is a name, quoted as it is.
 pub fn prose(text: String) -> impl IntoView {
     each(line(&with_units(&text)), |span| match span {
@@ -60,6 +67,21 @@ pub fn pairs(class: &'static str, pairs: Vec<(String, String)>) -> impl IntoView
     })
 }
 
+/// What is known of the selection, below a table or a chart. `is_some` says whether anything is
+/// selected, `live` how eagerly changes are read out.
+pub fn selection(
+    label: &'static str,
+    live: Option<&'static str>,
+    is_some: impl Fn() -> bool + Send + Sync + 'static,
+    shown: impl IntoView,
+) -> impl IntoView {
+    view! {
+        <section class="details" class:some=is_some aria-label=label aria-live=live data-testid="details">
+            {shown}
+        </section>
+    }
+}
+
 /// The mark of a category that a kernel's name alone tells.
 pub const GUESS: &str = "\u{2248}";
 
@@ -79,6 +101,24 @@ pub fn capitalised(sentence: &str) -> String {
     letters.next().map_or(String::new(), |first| {
         first.to_uppercase().chain(letters).collect()
     })
+}
+
+/// A link into a view, to what `focus` says.
+#[component]
+pub fn ViewLink(
+    /// The view's slug.
+    view: &'static str,
+    /// What it shows there.
+    focus: Focus,
+    /// A class of the link.
+    #[prop(optional)]
+    class: &'static str,
+    /// What the link says.
+    children: Children,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let href = move || state.link_into(view, focus.clone());
+    view! { <a class=(!class.is_empty()).then_some(class) href=href data-to=view>{children()}</a> }
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use leptos::prelude::*;
 
 use super::{Engine, Running, TraceSource};
 use crate::page::browser;
-use crate::page::state::{ReferenceStage, Stage};
+use crate::page::state::Stage;
 use crate::page::url::{Focus, Place};
-use crate::protocol::{Failure, Opened};
+use crate::protocol::{Failure, Opened, ReferenceOpened};
 
 /// A trace that was open, its worker, and what the page showed of it.
 pub(super) struct Before {
@@ -18,7 +18,8 @@ pub(super) struct Before {
     opened_in_ms: f64,
     source: Option<TraceSource>,
     file_name: String,
-    reference: ReferenceStage,
+    reference: Stage<ReferenceOpened>,
+    reference_name: String,
     place: Place,
     left_behind: BTreeMap<&'static str, Focus>,
     folds: BTreeMap<String, bool>,
@@ -45,9 +46,10 @@ impl Engine {
                 file_name: state.file_name.get_untracked(),
                 // One that is still being read is not waited for.
                 reference: match state.reference.get_untracked() {
-                    open @ ReferenceStage::Open { .. } => open,
-                    _ => ReferenceStage::None,
+                    open @ Stage::Open(_) => open,
+                    _ => Stage::Empty,
                 },
+                reference_name: state.reference_name.get_untracked(),
                 place: state.place.get_untracked(),
                 left_behind: state.left_behind.get_untracked(),
                 folds: state.folds.get_untracked(),
@@ -57,8 +59,7 @@ impl Engine {
 
     /// Shows what was open before, if anything was. Whatever is being read is ended.
     pub(super) fn bring_back(self) -> bool {
-        let before = self.inner.try_update_value(|inner| inner.before.take());
-        let Some(before) = before.flatten() else {
+        let Some(before) = self.take(|inner| inner.before.take()) else {
             return false;
         };
         self.end_worker();
@@ -72,6 +73,7 @@ impl Engine {
         state.file_name.set(before.file_name);
         state.opened_in_ms.set(before.opened_in_ms);
         state.reference.set(before.reference);
+        state.reference_name.set(before.reference_name);
         state.left_behind.set(before.left_behind);
         state.folds.set(before.folds);
         state.go(|place| *place = before.place);

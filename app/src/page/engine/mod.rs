@@ -15,11 +15,11 @@ use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, File, MessageEvent, Worker};
 
 use crate::page::browser::{self, WorkerFiles};
-use crate::page::state::{AppState, ReferenceStage, Stage};
+use crate::page::state::{AppState, Stage};
 use crate::page::url::Focus;
 use crate::protocol::wire;
 use crate::protocol::{
-    CloseReference, Failure, FileNames, Opened, Progress, Query, Reply, Request, SwapTraces,
+    CloseReference, Failure, FileNames, Opened, Query, ReferenceOpened, Reply, Request, SwapTraces,
 };
 use before::Before;
 
@@ -90,7 +90,7 @@ impl Engine {
                 browser::count_requests(move |count| state.page_requests.set(count));
                 engine.inner.update_value(|inner| inner.files = Some(files));
                 engine.renew_worker();
-                if let Some(source) = engine.take_wanted() {
+                if let Some(source) = engine.take(|inner| inner.wanted.take()) {
                     engine.send_open(&source);
                 }
             },
@@ -116,12 +116,9 @@ impl Engine {
             state.forget_focus();
         }
         state.open_error.set(None);
-        state.reference.set(ReferenceStage::None);
+        state.reference.set(Stage::Empty);
         state.file_name.set(name);
-        state.stage.set(Stage::Loading(Progress {
-            bytes_total: size,
-            ..Progress::default()
-        }));
+        state.stage.set(Stage::loading(size));
         self.inner.update_value(|inner| {
             inner.chosen_at_ms = browser::now_ms();
             inner.source = Some(source.clone());
@@ -158,7 +155,7 @@ impl Engine {
             sentence: "open one trace, or two to compare".to_owned(),
             at_byte: None,
         };
-        let is_open = || matches!(state.stage.get_untracked(), Stage::Open(_));
+        let is_open = || state.stage.with_untracked(Stage::is_open);
         if !is_open() {
             self.cancel();
         }
@@ -178,13 +175,8 @@ impl Engine {
             target: state.file_name.get_untracked(),
             reference: file.name(),
         };
-        state.reference.set(ReferenceStage::Loading {
-            name: file.name(),
-            progress: Progress {
-                bytes_total: file.size(),
-                ..Progress::default()
-            },
-        });
+        state.reference_name.set(file.name());
+        state.reference.set(Stage::loading(file.size()));
         let choice = untrack(|| state.whole_choice()).of_reference();
         self.send(&Request::OpenReference(choice, names), Some(&file), None);
     }
@@ -192,12 +184,12 @@ impl Engine {
     /// Stops reading the trace that the open one is to be compared with.
     pub fn cancel_reference(self) {
         self.send(&Request::CancelReference, None, None);
-        self.state.reference.set(ReferenceStage::None);
+        self.state.reference.set(Stage::Empty);
     }
 
     /// Forgets the trace that the open one is compared with.
     pub fn close_reference(self) {
-        self.state.reference.set(ReferenceStage::None);
+        self.state.reference.set(Stage::Empty);
         self.ask(CloseReference, |()| {});
     }
 
@@ -209,20 +201,19 @@ impl Engine {
         std::mem::swap(&mut choice.profile, &mut choice.reference_profile);
         choice.window = None;
         self.ask(SwapTraces { choice }, move |swapped| {
-            let ReferenceStage::Open { name, .. } = state.reference.get_untracked() else {
+            let is_open = state.reference.with_untracked(Stage::is_open);
+            let Some(swapped) = swapped.filter(|_| is_open) else {
                 return;
             };
-            let Some(swapped) = swapped else { return };
             state.forget_focus();
             state.go(|place| {
                 let choice = &mut place.choice;
                 std::mem::swap(&mut choice.gpu, &mut choice.reference_gpu);
             });
-            state.reference.set(ReferenceStage::Open {
-                name: state.file_name.get_untracked(),
-                opened: swapped.reference,
-            });
-            state.file_name.set(name);
+            let target = state.file_name.get_untracked();
+            state.file_name.set(state.reference_name.get_untracked());
+            state.reference_name.set(target);
+            state.reference.set(Stage::Open(swapped.reference));
             state.overview.set(swapped.target.overview.clone());
             state.stage.set(Stage::Open(Box::new(swapped.target)));
             state.report.update(|report| *report += 1);
@@ -311,10 +302,9 @@ impl Engine {
         });
     }
 
-    fn take_wanted(self) -> Option<TraceSource> {
-        self.inner
-            .try_update_value(|inner| inner.wanted.take())
-            .flatten()
+    /// Takes something out of what the engine holds; nothing once the page is gone.
+    fn take<T>(self, out: impl FnOnce(&mut Inner) -> Option<T>) -> Option<T> {
+        self.inner.try_update_value(out).flatten()
     }
 
     /// Ends a worker that was given a trace, and sees to it that a fresh one waits.
@@ -381,16 +371,12 @@ impl Engine {
             Ok(Reply::Opened(opened)) => self.opened(opened),
             Ok(Reply::Failed(failure)) => self.failed(failure),
             Ok(Reply::ReferenceProgress(now)) => self.state.reference.update(|stage| {
-                if let ReferenceStage::Loading { progress, .. } = stage {
+                if let Stage::Loading(progress) = stage {
                     *progress = now;
                 }
             }),
-            Ok(Reply::ReferenceOpened(opened)) => {
-                self.loading_reference(|name| ReferenceStage::Open { name, opened })
-            }
-            Ok(Reply::ReferenceFailed(failure)) => {
-                self.loading_reference(|name| ReferenceStage::Failed { name, failure })
-            }
+            Ok(Reply::ReferenceOpened(opened)) => self.reference_read(Stage::Open(opened)),
+            Ok(Reply::ReferenceFailed(failure)) => self.reference_read(Stage::Failed(failure)),
             Ok(Reply::Answer) => self.answered(message),
             Err(error) => leptos::logging::error!("a message that cannot be read: {error}"),
         }
@@ -406,11 +392,7 @@ impl Engine {
         self.inner.update_value(|inner| inner.before = None);
         let wasm_bytes = opened.wasm_bytes;
         state.stage.set(Stage::Open(opened));
-        let reference = self
-            .inner
-            .try_update_value(|inner| inner.reference.take())
-            .flatten();
-        if let Some(reference) = reference {
+        if let Some(reference) = self.take(|inner| inner.reference.take()) {
             self.compare_with(reference);
         }
         browser::after_paint(move || {
@@ -423,13 +405,12 @@ impl Engine {
     }
 
     /// The reference is open, or cannot be analyzed; nothing where it is no longer wanted.
-    fn loading_reference(self, next: impl FnOnce(String) -> ReferenceStage) {
+    fn reference_read(self, next: Stage<ReferenceOpened>) {
         let state = self.state;
-        let ReferenceStage::Loading { name, .. } = state.reference.get_untracked() else {
+        let Stage::Loading(_) = state.reference.get_untracked() else {
             return;
         };
-        let next = next(name);
-        let is_open = matches!(next, ReferenceStage::Open { .. });
+        let is_open = next.is_open();
         state.reference.set(next);
         if is_open {
             state.report.update(|report| *report += 1);
@@ -442,11 +423,7 @@ impl Engine {
 
     fn answered(self, message: &JsValue) {
         let id = wire::part(message, "id").as_f64().unwrap_or(0.0) as u32;
-        let waiting = self
-            .inner
-            .try_update_value(|inner| inner.waiting.remove(&id))
-            .flatten();
-        if let Some(waiting) = waiting {
+        if let Some(waiting) = self.take(|inner| inner.waiting.remove(&id)) {
             let bytes = wire::part(message, "bytes").dyn_into().ok();
             waiting(wire::part(message, "value"), bytes);
         }
@@ -479,11 +456,9 @@ impl Engine {
         let source = self.inner.with_value(|inner| inner.source.clone());
         match (state.reference.get_untracked(), source) {
             // The second trace was too much: the first is opened again.
-            (ReferenceStage::Loading { name, .. }, Some(source)) => {
+            (Stage::Loading(_), Some(source)) => {
                 self.open(source);
-                state
-                    .reference
-                    .set(ReferenceStage::Failed { name, failure });
+                state.reference.set(Stage::Failed(failure));
             }
             _ => self.failed(failure),
         }

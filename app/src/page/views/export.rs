@@ -4,12 +4,9 @@ use std::collections::VecDeque;
 
 use dormer_core::output::archive;
 use gloo::timers::callback::Timeout;
-use leptos::prelude::*;
 
-use crate::page::browser;
-use crate::page::components::{each, icon};
-use crate::page::engine::Engine;
-use crate::page::state::{AppState, ReferenceStage};
+use crate::page::prelude::*;
+use crate::page::state::Stage;
 use crate::protocol::{
     About, ArtifactKind, ArtifactLine, ArtifactQuery, ArtifactsQuery, MadeArtifact, Offer,
 };
@@ -139,10 +136,8 @@ fn whole(state: AppState, engine: Engine, measuring: Measuring, offer: Offer) ->
 
 /// The file that the open one is compared with; read as a signal.
 fn reference_name(state: AppState) -> Option<String> {
-    state.reference.with(|reference| match reference {
-        ReferenceStage::Open { name, .. } => Some(name.clone()),
-        _ => None,
-    })
+    let is_open = state.reference.with(Stage::is_open);
+    is_open.then(|| state.reference_name.get())
 }
 
 /// The name of the archive, after the files that are open.
@@ -187,7 +182,6 @@ fn kind_view(
     .into_any()
 }
 
-/// One file.
 fn line_view(
     engine: Engine,
     line: ArtifactLine,

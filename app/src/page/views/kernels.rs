@@ -1,9 +1,6 @@
 //! Kernels: every kernel by the op that launched it.
 
-use leptos::prelude::*;
-
-use crate::page::components::{SheetTable, TableColumn, Width, category_legend};
-use crate::page::state::AppState;
+use crate::page::prelude::*;
 use crate::protocol::{FAMILY, SHARE};
 
 const SHEET: &str = "kernel_summary";

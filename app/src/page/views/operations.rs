@@ -1,11 +1,6 @@
 //! Operations: what ran, with its time on the GPU and how close it comes to what the GPU can do.
 
-use leptos::prelude::*;
-
-use crate::page::browser;
-use crate::page::components::{SheetTable, Switch, TableColumn, Width, category_legend};
-use crate::page::state::AppState;
-use crate::page::url::Focus;
+use crate::page::prelude::*;
 use crate::protocol::{BOUND, FAMILY, SHAPES, SHARE, TIME};
 
 #[rustfmt::skip]
@@ -61,7 +56,7 @@ const NO_OPERATORS: &str =
 pub fn operations() -> impl IntoView {
     let state = expect_context::<AppState>();
     let has_gpu_events = untrack(|| state.of_opened(|opened| opened.has_gpu_events));
-    let by_operator = Memo::new(move |_| state.place.with(|place| place.focus.table == OPERATORS));
+    let by_operator = state.of_place(|place| place.focus.table == OPERATORS);
     let guesses = move || {
         let has_guesses = state.overview.with(|overview| overview.guessed.is_some());
         has_guesses.then(category_legend)

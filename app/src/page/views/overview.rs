@@ -1,18 +1,10 @@
 //! Overview: the answer, what to do, then the evidence.
 
-use dormer_core::base::format;
 use dormer_core::report::overview::Quality;
-use leptos::prelude::*;
-
-use crate::page::components::table_cell::share_cell;
-use crate::page::components::words::GUESS;
-use crate::page::components::words::{prose, with_units};
-use crate::page::components::{bar_list, cut_name, each, findings, op_details, pairs, split_bar};
-use crate::page::state::AppState;
-use crate::page::url::{DetailsOf, Focus};
-use crate::protocol::{GpuFacts, TopOperation};
 
 use super::operations::OPERATORS;
+use crate::page::prelude::*;
+use crate::protocol::{GpuFacts, TopOperation};
 
 /// The answer in a sentence, where the time went, what to do about it, and whether to believe it.
 pub fn overview() -> impl IntoView {

@@ -1,22 +1,15 @@
 //! Report: the documents that core wrote, with their contents beside them.
 
 use dormer_core::output::document::{Document, markdown};
-use leptos::prelude::*;
 
 use super::export::download;
-use crate::page::browser;
 use crate::page::components::document::{Heading, document_view, headings, with_lights};
-use crate::page::components::findings::evidence_list;
-use crate::page::components::{copy_button, each, icon};
-use crate::page::engine::Engine;
-use crate::page::state::AppState;
+use crate::page::prelude::*;
 use crate::protocol::{ArtifactQuery, DocumentQuery};
 
-/// A document of this view.
 struct Choice {
     /// What the URL calls it.
     slug: &'static str,
-    /// What the button says.
     title: &'static str,
     /// Whom it is for.
     hint: &'static str,
@@ -26,21 +19,10 @@ struct Choice {
     file: &'static str,
 }
 
+#[rustfmt::skip]
 const DOCUMENTS: [Choice; 2] = [
-    Choice {
-        slug: "",
-        title: "Report",
-        hint: "Prioritized recommendations with details",
-        query: DocumentQuery::Report,
-        file: "standalone_analysis_fair.md",
-    },
-    Choice {
-        slug: "rough",
-        title: "Working notes",
-        hint: "Every analysis step with its raw tables",
-        query: DocumentQuery::Notes,
-        file: "standalone_analysis_rough.md",
-    },
+    Choice { slug: "", title: "Report", hint: "Prioritized recommendations with details", query: DocumentQuery::Report, file: "standalone_analysis_fair.md" },
+    Choice { slug: "rough", title: "Working notes", hint: "Every analysis step with its raw tables", query: DocumentQuery::Notes, file: "standalone_analysis_rough.md" },
 ];
 
 /// The report with its charts, as the command line writes it.
@@ -60,12 +42,10 @@ struct Text {
 pub fn report() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
-    let document = Memo::new(move |_| {
-        let slug = state.place.with(|place| place.focus.table.clone());
-        DOCUMENTS
-            .iter()
-            .position(|document| document.slug == slug)
-            .unwrap_or(0)
+    let document = state.of_place(|place| {
+        let mut documents = DOCUMENTS.iter();
+        let named = documents.position(|document| document.slug == place.focus.table);
+        named.unwrap_or(0)
     });
     let text = RwSignal::new(Text::default());
     Effect::new(move |before: Option<usize>| {
@@ -139,7 +119,6 @@ fn start_at_section(state: AppState) {
     }
 }
 
-/// Which document is shown.
 fn switch(document: Memo<usize>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let buttons = each(DOCUMENTS.iter().enumerate(), |(position, one)| {

@@ -1,12 +1,10 @@
 //! Roofline: every operation on the roofline of the chosen GPU.
 
 use dormer_core::report::overview::FamilyTime;
-use leptos::prelude::*;
 
 use super::operations::SHEET;
-use crate::page::components::{SheetTable, TableColumn, Width, roof_chart};
-use crate::page::engine::Engine;
-use crate::page::state::AppState;
+use crate::page::components::roofline_chart::roof_chart;
+use crate::page::prelude::*;
 use crate::protocol::{BOUND, FAMILY, Missing, RooflineChart, RooflineQuery, SHAPES, TIME};
 
 /// Its table, whose rows have details.
@@ -45,7 +43,6 @@ pub fn roofline() -> impl IntoView {
     }
 }
 
-/// The chart and what belongs to it.
 fn drawn(chart: Memo<RooflineChart>) -> impl IntoView {
     let state = expect_context::<AppState>();
     let focus = state.focus();

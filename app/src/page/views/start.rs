@@ -1,12 +1,8 @@
 //! What is shown while no trace is open: the ways in, progress, and why a file cannot be read.
 
-use leptos::prelude::*;
-
-use crate::page::browser;
-use crate::page::components::icon;
-use crate::page::components::words::capitalised;
-use crate::page::engine::{Engine, TraceSource};
-use crate::page::state::{AppState, Stage};
+use crate::page::engine::TraceSource;
+use crate::page::prelude::*;
+use crate::page::state::Stage;
 use crate::protocol::{OpeningStep, Progress};
 
 /// Nothing was opened yet.
@@ -90,7 +86,7 @@ pub fn loading() -> impl IntoView {
             ></progress>
             <dl class="read">
                 <div><dt>"Read"</dt><dd data-testid="bytes">{move || bytes_of_bytes(&progress.get())}</dd></div>
-                <div><dt>"Events"</dt><dd data-testid="events">{move || dormer_core::base::format::count(progress.get().events as u64)}</dd></div>
+                <div><dt>"Events"</dt><dd data-testid="events">{move || format::count(progress.get().events as u64)}</dd></div>
             </dl>
             <button type="button" id="cancel" on:click=move |_| engine.cancel()>"Cancel"</button>
         </section>
@@ -98,7 +94,7 @@ pub fn loading() -> impl IntoView {
 }
 
 fn bytes_of_bytes(progress: &Progress) -> String {
-    let bytes = |number: f64| dormer_core::base::format::bytes(number as u64);
+    let bytes = |number: f64| format::bytes(number as u64);
     let read = bytes(progress.bytes_read);
     match progress.bytes_total > 0.0 {
         true => format!("{read} of {}", bytes(progress.bytes_total)),

@@ -1,11 +1,6 @@
 //! Idle & communication: idle time, communication, memory copies.
 
-use leptos::prelude::*;
-
-use crate::page::components::words::with_units;
-use crate::page::components::{bars, each, facts_table, gaps, pairs, split_bar};
-use crate::page::engine::Engine;
-use crate::page::state::AppState;
+use crate::page::prelude::*;
 use crate::protocol::{OverlapBar, SystemFacts, SystemQuery, SystemSection};
 
 /// What keeps the GPU from computing: first the answer, then each kind of time.

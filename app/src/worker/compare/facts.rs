@@ -1,9 +1,9 @@
 //! What the Compare view says before its tables.
 
 use dormer_core::base::format;
+use dormer_core::base::interval::percent_of;
 use dormer_core::compare::{About, Comparison, Pair, PartKind, Step, Which};
-use dormer_core::profile::timeline::GpuTimeline;
-use dormer_core::report::overview::{SplitKind, SplitPart};
+use dormer_core::report::overview::{SplitKind, split};
 
 use crate::protocol::{CompareFacts, ComparedSide, VerdictCount, WaterfallStep};
 
@@ -105,44 +105,25 @@ fn sentences(comparison: &Comparison) -> Vec<String> {
     how_much.into_iter().chain(caveats).chain(no_step).collect()
 }
 
+fn role(which: Which) -> &'static str {
+    match which {
+        Which::Reference => "Reference",
+        Which::Target => "Target",
+    }
+}
+
 fn side(which: Which, about: &About, total_ns: i64, longest_ns: i64) -> ComparedSide {
     ComparedSide {
-        role: match which {
-            Which::Reference => "Reference".to_owned(),
-            Which::Target => "Target".to_owned(),
-        },
+        role: role(which).to_owned(),
         name: about.name.clone(),
         device: about.platform.clone().unwrap_or_default(),
         total: match about.timeline {
             Some(_) => format::time_ns(total_ns),
             None => String::new(),
         },
-        percent: match longest_ns {
-            0 => 0.0,
-            longest => total_ns as f64 * 100.0 / longest as f64,
-        },
+        percent: percent_of(total_ns, longest_ns).unwrap_or_default(),
         split: about.timeline.as_ref().map(split).unwrap_or_default(),
     }
-}
-
-fn split(whole: &GpuTimeline) -> Vec<SplitPart> {
-    let total_ns = whole.total_ns();
-    let parts = [
-        (SplitKind::Computation, whole.computation_ns),
-        (SplitKind::ExposedCommunication, whole.exposed_comm_ns),
-        (SplitKind::ExposedCopies, whole.exposed_memcpy_ns),
-        (SplitKind::Idle, whole.idle_ns),
-    ];
-    let percent = |ns: i64| match total_ns {
-        0 => 0.0,
-        total => ns as f64 * 100.0 / total as f64,
-    };
-    let part = |(kind, ns): (SplitKind, i64)| SplitPart {
-        kind,
-        ns,
-        percent: percent(ns),
-    };
-    parts.into_iter().map(part).collect()
 }
 
 /// The steps with both ends, and where their scale starts.
@@ -163,10 +144,7 @@ fn waterfall(comparison: &Comparison) -> (Vec<WaterfallStep>, Option<String>) {
     let width = (most - from_ns).max(1) as f64;
     let at = |ns: i64| ((ns - from_ns) as f64 * 100.0 / width).clamp(0.0, 100.0);
     let end = |which: Which| WaterfallStep {
-        label: match which {
-            Which::Reference => "Reference".to_owned(),
-            Which::Target => "Target".to_owned(),
-        },
+        label: role(which).to_owned(),
         kind: "total".to_owned(),
         token: String::new(),
         span: (0.0, at(*total.get(which))),

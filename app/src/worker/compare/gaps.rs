@@ -2,7 +2,8 @@
 
 use dormer_core::base::format;
 use dormer_core::compare::{Comparison, Gap, OpSide, Saving, Subject};
-use dormer_core::report::cards::{Worth, WorthOfRun};
+use dormer_core::names::Family;
+use dormer_core::report::cards::{Asides, Worth, WorthOfRun};
 
 use crate::protocol::{Card, Evidence, Findings};
 
@@ -12,12 +13,8 @@ const NAMED: usize = 4;
 /// The findings about the target, in order.
 pub(super) fn findings(comparison: &Comparison) -> Findings {
     let gaps = &comparison.gaps;
-    Findings {
-        cards: gaps
-            .ranked
-            .iter()
-            .map(|gap| card(comparison, gap))
-            .collect(),
+    let cards = gaps.ranked.iter().map(|gap| card(comparison, gap));
+    let asides = Asides {
         together: (gaps.ranked.len() > 1).then(|| {
             format!(
                 "Together they save {}{} if the target runs as fast as predicted.",
@@ -34,6 +31,10 @@ pub(super) fn findings(comparison: &Comparison) -> Findings {
         }),
         nothing: gaps.ranked.is_empty().then(|| comparison.nothing_found()),
         failed: Vec::new(),
+    };
+    Findings {
+        cards: cards.collect(),
+        asides,
     }
 }
 
@@ -102,47 +103,38 @@ fn worth(comparison: &Comparison, saving: Saving) -> Worth {
 fn evidence(comparison: &Comparison, subject: &Subject) -> Vec<Evidence> {
     let operations = &comparison.operations;
     match subject {
-        Subject::Operations(places) => places
-            .iter()
-            .filter_map(|at| {
-                let op = operations.matched.get(*at)?;
+        Subject::Operations(places) => {
+            let ops = places.iter().filter_map(|at| operations.matched.get(*at));
+            ops.map(|op| {
                 let reference = format::time_ns(op.sides.reference.time_ns);
-                let token = op.family.token();
-                Some(of_target(
-                    &op.name,
-                    &op.shapes,
-                    token,
+                of_target(
+                    [&op.name, &op.shapes, &reference],
+                    op.family,
                     &op.sides.target,
-                    &reference,
-                ))
+                )
             })
-            .collect(),
-        Subject::Lone(places) => places
-            .iter()
-            .filter_map(|at| {
-                let op = operations.lone.target.get(*at)?;
-                Some(of_target(
-                    &op.name,
-                    &op.shapes,
-                    op.family.token(),
-                    &op.side,
-                    "nothing",
-                ))
-            })
-            .collect(),
+            .collect()
+        }
+        Subject::Lone(places) => {
+            let ops = places
+                .iter()
+                .filter_map(|at| operations.lone.target.get(*at));
+            ops.map(|op| of_target([&op.name, &op.shapes, "nothing"], op.family, &op.side))
+                .collect()
+        }
         Subject::ExposedCommunication | Subject::ExposedCopies | Subject::Idle => Vec::new(),
     }
 }
 
 /// An operation of the target, beside its time in the reference.
-fn of_target(name: &str, shapes: &str, token: &str, side: &OpSide, reference: &str) -> Evidence {
+fn of_target([name, shapes, reference]: [&str; 3], family: Family, side: &OpSide) -> Evidence {
     /// Longer than this no name is on a card.
     const NAME_CHARS: usize = 64;
     Evidence {
         name: format::middle_ellipsis(&format::kernel_name(name), NAME_CHARS),
         shapes: shapes.to_owned(),
         time: format!("{}, reference {reference}", format::time_ns(side.time_ns)),
-        token: token.to_owned(),
+        token: family.token().to_owned(),
         row: side
             .operations
             .first()

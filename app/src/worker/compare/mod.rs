@@ -15,7 +15,7 @@ use dormer_core::report::sheet::Field;
 
 use super::columns::Table;
 use super::rows::{self, Rows};
-use crate::protocol::{CompareFacts, ComparedTable, RowQuery, RowsPage, RowsQuery, sheet};
+use crate::protocol::{CompareFacts, ComparedTable, RowsPage, RowsQuery, sheet};
 use tables::CompareTable;
 use tree::DiffTree;
 
@@ -82,26 +82,18 @@ impl Compared {
 
     /// A window of a table.
     pub(super) fn rows(&mut self, query: &RowsQuery) -> RowsPage {
-        let tables = self.tables.iter();
-        match find(tables, &query.sheet) {
-            Some(table) => self.rows.page(&table, query),
-            None => RowsPage {
-                offset: query.offset,
-                ..RowsPage::default()
-            },
-        }
+        let table = find(&self.tables, &query.sheet);
+        self.rows.page(table.as_ref(), query)
     }
 
     /// Everything about one row of a table.
-    pub(super) fn row(&self, query: &RowQuery) -> Vec<Field> {
-        let table = find(self.tables.iter(), &query.sheet);
-        table
-            .map(|table| rows::fields(&table, query.row))
-            .unwrap_or_default()
+    pub(super) fn row(&self, sheet: &str, row: usize) -> Vec<Field> {
+        let table = find(&self.tables, sheet);
+        table.map_or_else(Vec::new, |table| rows::fields(&table, row))
     }
 }
 
-fn find<'a>(mut tables: impl Iterator<Item = &'a CompareTable>, name: &str) -> Option<Table<'a>> {
-    let table = tables.find(|table| table.sheet.name == name)?;
+fn find<'a>(tables: &'a [CompareTable], name: &str) -> Option<Table<'a>> {
+    let table = tables.iter().find(|table| table.sheet.name == name)?;
     Some(Table::of_kinds(&table.sheet, &table.kinds))
 }

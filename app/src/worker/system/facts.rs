@@ -56,41 +56,37 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// A table of an outcome with a bar for the first of its numbers.
-pub(super) fn bar_chart(
-    table: &Table,
-    title: &str,
-    label: (&str, &str),
-    numbers: &[(&str, &str)],
-) -> BarChart {
-    let drawn = |row: usize| {
-        let (first, _) = numbers.first()?;
-        match Cells::new(table, row).value(first)? {
-            Value::Ns(ns) => Some(*ns as f64),
-            _ => None,
-        }
+/// What a table of an outcome calls a column.
+fn label<'a>(table: &'a Table, key: &str) -> &'a str {
+    let mut columns = table.columns.iter();
+    let column = columns.find(|column| column.key == key);
+    column.map_or("", |column| column.label)
+}
+
+/// A table of an outcome with a bar for the first of its numbers, which stand behind the labels.
+pub(super) fn bar_chart(table: &Table, title: &str, columns: &[&str]) -> BarChart {
+    let drawn = |cells: Cells| match cells.value(columns.get(1)?)? {
+        Value::Ns(ns) => Some(*ns as f64),
+        _ => None,
     };
-    let rows = 0..table.rows.len();
-    let longest = rows.clone().filter_map(drawn).fold(0.0, f64::max);
-    let headings = numbers.iter().map(|(_, heading)| *heading);
-    let row = |row| {
-        let cells = Cells::new(table, row);
+    let rows = || (0..table.rows.len()).map(|row| Cells::new(table, row));
+    let longest = rows().filter_map(drawn).fold(0.0, f64::max);
+    let row = |cells: Cells| {
+        let mut texts = columns.iter().map(|key| cells.text(key));
         BarRow {
-            label: cells.text(label.0),
-            percent: match drawn(row) {
+            label: texts.next().unwrap_or_default(),
+            percent: match drawn(cells) {
                 Some(ns) if longest > 0.0 => ns * 100.0 / longest,
                 _ => 0.0,
             },
-            cells: numbers.iter().map(|(key, _)| cells.text(key)).collect(),
+            cells: texts.collect(),
         }
     };
+    let headings = columns.iter().map(|key| label(table, key).to_owned());
     BarChart {
         title: title.to_owned(),
-        columns: std::iter::once(label.1)
-            .chain(headings)
-            .map(str::to_owned)
-            .collect(),
-        rows: rows.map(row).collect(),
+        columns: headings.collect(),
+        rows: rows().map(row).collect(),
     }
 }
 
@@ -99,7 +95,7 @@ pub(super) fn bar_chart(
 pub(super) fn fact_table(
     table: &Table,
     title: &str,
-    columns: &[(&'static str, &'static str)],
+    columns: &[&str],
     below: Option<&str>,
 ) -> Option<FactTable> {
     let rows = || (0..table.rows.len()).map(|row| Cells::new(table, row));
@@ -118,13 +114,11 @@ pub(super) fn fact_table(
         }
     };
     let row = |cells: Cells| FactRow {
-        cells: columns.iter().map(|(key, _)| cells.text(key)).collect(),
+        cells: columns.iter().map(|key| cells.text(key)).collect(),
         below: below.map(|key| cells.text(key)).unwrap_or_default(),
         event: cells.event(),
     };
-    let kinds: Vec<_> = columns
-        .iter()
-        .map(|(key, label)| (*label, kind(key)))
-        .collect();
+    let kinds = columns.iter().map(|key| (label(table, key), kind(key)));
+    let kinds: Vec<_> = kinds.collect();
     FactTable::new(title, &kinds, rows().map(row).collect())
 }

@@ -3,12 +3,12 @@
 use dormer_core::NoGpu;
 use dormer_core::base::format;
 use dormer_core::base::value::Value;
-use dormer_core::profile::timeline::GpuTimeline;
 use dormer_core::report::Report;
 
 use super::{IDLE, MOVES};
 
 /// Causes of idle time in the middle of a sentence, by their keys.
+#[rustfmt::skip]
 const CAUSES: &[(&str, &str)] = &[
     ("launch_bound", "waiting for kernel launches"),
     ("synchronisation", "after the CPU waited for it"),
@@ -18,18 +18,9 @@ const CAUSES: &[(&str, &str)] = &[
     ("start_up", "during start-up and profiling"),
     ("allocation", "during memory allocation"),
     ("queued", "between launch and start of kernels"),
-    (
-        "before_recording",
-        "possibly busy with kernels launched before the recording",
-    ),
-    (
-        "unlinked_work",
-        "because kernels without a known launch are not counted",
-    ),
-    (
-        "unrecorded_graphs",
-        "possibly running GPU graphs that were not recorded",
-    ),
+    ("before_recording", "possibly busy with kernels launched before the recording"),
+    ("unlinked_work", "because kernels without a known launch are not counted"),
+    ("unrecorded_graphs", "possibly running GPU graphs that were not recorded"),
     ("unknown", "for unknown reasons"),
 ];
 
@@ -96,13 +87,6 @@ pub(super) fn lead(report: &Report) -> Vec<String> {
         Some(Value::Count(count)) => *count,
         _ => 0,
     };
-    let GpuTimeline {
-        comm_ns,
-        exposed_comm_ns,
-        memcpy_ns,
-        exposed_memcpy_ns,
-        ..
-    } = of_one;
     let in_the_mean = match timelines.gpus.is_empty() {
         true => "",
         false => " per GPU on average",
@@ -128,14 +112,14 @@ pub(super) fn lead(report: &Report) -> Vec<String> {
         said(
             count("collective_count"),
             ["collective", "collectives"],
-            comm_ns,
-            exposed_comm_ns,
+            of_one.comm_ns,
+            of_one.exposed_comm_ns,
         ),
         said(
             count("total_memcpy_count"),
             ["memory copy", "memory copies"],
-            memcpy_ns,
-            exposed_memcpy_ns,
+            of_one.memcpy_ns,
+            of_one.exposed_memcpy_ns,
         ),
     ]
     .into_iter()

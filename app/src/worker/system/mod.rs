@@ -7,14 +7,14 @@ mod headline;
 #[cfg(test)]
 mod tests;
 
+use dormer_core::base::interval::percent_of;
 use dormer_core::base::value::{Table, Value};
 use dormer_core::findings::{Outcome, Status};
 use dormer_core::profile::timeline::GpuTimeline;
 use dormer_core::report::Report;
 use dormer_core::{base::format, findings};
 
-use super::Traces;
-use crate::protocol::{Answer, Gap, OverlapBar, SystemFacts, SystemQuery, SystemSection};
+use crate::protocol::{Gap, OverlapBar, SystemFacts, SystemSection};
 use facts::{Cells, bar_chart, fact_table};
 
 /// The analyses, by their keys.
@@ -35,9 +35,6 @@ pub(super) fn system(report: &Report) -> SystemFacts {
     }
 }
 
-/// Keys of facts or columns of an analysis, with what they are called here.
-type Labels = &'static [(&'static str, &'static str)];
-
 /// Some time, and the part of it that nothing hides.
 type Times = fn(&GpuTimeline) -> (i64, i64);
 
@@ -48,30 +45,31 @@ struct Kind {
     analysis: &'static str,
     /// Why there is nothing to show, of an analysis that was done.
     missing: fn(&Outcome, &GpuTimeline) -> Option<&'static str>,
-    figures: Labels,
+    /// Keys of its figures, with what they are called here.
+    figures: &'static [(&'static str, &'static str)],
     /// The token and the label of time that other work may hide.
     overlap: Option<(&'static str, &'static str, Times)>,
-    /// Tables that are drawn: key, title, the column of the labels, those of the numbers.
-    charts: &'static [(
+    /// Tables that are drawn: key, title, keys of columns: first that of the labels, then numbers.
+    charts: &'static [(&'static str, &'static str, &'static [&'static str])],
+    /// Tables: key, title, keys of columns, the column that stands small below the first one.
+    tables: &'static [(
         &'static str,
         &'static str,
-        (&'static str, &'static str),
-        Labels,
+        &'static [&'static str],
+        Option<&'static str>,
     )],
-    /// Tables: key, title, columns, the column that stands small below the first one.
-    tables: &'static [(&'static str, &'static str, Labels, Option<&'static str>)],
     /// Words of the notes that belong here; all notes where there are none.
     notes: &'static [&'static str],
 }
 
+#[rustfmt::skip]
 const SECTIONS: [Kind; 3] = [
     Kind {
         key: "idle",
         title: "Idle time",
         analysis: IDLE,
         missing: |_, whole| {
-            (whole.idle_ns <= 0)
-                .then_some("The GPU is never idle between its first and last activity.")
+            (whole.idle_ns <= 0).then_some("The GPU is never idle between its first and last activity.")
         },
         figures: &[
             ("idle_time", "Idle"),
@@ -83,51 +81,12 @@ const SECTIONS: [Kind; 3] = [
         ],
         overlap: None,
         charts: &[
-            (
-                "idle_by_cause",
-                "Idle time by cause",
-                ("cause", "Cause"),
-                &[
-                    ("idle_time", "Idle time"),
-                    ("percent_of_idle", "% of idle"),
-                    ("gaps", "Gaps"),
-                    ("longest", "Longest"),
-                ],
-            ),
-            (
-                "gap_histogram",
-                "Idle time by gap length",
-                ("length", "Gap length"),
-                &[
-                    ("idle_time", "Idle time"),
-                    ("percent_of_idle", "% of idle"),
-                    ("gaps", "Gaps"),
-                ],
-            ),
+            ("idle_by_cause", "Idle time by cause", &["cause", "idle_time", "percent_of_idle", "gaps", "longest"]),
+            ("gap_histogram", "Idle time by gap length", &["length", "idle_time", "percent_of_idle", "gaps"]),
         ],
         tables: &[
-            (
-                "synchronisation_points",
-                "CPU synchronizations before gaps",
-                &[
-                    ("call", "Call"),
-                    ("operator", "Operator"),
-                    ("gaps", "Gaps"),
-                    ("idle_time", "Idle time"),
-                ],
-                None,
-            ),
-            (
-                "idle_by_operator",
-                "Operators launched late",
-                &[
-                    ("operator", "Operator"),
-                    ("gaps", "Gaps"),
-                    ("idle_time", "Idle time"),
-                    ("percent_of_idle", "% of idle"),
-                ],
-                None,
-            ),
+            ("synchronisation_points", "CPU synchronizations before gaps", &["call", "operator", "gaps", "idle_time"], None),
+            ("idle_by_operator", "Operators launched late", &["operator", "gaps", "idle_time", "percent_of_idle"], None),
         ],
         notes: &[],
     },
@@ -143,38 +102,11 @@ const SECTIONS: [Kind; 3] = [
             ("total_comm_time", "Time"),
             ("exposed_comm_time", "Exposed"),
         ],
-        overlap: Some(("comm", "Communication", |whole| {
-            (whole.comm_ns, whole.exposed_comm_ns)
-        })),
+        overlap: Some(("comm", "Communication", |whole| (whole.comm_ns, whole.exposed_comm_ns))),
         charts: &[],
         tables: &[
-            (
-                "collectives",
-                "By type and size",
-                &[
-                    ("type", "Type"),
-                    ("group_size", "Ranks"),
-                    ("dtype", "Dtype"),
-                    ("message_size", "Message"),
-                    ("count", "Count"),
-                    ("total_time", "Time"),
-                    ("exposed_time", "Exposed"),
-                    ("algorithm_bandwidth", "Algorithm bandwidth"),
-                    ("bus_bandwidth", "Bus bandwidth"),
-                    ("best_bus_bandwidth", "Bus, shortest call"),
-                ],
-                None,
-            ),
-            (
-                "top_communication",
-                "Longest",
-                &[
-                    ("operation", "Kernel"),
-                    ("stream", "Stream"),
-                    ("duration", "Duration"),
-                ],
-                None,
-            ),
+            ("collectives", "By type and size", &["type", "group_size", "dtype", "message_size", "count", "total_time", "exposed_time", "algorithm_bandwidth", "bus_bandwidth", "best_bus_bandwidth"], None),
+            ("top_communication", "Longest", &["operation", "stream", "duration"], None),
         ],
         notes: &["ollective", "overlap", "links"],
     },
@@ -193,42 +125,11 @@ const SECTIONS: [Kind; 3] = [
             ("fill_count", "Fills"),
             ("fill_time", "Fill time"),
         ],
-        overlap: Some(("copy", "Copies", |whole| {
-            (whole.memcpy_ns, whole.exposed_memcpy_ns)
-        })),
+        overlap: Some(("copy", "Copies", |whole| (whole.memcpy_ns, whole.exposed_memcpy_ns))),
         charts: &[],
         tables: &[
-            (
-                "memory_copy_breakdown",
-                "By direction",
-                &[
-                    ("direction", "Direction"),
-                    ("count", "Count"),
-                    ("total_size", "Size"),
-                    ("avg_size", "Mean size"),
-                    ("total_time", "Time"),
-                    ("exposed_time", "Exposed"),
-                    ("bandwidth", "Bandwidth"),
-                    ("host_wait", "CPU waits"),
-                    ("severity", "Severity"),
-                ],
-                None,
-            ),
-            (
-                "copies",
-                "By caller",
-                &[
-                    ("operator", "Caller"),
-                    ("direction", "Direction"),
-                    ("memory", "Host memory"),
-                    ("count", "Count"),
-                    ("total_size", "Size"),
-                    ("total_time", "Time"),
-                    ("exposed_time", "Exposed"),
-                    ("bandwidth", "Bandwidth"),
-                ],
-                Some("python"),
-            ),
+            ("memory_copy_breakdown", "By direction", &["direction", "count", "total_size", "avg_size", "total_time", "exposed_time", "bandwidth", "host_wait", "severity"], None),
+            ("copies", "By caller", &["operator", "direction", "memory", "count", "total_size", "total_time", "exposed_time", "bandwidth"], Some("python")),
         ],
         notes: &["opies", "Bandwidths"],
     },
@@ -288,18 +189,13 @@ impl Kind {
             let value = outcome.get(key).filter(|value| value.is_known())?;
             Some(((*label).to_owned(), value.text()))
         });
-        let charts = self
-            .charts
-            .iter()
-            .filter_map(|(key, title, label, numbers)| {
-                Some(bar_chart(table(outcome, key)?, title, *label, numbers))
-            });
-        let tables = self
-            .tables
-            .iter()
-            .filter_map(|(key, title, columns, below)| {
-                fact_table(table(outcome, key)?, title, columns, *below)
-            });
+        let charts = self.charts.iter().filter_map(|(key, title, columns)| {
+            Some(bar_chart(table(outcome, key)?, title, columns))
+        });
+        let tables = self.tables.iter();
+        let tables = tables.filter_map(|(key, title, columns, below)| {
+            fact_table(table(outcome, key)?, title, columns, *below)
+        });
         SystemSection {
             figures: known.collect(),
             overlap: self.overlap.and_then(|(token, label, of)| {
@@ -317,18 +213,15 @@ impl Kind {
 
 /// How much of some time runs beside other work; `None` where there is none of it.
 fn overlap(token: &str, label: &str, all_ns: i64, exposed_ns: i64) -> Option<OverlapBar> {
-    if all_ns <= 0 {
-        return None;
-    }
     let hidden_ns = all_ns.saturating_sub(exposed_ns);
-    let percent = |ns: i64| ns as f64 * 100.0 / all_ns as f64;
-    let says = |ns: i64| format!("{}, {}", format::percent(percent(ns)), format::time_ns(ns));
+    let (hidden, exposed) = percent_of(hidden_ns, all_ns).zip(percent_of(exposed_ns, all_ns))?;
+    let says = |share, ns| format!("{}, {}", format::percent(share), format::time_ns(ns));
     Some(OverlapBar {
         token: token.to_owned(),
         label: label.to_owned(),
-        hidden: says(hidden_ns),
-        exposed: says(exposed_ns),
-        hidden_percent: percent(hidden_ns),
+        hidden: says(hidden, hidden_ns),
+        exposed: says(exposed, exposed_ns),
+        hidden_percent: hidden,
     })
 }
 
@@ -380,10 +273,4 @@ fn cpu(cells: Cells) -> Vec<(String, String)> {
     .filter(|(_, value)| !value.is_empty())
     .map(|(label, value)| (label.to_owned(), value))
     .collect()
-}
-
-impl Answer<SystemQuery> for Traces {
-    fn answer(&mut self, _: SystemQuery, _: &mut Option<Vec<u8>>) -> SystemFacts {
-        system(&self.target().report)
-    }
 }

@@ -8,10 +8,13 @@ use super::TimelineSource;
 /// Tokens beside those of the families: what the CPU does.
 const CPU: [&str; 4] = ["annotation", "python", "op", "runtime"];
 
+fn all() -> impl Iterator<Item = &'static str> {
+    Family::ALL.into_iter().map(Family::token).chain(CPU)
+}
+
 /// The tokens by hue.
 pub(in crate::worker) fn tokens() -> Vec<String> {
-    let families = Family::ALL.iter().map(|family| family.token());
-    families.chain(CPU).map(str::to_owned).collect()
+    all().map(str::to_owned).collect()
 }
 
 /// The hue of what has GPU time.
@@ -34,8 +37,7 @@ pub(in crate::worker) fn of_cpu(category: Option<Category>) -> u8 {
 /// The token of an event.
 pub(super) fn token(source: TimelineSource, event: EventId) -> &'static str {
     let hue = usize::from(find(source, event));
-    let families = Family::ALL.iter().map(|family| family.token());
-    families.chain(CPU).nth(hue).unwrap_or_default()
+    all().nth(hue).unwrap_or_default()
 }
 
 /// Hues of events, each found when it is first drawn.

@@ -13,11 +13,9 @@ use dormer_core::profile::lanes::{Block, LaneKind, Lanes, Row, View};
 use dormer_core::trace::EventId;
 use dormer_core::{Profile, Report, base::format};
 
-use super::Traces;
 use super::families::Families;
 use crate::protocol::{
-    Answer, BLOCK_BYTES, DrawQuery, Drawn, GapMark, Glance, GlanceQuery, LaneLine, RangeCard,
-    RangeQuery, SpanCard, SpanQuery, TimelineOutline, TimelineQuery,
+    BLOCK_BYTES, DrawQuery, Drawn, GapMark, LaneLine, RangeCard, RangeQuery, TimelineOutline,
 };
 use hue::Hues;
 
@@ -39,38 +37,14 @@ pub(super) struct TimelineSource<'a> {
     pub(super) families: &'a Families,
 }
 
-/// The lanes of an open trace. Nothing is worked out before the view is first opened.
-#[derive(Default)]
-pub(super) struct TimelineView {
-    open: Option<Open>,
-}
-
-/// The lanes, and what was found out about them so far.
-struct Open {
+/// The lanes of an open trace, and what was found out about them so far.
+pub(super) struct Open {
     lanes: Lanes,
     /// Lane and row in it, by number of the row through all lanes.
     rows: Vec<(usize, usize)>,
     hues: Hues,
     /// Idle times under the present report.
     gaps: Option<Vec<IdleGap>>,
-}
-
-impl TimelineView {
-    /// The timeline; `None` for a trace without events.
-    pub(super) fn of<'a>(&'a mut self, source: TimelineSource<'a>) -> Option<Timeline<'a>> {
-        if self.open.is_none() {
-            self.open = Open::new(source.profile);
-        }
-        let open = self.open.as_mut()?;
-        Some(Timeline { open, source })
-    }
-
-    /// Another report counts other GPU events, and judges gaps by other thresholds.
-    pub(super) fn judged_anew(&mut self) {
-        if let Some(open) = &mut self.open {
-            open.gaps = None;
-        }
-    }
 }
 
 /// The timeline of an open trace with what it is made from.
@@ -91,6 +65,25 @@ impl Open {
             hues: Hues::default(),
             gaps: None,
         })
+    }
+
+    /// Another report counts other GPU events, and judges gaps by other thresholds.
+    pub(super) fn judged_anew(&mut self) {
+        self.gaps = None;
+    }
+}
+
+impl<'a> Timeline<'a> {
+    /// The timeline, worked out when it is first asked for; `None` for a trace without events.
+    pub(super) fn of(
+        open: &'a mut Option<Open>,
+        source: TimelineSource<'a>,
+    ) -> Option<Timeline<'a>> {
+        if open.is_none() {
+            *open = Open::new(source.profile);
+        }
+        let open = open.as_mut()?;
+        Some(Timeline { open, source })
     }
 }
 
@@ -268,40 +261,4 @@ fn append(bytes: &mut Vec<u8>, row: usize, uid: u32, block: &Block) {
     bytes.extend(uid.to_le_bytes());
     bytes.extend(row.to_le_bytes());
     bytes.extend([block.hue, fill]);
-}
-
-impl Answer<TimelineQuery> for Traces {
-    fn answer(&mut self, _: TimelineQuery, _: &mut Option<Vec<u8>>) -> TimelineOutline {
-        let timeline = self.target().timeline();
-        timeline.map(|of| of.outline()).unwrap_or_default()
-    }
-}
-
-impl Answer<DrawQuery> for Traces {
-    fn answer(&mut self, query: DrawQuery, bytes: &mut Option<Vec<u8>>) -> Drawn {
-        let timeline = self.target().timeline();
-        let drawn = timeline.map(|mut of| of.draw(&query));
-        let (drawn, blocks) = drawn.unwrap_or_default();
-        *bytes = Some(blocks);
-        drawn
-    }
-}
-
-impl Answer<GlanceQuery> for Traces {
-    fn answer(&mut self, query: GlanceQuery, _: &mut Option<Vec<u8>>) -> Option<Glance> {
-        self.target().timeline()?.glance(&query)
-    }
-}
-
-impl Answer<SpanQuery> for Traces {
-    fn answer(&mut self, query: SpanQuery, _: &mut Option<Vec<u8>>) -> Option<SpanCard> {
-        self.target().timeline()?.span(&query)
-    }
-}
-
-impl Answer<RangeQuery> for Traces {
-    fn answer(&mut self, query: RangeQuery, _: &mut Option<Vec<u8>>) -> RangeCard {
-        let timeline = self.target().timeline();
-        timeline.map(|of| of.range(&query)).unwrap_or_default()
-    }
 }

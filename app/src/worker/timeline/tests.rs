@@ -2,7 +2,7 @@ use dormer_core::ReportOptions;
 use dormer_core::import::import;
 
 use super::*;
-use crate::protocol::Towards;
+use crate::protocol::{GlanceQuery, SpanCard, SpanQuery, Towards};
 
 /// What ran in a small step: an op with a kernel, and a kernel without one.
 const TRACE: &str = r#"{"traceEvents": [
@@ -16,7 +16,7 @@ struct Opened {
     profile: Profile,
     report: Report,
     families: Families,
-    view: TimelineView,
+    open: Option<Open>,
 }
 
 impl Opened {
@@ -25,36 +25,40 @@ impl Opened {
         let report = Report::new(&profile, &ReportOptions::default());
         Opened {
             families: Families::new(&profile, &report),
-            view: TimelineView::default(),
+            open: None,
             profile,
             report,
         }
     }
 
+    fn span(&mut self, query: SpanQuery) -> Option<SpanCard> {
+        self.timeline().unwrap().span(&query)
+    }
+
     fn timeline(&mut self) -> Option<Timeline<'_>> {
-        self.view.of(TimelineSource {
+        let source = TimelineSource {
             profile: &self.profile,
             analyzed: &self.profile,
             report: &self.report,
             families: &self.families,
-        })
+        };
+        Timeline::of(&mut self.open, source)
     }
 }
 
 #[test]
 fn the_outline_counts_rows_through_all_lanes() {
     let outline = Opened::new(TRACE).timeline().unwrap().outline();
-    let lanes: Vec<(&str, usize, usize)> = outline
-        .lanes
-        .iter()
-        .map(|lane| (lane.title.as_str(), lane.first_row, lane.rows))
+    let lanes = outline.lanes.iter();
+    let lanes: Vec<String> = lanes
+        .map(|lane| format!("{}: {} + {}", lane.title, lane.first_row, lane.rows))
         .collect();
     assert_eq!(
         lanes,
         [
-            ("Annotations", 0, 1),
-            ("GPU, stream 7", 1, 1),
-            ("Thread", 2, 2)
+            "Annotations: 0 + 1",
+            "GPU, stream 7: 1 + 1",
+            "Thread: 2 + 2"
         ]
     );
     let times = (outline.length_ns, outline.gpu);
@@ -77,47 +81,30 @@ fn blocks_travel_as_bytes_with_names_where_there_is_room() {
     assert_eq!(bytes[4..8], 700_f32.to_le_bytes());
     assert_eq!(bytes[8..14], [3, 0, 0, 0, 1, 0]);
     assert_eq!(bytes[15], 255);
-    let labels: Vec<&str> = drawn
-        .labels
-        .iter()
-        .map(|(_, label)| label.as_str())
-        .collect();
+    let labels: Vec<&str> = drawn.labels.iter().map(|(_, label)| &**label).collect();
     assert_eq!(labels, ["sgemm", "aten::mm", "cudaLaunchKernel"]);
 }
 
 #[test]
 fn a_card_says_all_that_was_recorded_and_where_its_arrows_end() {
     let mut opened = Opened::new(TRACE);
-    let kernel = opened
-        .timeline()
-        .unwrap()
-        .span(&SpanQuery::Event(3))
-        .unwrap();
-    assert_eq!(
-        (kernel.row, kernel.from_ns, kernel.to_ns),
-        (1, 40_000.0, 70_000.0)
-    );
+    let kernel = opened.span(SpanQuery::Event(3)).unwrap();
+    let place = (kernel.row, kernel.from_ns, kernel.to_ns);
+    assert_eq!(place, (1, 40_000.0, 70_000.0));
     assert!(kernel.in_tree);
-    let fields: Vec<(&str, &str)> = kernel
-        .fields
-        .iter()
-        .map(|(label, value)| (label.as_str(), value.as_str()))
-        .collect();
-    assert!(fields.contains(&("Duration", "30.0 µs")), "{fields:?}");
-    assert!(fields.contains(&("Launched for", "aten::mm")), "{fields:?}");
-    assert!(
-        fields.contains(&("Launch to start", "25.0 µs")),
-        "{fields:?}"
-    );
-    assert!(fields.contains(&("grid", "[4, 2, 1]")), "{fields:?}");
+    for (label, value) in [
+        ("Duration", "30.0 µs"),
+        ("Launched for", "aten::mm"),
+        ("Launch to start", "25.0 µs"),
+        ("grid", "[4, 2, 1]"),
+    ] {
+        let field = (label.to_owned(), value.to_owned());
+        assert!(kernel.fields.contains(&field), "{:?}", kernel.fields);
+    }
     let to_the_launch = kernel.arrows[0];
     assert_eq!((to_the_launch.row, to_the_launch.ns), (3, 15_000.0));
 
-    let op = opened
-        .timeline()
-        .unwrap()
-        .span(&SpanQuery::Event(1))
-        .unwrap();
+    let op = opened.span(SpanQuery::Event(1)).unwrap();
     let shapes = op.fields.iter().find(|(label, _)| label == "Shapes");
     assert_eq!(shapes.unwrap().1, "64×32 · 32×16 fp32");
     assert_eq!((op.arrows[0].row, op.arrows[0].ns), (1, 40_000.0));
@@ -132,11 +119,7 @@ fn a_glance_is_the_beginning_of_the_card() {
         within_ns: 0.0,
     };
     let glance = opened.timeline().unwrap().glance(&query).unwrap();
-    let card = opened
-        .timeline()
-        .unwrap()
-        .span(&SpanQuery::Event(3))
-        .unwrap();
+    let card = opened.span(SpanQuery::Event(3)).unwrap();
     assert_eq!((glance.from_ns, glance.to_ns), (card.from_ns, card.to_ns));
     assert_eq!((glance.name, glance.row), (card.name, card.row));
     assert_eq!(glance.fields, card.fields[..4]);
@@ -148,10 +131,7 @@ fn a_glance_is_the_beginning_of_the_card() {
 fn keys_go_from_span_to_span() {
     let mut opened = Opened::new(TRACE);
     let mut beside = |uid, towards| {
-        let card = opened
-            .timeline()
-            .unwrap()
-            .span(&SpanQuery::Beside(uid, towards));
+        let card = opened.span(SpanQuery::Beside(uid, towards));
         card.map(|card| card.uid)
     };
     assert_eq!(beside(1, Towards::Below), Some(2));
@@ -170,9 +150,8 @@ fn a_range_is_summed_up() {
     let card = Opened::new(TRACE).timeline().unwrap().range(&query);
     assert_eq!(card.length, "40.0 µs");
     assert_eq!(card.n_work, "1 GPU event");
-    let parts: Vec<String> = card
-        .parts
-        .iter()
+    let parts = card.parts.iter();
+    let parts: Vec<String> = parts
         .map(|part| format!("{} {} {}", part.label, part.time, part.share))
         .collect();
     assert_eq!(
@@ -183,10 +162,8 @@ fn a_range_is_summed_up() {
             "GPU idle 20.0 µs 50.0 %"
         ]
     );
-    assert_eq!(
-        (card.work[0].name.as_str(), card.work[0].time.as_str()),
-        ("aten::mm", "20.0 µs")
-    );
+    let longest = &card.work[0];
+    assert_eq!((&*longest.name, &*longest.time), ("aten::mm", "20.0 µs"));
 }
 
 #[test]

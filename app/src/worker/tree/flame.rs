@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use dormer_core::trace::Category;
 use dormer_core::{Profile, base::format};
 
-use super::shape::{Figures, Item, Shape};
+use super::shape::{Item, Shape};
 use super::unfolded::Branches;
 use super::{TreeView, sorted};
-use crate::protocol::{FLAME_BLOCK_BYTES, Flame, FlameQuery, TreeMode};
+use crate::protocol::{FLAME_BLOCK_BYTES, Flame, FlameQuery};
 use crate::worker::timeline::hue;
 
 /// Calls narrower than this are drawn together with those beside them.
@@ -107,34 +107,12 @@ impl Drawing<'_> {
         below.into_iter().map(Item).collect()
     }
 
-    /// The times that a block stands for: with all below it; where callers stand below, of what
-    /// the name at the top cost itself.
-    fn figures(&self, item: Item) -> (i64, i64) {
-        let Figures {
-            all, own, has_cpu, ..
-        } = self.shape.figures(self.profile, item);
-        let of = match self.view.mode {
-            TreeMode::BottomUp => own,
-            _ => all,
-        };
-        // A thread has no time of its own: it has that of its calls.
-        let cpu_ns = match has_cpu {
-            true => of.cpu_ns,
-            false => {
-                self.shape
-                    .children(self.profile, item)
-                    .iter()
-                    .fold(0_i64, |sum: i64, child| {
-                        let of = self.shape.figures(self.profile, *child);
-                        sum.saturating_add(of.all.cpu_ns)
-                    })
-            }
-        };
-        (of.gpu_ns.max(0), cpu_ns.max(0))
+    fn times(&self, item: Item) -> (i64, i64) {
+        self.view.times(self.profile, self.shape, item)
     }
 
     fn ns(&self, item: Item) -> i64 {
-        let (gpu_ns, cpu_ns) = self.figures(item);
+        let (gpu_ns, cpu_ns) = self.times(item);
         if self.by_cpu { cpu_ns } else { gpu_ns }
     }
 
@@ -176,7 +154,7 @@ impl Drawing<'_> {
         // The most time of a call in the last block, while it grows.
         let mut most_ns = None;
         for item in items {
-            let (gpu_ns, cpu_ns) = self.figures(item);
+            let (gpu_ns, cpu_ns) = self.times(item);
             let ns = if self.by_cpu { cpu_ns } else { gpu_ns };
             // Calls of a broken trace may take longer than what they are in.
             let wide_px = (ns as f64 * scale).min(right - left_px);

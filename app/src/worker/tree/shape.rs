@@ -96,9 +96,8 @@ impl Shape {
     /// What is right below, in the order of the trace.
     pub(super) fn children(&self, profile: &Profile, item: Item) -> Vec<Item> {
         match (self, item.as_heading()) {
-            (Shape::Merged(tree), None) => items(tree.children(MergedId(item.0))),
-            (Shape::Callers(tree), None) => items(tree.borrow_mut().callers(MergedId(item.0))),
-            (Shape::Merged(_) | Shape::Callers(_), Some(_)) => Vec::new(),
+            (Shape::Merged(tree), _) => items(tree.children(MergedId(item.0))),
+            (Shape::Callers(tree), _) => items(tree.borrow_mut().callers(MergedId(item.0))),
             (Shape::Recorded(_), None) => {
                 let children = profile.full_tree().children(NodeId(item.0));
                 children.map(|node| Item(node.0)).collect()
@@ -109,20 +108,18 @@ impl Shape {
 
     pub(super) fn has_children(&self, profile: &Profile, item: Item) -> bool {
         match (self, item.as_heading()) {
-            (Shape::Merged(tree), None) => tree.has_children(MergedId(item.0)),
-            (Shape::Callers(tree), None) => tree.borrow().has_callers(MergedId(item.0)),
+            (Shape::Merged(tree), _) => tree.has_children(MergedId(item.0)),
+            (Shape::Callers(tree), _) => tree.borrow().has_callers(MergedId(item.0)),
             (Shape::Recorded(_), None) => profile.full_tree().has_children(NodeId(item.0)),
             (Shape::Recorded(_), Some(_)) => self.knows(profile, item),
-            (Shape::Merged(_) | Shape::Callers(_), Some(_)) => false,
         }
     }
 
     pub(super) fn knows(&self, profile: &Profile, item: Item) -> bool {
         match (self, item.as_heading()) {
-            (Shape::Merged(_) | Shape::Callers(_), None) => self.merged(item).is_some(),
+            (Shape::Merged(_) | Shape::Callers(_), _) => self.merged(item).is_some(),
             (Shape::Recorded(_), None) => (item.0 as usize) < profile.full_tree().len(),
             (Shape::Recorded(_), Some(position)) => position < self.roots(profile).len(),
-            (Shape::Merged(_) | Shape::Callers(_), Some(_)) => false,
         }
     }
 

@@ -45,7 +45,7 @@ struct Tree {
 
 impl Tree {
     fn of_sample() -> Tree {
-        let imported = import(sample::trace_json().as_bytes()).unwrap();
+        let imported = import(sample::TRACE.as_bytes()).unwrap();
         Tree::of(Profile::new(imported))
     }
 
@@ -138,17 +138,15 @@ impl Tree {
 #[test]
 fn the_thread_with_the_most_gpu_time_is_open_at_first() {
     let rows = Tree::of_sample().rows();
-    let threads = rows.iter().filter(|row| row.branch.depth == 0);
-    let threads: Vec<(&str, Option<bool>)> = threads
-        .map(|row| (row.name.as_str(), row.branch.open))
-        .collect();
-    assert_eq!(
-        threads,
-        [
-            ("python · thread 4100 (python)", Some(false)),
-            ("python · thread 4177 (pt_autograd_0)", Some(true)),
-        ]
-    );
+    let mut threads = rows.iter().filter(|row| row.branch.depth == 0);
+    for (name, is_open) in [
+        ("python · thread 4100 (python)", false),
+        ("python · thread 4177 (pt_autograd_0)", true),
+    ] {
+        let thread = threads.next().unwrap();
+        assert_eq!((&*thread.name, thread.branch.open), (name, Some(is_open)));
+    }
+    assert!(threads.next().is_none());
     assert!(rows.iter().any(|row| row.branch.depth == 1));
 }
 
@@ -157,11 +155,8 @@ fn closing_takes_everything_deeper_away_and_opening_brings_it_back() {
     let mut tree = Tree::of_sample();
     tree.unfold(TreeStep::Hottest(None));
     let open = tree.rows();
-    let thread = open
-        .iter()
-        .find(|row| row.branch.depth == 0 && row.branch.open == Some(true))
-        .unwrap()
-        .node;
+    let is_open = |row: &&TreeRow| row.branch.depth == 0 && row.branch.open == Some(true);
+    let thread = open.iter().find(is_open).unwrap().node;
     tree.unfold(TreeStep::Toggle(thread));
     assert!(tree.rows().iter().all(|row| row.branch.depth == 0));
     tree.unfold(TreeStep::Toggle(thread));
@@ -198,10 +193,8 @@ fn without_gpu_work_the_hottest_path_follows_the_host() {
     assert_eq!(names(&mut tree), ["aten::relu", "aten::linear"]);
     let end = tree.unfold(TreeStep::Hottest(None)).unwrap();
     assert_eq!(end.name, "aten::addmm");
-    assert_eq!(
-        names(&mut tree),
-        ["aten::relu", "aten::linear", "aten::t", "aten::addmm"]
-    );
+    let open = ["aten::relu", "aten::linear", "aten::t", "aten::addmm"];
+    assert_eq!(names(&mut tree), open);
 }
 
 #[test]
@@ -257,12 +250,9 @@ fn every_way_to_put_calls_together_has_rows_and_they_are_found() {
         let found = tree.find("aten::addmm", None, Direction::Here).unwrap();
         assert_eq!(tree.rows()[found.target.row].node, found.target.node);
         let next = tree.find("aten::addmm", Some(found.target.node), Direction::Next);
-        let is_only = found.matches == 1;
-        assert_eq!(
-            next.unwrap().position,
-            if is_only { 1 } else { 2 },
-            "{mode:?}"
-        );
+        // Of one alone it is the first again.
+        let expected = found.matches.min(2);
+        assert_eq!(next.unwrap().position, expected, "{mode:?}");
     }
 }
 
@@ -312,11 +302,8 @@ fn the_selected_call_is_kept_where_another_way_has_it() {
         .op("mm", 21..29)
         .launched("gemm", 22..23, 200..240);
     let mut tree = Tree::of(table.profile());
-    let second = tree
-        .find("mm", None, Direction::Previous)
-        .unwrap()
-        .target
-        .node;
+    let last = tree.find("mm", None, Direction::Previous).unwrap();
+    let second = last.target.node;
     let mut keep = Some(second);
     let mut kept = |tree: &mut Tree, mode| {
         let facts = tree.look_and_keep(mode, None, keep);
@@ -336,11 +323,8 @@ fn the_selected_call_is_kept_where_another_way_has_it() {
     let first = (name, 2, "10.0 \u{b5}s".to_owned());
     assert_eq!(kept(&mut tree, TreeMode::Recorded), first);
     // Another order of the same tree keeps the node.
-    let facts = tree.look_and_keep(
-        TreeMode::Recorded,
-        Some((tree_sort::GPU, true)),
-        Some(second),
-    );
+    let by_time = Some((tree_sort::GPU, true));
+    let facts = tree.look_and_keep(TreeMode::Recorded, by_time, Some(second));
     assert_eq!(facts.target.map(|target| target.node), Some(second));
 }
 
@@ -365,15 +349,8 @@ fn blocks_are_as_wide_as_their_time_and_stand_below_their_caller() {
     let mut tree = narrow_and_wide();
     tree.look(TreeMode::TopDown, None);
     let (flame, blocks) = tree.flame(None, 200.0, false);
-    assert_eq!(
-        texts(&blocks),
-        [
-            "0 block 0+100",
-            "0 other 100+100",
-            "1 wide 0+96",
-            "1 short 96+4"
-        ]
-    );
+    let expected = "0 block 0+100, 0 other 100+100, 1 wide 0+96, 1 short 96+4";
+    assert_eq!(texts(&blocks).join(", "), expected);
     assert_eq!((flame.all_ns, flame.shown_ns), (200e3, 200e3));
     assert_eq!(flame.rows, 2);
     // What launches work has the color of its category, what calls it that of its kind.
@@ -460,10 +437,7 @@ fn calls_without_gpu_time_say_so() {
     let mut tree = Tree::of(profile);
     let (flame, blocks) = tree.flame(None, 200.0, false);
     assert_eq!(blocks, []);
-    assert_eq!(
-        flame.missing.as_deref(),
-        Some("None of these calls has GPU time.")
-    );
+    assert_eq!(flame.missing.unwrap(), "None of these calls has GPU time.");
     assert_eq!(tree.flame(None, 200.0, true).1.len(), 2);
 }
 
@@ -480,16 +454,10 @@ fn communication_has_its_color() {
     for mode in [TreeMode::Recorded, TreeMode::TopDown] {
         let mut tree = Tree::of(trace.profile());
         tree.look(mode, None);
-        let tokens: Vec<(String, String)> = tree
-            .rows()
-            .into_iter()
-            .filter(|row| !row.token.is_empty())
-            .map(|row| (row.name, row.token))
-            .collect();
-        let expected = [("record_param_comms", "comm"), ("aten::mm", "gemm")];
-        let expected = expected.map(|(name, token)| (name.to_owned(), token.to_owned()));
-        for one in &expected {
-            assert!(tokens.contains(one), "{mode:?}: {tokens:?}");
+        let rows = tree.rows();
+        for (name, token) in [("record_param_comms", "comm"), ("aten::mm", "gemm")] {
+            let mut named = rows.iter().filter(|row| row.name == name);
+            assert!(named.any(|row| row.token == token), "{mode:?}: {rows:?}");
         }
     }
 }

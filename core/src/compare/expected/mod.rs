@@ -91,7 +91,6 @@ pub(crate) enum Sizes {
     Unknown,
 }
 
-/// Judges operations of two traces.
 #[derive(Debug, Clone)]
 pub(crate) struct Judge {
     gpus: Pair<Option<Arc<GpuSpec>>>,
@@ -125,7 +124,6 @@ impl Judge {
         }
     }
 
-    /// Judges an operation that both traces have.
     pub(crate) fn judge(&self, sides: Pair<Side>, ops: Pair<&OpSide>, sizes: Sizes) -> Judgement {
         let per_call = ops.map(OpSide::ns_per_call);
         let actual = (per_call.reference > 0.0 && per_call.target > 0.0)

@@ -22,55 +22,32 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// As files write it, for people, and what it says of a call.
+    #[rustfmt::skip]
+    fn texts(self) -> [&'static str; 3] {
+        match self {
+            Verdict::ExplainedByHardware => ["explained_by_hardware", "explained by hardware", "The hardware explains the time of a call; it is no defect."],
+            Verdict::ModeratelyBeyond => ["moderately_beyond", "moderately beyond hardware", "A call is slower than the hardware explains, though by less than twice."],
+            Verdict::UnexpectedSlowdown => ["unexpected_slowdown", "unexpected slowdown", "The hardware does not explain the time of a call: something else than the printed figures does."],
+            Verdict::KernelIssue => ["kernel_issue", "kernel issue very likely", "Far from what the hardware explains, on tiny batched GEMMs: very likely the choice of the kernel."],
+            Verdict::BetterThanPredicted => ["better_than_predicted", "better than predicted", "Faster than the hardware predicts from the reference, which may be slow here."],
+            Verdict::TooSmallToJudge => ["too_small_to_judge", "too small to judge", "So short on both sides that launching it takes as long: the ratio means nothing."],
+            Verdict::NotJudged(_) => ["not_judged", "not judged", "Not judged."],
+        }
+    }
+
     /// As files write it.
     pub fn key(self) -> &'static str {
-        match self {
-            Verdict::ExplainedByHardware => "explained_by_hardware",
-            Verdict::ModeratelyBeyond => "moderately_beyond",
-            Verdict::UnexpectedSlowdown => "unexpected_slowdown",
-            Verdict::KernelIssue => "kernel_issue",
-            Verdict::BetterThanPredicted => "better_than_predicted",
-            Verdict::TooSmallToJudge => "too_small_to_judge",
-            Verdict::NotJudged(_) => "not_judged",
-        }
+        self.texts()[0]
     }
 
     /// For people.
     pub fn label(self) -> &'static str {
-        match self {
-            Verdict::ExplainedByHardware => "explained by hardware",
-            Verdict::ModeratelyBeyond => "moderately beyond hardware",
-            Verdict::UnexpectedSlowdown => "unexpected slowdown",
-            Verdict::KernelIssue => "kernel issue very likely",
-            Verdict::BetterThanPredicted => "better than predicted",
-            Verdict::TooSmallToJudge => "too small to judge",
-            Verdict::NotJudged(_) => "not judged",
-        }
+        self.texts()[1]
     }
 
-    /// What it says of a call.
     pub(crate) fn sentence(self) -> &'static str {
-        match self {
-            Verdict::ExplainedByHardware => {
-                "The hardware explains the time of a call; it is no defect."
-            }
-            Verdict::ModeratelyBeyond => {
-                "A call is slower than the hardware explains, though by less than twice."
-            }
-            Verdict::UnexpectedSlowdown => {
-                "The hardware does not explain the time of a call: something else than the printed figures does."
-            }
-            Verdict::KernelIssue => {
-                "Far from what the hardware explains, on tiny batched GEMMs: very likely the choice of the kernel."
-            }
-            Verdict::BetterThanPredicted => {
-                "Faster than the hardware predicts from the reference, which may be slow here."
-            }
-            Verdict::TooSmallToJudge => {
-                "So short on both sides that launching it takes as long: the ratio means nothing."
-            }
-            Verdict::NotJudged(_) => "Not judged.",
-        }
+        self.texts()[2]
     }
 
     /// Whether the difference was to be expected; `None` where nothing tells.
@@ -87,10 +64,8 @@ impl Verdict {
 
     /// Whether the target is slower than the hardware predicts.
     pub fn is_slower_than_expected(self) -> bool {
-        matches!(
-            self,
-            Verdict::ModeratelyBeyond | Verdict::UnexpectedSlowdown | Verdict::KernelIssue
-        )
+        use Verdict::{KernelIssue, ModeratelyBeyond, UnexpectedSlowdown};
+        matches!(self, ModeratelyBeyond | UnexpectedSlowdown | KernelIssue)
     }
 }
 
@@ -117,22 +92,17 @@ pub enum NotJudged {
 
 impl NotJudged {
     /// Half a sentence.
+    #[rustfmt::skip]
     pub fn label(self) -> &'static str {
         match self {
             NotJudged::NoProfiles => "no GPU profile is chosen",
             NotJudged::NoProfile(Which::Reference) => "no GPU profile for the reference",
             NotJudged::NoProfile(Which::Target) => "no GPU profile for the target",
             NotJudged::NoWorkModel => "no FLOP/byte model",
-            NotJudged::NoFigure(Which::Reference) => {
-                "the reference's GPU has no figure for such arithmetic"
-            }
-            NotJudged::NoFigure(Which::Target) => {
-                "the target's GPU has no figure for such arithmetic"
-            }
+            NotJudged::NoFigure(Which::Reference) => "the reference's GPU has no figure for such arithmetic",
+            NotJudged::NoFigure(Which::Target) => "the target's GPU has no figure for such arithmetic",
             NotJudged::OverLink => "it copies over a link, which is no figure of the GPU",
-            NotJudged::NoShapes => {
-                "only one of the traces has its shapes, so that sizes may be other ones"
-            }
+            NotJudged::NoShapes => "only one of the traces has its shapes, so that sizes may be other ones",
             NotJudged::OtherSizes => "sizes or types differ, and there is no FLOP/byte model",
             NotJudged::NoTime => "no time was measured",
         }

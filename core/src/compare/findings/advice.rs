@@ -11,7 +11,6 @@ use crate::names::Family;
 use crate::perf::is_tf32_kernel;
 use crate::profile::copies::may_be_pageable;
 
-/// What to do about an operation.
 pub(crate) struct Advice {
     /// When it applies, as a clause for the docs.
     pub(crate) when: &'static str,
@@ -115,12 +114,8 @@ pub(crate) const USUAL: &[Advice] = &[
     Advice {
         when: "it is element-wise, a normalization or a reduction",
         applies: |_, op| {
-            let families = [
-                Family::Normalization,
-                Family::Elementwise,
-                Family::Reduction,
-            ];
-            families.contains(&op.family)
+            use Family::{Elementwise, Normalization, Reduction};
+            [Normalization, Elementwise, Reduction].contains(&op.family)
         },
         model: "Fuse it with its neighbors, for example with `torch.compile`, so that its data moves once.",
         kernel: OF_OTHERS,
@@ -237,7 +232,7 @@ fn backend(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::testing::{H100, compared, run};
+    use crate::compare::testing::{H100, compared, run, says};
     use crate::testing::Timetable;
 
     /// What to change in the model for the one operation of both.
@@ -299,8 +294,7 @@ mod tests {
         let other_tf32 = ["aten::mm", "ampere_tf32_s1688gemm"];
         let sgemm = ["aten::mm", "ampere_sgemm_128x64_nn"];
         let [_, model, kernel] = advised(SQUARE, tf32, sgemm);
-        let words = "torch.set_float32_matmul_precision";
-        assert!(model.contains(words), "{model}");
+        says(&model, "torch.set_float32_matmul_precision");
         assert!(kernel.contains("TF32"), "{kernel}");
         // Another kernel in TF32 is another matter; the sizes suit any.
         let [_, model, _] = advised(SQUARE, tf32, other_tf32);
@@ -324,7 +318,7 @@ mod tests {
         let other = ["aten::_scaled_dot_product_cudnn_attention", "sdpa_fprop"];
         let [gap, model, _] = advised(QKV, other, flash);
         let words = "than the reference's 200 µs on `aten::_scaled_dot_product_cudnn_attention`";
-        assert!(gap.contains(words), "{gap}");
+        says(&gap, words);
         assert_eq!(
             model,
             "Choose the implementation that the reference calls, `aten::_scaled_dot_product_cudnn_attention`: `torch.nn.attention.sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`."

@@ -85,20 +85,16 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
         false => "none".to_owned(),
     };
     let attention = lone.reference.iter().filter(|op| is_attention(op));
+    let attention = attention.map(|op| op.name.as_str());
+    let n_target = lone.target.len() as u64;
     let mut words = vec![
         ("time", format::time_ns(times.target)),
         ("reference_time", reference),
         ("reference", own),
         ("names", first_named(comparison)),
-        (
-            "n_target",
-            format::counted(lone.target.len() as u64, "operation"),
-        ),
+        ("n_target", format::counted(n_target, "operation")),
         ("n_reference", format::count(lone.reference.len() as u64)),
-        (
-            "attention",
-            words::names(attention.map(|op| op.name.as_str())),
-        ),
+        ("attention", words::names(attention)),
     ];
     if !amount.is_same() {
         words.push(("amount", amount.said()));
@@ -173,7 +169,7 @@ fn own_kernels(comparison: &Comparison, which: Which) -> String {
 #[cfg(test)]
 mod tests {
     use crate::compare::Gap;
-    use crate::compare::testing::{H100, compared, run};
+    use crate::compare::testing::{H100, compared, run, says};
 
     type Calls<'a> = &'a [(&'a str, &'a str, &'a str, u32)];
 
@@ -201,8 +197,7 @@ mod tests {
         );
         assert_eq!(gap.pattern, "no_partner");
         let said = gap.reasoning.join(" ");
-        let words = "Kernels that only the target runs: `tanh_kernel`.";
-        assert!(said.contains(words), "{said}");
+        says(&said, "Kernels that only the target runs: `tanh_kernel`.");
         let others = "Kernels that only the reference runs";
         assert!(!said.contains(others), "{said}");
         // Two kernels stand against one.

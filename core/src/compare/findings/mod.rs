@@ -26,7 +26,6 @@ use rule::GapTable;
 pub(crate) use super::gap::{Gap, Gaps, Saving, Subject};
 pub(crate) use advice::{Advice, CAUSES, USUAL};
 
-/// Everything that can be found.
 const TABLES: [GapTable; 6] = [
     operations::TABLE,
     slower_machine::TABLE,
@@ -36,7 +35,6 @@ const TABLES: [GapTable; 6] = [
     system::TABLE,
 ];
 
-/// The rules of each kind, for the docs.
 pub(crate) fn docs() -> impl Iterator<Item = (&'static str, Vec<RuleDoc>)> {
     let tables = TABLES.into_iter();
     tables.map(|table| {

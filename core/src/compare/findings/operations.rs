@@ -137,7 +137,6 @@ fn priority(thresholds: &Thresholds, verdict: Verdict, percent: f64) -> Priority
     }
 }
 
-/// The words of title, issue and advice.
 fn sentence_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
     let has_same_calls = words::same_calls(ops);
     let times = times_of(ops);
@@ -163,6 +162,8 @@ fn sentence_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]
     // What the same work is called there, where that is something else.
     let is_other = matches!(first.level, MatchLevel::Counterpart | MatchLevel::Operator);
     let other = first.reference_name.as_deref().filter(|_| is_other);
+    let on = other.map_or(String::new(), |name| format!(" on {}", words::quoted(name)));
+    let change = change.map_or("another time".to_owned(), words::change);
     let [model, kernel] = advice(comparison, first);
     vec![
         ("subject", words::operations(first, ops)),
@@ -170,38 +171,27 @@ fn sentence_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]
         ("time", measured.target),
         ("reference", measured.reference),
         ("a_call", a_call.to_owned()),
-        (
-            "change",
-            change.map_or("another time".to_owned(), words::change),
-        ),
-        (
-            "on",
-            other.map_or(String::new(), |name| format!(" on {}", words::quoted(name))),
-        ),
+        ("change", change),
+        ("on", on),
         ("expected", expected),
         ("model", model),
         ("kernel", kernel),
     ]
 }
 
-/// The words of notes, as far as they are known.
 fn note_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
     let mut words = Words::new();
     let targets = || ops.iter().map(|op| &op.sides.target);
-    let beside = run_time::said(
-        sum(targets().map(|side| side.time_ns)),
-        sum(targets().map(|side| side.run_ns)),
-    );
+    let time_ns = sum(targets().map(|side| side.time_ns));
+    let beside = run_time::said(time_ns, sum(targets().map(|side| side.run_ns)));
     words.extend(beside.map(|beside| ("beside", beside)));
     let judgement = &first.judgement;
+    let peak = judgement.peak_expected.filter(|_| judgement.is_mixed());
     let ratios = [
         ("actual", judgement.actual),
         ("predicted", judgement.expected),
         ("excess", judgement.excess),
-        (
-            "peak",
-            judgement.peak_expected.filter(|_| judgement.is_mixed()),
-        ),
+        ("peak", peak),
         ("peak_excess", judgement.peak_excess),
     ];
     let known = ratios.into_iter();

@@ -18,7 +18,6 @@ use crate::compare::words::percent_of;
 use crate::findings::{Priority, Replay, RuleDoc, Words, fill};
 use crate::names::calls::unnumbered;
 
-/// The rules about one kind of candidate.
 pub(crate) struct GapTable {
     /// What they are about, for the docs.
     pub(crate) title: &'static str,
@@ -28,24 +27,19 @@ pub(crate) struct GapTable {
     pub(crate) candidates: fn(&Comparison) -> Vec<Candidate>,
 }
 
-/// A condition on a candidate.
 type Applies = fn(&Comparison, &Candidate) -> bool;
 
-/// One way in which the target can fall behind.
 pub(crate) struct GapRule {
     /// Its name in files: "kernel_issue".
     pub(crate) key: &'static str,
     /// When it applies, as a clause for the docs.
     pub(crate) when: &'static str,
-    /// The same as a condition.
     pub(crate) applies: Applies,
     /// A few words. Like the following ones a template.
     pub(crate) title: &'static str,
     /// One sentence with the figures of both traces.
     pub(crate) issue: &'static str,
-    /// What to change in the model or in how it is run.
     pub(crate) model: &'static str,
-    /// What to ask of the kernel.
     pub(crate) kernel: &'static str,
     /// How it was found. A note with a word that the candidate does not have is left out.
     pub(crate) notes: &'static [&'static str],
@@ -108,7 +102,6 @@ pub(crate) fn priority_of_run(comparison: &Comparison, ns: i64) -> Priority {
 }
 
 impl GapTable {
-    /// What its rules find.
     pub(crate) fn gaps(&self, comparison: &Comparison) -> Vec<Gap> {
         let candidates = (self.candidates)(comparison).into_iter();
         let found = candidates.filter_map(|candidate| {
@@ -140,7 +133,6 @@ impl GapRule {
         }
     }
 
-    /// For the docs.
     pub(crate) fn doc(&self) -> RuleDoc {
         RuleDoc {
             key: self.key,
@@ -154,20 +146,17 @@ impl GapRule {
     }
 }
 
-/// Whether every word of a template is known.
 fn is_known(template: &str, words: &Words) -> bool {
     let parts = template.split('{').skip(1);
     let mut names = parts.filter_map(|part| part.split_once('}'));
     names.all(|(name, _)| words.iter().any(|(word, _)| *word == name))
 }
 
-/// The operations of both traces in these rows.
 pub(crate) fn matched<'c>(comparison: &'c Comparison, rows: &[usize]) -> Vec<&'c MatchedOp> {
     let all = &comparison.operations.matched;
     rows.iter().filter_map(|at| all.get(*at)).collect()
 }
 
-/// Their kernel time together.
 pub(crate) fn times_of(ops: &[&MatchedOp]) -> Pair<i64> {
     let times = ops.iter().map(|op| op.times());
     times.fold(Pair::default(), Pair::plus)

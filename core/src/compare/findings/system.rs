@@ -108,12 +108,10 @@ const SHARES: &str =
 const OTHER_AMOUNT: &str = "The target does {amount}; for that the reference would need {reference_scaled}, and only what is more is counted.";
 
 fn candidates(comparison: &Comparison) -> Vec<Candidate> {
+    let communication = Subject::ExposedCommunication;
     let kinds = [
         (PartKind::Idle, Subject::Idle),
-        (
-            PartKind::ExposedCommunication,
-            Subject::ExposedCommunication,
-        ),
+        (PartKind::ExposedCommunication, communication),
         (PartKind::ExposedCopies, Subject::ExposedCopies),
     ];
     let found = kinds.map(|(kind, subject)| candidate(comparison, kind, subject));
@@ -178,7 +176,6 @@ fn candidate(comparison: &Comparison, kind: PartKind, subject: Subject) -> Optio
 /// The operators whose calls take longer on the CPU, where that is a good part of what idle time
 /// grew by.
 fn host_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
-    /// Operators named.
     const N_NAMED: usize = 2;
     /// Of what idle time grew by, an operator's time at least so many parts.
     const PART: i64 = 10;
@@ -223,7 +220,6 @@ fn collective_words(comparison: &Comparison) -> Option<Words> {
     ])
 }
 
-/// Which copies take longer a call.
 fn copy_words(comparison: &Comparison) -> Option<Words> {
     let ops = comparison.operations.matched.iter();
     let mut slower: Vec<&MatchedOp> = ops
@@ -246,7 +242,7 @@ fn copy_words(comparison: &Comparison) -> Option<Words> {
 mod tests {
     use crate::compare::Gap;
     use crate::compare::comparison::Comparison;
-    use crate::compare::testing::{self, pair, savings};
+    use crate::compare::testing::{self, pair, savings, says};
     use crate::testing::Timetable;
 
     /// Products of 300 µs, and so many microseconds of nothing after each.
@@ -261,7 +257,6 @@ mod tests {
         testing::compared(reference, target, Some(("MI300X", "MI300X")))
     }
 
-    /// The finding of a pattern.
     fn found(pattern: &str, reference: &Timetable, target: &Timetable) -> Gap {
         let gaps = compared(reference, target).gaps;
         let mut ranked = gaps.ranked.iter();
@@ -278,8 +273,7 @@ mod tests {
         assert!((more.amount.ratio - 4.0).abs() < 1e-12);
         assert!(more.gaps.ranked.is_empty(), "{:?}", more.gaps.ranked);
         let said = more.caveats().join(" ");
-        let words = "The target does 4.00× as much by its calls";
-        assert!(said.contains(words), "{said}");
+        says(&said, "The target does 4.00× as much by its calls");
     }
 
     #[test]
@@ -317,7 +311,7 @@ mod tests {
         assert_eq!(slower.gaps.together_ns, 400_000);
         let said = slower.gaps.ranked[0].reasoning.join(" ");
         let words = "A call of `aten::copy_` takes 500 µs on the target, 400 % more than the reference\u{2019}s 100 µs.";
-        assert!(said.contains(words), "{said}");
+        says(&said, words);
     }
 
     #[test]
@@ -351,9 +345,8 @@ mod tests {
         let slower = compared(&hosted(40), &hosted(400));
         let gap = &slower.gaps.ranked[0];
         assert_eq!(gap.pattern, "more_idle");
-        let said = gap.reasoning.join(" ");
         let words = "self time of a call: `aten::mm` 400 µs, 40.0 µs on the reference.";
-        assert!(said.contains(words), "{said}");
+        says(&gap.reasoning.join(" "), words);
     }
 
     #[test]

@@ -1,10 +1,8 @@
 //! What the calls of an operation say, as text: what operations of two traces are matched by.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::MatchLevel;
 use crate::base::format;
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::compare::Side;
 use crate::names::calls::unnumbered;
@@ -12,7 +10,6 @@ use crate::names::counterparts::{Counterpart, counterpart, first_matrix};
 use crate::names::signatures::has_out_operand;
 use crate::trace::{Dims, StringId};
 
-/// The text of a call.
 #[derive(Debug)]
 pub(crate) struct CallText {
     /// Without a running number; where that makes several alike, with their place among those.
@@ -151,7 +148,7 @@ fn number_in_order(side: &Side, positions: &[usize], texts: &mut [CallText]) {
         .filter(|(_, at)| is_numbered(at));
     let mut rows: Vec<usize> = rows.map(|(row, _)| row).collect();
     rows.arrange_by_key(|row| texts.get(*row).map_or(0, |text| text.uid));
-    let mut places: HashMap<String, usize, FxBuildHasher> = HashMap::default();
+    let mut places: Map<String, usize> = Map::default();
     for row in rows {
         let Some(text) = texts.get_mut(row) else {
             continue;

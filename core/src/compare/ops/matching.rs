@@ -1,13 +1,11 @@
 //! Which operations of two traces belong together.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::call_text::{CallText, Key};
 use super::similar::{Rows, pair_by_kernels, pair_by_operator, pair_products};
 use super::{KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operations};
 use crate::base::group::grouped;
 use crate::base::interval::sum;
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::compare::align::{Alignment, align};
 use crate::compare::expected::{Judge, Sizes};
@@ -135,7 +133,7 @@ impl Operations {
 /// the row of the same shapes, if the other trace has that many more calls there.
 fn join_split_calls(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
     let shapes = |which: Which, rows: &[usize]| all.text(which, rows)?.key(MatchLevel::Shapes);
-    let mut by_shapes: HashMap<Key, Vec<usize>, FxBuildHasher> = HashMap::default();
+    let mut by_shapes: Map<Key, Vec<usize>> = Map::default();
     for (at, found) in alignment.matched.iter().enumerate() {
         if let Some(key) = shapes(Which::Target, &found.rows.target) {
             by_shapes.entry(key).or_default().push(at);

@@ -17,25 +17,27 @@ mod tests;
 
 use super::expected::Judgement;
 use super::pair::Pair;
+use crate::base::labels::labelled;
 use crate::names::Family;
 
 pub use super::op_side::{KernelUse, OpSide};
 
-/// How two operations were found to belong together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum MatchLevel {
-    /// The same operator with the same shapes, types, strides and values.
-    Arguments,
-    /// The same operator with the same shapes and types; strides or values differ.
-    Shapes,
-    /// Another name for the same work on the same shapes.
-    Counterpart,
-    /// The same name; one of the traces has no shapes of it, or neither.
-    Name,
-    /// The same operator, called as often with as many dimensions; sizes or types differ.
-    Operator,
-    /// The same kernels, run as often; one of the traces does not tell which operator runs them.
-    Kernels,
+labelled! {
+    /// How two operations were found to belong together; what is the same, for people.
+    pub enum MatchLevel {
+        /// The same operator with the same shapes, types, strides and values.
+        Arguments => "all arguments",
+        /// The same operator with the same shapes and types; strides or values differ.
+        Shapes => "shapes and types",
+        /// Another name for the same work on the same shapes.
+        Counterpart => "shapes, under another name",
+        /// The same name; one of the traces has no shapes of it, or neither.
+        Name => "name",
+        /// The same operator, called as often with as many dimensions; sizes or types differ.
+        Operator => "operator, on other sizes or types",
+        /// The same kernels, run as often; one of the traces does not tell which operator runs them.
+        Kernels => "kernels, without their operator",
+    }
 }
 
 impl MatchLevel {
@@ -56,18 +58,6 @@ impl MatchLevel {
             MatchLevel::Name => "name",
             MatchLevel::Operator => "operator",
             MatchLevel::Kernels => "kernels",
-        }
-    }
-
-    /// For people: what is the same.
-    pub fn label(self) -> &'static str {
-        match self {
-            MatchLevel::Arguments => "all arguments",
-            MatchLevel::Shapes => "shapes and types",
-            MatchLevel::Counterpart => "shapes, under another name",
-            MatchLevel::Name => "name",
-            MatchLevel::Operator => "operator, on other sizes or types",
-            MatchLevel::Kernels => "kernels, without their operator",
         }
     }
 }
@@ -179,7 +169,8 @@ impl LoneOp {
     }
 }
 
-fn label(name: &str, shapes: &str) -> String {
+/// A name with its shapes, where they are known.
+pub(crate) fn label(name: &str, shapes: &str) -> String {
     match shapes.is_empty() {
         true => name.to_owned(),
         false => format!("{name} {shapes}"),

@@ -1,19 +1,16 @@
 //! Partners for what has none by its arguments: the same operator on other sizes or types, and the
 //! same kernels without their operator.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::MatchLevel;
 use super::call_text::CallText;
 use crate::base::group::grouped;
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::compare::align::{Alignment, Matched};
 use crate::compare::{Pair, Side, Which};
 use crate::profile::operations::Operation;
 use crate::trace::StringId;
 
-/// The rows of both traces that are to be paired.
 pub(crate) struct Rows<'a> {
     pub(crate) sides: Pair<Side<'a>>,
     /// Positions of the operations that rows stand for.
@@ -26,7 +23,6 @@ impl Rows<'_> {
         self.texts.get(which).get(*rows.first()?)
     }
 
-    /// Positions of the operations of these rows.
     pub(crate) fn positions(&self, which: Which, rows: &[usize]) -> Vec<usize> {
         let list = self.lists.get(which);
         let positions = rows.iter().filter_map(|row| list.get(*row).copied());
@@ -51,7 +47,6 @@ type Row<'a> = (Which, usize, Vec<(&'a str, u64)>);
 /// activations are computed again.
 type Likeness<'a> = (&'a str, &'a str, u64, bool);
 
-/// Pairs what is alone by its operator.
 pub(crate) fn pair_by_operator(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
     pair_by_kind(alignment, all, |which, rows| {
         let text = all.text(which, rows)?;
@@ -144,7 +139,7 @@ pub(crate) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows)
     }
     // A kernel that does not run as often in both takes its rows with it, and their other kernels.
     loop {
-        let mut counts: HashMap<&str, Pair<u64>, FxBuildHasher> = HashMap::default();
+        let mut counts: Map<&str, Pair<u64>> = Map::default();
         for (which, _, kernels) in &rows {
             for (name, count) in kernels {
                 *counts.entry(*name).or_default().get_mut(*which) += count;
@@ -164,7 +159,7 @@ pub(crate) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows)
     }
     // Rows that share a kernel belong together.
     let mut group_of: Vec<usize> = (0..rows.len()).collect();
-    let mut first_with: HashMap<&str, usize, FxBuildHasher> = HashMap::default();
+    let mut first_with: Map<&str, usize> = Map::default();
     for (row, (.., kernels)) in rows.iter().enumerate() {
         for (name, _) in kernels {
             let other = *first_with.entry(*name).or_insert(row);

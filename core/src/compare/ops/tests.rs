@@ -1,5 +1,5 @@
 use super::*;
-use crate::compare::testing::{self, H100, pair, run};
+use crate::compare::testing::{self, H100, pair, run, says};
 use crate::compare::{Comparison, Side, Verdict, Which};
 use crate::profile::kernels::GpuEvents;
 use crate::report::{Report, ReportOptions};
@@ -20,7 +20,6 @@ fn compared(reference: &Timetable, target: &Timetable) -> Comparison {
     testing::compared(reference, target, None)
 }
 
-/// The only operation of both.
 fn only(operations: &Operations) -> &MatchedOp {
     let [op] = &operations.matched[..] else {
         panic!("{operations:#?}")
@@ -111,9 +110,8 @@ fn the_same_operator_on_other_sizes_is_judged_by_its_own_work() {
     let error = (expected - 425_984.0 / 229_376.0).abs();
     assert!(error < 1e-9, "{expected}");
     assert_eq!(op.judgement.verdict, Verdict::ExplainedByHardware);
-    let said = comparison.caveats().join(" ");
     let words = "on 1024 × 256, 256 × 128 fp32 instead of 512 × 256, 256 × 128 fp32";
-    assert!(said.contains(words), "{said}");
+    says(&comparison.caveats().join(" "), words);
     // Of other sizes called another number of times nothing tells that they belong together.
     let twice = run([("aten::mm", doubled, "k", 80); 2]);
     assert!(compared(&mm(MM, 40), &twice).operations.matched.is_empty());
@@ -129,11 +127,7 @@ fn kernels_of_a_recorded_graph_stand_against_the_operators_that_ran_them() {
     };
     let profiles = pair(eager.profile(), graph.profile());
     let reports = profiles.as_ref().map(|profile| Report::new(profile, &all));
-    let side = |which: Which| Side {
-        name: which.label(),
-        profile: profiles.get(which),
-        report: reports.get(which),
-    };
+    let side = |which: Which| Side::new(which.label(), profiles.get(which), reports.get(which));
     let comparison = Comparison::new(side(Which::Reference), side(Which::Target));
     let op = only(&comparison.operations);
     assert_eq!(op.level, MatchLevel::Kernels);

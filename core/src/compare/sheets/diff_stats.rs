@@ -39,19 +39,18 @@ const COLUMNS: [Column; 15] = [
     column("nn_module_parent", Unit::Text, "The innermost of them."),
 ];
 
-/// What tells rows of the summary apart.
-const KEYS: [&str; 10] = [
-    "name",
-    "cpu_op_name",
-    "source",
-    "Input Dims",
-    "Input Strides",
-    "Input type",
-    "Concrete Inputs",
-    "lowest_common_ancestor_name",
-    "nn_module_stack",
-    "nn_module_parent",
+/// What a row has of its own; all other columns tell rows of the summary apart.
+const OWN: [&str; 5] = [
+    "cpu_op_uid",
+    "kernel_time",
+    "busy_time",
+    "lowest_common_ancestor_id",
+    "gpu_op_uid",
 ];
+
+fn is_key(column: &Column) -> bool {
+    !OWN.contains(&column.label)
+}
 
 #[rustfmt::skip]
 const SUMS: [Column; 4] = [
@@ -61,7 +60,6 @@ const SUMS: [Column; 4] = [
     column("operation_count", Unit::Count, "How often."),
 ];
 
-/// What the sheets show, for people.
 pub(super) fn title(name: &str) -> Option<&'static str> {
     let sheet = [STATS, SUMMARY].into_iter().find(|sheet| sheet.0 == name);
     sheet.map(|(_, title)| title)
@@ -75,15 +73,9 @@ pub(super) fn described() -> [(&'static str, &'static str, Vec<Column>); 2] {
     ]
 }
 
-/// The columns that tell rows apart, and what is summed.
 fn summary_columns() -> Vec<Column> {
-    let known = |label: &&str| {
-        COLUMNS
-            .iter()
-            .find(|column| column.label == *label)
-            .cloned()
-    };
-    KEYS.iter().filter_map(known).chain(SUMS).collect()
+    let keys = COLUMNS.into_iter().filter(is_key);
+    keys.chain(SUMS).collect()
 }
 
 /// Both sheets, without rows where the trees are equal.
@@ -176,13 +168,11 @@ fn modules(side: &Side, tree: &TreeDiff, call: Option<EventId>) -> Vec<String> {
     modules
 }
 
-/// Rows that agree in [`KEYS`], those of the most time first.
+/// Rows that agree in all keys, those of the most time first.
 fn summary(stats: &ComparisonSheet) -> ComparisonSheet {
-    let places = |labels: &[&str]| -> Vec<usize> {
-        let places = labels.iter().filter_map(|label| stats.column(label));
-        places.collect()
-    };
-    let keys = places(&KEYS);
+    let columns = COLUMNS.iter().enumerate();
+    let keys = columns.filter(|(_, column)| is_key(column));
+    let keys: Vec<usize> = keys.map(|(at, _)| at).collect();
     let number = |row: &[Cell], label: &str| {
         let cell = stats.column(label).and_then(|at| row.get(at));
         match cell {

@@ -2,10 +2,8 @@
 
 use std::collections::VecDeque;
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::kinds::{Keys, SheetKind, Subset};
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::compare::{Pair, Which};
 use crate::report::RoundedTime;
@@ -13,7 +11,6 @@ use crate::report::sheet::{Cell, Sheet};
 
 const RECOMPUTE: &str = "is_recompute";
 
-/// One side's sheet.
 #[derive(Debug, Clone)]
 pub(super) struct Half<'a> {
     pub(super) sheet: &'a Sheet,
@@ -31,7 +28,6 @@ impl<'a> Half<'a> {
     }
 }
 
-/// A row of one side's sheet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HalfRow<'a> {
     pub(super) cells: &'a [Cell],
@@ -52,13 +48,11 @@ impl JoinedRow<'_> {
     }
 }
 
-/// Two sheets with their rows joined.
 #[derive(Debug)]
 pub(super) struct Joined<'a> {
     pub(super) kind: &'a SheetKind,
     /// The reference's sheet and the target's; a report leaves out what has no rows.
     pub(super) halves: Pair<Option<&'a Sheet>>,
-    /// The labels that join.
     pub(super) keys: Vec<&'static str>,
     /// Each row of either sheet once: those of the reference in their order, then what the target
     /// alone has.
@@ -116,7 +110,7 @@ fn join<'a>(
     free: Vec<HalfRow<'a>>,
     key: &Pair<Key>,
 ) -> Vec<HalfRow<'a>> {
-    let mut by_key: HashMap<Vec<Value>, VecDeque<usize>, FxBuildHasher> = HashMap::default();
+    let mut by_key: Map<Vec<Value>, VecDeque<usize>> = Map::default();
     for (at, row) in free.iter().enumerate() {
         let places = by_key.entry(key.target.of(row.cells)).or_default();
         places.push_back(at);
@@ -182,7 +176,6 @@ fn keys(kind: &SheetKind, halves: Pair<Option<&Sheet>>) -> Vec<&'static str> {
     keys
 }
 
-/// Where the cells of a key stand in the rows of a sheet.
 struct Key(Vec<Option<usize>>);
 
 impl Key {

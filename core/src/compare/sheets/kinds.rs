@@ -1,27 +1,18 @@
 //! Which sheets are compared, what joins their rows, and of which numbers differences are taken.
 
-/// The rows of one of the sheets that a comparison comes in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Subset {
-    /// Rows that both sides have.
-    Both,
-    /// Rows that the reference alone has.
-    Reference,
-    /// Rows that the target alone has.
-    Target,
-}
+use crate::base::labels::labelled;
 
-impl Subset {
-    pub(super) const ALL: [Subset; 3] = [Subset::Both, Subset::Reference, Subset::Target];
-
-    /// In the name of a sheet. The words are those of other tools: there the reference is called
-    /// the baseline and the target a variant.
-    pub(super) fn label(self) -> &'static str {
-        match self {
-            Subset::Both => "intersect",
-            Subset::Reference => "only_baseline",
-            Subset::Target => "only_variant",
-        }
+labelled! {
+    /// The rows of one of the sheets that a comparison comes in, with the word in the name of the
+    /// sheet. The words are those of other tools: there the reference is called the baseline and the
+    /// target a variant.
+    pub(super) enum Subset {
+        /// Rows that both sides have.
+        Both => "intersect",
+        /// Rows that the reference alone has.
+        Reference => "only_baseline",
+        /// Rows that the target alone has.
+        Target => "only_variant",
     }
 }
 
@@ -34,7 +25,6 @@ pub(super) struct SheetKind {
     pub(super) name: &'static str,
     /// What it shows, for people: unsplit, then of each subset.
     pub(super) titles: [&'static str; 4],
-    /// What joins rows.
     pub(super) keys: Keys,
     /// Of rows with the same keys those that agree here as well belong together first.
     pub(super) prefer: &'static [&'static str],

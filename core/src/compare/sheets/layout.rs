@@ -7,7 +7,6 @@ use crate::compare::{Pair, Which};
 use crate::report::RoundedTime;
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
 
-/// Where the cells of a column come from.
 #[derive(Debug, Clone, Copy)]
 enum Source {
     /// Of whichever side has the row, by the places in both sheets.
@@ -20,7 +19,6 @@ enum Source {
     Half(Which, usize),
 }
 
-/// A number of both sides.
 #[derive(Debug, Clone, Copy)]
 struct Compared {
     places: Pair<usize>,

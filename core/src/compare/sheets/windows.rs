@@ -9,7 +9,6 @@ use crate::report::window;
 
 pub(super) const NAME: &str = "windows";
 
-/// What the sheet shows, for people.
 pub(super) const TITLE: &str = "The parts of the traces that are compared";
 
 pub(super) fn columns() -> Vec<Column> {

@@ -10,10 +10,8 @@
 
 use std::ops::Range;
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::skeleton::Skeleton;
+use crate::base::map::Map;
 use crate::base::sequence::align;
 use crate::base::sort::Arrange;
 use crate::compare::{Pair, Which};
@@ -71,7 +69,6 @@ impl Matcher<'_> {
         self.sides.get(which).row(row).name_key()
     }
 
-    /// A key of each call.
     fn keys(&self, lists: Unmatched, key: impl Fn(&Skeleton, u32) -> u64) -> Pair<Vec<u64>> {
         let sides = self.sides.zip(lists);
         sides.map(|(side, rows)| rows.iter().map(|row| key(side, *row)).collect())
@@ -131,7 +128,7 @@ impl Matcher<'_> {
     ) {
         let other = which.other();
         let (wrappers, plain) = (*calls.get(which), *calls.get(other));
-        let mut places: HashMap<u64, Vec<usize>, FxBuildHasher> = HashMap::default();
+        let mut places: Map<u64, Vec<usize>> = Map::default();
         for (at, row) in plain.iter().enumerate() {
             places.entry(self.name(other, *row)).or_default().push(at);
         }
@@ -167,7 +164,7 @@ impl Matcher<'_> {
         which: Which,
         inside: &[u32],
         plain: &[u32],
-        places: &HashMap<u64, Vec<usize>, FxBuildHasher>,
+        places: &Map<u64, Vec<usize>>,
         from: usize,
     ) -> Option<Range<usize>> {
         let names: Vec<u64> = inside.iter().map(|row| self.name(which, *row)).collect();
@@ -226,7 +223,6 @@ impl Matcher<'_> {
         most > 0 && n_shared * 2 >= most
     }
 
-    /// Two calls with the chains below them.
     fn chains(&self, rows: Pair<u32>) -> Item {
         let chains = self.sides.zip(rows).map(|(side, row)| side.chain(row));
         let inside = Pair::of(|which| {

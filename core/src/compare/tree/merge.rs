@@ -23,13 +23,11 @@ enum Inside {
     Wrapped(Wrappers, Pair<usize>),
 }
 
-/// A child in the making.
 struct Child {
     rows: Pair<Option<u32>>,
     inside: Inside,
 }
 
-/// Merges two trees.
 pub(crate) fn merge(
     sides: Pair<&Skeleton>,
     profiles: Pair<&Profile>,

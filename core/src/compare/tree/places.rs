@@ -5,11 +5,9 @@
 //! call but it launches other kernels, that is a place as well. Places that are alike, as those of
 //! the layers of a model are, are one with several occurrences.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::{DiffId, DiffNode, Presence, TreeDiff};
 use crate::base::group::grouped;
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::compare::{Pair, Which};
 use crate::profile::Profile;
@@ -49,7 +47,7 @@ pub(crate) fn places(diff: &TreeDiff, profiles: Pair<&Profile>) -> Vec<Place> {
         diff,
         profiles,
         found: Vec::new(),
-        of_op: HashMap::default(),
+        of_op: Map::default(),
     };
     for (id, node) in diff.iter() {
         finder.look_at(id, node);
@@ -70,7 +68,7 @@ struct Finder<'a> {
     profiles: Pair<&'a Profile>,
     found: Vec<PlaceWork>,
     /// By operator: its only place.
-    of_op: HashMap<DiffId, usize, FxBuildHasher>,
+    of_op: Map<DiffId, usize>,
 }
 
 impl Finder<'_> {
@@ -92,7 +90,6 @@ impl Finder<'_> {
         self.take_calls(id, run);
     }
 
-    /// The work that a call launches itself.
     fn take_own(&mut self, id: DiffId) {
         let diff = self.diff;
         if Which::BOTH
@@ -107,7 +104,6 @@ impl Finder<'_> {
         }
     }
 
-    /// Calls of one side or the other, next to each other.
     fn take_calls(&mut self, around: DiffId, run: Vec<DiffId>) {
         if run.is_empty() {
             return;
@@ -123,7 +119,6 @@ impl Finder<'_> {
         }
     }
 
-    /// The place that something in a call belongs to.
     fn place(&mut self, around: DiffId) -> &mut PlaceWork {
         let common = self.diff.common(around);
         let next = self.found.len();
@@ -173,7 +168,6 @@ fn group(diff: &TreeDiff, profiles: Pair<&Profile>, found: Vec<PlaceWork>) -> Ve
     places.collect()
 }
 
-/// The name of a piece of GPU work.
 pub(crate) fn kernel(profile: &Profile, id: GpuId) -> &str {
     let work = profile.gpu.get(id);
     work.map_or("", |work| profile.trace.strings.get(work.name))

@@ -3,9 +3,7 @@
 //! Runtime and driver calls are left out, because each vendor has its own; the work belongs to the
 //! call around them. A call that launched several pieces of work, as a graph launch does, stays.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
+use crate::base::map::Map;
 use crate::names::calls::normal;
 use crate::profile::Profile;
 use crate::profile::launch::{GpuId, is_graph_launch};
@@ -31,7 +29,6 @@ pub(crate) struct Row {
     end: u32,
     /// Where its work begins; the work below it follows.
     first_work: u32,
-    /// The end of its own work.
     end_of_own: u32,
     /// Of its name and all below it.
     pub(crate) deep: u64,
@@ -40,13 +37,11 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Its name as a number.
     pub(crate) fn name_key(&self) -> u64 {
         u64::from(self.name.0)
     }
 }
 
-/// The calls of a trace that led to GPU work.
 #[derive(Debug, Default)]
 pub(crate) struct Skeleton {
     rows: Vec<Row>,
@@ -64,7 +59,7 @@ impl Skeleton {
         names: &mut StringTable,
     ) -> Skeleton {
         let launched = Launched::new(profile, tree, frames);
-        let mut keys: HashMap<StringId, StringId, FxBuildHasher> = HashMap::default();
+        let mut keys: Map<StringId, StringId> = Map::default();
         let mut skeleton = Skeleton::default();
         skeleton.open(None, names.intern(ALL), false);
         skeleton.work.extend(&launched.unlinked);
@@ -129,7 +124,6 @@ impl Skeleton {
         &self.rows[row as usize]
     }
 
-    /// The calls that a call made, in order.
     pub(crate) fn children(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
         let end = self.row(row).end;
         let first = (row + 1 < end).then_some(row + 1);
@@ -138,7 +132,6 @@ impl Skeleton {
         })
     }
 
-    /// The GPU work that a call launched itself.
     pub(crate) fn own_work(&self, row: u32) -> &[GpuId] {
         let row = self.row(row);
         &self.work[row.first_work as usize..row.end_of_own as usize]
@@ -215,7 +208,6 @@ struct Launched {
     by_node: Vec<(NodeId, GpuId)>,
     /// Work launched on a thread in no call that stays, in order of the launching calls.
     outside: Vec<(TrackId, GpuId)>,
-    /// Work that no call is known for.
     unlinked: Vec<GpuId>,
 }
 

@@ -6,7 +6,6 @@ use crate::compare::testing;
 use crate::profile::window::Window;
 use crate::testing::Timetable;
 
-/// Compares two small traces.
 fn diff(reference: &Timetable, target: &Timetable) -> TreeDiff {
     of_profiles(&reference.profile(), &target.profile())
 }

@@ -23,7 +23,6 @@ pub fn html(document: &Document) -> String {
 
 const STYLE: &str = include_str!("report.css");
 
-/// Headings of the second level as a list of links.
 fn contents(out: &mut String, document: &Document) {
     out.push_str("<nav aria-label=\"Contents\">\n<ul>\n");
     for (level, text, slug) in document.headings() {
@@ -134,9 +133,9 @@ mod tests {
     fn numbers_are_aligned_and_links_lead_somewhere() {
         let mut document = Document::new("T");
         document.heading(2, "Where `it` went");
-        let mut table = DocTable::new(&["Kernel", ">Time"]);
-        table.row(&["`k`", "3 ms"]);
-        document.table(table);
+        let rows = DocTable::of([("`k`", "3 ms")]);
+        let rows = rows.line("Kernel", |row| line(row.0));
+        document.table(rows.text(">Time", |row| row.1));
         let page = html(&document);
         assert!(page.contains("<td class=\"number\">3 ms</td>"));
         assert!(page.contains("<a href=\"#where-it-went\">"));

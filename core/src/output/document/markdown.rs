@@ -86,9 +86,9 @@ mod tests {
         let mut document = Document::new("A & B");
         document.heading(2, "`a_b` is *slow*");
         document.field("Issue", "`aten::mm` is slow");
-        let mut table = DocTable::new(&["Kernel", ">Time"]);
-        table.row(&["`a|b`", "3 ms"]);
-        document.table(table);
+        let rows = DocTable::of([("`a|b`", "3 ms")]);
+        let rows = rows.line("Kernel", |row| line(row.0));
+        document.table(rows.text(">Time", |row| row.1));
         document.bullets(vec![vec![Span::Link {
             text: "details".to_owned(),
             slug: "a--b".to_owned(),

@@ -10,7 +10,7 @@ pub(crate) mod svg;
 mod table;
 
 pub use markdown::markdown;
-pub use table::{DocColumn, DocTable};
+pub use table::DocTable;
 pub(crate) use table::{code, count, dash, text, time};
 
 use serde::{Deserialize, Serialize};
@@ -171,11 +171,6 @@ impl Document {
         if !table.rows.is_empty() {
             self.blocks.push(Block::Table(table));
         }
-    }
-
-    /// Adds a table with a row for each of some things; nothing where there are none.
-    pub fn rows<T>(&mut self, things: impl IntoIterator<Item = T>, columns: &[DocColumn<T>]) {
-        self.table(DocTable::of(things, columns));
     }
 
     /// Adds all of another document.

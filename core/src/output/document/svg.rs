@@ -7,7 +7,6 @@ use crate::names::Family;
 /// Width of every picture, in its own units.
 pub(crate) const WIDTH: f64 = 960.0;
 
-/// The color of a category.
 pub(crate) fn color(family: Family) -> &'static str {
     match family {
         Family::Gemm => "#4a7fc6",
@@ -26,7 +25,6 @@ pub(crate) fn color(family: Family) -> &'static str {
 
 /// The color of nothing.
 pub(crate) const IDLE: &str = "#8884";
-/// Lines of scales.
 const RULE: &str = "#8888";
 
 /// An SVG of a height, with what it shows for those who do not see it.
@@ -35,7 +33,6 @@ pub(crate) struct Svg {
 }
 
 impl Svg {
-    /// An empty picture.
     pub(crate) fn new(height: f64, label: &str) -> Svg {
         Svg {
             text: format!(
@@ -94,7 +91,6 @@ impl Svg {
         ));
     }
 
-    /// A ring around a mark.
     pub(crate) fn ring(&mut self, at: (f64, f64), radius: f64, stroke: &str) {
         self.text.push_str(&format!(
             "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\" fill=\"none\" stroke=\"{stroke}\" stroke-width=\"2\"/>",
@@ -102,7 +98,6 @@ impl Svg {
         ));
     }
 
-    /// The picture as text, with what it shows.
     pub(crate) fn done(self, caption: &'static str) -> (String, &'static str) {
         (self.text + "</svg>", caption)
     }
@@ -127,23 +122,19 @@ impl Axis {
         }
     }
 
-    /// Its lowest value.
     pub(crate) fn low(&self) -> f64 {
         10_f64.powf(self.powers.0)
     }
 
-    /// Its highest value.
     pub(crate) fn high(&self) -> f64 {
         10_f64.powf(self.powers.1)
     }
 
-    /// The place of a value.
     pub(crate) fn at(&self, value: f64) -> f64 {
         let ((low, high), (start, end)) = (self.powers, self.ends);
         start + (value.log10() - low) / (high - low) * (end - start)
     }
 
-    /// The powers of ten.
     pub(crate) fn ticks(&self) -> impl Iterator<Item = f64> + use<> {
         let (low, high) = self.powers;
         (low as i32..=high as i32).map(|power| 10_f64.powi(power))

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Line, Span, cell, line};
+use super::{Line, Span, cell};
 use crate::base::format;
 use crate::base::value::Table;
+use crate::compare::Pair;
 
 /// Words alone, whatever they hold.
 pub(crate) fn text(text: impl Into<String>) -> Line {
@@ -16,23 +17,17 @@ pub(crate) fn code(name: &str, max_chars: usize) -> Line {
     vec![Span::Code(format::middle_ellipsis(name, max_chars))]
 }
 
-/// What is known, or a dash.
 pub(crate) fn dash<T, S: Into<String>>(known: Option<T>, write: impl FnOnce(T) -> S) -> Line {
     known.map_or_else(|| text("–"), |known| text(write(known)))
 }
 
-/// A time.
 pub(crate) fn time(ns: i64) -> Line {
     text(format::time_ns(ns))
 }
 
-/// How many.
 pub(crate) fn count(n: impl TryInto<u64>) -> Line {
     text(format::count(n.try_into().unwrap_or(u64::MAX)))
 }
-
-/// A column with what it shows of one thing. Those whose head starts with `>` hold numbers.
-pub type DocColumn<'c, T> = (&'c str, &'c dyn Fn(&T) -> Line);
 
 /// A table of a document.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -44,32 +39,61 @@ pub struct DocTable {
 }
 
 impl DocTable {
-    /// A table without rows. Columns whose head starts with `>` hold numbers.
-    pub fn new(heads: &[&str]) -> DocTable {
-        let column = |head: &&str| match head.strip_prefix('>') {
-            Some(head) => (head.to_owned(), true),
-            None => ((*head).to_owned(), false),
+    /// A table with a row for each of some things, without columns yet.
+    pub(crate) fn of<T>(things: impl IntoIterator<Item = T>) -> Rows<T> {
+        let things: Vec<T> = things.into_iter().collect();
+        let rows = vec![Vec::new(); things.len()];
+        let table = DocTable {
+            rows,
+            ..DocTable::default()
         };
-        DocTable {
-            columns: heads.iter().map(column).collect(),
-            rows: Vec::new(),
+        Rows { things, table }
+    }
+}
+
+/// A table in the making, column by column: a head, and what is shown of each thing. Columns whose
+/// head starts with `>` hold numbers.
+pub(crate) struct Rows<T> {
+    things: Vec<T>,
+    table: DocTable,
+}
+
+impl<T> Rows<T> {
+    pub(crate) fn line(mut self, head: &str, cell: impl Fn(&T) -> Line) -> Rows<T> {
+        let label = head.strip_prefix('>').unwrap_or(head);
+        let is_number = label.len() < head.len();
+        self.table.columns.push((label.to_owned(), is_number));
+        for (row, thing) in self.table.rows.iter_mut().zip(&self.things) {
+            row.push(cell(thing));
         }
+        self
     }
 
-    /// A table with a row for each of some things.
-    pub fn of<T>(things: impl IntoIterator<Item = T>, columns: &[DocColumn<T>]) -> DocTable {
-        let heads: Vec<&str> = columns.iter().map(|(head, _)| *head).collect();
-        let cells = |thing: T| columns.iter().map(|(_, cell)| cell(&thing)).collect();
-        DocTable {
-            rows: things.into_iter().map(cells).collect(),
-            ..DocTable::new(&heads)
-        }
+    pub(crate) fn text<S: Into<String>>(self, head: &str, cell: impl Fn(&T) -> S) -> Rows<T> {
+        self.line(head, |thing| text(cell(thing)))
     }
 
-    /// Adds a row; names in backticks.
-    pub fn row(&mut self, cells: &[&str]) {
-        self.rows
-            .push(cells.iter().map(|cell| line(cell)).collect());
+    pub(crate) fn time(self, head: &str, ns: impl Fn(&T) -> i64) -> Rows<T> {
+        self.line(head, |thing| time(ns(thing)))
+    }
+
+    pub(crate) fn count<N: TryInto<u64>>(self, head: &str, n: impl Fn(&T) -> N) -> Rows<T> {
+        self.line(head, |thing| count(n(thing)))
+    }
+
+    /// The times of two traces, and their difference.
+    pub(crate) fn times(self, times: impl Fn(&T) -> Pair<i64>) -> Rows<T> {
+        self.time(">Reference", |thing| times(thing).reference)
+            .time(">Target", |thing| times(thing).target)
+            .text(">Δ", |thing| {
+                format::signed_time_ns(times(thing).difference())
+            })
+    }
+}
+
+impl<T> From<Rows<T>> for DocTable {
+    fn from(rows: Rows<T>) -> DocTable {
+        rows.table
     }
 }
 

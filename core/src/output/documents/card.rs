@@ -1,24 +1,19 @@
 //! A recommendation: its card of a few lines, its details, its reproducer.
 
 use super::Subject;
-use super::parts::reproducer;
 use crate::findings::{Confidence, Priority, Replay};
-use crate::output::document::{Block, DocTable, Document, Span, field, line, slug, text};
+use crate::output::document::{Block, DocTable, Document, Span, field, line, slug};
+use crate::output::replay::mark;
 use crate::report::cards::Light;
 
 /// A finding as the documents say it.
 pub(super) struct Card<'a> {
-    /// Its number among all.
     pub(super) number: usize,
     pub(super) title: &'a str,
-    /// What is wrong: one sentence.
     pub(super) problem: &'a str,
-    /// What to change in the model or in how it is run.
     pub(super) model: &'a str,
-    /// What to ask of the kernel.
     pub(super) kernel: &'a str,
     pub(super) reasoning: &'a [String],
-    /// What it saves, in a sentence or two.
     pub(super) impact: String,
     /// The time in `impact` as files for programs have it; `None` where it is not known.
     pub(super) saves: Option<String>,
@@ -33,7 +28,7 @@ pub(super) struct Card<'a> {
 
 impl Card<'_> {
     pub(super) fn heading(&self) -> String {
-        let icon = Light::of(self.number).icon();
+        let icon = Light::of(self.number).icon;
         format!("{icon} Priority {}: {}", self.number, self.title)
     }
 
@@ -42,7 +37,6 @@ impl Card<'_> {
         format!("P{} {}", self.number, self.title)
     }
 
-    /// "Model: … Kernel: …", each a sentence.
     pub(super) fn action(&self) -> String {
         format!("Model: {} Kernel: {}", self.model, self.kernel)
     }
@@ -74,7 +68,7 @@ impl Card<'_> {
             document.table(projection);
         }
         if let Some(replay) = self.replay {
-            let word = reproducer(replay.is_recommended);
+            let word = mark(replay.is_recommended);
             document.field("Reproducer", &format!("{word}: {}.", replay.reason));
         }
     }
@@ -102,22 +96,17 @@ pub(super) fn write(document: &mut Document, subject: &dyn Subject) {
     document.texts(subject.small());
 }
 
-/// Which findings have a reproducer.
 pub(super) fn reproducers(subject: &dyn Subject) -> Document {
     let mut document = Document::default();
     let cards = subject.cards();
     let replays = cards
         .iter()
         .filter_map(|card| Some((card.number, card.replay?)));
-    document.rows(
-        replays,
-        &[
-            ("Finding", &|(number, _)| text(format!("P{number}"))),
-            ("Reproducer", &|(_, replay)| {
-                text(reproducer(replay.is_recommended))
-            }),
-            ("Reason", &|(_, replay)| line(&replay.reason)),
-        ],
+    document.table(
+        DocTable::of(replays)
+            .text("Finding", |(number, _)| format!("P{number}"))
+            .text("Reproducer", |(_, replay)| mark(replay.is_recommended))
+            .line("Reason", |(_, replay)| line(&replay.reason)),
     );
     document.or_text("No finding has a reproducer.");
     document

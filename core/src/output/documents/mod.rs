@@ -25,23 +25,18 @@ pub mod compared;
 mod parts;
 pub mod single;
 
-use hashbrown::HashSet;
-use rustc_hash::FxBuildHasher;
-
+use crate::base::map::Set;
 use crate::output::document::{Block, Document, Line, line};
 use card::Card;
 use check::{Check, Written};
 
-/// A titled part of a section.
 type Part = (String, Document);
 
-/// A picture as SVG, with what it shows.
 type Picture = (String, &'static str);
 
 /// Names of operators and kernels.
-type Names = HashSet<String, FxBuildHasher>;
+type Names = Set<String>;
 
-/// A part, written by a function.
 fn part(title: impl Into<String>, write: impl FnOnce(&mut Document)) -> Part {
     let mut document = Document::default();
     write(&mut document);
@@ -52,16 +47,13 @@ fn part(title: impl Into<String>, write: impl FnOnce(&mut Document)) -> Part {
 struct Words {
     /// What a card says is wrong: "Issue", or "Gap" to the reference.
     problem: &'static str,
-    /// The section of details.
     details: &'static str,
     /// The third section of the rough document.
     middle: &'static str,
-    /// How many steps the rough document has.
     n_steps: usize,
 }
 
 impl Words {
-    /// The sections of the rough document.
     fn rough(&self) -> [&'static str; 6] {
         [
             "Analysis Process Summary",
@@ -74,11 +66,8 @@ impl Words {
     }
 }
 
-/// A file of one analysis beside the documents.
 struct File {
-    /// Its name in messages.
     key: &'static str,
-    /// As written.
     document: Document,
     /// The sections that it must have.
     sections: Vec<&'static str>,
@@ -115,7 +104,6 @@ trait Subject {
 
     fn pictures(&self) -> Vec<Picture>;
 
-    /// The heading of the recommendations.
     fn recommendations(&self) -> String;
 
     /// What is said before the cards.
@@ -140,7 +128,6 @@ trait Subject {
     /// What somebody with the model at hand can answer.
     fn questions(&self) -> Vec<String>;
 
-    /// Files beside the documents.
     fn files(&self) -> Vec<File> {
         Vec::new()
     }
@@ -154,7 +141,6 @@ trait Subject {
         None
     }
 
-    /// Whether there is something to warn of.
     fn needs_warnings(&self) -> bool;
 
     /// The rows of the summary's table, in order.
@@ -165,7 +151,6 @@ trait Subject {
         None
     }
 
-    /// Times in tables.
     fn shown(&self) -> Vec<Shown>;
 
     /// Where parts do not sum up to their whole; `None` where nothing was measured.

@@ -22,14 +22,6 @@ pub(super) const TIMELINE: [(&str, Read); 8] = [
     ("All copies, hidden or not", |whole| whole.memcpy_ns),
 ];
 
-/// Whether a reproducer is recommended.
-pub(super) fn reproducer(is_recommended: bool) -> &'static str {
-    match is_recommended {
-        true => "recommended",
-        false => "offered",
-    }
-}
-
 /// That rows are left out of a table, and where they are: "1 more is in the sheet."
 pub(super) fn more(n_rows: usize, shown: usize, place: &str) -> Option<String> {
     let n = n_rows.saturating_sub(shown);
@@ -37,15 +29,11 @@ pub(super) fn more(n_rows: usize, shown: usize, place: &str) -> Option<String> {
     (n > 0).then(|| format!("{} more {is} {place}.", format::count(n as u64)))
 }
 
-/// Figures with their labels.
 pub(super) fn figures(facts: &[Fact]) -> DocTable {
-    DocTable::of(
-        facts,
-        &[
-            ("Figure", &|fact| text(fact.label)),
-            (">Value", &|fact| cell(&fact.value)),
-        ],
-    )
+    DocTable::of(facts)
+        .text("Figure", |fact| fact.label)
+        .line(">Value", |fact| cell(&fact.value))
+        .into()
 }
 
 /// What some efficiencies are worth: the time of kernels, `run_ns` of the run of `total_ns`, at
@@ -63,21 +51,15 @@ pub(super) fn projection(
     };
     let left = |left_ns: Option<i64>| left_ns.map_or(text("already met"), time);
     let of_roof = |percent: f64| text(format!("{} of roofline", format::percent(percent)));
-    DocTable::of(
-        projections(time_ns, run_ns, efficiency_percent, total_ns),
-        &[
-            ("Target efficiency", &|row| of_roof(row.target_percent)),
-            (">Time", &|row| {
-                left(row.outcome.map(|(left_ns, _)| left_ns))
-            }),
-            (gain, &|row| {
-                dash(row.outcome, |(_, gain)| format::percent(gain))
-            }),
-        ],
-    )
+    DocTable::of(projections(time_ns, run_ns, efficiency_percent, total_ns))
+        .line("Target efficiency", |row| of_roof(row.target_percent))
+        .line(">Time", |row| left(row.outcome.map(|(left_ns, _)| left_ns)))
+        .line(gain, |row| {
+            dash(row.outcome, |(_, gain)| format::percent(gain))
+        })
+        .into()
 }
 
-/// Thresholds with their usual value.
 pub(super) fn thresholds(
     here: &Thresholds,
     is_shown: impl Fn(&ThresholdInfo, f64, f64) -> bool,
@@ -90,13 +72,10 @@ pub(super) fn thresholds(
     let shown = Thresholds::ALL
         .iter()
         .filter(|threshold| is_shown(threshold, (threshold.get)(here), (threshold.get)(&usual)));
-    DocTable::of(
-        shown,
-        &[
-            ("Threshold", &|one| vec![Span::Code(one.key.to_owned())]),
-            (">Usual", &|one| value(one, &usual)),
-            (">Here", &|one| value(one, here)),
-            ("Meaning", &|one| text(one.doc)),
-        ],
-    )
+    DocTable::of(shown)
+        .line("Threshold", |one| vec![Span::Code(one.key.to_owned())])
+        .line(">Usual", |one| value(one, &usual))
+        .line(">Here", |one| value(one, here))
+        .text("Meaning", |one| one.doc)
+        .into()
 }

@@ -1,37 +1,19 @@
 //! How files are listed and made, whatever they are made from.
 
 use super::{Artifact, Listed, mime};
+use crate::base::labels::labelled;
 
-/// What a kind of file is there for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Group {
-    /// To be read.
-    Reports,
-    /// To be sorted, filtered and summed.
-    Tables,
-    /// To be read by programs.
-    Programs,
-    /// To be run.
-    Reproducers,
-}
-
-impl Group {
-    /// All of them, in the order in which they are offered.
-    pub const ALL: [Group; 4] = [
-        Group::Reports,
-        Group::Tables,
-        Group::Programs,
-        Group::Reproducers,
-    ];
-
-    /// For people.
-    pub fn label(self) -> &'static str {
-        match self {
-            Group::Reports => "Reports to read",
-            Group::Tables => "Tables",
-            Group::Programs => "For programs",
-            Group::Reproducers => "Reproducers",
-        }
+labelled! {
+    /// What a kind of file is there for.
+    pub enum Group {
+        /// To be read.
+        Reports => "Reports to read",
+        /// To be sorted, filtered and summed.
+        Tables => "Tables",
+        /// To be read by programs.
+        Programs => "For programs",
+        /// To be run.
+        Reproducers => "Reproducers",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::exporter::Group::{Programs, Reports, Reproducers, Tables};
 use super::xlsx::workbook;
-use super::{Exporter, Input, Listed, Source, categories, csv, markdown, pair};
+use super::{Exporter, Input, Listed, Source, categories, csv, file, markdown, pair};
 use crate::compare::{Side, sheets};
 use crate::output::document::{html::html, markdown as to_markdown};
 use crate::output::documents::Documents;
@@ -33,7 +33,7 @@ impl Source for Input<'_> {
             Exporter {
                 format: "findings", title: "Findings for programs", group: Programs, is_quick: true, purpose: "For scripts that act on findings: a pull-request check, a dashboard, jq.",
                 list: |_| vec![file("findings.json", "Findings, for programs")],
-                write: |input, _| pretty(&json::findings::findings(input.profile, input.report)),
+                write: |input, _| Some(json::pretty(&json::findings::findings(input.profile, input.report))),
             },
             Exporter {
                 format: "analyses", title: "Files of each analysis", group: Programs, is_quick: true, purpose: "What each analysis looked at, measured and found, for tools and language models that go on from there.",
@@ -81,7 +81,7 @@ impl Source for pair::Input<'_> {
             Exporter {
                 format: "json", title: "Comparison for programs", group: Programs, is_quick: true, purpose: "For scripts that watch for slowdowns: what differs, what of it the hardware explains.",
                 list: |_| vec![file("comparison.json", "The comparison, for programs")],
-                write: |input, _| pretty(&json::comparison::comparison_json(input.comparison())),
+                write: |input, _| Some(json::pretty(&json::comparison::comparison_json(input.comparison()))),
             },
             Exporter {
                 format: "csv", title: "Compared tables as CSV", group: Tables, is_quick: true, purpose: "For pandas, a spreadsheet or a notebook that reads TraceLens's comparisons.",
@@ -102,22 +102,10 @@ impl Source for pair::Input<'_> {
     }
 }
 
-fn file(path: impl Into<String>, title: &'static str) -> Listed {
-    Listed {
-        path: path.into(),
-        title,
-    }
-}
-
 /// Workbooks that have sheets: one without any is none.
 fn listed<const N: usize>(books: [(&str, &'static str, usize); N]) -> Vec<Listed> {
     let books = books.into_iter().filter(|(.., n_sheets)| *n_sheets > 0);
     books.map(|(path, title, _)| file(path, title)).collect()
-}
-
-fn pretty(json: &serde_json::Value) -> Option<Vec<u8>> {
-    let text = serde_json::to_string_pretty(json).ok()?;
-    Some(text.into_bytes())
 }
 
 const PAIR_FAIR: &str = "comparative_analysis_fair.md";

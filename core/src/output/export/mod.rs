@@ -40,6 +40,13 @@ pub struct Listed {
     pub title: &'static str,
 }
 
+fn file(path: impl Into<String>, title: &'static str) -> Listed {
+    Listed {
+        path: path.into(),
+        title,
+    }
+}
+
 /// The media type of a file by the end of its name.
 pub(crate) fn mime(path: &str) -> &'static str {
     let (_, ending) = path.rsplit_once('.').unwrap_or_default();
@@ -71,7 +78,7 @@ mod tests {
     use crate::sample;
 
     fn of_sample(check: impl Fn(&Input)) {
-        let profile = Profile::new(import(sample::trace_json().as_bytes()).unwrap());
+        let profile = Profile::new(import(sample::TRACE.as_bytes()).unwrap());
         let report = Report::new(&profile, &ReportOptions::default());
         check(&Input::new(&profile, &report));
     }

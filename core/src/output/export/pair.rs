@@ -74,7 +74,7 @@ mod tests {
 
     /// The sample beside a small trace.
     fn with_input(check: impl Fn(&Input)) {
-        let reference = Profile::new(import(sample::trace_json().as_bytes()).unwrap());
+        let reference = Profile::new(import(sample::TRACE.as_bytes()).unwrap());
         let small = Timetable::new().work("aten::mm", "gemm", 40..80);
         let (target, theirs) = (small.profile(), small.report());
         let ours = Report::new(&reference, &ReportOptions::default());

@@ -14,7 +14,6 @@ their unit (`_ms`, `_percent`, `_bytes`, `_gbps`, `_tflops`), be the value known
 or goes. `perf_report.json` holds all sheets with the meaning of each column.
 ";
 
-/// Each file with its records.
 const FILES: [(&str, &[Schema]); 4] = [
     ("findings.json", findings::SCHEMA),
     ("comparison.json", comparison::SCHEMA),

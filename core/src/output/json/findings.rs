@@ -15,7 +15,6 @@ use crate::profile::timeline::GpuTimeline;
 use crate::report::Report;
 use crate::report::overview::HardwareFigure;
 
-/// The version of the file.
 const FORMAT: u32 = 1;
 
 record! {

@@ -62,12 +62,16 @@ pub(crate) fn value(record: impl Serialize) -> Json {
     serde_json::to_value(record).unwrap_or_default()
 }
 
-/// A record for each of some things.
+/// A value as the text of a file, indented.
+pub(crate) fn pretty(json: &Json) -> Vec<u8> {
+    let text = serde_json::to_string_pretty(json);
+    text.unwrap_or_default().into_bytes()
+}
+
 pub(crate) fn list<'a, T>(things: &'a [T], record: impl Fn(&'a T) -> Json) -> Json {
     things.iter().map(record).collect()
 }
 
-/// The keys of two records.
 pub(crate) fn with_keys_of(mut keys: Map<String, Json>, other: Json) -> Map<String, Json> {
     if let Json::Object(others) = other {
         keys.extend(others);

@@ -18,10 +18,8 @@ use super::shared::{thresholds, window};
 use crate::hardware::GpuSpec;
 use crate::import::warning::{Severity, Warning};
 use crate::profile::Profile;
-use crate::report::sheet::{Cell, Sheet, Unit};
-use crate::report::{GpuEvents, Overview, Report, ReportOptions};
+use crate::report::{Overview, Report, ReportOptions};
 
-/// The version of the document.
 const FORMAT: u32 = 1;
 
 /// The report as a JSON value.
@@ -32,7 +30,7 @@ pub fn json(profile: &Profile, report: &Report) -> Value {
         "window": window(profile.window.as_ref()),
         "overview": overview(&report.overview),
         "warnings": profile.warnings.iter().map(warning).collect::<Value>(),
-        "sheets": report.sheets(profile).into_iter().map(sheet).collect::<Value>(),
+        "sheets": report.sheets(profile),
     })
 }
 
@@ -40,10 +38,7 @@ fn options(options: &ReportOptions) -> Value {
     json!({
         "gpu": options.gpu.as_deref().map(gpu),
         "basis": options.basis.label(),
-        "gpu_events": match options.gpu_events {
-            GpuEvents::Linked => "linked",
-            GpuEvents::All => "all",
-        },
+        "gpu_events": options.gpu_events,
         "thresholds": thresholds(&options.thresholds),
     })
 }
@@ -106,43 +101,13 @@ fn warning(warning: &Warning) -> Value {
     })
 }
 
-fn sheet(sheet: &Sheet) -> Value {
-    json!({
-        "name": sheet.name,
-        "columns": list(&sheet.columns, |column| json!({ "label": column.label, "unit": unit(column.unit), "doc": column.doc })),
-        "rows": list(&sheet.rows, |row| list(row, cell)),
-    })
-}
-
-fn unit(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Text => "text",
-        Unit::Count => "count",
-        Unit::Ms => "ms",
-        Unit::Us => "us",
-        Unit::Percent => "percent",
-        Unit::Number => "number",
-        Unit::Flag => "flag",
-    }
-}
-
-fn cell(cell: &Cell) -> Value {
-    match cell {
-        Cell::Empty => Value::Null,
-        Cell::Text(text) => json!(text),
-        Cell::Int(number) => json!(number),
-        // What is not finite becomes null.
-        Cell::Float(number) => json!(number),
-        Cell::Flag(flag) => json!(flag),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use super::*;
     use crate::hardware;
+    use crate::report::sheet::Cell;
     use crate::testing::Timetable;
 
     #[test]
@@ -177,6 +142,6 @@ mod tests {
             Cell::Float(0.1),
             Cell::Int(3),
         ];
-        assert_eq!(list(&cells, cell), json!([null, null, 0.1, 3]));
+        assert_eq!(json!(cells), json!([null, null, 0.1, 3]));
     }
 }

@@ -53,13 +53,11 @@ fn keyed(key: &str, value: &Value) -> (String, Json) {
     (format!("{key}{}", value.suffix()), value.json())
 }
 
-/// Figures as a map.
 pub(crate) fn facts(facts: &[Fact]) -> Map<String, Json> {
     let facts = facts.iter();
     facts.map(|fact| keyed(fact.key, &fact.value)).collect()
 }
 
-/// Every threshold by its key.
 pub(crate) fn thresholds(thresholds: &Thresholds) -> BTreeMap<&'static str, f64> {
     let all = Thresholds::ALL.iter();
     all.map(|threshold| (threshold.key, (threshold.get)(thresholds)))

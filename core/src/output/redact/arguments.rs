@@ -49,7 +49,6 @@ const DTYPES: &[&str] = &[
     "Float8_e5m2fnuz", "Half", "Int", "Long", "Short",
 ];
 
-/// The arguments of an operator, for the new trace.
 pub(super) fn redacted(
     args: &OpArgs,
     old: &Trace,
@@ -83,19 +82,13 @@ type Show = fn(&str, &mut Placeholders) -> String;
 
 fn type_name(name: &str, placeholders: &mut Placeholders) -> String {
     let mut parts = name.split(|letter: char| "[], ".contains(letter));
-    match TYPES.contains(&name) || parts.all(|part| TYPES.contains(&part)) {
-        true => name.to_owned(),
-        false => placeholders.of("type", name),
-    }
+    let is_known = TYPES.contains(&name) || parts.all(|part| TYPES.contains(&part));
+    placeholders.known_or(is_known, "type", name)
 }
 
-/// A value that is no tensor.
 fn value(text: &str, placeholders: &mut Placeholders) -> String {
     let mut parts = text.split(|letter: char| "[](), ".contains(letter));
-    match parts.all(is_value) {
-        true => text.to_owned(),
-        false => placeholders.of("text", text),
-    }
+    placeholders.known_or(parts.all(is_value), "text", text)
 }
 
 fn is_value(part: &str) -> bool {
@@ -134,25 +127,13 @@ fn argument(key: &str, value: &Value, placeholders: &mut Placeholders) -> Option
         _ => return None,
     };
     let shown = match key {
-        "Collective name" => known_or(is_collective(text), "collective", text, placeholders),
-        "dtype" => known_or(DTYPES.contains(&text), "type", text, placeholders),
-        "Process Group Name" => known_or(is_number(text), "group", text, placeholders),
+        "Collective name" => placeholders.known_or(is_collective(text), "collective", text),
+        "dtype" => placeholders.known_or(DTYPES.contains(&text), "type", text),
+        "Process Group Name" => placeholders.known_or(is_number(text), "group", text),
         "kernel_backend" if text == "triton" => text.to_owned(),
         _ => return None,
     };
     Some(Value::String(shown))
-}
-
-fn known_or(
-    is_known: bool,
-    kind: &'static str,
-    text: &str,
-    placeholders: &mut Placeholders,
-) -> String {
-    match is_known {
-        true => text.to_owned(),
-        false => placeholders.of(kind, text),
-    }
 }
 
 /// Numbers and flags, lists of them, and texts that hold nothing else.

@@ -16,7 +16,6 @@ const FRAMEWORK: [&str; 2] = ["torch/", "triton/"];
 /// What says that memory is being tidied.
 const COLLECTION: &str = "<built-in function collect>";
 
-/// A Python frame.
 pub(super) fn name(name: &str, placeholders: &mut Placeholders) -> String {
     if let Some(instance) = name.strip_prefix(MODULE) {
         return format!("{MODULE}{}", module(instance, placeholders));
@@ -59,7 +58,6 @@ fn module(instance: &str, placeholders: &mut Placeholders) -> String {
     number.map_or_else(|| class.clone(), |number| format!("{class}_{number}"))
 }
 
-/// File, line and function.
 fn parts(name: &str) -> Option<(&str, &str, &str)> {
     let (place, function) = name.rsplit_once("): ")?;
     let (file, line) = place.rsplit_once('(')?;
@@ -78,31 +76,17 @@ mod tests {
 
     #[test]
     fn frames_of_the_framework_stay_and_others_go() {
+        #[rustfmt::skip]
         let cases = [
             ("torch/nn/functional.py(2318): linear", None),
             ("torch/utils/checkpoint.py(400): recompute_fn", None),
             ("<built-in function collect>", None),
             ("nn.Module: Linear_3", None),
-            (
-                "/home/ada/acme/model.py(12): forward",
-                Some("file_1.py(12): function_1"),
-            ),
-            (
-                "/home/ada/acme/model.py(40): forward",
-                Some("file_1.py(40): function_1"),
-            ),
-            (
-                "/home/ada/acme/train.py(1): <module>",
-                Some("file_2.py(1): <module>"),
-            ),
-            (
-                "<built-in method secret of Acme object at 0x7f>",
-                Some("<built-in method builtin_1>"),
-            ),
-            (
-                "nn.Module: AcmeDecoderLayer_7",
-                Some("nn.Module: module_1_decoder_layer_7"),
-            ),
+            ("/home/ada/acme/model.py(12): forward", Some("file_1.py(12): function_1")),
+            ("/home/ada/acme/model.py(40): forward", Some("file_1.py(40): function_1")),
+            ("/home/ada/acme/train.py(1): <module>", Some("file_2.py(1): <module>")),
+            ("<built-in method secret of Acme object at 0x7f>", Some("<built-in method builtin_1>")),
+            ("nn.Module: AcmeDecoderLayer_7", Some("nn.Module: module_1_decoder_layer_7")),
             ("nn.Module: Acme", Some("nn.Module: module_2")),
             ("acme", Some("frame_1")),
         ];

@@ -74,7 +74,6 @@ const PLAIN_WORDS: &[&str] = &[
     "warpgroupsize", "warps", "warpsize", "warpspecialized", "weight", "wgrad", "wmma", "xmma", "zgemm",
 ];
 
-/// Kernels by their whole name.
 const WHOLE: &[&str] = &[
     "attn_fwd",
     "bwd_kernel_dk_dv",
@@ -97,7 +96,6 @@ const COMPILED: &[&str] = &[
 /// Stands for `(anonymous namespace)` while a name is read.
 const ANONYMOUS: &str = "anonymous_namespace";
 
-/// A kernel.
 pub(super) fn name(name: &str, placeholders: &mut Placeholders) -> String {
     if is_copy(name) || is_known(name) {
         return name.to_owned();
@@ -160,13 +158,10 @@ fn of_family(family: Family) -> &'static str {
     }
 }
 
-/// A copy or a fill.
 pub(super) fn copy(name: &str, category: Category, placeholders: &mut Placeholders) -> String {
-    match is_copy(name) {
-        true => name.to_owned(),
-        false if category == Category::GpuMemset => placeholders.of("memset", name),
-        false => placeholders.of("memcpy", name),
-    }
+    let is_fill = category == Category::GpuMemset;
+    let kind = if is_fill { "memset" } else { "memcpy" };
+    placeholders.known_or(is_copy(name), kind, name)
 }
 
 /// What runtimes call copies and fills: `Memcpy DtoH (Device -> Pinned)`.
@@ -364,23 +359,15 @@ mod tests {
 
     #[test]
     fn other_kernels_go_and_keep_their_family() {
+        #[rustfmt::skip]
         let cases = [
             ("acme_gemm_v3", "kernel_1_gemm"),
             ("secret", "kernel_2"),
             // A name among the template arguments is enough.
-            (
-                "void at::native::vectorized_elementwise_kernel<4, acme::Secret<float>>",
-                "void at::native::kernel_3_elementwise_kernel",
-            ),
-            (
-                "void cutlass::gemm::Kernel<AcmeSecretMainloop>",
-                "kernel_4_gemm",
-            ),
+            ("void at::native::vectorized_elementwise_kernel<4, acme::Secret<float>>", "void at::native::kernel_3_elementwise_kernel"),
+            ("void cutlass::gemm::Kernel<AcmeSecretMainloop>", "kernel_4_gemm"),
             ("triton_acme_secret_0", "triton_kernel_5"),
-            (
-                "triton_poi_fused_acme_secret_add_0",
-                "triton_poi_fused_op_add_1",
-            ),
+            ("triton_poi_fused_acme_secret_add_0", "triton_poi_fused_op_add_1"),
             ("acme_nccl_secret", "kernel_6_nccl"),
             // Between GPUs as well, and no collective of the reference's.
             ("acme_secret_userbuffers", "kernel_7_all_reduce"),

@@ -34,9 +34,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
+use crate::base::map::Map;
 use crate::hardware;
 use crate::import::Imported;
 use crate::profile::Profile;
@@ -66,16 +64,13 @@ pub fn redact(plain: &Profile) -> Profile {
     })
 }
 
-type Known<K, V> = HashMap<K, V, FxBuildHasher>;
-
-/// What is known about the new trace while it is built.
 struct Redactor<'a> {
     old: &'a Trace,
     new: TraceBuilder,
     placeholders: Placeholders,
-    names: Known<(StringId, Category), StringId>,
-    arguments: Known<OpArgsId, OpArgsId>,
-    extra: Known<StringId, StringId>,
+    names: Map<(StringId, Category), StringId>,
+    arguments: Map<OpArgsId, OpArgsId>,
+    extra: Map<StringId, StringId>,
 }
 
 impl<'a> Redactor<'a> {
@@ -84,9 +79,9 @@ impl<'a> Redactor<'a> {
             old,
             new: TraceBuilder::default(),
             placeholders: Placeholders::default(),
-            names: Known::default(),
-            arguments: Known::default(),
-            extra: Known::default(),
+            names: Map::default(),
+            arguments: Map::default(),
+            extra: Map::default(),
         }
     }
 

@@ -30,7 +30,6 @@ const EVALUATES: &str = "autograd::engine::evaluate_function: ";
 const NODE: &str = "torch::autograd::CppNode<";
 const REGION: &str = "Torch-Compiled Region: ";
 
-/// An operator.
 pub(super) fn name(name: &str, placeholders: &mut Placeholders) -> String {
     match name.strip_prefix(EVALUATES) {
         Some(function) => format!("{EVALUATES}{}", function_name(function, placeholders)),
@@ -109,7 +108,6 @@ fn is_word_of_node(word: &str) -> bool {
     plain.len() <= 2 || OTHERS.contains(&plain.as_str()) || kernels::is_word(&plain)
 }
 
-/// A collective as PyTorch names it.
 pub(super) fn is_collective(name: &str) -> bool {
     #[rustfmt::skip]
     const NAMES: &[&str] = &[
@@ -119,7 +117,7 @@ pub(super) fn is_collective(name: &str) -> bool {
         "reduce_scatter_tensor_coalesced", "all_to_all", "all_to_allv", "all_to_all_single", "alltoall",
         "alltoall_base", "gather", "scatter", "barrier", "coalesced", "send", "recv", "wait",
     ];
-    let plain = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == ' ');
+    let plain = name.trim_end_matches(is_space_or_digit);
     let plain = plain
         .trim_end_matches("->")
         .trim_end_matches(is_space_or_digit);
@@ -130,17 +128,14 @@ fn is_space_or_digit(letter: char) -> bool {
     letter == ' ' || letter.is_ascii_digit()
 }
 
-/// A call of the CUDA or HIP runtime or driver.
 pub(super) fn call(name: &str, placeholders: &mut Placeholders) -> String {
     const APIS: &[&str] = &["cuda", "hip", "cu", "hsa_", "nvtx"];
     let is_api = |api: &&str| {
         let rest = name.strip_prefix(*api).unwrap_or_default();
         rest.starts_with(|letter: char| letter.is_ascii_uppercase())
     };
-    match is_identifier(name) && APIS.iter().any(is_api) {
-        true => name.to_owned(),
-        false => placeholders.of("call", name),
-    }
+    let is_known = is_identifier(name) && APIS.iter().any(is_api);
+    placeholders.known_or(is_known, "call", name)
 }
 
 #[cfg(test)]
@@ -149,6 +144,7 @@ mod tests {
 
     #[test]
     fn operators_of_libraries_stay_and_own_ones_go() {
+        #[rustfmt::skip]
         let cases = [
             ("aten::_scaled_dot_product_flash_attention", None),
             ("autograd::engine::evaluate_function: AddmmBackward0", None),
@@ -163,21 +159,12 @@ mod tests {
             ("UpsampleBilinear2DBackward1", None),
             ("MaxPool2DWithIndicesBackward0", None),
             ("SecretFnBackward", Some("op_4_Backward")),
-            (
-                "autograd::engine::evaluate_function: SecretFnBackward",
-                Some("autograd::engine::evaluate_function: op_4_Backward"),
-            ),
+            ("autograd::engine::evaluate_function: SecretFnBackward", Some("autograd::engine::evaluate_function: op_4_Backward")),
             ("Acmecorp7ZeusBackward0", Some("op_5_backward")),
             ("nccl:secret", Some("op_6_nccl")),
             ("triton_acme_secret", Some("triton_op_7")),
-            (
-                "torch::autograd::CppNode<Secret>",
-                Some("torch::autograd::CppNode<op_8>"),
-            ),
-            (
-                "autograd::engine::evaluate_function: autograd::engine::evaluate_function: Mm",
-                Some("autograd::engine::evaluate_function: op_9"),
-            ),
+            ("torch::autograd::CppNode<Secret>", Some("torch::autograd::CppNode<op_8>")),
+            ("autograd::engine::evaluate_function: autograd::engine::evaluate_function: Mm", Some("autograd::engine::evaluate_function: op_9")),
         ];
         let mut placeholders = Placeholders::default();
         for (op, expected) in cases {

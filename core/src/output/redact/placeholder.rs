@@ -1,13 +1,11 @@
 //! What stands in for a name: the same for the same name, in one trace.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
+use crate::base::map::Map;
 
-/// The placeholders that were given out.
 #[derive(Debug, Default)]
 pub(super) struct Placeholders {
-    numbers: HashMap<(&'static str, String), usize, FxBuildHasher>,
-    n_of_kind: HashMap<&'static str, usize, FxBuildHasher>,
+    numbers: Map<(&'static str, String), usize>,
+    n_of_kind: Map<&'static str, usize>,
 }
 
 impl Placeholders {
@@ -21,6 +19,14 @@ impl Placeholders {
             *count
         });
         format!("{kind}_{number}")
+    }
+
+    /// A name that is known, and a placeholder for any other.
+    pub(super) fn known_or(&mut self, is_known: bool, kind: &'static str, name: &str) -> String {
+        match is_known {
+            true => name.to_owned(),
+            false => self.of(kind, name),
+        }
     }
 }
 

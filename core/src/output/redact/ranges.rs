@@ -22,7 +22,6 @@ const STARTS: &[&str] = &[
     "enumerate(DataLoader)",
 ];
 
-/// PyTorch's optimizers.
 #[rustfmt::skip]
 const OPTIMIZERS: &[&str] = &[
     "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam", "RAdam",
@@ -35,11 +34,7 @@ pub(super) fn name(name: &str, placeholders: &mut Placeholders) -> String {
         return known;
     }
     if let Some((step, class)) = optimizer(name) {
-        let known = OPTIMIZERS.contains(&class);
-        let class = match known {
-            true => class.to_owned(),
-            false => placeholders.of("optimizer", class),
-        };
+        let class = placeholders.known_or(OPTIMIZERS.contains(&class), "optimizer", class);
         return format!("Optimizer.{step}#{class}.{step}");
     }
     if names_batch(name) {
@@ -108,19 +103,14 @@ mod tests {
 
     #[test]
     fn annotations_of_the_framework_stay_and_others_go() {
+        #[rustfmt::skip]
         let cases = [
             ("ProfilerStep#17", None),
             ("nccl:all_reduce", None),
             ("Optimizer.step#AdamW.step", None),
-            (
-                "Optimizer.step#Acme.step",
-                Some("Optimizer.step#optimizer_1.step"),
-            ),
+            ("Optimizer.step#Acme.step", Some("Optimizer.step#optimizer_1.step")),
             ("ProfilerStep#acme", Some("annotation_1")),
-            (
-                "enumerate(DataLoader)#AcmeIter.__next__",
-                Some("enumerate(DataLoader)"),
-            ),
+            ("enumerate(DataLoader)#AcmeIter.__next__", Some("enumerate(DataLoader)")),
             ("acme warmup", Some("annotation_2")),
         ];
         let mut placeholders = Placeholders::default();

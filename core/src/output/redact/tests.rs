@@ -10,7 +10,6 @@ use crate::report::sheet::Cell;
 use crate::report::{Report, ReportOptions};
 use crate::sample;
 
-/// What may be in no file.
 const SECRET: &str = "acme";
 
 const TRACE: &str = r#"{
@@ -53,7 +52,7 @@ fn read(trace: &str) -> Profile {
 
 /// Everything that is written about a trace, alone and beside the sample.
 fn files(profile: &Profile) -> Vec<Artifact> {
-    let sample = read(&sample::trace_json());
+    let sample = read(sample::TRACE);
     let report = Report::new(profile, &ReportOptions::default());
     let sample_report = Report::new(&sample, &ReportOptions::default());
     let cache = pair::Cache::default();

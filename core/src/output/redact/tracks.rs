@@ -44,10 +44,7 @@ fn shown(name: &str, kind: &'static str, placeholders: &mut Placeholders) -> Str
         let of_autograd = word.strip_prefix("pt_autograd_").is_some_and(is_number);
         WORDS.contains(&word) || is_number(word) || of_autograd
     };
-    match name.split(split).all(is_known) {
-        true => name.to_owned(),
-        false => placeholders.of(kind, name),
-    }
+    placeholders.known_or(name.split(split).all(is_known), kind, name)
 }
 
 #[cfg(test)]

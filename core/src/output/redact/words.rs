@@ -46,7 +46,6 @@ pub(super) fn described(placeholder: String, name: &str) -> String {
         .fold(placeholder, |all, word| format!("{all}_{word}"))
 }
 
-/// Whether a text is one plain identifier.
 pub(super) fn is_identifier(text: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     !text.is_empty() && text.bytes().all(is_letter)

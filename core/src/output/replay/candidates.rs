@@ -3,7 +3,7 @@
 use crate::assess::Judged;
 use crate::base::format;
 use crate::base::sort::Arrange;
-use crate::hardware::Precision;
+use crate::hardware::Precision::{Fp4, Fp6, Fp8, Int8};
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 use crate::report::Report;
@@ -87,11 +87,5 @@ fn reason(
 
 fn is_quantised(operation: &Operation, judged: &Judged) -> bool {
     let spec = judged.work.and_then(|work| work.compute);
-    operation.is_linked
-        && spec.is_some_and(|spec| {
-            matches!(
-                spec.precision,
-                Precision::Fp8 | Precision::Fp6 | Precision::Fp4 | Precision::Int8
-            )
-        })
+    operation.is_linked && spec.is_some_and(|spec| matches!(spec.precision, Fp8 | Fp6 | Fp4 | Int8))
 }

@@ -20,4 +20,5 @@ mod tests;
 
 pub use crate::profile::call::Reason;
 pub use candidates::{Candidate, candidates};
+pub(crate) use package::mark;
 pub use package::{Entry, LeftOut, Package, README, RUNNER, RUNNER_NAME};

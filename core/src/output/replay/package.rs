@@ -1,12 +1,11 @@
 //! The package: the calls as JSON, the program that runs them, and a page that says how.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
 use serde_json::{Value, json};
 
 use super::candidates::{Candidate, candidates};
 use crate::assess::Judged;
 use crate::base::format;
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::compare::words::bound;
 use crate::names::signatures::is_tensor_type;
@@ -32,7 +31,6 @@ pub struct Entry {
     pub candidate: Candidate,
     /// Its name.
     pub name: String,
-    /// As the file has it.
     json: Value,
 }
 
@@ -84,7 +82,7 @@ impl Package {
             ..Package::default()
         };
         let dtype = common_dtype(profile);
-        let mut known = HashMap::<_, usize, FxBuildHasher>::default();
+        let mut known = Map::<_, usize>::default();
         for candidate in candidates {
             let at = candidate.operation;
             let of_operation = profile.operations().get(at).zip(report.judged.get(at));
@@ -135,10 +133,7 @@ impl Package {
             None => "No GPU was chosen, so rooflines are left out.\n\n".to_owned(),
         });
         let lines = (1..).zip(&self.entries).map(|(number, entry)| {
-            let mark = match entry.candidate.is_recommended {
-                true => "recommended",
-                false => "offered",
-            };
+            let mark = mark(entry.candidate.is_recommended);
             let [name, reason] = [&entry.name, &entry.candidate.reason].map(|text| plain(text));
             format!("{number} | {name} | {mark}: {reason}")
         });
@@ -220,6 +215,14 @@ fn common_dtype(profile: &Profile) -> Option<&str> {
     // The first of equals.
     times.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
     times.first().map(|(dtype, _)| *dtype)
+}
+
+/// Whether a reproducer is recommended.
+pub(crate) fn mark(is_recommended: bool) -> &'static str {
+    match is_recommended {
+        true => "recommended",
+        false => "offered",
+    }
 }
 
 /// Lines in a block that nothing in them can end.

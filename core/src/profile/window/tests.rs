@@ -195,7 +195,7 @@ fn the_host_time_of_operators_is_split_too() {
 #[test]
 fn a_window_of_everything_is_the_whole() {
     let profile =
-        crate::Profile::new(crate::import::import(crate::sample::trace_json().as_bytes()).unwrap());
+        crate::Profile::new(crate::import::import(crate::sample::TRACE.as_bytes()).unwrap());
     let all = Window::range(recorded_span(&profile.trace).unwrap());
     let same = profile.window(&all);
     assert_eq!(same.window, None);
@@ -436,7 +436,7 @@ fn an_empty_window_says_so() {
 #[test]
 fn a_document_of_a_window_says_so() {
     let profile =
-        crate::Profile::new(crate::import::import(crate::sample::trace_json().as_bytes()).unwrap());
+        crate::Profile::new(crate::import::import(crate::sample::TRACE.as_bytes()).unwrap());
     let steps = step_windows(&profile);
     let start_ns = recorded_span(&profile.trace).unwrap().start_ns;
     let cut = Window::range(Interval::new(

@@ -1,10 +1,8 @@
 //! What runs on the GPU for a subject, by name.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::{Instance, in_tree, longest};
 use crate::base::format;
+use crate::base::group::grouped;
 use crate::base::sort::Arrange;
 use crate::names::{Library, library_of};
 use crate::profile::Profile;
@@ -15,9 +13,9 @@ use crate::trace::{EventId, StringId};
 
 type LaunchSize = ([u64; 3], [u64; 3]);
 
-/// A kernel, copy or fill by its name.
+/// The runs of a kernel, copy or fill.
+#[derive(Default)]
 struct KernelUse {
-    name: StringId,
     /// `None` where names do not tell.
     library: Option<Library>,
     count: u64,
@@ -29,11 +27,11 @@ struct KernelUse {
     /// they were not recorded.
     sizes: Vec<(LaunchSize, u64)>,
     /// The longest run, and how long it takes.
-    longest: (EventId, i64),
+    longest: Option<(EventId, i64)>,
 }
 
 impl KernelUse {
-    fn row(&self, profile: &Profile) -> FactRow {
+    fn row(&self, profile: &Profile, name: StringId) -> FactRow {
         let first = self.sizes.first().map(|(size, _)| size);
         let others = match self.sizes.len() {
             0 | 1 => String::new(),
@@ -44,7 +42,7 @@ impl KernelUse {
         let mean_ns = self.gpu_ns / i64::try_from(self.count).unwrap_or(i64::MAX);
         FactRow {
             cells: vec![
-                format::kernel_name(profile.trace.strings.get(self.name)),
+                format::kernel_name(profile.trace.strings.get(name)),
                 format::count(self.count),
                 format::time_ns(self.gpu_ns),
                 format::time_ns(mean_ns),
@@ -54,7 +52,7 @@ impl KernelUse {
                 first.map_or(String::new(), |(_, block)| three(*block)),
             ],
             below: String::new(),
-            event: in_tree(profile, self.longest.0),
+            event: self.longest.and_then(|(event, _)| in_tree(profile, event)),
         }
     }
 }
@@ -72,35 +70,25 @@ pub(super) fn table(profile: &Profile, instances: &[Instance]) -> Option<FactTab
         ("Block", Text),
     ];
     let kernels = of(profile, instances);
-    let rows = kernels.iter().map(|kernel| kernel.row(profile));
+    let rows = kernels
+        .iter()
+        .map(|(name, kernel)| kernel.row(profile, *name));
     longest("Kernels", &columns, rows.collect())
 }
 
-fn of(profile: &Profile, instances: &[Instance]) -> Vec<KernelUse> {
-    let mut index: HashMap<StringId, usize, FxBuildHasher> = HashMap::default();
-    let mut kernels: Vec<KernelUse> = Vec::new();
-    for id in instances.iter().flat_map(|instance| &instance.work) {
-        let Some(work) = profile.gpu.get(*id) else {
-            continue;
-        };
+fn of(profile: &Profile, instances: &[Instance]) -> Vec<(StringId, KernelUse)> {
+    let work = instances.iter().flat_map(|instance| &instance.work);
+    let work = work.filter_map(|id| Some((*id, profile.gpu.get(*id)?)));
+    let named = work.map(|(id, work)| (work.name, (id, work)));
+    let mut kernels = grouped(named, |kernel: &mut KernelUse, (id, work)| {
         let ns = work.span.length();
-        let row = *index.entry(work.name).or_insert(kernels.len());
-        if row == kernels.len() {
-            kernels.push(KernelUse {
-                name: work.name,
-                library: library(profile, *id),
-                count: 0,
-                gpu_ns: 0,
-                streams: Vec::new(),
-                sizes: Vec::new(),
-                longest: (work.event, ns),
-            });
+        if kernel.count == 0 {
+            kernel.library = library(profile, id);
         }
-        let kernel = &mut kernels[row];
         kernel.count += 1;
         kernel.gpu_ns = kernel.gpu_ns.saturating_add(ns);
-        if ns > kernel.longest.1 {
-            kernel.longest = (work.event, ns);
+        if kernel.longest.is_none_or(|(_, most_ns)| ns > most_ns) {
+            kernel.longest = Some((work.event, ns));
         }
         kernel.streams.extend(work.stream);
         if let Some(size) = launch_size(&profile.trace, work.event) {
@@ -109,8 +97,8 @@ fn of(profile: &Profile, instances: &[Instance]) -> Vec<KernelUse> {
                 None => kernel.sizes.push((size, 1)),
             }
         }
-    }
-    for kernel in &mut kernels {
+    });
+    for (_, kernel) in &mut kernels {
         kernel.streams.arrange();
         kernel.streams.dedup();
         // Stable: of equal counts the first to be launched.
@@ -118,7 +106,7 @@ fn of(profile: &Profile, instances: &[Instance]) -> Vec<KernelUse> {
             .sizes
             .arrange_by_key(|(_, count)| std::cmp::Reverse(*count));
     }
-    kernels.arrange_by_key(|kernel| std::cmp::Reverse(kernel.gpu_ns));
+    kernels.arrange_by_key(|(_, kernel)| std::cmp::Reverse(kernel.gpu_ns));
     kernels
 }
 

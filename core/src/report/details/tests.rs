@@ -120,11 +120,9 @@ fn the_arguments_of_an_operation() {
             "2 | bf16 | 1024 × 1024 | 1, 1024"
         ]
     );
+    let args = r#""Input Dims": [[[2, 3], [4, 3]], []], "Input type": ["TensorList", "Scalar"], "Concrete Inputs": ["", "1"]"#;
     let list = Timetable::new()
-        .op("aten::cat", 0..10)
-        .args(r#""Input Dims": [[[2, 3], [4, 3]], []], "Input type": ["TensorList", "Scalar"], "Concrete Inputs": ["", "1"]"#)
-        .launch(1, 1..2)
-        .kernel(1, "cat", 20..30)
+        .call("aten::cat", args, "cat", 20..30)
         .profile();
     assert_eq!(
         rows(&first(&list), "Arguments"),
@@ -198,14 +196,8 @@ fn a_copy_over_a_link_has_no_roof() {
 fn the_roof_and_what_reaching_it_is_worth() {
     let product = |shape: &str| {
         Timetable::new()
-            .op("aten::mm", 0..10)
-            .args(shape)
-            .launch(1, 1..2)
-            .op("aten::mm", 20..30)
-            .args(shape)
-            .launch(2, 21..22)
-            .kernel(1, "gemm", 100..130)
-            .kernel(2, "gemm", 170..200)
+            .call("aten::mm", shape, "gemm", 100..130)
+            .call("aten::mm", shape, "gemm", 170..200)
             .profile()
     };
     let profile = product(MM);
@@ -232,18 +224,12 @@ fn the_roof_and_what_reaching_it_is_worth() {
 
 #[test]
 fn what_is_no_operation_says_why_it_has_no_roof() {
+    let shapes = r#""Input Dims": [[4]], "Input type": ["float"]"#;
     let profile = Timetable::new()
-        .op("my::op", 0..10)
-        .launch(1, 1..2)
-        .op("my::shaped", 20..30)
-        .args(r#""Input Dims": [[4]], "Input type": ["float"]"#)
-        .launch(2, 21..22)
-        .op("c10d::allreduce_", 40..50)
-        .launch(3, 41..42)
+        .work("my::op", "my_kernel", 100..140)
+        .call("my::shaped", shapes, "my_kernel", 150..170)
+        .work("c10d::allreduce_", "ncclDevKernel_AllReduce", 180..200)
         .op("aten::view", 60..61)
-        .kernel(1, "my_kernel", 100..140)
-        .kernel(2, "my_kernel", 150..170)
-        .kernel(3, "ncclDevKernel_AllReduce", 180..200)
         .kernel(9, "stray_kernel", 210..215)
         .profile();
     let of = |name| Subject::of_event(&profile, event(&profile, name));
@@ -324,10 +310,7 @@ fn rows_of_sheets_are_subjects_with_the_figures_of_the_row() {
 fn a_finding_is_found_from_its_evidence() {
     // 90 ms where 0.003 would do: a finding.
     let profile = Timetable::new()
-        .op("aten::mm", 0..10)
-        .args(MM)
-        .launch(1, 1..2)
-        .kernel(1, "gemm", 100..90_100)
+        .call("aten::mm", MM, "gemm", 100..90_100)
         .profile();
     // From the operation, and from the operator and the kernel that it is of.
     let report = Report::new(&profile, &options_on("MI300X"));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::format;
+use crate::base::group::grouped;
 use crate::hardware::{self, Basis, Confidence, Figure, GpuSpec, Precision};
 use crate::profile::Profile;
 use crate::report::ReportOptions;
@@ -102,18 +103,9 @@ fn used(profile: &Profile) -> Vec<&DeviceProperties> {
 
 /// Names of the devices that work ran on, in order of appearance, each with how many there are.
 pub(in crate::report) fn recorded_on(profile: &Profile) -> Option<String> {
-    let mut names: Vec<(&str, usize)> = Vec::new();
-    for device in used(profile) {
-        let name = device.name.trim();
-        if name.is_empty() {
-            continue;
-        }
-        match names.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, count)) => *count += 1,
-            None => names.push((name, 1)),
-        }
-    }
-    let names: Vec<String> = names
+    let names = used(profile).into_iter().map(|device| device.name.trim());
+    let named = names.filter(|name| !name.is_empty()).map(|name| (name, ()));
+    let names: Vec<String> = grouped(named, |count: &mut usize, ()| *count += 1)
         .into_iter()
         .map(|(name, count)| match count {
             1 => name.to_owned(),

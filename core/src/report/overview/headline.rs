@@ -75,19 +75,11 @@ pub(super) fn of_gpu(
 }
 
 /// Causes of what counts as idle time, in which the GPU does work or may do some, by their keys.
+#[rustfmt::skip]
 const NOT_IDLE: [(IdleCause, &str); 3] = [
-    (
-        IdleCause::BeforeRecording,
-        "may still do what was launched before the recording",
-    ),
-    (
-        IdleCause::Unlinked,
-        "does work that counts as none, because its launch is not known",
-    ),
-    (
-        IdleCause::UnrecordedGraph,
-        "may do what GPU graphs launched, of which nothing was recorded",
-    ),
+    (IdleCause::BeforeRecording, "may still do what was launched before the recording"),
+    (IdleCause::Unlinked, "does work that counts as none, because its launch is not known"),
+    (IdleCause::UnrecordedGraph, "may do what GPU graphs launched, of which nothing was recorded"),
 ];
 
 /// That the GPU may not have idled for all that it seems to: a sentence for each cause.

@@ -24,13 +24,12 @@ use crate::profile::{NoGpu, Profile};
 use crate::report::{Judged, ReportOptions, Timelines};
 use facts::facts;
 use gpus::Gpus;
-use split::split;
 
 pub(super) use hardware::recorded_on;
 pub use hardware::{Hardware, HardwareFigure};
 pub use quality::{Level, Quality, QualityLine};
 pub use roofs::Anomaly;
-pub use split::{SplitKind, SplitPart};
+pub use split::{SplitKind, SplitPart, split};
 pub use time::{FamilyTime, WorkTime};
 pub use unfused::UnfusedAttention;
 

@@ -72,6 +72,16 @@ pub struct QualityLine {
 }
 
 impl QualityLine {
+    /// What the report makes of the trace.
+    fn judged(sentence: String) -> QualityLine {
+        QualityLine {
+            level: Level::Warn,
+            sentence: Cow::Owned(sentence),
+            count: 1,
+            first_offset: None,
+        }
+    }
+
     /// How often and where: "12 times, first at byte 4 096", "at byte 70". Empty for what can
     /// only be or not be, and has no place.
     pub fn detail(&self) -> String {
@@ -88,14 +98,8 @@ impl QualityLine {
 impl Quality {
     /// Adds a sentence about what the report makes of the trace, before others of its kind.
     pub(in crate::report) fn warn(&mut self, sentence: String) {
-        let line = QualityLine {
-            level: Level::Warn,
-            sentence: Cow::Owned(sentence),
-            count: 1,
-            first_offset: None,
-        };
         let at = self.lines.partition_point(|line| line.level > Level::Warn);
-        self.lines.insert(at, line);
+        self.lines.insert(at, QualityLine::judged(sentence));
         self.level = self.level.max(Level::Warn);
     }
 
@@ -137,12 +141,7 @@ impl Quality {
         let judged = roofs::sentence(anomalies)
             .into_iter()
             .chain(before_recording_ns.map(before_recording));
-        lines.extend(judged.map(|sentence| QualityLine {
-            level: Level::Warn,
-            sentence: Cow::Owned(sentence),
-            count: 1,
-            first_offset: None,
-        }));
+        lines.extend(judged.map(QualityLine::judged));
         lines.arrange_by_key(|line| std::cmp::Reverse(line.level));
         Quality {
             level: worst(&lines),
@@ -230,23 +229,15 @@ mod tests {
             report.overview.headline,
             "How busy the GPU is cannot be told: too much of its work has no duration that can be true."
         );
-        assert!(
-            report
-                .analyses
-                .outcome("cpu_idle")
-                .unwrap()
-                .findings
-                .is_empty()
-        );
+        let idle = report.analyses.outcome("cpu_idle").unwrap();
+        assert!(idle.findings.is_empty());
         assert!(!timetable(19).is_idle_untold());
     }
 
     #[test]
     fn an_empty_trace_has_no_events() {
-        assert_eq!(
-            quality(Timetable::new()).sentence,
-            "The trace has no events."
-        );
+        let sentence = quality(Timetable::new()).sentence;
+        assert_eq!(sentence, "The trace has no events.");
     }
 
     #[test]
@@ -256,12 +247,11 @@ mod tests {
             .kernel(2, "gemm", 60..90);
         let quality = quality(unlinked);
         assert_eq!(quality.level, Level::Bad);
-        assert_eq!(quality.lines.len(), 1);
-        assert_eq!(
-            quality.lines[0].sentence,
-            WarningKind::UnlinkedGpuWork.label()
-        );
-        assert_eq!(quality.lines[0].count, 1);
+        let [line] = &quality.lines[..] else {
+            panic!("{:?}", quality.lines)
+        };
+        assert_eq!(line.sentence, WarningKind::UnlinkedGpuWork.label());
+        assert_eq!(line.count, 1);
     }
 
     #[test]

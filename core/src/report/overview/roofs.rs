@@ -3,6 +3,7 @@
 
 use crate::assess::Judged;
 use crate::base::format;
+use crate::base::group::grouped;
 use crate::hardware::Basis;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
@@ -43,18 +44,15 @@ pub(super) fn anomalies<'a>(
 /// What to think of them; `None` when there are none.
 pub(super) fn sentence(anomalies: &[Anomaly]) -> Option<String> {
     // Each name once, with how many there are and the most that one is off.
-    let mut names: Vec<(&str, u64, f64)> = Vec::new();
-    for anomaly in anomalies {
-        match names.iter_mut().find(|(name, ..)| *name == anomaly.name) {
-            Some((_, n, percent)) => {
-                *n += 1;
-                *percent = percent.max(anomaly.roof_percent);
-            }
-            None => names.push((&anomaly.name, 1, anomaly.roof_percent)),
-        }
-    }
-    let n_more: u64 = names.iter().skip(N_NAMED).map(|(_, n, _)| n).sum();
-    let named = names.iter().take(N_NAMED).map(|(name, n, percent)| {
+    let named = anomalies
+        .iter()
+        .map(|of| (of.name.as_str(), of.roof_percent));
+    let names = grouped(named, |(n, most): &mut (u64, f64), percent| {
+        *n += 1;
+        *most = most.max(percent);
+    });
+    let n_more: u64 = names.iter().skip(N_NAMED).map(|(_, (n, _))| n).sum();
+    let named = names.iter().take(N_NAMED).map(|(name, (n, percent))| {
         // Names of the trace are quoted, and cannot end their quotation.
         let name = format::middle_ellipsis(&format::kernel_name(name), NAME_CHARS);
         let name = name.replace('`', "'");
@@ -121,14 +119,11 @@ pub(super) fn mixed_basis<'a>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::assess::Thresholds;
-    use crate::hardware;
     use crate::report::overview::Level;
     use crate::report::{Overview, Report, ReportOptions};
-    use crate::testing::Timetable;
+    use crate::testing::{Timetable, options_on};
 
     fn anomaly(name: &str, roof_percent: f64) -> Anomaly {
         Anomaly {
@@ -182,32 +177,23 @@ mod tests {
     /// A product of 4096³ in bf16: 137.4 GFLOP, which take 194.1 µs at 708 TFLOPS and 105.1 µs at
     /// 1307.4; and a copy of 53 million bytes there and as many back, which take 20 µs at 5.3 TB/s.
     fn overview(product_us: i32, basis: Basis, anomaly_percent: f64) -> Overview {
+        let product = r#""Input Dims": [[4096, 4096], [4096, 4096]],
+            "Input type": ["c10::BFloat16", "c10::BFloat16"],
+            "Input Strides": [[4096, 1], [4096, 1]], "Concrete Inputs": ["", ""]"#;
+        let copy = r#""Input Dims": [[26500000], [26500000], []],
+            "Input type": ["c10::BFloat16", "c10::BFloat16", "Scalar"],
+            "Input Strides": [[1], [1], []], "Concrete Inputs": ["", "", "False"]"#;
         let profile = Timetable::new()
-            .op("aten::mm", 0..10)
-            .args(
-                r#""Input Dims": [[4096, 4096], [4096, 4096]],
-                   "Input type": ["c10::BFloat16", "c10::BFloat16"],
-                   "Input Strides": [[4096, 1], [4096, 1]], "Concrete Inputs": ["", ""]"#,
-            )
-            .launch(1, 1..2)
-            .op("aten::copy_", 10..20)
-            .args(
-                r#""Input Dims": [[26500000], [26500000], []],
-                   "Input type": ["c10::BFloat16", "c10::BFloat16", "Scalar"],
-                   "Input Strides": [[1], [1], []], "Concrete Inputs": ["", "", "False"]"#,
-            )
-            .launch(2, 11..12)
-            .kernel(1, "gemm", 100..100 + product_us)
-            .kernel(2, "copy", 1000..1100)
+            .call("aten::mm", product, "gemm", 100..100 + product_us)
+            .call("aten::copy_", copy, "copy", 1000..1100)
             .profile();
         let options = ReportOptions {
-            gpu: hardware::find("MI300X").map(Arc::from),
             basis,
             thresholds: Thresholds {
                 anomaly_percent,
                 ..Thresholds::default()
             },
-            ..ReportOptions::default()
+            ..options_on("MI300X")
         };
         Report::new(&profile, &options).overview
     }

@@ -45,27 +45,26 @@ pub enum SplitKind {
 impl SplitKind {
     /// For people.
     pub fn label(self) -> &'static str {
-        match self {
-            SplitKind::Computation => "Computation",
-            SplitKind::ExposedCommunication => "Exposed communication",
-            SplitKind::ExposedCopies => "Exposed copies",
-            SplitKind::Idle => "Idle",
-        }
+        self.words().0
     }
 
     /// Its name in style sheets.
     pub fn token(self) -> &'static str {
+        self.words().1
+    }
+
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            SplitKind::Computation => "computation",
-            SplitKind::ExposedCommunication => "comm",
-            SplitKind::ExposedCopies => "copy",
-            SplitKind::Idle => "idle",
+            SplitKind::Computation => ("Computation", "computation"),
+            SplitKind::ExposedCommunication => ("Exposed communication", "comm"),
+            SplitKind::ExposedCopies => ("Exposed copies", "copy"),
+            SplitKind::Idle => ("Idle", "idle"),
         }
     }
 }
 
 /// The parts, in the order of the bar.
-pub(super) fn split(whole: &GpuTimeline) -> Vec<SplitPart> {
+pub fn split(whole: &GpuTimeline) -> Vec<SplitPart> {
     [
         (SplitKind::Computation, whole.computation_ns),
         (SplitKind::ExposedCommunication, whole.exposed_comm_ns),

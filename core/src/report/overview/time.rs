@@ -135,15 +135,8 @@ pub(super) fn on_gpu(
     thresholds: &Thresholds,
 ) -> Times {
     let sums = profile.once(events, || Sums::new(profile, events));
-    let families = sums.families.iter().filter_map(|&(family, ns)| {
-        Some(FamilyTime {
-            family,
-            ns,
-            percent: percent_of(ns, whole.busy_ns)?,
-        })
-    });
     Times {
-        families: families.collect(),
+        families: family_times(sums.families.iter().copied(), whole.busy_ns),
         by_kernel_name_percent: percent_of(sums.by_kernel_name_ns, whole.busy_ns),
         operations: operations_on_gpu(profile, &sums.by_operation, whole.busy_ns, thresholds),
         kernels: top_kernels(profile, &sums.kernels, whole.busy_ns, thresholds),
@@ -221,19 +214,8 @@ pub(super) fn on_host(profile: &Profile) -> Times {
             });
         }
     }
-    let mut families: Vec<FamilyTime> = Family::ALL
-        .into_iter()
-        .zip(times)
-        .filter(|(_, ns)| *ns > 0)
-        .filter_map(|(family, ns)| {
-            let percent = percent_of(ns, all_ns)?;
-            Some(FamilyTime {
-                family,
-                ns,
-                percent,
-            })
-        })
-        .collect();
+    let families = Family::ALL.into_iter().zip(times);
+    let mut families = family_times(families.filter(|(_, ns)| *ns > 0), all_ns);
     families.arrange_by_key(|family| std::cmp::Reverse(family.ns));
     Times {
         families,
@@ -241,6 +223,18 @@ pub(super) fn on_host(profile: &Profile) -> Times {
         operations,
         kernels: Vec::new(),
     }
+}
+
+/// Times with their shares of a whole; none of nothing.
+fn family_times(times: impl Iterator<Item = (Family, i64)>, whole_ns: i64) -> Vec<FamilyTime> {
+    let time = |(family, ns)| {
+        Some(FamilyTime {
+            family,
+            ns,
+            percent: percent_of(ns, whole_ns)?,
+        })
+    };
+    times.filter_map(time).collect()
 }
 
 fn add(times: &mut PerFamily, family: Family, ns: i64) {

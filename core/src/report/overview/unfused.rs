@@ -90,24 +90,15 @@ mod tests {
             format!(r#""Input Dims": [{a}, {b}], "Input type": ["c10::Half", "c10::Half"]"#)
         };
         let softmax = r#""Input Dims": [[16, 512, 512], [], []], "Input type": ["c10::Half", "Scalar", "Scalar"]"#;
+        let scores = bmm("[16, 512, 64]", "[16, 64, 512]");
+        let values = bmm("[16, 512, 512]", "[16, 512, 64]");
+        let layer = bmm("[8192, 1024]", "[1024, 1024]");
         let end = 300 + softmax_us;
         Timetable::new()
-            .op("aten::bmm", 0..9)
-            .args(&bmm("[16, 512, 64]", "[16, 64, 512]"))
-            .launch(1, 1..2)
-            .op("aten::_softmax", 10..19)
-            .args(softmax)
-            .launch(2, 11..12)
-            .op("aten::bmm", 20..29)
-            .args(&bmm("[16, 512, 512]", "[16, 512, 64]"))
-            .launch(3, 21..22)
-            .op("aten::mm", 30..39)
-            .args(&bmm("[8192, 1024]", "[1024, 1024]"))
-            .launch(4, 31..32)
-            .kernel(1, "gemm", 100..200)
-            .kernel(2, "softmax", 200..200 + softmax_us)
-            .kernel(3, "gemm", 200 + softmax_us..end)
-            .kernel(4, "gemm", end..end + 200)
+            .call("aten::bmm", &scores, "gemm", 100..200)
+            .call("aten::_softmax", softmax, "softmax", 200..200 + softmax_us)
+            .call("aten::bmm", &values, "gemm", 200 + softmax_us..end)
+            .call("aten::mm", &layer, "gemm", end..end + 200)
             .report()
             .overview
     }

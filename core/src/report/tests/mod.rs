@@ -142,8 +142,8 @@ fn impossible_times_do_not_overflow() {
 /// What `docs/columns.md` lists is what sheets have.
 #[test]
 fn every_sheet_has_columns_of_its_kind_in_their_order() {
-    let trace = crate::sample::trace_json();
-    let profile = Profile::new(crate::import::import(trace.as_bytes()).unwrap());
+    let trace = crate::sample::TRACE.as_bytes();
+    let profile = Profile::new(crate::import::import(trace).unwrap());
     for options in [ReportOptions::default(), crate::testing::options_on("H100")] {
         for sheet in Report::new(&profile, &options).sheets(&profile) {
             let kind = SHEETS.iter().find(|kind| kind.name == sheet.name).unwrap();

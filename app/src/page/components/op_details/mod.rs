@@ -12,19 +12,13 @@ mod subject;
 
 use dormer_core::report::details::OpDetails;
 use dormer_core::report::sheet::Field;
-use leptos::prelude::*;
 
-use super::{copy_button, reproduce};
-use crate::page::browser;
-use crate::page::engine::Engine;
-use crate::page::state::AppState;
-use crate::page::url::DetailsOf;
+use crate::page::prelude::*;
 use crate::page::views::operations::SHEET;
 use crate::protocol::DetailsQuery;
 
 pub use subject::has_details;
 
-/// The id of the panel.
 const PANEL: &str = "op-details";
 /// Values longer than this get a line of their own, and a button that copies them.
 pub(super) const LONG: usize = 48;
@@ -60,7 +54,7 @@ pub(super) fn close(state: AppState) {
 /// Opens and closes the details of an event; while open, they follow the selected event.
 pub fn details_button(uid: u32) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let told = Memo::new(move |_| state.place.with(|place| place.focus.details));
+    let told = state.of_place(|place| place.focus.details);
     let this = Some(DetailsOf::Event(uid));
     if told.get_untracked().is_some() {
         state.look_at(|focus| focus.details = this);
@@ -90,7 +84,7 @@ pub fn details_button(uid: u32) -> impl IntoView {
 pub fn details_panel() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
-    let subject = Memo::new(move |_| state.place.with(subject::of));
+    let subject = state.of_place(subject::of);
     // Until the answer is here the last details stay: nothing jumps while arrow keys move.
     let known = RwSignal::new(None::<(DetailsQuery, OpDetails)>);
     Effect::new(move || {
@@ -139,10 +133,9 @@ pub fn details_panel() -> impl IntoView {
     .into_any()
 }
 
-/// All sections of the panel.
 fn told(details: OpDetails, view: &'static str) -> AnyView {
     let row = details.row.as_ref().filter(|(sheet, _)| sheet == SHEET);
-    let reproduce = row.map(|(_, row)| reproduce(*row));
+    let reproduce = row.map(|(_, row)| parts::reproduce(*row));
     // The title has the name, and the figures above have the most important values.
     let fields = details.fields.iter();
     let fields = fields.filter(|field| !NAMES.contains(&field.label.as_str()));

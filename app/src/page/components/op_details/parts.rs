@@ -1,17 +1,15 @@
 //! The sections of the details panel, in order.
 
-use dormer_core::base::format;
 use dormer_core::output::document::slug;
 use dormer_core::report::cards::Light;
 use dormer_core::report::details::{
     FindingLink, OpDetails, OperationLink, PlaceLink, SpreadBar, SpreadFacts, StackLine,
 };
-use leptos::prelude::*;
 
 use super::subject;
-use crate::page::components::{ViewLink, copy_button, cut_name, facts_table, pairs, prose};
-use crate::page::url::Focus;
+use crate::page::prelude::*;
 use crate::page::views::title_of;
+use crate::protocol::{Reproducer, ReproducerQuery};
 
 /// Findings that are named; the report has all.
 const MAX_FINDINGS: usize = 5;
@@ -19,7 +17,6 @@ const MAX_FINDINGS: usize = 5;
 const MAX_TITLE: usize = 120;
 /// Width of a bar of the histogram, and from one to the next.
 const BAR: (u32, u32) = (9, 10);
-/// Height of the tallest bar.
 const TALLEST: f64 = 48.0;
 
 /// What it is, and its figures.
@@ -82,7 +79,7 @@ pub(super) fn findings(details: &OpDetails) -> Option<AnyView> {
     let item = |finding: FindingLink| {
         let focus = Focus::at_section(slug(&finding.heading));
         view! {
-            <li class=format!("light-{}", Light::of(finding.number).key())>
+            <li class=format!("light-{}", Light::of(finding.number).key)>
                 <span class="rank">{finding.number}</span>
                 <ViewLink view="report" focus>{prose(finding.title)}</ViewLink>
             </li>
@@ -220,4 +217,41 @@ fn stack_view(stack: Vec<StackLine>) -> AnyView {
         </details>
     }
     .into_any()
+}
+
+/// A button that downloads the reproducer of an operation; where it cannot be rebuilt, the reason.
+pub(super) fn reproduce(row: u32) -> impl IntoView {
+    let engine = expect_context::<Engine>();
+    let offered = RwSignal::new(None::<Reproducer>);
+    engine.ask(ReproducerQuery { row, make: false }, move |answer| {
+        let _ = offered.try_set(answer);
+    });
+    let make = move |_| {
+        let query = ReproducerQuery { row, make: true };
+        engine.ask_for_bytes(query, move |answer, bytes| {
+            let made = answer.and_then(|answer| Some((answer.file_name, answer.made?.mime)));
+            if let Some(((file_name, mime), bytes)) = made.zip(bytes) {
+                browser::download(&file_name, &mime, &bytes);
+            }
+        });
+    };
+    move || {
+        let offered = offered.get()?;
+        Some(match offered.reason {
+            None => view! {
+                <p class="reproduce" data-testid="reproduce">
+                    <button type="button" class="small" id="reproduce" on:click=make title=offered.file_name>
+                        {icon("download")}
+                        "Reproducer"
+                    </button>
+                    <span class="fine">"A PyTorch script that runs this operation alone. It contains only names, shapes, types and scalars."</span>
+                </p>
+            }
+            .into_any(),
+            Some(reason) => view! {
+                <p class="reproduce fine" data-testid="reproduce">{format!("No reproducer: {reason}.")}</p>
+            }
+            .into_any(),
+        })
+    }
 }

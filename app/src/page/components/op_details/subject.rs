@@ -1,6 +1,7 @@
 //! What the details panel shows at a place, and where else that is shown.
 
-use crate::page::url::{DetailsOf, Focus, Place};
+use crate::page::prelude::*;
+use crate::page::url::Place;
 use crate::page::views::{VIEWS, operations};
 use crate::protocol::DetailsQuery;
 

@@ -1,29 +1,32 @@
-//! Where everything of the chart stands, in pixels.
+//! Where everything of the chart stands, in pixels: the marks, and what they are read against, which is
+//! lines and numbers at the powers of ten and the roofline with its names.
 
 use dormer_core::base::format;
+use dormer_core::report::charts::Spot;
 
 use crate::page::components::log_scale::LogScale;
 use crate::protocol::{Mark, RooflineChart};
-use dormer_core::report::charts::Spot;
 
 /// Room for the numbers of the vertical axis.
-pub(super) const LEFT: f64 = 52.0;
+const LEFT: f64 = 52.0;
 /// Room right of the last number.
-pub(super) const RIGHT: f64 = 14.0;
+const RIGHT: f64 = 14.0;
 /// Room above the highest number, for the axis' name.
-pub(super) const TOP: f64 = 30.0;
+const TOP: f64 = 30.0;
 /// Room for the numbers of a horizontal axis and its name.
-pub(super) const BOTTOM: f64 = 40.0;
+const BOTTOM: f64 = 40.0;
 /// Height of the panel of operations without arithmetic, its numbers included.
-pub(super) const BAND: f64 = 118.0;
+const BAND: f64 = 118.0;
 /// The smallest radius: what is smaller cannot be seen or pointed at.
 const LEAST_RADIUS: f64 = 2.5;
 /// How near the pointer has to come to a mark.
 const REACH: f64 = 9.0;
+/// Between the numbers of an axis.
+const APART: f64 = 44.0;
 /// The height of a line of text.
-pub(super) const LINE: f64 = 15.0;
+const LINE: f64 = 15.0;
 /// Where there is less room than this, the roofline is named by its figures alone.
-pub(super) const WIDE: f64 = 520.0;
+const WIDE: f64 = 520.0;
 /// The axes go as far as operations of this share of the drawn time lie; a few short ones may lie
 /// decades away.
 const COVERED: f64 = 0.999;
@@ -108,10 +111,7 @@ impl Drawing {
             drawing.roof(chart, &across, &up);
         }
         if has_band {
-            let label = match width < WIDE {
-                true => memory.short(),
-                false => memory.label(),
-            };
+            let label = drawing.name(memory.short(), memory.label());
             drawing.band(&band, memory.tb_per_s(), &label);
         }
         let most = chart.marks.iter().map(|mark| mark.percent);
@@ -160,7 +160,7 @@ impl Drawing {
         drawing
     }
 
-    pub(super) fn text(&mut self, x: f64, y: f64, class: &'static str, text: impl Into<String>) {
+    fn text(&mut self, x: f64, y: f64, class: &'static str, text: impl Into<String>) {
         self.texts.push(Text {
             x,
             y,
@@ -168,6 +168,14 @@ impl Drawing {
             transform: String::new(),
             text: text.into(),
         });
+    }
+
+    /// What a part of the roofline is called, as there is room.
+    fn name(&self, short: String, label: String) -> String {
+        match self.width < WIDE {
+            true => short,
+            false => label,
+        }
     }
 
     /// The mark at a place: of several that lie there the smallest, which is drawn on top.
@@ -199,6 +207,86 @@ fn covered(marks: &[Mark]) -> &[Mark] {
         })
         .count();
     marks.get(..n_covered).unwrap_or(marks)
+}
+
+impl Drawing {
+    /// Lines and numbers at the powers of ten.
+    fn axes(&mut self, across: &LogScale, up: &LogScale) {
+        let (floor, right) = (self.floor, self.width - RIGHT);
+        for (x, text) in across.ticks(APART) {
+            self.lines.push([x, TOP, x, floor]);
+            self.text(x, floor + LINE, "tick middle", text);
+        }
+        for (y, text) in up.ticks(APART / 2.0) {
+            self.lines.push([LEFT, y, right, y]);
+            self.text(LEFT - 8.0, y + 4.0, "tick end", text);
+        }
+        self.text(right, floor + 2.0 * LINE + 2.0, "axis end", "FLOPS/Byte");
+        self.text(4.0, LINE - 3.0, "axis", "TFLOPS/s");
+    }
+
+    /// The panel of those that have a bandwidth alone.
+    fn band(&mut self, band: &LogScale, tb_per_s: f64, label: &str) {
+        let (top, floor) = (self.height - BAND + 14.0, self.height - BOTTOM);
+        for (x, text) in band.ticks(APART) {
+            self.lines.push([x, top, x, floor]);
+            self.text(x, floor + LINE, "tick middle", text);
+        }
+        let right = self.width - RIGHT;
+        self.text(
+            right,
+            floor + 2.0 * LINE + 2.0,
+            "axis end",
+            "TB/s, no FLOPs",
+        );
+        let x = band.px(tb_per_s);
+        self.roof
+            .push(format!("M{x:.1} {top:.1}L{x:.1} {floor:.1}"));
+        self.text(x - 6.0, top + 10.0, "name end", label);
+    }
+
+    /// The slope of the memory up to the farthest ridge, and the ceilings from their ridges on.
+    fn roof(&mut self, chart: &RooflineChart, across: &LogScale, up: &LogScale) {
+        let Some(memory) = &chart.memory else {
+            return;
+        };
+        let (first, last) = across.ends();
+        let (lowest, _) = up.ends();
+        // The slope enters the picture at its left edge or at its floor.
+        let start = first.max(lowest / memory.tb_per_s());
+        let ridge = chart.ceilings.iter().map(|ceiling| ceiling.ridge);
+        let ridge = ridge.fold(f64::NEG_INFINITY, f64::max);
+        let end = if ridge.is_finite() {
+            ridge.min(last)
+        } else {
+            last
+        };
+        let at = |intensity: f64| (across.px(intensity), up.px(intensity * memory.tb_per_s()));
+        let ((x1, y1), (x2, y2)) = (at(start), at(end));
+        self.roof.push(format!("M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}"));
+        let angle = (y2 - y1).atan2(x2 - x1).to_degrees();
+        // Where the slope has room for its name: at its lower end.
+        let (x, y) = (x1 + (x2 - x1) * 0.06, y1 + (y2 - y1) * 0.06);
+        let text = self.name(memory.short(), memory.label());
+        self.texts.push(Text {
+            x,
+            y: y - 7.0,
+            class: "name",
+            transform: format!("rotate({angle:.1} {x:.1} {y:.1})"),
+            text,
+        });
+        let right = self.width - RIGHT;
+        let mut lowest_name = f64::NEG_INFINITY;
+        for ceiling in &chart.ceilings {
+            let (x, y) = (across.px(ceiling.ridge), up.px(ceiling.tflops));
+            self.roof.push(format!("M{x:.1} {y:.1}L{right:.1} {y:.1}"));
+            // Names of ceilings that lie close together stand below each other.
+            let name_y = (y - 6.0).max(lowest_name + LINE);
+            lowest_name = name_y;
+            let name = self.name(ceiling.short(), ceiling.label());
+            self.text(right, name_y, "name end", name);
+        }
+    }
 }
 
 #[cfg(test)]

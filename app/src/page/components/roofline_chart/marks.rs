@@ -1,9 +1,7 @@
 //! The drawing as elements: the roofline, the marks, and the card of one mark.
 
-use leptos::prelude::*;
-
 use super::drawing::{Drawing, MarkPlace};
-use crate::page::components::{each, pairs};
+use crate::page::prelude::*;
 use crate::protocol::{Mark, Note, RooflineChart};
 
 /// Marks that are elements of their own; the smallest of more are drawn as one path a category.

@@ -1,23 +1,18 @@
 //! Operations under a roofline, drawn on logarithmic axes.
 //!
 //! ```text
-//! RooflineChart ─drawing, grid→ Drawing ─marks→ elements
+//! RooflineChart ─drawing→ Drawing ─marks→ elements
 //! ```
 //!
 //! Everything is placed here, in pixels; what it means was settled by the worker. The pointer finds
 //! the nearest mark, the arrow keys go through the marks by time, and both show the same card.
 
 mod drawing;
-mod grid;
 mod marks;
 
-use leptos::ev::{KeyboardEvent, MouseEvent};
 use leptos::html::Div;
-use leptos::prelude::*;
 
-use super::op_details;
-use crate::page::browser;
-use crate::page::state::AppState;
+use crate::page::prelude::*;
 use crate::protocol::RooflineChart;
 use drawing::{Drawing, MarkPlace};
 use marks::{card, draw, ring, spoken};
@@ -90,31 +85,32 @@ pub fn roof_chart(
             return;
         }
         let here = cursor.get_untracked();
-        let target = match event.key().as_str() {
-            "ArrowRight" | "ArrowDown" => MarkStep::Next,
-            "ArrowLeft" | "ArrowUp" => MarkStep::Previous,
-            "Home" => MarkStep::First,
-            "End" => MarkStep::Last,
-            "Enter" | " " => {
-                event.prevent_default();
-                pick(here);
-                if selected.get_untracked().is_some() {
-                    op_details::enter(state);
+        let step: fn(&[Option<MarkPlace>], Option<usize>) -> Option<usize> =
+            match event.key().as_str() {
+                "ArrowRight" | "ArrowDown" => next,
+                "ArrowLeft" | "ArrowUp" => previous,
+                "Home" => |places, _| next(places, None),
+                "End" => |places, _| previous(places, Some(places.len())),
+                "Enter" | " " => {
+                    event.prevent_default();
+                    pick(here);
+                    if selected.get_untracked().is_some() {
+                        op_details::enter(state);
+                    }
+                    return;
                 }
-                return;
-            }
-            "Escape" => {
-                cursor.set(None);
-                on_pick(None);
-                return;
-            }
-            _ => return,
-        };
+                "Escape" => {
+                    cursor.set(None);
+                    on_pick(None);
+                    return;
+                }
+                _ => return,
+            };
         event.prevent_default();
         pointed.set(None);
-        let next = drawing.with_untracked(|drawing| step(&drawing.places, here, target));
-        if next.is_some() {
-            cursor.set(next);
+        let there = drawing.with_untracked(|drawing| step(&drawing.places, here));
+        if there.is_some() {
+            cursor.set(there);
         }
     };
     let label = move || {
@@ -162,24 +158,17 @@ pub fn roof_chart(
     }
 }
 
-/// Which mark an arrow key goes to.
-#[derive(Debug, Clone, Copy)]
-enum MarkStep {
-    First,
-    Previous,
-    Next,
-    Last,
+/// The next mark that is drawn; the first one from nowhere.
+fn next(places: &[Option<MarkPlace>], here: Option<usize>) -> Option<usize> {
+    let first = here.map_or(0, |here| here + 1);
+    (first..places.len()).find(|at| places[*at].is_some())
 }
 
-/// The next mark that is drawn.
-fn step(places: &[Option<MarkPlace>], here: Option<usize>, step: MarkStep) -> Option<usize> {
-    let is_drawn = |index: &usize| places.get(*index).is_some_and(Option::is_some);
-    let mut all = 0..places.len();
-    match (step, here) {
-        (MarkStep::First, _) | (MarkStep::Next | MarkStep::Previous, None) => all.find(is_drawn),
-        (MarkStep::Last, _) => all.rev().find(is_drawn),
-        (MarkStep::Next, Some(here)) => (here + 1..places.len()).find(is_drawn),
-        (MarkStep::Previous, Some(here)) => (0..here).rev().find(is_drawn),
+/// The mark before that is drawn; the first one from nowhere.
+fn previous(places: &[Option<MarkPlace>], here: Option<usize>) -> Option<usize> {
+    match here {
+        None => next(places, None),
+        Some(here) => places.iter().take(here).rposition(Option::is_some),
     }
 }
 
@@ -195,11 +184,11 @@ mod tests {
             radius: 1.0,
         };
         let places = [Some(place), None, Some(place)];
-        assert_eq!(step(&places, None, MarkStep::Next), Some(0));
-        assert_eq!(step(&places, Some(0), MarkStep::Next), Some(2));
-        assert_eq!(step(&places, Some(2), MarkStep::Next), None);
-        assert_eq!(step(&places, Some(2), MarkStep::Previous), Some(0));
-        assert_eq!(step(&places, None, MarkStep::Last), Some(2));
-        assert_eq!(step(&[], None, MarkStep::First), None);
+        assert_eq!(next(&places, None), Some(0));
+        assert_eq!(next(&places, Some(0)), Some(2));
+        assert_eq!(next(&places, Some(2)), None);
+        assert_eq!(previous(&places, Some(2)), Some(0));
+        assert_eq!(previous(&places, Some(places.len())), Some(2));
+        assert_eq!(next(&[], None), None);
     }
 }

@@ -1,17 +1,9 @@
 //! Compare: two traces compared.
 
-mod selected_call;
 mod trees;
 
-use leptos::prelude::*;
-
-use crate::page::browser;
-use crate::page::components::words::with_units;
-use crate::page::components::{
-    SheetTable, TableColumn, Width, each, findings, icon, split_bar, waterfall,
-};
-use crate::page::engine::Engine;
-use crate::page::state::{AppState, ReferenceStage};
+use crate::page::prelude::*;
+use crate::page::state::Stage;
 use crate::protocol::{
     CompareQuery, ComparedSide, ComparedTable, FAMILY, VerdictCount, column, sheet,
 };
@@ -84,17 +76,13 @@ const TABLES: [(&str, &str, &str, &[TableColumn]); 10] = [
 /// Two traces, or the way to a second one.
 pub fn compare() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let is_open = Memo::new(move |_| {
-        let stage = &state.reference;
-        stage.with(|stage| matches!(stage, ReferenceStage::Open { .. }))
-    });
+    let is_open = Memo::new(move |_| state.reference.with(Stage::is_open));
     move || match is_open.get() {
         true => both().into_any(),
         false => invitation().into_any(),
     }
 }
 
-/// There is one trace only.
 fn invitation() -> impl IntoView {
     let state = expect_context::<AppState>();
     view! {
@@ -114,7 +102,6 @@ fn invitation() -> impl IntoView {
     }
 }
 
-/// Both traces, aligned.
 fn both() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
@@ -186,12 +173,11 @@ fn tables(tables: Vec<ComparedTable>, verdicts: Vec<VerdictCount>) -> impl IntoV
         })
         .collect();
     let first = known.first().map_or(0, |(at, _)| *at);
-    let shown = Memo::new(move |_| {
-        let wanted = state.place.with(|place| place.focus.table.clone());
-        let mut kinds = TABLES.iter();
-        kinds
-            .position(|(sheet, ..)| *sheet == wanted)
-            .unwrap_or(first)
+    let shown = state.of_place(move |place| {
+        let wanted = TABLES
+            .iter()
+            .position(|(sheet, ..)| *sheet == place.focus.table);
+        wanted.unwrap_or(first)
     });
     let buttons = each(known, |(at, count)| {
         let (sheet, title, ..) = TABLES[at];
@@ -244,7 +230,7 @@ fn tables(tables: Vec<ComparedTable>, verdicts: Vec<VerdictCount>) -> impl IntoV
 /// How the operations were judged; each is a filter.
 fn verdict_filter(verdicts: Vec<VerdictCount>) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let only = Memo::new(move |_| state.place.with(|place| place.focus.only.clone()));
+    let only = state.of_place(|place| place.focus.only.clone());
     let buttons = each(verdicts, |verdict| {
         let key = StoredValue::new(verdict.key.clone());
         let is_on = move || only.with(|only| only.contains(&key.get_value()));

@@ -3,16 +3,7 @@
 
 use std::sync::Arc;
 
-use leptos::prelude::*;
-
-use super::selected_call::selected_call;
-use crate::page::components::table_cell::text_cell;
-use crate::page::components::{
-    Line, RowAct, StepButton, Steps, TreeLine, TreeRows, VirtualRow, VirtualTable, cut_name,
-    fold_mark, indent, tree_search,
-};
-use crate::page::engine::Engine;
-use crate::page::state::AppState;
+use crate::page::prelude::*;
 use crate::protocol::{Branch, DiffRow, DiffRowsQuery, TreeStep};
 
 /// The filter's word in the URL.
@@ -29,11 +20,9 @@ impl VirtualRow for DiffRow {
     fn id(&self) -> u32 {
         self.node
     }
-}
 
-impl TreeLine for DiffRow {
-    fn branch(&self) -> Branch {
-        self.branch
+    fn branch(&self) -> Option<Branch> {
+        Some(self.branch)
     }
 }
 
@@ -74,18 +63,14 @@ impl Trees {
     }
 }
 
-/// Both call trees.
 pub(super) fn both_trees() -> AnyView {
     let state = expect_context::<AppState>();
     let query = |offset, count| DiffRowsQuery { offset, count };
     let list = TreeRows::new(state, expect_context::<Engine>(), true, query);
     let trees = Trees {
         list,
-        only_differences: Memo::new(move |_| {
-            state
-                .place
-                .with(|place| place.focus.only.iter().any(|only| only == DIFFERENT))
-        }),
+        only_differences: state
+            .of_place(|place| place.focus.only.iter().any(|only| only == DIFFERENT)),
     };
     trees.look();
     if let Some(node) = state.place.with_untracked(|place| place.focus.row) {
@@ -104,9 +89,6 @@ pub(super) fn both_trees() -> AnyView {
         false,
     );
     let table = VirtualTable {
-        window: list.rows.window,
-        slots: Box::new(move || list.rows.slots()),
-        line: Arc::new(move |position| Some(line(&*list.rows.drawn(position)?))),
         act: Arc::new(move |act| trees.act(act)),
         label: "Both call trees".to_owned(),
         class: "tree diff",
@@ -125,7 +107,7 @@ pub(super) fn both_trees() -> AnyView {
     };
     view! {
         {tools(trees)}
-        {table.view()}
+        {table.view(list.rows, line)}
         {selected_call(list.rows)}
     }
     .into_any()
@@ -183,7 +165,6 @@ fn tools(trees: Trees) -> impl IntoView {
     }
 }
 
-/// One call.
 fn line(row: &DiffRow) -> Line {
     let class = match row.percent {
         percent if percent > 0.0 => "n slower",
@@ -205,9 +186,7 @@ fn line(row: &DiffRow) -> Line {
     let bar = view! { <td class=bar_class aria-hidden="true">{bar}</td> };
     let heading = if row.is_heading { "thread" } else { "" };
     Line {
-        id: row.node,
         class: heading.to_owned(),
-        branch: Some(row.branch),
         cells: vec![
             name.into_any(),
             text_cell("n", reference),
@@ -244,4 +223,50 @@ fn call(row: &DiffRow) -> AnyView {
         </span>
     }
     .into_any()
+}
+
+/// Everything that is known of the call the cursor stands on.
+fn selected_call(rows: VirtualRows<DiffRow>) -> AnyView {
+    let shown = move || {
+        let Some(row) = rows.at_cursor() else {
+            return view! {
+                <p class="hint">
+                    "Arrow keys move, right expands, left collapses, N goes to the next difference, / searches."
+                </p>
+            }
+            .into_any();
+        };
+        let link = row.uid.map(|uid| {
+            let focus = Focus::at_event(uid);
+            view! { <ViewLink view="tree" focus>"Show in the target\u{2019}s call tree"</ViewLink> }
+        });
+        let sides = |what: &'static str, texts: [String; 2]| {
+            let lines = ["reference", "target"].into_iter().zip(texts);
+            let lines = lines.filter(|(_, text)| !text.is_empty());
+            let lines = lines.map(|(side, text)| {
+                view! { <div><dt>{format!("{what} {side}")}</dt><dd class="mono">{text}</dd></div> }
+            });
+            lines.collect_view()
+        };
+        view! {
+            <div class="long">
+                <h3>
+                    {match row.mark.as_str() {
+                        "" => "In both".to_owned(),
+                        mark => mark.to_owned(),
+                    }}
+                    {copy_button(row.name.clone(), "Copy")}
+                    {link}
+                </h3>
+                <p class="mono">{row.name.clone()}</p>
+            </div>
+            <dl class="diff-facts">
+                {sides("Recorded in the", row.recorded.clone())}
+                {sides("Launches in the", row.kernels.clone())}
+            </dl>
+        }
+        .into_any()
+    };
+    let is_some = move || rows.window.cursor.get().is_some();
+    selection("The selected call", None, is_some, shown).into_any()
 }

@@ -1,10 +1,7 @@
 //! What is known of the span under the pointer, of the selected one, and of the marked range.
 
-use leptos::prelude::*;
-
 use super::model::Model;
-use crate::page::components::{ViewLink, copy_button, details_button, pairs};
-use crate::page::url::Focus;
+use crate::page::prelude::*;
 use crate::protocol::{RangeCard, SpanCard};
 
 /// The card at the pointer.
@@ -41,20 +38,11 @@ pub fn about(model: Model) -> impl IntoView {
         .into_any(),
     }
     };
-    view! {
-        <section
-            class="details"
-            class:some=move || model.totals.with(Option::is_some) || model.selected.with(Option::is_some)
-            aria-label="The selection"
-            aria-live="polite"
-            data-testid="details"
-        >
-            {shown}
-        </section>
-    }
+    let is_some =
+        move || model.totals.with(Option::is_some) || model.selected.with(Option::is_some);
+    selection("The selection", Some("polite"), is_some, shown)
 }
 
-/// One span.
 fn span(model: Model, card: SpanCard) -> impl IntoView {
     let uid = card.uid;
     view! {
@@ -74,7 +62,6 @@ fn span(model: Model, card: SpanCard) -> impl IntoView {
     }
 }
 
-/// A range.
 fn range(model: Model, totals: RangeCard) -> impl IntoView {
     let more = (totals.more > 0).then(|| format!("and {} more", totals.more));
     let parts = totals.parts.into_iter().map(|part| {
@@ -83,7 +70,7 @@ fn range(model: Model, totals: RangeCard) -> impl IntoView {
     let parts = parts.collect_view();
     let work = totals.work.into_iter().map(|line| {
         let focus = Focus::at_event(line.uid);
-        let name = dormer_core::base::format::middle_ellipsis(&line.name, 60);
+        let name = format::middle_ellipsis(&line.name, 60);
         view! {
             <li>
                 <i class=format!("dot c-{}", line.token) aria-hidden="true"></i>

@@ -4,9 +4,7 @@ use std::ops::Range;
 
 use crate::protocol::LaneLine;
 
-/// Height of a lane's title.
 pub(super) const TITLE_PX: f64 = 22.0;
-/// Height of a row.
 pub(super) const ROW_PX: f64 = 18.0;
 /// Between two lanes.
 const APART_PX: f64 = 8.0;
@@ -45,7 +43,6 @@ impl Layout {
         layout
     }
 
-    /// The row at a height.
     pub(super) fn row_at(&self, y: f64) -> Option<usize> {
         let row = self.rows.partition_point(|top| *top <= y).checked_sub(1)?;
         (y < self.rows.get(row)? + ROW_PX).then_some(row)
@@ -58,7 +55,6 @@ impl Layout {
         first..end.max(first)
     }
 
-    /// Top of a row.
     pub(super) fn top(&self, row: usize) -> Option<f64> {
         self.rows.get(row).copied()
     }

@@ -16,15 +16,11 @@ pub(super) mod paint;
 mod scene;
 mod window;
 
-use leptos::ev::{KeyboardEvent, PointerEvent, WheelEvent};
+use leptos::ev::{PointerEvent, WheelEvent};
 use leptos::html::{Canvas, Div};
-use leptos::prelude::*;
 
-use crate::page::browser;
 use crate::page::components::canvas::probes;
-use crate::page::components::icon;
-use crate::page::engine::Engine;
-use crate::page::state::AppState;
+use crate::page::prelude::*;
 use crate::protocol::{StepLine, Towards};
 use details::{about, hint};
 use model::Model;
@@ -99,7 +95,6 @@ fn tools(model: Model) -> impl IntoView {
     }
 }
 
-/// The canvases.
 fn stage(model: Model) -> impl IntoView {
     let scroll = NodeRef::<Div>::new();
     let canvas = NodeRef::<Canvas>::new();
@@ -228,7 +223,6 @@ fn stage(model: Model) -> impl IntoView {
     }
 }
 
-/// The names of the lanes.
 fn titles(model: Model) -> impl IntoView {
     let titles = move || {
         let tops = model.layout.with(|layout| layout.titles.clone());
@@ -245,7 +239,6 @@ fn titles(model: Model) -> impl IntoView {
     view! { {titles} }
 }
 
-/// What the keys do.
 fn pressed(model: Model, event: &KeyboardEvent) {
     if event.ctrl_key() || event.meta_key() || event.alt_key() {
         return;

@@ -8,25 +8,21 @@ use super::window::{Window, tick_label, ticks};
 use crate::page::components::canvas::{Palette, letter_px, write};
 use crate::protocol::SpanCard;
 
-/// Height of the ruler.
 pub(super) const RULER_PX: f64 = 26.0;
 /// Between two times on the ruler.
 const TICKS_APART_PX: f64 = 110.0;
 /// Spans nearer than this get no line between them.
 const SEAM_PX: f64 = 4.0;
 
-/// Everything a frame shows.
 pub(super) struct Frame<'a> {
     pub(super) palette: &'a Palette,
     pub(super) layout: &'a Layout,
     pub(super) scene: &'a Scene,
     pub(super) window: Window,
-    /// Of the canvas.
     pub(super) width: f64,
     pub(super) height: f64,
     /// How far the lanes were scrolled.
     pub(super) top: f64,
-    /// Size of the text.
     pub(super) text_px: f64,
     pub(super) selected: Option<&'a SpanCard>,
     pub(super) range: Option<(f64, f64)>,

@@ -20,11 +20,9 @@ pub(super) struct Block {
 /// A drawing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Scene {
-    /// The time it covers.
     pub(super) window: Window,
     /// Nanoseconds in a pixel when it was drawn.
     pub(super) ns_per_px: f64,
-    /// The rows it covers.
     pub(super) rows: std::ops::Range<usize>,
     /// Its blocks, by hue and fill: a canvas likes to keep its brush.
     pub(super) blocks: Vec<Block>,

@@ -24,28 +24,23 @@ impl Window {
         }
     }
 
-    /// A span with room around it.
     pub(super) fn around(from_ns: f64, to_ns: f64, length_ns: f64) -> Window {
         let room = ((to_ns - from_ns) * 1.5).max(LEAST_NS);
         Window::new(from_ns - room, to_ns + room, length_ns)
     }
 
-    /// How long it is.
     pub(super) fn length_ns(self) -> f64 {
         self.to_ns - self.from_ns
     }
 
-    /// Nanoseconds in a pixel of a drawing.
     pub(super) fn ns_per_px(self, width_px: f64) -> f64 {
         self.length_ns() / width_px.max(1.0)
     }
 
-    /// The time at a pixel.
     pub(super) fn ns(self, px: f64, width_px: f64) -> f64 {
         self.from_ns + px * self.ns_per_px(width_px)
     }
 
-    /// The pixel of a time.
     pub(super) fn px(self, ns: f64, width_px: f64) -> f64 {
         (ns - self.from_ns) / self.ns_per_px(width_px)
     }

@@ -10,21 +10,15 @@
 //! The worker keeps which nodes are open and answers with rows of the unfolded tree, or with the
 //! blocks that can be seen, so the page holds a screenful whatever the size of the trace.
 
-mod about;
 mod flame;
 mod state;
 mod table;
-mod tools;
 
-use leptos::prelude::*;
-
-use crate::page::engine::Engine;
-use crate::page::state::AppState;
-use about::about;
+use crate::page::prelude::*;
+use crate::protocol::{TreeMode, TreeStep};
 use flame::flame;
 use state::{Drawing, TreeState};
 use table::table;
-use tools::{modes, tools};
 
 /// The calls.
 pub fn tree() -> impl IntoView {
@@ -43,4 +37,111 @@ pub fn tree() -> impl IntoView {
         }}
         {about(tree)}
     }
+}
+
+/// Levels that one button opens.
+const LEVELS: std::ops::RangeInclusive<u32> = 1..=8;
+
+/// Tree layout, and how they are drawn.
+fn modes(tree: TreeState) -> AnyView {
+    let button = |(mode, slug, title): (TreeMode, &'static str, &'static str)| {
+        let choose = move |_| tree.show_as(|focus| focus.table = slug.to_owned());
+        let is_shown = move || tree.look.with(|look| look.mode == mode).to_string();
+        view! { <button type="button" class="small" data-mode=slug aria-pressed=is_shown on:click=choose>{title}</button> }
+    };
+    let drawing = |(of, slug, title): (Drawing, &'static str, &'static str)| {
+        let choose = move |_| {
+            tree.list
+                .state
+                .look_at(|focus| focus.section = slug.to_owned())
+        };
+        let is_shown = move || (tree.drawing.get() == of).to_string();
+        view! { <button type="button" class="small" data-drawing=slug aria-pressed=is_shown on:click=choose>{title}</button> }
+    };
+    view! {
+        <div class="tree-ways">
+            <div class="tabs tree-modes" role="group" aria-label="Tree layout">
+                {TreeMode::ALL.map(button).into_iter().collect_view()}
+            </div>
+            <div class="tabs tree-modes" role="group" aria-label="Display">
+                {Drawing::ALL.map(drawing).into_iter().collect_view()}
+            </div>
+        </div>
+    }
+    .into_any()
+}
+
+/// Search, and the ways around the tree.
+fn tools(tree: TreeState) -> AnyView {
+    let hottest = move |_| tree.list.step(TreeStep::Hottest(None));
+    view! {
+        <div class="tools">
+            {tree_search(Callback::new(move |direction| tree.list.find(direction)), tree.list.found)}
+            <span class="grow"></span>
+            <button type="button" id="hottest" title="Expand the path with the most GPU time from the top; press H to start at the selected call" on:click=hottest>
+                {icon("flame")}
+                "Hottest path"
+            </button>
+            <Show when=move || tree.drawing.get() == Drawing::Table>
+            <select id="to-depth" aria-label="Expand to level" on:change=move |event| {
+                if let Ok(depth) = event_target_value(&event).parse() {
+                    tree.list.step(TreeStep::ToDepth(depth));
+                }
+            }>
+                <option value="">"Expand to level…"</option>
+                {LEVELS.map(|level| view! { <option value=level.to_string()>{format!("Level {level}")}</option> }).collect_view()}
+            </select>
+            <button type="button" id="close-all" on:click=move |_| tree.list.step(TreeStep::CloseAll)>
+                "Collapse all"
+            </button>
+            </Show>
+        </div>
+    }
+    .into_any()
+}
+
+/// Everything that is known of the selected call.
+fn about(tree: TreeState) -> AnyView {
+    let shown = move || {
+        let Some(row) = tree.list.rows.at_cursor() else {
+            return view! {
+                <p class="hint">
+                    {move || match tree.drawing.get() {
+                        Drawing::Table => "Arrow keys move, right expands, left collapses, H follows the hottest path, / searches",
+                        _ => "Click or Enter zooms into a call, Escape zooms out, arrow keys move, / searches",
+                    }}
+                    {move || match tree.look.with(|look| look.mode) {
+                        TreeMode::BottomUp => " names and the visible callers.",
+                        _ => ".",
+                    }}
+                </p>
+            }
+            .into_any();
+        };
+        let name = row.whole.clone().unwrap_or_else(|| row.name.clone());
+        let in_timeline = row.uid.map(|uid| {
+            view! { {details_button(uid)} <ViewLink view="timeline" focus=Focus::at_event(uid)>"Show in timeline"</ViewLink> }
+        });
+        let figures = [
+            ("GPU time", row.gpu_time.clone()),
+            ("GPU self time", row.gpu_own.clone()),
+            ("Kernels", row.gpu_count.clone()),
+            ("CPU time", row.cpu_time.clone()),
+            ("CPU self time", row.cpu_own.clone()),
+            ("Calls", row.calls.clone()),
+        ];
+        let figures = figures.into_iter().filter(|(_, value)| !value.is_empty());
+        let figures = figures.map(|(label, value)| (label.to_owned(), value));
+        let uid = row.uid.map(|uid| format!("event {uid} of the trace"));
+        view! {
+            <div class="long">
+                <h2>{row.kind.clone()} <span class="soft">{uid}</span> {copy_button(name.clone(), "Copy")} {in_timeline}</h2>
+                <p class="mono">{name}</p>
+            </div>
+            {pairs("figures", figures.collect())}
+        }
+        .into_any()
+    };
+    let is_some = move || tree.list.rows.window.cursor.get().is_some();
+    selection("The selected call", None, is_some, shown).into_any()
 }

@@ -1,11 +1,6 @@
 //! What the Call tree view shows and what happens to it.
 
-use leptos::prelude::*;
-
-use crate::page::components::{RowAct, TreeLine, TreeRows, VirtualRow};
-use crate::page::engine::Engine;
-use crate::page::state::AppState;
-use crate::page::url::Focus;
+use crate::page::prelude::*;
 use crate::protocol::{
     Branch, Sort, TreeLook, TreeMode, TreeRow, TreeRowsQuery, TreeStep, tree_sort,
 };
@@ -14,11 +9,9 @@ impl VirtualRow for TreeRow {
     fn id(&self) -> u32 {
         self.node
     }
-}
 
-impl TreeLine for TreeRow {
-    fn branch(&self) -> Branch {
-        self.branch
+    fn branch(&self) -> Option<Branch> {
+        Some(self.branch)
     }
 }
 
@@ -59,7 +52,6 @@ impl Drawing {
         (Drawing::FlameByCpu, "flame-cpu", "Flame graph by CPU time"),
     ];
 
-    /// Its word in the URL.
     pub(super) fn slug(self) -> &'static str {
         let known = Drawing::ALL.iter().find(|(drawing, ..)| *drawing == self);
         known.map(|(_, slug, _)| *slug).unwrap_or_default()
@@ -75,11 +67,8 @@ impl Drawing {
 /// What the tree is doing. Copy: pass it around.
 #[derive(Clone, Copy)]
 pub(super) struct TreeState {
-    /// Its rows, search and selection.
     pub(super) list: TreeRows<TreeRow>,
-    /// How it is shown.
     pub(super) look: Memo<TreeLook>,
-    /// How it is drawn.
     pub(super) drawing: Memo<Drawing>,
     /// The node that is to stay selected when the tree is shown in another way.
     keep: StoredValue<Option<u32>>,
@@ -92,10 +81,8 @@ impl TreeState {
         let list = TreeRows::new(state, engine, false, query);
         let tree = TreeState {
             list,
-            look: Memo::new(move |_| state.place.with(|place| look(&place.focus))),
-            drawing: Memo::new(move |_| {
-                state.place.with(|place| Drawing::of(&place.focus.section))
-            }),
+            look: state.of_place(|place| look(&place.focus)),
+            drawing: state.of_place(|place| Drawing::of(&place.focus.section)),
             keep: StoredValue::new(None),
         };
         tree.send_look(None);

@@ -2,11 +2,8 @@
 
 use std::sync::Arc;
 
-use leptos::prelude::*;
-
 use super::state::TreeState;
-use crate::page::components::table_cell::{share_cell, text_cell};
-use crate::page::components::{Line, SortHeading, VirtualTable, cut_name, fold_mark, indent};
+use crate::page::prelude::*;
 use crate::protocol::{Sort, TreeMode, TreeRow, tree_sort};
 
 /// Names are indented by this share of the table at most.
@@ -57,7 +54,6 @@ fn fitting(width_px: f64, mode: TreeMode) -> Vec<&'static Column> {
     fitting.collect()
 }
 
-/// The rows.
 pub(super) fn table(tree: TreeState) -> AnyView {
     let rows = tree.list.rows;
     let columns = Memo::new(move |_| {
@@ -83,12 +79,6 @@ pub(super) fn table(tree: TreeState) -> AnyView {
         std::iter::once(name).chain(heads).collect_view().into_any()
     };
     VirtualTable {
-        window: rows.window,
-        slots: Box::new(move || rows.slots()),
-        line: Arc::new(move |position| {
-            let row = rows.drawn(position)?;
-            Some(line(&row, &columns.get_untracked()))
-        }),
         act: Arc::new(move |act| tree.act(act)),
         label: "Call tree".to_owned(),
         class: "tree",
@@ -99,10 +89,9 @@ pub(super) fn table(tree: TreeState) -> AnyView {
         empty: Signal::derive(move || tree.list.says.get()),
         is_alone: false,
     }
-    .view()
+    .view(rows, move |row| line(row, &columns.get_untracked()))
 }
 
-/// A column's head.
 fn heading(
     tree: TreeState,
     title: &'static str,
@@ -114,22 +103,19 @@ fn heading(
         column: tree_sort::RECORDED.to_owned(),
         descending: false,
     };
-    SortHeading {
-        title,
-        unit: "",
+    sort_heading(
+        (title, ""),
         column,
-        is_number: !is_name,
-        doc: Signal::stored(Some(doc.to_owned())),
-        sort: Signal::derive(move || tree.look.with(|look| look.sort.clone())),
-        turn: Arc::new(move |sort| {
+        !is_name,
+        Signal::stored(Some(doc.to_owned())),
+        Signal::derive(move || tree.look.with(|look| look.sort.clone())),
+        move |sort| {
             let sort = sort.or_else(|| is_name.then(recorded));
             tree.show_as(|focus| focus.sort = sort);
-        }),
-    }
-    .view()
+        },
+    )
 }
 
-/// One node.
 fn line(row: &TreeRow, columns: &[&'static Column]) -> Line {
     let dot = (!row.token.is_empty())
         .then(|| view! { <i class=format!("dot c-{}", row.token) aria-hidden="true"></i> });
@@ -145,9 +131,7 @@ fn line(row: &TreeRow, columns: &[&'static Column]) -> Line {
     };
     let cells = columns.iter().map(|column| (column.cell)(row));
     Line {
-        id: row.node,
         class: class.to_owned(),
-        branch: Some(row.branch),
         cells: std::iter::once(name.into_any()).chain(cells).collect(),
     }
 }

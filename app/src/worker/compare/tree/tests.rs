@@ -11,45 +11,35 @@ use crate::protocol::{Direction, FindInTree};
 
 struct Trees {
     tree: DiffTree,
-    reference: Profile,
-    target: Profile,
+    profiles: Pair<Profile>,
 }
 
 impl Trees {
     fn of(reference: &Timetable, target: &Timetable) -> Trees {
-        let (reference, target) = (reference.profile(), target.profile());
-        let reports = [&reference, &target].map(|of| Report::new(of, &ReportOptions::default()));
-        let side = |which: Which, profile, report| Side {
-            name: which.label(),
-            profile,
-            report,
+        let profiles = Pair {
+            reference: reference.profile(),
+            target: target.profile(),
         };
-        let [old, new] = &reports;
-        let diff = TreeDiff::new(
-            side(Which::Reference, &reference, old),
-            side(Which::Target, &target, new),
-        );
+        let reports = Pair::of(|which| Report::new(profiles.get(which), &ReportOptions::default()));
+        let side = |which: Which| Side {
+            name: which.label(),
+            profile: profiles.get(which),
+            report: reports.get(which),
+        };
+        let diff = TreeDiff::new(side(Which::Reference), side(Which::Target));
         Trees {
             tree: DiffTree::new(diff.into()),
-            reference,
-            target,
+            profiles,
         }
     }
 
     fn step(&mut self, step: TreeStep) -> TreeChange {
-        let profiles = Pair {
-            reference: &self.reference,
-            target: &self.target,
-        };
-        self.tree.step(profiles, &step)
+        self.tree.step(self.profiles.as_ref(), &step)
     }
 
     fn window(&mut self, offset: usize, count: usize) -> TreePage<DiffRow> {
-        let profiles = Pair {
-            reference: &self.reference,
-            target: &self.target,
-        };
-        self.tree.rows(profiles, &DiffRowsQuery { offset, count })
+        let query = DiffRowsQuery { offset, count };
+        self.tree.rows(self.profiles.as_ref(), &query)
     }
 
     fn rows(&mut self) -> Vec<DiffRow> {
@@ -140,13 +130,10 @@ fn a_fused_kernel_stands_beside_the_four_it_replaces() {
     );
     let rows = trees.rows();
     // The bar of a third of the largest difference, to the left and to the right.
-    let percents: Vec<f64> = rows.iter().map(|row| row.percent.round()).collect();
-    assert_eq!(
-        percents,
-        [
-            -100.0, -100.0, 0.0, -100.0, -33.0, -33.0, -33.0, -33.0, 33.0, 0.0
-        ]
-    );
+    let percents = rows.iter().map(|row| format!("{:.0}", row.percent));
+    let percents: Vec<String> = percents.collect();
+    let bars = "-100 -100 0 -100 -33 -33 -33 -33 33 0";
+    assert_eq!(percents.join(" "), bars);
     let flash = rows.iter().find(|row| row.name == "flash").unwrap();
     assert_eq!(flash.kernels, ["", "flash_kernel"]);
     assert_eq!((flash.branch.position, flash.branch.siblings), (5, 5));
@@ -154,19 +141,8 @@ fn a_fused_kernel_stands_beside_the_four_it_replaces() {
 
     trees.look(true);
     let names: Vec<String> = trees.rows().into_iter().map(|row| row.name).collect();
-    assert_eq!(
-        names,
-        [
-            "All threads",
-            "Thread",
-            "sdpa",
-            "bmm",
-            "mul",
-            "softmax",
-            "bmm",
-            "flash"
-        ]
-    );
+    let differing = "All threads, Thread, sdpa, bmm, mul, softmax, bmm, flash";
+    assert_eq!(names.join(", "), differing);
 }
 
 #[test]
@@ -225,30 +201,18 @@ fn differences_are_gone_through_from_the_largest_and_around() {
         table.kernel(99, "stray", 3000..3000 + 20 * copies)
     };
     let mut trees = Trees::of(&trace(2, "nvjet"), &trace(3, "Cijk"));
-    let marks: Vec<(usize, String, String, [String; 2])> = (1..=4)
-        .map(|number| {
-            let change = trees.step(TreeStep::Difference(number));
-            assert_eq!(change.of, 2);
-            assert_eq!(change.says, "2 differences, the largest first");
-            let row = trees.led_to(&change);
-            (change.position, row.name, row.mark, row.kernels)
-        })
-        .collect();
-    let kernels = |one: &str, other: &str| [one.to_owned(), other.to_owned()];
-    let outside = (
-        1,
-        "Launched outside of operators".to_owned(),
-        "different kernels".to_owned(),
-        kernels("copy × 2", "copy × 3"),
-    );
-    let product = (
-        2,
-        "mm".to_owned(),
-        "different kernels".to_owned(),
-        kernels("nvjet", "Cijk"),
-    );
+    let outside = "1 Launched outside of operators [different kernels] copy × 2 | copy × 3";
+    let product = "2 mm [different kernels] nvjet | Cijk";
     // The stray kernel is the same one in both, of another length.
-    assert_eq!(marks, [outside.clone(), product.clone(), outside, product]);
+    for (number, expected) in (1..).zip([outside, product, outside, product]) {
+        let change = trees.step(TreeStep::Difference(number));
+        assert_eq!(change.of, 2);
+        assert_eq!(change.says, "2 differences, the largest first");
+        let row = trees.led_to(&change);
+        let (at, kernels) = (change.position, row.kernels.join(" | "));
+        let said = format!("{at} {} [{}] {kernels}", row.name, row.mark);
+        assert_eq!(said, expected);
+    }
     trees.step(TreeStep::CloseAll);
     assert_eq!(
         trees.text(),

@@ -22,7 +22,7 @@ fn analysed(profile: &Profile) -> (Json, Vec<Finding>) {
     let report = Report::new(profile, &ReportOptions::default());
     let outcome = report.analyses.outcome("cpu_idle").unwrap();
     (
-        metrics(&report.analysis_input(profile)),
+        metrics(&report.analysis_input(profile)).unwrap_or_default(),
         outcome.findings.clone(),
     )
 }

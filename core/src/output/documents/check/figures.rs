@@ -11,7 +11,6 @@ fn not_recorded() -> Verdict {
     Verdict::NotApplicable("no GPU activity was recorded".to_owned())
 }
 
-/// V4.
 pub(super) fn bottlenecks(written: &Written) -> Verdict {
     let Some(expected) = written.subject.bottlenecks() else {
         return Verdict::NotApplicable("no table of GPU time".to_owned());
@@ -38,7 +37,6 @@ pub(super) fn bottlenecks(written: &Written) -> Verdict {
     defects.into()
 }
 
-/// V7.
 pub(super) fn sums(written: &Written) -> Verdict {
     let defects = written.subject.wrong_sums();
     defects.map_or_else(not_recorded, Verdict::from)
@@ -47,7 +45,6 @@ pub(super) fn sums(written: &Written) -> Verdict {
 /// Shares may be off by this many points.
 const SHARE_TOLERANCE: f64 = 1.0;
 
-/// V8.
 pub(super) fn shown(written: &Written) -> Verdict {
     let shown = written.subject.shown();
     if shown.is_empty() {
@@ -74,7 +71,6 @@ pub(super) fn shown(written: &Written) -> Verdict {
     defects.into()
 }
 
-/// V9.
 pub(super) fn order(written: &Written) -> Verdict {
     let cards = written.subject.cards();
     let mut defects: Vec<String> = cards
@@ -87,7 +83,6 @@ pub(super) fn order(written: &Written) -> Verdict {
     defects.into()
 }
 
-/// V13.
 pub(super) fn derived(written: &Written) -> Verdict {
     let mut defects = Vec::new();
     for (part, card) in pairs(written) {

@@ -5,7 +5,6 @@ use super::structure::{pairs, short};
 use super::{Verdict, Written};
 use crate::output::document::{Block, Span};
 
-/// V12.
 pub(super) fn names(written: &Written) -> Verdict {
     let Some(known) = written.subject.quotable() else {
         return Verdict::NotApplicable("names are those of two reports".to_owned());
@@ -105,7 +104,6 @@ const DISCLAIMERS: &[&str] = &[
     "cannot be seen in a trace",
 ];
 
-/// V15.
 pub(super) fn claims(written: &Written) -> Verdict {
     let names = written.subject.names();
     let mut defects = Vec::new();
@@ -149,7 +147,6 @@ const MAX_CARD: usize = 10;
 /// Letters of a line, as a page is wide.
 const LINE: usize = 110;
 
-/// V16.
 pub(super) fn lengths(written: &Written) -> Verdict {
     let mut defects = Vec::new();
     let summary = written.fair.section("Executive Summary");
@@ -195,6 +192,7 @@ fn n_lines(blocks: &[Block]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::document::{DocTable, Document};
 
     #[test]
     fn keys_of_files_are_told_from_words() {
@@ -217,11 +215,9 @@ mod tests {
 
     #[test]
     fn a_line_is_as_long_as_a_page_is_wide() {
-        let mut document = crate::output::document::Document::default();
+        let mut document = Document::default();
         document.text(&"x".repeat(111));
-        let mut table = crate::output::document::DocTable::new(&["A"]);
-        table.row(&["1"]);
-        document.table(table);
+        document.table(DocTable::of(["1"]).text("A", |one| *one));
         assert_eq!(n_lines(&document.blocks), 4);
     }
 }

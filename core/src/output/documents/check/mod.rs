@@ -86,7 +86,6 @@ impl<'a> Written<'a> {
         std::iter::once(("fair", &self.fair)).chain(files.map(|file| (file.key, &file.document)))
     }
 
-    /// Runs every check.
     pub(super) fn checks(&self) -> Vec<Check> {
         RULES
             .iter()
@@ -99,27 +98,22 @@ impl<'a> Written<'a> {
     }
 }
 
-/// What checks say, in a table.
 pub(super) fn table(checks: &[Check]) -> DocTable {
     let result = |verdict: &Verdict| match verdict {
         Verdict::Pass => "pass".to_owned(),
         Verdict::Fail(places) => format!("FAIL: {places}"),
         Verdict::NotApplicable(why) => format!("not applicable: {why}"),
     };
-    DocTable::of(
-        checks,
-        &[
-            ("Check", &|check| line(check.id)),
-            ("Rule", &|check| line(check.what)),
-            ("Result", &|check| line(&result(&check.verdict))),
-        ],
-    )
+    DocTable::of(checks)
+        .line("Check", |check| line(check.id))
+        .line("Rule", |check| line(check.what))
+        .line("Result", |check| line(&result(&check.verdict)))
+        .into()
 }
 
 /// A rule: its number, what holds, and how that is found out.
 type Rule = (&'static str, &'static str, fn(&Written) -> Verdict);
 
-/// Every rule.
 #[rustfmt::skip]
 const RULES: &[Rule] = &[
     ("V1", "Sections are in order; warnings only where there is something to warn of", structure::sections),

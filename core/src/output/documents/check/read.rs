@@ -48,7 +48,6 @@ pub(super) fn parts(blocks: &[Block], level: u8) -> Vec<Part<'_>> {
     parts.collect()
 }
 
-/// The headings of one level, in order.
 pub(super) fn headings(blocks: &[Block], level: u8) -> Vec<&str> {
     let parts = parts(blocks, level).into_iter();
     parts.map(|part| part.heading).collect()
@@ -140,7 +139,6 @@ impl Number<'_> {
     }
 }
 
-/// Every number in a text.
 pub(super) fn numbers(text: &str) -> Vec<Number<'_>> {
     let mut numbers = Vec::new();
     let mut rest = text;
@@ -162,7 +160,6 @@ pub(super) fn numbers(text: &str) -> Vec<Number<'_>> {
     numbers
 }
 
-/// The first table of some blocks.
 pub(super) fn table(blocks: &[Block]) -> Option<&DocTable> {
     blocks.iter().find_map(|block| match block {
         Block::Table(table) => Some(table),

@@ -7,7 +7,6 @@ use crate::import::warning::WarningKind;
 use crate::output::document::{Document, Span, plain, slug};
 use crate::output::documents::card::Card;
 
-/// V1.
 pub(super) fn sections(written: &Written) -> Verdict {
     let mut defects = Vec::new();
     let subject = written.subject;
@@ -76,7 +75,6 @@ const PLACEHOLDERS: &[&str] = &[
     "Some(", "None)",
 ];
 
-/// V2.
 pub(super) fn rows(written: &Written) -> Verdict {
     let mut defects = Vec::new();
     let summary = written.fair.section("Executive Summary");
@@ -116,7 +114,6 @@ fn has_token(text: &str, token: &str) -> bool {
     })
 }
 
-/// The start of a text, for a message.
 pub(super) fn short(text: &str) -> String {
     format::middle_ellipsis(text, 80)
 }
@@ -128,7 +125,6 @@ pub(super) fn pairs<'a>(written: &'a Written) -> Vec<(Part<'a>, Card<'a>)> {
     found.zip(written.subject.cards()).collect()
 }
 
-/// The details of a finding.
 pub(super) fn detail<'a>(written: &'a Written, card: &Card) -> Option<Part<'a>> {
     let heading = card.detail_heading();
     let details = written.fair.section(written.subject.words().details)?;
@@ -136,7 +132,6 @@ pub(super) fn detail<'a>(written: &'a Written, card: &Card) -> Option<Part<'a>> 
     found.find(|part| part.heading == heading)
 }
 
-/// V3.
 pub(super) fn cards(written: &Written) -> Verdict {
     let mut defects = Vec::new();
     let expected = written.subject.cards();
@@ -177,7 +172,6 @@ pub(super) fn cards(written: &Written) -> Verdict {
     defects.into()
 }
 
-/// V5.
 pub(super) fn labels(written: &Written) -> Verdict {
     let mut defects = Vec::new();
     let slugs: Vec<String> = written.fair.headings().map(|(.., slug)| slug).collect();

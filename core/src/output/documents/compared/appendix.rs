@@ -14,7 +14,6 @@ use crate::output::documents::card;
 use crate::output::documents::parts::thresholds;
 use crate::output::documents::{Part, part};
 
-/// Operations in the table of verdicts by peaks.
 const MAX_ROWS: usize = 20;
 
 pub(super) fn all(comparison: &Comparison) -> Vec<Part> {
@@ -52,19 +51,15 @@ fn hardware(document: &mut Document, comparison: &Comparison) {
             Figure::Compute(_) => format::tflops(value),
         })
     };
-    document.rows(
-        &comparison.hardware,
-        &[
-            ("Figure", &|row| text(row.figure.label())),
-            (">Reference", &|row| value(row.figure, row.values.reference)),
-            ("Basis", &|row| text(row.values.reference.1.label())),
-            (">Target", &|row| value(row.figure, row.values.target)),
-            ("Basis", &|row| text(row.values.target.1.label())),
-            (">Expected ratio of times", &|row| {
-                text(words::times(row.ratio))
-            }),
-            (">By peaks", &|row| times(row.peak_ratio)),
-        ],
+    document.table(
+        DocTable::of(&comparison.hardware)
+            .text("Figure", |row| row.figure.label())
+            .line(">Reference", |row| value(row.figure, row.values.reference))
+            .text("Basis", |row| row.values.reference.1.label())
+            .line(">Target", |row| value(row.figure, row.values.target))
+            .text("Basis", |row| row.values.target.1.label())
+            .text(">Expected ratio of times", |row| words::times(row.ratio))
+            .line(">By peaks", |row| times(row.peak_ratio)),
     );
 }
 
@@ -77,24 +72,17 @@ fn peaks(comparison: &Comparison) -> Option<Part> {
         both.is_some_and(|(own, peak)| (own - peak).abs() > 1e-9 * own)
     };
     let ops = comparison.operations.matched.iter().filter(differs);
-    let table = DocTable::of(
-        ops.take(MAX_ROWS),
-        &[
-            ("Operation", &|op| code(&op.name, 60)),
-            ("Shapes", &|op| text(op.shapes.as_str())),
-            (">Actual", &|op| times(op.judgement.actual)),
-            (">Expected", &|op| times(op.judgement.expected)),
-            (">Excess", &|op| times(op.judgement.excess)),
-            (">Expected by peaks", &|op| {
-                times(op.judgement.peak_expected)
-            }),
-            (">Excess by peaks", &|op| times(op.judgement.peak_excess)),
-            ("Verdict", &|op| text(op.judgement.verdict.label())),
-            ("Verdict by peaks", &|op| {
-                text(op.judgement.peak_verdict.label())
-            }),
-        ],
-    );
+    let table: DocTable = DocTable::of(ops.take(MAX_ROWS))
+        .line("Operation", |op| code(&op.name, 60))
+        .text("Shapes", |op| op.shapes.as_str())
+        .line(">Actual", |op| times(op.judgement.actual))
+        .line(">Expected", |op| times(op.judgement.expected))
+        .line(">Excess", |op| times(op.judgement.excess))
+        .line(">Expected by peaks", |op| times(op.judgement.peak_expected))
+        .line(">Excess by peaks", |op| times(op.judgement.peak_excess))
+        .text("Verdict", |op| op.judgement.verdict.label())
+        .text("Verdict by peaks", |op| op.judgement.peak_verdict.label())
+        .into();
     (!table.rows.is_empty()).then(|| {
         part("Verdicts by peaks", |document| {
             document.text(

@@ -2,7 +2,7 @@
 //! operations, and what has no partner.
 
 use super::operation::{figures, heading, kernels};
-use super::tables;
+use super::tables::{self, MAX_ROWS, PLACE};
 use crate::base::format;
 use crate::base::sort::Arrange;
 use crate::compare::caveats::verdict_sentence;
@@ -35,16 +35,11 @@ pub(super) fn all(comparison: &Comparison) -> Vec<Part> {
         }));
     }
     parts.extend(tables::operations(comparison));
-    parts.extend(tables::lone(
-        comparison,
-        tables::MAX_ROWS,
-        Some(tables::PLACE),
-    ));
+    parts.extend(tables::lone(comparison, MAX_ROWS, Some(PLACE)));
     parts.extend(tables::named(comparison));
     parts
 }
 
-/// What each gap is about, in their order.
 pub(super) fn places(comparison: &Comparison) -> Vec<String> {
     let gaps = comparison.gaps.ranked.iter();
     gaps.map(|gap| match &gap.subject {
@@ -63,7 +58,6 @@ pub(super) fn places(comparison: &Comparison) -> Vec<String> {
     .collect()
 }
 
-/// The operations of both traces that a gap is about.
 fn operations<'a>(comparison: &'a Comparison, gap: &'a Gap) -> impl Iterator<Item = &'a MatchedOp> {
     let rows: &[usize] = match &gap.subject {
         About::Operations(rows) => rows,
@@ -87,7 +81,7 @@ fn data(comparison: &Comparison, gap: &Gap) -> Document {
         ),
     );
     let n_operations = operations(comparison, gap).count();
-    for op in operations(comparison, gap).take(tables::MAX_ROWS) {
+    for op in operations(comparison, gap).take(MAX_ROWS) {
         if n_operations > 1 {
             document.text(&heading(op));
         }

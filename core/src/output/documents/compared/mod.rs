@@ -29,7 +29,6 @@ fn worth(comparison: &Comparison, ns: i64) -> String {
     format!("{time}, {share} of the run of the target")
 }
 
-/// What following a gap saves, in a sentence or two.
 fn impact(comparison: &Comparison, gap: &Gap) -> String {
     let Some(saving) = gap.saving else {
         return "Not quantifiable: nothing tells what the hardware explains.".to_owned();

@@ -3,20 +3,15 @@
 use crate::base::format;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Roof;
-use crate::compare::ops::MatchedOp;
+use crate::compare::ops::{MatchedOp, label};
 use crate::compare::pair::{Pair, Which};
 use crate::compare::words;
 use crate::output::document::{DocTable, Line, count, dash, line, text, time};
 
-/// What an operation is called in headings.
 pub(super) fn heading(op: &MatchedOp) -> String {
-    match op.shapes.is_empty() {
-        true => words::quoted(&op.name),
-        false => format!("{} {}", words::quoted(&op.name), op.shapes),
-    }
+    label(&words::quoted(&op.name), &op.shapes)
 }
 
-/// What is known of an operation of both traces.
 pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
     let judgement = &op.judgement;
     let is_expected = match judgement.verdict.is_expected() {
@@ -29,6 +24,7 @@ pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
     let has_same_calls = calls.reference == calls.target;
     let sides = op.sides.as_ref();
     let mut rows: Vec<(&str, Pair<Line>, Line, Line)> = Vec::new();
+    let none = Line::new;
     let mut row = |label, values, change, expected| rows.push((label, values, change, expected));
     row(
         "Time",
@@ -39,18 +35,13 @@ pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
     );
     let more_calls = (calls.target as f64 / calls.reference.max(1) as f64 - 1.0) * 100.0;
     let more_calls = match has_same_calls {
-        true => Line::new(),
+        true => none(),
         false => text(words::signed_percent(Some(more_calls))),
     };
-    row("Calls", calls.map(count), more_calls, Line::new());
+    row("Calls", calls.map(count), more_calls, none());
     let timed = sides.map(|side| side.timed.count);
     if timed != calls {
-        row(
-            "Calls of known time",
-            timed.map(count),
-            Line::new(),
-            Line::new(),
-        );
+        row("Calls of known time", timed.map(count), none(), none());
     }
     let us = sides.map(|side| side.ns_per_call() / 1e3);
     let percent = |ratio: f64| words::signed_percent(Some((ratio - 1.0) * 100.0));
@@ -64,7 +55,7 @@ pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
         }),
     );
     let share = sides.map(|side| dash(side.percent_of_compute, format::percent));
-    row("% of compute", share, Line::new(), Line::new());
+    row("% of compute", share, none(), none());
     let roofs = judgement.roofs;
     if roofs.reference.is_some() || roofs.target.is_some() {
         let time = |roof: Roof| {
@@ -72,7 +63,7 @@ pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
             format!("{time} ({})", words::bound(roof.bound))
         };
         let times = roofs.map(|roof| dash(roof, time));
-        row("Roofline of a call", times, Line::new(), Line::new());
+        row("Roofline of a call", times, none(), none());
         let percent = roofs.zip(us).map(|(roof, us)| {
             dash(roof.filter(|_| us > 0.0), |roof| {
                 let percent = roof.us_per_call / us * 100.0;
@@ -81,33 +72,26 @@ pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
                 format!("{}{mark}", format::percent(percent))
             })
         });
-        row("% roofline", percent, Line::new(), Line::new());
+        row("% roofline", percent, none(), none());
     }
-    DocTable::of(
-        rows,
-        &[
-            ("Metric", &|(label, ..)| text(*label)),
-            (">Reference", &|(_, values, ..)| values.reference.clone()),
-            (">Target", &|(_, values, ..)| values.target.clone()),
-            (">Δ", &|(.., change, _)| change.clone()),
-            ("Expected?", &|(.., expected)| expected.clone()),
-        ],
-    )
+    DocTable::of(rows)
+        .text("Metric", |(head, ..)| *head)
+        .line(">Reference", |(_, values, ..)| values.reference.clone())
+        .line(">Target", |(_, values, ..)| values.target.clone())
+        .line(">Δ", |(.., change, _)| change.clone())
+        .line("Expected?", |(.., expected)| expected.clone())
+        .into()
 }
 
-/// The kernels of both sides of an operation.
 pub(super) fn kernels(op: &MatchedOp) -> DocTable {
     let kernels = Which::BOTH.into_iter().flat_map(|which| {
         let kernels = op.sides.get(which).kernels.iter();
         kernels.map(move |kernel| (which, kernel))
     });
-    DocTable::of(
-        kernels,
-        &[
-            ("Side", &|(which, _)| text(which.label())),
-            ("Kernel", &|(_, kernel)| line(&words::kernel(&kernel.name))),
-            (">Count", &|(_, kernel)| count(kernel.count)),
-            (">Time", &|(_, kernel)| time(kernel.ns)),
-        ],
-    )
+    DocTable::of(kernels)
+        .text("Side", |(which, _)| which.label())
+        .line("Kernel", |(_, kernel)| line(&words::kernel(&kernel.name)))
+        .count(">Count", |(_, kernel)| kernel.count)
+        .time(">Time", |(_, kernel)| kernel.ns)
+        .into()
 }

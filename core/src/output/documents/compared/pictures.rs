@@ -15,10 +15,8 @@ use crate::output::documents::parts::TIMELINE;
 /// What takes longer on the target, and what takes less.
 const LONGER: &str = "#c8553d";
 const SHORTER: &str = "#3f8f6b";
-/// A whole.
 const WHOLE: &str = "#98938a";
 
-/// All that the traces have something for.
 pub(super) fn all(comparison: &Comparison) -> Vec<Picture> {
     let pictures = [
         splits(comparison),
@@ -88,10 +86,8 @@ fn waterfall(comparison: &Comparison) -> Option<Picture> {
     let from = (low as f64 - span * 0.08).max(0.0);
     let (left, right) = (330.0, WIDTH - 110.0);
     let x = |ns: i64| left + (ns as f64 - from) / (high as f64 - from).max(1.0) * (right - left);
-    let mut svg = Svg::new(
-        ROW * (steps.len() + 2) as f64 + 4.0,
-        "From the time of the reference to that of the target",
-    );
+    let label = "From the time of the reference to that of the target";
+    let mut svg = Svg::new(ROW * (steps.len() + 2) as f64 + 4.0, label);
     let mut row = 0.0;
     let mut bar = |label: &str, from_ns: Option<i64>, to_ns: i64, fill: &str, text: &str| {
         let (a, b) = (from_ns.map_or(left, x), x(to_ns));
@@ -165,12 +161,8 @@ fn scatter(comparison: &Comparison) -> Option<Picture> {
     let legend = left + SIZE + 40.0;
     svg.ring((legend, top + 8.0), 7.0, LONGER);
     let words = legend + 16.0;
-    svg.text(
-        words,
-        top + 12.0,
-        "start",
-        "slower than the hardware explains",
-    );
+    let slower = "slower than the hardware explains";
+    svg.text(words, top + 12.0, "start", slower);
     svg.line((legend - 8.0, top + 32.0), (legend + 8.0, top + 32.0), "");
     svg.text(words, top + 36.0, "start", "the same time");
     Some(svg.done("Calls of the operations of both traces: above the line the target takes longer. Area is the time of all calls, color the category; a ring marks what is slower than the hardware explains."))

@@ -1,6 +1,6 @@
 //! The rough document: every step of the comparison with what it gave, for those who check.
 
-use super::tables::{lone, of_times, times, verdict_table};
+use super::tables::{lone, times, verdict_table};
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
@@ -12,7 +12,7 @@ use crate::compare::ops::{MatchedOp, OpSide};
 use crate::compare::pair::{Pair, Which};
 use crate::compare::words;
 use crate::hardware::roofline::Bound;
-use crate::output::document::{DocTable, Document, Line, code, count, dash, line, text, time};
+use crate::output::document::{DocTable, Document, Line, code, count, dash, line, text};
 use crate::output::documents::parts::{Read, TIMELINE};
 use crate::output::documents::{Part, part};
 use crate::perf::Work;
@@ -34,15 +34,12 @@ pub(super) fn steps(comparison: &Comparison) -> Vec<Part> {
             document.text("Every operation with its times is below, under Raw Data Exploration.");
         }),
         part("Opportunities", |document| {
-            document.table(of_times(
-                comparison.operations.verdicts(),
-                &[
-                    ("Verdict", &|row| text(row.verdict.label())),
-                    (">Operations", &|row| count(row.n_operations)),
-                ],
-                |row| row.times,
-                &[],
-            ));
+            document.table(
+                DocTable::of(comparison.operations.verdicts())
+                    .text("Verdict", |row| row.verdict.label())
+                    .count(">Operations", |row| row.n_operations)
+                    .times(|row| row.times),
+            );
         }),
         part("What the hardware explains", |document| {
             let explained = &comparison.explained;
@@ -62,21 +59,14 @@ pub(super) fn steps(comparison: &Comparison) -> Vec<Part> {
         }),
         part("Priorities", |document| {
             let saving = |gap: &Gap| dash(gap.saving, |saving| format::time_ns(saving.matching_ns));
-            let roof = |gap: &Gap| {
-                dash(
-                    gap.saving.and_then(|saving| saving.roof_ns),
-                    format::time_ns,
-                )
-            };
-            document.rows(
-                &comparison.gaps.ranked,
-                &[
-                    (">Rank", &|gap| text(gap.number.to_string())),
-                    ("Finding", &|gap| line(&gap.title)),
-                    ("Severity", &|gap| text(gap.priority.label())),
-                    (">Saves as predicted", &|gap| saving(gap)),
-                    (">At roofline", &|gap| roof(gap)),
-                ],
+            let roof = |gap: &Gap| dash(gap.saving.and_then(|one| one.roof_ns), format::time_ns);
+            document.table(
+                DocTable::of(&comparison.gaps.ranked)
+                    .text(">Rank", |gap| gap.number.to_string())
+                    .line("Finding", |gap| line(&gap.title))
+                    .text("Severity", |gap| gap.priority.label())
+                    .line(">Saves as predicted", |gap| saving(gap))
+                    .line(">At roofline", |gap| roof(gap)),
             );
             let n_small = format::count(comparison.gaps.n_small as u64);
             document.text(&format!("{n_small} too small to show."));
@@ -104,14 +94,11 @@ fn sides(comparison: &Comparison) -> DocTable {
         ("Kernels, copies and fills", |side| count(side.n_gpu_events)),
     ];
     let sides = &comparison.sides;
-    DocTable::of(
-        questions,
-        &[
-            ("Question", &|(question, _)| text(*question)),
-            ("Reference", &|(_, answer)| answer(&sides.reference)),
-            ("Target", &|(_, answer)| answer(&sides.target)),
-        ],
-    )
+    DocTable::of(questions)
+        .text("Question", |(question, _)| *question)
+        .line("Reference", |(_, answer)| answer(&sides.reference))
+        .line("Target", |(_, answer)| answer(&sides.target))
+        .into()
 }
 
 fn matching(document: &mut Document, comparison: &Comparison) {
@@ -132,14 +119,12 @@ fn matching(document: &mut Document, comparison: &Comparison) {
         let n = all.len();
         (level, n, all.into_iter().fold(Pair::default(), Pair::plus))
     });
-    document.rows(
-        rows,
-        &[
-            ("What is the same", &|(level, ..)| text(level.label())),
-            (">Operations", &|(_, n, _)| count(*n)),
-            (">Reference", &|(.., times)| time(times.reference)),
-            (">Target", &|(.., times)| time(times.target)),
-        ],
+    document.table(
+        DocTable::of(rows)
+            .text("What is the same", |(level, ..)| level.label())
+            .count(">Operations", |(_, n, _)| *n)
+            .time(">Reference", |(.., times)| times.reference)
+            .time(">Target", |(.., times)| times.target),
     );
 }
 
@@ -151,12 +136,12 @@ fn timing(document: &mut Document, comparison: &Comparison) {
     };
     let times = |(_, read): &&(&str, Read)| timelines.as_ref().map(read);
     let percent = |row: &&(&str, Read)| words::signed_percent(times(row).change_percent());
-    document.table(of_times(
-        &TIMELINE,
-        &[("Part", &|(label, _)| text(*label))],
-        times,
-        &[(">Δ %", &|row| text(percent(row)))],
-    ));
+    document.table(
+        DocTable::of(&TIMELINE)
+            .text("Part", |(label, _)| *label)
+            .times(times)
+            .text(">Δ %", percent),
+    );
     let computation = comparison.parts.computation;
     if let Some(change) = computation.change_percent() {
         let bound = main_bound(comparison)
@@ -170,7 +155,6 @@ fn timing(document: &mut Document, comparison: &Comparison) {
     }
 }
 
-/// What binds most of the time of the target.
 fn main_bound(comparison: &Comparison) -> Option<&'static str> {
     let time = |wanted: Bound| -> i64 {
         let ops = comparison.operations.matched.iter();
@@ -202,18 +186,12 @@ pub(super) fn raw(comparison: &Comparison) -> Vec<Part> {
         ("Total", parts.total),
     ];
     raw.push(part("Parts of the time", |document| {
-        document.rows(
-            shown.chain(sums),
-            &[
-                ("Part", &|(label, _)| code(label, 80)),
-                (">Reference (ns)", &|(_, times)| {
-                    text(times.reference.to_string())
-                }),
-                (">Target (ns)", &|(_, times)| text(times.target.to_string())),
-                (">Δ (ns)", &|(_, times)| {
-                    text(times.difference().to_string())
-                }),
-            ],
+        document.table(
+            DocTable::of(shown.chain(sums))
+                .line("Part", |(label, _)| code(label, 80))
+                .text(">Reference (ns)", |(_, times)| times.reference.to_string())
+                .text(">Target (ns)", |(_, times)| times.target.to_string())
+                .text(">Δ (ns)", |(_, times)| times.difference().to_string()),
         );
     }));
     raw
@@ -237,25 +215,23 @@ pub(super) fn arithmetic(comparison: &Comparison) -> Part {
             "Expected is the roofline time of a call on the target over that on the reference: the \
              longer of arithmetic and memory traffic. Excess is actual over expected.",
         );
-        document.rows(
-            comparison.operations.matched.iter().take(N_WORKED),
-            &[
-                ("Operation", &|op| code(&op.name, 60)),
-                ("Shapes", &|op| text(op.shapes.as_str())),
-                (">GFLOP a call", &|op| {
+        document.table(
+            DocTable::of(comparison.operations.matched.iter().take(N_WORKED))
+                .line("Operation", |op| code(&op.name, 60))
+                .text("Shapes", |op| op.shapes.as_str())
+                .line(">GFLOP a call", |op| {
                     amount(op, |work| Some(work.flops), 1e9)
-                }),
-                (">MB a call", &|op| amount(op, |work| work.bytes, 1e6)),
-                (">Roofline, reference", &|op| {
+                })
+                .line(">MB a call", |op| amount(op, |work| work.bytes, 1e6))
+                .line(">Roofline, reference", |op| {
                     roof(op.judgement.roofs.reference)
-                }),
-                (">Roofline, target", &|op| roof(op.judgement.roofs.target)),
-                (">Expected", &|op| times(op.judgement.expected)),
-                (">Call, reference", &|op| call(&op.sides.reference)),
-                (">Call, target", &|op| call(&op.sides.target)),
-                (">Actual", &|op| times(op.judgement.actual)),
-                (">Excess", &|op| times(op.judgement.excess)),
-            ],
+                })
+                .line(">Roofline, target", |op| roof(op.judgement.roofs.target))
+                .line(">Expected", |op| times(op.judgement.expected))
+                .line(">Call, reference", |op| call(&op.sides.reference))
+                .line(">Call, target", |op| call(&op.sides.target))
+                .line(">Actual", |op| times(op.judgement.actual))
+                .line(">Excess", |op| times(op.judgement.excess)),
         );
     })
 }
@@ -275,13 +251,11 @@ pub(super) fn gaps(comparison: &Comparison) -> Document {
         }
     }
     let mut document = Document::default();
-    document.rows(
-        whys,
-        &[
-            ("Not judged, because", &|(why, ..)| text(why.label())),
-            (">Operations", &|(_, n, _)| count(*n)),
-            (">Time of the target", &|(.., ns)| time(*ns)),
-        ],
+    document.table(
+        DocTable::of(whys)
+            .text("Not judged, because", |(why, ..)| why.label())
+            .count(">Operations", |(_, n, _)| *n)
+            .time(">Time of the target", |(.., ns)| *ns),
     );
     document.or_text("Every operation of both traces is judged.");
     document.texts(Which::BOTH.into_iter().filter_map(|which| {

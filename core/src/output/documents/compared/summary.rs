@@ -3,6 +3,7 @@
 use crate::base::format;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
+use crate::compare::ops::label;
 use crate::compare::pair::Pair;
 use crate::compare::parts::{PartKind, Step};
 use crate::compare::words;
@@ -10,7 +11,6 @@ use crate::output::document::{DocTable, Document, Line, dash, line, text, time};
 use crate::output::documents::parts::Read;
 use crate::profile::timeline::GpuTimeline;
 
-/// Parts named in a sentence.
 const N_NAMED: usize = 3;
 
 pub(super) fn write(comparison: &Comparison) -> Document {
@@ -25,7 +25,6 @@ pub(super) fn write(comparison: &Comparison) -> Document {
     document
 }
 
-/// What both traces are, and how long they take.
 fn paragraph(comparison: &Comparison) -> String {
     let about = comparison.sides.as_ref().map(|side| {
         let platform = side.platform.as_deref().unwrap_or("unknown hardware");
@@ -104,24 +103,17 @@ fn metrics(comparison: &Comparison) -> DocTable {
     rows.push((LABELS[5], utilization, points));
     if timelines.both().is_none() {
         let cpu = sides.map(|side| side.host_ns);
-        rows.push((
-            "Operators on the CPU",
-            cpu.map(time),
-            percent(cpu.change_percent()),
-        ));
+        let change = percent(cpu.change_percent());
+        rows.push(("Operators on the CPU", cpu.map(time), change));
     }
-    DocTable::of(
-        rows,
-        &[
-            ("Metric", &|(label, ..)| text(*label)),
-            (">Reference", &|(_, values, _)| values.reference.clone()),
-            (">Target", &|(_, values, _)| values.target.clone()),
-            (">Δ", &|(.., change)| change.clone()),
-        ],
-    )
+    DocTable::of(rows)
+        .text("Metric", |(label, ..)| *label)
+        .line(">Reference", |(_, values, _)| values.reference.clone())
+        .line(">Target", |(_, values, _)| values.target.clone())
+        .line(">Δ", |(.., change)| change.clone())
+        .into()
 }
 
-/// What stands out, a sentence each.
 fn key_findings(comparison: &Comparison) -> Vec<String> {
     let mut findings = Vec::new();
     if comparison.is_same() {
@@ -135,7 +127,6 @@ fn key_findings(comparison: &Comparison) -> Vec<String> {
     findings
 }
 
-/// Where the difference is.
 fn largest(comparison: &Comparison) -> Option<String> {
     if !comparison.has_gpu_times() {
         return None;
@@ -155,10 +146,7 @@ fn largest(comparison: &Comparison) -> Option<String> {
 
 /// A part with the name of its operation quoted.
 pub(super) fn part_name(comparison: &Comparison, step: &Step) -> String {
-    let named = |name: &str, shapes: &str| match shapes.is_empty() {
-        true => words::quoted(name),
-        false => format!("{} {shapes}", words::quoted(name)),
-    };
+    let named = |name: &str, shapes: &str| label(&words::quoted(name), shapes);
     match step.kind {
         Some(PartKind::Matched(at)) => {
             let op = comparison.operations.matched.get(at);
@@ -174,7 +162,6 @@ pub(super) fn part_name(comparison: &Comparison, step: &Step) -> String {
     }
 }
 
-/// How much of the difference the hardware explains.
 fn explained(comparison: &Comparison) -> Option<String> {
     let explained = &comparison.explained;
     if explained.n_operations == 0 || comparison.is_same_gpu {
@@ -197,7 +184,6 @@ fn explained(comparison: &Comparison) -> Option<String> {
     ))
 }
 
-/// How many operations are as the hardware predicts.
 fn verdicts(comparison: &Comparison) -> Option<String> {
     let counts = comparison.operations.verdicts();
     let mut verdicts = counts.iter().map(|count| count.verdict);

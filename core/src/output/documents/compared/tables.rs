@@ -10,39 +10,19 @@ use crate::compare::ops::{LoneOp, MatchedOp};
 use crate::compare::pair::{Pair, Which};
 use crate::compare::words;
 use crate::names::Family;
-use crate::output::document::{DocColumn, DocTable, Line, code, count, dash, line, text, time};
+use crate::output::document::{DocTable, Line, code, dash, line, text};
 use crate::output::documents::parts::more;
 use crate::output::documents::{Part, part};
 
 /// Parts of the difference that are shown one by one.
 pub(super) const N_STEPS: usize = 12;
 
-/// Rows of a table; the rest is in the sheets.
 pub(super) const MAX_ROWS: usize = 12;
 
-/// Where the rest is.
 pub(super) const PLACE: &str = "in the files of the comparison";
 
-/// A ratio of times, or a dash.
 pub(super) fn times(ratio: Option<f64>) -> Line {
     text(words::maybe_times(ratio))
-}
-
-/// A table with times of both traces and their difference among its columns.
-pub(super) fn of_times<T>(
-    rows: impl IntoIterator<Item = T>,
-    before: &[DocColumn<T>],
-    read: impl Fn(&T) -> Pair<i64>,
-    after: &[DocColumn<T>],
-) -> DocTable {
-    let times: [DocColumn<T>; 3] = [
-        (">Reference", &|row| time(read(row).reference)),
-        (">Target", &|row| time(read(row).target)),
-        (">Δ", &|row| {
-            text(format::signed_time_ns(read(row).difference()))
-        }),
-    ];
-    DocTable::of(rows, &[before, times.as_slice(), after].concat())
 }
 
 /// From the time of the reference to that of the target.
@@ -59,9 +39,12 @@ pub(super) fn waterfall(comparison: &Comparison) -> Option<Part> {
     let steps = parts.waterfall(N_STEPS).into_iter();
     let steps = steps.map(|step| (part_name(comparison, &step), step.times));
     let all = steps.chain([("All parts".to_owned(), parts.total)]);
-    let label: [DocColumn<(String, Pair<i64>)>; 1] = [("Part", &|(label, _)| line(label))];
     Some(part("Where the difference comes from", |document| {
-        document.table(of_times(all, &label, |(_, times)| *times, &[]));
+        document.table(
+            DocTable::of(all)
+                .line("Part", |(label, _)| line(label))
+                .times(|(_, times)| *times),
+        );
         let matched = parts.matched_percent().map_or(String::new(), |percent| {
             format!(
                 " {} of the difference in computation is in operations of both traces.",
@@ -82,7 +65,6 @@ fn of_named<K, T: Timed>(
     head: &str,
     rows: &[Named<K, T>],
     label: impl Fn(&K) -> Line,
-    max_rows: usize,
 ) -> Option<Part> {
     let shown = |side: &Option<T>| dash(side.as_ref(), |side| format::time_ns(side.ns()));
     let change = |row: &Named<K, T>| {
@@ -90,20 +72,17 @@ fn of_named<K, T: Timed>(
         words::signed_percent(change.filter(|_| row.is_matched()))
     };
     let difference = |row: &Named<K, T>| format::signed_time_ns(row.times().difference());
-    let table = DocTable::of(
-        rows.iter().take(max_rows),
-        &[
-            (head, &|row| label(&row.key)),
-            (">Reference", &|row| shown(&row.sides.reference)),
-            (">Target", &|row| shown(&row.sides.target)),
-            (">Δ", &|row| text(difference(row))),
-            (">Δ %", &|row| text(change(row))),
-        ],
-    );
+    let table: DocTable = DocTable::of(rows.iter().take(MAX_ROWS))
+        .line(head, |row| label(&row.key))
+        .line(">Reference", |row| shown(&row.sides.reference))
+        .line(">Target", |row| shown(&row.sides.target))
+        .text(">Δ", |row| difference(row))
+        .text(">Δ %", |row| change(row))
+        .into();
     (!rows.is_empty()).then(|| {
         part(title, |document| {
             document.table(table);
-            document.texts(more(rows.len(), max_rows, PLACE));
+            document.texts(more(rows.len(), MAX_ROWS, PLACE));
         })
     })
 }
@@ -111,13 +90,12 @@ fn of_named<K, T: Timed>(
 pub(super) fn categories(comparison: &Comparison) -> Option<Part> {
     let label = |family: &Family| text(family.label());
     let rows = &comparison.categories;
-    let mut part = of_named("Categories", "Category", rows, label, usize::MAX)?;
+    let mut part = of_named("Categories", "Category", rows, label)?;
     part.1
         .text("Time in which such kernels run; categories that overlap both count.");
     Some(part)
 }
 
-/// All operations of both traces in one table.
 pub(super) fn operations(comparison: &Comparison) -> Option<Part> {
     const MAX_OPERATIONS: usize = 30;
     let matched = &comparison.operations.matched;
@@ -129,7 +107,6 @@ pub(super) fn operations(comparison: &Comparison) -> Option<Part> {
     })
 }
 
-/// Operations with what was expected of them.
 pub(super) fn verdict_table<'a>(ops: impl Iterator<Item = &'a MatchedOp>) -> DocTable {
     // The shapes of the target, and those of the reference where they are other ones.
     let shapes = |op: &MatchedOp| match &op.reference_shapes {
@@ -142,20 +119,17 @@ pub(super) fn verdict_table<'a>(ops: impl Iterator<Item = &'a MatchedOp>) -> Doc
         false => op.judgement.verdict.label().to_owned(),
     };
     let change = |op: &MatchedOp| words::signed_percent(op.times().change_percent());
-    DocTable::of(
-        ops,
-        &[
-            ("Operation", &|op| code(&op.name, 60)),
-            ("Shapes", &|op| text(shapes(op))),
-            (">Reference", &|op| time(op.times().reference)),
-            (">Target", &|op| time(op.times().target)),
-            (">Δ", &|op| text(change(op))),
-            (">Actual", &|op| times(op.judgement.actual)),
-            (">Expected", &|op| times(op.judgement.expected)),
-            (">Excess", &|op| times(op.judgement.excess)),
-            ("Verdict", &|op| text(verdict(op))),
-        ],
-    )
+    DocTable::of(ops)
+        .line("Operation", |op| code(&op.name, 60))
+        .text("Shapes", |op| shapes(op))
+        .time(">Reference", |op| op.times().reference)
+        .time(">Target", |op| op.times().target)
+        .text(">Δ", |op| change(op))
+        .line(">Actual", |op| times(op.judgement.actual))
+        .line(">Expected", |op| times(op.judgement.expected))
+        .line(">Excess", |op| times(op.judgement.excess))
+        .text("Verdict", |op| verdict(op))
+        .into()
 }
 
 /// Operations of each trace alone, at most so many; where there are more, and a place for them, they
@@ -172,16 +146,13 @@ pub(super) fn lone(
             let name = op.side.kernels.first().map(|kernel| &kernel.name);
             name.map_or(Line::new(), |name| code(&format::kernel_name(name), 60))
         };
-        let table = DocTable::of(
-            ops.iter().take(max_rows),
-            &[
-                ("Operation", &|op| code(&op.name, 60)),
-                ("Shapes", &|op| text(op.shapes.as_str())),
-                (">Calls", &|op| count(op.side.calls)),
-                (">Time", &|op| time(op.side.time_ns)),
-                ("Longest kernel", &|op| kernel(op)),
-            ],
-        );
+        let table: DocTable = DocTable::of(ops.iter().take(max_rows))
+            .line("Operation", |op| code(&op.name, 60))
+            .text("Shapes", |op| op.shapes.as_str())
+            .count(">Calls", |op| op.side.calls)
+            .time(">Time", |op| op.side.time_ns)
+            .line("Longest kernel", |op| kernel(op))
+            .into();
         let more = place.and_then(|place| more(ops.len(), max_rows, place));
         (!ops.is_empty()).then(|| {
             part(title, |document| {
@@ -192,7 +163,6 @@ pub(super) fn lone(
     })
 }
 
-/// Collectives, modules, kernels, operators on the CPU.
 pub(super) fn named(comparison: &Comparison) -> impl Iterator<Item = Part> {
     let timelines = comparison.sides.as_ref().map(|side| side.timeline);
     let host = match timelines.both() {
@@ -205,28 +175,10 @@ pub(super) fn named(comparison: &Comparison) -> impl Iterator<Item = Part> {
     let (collectives, modules) = (&comparison.collectives, &comparison.modules);
     let kernels = &comparison.kernels;
     let tables = [
-        of_named(
-            "Collectives",
-            "Collective",
-            collectives,
-            collective,
-            MAX_ROWS,
-        ),
-        of_named(
-            "Modules by GPU self time",
-            "Module",
-            modules,
-            name,
-            MAX_ROWS,
-        ),
-        of_named("Kernels by name", "Kernel", kernels, kernel, MAX_ROWS),
-        of_named(
-            "Operators by CPU self time",
-            "Operator",
-            host,
-            name,
-            MAX_ROWS,
-        ),
+        of_named("Collectives", "Collective", collectives, collective),
+        of_named("Modules by GPU self time", "Module", modules, name),
+        of_named("Kernels by name", "Kernel", kernels, kernel),
+        of_named("Operators by CPU self time", "Operator", host, name),
     ];
     tables.into_iter().flatten()
 }

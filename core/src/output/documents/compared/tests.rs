@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::compare::Pair;
-use crate::compare::testing::sides;
+use crate::compare::testing::compared;
 use crate::output::document::{Block, html::html, markdown, plain};
 use crate::output::documents::Documents;
 use crate::output::documents::check::Verdict;
@@ -11,7 +11,6 @@ use crate::testing::Timetable;
 
 const MM: &str = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
 
-/// What the reference and the target are judged by.
 type Gpus = Option<(&'static str, &'static str)>;
 
 /// GEMMs of 137 GFLOP, which take 0.14 ms on an H100 and 0.19 ms on an MI300X at roofline, and
@@ -27,13 +26,6 @@ fn host() -> Timetable {
     Timetable::new().op("aten::mm", 0..1_000)
 }
 
-fn compared(reference: &Timetable, target: &Timetable, gpus: Gpus) -> Comparison {
-    sides(reference, target, gpus, |sides| {
-        Comparison::new(sides.reference, sides.target)
-    })
-}
-
-/// What is written for those who decide.
 fn written(reference: &Timetable, target: &Timetable, gpus: Gpus) -> String {
     markdown(&compared(reference, target, gpus).fair())
 }
@@ -47,7 +39,6 @@ fn says(text: &str, all: &[&str]) {
 const BOTH: Gpus = Some(("H100", "MI300X"));
 const SAME: Gpus = Some(("H100", "H100"));
 
-/// A comparison with findings.
 pub(in crate::output::documents) fn slow() -> Comparison {
     compared(&run(200, 10), &run(600, 310), BOTH)
 }
@@ -162,31 +153,14 @@ fn what_a_trace_lacks_is_said() {
     let other = Timetable::new().work("my::other", "other", 100..900);
     let full = run(200, 10);
     type Case<'a> = (&'a Timetable, &'a Timetable, Gpus, &'a [&'a str]);
+    #[rustfmt::skip]
     let cases: &[Case] = &[
         (&full, &host(), None, &["The target has no GPU activity"]),
         (&host(), &full, None, &["The reference has no GPU activity"]),
         (&host(), &host(), None, &["Neither trace has GPU activity"]),
-        (
-            &full,
-            &run(300, 10),
-            None,
-            &["no GPU profile is known for either trace"],
-        ),
-        (
-            &full,
-            &shapeless,
-            SAME,
-            &[
-                "Too little can be compared to find anything",
-                "The target has no shapes",
-            ],
-        ),
-        (
-            &full,
-            &other,
-            None,
-            &["savings are what other work takes longer"],
-        ),
+        (&full, &run(300, 10), None, &["no GPU profile is known for either trace"]),
+        (&full, &shapeless, SAME, &["Too little can be compared to find anything", "The target has no shapes"]),
+        (&full, &other, None, &["savings are what other work takes longer"]),
     ];
     for (reference, target, gpus, words) in cases {
         says(&written(reference, target, *gpus), words);

@@ -2,7 +2,7 @@
 
 use super::Input;
 use super::summary::quality_line;
-use crate::output::document::{Document, Span, code, line, text};
+use crate::output::document::{DocTable, Document, Span, code, line};
 use crate::output::documents::card;
 use crate::output::documents::parts::thresholds;
 use crate::output::documents::{Part, part};
@@ -31,13 +31,11 @@ fn model(document: &mut Document, source: &Input) {
         ("Scale", &info.scale),
         ("Precision", &info.precision),
     ];
-    document.rows(
-        rows,
-        &[
-            ("Question", &|(label, _)| text(*label)),
-            ("Answer", &|(_, answer)| text(answer.text())),
-            ("Evidence", &|(_, answer)| line(&answer.evidence)),
-        ],
+    document.table(
+        DocTable::of(rows)
+            .text("Question", |(label, _)| *label)
+            .text("Answer", |(_, answer)| answer.text())
+            .line("Evidence", |(_, answer)| line(&answer.evidence)),
     );
 }
 
@@ -53,15 +51,13 @@ fn hardware(document: &mut Document, source: &Input) {
     }
     if let Some(gpu) = &hardware.gpu {
         document.text(&format!("Judged by the figures of the {}:", gpu.name));
-        document.rows(
-            &hardware.figures,
-            &[
-                ("Figure", &|figure| line(&figure.label)),
-                (">Value", &|figure| line(&figure.value)),
-                ("Basis", &|figure| {
-                    text(figure.basis.map_or("", |basis| basis.label()))
+        document.table(
+            DocTable::of(&hardware.figures)
+                .line("Figure", |figure| line(&figure.label))
+                .line(">Value", |figure| line(&figure.value))
+                .text("Basis", |figure| {
+                    figure.basis.map_or("", |basis| basis.label())
                 }),
-            ],
         );
     }
     document.text(&hardware.basis);

@@ -1,14 +1,12 @@
 //! What the documents about one trace are held against.
 
-use hashbrown::HashSet;
-use rustc_hash::FxBuildHasher;
-
 use super::Input;
 use super::details::MAX_ROWS;
 use super::share;
 use super::summary::rows;
 use crate::base::format;
 use crate::base::interval::sum;
+use crate::base::map::Set;
 use crate::findings::compute::varies;
 use crate::findings::{Estimate, Outcome, RankedFinding, Row, Status, Tier};
 use crate::output::document::{Block, Document, plain};
@@ -17,7 +15,7 @@ use crate::output::documents::{Names, Shown};
 use crate::profile::Profile;
 use crate::profile::kernels::GpuEvents;
 use crate::report::overview::{Level, Measure};
-use crate::report::top::{longest, top};
+use crate::report::top::{longest, top_operations};
 use crate::trace::StringId;
 
 /// Categories may sum up to this much more or less than what is computed, in percent: an operation
@@ -36,7 +34,7 @@ fn ranked<'a>(source: &'a Input) -> &'a [RankedFinding] {
 /// Names of operators and kernels as the trace and the tables have them.
 pub(super) fn quotable(profile: &Profile) -> Names {
     let operations = profile.operations().iter();
-    let mut ids: HashSet<StringId, FxBuildHasher> = HashSet::default();
+    let mut ids: Set<StringId> = Set::default();
     ids.extend(operations.map(|operation| operation.key.name));
     ids.extend(profile.ops.groups().iter().map(|group| group.name));
     ids.extend(profile.host_ops.iter().map(|op| op.name));
@@ -65,9 +63,9 @@ pub(super) fn needs_warnings(source: &Input) -> bool {
 }
 
 pub(super) fn bottlenecks(source: &Input) -> Option<Vec<(String, i64)>> {
-    let top = top(source.profile, source.report).into_iter();
+    let top = top_operations(source.profile, source.report).into_iter();
     (source.report.overview.measure == Measure::Gpu)
-        .then(|| top.map(|one| (one.name(source.profile), one.ns)).collect())
+        .then(|| top.map(|one| (one.name, one.ns)).collect())
 }
 
 /// The table of the summary, and that of the timeline among the details.

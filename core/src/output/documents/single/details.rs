@@ -8,7 +8,7 @@ use crate::findings::outcome::Assessed;
 use crate::findings::{
     Assessment, Estimate, Outcome, RankedFinding, Row, Status, Tier, is_launch_scale, run_time,
 };
-use crate::output::document::{DocTable, Document, Line, Span, code, count, dash, text, time};
+use crate::output::document::{DocTable, Document, Line, Span, code, dash};
 use crate::output::documents::card::Card;
 use crate::output::documents::parts::{TIMELINE, figures, more, projection};
 use crate::output::documents::{Part, Subject, part};
@@ -34,20 +34,15 @@ pub(super) fn all(source: &Input) -> Vec<Part> {
     parts
 }
 
-/// How the time of the GPU splits.
 fn timeline(source: &Input) -> Option<Part> {
     let whole = source.report.timelines.whole.as_ref()?;
     let total_ns = Some(whole.total_ns());
     Some(part("GPU time", |document| {
-        document.rows(
-            &TIMELINE,
-            &[
-                ("Part", &|(label, _)| text(*label)),
-                (">Time", &|(_, read)| time(read(whole))),
-                (">Share of total", &|(_, read)| {
-                    text(share(read(whole), total_ns))
-                }),
-            ],
+        document.table(
+            DocTable::of(&TIMELINE)
+                .text("Part", |(label, _)| *label)
+                .time(">Time", |(_, read)| read(whole))
+                .text(">Share of total", |(_, read)| share(read(whole), total_ns)),
         );
         document.text(
             "The first four parts sum up to the total. All streams and devices are taken together. \
@@ -79,17 +74,14 @@ fn cpu(source: &Input) -> Part {
 }
 
 fn families(document: &mut Document, source: &Input, time_head: &str, share_head: &str) {
-    document.rows(
-        &source.report.overview.families,
-        &[
-            ("Category", &|family| text(family.family.label())),
-            (time_head, &|family| time(family.ns)),
-            (share_head, &|family| text(format::percent(family.percent))),
-        ],
+    document.table(
+        DocTable::of(&source.report.overview.families)
+            .text("Category", |family| family.family.label())
+            .time(time_head, |family| family.ns)
+            .text(share_head, |family| format::percent(family.percent)),
     );
 }
 
-/// One category with everything that is known of it.
 fn category(source: &Input, outcome: &Outcome, cards: &[Card]) -> Part {
     part(outcome.kind.title, |document| {
         if let Status::Error(why) = &outcome.status {
@@ -119,14 +111,10 @@ pub(super) fn within(source: &Input, outcome: &Outcome) -> Vec<String> {
         .collect()
 }
 
-/// The operations of an analysis, and its tables.
 pub(super) fn tables(document: &mut Document, source: &Input, outcome: &Outcome) {
     document.table(operations(source, &outcome.rows));
-    document.texts(more(
-        outcome.rows.len(),
-        MAX_ROWS,
-        "in the sheet of operations",
-    ));
+    let n_rows = outcome.rows.len();
+    document.texts(more(n_rows, MAX_ROWS, "in the sheet of operations"));
     for table in outcome.tables.iter().filter(|table| !table.rows.is_empty()) {
         document.field(&table.title, "");
         document.table(table);
@@ -150,34 +138,30 @@ fn operations(source: &Input, rows: &[Row]) -> DocTable {
         judged.work?.flops_per_byte()
     };
     let rows = rows.iter().take(MAX_ROWS);
-    DocTable::of(
-        rows.filter_map(|row| Some((row, operations.get(row.operation)?))),
-        &[
-            ("Operation", &|(_, one)| {
-                code(one.short_name(source.profile), 60)
-            }),
-            ("Shapes", &|(_, one)| shapes_of(&input, one)),
-            (">Count", &|(row, _)| count(row.n_calls)),
-            (">Time (ms)", &|(row, _)| {
-                text(format::number(row.time_ns as f64 / 1e6))
-            }),
-            (">% of Category", &|(row, _)| {
-                text(format::percent(row.percent_of_category))
-            }),
-            (">Efficiency", &|(row, _)| efficiency(row)),
-            ("Assessment", &|(row, _)| {
-                dash(row.assessment, Assessment::label)
-            }),
-            (">FLOPS/Byte", &|(row, _)| {
-                dash(intensity(row), format::number)
-            }),
-            ("Bound", &|(row, _)| dash(row.bound, bound)),
-            ("Type", &|(row, _)| text(row.class.as_str())),
-        ],
-    )
+    DocTable::of(rows.filter_map(|row| Some((row, operations.get(row.operation)?))))
+        .line("Operation", |(_, one)| {
+            code(one.short_name(source.profile), 60)
+        })
+        .line("Shapes", |(_, one)| shapes_of(&input, one))
+        .count(">Count", |(row, _)| row.n_calls)
+        .text(">Time (ms)", |(row, _)| {
+            format::number(row.time_ns as f64 / 1e6)
+        })
+        .text(">% of Category", |(row, _)| {
+            format::percent(row.percent_of_category)
+        })
+        .line(">Efficiency", |(row, _)| efficiency(row))
+        .line("Assessment", |(row, _)| {
+            dash(row.assessment, Assessment::label)
+        })
+        .line(">FLOPS/Byte", |(row, _)| {
+            dash(intensity(row), format::number)
+        })
+        .line("Bound", |(row, _)| dash(row.bound, bound))
+        .text("Type", |(row, _)| row.class.as_str())
+        .into()
 }
 
-/// The shapes of an operation, where they are recorded.
 pub(super) fn shapes_of(input: &crate::assess::Input, operation: &Operation) -> Line {
     let shapes = Some(shapes(input, operation));
     dash(shapes.filter(|shapes| !shapes.is_empty()), |shapes| shapes)
@@ -196,10 +180,8 @@ pub(super) fn overview(source: &Input, outcome: &Outcome) -> String {
         return "No operations of this kind ran; the findings below are about other operations."
             .to_owned();
     }
-    let (share, time) = (
-        source.of_compute(outcome.time_ns),
-        format::time_ns(outcome.time_ns),
-    );
+    let share = source.of_compute(outcome.time_ns);
+    let time = format::time_ns(outcome.time_ns);
     let calls = format::counted(outcome.n_calls, "call");
     let mut sentences =
         format!("{title} operations account for {share} of compute time, {time} in {calls}.");
@@ -207,12 +189,9 @@ pub(super) fn overview(source: &Input, outcome: &Outcome) -> String {
     let mean = outcome.mean_efficiency_percent().map(format::percent);
     if let Some((weighted, mean)) = weighted.zip(mean) {
         let known = outcome.known_percent().filter(|percent| *percent < 100.0);
-        let known = known.map_or(String::new(), |percent| {
-            format!(
-                " of the {} with a FLOP/byte model",
-                format::percent(percent)
-            )
-        });
+        let known = known.map(format::percent);
+        let known = known.map(|percent| format!(" of the {percent} with a FLOP/byte model"));
+        let known = known.unwrap_or_default();
         sentences.push_str(&format!(
             " Average efficiency{known}: {weighted} of roofline, weighted by time ({mean} unweighted).",
         ));
@@ -284,14 +263,11 @@ fn data(source: &Input, ranked: &RankedFinding) -> Document {
     };
     let name = |id: StringId| format::kernel_name(source.profile.trace.strings.get(id));
     let kernels = longest.kernels(source.profile).into_iter();
-    let kernels = DocTable::of(
-        kernels.take(MAX_KERNELS),
-        &[
-            ("Kernel", &|(id, ..)| code(&name(*id), 80)),
-            (">Count", &|(_, n, _)| count(*n)),
-            (">Time", &|(.., ns)| time(*ns)),
-        ],
-    );
+    let kernels: DocTable = DocTable::of(kernels.take(MAX_KERNELS))
+        .line("Kernel", |(id, ..)| code(&name(*id), 80))
+        .count(">Count", |(_, n, _)| *n)
+        .time(">Time", |(.., ns)| *ns)
+        .into();
     if operations.len() > 1 && !kernels.rows.is_empty() {
         let name = format::middle_ellipsis(longest.short_name(source.profile), 80);
         let name = name.replace('`', "'");

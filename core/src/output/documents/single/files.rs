@@ -13,7 +13,6 @@ use crate::report::cards::impact_sentence;
 /// A section: its heading, and what stands below it.
 type Section = (&'static str, fn(&mut Document, &Input, &Outcome));
 
-/// The sections about operations that compute.
 const OF_COMPUTE: &[Section] = &[
     ("Overview", overview),
     ("Operations Breakdown", details::tables),
@@ -21,7 +20,6 @@ const OF_COMPUTE: &[Section] = &[
     ("Additional Notes", notes),
 ];
 
-/// Those of an analysis of the whole.
 const OF_SYSTEM: &[Section] = &[
     ("Overview", overview),
     ("Summary", details::tables),
@@ -29,7 +27,6 @@ const OF_SYSTEM: &[Section] = &[
     ("Additional Notes", notes),
 ];
 
-/// Those about copies and communication.
 const OF_TRANSFERS: &[Section] = &[
     ("Summary", transfers::summary),
     ("Memory Copy Analysis", transfers::copies),
@@ -63,7 +60,6 @@ pub(super) fn file(source: &Input, outcome: &Outcome) -> File {
     }
 }
 
-/// What is said of analyses of the whole.
 const TIER: (&str, &str) = ("Analysis Tier", "System-Level");
 
 fn status(source: &Input, outcome: &Outcome) -> &'static str {
@@ -112,7 +108,6 @@ fn overview(document: &mut Document, source: &Input, outcome: &Outcome) {
     document.text(&details::overview(source, outcome));
 }
 
-/// What an analysis measured and could not do.
 fn notes(document: &mut Document, _: &Input, outcome: &Outcome) {
     document.table(figures(&outcome.facts));
     document.texts(&outcome.notes);
@@ -164,10 +159,8 @@ fn bottlenecks(document: &mut Document, source: &Input, outcome: &Outcome) {
     for (at, ranked) in own(document, source, outcome).into_iter().enumerate() {
         let finding = &ranked.finding;
         document.heading(3, &format!("{}. {}", at + 1, finding.title));
-        let (time, share) = (
-            format::time_ns(finding.time_ns),
-            source.of_compute(finding.time_ns),
-        );
+        let time = format::time_ns(finding.time_ns);
+        let share = source.of_compute(finding.time_ns);
         let mut fields = vec![field("Time", &format!("{time} ({share} of compute)"))];
         fields.extend(finding.efficiency_percent.map(|percent| {
             let efficiency = format!("{} of roofline", format::percent(percent));

@@ -20,7 +20,7 @@ use crate::output::document::{Document, Line};
 use crate::output::title;
 use crate::profile::Profile;
 use crate::report::Report;
-use crate::report::cards::{cards, impact_sentence};
+use crate::report::cards::{asides, impact_sentence};
 
 /// What documents and files about one trace are made from.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +37,6 @@ impl<'a> Input<'a> {
         Input { profile, report }
     }
 
-    /// The findings file of one analysis.
     pub(crate) fn findings_file(&self, outcome: &Outcome) -> Document {
         files::write(self, outcome)
     }
@@ -86,7 +85,7 @@ impl Subject for Input<'_> {
     }
 
     fn lead(&self) -> Vec<String> {
-        let cards = cards(self.profile, self.report);
+        let cards = asides(self.profile, self.report);
         if let Some(nothing) = cards.nothing {
             return vec![nothing];
         }
@@ -134,7 +133,7 @@ impl Subject for Input<'_> {
     }
 
     fn small(&self) -> Option<String> {
-        cards(self.profile, self.report).small
+        asides(self.profile, self.report).small
     }
 
     fn files(&self) -> Vec<File> {

@@ -9,9 +9,8 @@ use crate::findings::Impact;
 use crate::output::document::svg::{Axis, IDLE, Svg, WIDTH, color};
 use crate::output::documents::Picture;
 use crate::profile::timeline::GpuClass;
-use crate::report::charts::{self, Mark, Spot};
+use crate::report::charts::{self, Spot};
 
-/// All that the trace has something for.
 pub(super) fn all(source: &Input) -> Vec<Picture> {
     let pictures = [
         breakdown(source),
@@ -22,7 +21,6 @@ pub(super) fn all(source: &Input) -> Vec<Picture> {
     pictures.into_iter().flatten().collect()
 }
 
-/// The run as one bar.
 fn breakdown(source: &Input) -> Option<Picture> {
     let total_ns = source.report.overview.total_ns.filter(|ns| *ns > 0)?;
     let parts = charts::breakdown(source.report);
@@ -86,14 +84,14 @@ fn roofline(source: &Input) -> Option<Picture> {
     let gpu = source.report.options.gpu.as_deref()?;
     let total_ns = source.report.overview.total_ns.filter(|ns| *ns > 0)?;
     let chart = charts::roofline(source.profile, source.report)?;
-    let on_both = |mark: &Mark| match mark.spot {
+    let marks = chart.marks.iter().filter_map(|mark| match mark.spot {
         Spot::Roof {
             intensity,
             tflops_per_s,
-        } => Some((*mark, intensity, tflops_per_s)),
+        } => Some((mark, intensity, tflops_per_s)),
         Spot::Bandwidth { .. } => None,
-    };
-    let marks: Vec<_> = chart.marks.iter().filter_map(on_both).collect();
+    });
+    let marks: Vec<_> = marks.collect();
     let highest = chart.ceilings.first().filter(|_| !marks.is_empty())?;
     let (top, ridge) = (highest.tflops, highest.ridge);
     let (left, bottom) = (70.0, HEIGHT - 40.0);
@@ -128,9 +126,7 @@ fn roofline(source: &Input) -> Option<Picture> {
         svg.text(WIDTH - 14.0, height - 5.0, "end", &label);
     }
     for (mark, intensity, tflops) in &marks {
-        let Some(operation) = source.profile.operations().get(mark.operation) else {
-            continue;
-        };
+        let operation = mark.operation;
         let share = operation.kernel_ns as f64 / total_ns as f64;
         let radius = (share * 900.0).sqrt().clamp(2.5, 26.0);
         let title = charts::mark_title(source.profile, mark);
@@ -140,7 +136,6 @@ fn roofline(source: &Input) -> Option<Picture> {
     Some(svg.done("Every operation with arithmetic on the roofline of the GPU: area is time, color is the category."))
 }
 
-/// What each finding saves, as ranges.
 fn savings(source: &Input) -> Option<Picture> {
     const ROW: f64 = 26.0;
     let findings = source.report.analyses.findings.ranked.iter();

@@ -9,16 +9,13 @@ use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::findings::{Finding, Impact, Status, Tier};
 use crate::hardware::roofline::peak_tflops;
-use crate::output::document::{
-    Block, DocTable, Document, Line, Span, code, count, dash, line, text, time,
-};
+use crate::output::document::{Block, DocTable, Document, Line, Span, code, dash, line, text};
 use crate::output::documents::parts::{figures, more};
 use crate::output::documents::{Part, part};
 use crate::report::overview::Measure;
 use crate::report::places::{self, Place, PlaceNode};
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
 
-/// The nine steps, each with what it gave.
 pub(super) fn steps(source: &Input) -> Vec<Part> {
     let (profile, report) = (source.profile, source.report);
     let findings = &report.analyses.findings;
@@ -33,12 +30,10 @@ pub(super) fn steps(source: &Input) -> Vec<Part> {
             let sheets = format::counted(report.sheets(profile).len() as u64, "sheet");
             let bytes = format::bytes(profile.text_bytes);
             document.text(&format!("{events} of {bytes} read; {sheets}."));
-            document.rows(
-                report.sheets(profile),
-                &[
-                    ("Sheet", &|sheet| code(sheet.name, 80)),
-                    (">Rows", &|sheet| count(sheet.rows.len())),
-                ],
+            document.table(
+                DocTable::of(report.sheets(profile))
+                    .line("Sheet", |sheet| code(sheet.name, 80))
+                    .count(">Rows", |sheet| sheet.rows.len()),
             );
         }),
         part("GPU utilization", |document| {
@@ -93,18 +88,16 @@ pub(super) fn steps(source: &Input) -> Vec<Part> {
                 dash(finding.impact.map(end), format::time_ns)
             };
             let estimate = |impact: Impact| impact.estimate.key();
-            document.rows(
-                findings,
-                &[
-                    (">Rank", &|(number, _)| text(number.to_string())),
-                    ("Finding", &|(_, one)| line(&one.title)),
-                    (">Low", &|(_, one)| saves(one, |impact| impact.low_ns)),
-                    (">Middle", &|(_, one)| saves(one, |impact| impact.mid_ns)),
-                    (">High", &|(_, one)| saves(one, |impact| impact.high_ns)),
-                    ("Estimate", &|(_, one)| {
-                        text(one.impact.map_or("not quantifiable", estimate))
+            document.table(
+                DocTable::of(findings)
+                    .text(">Rank", |(number, _)| number.to_string())
+                    .line("Finding", |(_, one)| line(&one.title))
+                    .line(">Low", |(_, one)| saves(one, |impact| impact.low_ns))
+                    .line(">Middle", |(_, one)| saves(one, |impact| impact.mid_ns))
+                    .line(">High", |(_, one)| saves(one, |impact| impact.high_ns))
+                    .text("Estimate", |(_, one)| {
+                        one.impact.map_or("not quantifiable", estimate)
                     }),
-                ],
             );
             document.or_text("No findings.");
         }),
@@ -137,25 +130,20 @@ fn bounds(source: &Input) -> DocTable {
         (None, None) => dash(intensity(judged), likely_bound),
     };
     let roof = |judged: &Judged| percent(judged.achieved.map(|achieved| achieved.roof_percent));
-    DocTable::of(
-        operations,
-        &[
-            ("Operation", &|(one, _)| {
-                code(one.short_name(source.profile), 60)
-            }),
-            ("Shapes", &|(one, _)| shapes_of(&input, one)),
-            (">Time", &|(one, _)| time(one.kernel_ns)),
-            (">% of compute", &|(one, _)| {
-                text(source.of_compute(one.kernel_ns))
-            }),
-            (">FLOPS/Byte", &|(_, judged)| {
-                dash(intensity(judged), format::number)
-            }),
-            (">Ridge", &|(_, judged)| dash(ridge(judged), format::number)),
-            ("Bound", &|(_, judged)| bound(judged)),
-            (">% roofline", &|(_, judged)| text(roof(judged))),
-        ],
-    )
+    DocTable::of(operations)
+        .line("Operation", |(one, _)| {
+            code(one.short_name(source.profile), 60)
+        })
+        .line("Shapes", |(one, _)| shapes_of(&input, one))
+        .time(">Time", |(one, _)| one.kernel_ns)
+        .text(">% of compute", |(one, _)| source.of_compute(one.kernel_ns))
+        .line(">FLOPS/Byte", |(_, judged)| {
+            dash(intensity(judged), format::number)
+        })
+        .line(">Ridge", |(_, judged)| dash(ridge(judged), format::number))
+        .line("Bound", |(_, judged)| bound(judged))
+        .text(">% roofline", |(_, judged)| roof(judged))
+        .into()
 }
 
 /// What probably bounds an operation on any GPU of today: all that intensity alone can tell.
@@ -196,12 +184,10 @@ fn models(document: &mut Document, source: &Input) {
     let share = share(with_ns, Some(all_ns));
     document.text(&format!("{share} of kernel time has a FLOP/byte model."));
     without.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
-    document.rows(
-        without.into_iter().take(10),
-        &[
-            ("Without a model", &|(name, _)| code(name, 80)),
-            (">Time", &|(_, ns)| time(*ns)),
-        ],
+    document.table(
+        DocTable::of(without.into_iter().take(10))
+            .line("Without a model", |(name, _)| code(name, 80))
+            .time(">Time", |(_, ns)| *ns),
     );
 }
 
@@ -228,7 +214,6 @@ pub(super) fn raw(source: &Input) -> Vec<Part> {
     parts
 }
 
-/// Columns that would be wider than a page.
 const WIDE: [&str; 6] = [
     "kernel_details_summary",
     "trunc_kernel_details",
@@ -276,7 +261,6 @@ fn rows_of(sheet: Option<&Sheet>) -> Document {
 
 /// Where the operations that matter stand in the call tree.
 pub(super) fn places(source: &Input) -> Vec<Part> {
-    /// Operations whose place is shown.
     const N_PLACES: usize = 5;
     let findings = source.report.analyses.findings.ranked.iter();
     let firsts = findings.filter_map(|ranked| ranked.finding.operations.first().copied());
@@ -324,13 +308,11 @@ fn in_tree(place: &Place, measure: Measure) -> Part {
             Measure::Gpu => (">Kernel time", |node| node.kernel_ns),
             Measure::Host => (">CPU time", |node| node.host_ns),
         };
-        document.rows(
-            &place.subtree,
-            &[
-                ("Calls", &|node| name(node)),
-                ("Shapes", &|node| text(node.shapes.as_str())),
-                (head, &|node| time(ns(node))),
-            ],
+        document.table(
+            DocTable::of(&place.subtree)
+                .line("Calls", |node| name(node))
+                .text("Shapes", |node| node.shapes.as_str())
+                .time(head, |node| ns(node)),
         );
     })
 }

@@ -6,10 +6,10 @@ use crate::base::format;
 use crate::base::interval::{percent_of, sum};
 use crate::findings::compute::varies;
 use crate::findings::{Row, Tier};
-use crate::output::document::{DocTable, Document, Line, Span, code, dash, line, text, time};
-use crate::report::cards::cards;
+use crate::output::document::{DocTable, Document, Line, Span, code, dash, line, text};
+use crate::report::cards::asides;
 use crate::report::overview::{Level, Measure, QualityLine, SplitKind, SplitPart};
-use crate::report::top::{N_TOP, TopOperation, top, top_operations};
+use crate::report::top::{N_TOP, TopOperation, top_operations};
 
 /// Below this share of computation the summary first says where the rest of the time is.
 const GOOD_COMPUTATION_PERCENT: f64 = 95.0;
@@ -53,7 +53,6 @@ fn paragraph(source: &Input) -> String {
     sentences.join(" ")
 }
 
-/// Names that titles begin with.
 const NAMES: [&str; 1] = ["Adam"];
 
 /// A title in the middle of a sentence: "Tiny batched GEMMs" is "tiny batched GEMMs", names and
@@ -116,13 +115,10 @@ fn metrics(source: &Input) -> DocTable {
     };
     let top = top_category(source).map(text);
     rows.extend(top.map(|category| ("Top Bottleneck Category", category)));
-    DocTable::of(
-        rows,
-        &[
-            ("Metric", &|(label, _)| text(*label)),
-            (">Value", &|(_, value)| value.clone()),
-        ],
-    )
+    DocTable::of(rows)
+        .text("Metric", |(label, _)| *label)
+        .line(">Value", |(_, value)| value.clone())
+        .into()
 }
 
 /// "GEMM (41.2 % of compute)".
@@ -138,8 +134,7 @@ fn top_category(source: &Input) -> Option<String> {
 
 fn longest_on_gpu(source: &Input) -> DocTable {
     let longest = top_operations(source.profile, source.report);
-    let top = top(source.profile, source.report);
-    let head = match top.iter().all(|one| one.is_kernel) {
+    let head = match longest.iter().all(|one| one.is_kernel) {
         true => "Kernel",
         false => "Operation",
     };
@@ -151,38 +146,27 @@ fn longest_on_gpu(source: &Input) -> DocTable {
         };
         [vec![Span::Code(one.name.clone())], line(mark)].concat()
     };
-    DocTable::of(
-        (1..).zip(longest),
-        &[
-            (">Rank", &|(rank, _): &(u32, _)| text(rank.to_string())),
-            (head, &|(_, one)| name(one)),
-            (">Time", &|(_, one)| time(one.ns)),
-            (">% Compute", &|(_, one)| {
-                text(percent(one.percent_of_compute))
-            }),
-        ],
-    )
+    DocTable::of((1_u32..).zip(longest))
+        .text(">Rank", |(rank, _)| rank.to_string())
+        .line(head, |(_, one)| name(one))
+        .time(">Time", |(_, one)| one.ns)
+        .text(">% Compute", |(_, one)| percent(one.percent_of_compute))
+        .into()
 }
 
 fn longest_on_cpu(source: &Input) -> DocTable {
     let whole = sum(source.profile.host_ops.iter().map(|op| op.self_ns));
     let operations = source.report.overview.operations.iter().take(N_TOP);
-    DocTable::of(
-        (1..).zip(operations),
-        &[
-            (">Rank", &|(rank, _): &(u32, _)| text(rank.to_string())),
-            ("Operation", &|(_, one)| code(&one.name, 60)),
-            (">Time", &|(_, one)| time(one.ns)),
-            (">% of Operators", &|(_, one)| {
-                text(share(one.ns, Some(whole)))
-            }),
-        ],
-    )
+    DocTable::of((1_u32..).zip(operations))
+        .text(">Rank", |(rank, _)| rank.to_string())
+        .line("Operation", |(_, one)| code(&one.name, 60))
+        .time(">Time", |(_, one)| one.ns)
+        .text(">% of Operators", |(_, one)| share(one.ns, Some(whole)))
+        .into()
 }
 
-/// Analyses that failed, and what is wrong with the data.
 pub(super) fn warnings(source: &Input) -> Vec<Line> {
-    let failed = cards(source.profile, source.report).failed.into_iter();
+    let failed = asides(source.profile, source.report).failed.into_iter();
     let quality = source.report.overview.quality.lines.iter();
     let quality = quality.filter(|line| line.level >= Level::Warn);
     failed
@@ -201,7 +185,6 @@ pub(super) fn quality_line(quality: &QualityLine) -> Line {
     line(&format!("{}{detail}", quality.sentence))
 }
 
-/// Operations whose durations vary much.
 fn caveats(source: &Input) -> Vec<String> {
     let thresholds = &source.report.options.thresholds;
     let outcomes = source.report.analyses.outcomes.iter();

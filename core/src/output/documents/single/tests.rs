@@ -6,6 +6,7 @@ use super::*;
 use crate::output::document::markdown;
 use crate::output::documents::Documents;
 use crate::report::ReportOptions;
+use crate::report::cards::{Light, asides};
 use crate::testing::{Timetable, options_on};
 
 const MM: &str =
@@ -14,7 +15,6 @@ const VECTOR: &str = r#""Input Dims": [[8]], "Input type": ["float"]"#;
 
 type Write = fn(&Input) -> Document;
 
-/// A document as Markdown.
 fn text(profile: &Profile, options: &ReportOptions, write: Write) -> String {
     let report = Report::new(profile, options);
     markdown(&write(&Input::new(profile, &report)))
@@ -101,19 +101,20 @@ fn a_recommendation_has_both_paths_and_leads_to_its_details() {
     let target = &target[..target.find(')').unwrap()];
     let mut headings = document.headings();
     assert!(headings.any(|(_, _, slug)| slug == target), "{target}");
-    // The cards of the page say the same.
-    let cards = cards(&profile, &report);
-    assert!(!cards.cards.is_empty() && cards.nothing.is_none());
-    for card in &cards.cards {
-        let (icon, number) = (card.light.icon(), card.ranked.number);
-        let title = &card.ranked.finding.title;
-        let heading = format!("### {icon} Priority {number}: {title}");
-        says(&text, &[&heading, card.basis]);
+    let findings = report.analyses.findings.ranked.iter();
+    for ranked in findings {
+        let icon = Light::of(ranked.number).icon;
+        let heading = format!(
+            "### {icon} Priority {}: {}",
+            ranked.number, ranked.finding.title
+        );
+        says(&text, &[&heading]);
     }
+    assert_eq!(asides(&profile, &report).nothing, None);
     let empty = Timetable::new().op("aten::mm", 0..100).profile();
     let report = Report::new(&empty, &options_on("H100"));
     assert_eq!(
-        super::cards(&empty, &report).nothing.as_deref(),
+        asides(&empty, &report).nothing.as_deref(),
         Some("No GPU activity was recorded, so there is nothing to recommend for it.")
     );
 }

@@ -10,7 +10,6 @@ use crate::output::document::{Document, field};
 use crate::profile::copies::Direction;
 use crate::report::cards::NOT_QUANTIFIABLE;
 
-/// A name and its text.
 type Field = (&'static str, String);
 
 fn fields(document: &mut Document, heading: &str, fields: &[Field]) {
@@ -34,12 +33,9 @@ pub(super) fn copies(document: &mut Document, source: &Input, _: &Outcome) {
 pub(super) fn communication(document: &mut Document, source: &Input, _: &Outcome) {
     let input = source.report.analysis_input(source.profile);
     if let Some(facts) = Facts::new(&input) {
-        fields(
-            document,
-            "Communication Blocking Compute",
-            &blocking(&facts),
-        );
-        fields(document, "Compute/Communication Overlap", &overlap(&facts));
+        let (blocking, overlap) = (blocking(&facts), overlap(&facts));
+        fields(document, "Communication Blocking Compute", &blocking);
+        fields(document, "Compute/Communication Overlap", &overlap);
     }
 }
 
@@ -51,16 +47,14 @@ pub(super) fn detected(document: &mut Document, source: &Input, _: &Outcome) {
     for (at, pattern) in patterns(&input, &facts).iter().enumerate() {
         let saves = |ns: i64| format!("Can save up to {}.", Value::Ns(ns).text());
         let impact = pattern.recoverable_ns.map(saves);
+        let impact = impact.unwrap_or_else(|| NOT_QUANTIFIABLE.to_owned());
         let severity = pattern.severity.label();
         fields(
             document,
             &format!("{}. {} - {severity}", at + 1, pattern.name),
             &[
                 ("Evidence", pattern.description.clone()),
-                (
-                    "Impact",
-                    impact.unwrap_or_else(|| NOT_QUANTIFIABLE.to_owned()),
-                ),
+                ("Impact", impact),
                 ("Recommendation", pattern.recommendation.to_owned()),
             ],
         );
@@ -110,13 +104,11 @@ fn in_direction(input: &assess::Input, facts: &Facts, direction: Direction) -> V
         }
         Some(causes) => causes.join(" "),
     };
+    let severity = facts.severity_of(direction).label();
     vec![
         ("Count", format::counted(count, "transfer")),
         ("Total Time", time_of_run(time_ns, percent)),
-        (
-            "Assessment",
-            facts.severity_of(direction).label().to_owned(),
-        ),
+        ("Assessment", severity.to_owned()),
         ("Root Cause", causes),
     ]
 }
@@ -137,12 +129,10 @@ fn blocking(facts: &Facts) -> Vec<Field> {
             format::time_ns(ns)
         ),
     };
+    let total = format::time_ns(timeline.comm_ns);
     vec![
         ("Exposed Communication Time", exposed),
-        (
-            "Total Communication Time",
-            format::time_ns(timeline.comm_ns),
-        ),
+        ("Total Communication Time", total),
         ("Assessment", blocking.severity.label().to_owned()),
         ("Impact", impact),
     ]

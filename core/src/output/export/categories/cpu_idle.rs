@@ -11,19 +11,10 @@ use crate::output::json::{list, ms, us};
 use crate::profile::launch::GpuId;
 
 /// What is judged: idle time, its causes, kernels.
-pub(crate) fn metrics(input: &Input) -> Json {
-    let Some(idle) = Idle::once(input) else {
-        return json!({
-            "category": "cpu_idle",
-            "analysis_tier": "system",
-            "status": "NO_DATA",
-            "message": "no timeline data",
-            "idle_flagged": false,
-            "impact_estimates": [],
-        });
-    };
+pub(crate) fn metrics(input: &Input) -> Option<Json> {
+    let idle = Idle::once(input)?;
     let timeline = &idle.timeline;
-    json!({
+    Some(json!({
         "category": "cpu_idle",
         "analysis_tier": "system",
         "status": "OK",
@@ -43,7 +34,7 @@ pub(crate) fn metrics(input: &Input) -> Json {
         "gap_analysis": gap_analysis(input, &idle),
         "patterns_detected": pattern::json(&patterns(input, &idle)),
         "impact_estimates": [],
-    })
+    }))
 }
 
 fn kernel_analysis(idle: &Idle) -> Json {

@@ -34,20 +34,10 @@ pub(super) fn metadata(profile: &Profile, report: &Report, outcome: &Outcome) ->
 
 /// What the GPU can do in each precision that it has.
 fn rates(gpu: &GpuSpec, options: &ReportOptions) -> Map<String, Json> {
-    let matrix = [Fp64, Fp32, Tf32, Fp16, Bf16, Fp8, Fp4, Int8].map(|precision| {
-        (
-            "matrix",
-            precision,
-            gpu.matrix_rate(precision, options.basis),
-        )
-    });
-    let vector = [Fp64, Fp32, Fp16, Bf16].map(|precision| {
-        (
-            "vector",
-            precision,
-            gpu.vector_rate(precision, options.basis),
-        )
-    });
+    let basis = options.basis;
+    let matrix = [Fp64, Fp32, Tf32, Fp16, Bf16, Fp8, Fp4, Int8];
+    let matrix = matrix.map(|one| ("matrix", one, gpu.matrix_rate(one, basis)));
+    let vector = [Fp64, Fp32, Fp16, Bf16].map(|one| ("vector", one, gpu.vector_rate(one, basis)));
     let rates = matrix.into_iter().chain(vector);
     let known = rates.filter_map(|(unit, precision, figure)| {
         let figure = figure?;

@@ -40,9 +40,9 @@ pub(super) fn metrics(profile: &Profile, report: &Report, outcome: &Outcome) -> 
     let own = match category {
         "multi_kernel" => multi_kernel::metrics(&input),
         "cpu_idle" => cpu_idle::metrics(&input),
-        _ => of_operations(profile, report, outcome),
+        _ => Some(of_operations(profile, report, outcome)),
     };
-    let metrics = with_keys_of(Map::from_iter(shared), own);
+    let metrics = with_keys_of(Map::from_iter(shared), own.unwrap_or_default());
     pretty(&Json::Object(metrics))
 }
 
@@ -94,7 +94,6 @@ fn operation(profile: &Profile, report: &Report, row: &Row) -> Option<Json> {
     }))
 }
 
-/// The library of the longest kernel of an operation.
 fn library(profile: &Profile, operation: &Operation) -> Option<&'static str> {
     let strings = &profile.trace.strings;
     let name = strings.get(operation.key.name);

@@ -23,11 +23,10 @@ mod ops;
 mod tests;
 mod trees;
 
-use serde_json::Value as Json;
-
-use super::Listed;
+use super::{Listed, file};
 use crate::findings::{Outcome, Status, Tier};
 use crate::output::document::markdown;
+use crate::output::json::pretty;
 use crate::profile::Profile;
 use crate::report::Report;
 use manifest::manifest;
@@ -42,9 +41,7 @@ const ALWAYS: [&str; 3] = ["gemm", "sdpa_fwd", "convolution"];
 const MANIFEST: &str = "category_data/category_manifest.json";
 const MULTI_KERNEL: &str = "category_data/multi_kernel_data.json";
 
-/// One kind of file of an analysis.
 struct File {
-    /// Its key in the manifest.
     key: &'static str,
     title: &'static str,
     path: fn(&Outcome) -> String,
@@ -75,23 +72,14 @@ fn findings_path(outcome: &Outcome) -> String {
 
 pub(super) fn list(input: &super::Input) -> Vec<Listed> {
     let report = input.report;
-    let mut listed = vec![Listed {
-        path: MANIFEST.to_owned(),
-        title: "Every analysis with its files",
-    }];
+    let mut listed = vec![file(MANIFEST, "Every analysis with its files")];
     let has_data = report.analyses.outcome("multi_kernel");
     if has_data.is_some_and(|outcome| outcome.status == Status::Done) {
-        listed.push(Listed {
-            path: MULTI_KERNEL.to_owned(),
-            title: "Copies, collectives and overlap",
-        });
+        listed.push(file(MULTI_KERNEL, "Copies, collectives and overlap"));
     }
     for outcome in &report.analyses.outcomes {
         let files = FILES.iter().filter(|file| (file.has)(outcome));
-        listed.extend(files.map(|file| Listed {
-            path: (file.path)(outcome),
-            title: file.title,
-        }));
+        listed.extend(files.map(|kind| file((kind.path)(outcome), kind.title)));
     }
     listed
 }
@@ -101,7 +89,7 @@ pub(super) fn write(input: &super::Input, path: &str) -> Option<Vec<u8>> {
     match path {
         MANIFEST => return Some(pretty(&manifest(profile, report))),
         MULTI_KERNEL => {
-            let data = multi_kernel::data(&report.analysis_input(profile));
+            let data = multi_kernel::data(&report.analysis_input(profile))?;
             return Some(pretty(&data));
         }
         _ => {}
@@ -116,10 +104,4 @@ pub(super) fn write(input: &super::Input, path: &str) -> Option<Vec<u8>> {
 
 fn findings(profile: &Profile, report: &Report, outcome: &Outcome) -> Vec<u8> {
     markdown(&super::Input::new(profile, report).findings_file(outcome)).into_bytes()
-}
-
-fn pretty(json: &Json) -> Vec<u8> {
-    serde_json::to_string_pretty(json)
-        .unwrap_or_default()
-        .into_bytes()
 }

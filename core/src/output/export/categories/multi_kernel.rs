@@ -9,19 +9,11 @@ use crate::output::json::{list, ms, round, us};
 use crate::profile::timeline::GpuTimeline;
 
 /// What is judged: copies by direction, communication that blocks, overlap, patterns.
-pub(super) fn metrics(input: &Input) -> Json {
-    let Some(facts) = Facts::new(input) else {
-        return json!({
-            "category": "multi_kernel",
-            "analysis_tier": "system",
-            "status": "NO_DATA",
-            "message": "no timeline data",
-            "patterns_detected": [],
-        });
-    };
+pub(super) fn metrics(input: &Input) -> Option<Json> {
+    let facts = Facts::new(input)?;
     let timeline = &facts.timeline;
     let (blocking, overlap) = (facts.blocking(), facts.overlap());
-    json!({
+    Some(json!({
         "category": "multi_kernel",
         "analysis_tier": "system",
         "status": "OK",
@@ -50,7 +42,7 @@ pub(super) fn metrics(input: &Input) -> Json {
         },
         "patterns_detected": pattern::json(&patterns(input, &facts)),
         "cross_validation": cross_validation(&facts.own, timeline),
-    })
+    }))
 }
 
 fn memcpy(facts: &Facts) -> Json {
@@ -114,14 +106,8 @@ fn cross_validation(own: &GpuTimeline, timeline: &GpuTimeline) -> Json {
 }
 
 /// What is counted: copies, collectives and how they overlap.
-pub(super) fn data(input: &Input) -> Json {
-    let Some(facts) = Facts::new(input) else {
-        return json!({
-            "memcpy_summary": {"total_count": 0, "total_time_us": 0.0, "by_direction": {}},
-            "nccl_summary": {"total_count": 0, "total_time_us": 0.0, "top_ops": []},
-            "overlap_analysis": Json::Null,
-        });
-    };
+pub(super) fn data(input: &Input) -> Option<Json> {
+    let facts = Facts::new(input)?;
     let by_direction = facts.copies.directions.iter();
     let by_direction = by_direction.map(|(direction, copies)| {
         let value = json!({
@@ -162,7 +148,7 @@ pub(super) fn data(input: &Input) -> Json {
         (all_ns > 0).then(|| rounded(hidden_ns as f64 / all_ns as f64, 6))
     };
     let n_collectives = i64::try_from(collectives.count).unwrap_or(i64::MAX);
-    json!({
+    Some(json!({
         "memcpy_summary": {
             "total_count": facts.copies.count(),
             "total_time_us": us(facts.copies.time_ns()),
@@ -188,5 +174,5 @@ pub(super) fn data(input: &Input) -> Json {
             "comm_percent_of_total": rounded(facts.percent(timeline.exposed_comm_ns), 4),
             "memcpy_percent_of_total": rounded(facts.percent(timeline.exposed_memcpy_ns), 4),
         },
-    })
+    }))
 }

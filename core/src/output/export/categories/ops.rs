@@ -38,7 +38,6 @@ pub(super) fn ops(profile: &Profile, report: &Report, outcome: &Outcome) -> Vec<
     csv::csv(&by_name(profile, outcome))
 }
 
-/// What is known of every operation.
 #[rustfmt::skip]
 const COLUMNS: [Column; 3] = [
     Column { label: "name", unit: Unit::Text, doc: "The kernel." },

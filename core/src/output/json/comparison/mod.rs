@@ -27,7 +27,6 @@ use crate::report::ModuleTime;
 use crate::report::overview::{Measure, QualityLine};
 use operations::Operations;
 
-/// The version of the file.
 const FORMAT: u32 = 1;
 
 record! {

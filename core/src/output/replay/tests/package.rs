@@ -108,60 +108,25 @@ fn names_of_modules_stay_out() {
 #[test]
 fn what_cannot_be_rebuilt_has_a_reason() {
     let tensor = r#""Input Dims": [[4, 2]], "Input type": ["float"]"#;
+    #[rustfmt::skip]
     let cases = [
         ("aten::mm", "", Reason::NoArguments),
         ("triton_poi_fused_add_0", tensor, Reason::Generated),
         ("ViewBackward0", tensor, Reason::Autograd),
-        (
-            "autograd::engine::evaluate_function: MmBackward0",
-            tensor,
-            Reason::Autograd,
-        ),
+        ("autograd::engine::evaluate_function: MmBackward0", tensor, Reason::Autograd),
         ("c10d::allreduce_", tensor, Reason::Collective),
         ("a b::c", tensor, Reason::NoOperator),
         ("forward", tensor, Reason::NoOperator),
-        (
-            "aten::cat",
-            r#""Input Dims": [[], []], "Input type": ["TensorList", "Scalar"], "Concrete Inputs": ["", "0"]"#,
-            Reason::TensorList,
-        ),
-        (
-            "aten::index",
-            r#""Input Dims": [[4, 2], []], "Input type": ["float", ""], "Concrete Inputs": ["", ""]"#,
-            Reason::TensorList,
-        ),
-        (
-            "aten::einsum",
-            r#""Input Dims": [[], [[4, 2], [2, 4]], []], "Input type": ["", "TensorList", ""], "Concrete Inputs": ["", "", ""]"#,
-            Reason::Value(Some("equation")),
-        ),
+        ("aten::cat", r#""Input Dims": [[], []], "Input type": ["TensorList", "Scalar"], "Concrete Inputs": ["", "0"]"#, Reason::TensorList),
+        ("aten::index", r#""Input Dims": [[4, 2], []], "Input type": ["float", ""], "Concrete Inputs": ["", ""]"#, Reason::TensorList),
+        ("aten::einsum", r#""Input Dims": [[], [[4, 2], [2, 4]], []], "Input type": ["", "TensorList", ""], "Concrete Inputs": ["", "", ""]"#, Reason::Value(Some("equation"))),
         // Texts are not recorded.
-        (
-            "aten::scatter_reduce_",
-            r#""Input Dims": [[4, 2], [], [4, 2], [4, 2], [], []], "Input type": ["float", "Scalar", "long int", "float", "", "Scalar"], "Concrete Inputs": ["", "0", "", "", "", "True"]"#,
-            Reason::Value(Some("reduce")),
-        ),
-        (
-            "aten::conv1d",
-            r#""Input Dims": [[1, 3, 8], [4, 3, 3], [], [], [], [], []], "Input type": ["float", "float", "", "ScalarList", "", "ScalarList", "Scalar"], "Concrete Inputs": ["", "", "", "[1]", "", "[1]", "1"]"#,
-            Reason::Value(Some("padding")),
-        ),
+        ("aten::scatter_reduce_", r#""Input Dims": [[4, 2], [], [4, 2], [4, 2], [], []], "Input type": ["float", "Scalar", "long int", "float", "", "Scalar"], "Concrete Inputs": ["", "0", "", "", "", "True"]"#, Reason::Value(Some("reduce"))),
+        ("aten::conv1d", r#""Input Dims": [[1, 3, 8], [4, 3, 3], [], [], [], [], []], "Input type": ["float", "float", "", "ScalarList", "", "ScalarList", "Scalar"], "Concrete Inputs": ["", "", "", "[1]", "", "[1]", "1"]"#, Reason::Value(Some("padding"))),
         // PyTorch 2.0 and older record no values: those that make another computation are missed.
-        (
-            "aten::sum",
-            r#""Input Dims": [[8, 16], [], [], []], "Input type": ["float", "ScalarList", "Scalar", ""]"#,
-            Reason::Value(Some("dim")),
-        ),
-        (
-            "aten::cat",
-            r#""Input Dims": [[[2, 3], [2, 5]], []], "Input type": ["TensorList", "Scalar"]"#,
-            Reason::Value(Some("dim")),
-        ),
-        (
-            "vllm::rms_norm",
-            r#""Input Dims": [[4, 8], []], "Input type": ["float", "Scalar"]"#,
-            Reason::Value(None),
-        ),
+        ("aten::sum", r#""Input Dims": [[8, 16], [], [], []], "Input type": ["float", "ScalarList", "Scalar", ""]"#, Reason::Value(Some("dim"))),
+        ("aten::cat", r#""Input Dims": [[[2, 3], [2, 5]], []], "Input type": ["TensorList", "Scalar"]"#, Reason::Value(Some("dim"))),
+        ("vllm::rms_norm", r#""Input Dims": [[4, 8], []], "Input type": ["float", "Scalar"]"#, Reason::Value(None)),
     ];
     for (op, args, reason) in cases {
         let package = package(op, args);

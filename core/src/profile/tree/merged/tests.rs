@@ -263,7 +263,7 @@ fn the_backward_pass_of_an_operator_stands_under_it_whatever_its_thread() {
 /// Whatever the tree, it costs what the trace costs.
 #[test]
 fn every_tree_of_the_sample_adds_up() {
-    let profile = Profile::new(import(crate::sample::trace_json().as_bytes()).unwrap());
+    let profile = Profile::new(import(crate::sample::TRACE.as_bytes()).unwrap());
     let full = profile.full_tree();
     let launched = Launched::new(&profile, Owner::Launch).within(0..full.len() as u32);
     let lengths: Vec<i64> = profile

@@ -28,7 +28,6 @@ impl Model {
         self.state.look_at(|focus| focus.span = span);
     }
 
-    /// The whole trace.
     pub(crate) fn show_all(self) {
         self.range.set(None);
         self.go(0.0, self.length_ns());
@@ -78,7 +77,6 @@ impl Model {
         self.remember();
     }
 
-    /// Nearer or further around the middle.
     pub(crate) fn zoom_middle(self, factor: f64) {
         self.zoom_at(self.width() / 2.0, factor);
     }
@@ -107,7 +105,6 @@ impl Model {
         self.pan_px(share * self.width());
     }
 
-    /// The lanes were scrolled.
     pub(crate) fn scrolled(self, top: f64) {
         self.stage.top.set(top);
         self.hover.set(None);

@@ -23,7 +23,6 @@ pub enum DragKind {
 /// A pointer that was pressed and not yet let go.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drag {
-    /// What it does.
     pub(crate) kind: DragKind,
     id: i32,
     from: (f64, f64),
@@ -42,7 +41,6 @@ pub struct Hover {
     pub(crate) x: f64,
     /// From its top.
     pub(crate) y: f64,
-    /// What is known of it.
     pub(crate) glance: Glance,
 }
 
@@ -130,7 +128,6 @@ impl Model {
         }));
     }
 
-    /// A pointer was let go.
     pub(crate) fn release(self, id: i32, x: f64, y: f64) {
         let Some(drag) = self.drag.get_untracked() else {
             return;

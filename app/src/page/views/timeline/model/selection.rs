@@ -27,6 +27,11 @@ impl Model {
         self.state.look_at(|focus| focus.event = uid);
     }
 
+    fn selected_uid(self) -> Option<u32> {
+        self.selected
+            .with_untracked(|card| Some(card.as_ref()?.uid))
+    }
+
     /// Moves as little as it takes to see the selected span.
     pub(super) fn reveal(self) {
         let Some(card) = self.selected.get_untracked() else {
@@ -46,10 +51,7 @@ impl Model {
 
     /// Selects what stands beside the selected span; without one, what is in the middle.
     pub(crate) fn go_beside(self, towards: Towards) {
-        let query = match self
-            .selected
-            .with_untracked(|card| card.as_ref().map(|card| card.uid))
-        {
+        let query = match self.selected_uid() {
             Some(uid) => SpanQuery::Beside(uid, towards),
             None => {
                 let rows = untrack(|| self.visible_rows());
@@ -70,9 +72,7 @@ impl Model {
 
     /// Shows the event that the hash names.
     pub(super) fn follow(self, event: Option<u32>) {
-        let known = self
-            .selected
-            .with_untracked(|card| card.as_ref().map(|card| card.uid));
+        let known = self.selected_uid();
         match event {
             Some(uid) if known != Some(uid) => {
                 self.engine.ask(SpanQuery::Event(uid), move |card| {

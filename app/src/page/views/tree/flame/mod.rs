@@ -9,21 +9,17 @@ mod scene;
 
 use leptos::ev::PointerEvent;
 use leptos::html::{Canvas, Div};
-use leptos::prelude::*;
 
 use super::state::{Drawing, TreeState};
-use crate::page::browser;
 use crate::page::components::canvas::probes;
-use crate::page::engine::Engine;
+use crate::page::prelude::*;
 use crate::protocol::TreeMode;
-use dormer_core::base::format;
 use model::Model;
 use paint::ROW_PX;
 
 /// Callers of the call at the top that can be gone back to, itself included.
 const STEPS: usize = 4;
 
-/// The tree as blocks.
 pub(super) fn flame(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> AnyView {
     let model = Model::new(tree, engine, by_cpu);
     let scroll = NodeRef::<Div>::new();

@@ -1,14 +1,9 @@
 //! What the blocks show, and what is done to them.
 
-use dormer_core::base::format;
-use leptos::ev::KeyboardEvent;
-use leptos::prelude::*;
-
 use super::paint::{Frame, ROW_PX};
 use super::scene::{Block, Scene, Way};
-use crate::page::browser;
 use crate::page::components::canvas::{Stage, text_px};
-use crate::page::engine::Engine;
+use crate::page::prelude::*;
 use crate::page::url::Place;
 use crate::page::views::tree::state::TreeState;
 use crate::protocol::{Flame as Drawing, FlameQuery, TreeStep};
@@ -39,7 +34,7 @@ impl Model {
             tree,
             engine,
             by_cpu,
-            root: Memo::new(move |_| tree.list.state.place.with(|place| place.focus.top)),
+            root: tree.list.state.of_place(|place| place.focus.top),
             drawing: RwSignal::new(Drawing::default()),
             scene: RwSignal::new(Scene::default()),
             asked: StoredValue::new(0),
@@ -215,23 +210,17 @@ impl Model {
         let Some((width, height)) = self.stage.size.try_get_untracked() else {
             return;
         };
-        self.stage.palette.with_untracked(|palette| {
-            self.scene.with_untracked(|scene| {
-                self.drawing.with_untracked(|drawing| {
-                    Frame {
-                        palette,
-                        scene,
-                        names: &drawing.names,
-                        width,
-                        height,
-                        top: self.stage.top.get_untracked(),
-                        text_px: text_px(),
-                        hovered: self.hovered.get_untracked().map(|(at, ..)| at),
-                        focused: self.focused.get_untracked(),
-                    }
-                    .paint(canvas);
-                });
-            });
-        });
+        Frame {
+            palette: &self.stage.palette.read_untracked(),
+            scene: &self.scene.read_untracked(),
+            names: &self.drawing.read_untracked().names,
+            width,
+            height,
+            top: self.stage.top.get_untracked(),
+            text_px: text_px(),
+            hovered: self.hovered.get_untracked().map(|(at, ..)| at),
+            focused: self.focused.get_untracked(),
+        }
+        .paint(canvas);
     }
 }

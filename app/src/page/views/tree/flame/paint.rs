@@ -5,24 +5,20 @@ use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 use super::scene::{Block, Scene};
 use crate::page::components::canvas::{Palette, brush, letter_px, write};
 
-/// Height of a row.
 pub(super) const ROW_PX: f64 = 20.0;
 /// Blocks narrower than this get no line between them.
 const SEAM_PX: f64 = 3.0;
 /// From one line of the hatching to the next.
 const HATCH_PX: f64 = 5.0;
 
-/// Everything that a frame shows.
 pub(super) struct Frame<'a> {
     pub(super) palette: &'a Palette,
     pub(super) scene: &'a Scene,
     pub(super) names: &'a [String],
-    /// Of the canvas.
     pub(super) width: f64,
     pub(super) height: f64,
     /// How far the rows were scrolled.
     pub(super) top: f64,
-    /// Size of the text.
     pub(super) text_px: f64,
     pub(super) hovered: Option<usize>,
     pub(super) focused: Option<usize>,

@@ -76,7 +76,6 @@ impl Scene {
         (0..).take_while(is_one).count()
     }
 
-    /// The block at a place.
     pub(super) fn at(&self, row: usize, x: f64) -> Option<usize> {
         let mut row = self.row(row);
         row.find(|at| self.blocks.get(*at).is_some_and(|block| block.holds(x)))

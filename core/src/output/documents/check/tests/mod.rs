@@ -13,7 +13,6 @@ type Defect<T> = (&'static str, &'static str, fn(&mut T), fn(&mut Written));
 fn as_found<T>(_: &mut T) {}
 fn as_written(_: &mut Written) {}
 
-/// The checks that fail.
 fn failed(checks: &[Check]) -> Vec<&Check> {
     let checks = checks.iter();
     checks
@@ -21,7 +20,6 @@ fn failed(checks: &[Check]) -> Vec<&Check> {
         .collect()
 }
 
-/// Changes a text wherever it stands.
 fn replace(document: &mut Document, from: &str, to: &str) {
     let mut n = 0;
     for text in document.blocks.iter_mut().flat_map(texts) {

@@ -69,7 +69,6 @@ fn the_rough_document_says_how_it_was_checked() {
     assert!(lines[7].starts_with("V6 | "), "{}", lines[7]);
 }
 
-/// Takes out the blocks that read like this.
 fn remove(document: &mut Document, start: &str) {
     let n = document.blocks.len();
     let starts = |block: &Block| {

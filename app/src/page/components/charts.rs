@@ -1,0 +1,309 @@
+//! Charts that are tables, and tables of figures: with bars, of gaps, and plain ones.
+
+use dormer_core::names::Family;
+use dormer_core::report::fact_table::{CellKind, FactRow, FactTable};
+use dormer_core::report::overview::{FamilyTime, SplitKind, SplitPart};
+
+use crate::page::prelude::*;
+use crate::protocol::{BarChart, Gap, WaterfallStep};
+
+/// A table with a bar in each row: the chart and its figures in one.
+pub fn bars(chart: BarChart) -> impl IntoView {
+    let mut headings = chart.columns.into_iter();
+    let first = headings.next();
+    let others = each(
+        headings,
+        |heading| view! { <th scope="col" class="n">{heading}</th> },
+    );
+    let rows = each(chart.rows, |row| {
+        let cells = each(row.cells, |cell| view! { <td class="n">{cell}</td> });
+        view! {
+            <tr class:none=row.percent <= 0.0>
+                <th scope="row">{row.label}</th>
+                <td class="bar" aria-hidden="true"><span style:width=format!("{:.2}%", row.percent)></span></td>
+                {cells}
+            </tr>
+        }
+    });
+    view! {
+        <section class="card">
+            <h3>{chart.title}</h3>
+            <table class="bars drawn">
+                <thead>
+                    <tr>
+                        <th scope="col">{first}</th>
+                        <td></td>
+                        {others}
+                    </tr>
+                </thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </section>
+    }
+}
+
+/// A table of figures; rows about an event lead to it in the tree.
+pub fn facts_table(table: FactTable) -> impl IntoView {
+    let has_events = table.rows.iter().any(|row| row.event.is_some());
+    let headings = each(table.columns.iter(), |(label, kind)| {
+        let is_number = *kind == CellKind::Number;
+        view! { <th scope="col" class:n=is_number>{label.clone()}</th> }
+    });
+    let columns = table.columns;
+    let rows = each(table.rows, |row| fact_row(&columns, row, has_events));
+    view! {
+        <section class="card flush">
+            <h3>{table.title.clone()}</h3>
+            <div class="wide" tabindex="0" role="region" aria-label=table.title>
+                <table class="list">
+                    <thead>
+                        <tr>
+                            {headings}
+                            {has_events.then(|| view! { <th scope="col"><span class="unseen">"Where"</span></th> })}
+                        </tr>
+                    </thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </div>
+        </section>
+    }
+}
+
+fn fact_row(columns: &[(String, CellKind)], row: FactRow, has_events: bool) -> AnyView {
+    let mut below = (!row.below.is_empty()).then_some(row.below);
+    let cells = each(columns.iter().zip(row.cells), |((_, kind), cell)| {
+        let is_name = *kind == CellKind::Name;
+        let is_number = *kind == CellKind::Number;
+        let title = is_name.then(|| cell.clone());
+        let below = below.take().map(|below| {
+            view! { <span class="fine below" title=below.clone()>{below.clone()}</span> }
+        });
+        view! {
+            <td class:n=is_number class:mono=is_name title=title>
+                {match is_name {
+                    true => cut_name(cell).into_any(),
+                    false => view! { <span>{cell}</span> }.into_any(),
+                }}
+                {below}
+            </td>
+        }
+    });
+    view! {
+        <tr>
+            {cells}
+            {has_events.then(|| view! { <td class="n">
+                {way_to("tree", "Call tree", row.event)}
+                " "
+                {way_to("timeline", "Timeline", row.event)}
+            </td> })}
+        </tr>
+    }
+    .into_any()
+}
+
+/// The way to an event in a view.
+fn way_to(view: &'static str, says: &'static str, event: Option<u32>) -> impl IntoView {
+    event.map(|event| {
+        view! { <ViewLink view focus=Focus::at_event(event) class="to-tree">{says}</ViewLink> }
+    })
+}
+
+/// Gaps that are shown before the rest is asked for.
+const FIRST_GAPS: usize = 5;
+
+/// The longest gaps: what ends before, what starts after, what the CPU did meanwhile.
+pub fn gaps(gaps: Vec<Gap>) -> impl IntoView {
+    let n_more = gaps.len().saturating_sub(FIRST_GAPS);
+    let mut lines = gaps.into_iter().map(gap_line);
+    let first = lines.by_ref().take(FIRST_GAPS).collect_view();
+    let more = lines.collect_view();
+    let more = (n_more > 0).then(|| {
+        view! {
+            <details class="more">
+                <summary>{format!("{n_more} more")}</summary>
+                <ol class="gaps" start=FIRST_GAPS + 1>{more}</ol>
+            </details>
+        }
+    });
+    view! {
+        <section class="card" data-testid="gaps">
+            <h3>"Longest gaps"</h3>
+            <ol class="gaps">{first}</ol>
+            {more}
+        </section>
+    }
+}
+
+fn gap_line(gap: Gap) -> impl IntoView {
+    let kernel = |label: &'static str, (name, stream): (String, String)| {
+        let stream = (!stream.is_empty())
+            .then(|| view! { <span class="soft">{format!("stream {stream}")}</span> });
+        view! {
+            <div>
+                <dt>{label}</dt>
+                <dd><span class="mono">{name}</span> " " {stream}</dd>
+            </div>
+        }
+    };
+    let cpu = each(
+        gap.cpu,
+        |(label, value)| view! { <div><dt>{label}</dt><dd class="mono">{value}</dd></div> },
+    );
+    view! {
+        <li>
+            <p class="what">
+                <b>{gap.length}</b>
+                <span>{gap.cause}</span>
+                <span class="fine">{format!("{} after the first GPU activity", gap.start)}</span>
+                {way_to("timeline", "Show in timeline", gap.event)}
+                {way_to("tree", "Show in call tree", gap.event)}
+            </p>
+            <dl>
+                {kernel("After", gap.before)}
+                {kernel("Before", gap.after)}
+            </dl>
+            <dl>{cpu}</dl>
+        </li>
+    }
+}
+
+/// A table of categories: name, bar, time, share. The longest bar is as wide as its column.
+pub fn bar_list(families: Vec<FamilyTime>, view: &'static str) -> impl IntoView {
+    let longest = families
+        .iter()
+        .map(|family| family.percent)
+        .fold(f64::MIN_POSITIVE, f64::max);
+    let rows = each(families, |time| {
+        let token = time.family.token();
+        let width = format!("{:.2}%", 100.0 * time.percent / longest);
+        let focus = Focus::of_category(token.to_owned());
+        view! {
+            <tr>
+                <th scope="row">
+                    <i class=format!("dot c-{token}") aria-hidden="true"></i>
+                    <ViewLink view focus>{time.family.label()}</ViewLink>
+                </th>
+                <td class="bar" aria-hidden="true">
+                    <span class=format!("c-{token}") style:width=width></span>
+                </td>
+                <td class="n">{time.time()}</td>
+                <td class="n soft">{time.share()}</td>
+            </tr>
+        }
+    });
+    view! {
+        <table class="bars" data-testid="families">
+            <thead class="unseen">
+                <tr><th scope="col">"Category"</th><td></td><th scope="col">"Time"</th><th scope="col">"Share"</th></tr>
+            </thead>
+            <tbody>{rows}</tbody>
+        </table>
+    }
+}
+
+/// Computation, exposed communication, exposed copies and idle time side by side. Computation is
+/// drawn in the colors of its categories, in proportion to their kernel time.
+pub fn split_bar(parts: Vec<SplitPart>, families: Vec<FamilyTime>) -> impl IntoView {
+    let label = parts
+        .iter()
+        .map(|part| format!("{} {}", part.kind.label(), part.share()))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let bar = each(parts.iter().filter(|part| part.percent > 0.0), |part| {
+        part_view(part, &families)
+    });
+    let legend = each(parts.iter(), |part| {
+        view! {
+            <li>
+                <i class=format!("dot c-{}", part.kind.token()) aria-hidden="true"></i>
+                {part.kind.label()}
+                <b>{part.share()}</b>
+                <span>{part.time()}</span>
+            </li>
+        }
+    });
+    view! {
+        <div class="split" role="img" aria-label=format!("GPU time: {label}")>{bar}</div>
+        <ul class="legend" data-testid="legend">{legend}</ul>
+    }
+}
+
+fn part_view(part: &SplitPart, families: &[FamilyTime]) -> AnyView {
+    let inner: Vec<&FamilyTime> = families
+        .iter()
+        .filter(|time| !matches!(time.family, Family::Communication | Family::MemoryCopy))
+        .collect();
+    let pieces = if part.kind == SplitKind::Computation && !inner.is_empty() {
+        each(inner, |time| {
+            let family = time.family;
+            piece(family.token(), family.label(), &time.time(), time.percent)
+        })
+    } else {
+        let kind = part.kind;
+        vec![piece(kind.token(), kind.label(), &part.time(), 1.0)]
+    };
+    view! {
+        <span class="part" style:flex-grow=format!("{:.4}", part.percent)>{pieces}</span>
+    }
+    .into_any()
+}
+
+/// One color of the bar. The style sheet hides the text where it does not fit.
+fn piece(token: &str, label: &str, time: &str, weight: f64) -> AnyView {
+    view! {
+        <span
+            class=format!("piece c-{token}")
+            title=format!("{label}: {time}")
+            style:flex-grow=format!("{weight:.4}")
+        >
+            <span><b>{label.to_owned()}</b>{time.to_owned()}</span>
+        </span>
+    }
+    .into_any()
+}
+
+/// A table whose bars stand where the step before them ended: the chart and its figures in one.
+pub fn waterfall(steps: Vec<WaterfallStep>, scale_from: Option<String>) -> impl IntoView {
+    let is_cut = scale_from.is_some();
+    let rows = each(steps, |step| {
+        let (from, to) = step.span;
+        let (left, width) = (format!("{from:.2}%"), format!("{:.2}%", to - from));
+        view! {
+            <tr class=format!("step {} c-{}", step.kind, step.token)>
+                <th scope="row" title=step.label.clone()>
+                    <span class="line">
+                        {(!step.token.is_empty()).then(|| view! { <i class="dot" aria-hidden="true"></i> })}
+                        {cut_name(step.label.clone())}
+                    </span>
+                </th>
+                <td class="way" aria-hidden="true">
+                    <span class:cut=is_cut && step.kind == "total" style:left=left style:width=width></span>
+                </td>
+                <td class="n wide-only">{step.reference}</td>
+                <td class="n wide-only">{step.target}</td>
+                <td class="n"><b>{step.difference}</b></td>
+            </tr>
+        }
+    });
+    view! {
+        <section class="card" data-testid="waterfall">
+            <h2>"Where the difference comes from"</h2>
+            <table class="waterfall">
+                <thead>
+                    <tr>
+                        <th scope="col">"Part of the time"</th>
+                        <td></td>
+                        <th scope="col" class="n wide-only">"Reference"</th>
+                        <th scope="col" class="n wide-only">"Target"</th>
+                        <th scope="col" class="n">"Difference"</th>
+                    </tr>
+                </thead>
+                <tbody>{rows}</tbody>
+            </table>
+            <p class="fine">
+                "Kernels that run concurrently share the time, so the steps add up. "
+                {scale_from.map(|from| format!("The scale starts at {from}."))}
+            </p>
+        </section>
+    }
+}

@@ -1,0 +1,29 @@
+//! What every view and component uses: Leptos, the page's state and engine, and the parts that views
+//! are made of.
+
+pub use dormer_core::base::format;
+pub use leptos::ev::{KeyboardEvent, MouseEvent};
+pub use leptos::prelude::*;
+
+pub use super::browser;
+pub use super::components::buttons::{StepButton, Steps, Switch, copy_button, icon};
+pub use super::components::charts::{bar_list, bars, facts_table, gaps, split_bar, waterfall};
+pub use super::components::dialog::{ReadFile, show_while};
+pub use super::components::findings::{evidence_list, findings};
+pub use super::components::op_details::{self, details_button};
+pub use super::components::row_window::RowWindow;
+pub use super::components::sheet_table::SheetTable;
+pub use super::components::table_column::{
+    TableColumn, Width, category_cell, gauge_cell, name_cell, share_cell, text_cell,
+};
+pub use super::components::thresholds::thresholds_button;
+pub use super::components::tree_table::{TreeRows, fold_mark, indent, tree_search};
+pub use super::components::virtual_rows::{VirtualRow, VirtualRows};
+pub use super::components::virtual_table::{Line, RowAct, VirtualTable, sort_heading};
+pub use super::components::words::{
+    GUESS, ViewLink, capitalised, category_legend, cut_name, each, pairs, prose, selection,
+    with_units,
+};
+pub use super::engine::Engine;
+pub use super::state::AppState;
+pub use super::url::{DetailsOf, Focus};

@@ -1,0 +1,100 @@
+//! Which part of the worker answers which query.
+
+use dormer_core::hardware;
+use wasm_bindgen::JsValue;
+
+use super::models::check;
+use super::reproducer::reproducer;
+use super::roofline::roofline;
+use super::system::system;
+use super::traces::Traces;
+use crate::protocol::{AnyQuery, Query};
+
+impl Traces {
+    /// The answer, as it travels, and the bytes that travel beside it, uncopied.
+    pub fn answer(&mut self, query: AnyQuery) -> (JsValue, Option<Vec<u8>>) {
+        let mut bytes = None;
+        let value = match query {
+            AnyQuery::Choice(query) => query.said(&self.choose(&query)),
+            AnyQuery::GpuText(query) => {
+                let gpu = hardware::parse(&query.text).map(|gpu| gpu.name.to_string());
+                query.said(&gpu.map_err(|error| error.to_string()))
+            }
+            AnyQuery::ModelsText(query) => {
+                let target = self.target();
+                query.said(&check(
+                    &query.text,
+                    target.analyzed(),
+                    &target.report.options,
+                ))
+            }
+            AnyQuery::RowsQuery(query) => query.said(&self.rows(&query)),
+            AnyQuery::RowQuery(query) => query.said(&self.row(&query)),
+            AnyQuery::FindOperations(query) => {
+                query.said(&self.target().find_operations(&query.text))
+            }
+            AnyQuery::DetailsQuery(query) => query.said(&self.target().details(&query)),
+            AnyQuery::TreeQuery(query) if query.of_both => query.said(&self.diff_step(&query.step)),
+            AnyQuery::TreeQuery(query) => {
+                let (tree, profile) = self.target().tree();
+                query.said(&tree.step(profile, &query.step))
+            }
+            AnyQuery::TreeRowsQuery(query) => {
+                let (tree, profile) = self.target().tree();
+                query.said(&tree.rows(profile, &query))
+            }
+            AnyQuery::FlameQuery(query) => {
+                let (tree, profile) = self.target().tree();
+                let (flame, blocks) = tree.flame(profile, &query);
+                bytes = Some(blocks);
+                query.said(&flame)
+            }
+            AnyQuery::RooflineQuery(query) => {
+                let target = self.target();
+                query.said(&roofline(target.analyzed(), &target.report))
+            }
+            AnyQuery::SystemQuery(query) => query.said(&system(&self.target().report)),
+            AnyQuery::TimelineQuery(query) => {
+                let outline = self.target().timeline().map(|of| of.outline());
+                query.said(&outline.unwrap_or_default())
+            }
+            AnyQuery::DrawQuery(query) => {
+                let drawn = self.target().timeline().map(|mut of| of.draw(&query));
+                let (drawn, blocks) = drawn.unwrap_or_default();
+                bytes = Some(blocks);
+                query.said(&drawn)
+            }
+            AnyQuery::GlanceQuery(query) => {
+                let timeline = self.target().timeline();
+                query.said(&timeline.and_then(|of| of.glance(&query)))
+            }
+            AnyQuery::SpanQuery(query) => {
+                let timeline = self.target().timeline();
+                query.said(&timeline.and_then(|of| of.span(&query)))
+            }
+            AnyQuery::RangeQuery(query) => {
+                let range = self.target().timeline().map(|of| of.range(&query));
+                query.said(&range.unwrap_or_default())
+            }
+            AnyQuery::CompareQuery(query) => query.said(&self.compare()),
+            AnyQuery::DiffRowsQuery(query) => query.said(&self.diff_rows(&query)),
+            AnyQuery::SwapTraces(query) => query.said(&self.swap(&query.choice)),
+            AnyQuery::CloseReference(query) => query.said(&self.close_reference()),
+            AnyQuery::DocumentQuery(query) => query.said(&self.target().document(query)),
+            AnyQuery::ReproducerQuery(query) => {
+                let target = self.target();
+                let made = reproducer(target.analyzed(), &target.report, query);
+                let (reproducer, zip) = made.unzip();
+                bytes = zip.flatten();
+                query.said(&reproducer)
+            }
+            AnyQuery::ArtifactsQuery(query) => query.said(&self.artifacts(query)),
+            AnyQuery::ArtifactQuery(query) => {
+                let (made, content) = self.artifact(&query).unzip();
+                bytes = content.filter(|_| !query.is_measured);
+                query.said(&made)
+            }
+        };
+        (value, bytes)
+    }
+}
