@@ -5,16 +5,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 
-use dormer_core::compare::Side;
-use dormer_core::hardware::GpuSpec;
 use dormer_core::import::import;
 use dormer_core::output::export::pair as comparison;
 use dormer_core::output::export::{self, Artifact, Source};
-use dormer_core::profile::Profile;
-use dormer_core::report::{Report, ReportOptions};
 
+use crate::support::opened::{NO_GPU, Opened};
 use crate::support::shared;
 
 #[test]
@@ -35,8 +31,8 @@ fn sheets_agree_with_the_reference() {
             continue;
         }
         n_compared += 1;
-        let (profile, report) = analysed(&shared::trace(&shared, trace), gpu);
-        let files = export::Input::new(&profile, &report).artifacts();
+        let opened = Opened::on(&name, shared::trace(&shared, trace), gpu);
+        let files = export::Input::new(&opened.profile, &opened.report).artifacts();
         differences.extend(difference(&shared, &name, &files, "perf_report_csvs"));
     }
     assert!(n_compared > 0, "no trace has a golden folder");
@@ -57,14 +53,19 @@ fn compared_sheets_agree_with_the_reference() {
         let ["compare", reference, target, model] = parts[..] else {
             continue;
         };
-        let pair = [reference, target].map(|platform| format!("{platform}_{model}"));
-        if !pair.iter().all(|trace| traces.contains(trace)) {
+        let trace = |platform: &str| format!("{platform}_{model}");
+        if ![reference, target]
+            .map(trace)
+            .iter()
+            .all(|trace| traces.contains(trace))
+        {
             continue;
         }
         n_compared += 1;
-        let [ours, theirs] = pair.map(|trace| analysed(&shared::trace(&shared, &trace), None));
+        let [ours, theirs] = [reference, target]
+            .map(|platform| Opened::on(platform, shared::trace(&shared, &trace(platform)), NO_GPU));
         let cache = comparison::Cache::default();
-        let input = comparison::Input::new(side(reference, &ours), side(target, &theirs), &cache);
+        let input = comparison::Input::new(ours.side(), theirs.side(), &cache);
         let files = input.artifacts();
         differences.extend(difference(&shared, &folder, &files, "comparison_csvs"));
     }
@@ -99,25 +100,6 @@ fn shared_with_python() -> Option<PathBuf> {
         return None;
     }
     Some(shared)
-}
-
-/// Analyses a trace as the command line does.
-fn analysed(trace: &[u8], gpu: Option<GpuSpec>) -> (Profile, Report) {
-    let profile = Profile::new(import(trace).unwrap());
-    let options = ReportOptions {
-        gpu: gpu.map(Arc::new),
-        ..ReportOptions::default()
-    };
-    let report = Report::new(&profile, &options);
-    (profile, report)
-}
-
-fn side<'a>(name: &'a str, (profile, report): &'a (Profile, Report)) -> Side<'a> {
-    Side {
-        name,
-        profile,
-        report,
-    }
 }
 
 /// What differs between a golden folder and the sheets that are among these files, in a folder of

@@ -1,12 +1,11 @@
 //! Another GPU changes how operations are judged, and nothing of what was measured.
 
 use dormer_core::hardware;
-use dormer_core::import::import;
 use dormer_core::output::export::{Artifact, Input, Source};
 use dormer_core::profile::Profile;
-use dormer_core::report::{Report, ReportOptions};
 use serde_json::Value;
 
+use crate::support::opened::{profile, report_on};
 use crate::support::{csv, shared};
 
 /// Columns that follow from the hardware, in every sheet; each stands for those that begin so.
@@ -38,11 +37,7 @@ const KEYS: &[(&str, &[&str])] = &[
 const OTHER_FORMS: &[&str] = &["md", "html", "xlsx", "replay"];
 
 fn files(profile: &Profile, gpu: &str) -> Vec<Artifact> {
-    let options = ReportOptions {
-        gpu: Some(hardware::find(gpu).unwrap().into()),
-        ..ReportOptions::default()
-    };
-    let report = Report::new(profile, &options);
+    let report = report_on(profile, hardware::find(gpu));
     let input = Input::new(profile, &report);
     let exporters = Input::exporters();
     exporters
@@ -56,7 +51,7 @@ fn files(profile: &Profile, gpu: &str) -> Vec<Artifact> {
 fn another_gpu_changes_rooflines_and_findings_alone() {
     let mut n_different = 0;
     for (name, trace) in shared::with_sample() {
-        let profile = Profile::new(import(&trace).unwrap());
+        let profile = profile(&trace);
         let (one, other) = (files(&profile, "MI300X"), files(&profile, "H100"));
         let paths = |files: &[Artifact]| -> Vec<String> {
             files.iter().map(|file| file.path.clone()).collect()

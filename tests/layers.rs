@@ -6,9 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use syn::visit::{self, Visit};
+
+use crate::support::source;
 
 /// The rooms, each after all that it may use. `sample` and `testing` serve tests and examples, and
 /// come last.
@@ -84,34 +86,17 @@ fn no_modules_stand_in_a_circle() {
     );
 }
 
-/// Every source file of the core that is no test: its module, its path, its text.
+/// Every source file of the core: its module, its path, its text.
 fn sources() -> Vec<(Module, PathBuf, String)> {
-    fn walk(folder: &Path, module: &Module, found: &mut Vec<(Module, PathBuf, String)>) {
-        let mut entries: Vec<PathBuf> = fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect();
-        entries.sort();
-        for path in entries {
-            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-            let below = || [module.clone(), vec![name.clone()]].concat();
-            if path.is_dir() {
-                walk(&path, &below(), found);
-            } else if path.extension().is_some_and(|ending| ending == "rs") {
-                let module = match name.as_str() {
-                    "lib" => continue,
-                    "mod" => module.clone(),
-                    _ => below(),
-                };
-                let text = fs::read_to_string(&path).unwrap();
-                found.push((module, path, text));
-            }
-        }
-    }
-    let mut found = Vec::new();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src");
-    walk(&root, &Vec::new(), &mut found);
-    found
+    let files = source::files("core/src", "rs").into_iter();
+    let modules = files.map(|(path, text)| {
+        let names = path.with_extension("");
+        let names = names.iter().map(|name| name.to_str().unwrap().to_owned());
+        let mut module: Module = names.collect();
+        module.pop_if(|name| name == "mod");
+        (module, path, text)
+    });
+    modules.filter(|(module, ..)| module != &["lib"]).collect()
 }
 
 /// Who uses whom, tests left out.
@@ -159,8 +144,8 @@ fn uses() -> Uses {
 
 /// What `lib.rs` names anew: "Profile" is `profile::Profile`.
 fn reexports() -> BTreeMap<String, Vec<String>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src/lib.rs");
-    let file = syn::parse_file(&fs::read_to_string(path).unwrap()).unwrap();
+    let text = fs::read_to_string(source::path("core/src/lib.rs")).unwrap();
+    let file = syn::parse_file(&text).unwrap();
     let mut paths = Paths {
         module: Module::new(),
         found: Vec::new(),

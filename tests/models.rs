@@ -2,12 +2,11 @@
 
 use dormer_core::assess::Judged;
 use dormer_core::hardware;
-use dormer_core::import::import;
 use dormer_core::profile::Profile;
 use dormer_core::profile::operations::Operation;
-use dormer_core::report::{Report, ReportOptions};
 use dormer_core::trace::Category;
 
+use crate::support::opened::{profile, report};
 use crate::support::shared;
 
 /// What the models must count of each trace, in percent.
@@ -31,22 +30,19 @@ fn models_count_nearly_all_time() {
     };
     let mut low = Vec::new();
     for name in shared::traces(&shared) {
-        let profile = Profile::new(import(&shared::trace(&shared, &name)).unwrap());
+        let profile = profile(shared::trace(&shared, &name));
         if !profile.has_gpu_events() || !has_shapes(&profile) {
             continue;
         }
-        let options = ReportOptions {
-            gpu: hardware::detect(&profile.trace.devices).map(|gpu| gpu.clone().into()),
-            ..ReportOptions::default()
-        };
-        let report = Report::new(&profile, &options);
+        let report = report(&profile);
         let mut shares = Shares::default();
         for (operation, judged) in report.operations(&profile) {
             add(&mut shares, &profile, operation, judged);
         }
         let percent = |part: i64| part as f64 * 100.0 / shares.all as f64;
         let (counted, too_fast) = (percent(shares.counted), percent(shares.too_fast));
-        let gpu = options.gpu.as_ref().map_or("unknown GPU", |gpu| &gpu.name);
+        let gpu = hardware::detect(&profile.trace.devices);
+        let gpu = gpu.map_or("unknown GPU", |gpu| &gpu.name);
         eprintln!(
             "{name} ({gpu}): {counted:.1} % counted, {too_fast:.2} % above 110 % of its roof"
         );

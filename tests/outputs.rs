@@ -3,12 +3,10 @@
 use std::io::Cursor;
 
 use calamine::{Data, Reader, Xlsx};
-use dormer_core::import::import;
 use dormer_core::output::export::{Artifact, Input, Source};
-use dormer_core::profile::Profile;
-use dormer_core::report::{Report, ReportOptions};
 
 use crate::support::csv;
+use crate::support::opened::{profile, report};
 use crate::support::shared;
 
 /// What Excel holds in a cell, in UTF-16 units.
@@ -16,13 +14,8 @@ const MAX_TEXT: usize = 32_767;
 
 /// Everything that is written about a trace, from its bytes on.
 fn files(trace: &[u8]) -> Vec<Artifact> {
-    let profile = Profile::new(import(trace).unwrap());
-    let options = ReportOptions {
-        gpu: dormer_core::hardware::detect(&profile.trace.devices).map(Into::into),
-        ..ReportOptions::default()
-    };
-    let report = Report::new(&profile, &options);
-    Input::new(&profile, &report).artifacts()
+    let profile = profile(trace);
+    Input::new(&profile, &report(&profile)).artifacts()
 }
 
 #[test]

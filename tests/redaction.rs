@@ -1,15 +1,13 @@
 //! Real traces without their names say the same.
 
-use dormer_core::import::import;
 use dormer_core::output::redact::redact;
-use dormer_core::profile::Profile;
 use dormer_core::report::sheet::{Cell, Sheet};
-use dormer_core::report::{Report, ReportOptions};
 use dormer_core::sample;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::Value;
 
+use crate::support::opened::{profile, report};
 use crate::support::shared;
 
 /// Columns whose words are Dormer's or the reference's, and not the trace's.
@@ -31,16 +29,8 @@ fn redacted_traces_have_the_same_times_categories_and_tables() {
         if bytes.len() > 2_000_000 {
             continue;
         }
-        let imported = import(&bytes).unwrap();
-        let plain = Profile::new(imported);
+        let plain = profile(&bytes);
         let redacted = redact(&plain);
-        let report = |profile: &Profile| {
-            let options = ReportOptions {
-                gpu: dormer_core::hardware::detect(&profile.trace.devices).map(Into::into),
-                ..ReportOptions::default()
-            };
-            Report::new(profile, &options)
-        };
         let profiles = [plain, redacted];
         let reports = profiles.each_ref().map(report);
         let [plain, redacted] = &reports;
@@ -88,8 +78,7 @@ proptest! {
                 *text = hide(&secret, text.as_str().unwrap(), how).into();
             }
         }
-        let imported = import(trace.to_string().as_bytes()).unwrap();
-        let redacted = redact(&Profile::new(imported));
+        let redacted = redact(&profile(trace.to_string()));
         for (_, text) in redacted.trace.strings.iter() {
             prop_assert!(!text.contains(&secret), "{}", text);
         }

@@ -2,14 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+
+use crate::support::source;
 
 /// How many there are.
 const N_REQUIREMENTS: usize = 83;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
 
 /// A row of the page: number, requirement, where, shown by.
 struct Row {
@@ -26,7 +23,7 @@ fn quoted(cell: &str) -> Vec<String> {
 }
 
 fn rows() -> Vec<Row> {
-    let page = fs::read_to_string(root().join("docs/requirements.md")).unwrap();
+    let page = fs::read_to_string(source::path("docs/requirements.md")).unwrap();
     let row = |line: &str| {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
         let [number, text, places, tests] = cells[..] else {
@@ -42,19 +39,19 @@ fn rows() -> Vec<Row> {
     page.lines().filter_map(row).collect()
 }
 
-/// The names of all tests in the folders of a workspace member.
-fn tests_below(folder: &Path, names: &mut BTreeSet<String>) {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return;
-    };
-    for path in entries.map(|entry| entry.unwrap().path()) {
-        if path.is_dir() {
-            tests_below(&path, names);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            let text = fs::read_to_string(&path).unwrap();
+/// The names of all tests, and the headings of cases of formulas.
+fn known() -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for folder in ["core/src", "app/src", "cli", "tests"] {
+        for (_, text) in source::files(folder, "rs") {
             names.extend(tests_in(&text).map(str::to_owned));
         }
     }
+    for (_, text) in source::files("core/src/perf/tests", "txt") {
+        let headings = text.lines().filter_map(|line| line.strip_prefix("## "));
+        names.extend(headings.map(str::to_owned));
+    }
+    names
 }
 
 /// The functions behind `#[test]`, whatever stands in between.
@@ -74,10 +71,7 @@ fn every_requirement_stands_once_and_in_order() {
 
 #[test]
 fn every_requirement_leads_to_what_is_there() {
-    let mut known = BTreeSet::new();
-    for folder in ["core/src", "app/src", "cli", "tests"] {
-        tests_below(&root().join(folder), &mut known);
-    }
+    let known = known();
     let mut missing = Vec::new();
     for row in rows() {
         let number = row.number;
@@ -87,7 +81,7 @@ fn every_requirement_leads_to_what_is_there() {
         let places = row
             .places
             .iter()
-            .filter(|place| !root().join(place).exists());
+            .filter(|place| !source::path(place).exists());
         missing.extend(places.map(|place| format!("{number}: no {place}")));
         let tests = row.tests.iter().filter(|test| !known.contains(*test));
         missing.extend(tests.map(|test| format!("{number}: no test {test}")));

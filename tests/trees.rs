@@ -1,19 +1,17 @@
 //! The call trees of real traces against themselves and each other.
 
+use dormer_core::compare::Which;
 use dormer_core::compare::tree::{DiffId, TreeDiff};
-use dormer_core::compare::{Side, Which};
-use dormer_core::import::import;
-use dormer_core::profile::Profile;
 use dormer_core::profile::tree::{BottomUp, Cost, Launched, MergedTree, Owner};
-use dormer_core::report::{Report, ReportOptions};
 
+use crate::support::opened::{NO_GPU, Opened, profile};
 use crate::support::shared;
 
 #[test]
 fn a_trace_does_not_differ_from_itself() {
     for (name, trace) in shared::with_sample() {
-        let trace = Analysed::new(&trace);
-        let tree = TreeDiff::new(trace.side("reference"), trace.side("target"));
+        let trace = opened(&name, &trace);
+        let tree = TreeDiff::new(trace.side(), trace.side());
         assert!(tree.places.is_empty(), "{name}: {:?}", tree.places.first());
         check(&tree, &trace, &trace, &name);
     }
@@ -22,14 +20,20 @@ fn a_trace_does_not_differ_from_itself() {
 /// Whatever two traces have in common: no GPU work gets lost, none counts twice.
 #[test]
 fn times_of_each_side_sum_up() {
-    let traces: Vec<(String, Analysed)> = shared::with_sample()
-        .into_iter()
-        .map(|(name, trace)| (name, Analysed::new(&trace)))
+    let traces = shared::with_sample();
+    let traces: Vec<Opened> = traces
+        .iter()
+        .map(|(name, trace)| opened(name, trace))
         .collect();
-    for (one, reference) in &traces {
-        for (other, target) in &traces {
-            let tree = TreeDiff::new(reference.side("reference"), target.side("target"));
-            check(&tree, reference, target, &format!("{one} and {other}"));
+    for reference in &traces {
+        for target in &traces {
+            let tree = TreeDiff::new(reference.side(), target.side());
+            check(
+                &tree,
+                reference,
+                target,
+                &format!("{} and {}", reference.name, target.name),
+            );
         }
     }
 }
@@ -38,7 +42,7 @@ fn times_of_each_side_sum_up() {
 #[test]
 fn merged_trees_cost_what_the_trace_costs() {
     for (name, trace) in shared::with_sample() {
-        let profile = Profile::new(import(trace.as_slice()).unwrap());
+        let profile = profile(&trace);
         let launched = Launched::new(&profile, Owner::Launch);
         let all = launched.within(0..profile.full_tree().len() as u32);
         let top_down = MergedTree::top_down(&profile);
@@ -66,30 +70,14 @@ fn merged_trees_cost_what_the_trace_costs() {
     }
 }
 
-struct Analysed {
-    profile: Profile,
-    report: Report,
+/// Without a GPU: how operations are judged makes no difference.
+fn opened(name: &str, trace: &[u8]) -> Opened {
+    Opened::on(name, trace, NO_GPU)
 }
 
-impl Analysed {
-    fn new(trace: &[u8]) -> Analysed {
-        let profile = Profile::new(import(trace).unwrap());
-        let report = Report::new(&profile, &ReportOptions::default());
-        Analysed { profile, report }
-    }
-
-    fn side<'a>(&'a self, name: &'a str) -> Side<'a> {
-        Side {
-            name,
-            profile: &self.profile,
-            report: &self.report,
-        }
-    }
-}
-
-fn check(tree: &TreeDiff, reference: &Analysed, target: &Analysed, name: &str) {
+fn check(tree: &TreeDiff, reference: &Opened, target: &Opened, name: &str) {
     let sides = [(Which::Reference, reference), (Which::Target, target)];
-    for (which, Analysed { profile, .. }) in sides {
+    for (which, Opened { profile, .. }) in sides {
         let mut n_nodes = vec![0; profile.gpu.len()];
         for (id, _) in tree.iter() {
             for work in tree.own_work(id, which) {

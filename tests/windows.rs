@@ -3,14 +3,12 @@
 use dormer_core::base::interval::Interval;
 use dormer_core::findings::cpu_idle::idle_gaps;
 use dormer_core::hardware;
-use dormer_core::import::import;
-use dormer_core::output::documents::{Documents, check::Verdict};
 use dormer_core::output::export::Input;
 use dormer_core::profile::Profile;
 use dormer_core::profile::lanes::recorded_span;
 use dormer_core::profile::window::{Window, step_windows};
-use dormer_core::report::{Report, ReportOptions};
 
+use crate::support::opened::{broken_rules, profile, report_on};
 use crate::support::shared;
 
 /// Windows that tile a trace.
@@ -37,7 +35,7 @@ fn tiles(profile: &Profile) -> Vec<Window> {
 #[test]
 fn windows_split_the_work_and_the_host_time_of_a_trace() {
     for (name, trace) in shared::with_sample() {
-        let whole = Profile::new(import(&trace).unwrap());
+        let whole = profile(&trace);
         let parts: Vec<Profile> = tiles(&whole)
             .iter()
             .map(|tile| whole.window(tile))
@@ -79,23 +77,16 @@ fn windows_split_the_work_and_the_host_time_of_a_trace() {
 fn the_report_of_a_window_holds_its_rules() {
     let mut broken = Vec::new();
     for (name, trace) in shared::with_sample() {
-        let whole = Profile::new(import(&trace).unwrap());
+        let whole = profile(&trace);
         let steps = step_windows(&whole).into_iter().take(STEPS);
         let middle = tiles(&whole).into_iter().nth(2);
         let windows = steps.map(|step| step.window).chain(middle);
         let gpu = hardware::detect(&whole.trace.devices);
-        let options = ReportOptions {
-            gpu: gpu.map(Into::into),
-            ..ReportOptions::default()
-        };
         for window in windows {
             let part = whole.window(&window);
-            let report = Report::new(&part, &options);
-            for check in Input::new(&part, &report).checks() {
-                if let Verdict::Fail(defects) = check.verdict {
-                    broken.push(format!("{name}, {window:?}: {}: {defects}", check.id));
-                }
-            }
+            let report = report_on(&part, gpu);
+            let rules = broken_rules(&Input::new(&part, &report)).into_iter();
+            broken.extend(rules.map(|rule| format!("{name}, {window:?}: {rule}")));
             let gaps = idle_gaps(&report.analysis_input(&part));
             let idle_ns: i64 = gaps.iter().map(|gap| gap.span.length()).sum();
             let of_timeline = report.timelines.whole.map_or(0, |whole| whole.idle_ns);

@@ -4,11 +4,12 @@
 //! page, in a document or on the command line. Names that traces and other tools use (kernels,
 //! operators, columns of the reference) are their own and stand in [`ALLOWED`].
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
+
+use crate::support::source;
 
 /// What is never said, and what is said instead.
 const WORDS: &[(&str, &str)] = &[
@@ -87,12 +88,9 @@ const ALLOWED: &[&str] = &[
 fn users_read_the_words_of_the_field() {
     let mut found = Vec::new();
     for folder in ["core/src", "app/src", "cli/src"] {
-        for path in sources(
-            &Path::new(env!("CARGO_MANIFEST_DIR"))
-                .join("..")
-                .join(folder),
-        ) {
-            let file = syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap();
+        let files = source::files(folder, "rs").into_iter();
+        for (path, source) in files.filter(|(path, _)| !is_test(path)) {
+            let file = syn::parse_file(&source).unwrap();
             let mut texts = Texts(Vec::new());
             texts.visit_file(&file);
             // A single word is a key of a file, a class of a style sheet or a name of another tool.
@@ -101,7 +99,7 @@ fn users_read_the_words_of_the_field() {
                 for (word, instead) in WORDS {
                     if has_phrase(&prose, word) && !ALLOWED.iter().any(|name| text.contains(name)) {
                         found.push(format!(
-                            "{}: “{word}” ({instead}) in {text:?}",
+                            "{folder}/{}: “{word}” ({instead}) in {text:?}",
                             path.display()
                         ));
                     }
@@ -145,24 +143,13 @@ fn without_code(text: &str) -> String {
     text.split('`').step_by(2).collect()
 }
 
-/// Source files that are no tests.
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for path in fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-    {
-        let name = path.file_stem().unwrap().to_str().unwrap();
-        let is_test =
-            matches!(name, "tests" | "testing" | "samples" | "sample") || name.ends_with("_tests");
-        if path.is_dir() && !is_test {
-            found.extend(sources(&path));
-        } else if path.extension().is_some_and(|ending| ending == "rs") && !is_test {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
+/// Whether a source file is of tests: by its name, or that of a folder.
+fn is_test(path: &Path) -> bool {
+    let path = path.with_extension("");
+    path.iter().any(|name| {
+        let name = name.to_str().unwrap();
+        matches!(name, "tests" | "testing" | "samples" | "sample") || name.ends_with("_tests")
+    })
 }
 
 /// Collects the texts of a file.

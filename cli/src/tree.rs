@@ -55,7 +55,8 @@ impl View<'_> {
     }
 
     fn rows(&self) -> Vec<Row> {
-        let gpu_work = self.gpu_work_of_event();
+        // Where the event itself is GPU activity.
+        let gpu_work = self.profile.launches.id_of(self.event);
         let node = self.tree.node_of(self.event).or_else(|| {
             let call = self.profile.launches.launched_by(gpu_work?)?;
             self.tree.node_of(call)
@@ -107,25 +108,18 @@ impl View<'_> {
         launches.get(start..end).unwrap_or_default()
     }
 
-    /// The event's row among the GPU activity, if it is GPU activity.
-    fn gpu_work_of_event(&self) -> Option<GpuId> {
-        let row = self.profile.launches.work.binary_search(&self.event).ok()?;
-        u32::try_from(row).ok().map(GpuId)
-    }
-
     fn node_row(&self, node: NodeId, depth: usize) -> Option<Row> {
         let event = self.tree.event(node)?;
         Some(self.host_row(event, self.tree.gpu_work(node), depth))
     }
 
     fn host_row(&self, event: EventId, gpu_work: &[GpuId], depth: usize) -> Row {
-        let (gpu_time, n_gpu_events) = if gpu_work.is_empty() {
-            (String::new(), String::new())
-        } else {
-            (
+        let [gpu_time, n_gpu_events] = match gpu_work.len() as u64 {
+            0 => [String::new(), String::new()],
+            n => [
                 format::time_ns(self.profile.gpu.busy_ns(gpu_work)),
-                format::count(gpu_work.len() as u64),
-            )
+                format::count(n),
+            ],
         };
         let host_time = self.profile.trace.events.dur_ns(event);
         let host_time = host_time.map_or_else(String::new, format::time_ns);
@@ -156,8 +150,7 @@ impl View<'_> {
 
     /// A name on one line, without what would move a terminal's cursor.
     fn name(&self, event: EventId) -> String {
-        let trace = &self.profile.trace;
-        table::printable(trace.strings.get(trace.events.name(event)))
+        table::printable(self.profile.trace.name(event))
     }
 
     fn track(&self, track: TrackId) -> String {

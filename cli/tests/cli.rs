@@ -318,44 +318,29 @@ fn traces_of_the_same_name_are_told_apart() {
 fn wrong_usage_ends_with_2() {
     let folder = Folder::with("trace.json", TRACE);
     folder.add("wrong.json", MINE.replace("1000", "0"));
-    let same = "compare --reference trace.json trace.json";
-    for (arguments, sentence) in [
+    let names = |names: &str| format!("compare --reference trace.json trace.json --names {names}");
+    let (equal, one) = (names("a,a"), names("a"));
+    #[rustfmt::skip]
+    let cases: &[(&str, &str)] = &[
         ("report", "TRACE"),
         ("repport trace.json", "report"),
         ("report trace.json --format pdf", "pdf"),
         ("report trace.json --format md", "--output"),
-        (
-            "report trace.json --gpu MI300",
-            "close names: MI300A, MI300X",
-        ),
+        ("report trace.json --gpu MI300", "close names: MI300A, MI300X"),
         ("report trace.json --gpu abacus", "`dormer gpus` lists them"),
-        (
-            "report trace.json --gpu wrong.json",
-            "line 1: mem_bw_gbps must be a number from",
-        ),
+        ("report trace.json --gpu wrong.json", "line 1: mem_bw_gbps must be a number from"),
         ("report trace.json --gpu missing.json", "cannot read it: "),
         ("report trace.json --gpu trace.json", "name is missing"),
-        (
-            "report trace.json --micro-idle 0",
-            "not a number of microseconds above 0",
-        ),
+        ("report trace.json --micro-idle 0", "not a number of microseconds above 0"),
         ("compare trace.json", "--reference"),
-        (&format!("{same} --names a,a"), "the two names are equal"),
-        (&format!("{same} --names a"), "expected two names"),
-        (
-            "compare --reference - -",
-            "only one of the two traces can come from standard input",
-        ),
+        (&equal, "the two names are equal"),
+        (&one, "expected two names"),
+        ("compare --reference - -", "only one of the two traces can come from standard input"),
         ("tree trace.json", "--uid"),
-        (
-            "tree trace.json --uid 5",
-            "no complete event stands at position 5",
-        ),
-        (
-            "tree trace.json --uid 99",
-            "no complete event stands at position 99",
-        ),
-    ] {
+        ("tree trace.json --uid 5", "no complete event stands at position 5"),
+        ("tree trace.json --uid 99", "no complete event stands at position 99"),
+    ];
+    for (arguments, sentence) in cases {
         let said = folder.run(arguments);
         assert_eq!((said.code, said.out.as_str()), (2, ""), "{arguments}");
         assert!(said.err.contains(sentence), "{arguments}: {said:?}");

@@ -5,7 +5,6 @@
 
 use std::path::PathBuf;
 
-use serde_json::json;
 use thirtyfour::prelude::*;
 
 use super::page::{Page, with_page};
@@ -23,13 +22,8 @@ fn axe_finds_nothing_to_mend() {
 
 #[test]
 fn axe_finds_nothing_to_mend_in_a_narrow_window() {
-    let opened = [
-        Opened::Nothing,
-        Opened::Sample,
-        Opened::Damaged,
-        Opened::Two,
-    ];
-    hold_to_axe("axe-narrow", "dark", (390, 844), &opened);
+    let (size, opened) = ((390, 844), &Opened::SHORT);
+    hold_to_axe("axe-narrow", "dark", size, opened);
 }
 
 /// Has axe-core look at every state, in one theme and one size of the window.
@@ -64,8 +58,8 @@ fn axe() -> Option<String> {
 
 /// What axe-core finds wrong with what is on screen.
 async fn look(page: &Page, axe: &str, what: &str, theme: &str) -> Vec<String> {
-    if page.js("return !window.axe", vec![]).await == json!(true) {
-        page.js(axe, vec![]).await;
+    if page.value("!window.axe").await {
+        page.js(axe).await;
     }
     let script = "
         const says = rule => `${rule.id}: ${rule.help}: ${rule.nodes.map(node => node.target.join(' ')).slice(0, 5).join(', ')}`;
@@ -90,24 +84,21 @@ fn keys_open_views_and_find_operations() {
         // What is typed into a field is no command.
         let filter = page.find("#filter").await;
         filter.send_keys("1").await.unwrap();
-        page.wait_for("location.hash.includes('find=1')").await;
+        page.wait_hash("find=1").await;
         page.go("#/overview").await;
         page.find("[data-testid=headline]").await;
 
-        page.find("body")
-            .await
-            .send_keys(Key::Control + "k")
-            .await
-            .unwrap();
+        page.enter("body", Key::Control + "k").await;
         let field = page.find("#palette[open] input").await;
         // Files stand behind operations, and none is called that.
         field.send_keys("aten::").await.unwrap();
-        page.wait_for("[...document.querySelectorAll('#palette [role=option] .kind-of')].some(kind => kind.textContent === 'Operation')")
-            .await;
+        page.wait_for(
+            "$$('#palette [role=option] .kind-of').some(kind => kind.textContent === 'Operation')",
+        )
+        .await;
         field.send_keys(Key::Up + Key::Enter).await.unwrap();
         page.wait_for("location.hash.startsWith('#/operations?row=')")
             .await;
-        page.wait_for("!document.querySelector('dialog[open]')")
-            .await;
+        page.wait_for("!$('dialog[open]')").await;
     });
 }

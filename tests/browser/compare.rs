@@ -1,6 +1,6 @@
 //! Two traces: open them, tell which is which, swap, filter, close.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::page::{Page, with_page};
 use super::traces::kernels;
@@ -17,27 +17,25 @@ fn two_traces_at_once_are_compared_swapped_and_filtered() {
             .await;
         page.wait_until_shown(1).await;
         assert!(headline(page).await.starts_with("The target takes "));
-        let roles = "[...document.querySelectorAll('[data-testid=versus] .trace')].map(trace => [trace.dataset.role, trace.querySelector('b').textContent])";
+        let roles = "$$('[data-testid=versus] .trace').map(trace => [trace.dataset.role, trace.querySelector('b').textContent])";
         assert_eq!(
-            page.js(&format!("return {roles}"), vec![]).await,
+            page.value::<Value>(roles).await,
             json!([["reference", "old.json"], ["target", "new.json"]])
         );
-        let slower =
-            "document.querySelector('[data-testid=compare-headline]').innerText.includes('+')";
+        let slower = "$('[data-testid=compare-headline]').innerText.includes('+')";
         page.wait_for(slower).await;
 
         // The operations of both, and how they are judged.
         page.find("[id^=compare_operations-]").await;
-        let rows = "document.querySelectorAll('tbody tr[id^=compare_operations-]').length";
-        let all = page.js(&format!("return {rows}"), vec![]).await;
-        assert!(all.as_u64().unwrap() > 0);
+        let rows = "$$('tbody tr[id^=compare_operations-]').length";
+        assert!(page.value::<u64>(rows).await > 0);
         page.click("[data-verdict]").await;
-        page.wait_for("location.hash.includes('only=')").await;
+        page.wait_hash("only=").await;
         page.click("[data-verdict]").await;
         page.wait_for("!location.hash.includes('only=')").await;
         let filter = page.find("#filter").await;
         filter.send_keys("no such thing").await.unwrap();
-        page.wait_for("location.hash.includes('thing')").await;
+        page.wait_hash("thing").await;
         page.wait_for(&format!("{rows} === 0")).await;
         page.click("[data-table=compare_kernels]").await;
         page.find("[id^=compare_kernels-]").await;
@@ -46,13 +44,13 @@ fn two_traces_at_once_are_compared_swapped_and_filtered() {
         page.click("#swap").await;
         page.wait_for(&format!("!{slower}")).await;
         assert_eq!(
-            page.js(&format!("return {roles}"), vec![]).await,
+            page.value::<Value>(roles).await,
             json!([["reference", "new.json"], ["target", "old.json"]])
         );
         page.click("#close-reference").await;
         page.find("[data-testid=compare-empty]").await;
         page.go("#/overview").await;
-        assert!(page.text(".file").await.contains("old.json"));
+        page.wait_text(".file", "old.json").await;
     });
 }
 
@@ -60,31 +58,19 @@ fn two_traces_at_once_are_compared_swapped_and_filtered() {
 fn a_trace_against_itself_and_one_that_cannot_be_read() {
     with_page("compare-same", async |page| {
         let trace = kernels(&[30, 20]);
-        page.drop_file("one.json", &trace).await;
-        page.wait_until_shown(1).await;
+        page.open("one.json", &trace).await;
         // What is no trace leaves the first one as it is.
         page.drop_beside("broken.json", "no JSON at all").await;
-        let error = page.text("#reference-error").await;
-        assert!(error.contains("broken.json"), "{error}");
+        page.wait_text("#reference-error", "broken.json").await;
         page.find("[data-testid=headline]").await;
 
         page.drop_beside("copy.json", &trace).await;
-        page.wait_for("document.querySelector('[data-testid=compare-headline]')?.innerText.startsWith('No difference')")
+        page.wait_for("$('[data-testid=compare-headline]')?.innerText.startsWith('No difference')")
             .await;
         // Each has its own GPU; the hash has both.
-        page.js(
-            "const select = document.querySelector('#reference-gpu');
-             select.value = [...select.options].find(option => option.text.includes('MI300X')).value;
-             select.dispatchEvent(new Event('change', { bubbles: true }));",
-            vec![],
-        )
-        .await;
-        page.wait_for("location.hash.includes('reference=AMD')")
-            .await;
-        page.wait_for(
-            "document.querySelector('[data-role=target]').innerText.includes('no GPU chosen')",
-        )
-        .await;
+        page.choose_option("#reference-gpu", "MI300X").await;
+        page.wait_hash("reference=AMD").await;
+        page.wait_text("[data-role=target]", "no GPU chosen").await;
         page.screenshot("compare.png").await;
     });
 }
@@ -103,14 +89,10 @@ fn three_files_at_once_are_too_many() {
         );
 
         // What is open stays open.
-        page.drop_file("one.json", &trace).await;
-        page.wait_until_shown(1).await;
+        page.open("one.json", &trace).await;
         page.drop_files(&files).await;
-        let error = page.text("#open-error").await;
-        assert!(
-            error.contains("open one trace, or two to compare"),
-            "{error}"
-        );
+        page.wait_text("#open-error", "open one trace, or two to compare")
+            .await;
         page.find("[data-testid=headline]").await;
     });
 }
@@ -138,12 +120,12 @@ fn both_call_trees_stand_side_by_side_with_their_differences() {
             .await;
         page.wait_until_shown(1).await;
         page.click("[data-table=compare_tree]").await;
-        page.wait_for("document.querySelector('[data-testid=trees-summary]').innerText.startsWith('1 difference')")
+        page.wait_for("$('[data-testid=trees-summary]').innerText.startsWith('1 difference')")
             .await;
-        let rows = "[...document.querySelectorAll('[id^=both-]')].map(row => [row.querySelector('.cut').textContent, row.querySelector('.diff-call').dataset.only])";
+        let rows = "$$('[id^=both-]').map(row => [row.querySelector('.cut').textContent, row.querySelector('.diff-call').dataset.only])";
         page.wait_for(&format!("{rows}.length === 8")).await;
         assert_eq!(
-            page.js(&format!("return {rows}.slice(2)"), vec![]).await,
+            page.value::<Value>(&format!("{rows}.slice(2)")).await,
             json!([
                 ["norm", ""],
                 ["bmm", "reference"],
@@ -158,8 +140,7 @@ fn both_call_trees_stand_side_by_side_with_their_differences() {
         page.click("#only-differences").await;
         page.wait_for(&format!("{rows}.length === 6")).await;
         page.click("#difference-next").await;
-        let selected =
-            "document.querySelector('[id^=both-][aria-selected=true] .cut')?.textContent";
+        let selected = "$('[id^=both-][aria-selected=true] .cut')?.textContent";
         page.wait_for(&format!("{selected} === 'flash'")).await;
         assert_eq!(
             page.text("[data-testid=difference]").await,
@@ -181,10 +162,10 @@ fn both_call_trees_stand_side_by_side_with_their_differences() {
         // The same trace twice.
         page.click("#close-reference").await;
         page.drop_beside("copy.json", &new).await;
-        page.wait_for("document.querySelector('[data-testid=compare-headline]')?.innerText.startsWith('No difference')")
+        page.wait_for("$('[data-testid=compare-headline]')?.innerText.startsWith('No difference')")
             .await;
         page.click("[data-table=compare_tree]").await;
-        page.wait_for("document.querySelector('[data-testid=trees-summary]').innerText.startsWith('No difference')")
+        page.wait_for("$('[data-testid=trees-summary]').innerText.startsWith('No difference')")
             .await;
     });
 }

@@ -1,14 +1,12 @@
 //! What to do: the cards of the Overview, the ways from them, the documents, the thresholds.
 
-use dormer_core::Profile;
 use dormer_core::hardware;
-use dormer_core::import::import;
-use dormer_core::report::{Report, ReportOptions};
-use serde_json::json;
+use serde_json::{Value, json};
 use thirtyfour::prelude::*;
 
 use super::page::{Page, with_page};
 use super::traces::{host_only, slow_product};
+use crate::support::opened::{profile, report_on};
 
 /// A part of the hash: the GPU that findings are judged by.
 fn on_h100() -> String {
@@ -20,12 +18,8 @@ fn on_h100() -> String {
 
 /// The title of the first finding on an H100, as the report says it.
 fn first_title(trace: &str) -> String {
-    let profile = Profile::new(import(trace.as_bytes()).unwrap());
-    let options = ReportOptions {
-        gpu: hardware::find("H100").map(std::sync::Arc::from),
-        ..ReportOptions::default()
-    };
-    let report = Report::new(&profile, &options);
+    let profile = profile(trace);
+    let report = report_on(&profile, hardware::find("H100"));
     let ranked = &report.analyses.findings.ranked;
     ranked[0].finding.title.clone()
 }
@@ -33,8 +27,7 @@ fn first_title(trace: &str) -> String {
 /// Opens a trace judged by an H100.
 async fn open(page: &mut Page, trace: &str) {
     page.load(&format!("#/?{}", on_h100())).await;
-    page.drop_file("slow.json", trace).await;
-    page.wait_until_shown(1).await;
+    page.open("slow.json", trace).await;
 }
 
 #[test]
@@ -55,35 +48,29 @@ fn the_first_finding_says_what_to_do_and_leads_to_its_evidence() {
         }
         page.click(&format!("{card} [data-to=op-details]")).await;
         page.click(".op-details-ways [data-to=operations]").await;
-        page.wait_for("document.querySelector('tbody tr[aria-selected=true]')?.textContent.includes('aten::mm')")
+        page.wait_text("tbody tr[aria-selected=true]", "aten::mm")
             .await;
         page.go(&format!("#/?{}", on_h100())).await;
         page.click(&format!("{card} [data-to=tree]")).await;
-        page.wait_for("document.querySelector('tbody tr[aria-selected=true]')?.textContent.includes('aten::mm')")
+        page.wait_text("tbody tr[aria-selected=true]", "aten::mm")
             .await;
         page.go(&format!("#/?{}", on_h100())).await;
         // It folds, and stays folded when another GPU is chosen.
         page.click(&format!("{card} summary")).await;
-        page.wait_for(&format!("!document.querySelector('{card}').open"))
-            .await;
+        page.wait_for(&format!("!$('{card}').open")).await;
         let h200 = hardware::find("H200").unwrap().name.replace(' ', "%20");
         page.go(&format!("#/?gpu={h200}")).await;
-        page.wait_for(
-            "document.querySelector('[data-testid=this-gpu]').innerText.includes('H200')",
-        )
-        .await;
-        page.wait_for(&format!("!document.querySelector('{card}')?.open"))
-            .await;
+        page.wait_text("[data-testid=this-gpu]", "H200").await;
+        page.wait_for(&format!("!$('{card}')?.open")).await;
     });
 }
 
 #[test]
 fn where_there_is_nothing_to_do_the_page_says_why() {
     with_page("nothing", async |page| {
-        page.drop_file("slow.json", &slow_product(&[])).await;
-        page.wait_until_shown(1).await;
-        let section = page.text("[data-testid=findings]").await;
-        assert!(section.contains("Choose a GPU"), "{section}");
+        page.open("slow.json", &slow_product(&[])).await;
+        page.wait_text("[data-testid=findings]", "Choose a GPU")
+            .await;
         page.chromium
             .driver
             .find(By::XPath("//button[text()='Choose a GPU']"))
@@ -93,13 +80,12 @@ fn where_there_is_nothing_to_do_the_page_says_why() {
             .await
             .unwrap();
         page.wait_for("document.activeElement.id === 'gpu'").await;
-        page.drop_file("host.json", &host_only()).await;
-        page.wait_until_shown(2).await;
-        let section = page.text("[data-testid=nothing-found]").await;
-        assert!(
-            section.contains("No GPU activity was recorded"),
-            "{section}"
-        );
+        page.open("host.json", &host_only()).await;
+        page.wait_text(
+            "[data-testid=nothing-found]",
+            "No GPU activity was recorded",
+        )
+        .await;
     });
 }
 
@@ -123,26 +109,18 @@ fn a_report_is_walked_by_its_headings() {
         page.wait_for("document.activeElement.id.startsWith('h-p1-')")
             .await;
         assert_eq!(page.hash().await, hash);
-        let links = page
-            .js(
-                "return [...document.querySelectorAll('[data-testid=report] a')].map(link => link.textContent).filter(text => text !== 'Details')",
-                vec![],
-            )
-            .await;
+        let links = "$$('[data-testid=report] a').map(link => link.textContent).filter(text => text !== 'Details')";
         // What a finding names is a link of ours; the name that looks like one is text.
+        let links: Value = page.value(links).await;
         assert_eq!(links, json!(["aten::mm", "First call"]));
 
         page.click("#report-rough").await;
-        page.wait_for(
-            "document.querySelector('[data-testid=report] h1').textContent.endsWith('(Rough)')",
-        )
-        .await;
+        page.wait_for("$('[data-testid=report] h1').textContent.endsWith('(Rough)')")
+            .await;
         assert!(page.hash().await.contains("table=rough"));
         page.click("#report-main").await;
-        page.wait_for(
-            "!document.querySelector('[data-testid=report] h1').textContent.endsWith('(Rough)')",
-        )
-        .await;
+        page.wait_for("!$('[data-testid=report] h1').textContent.endsWith('(Rough)')")
+            .await;
         // From a card to what the report says of it.
         page.go(&format!("#/?{}", on_h100())).await;
         page.click("[data-testid=finding] .body .fine a").await;
@@ -154,11 +132,8 @@ fn a_report_is_walked_by_its_headings() {
 #[test]
 fn a_threshold_is_changed_and_put_back() {
     with_page("thresholds", async |page| {
-        let severity = |word: &str| {
-            format!(
-                "document.querySelector('[data-testid=finding] .severity')?.textContent === '{word}'"
-            )
-        };
+        let severity =
+            |word: &str| format!("$('[data-testid=finding] .severity')?.textContent === '{word}'");
         let trace = slow_product(&[]);
         open(page, &trace).await;
         page.wait_for(&severity("Critical")).await;
@@ -169,16 +144,13 @@ fn a_threshold_is_changed_and_put_back() {
         input.send_keys(Key::Control + "a").await.unwrap();
         input.send_keys("0" + Key::Enter).await.unwrap();
         page.wait_for(&severity("High")).await;
-        page.wait_for("location.hash.includes('t.critical_efficiency_percent=0')")
-            .await;
+        page.wait_hash("t.critical_efficiency_percent=0").await;
         assert!(page.text(".side .badge").await.starts_with('1'));
         // What is no threshold changes nothing.
         input.send_keys(Key::Control + "a").await.unwrap();
         input.send_keys("-5" + Key::Enter).await.unwrap();
-        page.wait_for(
-            "document.querySelector('#threshold-critical_efficiency_percent').value === '0'",
-        )
-        .await;
+        page.wait_for("$('#threshold-critical_efficiency_percent').value === '0'")
+            .await;
         page.click("#thresholds .threshold.changed button").await;
         page.wait_for(&severity("Critical")).await;
         page.wait_for("!location.hash.includes('t.')").await;
@@ -186,8 +158,7 @@ fn a_threshold_is_changed_and_put_back() {
         // The address brings it back, and all of them are put back at once.
         page.load(&format!("#/?{}&t.critical_efficiency_percent=0", on_h100()))
             .await;
-        page.drop_file("slow.json", &trace).await;
-        page.wait_until_shown(1).await;
+        page.open("slow.json", &trace).await;
         page.wait_for(&severity("High")).await;
         page.click("#thresholds-button").await;
         page.click("#reset-thresholds").await;

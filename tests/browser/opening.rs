@@ -1,24 +1,28 @@
 //! Opening traces: every way in, what is shown, and what goes wrong.
 
-use serde_json::json;
+use tempfile::NamedTempFile;
 
 use super::page::{VIEWS, with_page};
 use super::traces::{endless, headline, kernels};
 use crate::support::container::gzip;
 
+/// A file of the disk, as the file dialog offers it.
+fn file(bytes: &[u8]) -> NamedTempFile {
+    let suffixed = tempfile::Builder::new().suffix(".json.gz").tempfile();
+    let file = suffixed.unwrap();
+    std::fs::write(file.path(), bytes).unwrap();
+    file
+}
+
 #[test]
 fn a_chosen_file_is_shown() {
     with_page("choose", async |page| {
         let trace = kernels(&[300, 200, 100]);
-        let file = tempfile::Builder::new()
-            .suffix(".json.gz")
-            .tempfile()
-            .unwrap();
-        std::fs::write(file.path(), gzip(&trace)).unwrap();
+        let file = file(&gzip(&trace));
         page.choose(file.path()).await;
         page.wait_until_shown(1).await;
         assert_eq!(page.text("[data-testid=headline]").await, headline(&trace));
-        assert!(page.text(".file").await.contains("15 events"));
+        page.wait_text(".file", "15 events").await;
     });
 }
 
@@ -26,10 +30,9 @@ fn a_chosen_file_is_shown() {
 fn a_dropped_file_is_shown() {
     with_page("drop", async |page| {
         let trace = kernels(&[10, 20]);
-        page.drop_file("dropped.json", &trace).await;
-        page.wait_until_shown(1).await;
+        page.open("dropped.json", &trace).await;
         assert_eq!(page.text("[data-testid=headline]").await, headline(&trace));
-        assert!(page.text(".file").await.contains("dropped.json"));
+        page.wait_text(".file", "dropped.json").await;
     });
 }
 
@@ -48,28 +51,21 @@ fn the_sample_is_shown() {
 fn a_second_file_replaces_the_first() {
     with_page("second", async |page| {
         let (first, second) = (kernels(&[100]), kernels(&[5, 500]));
-        page.drop_file("first.json", &first).await;
-        page.wait_until_shown(1).await;
-        page.drop_file("second.json", &second).await;
-        page.wait_until_shown(2).await;
+        page.open("first.json", &first).await;
+        page.open("second.json", &second).await;
         assert_eq!(page.text("[data-testid=headline]").await, headline(&second));
-        assert!(page.text(".file").await.contains("second.json"));
+        page.wait_text(".file", "second.json").await;
     });
 }
 
 #[test]
 fn a_file_dropped_while_another_is_read_replaces_it() {
     with_page("replace", async |page| {
-        let file = tempfile::Builder::new()
-            .suffix(".json.gz")
-            .tempfile()
-            .unwrap();
-        std::fs::write(file.path(), endless()).unwrap();
+        let file = file(&endless());
         page.choose(file.path()).await;
         page.find("[data-testid=loading]").await;
         let trace = kernels(&[40]);
-        page.drop_file("short.json", &trace).await;
-        page.wait_until_shown(1).await;
+        page.open("short.json", &trace).await;
         assert_eq!(page.text("[data-testid=headline]").await, headline(&trace));
     });
 }
@@ -86,8 +82,7 @@ fn what_is_no_trace_is_said_where_the_user_looks() {
         page.screenshot("error.png").await;
 
         // And the page goes on working.
-        page.drop_file("good.json", &kernels(&[1])).await;
-        page.wait_until_shown(1).await;
+        page.open("good.json", &kernels(&[1])).await;
     });
 }
 
@@ -95,34 +90,29 @@ fn what_is_no_trace_is_said_where_the_user_looks() {
 fn damage_is_shown_beside_the_numbers() {
     with_page("damaged", async |page| {
         let whole = kernels(&[100, 200]);
-        page.drop_file("cut.json", &whole[..whole.len() - 60]).await;
-        page.wait_until_shown(1).await;
-        let quality = page.text("[data-testid=quality]").await;
-        assert!(
-            quality.contains("The trace ends before it is closed"),
-            "{quality}"
-        );
+        page.open("cut.json", &whole[..whole.len() - 60]).await;
+        page.wait_text(
+            "[data-testid=quality]",
+            "The trace ends before it is closed",
+        )
+        .await;
     });
 }
 
 #[test]
 fn reading_can_be_cancelled_at_once() {
     with_page("cancel", async |page| {
-        let file = tempfile::Builder::new()
-            .suffix(".json.gz")
-            .tempfile()
-            .unwrap();
-        std::fs::write(file.path(), endless()).unwrap();
+        let file = file(&endless());
         page.choose(file.path()).await;
         // Let it get going: it says how far it is.
-        page.wait_for("document.querySelector('[data-testid=events]')?.textContent.length > 4")
+        page.wait_for("$('[data-testid=events]')?.textContent.length > 4")
             .await;
         page.screenshot("loading.png").await;
         let took_ms = page
             .js_async(
                 "const start = performance.now();
-                 document.querySelector('#cancel').click();
-                 const look = () => document.querySelector('[data-testid=empty]')
+                 $('#cancel').click();
+                 const look = () => $('[data-testid=empty]')
                    ? done(performance.now() - start) : requestAnimationFrame(look);
                  look();",
                 vec![],
@@ -144,8 +134,7 @@ fn a_file_that_cannot_be_opened_leaves_the_open_trace_as_it_is() {
         page.load("#/operations?find=mm&gpu=NVIDIA%20H100%20SXM")
             .await;
         page.open_sample().await;
-        page.wait_for("document.querySelector('#filter')?.value === 'mm'")
-            .await;
+        page.wait_for("$('#filter')?.value === 'mm'").await;
         let hash = page.hash().await;
 
         page.drop_file("broken.json", "no JSON at all").await;
@@ -155,19 +144,14 @@ fn a_file_that_cannot_be_opened_leaves_the_open_trace_as_it_is() {
             "{error}"
         );
         page.find("[id^=unified_perf_summary-]").await;
-        assert!(page.text(".file").await.contains("sample trace"));
+        page.wait_text(".file", "sample trace").await;
         // Written a moment after it changed.
         page.wait_for(&format!("location.hash === {hash:?}")).await;
         page.click("#open-error ~ [aria-label=Close]").await;
-        page.wait_for("!document.querySelector('#open-error')")
-            .await;
+        page.wait_for("!$('#open-error')").await;
 
         // One that is not waited for is let go of, too.
-        let file = tempfile::Builder::new()
-            .suffix(".json.gz")
-            .tempfile()
-            .unwrap();
-        std::fs::write(file.path(), endless()).unwrap();
+        let file = file(&endless());
         page.choose(file.path()).await;
         page.click("#cancel").await;
         page.find("[id^=unified_perf_summary-]").await;
@@ -183,13 +167,8 @@ fn a_file_that_cannot_be_opened_leaves_the_open_trace_as_it_is() {
 #[test]
 fn the_page_stays_responsive_while_it_reads() {
     with_page("responsive", async |page| {
-        let file = tempfile::Builder::new()
-            .suffix(".json.gz")
-            .tempfile()
-            .unwrap();
-        std::fs::write(file.path(), endless()).unwrap();
-        page.js(
-            "window.longest = 0;
+        let file = file(&endless());
+        page.js("window.longest = 0;
              let last = performance.now();
              const tick = () => {
                const now = performance.now();
@@ -197,20 +176,15 @@ fn the_page_stays_responsive_while_it_reads() {
                last = now;
                setTimeout(tick, 0);
              };
-             tick();",
-            vec![],
-        )
-        .await;
-        page.choose(file.path()).await;
-        page.wait_for("document.querySelector('[data-testid=events]')?.textContent.length > 6")
+             tick();")
             .await;
-        let longest = page.js("return window.longest", vec![]).await;
+        page.choose(file.path()).await;
+        page.wait_for("$('[data-testid=events]')?.textContent.length > 6")
+            .await;
+        let longest: f64 = page.value("window.longest").await;
         page.click("#cancel").await;
         // 50 ms is the goal; the rest is for a machine that does other work.
-        assert!(
-            longest.as_f64().unwrap() < 150.0,
-            "the page stood still for {longest} ms"
-        );
+        assert!(longest < 150.0, "the page stood still for {longest} ms");
     });
 }
 
@@ -224,16 +198,13 @@ fn the_hash_says_what_is_shown() {
             assert_eq!(page.hash().await, format!("#/{view}"));
         }
         page.go("#/operations?find=mm").await;
-        page.wait_for("document.querySelector('#filter')?.value === 'mm'")
-            .await;
+        page.wait_for("$('#filter')?.value === 'mm'").await;
 
         // A link opens where it points.
         page.load("#/kernels?theme=dark").await;
         page.open_sample().await;
         page.find("[id^=kernel_summary-]").await;
-        let theme = page
-            .js("return document.documentElement.dataset.theme", vec![])
-            .await;
-        assert_eq!(theme, json!("dark"));
+        let theme: String = page.value("document.documentElement.dataset.theme").await;
+        assert_eq!(theme, "dark");
     });
 }

@@ -10,18 +10,10 @@ const DETAILS: &str = "[data-testid=op-details]";
 /// What the details are of.
 async fn told(page: &Page) -> String {
     page.find(&format!("{DETAILS} h2")).await;
-    let script = format!("return document.querySelector('{DETAILS} h2').innerText");
-    let name = page.js(&script, vec![]).await;
-    name.as_str().unwrap().to_owned()
+    page.value(&format!("$('{DETAILS} h2').innerText")).await
 }
 
-/// Waits until a script holds, after an element was clicked.
-async fn click_and_wait(page: &Page, css: &str, holds: &str) {
-    page.click(css).await;
-    page.wait_for(holds).await;
-}
-
-const GONE: &str = "!document.querySelector('[data-testid=op-details]')";
+const GONE: &str = "!$('[data-testid=op-details]')";
 
 #[test]
 fn a_row_of_a_table_and_a_mark_of_the_roofline_have_the_same_details() {
@@ -41,15 +33,14 @@ fn a_row_of_a_table_and_a_mark_of_the_roofline_have_the_same_details() {
             assert!(text.contains(part), "{part}: {text}");
         }
         // The mark of the same row.
-        click_and_wait(
-            page,
-            &format!("{DETAILS} .op-details-ways [data-to=roofline]"),
-            "location.hash.startsWith('#/roofline')",
-        )
-        .await;
+        page.click(&format!("{DETAILS} .op-details-ways [data-to=roofline]"))
+            .await;
+        page.wait_for("location.hash.startsWith('#/roofline')")
+            .await;
         page.find("#roof .ring.chosen").await;
         assert_eq!(told(page).await, name);
-        click_and_wait(page, "#close-op-details", GONE).await;
+        page.click("#close-op-details").await;
+        page.wait_for(GONE).await;
         // A kernel leads to the operations that it is a part of.
         page.go("#/kernels").await;
         page.click("[id^=kernel_summary-] td").await;
@@ -70,16 +61,14 @@ fn a_call_of_the_tree_and_an_event_of_the_timeline_have_stories() {
             page.go("#/operations?row=0").await;
             let way = format!("{DETAILS} .op-details-ways [data-to={view}]");
             let there = format!("location.hash.startsWith('#/{view}')");
-            click_and_wait(page, &way, &there).await;
+            page.click(&way).await;
+            page.wait_for(&there).await;
             page.wait_for(GONE).await;
-            click_and_wait(
-                page,
-                "[data-testid=open-op-details]",
-                "location.hash.includes('story=event-')",
-            )
-            .await;
+            page.click("[data-testid=open-op-details]").await;
+            page.wait_hash("story=event-").await;
             assert_eq!(told(page).await, name, "{view}");
-            click_and_wait(page, "[data-testid=open-op-details]", GONE).await;
+            page.click("[data-testid=open-op-details]").await;
+            page.wait_for(GONE).await;
         }
     });
 }
@@ -88,12 +77,9 @@ fn a_call_of_the_tree_and_an_event_of_the_timeline_have_stories() {
 fn a_finding_opens_the_details_of_its_evidence() {
     with_page("details-finding", async |page| {
         page.open_sample().await;
-        click_and_wait(
-            page,
-            "[data-testid=finding] [data-to=op-details]",
-            "location.hash.includes('story=')",
-        )
-        .await;
+        page.click("[data-testid=finding] [data-to=op-details]")
+            .await;
+        page.wait_hash("story=").await;
         let name = told(page).await;
         // It knows the finding, and the report has the same evidence below it.
         page.click(&format!("{DETAILS} .op-details-findings a"))
@@ -103,25 +89,20 @@ fn a_finding_opens_the_details_of_its_evidence() {
             .await;
         assert_eq!(told(page).await, name);
         // Back closes it, and goes on to where it came from.
-        page.js("history.back()", vec![]).await;
+        page.js("history.back()").await;
         page.wait_for(GONE).await;
-        page.js("history.back()", vec![]).await;
-        page.wait_for(&format!(
-            "document.querySelector('{DETAILS} h2')?.innerText === {}",
-            json!(name)
-        ))
-        .await;
+        page.js("history.back()").await;
+        page.wait_for(&format!("$('{DETAILS} h2')?.innerText === {}", json!(name)))
+            .await;
     });
 }
 
 #[test]
 fn by_keyboard_the_focus_goes_into_the_details_and_back() {
     with_page("details-keys", async |page| {
-        page.open_sample().await;
-        page.go("#/operations").await;
-        page.find("[id^=unified_perf_summary-]").await;
-        page.js("document.querySelector('table.sheet').focus()", vec![])
+        page.open_sample_at("#/operations", "[id^=unified_perf_summary-]")
             .await;
+        page.js("$('table.sheet').focus()").await;
         page.press(Key::Down).await;
         page.find(DETAILS).await;
         let in_table = "document.activeElement.matches('table.sheet')";
@@ -141,7 +122,7 @@ fn the_details_stand_beside_a_wide_view_and_below_a_narrow_one() {
         page.open_sample().await;
         page.go("#/operations?row=0").await;
         page.find(DETAILS).await;
-        let boxes = "const story = document.querySelector('[data-testid=op-details]').getBoundingClientRect(), main = document.querySelector('#main').getBoundingClientRect();";
+        let boxes = "const story = $('[data-testid=op-details]').getBoundingClientRect(), main = $('#main').getBoundingClientRect();";
         page.resize(1440, 900).await;
         let beside = format!("(() => {{ {boxes} return story.left >= main.right - 1; }})()");
         page.wait_for(&beside).await;
@@ -150,11 +131,7 @@ fn the_details_stand_beside_a_wide_view_and_below_a_narrow_one() {
             let below = format!("(() => {{ {boxes} return story.top >= main.bottom - 1; }})()");
             page.wait_for(&below).await;
             let beyond = "document.documentElement.scrollWidth - window.innerWidth";
-            assert_eq!(
-                page.js(&format!("return {beyond}"), vec![]).await,
-                json!(0),
-                "{width}"
-            );
+            assert_eq!(page.value::<i64>(beyond).await, 0, "{width}");
         }
     });
 }

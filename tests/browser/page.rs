@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use thirtyfour::prelude::*;
 use xtask::server::{Request, Server, Site};
@@ -13,6 +14,10 @@ use super::chromium::{Chromium, Programs};
 /// How long anything may take before the test fails. Machines that build and test at the same
 /// time are slow.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+const FINDERS: &str = "const $ = css => document.querySelector(css);
+    const $$ = css => [...document.querySelectorAll(css)];
+    ";
 
 /// The views, and an element that only that view has.
 pub(crate) const VIEWS: [(&str, &str); 11] = [
@@ -126,34 +131,39 @@ impl Page {
         self.n_load_requests = self.log().len();
     }
 
-    /// Runs a script in the page; `arguments` holds the arguments.
-    pub(crate) async fn js(&self, script: &str, arguments: Vec<Value>) -> Value {
-        let result = self.chromium.driver.execute(script, arguments).await;
-        result
-            .unwrap_or_else(|error| panic!("{script}: {error}"))
-            .json()
-            .clone()
+    /// Runs a script in the page, where `$` finds an element and `$$` all of them.
+    pub(crate) async fn js(&self, script: &str) -> Value {
+        self.js_with(script, vec![]).await
+    }
+
+    /// The same; `arguments` holds the arguments.
+    async fn js_with(&self, script: &str, arguments: Vec<Value>) -> Value {
+        let script = format!("{FINDERS}{script}");
+        let result = self.chromium.driver.execute(&*script, arguments).await;
+        let result = result.unwrap_or_else(|error| panic!("{script}: {error}"));
+        result.json().clone()
+    }
+
+    /// What an expression is in the page.
+    pub(crate) async fn value<T: DeserializeOwned>(&self, expression: &str) -> T {
+        let value = self.js(&format!("return {expression}")).await;
+        serde_json::from_value(value).unwrap_or_else(|error| panic!("{expression}: {error}"))
     }
 
     /// Runs a script that calls `done` with its result.
     pub(crate) async fn js_async(&self, script: &str, arguments: Vec<Value>) -> Value {
-        let script = format!("const done = arguments[arguments.length - 1];\n{script}");
-        let result = self
-            .chromium
-            .driver
-            .execute_async(&*script, arguments)
-            .await;
-        result
-            .unwrap_or_else(|error| panic!("{script}: {error}"))
-            .json()
-            .clone()
+        let script = format!("{FINDERS}const done = arguments[arguments.length - 1];\n{script}");
+        let driver = &self.chromium.driver;
+        let result = driver.execute_async(&*script, arguments).await;
+        let result = result.unwrap_or_else(|error| panic!("{script}: {error}"));
+        result.json().clone()
     }
 
     /// Waits until a script returns something else than `null` or `false`.
     pub(crate) async fn wait_for(&self, script: &str) -> Value {
         let start = Instant::now();
         loop {
-            let value = self.js(&format!("return {script}"), vec![]).await;
+            let value: Value = self.value(script).await;
             if !value.is_null() && value != json!(false) {
                 return value;
             }
@@ -162,10 +172,25 @@ impl Page {
         }
     }
 
+    /// Waits until an element says some words, among others.
+    pub(crate) async fn wait_text(&self, css: &str, words: &str) {
+        let (css, words) = (json!(css), json!(words));
+        self.wait_for(&format!(
+            "[$({css})?.innerText, $({css})?.textContent].some(text => text?.includes({words}))"
+        ))
+        .await;
+    }
+
+    /// Waits until the URL's hash has some words, among others.
+    pub(crate) async fn wait_hash(&self, words: &str) {
+        let words = json!(words);
+        self.wait_for(&format!("location.hash.includes({words})"))
+            .await;
+    }
+
     /// An element, as soon as it is there.
     pub(crate) async fn find(&self, css: &str) -> WebElement {
-        self.wait_for(&format!("!!document.querySelector({})", json!(css)))
-            .await;
+        self.wait_for(&format!("!!$({})", json!(css))).await;
         self.chromium.driver.find(By::Css(css)).await.unwrap()
     }
 
@@ -181,6 +206,33 @@ impl Page {
             .click()
             .await
             .unwrap_or_else(|error| panic!("{css}: {error}"));
+    }
+
+    /// Sends keys to an element, as soon as it is there.
+    pub(crate) async fn enter(&self, css: &str, keys: impl Into<TypingData>) {
+        self.find(css).await.send_keys(keys).await.unwrap();
+    }
+
+    /// Chooses the first option of a list that has these words, as soon as it is there.
+    pub(crate) async fn choose_option(&self, list: &str, words: &str) {
+        let (list, words) = (json!(list), json!(words));
+        let option =
+            format!("[...$({list})?.options ?? []].find(option => option.text.includes({words}))");
+        self.wait_for(&format!("!!{option}")).await;
+        self.js(&format!(
+            "$({list}).value = {option}.value;
+             $({list}).dispatchEvent(new Event('change', {{ bubbles: true }}));"
+        ))
+        .await;
+    }
+
+    /// Chooses the first command of the palette for some words.
+    pub(crate) async fn command(&self, words: &str, command: &str) {
+        self.enter("body", Key::Control + "k").await;
+        self.enter("#palette[open] input", words).await;
+        let first = format!("$('#palette-0 .what')?.innerText.startsWith('{command}')");
+        self.wait_for(&first).await;
+        self.enter("#palette[open] input", Key::Enter + "").await;
     }
 
     /// Presses a key on whatever has the keyboard focus.
@@ -216,18 +268,29 @@ impl Page {
              for (const [name, text] of arguments[0])
                data.items.add(new File([text], name));
              for (const kind of ['dragenter', 'dragover', 'drop'])
-               document.querySelector('#main').dispatchEvent(
+               $('#main').dispatchEvent(
                  new DragEvent(kind, {{ bubbles: true, cancelable: true, dataTransfer: data, clientX: {x} }}));"
         );
-        self.js(&script, vec![json!(files)]).await;
+        self.js_with(&script, vec![json!(files)]).await;
+    }
+
+    /// A downloaded file, as soon as it is complete.
+    pub(crate) async fn downloaded(&self, name: &str) -> Vec<u8> {
+        let file = self.chromium.downloads.join(name);
+        let start = Instant::now();
+        while !file.is_file() {
+            assert!(start.elapsed() < PATIENCE, "{name} was not downloaded");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        std::fs::read(file).unwrap()
     }
 
     /// Waits until that many traces were opened and shown.
     pub(crate) async fn wait_until_shown(&self, n_loads: u32) {
         let shown = format!("document.documentElement.dataset.ready === '{n_loads}'");
-        let error = "!!document.querySelector('#error')";
+        let error = "!!$('#error')";
         self.wait_for(&format!("{shown} || {error}")).await;
-        if self.js(&format!("return {error}"), vec![]).await == json!(true) {
+        if self.value(error).await {
             panic!("the page says: {}", self.text("#error").await);
         }
     }
@@ -238,10 +301,24 @@ impl Page {
         self.wait_until_shown(1).await;
     }
 
+    /// The same, and goes to a hash and waits until an element is there.
+    pub(crate) async fn open_sample_at(&self, hash: &str, css: &str) {
+        self.open_sample().await;
+        self.go(hash).await;
+        self.find(css).await;
+    }
+
+    /// Drops a trace onto the page and waits until it is shown.
+    pub(crate) async fn open(&self, name: &str, text: &str) {
+        let shown: Option<String> = self.value("document.documentElement.dataset.ready").await;
+        let n_before: u32 = shown.map_or(0, |n| n.parse().unwrap());
+        self.drop_file(name, text).await;
+        self.wait_until_shown(n_before + 1).await;
+    }
+
     /// Goes to a hash, as a link does.
     pub(crate) async fn go(&self, hash: &str) {
-        self.js("location.hash = arguments[0]", vec![json!(hash)])
-            .await;
+        self.js(&format!("location.hash = {}", json!(hash))).await;
     }
 
     /// Goes to every view by its link, one after another.
@@ -254,11 +331,7 @@ impl Page {
 
     /// The URL's hash.
     pub(crate) async fn hash(&self) -> String {
-        self.js("return location.hash", vec![])
-            .await
-            .as_str()
-            .unwrap()
-            .to_owned()
+        self.value("location.hash").await
     }
 
     /// Gives the page this many CSS pixels.

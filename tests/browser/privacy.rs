@@ -2,20 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
-use std::time::{Duration, Instant};
 
-use dormer_core::import::import;
 use dormer_core::output::export::{Input, Source};
 use dormer_core::output::redact::redact;
 use dormer_core::profile::Profile;
-use dormer_core::report::{Report, ReportOptions};
 use serde_json::{Value, json};
-use thirtyfour::Key;
 use xtask::server::{Server, Site};
 use zip::ZipArchive;
 
-use super::page::{Page, with_page, with_site};
+use super::page::{with_page, with_site};
 use super::traces::kernels;
+use crate::support::opened::{NO_GPU, profile, report_on};
 
 #[test]
 fn no_request_is_made_after_the_page_is_loaded() {
@@ -27,8 +24,7 @@ fn no_request_is_made_after_the_page_is_loaded() {
         );
         page.open_sample().await;
         page.visit_all_views().await;
-        page.drop_file("second.json", &kernels(&[7])).await;
-        page.wait_until_shown(2).await;
+        page.open("second.json", &kernels(&[7])).await;
         page.drop_file("bad.json", "nonsense").await;
         page.find("#open-error").await;
         assert_eq!(page.requests_after_load(), []);
@@ -42,30 +38,22 @@ fn everything_works_without_the_server() {
         page.open_sample().await;
         page.stop_server();
         let trace = kernels(&[300, 100]);
-        page.drop_file("offline.json", &trace).await;
-        page.wait_until_shown(2).await;
+        page.open("offline.json", &trace).await;
 
         page.click("[data-nav=export]").await;
         page.click("[data-format=csv] > summary").await;
         let path = "perf_report_csvs/gpu_timeline.csv";
         page.click(&format!("button[data-path='{path}']")).await;
         assert_eq!(
-            downloaded(page, "gpu_timeline.csv").await,
+            page.downloaded("gpu_timeline.csv").await,
             artifact(&trace, path)
         );
 
         // The palette finds every file, too.
-        let body = page.find("body").await;
-        body.send_keys(Key::Control + "k").await.unwrap();
-        let field = page.find("#palette[open] input").await;
-        field.send_keys("kernel_summary csv").await.unwrap();
-        page.wait_for(
-            "document.querySelector('#palette-0 .what')?.innerText === 'kernel_summary.csv'",
-        )
-        .await;
-        field.send_keys(Key::Enter + "").await.unwrap();
+        page.command("kernel_summary csv", "kernel_summary.csv")
+            .await;
         assert_eq!(
-            downloaded(page, "kernel_summary.csv").await,
+            page.downloaded("kernel_summary.csv").await,
             artifact(&trace, "perf_report_csvs/kernel_summary.csv")
         );
     });
@@ -75,24 +63,21 @@ fn everything_works_without_the_server() {
 fn all_files_are_one_archive_and_names_can_be_replaced() {
     with_page("archive", async |page| {
         let trace = kernels(&[300, 100]);
-        page.drop_file("own run.json", &trace).await;
-        page.wait_until_shown(1).await;
+        page.open("own run.json", &trace).await;
         page.click("[data-nav=export]").await;
         // Files that are quickly made say how large they are, without being asked for.
-        page.wait_for(
-            "/[0-9] [kM]?B/.test(document.querySelector('.artifacts .made')?.textContent)",
-        )
-        .await;
+        page.wait_for("/[0-9] [kM]?B/.test($('.artifacts .made')?.textContent)")
+            .await;
         page.click("[data-archive=target]").await;
-        let profile = Profile::new(import(trace.as_bytes()).unwrap());
-        let found = downloaded(page, "dormer-own_run.zip").await;
+        let profile = profile(&trace);
+        let found = page.downloaded("dormer-own_run.zip").await;
         assert_same(&found, &archive(&profile));
 
         page.click("#redact").await;
-        page.wait_for("document.querySelector('[data-archive]')?.title === 'dormer-redacted.zip'")
+        page.wait_for("$('[data-archive]')?.title === 'dormer-redacted.zip'")
             .await;
         page.click("[data-archive=target]").await;
-        let found = downloaded(page, "dormer-redacted.zip").await;
+        let found = page.downloaded("dormer-redacted.zip").await;
         let expected = archive(&redact(&profile));
         assert_same(&found, &expected);
     });
@@ -220,17 +205,12 @@ fn a_wrong_mime_type_of_the_wasm_files_is_tolerated() {
 #[test]
 fn the_policy_is_the_one_that_is_promised() {
     with_page("policy", async |page| {
-        let policy = page
-            .js(
-                "return document.querySelector('meta[http-equiv=Content-Security-Policy]').content",
-                vec![],
-            )
+        let policy: String = page
+            .value("$('meta[http-equiv=Content-Security-Policy]').content")
             .await;
         assert_eq!(
             policy,
-            json!(
-                "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; font-src 'self'; worker-src 'self' blob:; base-uri 'none'; form-action 'none'"
-            )
+            "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; font-src 'self'; worker-src 'self' blob:; base-uri 'none'; form-action 'none'"
         );
     });
 }
@@ -247,29 +227,15 @@ fn assert_refused(errors: Vec<String>) {
     }
 }
 
-/// A downloaded file, as soon as it is complete.
-async fn downloaded(page: &Page, name: &str) -> Vec<u8> {
-    let file = page.chromium.downloads.join(name);
-    let start = Instant::now();
-    while !file.is_file() {
-        assert!(
-            start.elapsed() < Duration::from_secs(10),
-            "{name} was not downloaded"
-        );
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    std::fs::read(file).unwrap()
-}
-
 /// All files as the command line writes them.
 fn archive(profile: &Profile) -> Vec<u8> {
-    let report = Report::new(profile, &ReportOptions::default());
+    let report = report_on(profile, NO_GPU);
     Input::new(profile, &report).archive().unwrap()
 }
 
 /// The file as the command line writes it.
 fn artifact(trace: &str, path: &str) -> Vec<u8> {
-    let profile = Profile::new(import(trace.as_bytes()).unwrap());
-    let report = Report::new(&profile, &ReportOptions::default());
+    let profile = profile(trace);
+    let report = report_on(&profile, NO_GPU);
     Input::new(&profile, &report).artifact(path).unwrap().bytes
 }

@@ -1,42 +1,23 @@
 //! What a user can do with operations and their roofline.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use thirtyfour::prelude::*;
 
-use super::page::{Page, with_page};
+use super::page::with_page;
 use super::traces::{kernels, product};
 
-/// A number that a script returns.
-async fn number(page: &Page, script: &str) -> u64 {
-    page.js(&format!("return {script}"), vec![])
-        .await
-        .as_u64()
-        .unwrap()
-}
-
-/// Presses keys on the chart.
-async fn press(page: &Page, keys: &[Key]) {
-    let chart = page.find("#roof").await;
-    for key in keys {
-        chart.send_keys(key.clone()).await.unwrap();
-    }
-}
-
-const MARKS: &str = "document.querySelectorAll('#roof .mark').length";
+const MARKS: &str = "$$('#roof .mark').length";
 
 #[test]
 fn operations_say_how_close_they_come_to_the_roof() {
     with_page("operations", async |page| {
-        page.open_sample().await;
-        page.go("#/operations").await;
-        page.find("[id^=unified_perf_summary-]").await;
-        let headings = page
-            .js(
-                "return [...document.querySelectorAll('thead th')].map(head => [head.innerText, head.querySelector('button').title])",
-                vec![],
+        page.open_sample_at("#/operations", "[id^=unified_perf_summary-]")
+            .await;
+        let headings: Vec<(String, String)> = page
+            .value(
+                "$$('thead th').map(head => [head.innerText, head.querySelector('button').title])",
             )
             .await;
-        let headings: Vec<(String, String)> = serde_json::from_value(headings).unwrap();
         for wanted in ["Operation", "Shapes", "GPU time", "% roofline", "Bound by"] {
             let found = headings.iter().find(|(head, _)| head.starts_with(wanted));
             // Each says what it means.
@@ -45,10 +26,8 @@ fn operations_say_how_close_they_come_to_the_roof() {
                 "{wanted}: {headings:?}"
             );
         }
-        let efficiency = page.text("tbody tr[id] td.share").await;
-        assert!(efficiency.contains(" %"), "{efficiency}");
-        let basis = page.text("[data-testid=basis]").await;
-        assert!(basis.contains("H100"), "{basis}");
+        page.wait_text("tbody tr[id] td.share", " %").await;
+        page.wait_text("[data-testid=basis]", "H100").await;
         page.click("#by-operator").await;
         page.find("[id^=ops_summary-]").await;
         assert!(page.hash().await.contains("table=operators"));
@@ -58,11 +37,10 @@ fn operations_say_how_close_they_come_to_the_roof() {
 #[test]
 fn columns_are_as_many_as_fit_or_as_chosen() {
     with_page("columns", async |page| {
-        page.open_sample().await;
-        page.go("#/operations").await;
-        page.find("[id^=unified_perf_summary-]").await;
-        let heads = "document.querySelectorAll('thead th').length";
-        let cells = "document.querySelectorAll('tbody tr[id]:nth-child(2) td').length";
+        page.open_sample_at("#/operations", "[id^=unified_perf_summary-]")
+            .await;
+        let heads = "$$('thead th').length";
+        let cells = "$$('tbody tr[id]:nth-child(2) td').length";
         page.resize(1900, 900).await;
         page.wait_for(&format!("{heads} >= 11 && {heads} === {cells}"))
             .await;
@@ -70,7 +48,7 @@ fn columns_are_as_many_as_fit_or_as_chosen() {
         page.wait_for(&format!("{heads} === 3 && {cells} === 3"))
             .await;
         let beside = "document.documentElement.scrollWidth - window.innerWidth";
-        assert_eq!(page.js(&format!("return {beside}"), vec![]).await, json!(0));
+        assert_eq!(page.value::<i64>(beside).await, 0);
         page.click("#columns").await;
         page.click(".menu label:nth-of-type(2) input").await;
         page.wait_for(&format!("{heads} === 4 && {cells} === 4"))
@@ -83,11 +61,9 @@ fn columns_are_as_many_as_fit_or_as_chosen() {
 #[test]
 fn every_operation_is_on_the_roof_or_said_to_be_left_out() {
     with_page("roof", async |page| {
-        page.open_sample().await;
-        page.go("#/roofline").await;
-        page.find("#roof .mark").await;
+        page.open_sample_at("#/roofline", "#roof .mark").await;
         let lead = page.text("[data-testid=roof-lead]").await;
-        let n_marks = number(page, MARKS).await;
+        let n_marks = page.value::<u64>(MARKS).await;
         assert!(
             lead.starts_with(&format!("{n_marks} operations (")),
             "{lead}"
@@ -101,13 +77,9 @@ fn every_operation_is_on_the_roof_or_said_to_be_left_out() {
         let n_without_roof: u64 = without_roof.split_once(' ').unwrap().0.parse().unwrap();
         let count = page.text("[data-testid=count]").await;
         assert_eq!(count, format!("{} operations", n_marks + n_without_roof));
-        let names = page
-            .js(
-                "return [...document.querySelectorAll('#roof text.name')].map(name => name.textContent)",
-                vec![],
-            )
+        let names: Vec<String> = page
+            .value("$$('#roof text.name').map(name => name.textContent)")
             .await;
-        let names: Vec<String> = serde_json::from_value(names).unwrap();
         assert!(
             names.iter().any(|name| name == "memory, peak 3.35 TB/s"),
             "{names:?}"
@@ -124,41 +96,34 @@ fn every_operation_is_on_the_roof_or_said_to_be_left_out() {
 #[test]
 fn the_roof_is_walked_by_keyboard_and_leads_to_operations() {
     with_page("roof-keys", async |page| {
-        page.open_sample().await;
-        page.go("#/roofline").await;
-        page.find("#roof .mark").await;
-        press(page, &[Key::Right, Key::Right]).await;
+        page.open_sample_at("#/roofline", "#roof .mark").await;
+        page.enter("#roof", Key::Right + Key::Right).await;
         page.find("#roof .tip").await;
         let name = page.text("#roof .tip h3").await;
-        let heard = "document.querySelector('#roof [role=status]').textContent";
+        let heard = "$('#roof [role=status]').textContent";
         page.wait_for(&format!("{heard}.startsWith({})", json!(name)))
             .await;
-        press(page, &[Key::Enter]).await;
+        page.enter("#roof", Key::Enter).await;
         page.find("[data-testid=op-details] dl").await;
         page.find("#roof .ring.chosen").await;
         // By time: the second mark is the second row of the table.
-        page.wait_for("document.querySelector('tbody tr[aria-selected=true]')?.id === 'unified_perf_summary-1'").await;
+        page.wait_for("$('tbody tr[aria-selected=true]')?.id === 'unified_perf_summary-1'")
+            .await;
         page.click(".op-details-ways [data-to=operations]").await;
-        page.wait_for("location.hash.startsWith('#/operations') && document.querySelector('tbody tr[aria-selected=true]')?.id === 'unified_perf_summary-1'").await;
+        page.wait_for("location.hash.startsWith('#/operations') && $('tbody tr[aria-selected=true]')?.id === 'unified_perf_summary-1'").await;
     });
 }
 
 #[test]
 fn the_pointer_shows_and_selects_a_mark() {
     with_page("roof-pointer", async |page| {
-        page.open_sample().await;
-        page.go("#/roofline").await;
-        page.find("#roof .mark").await;
-        let at = page
-            .js(
-                "const mark = document.querySelector('#roof .mark'), box = mark.getBoundingClientRect();
-                 for (const kind of ['mousemove', 'click'])
-                   mark.dispatchEvent(new MouseEvent(kind, { bubbles: true, clientX: box.x + box.width / 2, clientY: box.y + box.height / 2 }));
-                 return location.hash",
-                vec![],
-            )
-            .await;
-        assert_ne!(at, Value::Null);
+        page.open_sample_at("#/roofline", "#roof .mark").await;
+        page.js(
+            "const mark = $('#roof .mark'), box = mark.getBoundingClientRect();
+             for (const kind of ['mousemove', 'click'])
+               mark.dispatchEvent(new MouseEvent(kind, { bubbles: true, clientX: box.x + box.width / 2, clientY: box.y + box.height / 2 }));",
+        )
+        .await;
         page.find("#roof .tip").await;
         page.find("#roof .ring.chosen").await;
         assert!(page.hash().await.contains("row="));
@@ -168,23 +133,17 @@ fn the_pointer_shows_and_selects_a_mark() {
 #[test]
 fn the_legend_filters_chart_and_table() {
     with_page("roof-legend", async |page| {
-        page.open_sample().await;
-        page.go("#/roofline").await;
-        page.find("#roof .mark").await;
-        let all = number(page, MARKS).await;
+        page.open_sample_at("#/roofline", "#roof .mark").await;
+        let all = page.value::<u64>(MARKS).await;
         page.click(".chip[data-token=gemm]").await;
         page.wait_for(&format!("{MARKS} < {all}")).await;
-        let some = number(page, MARKS).await;
+        let some = page.value::<u64>(MARKS).await;
         assert_eq!(
-            number(
-                page,
-                "document.querySelectorAll('#roof .mark.c-gemm').length"
-            )
-            .await,
+            page.value::<u64>("$$('#roof .mark.c-gemm').length").await,
             some
         );
         page.wait_for(&format!(
-            "document.querySelector('[data-testid=count]').textContent.startsWith('{some} of ')"
+            "$('[data-testid=count]').textContent.startsWith('{some} of ')"
         ))
         .await;
         assert!(page.hash().await.contains("only=gemm"));
@@ -196,18 +155,16 @@ fn the_legend_filters_chart_and_table() {
 #[test]
 fn without_a_gpu_the_roofline_says_how_to_choose_one() {
     with_page("roof-missing", async |page| {
-        page.drop_file("product.json", &product()).await;
-        page.wait_until_shown(1).await;
+        page.open("product.json", &product()).await;
         page.go("#/roofline").await;
-        let text = page.text("[data-testid=no-roofline]").await;
-        assert!(text.contains("No GPU chosen"), "{text}");
+        page.wait_text("[data-testid=no-roofline]", "No GPU chosen")
+            .await;
         page.go("#/roofline?gpu=MI300X").await;
         page.find("#roof .mark").await;
         // Without shapes nothing says how much work there is.
-        page.drop_file("kernels.json", &kernels(&[30])).await;
-        page.wait_until_shown(2).await;
+        page.open("kernels.json", &kernels(&[30])).await;
         page.go("#/roofline?gpu=MI300X").await;
-        page.wait_for("document.querySelector('[data-testid=no-roofline]')?.textContent.includes('record_shapes')")
+        page.wait_text("[data-testid=no-roofline]", "record_shapes")
             .await;
     });
 }

@@ -62,6 +62,14 @@ impl Opened {
         Opened::Real,
     ];
 
+    /// What is looked at in short: a real trace takes long.
+    pub(crate) const SHORT: [Opened; 4] = [
+        Opened::Nothing,
+        Opened::Sample,
+        Opened::Damaged,
+        Opened::Two,
+    ];
+
     /// The word that the names of pictures begin with.
     fn word(self) -> &'static str {
         match self {
@@ -121,6 +129,7 @@ fn real() -> Option<PathBuf> {
 }
 
 /// What hides in the views of one trace.
+#[rustfmt::skip]
 const WITHIN: &[State] = &[
     at("rough", "report?table=rough", "[data-testid=report] h2"),
     at("top-down", "tree?table=top-down", "[id^=node-]"),
@@ -129,96 +138,21 @@ const WITHIN: &[State] = &[
     at("backward", "tree?table=backward", "main .tree-modes"),
     at("flame", "tree?section=flame", "#flame canvas"),
     at("flame-cpu", "tree?section=flame-cpu", "#flame canvas"),
-    by(
-        "timeline-call",
-        "tree",
-        &[
-            Step::Click("#hottest"),
-            Step::Click(".details [data-to=timeline]"),
-        ],
-        "main[data-view=timeline] [data-testid=details].some",
-    ),
-    at(
-        "operation-details",
-        "operations?row=0",
-        "#op-details .op-details",
-    ),
+    by("timeline-call", "tree", &[Step::Click("#hottest"), Step::Click(".details [data-to=timeline]")], "main[data-view=timeline] [data-testid=details].some"),
+    at("operation-details", "operations?row=0", "#op-details .op-details"),
     at("kernel-details", "kernels?row=0", "#op-details .op-details"),
-    at(
-        "details-beside",
-        "overview?story=operation-0",
-        "#op-details .op-details",
-    ),
-    by(
-        "tree-call",
-        "tree",
-        &[Step::Click("#hottest")],
-        "[data-testid=details].some",
-    ),
-    by(
-        "columns",
-        "operations",
-        &[Step::Click("#columns")],
-        ".menu[open] fieldset",
-    ),
-    by(
-        "thresholds",
-        "overview",
-        &[Step::Click("#thresholds-button")],
-        ".panel",
-    ),
-    by(
-        "step-chosen",
-        "timeline",
-        &[Step::Choose("#step", "ProfilerStep")],
-        "#analyze-range",
-    ),
-    by(
-        "step-analyzed",
-        "timeline",
-        &[
-            Step::Choose("#step", "ProfilerStep"),
-            Step::Click("#analyze-range"),
-            Step::Click("[data-nav=overview]"),
-        ],
-        "#window",
-    ),
-    by(
-        "keys",
-        "overview",
-        &[Step::Click("#keys")],
-        "#key-sheet[open]",
-    ),
-    by(
-        "palette",
-        "overview",
-        &[Step::Command("k")],
-        "#palette[open]",
-    ),
-    by(
-        "models",
-        "overview",
-        &[Step::Click("#models-button")],
-        "#models-dialog[open]",
-    ),
-    by(
-        "not-compared",
-        "overview",
-        &[Step::DropBroken],
-        "#reference-error",
-    ),
-    by(
-        "not-opened",
-        "overview",
-        &[Step::DropBrokenInstead],
-        "#open-error",
-    ),
-    by(
-        "gpu-figures",
-        "overview",
-        &[Step::Choose("#gpu", "Enter values…")],
-        "#gpu-dialog[open]",
-    ),
+    at("details-beside", "overview?story=operation-0", "#op-details .op-details"),
+    by("tree-call", "tree", &[Step::Click("#hottest")], "[data-testid=details].some"),
+    by("columns", "operations", &[Step::Click("#columns")], ".menu[open] fieldset"),
+    by("thresholds", "overview", &[Step::Click("#thresholds-button")], ".panel"),
+    by("step-chosen", "timeline", &[Step::Choose("#step", "ProfilerStep")], "#analyze-range"),
+    by("step-analyzed", "timeline", &[Step::Choose("#step", "ProfilerStep"), Step::Click("#analyze-range"), Step::Click("[data-nav=overview]")], "#window"),
+    by("keys", "overview", &[Step::Click("#keys")], "#key-sheet[open]"),
+    by("palette", "overview", &[Step::Command("k")], "#palette[open]"),
+    by("models", "overview", &[Step::Click("#models-button")], "#models-dialog[open]"),
+    by("not-compared", "overview", &[Step::DropBroken], "#reference-error"),
+    by("not-opened", "overview", &[Step::DropBrokenInstead], "#open-error"),
+    by("gpu-figures", "overview", &[Step::Choose("#gpu", "Enter values…")], "#gpu-dialog[open]"),
 ];
 
 /// What a trace that was read in part shows of that.
@@ -228,30 +162,14 @@ const DAMAGED: &[State] = &[
 ];
 
 /// What a comparison shows.
+#[rustfmt::skip]
 const COMPARED: &[State] = &[
     at("compare", "compare", "[data-testid=compare-headline]"),
     at("trees", "compare?table=compare_tree", "[id^=both-]"),
-    by(
-        "difference",
-        "compare?table=compare_tree",
-        &[Step::Click("#difference-next")],
-        "[data-testid=details].some",
-    ),
-    at(
-        "places",
-        "compare?table=compare_places",
-        "[id^=compare_places-]",
-    ),
-    at(
-        "categories",
-        "compare?table=compare_categories",
-        "[id^=compare_categories-]",
-    ),
-    at(
-        "compared-kernels",
-        "compare?table=compare_kernels",
-        "[id^=compare_kernels-]",
-    ),
+    by("difference", "compare?table=compare_tree", &[Step::Click("#difference-next")], "[data-testid=details].some"),
+    at("places", "compare?table=compare_places", "[id^=compare_places-]"),
+    at("categories", "compare?table=compare_categories", "[id^=compare_categories-]"),
+    at("compared-kernels", "compare?table=compare_kernels", "[id^=compare_kernels-]"),
     at("report", "report", "[data-testid=report] h2"),
     at("export", "export", "[data-testid=artifacts]"),
 ];
@@ -317,24 +235,14 @@ async fn reach(page: &Page, state: &State, theme: &str) {
             Step::Click(css) => {
                 page.find(css).await;
                 // What a narrow window scrolls out of sight is clicked there, too.
-                let script = format!("document.querySelector(`{css}`).click()");
-                page.js(&script, vec![]).await;
+                let script = format!("$(`{css}`).click()");
+                page.js(&script).await;
             }
             Step::Choose(css, says) => {
-                let option = format!(
-                    "[...document.querySelector('{css}')?.options ?? []].find(option => option.text.startsWith('{says}'))"
-                );
-                page.wait_for(&format!("!!{option}")).await;
-                let script = format!(
-                    "const list = document.querySelector('{css}');
-                     list.value = {option}.value;
-                     list.dispatchEvent(new Event('change', {{ bubbles: true }}));"
-                );
-                page.js(&script, vec![]).await;
+                page.choose_option(css, says).await;
             }
             Step::Command(letter) => {
-                let body = page.find("body").await;
-                body.send_keys(Key::Control + *letter).await.unwrap();
+                page.enter("body", Key::Control + *letter).await;
             }
             Step::DropBroken => page.drop_beside("broken.json", "no JSON at all").await,
             Step::DropBrokenInstead => page.drop_file("broken.json", "no JSON at all").await,
@@ -342,22 +250,19 @@ async fn reach(page: &Page, state: &State, theme: &str) {
     }
     page.find(state.mark).await;
     // Rows come from the worker.
-    page.wait_for("!document.querySelector('.coming')").await;
+    page.wait_for("!$('.coming')").await;
 }
 
 /// Closes what stands over the views, or changes them.
 async fn tidy(page: &Page) {
-    page.js(
-        "document.querySelector('dialog[open]')?.close();
-         document.querySelector('.menu[open] > summary')?.click();
-         document.querySelector('#whole-trace')?.click();
-         document.querySelector(':is(#reference-error, #open-error) ~ [aria-label=Close]')?.click();
-         if (document.querySelector('.panel')) document.querySelector('#thresholds-button').click();",
-        vec![],
-    )
-    .await;
+    page.js("$('dialog[open]')?.close();
+         $('.menu[open] > summary')?.click();
+         $('#whole-trace')?.click();
+         $(':is(#reference-error, #open-error) ~ [aria-label=Close]')?.click();
+         if ($('.panel')) $('#thresholds-button').click();")
+        .await;
     page.wait_for(
-        "!document.querySelector('dialog[open], .menu[open], #window, #reference-error, #open-error, .panel')",
+        "!$('dialog[open], .menu[open], #window, #reference-error, #open-error, .panel')",
     )
     .await;
 }

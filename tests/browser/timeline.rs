@@ -8,51 +8,39 @@ use super::traces::{kernels, product};
 /// What the canvas shows at a share of its width and at a height, as red, green, blue and alpha.
 async fn color_at(page: &Page, share: f64, y: u32) -> Vec<u64> {
     let script = format!(
-        "const canvas = document.querySelector('.lanes .tall canvas');
+        "const canvas = $('.lanes .tall canvas');
          const dense = canvas.width / canvas.clientWidth;
          const x = Math.round(canvas.width * {share});
          const pixel = canvas.getContext('2d').getImageData(x, {y} * dense, 1, 1).data;
          return [...pixel];"
     );
-    serde_json::from_value(page.js(&script, vec![]).await).unwrap()
-}
-
-/// Presses keys on the lanes.
-async fn press(page: &Page, keys: impl Into<TypingData>) {
-    page.find("#lanes")
-        .await
-        .send_keys(keys.into())
-        .await
-        .unwrap();
+    serde_json::from_value(page.js(&script).await).unwrap()
 }
 
 #[test]
 fn the_lanes_of_a_trace_are_drawn_and_a_key_goes_from_the_call_to_its_kernel() {
     with_page("timeline", async |page| {
-        page.drop_file("product.json", &product()).await;
-        page.wait_until_shown(1).await;
+        page.open("product.json", &product()).await;
         page.go("#/timeline").await;
         page.find("#lanes .lane").await;
-        let lead = page.text("[data-testid=timeline-lead]").await;
-        assert!(lead.contains("the GPU is idle for"), "{lead}");
-        // The first lane is the stream: its kernel lies in the middle, below the title.
-        page.wait_for("document.querySelector('.lanes .tall canvas').width > 300")
+        page.wait_text("[data-testid=timeline-lead]", "the GPU is idle for")
             .await;
+        // The first lane is the stream: its kernel lies in the middle, below the title.
+        page.wait_for("$('.lanes .tall canvas').width > 300").await;
         page.wait_for(
-            "document.querySelector('.lanes .tall canvas').getContext('2d').getImageData(300, 31, 1, 1).data[3] > 0",
+            "$('.lanes .tall canvas').getContext('2d').getImageData(300, 31, 1, 1).data[3] > 0",
         )
         .await;
         let drawn = color_at(page, 0.5, 31).await;
         assert_eq!(drawn[3], 255, "{drawn:?}");
-        press(page, Key::Right).await;
+        page.enter("#lanes", Key::Right).await;
         page.find(".details [data-to=tree]").await;
         let about = page.text("[data-testid=details]").await;
         assert!(about.contains("kernel"), "{about}");
         assert!(about.contains("Launched for"), "{about}");
-        page.wait_for("location.hash.includes('event=')").await;
-        press(page, Key::Escape).await;
-        page.wait_for("!document.querySelector('.details [data-to=tree]')")
-            .await;
+        page.wait_hash("event=").await;
+        page.enter("#lanes", Key::Escape).await;
+        page.wait_for("!$('.details [data-to=tree]')").await;
         page.wait_for("!location.hash.includes('event=')").await;
     });
 }
@@ -60,16 +48,14 @@ fn the_lanes_of_a_trace_are_drawn_and_a_key_goes_from_the_call_to_its_kernel() {
 #[test]
 fn a_marked_range_is_summed_up_and_the_hash_keeps_the_zoom() {
     with_page("range", async |page| {
-        page.drop_file("kernels.json", &kernels(&[30; 200])).await;
-        page.wait_until_shown(1).await;
+        page.open("kernels.json", &kernels(&[30; 200])).await;
         page.go("#/timeline").await;
         page.find("#lanes .lane").await;
         page.js(
-            "const ruler = document.querySelector('.lanes .ruler'), box = ruler.getBoundingClientRect();
+            "const ruler = $('.lanes .ruler'), box = ruler.getBoundingClientRect();
              const at = (type, x) => ruler.dispatchEvent(new PointerEvent(type, {
                bubbles: true, pointerId: 1, button: 0, clientX: box.left + x, clientY: box.top + 5 }));
              at('pointerdown', 100); at('pointermove', 200); at('pointermove', 400); at('pointerup', 400);",
-            vec![],
         )
         .await;
         page.find("#clear-range").await;
@@ -78,10 +64,9 @@ fn a_marked_range_is_summed_up_and_the_hash_keeps_the_zoom() {
             assert!(about.contains(wanted), "{wanted}: {about}");
         }
         page.click("#clear-range").await;
-        page.wait_for("!document.querySelector('#clear-range')")
-            .await;
-        press(page, "www".to_owned()).await;
-        page.wait_for("location.hash.includes('span=')").await;
+        page.wait_for("!$('#clear-range')").await;
+        page.enter("#lanes", "www").await;
+        page.wait_hash("span=").await;
         let before = page.hash().await;
         page.go("#/overview").await;
         page.go(&before).await;

@@ -1,58 +1,48 @@
 //! Traces for the page to open, and what it must say about them.
 
-use dormer_core::import::import;
-use dormer_core::profile::Profile;
-use dormer_core::report::{Report, ReportOptions};
+use dormer_core::testing::Timetable;
 
 use crate::support::container::gzip;
+use crate::support::opened::{NO_GPU, profile, report_on};
 use crate::support::text::{event, op, trace};
 
 /// A small trace: operators one after another, each with a kernel of that many microseconds.
 pub(crate) fn kernels(durations_us: &[u32]) -> String {
-    let calls = durations_us.iter().zip(1..);
-    let events: Vec<String> = calls
-        .map(|(dur, link)| call("aten::mm", link, *dur))
-        .collect();
-    trace(&events.join(",\n"))
+    let calls = durations_us.iter().zip(0..);
+    let all = calls.fold(Timetable::new(), |all, (dur_us, at)| {
+        call(all, "aten::mm", "", at, *dur_us)
+    });
+    all.json()
 }
+
+const SHAPES: &str = r#""Input Dims": [[1024, 1024], [1024, 1024]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
 
 /// A matrix product whose shapes were recorded, on a GPU that the trace does not name.
 pub(crate) fn product() -> String {
-    let shapes = r#""args": {"Input Dims": [[1024, 1024], [1024, 1024]], "Input type": ["c10::BFloat16", "c10::BFloat16"], "#;
-    trace(&call("aten::mm", 1, 40).replacen(r#""args": {"#, shapes, 1))
+    call(Timetable::new(), "aten::mm", SHAPES, 0, 40).json()
 }
 
 /// A product of small matrices that takes the GPU 90 ms, far from any roof; and other operators.
 pub(crate) fn slow_product(others: &[&str]) -> String {
-    let shapes = r#""args": {"Input Dims": [[1024, 1024], [1024, 1024]], "Input type": ["c10::BFloat16", "c10::BFloat16"], "#;
-    let product = call("aten::mm", 1, 90_000).replacen(r#""args": {"#, shapes, 1);
-    let others = others
-        .iter()
-        .zip(101..)
-        .map(|(name, link)| call(name, link, 40));
-    let events: Vec<String> = std::iter::once(product).chain(others).collect();
-    trace(&events.join(",\n"))
+    let product = call(Timetable::new(), "aten::mm", SHAPES, 0, 90_000);
+    let others = others.iter().zip(100..);
+    let all = others.fold(product, |all, (name, at)| call(all, name, "", at, 40));
+    all.json()
 }
 
 /// As many operators of different names, each with a kernel.
 pub(crate) fn many_operations(n_operations: u32) -> String {
-    let events: Vec<String> = (1..=n_operations)
-        .map(|link| call(&format!("my::op_{link}"), link, 10 + link % 500))
-        .collect();
-    trace(&events.join(",\n"))
+    let all = (0..n_operations).fold(Timetable::new(), |all, at| {
+        call(all, &format!("my::op_{at}"), "", at, 10 + at % 500)
+    });
+    all.json()
 }
 
 /// Two operators with kernels, and a long kernel that nothing launched.
 pub(crate) fn unlinked() -> String {
-    let alone = r#"{"ph": "X", "cat": "kernel", "name": "left_over", "pid": 0, "tid": 7, "ts": 5000, "dur": 9000, "args": {"correlation": 99, "stream": 7}}"#;
-    trace(
-        &[
-            call("aten::mm", 1, 100),
-            call("aten::mm", 2, 200),
-            alone.to_owned(),
-        ]
-        .join(",\n"),
-    )
+    let one = call(Timetable::new(), "aten::mm", "", 0, 100);
+    let two = call(one, "aten::mm", "", 1, 200);
+    two.kernel(99, "left_over", 5000..14_000).json()
 }
 
 /// Operators and nothing of the GPU.
@@ -60,17 +50,13 @@ pub(crate) fn host_only() -> String {
     trace(&[op("aten::mm"), event(r#""name": "aten::add""#)].join(",\n"))
 }
 
-/// An operator, the call that launches its kernel, the kernel, and the arrow between them.
-fn call(name: &str, link: u32, dur: u32) -> String {
-    let start = 1000 * (link - 1);
-    let (launch, kernel) = (start + 10, start + 30);
-    format!(
-        r#"{{"ph": "X", "cat": "cpu_op", "name": "{name}", "pid": 1, "tid": 1, "ts": {start}, "dur": 50, "args": {{"External id": {link}}}}},
-{{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": {launch}, "dur": 10, "args": {{"correlation": {link}}}}},
-{{"ph": "X", "cat": "kernel", "name": "sgemm_128x64", "pid": 0, "tid": 7, "ts": {kernel}, "dur": {dur}, "args": {{"correlation": {link}, "stream": 7}}}},
-{{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": {link}, "pid": 1, "tid": 1, "ts": {launch}}},
-{{"ph": "f", "cat": "ac2g", "name": "ac2g", "id": {link}, "pid": 0, "tid": 7, "ts": {kernel}, "bp": "e"}}"#
-    )
+/// An operator that begins at so many milliseconds, and its kernel.
+fn call(all: Timetable, name: &str, args: &str, at_ms: u32, dur_us: u32) -> Timetable {
+    let at = 1000 * at_ms;
+    let (launch, kernel) = (at + 10..at + 20, at + 30..at + 30 + dur_us);
+    all.op(name, at..at + 50)
+        .args(args)
+        .launched("sgemm_128x64", launch, kernel)
 }
 
 /// A gzip file of a few megabytes that takes seconds to read: one gzip member many times over,
@@ -85,8 +71,5 @@ pub(crate) fn endless() -> Vec<u8> {
 
 /// The first sentence that the page must show for a trace.
 pub(crate) fn headline(trace: &str) -> String {
-    let profile = Profile::new(import(trace.as_bytes()).unwrap());
-    Report::new(&profile, &ReportOptions::default())
-        .overview
-        .headline
+    report_on(&profile(trace), NO_GPU).overview.headline
 }

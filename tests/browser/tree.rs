@@ -1,6 +1,6 @@
 //! The Tree view: the ways its calls are put together, and their order.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use thirtyfour::Key;
 
 use super::page::with_page;
@@ -33,8 +33,7 @@ fn a_trace_without_modules_or_a_backward_pass_says_so() {
             "ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 9
         });
         let trace = json!({ "traceEvents": [event] });
-        page.drop_file("plain.json", &trace.to_string()).await;
-        page.wait_until_shown(1).await;
+        page.open("plain.json", &trace.to_string()).await;
         for mode in ["modules", "backward"] {
             page.go(&format!("#/tree?table={mode}")).await;
             let said = page.text(".scroller .none").await;
@@ -49,18 +48,15 @@ fn the_flame_is_walked_by_key_and_leads_back_to_the_table() {
         page.open_sample().await;
         page.go("#/tree").await;
         page.click("[data-drawing=flame]").await;
-        page.wait_for("location.hash.includes('section=flame')")
+        page.wait_hash("section=flame").await;
+        let path = "$$('[data-testid=flame-path] li').length";
+        let says = "$('[data-testid=flame-says]').textContent";
+        page.wait_for("$('[data-testid=flame-total]').textContent.endsWith(' GPU time')")
             .await;
-        let path = "document.querySelectorAll('[data-testid=flame-path] li').length";
-        let says = "document.querySelector('[data-testid=flame-says]').textContent";
-        page.wait_for(
-            "document.querySelector('[data-testid=flame-total]').textContent.endsWith(' GPU time')",
-        )
-        .await;
         let flame = page.find("#flame").await;
         flame.send_keys(Key::Home).await.unwrap();
         page.wait_for(&format!("{says}.includes('GPU ')")).await;
-        let thread = page.js(&format!("return {says}"), vec![]).await;
+        let thread = page.value::<Value>(says).await;
         flame.send_keys(Key::Down).await.unwrap();
         page.wait_for(&format!("{says} !== {thread}")).await;
         flame.send_keys(Key::Enter).await.unwrap();
@@ -68,7 +64,7 @@ fn the_flame_is_walked_by_key_and_leads_back_to_the_table() {
         page.wait_for(&format!("{says}.endsWith('100 % of what is shown')"))
             .await;
         let name = page
-            .js(&format!("return {says}.split(': GPU')[0]"), vec![])
+            .value::<Value>(&format!("{says}.split(': GPU')[0]"))
             .await;
         flame.send_keys(Key::Escape).await.unwrap();
         page.wait_for(&format!("{path} === 2")).await;
@@ -78,7 +74,7 @@ fn the_flame_is_walked_by_key_and_leads_back_to_the_table() {
         // The same call is selected in the table.
         page.click("[data-drawing='']").await;
         page.wait_for(&format!(
-            "document.querySelector('[id^=node-][aria-selected=true] .cut')?.textContent === {name}"
+            "$('[id^=node-][aria-selected=true] .cut')?.textContent === {name}"
         ))
         .await;
         // Every way to put calls together has blocks, by either time.
@@ -86,15 +82,11 @@ fn the_flame_is_walked_by_key_and_leads_back_to_the_table() {
             for (drawing, time) in [("flame", "GPU"), ("flame-cpu", "CPU")] {
                 page.go(&format!("#/tree?table={mode}&section={drawing}"))
                     .await;
-                page.wait_for(&format!("document.querySelector('[data-testid=flame-total]')?.textContent.endsWith(' {time} time')"))
-                    .await;
-                assert!(
-                    !page
-                        .js("return !!document.querySelector('.flame .none')", vec![])
-                        .await
-                        .as_bool()
-                        .unwrap()
-                );
+                page.wait_for(&format!(
+                    "$('[data-testid=flame-total]')?.textContent.endsWith(' {time} time')"
+                ))
+                .await;
+                assert!(!page.value::<bool>("!!$('.flame .none')").await);
             }
         }
     });
@@ -106,15 +98,11 @@ fn the_selected_call_stays_selected_when_calls_are_put_together() {
         page.open_sample().await;
         page.go("#/tree").await;
         page.click("#hottest").await;
-        let selected =
-            "document.querySelector('[id^=node-][aria-selected=true] .cut')?.textContent";
+        let selected = "$('[id^=node-][aria-selected=true] .cut')?.textContent";
         let name = page.wait_for(selected).await;
         // Each call is one, so how many there are is not said.
-        let headings = "[...document.querySelectorAll('.sheet.tree th')].some(head => head.innerText.startsWith('Calls'))";
-        assert_eq!(
-            page.js(&format!("return {headings}"), vec![]).await,
-            json!(false)
-        );
+        let headings = "$$('.sheet.tree th').some(head => head.innerText.startsWith('Calls'))";
+        assert!(!page.value::<bool>(headings).await);
         page.click("[data-mode=top-down]").await;
         page.wait_for(&format!("{headings} && {selected} === {name}"))
             .await;

@@ -34,20 +34,19 @@ async fn arrive(page: &Page, begins: &str, before: &str) -> String {
 async fn go_back(page: &Page) {
     let driver = &page.chromium.driver;
     driver.back().await.unwrap();
-    page.wait_for("location.hash.startsWith('#/tree') && !!document.querySelector('tbody tr[aria-selected=true]')")
+    page.wait_for("location.hash.startsWith('#/tree') && !!$('tbody tr[aria-selected=true]')")
         .await;
-    driver.back().await.unwrap();
-    page.wait_for("/^#.(operations|kernels)/.test(location.hash) && !!document.querySelector('tbody tr[aria-selected=true]')")
-        .await;
-    page.find("#op-details").await;
     driver.back().await.unwrap();
     page.wait_for(
-        "location.hash.startsWith('#/?story=') && !!document.querySelector('#op-details')",
+        "/^#.(operations|kernels)/.test(location.hash) && !!$('tbody tr[aria-selected=true]')",
     )
     .await;
+    page.find("#op-details").await;
     driver.back().await.unwrap();
-    page.wait_for("!document.querySelector('#op-details')")
+    page.wait_for("location.hash.startsWith('#/?story=') && !!$('#op-details')")
         .await;
+    driver.back().await.unwrap();
+    page.wait_for("!$('#op-details')").await;
     page.find(FINDING).await;
 }
 
@@ -60,7 +59,7 @@ fn by_mouse() {
             page.click(css).await;
             hash = arrive(page, begins, &hash).await;
         }
-        page.wait_for("document.querySelector('#lanes') && !!document.querySelector('[data-testid=details].some')")
+        page.wait_for("$('#lanes') && !!$('[data-testid=details].some')")
             .await;
         go_back(page).await;
     });
@@ -71,9 +70,9 @@ async fn enter(page: &Page, css: &str) {
     /// More stops than this no keyboard user goes through.
     const STOPS: usize = 60;
     page.find(css).await;
-    let is_there = format!("return document.activeElement.matches({})", json!(css));
+    let is_there = format!("document.activeElement.matches({})", json!(css));
     for _ in 0..STOPS {
-        if page.js(&is_there, vec![]).await == json!(true) {
+        if page.value(&is_there).await {
             return page.press(Key::Enter).await;
         }
         page.press(Key::Tab).await;
@@ -95,8 +94,10 @@ fn by_keyboard_alone() {
         enter(page, row.0).await;
         hash = arrive(page, row.1, &hash).await;
         // The row is selected, and arrow keys would go on from it; Enter goes into its details.
-        page.wait_for("document.activeElement.matches('table.sheet') && !!document.querySelector('tbody tr[aria-selected=true]')")
-            .await;
+        page.wait_for(
+            "document.activeElement.matches('table.sheet') && !!$('tbody tr[aria-selected=true]')",
+        )
+        .await;
         page.press(Key::Enter).await;
         page.wait_for("document.activeElement.id === 'op-details'")
             .await;

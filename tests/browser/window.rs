@@ -1,21 +1,10 @@
 //! A part of the time that is analyzed alone.
 
-use thirtyfour::prelude::*;
+use serde_json::Value;
 
-use super::page::{Page, with_page};
+use super::page::with_page;
 
-const HEADLINE: &str = "document.querySelector('[data-testid=headline]').innerText";
-
-/// Chooses a step of the timeline's list.
-async fn choose_step(page: &Page, position: u32) {
-    let script = format!(
-        "const list = document.querySelector('#step');
-         list.value = '{position}';
-         list.dispatchEvent(new Event('change', {{ bubbles: true }}));"
-    );
-    page.find("#step").await;
-    page.js(&script, vec![]).await;
-}
+const HEADLINE: &str = "$('[data-testid=headline]').innerText";
 
 #[test]
 fn a_step_of_the_table_is_analysed_alone() {
@@ -33,31 +22,25 @@ fn a_step_of_the_table_is_analysed_alone() {
 fn a_step_is_analysed_alone_and_the_whole_again() {
     with_page("window", async |page| {
         page.open_sample().await;
-        let read = format!("return {HEADLINE}");
-        let whole = page.js(&read, vec![]).await;
+        let whole: Value = page.value(HEADLINE).await;
         page.click("[data-nav=timeline]").await;
-        choose_step(page, 0).await;
+        page.choose_option("#step", "ProfilerStep").await;
         let button = page.find("#analyze-range").await;
         assert_eq!(button.text().await.unwrap(), "Analyze this step");
         page.click("#analyze-range").await;
         let chip = page.text("#window").await;
         assert!(chip.starts_with("Showing only Step "), "{chip}");
         // The timeline goes on showing all of the trace.
-        page.wait_for(
-            "document.querySelector('[data-testid=timeline-lead]').innerText.includes('is analyzed')",
-        )
-        .await;
+        page.wait_text("[data-testid=timeline-lead]", "is analyzed")
+            .await;
 
         page.click("[data-nav=overview]").await;
         let differs = format!("{HEADLINE} !== {whole}");
         page.wait_for(&differs).await;
-        let of_step = page.js(&read, vec![]).await;
-        page.wait_for("location.hash.includes('window=')").await;
+        let of_step: Value = page.value(HEADLINE).await;
+        page.wait_hash("window=").await;
         page.click("[data-nav=report]").await;
-        page.wait_for(
-            "document.querySelector('main').innerText.includes('after the trace begins')",
-        )
-        .await;
+        page.wait_text("main", "after the trace begins").await;
 
         // The same address and the same file show the same.
         page.click("[data-nav=overview]").await;
@@ -70,7 +53,7 @@ fn a_step_is_analysed_alone_and_the_whole_again() {
         page.click("#whole-trace").await;
         let same = format!("{HEADLINE} === {whole}");
         page.wait_for(&same).await;
-        page.wait_for("!document.querySelector('#window')").await;
+        page.wait_for("!$('#window')").await;
         page.wait_for("!location.hash.includes('window=')").await;
     });
 }
@@ -79,20 +62,9 @@ fn a_step_is_analysed_alone_and_the_whole_again() {
 fn the_palette_analyses_a_step_and_the_whole() {
     with_page("window-palette", async |page| {
         page.open_sample().await;
-        let choose = async |text: &str| {
-            let body = page.find("body").await;
-            body.send_keys(Key::Control + "k").await.unwrap();
-            let field = page.find("#palette[open] input").await;
-            field.send_keys(text).await.unwrap();
-            page.wait_for(
-                "document.querySelector('#palette-0 .what')?.innerText.startsWith('Analyze')",
-            )
-            .await;
-            field.send_keys(Key::Enter + "").await.unwrap();
-        };
-        choose("analyze profilerstep").await;
+        page.command("analyze profilerstep", "Analyze").await;
         page.find("#window").await;
-        choose("analyze whole").await;
-        page.wait_for("!document.querySelector('#window')").await;
+        page.command("analyze whole", "Analyze").await;
+        page.wait_for("!$('#window')").await;
     });
 }

@@ -2,52 +2,47 @@
 
 use dormer_core::import::warning::WarningKind::*;
 
-use super::{check, event_names};
-use crate::support::text::{event, op, trace};
+use super::{check, check_cases, check_events, event_names, with_ops};
+use crate::support::text::{op, trace};
 
 #[test]
-fn a_whole_trace_has_nothing_to_say() {
-    check(trace(&[op("a"), op("b")].join(",\n")), &["a", "b"], &[]);
-}
-
-#[test]
-fn the_events_may_stand_anywhere_among_the_keys() {
-    let (a, b) = (op("a"), op("b"));
-    check(
-        format!(r#"{{"x": {{"traceEvents": 1}}, "traceEvents": [{a}, {b}], "y": [[], {{}}]}}"#),
-        &["a", "b"],
-        &[],
+fn every_kind_of_damage_is_told() {
+    check_cases(
+        r#"
+        # Whole traces, however they are framed.
+        events: ‹a›, ‹b› => a; b =>
+        events: =>  =>
+        [‹a›, ‹b›] => a; b =>
+        {"x": {"traceEvents": 1}, "traceEvents": [‹a›, ‹b›], "y": [[], {}]} => a; b =>
+        # Some writers open or end their list with nothing.
+        events: {}, null, ‹a›, {} => a =>
+        events: ▼{"ph": "X", "cat": null, "name": "a", "ts": 1, "dur": 1} => a => UnknownCategory
+        # Cut, or not closed.
+        {"traceEvents": [‹a›, ‹b›▼ => a; b => CutJson
+        {"traceEvents": [‹a›, ‹b›,▼ => a; b => CutJson
+        {"traceEvents": [‹a›, {"ph": "X", "name": "aten::▼ => a => CutJson
+        {"traceEvents": [‹a›, ‹b›▼} => a; b => CutJson
+        {"traceEvents": [‹a›]▼ => a => CutJson
+        events: ‹a›, ▼{"ph": "X", "name": "b", ‹c› => a; c => UnreadableEvent
+        # Commas too many; one that is missing loses nothing.
+        events: ‹a›, ‹b›,▼ => a; b => StrayComma
+        events: ‹a›, ▼, ‹b›, => a; b => StrayComma 2
+        events: ▼{"ph": "X", "cat": "cpu_op", "name": "a",, "ts": 1, "dur": 1,}, ‹b› => a; b => StrayComma 2
+        events: ‹a› ‹b› => a; b =>
+        # Names that were not escaped.
+        events: ‹a›, ▼‹C:\windows›, ‹c› => a; C:\windows; c => BadEscape
+        events: ▼‹\uZZZZ›, ‹c› => \uZZZZ; c => BadEscape
+        events: ‹a›, ▼‹f("x")›, ‹c› => a; f("x"); c => UnescapedQuote
+        events: ‹a›, ▼‹say "x", then "y"›, ‹c› => a; say "x", then "y"; c => UnescapedQuote
+        # Two lists are joined.
+        {"traceEvents": [‹a›], ▼"traceEvents": [‹b›]} => a; b => DuplicateKey
+        "#,
     );
-}
-
-#[test]
-fn a_bare_list_of_events() {
-    check(format!("[{}, {}]", op("a"), op("b")), &["a", "b"], &[]);
 }
 
 #[test]
 fn a_byte_order_mark() {
     check(format!("\u{feff}{}", trace(&op("a"))), &["a"], &[]);
-}
-
-#[test]
-fn no_events() {
-    check(trace(""), &[], &[]);
-}
-
-#[test]
-fn cut_between_events() {
-    let (a, b) = (op("a"), op("b"));
-    check(
-        format!(r#"{{"traceEvents": [{a}, {b}▼"#),
-        &["a", "b"],
-        &[(CutJson, 1)],
-    );
-    check(
-        format!(r#"{{"traceEvents": [{a}, {b},▼"#),
-        &["a", "b"],
-        &[(CutJson, 1)],
-    );
 }
 
 #[test]
@@ -64,64 +59,6 @@ fn cut_inside_an_event() {
 }
 
 #[test]
-fn cut_inside_a_name() {
-    let (a, b) = (op("a"), r#"{"ph": "X", "name": "aten::"#);
-    check(
-        format!(r#"{{"traceEvents": [{a}, {b}▼"#),
-        &["a"],
-        &[(CutJson, 1)],
-    );
-}
-
-#[test]
-fn an_unclosed_array() {
-    let (a, b) = (op("a"), op("b"));
-    check(
-        format!(r#"{{"traceEvents": [{a}, {b}▼}}"#),
-        &["a", "b"],
-        &[(CutJson, 1)],
-    );
-}
-
-#[test]
-fn an_unclosed_object() {
-    let a = op("a");
-    check(
-        format!(r#"{{"traceEvents": [{a}]▼"#),
-        &["a"],
-        &[(CutJson, 1)],
-    );
-}
-
-#[test]
-fn commas_too_many() {
-    let (a, b) = (op("a"), op("b"));
-    check(
-        trace(&format!("{a}, {b},▼")),
-        &["a", "b"],
-        &[(StrayComma, 1)],
-    );
-    check(
-        trace(&format!("{a}, ▼, {b},")),
-        &["a", "b"],
-        &[(StrayComma, 2)],
-    );
-    check(
-        trace(&format!(
-            r#"▼{{"ph": "X", "cat": "cpu_op", "name": "a",, "ts": 1, "dur": 1,}}, {b}"#
-        )),
-        &["a", "b"],
-        &[(StrayComma, 2)],
-    );
-}
-
-#[test]
-fn a_missing_comma_loses_nothing() {
-    let (a, b) = (op("a"), op("b"));
-    check(trace(&format!("{a} {b}")), &["a", "b"], &[]);
-}
-
-#[test]
 fn bytes_that_are_no_text() {
     let mut text = trace(&format!("{}, ▼{}, {}", op("a"), op("b?"), op("c"))).into_bytes();
     let at = text.iter().position(|&byte| byte == b'?').unwrap();
@@ -131,24 +68,10 @@ fn bytes_that_are_no_text() {
 
 #[test]
 fn a_raw_line_break_in_a_name() {
-    check(
-        trace(&format!("{}, ▼{}, {}", op("a"), op("b\nb"), op("c"))),
+    check_events(
+        "‹a›, ▼‹b\nb›, ‹c›",
         &["a", "b\nb", "c"],
         &[(ControlCharacter, 1)],
-    );
-}
-
-#[test]
-fn a_bad_escape_in_a_name() {
-    check(
-        trace(&format!("{}, ▼{}, {}", op("a"), op(r"C:\windows"), op("c"))),
-        &["a", r"C:\windows", "c"],
-        &[(BadEscape, 1)],
-    );
-    check(
-        trace(&format!("▼{}, {}", op(r"\uZZZZ"), op("c"))),
-        &[r"\uZZZZ", "c"],
-        &[(BadEscape, 1)],
     );
 }
 
@@ -158,25 +81,6 @@ fn good_escapes_are_no_damage() {
         trace(&op(r#"\"a\" \\ \/ \n \u00e9 \ud83d\ude00"#)),
         &["\"a\" \\ / \n é 😀"],
         &[],
-    );
-}
-
-#[test]
-fn quotes_that_were_not_escaped() {
-    check(
-        trace(&format!("{}, ▼{}, {}", op("a"), op(r#"f("x")"#), op("c"))),
-        &["a", r#"f("x")"#, "c"],
-        &[(UnescapedQuote, 1)],
-    );
-    check(
-        trace(&format!(
-            "{}, ▼{}, {}",
-            op("a"),
-            op(r#"say "x", then "y""#),
-            op("c")
-        )),
-        &["a", r#"say "x", then "y""#, "c"],
-        &[(UnescapedQuote, 1)],
     );
 }
 
@@ -219,19 +123,6 @@ fn damage_costs_one_event_at_most_one_neighbour() {
 }
 
 #[test]
-fn an_event_that_lost_its_end_is_counted() {
-    check(
-        trace(&format!(
-            r#"{}, ▼{{"ph": "X", "name": "b", {}"#,
-            op("a"),
-            op("c")
-        )),
-        &["a", "c"],
-        &[(UnreadableEvent, 1)],
-    );
-}
-
-#[test]
 fn a_name_without_end_costs_one_event() {
     let endless = format!(r#"{{"ph": "X", "name": "{}"#, "x".repeat(40 << 20));
     let events = format!("{}, ▼{endless}▼", op("a"));
@@ -245,10 +136,7 @@ fn a_name_without_end_costs_one_event() {
 #[test]
 fn small_keys_beside_the_events_are_kept() {
     let imported = check(
-        format!(
-            r#"{{"a": 1, "b": {{"c": [2]}}, "traceEvents": [{}], "d": "e"}}"#,
-            op("x")
-        ),
+        with_ops(r#"{"a": 1, "b": {"c": [2]}, "traceEvents": [‹x›], "d": "e"}"#),
         &["x"],
         &[],
     );
@@ -266,19 +154,6 @@ fn a_large_key_beside_the_events_is_skipped() {
         format!(r#"{{"x": ▼[{large}1], "traceEvents": [{}]}}"#, op("a")),
         &["a"],
         &[(LargeMetadata, 1)],
-    );
-}
-
-/// Some writers open or end their list with nothing.
-#[test]
-fn nothing_among_the_events_is_no_damage() {
-    let a = op("a");
-    check(trace(&format!("{{}}, null, {a}, {{}}")), &["a"], &[]);
-    let without_category = a.replace(r#""cpu_op""#, "null");
-    check(
-        trace(&format!("▼{without_category}")),
-        &["a"],
-        &[(UnknownCategory, 1)],
     );
 }
 
@@ -326,15 +201,5 @@ fn what_is_nested_too_deep_costs_itself() {
         ),
         &["a"],
         &[(UnreadableEvent, 1), (CutJson, 1)],
-    );
-}
-
-#[test]
-fn events_of_two_lists_are_joined() {
-    let (a, b) = (op("a"), event(r#""name": "b""#));
-    check(
-        format!(r#"{{"traceEvents": [{a}], ▼"traceEvents": [{b}]}}"#),
-        &["a", "b"],
-        &[(DuplicateKey, 1)],
     );
 }

@@ -1,59 +1,84 @@
 //! Good JSON with values that a trace cannot have.
 
-use dormer_core::import::warning::WarningKind::*;
+use dormer_core::import::Imported;
+use dormer_core::import::warning::WarningKind::{self, *};
 use dormer_core::trace::EventId;
 
-use super::check;
+use super::{check, check_events};
 use crate::support::text::{event, op, trace};
 
 const FIRST: EventId = EventId(0);
 
-/// An event named "a" with these fields beside its phase and category.
-fn with(fields: &str) -> String {
-    trace(&format!(
-        r#"▼{{"ph": "X", "cat": "kernel", "name": "a", {fields}}}, {}"#,
-        op("b")
-    ))
+/// Checks an event named "a" with these fields beside its phase and category, before one named "b". It
+/// is what all warnings name; without a start it is left out.
+#[track_caller]
+fn check_with(fields: &str, warnings: &[(WarningKind, u64)]) -> Imported {
+    let marks = "▼".repeat(warnings.len());
+    let has_start = warnings.iter().all(|(kind, _)| *kind != MissingTime);
+    let names = if has_start { &["a", "b"][..] } else { &["b"] };
+    let event = format!(r#"{marks}{{"ph": "X", "cat": "kernel", "name": "a", {fields}}}, ‹b›"#);
+    check_events(&event, names, warnings)
 }
 
-/// The same, when nothing is wrong with it.
-fn good_with(fields: &str) -> String {
-    with(fields).replace('▼', "")
-}
+/// Fields, and the kinds of warnings with how often.
+type Case = (&'static str, &'static [(WarningKind, u64)]);
 
 #[test]
-fn no_number_where_one_belongs() {
-    for value in ["NaN", "-nan", "nan", "Infinity", "-Infinity", "inf"] {
-        check(
-            with(&format!(r#""ts": 1, "dur": 2, "args": {{"x": {value}}}"#)),
-            &["a", "b"],
-            &[(NotANumber, 1)],
-        );
+fn numbers_that_cannot_be_are_told() {
+    #[rustfmt::skip]
+    let cases: [Case; 13] = [
+        // No number where one belongs.
+        (r#""ts": 1, "dur": 2, "args": {"x": NaN}"#, &[(NotANumber, 1)]),
+        (r#""ts": 1, "dur": 2, "args": {"x": -nan}"#, &[(NotANumber, 1)]),
+        (r#""ts": 1, "dur": 2, "args": {"x": nan}"#, &[(NotANumber, 1)]),
+        (r#""ts": 1, "dur": 2, "args": {"x": Infinity}"#, &[(NotANumber, 1)]),
+        (r#""ts": 1, "dur": 2, "args": {"x": -Infinity}"#, &[(NotANumber, 1)]),
+        (r#""ts": 1, "dur": 2, "args": {"x": inf}"#, &[(NotANumber, 1)]),
+        (r#""ts": 1, "dur": 2, "args": {"x": [[1, NaN], Infinity]}"#, &[(NotANumber, 2)]),
+        // Beyond 64 bits: 2⁷⁰. The largest ids are no damage.
+        (r#""ts": 1, "dur": 2, "args": {"x": 1180591620717411303424}"#, &[(HugeInteger, 1)]),
+        (r#""ts": 1, "dur": 2, "args": {"correlation": 18446744073709551615}"#, &[]),
+        // Without a start an event is left out.
+        (r#""dur": 2"#, &[(MissingTime, 1)]),
+        (r#""dur": 2, "ts": "soon""#, &[(MissingTime, 1), (TextNumber, 1)]),
+        (r#""dur": 2, "ts": 1e300"#, &[(MissingTime, 1)]),
+        (r#""ts": 1, "dur": 2, "args": {"x": 1, "x": 2}"#, &[(DuplicateKey, 1)]),
+    ];
+    for (fields, warnings) in cases {
+        check_with(fields, warnings);
     }
-    check(
-        with(r#""ts": 1, "dur": 2, "args": {"x": [[1, NaN], Infinity]}"#),
-        &["a", "b"],
-        &[(NotANumber, 2)],
-    );
 }
 
 #[test]
-fn a_duration_of_nan_is_unknown() {
-    let imported = check(
-        with(r#""ts": 1, "dur": NaN"#).replace('▼', "▼▼"),
-        &["a", "b"],
-        &[(NotANumber, 1), (MissingDuration, 1)],
+fn a_duration_that_cannot_be_is_unknown() {
+    #[rustfmt::skip]
+    let cases: [Case; 6] = [
+        (r#""ts": 1"#, &[(MissingDuration, 1)]),
+        (r#""ts": 1, "dur": null"#, &[(MissingDuration, 1)]),
+        (r#""ts": 1, "dur": NaN"#, &[(NotANumber, 1), (MissingDuration, 1)]),
+        (r#""ts": 1, "dur": -2"#, &[(NegativeDuration, 1)]),
+        // A month, and 2⁷⁰.
+        (r#""ts": 1, "dur": 2592000000000"#, &[(ImpossibleDuration, 1)]),
+        (r#""ts": 1, "dur": 1180591620717411303424"#, &[(HugeInteger, 1), (MissingDuration, 1)]),
+    ];
+    for (fields, warnings) in cases {
+        let imported = check_with(fields, warnings);
+        assert_eq!(imported.trace.events.dur_ns(FIRST), None, "{fields}");
+    }
+}
+
+#[test]
+fn ids_beyond_64_bits_can_be_compared() {
+    let imported = check_with(
+        r#""ts": 1, "dur": 2, "args": {"correlation": 1180591620717411303424}"#,
+        &[(HugeInteger, 1)],
     );
-    assert_eq!(imported.trace.events.dur_ns(FIRST), None);
+    assert!(imported.trace.events.correlation(FIRST).is_some());
 }
 
 #[test]
 fn times_as_text() {
-    let imported = check(
-        with(r#""ts": "1.5", "dur": "2""#),
-        &["a", "b"],
-        &[(TextNumber, 2)],
-    );
+    let imported = check_with(r#""ts": "1.5", "dur": "2""#, &[(TextNumber, 2)]);
     assert_eq!(imported.trace.events.ts_ns(FIRST), 1_500);
     assert_eq!(imported.trace.events.dur_ns(FIRST), Some(2_000));
 }
@@ -67,104 +92,15 @@ fn times_in_every_notation() {
         ("1.4286257318961787e15", 1_428_625_731_896_178_700),
         ("-3", -3_000),
     ] {
-        let imported = check(
-            good_with(&format!(r#""ts": {text}, "dur": 1"#)),
-            &["a", "b"],
-            &[],
-        );
+        let imported = check_with(&format!(r#""ts": {text}, "dur": 1"#), &[]);
         assert_eq!(imported.trace.events.ts_ns(FIRST), ns, "{text}");
     }
 }
 
 #[test]
 fn the_last_of_two_equal_keys_counts() {
-    let imported = check(
-        with(r#""ts": 1, "dur": 2, "dur": 3"#),
-        &["a", "b"],
-        &[(DuplicateKey, 1)],
-    );
+    let imported = check_with(r#""ts": 1, "dur": 2, "dur": 3"#, &[(DuplicateKey, 1)]);
     assert_eq!(imported.trace.events.dur_ns(FIRST), Some(3_000));
-    check(
-        with(r#""ts": 1, "dur": 2, "args": {"x": 1, "x": 2}"#),
-        &["a", "b"],
-        &[(DuplicateKey, 1)],
-    );
-}
-
-#[test]
-fn integers_beyond_64_bits() {
-    // 2⁷⁰: as ids they can still be compared.
-    let id = "1180591620717411303424";
-    let imported = check(
-        with(&format!(
-            r#""ts": 1, "dur": 2, "args": {{"correlation": {id}}}"#
-        )),
-        &["a", "b"],
-        &[(HugeInteger, 1)],
-    );
-    assert!(imported.trace.events.correlation(FIRST).is_some());
-    check(
-        with(&format!(r#""ts": 1, "dur": 2, "args": {{"x": {id}}}"#)),
-        &["a", "b"],
-        &[(HugeInteger, 1)],
-    );
-    check(
-        with(&format!(r#""ts": 1, "dur": {id}"#)).replace('▼', "▼▼"),
-        &["a", "b"],
-        &[(HugeInteger, 1), (MissingDuration, 1)],
-    );
-}
-
-#[test]
-fn the_largest_ids_are_no_damage() {
-    check(
-        good_with(r#""ts": 1, "dur": 2, "args": {"correlation": 18446744073709551615}"#),
-        &["a", "b"],
-        &[],
-    );
-}
-
-#[test]
-fn a_negative_duration_is_unknown() {
-    let imported = check(
-        with(r#""ts": 1, "dur": -2"#),
-        &["a", "b"],
-        &[(NegativeDuration, 1)],
-    );
-    assert_eq!(imported.trace.events.dur_ns(FIRST), None);
-}
-
-#[test]
-fn a_missing_duration_is_unknown() {
-    for fields in [r#""ts": 1"#, r#""ts": 1, "dur": null"#] {
-        let imported = check(with(fields), &["a", "b"], &[(MissingDuration, 1)]);
-        assert_eq!(imported.trace.events.dur_ns(FIRST), None);
-    }
-}
-
-#[test]
-fn a_duration_of_a_month_is_unknown() {
-    let imported = check(
-        with(r#""ts": 1, "dur": 2592000000000"#),
-        &["a", "b"],
-        &[(ImpossibleDuration, 1)],
-    );
-    assert_eq!(imported.trace.events.dur_ns(FIRST), None);
-}
-
-#[test]
-fn an_event_without_a_start_is_left_out() {
-    check(with(r#""dur": 2"#), &["b"], &[(MissingTime, 1)]);
-    check(
-        with(r#""dur": 2, "ts": "soon""#).replace('▼', "▼▼"),
-        &["b"],
-        &[(MissingTime, 1), (TextNumber, 1)],
-    );
-    check(
-        with(r#""dur": 2, "ts": 1e300"#),
-        &["b"],
-        &[(MissingTime, 1)],
-    );
 }
 
 #[test]

@@ -9,8 +9,10 @@ mod damaged_values;
 mod incomplete;
 mod rejected;
 
-use dormer_core::import::warning::WarningKind;
+use dormer_core::import::warning::{Warning, WarningKind};
 use dormer_core::import::{Imported, import};
+
+use crate::support::text::{op, trace};
 
 const MARK: &[u8] = "▼".as_bytes();
 
@@ -25,6 +27,49 @@ fn check(marked: impl AsRef<[u8]>, names: &[&str], warnings: &[(WarningKind, u64
         .map(|&(kind, count)| (kind, count, offsets.next()))
         .collect();
     check_bytes(&text, names, &expected)
+}
+
+/// The same of a trace with these events; `‹a›` is an operator of that name.
+#[track_caller]
+fn check_events(events: &str, names: &[&str], warnings: &[(WarningKind, u64)]) -> Imported {
+    check(trace(&with_ops(events)), names, warnings)
+}
+
+/// Checks cases, a line each: a text, or `events:` and those of a trace, `=>`, the names of its events,
+/// `=>`, and what is said of it: kinds of warnings, with how often where that is not once.
+#[track_caller]
+fn check_cases(cases: &str) {
+    let lines = cases.lines().map(str::trim);
+    for case in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let parts: Vec<&str> = case.split("=>").map(str::trim).collect();
+        let [text, names, said] = parts[..] else {
+            panic!("{case}")
+        };
+        let text = match text.strip_prefix("events:") {
+            Some(events) => trace(&with_ops(events.trim())),
+            None => with_ops(text),
+        };
+        let (bytes, marks) = take_marks(text.as_bytes());
+        let imported = import(&bytes).unwrap_or_else(|error| panic!("{case}: {error}"));
+        assert_eq!(event_names(&imported).join("; "), names, "{case}");
+        let warnings: Vec<&Warning> = imported.warnings.iter().collect();
+        let found = warnings.iter().map(|warning| match warning.count {
+            1 => format!("{:?}", warning.kind),
+            n => format!("{:?} {n}", warning.kind),
+        });
+        assert_eq!(found.collect::<Vec<_>>().join("; "), said, "{case}");
+        let offsets = warnings.iter().filter_map(|warning| warning.first_offset);
+        assert_eq!(offsets.collect::<Vec<_>>(), marks, "{case}");
+    }
+}
+
+/// A text with its operators.
+fn with_ops(text: &str) -> String {
+    let parts = text.split('‹').map(|part| match part.split_once('›') {
+        Some((name, rest)) => op(name) + rest,
+        None => part.to_owned(),
+    });
+    parts.collect()
 }
 
 /// Imports bytes, and compares the names of its events and all warnings with their offsets.

@@ -4,10 +4,43 @@ use super::check_rejected;
 
 const EXPECTED: &str = "expected a PyTorch profiler trace, the .json or .json.gz that export_chrome_trace or tensorboard_trace_handler writes";
 
+/// A text, and the sentence; `…` stands for what was expected instead.
+#[rustfmt::skip]
+const TEXTS: &[(&str, &str)] = &[
+    // Nothing.
+    ("", "the file is empty; …"),
+    (" \n", "the file is empty; …"),
+    // A web page.
+    ("<!DOCTYPE html><p>404", "this is a web page, perhaps a login page saved in the trace's place; … (at byte 0)"),
+    ("<html>", "this is a web page, perhaps a login page saved in the trace's place; … (at byte 0)"),
+    ("\n\n  <HTML lang=en>", "this is a web page, perhaps a login page saved in the trace's place; … (at byte 4)"),
+    // The text of a Python object.
+    ("{'traceEvents': [{'ph': 'X'}]}", "this is the text of a Python object, with single quotes; write the trace with json.dump or export_chrome_trace (at byte 1)"),
+    ("[{'ph': 'X'}]", "this is the text of a Python object, with single quotes; write the trace with json.dump or export_chrome_trace (at byte 1)"),
+    // Another JSON.
+    (r#"{"stackFrames": {}, "samples": []}"#, "this JSON has no traceEvents, only `stackFrames`, `samples`; …"),
+    ("{}", "this is an empty JSON object without traceEvents; …"),
+    ("[1, 2, 3]", "this is a JSON list, but not of trace events; … (at byte 1)"),
+    (r#"[{"name": "Ada", "age": 36}]"#, "this is a JSON list, but not of trace events; …"),
+    // No JSON.
+    ("epoch 1 loss 0.3\n", "this is not JSON; … (at byte 0)"),
+    ("\x7fELF\x02\x01\x01", "this is not JSON; … (at byte 0)"),
+    ("17", "this is not JSON; … (at byte 0)"),
+    ("\"traceEvents\"", "this is not JSON; … (at byte 0)"),
+    // Damage without events behind it.
+    (r#"{"lr": 1, 'a': 2}"#, "this is not JSON; … (at byte 10)"),
+    // Cut before the events.
+    ("{", "the text ends before its first event, as after an interrupted copy; copy the file or record it again (at byte 1)"),
+    (r#"{"schemaVersi"#, "the text ends before its first event, as after an interrupted copy; copy the file or record it again (at byte 13)"),
+    (r#"{"schemaVersion": 1, "deviceProperties": [{"id": 0"#, "the text ends before its first event, as after an interrupted copy; copy the file or record it again (at byte 50)"),
+    (r#"{"schemaVersion": 1,"#, "the text ends before its first event, as after an interrupted copy; copy the file or record it again (at byte 20)"),
+];
+
 #[test]
-fn nothing() {
-    check_rejected("", &format!("the file is empty; {EXPECTED}"));
-    check_rejected(" \n", &format!("the file is empty; {EXPECTED}"));
+fn texts_that_are_no_trace() {
+    for (text, sentence) in TEXTS {
+        check_rejected(text, &sentence.replace('…', EXPECTED));
+    }
 }
 
 #[test]
@@ -15,64 +48,6 @@ fn zero_bytes() {
     let sentence = "the file holds only zero bytes, as after an interrupted copy; copy it again";
     check_rejected([0; 1], sentence);
     check_rejected(vec![0; 300_000], sentence);
-}
-
-#[test]
-fn a_web_page() {
-    for (page, at) in [
-        ("<!DOCTYPE html><p>404", 0),
-        ("<html>", 0),
-        ("\n\n  <HTML lang=en>", 4),
-    ] {
-        check_rejected(
-            page,
-            &format!(
-                "this is a web page, perhaps a login page saved in the trace's place; {EXPECTED} (at byte {at})"
-            ),
-        );
-    }
-}
-
-#[test]
-fn the_text_of_a_python_object() {
-    for text in ["{'traceEvents': [{'ph': 'X'}]}", "[{'ph': 'X'}]"] {
-        check_rejected(
-            text,
-            "this is the text of a Python object, with single quotes; write the trace with json.dump or export_chrome_trace (at byte 1)",
-        );
-    }
-}
-
-#[test]
-fn another_json() {
-    check_rejected(
-        r#"{"stackFrames": {}, "samples": []}"#,
-        &format!("this JSON has no traceEvents, only `stackFrames`, `samples`; {EXPECTED}"),
-    );
-    check_rejected(
-        "{}",
-        &format!("this is an empty JSON object without traceEvents; {EXPECTED}"),
-    );
-    check_rejected(
-        "[1, 2, 3]",
-        &format!("this is a JSON list, but not of trace events; {EXPECTED} (at byte 1)"),
-    );
-    check_rejected(
-        r#"[{"name": "Ada", "age": 36}]"#,
-        &format!("this is a JSON list, but not of trace events; {EXPECTED}"),
-    );
-}
-
-#[test]
-fn not_json() {
-    for text in [
-        "epoch 1 loss 0.3\n",
-        "\x7fELF\x02\x01\x01",
-        "17",
-        "\"traceEvents\"",
-    ] {
-        check_rejected(text, &format!("this is not JSON; {EXPECTED} (at byte 0)"));
-    }
 }
 
 #[test]
@@ -111,31 +86,5 @@ fn a_tar_archive() {
     check_rejected(
         archive,
         "this is a tar archive; unpack it and open the trace in it (at byte 0)",
-    );
-}
-
-#[test]
-fn cut_before_the_events() {
-    for text in [
-        "{",
-        r#"{"schemaVersi"#,
-        r#"{"schemaVersion": 1, "deviceProperties": [{"id": 0"#,
-        r#"{"schemaVersion": 1,"#,
-    ] {
-        check_rejected(
-            text,
-            &format!(
-                "the text ends before its first event, as after an interrupted copy; copy the file or record it again (at byte {})",
-                text.len()
-            ),
-        );
-    }
-}
-
-#[test]
-fn damage_without_events_behind_it() {
-    check_rejected(
-        r#"{"lr": 1, 'a': 2}"#,
-        &format!("this is not JSON; {EXPECTED} (at byte 10)"),
     );
 }

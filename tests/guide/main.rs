@@ -22,6 +22,7 @@ mod chromium;
     reason = "shared with the browser tests, which use more of it"
 )]
 mod page;
+#[path = "../support/slower.rs"]
 mod slower;
 
 use std::path::Path;
@@ -66,20 +67,20 @@ const PICTURES: &[Picture] = &[
     Picture { name: "overview", open: Open::Sample, hash: "#/overview", mark: "[data-testid=headline]", script: "" },
     Picture { name: "report", open: Open::Sample, hash: "#/report", mark: "[data-testid=report]", script: "" },
     Picture { name: "operation", open: Open::Sample, hash: "#/operations", mark: "[id^=unified_perf_summary-]", script: "
-        document.querySelector('[id^=unified_perf_summary-]').click();" },
+        $('[id^=unified_perf_summary-]').click();" },
     Picture { name: "roofline", open: Open::Sample, hash: "#/roofline", mark: "#roof circle", script: "" },
     Picture { name: "tree", open: Open::Sample, hash: "#/tree", mark: "[id^=node-]", script: "
-        document.querySelector('#hottest').click();" },
+        $('#hottest').click();" },
     Picture { name: "flame", open: Open::Sample, hash: "#/tree", mark: "[id^=node-]", script: "
-        document.querySelector('[data-drawing=flame]').click();" },
+        $('[data-drawing=flame]').click();" },
     Picture { name: "timeline", open: Open::Sample, hash: "#/timeline", mark: "#step", script: "
-        const steps = document.querySelector('#step');
+        const steps = $('#step');
         steps.value = [...steps.options].find(step => step.text.startsWith('ProfilerStep')).value;
         steps.dispatchEvent(new Event('change', { bubbles: true }));" },
     Picture { name: "system", open: Open::Sample, hash: "#/system", mark: "[data-testid=system]", script: "" },
     Picture { name: "compare", open: Open::Two, hash: "#/compare", mark: "[data-testid=compare]", script: "" },
     Picture { name: "trees", open: Open::Two, hash: "#/compare", mark: "[data-table=compare_tree]", script: "
-        const trees = document.querySelector('[data-table=compare_tree]');
+        const trees = $('[data-table=compare_tree]');
         trees.click();
         trees.scrollIntoView({ block: 'start' });" },
     Picture { name: "export", open: Open::Sample, hash: "#/export", mark: "[data-testid=artifacts]", script: "" },
@@ -91,7 +92,7 @@ fn main() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/guide");
     std::fs::create_dir_all(&folder).unwrap();
     let (name, factor) = SLOWER;
-    let second = slower(sample::TRACE, name, factor).unwrap();
+    let (second, _) = slower(sample::TRACE, name, factor).unwrap();
     with_page("guide", async |page| {
         page.resize(SIZE.0, SIZE.1).await;
         for picture in PICTURES {
@@ -104,8 +105,8 @@ fn main() {
             }
             page.go(picture.hash).await;
             page.find(picture.mark).await;
-            page.wait_for("!document.querySelector('.coming')").await;
-            page.js(picture.script, vec![]).await;
+            page.wait_for("!$('.coming')").await;
+            page.js(picture.script).await;
             // Answers come from the worker, and canvases are drawn in a frame of their own.
             tokio::time::sleep(Duration::from_millis(1500)).await;
             let file = folder.join(format!("{}.webp", picture.name));
@@ -118,21 +119,12 @@ fn main() {
 
 /// Opens a second trace, to compare the first one with.
 async fn drop_beside(page: &Page, trace: &str) {
-    let script = "
-        const data = new DataTransfer();
-        data.items.add(new File([arguments[0]], 'slower.json'));
-        document.querySelector('#main').dispatchEvent(
-          new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: data, clientX: innerWidth - 10 }));";
-    page.js(script, vec![json!(trace)]).await;
+    page.drop_beside("slower.json", trace).await;
     page.find("[data-testid=compare]").await;
     // A file dropped there is the reference; the slower one is to be improved.
     // By script: the header is drawn anew while the comparison comes in.
-    page.js("document.querySelector('#swap').click()", vec![])
-        .await;
-    page.wait_for(
-        "document.querySelector('[data-testid=compare-headline]')?.innerText.includes('+')",
-    )
-    .await;
+    page.js("$('#swap').click()").await;
+    page.wait_text("[data-testid=compare-headline]", "+").await;
 }
 
 /// What is on screen, as WebP.

@@ -1,14 +1,12 @@
 //! Changes of a trace that mean nothing change no number.
 
-use dormer_core::import::import;
 use dormer_core::import::warning::Warnings;
-use dormer_core::profile::Profile;
 use dormer_core::report::sheet::Sheet;
-use dormer_core::report::{Report, ReportOptions};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::cases;
+use crate::support::opened::{NO_GPU, profile, report_on};
 
 /// One call of an operator and the kernels it launches.
 #[derive(Debug, Clone)]
@@ -71,42 +69,19 @@ fn events(calls: &[Call], shift_ns: i64) -> (Vec<Value>, Vec<Value>) {
     let mut correlation = 0;
     for call in calls {
         now_ns += call.gap_ns;
-        timed.push(complete(
-            "cpu_op",
-            call.name,
-            1,
-            1,
-            now_ns,
-            call.dur_ns,
-            json!({}),
-        ));
+        let span = (now_ns, call.dur_ns);
+        timed.push(complete("cpu_op", call.name, (1, 1), span, None));
         for (i, kernel) in call.kernels.iter().enumerate() {
             correlation += 1;
-            let args = json!({"correlation": correlation});
-            let launch_ns = now_ns + 1_000 + 3_000 * i as i64;
-            let start_ns = launch_ns + kernel.delay_ns;
-            let stream = kernel.stream;
-            timed.push(complete(
-                "cuda_runtime",
-                "cudaLaunchKernel",
-                1,
-                1,
-                launch_ns,
-                2_000,
-                args.clone(),
-            ));
-            timed.push(complete(
-                "kernel",
-                kernel.name,
-                0,
-                stream,
-                start_ns,
-                kernel.dur_ns,
-                args,
-            ));
+            let launch = (now_ns + 1_000 + 3_000 * i as i64, 2_000);
+            let work = (launch.0 + kernel.delay_ns, kernel.dur_ns);
+            let (thread, stream, id) = ((1, 1), (0, kernel.stream), Some(correlation));
+            let name = "cudaLaunchKernel";
+            timed.push(complete("cuda_runtime", name, thread, launch, id));
+            timed.push(complete("kernel", kernel.name, stream, work, id));
             if kernel.has_flow {
-                flows.push(flow("s", correlation, 1, 1));
-                flows.push(flow("f", correlation, 0, stream));
+                flows.push(flow("s", correlation, thread));
+                flows.push(flow("f", correlation, stream));
             }
         }
         now_ns += call.dur_ns;
@@ -114,21 +89,21 @@ fn events(calls: &[Call], shift_ns: i64) -> (Vec<Value>, Vec<Value>) {
     (timed, flows)
 }
 
+/// An event on a process and thread, with its start and duration.
 fn complete(
     cat: &str,
     name: &str,
-    pid: u32,
-    tid: u32,
-    ts_ns: i64,
-    dur_ns: i64,
-    args: Value,
+    (pid, tid): (u32, u32),
+    (ts_ns, dur_ns): (i64, i64),
+    correlation: Option<u32>,
 ) -> Value {
     // Times as text would be a warning; as f64 they would lose nanoseconds.
     let [ts, dur] = [ts_ns, dur_ns].map(|ns| format!("@{}.{:03}@", ns / 1000, ns % 1000));
+    let args = correlation.map_or(json!({}), |id| json!({"correlation": id}));
     json!({"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args})
 }
 
-fn flow(phase: &str, id: u32, pid: u32, tid: u32) -> Value {
+fn flow(phase: &str, id: u32, (pid, tid): (u32, u32)) -> Value {
     json!({"ph": phase, "cat": "ac2g", "name": "ac2g", "id": id, "pid": pid, "tid": tid, "ts": 0, "bp": "e"})
 }
 
@@ -160,8 +135,8 @@ fn judged(events: &[Value]) -> (Vec<Sheet>, Warnings) {
         .to_string()
         .replace("\"@", "")
         .replace("@\"", "");
-    let profile = Profile::new(import(text.as_bytes()).unwrap());
-    let report = Report::new(&profile, &ReportOptions::default());
+    let profile = profile(text);
+    let report = report_on(&profile, NO_GPU);
     let sheets = report.sheets(&profile).into_iter().cloned().collect();
     (sheets, profile.warnings)
 }

@@ -375,10 +375,8 @@ mod tests {
     #[test]
     fn a_category_that_a_kernels_name_alone_tells_is_marked() {
         let profile = Timetable::new()
-            .op("aten::convolution", 0..10)
-            .launch(1, 1..2)
+            .work("aten::convolution", "my_conv", 100..110)
             .runtime("cudaGraphLaunch", 2, 20..30)
-            .kernel(1, "my_conv", 100..110)
             .kernel(2, "void flash_fwd_kernel<128>()", 110..130)
             .profile();
         let report = Report::new(&profile, &ReportOptions::default());

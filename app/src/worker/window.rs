@@ -93,12 +93,10 @@ mod tests {
         let trace = Timetable::new()
             .annotation(first, 1000..1020)
             .op("aten::mm", 1002..1012)
-            .launch(1, 1004..1006)
+            .launched("gemm", 1004..1006, 1030..1040)
             .annotation(second, 1020..1040)
             .op("aten::add", 1022..1032)
-            .launch(2, 1024..1026)
-            .kernel(1, "gemm", 1030..1040)
-            .kernel(2, "add", 1050..1080);
+            .launched("add", 1024..1026, 1050..1080);
         Analysis::new(trace.profile(), &Choice::default())
     }
 

@@ -100,6 +100,7 @@ mod tests {
     /// Beside the names that each row of the table is recognised by.
     #[test]
     fn by_name() {
+        #[rustfmt::skip]
         let cases = [
             ("NVIDIA H100 SXM5 80GB", Some("H100")),
             ("NVIDIA H100 80GB HBM2e", Some("H100-PCIe")),
@@ -107,10 +108,7 @@ mod tests {
             ("NVIDIA A100-SXM4-40GB MIG 1g.5gb", None),
             ("NVIDIA GB300-WS", None),
             ("NVIDIA RTX PRO 6000 Blackwell Server Edition", None),
-            (
-                "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition",
-                None,
-            ),
+            ("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", None),
             ("AMD Instinct MI300X VF", Some("MI300X")),
             ("NVIDIA GeForce RTX 4090 D", None),
             ("NVIDIA GeForce RTX 3090 Ti", None),

@@ -139,20 +139,17 @@ mod tests {
     #[test]
     fn every_row_is_whole() {
         for gpu in GPUS.iter() {
+            let id = &gpu.id;
             let vendor = gpu.vendor.map(Vendor::label);
             assert!(
                 vendor.is_some_and(|vendor| gpu.name.starts_with(vendor)),
-                "{}",
-                gpu.id
+                "{id}"
             );
-            assert!(!gpu.source.is_empty(), "{}", gpu.id);
-            assert!(gpu.n_sms.is_none_or(|n_sms| n_sms > 0), "{}", gpu.id);
-            assert!(
-                gpu.memory_gb.is_some_and(|memory| memory > 0.0) && gpu.mem_bw_gbps > 0.0,
-                "{}",
-                gpu.id
-            );
-            assert!(gpu.link_gbps.is_none_or(|link| link > 0.0), "{}", gpu.id);
+            assert!(!gpu.source.is_empty(), "{id}");
+            assert!(gpu.n_sms.is_none_or(|n_sms| n_sms > 0), "{id}");
+            assert!(gpu.mem_bw_gbps > 0.0, "{id}");
+            assert!(gpu.memory_gb.is_some_and(|memory| memory > 0.0), "{id}");
+            assert!(gpu.link_gbps.is_none_or(|link| link > 0.0), "{id}");
             assert!(gpu.matrix_peak.is_some() && gpu.vector_peak.is_some());
             let all = [
                 &gpu.matrix_peak,
@@ -161,13 +158,12 @@ mod tests {
                 &gpu.vector_achievable,
             ];
             for rates in all.into_iter().flatten() {
-                assert!(!rates.source.is_empty(), "{}", gpu.id);
+                assert!(!rates.source.is_empty(), "{id}");
                 for (row, (precision, tflops)) in rates.tflops.iter().enumerate() {
-                    assert!(*tflops > 0.0, "{} {precision:?}", gpu.id);
+                    assert!(*tflops > 0.0, "{id} {precision:?}");
                     assert!(
                         rates.tflops[..row].iter().all(|(one, _)| one != precision),
-                        "{} lists {precision:?} twice",
-                        gpu.id
+                        "{id} lists {precision:?} twice"
                     );
                 }
             }
@@ -177,13 +173,13 @@ mod tests {
     #[test]
     fn what_is_achievable_is_below_the_peak() {
         for gpu in GPUS.iter() {
+            let id = &gpu.id;
             for rates in gpu.matrix_achievable.iter() {
                 for (precision, achievable) in rates.tflops.iter() {
                     let peak = gpu.matrix(*precision, Basis::Peak);
                     assert!(
                         peak.is_none_or(|peak| *achievable < peak.tflops),
-                        "{} {precision:?}",
-                        gpu.id
+                        "{id} {precision:?}"
                     );
                 }
             }
@@ -208,13 +204,13 @@ mod tests {
     #[test]
     fn matrix_units_are_no_slower_than_vector_units() {
         for gpu in GPUS.iter() {
+            let id = &gpu.id;
             for rates in gpu.vector_peak.iter() {
                 for (precision, vector) in rates.tflops.iter() {
                     let matrix = gpu.matrix(*precision, Basis::Peak);
                     assert!(
                         matrix.is_none_or(|matrix| matrix.tflops >= *vector),
-                        "{} {precision:?}",
-                        gpu.id
+                        "{id} {precision:?}"
                     );
                 }
             }

@@ -62,6 +62,7 @@ pub mod user;
 #[cfg(test)]
 mod tests;
 
+use crate::base::labels::labelled;
 pub use crate::hardware::{ComputeSpec, Unit, Work};
 
 pub use attention::FusedAttention;
@@ -170,67 +171,37 @@ pub struct PerfModel {
     pub is_reference: bool,
 }
 
-/// The reference's sheets of ops with a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(
-    missing_docs,
-    reason = "the names are the reference's and say what they are"
-)]
-pub enum SheetFamily {
-    Gemm,
-    UnaryElementwise,
-    BinaryElementwise,
-    Elementwise,
-    Normalization,
-    RmsNorm,
-    Reduce,
-    Conv,
-    Sdpa,
-    InferenceAttention,
-    GroupedGemm,
-    MoeFused,
-    MoeUnfused,
-    MoeAux,
-    MoeComm,
-    Ssm,
-    Rope,
-    FusedRope,
-    CrossEntropy,
-    GroupQuant,
-    CustomCollective,
-    Mhc,
-    /// No sheet of its own: Triton kernels, and ops the reference has no model for.
-    Unlisted,
-}
-
-impl SheetFamily {
-    /// The reference's name; empty for [`SheetFamily::Unlisted`].
-    pub fn label(self) -> &'static str {
-        match self {
-            SheetFamily::Gemm => "GEMM",
-            SheetFamily::UnaryElementwise => "UnaryElementwise",
-            SheetFamily::BinaryElementwise => "BinaryElementwise",
-            SheetFamily::Elementwise => "elementwise",
-            SheetFamily::Normalization => "Normalization",
-            SheetFamily::RmsNorm => "RMSNorm",
-            SheetFamily::Reduce => "Reduce",
-            SheetFamily::Conv => "CONV",
-            SheetFamily::Sdpa => "SDPA",
-            SheetFamily::InferenceAttention => "InferenceAttention",
-            SheetFamily::GroupedGemm => "GroupedGEMM",
-            SheetFamily::MoeFused => "MoE_fused",
-            SheetFamily::MoeUnfused => "MoE_unfused",
-            SheetFamily::MoeAux => "MoE_aux",
-            SheetFamily::MoeComm => "MoE_comm",
-            SheetFamily::Ssm => "SSM",
-            SheetFamily::Rope => "RoPE",
-            SheetFamily::FusedRope => "FusedRoPE",
-            SheetFamily::CrossEntropy => "CrossEntropy",
-            SheetFamily::GroupQuant => "GroupQuant",
-            SheetFamily::CustomCollective => "CustomCollective",
-            SheetFamily::Mhc => "mHC",
-            SheetFamily::Unlisted => "",
-        }
+labelled! {
+    /// The reference's sheets of ops with a model.
+    #[allow(
+        missing_docs,
+        reason = "the names are the reference's and say what they are"
+    )]
+    pub enum SheetFamily {
+        Gemm => "GEMM",
+        UnaryElementwise => "UnaryElementwise",
+        BinaryElementwise => "BinaryElementwise",
+        Elementwise => "elementwise",
+        Normalization => "Normalization",
+        RmsNorm => "RMSNorm",
+        Reduce => "Reduce",
+        Conv => "CONV",
+        Sdpa => "SDPA",
+        InferenceAttention => "InferenceAttention",
+        GroupedGemm => "GroupedGEMM",
+        MoeFused => "MoE_fused",
+        MoeUnfused => "MoE_unfused",
+        MoeAux => "MoE_aux",
+        MoeComm => "MoE_comm",
+        Ssm => "SSM",
+        Rope => "RoPE",
+        FusedRope => "FusedRoPE",
+        CrossEntropy => "CrossEntropy",
+        GroupQuant => "GroupQuant",
+        CustomCollective => "CustomCollective",
+        Mhc => "mHC",
+        /// No sheet of its own: Triton kernels, and ops the reference has no model for.
+        Unlisted => "",
     }
 }
 

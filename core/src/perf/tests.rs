@@ -1,31 +1,12 @@
-//! One case for each formula, small enough to check by hand; a file for each family.
+//! One case for each formula, small enough to check by hand.
+//!
+//! The texts of `tests/` have them, a file for each family and a line for each case: [`Call`] and
+//! [`check`] say how to read one. Headings are the names that `docs/differences.md` calls them by.
 
-mod attention;
-mod cache;
-mod conv;
-mod elementwise;
-mod fft;
-mod gemm;
-mod index;
-mod linalg;
-mod mhc;
-mod moe;
-mod norm;
-mod optimizer;
-mod pooling;
-mod reduce;
-mod resample;
-mod rnn;
-mod scaled_gemm;
-mod serving;
-mod serving_gemm;
-mod shard;
-mod softmax;
-mod ssm;
-mod template;
-mod triton;
+use std::fs;
+use std::path::Path;
 
-use super::{ComputeSpec, Modelled, OpInput, UserModels, Work, model, table};
+use super::{ComputeSpec, Modelled, OpInput, Param, UserModels, Work, model, python_dict, table};
 use crate::names::known_ops;
 use crate::trace::{OpArgsText, TraceBuilder};
 
@@ -116,7 +97,10 @@ fn arguments(list: &str) -> Vec<&str> {
     });
     let repeated = parts.map(str::trim).flat_map(|part| {
         let (arg, times) = part.rsplit_once('*').unwrap_or((part, "1"));
-        std::iter::repeat_n(arg, times.parse().unwrap())
+        let times = times
+            .parse()
+            .unwrap_or_else(|_| panic!("{part}: no number behind `*`"));
+        std::iter::repeat_n(arg, times)
     });
     repeated.collect()
 }
@@ -134,32 +118,137 @@ fn without_values(call: &str) -> Option<Modelled> {
     call.input(model(call.name)?.forward)
 }
 
-/// Checks cases, a line each: a call, `->`, its operations and bytes as users write them in models
+/// Holds a case to what it says: a call, `->`, its operations and bytes as users write them in models
 /// of their own (`?` where they are unknown), and the units where they matter. `none` is a call
 /// without work.
-#[track_caller]
-fn check(cases: &str) {
-    let lines = cases.lines().map(str::trim);
-    for case in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        let (call, expected) = case.rsplit_once(" -> ").unwrap();
-        let found = counted(call).map(|modelled| modelled.work);
-        let mut parts = expected.split(" | ");
-        let (Some(flops), Some(bytes)) = (parts.next(), parts.next()) else {
-            assert_eq!((found, expected), (None, "none"), "{case}");
-            continue;
-        };
-        let call = Call::read(call);
-        let (op, bytes) = (call.name, bytes.replace('?', "in99"));
-        let same = format!("[[model]]\nop = '{op}'\nflops = '{flops}'\nbytes = '{bytes}'");
-        let same = UserModels::parse(&same).unwrap();
-        let expected = call.input(|input| same.work(input).flatten());
-        let figures = |work: Option<Work>| work.map(|work| (work.flops, work.bytes));
-        assert_eq!(figures(found), figures(expected), "{case}");
-        if let Some(unit) = parts.next() {
-            let spec = found.and_then(|work| work.compute).map(ComputeSpec::label);
-            assert_eq!(spec.as_deref().unwrap_or("none"), unit, "{case}");
+fn check(case: &str) -> Result<(), String> {
+    let (call, expected) = case.rsplit_once(" -> ").ok_or("no `->`")?;
+    let op = Call::read(call).name;
+    model(op).ok_or("no model of this name")?;
+    let found = counted(call).map(|modelled| modelled.work);
+    let (flops, bytes, unit) = match expected.split(" | ").collect::<Vec<_>>()[..] {
+        ["none"] if found.is_none() => return Ok(()),
+        [flops, bytes] => (flops, bytes, None),
+        [flops, bytes, unit] => (flops, bytes, Some(unit)),
+        _ => return Err(format!("{found:?}")),
+    };
+    let bytes = bytes.replace('?', "in99");
+    let same = format!("[[model]]\nop = '{op}'\nflops = '{flops}'\nbytes = '{bytes}'");
+    let same = UserModels::parse(&same).map_err(|error| error.to_string())?;
+    let expected = Call::read(call).input(|input| same.work(input).flatten());
+    let figures = |work: Option<Work>| work.map(|work| (work.flops, work.bytes));
+    let spec = found.and_then(|work| work.compute).map(ComputeSpec::label);
+    let is_unit = unit.is_none_or(|unit| spec.as_deref().unwrap_or("none") == unit);
+    match is_unit && figures(found) == figures(expected) {
+        true => Ok(()),
+        false => Err(format!("{found:?} {spec:?}")),
+    }
+}
+
+#[test]
+fn every_formula_counts_as_by_hand() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/perf/tests");
+    let mut wrong = Vec::new();
+    for file in fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let lines = (1..).zip(text.lines());
+        for (line, case) in lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
+            if let Err(why) = check(case) {
+                wrong.push(format!("{}:{line}: {why} in {case}", path.display()));
+            }
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_case_that_says_nothing_fails() {
+    for case in [
+        "aten::mm(2x3, 3x4)",
+        "aten::mm(2x3, 3x4) -> none",
+        "aten::mm(2x3, 3x4) -> 48",
+        "aten::mm(2x3, 3x4) -> 48 | 2*(6 + 12",
+        "aten::mm(2x3, 3x4) -> 49 | 52",
+        "aten::mm(2x3, 3x4) -> 48 | 52 | matrix_fp4",
+        "aten::mn(2x3, 3x4) -> none",
+    ] {
+        assert!(check(case).is_err(), "{case}");
+    }
+    assert_eq!(check("aten::mm(2x3, 3x4) -> 48 | 52 | matrix_bf16"), Ok(()));
+}
+
+#[test]
+fn the_reference_takes_a_mask_of_attention_for_granted() {
+    // The reference's view reads other places, and takes a mask for granted.
+    let call =
+        "flash_attn::_flash_attn_backward(1x4x1x8*5, 1x1x4:float, 1x4x1x8*3, =0., =1., =False)";
+    let params = counted(call).unwrap().params;
+    assert!(params.contains(&("causal", Param::Flag(true))));
+}
+
+#[test]
+fn a_mask_that_nothing_tells_of_leaves_the_work_unknown() {
+    let flash = "aten::_scaled_dot_product_flash_attention(1x1x4x8:float*3, _*2)";
+    assert_eq!(without_values(flash), None);
+}
+
+#[test]
+fn without_its_settings_nothing_tells_the_results() {
+    assert_eq!(without_values("aten::convolution(1x2x8, 5x2x3, _)"), None);
+}
+
+#[test]
+fn the_reference_s_parameters_of_a_product() {
+    let mm = "aten::mm(141x512@512x1, 512x64@1x512) by Cijk_Alik_Bljk_BBS";
+    assert_eq!(
+        python_dict(&counted(mm).unwrap().params),
+        "{'M': 141, 'N': 64, 'K': 512, 'bias': False, 'stride_A': (512, 1), 'stride_B': (1, 512), \
+         'dtype_A_B': ('c10::BFloat16', 'c10::BFloat16'), 'B': 1, 'transpose': (True, False)}"
+    );
+}
+
+#[test]
+fn the_reference_s_k_of_packed_weights_counts_elements() {
+    let call = "sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel(3x8, 4x5x4:unsigned char, _*6, 3x1:int)";
+    let params = counted(call).unwrap().params;
+    assert!(params.contains(&("K", Param::Int(4.0))));
+}
+
+#[test]
+fn many_tokens_choose_no_more_experts_than_there_are() {
+    for tokens in [2047_u32, 2048] {
+        let call = |all: &str| {
+            let ids = format!("{tokens}x8:float, {tokens}x8:int");
+            counted(&format!(
+                "vllm::outplace_fused_experts({tokens}x2, 2x6x2, 2x2x3, {ids}, {all})"
+            ))
+        };
+        assert!(call("_").is_none());
+        let bytes = call("=256").and_then(|modelled| modelled.work.bytes);
+        let all = 2.0 * (2.0 * 2.0 * f64::from(tokens) + 36.0);
+        assert!(
+            bytes.is_some_and(|bytes| (bytes - all).abs() < 1e-6),
+            "{bytes:?}"
+        );
+    }
+}
+
+#[test]
+fn reductions_keep_the_reference_s_view_in_the_parameters() {
+    let mean = counted("aten::mean(2x3:float, =[-1], =True)").unwrap();
+    assert_eq!(
+        python_dict(&mean.params),
+        "{'num_input_elems': 6, 'num_output_elems': 1, 'dtype_in_out': ('float', None), 'reduce_type': 'mean'}"
+    );
+}
+
+#[test]
+fn the_reference_s_k_of_pairs_counts_bytes() {
+    // The reference's K counts bytes.
+    let pairs = "aten::_scaled_mm(2x3:c10::Float4_e2m1fn_x2, 3x4:c10::Float4_e2m1fn_x2, 1:float, 1:float, _*3)";
+    let params = counted(pairs).unwrap().params;
+    assert!(params.contains(&("K", Param::Int(3.0))));
 }
 
 #[test]
@@ -191,5 +280,5 @@ fn what_is_not_recorded_has_no_work() {
             assert!(bytes.is_none_or(|bytes| bytes >= 0.0), "{}", model.op);
         }
     }
-    check("aten::mm(2x3) -> none");
+    assert_eq!(check("aten::mm(2x3) -> none"), Ok(()));
 }

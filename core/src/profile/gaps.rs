@@ -171,10 +171,8 @@ mod tests {
     fn work_that_does_not_count_is_no_gap() {
         let profile = Timetable::new()
             .op("aten::mm", 0..5)
-            .launch(1, 0..1)
-            .launch(2, 2..3)
-            .kernel(1, "a", 0..10)
-            .kernel(2, "b", 40..50)
+            .launched("a", 0..1, 0..10)
+            .launched("b", 2..3, 40..50)
             .stream(9)
             .kernel(3, "unlinked", 12..28)
             .profile();

@@ -117,22 +117,18 @@ mod tests {
     fn late() -> Timetable {
         two(0, 65..100)
             .op("c", 130..140)
-            .launch(3, 131..132)
+            .launched("k3", 131..132, 150..170)
             .op("d", 140..150)
-            .launch(4, 141..142)
-            .kernel(3, "k3", 150..170)
-            .kernel(4, "k4", 170..200)
+            .launched("k4", 141..142, 170..200)
     }
 
     /// `a` runs from 20 to 60 µs, `b` later; they are launched from `at` µs on.
     fn two(at: u32, b: Range<u32>) -> Timetable {
         Timetable::new()
             .op("a", at..at + 10)
-            .launch(1, at + 1..at + 2)
+            .launched("k1", at + 1..at + 2, 20..60)
             .op("b", at + 10..at + 20)
-            .launch(2, at + 11..at + 12)
-            .kernel(1, "k1", 20..60)
-            .kernel(2, "k2", b)
+            .launched("k2", at + 11..at + 12, b)
     }
 
     fn rows(held: [(&str, i64); 4]) -> Vec<(String, i64)> {

@@ -93,8 +93,7 @@ mod tests {
             .frame("nn.Module: LlamaMLP_3", 2..98)
             .frame("torch/nn/modules/linear.py(114): forward", 3..97)
             .op("aten::mm", 10..90)
-            .launch(1, 20..21)
-            .kernel(1, "gemm", 30..40)
+            .launched("gemm", 20..21, 30..40)
             .profile();
         let origin = Origin::of(&profile, &profile.operations()[0]);
         assert_eq!(origin.modules, ["LlamaDecoderLayer", "LlamaMLP"]);

@@ -113,16 +113,11 @@ mod tests {
     #[test]
     fn what_runs_below_a_recomputing_frame_is_recomputation() {
         let profile = Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .kernel(1, "gemm", 50..60)
+            .work("aten::mm", "gemm", 50..60)
             .frame("torch/utils/checkpoint.py(400): recompute_fn", 10..30)
             .op("aten::mm", 12..20)
-            .launch(2, 13..14)
-            .kernel(2, "gemm", 60..70)
-            .op("aten::add", 30..40)
-            .launch(3, 31..32)
-            .kernel(3, "add", 70..71)
+            .launched("gemm", 13..14, 60..70)
+            .work("aten::add", "add", 70..71)
             .profile();
         let ops: Vec<_> = profile
             .ops
@@ -151,20 +146,15 @@ mod tests {
             .op(&format!("{engine}CheckpointFunctionBackward"), 0..100)
             .op("CheckpointFunctionBackward", 1..99)
             .op("aten::mm", 2..10)
-            .launch(1, 3..4)
+            .launched("gemm", 3..4, 150..160)
             .op(&format!("{engine}MmBackward0"), 20..40)
             .op("aten::mm", 22..30)
-            .launch(2, 23..24)
+            .launched("gemm", 23..24, 160..170)
             .op(&format!("{engine}CheckpointFunctionBackward"), 41..90)
             .op("CheckpointFunctionBackward", 42..89)
             .op("aten::mm", 43..50)
-            .launch(3, 44..45)
-            .op("aten::mm", 110..120)
-            .launch(4, 111..112)
-            .kernel(1, "gemm", 150..160)
-            .kernel(2, "gemm", 160..170)
-            .kernel(3, "gemm", 170..180)
-            .kernel(4, "gemm", 180..190)
+            .launched("gemm", 44..45, 170..180)
+            .work("aten::mm", "gemm", 180..190)
             .profile();
         assert_eq!(work(&profile), [true, false, true, false]);
         let products: Vec<_> = profile

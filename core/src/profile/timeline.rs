@@ -200,45 +200,37 @@ mod tests {
 
     #[test]
     fn classes_follow_what_was_recorded_and_then_the_name() {
-        let check =
-            |category, name, class| assert_eq!(GpuClass::of(category, name), class, "{name}");
-        check(GpuMemcpy, "Memcpy HtoD (Pageable -> Device)", Memcpy);
-        check(GpuMemcpy, "nccl_copy", Memcpy);
-        check(Kernel, "multimem_all_gather_kernel", Communication);
-        check(Kernel, "triton_poi_fused_all_reduce_0", Computation);
-        check(Kernel, "MEMORY_COPY_HOST_TO_DEVICE", Memcpy);
-        check(Kernel, "MEMORY_COPY_DEVICE_TO_DEVICE.kd", Memcpy);
-        check(Kernel, "MEMORY_COPY_HOST_TO_HOST", Computation);
-        check(Kernel, "__amd_rocclr_copyBuffer", Memcpy);
-        check(Kernel, "__amd_rocclr_copyBufferRectAligned.kd", Memcpy);
-        check(Kernel, "__amd_rocclr_copyBufferExt", Computation);
-        check(Kernel, "my__amd_rocclr_copyBuffer", Computation);
-        check(Kernel, "__amd_rocclr_fillBufferAligned.kd", Computation);
-        check(
-            Kernel,
-            "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
-            Communication,
-        );
-        check(Kernel, "void RCCL_kernel()", Communication);
-        check(
-            Kernel,
-            "sglang::Cross_Device_Reduce_1stage<bf16>",
-            Communication,
-        );
-        for name in [
-            "oneccl_allreduce_large<sycl::half>",
-            "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)",
-            "nvshmemi_barrier_kernel",
-            "multimem_all_reduce_kernel<c10::BFloat16, 16>",
-            "one_shot_all_reduce_kernel<c10::BFloat16, 16, 8>",
-            "mori::moe::EpDispatchInterNodeKernel<float>",
-        ] {
-            check(Kernel, name, Communication);
+        #[rustfmt::skip]
+        let cases = [
+            (GpuMemcpy, "Memcpy HtoD (Pageable -> Device)", Memcpy),
+            (GpuMemcpy, "nccl_copy", Memcpy),
+            (GpuMemcpy, "__amd_rocclr_copyBuffer", Memcpy),
+            (GpuMemset, "__amd_rocclr_copyBuffer", Computation),
+            (GpuMemset, "Memset (Device)", Computation),
+            (Kernel, "triton_poi_fused_all_reduce_0", Computation),
+            (Kernel, "ampere_sgemm_128x64_nn", Computation),
+            (Kernel, "MEMORY_COPY_HOST_TO_DEVICE", Memcpy),
+            (Kernel, "MEMORY_COPY_DEVICE_TO_DEVICE.kd", Memcpy),
+            (Kernel, "MEMORY_COPY_HOST_TO_HOST", Computation),
+            (Kernel, "__amd_rocclr_copyBuffer", Memcpy),
+            (Kernel, "__amd_rocclr_copyBufferRectAligned.kd", Memcpy),
+            (Kernel, "__amd_rocclr_copyBufferExt", Computation),
+            (Kernel, "my__amd_rocclr_copyBuffer", Computation),
+            (Kernel, "__amd_rocclr_fillBufferAligned.kd", Computation),
+            (Kernel, "multimem_all_gather_kernel", Communication),
+            (Kernel, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", Communication),
+            (Kernel, "void RCCL_kernel()", Communication),
+            (Kernel, "sglang::Cross_Device_Reduce_1stage<bf16>", Communication),
+            (Kernel, "oneccl_allreduce_large<sycl::half>", Communication),
+            (Kernel, "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)", Communication),
+            (Kernel, "nvshmemi_barrier_kernel", Communication),
+            (Kernel, "multimem_all_reduce_kernel<c10::BFloat16, 16>", Communication),
+            (Kernel, "one_shot_all_reduce_kernel<c10::BFloat16, 16, 8>", Communication),
+            (Kernel, "mori::moe::EpDispatchInterNodeKernel<float>", Communication),
+        ];
+        for (category, name, class) in cases {
+            assert_eq!(GpuClass::of(category, name), class, "{name}");
         }
-        check(Kernel, "ampere_sgemm_128x64_nn", Computation);
-        check(GpuMemset, "Memset (Device)", Computation);
-        check(GpuMemcpy, "__amd_rocclr_copyBuffer", Memcpy);
-        check(GpuMemset, "__amd_rocclr_copyBuffer", Computation);
     }
 
     /// ```text

@@ -232,8 +232,7 @@ mod tests {
             .frame("<built-in function linear>", 4..96)
             .op("aten::linear", 5..95)
             .op("aten::my_2_op", 6..94)
-            .launch(1, 7..8)
-            .kernel(1, "gemm_kernel_4", 110..120);
+            .launched("gemm_kernel_4", 7..8, 110..120);
         assert_eq!(
             cells_of(timetable),
             [
@@ -252,10 +251,8 @@ mod tests {
             .frame("main.py(1): run", 0..100)
             .op("my::attention", 5..95)
             .frame("lib/kernels.py(4): attention_fwd", 6..50)
-            .launch(1, 7..8)
-            .launch(2, 60..61)
-            .kernel(1, "a", 110..120)
-            .kernel(2, "b", 120..130);
+            .launched("a", 7..8, 110..120)
+            .launched("b", 60..61, 120..130);
         assert_eq!(
             cells_of(timetable),
             [
@@ -270,8 +267,7 @@ mod tests {
         let timetable = Timetable::new()
             .frame("torch/_ops.py(1158): __call__", 0..100)
             .op("aten::mm", 5..95)
-            .launch(1, 7..8)
-            .kernel(1, "gemm", 110..120);
+            .launched("gemm", 7..8, 110..120);
         let [entry_point, _] = cells_of(timetable);
         assert_eq!(entry_point, "");
     }

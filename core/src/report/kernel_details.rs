@@ -101,18 +101,12 @@ mod tests {
         let long = "k".repeat(70);
         let profile = Timetable::new()
             .op("two", 0..10)
-            .launch(1, 1..2)
-            .launch(2, 3..4)
+            .launched(&long, 1..2, 100..104)
+            .launched("it's", 3..4, 110..111)
             .op("two", 10..20)
-            .launch(3, 11..12)
-            .launch(4, 13..14)
-            .op("one", 20..30)
-            .launch(5, 21..22)
-            .kernel(1, &long, 100..104)
-            .kernel(2, "it's", 110..111)
-            .kernel(3, &long, 120..126)
-            .kernel(4, "it's", 130..131)
-            .kernel(5, "it's", 140..150)
+            .launched(&long, 11..12, 120..126)
+            .launched("it's", 13..14, 130..131)
+            .work("one", "it's", 140..150)
             .profile();
         let calls: Vec<&[GpuId]> = profile
             .ops

@@ -149,10 +149,12 @@ mod tests {
     #[test]
     fn an_operator_a_graph_launch_and_nothing_above_the_kernel() {
         let profile = Timetable::new()
-            .op("aten::miopen_convolution", 0..10)
-            .launch(1, 1..2)
+            .work(
+                "aten::miopen_convolution",
+                "Cijk_Ailk_Bljk_BBS_BH",
+                100..110,
+            )
             .runtime("hipGraphLaunch", 2, 20..30)
-            .kernel(1, "Cijk_Ailk_Bljk_BBS_BH", 100..110)
             .kernel(2, "void flash_fwd_kernel<128>()", 110..120)
             .kernel(9, "nvjet_tst_192x192", 120..130)
             .kernel(8, "ncclDevKernel_AllReduce", 130..140)
@@ -187,11 +189,9 @@ mod tests {
     fn most_of_the_time_decides() {
         let profile = Timetable::new()
             .op("my::op", 0..10)
-            .launch(1, 1..2)
-            .launch(2, 3..4)
+            .launched("my_unknown", 1..2, 100..120)
+            .launched("Cijk_Ailk_Bljk", 3..4, 120..145)
             .launch(3, 5..6)
-            .kernel(1, "my_unknown", 100..120)
-            .kernel(2, "Cijk_Ailk_Bljk", 120..145)
             .kernel(3, "Memset (Device)", 145..146)
             .profile();
         let labels = Labels::new(&profile);

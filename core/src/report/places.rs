@@ -151,8 +151,7 @@ mod tests {
             .args(
                 r#""Input Dims": [[2], [4, 8], [8, 2]], "Input type": ["float", "float", "float"]"#,
             )
-            .launch(1, 10..11)
-            .kernel(1, "gemm", 200..230)
+            .launched("gemm", 10..11, 200..230)
             .profile();
         let data = of(&profile, 0).unwrap();
         assert_eq!(data.name, "aten::addmm");

@@ -162,16 +162,10 @@ mod tests {
     #[test]
     fn a_launching_call_is_what_it_launches() {
         let launched = Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .op("aten::copy_", 10..20)
-            .launch(2, 11..12)
-            .launch(3, 20..30)
-            .launch(4, 30..40)
-            .kernel(1, "gemm", 100..130)
-            .copy(2, "Memcpy DtoH", 130..230)
-            .kernel(3, "norm", 230..280)
-            .kernel(4, "rotary", 280..290);
+            .work("aten::mm", "gemm", 100..130)
+            .work("aten::copy_", "Memcpy DtoH", 130..230)
+            .launched("norm", 20..30, 230..280)
+            .launched("rotary", 30..40, 280..290);
         assert_eq!(
             rows(launched),
             [
@@ -187,13 +181,12 @@ mod tests {
     fn what_runs_at_once_counts_once() {
         let at_once = Timetable::new()
             .op("aten::_foreach_add_", 0..10)
-            .launch(1, 1..2)
+            .launched("list", 1..2, 100..150)
             .launch(2, 3..4)
             .launch(3, 5..6)
             .launch(4, 7..8)
             .op("aten::mm", 10..20)
             .launch(5, 11..12)
-            .kernel(1, "list", 100..150)
             .stream(8)
             .kernel(2, "list", 125..175)
             .stream(9)

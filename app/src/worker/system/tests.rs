@@ -18,12 +18,10 @@ fn waiting() -> Profile {
     Timetable::new()
         .frame("train.py(12): step", 0..100)
         .op("aten::mm", 1..5)
-        .launch(1, 2..3)
+        .launched("gemm_one", 2..3, 10..20)
         .runtime("cudaStreamSynchronize", 9, 6..22)
         .op("aten::mm", 48..54)
-        .launch(2, 49..50)
-        .kernel(1, "gemm_one", 10..20)
-        .kernel(2, "gemm_two", 50..60)
+        .launched("gemm_two", 49..50, 50..60)
         .profile()
 }
 

@@ -297,12 +297,10 @@ fn the_selected_call_is_kept_where_another_way_has_it() {
     let table = Timetable::new()
         .op("linear", 0..10)
         .op("mm", 1..9)
-        .launch(1, 2..3)
-        .kernel(1, "gemm", 100..110)
+        .launched("gemm", 2..3, 100..110)
         .op("bmm", 20..30)
         .op("mm", 21..29)
-        .launch(2, 22..23)
-        .kernel(2, "gemm", 200..240);
+        .launched("gemm", 22..23, 200..240);
     let mut tree = Tree::of(table.profile());
     let last = tree.find("mm", None, Direction::Previous).unwrap();
     let second = last.target.node;
@@ -333,7 +331,7 @@ fn the_selected_call_is_kept_where_another_way_has_it() {
 /// `block` with `wide`, which takes 96 of its 100 µs, and four short calls; `other` of 100 µs.
 fn narrow_and_wide() -> Tree {
     let mut table = Timetable::new().op("block", 0..90).op("wide", 1..10);
-    table = table.launch(1, 2..3).kernel(1, "gemm", 1000..1096);
+    table = table.launched("gemm", 2..3, 1000..1096);
     for id in 2..=5_u32 {
         let start = 10 * id;
         table = table
@@ -447,12 +445,12 @@ fn calls_without_gpu_time_say_so() {
 #[test]
 fn communication_has_its_color() {
     let trace = Timetable::new()
-        .op("record_param_comms", 0..10)
-        .launch(1, 1..2)
-        .op("aten::mm", 10..20)
-        .launch(2, 11..12)
-        .kernel(1, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)", 20..60)
-        .kernel(2, "gemm", 60..70);
+        .work(
+            "record_param_comms",
+            "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)",
+            20..60,
+        )
+        .work("aten::mm", "gemm", 60..70);
     for mode in [TreeMode::Recorded, TreeMode::TopDown] {
         let mut tree = Tree::of(trace.profile());
         tree.look(mode, None);

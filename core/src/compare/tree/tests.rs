@@ -55,8 +55,7 @@ fn check(diff: &TreeDiff, profiles: Pair<&Profile>) {
 fn the_work_of_a_thread_with_strays_alone_has_a_place() {
     let whole = Timetable::new()
         .op("aten::mm", 0..10)
-        .launch(1, 5..20)
-        .kernel(1, "gemm", 50..60)
+        .launched("gemm", 5..20, 50..60)
         .profile();
     let part = whole.window(&Window::range(Interval::new(45_000, 70_000)));
     assert_eq!((part.tree.len(), part.tree.strays().len()), (1, 1));

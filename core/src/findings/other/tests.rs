@@ -165,8 +165,7 @@ fn collectives_and_graphs_are_counted_not_analysed() {
             .kernel(900, "gemm", 3_000_000..3_000_040)
             .kernel(900, "elementwise_kernel", 3_000_040..3_000_050)
             .op("record_param_comms", 6000..6010)
-            .launch(901, 6001..6002)
-            .kernel(901, "ncclDevKernel_AllReduce", 3_000_050..3_000_100)
+            .launched("ncclDevKernel_AllReduce", 6001..6002, 3_000_050..3_000_100)
     });
     let outcome = calls.outcome("other");
     assert_eq!(outcome.rows.len(), 1);

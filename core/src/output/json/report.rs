@@ -112,11 +112,7 @@ mod tests {
 
     #[test]
     fn everything_is_said() {
-        let profile = Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .kernel(1, "gemm", 20..50)
-            .profile();
+        let profile = Timetable::new().work("aten::mm", "gemm", 20..50).profile();
         let options = ReportOptions {
             gpu: hardware::find("MI300X").map(Arc::from),
             ..ReportOptions::default()

@@ -121,14 +121,8 @@ fn mistakes_name_line_and_symbol() {
 fn a_model_goes_before_the_built_in_one_everywhere() {
     let mm = r#""Input Dims": [[8, 4], [4, 2]], "Input type": ["float", "float"], "Concrete Inputs": ["", ""]"#;
     let profile = Timetable::new()
-        .op("aten::mm", 0..10)
-        .args(mm)
-        .launch(1, 1..2)
-        .op("my_lib::op", 20..30)
-        .args(mm)
-        .launch(2, 21..22)
-        .kernel(1, "gemm", 100..130)
-        .kernel(2, "mine", 140..150)
+        .call("aten::mm", mm, "gemm", 100..130)
+        .call("my_lib::op", mm, "mine", 140..150)
         .profile();
     let models = r#"
         [[model]]

@@ -33,8 +33,7 @@ fn annotations_come_first_then_streams_then_threads_by_depth() {
         .annotation("forward", 5..60)
         .op("aten::linear", 10..40)
         .op("aten::addmm", 15..35)
-        .launch(1, 20..22)
-        .kernel(1, "gemm", 30..80)
+        .launched("gemm", 20..22, 30..80)
         .profile();
     assert_eq!(
         outline(&profile),
@@ -196,12 +195,10 @@ fn an_event_is_found_in_its_lane_and_row() {
 fn a_range_counts_what_lies_inside_it() {
     let profile = Timetable::new()
         .op("aten::mm", 0..10)
-        .launch(1, 1..2)
-        .launch(2, 3..4)
+        .launched("gemm", 1..2, 0..20)
+        .launched("gemm", 3..4, 30..40)
         .op("aten::add", 10..20)
         .launch(3, 11..12)
-        .kernel(1, "gemm", 0..20)
-        .kernel(2, "gemm", 30..40)
         .stream(8)
         .kernel(3, "add", 35..60)
         .profile();

@@ -61,10 +61,7 @@ fn heads_that_are_shared_out_are_those_of_a_gpu() {
 #[test]
 fn kernels_tell_packed_weights_experts_and_scans() {
     let info = |kernel: &str| {
-        let profile = Timetable::new()
-            .launch(1, 0..1)
-            .kernel(1, kernel, 100..110)
-            .profile();
+        let profile = Timetable::new().launched(kernel, 0..1, 100..110).profile();
         let info = ModelInfo::new(&profile);
         (
             info.precision.text().to_owned(),
@@ -120,8 +117,7 @@ fn a_diffusion_model_is_not_called_after_its_prompt_encoders() {
         .frame("nn.Module: CLIPEncoderLayer_1", 20..30)
         .frame("nn.Module: SD3Transformer2DModel_0", 30..50)
         .op("aten::_scaled_dot_product_flash_attention", 31..40)
-        .launch(1, 32..33)
-        .kernel(1, "attn_fwd", 100..200)
+        .launched("attn_fwd", 32..33, 100..200)
         .profile();
     let info = ModelInfo::new(&profile);
     assert_eq!(info.architecture.text(), "Diffusion model");
@@ -224,8 +220,7 @@ fn conditional_generation_is_no_diffusion() {
         let timetable = Timetable::new()
             .frame(module, 0..50)
             .op("aten::scaled_dot_product_attention", 1..40)
-            .launch(1, 2..3)
-            .kernel(1, "flash_fwd_kernel", 100..200);
+            .launched("flash_fwd_kernel", 2..3, 100..200);
         ModelInfo::new(&timetable.profile())
     };
     let text = attention("nn.Module: Qwen2VLForConditionalGeneration_0");

@@ -463,12 +463,9 @@ mod tests {
     fn overlapping_kernels_of_a_call_count_once() {
         let profile = Timetable::new()
             .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .launch(2, 3..4)
-            .launch(3, 5..6)
-            .kernel(1, "a", 20..30)
-            .kernel(2, "b", 25..40)
-            .kernel(3, "c", 50..55)
+            .launched("a", 1..2, 20..30)
+            .launched("b", 3..4, 25..40)
+            .launched("c", 5..6, 50..55)
             .profile();
         let [operation] = profile.operations() else {
             panic!("one operation")

@@ -37,8 +37,7 @@ fn a_kernel_belongs_to_the_innermost_operator() {
         Timetable::new()
             .op("aten::linear", 0..100)
             .op("aten::mm", 10..90)
-            .launch(1, 20..25)
-            .kernel(1, "gemm", 40..80),
+            .launched("gemm", 20..25, 40..80),
         &["aten::mm (GEMM): gemm | 40 40"],
     );
 }
@@ -48,15 +47,12 @@ fn an_operator_has_time_of_its_own_and_time_below() {
     check(
         Timetable::new()
             .op("aten::outer", 0..100)
-            .launch(1, 1..2)
-            .kernel(1, "a", 100..110)
+            .launched("a", 1..2, 100..110)
             .op("aten::inner", 10..90)
-            .launch(2, 20..25)
-            .kernel(2, "b", 110..130)
+            .launched("b", 20..25, 110..130)
             // Runs at the same time as `a` on another stream.
             .stream(8)
-            .launch(3, 30..35)
-            .kernel(3, "c", 105..120),
+            .launched("c", 30..35, 105..120),
         &[
             "aten::outer (other): a | 10 30",
             "aten::inner (other): c, b | 25 25",
@@ -81,11 +77,9 @@ fn execute_is_looked_through() {
         Timetable::new()
             .op("vllm::attention", 0..50)
             .op("execute", 10..40)
-            .launch(1, 20..25)
-            .kernel(1, "attn", 30..40)
+            .launched("attn", 20..25, 30..40)
             .op("execute", 60..90)
-            .launch(2, 70..75)
-            .kernel(2, "copy", 80..85),
+            .launched("copy", 70..75, 80..85),
         &[
             "vllm::attention (other): attn | 10 10",
             "cudaLaunchKernel (other): copy | 5 5",
@@ -99,8 +93,7 @@ fn a_runtime_call_around_the_launch_ends_the_search() {
         Timetable::new()
             .op("aten::mm", 0..50)
             .runtime("hipModuleLaunchKernel", 8, 10..40)
-            .launch(1, 20..25)
-            .kernel(1, "gemm", 30..40),
+            .launched("gemm", 20..25, 30..40),
         &["cudaLaunchKernel (other): gemm | 10 10"],
     );
 }
@@ -110,10 +103,8 @@ fn collectives_belong_to_no_operator_but_count_below_it() {
     check(
         Timetable::new()
             .op("c10d::allreduce_", 0..50)
-            .launch(1, 10..15)
-            .kernel(1, "ncclDevKernel_AllReduce", 30..40)
-            .launch(2, 20..25)
-            .kernel(2, "scale", 40..42),
+            .launched("ncclDevKernel_AllReduce", 10..15, 30..40)
+            .launched("scale", 20..25, 40..42),
         &["c10d::allreduce_ (other): scale | 2 12"],
     );
 }
@@ -124,9 +115,8 @@ fn the_first_kernel_can_decide_the_category() {
         Timetable::new()
             .op("my::op", 0..50)
             .launch(1, 10..15)
-            .launch(2, 20..25)
+            .launched("void at::native::reduce_kernel<512>", 20..25, 40..42)
             // Later in the file and earlier in time.
-            .kernel(2, "void at::native::reduce_kernel<512>", 40..42)
             .kernel(
                 1,
                 "void at::native::vectorized_elementwise_kernel<4>",

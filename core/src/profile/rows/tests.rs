@@ -27,8 +27,7 @@ fn the_outermost_modelled_operator_is_the_row() {
     let timetable = Timetable::new()
         .op("aten::layer_norm", 0..20)
         .op("aten::native_layer_norm", 2..18)
-        .launch(1, 5..6)
-        .kernel(1, "norm", 30..40);
+        .launched("norm", 5..6, 30..40);
     assert_eq!(rows(timetable), ["aten::layer_norm: NORM_fwd modelled"]);
 }
 
@@ -36,11 +35,9 @@ fn the_outermost_modelled_operator_is_the_row() {
 fn what_a_caller_of_models_launches_itself_stands_for_itself() {
     let timetable = Timetable::new()
         .op("aten::index", 0..20)
-        .launch(1, 2..3)
+        .launched("gather", 2..3, 30..40)
         .op("aten::copy_", 5..10)
-        .launch(2, 6..7)
-        .kernel(1, "gather", 30..40)
-        .kernel(2, "copy", 40..50);
+        .launched("copy", 6..7, 40..50);
     assert_eq!(
         rows(timetable),
         [
@@ -74,8 +71,7 @@ fn a_generated_kernel_without_sizes_stands_for_itself() {
     }
     let launched = Timetable::new()
         .op(name, 0..20)
-        .launch(1, 2..3)
-        .kernel(1, name, 30..40);
+        .launched(name, 2..3, 30..40);
     assert_eq!(rows(launched), [format!("{name}: triton")]);
 }
 
@@ -84,9 +80,8 @@ fn kernels_of_driver_calls_and_of_no_operator_stand_for_themselves() {
     let timetable = Timetable::new()
         .op("my::op", 0..20)
         .driver("cuLaunchKernel", 1, 2..3)
-        .launch(2, 30..31)
         .kernel(1, "k", 40..50)
-        .kernel(2, "void at::native::reduce_kernel<1>", 50..60);
+        .launched("void at::native::reduce_kernel<1>", 30..31, 50..60);
     assert_eq!(
         rows(timetable),
         [
@@ -112,20 +107,17 @@ fn kernels_of_a_graph_stand_for_themselves_whatever_is_above_its_launch() {
     let below = graph
         .clone()
         .op("my::op", 10..20)
-        .launch(2, 11..12)
-        .kernel(2, "k", 60..70);
+        .launched("k", 11..12, 60..70);
     assert_eq!(rows(below), ["my::op: other", &first, &second]);
-    let beside = graph.launch(2, 11..12).kernel(2, "fill", 60..70);
+    let beside = graph.launched("fill", 11..12, 60..70);
     let whole = format!("{region}: other");
     assert_eq!(rows(beside), [whole, first, second]);
 }
 
 #[test]
 fn collectives_are_left_out() {
-    let timetable = Timetable::new()
-        .op("record_param_comms", 0..20)
-        .launch(1, 2..3)
-        .kernel(1, "ncclDevKernel_AllReduce", 30..40);
+    let nccl = "ncclDevKernel_AllReduce";
+    let timetable = Timetable::new().work("record_param_comms", nccl, 30..40);
     assert!(rows(timetable).is_empty());
 }
 
@@ -137,8 +129,7 @@ fn a_backward_function_takes_the_model_of_its_forward_call() {
         .op("aten::_scaled_dot_product_flash_attention", 0..10)
         .args(number)
         .args(tensors)
-        .launch(1, 2..3)
-        .kernel(1, "flash_fwd", 100..110)
+        .launched("flash_fwd", 2..3, 100..110)
         .thread(2)
         .op(
             "autograd::engine::evaluate_function: FlashBackward0",
@@ -147,8 +138,7 @@ fn a_backward_function_takes_the_model_of_its_forward_call() {
         .args(number)
         .op("FlashBackward0", 21..39)
         .op("aten::_scaled_dot_product_flash_attention_backward", 22..38)
-        .launch(2, 23..24)
-        .kernel(2, "flash_bwd", 110..130);
+        .launched("flash_bwd", 23..24, 110..130);
     assert_eq!(
         rows(timetable),
         [
@@ -214,13 +204,11 @@ fn a_call_without_numbers_is_what_the_calls_below_it_are() {
             .op("vllm::unified_attention_with_output", 0..40)
             .op("_C::rms_norm", 1..10)
             .args(norm)
-            .launch(1, 2..3)
+            .launched("norm", 2..3, 40..50)
             .op("_C_cache_ops::reshape_and_cache", 11..20)
             .args(place)
-            .launch(2, 12..13)
+            .launched("place", 12..13, 50..60)
             .launch(last, 30..31)
-            .kernel(1, "norm", 40..50)
-            .kernel(2, "place", 50..60)
             .kernel(3, "unknown", 60..90)
     };
     // 180 operations on 168 bytes; 64 bytes read and written, two places.
@@ -239,17 +227,14 @@ fn the_annotation_around_a_call_tells_how_long_requests_are() {
         .annotation(mixed, 0..40)
         .op(name, 5..20)
         .args(attention)
-        .launch(1, 6..7)
+        .launched("attention", 6..7, 300..310)
         .annotation(generating, 100..140)
         .op(name, 105..120)
         .args(attention)
-        .launch(2, 106..107)
+        .launched("attention", 106..107, 310..320)
         .op(name, 200..220)
         .args(attention)
-        .launch(3, 206..207)
-        .kernel(1, "attention", 300..310)
-        .kernel(2, "attention", 310..320)
-        .kernel(3, "attention", 320..330);
+        .launched("attention", 206..207, 320..330);
     // 2·8·(2·4 − 4 + 2·5) on 3 new tokens of 24 numbers and 4 cached keys of 8; then 2·8·2·9 on 3
     // new and 6 cached; then nothing is known.
     let expected = [Some((224.0, Some(208.0))), Some((288.0, Some(240.0))), None];
@@ -270,8 +255,7 @@ fn a_backward_function_without_a_label_takes_its_forward_s_formula() {
         .op("FusedLayerNormAffineFunction", 0..10)
         .args(number)
         .args(tensors)
-        .launch(1, 2..3)
-        .kernel(1, "norm", 100..110)
+        .launched("norm", 2..3, 100..110)
         .thread(2)
         .op(
             "autograd::engine::evaluate_function: FusedLayerNormAffineFunctionBackward",
@@ -279,8 +263,7 @@ fn a_backward_function_without_a_label_takes_its_forward_s_formula() {
         )
         .args(number)
         .op("FusedLayerNormAffineFunctionBackward", 21..39)
-        .launch(2, 23..24)
-        .kernel(2, "norm_bwd", 110..130);
+        .launched("norm_bwd", 23..24, 110..130);
     // 4·40 + 5·40; 3·40 + 4·4 elements.
     assert_eq!(works(timetable)[1], Some((360.0, Some(272.0))));
 }

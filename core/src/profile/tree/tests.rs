@@ -16,14 +16,20 @@ fn check_frames(timetable: Timetable, frames: Frames, expected: &[&str]) {
     assert_eq!(outline.lines().collect::<Vec<_>>(), expected);
 }
 
+/// Operators of one thread: `name start..end` of each, in microseconds.
+fn ops(text: &str) -> Timetable {
+    text.split(", ").fold(Timetable::new(), |timetable, op| {
+        let (name, span) = op.split_once(' ').unwrap();
+        let (start, end) = span.split_once("..").unwrap();
+        let us = |text: &str| text.parse::<f64>().unwrap();
+        timetable.op(name, us(start)..us(end))
+    })
+}
+
 #[test]
 fn calls_nest_by_time() {
     check(
-        Timetable::new()
-            .op("linear", 0..100)
-            .op("mm", 10..40)
-            .op("add", 40..90)
-            .op("relu", 100..110),
+        ops("linear 0..100, mm 10..40, add 40..90, relu 100..110"),
         &["linear", "  mm", "  add", "relu"],
     );
 }
@@ -31,30 +37,21 @@ fn calls_nest_by_time() {
 #[test]
 fn the_file_need_not_be_in_order_of_time() {
     check(
-        Timetable::new()
-            .op("mm", 10..40)
-            .op("relu", 100..110)
-            .op("linear", 0..100),
+        ops("mm 10..40, relu 100..110, linear 0..100"),
         &["linear", "  mm", "relu"],
     );
 }
 
 #[test]
 fn of_calls_that_start_together_the_first_in_the_file_is_outside() {
-    check(
-        Timetable::new().op("outer", 5..10).op("inner", 5..10),
-        &["outer", "  inner"],
-    );
+    check(ops("outer 5..10, inner 5..10"), &["outer", "  inner"]);
     // The longer one comes second, so it cannot be inside, and nothing is open that it fits into.
-    check(
-        Timetable::new().op("short", 5..8).op("long", 5..10),
-        &["short", "! long"],
-    );
+    check(ops("short 5..8, long 5..10"), &["short", "! long"]);
 }
 
 #[test]
 fn a_call_that_starts_when_another_ends_is_its_sibling() {
-    check(Timetable::new().op("a", 0..5).op("b", 5..9), &["a", "b"]);
+    check(ops("a 0..5, b 5..9"), &["a", "b"]);
 }
 
 #[test]
@@ -74,36 +71,23 @@ fn threads_do_not_mix() {
 fn a_call_may_outlast_its_caller_by_less_than_a_microsecond() {
     // It hangs under the caller's caller then.
     check(
-        Timetable::new()
-            .op("model", 0..100)
-            .op("linear", 10..50)
-            .op("mm", 49.001..60.0),
+        ops("model 0..100, linear 10..50, mm 49.001..60.0"),
         &["model", "  linear", "  mm"],
     );
     // One microsecond of overlap is too much.
     check(
-        Timetable::new()
-            .op("model", 0..100)
-            .op("linear", 10..50)
-            .op("mm", 49..60),
+        ops("model 0..100, linear 10..50, mm 49..60"),
         &["model", "  linear", "! mm"],
     );
     // A root has no caller that the call could hang under.
-    check(
-        Timetable::new().op("linear", 10..50).op("mm", 49.5..60.0),
-        &["linear", "! mm"],
-    );
+    check(ops("linear 10..50, mm 49.5..60.0"), &["linear", "! mm"]);
 }
 
 #[test]
 fn after_a_bleed_the_next_caller_is_not_asked_again() {
     // `mm` ends after `model` too, and still hangs under it; what follows nests in `mm`.
     check(
-        Timetable::new()
-            .op("model", 0..50)
-            .op("linear", 10..50)
-            .op("mm", 49.5..60.0)
-            .op("late", 52..53),
+        ops("model 0..50, linear 10..50, mm 49.5..60.0, late 52..53"),
         &["model", "  linear", "  mm", "    late"],
     );
 }
@@ -111,11 +95,7 @@ fn after_a_bleed_the_next_caller_is_not_asked_again() {
 #[test]
 fn a_dropped_call_is_nobodys_caller() {
     check(
-        Timetable::new()
-            .op("linear", 0..50)
-            .op("stray", 20..70)
-            .op("mm", 30..40)
-            .op("after", 55..60),
+        ops("linear 0..50, stray 20..70, mm 30..40, after 55..60"),
         &["linear", "  mm", "after", "! stray"],
     );
 }
@@ -125,8 +105,7 @@ fn a_dropped_launch_keeps_its_kernel() {
     check(
         Timetable::new()
             .op("mm", 0..50)
-            .launch(1, 20..70)
-            .kernel(1, "gemm", 80..90),
+            .launched("gemm", 20..70, 80..90),
         &["mm", "! cudaLaunchKernel -> gemm"],
     );
 }
@@ -170,11 +149,9 @@ fn the_tree_can_be_walked_both_ways() {
         .op("model", 0..100)
         .op("linear", 0..50)
         .op("mm", 10..20)
-        .launch(1, 12..14)
-        .kernel(1, "gemm", 30..35)
+        .launched("gemm", 12..14, 30..35)
         .op("relu", 50..60)
-        .launch(2, 52..54)
-        .kernel(2, "elementwise", 60..70)
+        .launched("elementwise", 52..54, 60..70)
         .profile();
     let (trace, tree) = (&profile.trace, &profile.tree);
     let name = |node| trace.name(tree.event(node).unwrap());

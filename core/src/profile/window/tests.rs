@@ -18,18 +18,14 @@ fn two_steps() -> Timetable {
     Timetable::new()
         .annotation("ProfilerStep#0", 0..28)
         .op("aten::mm", 2..12)
-        .launch(1, 4..6)
+        .launched("gemm", 4..6, 20..38)
         .op("aten::add", 14..24)
-        .launch(2, 16..18)
+        .launched("add", 16..18, 44..54)
         .annotation("ProfilerStep#1", 28..54)
         .op("aten::mm", 30..40)
-        .launch(3, 32..34)
+        .launched("gemm", 32..34, 54..72)
         .op("aten::add", 42..52)
-        .launch(4, 44..46)
-        .kernel(1, "gemm", 20..38)
-        .kernel(2, "add", 44..54)
-        .kernel(3, "gemm", 54..72)
-        .kernel(4, "add", 82..92)
+        .launched("add", 44..46, 82..92)
 }
 
 fn us(from: i64, to: i64) -> Window {
@@ -81,14 +77,11 @@ fn idling_at_the_ends_counts_and_work_that_runs_into_the_window_does_not() {
 fn the_gpu_is_busy_with_the_work_of_another_window_too() {
     let whole = Timetable::new()
         .op("aten::mm", 0..4)
-        .launch(1, 0..1)
-        .launch(2, 1..2)
-        .launch(3, 2..3)
+        .launched("gemm", 0..1, 0..10)
+        .launched("gemm", 1..2, 24..34)
+        .launched("gemm", 2..3, 44..54)
         .op("c10d::allreduce_", 4..8)
         .launch(4, 5..6)
-        .kernel(1, "gemm", 0..10)
-        .kernel(2, "gemm", 24..34)
-        .kernel(3, "gemm", 44..54)
         .stream(9)
         .kernel(4, "ncclDevKernel_AllReduce", 10..60)
         .profile();
@@ -226,11 +219,9 @@ fn frames_above_stay_and_strays_stay_strays() {
         .op("aten::mm", 10..30)
         // Ends after the call it begins in.
         .op("aten::late", 25..60)
-        .launch(1, 40..45)
+        .launched("late", 40..45, 50..55)
         .op("aten::add", 70..80)
-        .launch(2, 72..74)
-        .kernel(1, "late", 50..55)
-        .kernel(2, "add", 90..95)
+        .launched("add", 72..74, 90..95)
         .profile();
     let part = whole.window(&us(48, 60));
     let tree = part.full_tree();
@@ -256,22 +247,20 @@ fn a_step_is_where_the_gpu_worked_for_it() {
     // From when the GPU is done with the step before, but not before the step begins on the host, to
     // the last end of what was launched in each, on any thread: a backward pass has its own.
     assert_eq!(found(two_steps()), [step(0, 0, 54), step(1, 54, 92)]);
-    let backward = two_steps()
-        .thread(2)
-        .op("MmBackward0", 48..53)
-        .launch(5, 50..51)
-        .kernel(5, "gemm", 92..110);
+    let backward =
+        two_steps()
+            .thread(2)
+            .op("MmBackward0", 48..53)
+            .launched("gemm", 50..51, 92..110);
     assert_eq!(found(backward), [step(0, 0, 54), step(1, 54, 110)]);
     // A host that waits at the end of each step: what the GPU waits in the next is that one's.
     let waiting = Timetable::new()
         .annotation("ProfilerStep#0", 0..60)
         .op("aten::mm", 2..12)
-        .launch(1, 4..6)
+        .launched("gemm", 4..6, 20..58)
         .annotation("ProfilerStep#1", 60..120)
         .op("aten::mm", 92..102)
-        .launch(2, 94..96)
-        .kernel(1, "gemm", 20..58)
-        .kernel(2, "gemm", 100..118);
+        .launched("gemm", 94..96, 100..118);
     assert_eq!(found(waiting.clone()), [step(0, 0, 58), step(1, 60, 118)]);
     // What was launched before the recording keeps the GPU from the first step until 15.
     let recorded_late = waiting.kernel(9, "unlinked", 3..15);
@@ -309,13 +298,11 @@ fn a_step_has_what_was_launched_in_it_whenever_it_ran() {
     let whole = Timetable::new()
         .annotation("ProfilerStep#0", 0..10)
         .op("aten::mm", 2..8)
-        .launch(1, 4..6)
+        .launched("gemm", 4..6, 20..40)
         .annotation("ProfilerStep#1", 10..22)
         .launch(2, 11..12)
         .op("aten::mm", 14..20)
-        .launch(3, 16..18)
-        .kernel(1, "gemm", 20..40)
-        .kernel(3, "gemm", 40..60)
+        .launched("gemm", 16..18, 40..60)
         .stream(21)
         .copy(2, "Memcpy HtoD (Pinned -> Device)", 24..30)
         .profile();

@@ -283,10 +283,8 @@ mod tests {
     fn two_streams() -> Timetable {
         Timetable::new()
             .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .launch(2, 3..4)
-            .kernel(1, "gemm", 100..140)
-            .kernel(2, "splitKreduce_kernel", 140..150)
+            .launched("gemm", 1..2, 100..140)
+            .launched("splitKreduce_kernel", 3..4, 140..150)
             .stream(9)
             .work("c10d::allreduce_", "ncclDevKernel_AllReduce", 120..180)
     }

@@ -50,14 +50,10 @@ fn idling_is_split_where_a_threshold_asks_for_it() {
     // Gaps of 4, 5 and 20 µs; the copy on another stream shortens none of them.
     let profile = Timetable::new()
         .op("aten::mm", 0..10)
-        .launch(1, 1..2)
-        .launch(2, 2..3)
-        .launch(3, 3..4)
-        .launch(4, 4..5)
-        .kernel(1, "gemm", 100..110)
-        .kernel(2, "gemm", 114..120)
-        .kernel(3, "gemm", 125..130)
-        .kernel(4, "gemm", 150..160)
+        .launched("gemm", 1..2, 100..110)
+        .launched("gemm", 2..3, 114..120)
+        .launched("gemm", 3..4, 125..130)
+        .launched("gemm", 4..5, 150..160)
         .profile();
     for (micro_idle_us, expected) in [
         (0.0, &["idle_time,0.029"][..]),
@@ -103,8 +99,7 @@ fn kernels_of_launches_outside_operators() {
         .op("aten::mm", 0..1)
         .runtime("hipGraphLaunch", 1, 10..20)
         .kernel(1, "gemm", 30..40)
-        .launch(2, 20..25)
-        .kernel(2, "relu", 40..45)
+        .launched("relu", 20..25, 40..45)
         .profile();
     check_columns(
         &profile,
@@ -151,10 +146,7 @@ fn short_kernels() {
 
 #[test]
 fn a_trace_without_operators_gives_timeline_and_kernels() {
-    let profile = Timetable::new()
-        .launch(1, 0..5)
-        .kernel(1, "gemm", 10..18)
-        .profile();
+    let profile = Timetable::new().launched("gemm", 0..5, 10..18).profile();
     assert_eq!(profile.warnings.count(WarningKind::NoHostEvents), 1);
     assert_eq!(
         names(&profile),

@@ -151,15 +151,12 @@ fn a_wrapper_of_one_side_is_called_so_and_is_no_difference_in_work() {
     let wrapped = Timetable::new()
         .op("compiled", 0..100)
         .op("norm", 1..5)
-        .launch(1, 2..3)
-        .kernel(1, "norm_kernel", 1010..1020)
+        .launched("norm_kernel", 2..3, 1010..1020)
         .op("sdpa", 10..20)
         .op("flash", 11..15)
-        .launch(2, 12..13)
-        .kernel(2, "flash_kernel", 1020..1030)
+        .launched("flash_kernel", 12..13, 1020..1030)
         .op("mm", 30..34)
-        .launch(3, 31..32)
-        .kernel(3, "mm_kernel", 1030..1040);
+        .launched("mm_kernel", 31..32, 1030..1040);
     let mut trees = Trees::of(&plain, &wrapped);
     let change = trees.look(true);
     assert!(
@@ -264,13 +261,10 @@ fn a_search_opens_the_way_and_windows_are_parts_of_the_list() {
 fn equal_calls_of_other_times_are_open_down_to_the_largest_change() {
     let trace = |us: u32| {
         Timetable::new()
-            .op("fast", 0..10)
-            .launch(1, 1..2)
-            .kernel(1, "fast_kernel", 100..105)
+            .work("fast", "fast_kernel", 100..105)
             .op("block", 20..40)
             .op("slow", 21..30)
-            .launch(2, 22..23)
-            .kernel(2, "slow_kernel", 200..200 + us)
+            .launched("slow_kernel", 22..23, 200..200 + us)
     };
     let mut trees = Trees::of(&trace(30), &trace(50));
     let text = trees.text();

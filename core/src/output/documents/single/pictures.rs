@@ -178,11 +178,8 @@ mod tests {
         let profile = Timetable::new()
             .op("aten::mm", 0..10)
             .args(r#""Input Dims": [[512, 512], [512, 512]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#)
-            .launch(1, 1..2)
-            .op("aten::<b>", 10..20)
-            .launch(2, 11..12)
-            .kernel(1, "gemm", 100..200)
-            .kernel(2, "k", 300..400)
+            .launched("gemm", 1..2, 100..200)
+            .work("aten::<b>", "k", 300..400)
             .profile();
         let report = Report::new(&profile, &options_on("MI300X"));
         let pictures = all(&Input::new(&profile, &report));

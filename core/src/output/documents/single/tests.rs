@@ -50,10 +50,8 @@ fn small() -> Timetable {
     Timetable::new()
         .op("aten::mm", 0..10)
         .args(MM)
-        .launch(1, 1..2)
-        .launch(2, 3..4)
-        .kernel(1, "sm90_gemm", 100..3_000)
-        .kernel(2, "sm90_gemm", 3_000..6_000)
+        .launched("sm90_gemm", 1..2, 100..3_000)
+        .launched("sm90_gemm", 3..4, 3_000..6_000)
         .work(
             "aten::copy_",
             "Memcpy HtoD (Pinned -> Device)",

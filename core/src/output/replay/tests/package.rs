@@ -98,8 +98,7 @@ fn names_of_modules_stay_out() {
         .frame("/home/me/secret.py(7): forward", 1..99)
         .op("aten::mm", 10..90)
         .args(r#""Input Dims": [[4, 2], [2, 8]], "Input type": ["float", "float"]"#)
-        .launch(1, 20..21)
-        .kernel(1, "gemm", 100..1_100);
+        .launched("gemm", 20..21, 100..1_100);
     let package = packed(trace);
     assert_eq!(package.entries.len(), 1);
     let text = String::from_utf8(package.ir()).unwrap() + &package.readme();

@@ -54,15 +54,12 @@ fn two_steps() -> Profile {
     Timetable::new()
         .op("aten::linear", 0..100)
         .op("aten::mm", 10..40)
-        .launch(1, 20..25)
-        .kernel(1, "gemm", 50..60)
+        .launched("gemm", 20..25, 50..60)
         .op("aten::linear", 100..200)
         .op("aten::mm", 110..140)
-        .launch(2, 120..125)
-        .kernel(2, "gemm", 150..160)
+        .launched("gemm", 120..125, 150..160)
         .op("aten::mm", 200..220)
-        .launch(3, 210..215)
-        .kernel(3, "gemm", 250..260)
+        .launched("gemm", 210..215, 250..260)
         .profile()
 }
 
@@ -105,8 +102,7 @@ fn calls_inside_themselves_count_once() {
         .op("f", 0..100)
         .op("f", 10..90)
         .op("f", 20..80)
-        .launch(1, 30..40)
-        .kernel(1, "gemm", 50..57)
+        .launched("gemm", 30..40, 50..57)
         .profile();
     let top_down = MergedTree::top_down(&profile);
     assert_eq!(
@@ -137,11 +133,9 @@ fn operators_stand_below_modules_and_ranges_and_the_rest_is_outside() {
         .frame("nn.Module: Block_0", 10..50)
         .frame("block.py(1): forward", 11..49)
         .op("aten::mm", 20..40)
-        .launch(1, 22..24)
-        .kernel(1, "gemm", 60..70)
+        .launched("gemm", 22..24, 60..70)
         .op("aten::add_", 60..80)
-        .launch(2, 62..64)
-        .kernel(2, "add", 90..95)
+        .launched("add", 62..64, 90..95)
         .annotation("ProfilerStep#4", 100..200)
         .op("aten::add_", 110..120)
         .op("aten::zero_", 300..310)
@@ -231,8 +225,7 @@ fn training(backward_thread: u32) -> Profile {
         .frame("nn.Module: Linear_0", 0..50)
         .op("aten::addmm", 10..40)
         .args(number)
-        .launch(1, 20..25)
-        .kernel(1, "gemm", 30..40)
+        .launched("gemm", 20..25, 30..40)
         .thread(backward_thread)
         .op(
             "autograd::engine::evaluate_function: AddmmBackward0",
@@ -241,8 +234,7 @@ fn training(backward_thread: u32) -> Profile {
         .args(number)
         .op("AddmmBackward0", 105..145)
         .args(number)
-        .launch(2, 110..115)
-        .kernel(2, "gemm", 120..150)
+        .launched("gemm", 110..115, 120..150)
         .op("Unknown", 200..210)
         .profile()
 }
