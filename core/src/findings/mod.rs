@@ -149,10 +149,6 @@ pub struct Analyses {
 impl Analyses {
     /// Runs every analysis.
     pub fn new(input: &Input) -> Analyses {
-        Analyses::of(ANALYSES, input)
-    }
-
-    fn of(kinds: &'static [AnalysisKind], input: &Input) -> Analyses {
         let run = |kind: &'static AnalysisKind| {
             let mut outcome = compute::outcome(input, kind);
             if outcome.status == Status::Done || kind.is_of_whole {
@@ -167,7 +163,7 @@ impl Analyses {
             }
             outcome
         };
-        let outcomes: Vec<Outcome> = kinds.iter().map(run).collect();
+        let outcomes: Vec<Outcome> = ANALYSES.iter().map(run).collect();
         Analyses {
             findings: rank::rank(input, &outcomes),
             outcomes,
@@ -190,7 +186,6 @@ impl Analyses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Report, ReportOptions};
     use crate::testing::Timetable;
 
     /// An operation of each family, of each class of the other work, and the analysis of each.
@@ -233,26 +228,5 @@ mod tests {
                 assert_eq!(covering, ["other"], "{op}");
             }
         }
-    }
-
-    #[test]
-    fn one_that_fails_takes_no_other_down() {
-        static KINDS: [AnalysisKind; 2] = [
-            AnalysisKind {
-                key: "broken",
-                run: |_, _, outcome| {
-                    outcome.status = Status::Error("The table of tiles is empty.".to_owned());
-                },
-                ..ANALYSES[0]
-            },
-            ANALYSES[0],
-        ];
-        let profile = Timetable::new().work("aten::mm", "gemm", 20..30).profile();
-        let report = Report::new(&profile, &ReportOptions::default());
-        let analyses = Analyses::of(&KINDS, &report.analysis_input(&profile));
-        let statuses = analyses.outcomes.into_iter().map(|one| one.status);
-        let statuses: Vec<Status> = statuses.collect();
-        let error = Status::Error("The table of tiles is empty.".to_owned());
-        assert_eq!(statuses, [error, Status::Done]);
     }
 }

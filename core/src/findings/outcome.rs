@@ -10,23 +10,20 @@ use crate::base::interval::{percent_of, sum};
 use crate::base::value::{Table, Value};
 
 /// How it went.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// It ran.
     Done,
     /// The trace has nothing for it.
     NoData,
-    /// It could not be done, and why in a sentence.
-    Error(String),
 }
 
 impl Status {
     /// As metrics files write it.
-    pub fn key(&self) -> &'static str {
+    pub fn key(self) -> &'static str {
         match self {
             Status::Done => "OK",
             Status::NoData => "NO_DATA",
-            Status::Error(_) => "ERROR",
         }
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Report;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
-use crate::findings::{Estimate, Finding, Impact, RankedFinding, Row, Status, Tier};
+use crate::findings::{Estimate, Finding, Impact, RankedFinding, Row, Tier};
 use crate::profile::Profile;
 
 /// What colour the number of a finding has.
@@ -43,13 +43,10 @@ pub struct Asides {
     pub small: Option<String>,
     /// Why there are none.
     pub nothing: Option<String>,
-    /// One sentence for each analysis that failed.
-    pub failed: Vec<String>,
 }
 
 /// What is said beside the findings of a report.
 pub fn asides(profile: &Profile, report: &Report) -> Asides {
-    let outcomes = report.analyses.outcomes.iter();
     Asides {
         together: together(report),
         small: small(
@@ -58,15 +55,6 @@ pub fn asides(profile: &Profile, report: &Report) -> Asides {
             "the run",
         ),
         nothing: nothing(profile, report),
-        failed: outcomes
-            .filter_map(|outcome| match &outcome.status {
-                Status::Error(why) => Some(format!(
-                    "{} could not be analyzed: {why}",
-                    outcome.kind.title
-                )),
-                Status::Done | Status::NoData => None,
-            })
-            .collect(),
     }
 }
 

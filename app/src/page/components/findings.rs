@@ -49,7 +49,6 @@ pub fn findings(findings: Found, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl I
     let asides: Vec<String> = [asides.together, asides.small]
         .into_iter()
         .flatten()
-        .chain(asides.failed)
         .collect();
     let asides = (!asides.is_empty()).then(|| {
         let lines = each(asides, |text| view! { <p>{prose(text)}</p> });

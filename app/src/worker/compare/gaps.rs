@@ -30,7 +30,6 @@ pub(super) fn findings(comparison: &Comparison) -> Findings {
             )
         }),
         nothing: gaps.ranked.is_empty().then(|| comparison.nothing_found()),
-        failed: Vec::new(),
     };
     Findings {
         cards: cards.collect(),

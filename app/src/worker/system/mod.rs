@@ -148,11 +148,10 @@ impl Kind {
             MOVES => report.timelines.of_one_gpu(),
             _ => report.timelines.whole,
         };
-        let missing = match (outcome.map(|outcome| &outcome.status), outcome, whole) {
+        let missing = match (outcome.map(|outcome| outcome.status), outcome, whole) {
             (Some(Status::Done), Some(outcome), Some(whole)) => {
                 return self.filled(section, outcome, &whole);
             }
-            (Some(Status::Error(why)), ..) => format!("This analysis failed: {why}"),
             (Some(_), ..) => headline::without_gpu(report).to_owned(),
             (None, ..) => "This was not analyzed.".to_owned(),
         };

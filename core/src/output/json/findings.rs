@@ -6,7 +6,7 @@ use super::shared::{Action, Replay, Table, Window, facts, thresholds};
 use super::{list, record, round, value};
 use crate::base::interval::percent_of;
 use crate::base::value::rounded;
-use crate::findings::{Confidence, Impact as Saved, Outcome, RankedFinding, Status};
+use crate::findings::{Confidence, Impact as Saved, Outcome, RankedFinding};
 use crate::output::title::of_trace;
 use crate::profile::Profile;
 use crate::profile::model_info::{Inferred, ModelInfo};
@@ -121,11 +121,7 @@ record! {
         key: "Its key." = outcome.kind.key,
         title: "Its title." = outcome.kind.title,
         tier: "Whether it is about kernels, fusion or the system." = outcome.kind.tier.key(),
-        status: "OK, NO_DATA or ERROR." = outcome.status.key(),
-        error: "Why it failed." = match &outcome.status {
-            Status::Error(why) => Some(why),
-            Status::Done | Status::NoData => None,
-        },
+        status: "OK or NO_DATA." = outcome.status.key(),
         time_ms: "The time that it is about." = ms(outcome.time_ns),
         percent_of_compute: "Share of the sum of kernel times of all that computes." = percent_of_compute(report, outcome),
         average_efficiency_percent: "In percent of roofline, weighted by time." = round(outcome.efficiency_percent(), 2),

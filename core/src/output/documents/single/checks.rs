@@ -8,7 +8,7 @@ use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::map::Set;
 use crate::findings::compute::varies;
-use crate::findings::{Estimate, Outcome, RankedFinding, Row, Status, Tier};
+use crate::findings::{Estimate, Outcome, RankedFinding, Row, Tier};
 use crate::output::document::{Block, Document, plain};
 use crate::output::documents::parts::TIMELINE;
 use crate::output::documents::{Names, Shown};
@@ -48,17 +48,15 @@ pub(super) fn quotable(profile: &Profile) -> Names {
     known
 }
 
-/// Whether an analysis failed, data was repaired or lost, an operation is faster than its roofline,
+/// Whether data was repaired or lost, an operation is faster than its roofline,
 /// the GPU is another than the recorded one, or durations of a long operation vary much.
 pub(super) fn needs_warnings(source: &Input) -> bool {
     let report = source.report;
     let thresholds = &report.options.thresholds;
     let least = thresholds.medium_percent_of_compute;
-    let mut outcomes = report.analyses.outcomes.iter();
     let mut lines = report.overview.quality.lines.iter();
     let mut rows = computing(source).flat_map(|outcome| &outcome.rows);
-    outcomes.any(|outcome| matches!(outcome.status, Status::Error(_)))
-        || lines.any(|line| line.level >= Level::Warn)
+    lines.any(|line| line.level >= Level::Warn)
         || rows.any(|row| varies(source.profile, row, thresholds, least).is_some())
 }
 

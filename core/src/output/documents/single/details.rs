@@ -84,14 +84,10 @@ fn families(document: &mut Document, source: &Input, time_head: &str, share_head
 
 fn category(source: &Input, outcome: &Outcome, cards: &[Card]) -> Part {
     part(outcome.kind.title, |document| {
-        if let Status::Error(why) = &outcome.status {
-            document.text(&format!("This analysis failed: {why}"));
-        } else {
-            document.text(&overview(source, outcome));
-            tables(document, source, outcome);
-            document.table(figures(&outcome.facts));
-            document.texts(&outcome.notes);
-        }
+        document.text(&overview(source, outcome));
+        tables(document, source, outcome);
+        document.table(figures(&outcome.facts));
+        document.texts(&outcome.notes);
         let ranked = source.report.analyses.findings.ranked.iter();
         for (ranked, card) in ranked.zip(cards) {
             if ranked.analysis == outcome.kind {

@@ -39,7 +39,7 @@ const OF_TRANSFERS: &[Section] = &[
 
 fn sections(outcome: &Outcome) -> &'static [Section] {
     match (&outcome.status, outcome.kind.tier) {
-        (Status::Error(_) | Status::NoData, _) => &[],
+        (Status::NoData, _) => &[],
         (Status::Done, _) if outcome.kind.key == "multi_kernel" => OF_TRANSFERS,
         (Status::Done, Tier::Compute) => OF_COMPUTE,
         (Status::Done, _) => OF_SYSTEM,
@@ -63,8 +63,7 @@ pub(super) fn file(source: &Input, outcome: &Outcome) -> File {
 const TIER: (&str, &str) = ("Analysis Tier", "System-Level");
 
 fn status(source: &Input, outcome: &Outcome) -> &'static str {
-    match &outcome.status {
-        Status::Error(_) => "ERROR",
+    match outcome.status {
         Status::NoData if !source.profile.has_gpu_events() => "NO_DATA",
         Status::Done | Status::NoData => "SUCCESS",
     }
@@ -87,8 +86,7 @@ pub(super) fn write(source: &Input, outcome: &Outcome) -> Document {
     if kind.tier != Tier::Compute {
         document.field(TIER.0, TIER.1);
     }
-    match &outcome.status {
-        Status::Error(why) => document.text(&format!("The analysis failed: {why}")),
+    match outcome.status {
         Status::NoData if !source.profile.has_gpu_events() => {
             document.text(&source.not_analyzed());
         }

@@ -345,11 +345,10 @@ pub(super) fn gaps(source: &Input) -> Document {
     let mut absent = Vec::new();
     for outcome in &source.report.analyses.outcomes {
         let kind = outcome.kind;
-        match &outcome.status {
+        match outcome.status {
             Status::NoData if !has_gpu => {}
             Status::NoData if kind.tier == Tier::Compute => absent.push(kind.subject),
             Status::NoData => items.push(format!("No {} in this trace.", kind.subject)),
-            Status::Error(why) => items.push(format!("{} failed: {why}", kind.title)),
             Status::Done => items.extend(outcome.notes.iter().cloned()),
         }
     }

@@ -7,7 +7,6 @@ use crate::base::interval::{percent_of, sum};
 use crate::findings::compute::varies;
 use crate::findings::{Row, Tier};
 use crate::output::document::{DocTable, Document, Line, Span, code, dash, line, text};
-use crate::report::cards::asides;
 use crate::report::overview::{Level, Measure, QualityLine, SplitKind, SplitPart};
 use crate::report::top::{N_TOP, TopOperation, top_operations};
 
@@ -166,12 +165,10 @@ fn longest_on_cpu(source: &Input) -> DocTable {
 }
 
 pub(super) fn warnings(source: &Input) -> Vec<Line> {
-    let failed = asides(source.profile, source.report).failed.into_iter();
     let quality = source.report.overview.quality.lines.iter();
     let quality = quality.filter(|line| line.level >= Level::Warn);
-    failed
-        .map(text)
-        .chain(quality.map(quality_line))
+    quality
+        .map(quality_line)
         .chain(caveats(source).iter().map(|caveat| line(caveat)))
         .collect()
 }

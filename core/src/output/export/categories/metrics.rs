@@ -17,14 +17,8 @@ use crate::report::Report;
 
 pub(super) fn metrics(profile: &Profile, report: &Report, outcome: &Outcome) -> Vec<u8> {
     let category = outcome.kind.key;
-    match &outcome.status {
-        Status::Error(why) => {
-            return pretty(&json!({ "category": category, "status": "ERROR", "error": why }));
-        }
-        Status::NoData => {
-            return pretty(&json!({ "category": category, "status": "NO_DATA" }));
-        }
-        Status::Done => {}
+    if outcome.status == Status::NoData {
+        return pretty(&json!({ "category": category, "status": "NO_DATA" }));
     }
     let ranked = report.analyses.findings.ranked.iter();
     let found = ranked.filter(|ranked| ranked.analysis == outcome.kind);
