@@ -101,19 +101,19 @@ impl<'a> Conv<'a> {
 
     fn forward(&self) -> Option<Work> {
         let out = self.out()?;
-        let channels = *out.get(1)? as f64;
+        let bias = if self.has_bias { 1.0 } else { 0.0 };
         let (n_x, n_w, n_out) = (product(self.shape), product(self.filter), product(&out));
-        let (bias_flops, n_bias) = if self.has_bias {
-            (n_out, channels)
-        } else {
-            (0.0, 0.0)
-        };
+        let elements = n_x + n_w + n_out + bias * *out.get(1)? as f64;
+        Some(self.work(self.flops(&out) + bias * n_out, elements))
+    }
+
+    fn work(&self, flops: f64, elements: f64) -> Work {
         let dtype = self.input.dtype(self.x);
-        Some(Work {
-            flops: self.flops(&out) + bias_flops,
-            bytes: dtype::bytes(dtype).map(|size| (n_x + n_w + n_out + n_bias) * size),
+        Work {
+            flops,
+            bytes: dtype::bytes(dtype).map(|size| elements * size),
             compute: dtype::matrix(dtype),
-        })
+        }
     }
 
     /// `asked`: for the gradients of input, filter and bias.
@@ -132,12 +132,7 @@ impl<'a> Conv<'a> {
             flops += gradient.0;
             elements += gradient.1;
         }
-        let dtype = self.input.dtype(self.x);
-        Some(Work {
-            flops,
-            bytes: dtype::bytes(dtype).map(|size| elements * size),
-            compute: dtype::matrix(dtype),
-        })
+        Some(self.work(flops, elements))
     }
 
     fn params(&self, bias: Param) -> Params {

@@ -14,7 +14,7 @@ use super::attention::Attention;
 use super::dtype;
 use super::input::product;
 use super::mask::{Mask, Window};
-use super::packed_attention::Packed;
+use super::packed_attention::{Packed, packed};
 use super::params::{self, Param};
 use super::{Modelled, OpInput, matrices, on_matrices, vectors};
 
@@ -214,11 +214,7 @@ pub(super) fn varlen(input: &OpInput) -> Option<Modelled> {
         Some((at, false)) => (Mask::None, Window::read(input, at + 1)),
         None => (Mask::BottomRight, Window::default()),
     };
-    let packed = Packed {
-        starts: 3,
-        longest: 5,
-    };
-    bounded(input, heads, n_kv, packed, (mask, window))
+    bounded(input, heads, n_kv, packed(3, 5)?, (mask, window))
 }
 
 /// `mha_batch_prefill(q, k pages, v pages, starts_q, starts_pages, pages, max_q[6], max_k[7], …,
@@ -243,11 +239,7 @@ pub(super) fn batch_prefill(input: &OpInput) -> Option<Modelled> {
         Mask::None
     };
     let window = Window::read(input, 13);
-    let packed = Packed {
-        starts: 3,
-        longest: 6,
-    };
-    bounded(input, heads, n_kv, packed, (mask, window))
+    bounded(input, heads, n_kv, packed(3, 6)?, (mask, window))
 }
 
 /// From the number of requests, the longest and all of them together.

@@ -203,37 +203,6 @@ pub enum SheetFamily {
     Unlisted,
 }
 
-impl SheetFamily {
-    /// The reference's name; empty for [`SheetFamily::Unlisted`].
-    pub fn label(self) -> &'static str {
-        match self {
-            SheetFamily::Gemm => "GEMM",
-            SheetFamily::UnaryElementwise => "UnaryElementwise",
-            SheetFamily::BinaryElementwise => "BinaryElementwise",
-            SheetFamily::Elementwise => "elementwise",
-            SheetFamily::Normalization => "Normalization",
-            SheetFamily::RmsNorm => "RMSNorm",
-            SheetFamily::Reduce => "Reduce",
-            SheetFamily::Conv => "CONV",
-            SheetFamily::Sdpa => "SDPA",
-            SheetFamily::InferenceAttention => "InferenceAttention",
-            SheetFamily::GroupedGemm => "GroupedGEMM",
-            SheetFamily::MoeFused => "MoE_fused",
-            SheetFamily::MoeUnfused => "MoE_unfused",
-            SheetFamily::MoeAux => "MoE_aux",
-            SheetFamily::MoeComm => "MoE_comm",
-            SheetFamily::Ssm => "SSM",
-            SheetFamily::Rope => "RoPE",
-            SheetFamily::FusedRope => "FusedRoPE",
-            SheetFamily::CrossEntropy => "CrossEntropy",
-            SheetFamily::GroupQuant => "GroupQuant",
-            SheetFamily::CustomCollective => "CustomCollective",
-            SheetFamily::Mhc => "mHC",
-            SheetFamily::Unlisted => "",
-        }
-    }
-}
-
 /// The model of an op, by its exact name or, for the kernels that `torch.compile` writes, by the
 /// beginning of it.
 pub fn model(op: &str) -> Option<&'static PerfModel> {

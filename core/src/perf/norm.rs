@@ -34,38 +34,19 @@ impl Norm {
 
     /// `wants_dx`: the gradient of the input is asked for.
     fn backward(&self, dtype: &str, wants_dx: bool) -> Modelled {
-        let Norm {
-            n,
-            channels,
-            finds_statistics,
-            ..
-        } = *self;
+        let (n, channels) = (self.n, self.channels);
+        let finds_statistics = self.finds_statistics;
         let dx = match (wants_dx, finds_statistics) {
             (true, true) => 5.0 * n,
             (true, false) => 0.0,
             (false, _) => 2.0 * n,
         };
-        let fixed = if finds_statistics {
-            0.0
-        } else {
-            3.0 * channels
-        };
-        let passes = if wants_dx && finds_statistics {
-            3.0
-        } else {
-            2.0
-        };
-        let gradients = match (finds_statistics, self.has_bias) {
-            (true, true) => 2.0,
-            (true, false) => 1.0,
-            (false, _) => 0.0,
-        };
+        let fixed = one_if(!finds_statistics) * 3.0 * channels;
+        let passes = 2.0 + one_if(wants_dx && finds_statistics);
+        let gradients = one_if(finds_statistics) * (1.0 + one_if(self.has_bias));
         let per_channel = one_if(finds_statistics) + one_if(self.is_affine) * (1.0 + gradients);
-        vectors(
-            dtype,
-            fixed + 4.0 * n + dx,
-            passes * n + per_channel * channels,
-        )
+        let elements = passes * n + per_channel * channels;
+        vectors(dtype, fixed + 4.0 * n + dx, elements)
     }
 }
 
@@ -302,18 +283,14 @@ fn rms_view(at: usize, channels: f64) -> View {
     }
 }
 
-/// Layer norm and a shift and scale for each sample, of T × B × H: the norm and two more
-/// operations each; two parameters of B × H, two statistics of 4 bytes for each row.
-pub(super) fn ln_modulate(input: &OpInput) -> Option<Modelled> {
-    modulate(input, 12.0, 2.0, 2.0)
-}
-
-/// Its backward pass: dX, and the gradients of shift and scale.
-pub(super) fn ln_modulate_backward(input: &OpInput) -> Option<Modelled> {
-    modulate(input, 15.0, 3.0, 3.0)
-}
-
-fn modulate(input: &OpInput, flops_each: f64, passes: f64, per_sample: f64) -> Option<Modelled> {
+/// `fused_ln_modulate(x, …)`: layer norm and a shift and scale for each sample, of T × B × H: the norm
+/// and two more operations each; two parameters of B × H, two statistics of 4 bytes for each row. Its
+/// backward pass: dX, and the gradients of shift and scale.
+pub(super) fn modulated(
+    input: &OpInput,
+    flops_each: f64,
+    [passes, per_sample]: [f64; 2],
+) -> Option<Modelled> {
     let [t, b, h] = input.sized(0)?;
     let n = t * b * h;
     let dtype = input.dtype(0);
@@ -327,19 +304,17 @@ fn one_if(condition: bool) -> f64 {
 }
 
 /// `_weight_norm_interface(v, g, dim)`: the norm of each slice of v, then v·g/|v|: two operations to
-/// square and add, two to scale. v and g are read, the result and the norms written.
-pub(super) fn weight_norm(input: &OpInput) -> Option<Modelled> {
-    let (v, g) = (input.tensor(0)?, input.tensor(1)?);
-    let bytes = || Some(2.0 * v.bytes()? + 2.0 * g.bytes()?);
-    Some(on_vectors(v.dtype, 4.0 * v.n(), bytes()))
-}
-
-/// `_weight_norm_interface_backward(dW, v, g, norms, dim)`: dW·v summed, then two products and a
-/// sum; dW, v, g and the norms are read, gradients of v and g written.
-pub(super) fn weight_norm_backward(input: &OpInput) -> Option<Modelled> {
-    let (v, g) = (input.tensor(1)?, input.tensor(2)?);
-    let bytes = || Some(3.0 * v.bytes()? + 3.0 * g.bytes()?);
-    Some(on_vectors(v.dtype, 6.0 * v.n(), bytes()))
+/// square and add, two to scale; v and g are read, the result and the norms written. Backward, `(dW, v,
+/// g, norms, dim)`: dW·v summed, then two products and a sum; dW, v, g and the norms are read, gradients
+/// of v and g written.
+pub(super) fn weight_norm(
+    input: &OpInput,
+    first: usize,
+    [flops_each, passes]: [f64; 2],
+) -> Option<Modelled> {
+    let (v, g) = (input.tensor(first)?, input.tensor(first + 1)?);
+    let bytes = || Some(passes * v.bytes()? + passes * g.bytes()?);
+    Some(on_vectors(v.dtype, flops_each * v.n(), bytes()))
 }
 
 /// `batch_norm_stats(x, eps)` of synchronized batch norm: mean and variance of each channel.
@@ -350,11 +325,12 @@ pub(super) fn batch_statistics(input: &OpInput) -> Option<Modelled> {
     Some(on_vectors(x.dtype, 3.0 * x.n(), bytes))
 }
 
-/// `batch_norm_elemt(x, scale, shift, mean, invstd, eps)`: two operations each.
-pub(super) fn batch_elements(input: &OpInput) -> Option<Modelled> {
-    let x = input.tensor(0)?;
+/// `batch_norm_elemt(x, scale, shift, mean, invstd, eps)`: two operations each;
+/// `batch_norm_backward_elemt(dY, x, …)`: dX, five each.
+pub(super) fn batch_elements(input: &OpInput, x: usize, flops_each: f64) -> Option<Modelled> {
+    let x = input.tensor(x)?;
     let bytes = || Some(input.tensor_bytes()? + x.bytes()?);
-    Some(on_vectors(x.dtype, 2.0 * x.n(), bytes()))
+    Some(on_vectors(x.dtype, flops_each * x.n(), bytes()))
 }
 
 /// `batch_norm_backward_reduce(dY, x, …)`: Σ dY and Σ dY·x̂, four operations each.
@@ -363,11 +339,4 @@ pub(super) fn batch_backward_reduce(input: &OpInput) -> Option<Modelled> {
     let channels = *x.shape.get(1)? as f64;
     let bytes = || Some(gradient.bytes()? + x.bytes()? + 16.0 * channels);
     Some(on_vectors(x.dtype, 4.0 * x.n(), bytes()))
-}
-
-/// `batch_norm_backward_elemt(dY, x, …)`: dX, five operations each.
-pub(super) fn batch_backward_elements(input: &OpInput) -> Option<Modelled> {
-    let x = input.tensor(1)?;
-    let bytes = || Some(input.tensor_bytes()? + x.bytes()?);
-    Some(on_vectors(x.dtype, 5.0 * x.n(), bytes()))
 }
