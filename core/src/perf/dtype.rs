@@ -2,6 +2,7 @@
 
 use super::{ComputeSpec, Unit};
 use crate::hardware::Precision;
+pub(super) use crate::names::signatures::is_tensor_type as is_tensor;
 
 /// A scalar argument counts as four bytes, as in the reference. Bytes hold FP8 wherever inference
 /// libraries multiply them, so `unsigned char` counts as FP8. A `float4_e2m1fn_x2` holds two.
@@ -74,14 +75,6 @@ pub(super) fn vector(dtype: &str) -> Option<ComputeSpec> {
 fn spec(unit: Unit, dtype: &str) -> Option<ComputeSpec> {
     let (_, precision) = find(dtype)?;
     precision.map(|precision| ComputeSpec { unit, precision })
-}
-
-/// True for a tensor's type; lists, numbers and absent arguments have other words in its place.
-pub(super) fn is_tensor(dtype: &str) -> bool {
-    !matches!(
-        dtype,
-        "" | "Scalar" | "ScalarList" | "TensorList" | "GenericList" | "OptionalTensorList"
-    )
 }
 
 /// True for whole numbers and flags.

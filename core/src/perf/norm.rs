@@ -10,47 +10,8 @@ use super::input::product;
 use super::params::{self, Param, Params};
 use super::{Modelled, OpInput, on_vectors, vectors};
 
-/// A normalization as the formulas take it.
-struct Norm {
-    n: f64,
-    channels: f64,
-    is_affine: bool,
-    has_bias: bool,
-    /// Mean and variance come from the input itself.
-    finds_statistics: bool,
-}
-
-impl Norm {
-    fn forward(&self, dtype: &str) -> Modelled {
-        let Norm { n, channels, .. } = *self;
-        let statistics = if self.finds_statistics { 3.0 * n } else { 0.0 };
-        let per_channel = 2.0
-            + one_if(self.is_affine)
-            + one_if(self.is_affine && self.has_bias)
-            + 2.0 * one_if(self.finds_statistics);
-        let flops = 6.0 * channels + statistics + 2.0 * n;
-        vectors(dtype, flops, 2.0 * n + per_channel * channels)
-    }
-
-    /// `wants_dx`: the gradient of the input is asked for.
-    fn backward(&self, dtype: &str, wants_dx: bool) -> Modelled {
-        let (n, channels) = (self.n, self.channels);
-        let finds_statistics = self.finds_statistics;
-        let dx = match (wants_dx, finds_statistics) {
-            (true, true) => 5.0 * n,
-            (true, false) => 0.0,
-            (false, _) => 2.0 * n,
-        };
-        let fixed = one_if(!finds_statistics) * 3.0 * channels;
-        let passes = 2.0 + one_if(wants_dx && finds_statistics);
-        let gradients = one_if(finds_statistics) * (1.0 + one_if(self.has_bias));
-        let per_channel = one_if(finds_statistics) + one_if(self.is_affine) * (1.0 + gradients);
-        let elements = passes * n + per_channel * channels;
-        vectors(dtype, fixed + 4.0 * n + dx, elements)
-    }
-}
-
-/// The reference's view of a call.
+/// A normalization, as it is or as the reference sees it.
+#[derive(Clone)]
 struct View {
     /// Which argument is the input.
     input: usize,
@@ -58,6 +19,7 @@ struct View {
     channels_text: Param,
     has_bias: bool,
     is_affine: bool,
+    /// Mean and variance come from the input itself.
     is_training: bool,
     output_mask: Option<Vec<bool>>,
 }
@@ -74,17 +36,11 @@ impl View {
 
     /// A call that is what the reference takes it for.
     fn norm<'a>(self, input: &'a OpInput) -> Option<Call<'a>> {
-        let norm = Norm {
-            n: product(input.sizes(self.input)?),
-            channels: self.channels,
-            is_affine: self.is_affine,
-            has_bias: self.has_bias,
-            finds_statistics: self.is_training,
-        };
         Some(Call {
             input,
-            view: self,
-            norm,
+            n: product(input.sizes(self.input)?),
+            ours: self.clone(),
+            theirs: self,
         })
     }
 }
@@ -121,26 +77,45 @@ fn view(input: usize, channels: f64) -> View {
 /// A call as it is, and as the reference sees it.
 pub(super) struct Call<'a> {
     input: &'a OpInput<'a>,
-    view: View,
-    norm: Norm,
+    n: f64,
+    ours: View,
+    theirs: View,
 }
 
 impl Call<'_> {
     pub(super) fn forward(&self) -> Option<Modelled> {
-        let modelled = self.norm.forward(self.input.dtype(self.view.input));
-        Some(modelled.with(self.view.params(self.input)))
+        let (n, ours) = (self.n, &self.ours);
+        let statistics = one_if(ours.is_training);
+        let per_channel = 2.0
+            + one_if(ours.is_affine)
+            + one_if(ours.is_affine && ours.has_bias)
+            + 2.0 * statistics;
+        let flops = 6.0 * ours.channels + statistics * 3.0 * n + 2.0 * n;
+        self.listed(flops, 2.0 * n + per_channel * ours.channels)
     }
 
     /// All gradients but those that are not asked for.
     pub(super) fn backward(&self) -> Option<Modelled> {
-        let mask = self.view.output_mask.as_ref();
-        self.backward_to(mask.is_none_or(|mask| mask.first() == Some(&true)))
+        let mask = self.ours.output_mask.as_ref();
+        let wants_dx = mask.is_none_or(|mask| mask.first() == Some(&true));
+        let (n, ours) = (self.n, &self.ours);
+        let statistics = one_if(ours.is_training);
+        let dx = match (wants_dx, ours.is_training) {
+            (true, true) => 5.0 * n,
+            (true, false) => 0.0,
+            (false, _) => 2.0 * n,
+        };
+        let fixed = one_if(!ours.is_training) * 3.0 * ours.channels;
+        let passes = 2.0 + one_if(wants_dx) * statistics;
+        let gradients = statistics * (1.0 + one_if(ours.has_bias));
+        let per_channel = statistics + one_if(ours.is_affine) * (1.0 + gradients);
+        let elements = passes * n + per_channel * ours.channels;
+        self.listed(fixed + 4.0 * n + dx, elements)
     }
 
-    fn backward_to(&self, wants_dx: bool) -> Option<Modelled> {
-        let dtype = self.input.dtype(self.view.input);
-        let modelled = self.norm.backward(dtype, wants_dx);
-        Some(modelled.with(self.view.params(self.input)))
+    fn listed(&self, flops: f64, elements: f64) -> Option<Modelled> {
+        let modelled = vectors(self.input.dtype(self.ours.input), flops, elements);
+        Some(modelled.with(self.theirs.params(self.input)))
     }
 }
 
@@ -153,10 +128,10 @@ pub(super) fn batch_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
         ..view(0, channels)
     };
     let mut call = view.norm(input)?;
-    call.norm.is_affine = input.tensor(1).is_some();
-    call.norm.has_bias = input.tensor(2).is_some();
+    call.ours.is_affine = input.tensor(1).is_some();
+    call.ours.has_bias = input.tensor(2).is_some();
     if let Some(is_training) = input.flag(5) {
-        call.norm.finds_statistics = is_training;
+        call.ours.is_training = is_training;
     }
     Some(call)
 }
@@ -172,12 +147,13 @@ pub(super) fn native_batch_norm_backward(input: &OpInput) -> Option<Modelled> {
     let mask = input.flags(9).unwrap_or_else(|| vec![true; 3]);
     let asked = |position: usize| mask.get(position).copied().unwrap_or(true);
     let mut call = view.norm(input)?;
-    call.norm.is_affine = input.tensor(2).is_some();
-    call.norm.has_bias = asked(2);
+    call.ours.is_affine = input.tensor(2).is_some();
+    call.ours.has_bias = asked(2);
     if let Some(is_training) = input.flag(7) {
-        call.norm.finds_statistics = is_training;
+        call.ours.is_training = is_training;
     }
-    call.backward_to(asked(0))
+    call.ours.output_mask = Some(vec![asked(0)]);
+    call.backward()
 }
 
 /// `cudnn_batch_norm_backward(x, dY, scale, …)`, `miopen_…`: always of training.
@@ -189,8 +165,8 @@ pub(super) fn vendor_batch_norm_backward(input: &OpInput) -> Option<Modelled> {
         ..view(0, channels)
     };
     let mut call = view.norm(input)?;
-    call.norm.is_affine = input.tensor(2).is_some();
-    call.norm.finds_statistics = true;
+    call.ours.is_affine = input.tensor(2).is_some();
+    call.ours.is_training = true;
     call.backward()
 }
 
@@ -202,7 +178,7 @@ pub(super) fn layer_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
 /// `FusedLayerNormAffineFunction(x, scale, shift, …)` of apex, `FastLayerNormFN` likewise.
 pub(super) fn apex_layer_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
     let mut call = view(0, product(input.sizes(1)?)).norm(input)?;
-    call.norm.has_bias = input.tensor(2).is_some();
+    call.ours.has_bias = input.tensor(2).is_some();
     Some(call)
 }
 

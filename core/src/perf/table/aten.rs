@@ -27,7 +27,7 @@ pub(super) const ATEN: &[Row] = &[
     ours(conv::kernel_size_first, "
         aten::_conv_depthwise2d aten::_slow_conv2d_forward aten::conv_depthwise3d
         aten::slow_conv_dilated2d aten::slow_conv_dilated3d"),
-    reference(Conv, conv::convolution, "aten::convolution").backward(conv::convolution_bwd, Some("CONV_bwd")),
+    reference(Conv, |call| conv::convolution(call)?.forward(), "aten::convolution").backward(|call| conv::convolution(call)?.backward(), Some("CONV_bwd")),
     reference(Conv, conv::convolution_backward, "aten::convolution_backward").backward_label("CONV_bwd"),
     ours(|call| conv::vendor(call, 2), "aten::cudnn_convolution"),
     ours(conv::with_relu, "

@@ -16,9 +16,9 @@ pub(super) const LIBRARIES: &[Row] = &[
     ours(|call| aten_attention::CUTLASS_BACKWARD.backward(call), "xformers::efficient_attention_backward_cutlass"),
     ours(aten_attention::efficient_forward, "xformers::efficient_attention_forward_cutlass"),
 
-    reference(Conv, conv::conv_bias, "
-        ConvBiasReLU_ ConvBias_").backward(conv::conv_bias_bwd, Some("CONV_bwd")),
-    reference(Conv, conv::conv_bias_bwd, "
+    reference(Conv, |call| conv::conv_bias(call)?.forward(), "
+        ConvBiasReLU_ ConvBias_").backward(|call| conv::conv_bias(call)?.backward(), Some("CONV_bwd")),
+    reference(Conv, |call| conv::conv_bias(call)?.backward(), "
         ConvBiasReLU_Backward ConvBias_Backward").backward_label("CONV_bwd"),
 
     reference(BinaryElementwise, |call| elementwise::binary_to(call, (None, None)), "LigerSiLUMulFunction"),

@@ -152,14 +152,14 @@ pub(super) const SERVING: &[Row] = &[
         sglang_profiler::gemm_a8w8_blockscale_gemm_a8w8_blockscale
         vllm::_rocm_aiter_preshuffled_per_token_w8a8_gemm vllm::rocm_aiter_triton_gemm_a8w8_blockscale"),
     reference(Gemm, scaled_gemm::batched_a16wfp4, "aiter::batched_gemm_a16wfp4_"),
-    reference(Gemm, scaled_gemm::a16w16, "aiter::gemm_a16w16"),
+    reference(Gemm, |call| scaled_gemm::a16w16(call, 0), "aiter::gemm_a16w16"),
     reference(Gemm, scaled_gemm::a16w16_atomic, "
         aiter::gemm_a16w16_atomic_ sglang_profiler::gemm_kernels_flydsl_hgemm"),
     reference(Gemm, scaled_gemm::afp4wfp4, "aiter::gemm_afp4wfp4_"),
     reference(Gemm, scaled_gemm::batched_a8w8, "sglang_profiler::batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant_batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant"),
     reference(Gemm, scaled_gemm::scaled_mm, "trtllm::cublas_scaled_mm"),
     reference(Gemm, scaled_gemm::dynamic_quant, "vllm::gemm_with_dynamic_quant"),
-    reference(Gemm, scaled_gemm::unquantized, "vllm::rocm_unquantized_gemm"),
+    reference(Gemm, |call| scaled_gemm::a16w16(call, 1), "vllm::rocm_unquantized_gemm"),
 
     ours(serving_gemm::weight_only, "
         _C::awq_gemm _C::awq_marlin_gemm _C::gptq_gemm _C::gptq_marlin_gemm _C::marlin_gemm
