@@ -18,65 +18,45 @@ pub use work::{ComputeSpec, Unit, Work};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Who makes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Vendor {
-    /// NVIDIA.
-    Nvidia,
-    /// AMD.
-    Amd,
-    /// Intel.
-    Intel,
-}
+use crate::base::labels::labelled;
 
-impl Vendor {
-    /// For people.
-    pub fn label(self) -> &'static str {
-        match self {
-            Vendor::Nvidia => "NVIDIA",
-            Vendor::Amd => "AMD",
-            Vendor::Intel => "Intel",
-        }
+labelled! {
+    /// Who makes it.
+    pub enum Vendor {
+        /// NVIDIA.
+        Nvidia => "NVIDIA",
+        /// AMD.
+        Amd => "AMD",
+        /// Intel.
+        Intel => "Intel",
     }
 }
 
-/// A number format of the arithmetic units.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Precision {
-    /// IEEE double.
-    Fp64,
-    /// IEEE single.
-    Fp32,
-    /// Single with a 10-bit mantissa; matrix units only.
-    Tf32,
-    /// IEEE half.
-    Fp16,
-    /// bfloat16.
-    Bf16,
-    /// 8-bit floats.
-    Fp8,
-    /// 6-bit floats.
-    Fp6,
-    /// 4-bit floats.
-    Fp4,
-    /// 8-bit integers.
-    Int8,
+labelled! {
+    /// A number format of the arithmetic units, the widest first.
+    pub enum Precision {
+        /// IEEE double.
+        Fp64 => "FP64",
+        /// IEEE single.
+        Fp32 => "FP32",
+        /// Single with a 10-bit mantissa; matrix units only.
+        Tf32 => "TF32",
+        /// IEEE half.
+        Fp16 => "FP16",
+        /// bfloat16.
+        Bf16 => "BF16",
+        /// 8-bit floats.
+        Fp8 => "FP8",
+        /// 6-bit floats.
+        Fp6 => "FP6",
+        /// 4-bit floats.
+        Fp4 => "FP4",
+        /// 8-bit integers.
+        Int8 => "INT8",
+    }
 }
 
 impl Precision {
-    /// All of them, the widest first.
-    pub const ALL: [Precision; 9] = [
-        Precision::Fp64,
-        Precision::Fp32,
-        Precision::Tf32,
-        Precision::Fp16,
-        Precision::Bf16,
-        Precision::Fp8,
-        Precision::Fp6,
-        Precision::Fp4,
-        Precision::Int8,
-    ];
-
     /// As files write it: "bf16".
     pub fn key(self) -> String {
         self.label().to_ascii_lowercase()
@@ -91,31 +71,18 @@ impl Precision {
     pub fn keys() -> String {
         Precision::ALL.map(Precision::key).join(", ")
     }
-
-    /// For people.
-    pub fn label(self) -> &'static str {
-        match self {
-            Precision::Fp64 => "FP64",
-            Precision::Fp32 => "FP32",
-            Precision::Tf32 => "TF32",
-            Precision::Fp16 => "FP16",
-            Precision::Bf16 => "BF16",
-            Precision::Fp8 => "FP8",
-            Precision::Fp6 => "FP6",
-            Precision::Fp4 => "FP4",
-            Precision::Int8 => "INT8",
-        }
-    }
 }
 
-/// What a figure says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
-pub enum Basis {
-    /// Units × clock: never reached.
-    Peak,
-    /// The best that a tuned library was measured to reach.
-    #[default]
-    Achievable,
+labelled! {
+    /// What a figure says.
+    #[derive(Default, serde::Serialize, serde::Deserialize)]
+    pub enum Basis {
+        /// Units × clock: never reached.
+        Peak => "peak",
+        /// The best that a tuned library was measured to reach.
+        #[default]
+        Achievable => "achievable",
+    }
 }
 
 impl Basis {
@@ -126,38 +93,19 @@ impl Basis {
             Basis::Achievable => Basis::Peak,
         }
     }
-
-    /// For people.
-    pub fn label(self) -> &'static str {
-        match self {
-            Basis::Peak => "peak",
-            Basis::Achievable => "achievable",
-        }
-    }
 }
 
-/// How far to trust a figure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Confidence {
-    /// Printed by the vendor, or exactly half of a printed sparse figure.
-    Vendor,
-    /// Derived from the vendor's architecture papers, or differing between them.
-    Derived,
-    /// Measured or printed by a third party.
-    ThirdParty,
-    /// Said by the user.
-    User,
-}
-
-impl Confidence {
-    /// For people.
-    pub fn label(self) -> &'static str {
-        match self {
-            Confidence::Vendor => "vendor figure",
-            Confidence::Derived => "derived figure",
-            Confidence::ThirdParty => "third-party figure",
-            Confidence::User => "user's figure",
-        }
+labelled! {
+    /// How far to trust a figure.
+    pub enum Confidence {
+        /// Printed by the vendor, or exactly half of a printed sparse figure.
+        Vendor => "vendor figure",
+        /// Derived from the vendor's architecture papers, or differing between them.
+        Derived => "derived figure",
+        /// Measured or printed by a third party.
+        ThirdParty => "third-party figure",
+        /// Said by the user.
+        User => "user's figure",
     }
 }
 

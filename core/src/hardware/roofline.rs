@@ -5,24 +5,16 @@
 //! the two is the roofline. A kernel cannot beat it by more than the figures are off.
 
 use super::{ComputeSpec, Unit, Work};
+use crate::base::labels::labelled;
 use crate::hardware::{Basis, GpuSpec};
 
-/// What keeps work from being faster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bound {
-    /// The arithmetic units.
-    Compute,
-    /// The memory.
-    Memory,
-}
-
-impl Bound {
-    /// As the reference writes it.
-    pub fn label(self) -> &'static str {
-        match self {
-            Bound::Compute => "COMPUTE_BOUND",
-            Bound::Memory => "MEMORY_BOUND",
-        }
+labelled! {
+    /// What keeps work from being faster, as the reference writes it.
+    pub enum Bound {
+        /// The arithmetic units.
+        Compute => "COMPUTE_BOUND",
+        /// The memory.
+        Memory => "MEMORY_BOUND",
     }
 }
 

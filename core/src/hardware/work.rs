@@ -1,6 +1,7 @@
 //! What an operator asks of a GPU: floating-point operations, bytes, and the units that do it.
 
 use super::Precision;
+use crate::base::labels::labelled;
 
 /// What an operator does, whatever the hardware.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,21 +49,12 @@ impl ComputeSpec {
     }
 }
 
-/// Units of a GPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// Tensor cores, matrix cores.
-    Matrix,
-    /// Everything else.
-    Vector,
-}
-
-impl Unit {
-    /// As in a compute spec.
-    pub fn label(self) -> &'static str {
-        match self {
-            Unit::Matrix => "matrix",
-            Unit::Vector => "vector",
-        }
+labelled! {
+    /// Units of a GPU.
+    pub enum Unit {
+        /// Tensor cores, matrix cores.
+        Matrix => "matrix",
+        /// Everything else.
+        Vector => "vector",
     }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::base::labels::labelled;
 use crate::base::sort::Arrange;
 
 /// How much a warning matters.
@@ -15,53 +16,54 @@ pub enum Severity {
     DataLoss,
 }
 
-/// What can be wrong; [`WarningKind::sentence`] says what each is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-#[allow(missing_docs, reason = "each has its sentence below")]
-pub enum WarningKind {
-    CutGzip,
-    CorruptGzip,
-    TrailingGarbage,
-    TrailingText,
-    AnotherTrace,
-    CutJson,
-    UnreadableEvent,
-    StrayComma,
-    NotANumber,
-    InvalidUtf8,
-    ControlCharacter,
-    BadEscape,
-    UnescapedQuote,
-    DuplicateKey,
-    TextNumber,
-    HugeInteger,
-    UnreadableMetadata,
-    OtherZipMembers,
-    MissingTime,
-    MissingDuration,
-    NegativeDuration,
-    ImpossibleDuration,
-    OverlongDuration,
-    ImpossibleStart,
-    UnknownMetadata,
-    UnknownPhase,
-    UnknownCategory,
-    TooManyEvents,
-    LargeMetadata,
-    WrongNesting,
-    UnlinkedGpuWork,
-    NothingLinked,
-    LinkedByCorrelation,
-    AmbiguousCorrelation,
-    RepeatedCorrelation,
-    ClocksDiffer,
-    UntoldGpuTime,
-    NoHostEvents,
-    NoGpuEvents,
-    GpuEventsLost,
-    NothingRecorded,
-    EmptyWindow,
+labelled! {
+    /// What can be wrong: what it means and what was done, for a user.
+    #[non_exhaustive]
+    #[allow(missing_docs, reason = "each has its sentence")]
+    pub enum WarningKind {
+        CutGzip => "The compressed file ends early, as after an interrupted copy; everything up to the cut was read.",
+        CorruptGzip => "The compressed file does not match its checksum, so some of its content may be wrong; copy it again.",
+        TrailingGarbage => "The compressed file is followed by other bytes; they were ignored.",
+        TrailingText => "The trace is followed by other text, which was ignored.",
+        AnotherTrace => "Another trace follows in the same file and was not read; open it by itself.",
+        CutJson => "The trace ends before it is closed, as when the program was stopped while writing; everything up to the cut was read.",
+        UnreadableEvent => "Damaged events were skipped; the events around them were read.",
+        StrayComma => "There are commas too many; they were ignored.",
+        NotANumber => "NaN or Infinity stands where a number belongs; these values count as unknown.",
+        InvalidUtf8 => "Some names hold bytes that are not text; they are shown as \u{FFFD}.",
+        ControlCharacter => "Some strings hold raw control characters, such as line breaks; they were kept.",
+        BadEscape => "Some strings hold backslashes that mean nothing in JSON, as in Windows paths; they were kept as they are.",
+        UnescapedQuote => "Some names hold quotes that were not escaped; they were read as part of the name.",
+        DuplicateKey => "Some events name the same field twice; the last one was used.",
+        TextNumber => "Some times are written as text; they were read as numbers.",
+        HugeInteger => "Some integers are larger than 64 bits; as ids they were kept, as values they count as unknown.",
+        UnreadableMetadata => "Damaged text beside the events was skipped; no event is concerned.",
+        OtherZipMembers => "The archive holds more files; the first trace in it was read.",
+        MissingTime => "Some events have no start time that can be read; they were left out.",
+        MissingDuration => "Some events have no duration; their time counts as unknown.",
+        NegativeDuration => "Some events have a negative duration; their time counts as unknown.",
+        ImpossibleDuration => "Some events claim to last longer than a day; their time counts as unknown.",
+        OverlongDuration => "Some GPU activity claims to last longer than it can, past later work of its stream or far past the end of the recording; its time counts as unknown.",
+        ImpossibleStart => "Some GPU activity has a start that cannot be true, such as zero or a time before the call that launched it; it was left out.",
+        UnknownMetadata => "Some metadata events have names that Dormer does not know; they were ignored.",
+        UnknownPhase => "Some events are of a kind that carries no time in a PyTorch trace; they were ignored.",
+        UnknownCategory => "Some events have no category, or one that Dormer does not know, so no number counts them.",
+        TooManyEvents => "The trace has more events than fit; the rest was left out. Record fewer steps to see all.",
+        LargeMetadata => "Large entries beside the events were not kept.",
+        WrongNesting => "Some calls end after the call they began in; they have no place in the call tree.",
+        UnlinkedGpuWork => "Some GPU activity has no host call that launched it, as of what was launched before recording began, or of calls whose flow arrow the profiler did not write. It counts only where all GPU events are chosen.",
+        NothingLinked => "None of the GPU activity could be matched with the CPU call that launched it, so all of it is counted and none of it belongs to an operator.",
+        LinkedByCorrelation => "Some GPU activity has no flow arrow from the call that launched it; correlation ids were used instead.",
+        AmbiguousCorrelation => "The trace holds several processes that use the same correlation ids, and some GPU activity has no flow arrow that tells whose it is, so it was not linked. Open the trace of one rank alone to see it by operator.",
+        RepeatedCorrelation => "Some correlation ids stand for several calls, and nothing tells which of them launched what, so that GPU activity was not linked.",
+        ClocksDiffer => "The clocks of GPU and host do not agree, so it is not told what the CPU did while the GPU was idle.",
+        UntoldGpuTime => "Some GPU activity has no duration that can be true, and nothing tells how long the GPU worked on it; that time counts as idle.",
+        NoHostEvents => "No PyTorch operators were recorded, so GPU time is shown by kernel only. Record with ProfilerActivity.CPU to see operators.",
+        NoGpuEvents => "No GPU activity was recorded; only the CPU side is shown. Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see the GPU.",
+        GpuEventsLost => "No GPU activity could be read; it may be among the events that were lost or are of no known category.",
+        NothingRecorded => "Neither GPU activity nor PyTorch operators were recorded, so there is nothing to show. Record with ProfilerActivity.CPU, and with ProfilerActivity.CUDA or XPU for the GPU.",
+        EmptyWindow => "No GPU activity starts in the part of the time that is analyzed. Choose a longer one, or the whole trace.",
+    }
 }
 
 impl WarningKind {
@@ -83,117 +85,6 @@ impl WarningKind {
             | ClocksDiffer | UntoldGpuTime | GpuEventsLost => Severity::DataLoss,
         }
     }
-
-    /// What it means and what was done, for a user.
-    pub fn sentence(self) -> &'static str {
-        use WarningKind::*;
-        match self {
-            CutGzip => {
-                "The compressed file ends early, as after an interrupted copy; everything up to the cut was read."
-            }
-            CorruptGzip => {
-                "The compressed file does not match its checksum, so some of its content may be wrong; copy it again."
-            }
-            TrailingGarbage => "The compressed file is followed by other bytes; they were ignored.",
-            TrailingText => "The trace is followed by other text, which was ignored.",
-            AnotherTrace => {
-                "Another trace follows in the same file and was not read; open it by itself."
-            }
-            CutJson => {
-                "The trace ends before it is closed, as when the program was stopped while writing; everything up to the cut was read."
-            }
-            UnreadableEvent => "Damaged events were skipped; the events around them were read.",
-            StrayComma => "There are commas too many; they were ignored.",
-            NotANumber => {
-                "NaN or Infinity stands where a number belongs; these values count as unknown."
-            }
-            InvalidUtf8 => "Some names hold bytes that are not text; they are shown as \u{FFFD}.",
-            ControlCharacter => {
-                "Some strings hold raw control characters, such as line breaks; they were kept."
-            }
-            BadEscape => {
-                "Some strings hold backslashes that mean nothing in JSON, as in Windows paths; they were kept as they are."
-            }
-            UnescapedQuote => {
-                "Some names hold quotes that were not escaped; they were read as part of the name."
-            }
-            DuplicateKey => "Some events name the same field twice; the last one was used.",
-            TextNumber => "Some times are written as text; they were read as numbers.",
-            HugeInteger => {
-                "Some integers are larger than 64 bits; as ids they were kept, as values they count as unknown."
-            }
-            UnreadableMetadata => {
-                "Damaged text beside the events was skipped; no event is concerned."
-            }
-            OtherZipMembers => "The archive holds more files; the first trace in it was read.",
-            MissingTime => "Some events have no start time that can be read; they were left out.",
-            MissingDuration => "Some events have no duration; their time counts as unknown.",
-            NegativeDuration => {
-                "Some events have a negative duration; their time counts as unknown."
-            }
-            ImpossibleDuration => {
-                "Some events claim to last longer than a day; their time counts as unknown."
-            }
-            OverlongDuration => {
-                "Some GPU activity claims to last longer than it can, past later work of its stream or far past the end of the recording; its time counts as unknown."
-            }
-            ImpossibleStart => {
-                "Some GPU activity has a start that cannot be true, such as zero or a time before the call that launched it; it was left out."
-            }
-            UnknownMetadata => {
-                "Some metadata events have names that Dormer does not know; they were ignored."
-            }
-            UnknownPhase => {
-                "Some events are of a kind that carries no time in a PyTorch trace; they were ignored."
-            }
-            UnknownCategory => {
-                "Some events have no category, or one that Dormer does not know, so no number counts them."
-            }
-            TooManyEvents => {
-                "The trace has more events than fit; the rest was left out. Record fewer steps to see all."
-            }
-            LargeMetadata => "Large entries beside the events were not kept.",
-            WrongNesting => {
-                "Some calls end after the call they began in; they have no place in the call tree."
-            }
-            UnlinkedGpuWork => {
-                "Some GPU activity has no host call that launched it, as of what was launched before recording began, or of calls whose flow arrow the profiler did not write. It counts only where all GPU events are chosen."
-            }
-            NothingLinked => {
-                "None of the GPU activity could be matched with the CPU call that launched it, so all of it is counted and none of it belongs to an operator."
-            }
-            LinkedByCorrelation => {
-                "Some GPU activity has no flow arrow from the call that launched it; correlation ids were used instead."
-            }
-            AmbiguousCorrelation => {
-                "The trace holds several processes that use the same correlation ids, and some GPU activity has no flow arrow that tells whose it is, so it was not linked. Open the trace of one rank alone to see it by operator."
-            }
-            RepeatedCorrelation => {
-                "Some correlation ids stand for several calls, and nothing tells which of them launched what, so that GPU activity was not linked."
-            }
-            ClocksDiffer => {
-                "The clocks of GPU and host do not agree, so it is not told what the CPU did while the GPU was idle."
-            }
-            UntoldGpuTime => {
-                "Some GPU activity has no duration that can be true, and nothing tells how long the GPU worked on it; that time counts as idle."
-            }
-            NoHostEvents => {
-                "No PyTorch operators were recorded, so GPU time is shown by kernel only. Record with ProfilerActivity.CPU to see operators."
-            }
-            NoGpuEvents => {
-                "No GPU activity was recorded; only the CPU side is shown. Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see the GPU."
-            }
-            GpuEventsLost => {
-                "No GPU activity could be read; it may be among the events that were lost or are of no known category."
-            }
-            NothingRecorded => {
-                "Neither GPU activity nor PyTorch operators were recorded, so there is nothing to show. Record with ProfilerActivity.CPU, and with ProfilerActivity.CUDA or XPU for the GPU."
-            }
-            EmptyWindow => {
-                "No GPU activity starts in the part of the time that is analyzed. Choose a longer one, or the whole trace."
-            }
-        }
-    }
 }
 
 /// One kind of trouble: how often, and where first.
@@ -212,7 +103,7 @@ pub struct Warning {
 impl Warning {
     /// What it means, what was done, and what is concerned, for a user.
     pub fn sentence(&self) -> Cow<'static, str> {
-        let sentence = self.kind.sentence();
+        let sentence = self.kind.label();
         match self.detail.as_str() {
             "" => Cow::Borrowed(sentence),
             detail => Cow::Owned(format!("{sentence} {detail}")),

@@ -2,6 +2,7 @@
 
 use super::{Column, LinkId, OpArgsId, StringId, TrackId};
 use crate::base::interval::Interval;
+use crate::base::labels::labelled;
 
 /// A row of the [`EventTable`], in file order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,31 +16,32 @@ impl EventId {
     }
 }
 
-/// What the profiler recorded an event as (`cat`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Category {
-    /// A PyTorch operator on the CPU.
-    CpuOp,
-    /// A call of the device's runtime: CUDA, HIP, or another vendor's.
-    Runtime,
-    /// A call of the device's driver.
-    Driver,
-    /// A Python frame (recorded with `with_stack`).
-    PythonFunction,
-    /// A kernel on a GPU stream.
-    Kernel,
-    /// A copy on a GPU stream.
-    GpuMemcpy,
-    /// A fill on a GPU stream.
-    GpuMemset,
-    /// A range that the program named (`record_function`, `ProfilerStep#`).
-    UserAnnotation,
-    /// The shadow of such a range on the GPU.
-    GpuUserAnnotation,
-    /// Cost of the profiler itself.
-    Overhead,
-    /// Any other category; it carries no number.
-    Other,
+labelled! {
+    /// What the profiler recorded an event as (`cat`).
+    pub enum Category {
+        /// A PyTorch operator on the CPU.
+        CpuOp => "CPU op",
+        /// A call of the device's runtime: CUDA, HIP, or another vendor's.
+        Runtime => "runtime call",
+        /// A call of the device's driver.
+        Driver => "driver call",
+        /// A Python frame (recorded with `with_stack`).
+        PythonFunction => "Python function",
+        /// A kernel on a GPU stream.
+        Kernel => "kernel",
+        /// A copy on a GPU stream.
+        GpuMemcpy => "GPU memory copy",
+        /// A fill on a GPU stream.
+        GpuMemset => "GPU memory fill",
+        /// A range that the program named (`record_function`, `ProfilerStep#`).
+        UserAnnotation => "annotation",
+        /// The shadow of such a range on the GPU.
+        GpuUserAnnotation => "GPU annotation",
+        /// Cost of the profiler itself.
+        Overhead => "profiler overhead",
+        /// Any other category; it carries no number.
+        Other => "other",
+    }
 }
 
 impl Category {
@@ -97,23 +99,6 @@ impl Category {
     #[inline]
     pub fn is_runtime(self) -> bool {
         matches!(self, Category::Runtime | Category::Driver)
-    }
-
-    /// For people.
-    pub fn label(self) -> &'static str {
-        match self {
-            Category::CpuOp => "CPU op",
-            Category::Runtime => "runtime call",
-            Category::Driver => "driver call",
-            Category::PythonFunction => "Python function",
-            Category::Kernel => "kernel",
-            Category::GpuMemcpy => "GPU memory copy",
-            Category::GpuMemset => "GPU memory fill",
-            Category::UserAnnotation => "annotation",
-            Category::GpuUserAnnotation => "GPU annotation",
-            Category::Overhead => "profiler overhead",
-            Category::Other => "other",
-        }
     }
 }
 

@@ -250,7 +250,7 @@ mod tests {
         let [line] = &quality.lines[..] else {
             panic!("{:?}", quality.lines)
         };
-        assert_eq!(line.sentence, WarningKind::UnlinkedGpuWork.sentence());
+        assert_eq!(line.sentence, WarningKind::UnlinkedGpuWork.label());
         assert_eq!(line.count, 1);
     }
 

@@ -92,7 +92,7 @@ pub(super) fn rows(written: &Written) -> Verdict {
     for (name, document) in written.documents() {
         for text in prose(document, &written.subject.names()) {
             // A warning of the import names what it found.
-            let text = text.replace(WarningKind::NotANumber.sentence(), "");
+            let text = text.replace(WarningKind::NotANumber.label(), "");
             if let Some(found) = PLACEHOLDERS.iter().find(|word| has_token(&text, word)) {
                 defects.push(format!("{name}: “{found}” in “{}”", short(&text)));
             }
