@@ -314,21 +314,13 @@ mod tests {
             assert_ne!(text, WHOLE, "{case}");
             assert_eq!(parse(&text).unwrap_err().to_string(), expected.trim());
         }
+        #[rustfmt::skip]
         let cases = [
             ("", "line 1: not JSON: EOF while parsing a value"),
             ("[]", "line 1: a GPU profile is a JSON object, { … }"),
-            (
-                r#"{"name": "x", "mem_bw_gbps": 1, "peak_tflops": {"matrix_bf16": 0}}"#,
-                "no rate above 0 in max_achievable_tflops or peak_tflops",
-            ),
-            (
-                r#"{"name": "x", "mem_bw_gbps": 1, "peak_tflops": 7}"#,
-                "line 1: peak_tflops must be an object of rates, { … }",
-            ),
-            (
-                &" ".repeat(MAX_FILE_BYTES + 1),
-                "too long for a GPU profile",
-            ),
+            (r#"{"name": "x", "mem_bw_gbps": 1, "peak_tflops": {"matrix_bf16": 0}}"#, "no rate above 0 in max_achievable_tflops or peak_tflops"),
+            (r#"{"name": "x", "mem_bw_gbps": 1, "peak_tflops": 7}"#, "line 1: peak_tflops must be an object of rates, { … }"),
+            (&" ".repeat(MAX_FILE_BYTES + 1), "too long for a GPU profile"),
         ];
         for (text, expected) in cases {
             assert_eq!(parse(text).unwrap_err().to_string(), expected);

@@ -303,6 +303,6 @@ pub(super) fn out_first(input: &OpInput) -> Option<Modelled> {
 
 /// All tensors once: kernels of libraries that take every operand and result as an argument.
 pub(super) fn operands(input: &OpInput) -> Option<Modelled> {
-    let largest = input.tensors().max_by(|a, b| a.n().total_cmp(&b.n()))?;
+    let largest = input.largest(|_| true)?;
     Some(on_vectors(largest.dtype, largest.n(), read_bytes(input)))
 }

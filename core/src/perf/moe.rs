@@ -284,7 +284,7 @@ pub(super) fn dispatch(input: &OpInput) -> Option<Modelled> {
 /// Choosing experts and sorting tokens: an operation for each element of the largest operand; every
 /// operand moves once.
 pub(super) fn auxiliary(input: &OpInput) -> Option<Modelled> {
-    let largest = input.tensors().max_by(|a, b| a.n().total_cmp(&b.n()))?;
+    let largest = input.largest(|_| true)?;
     let bytes = input.tensor_bytes();
     let modelled = on_vectors(largest.dtype, largest.n(), bytes);
     Some(modelled.with(params::shape_and_type(&largest)))
