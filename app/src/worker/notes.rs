@@ -2,7 +2,6 @@
 
 use dormer_core::assess::Judged;
 use dormer_core::base::format;
-use dormer_core::hardware::Basis;
 use dormer_core::hardware::roofline::Bound;
 use dormer_core::report::ReportOptions;
 
