@@ -2,7 +2,6 @@
 
 use dormer_core::assess::Judged;
 use dormer_core::base::format;
-use dormer_core::hardware::Basis;
 use dormer_core::hardware::roofline::Bound;
 use dormer_core::report::ReportOptions;
 
@@ -20,10 +19,8 @@ pub(super) fn note(judged: &Judged, options: &ReportOptions) -> Option<Note> {
     let basis = (roof.bound == Bound::Compute).then_some(roof.basis)?;
     let gpu = options.gpu.as_deref()?;
     // A GPU with figures of one kind needs no marks.
-    let has_wanted = match options.basis {
-        Basis::Achievable => gpu.matrix_achievable.is_some() || gpu.vector_achievable.is_some(),
-        Basis::Peak => gpu.matrix_peak.is_some() || gpu.vector_peak.is_some(),
-    };
+    let mut rates = gpu.rates.iter();
+    let has_wanted = rates.any(|rates| rates.basis == options.basis);
     (has_wanted && basis != options.basis)
         .then(|| Note::Aside(format!("of the {} rate", basis.label())))
 }

@@ -99,6 +99,16 @@ pub fn sum(lengths: impl IntoIterator<Item = i64>) -> i64 {
     lengths.into_iter().fold(0, i64::saturating_add)
 }
 
+/// By position: the sum of all lengths before it; one more for all of them.
+pub fn running_sums(lengths: impl IntoIterator<Item = i64>) -> Vec<i64> {
+    let mut all = 0_i64;
+    let sums = lengths.into_iter().map(|length| {
+        all = all.saturating_add(length);
+        all
+    });
+    std::iter::once(0).chain(sums).collect()
+}
+
 /// Time during which at least one of the spans runs.
 pub fn busy(spans: impl IntoIterator<Item = Interval>) -> i64 {
     let mut spans = spans.into_iter();
@@ -123,13 +133,7 @@ pub struct Coverage {
 impl Coverage {
     /// Of a union (sorted, disjoint).
     pub fn new(spans: Vec<Interval>) -> Coverage {
-        let mut before = Vec::with_capacity(spans.len() + 1);
-        let mut all_ns = 0_i64;
-        before.push(all_ns);
-        for span in &spans {
-            all_ns = all_ns.saturating_add(span.length());
-            before.push(all_ns);
-        }
+        let before = running_sums(spans.iter().map(|span| span.length()));
         Coverage { spans, before }
     }
 

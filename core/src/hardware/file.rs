@@ -22,7 +22,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::{Basis, Confidence, GpuSpec, Precision, Rates, Text};
+use super::{Basis, Confidence, GpuSpec, Precision, Rates, Text, Unit};
 use crate::base::file_error::FileError;
 
 /// Longest document: a profile has a few hundred bytes.
@@ -36,10 +36,6 @@ const MAX_SMS: u64 = 65_535;
 
 const ACHIEVABLE: &str = "max_achievable_tflops";
 const PEAK: &str = "peak_tflops";
-
-/// Units by their prefix.
-const MATRIX: &str = "matrix_";
-const VECTOR: &str = "vector_";
 
 /// Reads a user's profile.
 pub fn parse(text: &str) -> Result<GpuSpec, FileError> {
@@ -64,17 +60,9 @@ pub fn parse(text: &str) -> Result<GpuSpec, FileError> {
         Some(_) => return Err(file.wrong("source", "must be a text")),
     };
     let source: Text = Cow::Owned(source);
-    let achievable = file.rates(ACHIEVABLE, &source)?;
-    let peak = file.rates(PEAK, &source)?;
-    let (matrix_achievable, vector_achievable) = achievable;
-    let (matrix_peak, vector_peak) = peak;
-    let all = [
-        &matrix_achievable,
-        &vector_achievable,
-        &matrix_peak,
-        &vector_peak,
-    ];
-    if all.iter().all(|rates| rates.is_none()) {
+    let mut rates = file.rates(ACHIEVABLE, Basis::Achievable, &source)?;
+    rates.extend(file.rates(PEAK, Basis::Peak, &source)?);
+    if rates.is_empty() {
         return Err(FileError::whole(format!(
             "no rate above 0 in {ACHIEVABLE} or {PEAK}"
         )));
@@ -101,10 +89,7 @@ pub fn parse(text: &str) -> Result<GpuSpec, FileError> {
         link_gbps: file.figure("link_gbps", "GB/s")?,
         source,
         confidence: Confidence::User,
-        matrix_peak,
-        matrix_achievable,
-        vector_peak,
-        vector_achievable,
+        rates,
     })
 }
 
@@ -118,13 +103,9 @@ struct Section<'a> {
 
 impl Section<'_> {
     /// The rates of matrix and of vector units.
-    fn rates(
-        &self,
-        key: &'static str,
-        source: &Text,
-    ) -> Result<(Option<Rates>, Option<Rates>), FileError> {
+    fn rates(&self, key: &str, basis: Basis, source: &Text) -> Result<Vec<Rates>, FileError> {
         let keys = match self.keys.get(key) {
-            None | Some(Value::Null) => return Ok((None, None)),
+            None | Some(Value::Null) => return Ok(Vec::new()),
             Some(Value::Object(keys)) => keys,
             Some(_) => return Err(self.wrong(key, "must be an object of rates, { … }")),
         };
@@ -133,28 +114,25 @@ impl Section<'_> {
             from: self.offset(key).unwrap_or(self.from),
             keys,
         };
-        let (mut matrix, mut vector) = (Vec::new(), Vec::new());
+        let mut all = [Unit::Matrix, Unit::Vector].map(|unit| Rates {
+            unit,
+            basis,
+            tflops: Vec::new(),
+            source: source.clone(),
+            confidence: Confidence::User,
+        });
         for name in keys.keys().filter(|name| !name.starts_with('_')) {
-            let (rates, precision) = match (name.strip_prefix(MATRIX), name.strip_prefix(VECTOR)) {
-                (Some(precision), _) => (&mut matrix, precision),
-                (_, Some(precision)) => (&mut vector, precision),
-                _ => return Err(section.unknown(name, key)),
-            };
-            let Some(precision) = Precision::of_key(precision) else {
+            let (unit, precision) = name.split_once('_').unwrap_or_default();
+            let rates = all.iter_mut().find(|rates| rates.unit.label() == unit);
+            let Some((rates, precision)) = rates.zip(Precision::of_key(precision)) else {
                 return Err(section.unknown(name, key));
             };
             if let Some(tflops) = section.rate(name)? {
-                rates.push((precision, tflops));
+                rates.tflops.push((precision, tflops));
             }
         }
-        let rates = |tflops: Vec<(Precision, f64)>| {
-            (!tflops.is_empty()).then(|| Rates {
-                tflops,
-                source: source.clone(),
-                confidence: Confidence::User,
-            })
-        };
-        Ok((rates(matrix), rates(vector)))
+        let all = all.into_iter();
+        Ok(all.filter(|rates| !rates.tflops.is_empty()).collect())
     }
 
     /// A rate; `None` for a mode that the GPU does not have.
@@ -289,7 +267,7 @@ mod tests {
         assert_eq!(matrix(Precision::Bf16, achievable), Some(708.5));
         assert_eq!(matrix(Precision::Bf16, Basis::Peak), Some(1307.0));
         assert_eq!(matrix(Precision::Fp4, achievable), None);
-        let vector = gpu.vector(Precision::Fp32, achievable).unwrap();
+        let vector = gpu.vector_rate(Precision::Fp32, achievable).unwrap();
         assert_eq!((vector.tflops, &*vector.source), (81.0, "node 7"));
         assert_eq!(vector.confidence, Confidence::User);
         // Nobody gave a peak of the vector units: the achievable figure stands in, and says so.
@@ -336,21 +314,13 @@ mod tests {
             assert_ne!(text, WHOLE, "{case}");
             assert_eq!(parse(&text).unwrap_err().to_string(), expected.trim());
         }
+        #[rustfmt::skip]
         let cases = [
             ("", "line 1: not JSON: EOF while parsing a value"),
             ("[]", "line 1: a GPU profile is a JSON object, { … }"),
-            (
-                r#"{"name": "x", "mem_bw_gbps": 1, "peak_tflops": {"matrix_bf16": 0}}"#,
-                "no rate above 0 in max_achievable_tflops or peak_tflops",
-            ),
-            (
-                r#"{"name": "x", "mem_bw_gbps": 1, "peak_tflops": 7}"#,
-                "line 1: peak_tflops must be an object of rates, { … }",
-            ),
-            (
-                &" ".repeat(MAX_FILE_BYTES + 1),
-                "too long for a GPU profile",
-            ),
+            (r#"{"name": "x", "mem_bw_gbps": 1, "peak_tflops": {"matrix_bf16": 0}}"#, "no rate above 0 in max_achievable_tflops or peak_tflops"),
+            (r#"{"name": "x", "mem_bw_gbps": 1, "peak_tflops": 7}"#, "line 1: peak_tflops must be an object of rates, { … }"),
+            (&" ".repeat(MAX_FILE_BYTES + 1), "too long for a GPU profile"),
         ];
         for (text, expected) in cases {
             assert_eq!(parse(text).unwrap_err().to_string(), expected);

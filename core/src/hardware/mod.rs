@@ -33,7 +33,7 @@ labelled! {
 }
 
 labelled! {
-    /// A number format of the arithmetic units.
+    /// A number format of the arithmetic units, the widest first.
     pub enum Precision {
         /// IEEE double.
         Fp64 => "FP64",
@@ -112,10 +112,14 @@ labelled! {
 /// Text of the built-in table, or of a user's file.
 pub type Text = Cow<'static, str>;
 
-/// Dense arithmetic rates from one source, in TFLOPS (integers: TOPS). What is not listed is not
-/// supported, or not known.
+/// Dense arithmetic rates of some units from one source, in TFLOPS (integers: TOPS). What is not listed
+/// is not supported, or not known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rates {
+    /// Matrix units (tensor cores, matrix cores), or vector units.
+    pub unit: Unit,
+    /// At their peak, or as measured.
+    pub basis: Basis,
     /// One entry per precision.
     pub tflops: Vec<(Precision, f64)>,
     /// Where they stand.
@@ -165,34 +169,27 @@ pub struct GpuSpec {
     pub source: Text,
     /// How far to trust them.
     pub confidence: Confidence,
-    /// Matrix units (tensor cores, matrix cores) at their peak.
-    pub matrix_peak: Option<Rates>,
-    /// Matrix units as measured.
-    pub matrix_achievable: Option<Rates>,
-    /// Vector units at their peak.
-    pub vector_peak: Option<Rates>,
-    /// Vector units as measured.
-    pub vector_achievable: Option<Rates>,
+    /// At most one of each unit and basis.
+    pub rates: Vec<Rates>,
 }
 
 impl GpuSpec {
     /// The listed rate of the matrix units; `None` where the GPU has no such mode or no such
     /// figure.
     pub fn matrix(&self, precision: Precision, basis: Basis) -> Option<Figure> {
-        figure(
-            [&self.matrix_peak, &self.matrix_achievable],
-            precision,
-            basis,
-        )
+        self.listed(Unit::Matrix, precision, basis)
     }
 
-    /// The listed rate of the vector units.
-    pub fn vector(&self, precision: Precision, basis: Basis) -> Option<Figure> {
-        figure(
-            [&self.vector_peak, &self.vector_achievable],
-            precision,
+    fn listed(&self, unit: Unit, precision: Precision, basis: Basis) -> Option<Figure> {
+        let mut all = self.rates.iter();
+        let rates = all.find(|rates| rates.unit == unit && rates.basis == basis)?;
+        let (_, tflops) = rates.tflops.iter().find(|(known, _)| *known == precision)?;
+        Some(Figure {
+            tflops: *tflops,
             basis,
-        )
+            source: rates.source.clone(),
+            confidence: rates.confidence,
+        })
     }
 
     /// The rate to judge GEMMs by: on this basis where it is known, else on the other.
@@ -201,10 +198,10 @@ impl GpuSpec {
     /// where they may: that is the roofline, as a trace does not tell what they may. Without either,
     /// and in double precision, the vector units do it.
     pub fn matrix_rate(&self, precision: Precision, basis: Basis) -> Option<Figure> {
-        let own = self.either(basis, |basis| self.matrix(precision, basis));
+        let own = self.either(Unit::Matrix, precision, basis);
         own.or_else(|| match precision {
             Precision::Fp32 => self
-                .either(basis, |basis| self.matrix(Precision::Tf32, basis))
+                .either(Unit::Matrix, Precision::Tf32, basis)
                 .or_else(|| self.vector_rate(precision, basis)),
             Precision::Fp64 => self.vector_rate(precision, basis),
             _ => None,
@@ -216,11 +213,9 @@ impl GpuSpec {
     /// FP16 and BF16 without a figure of their own count as FP32: PyTorch's element-wise kernels
     /// convert to single precision to compute.
     pub fn vector_rate(&self, precision: Precision, basis: Basis) -> Option<Figure> {
-        let own = self.either(basis, |basis| self.vector(precision, basis));
+        let own = self.either(Unit::Vector, precision, basis);
         own.or_else(|| match precision {
-            Precision::Fp16 | Precision::Bf16 => {
-                self.either(basis, |basis| self.vector(Precision::Fp32, basis))
-            }
+            Precision::Fp16 | Precision::Bf16 => self.either(Unit::Vector, Precision::Fp32, basis),
             _ => None,
         })
     }
@@ -231,8 +226,9 @@ impl GpuSpec {
         Some(figure.tflops * 1e3 / self.mem_bw_gbps)
     }
 
-    fn either(&self, basis: Basis, of: impl Fn(Basis) -> Option<Figure>) -> Option<Figure> {
-        of(basis).or_else(|| of(basis.other()))
+    fn either(&self, unit: Unit, precision: Precision, basis: Basis) -> Option<Figure> {
+        let other = || self.listed(unit, precision, basis.other());
+        self.listed(unit, precision, basis).or_else(other)
     }
 }
 
@@ -255,24 +251,6 @@ pub fn find(name: &str) -> Option<&'static GpuSpec> {
     let wanted = letters(name);
     let mut gpus = GPUS.iter();
     gpus.find(|gpu| wanted == letters(&gpu.id) || wanted == letters(&gpu.name))
-}
-
-fn figure(
-    [peak, achievable]: [&Option<Rates>; 2],
-    precision: Precision,
-    basis: Basis,
-) -> Option<Figure> {
-    let rates = match basis {
-        Basis::Peak => peak.as_ref()?,
-        Basis::Achievable => achievable.as_ref()?,
-    };
-    let (_, tflops) = rates.tflops.iter().find(|(known, _)| *known == precision)?;
-    Some(Figure {
-        tflops: *tflops,
-        basis,
-        source: rates.source.clone(),
-        confidence: rates.confidence,
-    })
 }
 
 #[cfg(test)]

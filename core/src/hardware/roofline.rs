@@ -9,7 +9,7 @@ use crate::base::labels::labelled;
 use crate::hardware::{Basis, GpuSpec};
 
 labelled! {
-    /// What keeps work from being faster.
+    /// What keeps work from being faster, as the reference writes it.
     pub enum Bound {
         /// The arithmetic units.
         Compute => "COMPUTE_BOUND",

@@ -17,7 +17,7 @@ pub enum Severity {
 }
 
 labelled! {
-    /// What can be wrong, with what it means and what was done, for a user.
+    /// What can be wrong: what it means and what was done, for a user.
     #[non_exhaustive]
     #[allow(missing_docs, reason = "each has its sentence")]
     pub enum WarningKind {

@@ -1,6 +1,6 @@
 //! What the names of operators and kernels say of attention.
 
-use super::words::{Words, holds, said_by};
+use super::words::{Words, holds, leading_digits, said_by};
 use crate::base::labels::labelled;
 use AttentionKernel::{Cache, Flash, Flex, Library, Linear, Math, MemoryEfficient, Paged};
 
@@ -88,11 +88,7 @@ pub(crate) fn head_dimension(kernel: &str) -> Option<u64> {
     let marks = ["kernel_traits<", "_hd", "hdim"];
     marks.iter().find_map(|mark| {
         let at = kernel.find(mark)? + mark.len();
-        let digits = kernel.get(at..)?;
-        let end = digits
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(digits.len());
-        let size = digits.get(..end)?.parse().ok();
+        let size = leading_digits(kernel.get(at..)?).parse().ok();
         size.filter(|size| (16..=512).contains(size))
     })
 }

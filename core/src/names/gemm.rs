@@ -1,6 +1,6 @@
 //! What the names of GEMM operators and kernels tell: tile, split along K, types.
 
-use super::words::{Words, holds, said_by};
+use super::words::{Words, holds, leading_digits, said_by};
 
 /// Kernels that copy operands into another layout.
 pub(crate) fn is_layout_change(kernel: &str) -> bool {
@@ -38,13 +38,8 @@ pub(crate) fn is_of_tensile(kernel: &str) -> bool {
 
 /// The first number that follows a mark.
 fn number_after(text: &str, mark: &str) -> Option<u64> {
-    text.match_indices(mark).find_map(|(at, _)| {
-        let rest = text.get(at + mark.len()..)?;
-        let end = rest
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(rest.len());
-        rest.get(..end)?.parse().ok()
-    })
+    let mut places = text.match_indices(mark);
+    places.find_map(|(at, _)| leading_digits(text.get(at + mark.len()..)?).parse().ok())
 }
 
 /// Whether Tensile's name says eight bits or fewer: the types follow the indices, as in
@@ -89,12 +84,10 @@ pub(crate) fn output_tile(kernel: &str) -> Option<(u64, u64)> {
 
 /// "256x128" at the start of a text.
 fn two_sizes(text: &str) -> Option<(u64, u64)> {
-    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
-    let first = digits(text);
-    let rest = text.get(first..)?.strip_prefix('x')?;
-    let second = digits(rest);
     let size = |text: &str| text.parse().ok().filter(|size| (1..=1024).contains(size));
-    Some((size(text.get(..first)?)?, size(rest.get(..second)?)?))
+    let first = leading_digits(text);
+    let rest = text.strip_prefix(first)?.strip_prefix('x')?;
+    Some((size(first)?, size(leading_digits(rest))?))
 }
 
 /// Words for GEMMs of eight bits or fewer in the names of operators.

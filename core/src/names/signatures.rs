@@ -18,7 +18,7 @@ pub(crate) fn is_tensor_type(recorded: &str) -> bool {
 }
 
 labelled! {
-    /// What an argument is, with PyTorch's word for it.
+    /// What an argument is, with PyTorch's word for it, which the table has.
     pub(crate) enum Kind {
         Tensor => "Tensor",
         Number => "Scalar",
@@ -31,26 +31,6 @@ labelled! {
         Device => "Device",
         MemoryFormat => "MemoryFormat",
         Generator => "Generator",
-    }
-}
-
-impl Kind {
-    /// By the word of the table.
-    fn of(word: &str) -> Option<Kind> {
-        Some(match word {
-            "tensor" => Kind::Tensor,
-            "number" => Kind::Number,
-            "int" => Kind::Int,
-            "float" => Kind::Float,
-            "bool" => Kind::Bool,
-            "str" => Kind::Str,
-            "dtype" => Kind::Dtype,
-            "layout" => Kind::Layout,
-            "device" => Kind::Device,
-            "memory_format" => Kind::MemoryFormat,
-            "generator" => Kind::Generator,
-            _ => return None,
-        })
     }
 }
 
@@ -97,7 +77,7 @@ impl Param {
         let word = element.strip_suffix('?').unwrap_or(element);
         Some(Param {
             name,
-            kind: Kind::of(word)?,
+            kind: Kind::ALL.into_iter().find(|kind| kind.label() == word)?,
             is_list: list.is_some(),
             is_optional: of_type.len() > outer.len(),
             default,

@@ -26,3 +26,9 @@ pub(crate) fn letters(name: &str) -> String {
 pub(crate) fn without_namespace(name: &str) -> &str {
     name.rsplit("::").next().unwrap_or(name)
 }
+
+/// The digits that a text begins with.
+pub(crate) fn leading_digits(text: &str) -> &str {
+    let end = text.find(|letter: char| !letter.is_ascii_digit());
+    text.get(..end.unwrap_or(text.len())).unwrap_or_default()
+}

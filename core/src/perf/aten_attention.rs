@@ -4,7 +4,7 @@
 
 use super::attention::{ATEN_FLASH, ATEN_OTHER, Attention, FLASH, Layout};
 use super::mask::Mask;
-use super::packed_attention::{Lengths, Packed};
+use super::packed_attention::{Lengths, packed};
 use super::{Modelled, OpInput, bare, matrices, unlisted};
 
 /// Attention with a bias, [`ATEN_OTHER`]. The reference reads older calls alike.
@@ -79,10 +79,7 @@ pub(super) const FLASH_FORWARD: Layout = Layout {
     dropout: Some(7),
     causal: Some(8),
     window: Some(11),
-    packed: Some(Packed {
-        starts: 3,
-        longest: 5,
-    }),
+    packed: packed(3, 5),
     hidden: &[13],
     ..FLASH
 };
@@ -94,10 +91,7 @@ pub(super) const FLASH_BACKWARD: Layout = Layout {
     dropout: Some(10),
     causal: Some(11),
     window: Some(15),
-    packed: Some(Packed {
-        starts: 6,
-        longest: 8,
-    }),
+    packed: packed(6, 8),
     ..FLASH
 };
 
@@ -106,16 +100,13 @@ pub(super) const FLASH_BACKWARD: Layout = Layout {
 pub(super) const CUDNN_FORWARD: Layout = Layout {
     dropout: Some(9),
     causal: Some(10),
-    packed: Some(Packed {
-        starts: 4,
-        longest: 6,
-    }),
+    packed: packed(4, 6),
     ..ATEN_OTHER
 };
 
 /// Where memory-efficient attention has its arguments, positions before heads. The mask is a number:
 /// 1 begins in the first corner, 2 in the last.
-struct Efficient {
+pub(super) struct Efficient {
     q: usize,
     /// Where each sequence begins in a batch of one; those of the keys follow.
     starts: usize,
@@ -141,7 +132,9 @@ const EFFICIENT: Efficient = Efficient {
     bias_gradient: None,
 };
 
-const EFFICIENT_BACKWARD: Efficient = Efficient {
+/// `_efficient_attention_backward(dO, q, k, v, bias, out, starts_q[6], starts_kv[7], max_q, max_kv, …,
+/// dropout[11], seed, offset, mask[14])`.
+pub(super) const EFFICIENT_BACKWARD: Efficient = Efficient {
     q: 1,
     starts: 6,
     max_q: 8,
@@ -152,8 +145,9 @@ const EFFICIENT_BACKWARD: Efficient = Efficient {
     bias_gradient: Some(15),
 };
 
-/// xFormers has no flag before the scale.
-const CUTLASS_BACKWARD: Efficient = Efficient {
+/// `efficient_attention_backward_cutlass(dO, q, k, v, bias, starts_q[5], starts_kv[6], max_q, max_kv, lse,
+/// out, dropout, seed, offset, mask[14], scale, splits, window[17])`: no flag before the scale.
+pub(super) const CUTLASS_BACKWARD: Efficient = Efficient {
     starts: 5,
     max_q: 7,
     max_kv: Some(8),
@@ -213,6 +207,10 @@ impl Efficient {
         Lengths::read(input, self.starts, [max_q, max_kv])
     }
 
+    pub(super) fn backward(&self, input: &OpInput) -> Option<Modelled> {
+        self.counted(input, Layout::backward, |sizes| sizes.backward_flops(true))
+    }
+
     fn counted(
         &self,
         input: &OpInput,
@@ -239,18 +237,6 @@ impl Efficient {
 pub(super) fn efficient_forward(input: &OpInput) -> Option<Modelled> {
     let efficient = Efficient::of_forward(input)?;
     efficient.counted(input, Layout::forward, Attention::forward_flops)
-}
-
-/// `_efficient_attention_backward(dO, q, k, v, bias, out, starts_q[6], starts_kv[7], max_q, max_kv, …,
-/// dropout[11], seed, offset, mask[14])`.
-pub(super) fn efficient_backward(input: &OpInput) -> Option<Modelled> {
-    EFFICIENT_BACKWARD.counted(input, Layout::backward, |sizes| sizes.backward_flops(true))
-}
-
-/// `efficient_attention_backward_cutlass(dO, q, k, v, bias, starts_q[5], starts_kv[6], max_q, max_kv, lse,
-/// out, dropout, seed, offset, mask[14], scale, splits, window[17])`.
-pub(super) fn efficient_cutlass_backward(input: &OpInput) -> Option<Modelled> {
-    CUTLASS_BACKWARD.counted(input, Layout::backward, |sizes| sizes.backward_flops(true))
 }
 
 /// `FlashAttnQKVPackedFunc(qkv, dropout, scale, causal[3], …)` with qkv of B × N × 3 × H × d.

@@ -16,7 +16,7 @@ use super::{Modelled, OpInput, Work, bare};
 
 /// The arguments from `x` on: x, w, bias, stride, padding, dilation, transposed, output padding,
 /// groups. `convolution_backward` has the gradient before them.
-struct Conv<'a> {
+pub(super) struct Conv<'a> {
     input: &'a OpInput<'a>,
     x: usize,
     shape: &'a [i64],
@@ -28,6 +28,8 @@ struct Conv<'a> {
     output_padding: Vec<i64>,
     groups: f64,
     has_bias: bool,
+    /// What the reference takes for it.
+    listed_bias: Param,
 }
 
 impl<'a> Conv<'a> {
@@ -57,6 +59,7 @@ impl<'a> Conv<'a> {
             output_padding: each(settings + 4, 0)?,
             groups: input.number(settings + 5).unwrap_or(1.0),
             has_bias: false,
+            listed_bias: Param::Flag(input.n_args() == 3),
         })
     }
 
@@ -99,25 +102,34 @@ impl<'a> Conv<'a> {
         2.0 * product(self.filter.get(1..).unwrap_or_default()) * product(centers)
     }
 
-    fn forward(&self) -> Option<Work> {
+    pub(super) fn forward(&self) -> Option<Modelled> {
+        Some(bare(self.work()?).with(self.params()))
+    }
+
+    /// All gradients that the operands have.
+    pub(super) fn backward(&self) -> Option<Modelled> {
+        self.backward_to([true, true, self.has_bias])
+    }
+
+    fn work(&self) -> Option<Work> {
         let out = self.out()?;
-        let channels = *out.get(1)? as f64;
+        let bias = if self.has_bias { 1.0 } else { 0.0 };
         let (n_x, n_w, n_out) = (product(self.shape), product(self.filter), product(&out));
-        let (bias_flops, n_bias) = if self.has_bias {
-            (n_out, channels)
-        } else {
-            (0.0, 0.0)
-        };
+        let elements = n_x + n_w + n_out + bias * *out.get(1)? as f64;
+        Some(self.on_matrices(self.flops(&out) + bias * n_out, elements))
+    }
+
+    fn on_matrices(&self, flops: f64, elements: f64) -> Work {
         let dtype = self.input.dtype(self.x);
-        Some(Work {
-            flops: self.flops(&out) + bias_flops,
-            bytes: dtype::bytes(dtype).map(|size| (n_x + n_w + n_out + n_bias) * size),
+        Work {
+            flops,
+            bytes: dtype::bytes(dtype).map(|size| elements * size),
             compute: dtype::matrix(dtype),
-        })
+        }
     }
 
     /// `asked`: for the gradients of input, filter and bias.
-    fn backward(&self, asked: [bool; 3]) -> Option<Work> {
+    fn backward_to(&self, asked: [bool; 3]) -> Option<Modelled> {
         let out = self.out()?;
         let channels = *out.get(1)? as f64;
         let (n_x, n_w, n_out) = (product(self.shape), product(self.filter), product(&out));
@@ -132,15 +144,10 @@ impl<'a> Conv<'a> {
             flops += gradient.0;
             elements += gradient.1;
         }
-        let dtype = self.input.dtype(self.x);
-        Some(Work {
-            flops,
-            bytes: dtype::bytes(dtype).map(|size| elements * size),
-            compute: dtype::matrix(dtype),
-        })
+        Some(bare(self.on_matrices(flops, elements)).with(self.params()))
     }
 
-    fn params(&self, bias: Param) -> Params {
+    fn params(&self) -> Params {
         let (x, w) = (self.x, self.x + 1);
         let types = [Some(self.input.dtype(x)), Some(self.input.dtype(w))];
         vec![
@@ -153,7 +160,7 @@ impl<'a> Conv<'a> {
             ("dtype_input_weight", params::dtypes(&types)),
             ("input_stride", params::opt_sizes(self.input.strides(x))),
             ("weight_stride", params::opt_sizes(self.input.strides(w))),
-            ("bias", bias),
+            ("bias", self.listed_bias.clone()),
             ("stride", params::sizes(&self.stride)),
             ("padding", params::sizes(&self.padding)),
             ("dilation", params::sizes(&self.dilation)),
@@ -166,19 +173,7 @@ impl<'a> Conv<'a> {
 
 /// `convolution(x, w, bias, stride, padding, dilation, transposed, output padding, groups)`. The
 /// reference never sees the bias.
-pub(super) fn convolution(input: &OpInput) -> Option<Modelled> {
-    let conv = convolution_parts(input)?;
-    Some(bare(conv.forward()?).with(conv.params(Param::Flag(input.n_args() == 3))))
-}
-
-/// Its backward pass, from the forward call: all gradients that the operands have.
-pub(super) fn convolution_bwd(input: &OpInput) -> Option<Modelled> {
-    let conv = convolution_parts(input)?;
-    let work = conv.backward([true, true, conv.has_bias])?;
-    Some(bare(work).with(conv.params(Param::Flag(input.n_args() == 3))))
-}
-
-fn convolution_parts<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
+pub(super) fn convolution<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
     Some(Conv {
         has_bias: input.tensor(2).is_some(),
         ..Conv::new(input, 0, 3)?
@@ -187,10 +182,13 @@ fn convolution_parts<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
 
 /// `convolution_backward(dY, x, w, bias sizes, stride, …, groups[9], mask[10])`.
 pub(super) fn convolution_backward(input: &OpInput) -> Option<Modelled> {
-    let conv = Conv::new(input, 1, 4)?;
+    let conv = Conv {
+        listed_bias: Param::Flags(Vec::new()),
+        ..Conv::new(input, 1, 4)?
+    };
     let mask = input.flags(10).unwrap_or_else(|| vec![true; 3]);
     let asked = [0, 1, 2].map(|gradient| mask.get(gradient).copied().unwrap_or(false));
-    Some(bare(conv.backward(asked)?).with(conv.params(Param::Flags(Vec::new()))))
+    conv.backward_to(asked)
 }
 
 /// `cudnn_convolution(x, w, padding[2], stride, dilation, groups, …)`, what `aten::convolution` calls,
@@ -206,28 +204,18 @@ pub(super) fn vendor(input: &OpInput, settings: usize) -> Option<Modelled> {
         has_bias: settings == 3 && input.tensor(2).is_some(),
         ..conv
     };
-    Some(bare(conv.forward()?))
+    Some(bare(conv.work()?))
 }
 
 /// `ConvBias_(x, w, bias, padding?, stride)` of apex: stride and padding are single numbers.
-pub(super) fn conv_bias(input: &OpInput) -> Option<Modelled> {
-    let conv = conv_bias_parts(input)?;
-    Some(bare(conv.forward()?).with(conv.params(Param::Flag(true))))
-}
-
-/// Its backward pass.
-pub(super) fn conv_bias_bwd(input: &OpInput) -> Option<Modelled> {
-    let conv = conv_bias_parts(input)?;
-    Some(bare(conv.backward([true; 3])?).with(conv.params(Param::Flag(true))))
-}
-
-fn conv_bias_parts<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
+pub(super) fn conv_bias<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
     let conv = Conv::new(input, 0, usize::MAX / 2)?;
     let n_dims = conv.stride.len();
     Some(Conv {
         stride: vec![input.number(3)? as i64; n_dims],
         padding: vec![input.number(4)? as i64; n_dims],
         has_bias: true,
+        listed_bias: Param::Flag(true),
         ..conv
     })
 }
@@ -244,7 +232,7 @@ pub(super) fn with_relu(input: &OpInput) -> Option<Modelled> {
         has_bias: input.tensor(bias).is_some(),
         ..conv
     };
-    let work = conv.forward()?;
+    let work = conv.work()?;
     let n_out = product(&conv.out()?);
     let added = if adds { 1.0 } else { 0.0 };
     let size = dtype::bytes(input.dtype(0));
@@ -271,7 +259,7 @@ pub(super) fn vendor_transpose(input: &OpInput) -> Option<Modelled> {
         has_bias: first == 3 && input.tensor(2).is_some(),
         ..conv
     };
-    Some(bare(conv.forward()?))
+    Some(bare(conv.work()?))
 }
 
 /// `_conv_depthwise2d(x, w, kernel, bias, stride, padding, dilation)`: each channel has filters of
@@ -285,7 +273,7 @@ pub(super) fn kernel_size_first(input: &OpInput) -> Option<Modelled> {
         has_bias: input.tensor(3).is_some(),
         ..conv
     };
-    Some(bare(conv.forward()?))
+    Some(bare(conv.work()?))
 }
 
 /// `slow_conv_transpose2d(x, w, kernel, bias, stride, padding, output padding, dilation)`.
@@ -304,5 +292,5 @@ pub(super) fn kernel_size_first_transpose(input: &OpInput) -> Option<Modelled> {
         has_bias: input.tensor(3).is_some(),
         ..conv
     };
-    Some(bare(conv.forward()?))
+    Some(bare(conv.work()?))
 }

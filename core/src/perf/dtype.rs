@@ -2,66 +2,51 @@
 
 use super::{ComputeSpec, Unit};
 use crate::hardware::Precision;
-
-/// One element type.
-struct ElementType {
-    /// In lower case.
-    name: &'static str,
-    bytes: f64,
-    /// The peak that arithmetic on it is measured by.
-    precision: Option<Precision>,
-}
-
-const fn element(name: &'static str, bytes: f64, precision: Option<Precision>) -> ElementType {
-    ElementType {
-        name,
-        bytes,
-        precision,
-    }
-}
+pub(super) use crate::names::signatures::is_tensor_type as is_tensor;
 
 /// A scalar argument counts as four bytes, as in the reference. Bytes hold FP8 wherever inference
 /// libraries multiply them, so `unsigned char` counts as FP8. A `float4_e2m1fn_x2` holds two.
-const TYPES: [ElementType; 28] = [
-    element("double", 8.0, Some(Precision::Fp64)),
-    element("float", 4.0, Some(Precision::Fp32)),
-    element("c10::half", 2.0, Some(Precision::Fp16)),
-    element("c10::bfloat16", 2.0, Some(Precision::Bf16)),
-    element("c10::float8_e4m3fn", 1.0, Some(Precision::Fp8)),
-    element("c10::float8_e4m3fnuz", 1.0, Some(Precision::Fp8)),
-    element("c10::float8_e5m2", 1.0, Some(Precision::Fp8)),
-    element("c10::float8_e5m2fnuz", 1.0, Some(Precision::Fp8)),
-    element("c10::float8_e8m0fnu", 1.0, None),
-    element("c10::float4_e2m1fn_x2", 1.0, Some(Precision::Fp4)),
-    element("fp8", 1.0, Some(Precision::Fp8)),
-    element("fp4", 1.0, Some(Precision::Fp4)),
-    element("unsigned char", 1.0, Some(Precision::Fp8)),
-    element("signed char", 1.0, Some(Precision::Int8)),
-    element("long int", 8.0, None),
-    element("long", 8.0, None),
-    element("int", 4.0, None),
-    element("short int", 2.0, None),
-    element("short", 2.0, None),
-    element("bool", 1.0, None),
-    element("unsigned short", 2.0, None),
-    element("unsigned int", 4.0, None),
-    element("unsigned long", 8.0, None),
-    element("c10::complex<c10::half>", 4.0, None),
-    element("c10::complex<float>", 8.0, Some(Precision::Fp32)),
-    element("c10::complex<double>", 16.0, Some(Precision::Fp64)),
-    element("scalar", 4.0, None),
-    element("char", 1.0, Some(Precision::Int8)),
+/// Names are in lower case; a precision is the peak that arithmetic on the type is measured by.
+const TYPES: [(&str, f64, Option<Precision>); 28] = [
+    ("double", 8.0, Some(Precision::Fp64)),
+    ("float", 4.0, Some(Precision::Fp32)),
+    ("c10::half", 2.0, Some(Precision::Fp16)),
+    ("c10::bfloat16", 2.0, Some(Precision::Bf16)),
+    ("c10::float8_e4m3fn", 1.0, Some(Precision::Fp8)),
+    ("c10::float8_e4m3fnuz", 1.0, Some(Precision::Fp8)),
+    ("c10::float8_e5m2", 1.0, Some(Precision::Fp8)),
+    ("c10::float8_e5m2fnuz", 1.0, Some(Precision::Fp8)),
+    ("c10::float8_e8m0fnu", 1.0, None),
+    ("c10::float4_e2m1fn_x2", 1.0, Some(Precision::Fp4)),
+    ("fp8", 1.0, Some(Precision::Fp8)),
+    ("fp4", 1.0, Some(Precision::Fp4)),
+    ("unsigned char", 1.0, Some(Precision::Fp8)),
+    ("signed char", 1.0, Some(Precision::Int8)),
+    ("long int", 8.0, None),
+    ("long", 8.0, None),
+    ("int", 4.0, None),
+    ("short int", 2.0, None),
+    ("short", 2.0, None),
+    ("bool", 1.0, None),
+    ("unsigned short", 2.0, None),
+    ("unsigned int", 4.0, None),
+    ("unsigned long", 8.0, None),
+    ("c10::complex<c10::half>", 4.0, None),
+    ("c10::complex<float>", 8.0, Some(Precision::Fp32)),
+    ("c10::complex<double>", 16.0, Some(Precision::Fp64)),
+    ("scalar", 4.0, None),
+    ("char", 1.0, Some(Precision::Int8)),
 ];
 
-fn find(dtype: &str) -> Option<&'static ElementType> {
-    TYPES
-        .iter()
-        .find(|element| dtype.eq_ignore_ascii_case(element.name))
+fn find(dtype: &str) -> Option<(f64, Option<Precision>)> {
+    let mut types = TYPES.into_iter();
+    let (_, bytes, precision) = types.find(|(name, ..)| dtype.eq_ignore_ascii_case(name))?;
+    Some((bytes, precision))
 }
 
 /// Bytes of an element; `None` for what is no known element type.
 pub(crate) fn bytes(dtype: &str) -> Option<f64> {
-    find(dtype).map(|element| element.bytes)
+    find(dtype).map(|(bytes, _)| bytes)
 }
 
 /// Numbers in an element: two in one that packs a pair.
@@ -88,16 +73,8 @@ pub(super) fn vector(dtype: &str) -> Option<ComputeSpec> {
 }
 
 fn spec(unit: Unit, dtype: &str) -> Option<ComputeSpec> {
-    let precision = find(dtype)?.precision?;
-    Some(ComputeSpec { unit, precision })
-}
-
-/// True for a tensor's type; lists, numbers and absent arguments have other words in its place.
-pub(super) fn is_tensor(dtype: &str) -> bool {
-    !matches!(
-        dtype,
-        "" | "Scalar" | "ScalarList" | "TensorList" | "GenericList" | "OptionalTensorList"
-    )
+    let (_, precision) = find(dtype)?;
+    precision.map(|precision| ComputeSpec { unit, precision })
 }
 
 /// True for whole numbers and flags.

@@ -42,12 +42,8 @@ pub(super) fn binary(input: &OpInput) -> Option<Modelled> {
     binary_to(input, result_at(input, 2))
 }
 
-/// LigerSiLUMul: `silu(x)·y`.
-pub(super) fn silu_mul(input: &OpInput) -> Option<Modelled> {
-    binary_to(input, (None, None))
-}
-
-fn binary_to(
+/// The same with a result of this type and strides, of `LigerSiLUMul` without.
+pub(super) fn binary_to(
     input: &OpInput,
     (dtype_out, stride_out): (Option<&str>, Option<&[i64]>),
 ) -> Option<Modelled> {
@@ -73,11 +69,6 @@ pub(super) fn pointwise(input: &OpInput) -> Option<Modelled> {
     mapped(input, |widest| widest.element_bytes())
 }
 
-/// The same with one flag for each result: `eq`, `lt`, `isnan`.
-pub(super) fn compare(input: &OpInput) -> Option<Modelled> {
-    mapped(input, |_| Some(1.0))
-}
-
 /// `abs`, `angle`: of complex numbers a real one, half as wide.
 pub(super) fn magnitude(input: &OpInput) -> Option<Modelled> {
     mapped(input, |x| {
@@ -86,7 +77,7 @@ pub(super) fn magnitude(input: &OpInput) -> Option<Modelled> {
     })
 }
 
-/// The same with a result where the first operand is: `masked_fill_`, `sub_`.
+/// A result where the first operand is: `masked_fill_`, `sub_`.
 pub(super) fn in_place(input: &OpInput) -> Option<Modelled> {
     let target = input.tensor(0)?;
     let n = target.n();
@@ -94,9 +85,12 @@ pub(super) fn in_place(input: &OpInput) -> Option<Modelled> {
     Some(on_vectors(target.dtype, n, bytes()))
 }
 
-/// `result_bytes` are those of a result of operands whose widest is given, unless the tensor that the
+/// `result_bytes`, of a flag one, are those of a result of operands whose widest is given, unless the tensor that the
 /// result is written to is among the arguments.
-fn mapped(input: &OpInput, result_bytes: fn(&Tensor) -> Option<f64>) -> Option<Modelled> {
+pub(super) fn mapped(
+    input: &OpInput,
+    result_bytes: fn(&Tensor) -> Option<f64>,
+) -> Option<Modelled> {
     let (operands, out) = operands_and_out(input);
     let mut shape: Vec<i64> = Vec::new();
     let mut widest: Option<Tensor> = None;
@@ -309,6 +303,6 @@ pub(super) fn out_first(input: &OpInput) -> Option<Modelled> {
 
 /// All tensors once: kernels of libraries that take every operand and result as an argument.
 pub(super) fn operands(input: &OpInput) -> Option<Modelled> {
-    let largest = input.tensors().max_by(|a, b| a.n().total_cmp(&b.n()))?;
+    let largest = input.largest(|_| true)?;
     Some(on_vectors(largest.dtype, largest.n(), read_bytes(input)))
 }

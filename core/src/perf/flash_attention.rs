@@ -2,7 +2,7 @@
 //! [`attention`](super::attention).
 
 use super::attention::{Attention, FLASH, Layout};
-use super::packed_attention::Packed;
+use super::packed_attention::packed;
 use super::{Modelled, OpInput, matrices, unlisted};
 
 /// `_flash_attn_forward(q, k, v, dropout[3], scale, causal[5], window[6], …)`.
@@ -68,7 +68,7 @@ pub(super) const VARLEN_BACKWARD: Layout = Layout {
 
 /// `flash_attn_3::fwd(q, k, v, …, starts_q[7], starts_kv, …, used_q[10], used_kv[11], max_q[12],
 /// max_kv, pages[14], …, causal[24], window[25], …)`.
-const FLASH_3: Layout = Layout {
+pub(super) const FLASH_3: Layout = Layout {
     dropout: None,
     causal: Some(24),
     window: Some(25),
@@ -129,10 +129,6 @@ const EVOFORMER: Layout = Layout {
     ..FLASH
 };
 
-const fn packed(starts: usize, longest: usize) -> Option<Packed> {
-    Some(Packed { starts, longest })
-}
-
 /// `FlashAttnFunc(q, k, v, dropout[3], scale, causal[5], …)`, positions before heads; that of
 /// FlashAttention-3 has the scale in place of dropout, and the mask behind it. Their windows are pairs,
 /// and not recorded.
@@ -167,17 +163,8 @@ pub(super) fn varlen_function(input: &OpInput) -> Layout {
     }
 }
 
-/// `flash_attn_3::fwd`; packed sequences the reference takes for none.
-pub(super) fn flash_3(input: &OpInput) -> Option<Modelled> {
-    listed_if_dense(input, FLASH_3.forward(input))
-}
-
-/// Its backward pass, from the forward call.
-pub(super) fn flash_3_bwd(input: &OpInput) -> Option<Modelled> {
-    listed_if_dense(input, FLASH_3.backward(input))
-}
-
-fn listed_if_dense(input: &OpInput, modelled: Option<Modelled>) -> Option<Modelled> {
+/// What `flash_attn_3::fwd` or its backward pass does; packed sequences the reference takes for none.
+pub(super) fn listed_if_dense(input: &OpInput, modelled: Option<Modelled>) -> Option<Modelled> {
     match input.sizes(7) {
         Some(_) => unlisted(modelled),
         None => modelled,
@@ -216,30 +203,17 @@ pub(super) fn aiter_backward(input: &OpInput) -> Option<Modelled> {
     theirs.beside(input, ours.backward(input))
 }
 
-/// `EvoformerAttention(q, k, v, …)` with q of B × rows × positions × H × d; every row is a batch.
-pub(super) fn evoformer(input: &OpInput) -> Option<Modelled> {
-    evoformer_work(input, Attention::forward_flops, Attention::forward_elements)
-}
-
-/// Its backward pass.
-pub(super) fn evoformer_bwd(input: &OpInput) -> Option<Modelled> {
-    evoformer_work(
-        input,
-        |sizes| sizes.backward_flops(false),
-        Attention::backward_elements,
-    )
-}
-
-fn evoformer_work(
-    input: &OpInput,
-    flops: fn(&Attention) -> f64,
-    elements: fn(&Attention) -> f64,
-) -> Option<Modelled> {
+/// `EvoformerAttention(q, k, v, …)` with q of B × rows × positions × H × d, or its backward pass; every
+/// row is a batch.
+pub(super) fn evoformer(input: &OpInput, is_backward: bool) -> Option<Modelled> {
     let [b, rows, n_q, h_q, d_qk] = input.sized(0)?;
     let [_, _, n_kv, h_kv, _] = input.sized(1)?;
     let [_, _, _, _, d_v] = input.sized(2)?;
     let sizes = Attention::new([b * rows, n_q, h_q, d_qk], [n_kv, h_kv, d_v]);
-    let dtype = input.dtype(0);
-    let modelled = matrices(dtype, flops(&sizes), elements(&sizes));
+    let (flops, elements) = match is_backward {
+        true => (sizes.backward_flops(false), sizes.backward_elements()),
+        false => (sizes.forward_flops(), sizes.forward_elements()),
+    };
+    let modelled = matrices(input.dtype(0), flops, elements);
     Some(modelled.with(EVOFORMER.params(input, &sizes)))
 }

@@ -132,36 +132,6 @@ pub(super) fn push_transpose(params: &mut Params, input: &OpInput) {
     }
 }
 
-/// `mm(A, B)`.
-pub(super) fn mm(input: &OpInput) -> Option<Modelled> {
-    listed(input, 0, false)
-}
-
-/// `addmm(bias, A, B)`.
-pub(super) fn addmm(input: &OpInput) -> Option<Modelled> {
-    listed(input, 1, false)
-}
-
-/// `bmm(A, B)` with A of B × M × K.
-pub(super) fn bmm(input: &OpInput) -> Option<Modelled> {
-    listed(input, 0, true)
-}
-
-/// `baddbmm(bias, A, B)`.
-pub(super) fn baddbmm(input: &OpInput) -> Option<Modelled> {
-    listed(input, 1, true)
-}
-
-/// `addmv(bias, A, x)`, a product with one column. Not in the reference.
-pub(super) fn addmv(input: &OpInput) -> Option<Modelled> {
-    with_vector(input, 1)
-}
-
-/// `mv(A, x)`.
-pub(super) fn mv(input: &OpInput) -> Option<Modelled> {
-    with_vector(input, 0)
-}
-
 /// `dot(x, y)`: one row times one column.
 pub(super) fn dot(input: &OpInput) -> Option<Modelled> {
     let [k] = input.sized(0)?;
@@ -268,8 +238,8 @@ pub(super) fn offsets(input: &OpInput) -> usize {
 }
 
 /// A product of matrices, or of batches of them, whose A stands at `first`: behind what is added, if
-/// anything is.
-fn listed(input: &OpInput, first: usize, is_batched: bool) -> Option<Modelled> {
+/// anything is. `mm(A, B)`, `addmm(bias, A, B)`, `bmm(A, B)` with A of B × M × K, `baddbmm`.
+pub(super) fn listed(input: &OpInput, first: usize, is_batched: bool) -> Option<Modelled> {
     let [batch, m, k, n] = match is_batched {
         true => {
             let ([batch, m, k], [_, _, n]) = (input.sized(first)?, input.sized(first + 1)?);
@@ -289,8 +259,8 @@ fn listed(input: &OpInput, first: usize, is_batched: bool) -> Option<Modelled> {
     Some(bare(work).with(gemm.params(input, [first, first + 1], is_batched)))
 }
 
-/// The same with a vector for B.
-fn with_vector(input: &OpInput, first: usize) -> Option<Modelled> {
+/// The same with a vector for B: `mv(A, x)`, `addmv(bias, A, x)`. Not in the reference.
+pub(super) fn with_vector(input: &OpInput, first: usize) -> Option<Modelled> {
     let [m, k] = input.sized(first)?;
     let gemm = Gemm {
         has_bias: first == 1,

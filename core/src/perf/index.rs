@@ -31,10 +31,10 @@ pub(super) fn embedding_backward(input: &OpInput) -> Option<Modelled> {
     Some(on_vectors(gradient.dtype, gradient.n(), bytes()))
 }
 
-/// `gather(x, dim, index)`: an element for each index. An index that is expanded over a dimension
+/// `gather(x, dim, index)`, `take(x, index)`: an element for each index. An index that is expanded over a dimension
 /// is in memory once.
-pub(super) fn gather(input: &OpInput) -> Option<Modelled> {
-    let (x, index) = (input.tensor(0)?, input.tensor(2)?);
+pub(super) fn gather(input: &OpInput, index: usize) -> Option<Modelled> {
+    let (x, index) = (input.tensor(0)?, input.tensor(index)?);
     Some(moved(picked(&x, &index, index.n())))
 }
 
@@ -213,12 +213,6 @@ pub(super) fn index_fill(input: &OpInput) -> Option<Modelled> {
     let n_out = index.n() * product_without(x.shape, dim);
     let bytes = || Some(index.bytes()? + n_out * x.element_bytes()?);
     Some(moved(bytes()))
-}
-
-/// `take(x, index)`: an element for each index.
-pub(super) fn take(input: &OpInput) -> Option<Modelled> {
-    let (x, index) = (input.tensor(0)?, input.tensor(1)?);
-    Some(moved(picked(&x, &index, index.n())))
 }
 
 /// `bucketize(x, bounds)`, `searchsorted(bounds, x)`: a binary search for each of the larger

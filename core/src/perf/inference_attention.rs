@@ -14,9 +14,10 @@ use super::attention::Attention;
 use super::dtype;
 use super::input::product;
 use super::mask::{Mask, Window};
-use super::packed_attention::Packed;
+use super::packed_attention::{Packed, packed};
 use super::params::{self, Param};
 use super::{Modelled, OpInput, matrices, on_matrices, vectors};
+use crate::names::words::leading_digits;
 
 /// Sums over the requests of a step, for context (`c`) and generation (`g`).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -67,9 +68,7 @@ impl Requests {
         };
         (requests.c_sq + requests.g_sq > 0.0).then_some(requests)
     }
-}
 
-impl Requests {
     /// Those that grow; `None` where there are none.
     fn growing(self) -> Option<Requests> {
         (self.g_sq > 0.0).then_some(Requests {
@@ -87,14 +86,11 @@ fn glued(sums: &str, name: &str) -> Option<f64> {
     while !rest.is_empty() {
         let letters = rest.find(|c: char| c.is_ascii_digit())?;
         let (word, after) = rest.split_at(letters);
-        let digits = after
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(after.len());
-        let (number, after) = after.split_at(digits);
+        let number = leading_digits(after);
+        rest = after.strip_prefix(number)?;
         if word == name {
             return number.parse().ok();
         }
-        rest = after;
     }
     None
 }
@@ -111,22 +107,15 @@ struct Heads<'a> {
 }
 
 impl Heads<'_> {
-    fn annotated(&self, requests: &Requests) -> Modelled {
-        let Heads {
-            h_q,
-            h_kv,
-            d_qk,
-            d_v,
-            ..
-        } = *self;
-        let r = requests;
+    fn annotated(&self, r: &Requests) -> Modelled {
+        let width = self.d_qk + self.d_v;
         let scores = 2.0 * r.c_sqsk - r.c_sqsq + 2.0 * r.g_sqsk;
-        let new = (r.c_sq + r.g_sq) * (h_q + h_kv) * (d_qk + d_v);
-        let cached = (r.c_sk - r.c_sq + r.g_sk - r.g_sq) * h_kv * (d_qk + d_v);
+        let new = (r.c_sq + r.g_sq) * (self.h_q + self.h_kv) * width;
+        let cached = (r.c_sk - r.c_sq + r.g_sk - r.g_sq) * self.h_kv * width;
         let bytes = || {
             Some(new * dtype::bytes(self.type_q)? + cached.max(0.0) * dtype::bytes(self.type_kv)?)
         };
-        on_matrices(self.type_q, h_q * (d_qk + d_v) * scores, bytes())
+        on_matrices(self.type_q, self.h_q * width * scores, bytes())
     }
 }
 
@@ -214,11 +203,7 @@ pub(super) fn varlen(input: &OpInput) -> Option<Modelled> {
         Some((at, false)) => (Mask::None, Window::read(input, at + 1)),
         None => (Mask::BottomRight, Window::default()),
     };
-    let packed = Packed {
-        starts: 3,
-        longest: 5,
-    };
-    bounded(input, heads, n_kv, packed, (mask, window))
+    bounded(input, heads, n_kv, packed(3, 5)?, (mask, window))
 }
 
 /// `mha_batch_prefill(q, k pages, v pages, starts_q, starts_pages, pages, max_q[6], max_k[7], …,
@@ -243,11 +228,7 @@ pub(super) fn batch_prefill(input: &OpInput) -> Option<Modelled> {
         Mask::None
     };
     let window = Window::read(input, 13);
-    let packed = Packed {
-        starts: 3,
-        longest: 6,
-    };
-    bounded(input, heads, n_kv, packed, (mask, window))
+    bounded(input, heads, n_kv, packed(3, 6)?, (mask, window))
 }
 
 /// From the number of requests, the longest and all of them together.

@@ -195,6 +195,12 @@ impl<'a> OpInput<'a> {
         (0..self.n_args()).filter_map(|position| self.tensor(position))
     }
 
+    /// The tensor argument with the most elements, of those that a test holds for.
+    pub(super) fn largest(&self, is_it: impl Fn(&Tensor) -> bool) -> Option<Tensor<'a>> {
+        let tensors = self.tensors().filter(is_it);
+        tensors.max_by(|a, b| a.n().total_cmp(&b.n()))
+    }
+
     /// Bytes of all tensor arguments.
     pub(super) fn tensor_bytes(&self) -> Option<f64> {
         self.tensors().map(|tensor| tensor.bytes()).sum()

@@ -9,27 +9,8 @@ use super::dtype;
 use super::input::product;
 use super::{Modelled, OpInput, on_vectors, vectors};
 
-/// `linalg_cholesky_ex(A)`, `cholesky`.
-pub(super) fn cholesky(input: &OpInput) -> Option<Modelled> {
-    factorised(input, |_, n| n * n * n / 3.0)
-}
-
-/// `linalg_lu_factor_ex(A)`.
-pub(super) fn lu(input: &OpInput) -> Option<Modelled> {
-    factorised(input, |_, n| 2.0 * n * n * n / 3.0)
-}
-
-/// `linalg_inv_ex(A)`.
-pub(super) fn inverse(input: &OpInput) -> Option<Modelled> {
-    factorised(input, |_, n| 2.0 * n * n * n)
-}
-
-/// `linalg_qr(A)`.
-pub(super) fn qr(input: &OpInput) -> Option<Modelled> {
-    factorised(input, |m, n| 2.0 * n * n * (m - n / 3.0).max(0.0))
-}
-
-fn factorised(input: &OpInput, flops: fn(f64, f64) -> f64) -> Option<Modelled> {
+/// One matrix or a batch of them, by the operations on each of m × n.
+pub(super) fn factorised(input: &OpInput, flops: fn(f64, f64) -> f64) -> Option<Modelled> {
     let a = input.tensor(0)?;
     let [batch @ .., m, n] = a.shape else {
         return None;

@@ -7,7 +7,6 @@
 //! they repeat is not among the tensors. Every operand and result is an argument and moves once.
 
 use super::dtype;
-use super::input::Tensor;
 use super::params::Param;
 use super::{Modelled, OpInput, Unit, Work};
 
@@ -51,8 +50,7 @@ fn mixed([m, n, h]: [f64; 3]) -> f64 {
 
 /// M × n × H, the largest tensor of three dimensions.
 fn streams(input: &OpInput) -> Option<[f64; 3]> {
-    let of_three = input.tensors().filter(|tensor| tensor.shape.len() == 3);
-    let largest = of_three.max_by(|a, b| a.n().total_cmp(&b.n()))?;
+    let largest = input.largest(|tensor| tensor.shape.len() == 3)?;
     let sizes: [i64; 3] = largest.shape.try_into().ok()?;
     Some(sizes.map(|size| size as f64))
 }
@@ -63,11 +61,7 @@ fn counted(
     unit: Unit,
     sizes: [(&'static str, f64); 3],
 ) -> Option<Modelled> {
-    let is_wide = |tensor: &Tensor| !dtype::is_integer(tensor.dtype);
-    let largest = input
-        .tensors()
-        .filter(is_wide)
-        .max_by(|a, b| a.n().total_cmp(&b.n()))?;
+    let largest = input.largest(|tensor| !dtype::is_integer(tensor.dtype))?;
     Some(Modelled {
         work: Work {
             flops,

@@ -171,38 +171,37 @@ pub struct PerfModel {
     pub is_reference: bool,
 }
 
-labelled! {
-    /// The reference's sheets of ops with a model.
-    #[allow(
-        missing_docs,
-        reason = "the names are the reference's and say what they are"
-    )]
-    pub enum SheetFamily {
-        Gemm => "GEMM",
-        UnaryElementwise => "UnaryElementwise",
-        BinaryElementwise => "BinaryElementwise",
-        Elementwise => "elementwise",
-        Normalization => "Normalization",
-        RmsNorm => "RMSNorm",
-        Reduce => "Reduce",
-        Conv => "CONV",
-        Sdpa => "SDPA",
-        InferenceAttention => "InferenceAttention",
-        GroupedGemm => "GroupedGEMM",
-        MoeFused => "MoE_fused",
-        MoeUnfused => "MoE_unfused",
-        MoeAux => "MoE_aux",
-        MoeComm => "MoE_comm",
-        Ssm => "SSM",
-        Rope => "RoPE",
-        FusedRope => "FusedRoPE",
-        CrossEntropy => "CrossEntropy",
-        GroupQuant => "GroupQuant",
-        CustomCollective => "CustomCollective",
-        Mhc => "mHC",
-        /// No sheet of its own: Triton kernels, and ops the reference has no model for.
-        Unlisted => "",
-    }
+/// The reference's sheets of ops with a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(
+    missing_docs,
+    reason = "the names are the reference's and say what they are"
+)]
+pub enum SheetFamily {
+    Gemm,
+    UnaryElementwise,
+    BinaryElementwise,
+    Elementwise,
+    Normalization,
+    RmsNorm,
+    Reduce,
+    Conv,
+    Sdpa,
+    InferenceAttention,
+    GroupedGemm,
+    MoeFused,
+    MoeUnfused,
+    MoeAux,
+    MoeComm,
+    Ssm,
+    Rope,
+    FusedRope,
+    CrossEntropy,
+    GroupQuant,
+    CustomCollective,
+    Mhc,
+    /// No sheet of its own: Triton kernels, and ops the reference has no model for.
+    Unlisted,
 }
 
 /// The model of an op, by its exact name or, for the kernels that `torch.compile` writes, by the

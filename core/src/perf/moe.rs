@@ -14,7 +14,7 @@ use super::params::{self, Param};
 use super::{ComputeSpec, Modelled, OpInput, Work, moved, on_matrices, on_vectors};
 
 /// Sizes of a mixture.
-struct Mixture {
+pub(super) struct Mixture {
     tokens: f64,
     hidden: f64,
     inner: f64,
@@ -83,7 +83,7 @@ impl Mixture {
     }
 
     /// Up, down, and the weighted sum of the chosen experts' results in one kernel.
-    fn fused(&self) -> Modelled {
+    pub(super) fn fused(&self) -> Modelled {
         let sum = self.tokens * self.hidden * (2.0 * self.own_choices() - 1.0).max(0.0);
         let bytes = || {
             let both_ends = self.tokens * self.hidden * (self.input_bytes? + self.output_bytes?);
@@ -92,7 +92,7 @@ impl Mixture {
         self.modelled(self.product() * (self.gate + 1.0) + sum, bytes())
     }
 
-    fn up(&self) -> Modelled {
+    pub(super) fn up(&self) -> Modelled {
         let bytes = || {
             let x = self.tokens * self.hidden * self.input_bytes?;
             let out = self.tokens * self.inner * self.own_choices() * self.output_bytes?;
@@ -101,7 +101,7 @@ impl Mixture {
         self.modelled(self.product() * self.gate, bytes())
     }
 
-    fn down(&self) -> Modelled {
+    pub(super) fn down(&self) -> Modelled {
         let bytes = || {
             let x = self.tokens * self.inner * self.own_choices() * self.input_bytes?;
             let out = self.tokens * self.hidden * self.output_bytes?;
@@ -173,22 +173,9 @@ pub(super) fn fused_g1u1(input: &OpInput) -> Option<Modelled> {
     Some(mixture.possible()?.fused())
 }
 
-/// One kernel with x of M × K, w1 of E × N(·2) × K, w2 of E × K × N, weights of M × k.
-pub(super) fn fused(input: &OpInput) -> Option<Modelled> {
-    Some(shaped(input)?.fused())
-}
-
-/// The first of two kernels with the same arguments.
-pub(super) fn up(input: &OpInput) -> Option<Modelled> {
-    Some(shaped(input)?.up())
-}
-
-/// The second.
-pub(super) fn down(input: &OpInput) -> Option<Modelled> {
-    Some(shaped(input)?.down())
-}
-
-fn shaped(input: &OpInput) -> Option<Mixture> {
+/// One kernel with x of M × K, w1 of E × N(·2) × K, w2 of E × K × N, weights of M × k; or two of them
+/// with the same arguments.
+pub(super) fn shaped(input: &OpInput) -> Option<Mixture> {
     let [tokens, hidden] = input.sized(0)?;
     let [experts, rows, elements] = input.sized(1)?;
     let [_, _, columns] = input.sized(2)?;
@@ -297,7 +284,7 @@ pub(super) fn dispatch(input: &OpInput) -> Option<Modelled> {
 /// Choosing experts and sorting tokens: an operation for each element of the largest operand; every
 /// operand moves once.
 pub(super) fn auxiliary(input: &OpInput) -> Option<Modelled> {
-    let largest = input.tensors().max_by(|a, b| a.n().total_cmp(&b.n()))?;
+    let largest = input.largest(|_| true)?;
     let bytes = input.tensor_bytes();
     let modelled = on_vectors(largest.dtype, largest.n(), bytes);
     Some(modelled.with(params::shape_and_type(&largest)))

@@ -10,66 +10,8 @@ use super::input::product;
 use super::params::{self, Param, Params};
 use super::{Modelled, OpInput, on_vectors, vectors};
 
-/// A normalization as the formulas take it.
-struct Norm {
-    n: f64,
-    channels: f64,
-    is_affine: bool,
-    has_bias: bool,
-    /// Mean and variance come from the input itself.
-    finds_statistics: bool,
-}
-
-impl Norm {
-    fn forward(&self, dtype: &str) -> Modelled {
-        let Norm { n, channels, .. } = *self;
-        let statistics = if self.finds_statistics { 3.0 * n } else { 0.0 };
-        let per_channel = 2.0
-            + one_if(self.is_affine)
-            + one_if(self.is_affine && self.has_bias)
-            + 2.0 * one_if(self.finds_statistics);
-        let flops = 6.0 * channels + statistics + 2.0 * n;
-        vectors(dtype, flops, 2.0 * n + per_channel * channels)
-    }
-
-    /// `wants_dx`: the gradient of the input is asked for.
-    fn backward(&self, dtype: &str, wants_dx: bool) -> Modelled {
-        let Norm {
-            n,
-            channels,
-            finds_statistics,
-            ..
-        } = *self;
-        let dx = match (wants_dx, finds_statistics) {
-            (true, true) => 5.0 * n,
-            (true, false) => 0.0,
-            (false, _) => 2.0 * n,
-        };
-        let fixed = if finds_statistics {
-            0.0
-        } else {
-            3.0 * channels
-        };
-        let passes = if wants_dx && finds_statistics {
-            3.0
-        } else {
-            2.0
-        };
-        let gradients = match (finds_statistics, self.has_bias) {
-            (true, true) => 2.0,
-            (true, false) => 1.0,
-            (false, _) => 0.0,
-        };
-        let per_channel = one_if(finds_statistics) + one_if(self.is_affine) * (1.0 + gradients);
-        vectors(
-            dtype,
-            fixed + 4.0 * n + dx,
-            passes * n + per_channel * channels,
-        )
-    }
-}
-
-/// The reference's view of a call.
+/// A normalization, as it is or as the reference sees it.
+#[derive(Clone)]
 struct View {
     /// Which argument is the input.
     input: usize,
@@ -77,6 +19,7 @@ struct View {
     channels_text: Param,
     has_bias: bool,
     is_affine: bool,
+    /// Mean and variance come from the input itself.
     is_training: bool,
     output_mask: Option<Vec<bool>>,
 }
@@ -93,17 +36,11 @@ impl View {
 
     /// A call that is what the reference takes it for.
     fn norm<'a>(self, input: &'a OpInput) -> Option<Call<'a>> {
-        let norm = Norm {
-            n: product(input.sizes(self.input)?),
-            channels: self.channels,
-            is_affine: self.is_affine,
-            has_bias: self.has_bias,
-            finds_statistics: self.is_training,
-        };
         Some(Call {
             input,
-            view: self,
-            norm,
+            n: product(input.sizes(self.input)?),
+            ours: self.clone(),
+            theirs: self,
         })
     }
 }
@@ -140,26 +77,45 @@ fn view(input: usize, channels: f64) -> View {
 /// A call as it is, and as the reference sees it.
 pub(super) struct Call<'a> {
     input: &'a OpInput<'a>,
-    view: View,
-    norm: Norm,
+    n: f64,
+    ours: View,
+    theirs: View,
 }
 
 impl Call<'_> {
     pub(super) fn forward(&self) -> Option<Modelled> {
-        let modelled = self.norm.forward(self.input.dtype(self.view.input));
-        Some(modelled.with(self.view.params(self.input)))
+        let (n, ours) = (self.n, &self.ours);
+        let statistics = one_if(ours.is_training);
+        let per_channel = 2.0
+            + one_if(ours.is_affine)
+            + one_if(ours.is_affine && ours.has_bias)
+            + 2.0 * statistics;
+        let flops = 6.0 * ours.channels + statistics * 3.0 * n + 2.0 * n;
+        self.listed(flops, 2.0 * n + per_channel * ours.channels)
     }
 
     /// All gradients but those that are not asked for.
     pub(super) fn backward(&self) -> Option<Modelled> {
-        let mask = self.view.output_mask.as_ref();
-        self.backward_to(mask.is_none_or(|mask| mask.first() == Some(&true)))
+        let mask = self.ours.output_mask.as_ref();
+        let wants_dx = mask.is_none_or(|mask| mask.first() == Some(&true));
+        let (n, ours) = (self.n, &self.ours);
+        let statistics = one_if(ours.is_training);
+        let dx = match (wants_dx, ours.is_training) {
+            (true, true) => 5.0 * n,
+            (true, false) => 0.0,
+            (false, _) => 2.0 * n,
+        };
+        let fixed = one_if(!ours.is_training) * 3.0 * ours.channels;
+        let passes = 2.0 + one_if(wants_dx) * statistics;
+        let gradients = statistics * (1.0 + one_if(ours.has_bias));
+        let per_channel = statistics + one_if(ours.is_affine) * (1.0 + gradients);
+        let elements = passes * n + per_channel * ours.channels;
+        self.listed(fixed + 4.0 * n + dx, elements)
     }
 
-    fn backward_to(&self, wants_dx: bool) -> Option<Modelled> {
-        let dtype = self.input.dtype(self.view.input);
-        let modelled = self.norm.backward(dtype, wants_dx);
-        Some(modelled.with(self.view.params(self.input)))
+    fn listed(&self, flops: f64, elements: f64) -> Option<Modelled> {
+        let modelled = vectors(self.input.dtype(self.ours.input), flops, elements);
+        Some(modelled.with(self.theirs.params(self.input)))
     }
 }
 
@@ -172,10 +128,10 @@ pub(super) fn batch_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
         ..view(0, channels)
     };
     let mut call = view.norm(input)?;
-    call.norm.is_affine = input.tensor(1).is_some();
-    call.norm.has_bias = input.tensor(2).is_some();
+    call.ours.is_affine = input.tensor(1).is_some();
+    call.ours.has_bias = input.tensor(2).is_some();
     if let Some(is_training) = input.flag(5) {
-        call.norm.finds_statistics = is_training;
+        call.ours.is_training = is_training;
     }
     Some(call)
 }
@@ -191,12 +147,13 @@ pub(super) fn native_batch_norm_backward(input: &OpInput) -> Option<Modelled> {
     let mask = input.flags(9).unwrap_or_else(|| vec![true; 3]);
     let asked = |position: usize| mask.get(position).copied().unwrap_or(true);
     let mut call = view.norm(input)?;
-    call.norm.is_affine = input.tensor(2).is_some();
-    call.norm.has_bias = asked(2);
+    call.ours.is_affine = input.tensor(2).is_some();
+    call.ours.has_bias = asked(2);
     if let Some(is_training) = input.flag(7) {
-        call.norm.finds_statistics = is_training;
+        call.ours.is_training = is_training;
     }
-    call.backward_to(asked(0))
+    call.ours.output_mask = Some(vec![asked(0)]);
+    call.backward()
 }
 
 /// `cudnn_batch_norm_backward(x, dY, scale, …)`, `miopen_…`: always of training.
@@ -208,8 +165,8 @@ pub(super) fn vendor_batch_norm_backward(input: &OpInput) -> Option<Modelled> {
         ..view(0, channels)
     };
     let mut call = view.norm(input)?;
-    call.norm.is_affine = input.tensor(2).is_some();
-    call.norm.finds_statistics = true;
+    call.ours.is_affine = input.tensor(2).is_some();
+    call.ours.is_training = true;
     call.backward()
 }
 
@@ -221,7 +178,7 @@ pub(super) fn layer_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
 /// `FusedLayerNormAffineFunction(x, scale, shift, …)` of apex, `FastLayerNormFN` likewise.
 pub(super) fn apex_layer_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
     let mut call = view(0, product(input.sizes(1)?)).norm(input)?;
-    call.norm.has_bias = input.tensor(2).is_some();
+    call.ours.has_bias = input.tensor(2).is_some();
     Some(call)
 }
 
@@ -302,18 +259,14 @@ fn rms_view(at: usize, channels: f64) -> View {
     }
 }
 
-/// Layer norm and a shift and scale for each sample, of T × B × H: the norm and two more
-/// operations each; two parameters of B × H, two statistics of 4 bytes for each row.
-pub(super) fn ln_modulate(input: &OpInput) -> Option<Modelled> {
-    modulate(input, 12.0, 2.0, 2.0)
-}
-
-/// Its backward pass: dX, and the gradients of shift and scale.
-pub(super) fn ln_modulate_backward(input: &OpInput) -> Option<Modelled> {
-    modulate(input, 15.0, 3.0, 3.0)
-}
-
-fn modulate(input: &OpInput, flops_each: f64, passes: f64, per_sample: f64) -> Option<Modelled> {
+/// `fused_ln_modulate(x, …)`: layer norm and a shift and scale for each sample, of T × B × H: the norm
+/// and two more operations each; two parameters of B × H, two statistics of 4 bytes for each row. Its
+/// backward pass: dX, and the gradients of shift and scale.
+pub(super) fn modulated(
+    input: &OpInput,
+    flops_each: f64,
+    [passes, per_sample]: [f64; 2],
+) -> Option<Modelled> {
     let [t, b, h] = input.sized(0)?;
     let n = t * b * h;
     let dtype = input.dtype(0);
@@ -327,19 +280,17 @@ fn one_if(condition: bool) -> f64 {
 }
 
 /// `_weight_norm_interface(v, g, dim)`: the norm of each slice of v, then v·g/|v|: two operations to
-/// square and add, two to scale. v and g are read, the result and the norms written.
-pub(super) fn weight_norm(input: &OpInput) -> Option<Modelled> {
-    let (v, g) = (input.tensor(0)?, input.tensor(1)?);
-    let bytes = || Some(2.0 * v.bytes()? + 2.0 * g.bytes()?);
-    Some(on_vectors(v.dtype, 4.0 * v.n(), bytes()))
-}
-
-/// `_weight_norm_interface_backward(dW, v, g, norms, dim)`: dW·v summed, then two products and a
-/// sum; dW, v, g and the norms are read, gradients of v and g written.
-pub(super) fn weight_norm_backward(input: &OpInput) -> Option<Modelled> {
-    let (v, g) = (input.tensor(1)?, input.tensor(2)?);
-    let bytes = || Some(3.0 * v.bytes()? + 3.0 * g.bytes()?);
-    Some(on_vectors(v.dtype, 6.0 * v.n(), bytes()))
+/// square and add, two to scale; v and g are read, the result and the norms written. Backward, `(dW, v,
+/// g, norms, dim)`: dW·v summed, then two products and a sum; dW, v, g and the norms are read, gradients
+/// of v and g written.
+pub(super) fn weight_norm(
+    input: &OpInput,
+    first: usize,
+    [flops_each, passes]: [f64; 2],
+) -> Option<Modelled> {
+    let (v, g) = (input.tensor(first)?, input.tensor(first + 1)?);
+    let bytes = || Some(passes * v.bytes()? + passes * g.bytes()?);
+    Some(on_vectors(v.dtype, flops_each * v.n(), bytes()))
 }
 
 /// `batch_norm_stats(x, eps)` of synchronized batch norm: mean and variance of each channel.
@@ -350,11 +301,12 @@ pub(super) fn batch_statistics(input: &OpInput) -> Option<Modelled> {
     Some(on_vectors(x.dtype, 3.0 * x.n(), bytes))
 }
 
-/// `batch_norm_elemt(x, scale, shift, mean, invstd, eps)`: two operations each.
-pub(super) fn batch_elements(input: &OpInput) -> Option<Modelled> {
-    let x = input.tensor(0)?;
+/// `batch_norm_elemt(x, scale, shift, mean, invstd, eps)`: two operations each;
+/// `batch_norm_backward_elemt(dY, x, …)`: dX, five each.
+pub(super) fn batch_elements(input: &OpInput, x: usize, flops_each: f64) -> Option<Modelled> {
+    let x = input.tensor(x)?;
     let bytes = || Some(input.tensor_bytes()? + x.bytes()?);
-    Some(on_vectors(x.dtype, 2.0 * x.n(), bytes()))
+    Some(on_vectors(x.dtype, flops_each * x.n(), bytes()))
 }
 
 /// `batch_norm_backward_reduce(dY, x, …)`: Σ dY and Σ dY·x̂, four operations each.
@@ -363,11 +315,4 @@ pub(super) fn batch_backward_reduce(input: &OpInput) -> Option<Modelled> {
     let channels = *x.shape.get(1)? as f64;
     let bytes = || Some(gradient.bytes()? + x.bytes()? + 16.0 * channels);
     Some(on_vectors(x.dtype, 4.0 * x.n(), bytes()))
-}
-
-/// `batch_norm_backward_elemt(dY, x, …)`: dX, five operations each.
-pub(super) fn batch_backward_elements(input: &OpInput) -> Option<Modelled> {
-    let x = input.tensor(1)?;
-    let bytes = || Some(input.tensor_bytes()? + x.bytes()?);
-    Some(on_vectors(x.dtype, 5.0 * x.n(), bytes()))
 }

@@ -6,13 +6,18 @@
 
 use super::OpInput;
 
+/// Where an op has what it tells of its sequences: where each begins, and the longest one.
+pub(super) const fn packed(starts: usize, longest: usize) -> Option<Packed> {
+    Some(Packed { starts, longest })
+}
+
 /// Where an op has what it tells of its sequences.
 #[derive(Clone, Copy)]
 pub(super) struct Packed {
     /// Where each begins, one entry more than sequences; those of the keys follow.
-    pub(super) starts: usize,
+    starts: usize,
     /// The longest one; that of the keys follows.
-    pub(super) longest: usize,
+    longest: usize,
 }
 
 impl Packed {

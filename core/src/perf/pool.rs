@@ -8,20 +8,12 @@
 use super::input::product;
 use super::{Modelled, OpInput, on_vectors};
 
-/// `max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil)`.
-pub(super) fn max(input: &OpInput) -> Option<Modelled> {
-    windowed(input, Some(4), Some(5), 8.0)
-}
-
-/// `avg_pool2d(x, kernel, stride, padding, ceil, …)`.
-pub(super) fn average(input: &OpInput) -> Option<Modelled> {
-    windowed(input, None, Some(4), 0.0)
-}
-
-fn windowed(
+/// `max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil)`, and `avg_pool2d(x, kernel,
+/// stride, padding, ceil, …)` which has no dilation.
+pub(super) fn windowed(
     input: &OpInput,
     dilation_at: Option<usize>,
-    ceil_at: Option<usize>,
+    ceil_at: usize,
     index_bytes: f64,
 ) -> Option<Modelled> {
     let x = input.tensor(0)?;
@@ -31,7 +23,7 @@ fn windowed(
     let dilation = dilation_at
         .and_then(|at| input.integers(at))
         .unwrap_or_default();
-    let rounds_up = ceil_at.and_then(|at| input.flag(at)).unwrap_or(false);
+    let rounds_up = input.flag(ceil_at).unwrap_or(false);
     let (outer, inner) = x
         .shape
         .split_at_checked(x.shape.len().checked_sub(kernel.len())?)?;

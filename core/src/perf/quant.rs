@@ -82,8 +82,7 @@ pub(super) fn to_narrow(input: &OpInput) -> Option<Modelled> {
     let is_wide = |tensor: &super::input::Tensor| {
         !dtype::is_integer(tensor.dtype) && tensor.element_bytes().is_some_and(|size| size >= 2.0)
     };
-    let wide = input.tensors().filter(is_wide);
-    let x = wide.max_by(|a, b| a.n().total_cmp(&b.n()))?;
+    let x = input.largest(is_wide)?;
     let bytes = input.tensor_bytes();
     Some(on_vectors(x.dtype, 3.0 * x.n(), bytes))
 }

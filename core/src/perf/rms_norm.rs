@@ -13,7 +13,7 @@ use super::{Modelled, OpInput, on_vectors};
 
 /// What is fused with a norm.
 #[derive(Clone, Copy)]
-struct Fused {
+pub(super) struct Fused {
     /// The residual is added and written back.
     adds: bool,
     /// More operations for each element.
@@ -22,13 +22,13 @@ struct Fused {
     result_bytes: Option<f64>,
 }
 
-const ALONE: Fused = Fused {
+pub(super) const ALONE: Fused = Fused {
     adds: false,
     flops_each: 0.0,
     result_bytes: None,
 };
 
-const ADDS: Fused = Fused {
+pub(super) const ADDS: Fused = Fused {
     adds: true,
     flops_each: 1.0,
     result_bytes: None,
@@ -43,27 +43,6 @@ impl Fused {
             ..self
         }
     }
-}
-
-/// `rms_norm(x, scale, eps)`.
-pub(super) fn plain(input: &OpInput) -> Option<Modelled> {
-    fused_norm(input, 0, 1, ALONE)
-}
-
-/// `rmsnorm(out, x, scale, eps)`.
-pub(super) fn with_out(input: &OpInput) -> Option<Modelled> {
-    fused_norm(input, 1, 2, ALONE)
-}
-
-/// `add_rmsnorm(out, x, residual, residual_out, scale, eps)`.
-pub(super) fn add(input: &OpInput) -> Option<Modelled> {
-    fused_norm(input, 1, 4, ADDS)
-}
-
-/// `fused_add_rms_norm(x, residual, scale, eps)` in place: the sum becomes the residual, its norm
-/// takes x's place.
-pub(super) fn add_in_place(input: &OpInput) -> Option<Modelled> {
-    fused_norm(input, 0, 2, ADDS)
 }
 
 /// `rmsnorm2d_fwd_with_dynamicquant(out, x, scales, scale, …)`: a scale for each row.
@@ -111,7 +90,14 @@ pub(super) fn quantised(input: &OpInput) -> Option<Modelled> {
     fused_norm(input, 1, scale, fused.quantized(input.tensor(0)?.bytes()?))
 }
 
-fn fused_norm(input: &OpInput, x: usize, scale: usize, fused: Fused) -> Option<Modelled> {
+/// Of x at a place, with its scale at another. Where the residual is added in place, the sum becomes
+/// the residual, and the norm takes x's place.
+pub(super) fn fused_norm(
+    input: &OpInput,
+    x: usize,
+    scale: usize,
+    fused: Fused,
+) -> Option<Modelled> {
     let n = product(input.sizes(x)?);
     let channels = *input.sizes(scale)?.first()? as f64;
     let dtype = input.dtype(x);

@@ -8,28 +8,9 @@
 
 use super::{Modelled, OpInput, matrices, on_vectors};
 
-/// `_cudnn_rnn(x, weights, …, mode[6], hidden[7], projected, layers[9], …, bidirectional[13], …)`.
-pub(super) fn cudnn(input: &OpInput) -> Option<Modelled> {
-    recurrent(input, [6, 7, 9, 13], 1.0)
-}
-
-/// `_cudnn_rnn_backward(x, weights, …, mode[10], hidden[11], projected, layers[13], …, bidirectional[17])`.
-pub(super) fn cudnn_backward(input: &OpInput) -> Option<Modelled> {
-    recurrent(input, [10, 11, 13, 17], 2.0)
-}
-
-/// `miopen_rnn(x, weights, …, mode[5], hidden[6], layers[7], …, bidirectional[11], …)`.
-pub(super) fn miopen(input: &OpInput) -> Option<Modelled> {
-    recurrent(input, [5, 6, 7, 11], 1.0)
-}
-
-/// `miopen_rnn_backward(x, weights, …, mode[10], hidden[11], layers[12], …, bidirectional[16])`.
-pub(super) fn miopen_backward(input: &OpInput) -> Option<Modelled> {
-    recurrent(input, [10, 11, 12, 16], 2.0)
-}
-
-/// `passes`: products for each of the forward's.
-fn recurrent(
+/// `passes`: products for each of the forward's. The places of the mode, the width of the state, the
+/// number of layers and the flag of two directions.
+pub(super) fn recurrent(
     input: &OpInput,
     [mode, hidden, layers, bidirectional]: [usize; 4],
     passes: f64,

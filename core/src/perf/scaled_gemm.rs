@@ -116,18 +116,10 @@ pub(super) fn dynamic_quant(input: &OpInput) -> Option<Modelled> {
     Some(with_params(input, &gemm, [first, second], None))
 }
 
-/// `rocm_unquantized_gemm(x, w, bias)`.
-pub(super) fn unquantized(input: &OpInput) -> Option<Modelled> {
-    let has_bias = input.sizes(2).is_some();
-    weighted(input, has_bias, input.dtype(if has_bias { 2 } else { 1 }))
-}
-
 /// `gemm_a8w8(x, w, scale_x, scale_w, …)`: the result is of two bytes.
 pub(super) fn a8w8(input: &OpInput) -> Option<Modelled> {
     let mut modelled = weighted(input, false, BF16)?;
-    let [m, _] = input.sized::<2>(0)?;
-    let [n, _] = input.sized::<2>(1)?;
-    let [_, k] = input.sized::<2>(1)?;
+    let ([m, _], [n, k]): ([f64; 2], [f64; 2]) = (input.sized(0)?, input.sized(1)?);
     // A scale for each block of K, and of N: as many as the scales have columns and rows.
     let blocks = |total: f64, n_scales: Option<&i64>| {
         let n_scales = n_scales.map(|n| *n as f64).filter(|n| *n > 0.0);
@@ -152,10 +144,15 @@ pub(super) fn a8w8(input: &OpInput) -> Option<Modelled> {
     Some(modelled)
 }
 
-/// `gemm_a16w16(x, w, bias, …)`.
-pub(super) fn a16w16(input: &OpInput) -> Option<Modelled> {
+/// `gemm_a16w16(x, w, bias, …)`, `rocm_unquantized_gemm(x, w, bias)`: the reference takes the type of
+/// the result from the bias, else from x or from w.
+pub(super) fn a16w16(input: &OpInput, otherwise: usize) -> Option<Modelled> {
     let has_bias = input.sizes(2).is_some();
-    weighted(input, has_bias, input.dtype(if has_bias { 2 } else { 0 }))
+    weighted(
+        input,
+        has_bias,
+        input.dtype(if has_bias { 2 } else { otherwise }),
+    )
 }
 
 /// `gemm_a16w16_atomic(x, w, …, dtype[3])`.

@@ -16,17 +16,8 @@ pub(super) fn sort(input: &OpInput) -> Option<Modelled> {
     Some(on_vectors(x.dtype, comparisons, bytes()))
 }
 
-/// `topk(x, k, dim, …)`.
-pub(super) fn topk(input: &OpInput) -> Option<Modelled> {
-    selected(input, input.number(1)?)
-}
-
-/// `kthvalue(x, k, dim, …)`: one value and one index for each row.
-pub(super) fn kth(input: &OpInput) -> Option<Modelled> {
-    selected(input, 1.0)
-}
-
-fn selected(input: &OpInput, k: f64) -> Option<Modelled> {
+/// `topk(x, k, dim, …)`; of `kthvalue` one value and one index for each row.
+pub(super) fn selected(input: &OpInput, k: f64) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let length = along(x.shape, input.number(2).unwrap_or(-1.0))?;
     let n_out = x.n() / length.max(1.0) * k;

@@ -78,10 +78,14 @@ const PREFIXES: &[Row] = &[
     ours(optimizer::foreach_binary, "aten::_foreach_"),
     reference(
         SheetFamily::Unlisted,
-        triton::reduction,
+        |call| triton::fused(call, 2),
         "triton_per_ triton_red_",
     ),
-    reference(SheetFamily::Unlisted, triton::pointwise, "triton_poi_"),
+    reference(
+        SheetFamily::Unlisted,
+        |call| triton::fused(call, 1),
+        "triton_poi_",
+    ),
     ours(template::template, "triton_tem_"),
 ];
 

@@ -45,27 +45,16 @@ mod tests {
     #[test]
     fn kernel_names_tell_the_transposition() {
         let both = |a, b| Some((Some(a), Some(b)));
+        #[rustfmt::skip]
         let cases: [(&[&str], _); 6] = [
-            (
-                &["Cijk_Alik_Bljk_BBS_BH_Bias_HAS_SAV_UserArgs_MT256x256x64_MI16x16x1"],
-                both(true, false),
-            ),
+            (&["Cijk_Alik_Bljk_BBS_BH_Bias_HAS_SAV_UserArgs_MT256x256x64_MI16x16x1"], both(true, false)),
             (&["Cijk_Ailk_Bjlk_S_MX_B_MT128x128x16"], both(false, true)),
-            (
-                &["nvjet_tst_192x192_64x4_1x2_h_bz_coopA_TNT"],
-                both(true, false),
-            ),
+            (&["nvjet_tst_192x192_64x4_1x2_h_bz_coopA_TNT"], both(true, false)),
             // A name that ends before its letters says nothing.
             (&["nvjet_tst_192x192_64x4_T"], None),
-            (
-                &["ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn"],
-                None,
-            ),
+            (&["ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn"], None),
             // A split kernel first, then the matrix kernel.
-            (
-                &["void splitK()", "nvjet_hsh_64x8_64x16_4x1_v_bz_NNN"],
-                both(false, false),
-            ),
+            (&["void splitK()", "nvjet_hsh_64x8_64x16_4x1_v_bz_NNN"], both(false, false)),
         ];
         for (kernels, expected) in cases {
             assert_eq!(transpose(kernels), expected, "{kernels:?}");

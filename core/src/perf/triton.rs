@@ -13,17 +13,8 @@ use super::input::Tensor;
 use super::params::{self, Param, Params};
 use super::{Modelled, OpInput, on_vectors};
 
-/// `triton_poi_…`.
-pub(super) fn pointwise(input: &OpInput) -> Option<Modelled> {
-    fused(input, 1)
-}
-
-/// `triton_red_…`, `triton_per_…`: the last size is the reduction's.
-pub(super) fn reduction(input: &OpInput) -> Option<Modelled> {
-    fused(input, 2)
-}
-
-fn fused(input: &OpInput, n_sizes: usize) -> Option<Modelled> {
+/// `n_sizes`: how many of the sizes always stand last; the last of two is that of a reduction.
+pub(super) fn fused(input: &OpInput, n_sizes: usize) -> Option<Modelled> {
     let tensors: Vec<Tensor> = input.tensors().collect();
     let largest = tensors.iter().map(Tensor::n).fold(0.0, f64::max);
     let n_points = points(input, n_sizes, largest)?;

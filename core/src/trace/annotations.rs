@@ -69,7 +69,7 @@ impl Annotations {
         all.arrange_by_key(|event| events.ts_ns(*event));
         let mut annotations = Annotations::default();
         for event in all {
-            let (span, name) = (span(trace, event), events.name(event));
+            let (span, name) = (events.span(event), events.name(event));
             if events.category(event) == GpuUserAnnotation {
                 annotations.on_gpu.push(span, name);
             } else {
@@ -89,19 +89,12 @@ impl Annotations {
         call: EventId,
         launched: Option<Interval>,
     ) -> Option<StringId> {
-        let call_span = span(trace, call);
+        let call_span = trace.events.span(call);
         let of_track = self.of_track.get(&trace.events.track(call));
         of_track
             .and_then(|annotations| annotations.around(call_span))
             .or_else(|| self.on_host.around(call_span))
             .or_else(|| self.on_gpu.around(launched?))
-    }
-}
-
-fn span(trace: &Trace, event: EventId) -> Interval {
-    Interval {
-        start_ns: trace.events.ts_ns(event),
-        end_ns: trace.events.end_ns(event),
     }
 }
 

@@ -228,62 +228,24 @@ mod tests {
 
     #[test]
     fn kernel_names_lose_what_says_nothing() {
+        #[rustfmt::skip]
         let cases = [
             ("ampere_sgemm_128x64_nn", "ampere_sgemm_128x64_nn"),
-            (
-                "Memcpy HtoD (Pinned -> Device)",
-                "Memcpy HtoD (Pinned -> Device)",
-            ),
-            (
-                "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
-                "ncclDevKernel_AllReduce_Sum_bf16_RING_LL",
-            ),
-            (
-                "void at::native::(anonymous namespace)::CatArrayBatchedCopy<at::native::(anonymous namespace)::OpaqueType<2u>, unsigned int, 4>(unsigned int*, std::array<char*, 2ul> (*)())",
-                "CatArrayBatchedCopy<OpaqueType<2u>, unsigned int, 4>",
-            ),
-            (
-                "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::BinaryFunctor<c10::BFloat16, c10::BFloat16, c10::BFloat16, at::native::binary_internal::MulFunctor<float> > >(at::TensorIteratorBase&)::{lambda(int)#1}>(int)",
-                "elementwise_kernel<128, 4, MulFunctor<bf16>>",
-            ),
-            (
-                "void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, at::native::GeluType)::{lambda()#2}::operator()() const::{lambda()#4}::operator()() const::{lambda(c10::BFloat16)#1}, std::array<char*, 2ul> >(int, std::array<char*, 2ul>)",
-                "vectorized_elementwise_kernel<4, GeluCUDAKernelImpl(bf16)>",
-            ),
-            (
-                "void at::native::unrolled_elementwise_kernel<at::native::CUDAFunctor_add<float>, std::array<char*, 2ul>, 4, TrivialOffsetCalculator<1, unsigned int> >(int)",
-                "unrolled_elementwise_kernel<CUDAFunctor_add<float>>",
-            ),
-            (
-                "void at::native::reduce_kernel<128, 4, at::native::ReduceOp<c10::BFloat16, at::native::func_wrapper_t<c10::BFloat16, at::native::sum_functor<c10::BFloat16, float, c10::BFloat16> >, unsigned int, c10::BFloat16, 4> >(int)",
-                "reduce_kernel<128, 4, sum_functor<bf16>>",
-            ),
-            (
-                "void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_16x16_64x1_nn_align8>(cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_16x16_64x1_nn_align8::Params)",
-                "cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_16x16_64x1_nn_align8",
-            ),
-            (
-                "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas",
-                "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64",
-            ),
-            (
-                "Cijk_Alik_Bljk_B_BS_BH_Bias_HA_S_SAV_UserArgs_MT256x128x64_MI16x16x1_SN_LDSB1_GSU4_GSUAMB_K1_SK3_MO40",
-                "Cijk_Alik_Bljk_B_BS_BH_MT256x128x64_MI16x16x1_GSU4_SK3",
-            ),
+            ("Memcpy HtoD (Pinned -> Device)", "Memcpy HtoD (Pinned -> Device)"),
+            ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"),
+            ("void at::native::(anonymous namespace)::CatArrayBatchedCopy<at::native::(anonymous namespace)::OpaqueType<2u>, unsigned int, 4>(unsigned int*, std::array<char*, 2ul> (*)())", "CatArrayBatchedCopy<OpaqueType<2u>, unsigned int, 4>"),
+            ("void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::BinaryFunctor<c10::BFloat16, c10::BFloat16, c10::BFloat16, at::native::binary_internal::MulFunctor<float> > >(at::TensorIteratorBase&)::{lambda(int)#1}>(int)", "elementwise_kernel<128, 4, MulFunctor<bf16>>"),
+            ("void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, at::native::GeluType)::{lambda()#2}::operator()() const::{lambda()#4}::operator()() const::{lambda(c10::BFloat16)#1}, std::array<char*, 2ul> >(int, std::array<char*, 2ul>)", "vectorized_elementwise_kernel<4, GeluCUDAKernelImpl(bf16)>"),
+            ("void at::native::unrolled_elementwise_kernel<at::native::CUDAFunctor_add<float>, std::array<char*, 2ul>, 4, TrivialOffsetCalculator<1, unsigned int> >(int)", "unrolled_elementwise_kernel<CUDAFunctor_add<float>>"),
+            ("void at::native::reduce_kernel<128, 4, at::native::ReduceOp<c10::BFloat16, at::native::func_wrapper_t<c10::BFloat16, at::native::sum_functor<c10::BFloat16, float, c10::BFloat16> >, unsigned int, c10::BFloat16, 4> >(int)", "reduce_kernel<128, 4, sum_functor<bf16>>"),
+            ("void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_16x16_64x1_nn_align8>(cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_16x16_64x1_nn_align8::Params)", "cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_16x16_64x1_nn_align8"),
+            ("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas", "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64"),
+            ("Cijk_Alik_Bljk_B_BS_BH_Bias_HA_S_SAV_UserArgs_MT256x128x64_MI16x16x1_SN_LDSB1_GSU4_GSUAMB_K1_SK3_MO40", "Cijk_Alik_Bljk_B_BS_BH_MT256x128x64_MI16x16x1_GSU4_SK3"),
             ("Cijk_Alik", "Cijk_Alik"),
-            (
-                "BinaryFunctor<BinaryFunctor>",
-                "BinaryFunctor<BinaryFunctor>",
-            ),
-            (
-                "odd_kernel<4, gpu_kernel_impl<f",
-                "odd_kernel<4, gpu_kernel_impl<f",
-            ),
+            ("BinaryFunctor<BinaryFunctor>", "BinaryFunctor<BinaryFunctor>"),
+            ("odd_kernel<4, gpu_kernel_impl<f", "odd_kernel<4, gpu_kernel_impl<f"),
             ("odd::{lambda(int", "odd::{lambda(int"),
-            (
-                "_ZN2ck6device12_GLOBAL__N_14convINS_5TupleILi4EEEEEvPKf",
-                "ck::device::conv<…>",
-            ),
+            ("_ZN2ck6device12_GLOBAL__N_14convINS_5TupleILi4EEEEEvPKf", "ck::device::conv<…>"),
             ("_ZN5aiter9fmha_bf16E.kd", "aiter::fmha_bf16"),
             ("_ZL4axpyIfEvT_", "axpy<…>"),
             ("_ZNKSt6vector4sizeEv", "std::vector::size"),

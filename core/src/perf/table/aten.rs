@@ -12,7 +12,7 @@ use super::{Row, ours, reference};
 #[rustfmt::skip]
 pub(super) const ATEN: &[Row] = &[
     ours(|call| unlisted(aten_attention::CUDNN_FORWARD.forward(call)), "aten::_cudnn_attention_forward"),
-    ours(aten_attention::efficient_backward, "aten::_efficient_attention_backward"),
+    ours(|call| aten_attention::EFFICIENT_BACKWARD.backward(call), "aten::_efficient_attention_backward"),
     ours(aten_attention::efficient_forward, "aten::_efficient_attention_forward"),
     ours(|call| unlisted(aten_attention::FLASH_BACKWARD.backward(call)), "aten::_flash_attention_backward"),
     ours(|call| unlisted(aten_attention::FLASH_FORWARD.forward(call)), "aten::_flash_attention_forward"),
@@ -27,7 +27,7 @@ pub(super) const ATEN: &[Row] = &[
     ours(conv::kernel_size_first, "
         aten::_conv_depthwise2d aten::_slow_conv2d_forward aten::conv_depthwise3d
         aten::slow_conv_dilated2d aten::slow_conv_dilated3d"),
-    reference(Conv, conv::convolution, "aten::convolution").backward(conv::convolution_bwd, Some("CONV_bwd")),
+    reference(Conv, |call| conv::convolution(call)?.forward(), "aten::convolution").backward(|call| conv::convolution(call)?.backward(), Some("CONV_bwd")),
     reference(Conv, conv::convolution_backward, "aten::convolution_backward").backward_label("CONV_bwd"),
     ours(|call| conv::vendor(call, 2), "aten::cudnn_convolution"),
     ours(conv::with_relu, "
@@ -46,24 +46,24 @@ pub(super) const ATEN: &[Row] = &[
     ours(fft::to_real, "aten::_fft_c2r"),
     ours(fft::from_real, "aten::_fft_r2c"),
 
-    ours(gemm::addmm, "aten::_addmm_activation aten::addmm_"),
+    ours(|call| gemm::listed(call, 1, false), "aten::_addmm_activation aten::addmm_"),
     ours(gemm::distances, "aten::_cdist_forward"),
     ours(gemm::grouped_mm, "
         aten::_grouped_mm aten::_scaled_grouped_mm aten::_scaled_grouped_mm_v2").product(sizes::of_groups),
     ours(gemm::int_mm, "aten::_int_mm").product(sizes::of_two),
     ours(gemm::half_sparse, "aten::_sparse_semi_structured_mm"),
     ours(gemm::addbmm, "aten::addbmm aten::addbmm_"),
-    reference(Gemm, gemm::addmm, "aten::addmm"),
-    ours(gemm::addmv, "aten::addmv aten::addmv_").product(|call| sizes::of_vector(call, 1)),
+    reference(Gemm, |call| gemm::listed(call, 1, false), "aten::addmm"),
+    ours(|call| gemm::with_vector(call, 1), "aten::addmv aten::addmv_").product(|call| sizes::of_vector(call, 1)),
     ours(gemm::addr, "aten::addr aten::addr_"),
-    reference(Gemm, gemm::baddbmm, "aten::baddbmm"),
-    ours(gemm::baddbmm, "aten::baddbmm_"),
-    reference(Gemm, gemm::bmm, "aten::bmm"),
+    reference(Gemm, |call| gemm::listed(call, 1, true), "aten::baddbmm"),
+    ours(|call| gemm::listed(call, 1, true), "aten::baddbmm_"),
+    reference(Gemm, |call| gemm::listed(call, 0, true), "aten::bmm"),
     ours(gemm::dot, "aten::dot aten::vdot"),
     ours(gemm::linear, "aten::linear").product(sizes::of_rows),
     ours(gemm::linear_backward, "aten::linear_backward"),
-    reference(Gemm, gemm::mm, "aten::mm"),
-    ours(gemm::mv, "aten::mv").product(|call| sizes::of_vector(call, 0)),
+    reference(Gemm, |call| gemm::listed(call, 0, false), "aten::mm"),
+    ours(|call| gemm::with_vector(call, 0), "aten::mv").product(|call| sizes::of_vector(call, 0)),
 
     ours(index::read_only, "
         aten::_assert_async aten::_is_all_true aten::_is_any_true aten::_local_scalar_dense
@@ -82,7 +82,7 @@ pub(super) const ATEN: &[Row] = &[
         aten::pixel_unshuffle aten::roll aten::rot90"),
     ours(index::embedding, "aten::embedding"),
     ours(index::embedding_backward, "aten::embedding_dense_backward"),
-    ours(index::gather, "aten::gather aten::take_along_dim"),
+    ours(|call| index::gather(call, 2), "aten::gather aten::take_along_dim"),
     ours(index::index, "aten::index"),
     ours(|call| index::index_copy(call, 3.0), "aten::index_add aten::index_add_ aten::index_reduce aten::index_reduce_"),
     ours(|call| index::index_copy(call, 2.0), "aten::index_copy aten::index_copy_"),
@@ -91,13 +91,13 @@ pub(super) const ATEN: &[Row] = &[
     ours(|call| index::scatter(call, 1.0), "aten::scatter aten::scatter_"),
     ours(|call| index::scatter(call, 2.0), "
         aten::scatter_add aten::scatter_add_ aten::scatter_reduce aten::scatter_reduce_"),
-    ours(index::take, "aten::take"),
+    ours(|call| index::gather(call, 1), "aten::take"),
     ours(index::triangle, "aten::tril aten::tril_ aten::triu aten::triu_"),
 
-    ours(linalg::cholesky, "aten::cholesky aten::linalg_cholesky_ex"),
-    ours(linalg::inverse, "aten::linalg_inv_ex"),
-    ours(linalg::lu, "aten::linalg_lu_factor_ex"),
-    ours(linalg::qr, "aten::linalg_qr"),
+    ours(|call| linalg::factorised(call, |_, n| n * n * n / 3.0), "aten::cholesky aten::linalg_cholesky_ex"),
+    ours(|call| linalg::factorised(call, |_, n| 2.0 * n * n * n), "aten::linalg_inv_ex"),
+    ours(|call| linalg::factorised(call, |_, n| 2.0 * n * n * n / 3.0), "aten::linalg_lu_factor_ex"),
+    ours(|call| linalg::factorised(call, |m, n| 2.0 * n * n * (m - n / 3.0).max(0.0)), "aten::linalg_qr"),
     ours(linalg::triangular, "aten::linalg_solve_triangular aten::triangular_solve"),
 
     ours(loss::ctc, "aten::_ctc_loss aten::_cudnn_ctc_loss"),
@@ -113,8 +113,8 @@ pub(super) const ATEN: &[Row] = &[
         aten::_fused_rms_norm_backward aten::cudnn_rms_norm_backward aten::miopen_rms_norm_backward
         aten::native_rms_norm_backward aten::rms_norm_backward").backward_label("NORM_bwd"),
     ours(|call| unlisted(norm::batch_norm(call)?.forward()), "aten::_native_batch_norm_legit"),
-    ours(norm::weight_norm, "aten::_weight_norm_interface"),
-    ours(norm::weight_norm_backward, "aten::_weight_norm_interface_backward"),
+    ours(|call| norm::weight_norm(call, 0, [4.0, 2.0]), "aten::_weight_norm_interface"),
+    ours(|call| norm::weight_norm(call, 1, [6.0, 3.0]), "aten::_weight_norm_interface_backward"),
     reference(Normalization, |call| norm::batch_norm(call)?.forward(), "
         aten::batch_norm aten::cudnn_batch_norm aten::cudnn_instance_norm aten::instance_norm
         aten::miopen_batch_norm aten::miopen_instance_norm aten::native_batch_norm
@@ -123,9 +123,9 @@ pub(super) const ATEN: &[Row] = &[
         aten::batch_norm_backward aten::cudnn_instance_norm_backward aten::instance_norm_backward
         aten::miopen_instance_norm_backward aten::native_batch_norm_backward
         aten::native_instance_norm_backward").backward_label("NORM_bwd"),
-    ours(norm::batch_backward_elements, "aten::batch_norm_backward_elemt"),
+    ours(|call| norm::batch_elements(call, 1, 5.0), "aten::batch_norm_backward_elemt"),
     ours(norm::batch_backward_reduce, "aten::batch_norm_backward_reduce"),
-    ours(norm::batch_elements, "aten::batch_norm_elemt"),
+    ours(|call| norm::batch_elements(call, 0, 2.0), "aten::batch_norm_elemt"),
     ours(norm::batch_statistics, "aten::batch_norm_stats"),
     reference(Normalization, norm::vendor_batch_norm_backward, "
         aten::cudnn_batch_norm_backward aten::miopen_batch_norm_backward").backward_label("NORM_bwd"),
@@ -148,8 +148,8 @@ pub(super) const ATEN: &[Row] = &[
     ours(pool::max_backward, "
         aten::adaptive_max_pool2d_backward aten::adaptive_max_pool3d_backward
         aten::max_pool2d_with_indices_backward aten::max_pool3d_with_indices_backward"),
-    ours(pool::average, "aten::avg_pool1d aten::avg_pool2d aten::avg_pool3d"),
-    ours(pool::max, "aten::max_pool2d_with_indices aten::max_pool3d_with_indices"),
+    ours(|call| pool::windowed(call, None, 4, 0.0), "aten::avg_pool1d aten::avg_pool2d aten::avg_pool3d"),
+    ours(|call| pool::windowed(call, Some(4), 5, 8.0), "aten::max_pool2d_with_indices aten::max_pool3d_with_indices"),
 
     ours(reduce::running_extreme, "aten::_cummax_helper aten::_cummin_helper"),
     ours(|call| unlisted(reduce::running(call)), "
@@ -186,11 +186,11 @@ pub(super) const ATEN: &[Row] = &[
     ours(resample::grid_sampler_backward, "aten::grid_sampler_2d_backward aten::grid_sampler_3d_backward"),
     ours(resample::im2col, "aten::im2col"),
 
-    ours(rnn::cudnn, "aten::_cudnn_rnn"),
-    ours(rnn::cudnn_backward, "aten::_cudnn_rnn_backward"),
+    ours(|call| rnn::recurrent(call, [6, 7, 9, 13], 1.0), "aten::_cudnn_rnn"),
+    ours(|call| rnn::recurrent(call, [10, 11, 13, 17], 2.0), "aten::_cudnn_rnn_backward"),
     ours(rnn::lstm_cell, "aten::_thnn_fused_lstm_cell"),
-    ours(rnn::miopen, "aten::miopen_rnn"),
-    ours(rnn::miopen_backward, "aten::miopen_rnn_backward"),
+    ours(|call| rnn::recurrent(call, [5, 6, 7, 11], 1.0), "aten::miopen_rnn"),
+    ours(|call| rnn::recurrent(call, [10, 11, 12, 16], 2.0), "aten::miopen_rnn_backward"),
 
     reference(Gemm, scaled_gemm::scaled_mm, "aten::_scaled_mm"),
     ours(|call| unlisted(scaled_gemm::scaled_mm(call)), "aten::_scaled_mm_v2").product(sizes::of_two),
@@ -206,6 +206,6 @@ pub(super) const ATEN: &[Row] = &[
     ours(softmax::scaled, "aten::_masked_softmax"),
 
     ours(sort::sort, "aten::argsort aten::msort aten::sort"),
-    ours(sort::kth, "aten::kthvalue"),
-    ours(sort::topk, "aten::topk"),
+    ours(|call| sort::selected(call, 1.0), "aten::kthvalue"),
+    ours(|call| sort::selected(call, call.number(1)?), "aten::topk"),
 ];

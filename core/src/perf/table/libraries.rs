@@ -1,6 +1,7 @@
 //! Ops of training libraries, and autograd functions written in Python.
 
 use super::super::SheetFamily::*;
+use super::super::flash_attention::{FLASH_3, listed_if_dense};
 use super::super::unlisted;
 use super::super::{
     aten_attention, conv, elementwise, flash_attention, inference_attention, loss, moe, norm,
@@ -12,22 +13,22 @@ use super::{Row, ours, reference};
 pub(super) const LIBRARIES: &[Row] = &[
     ours(aten_attention::qkv_packed, "FlashAttnQKVPackedFunc"),
     ours(aten_attention::te_fused, "FusedAttnFunc"),
-    ours(aten_attention::efficient_cutlass_backward, "xformers::efficient_attention_backward_cutlass"),
+    ours(|call| aten_attention::CUTLASS_BACKWARD.backward(call), "xformers::efficient_attention_backward_cutlass"),
     ours(aten_attention::efficient_forward, "xformers::efficient_attention_forward_cutlass"),
 
-    reference(Conv, conv::conv_bias, "
-        ConvBiasReLU_ ConvBias_").backward(conv::conv_bias_bwd, Some("CONV_bwd")),
-    reference(Conv, conv::conv_bias_bwd, "
+    reference(Conv, |call| conv::conv_bias(call)?.forward(), "
+        ConvBiasReLU_ ConvBias_").backward(|call| conv::conv_bias(call)?.backward(), Some("CONV_bwd")),
+    reference(Conv, |call| conv::conv_bias(call)?.backward(), "
         ConvBiasReLU_Backward ConvBias_Backward").backward_label("CONV_bwd"),
 
-    reference(BinaryElementwise, elementwise::silu_mul, "LigerSiLUMulFunction"),
+    reference(BinaryElementwise, |call| elementwise::binary_to(call, (None, None)), "LigerSiLUMulFunction"),
 
-    reference(Sdpa, flash_attention::evoformer, "EvoformerAttention").backward(flash_attention::evoformer_bwd, Some("SDPA_bwd")),
+    reference(Sdpa, |call| flash_attention::evoformer(call, false), "EvoformerAttention").backward(|call| flash_attention::evoformer(call, true), Some("SDPA_bwd")),
     reference(Sdpa, |call| flash_attention::function(call).forward(call), "FlashAttnFunc").backward(|call| flash_attention::function(call).backward(call), Some("SDPA_bwd")),
     reference(Sdpa, flash_attention::flash_backward, "flash_attn::_flash_attn_backward").backward_label("SDPA_bwd"),
     reference(Sdpa, |call| flash_attention::FORWARD.forward(call), "flash_attn::_flash_attn_forward").backward(|call| flash_attention::FORWARD.backward(call), Some("SDPA_bwd")),
     ours(|call| unlisted(flash_attention::FLASH_3_BACKWARD.backward(call)), "flash_attn_3::bwd"),
-    reference(Sdpa, flash_attention::flash_3, "flash_attn_3::fwd").backward(flash_attention::flash_3_bwd, Some("SDPA_bwd")),
+    reference(Sdpa, |call| listed_if_dense(call, FLASH_3.forward(call)), "flash_attn_3::fwd").backward(|call| listed_if_dense(call, FLASH_3.backward(call)), Some("SDPA_bwd")),
     ours(|call| unlisted(flash_attention::XFORMERS_BACKWARD.backward(call)), "xformers_flash::flash_bwd"),
     ours(|call| unlisted(flash_attention::XFORMERS.forward(call)), "xformers_flash::flash_fwd"),
 
@@ -37,16 +38,16 @@ pub(super) const LIBRARIES: &[Row] = &[
     reference(CrossEntropy, loss::cross_entropy, "CrossEntropyFunction"),
 
     reference(MoeComm, moe::dispatch, "MoECombine MoEDispatch").backward(moe::dispatch, Some("MoE_comm_bwd")),
-    reference(MoeFused, moe::fused, "pseudo_op::moe_aiter_fused_1stage"),
-    reference(MoeUnfused, moe::up, "
+    reference(MoeFused, |call| Some(moe::shaped(call)?.fused()), "pseudo_op::moe_aiter_fused_1stage"),
+    reference(MoeUnfused, |call| Some(moe::shaped(call)?.up()), "
         pseudo_op::moe_flydsl_stage1 pseudo_op::moe_gptq_awq_up pseudo_op::moe_triton_unfused_up"),
-    reference(MoeUnfused, moe::down, "
+    reference(MoeUnfused, |call| Some(moe::shaped(call)?.down()), "
         pseudo_op::moe_flydsl_stage2 pseudo_op::moe_gptq_awq_down pseudo_op::moe_triton_unfused_down"),
 
     ours(|call| unlisted(norm::apex_layer_norm(call)?.forward()), "
         FastLayerNormFN FusedLayerNormAffineFunction MixedFusedLayerNorm").backward(|call| unlisted(norm::apex_layer_norm(call)?.backward()), None),
-    reference(Normalization, norm::ln_modulate, "primus::fused_ln_modulate").backward(norm::ln_modulate_backward, Some("NORM_bwd")),
-    reference(Normalization, norm::ln_modulate_backward, "primus::fused_ln_modulate_backward").backward_label("NORM_bwd"),
+    reference(Normalization, |call| norm::modulated(call, 12.0, [2.0, 2.0]), "primus::fused_ln_modulate").backward(|call| norm::modulated(call, 15.0, [3.0, 3.0]), Some("NORM_bwd")),
+    reference(Normalization, |call| norm::modulated(call, 15.0, [3.0, 3.0]), "primus::fused_ln_modulate_backward").backward_label("NORM_bwd"),
 
     ours(|call| unlisted(flash_attention::varlen_function(call).forward(call)), "FlashAttnVarlenFunc"),
     reference(Sdpa, |call| flash_attention::VARLEN_BACKWARD.backward(call), "flash_attn::_flash_attn_varlen_backward").backward_label("SDPA_bwd"),
@@ -63,7 +64,7 @@ pub(super) const LIBRARIES: &[Row] = &[
 
     ours(resample::roi_align, "torchvision::roi_align"),
 
-    ours(|call| unlisted(rms_norm::plain(call)), "FusedRMSNormAffineFunction LigerRMSNormFunction"),
+    ours(|call| unlisted(rms_norm::fused_norm(call, 0, 1, rms_norm::ALONE)), "FusedRMSNormAffineFunction LigerRMSNormFunction"),
 
     // `FusedRoPEFunc(x, …)`.
     reference(Rope, |call| rope::whole(call, &[0]), "FusedRoPEFunc"),

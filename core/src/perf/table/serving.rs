@@ -1,6 +1,7 @@
 //! Ops of serving engines and of the kernel libraries they load.
 
 use super::super::SheetFamily::*;
+use super::super::rms_norm::{ADDS, ALONE, fused_norm};
 use super::super::unlisted;
 use super::super::{
     cache, collective, elementwise, flash_attention, inference_attention, mhc, moe, norm, quant,
@@ -70,12 +71,12 @@ pub(super) const SERVING: &[Row] = &[
     reference(MoeUnfused, moe::ck_stage1, "aiter::ck_moe_stage1"),
     reference(MoeUnfused, moe::ck_stage2, "aiter::ck_moe_stage2"),
     reference(MoeFused, moe::fused_g1u1, "aiter::fmoe_fp8_blockscale_g1u1 aiter::fmoe_g1u1"),
-    ours(|call| unlisted(moe::fused(call)), "
+    ours(|call| unlisted(Some(moe::shaped(call)?.fused())), "
         aiter::fused_moe_ sglang::inplace_fused_experts sglang::outplace_fused_experts
         vllm::inplace_fused_experts vllm::outplace_fused_experts vllm::rocm_aiter_asm_moe_tkw1
         vllm::rocm_aiter_fused_moe"),
-    reference(MoeUnfused, moe::up, "aiter::moe_cktile2stages_gemm1_ck"),
-    reference(MoeUnfused, moe::down, "aiter::moe_cktile2stages_gemm2_ck"),
+    reference(MoeUnfused, |call| Some(moe::shaped(call)?.up()), "aiter::moe_cktile2stages_gemm1_ck"),
+    reference(MoeUnfused, |call| Some(moe::shaped(call)?.down()), "aiter::moe_cktile2stages_gemm2_ck"),
     reference(MoeUnfused, moe::invoke_grouped, "sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel"),
 
     reference(Normalization, |call| norm::group_norm(call)?.forward(), "aiter::_groupnorm_run").backward(|call| norm::group_norm(call)?.backward(), Some("NORM_bwd")),
@@ -102,22 +103,26 @@ pub(super) const SERVING: &[Row] = &[
         sglang_profiler::quant_dynamic_mxfp4_quant"),
     reference(BinaryElementwise, quant::fp8_group, "vllm::triton_per_token_group_quant_fp8"),
 
-    ours(|call| unlisted(rms_norm::add_in_place(call)), "
+    // `fused_add_rms_norm(x, residual, scale, eps)` in place.
+    ours(|call| unlisted(fused_norm(call, 0, 2, ADDS)), "
         _C::fused_add_rms_norm flashinfer::fused_add_rmsnorm flashinfer::gemma_fused_add_rmsnorm
         sgl_kernel::fused_add_rmsnorm sgl_kernel::gemma_fused_add_rmsnorm"),
     ours(|call| unlisted(rms_norm::quantised(call)), "
         _C::fused_add_rms_norm_static_fp8_quant _C::rms_norm_dynamic_per_token_quant
         _C::rms_norm_static_fp8_quant"),
-    ours(|call| unlisted(rms_norm::with_out(call)), "
+    // `rmsnorm(out, x, scale, eps)`.
+    ours(|call| unlisted(fused_norm(call, 1, 2, ALONE)), "
         _C::rms_norm flashinfer::gemma_rmsnorm flashinfer::rmsnorm sgl_kernel::gemma_rmsnorm
         sgl_kernel::rmsnorm"),
     reference(RmsNorm, rms_norm::mxfp4_quant, "
         aiter::_fuse_rmsnorm_fp4_quant sglang_profiler::fused_mxfp4_quant_fused_rms_mxfp4_quant"),
-    reference(RmsNorm, rms_norm::add, "aiter::add_rmsnorm aiter::rmsnorm2d_fwd_with_add_ck"),
+    // `add_rmsnorm(out, x, residual, residual_out, scale, eps)`.
+    reference(RmsNorm, |call| fused_norm(call, 1, 4, ADDS), "aiter::add_rmsnorm aiter::rmsnorm2d_fwd_with_add_ck"),
     reference(RmsNorm, rms_norm::add_pad, "
         aiter::fused_add_rmsnorm_pad_ vllm::rocm_aiter_triton_add_rmsnorm_pad"),
-    reference(RmsNorm, rms_norm::plain, "aiter::rms_norm aiter::rmsnorm2d_fwd_ck"),
-    reference(RmsNorm, rms_norm::with_out, "aiter::rmsnorm"),
+    // `rms_norm(x, scale, eps)`.
+    reference(RmsNorm, |call| fused_norm(call, 0, 1, ALONE), "aiter::rms_norm aiter::rmsnorm2d_fwd_ck"),
+    reference(RmsNorm, |call| fused_norm(call, 1, 2, ALONE), "aiter::rmsnorm"),
     reference(RmsNorm, rms_norm::dynamic_quant, "
         aiter::rmsnorm2d_fwd_with_dynamicquant_ck aiter::rmsnorm_quant"),
     reference(RmsNorm, rms_norm::group_quant, "vllm::rocm_aiter_rmsnorm_fp8_group_quant"),
@@ -147,14 +152,14 @@ pub(super) const SERVING: &[Row] = &[
         sglang_profiler::gemm_a8w8_blockscale_gemm_a8w8_blockscale
         vllm::_rocm_aiter_preshuffled_per_token_w8a8_gemm vllm::rocm_aiter_triton_gemm_a8w8_blockscale"),
     reference(Gemm, scaled_gemm::batched_a16wfp4, "aiter::batched_gemm_a16wfp4_"),
-    reference(Gemm, scaled_gemm::a16w16, "aiter::gemm_a16w16"),
+    reference(Gemm, |call| scaled_gemm::a16w16(call, 0), "aiter::gemm_a16w16"),
     reference(Gemm, scaled_gemm::a16w16_atomic, "
         aiter::gemm_a16w16_atomic_ sglang_profiler::gemm_kernels_flydsl_hgemm"),
     reference(Gemm, scaled_gemm::afp4wfp4, "aiter::gemm_afp4wfp4_"),
     reference(Gemm, scaled_gemm::batched_a8w8, "sglang_profiler::batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant_batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant"),
     reference(Gemm, scaled_gemm::scaled_mm, "trtllm::cublas_scaled_mm"),
     reference(Gemm, scaled_gemm::dynamic_quant, "vllm::gemm_with_dynamic_quant"),
-    reference(Gemm, scaled_gemm::unquantized, "vllm::rocm_unquantized_gemm"),
+    reference(Gemm, |call| scaled_gemm::a16w16(call, 1), "vllm::rocm_unquantized_gemm"),
 
     ours(serving_gemm::weight_only, "
         _C::awq_gemm _C::awq_marlin_gemm _C::gptq_gemm _C::gptq_marlin_gemm _C::marlin_gemm

@@ -1,6 +1,6 @@
 //! One row of a lane.
 
-use crate::base::interval::Interval;
+use crate::base::interval::{Interval, running_sums};
 use crate::trace::{EventId, Trace};
 
 /// Spans in order of time, none of which begins before the one before it has ended.
@@ -16,13 +16,8 @@ pub struct Row {
 impl Row {
     /// A row of events in order of time.
     pub(super) fn new(trace: &Trace, events: Vec<EventId>) -> Row {
-        let mut all_ns = 0_i64;
-        let mut before_ns = Vec::with_capacity(events.len() + 1);
-        before_ns.push(0);
-        before_ns.extend(events.iter().map(|event| {
-            all_ns = all_ns.saturating_add(trace.events.dur_ns(*event).unwrap_or(0));
-            all_ns
-        }));
+        let lengths = events.iter().map(|event| trace.events.dur_ns(*event));
+        let before_ns = running_sums(lengths.map(Option::unwrap_or_default));
         Row { events, before_ns }
     }
 
@@ -43,10 +38,7 @@ impl Row {
 
     /// When the event at a position ran.
     pub fn span(&self, trace: &Trace, position: usize) -> Option<Interval> {
-        self.event(position).map(|event| {
-            let events = &trace.events;
-            events.span(event)
-        })
+        self.event(position).map(|event| trace.events.span(event))
     }
 
     /// The position of the first span that ends after a time.

@@ -89,7 +89,7 @@ pub(super) fn architecture(profile: &Profile, modules: &Modules) -> Inferred {
         let evidence = format!("Convolutions take {percent} of the kernel time.");
         return Inferred::new(CONVOLUTIONAL, evidence);
     }
-    Inferred::unknown()
+    Inferred::default()
 }
 
 /// Whether an operation's longest kernel is of a library that exchanges tokens between experts.

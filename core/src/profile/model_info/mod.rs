@@ -20,7 +20,7 @@ pub(crate) use modules::GENERIC;
 pub const UNKNOWN: &str = "Cannot be inferred from trace";
 
 /// An answer, and what it rests on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Inferred {
     /// The answer; `None` where nothing tells.
     pub value: Option<String>,
@@ -33,13 +33,6 @@ impl Inferred {
         Inferred {
             value: Some(value.into()),
             evidence: evidence.into(),
-        }
-    }
-
-    fn unknown() -> Inferred {
-        Inferred {
-            value: None,
-            evidence: String::new(),
         }
     }
 

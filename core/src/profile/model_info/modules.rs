@@ -11,6 +11,7 @@ use crate::trace::StringId;
 
 /// Classes of modules with how many instances each has, the first to be called first: the outermost
 /// stands before its parts, in whatever order a file has them.
+#[derive(Default)]
 pub(super) struct Modules {
     classes: Vec<(String, u64)>,
 }
@@ -56,9 +57,7 @@ impl Modules {
         });
         let mut classes = grouped(instances, Vec::push);
         if classes.is_empty() {
-            return Modules {
-                classes: Vec::new(),
-            };
+            return Modules::default();
         }
         // Of each name when it is first called.
         let mut first_ns = vec![i64::MAX; trace.strings.len()];
@@ -89,7 +88,7 @@ impl Modules {
         // Of equal ones the first.
         let most = stems.reduce(|most, next| if next.1 > most.1 { next } else { most });
         let Some((stem, count)) = most else {
-            return Inferred::unknown();
+            return Inferred::default();
         };
         if count == 1 {
             return called(stem, stem);

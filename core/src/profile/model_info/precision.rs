@@ -41,7 +41,7 @@ pub(super) fn precision(profile: &Profile) -> Inferred {
     // Less than half is not what the model is in.
     let is_told = most > 0 && most >= all_ns / 2;
     let Some((precision, ns)) = times.iter().find(|(_, ns)| *ns == most && is_told) else {
-        return Inferred::unknown();
+        return Inferred::default();
     };
     let by_name = match by_name_ns {
         0 => "",

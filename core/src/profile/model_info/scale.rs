@@ -72,7 +72,7 @@ pub(super) fn scale(profile: &Profile, modules: &Modules, architecture: &Inferre
         evidence.push("the wide product that runs least often has as many columns".to_owned());
     }
     match parts.is_empty() {
-        true => Inferred::unknown(),
+        true => Inferred::default(),
         false => Inferred::new(parts.join(", "), format!("{}.", evidence.join("; "))),
     }
 }

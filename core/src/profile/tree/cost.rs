@@ -8,7 +8,7 @@ use std::iter::Sum;
 use std::ops::{AddAssign, Range};
 
 use super::{CallTree, NodeId};
-use crate::base::interval::{Interval, sum};
+use crate::base::interval::{Interval, running_sums, sum};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::trace::{Category, Trace};
@@ -77,16 +77,9 @@ impl Launched {
             })
             .collect();
         pieces.arrange_by_key(|&(node, _)| node);
-        let mut all_ns = 0_i64;
-        let mut before_ns = Vec::with_capacity(pieces.len() + 1);
-        before_ns.push(all_ns);
-        for (_, ns) in &pieces {
-            all_ns = all_ns.saturating_add(*ns);
-            before_ns.push(all_ns);
-        }
         Launched {
-            nodes: pieces.into_iter().map(|(node, _)| node).collect(),
-            before_ns,
+            nodes: pieces.iter().map(|(node, _)| *node).collect(),
+            before_ns: running_sums(pieces.iter().map(|(_, ns)| *ns)),
         }
     }
 

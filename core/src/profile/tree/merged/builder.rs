@@ -51,13 +51,11 @@ impl Builder {
 
     /// Adds time on the CPU to what a node costs itself; takes it away where it is negative.
     pub(super) fn add_cpu(&mut self, node: u32, cpu_ns: i64) {
-        self.add_own(
-            node,
-            Cost {
-                cpu_ns,
-                ..Cost::default()
-            },
-        );
+        let cost = Cost {
+            cpu_ns,
+            ..Cost::default()
+        };
+        self.add_own(node, cost);
     }
 
     /// Adds to what a node costs itself.
@@ -75,15 +73,13 @@ impl Builder {
             self.add_cpu(node, own_cpu_ns(trace, tree, call));
         }
         for (call, gpu_ns) in Launched::new(profile, Owner::Operator).pieces() {
+            let cost = Cost {
+                gpu_ns,
+                cpu_ns: 0,
+                n_work: 1,
+            };
             if let Some(&node) = place.get(call.index()) {
-                self.add_own(
-                    node,
-                    Cost {
-                        gpu_ns,
-                        cpu_ns: 0,
-                        n_work: 1,
-                    },
-                );
+                self.add_own(node, cost);
             }
         }
         for node in (0..self.nodes.len()).rev() {
