@@ -264,9 +264,7 @@ fn a_search_opens_the_way_and_windows_are_parts_of_the_list() {
 fn equal_calls_of_other_times_are_open_down_to_the_largest_change() {
     let trace = |us: u32| {
         Timetable::new()
-            .op("fast", 0..10)
-            .launch(1, 1..2)
-            .kernel(1, "fast_kernel", 100..105)
+            .work("fast", "fast_kernel", 100..105)
             .op("block", 20..40)
             .op("slow", 21..30)
             .launch(2, 22..23)
