@@ -344,10 +344,11 @@ impl<'a> Table<'a> {
 
 #[cfg(test)]
 mod tests {
-    use dormer_core::ReportOptions;
     use dormer_core::testing::Timetable;
 
     use super::*;
+    use crate::protocol::Choice;
+    use crate::worker::Analysis;
 
     /// 40 µs of a GEMM while a collective of 60 µs runs; together 80 µs.
     #[test]
@@ -357,11 +358,9 @@ mod tests {
             .stream(9)
             .work("c10d::allreduce_", "ncclDevKernel_AllReduce", 120..180)
             .profile();
-        let report = Report::new(&profile, &ReportOptions::default());
-        let families = Families::new(&profile, &report);
+        let analysis = Analysis::new(profile, &Choice::default());
         let shares = |sheet: &str| -> Vec<Option<Cell>> {
-            let sheet = report.sheet(&profile, sheet).unwrap();
-            let table = Table::new(sheet, &families, &profile, &report);
+            let table = analysis.table(sheet).unwrap();
             let rows = 0..table.sheet.rows.len();
             rows.map(|row| table.cell(row, SHARE)).collect()
         };
@@ -379,11 +378,9 @@ mod tests {
             .runtime("cudaGraphLaunch", 2, 20..30)
             .kernel(2, "void flash_fwd_kernel<128>()", 110..130)
             .profile();
-        let report = Report::new(&profile, &ReportOptions::default());
-        let families = Families::new(&profile, &report);
+        let analysis = Analysis::new(profile, &Choice::default());
         let marked = |sheet: &str, name: &str| -> Vec<String> {
-            let made = report.sheet(&profile, sheet).unwrap();
-            let table = Table::new(made, &families, &profile, &report);
+            let table = analysis.table(sheet).unwrap();
             let rows = 0..table.sheet.rows.len();
             rows.map(|row| {
                 let is_marked = table.note(row, FAMILY).is_some();

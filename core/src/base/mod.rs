@@ -5,6 +5,7 @@ pub mod format;
 pub(crate) mod group;
 pub mod interval;
 pub(crate) mod labels;
+pub mod log_scale;
 pub(crate) mod map;
 pub(crate) mod sequence;
 pub mod sort;

@@ -10,7 +10,6 @@ pub mod gpu_dialog;
 pub mod gpu_picker;
 pub mod header;
 pub mod key_sheet;
-pub mod log_scale;
 pub mod models_dialog;
 pub mod op_details;
 pub mod palette;

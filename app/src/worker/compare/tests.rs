@@ -18,30 +18,25 @@ fn trace(mm: u32, add: u32, other: &str) -> Profile {
         .profile()
 }
 
-fn compared<T>(
-    reference: &Profile,
-    target: &Profile,
-    options: [ReportOptions; 2],
-    then: impl FnOnce(&mut Compared) -> T,
-) -> T {
-    let reports = [
-        Report::new(reference, &options[0]),
-        Report::new(target, &options[1]),
-    ];
+fn compared(reference: &Profile, target: &Profile, options: &ReportOptions) -> Compared {
+    let reports = [reference, target].map(|profile| Report::new(profile, options));
+    let [one, other] = &reports;
     let side = |name, profile, report| Side {
         name,
         profile,
         report,
     };
-    let mut compared = Compared::new(
-        side("before", reference, &reports[0]),
-        side("after", target, &reports[1]),
-    );
-    then(&mut compared)
+    Compared::new(side("before", reference, one), side("after", target, other))
 }
 
-fn on_h100() -> [ReportOptions; 2] {
-    [options_on("H100"), options_on("H100")]
+/// Both on an H100.
+fn on_h100(reference: &Profile, target: &Profile) -> Compared {
+    compared(reference, target, &options_on("H100"))
+}
+
+/// 200 + 100 + 10 microseconds, and 500 + 50 + 10.
+fn before_and_after() -> Compared {
+    on_h100(&trace(200, 100, "my::old"), &trace(500, 50, "my::new"))
 }
 
 /// The rows of a table with some of its columns.
@@ -65,188 +60,169 @@ fn rows(compared: &mut Compared, sheet: &str, columns: &[&str], only: &[&str]) -
 
 #[test]
 fn the_first_sentence_is_the_answer() {
-    // 200 + 100 + 10 and 500 + 50 + 10 microseconds.
-    let (before, after) = (trace(200, 100, "my::old"), trace(500, 50, "my::new"));
-    compared(&before, &after, on_h100(), |compared| {
-        let facts = compared.facts();
-        assert_eq!(
-            facts.headline,
-            "The target takes 560 µs, the reference 310 µs: +250 µs (+80.6 %)."
-        );
-        // On the same GPU the same calls should take what they took: 300 µs.
-        assert_eq!(
-            facts.sentences[0],
-            "Both ran on the same GPU, so the same call should take the same time: 2 operations take 550 µs where 300 µs is expected."
-        );
-        let sides = facts.sides.iter();
-        let sides: Vec<String> = sides
-            .map(|of| format!("{} {} {} {:.0}", of.role, of.name, of.total, of.percent))
-            .collect();
-        assert_eq!(
-            sides,
-            ["Reference before 310 µs 55", "Target after 560 µs 100"]
-        );
-    });
+    let compared = before_and_after();
+    let facts = compared.facts();
+    assert_eq!(
+        facts.headline,
+        "The target takes 560 µs, the reference 310 µs: +250 µs (+80.6 %)."
+    );
+    // On the same GPU the same calls should take what they took: 300 µs.
+    assert_eq!(
+        facts.sentences[0],
+        "Both ran on the same GPU, so the same call should take the same time: 2 operations take 550 µs where 300 µs is expected."
+    );
+    let sides = facts.sides.iter();
+    let sides: Vec<String> = sides
+        .map(|of| format!("{} {} {} {:.0}", of.role, of.name, of.total, of.percent))
+        .collect();
+    assert_eq!(
+        sides,
+        ["Reference before 310 µs 55", "Target after 560 µs 100"]
+    );
 }
 
 #[test]
 fn the_steps_lead_from_one_time_to_the_other() {
-    let (before, after) = (trace(200, 100, "my::old"), trace(500, 50, "my::new"));
-    compared(&before, &after, on_h100(), |compared| {
-        let facts = compared.facts();
-        let steps: Vec<(&str, &str, &str)> = facts
-            .steps
-            .iter()
-            .map(|step| (&*step.label, &*step.kind, &*step.difference))
-            .collect();
-        assert_eq!(steps.first(), Some(&("Reference", "total", "310 µs")));
-        assert_eq!(steps.last(), Some(&("Target", "total", "560 µs")));
-        let by_kind = |kind: &str| -> Vec<&str> {
-            let steps = steps.iter().filter(|step| step.1 == kind);
-            steps.map(|step| step.2).collect()
-        };
-        assert_eq!(by_kind("slower"), ["+300 µs", "+10.0 µs"]);
-        assert_eq!(by_kind("faster"), ["\u{2212}50.0 µs", "\u{2212}10.0 µs"]);
-        // Each starts where the one before it ended; from zero, for they are large.
-        assert_eq!(facts.scale_from, None);
-        let first = &facts.steps[1];
-        assert_eq!(first.span.0.round() as u32, (310 * 100_u32).div_ceil(610));
-        assert_eq!(first.span.1.round() as u32, 100);
-    });
+    let compared = before_and_after();
+    let facts = compared.facts();
+    let steps: Vec<(&str, &str, &str)> = facts
+        .steps
+        .iter()
+        .map(|step| (&*step.label, &*step.kind, &*step.difference))
+        .collect();
+    assert_eq!(steps.first(), Some(&("Reference", "total", "310 µs")));
+    assert_eq!(steps.last(), Some(&("Target", "total", "560 µs")));
+    let by_kind = |kind: &str| -> Vec<&str> {
+        let steps = steps.iter().filter(|step| step.1 == kind);
+        steps.map(|step| step.2).collect()
+    };
+    assert_eq!(by_kind("slower"), ["+300 µs", "+10.0 µs"]);
+    assert_eq!(by_kind("faster"), ["\u{2212}50.0 µs", "\u{2212}10.0 µs"]);
+    // Each starts where the one before it ended; from zero, for they are large.
+    assert_eq!(facts.scale_from, None);
+    let first = &facts.steps[1];
+    assert_eq!(first.span.0.round() as u32, (310 * 100_u32).div_ceil(610));
+    assert_eq!(first.span.1.round() as u32, 100);
 }
 
 #[test]
 fn a_trace_against_itself_has_no_difference() {
     let trace = trace(200, 100, "my::op");
-    compared(&trace, &trace, on_h100(), |compared| {
-        let facts = compared.facts();
-        assert_eq!(facts.headline, "No difference: both traces take 310 µs.");
-        assert_eq!(facts.sentences, Vec::<String>::new());
-        assert_eq!(facts.steps, []);
-        let lone = |sheet: &str| facts.tables.iter().any(|table| table.key == sheet);
-        assert!(!lone(sheet::TARGET_ONLY) && !lone(sheet::REFERENCE_ONLY));
-    });
+    let compared = on_h100(&trace, &trace);
+    let facts = compared.facts();
+    assert_eq!(facts.headline, "No difference: both traces take 310 µs.");
+    assert_eq!(facts.sentences, Vec::<String>::new());
+    assert_eq!(facts.steps, []);
+    let lone = |sheet: &str| facts.tables.iter().any(|table| table.key == sheet);
+    assert!(!lone(sheet::TARGET_ONLY) && !lone(sheet::REFERENCE_ONLY));
 }
 
 #[test]
 fn operations_are_filtered_by_verdict_and_by_category() {
-    let (before, after) = (trace(200, 100, "my::old"), trace(500, 50, "my::new"));
-    compared(&before, &after, on_h100(), |compared| {
-        let columns = [
-            column::NAME,
-            column::VERDICT,
-            column::DIFFERENCE,
-            column::EXPECTED,
-        ];
-        let all = rows(compared, sheet::OPERATIONS, &columns, &[]);
-        let all: Vec<String> = all.iter().map(|row| row.join(", ")).collect();
-        assert_eq!(
-            all,
-            [
-                "aten::mm, unexpected slowdown, 0.300 ms, 1.00",
-                "aten::add, better than predicted, \u{2212}0.050 ms, 1.00"
-            ]
-        );
-        let names = |compared: &mut Compared, only: &str| -> Vec<String> {
-            rows(compared, sheet::OPERATIONS, &columns[..1], &[only]).concat()
-        };
-        assert_eq!(names(compared, "better_than_predicted"), ["aten::add"]);
-        assert_eq!(names(compared, "gemm"), ["aten::mm"]);
-        assert_eq!(names(compared, "kernel_issue"), Vec::<String>::new());
-        let verdicts = compared.facts().verdicts;
-        let keys: Vec<&str> = verdicts.iter().map(|verdict| &*verdict.key).collect();
-        // What has to be done first.
-        assert_eq!(keys, ["unexpected_slowdown", "better_than_predicted"]);
-    });
+    let mut compared = before_and_after();
+    let columns = [
+        column::NAME,
+        column::VERDICT,
+        column::DIFFERENCE,
+        column::EXPECTED,
+    ];
+    let all = rows(&mut compared, sheet::OPERATIONS, &columns, &[]);
+    let all: Vec<String> = all.iter().map(|row| row.join(", ")).collect();
+    assert_eq!(
+        all,
+        [
+            "aten::mm, unexpected slowdown, 0.300 ms, 1.00",
+            "aten::add, better than predicted, \u{2212}0.050 ms, 1.00"
+        ]
+    );
+    let mut names = |only: &str| -> Vec<String> {
+        rows(&mut compared, sheet::OPERATIONS, &columns[..1], &[only]).concat()
+    };
+    assert_eq!(names("better_than_predicted"), ["aten::add"]);
+    assert_eq!(names("gemm"), ["aten::mm"]);
+    assert_eq!(names("kernel_issue"), Vec::<String>::new());
+    let verdicts = compared.facts().verdicts;
+    let keys: Vec<&str> = verdicts.iter().map(|verdict| &*verdict.key).collect();
+    // What has to be done first.
+    assert_eq!(keys, ["unexpected_slowdown", "better_than_predicted"]);
 }
 
 #[test]
 fn what_one_trace_alone_has_is_listed_on_its_side() {
-    let (before, after) = (trace(200, 100, "my::old"), trace(500, 50, "my::new"));
-    compared(&before, &after, on_h100(), |compared| {
-        let columns = [column::NAME, column::TIME];
-        let of = |compared: &mut Compared, sheet: &str| rows(compared, sheet, &columns, &[]);
-        let target = of(compared, sheet::TARGET_ONLY);
-        assert_eq!(target, [["my::new", "0.010 ms"]]);
-        let reference = of(compared, sheet::REFERENCE_ONLY);
-        assert_eq!(reference, [["my::old", "0.010 ms"]]);
-    });
+    let mut compared = before_and_after();
+    let columns = [column::NAME, column::TIME];
+    let mut of = |sheet: &str| rows(&mut compared, sheet, &columns, &[]);
+    assert_eq!(of(sheet::TARGET_ONLY), [["my::new", "0.010 ms"]]);
+    assert_eq!(of(sheet::REFERENCE_ONLY), [["my::old", "0.010 ms"]]);
 }
 
 #[test]
 fn places_where_the_call_trees_differ_are_told_by_what_either_trace_calls() {
     let (before, after) = (trace(200, 100, "my::old"), trace(200, 100, "my::new"));
-    compared(&before, &after, on_h100(), |compared| {
-        let columns = [
-            column::REFERENCE_CALLS,
-            column::TARGET_CALLS,
-            column::DIFFERENCE,
-        ];
-        let places = rows(compared, sheet::PLACES, &columns, &[]);
-        assert_eq!(places, [["my::old", "my::new", "0 ms"]]);
-    });
+    let mut compared = on_h100(&before, &after);
+    let columns = [
+        column::REFERENCE_CALLS,
+        column::TARGET_CALLS,
+        column::DIFFERENCE,
+    ];
+    let places = rows(&mut compared, sheet::PLACES, &columns, &[]);
+    assert_eq!(places, [["my::old", "my::new", "0 ms"]]);
 }
 
 #[test]
 fn without_a_gpu_nothing_is_predicted_on_another_device() {
     let (before, after) = (trace(200, 100, "my::op"), trace(500, 50, "my::op"));
-    let options = [ReportOptions::default(), ReportOptions::default()];
     assert!(hardware::detect(&before.trace.devices).is_none());
-    compared(&before, &after, options, |compared| {
-        let facts = compared.facts();
-        let keys: Vec<&str> = facts.verdicts.iter().map(|one| &*one.key).collect();
-        assert_eq!(keys, ["not_judged"]);
-        // It is said why.
-        let said = facts.sentences.join(" ");
-        assert!(said.contains("GPU"), "{said}");
-    });
+    let compared = compared(&before, &after, &ReportOptions::default());
+    let facts = compared.facts();
+    let keys: Vec<&str> = facts.verdicts.iter().map(|one| &*one.key).collect();
+    assert_eq!(keys, ["not_judged"]);
+    // It is said why.
+    let said = facts.sentences.join(" ");
+    assert!(said.contains("GPU"), "{said}");
 }
 
 #[test]
 fn a_row_has_everything_in_its_details() {
-    let (before, after) = (trace(200, 100, "my::old"), trace(500, 50, "my::new"));
-    compared(&before, &after, on_h100(), |compared| {
-        let fields = compared.row(sheet::OPERATIONS, 0);
-        let value = |label: &str| {
-            let known = fields.iter().find(|field| field.label == label);
-            known.map(|field| field.value.as_str())
-        };
-        assert_eq!(value("Name"), Some("aten::mm"));
-        assert_eq!(value("Matched by"), Some("all arguments"));
-        let kernels = value("Kernels in the target");
-        assert_eq!(kernels, Some("gemm (500 µs, 1 time)"));
-    });
+    let compared = before_and_after();
+    let fields = compared.row(sheet::OPERATIONS, 0);
+    let value = |label: &str| {
+        let known = fields.iter().find(|field| field.label == label);
+        known.map(|field| field.value.as_str())
+    };
+    assert_eq!(value("Name"), Some("aten::mm"));
+    assert_eq!(value("Matched by"), Some("all arguments"));
+    let kernels = value("Kernels in the target");
+    assert_eq!(kernels, Some("gemm (500 µs, 1 time)"));
 }
 
 #[test]
 fn what_falls_behind_is_a_card_that_leads_to_the_operation() {
     let (before, after) = (trace(200, 100, "my::op"), trace(500, 50, "my::op"));
-    compared(&before, &after, on_h100(), |compared| {
-        let findings = compared.facts().findings;
-        let card = &findings.cards[0];
-        assert_eq!(card.number, 1);
-        assert!(card.title.contains("aten::mm"), "{}", card.title);
-        // 300 of 560 microseconds.
-        let worth = card.worth.as_ref().unwrap();
-        assert!(worth.time.starts_with("300 µs"), "{}", worth.time);
-        let of_run = worth.of_run.as_ref().unwrap();
-        assert!(of_run.share.starts_with("53.6 %"), "{}", of_run.share);
-        assert!(of_run.speed_up.starts_with("2.15×"), "{}", of_run.speed_up);
-        let evidence = &card.evidence[0];
-        assert_eq!(evidence.time, "500 µs, reference 200 µs");
-        assert_eq!(after.operations()[0].short_name(&after), "aten::mm");
-        assert_eq!(evidence.row, Some(0));
-    });
+    let compared = on_h100(&before, &after);
+    let findings = compared.facts().findings;
+    let card = &findings.cards[0];
+    assert_eq!(card.number, 1);
+    assert!(card.title.contains("aten::mm"), "{}", card.title);
+    // 300 of 560 microseconds.
+    let worth = card.worth.as_ref().unwrap();
+    assert!(worth.time.starts_with("300 µs"), "{}", worth.time);
+    let of_run = worth.of_run.as_ref().unwrap();
+    assert!(of_run.share.starts_with("53.6 %"), "{}", of_run.share);
+    assert!(of_run.speed_up.starts_with("2.15×"), "{}", of_run.speed_up);
+    let evidence = &card.evidence[0];
+    assert_eq!(evidence.time, "500 µs, reference 200 µs");
+    assert_eq!(after.operations()[0].short_name(&after), "aten::mm");
+    assert_eq!(evidence.row, Some(0));
     let same = trace(200, 100, "my::op");
-    compared(&same, &same, on_h100(), |compared| {
-        let findings = compared.facts().findings;
-        assert_eq!(findings.cards, []);
-        assert!(
-            findings
-                .asides
-                .nothing
-                .unwrap()
-                .starts_with("No difference")
-        );
-    });
+    let compared = on_h100(&same, &same);
+    let findings = compared.facts().findings;
+    assert_eq!(findings.cards, []);
+    assert!(
+        findings
+            .asides
+            .nothing
+            .unwrap()
+            .starts_with("No difference")
+    );
 }

@@ -1,8 +1,8 @@
-use dormer_core::ReportOptions;
 use dormer_core::import::import;
 
 use super::*;
-use crate::protocol::{GlanceQuery, SpanCard, SpanQuery, Towards};
+use crate::protocol::{Choice, GlanceQuery, SpanCard, SpanQuery, Towards};
+use crate::worker::Analysis;
 
 /// What ran in a small step: an op with a kernel, and a kernel without one.
 const TRACE: &str = r#"{"traceEvents": [
@@ -12,43 +12,18 @@ const TRACE: &str = r#"{"traceEvents": [
 {"ph": "X", "cat": "kernel", "name": "sgemm", "pid": 0, "tid": 7, "ts": 140, "dur": 30, "args": {"stream": 7, "correlation": 9, "grid": [4, 2, 1]}}
 ]}"#;
 
-struct Opened {
-    profile: Profile,
-    report: Report,
-    families: Families,
-    open: Option<Open>,
+fn opened(json: &str) -> Analysis {
+    let profile = Profile::new(import(json.as_bytes()).unwrap());
+    Analysis::new(profile, &Choice::default())
 }
 
-impl Opened {
-    fn new(json: &str) -> Opened {
-        let profile = Profile::new(import(json.as_bytes()).unwrap());
-        let report = Report::new(&profile, &ReportOptions::default());
-        Opened {
-            families: Families::new(&profile, &report),
-            open: None,
-            profile,
-            report,
-        }
-    }
-
-    fn span(&mut self, query: SpanQuery) -> Option<SpanCard> {
-        self.timeline().unwrap().span(&query)
-    }
-
-    fn timeline(&mut self) -> Option<Timeline<'_>> {
-        let source = TimelineSource {
-            profile: &self.profile,
-            analyzed: &self.profile,
-            report: &self.report,
-            families: &self.families,
-        };
-        Timeline::of(&mut self.open, source)
-    }
+fn span(opened: &mut Analysis, query: SpanQuery) -> Option<SpanCard> {
+    opened.timeline().unwrap().span(&query)
 }
 
 #[test]
 fn the_outline_counts_rows_through_all_lanes() {
-    let outline = Opened::new(TRACE).timeline().unwrap().outline();
+    let outline = opened(TRACE).timeline().unwrap().outline();
     let lanes = outline.lanes.iter();
     let lanes: Vec<String> = lanes
         .map(|lane| format!("{}: {} + {}", lane.title, lane.first_row, lane.rows))
@@ -74,7 +49,7 @@ fn blocks_travel_as_bytes_with_names_where_there_is_room() {
         first_row: 1,
         end_row: 9,
     };
-    let (drawn, bytes) = Opened::new(TRACE).timeline().unwrap().draw(&query);
+    let (drawn, bytes) = opened(TRACE).timeline().unwrap().draw(&query);
     assert_eq!(bytes.len(), 3 * BLOCK_BYTES);
     // The kernel: 40 to 70 µs, event 3, row 1, all filled.
     assert_eq!(bytes[0..4], 400_f32.to_le_bytes());
@@ -87,8 +62,8 @@ fn blocks_travel_as_bytes_with_names_where_there_is_room() {
 
 #[test]
 fn a_card_says_all_that_was_recorded_and_where_its_arrows_end() {
-    let mut opened = Opened::new(TRACE);
-    let kernel = opened.span(SpanQuery::Event(3)).unwrap();
+    let mut opened = opened(TRACE);
+    let kernel = span(&mut opened, SpanQuery::Event(3)).unwrap();
     let place = (kernel.row, kernel.from_ns, kernel.to_ns);
     assert_eq!(place, (1, 40_000.0, 70_000.0));
     assert!(kernel.in_tree);
@@ -104,7 +79,7 @@ fn a_card_says_all_that_was_recorded_and_where_its_arrows_end() {
     let to_the_launch = kernel.arrows[0];
     assert_eq!((to_the_launch.row, to_the_launch.ns), (3, 15_000.0));
 
-    let op = opened.span(SpanQuery::Event(1)).unwrap();
+    let op = span(&mut opened, SpanQuery::Event(1)).unwrap();
     let shapes = op.fields.iter().find(|(label, _)| label == "Shapes");
     assert_eq!(shapes.unwrap().1, "64×32 · 32×16 fp32");
     assert_eq!((op.arrows[0].row, op.arrows[0].ns), (1, 40_000.0));
@@ -112,14 +87,14 @@ fn a_card_says_all_that_was_recorded_and_where_its_arrows_end() {
 
 #[test]
 fn a_glance_is_the_beginning_of_the_card() {
-    let mut opened = Opened::new(TRACE);
+    let mut opened = opened(TRACE);
     let query = GlanceQuery {
         row: 1,
         ns: 45_000.0,
         within_ns: 0.0,
     };
     let glance = opened.timeline().unwrap().glance(&query).unwrap();
-    let card = opened.span(SpanQuery::Event(3)).unwrap();
+    let card = span(&mut opened, SpanQuery::Event(3)).unwrap();
     assert_eq!((glance.from_ns, glance.to_ns), (card.from_ns, card.to_ns));
     assert_eq!((glance.name, glance.row), (card.name, card.row));
     assert_eq!(glance.fields, card.fields[..4]);
@@ -129,9 +104,9 @@ fn a_glance_is_the_beginning_of_the_card() {
 
 #[test]
 fn keys_go_from_span_to_span() {
-    let mut opened = Opened::new(TRACE);
+    let mut opened = opened(TRACE);
     let mut beside = |uid, towards| {
-        let card = opened.span(SpanQuery::Beside(uid, towards));
+        let card = span(&mut opened, SpanQuery::Beside(uid, towards));
         card.map(|card| card.uid)
     };
     assert_eq!(beside(1, Towards::Below), Some(2));
@@ -147,7 +122,7 @@ fn a_range_is_summed_up() {
         from_ns: 60_000.0,
         to_ns: 20_000.0,
     };
-    let card = Opened::new(TRACE).timeline().unwrap().range(&query);
+    let card = opened(TRACE).timeline().unwrap().range(&query);
     assert_eq!(card.length, "40.0 µs");
     assert_eq!(card.n_work, "1 GPU event");
     let parts = card.parts.iter();
@@ -168,6 +143,6 @@ fn a_range_is_summed_up() {
 
 #[test]
 fn a_trace_without_events_has_no_timeline() {
-    let mut opened = Opened::new(r#"{"traceEvents": []}"#);
+    let mut opened = opened(r#"{"traceEvents": []}"#);
     assert!(opened.timeline().is_none());
 }

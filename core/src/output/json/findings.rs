@@ -168,10 +168,9 @@ mod tests {
 
     #[test]
     fn a_finding_is_written_with_its_numbers_and_its_evidence() {
+        let args = r#""Input Dims": [[37632, 8, 64], [37632, 64, 8]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
         let profile = Timetable::new()
-            .op("aten::bmm", 0..10)
-            .args(r#""Input Dims": [[37632, 8, 64], [37632, 64, 8]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#)
-            .launched("Cijk_MT16x16x32", 1..2, 100..10_100)
+            .call("aten::bmm", args, "Cijk_MT16x16x32", 100..10_100)
             .profile();
         let report = Report::new(&profile, &options_on("MI300X"));
         let json = findings(&profile, &report);

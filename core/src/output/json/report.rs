@@ -103,21 +103,14 @@ fn warning(warning: &Warning) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::hardware;
     use crate::report::sheet::Cell;
-    use crate::testing::Timetable;
+    use crate::testing::{Timetable, options_on};
 
     #[test]
     fn everything_is_said() {
         let profile = Timetable::new().work("aten::mm", "gemm", 20..50).profile();
-        let options = ReportOptions {
-            gpu: hardware::find("MI300X").map(Arc::from),
-            ..ReportOptions::default()
-        };
-        let report = Report::new(&profile, &options);
+        let report = Report::new(&profile, &options_on("MI300X"));
         let document: Value = serde_json::from_str(&json(&profile, &report).to_string()).unwrap();
         assert_eq!(document["format"], 1);
         assert_eq!(document["options"]["gpu"]["id"], "MI300X");

@@ -2,9 +2,9 @@
 //! lines and numbers at the powers of ten and the roofline with its names.
 
 use dormer_core::base::format;
+use dormer_core::base::log_scale::LogScale;
 use dormer_core::report::charts::Spot;
 
-use crate::page::components::log_scale::LogScale;
 use crate::protocol::{Mark, RooflineChart};
 
 /// Room for the numbers of the vertical axis.

@@ -5,10 +5,11 @@
 
 use super::tables::N_STEPS;
 use crate::base::format;
+use crate::base::log_scale::LogScale;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
 use crate::compare::pair::{Pair, Which};
-use crate::output::document::svg::{Axis, IDLE, Svg, WIDTH, color};
+use crate::output::document::svg::{IDLE, Svg, WIDTH, color};
 use crate::output::documents::Picture;
 use crate::output::documents::parts::TIMELINE;
 
@@ -135,24 +136,25 @@ fn scatter(comparison: &Comparison) -> Option<Picture> {
     }
     let (left, top) = (90.0, 30.0);
     let all = || marks.iter().flat_map(|(us, ..)| [us.reference, us.target]);
-    let x = Axis::new(all(), left, left + SIZE);
-    let y = Axis::new(all(), top + SIZE, top);
+    let x = LogScale::around(all(), left, left + SIZE);
+    let y = LogScale::around(all(), top + SIZE, top);
     let mut svg = Svg::new(SIZE + 74.0, "Calls of both traces against each other");
-    for us in x.ticks() {
-        let (x, y) = (x.at(us), y.at(us));
+    for us in x.powers() {
+        let (x, y) = (x.px(us), y.px(us));
         svg.line((x, top), (x, top + SIZE), "1 3");
         svg.line((left, y), (left + SIZE, y), "1 3");
         svg.text(x, top + SIZE + 18.0, "middle", &format::time_us(us));
         svg.text(left - 8.0, y + 4.0, "end", &format::time_us(us));
     }
-    let diagonal = [x.low(), x.high()].map(|us| (x.at(us), y.at(us)));
+    let (low, high) = x.ends();
+    let diagonal = [low, high].map(|us| (x.px(us), y.px(us)));
     svg.line(diagonal[0], diagonal[1], "");
     let below = top + SIZE + 38.0;
     svg.text(left + SIZE, below, "end", "time of a call on the reference");
     svg.text(0.0, 12.0, "start", "on the target");
     for (us, share, verdict, fill, title) in &marks {
         let radius = (share * 900.0).sqrt().clamp(2.5, 24.0);
-        let at = (x.at(us.reference), y.at(us.target));
+        let at = (x.px(us.reference), y.px(us.target));
         svg.circle(at, radius, fill, title);
         if verdict.is_slower_than_expected() {
             svg.ring(at, radius + 2.5, LONGER);

@@ -5,8 +5,9 @@
 
 use super::Input;
 use crate::base::format;
+use crate::base::log_scale::LogScale;
 use crate::findings::Impact;
-use crate::output::document::svg::{Axis, IDLE, Svg, WIDTH, color};
+use crate::output::document::svg::{IDLE, Svg, WIDTH, color};
 use crate::output::documents::Picture;
 use crate::profile::timeline::GpuClass;
 use crate::report::charts::{self, Spot};
@@ -96,30 +97,30 @@ fn roofline(source: &Input) -> Option<Picture> {
     let (top, ridge) = (highest.tflops, highest.ridge);
     let (left, bottom) = (70.0, HEIGHT - 40.0);
     let intensities = marks.iter().map(|mark| mark.1).chain([ridge]);
-    let x = Axis::new(intensities, left, WIDTH - 10.0);
-    let y = Axis::new(marks.iter().map(|mark| mark.2).chain([top]), bottom, 20.0);
+    let x = LogScale::around(intensities, left, WIDTH - 10.0);
+    let y = LogScale::around(marks.iter().map(|mark| mark.2).chain([top]), bottom, 20.0);
     let mut svg = Svg::new(HEIGHT, "Operations on the roofline");
-    for value in x.ticks() {
-        svg.line((x.at(value), 20.0), (x.at(value), bottom), "1 3");
-        svg.text(x.at(value), bottom + 18.0, "middle", &format::number(value));
+    for value in x.powers() {
+        svg.line((x.px(value), 20.0), (x.px(value), bottom), "1 3");
+        svg.text(x.px(value), bottom + 18.0, "middle", &format::number(value));
     }
-    for value in y.ticks() {
-        svg.line((left, y.at(value)), (WIDTH - 10.0, y.at(value)), "1 3");
-        svg.text(left - 8.0, y.at(value) + 4.0, "end", &format::number(value));
+    for value in y.powers() {
+        svg.line((left, y.px(value)), (WIDTH - 10.0, y.px(value)), "1 3");
+        svg.text(left - 8.0, y.px(value) + 4.0, "end", &format::number(value));
     }
     svg.text(WIDTH - 10.0, HEIGHT - 4.0, "end", "FLOPS/Byte");
     svg.text(0.0, 12.0, "start", "TFLOPS/s");
     // The slope of the memory up to the highest ceiling.
-    let start = x.low().max(y.low() / chart.memory.tb_per_s());
-    let slope = |x: f64| y.at(x * chart.memory.tb_per_s());
-    svg.line((x.at(start), slope(start)), (x.at(ridge), y.at(top)), "");
+    let start = x.ends().0.max(y.ends().0 / chart.memory.tb_per_s());
+    let slope = |x: f64| y.px(x * chart.memory.tb_per_s());
+    svg.line((x.px(start), slope(start)), (x.px(ridge), y.px(top)), "");
     let label = format!("memory, {}", format::bandwidth_gbps(gpu.mem_bw_gbps));
     // Halfway up, where marks are rare: they lie below the roofline.
     let middle = (start * ridge).sqrt();
-    svg.text(x.at(middle) - 10.0, slope(middle) - 6.0, "end", &label);
+    svg.text(x.px(middle) - 10.0, slope(middle) - 6.0, "end", &label);
     for ceiling in &chart.ceilings {
-        let height = y.at(ceiling.tflops);
-        let start = x.at(ceiling.ridge.max(x.low()));
+        let height = y.px(ceiling.tflops);
+        let start = x.px(ceiling.ridge.max(x.ends().0));
         svg.line((start, height), (WIDTH - 10.0, height), "");
         let tflops = format::tflops(ceiling.tflops);
         let label = format!("{} {tflops} ({})", ceiling.name, ceiling.basis.label());
@@ -130,7 +131,7 @@ fn roofline(source: &Input) -> Option<Picture> {
         let share = operation.kernel_ns as f64 / total_ns as f64;
         let radius = (share * 900.0).sqrt().clamp(2.5, 26.0);
         let title = charts::mark_title(source.profile, mark);
-        let at = (x.at(*intensity), y.at(*tflops));
+        let at = (x.px(*intensity), y.px(*tflops));
         svg.circle(at, radius, color(operation.family), &title);
     }
     Some(svg.done("Every operation with arithmetic on the roofline of the GPU: area is time, color is the category."))

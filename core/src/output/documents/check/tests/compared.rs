@@ -36,12 +36,7 @@ fn every_planted_defect_is_caught() {
         change_comparison(&mut comparison);
         let mut all = Written::new(&comparison);
         change_documents(&mut all);
-        let checks = all.checks();
-        let mut failed = failed(&checks).into_iter();
-        assert!(
-            failed.any(|check| check.id == *id),
-            "{id}: {name} is not caught"
-        );
+        assert_caught(&all.checks(), id, name);
     }
 }
 

@@ -20,6 +20,11 @@ fn failed(checks: &[Check]) -> Vec<&Check> {
         .collect()
 }
 
+fn assert_caught(checks: &[Check], id: &str, name: &str) {
+    let is_caught = failed(checks).iter().any(|check| check.id == id);
+    assert!(is_caught, "{id}: {name} is not caught");
+}
+
 fn replace(document: &mut Document, from: &str, to: &str) {
     let mut n = 0;
     for text in document.blocks.iter_mut().flat_map(texts) {

@@ -1,5 +1,7 @@
 //! A logarithmic axis: where a value stands, and which values are named.
 
+use super::format;
+
 /// An axis from one power of ten to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogScale {
@@ -46,6 +48,11 @@ impl LogScale {
         (10_f64.powi(self.low), 10_f64.powi(self.high))
     }
 
+    /// The powers of ten.
+    pub fn powers(&self) -> impl Iterator<Item = f64> + use<> {
+        (self.low..=self.high).map(|exponent| 10_f64.powi(exponent))
+    }
+
     /// The powers of ten that are named: place and text, at least `apart_px` from each other.
     pub fn ticks(&self, apart_px: f64) -> Vec<(f64, String)> {
         let decades = self.high - self.low;
@@ -62,7 +69,7 @@ impl LogScale {
 fn power(exponent: i32) -> String {
     match exponent {
         0..=2 => format!("{}", 10_i32.pow(exponent as u32)),
-        3..=5 => dormer_core::base::format::count(10_u64.pow(exponent as u32)),
+        3..=5 => format::count(10_u64.pow(exponent as u32)),
         -3..=-1 => {
             let decimals = exponent.unsigned_abs() as usize;
             format!("{:.decimals$}", 10_f64.powi(exponent))
