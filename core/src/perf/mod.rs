@@ -62,7 +62,6 @@ pub mod user;
 #[cfg(test)]
 mod tests;
 
-use crate::base::labels::labelled;
 pub use crate::hardware::{ComputeSpec, Unit, Work};
 
 pub use attention::FusedAttention;
