@@ -12,6 +12,11 @@
 //!
 //! Start reading at [`page::shell`].
 
+#![allow(
+    missing_docs,
+    reason = "two programs and nobody else use this: what a name says is not said again"
+)]
+
 pub mod page;
 pub mod protocol;
 pub mod worker;

@@ -250,7 +250,6 @@ fn markdown(machine: &str, measures: &[Measures]) -> String {
     text
 }
 
-/// Where it was measured.
 fn machine(browser: &str) -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

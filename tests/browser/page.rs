@@ -144,7 +144,6 @@ impl Page {
         result.json().clone()
     }
 
-    /// What an expression is in the page.
     pub(crate) async fn value<T: DeserializeOwned>(&self, expression: &str) -> T {
         let value = self.js(&format!("return {expression}")).await;
         serde_json::from_value(value).unwrap_or_else(|error| panic!("{expression}: {error}"))

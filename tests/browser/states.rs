@@ -37,7 +37,6 @@ enum Step {
     DropBrokenInstead,
 }
 
-/// What is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Opened {
     /// Nothing: the first page, and what it says of a file that cannot be read.

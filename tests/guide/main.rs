@@ -42,7 +42,6 @@ const QUALITY: u32 = 84;
 /// What the second trace has slower, and by how much.
 const SLOWER: (&str, f64) = ("nvjet", 1.25);
 
-/// What is open.
 #[derive(PartialEq)]
 enum Open {
     Nothing,
@@ -50,7 +49,6 @@ enum Open {
     Two,
 }
 
-/// One picture.
 struct Picture {
     name: &'static str,
     open: Open,

@@ -17,7 +17,6 @@ pub(crate) fn profile(trace: impl AsRef<[u8]>) -> Profile {
     Profile::new(import(trace.as_ref()).unwrap())
 }
 
-/// Its report on a GPU.
 pub(crate) fn report_on(profile: &Profile, gpu: Option<impl Into<Arc<GpuSpec>>>) -> Report {
     let options = ReportOptions {
         gpu: gpu.map(Into::into),

@@ -6,7 +6,6 @@ pub struct KeyGroup {
     pub title: &'static str,
     /// The sources that hear them, below `app/src`.
     pub sources: &'static [&'static str],
-    /// What the keys do.
     pub rows: &'static [KeyRow],
 }
 
@@ -16,7 +15,6 @@ pub struct KeyRow {
     pub keys: &'static [&'static str],
     /// Held down with them; empty for nothing.
     pub held: &'static str,
-    /// What they do.
     pub does: &'static str,
 }
 
@@ -31,7 +29,6 @@ const fn row(keys: &'static [&'static str], does: &'static str) -> KeyRow {
 /// The digits that go to the first ten views, in their order.
 pub const DIGITS: &[&str] = &["1", "2", "3", "4", "5", "6", "7", "8", "9", "0"];
 
-/// All keys.
 #[rustfmt::skip]
 pub const KEYS: &[KeyGroup] = &[
     KeyGroup {

@@ -24,7 +24,6 @@ pub enum Stage<T> {
 }
 
 impl<T> Stage<T> {
-    /// Whether it is open.
     pub fn is_open(&self) -> bool {
         matches!(self, Stage::Open(_))
     }
@@ -58,9 +57,7 @@ const KEYS_OFF: &str = "off";
 /// Performance models that of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnModels {
-    /// The name of the file.
     pub file_name: String,
-    /// Its text.
     pub text: String,
     /// How many models it has.
     pub n_models: usize,

@@ -48,14 +48,12 @@ impl Choice {
 /// Figures of a GPU, as the text of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GpuText {
-    /// The text.
     pub text: String,
 }
 
 /// The user's own performance models, as the text of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelsText {
-    /// The text.
     pub text: String,
 }
 

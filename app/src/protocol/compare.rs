@@ -88,7 +88,6 @@ pub struct ComparedSide {
 /// A step of the way, or one of its ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WaterfallStep {
-    /// What it is.
     pub label: String,
     /// `total`, `slower`, `faster` or `equal`.
     pub kind: String,
@@ -131,7 +130,6 @@ pub struct ComparedTable {
 pub struct DiffRowsQuery {
     /// First row.
     pub offset: usize,
-    /// Number of rows.
     pub count: usize,
 }
 
@@ -176,11 +174,9 @@ pub mod sheet {
     pub const REFERENCE_ONLY: &str = "compare_reference_only";
     /// Kinds of work.
     pub const CATEGORIES: &str = "compare_categories";
-    /// Kernels by name.
     pub const KERNELS: &str = "compare_kernels";
     /// Classes of modules.
     pub const MODULES: &str = "compare_modules";
-    /// Collectives.
     pub const COLLECTIVES: &str = "compare_collectives";
     /// Both call trees, side by side; not a table.
     pub const TREE: &str = "compare_tree";
@@ -200,9 +196,7 @@ pub mod column {
     pub const REFERENCE_CALLS: &str = "calls in the reference";
     /// What the target alone calls there.
     pub const TARGET_CALLS: &str = "calls in the target";
-    /// Its time in the reference.
     pub const REFERENCE: &str = "reference time";
-    /// Its time in the target.
     pub const TARGET: &str = "target time";
     /// Target minus reference.
     pub const DIFFERENCE: &str = "difference";

@@ -12,7 +12,6 @@ pub enum DocumentQuery {
     Notes,
 }
 
-/// What files are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum About {
     /// The trace to improve.
@@ -31,11 +30,9 @@ pub struct ArtifactsQuery {
 /// All that can be downloaded about one thing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
-    /// What it is about.
     pub about: About,
     /// Names are replaced.
     pub is_redacted: bool,
-    /// Its files by what they are there for.
     pub groups: Vec<ArtifactGroup>,
 }
 
@@ -59,14 +56,12 @@ pub struct ArtifactKind {
     pub purpose: String,
     /// Its files can be made only to know their size.
     pub is_quick: bool,
-    /// Its files.
     pub lines: Vec<ArtifactLine>,
 }
 
 /// Something that can be downloaded. It is made when it is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArtifactLine {
-    /// What it is about.
     pub about: About,
     /// Its path, as the command line writes it.
     pub path: String,
@@ -77,7 +72,6 @@ pub struct ArtifactLine {
 /// Asks for the bytes of one artifact; they travel beside the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArtifactQuery {
-    /// What it is about.
     pub about: About,
     /// Its path; `None` for all of them as one archive.
     pub path: Option<String>,
@@ -99,7 +93,6 @@ impl ArtifactQuery {
     }
 }
 
-/// An artifact that was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MadeArtifact {
     /// Its MIME type.

@@ -74,7 +74,6 @@ pub enum Reply {
     Failed(Failure),
     /// How far opening the reference has come.
     ReferenceProgress(Progress),
-    /// The reference is open.
     ReferenceOpened(ReferenceOpened),
     /// The reference cannot be analyzed; the target is still open.
     ReferenceFailed(Failure),

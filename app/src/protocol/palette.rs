@@ -16,7 +16,6 @@ pub struct OperationFound {
     pub row: u32,
     /// The color token of its family.
     pub token: String,
-    /// Its name.
     pub name: String,
     /// Shapes and types of its tensors; empty when unknown.
     pub shapes: String,

@@ -29,7 +29,6 @@ pub struct StepTime {
     pub of_median: String,
     /// That is at least 1.1.
     pub is_slow: bool,
-    /// How it splits.
     pub parts: Vec<SplitPart>,
     /// Its length in percent of the longest, to draw it.
     pub percent: f64,

@@ -38,7 +38,6 @@ pub struct SystemSection {
     pub charts: Vec<BarChart>,
     /// The longest gaps, the longest first.
     pub gaps: Vec<Gap>,
-    /// Tables.
     pub tables: Vec<FactTable>,
     /// Sentences on what cannot be told.
     pub notes: Vec<String>,
@@ -47,7 +46,6 @@ pub struct SystemSection {
 /// Time that other work hides, beside time that nothing hides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OverlapBar {
-    /// The color token.
     pub token: String,
     /// What it is time of.
     pub label: String,
@@ -66,7 +64,6 @@ pub struct BarChart {
     pub title: String,
     /// What stands above the label and above each cell.
     pub columns: Vec<String>,
-    /// The rows.
     pub rows: Vec<BarRow>,
 }
 

@@ -37,7 +37,6 @@ pub struct RowsQuery {
     pub sort: Option<Sort>,
     /// First row.
     pub offset: usize,
-    /// Number of rows.
     pub count: usize,
     /// A row of the sheet whose place in this order is wanted.
     pub locate: Option<usize>,
@@ -56,11 +55,9 @@ pub struct RowsPage {
     pub matching: usize,
     /// Position of the first row below.
     pub offset: usize,
-    /// The rows.
     pub rows: Vec<TableRow>,
 }
 
-/// One row of a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TableRow {
     /// Its position in the sheet, whatever the order on screen.
@@ -71,7 +68,6 @@ pub struct TableRow {
     pub cells: Vec<TableCell>,
 }
 
-/// One cell of a table.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TableCell {
     /// As it is shown; empty when unknown.

@@ -26,14 +26,11 @@ pub struct TimelineOutline {
     pub tokens: Vec<String>,
 }
 
-/// One lane.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaneLine {
-    /// Its name.
     pub title: String,
     /// What is to be known of it; empty for nothing.
     pub note: String,
-    /// Its first row.
     pub first_row: usize,
     /// How many rows it has.
     pub rows: usize,
@@ -44,13 +41,10 @@ pub struct LaneLine {
 /// A part of the run that the program named.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepLine {
-    /// Its name.
     pub name: String,
     /// How long it took.
     pub length: String,
-    /// Start.
     pub from_ns: f64,
-    /// End.
     pub to_ns: f64,
     /// When the GPU activityed for it, to be analyzed alone: start and end.
     pub window: (u64, u64),
@@ -67,7 +61,6 @@ pub struct DrawQuery {
     pub ns_per_px: f64,
     /// Pixels.
     pub width_px: f64,
-    /// The first row.
     pub first_row: usize,
     /// The row after the last.
     pub end_row: usize,
@@ -111,9 +104,7 @@ pub enum SpanQuery {
 /// Asks what to say at the pointer: little, of what is drawn in a row at a time or near it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct GlanceQuery {
-    /// The row.
     pub row: usize,
-    /// The time.
     pub ns: f64,
     /// How far away it may be.
     pub within_ns: f64,
@@ -122,11 +113,8 @@ pub struct GlanceQuery {
 /// What to say of an event at the pointer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Glance {
-    /// The row.
     pub row: usize,
-    /// Start.
     pub from_ns: f64,
-    /// End.
     pub to_ns: f64,
     /// Its name, shortened in the middle.
     pub name: String,
@@ -154,9 +142,7 @@ pub struct SpanCard {
     pub uid: u32,
     /// Where it is drawn.
     pub row: usize,
-    /// Start.
     pub from_ns: f64,
-    /// End.
     pub to_ns: f64,
     /// Its whole name.
     pub name: String,
@@ -172,28 +158,22 @@ pub struct SpanCard {
     pub in_tree: bool,
 }
 
-/// Where an arrow ends.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ArrowEnd {
-    /// The row.
     pub row: usize,
-    /// The time.
     pub ns: f64,
 }
 
 /// Asks what happened in a part of the time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RangeQuery {
-    /// Start.
     pub from_ns: f64,
-    /// End.
     pub to_ns: f64,
 }
 
 /// What happened in a part of the time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RangeCard {
-    /// Its length.
     pub length: String,
     /// How it splits.
     pub parts: Vec<RangePart>,
@@ -205,14 +185,10 @@ pub struct RangeCard {
     pub more: usize,
 }
 
-/// A part of a range.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RangePart {
-    /// What it is.
     pub label: String,
-    /// Its time.
     pub time: String,
-    /// Its share.
     pub share: String,
 }
 

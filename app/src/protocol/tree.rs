@@ -41,7 +41,6 @@ impl TreeMode {
 pub mod tree_sort {
     /// The order of the trace.
     pub const RECORDED: &str = "recorded";
-    /// Name.
     pub const NAME: &str = "name";
     /// GPU time with calls below.
     pub const GPU: &str = "gpu";
@@ -73,7 +72,6 @@ pub struct TreeLook {
 pub struct TreeRowsQuery {
     /// First row.
     pub offset: usize,
-    /// Number of rows.
     pub count: usize,
 }
 
@@ -84,7 +82,6 @@ pub struct TreePage<T> {
     pub total: usize,
     /// Position of the first row below.
     pub offset: usize,
-    /// The rows.
     pub rows: Vec<T>,
 }
 
@@ -137,13 +134,10 @@ pub struct TreeRow {
 /// Does something to the call tree, or to both call trees that are compared.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TreeQuery {
-    /// To both.
     pub of_both: bool,
-    /// What.
     pub step: TreeStep,
 }
 
-/// What is done to a tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TreeStep {
     /// Shows a node's children, or hides them.
@@ -191,9 +185,7 @@ pub struct TreeChange {
 /// A row of the unfolded call tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeTarget {
-    /// Its position.
     pub row: usize,
-    /// Its node.
     pub node: u32,
 }
 
@@ -242,7 +234,6 @@ pub struct Flame {
     pub tokens: Vec<String>,
     /// The names of the blocks, each once.
     pub names: Vec<String>,
-    /// Rows in all.
     pub rows: usize,
     /// The call at the top, where it has time.
     pub root: Option<u32>,
@@ -250,7 +241,6 @@ pub struct Flame {
     pub path: Vec<(u32, String)>,
     /// The time of all calls, in nanoseconds: what shares are of.
     pub all_ns: f64,
-    /// The time of what is shown.
     pub shown_ns: f64,
     /// Why there are no blocks, where there are none.
     pub missing: Option<String>,

@@ -44,7 +44,6 @@ fn gpu_time(sheet: &Sheet) -> Option<(usize, f64)> {
     Some((sheet.column(label)?, *to_us))
 }
 
-/// A column beside those of a sheet.
 pub(super) struct Beside {
     /// How the page calls it.
     label: &'static str,
@@ -180,7 +179,6 @@ pub(super) struct RowKind {
 
 /// A sheet with what is known of its rows.
 pub(super) struct Table<'a> {
-    /// The sheet.
     pub sheet: &'a Sheet,
     /// The report that it is a sheet of.
     report: Option<(&'a Families, &'a Profile, &'a Report)>,

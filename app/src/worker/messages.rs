@@ -96,7 +96,6 @@ fn n_requests() -> u32 {
 
 /// Tells the page how far reading has come, a few times a second.
 struct Teller {
-    /// What the progress is of.
     reply: fn(Progress) -> Reply,
     bytes_total: f64,
     last_ms: f64,

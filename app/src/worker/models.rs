@@ -6,7 +6,6 @@ use dormer_core::{Profile, ReportOptions, base::format};
 
 use crate::protocol::{CheckedModels, ModelUse};
 
-/// What one model does.
 #[derive(Clone, Copy, Default)]
 struct Use {
     n_operations: u64,

@@ -258,7 +258,6 @@ mod tests {
         }
     }
 
-    /// What its rows are.
     const KINDS: [RowKind; 3] = [
         kind(Family::Gemm),
         kind(Family::Reduction),

@@ -12,7 +12,6 @@ pub struct FileError {
 }
 
 impl FileError {
-    /// Of the file as a whole.
     pub(crate) fn whole(sentence: impl Into<String>) -> FileError {
         FileError {
             line: None,

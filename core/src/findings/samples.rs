@@ -72,7 +72,6 @@ impl Calls {
         self
     }
 
-    /// What a module runs.
     pub(super) fn module(mut self, name: &str, run: impl FnOnce(Calls) -> Calls) -> Calls {
         let start = self.host_us;
         self.host_us = start + 1;
@@ -131,7 +130,6 @@ pub(super) fn found<'a>(outcome: &'a Outcome, pattern: &str) -> &'a Finding {
     finding.unwrap_or_else(|| panic!("{pattern}: {:?}", patterns(outcome)))
 }
 
-/// The only finding.
 #[track_caller]
 pub(super) fn only(outcome: &Outcome) -> &Finding {
     let [finding] = outcome.findings.as_slice() else {

@@ -71,7 +71,6 @@ impl Payload {
         Ok(reader)
     }
 
-    /// The reader of what begins so.
     fn begin(&mut self, head: &[u8]) -> &mut Box<dyn FormatReader> {
         self.reader.get_or_insert_with(|| {
             let format = FORMATS.iter().find(|format| (format.sniff)(head));

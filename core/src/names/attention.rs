@@ -67,7 +67,6 @@ impl AttentionKernel {
     }
 }
 
-/// Whether a name says backward.
 pub(crate) fn is_backward(name: &str) -> bool {
     holds(name, &["backward", "bwd"])
 }

@@ -5,7 +5,6 @@ use crate::base::labels::labelled;
 use CollectiveKind::*;
 
 labelled! {
-    /// What a collective does.
     pub(crate) enum CollectiveKind {
         AllReduce => "all-reduce",
         AllGather => "all-gather",

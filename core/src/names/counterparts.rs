@@ -3,7 +3,6 @@
 /// What several operators do alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Counterpart {
-    /// What it is.
     pub(crate) what: &'static str,
     /// The operands that come first in all of them; what follows differs.
     pub(crate) n_operands: usize,

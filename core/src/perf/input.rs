@@ -48,12 +48,10 @@ impl Tensor<'_> {
         dims.any(|(size, stride)| *size > 1 && *stride == 0)
     }
 
-    /// Bytes of one element.
     pub(super) fn element_bytes(&self) -> Option<f64> {
         dtype::bytes(self.dtype)
     }
 
-    /// Bytes of all elements.
     pub(super) fn bytes(&self) -> Option<f64> {
         Some(self.n() * self.element_bytes()?)
     }

@@ -11,7 +11,6 @@ use super::norm::{self, rms_flops};
 use super::params::Param;
 use super::{Modelled, OpInput, on_vectors};
 
-/// What is fused with a norm.
 #[derive(Clone, Copy)]
 pub(super) struct Fused {
     /// The residual is added and written back.

@@ -7,7 +7,6 @@ use crate::names::elementwise::ElementwiseKind;
 use crate::perf::OpInput;
 
 impl ElementwiseKind {
-    /// Of an operation.
     pub(crate) fn of(profile: &Profile, operation: &Operation) -> ElementwiseKind {
         let name = operation.short_name(profile);
         if operation.key.label == "multi_tensor_apply" {

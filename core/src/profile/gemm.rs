@@ -71,7 +71,6 @@ impl GemmSizes {
 pub(crate) struct OddPitch {
     /// Which size it is: "N"; the operand where its rows lie further apart than they are long.
     pub(crate) of: &'static str,
-    /// Elements.
     pub(crate) elements: u64,
     /// Of how many elements it should be a multiple.
     pub(crate) multiple: u64,
@@ -129,7 +128,6 @@ pub(crate) fn odd_pitches(
     found
 }
 
-/// The last two of some strides.
 fn last_two(strides: &[i64]) -> Option<(u64, u64)> {
     let [.., first, second] = strides else {
         return None;

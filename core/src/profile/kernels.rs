@@ -51,7 +51,6 @@ impl GpuWork {
 pub(crate) struct Running {
     pub(crate) class: GpuClass,
     pub(crate) span: Interval,
-    /// Which GPU.
     pub(crate) gpu: Option<StringId>,
     /// Its launching call is known.
     pub(crate) is_linked: bool,

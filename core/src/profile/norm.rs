@@ -5,7 +5,6 @@ use super::convolution::channels_last;
 use super::operations::Operation;
 use crate::names::norm::NormKind;
 
-/// A norm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Norm {
     pub(crate) kind: NormKind,
@@ -18,7 +17,6 @@ pub(crate) struct Norm {
 }
 
 impl Norm {
-    /// Of an operation.
     pub(crate) fn of(profile: &Profile, operation: &Operation) -> Norm {
         let name = operation.short_name(profile);
         let kind = NormKind::of(name);

@@ -5,7 +5,6 @@ use super::operations::Operation;
 use crate::base::interval::Interval;
 use crate::trace::{Category, EventId, TrackId};
 
-/// A step of an optimizer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OptimizerStep<'a> {
     /// Its class: "AdamW" of "Optimizer.step#AdamW.step".

@@ -3,7 +3,6 @@
 use super::Profile;
 use super::operations::Operation;
 
-/// The axis of a reduction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Axis {
     /// Elements of the input.

@@ -17,7 +17,6 @@ pub(crate) fn blocking_calls(trace: &Trace) -> impl Iterator<Item = EventId> {
 /// The launches of GPU graphs in a trace.
 #[derive(Debug, Default)]
 pub(crate) struct GraphReplays {
-    /// There are any.
     pub(crate) any: bool,
     /// When graphs were launched of whose kernels the trace has none, in order.
     pub(crate) unrecorded_ns: Vec<i64>,

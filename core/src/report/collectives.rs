@@ -60,7 +60,6 @@ impl Key {
         &self.texts[0]
     }
 
-    /// What they do.
     pub(crate) fn name(&self) -> &str {
         &self.texts[2]
     }

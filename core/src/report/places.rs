@@ -35,7 +35,6 @@ pub(crate) struct PlaceNode {
     pub(crate) types: Vec<String>,
     /// Kernels that it launches, itself or below, summed.
     pub(crate) kernel_ns: i64,
-    /// Its time on the host.
     pub(crate) host_ns: i64,
 }
 

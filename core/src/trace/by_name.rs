@@ -18,7 +18,6 @@ impl<T: Copy> ByName<T> {
         }
     }
 
-    /// What the name of an event tells.
     pub(crate) fn of(&mut self, trace: &Trace, event: EventId) -> T {
         let name = trace.events.name(event);
         let known = self.known.entry(name);

@@ -19,16 +19,13 @@ pub enum Drag {
     Over(Half),
     /// It left.
     Gone,
-    /// Files were dropped.
     Dropped(Vec<File>, Half),
 }
 
 /// Half of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Half {
-    /// The left one.
     Left,
-    /// The right one.
     Right,
 }
 

@@ -38,7 +38,6 @@ pub fn icon(name: &'static str) -> impl IntoView {
     }
 }
 
-/// Copies a text and says so.
 pub fn copy_button(text: String, says: &'static str) -> impl IntoView {
     let label = RwSignal::new(says);
     let copy = move |_| {
@@ -65,9 +64,7 @@ pub fn copy_button(text: String, says: &'static str) -> impl IntoView {
 pub fn Switch(
     /// What is chosen.
     label: &'static str,
-    /// What is said of it.
-    #[prop(optional, into)]
-    title: String,
+    #[prop(optional, into)] title: String,
     /// A further class.
     #[prop(default = "")]
     class: &'static str,

@@ -19,7 +19,6 @@ const SHORT: usize = 14;
 pub struct Palette {
     /// By hue: of a block, and of the text on it.
     pub blocks: Vec<(String, String)>,
-    /// Text.
     pub ink: String,
     /// Lines.
     pub line: String,

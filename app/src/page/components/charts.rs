@@ -101,7 +101,6 @@ fn fact_row(columns: &[(String, CellKind)], row: FactRow, has_events: bool) -> A
     .into_any()
 }
 
-/// The way to an event in a view.
 fn way_to(view: &'static str, says: &'static str, event: Option<u32>) -> impl IntoView {
     event.map(|event| {
         view! { <ViewLink view focus=Focus::at_event(event) class="to-tree">{says}</ViewLink> }

@@ -35,7 +35,6 @@ pub fn ReadFile(
     accept: &'static str,
     /// The input, to ask for a file without the button.
     input: NodeRef<Input>,
-    /// What is done with the file.
     on_file: impl Fn(File) + 'static,
 ) -> AnyView {
     let ask = move |_| {

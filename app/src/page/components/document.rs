@@ -9,12 +9,10 @@ use dormer_core::output::document::{Block, DocTable, Document, Line, Span, line,
 
 use crate::page::prelude::*;
 
-/// A heading of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
     /// 1 is the title.
     pub level: u8,
-    /// Its text.
     pub text: String,
     /// Its slug; of headings with the same text, the later ones have a number at the end.
     pub slug: String,

@@ -154,7 +154,6 @@ pub fn models_dialog() -> impl IntoView {
     }
 }
 
-/// What each model does here.
 fn uses(models: Vec<ModelUse>) -> impl IntoView {
     let lines = each(models, |model| {
         view! {

@@ -21,7 +21,6 @@ const MAX_PX: f64 = 12_000_000.0;
 pub struct RowWindow {
     /// The element that scrolls; give it to the `node_ref` of the view.
     pub scroller: NodeRef<Div>,
-    /// Rows in all.
     pub total: RwSignal<usize>,
     /// The first rows of the current list are here.
     pub arrived: RwSignal<bool>,
@@ -29,7 +28,6 @@ pub struct RowWindow {
     pub width_px: RwSignal<f64>,
     /// Position of the row that keys go on from.
     pub cursor: RwSignal<Option<usize>>,
-    /// What is drawn.
     pub drawn: Memo<Drawn>,
     top_px: RwSignal<f64>,
     height_px: RwSignal<f64>,
@@ -38,7 +36,6 @@ pub struct RowWindow {
 /// The rows that are drawn, and the space that stands for the others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drawn {
-    /// Their positions.
     pub rows: Range<usize>,
     /// Height of the space above them.
     pub above_px: f64,

@@ -76,7 +76,6 @@ impl Width {
     }
 }
 
-/// A column of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableColumn {
     /// The column's label in the sheet, or beside it.

@@ -31,7 +31,6 @@ pub trait VirtualRow: Send + Sync + 'static {
 pub struct Slot {
     /// Its position in the list.
     pub position: usize,
-    /// The list it is of.
     list: u32,
     /// It has arrived.
     is_here: bool,

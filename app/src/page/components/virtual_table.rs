@@ -40,11 +40,9 @@ pub struct VirtualTable {
 pub struct Line {
     /// Its classes.
     pub class: String,
-    /// Its cells.
     pub cells: Vec<AnyView>,
 }
 
-/// What is done with a row of a table.
 pub enum RowAct<'a> {
     /// The row at this position is clicked.
     Pick(usize),

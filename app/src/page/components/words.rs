@@ -110,10 +110,7 @@ pub fn ViewLink(
     view: &'static str,
     /// What it shows there.
     focus: Focus,
-    /// A class of the link.
-    #[prop(optional)]
-    class: &'static str,
-    /// What the link says.
+    #[prop(optional)] class: &'static str,
     children: Children,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();

@@ -236,7 +236,6 @@ enum Making {
     Now,
     /// It was made; its size.
     Done(String),
-    /// Failed.
     Failed,
 }
 

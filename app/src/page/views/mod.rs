@@ -28,7 +28,6 @@ pub struct View {
     /// Its tables whose selected row has details beside the view: what the URL calls the table, and
     /// the sheet.
     pub sheets: &'static [(&'static str, &'static str)],
-    /// Draws it.
     pub draw: fn() -> AnyView,
 }
 
@@ -68,7 +67,6 @@ pub const VIEWS: &[View] = &[
     View::new("export", "Export", || export::export().into_any()),
 ];
 
-/// The title of a view.
 pub fn title_of(slug: &str) -> &'static str {
     let view = VIEWS.iter().find(|view| view.slug == slug);
     view.map_or("", |view| view.title)

@@ -41,7 +41,6 @@ const ON_HOST: &[TableColumn] = &[
 
 /// The sheet of operations: an operator with its arguments.
 pub const SHEET: &str = "unified_perf_summary";
-/// The sheet of operators.
 pub const OPERATORS_SHEET: &str = "ops_summary";
 /// What the URL calls the table by operator.
 pub(super) const OPERATORS: &str = "operators";

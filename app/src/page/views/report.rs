@@ -11,9 +11,7 @@ struct Choice {
     /// What the URL calls it.
     slug: &'static str,
     title: &'static str,
-    /// Whom it is for.
     hint: &'static str,
-    /// Asks for it.
     query: DocumentQuery,
     /// The name it is downloaded under, as the command line writes it.
     file: &'static str,

@@ -13,7 +13,6 @@ use crate::worker::columns::RowKind;
 /// A sheet with what its rows are.
 pub(super) struct CompareTable {
     pub(super) sheet: Sheet,
-    /// One for each row.
     pub(super) kinds: Vec<RowKind>,
 }
 

@@ -39,7 +39,6 @@ fn before_and_after() -> Compared {
     on_h100(&trace(200, 100, "my::old"), &trace(500, 50, "my::new"))
 }
 
-/// The rows of a table with some of its columns.
 fn rows(compared: &mut Compared, sheet: &str, columns: &[&str], only: &[&str]) -> Vec<Vec<String>> {
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
     let query = RowsQuery {

@@ -12,7 +12,6 @@ fn all() -> impl Iterator<Item = &'static str> {
     Family::ALL.into_iter().map(Family::token).chain(CPU)
 }
 
-/// The tokens by hue.
 pub(in crate::worker) fn tokens() -> Vec<String> {
     all().map(str::to_owned).collect()
 }
@@ -34,7 +33,6 @@ pub(in crate::worker) fn of_cpu(category: Option<Category>) -> u8 {
     (Family::ALL.len() + position) as u8
 }
 
-/// The token of an event.
 pub(super) fn token(source: TimelineSource, event: EventId) -> &'static str {
     let hue = usize::from(find(source, event));
     all().nth(hue).unwrap_or_default()
@@ -50,7 +48,6 @@ pub(super) struct Hues {
 const UNKNOWN: u8 = u8::MAX;
 
 impl Hues {
-    /// The hue of an event.
     pub(super) fn of(&mut self, source: TimelineSource, event: EventId) -> u8 {
         if self.by_event.is_empty() {
             self.by_event = vec![UNKNOWN; source.profile.trace.events.len()];

@@ -19,7 +19,6 @@ pub(in crate::worker) trait Branches {
     fn depth(&self, node: u32) -> u32;
 }
 
-/// A row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::worker) struct Row {
     pub(in crate::worker) node: u32,

@@ -27,7 +27,6 @@ pub(crate) fn fill(template: &str, words: &Words) -> String {
     text
 }
 
-/// A word that is one of two texts.
 pub(crate) fn either(
     word: &'static str,
     holds: bool,

@@ -23,7 +23,6 @@ pub(crate) fn color(family: Family) -> &'static str {
     }
 }
 
-/// The color of nothing.
 pub(crate) const IDLE: &str = "#8884";
 const RULE: &str = "#8888";
 

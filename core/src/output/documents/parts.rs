@@ -7,7 +7,6 @@ use crate::findings::finding::projections;
 use crate::output::document::{DocTable, Span, cell, dash, text, time};
 use crate::profile::timeline::GpuTimeline;
 
-/// Reads a part of a timeline.
 pub(super) type Read = fn(&GpuTimeline) -> i64;
 
 /// How the time of the GPU splits. The first four sum up to the fifth.

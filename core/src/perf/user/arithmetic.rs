@@ -25,7 +25,6 @@ pub(super) enum Function {
     OfTwo(fn(f64, f64) -> f64),
 }
 
-/// Every function with its name.
 pub(super) const FUNCTIONS: [(&str, Function); 8] = [
     ("abs", Function::Of(f64::abs)),
     ("ceil", Function::Of(f64::ceil)),

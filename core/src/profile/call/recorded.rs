@@ -24,7 +24,6 @@ pub(crate) enum Unknown {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Recorded<'a>(OpInput<'a>);
 
-/// A tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tensor<'a> {
     pub(crate) shape: &'a [i64],

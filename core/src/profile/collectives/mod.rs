@@ -77,7 +77,6 @@ impl Collectives {
         self.time_ns / i64::try_from(self.count.max(1)).unwrap_or(i64::MAX)
     }
 
-    /// In the mean.
     pub(crate) fn algorithm_bandwidth(&self) -> Option<f64> {
         self.algorithm_gbps(self.mean_ns())
     }

@@ -28,7 +28,6 @@ pub(crate) struct Copies {
     sized_ns: i64,
     /// Duration of the calls that did not return before their copy was done.
     pub(crate) wait_ns: i64,
-    /// The longest.
     pub(crate) longest: Option<EventId>,
     /// Of the GPU that has most of it: what the run can lose by them.
     pub(crate) of_one: OfOne,
@@ -146,7 +145,6 @@ impl CopySummary {
     }
 }
 
-/// One copy.
 #[derive(Debug, Clone, Copy)]
 struct Copy {
     event: EventId,

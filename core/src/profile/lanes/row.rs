@@ -41,7 +41,6 @@ impl Row {
         self.event(position).map(|event| trace.events.span(event))
     }
 
-    /// The position of the first span that ends after a time.
     pub(super) fn first_ending_after(&self, trace: &Trace, ns: i64) -> usize {
         let events = &trace.events;
         self.events

@@ -22,7 +22,6 @@ impl Scores {
         elements() == Some(self.elements)
     }
 
-    /// The attention that they are of.
     pub(super) fn attention(self, n_q: u64, d_qk: u64, d_v: u64) -> Option<FusedAttention> {
         let n_kv = self.n_kv;
         Some(FusedAttention {

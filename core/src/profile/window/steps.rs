@@ -101,7 +101,6 @@ fn names<'a>(ranges: impl Iterator<Item = &'a Step>) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// Where the steps of one name are.
 fn several(trace: &Trace, steps: &[StepWindow]) -> UnknownStep {
     let begin_ns = recorded_span(trace).map_or(0, |recorded| recorded.start_ns);
     let place = |step: &StepWindow| {

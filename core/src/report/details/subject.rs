@@ -50,7 +50,6 @@ impl KernelKey {
         })
     }
 
-    /// The key of a row of the sheet of kernels.
     fn of_row(profile: &Profile, sheet: &Sheet, cells: &[Cell]) -> Option<KernelKey> {
         let cell = |label| cells.get(sheet.column(label)?);
         let text = |label| match cell(label) {

@@ -53,7 +53,6 @@ fn first(profile: &Profile) -> OpDetails {
     told(profile, &ReportOptions::default(), Subject::Operation(0))
 }
 
-/// The first event of a name.
 fn event(profile: &Profile, name: &str) -> EventId {
     let trace = &profile.trace;
     let mut ids = trace.events.ids();

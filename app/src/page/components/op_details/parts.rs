@@ -178,7 +178,6 @@ fn place_view(place: PlaceLink) -> AnyView {
     view! { <li><span>{place.label}</span> <b>{place.time}</b> <span class="places">{ways}</span></li> }.into_any()
 }
 
-/// The operations that it is a part of.
 fn operations_view(operations: Vec<OperationLink>) -> AnyView {
     let line = |operation: OperationLink| {
         let focus = Focus::at_row(operation.row);

@@ -16,7 +16,6 @@ const OWN: u32 = 1 << 31;
 /// What is different about a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// Nothing.
     Same,
     /// It is in one trace alone, with all below it.
     Only(Which),

@@ -32,7 +32,6 @@ fn outcome(profile: &Profile, options: &ReportOptions) -> Outcome {
     report.analyses.outcome("multi_kernel").unwrap().clone()
 }
 
-/// Keys of findings.
 fn keys(findings: &[Finding]) -> Vec<&str> {
     findings.iter().map(|found| found.pattern).collect()
 }

@@ -48,7 +48,6 @@ pub(super) struct EventReader {
     pub(super) open: OpenEvents,
 }
 
-/// The fields of one event.
 #[derive(Debug, Default)]
 struct Fields {
     /// Not one key.

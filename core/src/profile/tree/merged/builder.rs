@@ -42,7 +42,6 @@ impl Builder {
         node
     }
 
-    /// Counts calls for a node.
     pub(super) fn count(&mut self, node: u32, n_calls: u32) {
         if let Some(Node { of, .. }) = self.nodes.get_mut(node as usize) {
             of.n_calls = of.n_calls.saturating_add(n_calls);

@@ -361,7 +361,6 @@ impl<'a> Placing<'a> {
     }
 }
 
-/// What is around a call.
 struct Around {
     node: u32,
     in_module: bool,

@@ -11,7 +11,6 @@ const CLICK_PX: f64 = 4.0;
 /// The pointer may miss a span by this much.
 const REACH_PX: f64 = 3.0;
 
-/// What a drag does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DragKind {
     /// Moves the lanes.
