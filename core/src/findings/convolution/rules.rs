@@ -151,6 +151,23 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..BASE
     },
     Rule {
+        key: "dilated",
+        when: "its filter has gaps: a dilation above 1",
+        applies: |_, seen| {
+            seen.is_low && seen.has(|shape| shape.dilation.iter().any(|step| *step > 1))
+        },
+        title: "Dilated convolutions",
+        issue: "{figures}{usual}; with a dilation of {dilation} its filter reads positions that lie apart.",
+        model: "{format}strided or stacked convolutions see as far without gaps, where the model is still open.",
+        kernel: "many fast kernels take no dilation: see which one the DNN library chose, and have the reproducer looked at.",
+        words: |group| {
+            let dilation = group.first().shape.iter().flat_map(|shape| &shape.dilation);
+            let dilation: Vec<String> = dilation.map(u64::to_string).collect();
+            vec![("dilation", dilation.join("×"))]
+        },
+        ..BASE
+    },
+    Rule {
         key: "small_spatial",
         when: "its result has at most 196 positions (14 × 14)",
         applies: |input, seen| {

@@ -52,6 +52,7 @@ fn each_pattern_is_seen() {
         (X, W, SAME, "float", "igemm_fwd", "wide_precision"),
         ("[32, 3, 224, 224]", "[64, 3, 3, 3]", SAME, BF16, "igemm_fwd", "few_input_channels"),
         (X, DEPTHWISE, groups("256"), BF16, "conv_depthwise2d", "depthwise"),
+        (X, W, ["[1, 1]", "[2, 2]", "[2, 2]", "False", "[0, 0]", "1"], BF16, "igemm_fwd", "dilated"),
         ("[4, 512, 7, 7]", "[512, 512, 3, 3]", SAME, BF16, "igemm_fwd", "small_spatial"),
         (X, W, SAME, BF16, "naive_conv_fwd_nchw", "fallback_kernel"),
     ];
