@@ -11,10 +11,10 @@ fn a_step_of_the_table_is_analysed_alone() {
     with_page("steps", async |page| {
         page.open_sample().await;
         page.click("[data-nav=steps]").await;
-        page.click(".steps tbody tr:nth-child(2) button").await;
+        page.click(".step-times tbody tr:nth-child(2) button").await;
         let chip = page.text("#window").await;
         assert!(chip.starts_with("Showing only Step "), "{chip}");
-        page.find(".steps tr:nth-child(2)[aria-current]").await;
+        page.find(".step-times tr:nth-child(2)[aria-current]").await;
     });
 }
 

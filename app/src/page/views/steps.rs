@@ -38,7 +38,7 @@ pub fn steps() -> impl IntoView {
             }
         });
         Some(view! {
-            <article class="overview steps" data-testid="steps">
+            <article class="overview step-times" data-testid="steps">
                 <section class="lead"><h1>{prose(headline)}</h1></section>
                 {table}
             </article>
@@ -62,7 +62,7 @@ fn row(step: StepTime) -> AnyView {
     view! {
         <tr aria-current=here>
             <th scope="row">
-                <button type="button" class="ghost" title="Analyze this step alone" on:click=move |_| state.analyze(window)>
+                <button type="button" class="link" title="Analyze this step alone" on:click=move |_| state.analyze(window)>
                     {step.name}
                 </button>
             </th>

@@ -3,8 +3,10 @@
 use super::{Group, Rule, Subject};
 use crate::assess::Input;
 use crate::findings::assessment::Band;
-use crate::findings::compute::{efficiency, impact, priority_by, replay};
+use crate::findings::compute::{efficiency, impact, priority_by, replay, time_ns};
+
 use crate::findings::finding::{Finding, Impact, Priority};
+use crate::findings::outcome::Row;
 
 pub(crate) enum Saves<S: Subject> {
     /// The gap to 75–100 % of the roofline; by rule of thumb where no model counts the work.
@@ -43,12 +45,12 @@ impl<S: Subject> Saves<S> {
         match self {
             Saves::Gap => impact(input, &group.rows),
             Saves::Evidence | Saves::Nothing => (None, Vec::new()),
-            Saves::Usual(band) => group.impacts(|_, row| Impact::of_usual(row, *band)),
-            Saves::Heuristic => group.impacts(|_, row| Some(Impact::heuristic(row.time_ns))),
-            Saves::Each(impact) => group.impacts(|seen, _| impact(input, seen)),
-            Saves::Measured(ns) => group.times(Impact::measured, |seen, _| Some(ns(input, seen))),
-            Saves::AtMost(ns) => group.times(Impact::at_most, |seen, _| ns(input, seen)),
-            Saves::All => group.times(Impact::at_most, |_, row| Some(row.time_ns)),
+            Saves::Usual(band) => group.impacts(&|_, row| Impact::of_usual(row, *band)),
+            Saves::Heuristic => group.impacts(&|_, row| Some(Impact::heuristic(row.time_ns))),
+            Saves::Each(impact) => group.impacts(&|seen, _| impact(input, seen)),
+            Saves::Measured(ns) => group.times(Impact::measured, &|seen, _| Some(ns(input, seen))),
+            Saves::AtMost(ns) => group.times(Impact::at_most, &|seen, _| ns(input, seen)),
+            Saves::All => group.times(Impact::at_most, &|_, row| Some(row.time_ns)),
         }
     }
 }
@@ -77,20 +79,26 @@ impl Evidence {
 
     /// Of operations: their figures together.
     pub(crate) fn of_operations<S: Subject>(group: &Group<S>, rule: &Rule<S>) -> Option<Evidence> {
-        let (input, rows) = (group.input, &group.rows[..]);
-        let first = rows.first()?;
-        let (time_ns, efficiency_percent) = (group.time_ns(), efficiency(rows));
-        // A finding matters as much as all its operations together.
-        let share = input.percent_of_compute(time_ns);
-        let priority = priority_by(input, share, efficiency_percent, rule.is_pattern);
+        let replay = |row| replay(group.input, row).filter(|_| rule.has_reproducer);
         let (impact, savings) = rule.saves.of(group);
         Some(Evidence {
-            operations: rows.iter().map(|row| row.operation).collect(),
-            efficiency_percent,
             impact,
             savings,
-            replay: replay(input, first).filter(|_| rule.has_reproducer),
-            ..Evidence::new(priority, time_ns)
+            replay: replay(group.rows.first()?),
+            ..Evidence::of_rows(group.input, &group.rows, rule.is_pattern)
         })
+    }
+
+    /// The same without what is saved and without a reproducer. Not generic: compiled once for all analyses.
+    fn of_rows(input: &Input, rows: &[&Row], is_pattern: bool) -> Evidence {
+        let (time_ns, efficiency_percent) = (time_ns(rows), efficiency(rows));
+        // A finding matters as much as all its operations together.
+        let share = input.percent_of_compute(time_ns);
+        let priority = priority_by(input, share, efficiency_percent, is_pattern);
+        Evidence {
+            operations: rows.iter().map(|row| row.operation).collect(),
+            efficiency_percent,
+            ..Evidence::new(priority, time_ns)
+        }
     }
 }

@@ -45,27 +45,22 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
     /// What each saves, and all of them together.
     pub(super) fn impacts(
         &self,
-        of: impl Fn(&S::Of<'a>, &Row) -> Option<Impact>,
+        of: &dyn Fn(&S::Of<'a>, &Row) -> Option<Impact>,
     ) -> (Option<Impact>, Vec<(usize, i64)>) {
         let each = self.seen.iter().zip(&self.rows);
-        sum_of(each.filter_map(|(seen, row)| Some((row.operation, of(seen, row)?))))
+        let each = each.filter_map(|(seen, row)| Some((row.operation, of(seen, row)?)));
+        sum_of(each.collect::<Vec<_>>().into_iter())
     }
 
     /// The same of what is saved of the time of each.
     pub(super) fn times(
         &self,
         impact: fn(i64) -> Impact,
-        of: impl Fn(&S::Of<'a>, &Row) -> Option<i64>,
+        of: &dyn Fn(&S::Of<'a>, &Row) -> Option<i64>,
     ) -> (Option<Impact>, Vec<(usize, i64)>) {
         let each = self.seen.iter().zip(&self.rows);
         let each = each.filter_map(|(seen, row)| Some((row.operation, of(seen, row)?)));
-        let each: Vec<(usize, i64)> = each.collect();
-        let all_ns = sum(each.iter().map(|(_, ns)| *ns));
-        let savings = each.iter().map(|(at, ns)| (*at, impact(*ns).mid_ns));
-        (
-            (!each.is_empty()).then(|| impact(all_ns)),
-            savings.collect(),
-        )
+        together(impact, each.collect())
     }
 
     /// Whether its operations are together large enough to be a bottleneck of their kind.
@@ -95,20 +90,35 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
             .filter(|(seen, _)| is(seen));
         sum(of_it.map(|(_, row)| row.time_ns)) > self.time_ns() / 2
     }
+}
 
-    pub(super) fn words(&self) -> Words {
-        if self.rows.is_empty() {
-            return Vec::new();
-        }
-        let subject = subject(self.input, &self.rows);
-        let time = time_and_share(self.time_ns(), self.input);
-        let at = at_efficiency(efficiency(&self.rows));
-        vec![
-            ("figures", format!("{subject}: {time}{at}")),
-            ("subject", subject),
-            ("time", time),
-            ("at", at),
-            ("calls", format::counted(n_calls(&self.rows), "call")),
-        ]
+/// What times that are saved are worth together, and the middle of each. Not generic, like the words
+/// below: compiled once for all analyses.
+fn together(
+    impact: fn(i64) -> Impact,
+    mut each: Vec<(usize, i64)>,
+) -> (Option<Impact>, Vec<(usize, i64)>) {
+    let all_ns = sum(each.iter().map(|(_, ns)| *ns));
+    let all = (!each.is_empty()).then(|| impact(all_ns));
+    for (_, ns) in &mut each {
+        *ns = impact(*ns).mid_ns;
     }
+    (all, each)
+}
+
+/// The words that every group of operations has.
+pub(super) fn words(input: &Input, rows: &[&Row]) -> Words {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let subject = subject(input, rows);
+    let time = time_and_share(time_ns(rows), input);
+    let at = at_efficiency(efficiency(rows));
+    vec![
+        ("figures", format!("{subject}: {time}{at}")),
+        ("subject", subject),
+        ("time", time),
+        ("at", at),
+        ("calls", format::counted(n_calls(rows), "call")),
+    ]
 }

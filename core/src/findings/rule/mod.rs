@@ -138,7 +138,7 @@ impl<S: Subject> Rule<S> {
     };
 
     pub(crate) fn words_of(&self, group: &Group<S>) -> Words {
-        let mut words = group.words();
+        let mut words = group::words(group.input, &group.rows);
         words.extend(S::words(group));
         words.extend((self.words)(group));
         words
