@@ -137,15 +137,18 @@ fn run(
 #[cfg(test)]
 mod tests {
     use super::super::finding::{Impact, Priority};
-    use super::super::samples::{Calls, found, patterns, tensors};
+    use super::super::samples::{Calls, found, patterns};
     use super::*;
 
     /// A graph under a compiled function, whose arguments are those of the whole.
     #[test]
     fn kernels_of_graphs_are_one_finding_whatever_they_do() {
-        let tokens = tensors(&[("[1, 2048]", "long int", "[2048, 1]")]);
         let calls = Calls::new()
-            .with(|table| table.op("CompiledFunction", 0..10).args(&tokens))
+            .with(|table| {
+                table
+                    .op("CompiledFunction", 0..10)
+                    .args("1x2048@2048x1:long int")
+            })
             .graph("triton_poi_fused_mul_silu_2", 150, 3)
             .graph("my_gemm", 10, 100);
         let outcome = calls.outcome("graphs");

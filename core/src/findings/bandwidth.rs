@@ -162,7 +162,6 @@ fn simple(input: &Input, at: usize, operation: &Operation, judged: &Judged) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::findings::samples::typed;
     use crate::report::Report;
     use crate::testing::{Timetable, options_on};
 
@@ -171,10 +170,7 @@ mod tests {
         let mut timetable = Timetable::new();
         let (kernel, mut start) = ("void at::native::vectorized_elementwise_kernel<4>", 100_000);
         for (op, n, us) in calls {
-            let args = typed(
-                &format!("[[{n}], [{n}], []]"),
-                &["float", "float", "Scalar"],
-            );
+            let args = format!("{n}:float*2, _:Scalar");
             timetable = timetable.call(op, &args, kernel, start..start + us);
             start += us;
         }

@@ -253,7 +253,6 @@ pub fn won_by_16_bit(input: &Input, row: &Row) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::findings::samples::typed;
     use crate::report::Report;
     use crate::testing::{Timetable, options_on};
 
@@ -262,8 +261,8 @@ mod tests {
     #[test]
     fn what_runs_in_no_tf32_gains_from_where_it_is() {
         let won = |kernel: &str, us: u32| {
-            let args = typed("[[8192, 8192], [8192, 8192]]", &["float", "float"]);
-            let timetable = Timetable::new().call("aten::mm", &args, kernel, 100..100 + us);
+            let args = "8192x8192:float*2";
+            let timetable = Timetable::new().call("aten::mm", args, kernel, 100..100 + us);
             let profile = timetable.profile();
             let report = Report::new(&profile, &options_on("H100"));
             let row = &report.analyses.outcome("gemm").unwrap().rows[0];

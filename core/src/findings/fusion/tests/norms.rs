@@ -34,9 +34,8 @@ fn a_norm_of_six_kernels_in_each_instance() {
 /// Four residual blocks: what comes first and each activation are modules of their own, the addition
 /// stands in the block itself.
 fn blocks(first: &str, calls: &[Call]) -> Outcome {
-    let image = "[[64, 256, 56, 56], [64, 256, 56, 56], []]";
-    let residual: Call = ("aten::add_", image, FFN, NO3, 300);
-    let relu: Call = ("aten::clamp_min_", "[[64, 256, 56, 56], []]", FN, NO, 200);
+    let residual: Call = ("aten::add_", "64x256x56x56:float*2, =1", 300);
+    let relu: Call = ("aten::clamp_min_", "64x256x56x56:float, _:Scalar", 200);
     let block = |all: Calls, nth| {
         all.module(&format!("BasicBlock_{nth}"), |block| {
             let block = block.module(&format!("{first}_{nth}"), |all| run(all, calls));
@@ -51,11 +50,7 @@ fn blocks(first: &str, calls: &[Call]) -> Outcome {
 fn a_batch_norm_takes_addition_and_activation_along() {
     let norm: Call = (
         "aten::batch_norm",
-        "[[64, 256, 56, 56], [256], [256], [256], [256], [], [], [], []]",
-        &[
-            "float", "float", "float", "float", "float", "Scalar", "Scalar", "Scalar", "Scalar",
-        ],
-        &["", "", "", "", "", "True", "0.1", "1e-05", "True"],
+        "64x256x56x56:float, 256:float*4, =True, =0.1, =1e-05, =True",
         500,
     );
     let outcome = blocks("BatchNorm2d", &[norm]);
@@ -78,9 +73,7 @@ fn a_batch_norm_takes_addition_and_activation_along() {
 fn a_row_norm_takes_scale_and_shift_along() {
     let norm: Call = (
         "aten::layer_norm",
-        "[[1024, 4096], [], [], [], [], []]",
-        &["float", "ScalarList", "", "", "Scalar", "Scalar"],
-        &["", "[4096]", "", "", "1e-5", "True"],
+        "1024x4096:float, =[4096], _*2, =1e-5, =True",
         200,
     );
     let model = |calls: &[Call]| {
@@ -96,7 +89,7 @@ fn a_row_norm_takes_scale_and_shift_along() {
 
 #[test]
 fn an_addition_takes_the_activation_along() {
-    let outcome = blocks("Other", &[("aten::sort", X, F, &[""], 5)]);
+    let outcome = blocks("Other", &[("aten::sort", X, 5)]);
     let finding = only(&outcome);
     assert_eq!(finding.pattern, "bias_activation");
     // Two tensors in, one out: 3 · 38.8 µs of 500.
@@ -106,10 +99,9 @@ fn an_addition_takes_the_activation_along() {
 /// Casts are part of the chain, as in the RMS norm of most models.
 #[test]
 fn casts_fuse_and_layout_copies_do_not() {
-    let cast_up: Call = ("aten::copy_", TWO, &["float", "c10::BFloat16"], NO, 22);
-    let cast_down: Call = ("aten::copy_", TWO, &["c10::BFloat16", "float"], NO, 15);
-    let types = &["c10::BFloat16", "c10::BFloat16"];
-    let weight: Call = ("aten::mul", "[[4096], [1024, 4096]]", types, NO, 19);
+    let cast_up: Call = ("aten::copy_", "1024x4096:float, 1024x4096", 22);
+    let cast_down: Call = ("aten::copy_", "1024x4096, 1024x4096:float", 15);
+    let weight: Call = ("aten::mul", "4096, 1024x4096", 19);
     let [pow, mean, add, rsqrt, mul, _] = RMS_NORM;
     let norm = [cast_up, pow, mean, add, rsqrt, mul, cast_down, weight];
     let outcome = instances(20, "Qwen2RMSNorm", &norm);
