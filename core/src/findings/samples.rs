@@ -132,13 +132,11 @@ pub(super) fn found<'a>(outcome: &'a Outcome, pattern: &str) -> &'a Finding {
     finding.unwrap_or_else(|| panic!("{pattern}: {:?}", patterns(outcome)))
 }
 
-/// The only finding.
+/// The only finding, which is of this pattern.
 #[track_caller]
-pub(super) fn only(outcome: &Outcome) -> &Finding {
-    let [finding] = outcome.findings.as_slice() else {
-        panic!("{:?}", outcome.findings);
-    };
-    finding
+pub(super) fn only<'a>(outcome: &'a Outcome, pattern: &str) -> &'a Finding {
+    assert_eq!(patterns(outcome), [pattern], "{:?}", outcome.findings);
+    &outcome.findings[0]
 }
 
 /// Holds a text to what it says; all spaces are alike.

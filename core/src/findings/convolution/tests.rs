@@ -68,8 +68,10 @@ fn inside_its_band_it_is_no_finding_and_a_little_below_a_note() {
     assert!((inside.efficiency_percent().unwrap() - 55.0).abs() < 0.1);
     assert!(inside.findings.is_empty());
     let note = at(0.45);
-    assert_eq!(patterns(&note), ["below_usual_efficiency"]);
-    assert_eq!(note.findings[0].priority, Priority::Low);
+    assert_eq!(
+        only(&note, "below_usual_efficiency").priority,
+        Priority::Low
+    );
     let bottleneck = at(0.25);
     assert_eq!(bottleneck.findings[0].priority, Priority::Critical);
     // From 25 to 60 % of roofline, the middle of 50–70 %.
@@ -87,9 +89,9 @@ fn layout_changes_inside_are_worth_what_they_take() {
     };
     // 100 of 400 µs.
     let outcome = inside("batched_transpose_32x32_half", 100.0);
-    assert_eq!(patterns(&outcome), ["layout_changes"]);
-    assert_eq!(outcome.findings[0].impact, Some(Impact::measured(100_000)));
-    assert_eq!(outcome.findings[0].priority, Priority::High);
+    let finding = only(&outcome, "layout_changes");
+    assert_eq!(finding.impact, Some(Impact::measured(100_000)));
+    assert_eq!(finding.priority, Priority::High);
     assert_eq!(outcome.get("transpose_count"), Some(&Value::Count(1)));
     let overhead = outcome.get("transpose_overhead");
     assert_eq!(overhead, Some(&Value::Percent(25.0)));
@@ -111,8 +113,10 @@ fn copies_beside_a_convolution_count_as_layout_changes() {
     // The second is neither beside it nor does it change anything.
     let copies = outcome.get("adjacent_layout_copy_time");
     assert_eq!(copies, Some(&Value::Ns(100_000)));
-    assert_eq!(patterns(&outcome), ["layout_changes"]);
-    assert_eq!(outcome.findings[0].impact, Some(Impact::measured(100_000)));
+    assert_eq!(
+        only(&outcome, "layout_changes").impact,
+        Some(Impact::measured(100_000))
+    );
 }
 
 #[test]
@@ -129,8 +133,7 @@ fn the_channels_last_format_is_that_of_the_rank() {
         let kernels = [("igemm_fwd", 300), ("batched_transpose_32x32_half", 100)];
         let calls = Calls::new().kernels("aten::convolution", &args, &kernels);
         let outcome = calls.outcome_without_gpu("convolution");
-        assert_eq!(patterns(&outcome), ["layout_changes"], "{x}");
-        says(&outcome.findings[0].model, &[expected]);
+        says(&only(&outcome, "layout_changes").model, &[expected]);
     }
 }
 
@@ -150,8 +153,7 @@ fn only_types_that_the_gpu_has_and_does_not_use_are_advised() {
     ];
     for (gpu, dtype, kernel, model) in cases {
         let outcome = slow(X, W, SAME, dtype, kernel).outcome_on(gpu, "convolution");
-        assert_eq!(patterns(&outcome), ["wide_precision"], "{gpu}");
-        let finding = &outcome.findings[0];
+        let finding = only(&outcome, "wide_precision");
         assert_eq!(finding.model, model, "{gpu}");
         assert_eq!(finding.title.contains("32"), dtype == "float");
     }
@@ -220,18 +222,16 @@ fn each_kernel_size_has_its_band() {
 /// 32 groups of 8 channels: these are at a low % of roofline, not kernel size 3×3 as such.
 #[test]
 fn narrow_groups_are_named() {
-    let of = |n: u32, w: &str| {
+    let of = |n: u32, w: &str, pattern: &str| {
         let settings = format!("=[1, 1]*3, =False, =[0, 0], ={n}");
         let calls = slow("64x256x56x56", w, &settings, BF16, "igemm_fwd");
         let outcome = calls.outcome_on("H100", "convolution");
-        only(&outcome).clone()
+        only(&outcome, pattern).clone()
     };
-    let narrow = of(32, "256x8x3x3");
-    assert_eq!(narrow.pattern, "narrow_groups");
+    let narrow = of(32, "256x8x3x3", "narrow_groups");
     says(&narrow.issue, &["a group has 8 channels"]);
     assert_eq!(narrow.impact, None);
-    let wide = of(2, "256x128x3x3");
-    assert_eq!(wide.pattern, "below_usual_efficiency");
     // They are.
+    let wide = of(2, "256x128x3x3", "below_usual_efficiency");
     says_no(&wide.model, &["multiples of 8"]);
 }

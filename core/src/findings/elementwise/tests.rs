@@ -36,9 +36,7 @@ fn in_step_of(optimizer: &str, calls: &Calls) -> Outcome {
 /// Holds the upper end of what the only finding saves to a range.
 #[track_caller]
 fn saves_at_most(outcome: &Outcome, pattern: &str, ns: std::ops::Range<i64>) {
-    let finding = only(outcome);
-    assert_eq!(finding.pattern, pattern);
-    let impact = finding.impact.unwrap();
+    let impact = only(outcome, pattern).impact.unwrap();
     assert!(ns.contains(&impact.high_ns), "{impact:?}");
 }
 
@@ -142,8 +140,7 @@ fn a_transposed_operand_is_no_slow_memory() {
         .calls(10, "aten::mul", "8192x8192@8192x1*2", KERNEL, 140)
         .calls(10, "aten::add", columns, KERNEL, 600)
         .outcome("elementwise");
-    let finding = only(&outcome);
-    assert_eq!(finding.pattern, "uneven_operands");
+    let finding = only(&outcome, "uneven_operands");
     says_no(&finding.kernel, &["clocks"]);
     let n_large = outcome.get("baseline_operation_count");
     assert_eq!(n_large, Some(&Value::Count(1)));
@@ -167,7 +164,7 @@ fn what_is_contiguous_is_not_advised_to_become_so() {
 fn many_short_kernels_are_one_finding() {
     let outcome = short("aten::mul").outcome("elementwise");
     let issue = "200 calls of element-wise operations take 4.00 µs each";
-    says(&only(&outcome).issue, &[issue]);
+    says(&only(&outcome, "many_small_kernels").issue, &[issue]);
     // 12 kB take 2.3 ns of the 4 µs at roofline; the rest of 800 µs could be saved.
     saves_at_most(&outcome, "many_small_kernels", 799_000..800_000);
     let few = Calls::new().calls(99, "aten::mul", &pair(1000), KERNEL, 4);
@@ -256,8 +253,7 @@ fn a_slow_fused_optimizer_is_not_advised_to_fuse() {
     // Seven passes over 400 MB are 528 µs at roofline, 26 % of 2 ms.
     let calls = Calls::new().call("aten::_fused_adamw_", &lists(4, 100), LIST_KERNEL, 2000);
     let outcome = calls.outcome("elementwise");
-    let finding = only(&outcome);
-    assert_eq!(finding.pattern, "slow_tensor_lists");
+    let finding = only(&outcome, "slow_tensor_lists");
     says(&finding.model, &["nothing is left to fuse"]);
 }
 
@@ -269,8 +265,7 @@ fn short_kernels_on_lists_are_counted_by_kernel() {
         calls.kernels("aten::_foreach_mul_", &lists(1, 10), &kernels)
     });
     let outcome = calls.outcome("elementwise");
-    let finding = only(&outcome);
-    assert_eq!(finding.pattern, "many_small_list_kernels");
+    let finding = only(&outcome, "many_small_list_kernels");
     says(&finding.issue, &["500 kernels", "4.00 µs each"]);
 }
 

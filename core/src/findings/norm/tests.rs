@@ -90,8 +90,7 @@ fn fixed_statistics_after_convolutions_can_be_folded() {
         calls.outcome("norm")
     };
     let inference = norm(convolution(), "False");
-    let finding = only(&inference);
-    assert_eq!(finding.pattern, "foldable_batch_norm");
+    let finding = only(&inference, "foldable_batch_norm");
     assert_eq!(finding.impact, Some(Impact::at_most(60_000)));
     assert_eq!(inference.rows[0].class, "batch norm, inference");
     assert_eq!(patterns(&norm(convolution(), "True")), [""; 0]);

@@ -1,4 +1,4 @@
-use super::super::samples::{Calls, found, patterns};
+use super::super::samples::{Calls, found, only, patterns, says};
 use super::*;
 use crate::findings::Impact;
 
@@ -28,10 +28,11 @@ fn writes_by_index_are_no_look_ups() {
     let outcome = Calls::new()
         .call("aten::scatter_add_", args, "scatter_kernel", 5000)
         .outcome("other");
-    assert_eq!(patterns(&outcome), ["slow_scatter"]);
     assert_eq!(outcome.rows[0].class, "write by index");
-    let model = &outcome.findings[0].model;
-    assert!(model.contains("sum up each segment"), "{model}");
+    says(
+        &only(&outcome, "slow_scatter").model,
+        &["sum up each segment"],
+    );
 }
 
 /// What sorting does not take, leaving it out does not save.
@@ -55,12 +56,10 @@ fn gradients_are_worth_their_sorting_or_their_sums() {
     let atomic = backward(&[("embedding_backward_feature_kernel", 400)]);
     assert!(!patterns(&atomic).contains(&"sorted_accumulation"));
     let sorted = sorting(400, 600);
-    assert_eq!(patterns(&sorted), ["sorted_accumulation"]);
-    let impact = found(&sorted, "sorted_accumulation").impact;
+    let impact = only(&sorted, "sorted_accumulation").impact;
     assert_eq!(impact, Some(Impact::at_most(400_000)));
     let sums = sorting(30, 970);
-    assert_eq!(patterns(&sums), ["slow_look_up_gradient"]);
-    assert!(!sums.findings[0].issue.contains("sort"));
+    assert!(!only(&sums, "slow_look_up_gradient").issue.contains("sort"));
 }
 
 /// Why the work is not known decides what would make it known.
@@ -123,8 +122,7 @@ fn unknown_work_is_worth_a_rule_of_thumb_by_operator() {
         calls.call("my::op", &format!("{size}:float"), "my_kernel", 500)
     });
     let outcome = calls.outcome("other");
-    assert_eq!(patterns(&outcome), ["unmodelled_significant"]);
-    let impact = found(&outcome, "unmodelled_significant").impact.unwrap();
+    let impact = only(&outcome, "unmodelled_significant").impact.unwrap();
     // 15, 30 and 45 % of 1.5 ms.
     assert_eq!(
         (impact.low_ns, impact.mid_ns, impact.high_ns),

@@ -33,8 +33,7 @@ fn repeated_steps_are_instances_and_copies_are_none() {
     let turned = [MUL, HALF, HALVES, MUL, ADD];
     let calls = [&turned[..], &turned, &[COPY, COPY, COPY]].concat();
     let outcome = module("LlamaAttention_0", &calls);
-    let finding = only(&outcome);
-    assert_eq!(finding.pattern, "rope");
+    let finding = only(&outcome, "rope");
     assert_eq!(finding.time_ns, 2 * 800_000);
     says(&finding.issue, &["10 kernels in 2 instances"]);
 }
@@ -43,8 +42,7 @@ fn repeated_steps_are_instances_and_copies_are_none() {
 #[test]
 fn without_frames_the_operators_have_to_say_it() {
     let found = outcome(&run(Calls::new(), &long_norm()));
-    let finding = only(&found);
-    assert_eq!(finding.pattern, "rms_norm");
+    let finding = only(&found, "rms_norm");
     says(&finding.issue, &["without recorded modules"]);
     says(&finding.reasoning.concat(), &["medium"]);
     assert_eq!(found.notes.len(), 1);
@@ -103,8 +101,7 @@ fn the_exact_gelu_is_not_to_become_its_approximation() {
     let model = |function| {
         let calls = [unary("aten::div"), unary(function), ADD, MUL];
         let outcome = module("Activation_0", &calls);
-        let finding = only(&outcome);
-        assert_eq!(finding.pattern, "gelu");
+        let finding = only(&outcome, "gelu");
         finding.model.clone()
     };
     let exact = "Call `torch.nn.functional.gelu` in place of its parts.";

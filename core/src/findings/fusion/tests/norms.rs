@@ -12,8 +12,7 @@ fn saves(finding: &Finding, n: f64, expected_us: f64) {
 #[test]
 fn a_norm_of_six_kernels_in_each_instance() {
     let outcome = instances(20, "LlamaRMSNorm", &RMS_NORM);
-    let finding = only(&outcome);
-    assert_eq!(finding.pattern, "rms_norm");
+    let finding = only(&outcome, "rms_norm");
     // 20 · (20 + 10 + 2 + 2 + 20 + 20) µs, each kernel once.
     assert_eq!(finding.time_ns, 20 * 74_000);
     // x in, 4 096 weights in, the result out: 2 · 1024 · 4096 · 4 + 4096 · 4 bytes at 5.3 TB/s are
@@ -54,8 +53,7 @@ fn a_batch_norm_takes_addition_and_activation_along() {
         500,
     );
     let outcome = blocks("BatchNorm2d", &[norm]);
-    let finding = only(&outcome);
-    assert_eq!(finding.pattern, "norm_epilogue");
+    let finding = only(&outcome, "norm_epilogue");
     assert!(finding.title.ends_with("in 3 kernels"));
     assert_eq!(finding.time_ns, 4 * 500_000);
     says(&finding.issue, &["8 kernels after it in 4 instances"]);
@@ -90,8 +88,7 @@ fn a_row_norm_takes_scale_and_shift_along() {
 #[test]
 fn an_addition_takes_the_activation_along() {
     let outcome = blocks("Other", &[("aten::sort", X, 5)]);
-    let finding = only(&outcome);
-    assert_eq!(finding.pattern, "bias_activation");
+    let finding = only(&outcome, "bias_activation");
     // Two tensors in, one out: 3 · 38.8 µs of 500.
     saves(finding, 4.0, 383.7);
 }

@@ -1,11 +1,13 @@
 //! What advice names, by GPU, type and sizes.
 
 use super::*;
+use crate::findings::Finding;
 use crate::hardware::{Precision, find};
 
 /// What to do in the model about one GEMM of 100 ms, the only finding.
 fn model(gpu: &str, op: &str, args: &str, kernel: &str) -> String {
-    only(&slow(gpu, op, args, kernel)).model.clone()
+    let [finding]: [Finding; 1] = slow(gpu, op, args, kernel).findings.try_into().unwrap();
+    finding.model
 }
 
 const SQUARE: &str = "4096x4096*2";
@@ -77,8 +79,7 @@ fn complex_gemms_are_not_to_be_narrowed() {
         .calls(40, "aten::mm", "8192x8192*2", "gemm", 2_000)
         .call("aten::bmm", complex, "cutlass_80_simt_cgemm", 50_000)
         .outcome("gemm");
-    let finding = only(&outcome);
-    assert_eq!(finding.pattern, "compute_bound_gap");
+    let finding = only(&outcome, "compute_bound_gap");
     says(&finding.issue, &["aten::bmm"]);
     let expected = "allow TF32 where the accuracy suffices; larger batches";
     assert!(finding.model.starts_with(expected), "{}", finding.model);
@@ -141,8 +142,7 @@ fn a_model_in_fp32_gains_from_16_bits_though_all_of_it_is() {
         calls.outcome_on(gpu, "gemm")
     };
     let single = outcome("V100-16GB", SQUARE_FP32, 10_000);
-    let finding = only(&single);
-    assert_eq!(finding.pattern, "wide_precision");
+    let finding = only(&single, "wide_precision");
     assert_eq!(finding.model, "run it in FP16 (autocast).");
     // 200 ms at the same distance from 125 TFLOPS: 25.1 ms.
     let saved_ns = finding.impact.unwrap().high_ns;

@@ -67,7 +67,7 @@ fn the_issue_names_operation_sizes_time_and_efficiency() {
     // 2 · 37 632 · (8·64 + 64·8 + 8·8) bytes at 5.3 TB/s take 15.5 µs of the 100 ms.
     let operation = "`aten::bmm` (37 632 of 8×8×64)";
     let parts = [operation, "100 ms (100 % of compute)", "<0.1 %"];
-    says(&only(&outcome).issue, &parts);
+    says(&only(&outcome, "tiny_batched").issue, &parts);
 }
 
 #[test]
@@ -88,8 +88,7 @@ fn a_layout_change_inside_is_worth_what_it_takes() {
     ];
     let calls = Calls::new().kernels("aten::mm", "8192x8192*2", &kernels);
     let outcome = calls.outcome_without_gpu("gemm");
-    let finding = only(&outcome);
-    assert_eq!(finding.pattern, "layout_change_inside");
+    let finding = only(&outcome, "layout_change_inside");
     assert_eq!(finding.impact, Some(Impact::measured(500_000)));
 }
 
@@ -98,8 +97,7 @@ fn a_layout_change_inside_is_worth_what_it_takes() {
 fn gemms_without_a_model_are_called_that() {
     let kernel = "void deep_gemm::sm90_fp8_gemm_1d2d_impl<0u, 2112u>";
     let outcome = slow("MI300X", "MyFunction", "", kernel);
-    let finding = only(&outcome);
-    assert_eq!(finding.pattern, "unmodelled_significant");
+    let finding = only(&outcome, "unmodelled_significant");
     assert_eq!(finding.replay, None);
     let texts = [&finding.title, &finding.issue, &finding.kernel];
     for text in texts.into_iter().chain(&finding.reasoning) {
@@ -132,7 +130,6 @@ fn short_gemms_are_told_by_their_number() {
     let kernel = "nvjet_tst_64x8_64x16_1x2_h_bz_NNN";
     let calls = Calls::new().calls(1_500, "aten::mm", "64x256, 256x256", kernel, 4);
     let outcome = calls.outcome_on("H100", "gemm");
-    let finding = only(&outcome);
-    assert_eq!(finding.pattern, "many_small_products");
+    let finding = only(&outcome, "many_small_products");
     assert_eq!(finding.impact.unwrap().high_ns, 3_000_000);
 }

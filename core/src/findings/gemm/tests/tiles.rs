@@ -9,7 +9,7 @@ use crate::profile::gemm::GemmSizes;
 fn a_split_gemm_has_more_parts_than_output_tiles() {
     let split = "nvjet_hsh_256x256_64x4_1x2_h_bz_splitK_NNN";
     let outcome = slow("MI300X", "aten::mm", "512x4096, 4096x512", split);
-    says(&only(&outcome).kernel, &["split-K"]);
+    says(&only(&outcome, "compute_bound_gap").kernel, &["split-K"]);
 }
 
 /// A tile of 64 × 32 on 788 × 768: 12 along N by 25 along M, for PyTorch's libraries see columns.
@@ -56,7 +56,10 @@ fn more_workgroups_than_tiles_are_a_split() {
 fn tiles_are_few_only_where_units_have_none() {
     let kernel = "nvjet_tst_128x256_64x4_1x2_h_bz_NNN";
     let outcome = slow("H100", "aten::mm", "2176x8192, 8192x2048", kernel);
-    says(&only(&outcome).model, &["12 tiles for 132 compute units"]);
+    says(
+        &only(&outcome, "compute_bound_gap").model,
+        &["12 tiles for 132 compute units"],
+    );
 }
 
 /// The table does not know how many units a GB200 has; the trace does: 32 tiles for 152.
