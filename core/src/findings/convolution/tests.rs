@@ -68,14 +68,13 @@ fn inside_its_band_it_is_no_finding_and_a_little_below_a_note() {
     assert!((inside.efficiency_percent().unwrap() - 55.0).abs() < 0.1);
     assert!(inside.findings.is_empty());
     let note = at(0.45);
-    assert_eq!(
-        only(&note, "below_usual_efficiency").priority,
-        Priority::Low
-    );
+    let finding = only(&note, "below_usual_efficiency");
+    assert_eq!(finding.priority, Priority::Low);
     let bottleneck = at(0.25);
-    assert_eq!(bottleneck.findings[0].priority, Priority::Critical);
+    let finding = only(&bottleneck, "below_usual_efficiency");
+    assert_eq!(finding.priority, Priority::Critical);
     // From 25 to 60 % of roofline, the middle of 50–70 %.
-    let mid = bottleneck.findings[0].impact.unwrap().mid_ns as f64;
+    let mid = finding.impact.unwrap().mid_ns as f64;
     let expected = 167.2e3 / 0.25 * (1.0 - 25.0 / 60.0);
     assert!((mid - expected).abs() < 200.0, "{mid}");
     assert_eq!(bottleneck.rows[0].class, "3×3");
@@ -113,10 +112,8 @@ fn copies_beside_a_convolution_count_as_layout_changes() {
     // The second is neither beside it nor does it change anything.
     let copies = outcome.get("adjacent_layout_copy_time");
     assert_eq!(copies, Some(&Value::Ns(100_000)));
-    assert_eq!(
-        only(&outcome, "layout_changes").impact,
-        Some(Impact::measured(100_000))
-    );
+    let finding = only(&outcome, "layout_changes");
+    assert_eq!(finding.impact, Some(Impact::measured(100_000)));
 }
 
 #[test]
@@ -213,10 +210,8 @@ fn each_kernel_size_has_its_band() {
         .call("aten::convolution", &args(1), "igemm_fwd", 100_000)
         .outcome("convolution");
     let expected = "where 60–80 % is usual for kernel size 7×7 and 40–60 % for kernel size 1×1";
-    says(
-        &found(&outcome, "below_usual_efficiency").issue,
-        &[expected],
-    );
+    let finding = only(&outcome, "below_usual_efficiency");
+    says(&finding.issue, &[expected]);
 }
 
 /// 32 groups of 8 channels: these are at a low % of roofline, not kernel size 3×3 as such.

@@ -29,10 +29,8 @@ fn writes_by_index_are_no_look_ups() {
         .call("aten::scatter_add_", args, "scatter_kernel", 5000)
         .outcome("other");
     assert_eq!(outcome.rows[0].class, "write by index");
-    says(
-        &only(&outcome, "slow_scatter").model,
-        &["sum up each segment"],
-    );
+    let model = &only(&outcome, "slow_scatter").model;
+    says(model, &["sum up each segment"]);
 }
 
 /// What sorting does not take, leaving it out does not save.
@@ -122,12 +120,8 @@ fn unknown_work_is_worth_a_rule_of_thumb_by_operator() {
         calls.call("my::op", &format!("{size}:float"), "my_kernel", 500)
     });
     let outcome = calls.outcome("other");
-    let impact = only(&outcome, "unmodelled_significant").impact.unwrap();
-    // 15, 30 and 45 % of 1.5 ms.
-    assert_eq!(
-        (impact.low_ns, impact.mid_ns, impact.high_ns),
-        (225_000, 450_000, 675_000)
-    );
+    let finding = only(&outcome, "unmodelled_significant");
+    assert_eq!(finding.impact, Some(Impact::heuristic(1_500_000)));
 }
 
 #[test]

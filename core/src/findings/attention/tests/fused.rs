@@ -95,11 +95,8 @@ fn a_backward_pass_is_expected_to_be_less_efficient() {
     assert_eq!(band(&usual, "expected"), "38–52 %");
     assert_eq!(verdict(&usual), "as usual");
     let below = at(1941.0 / 0.3);
-    assert!(
-        only(&below, "below_usual_efficiency")
-            .title
-            .ends_with("(backward)")
-    );
+    let finding = only(&below, "below_usual_efficiency");
+    assert!(finding.title.ends_with("(backward)"));
 }
 
 #[test]

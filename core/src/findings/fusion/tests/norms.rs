@@ -22,10 +22,8 @@ fn a_norm_of_six_kernels_in_each_instance() {
     assert!(impact.low_ns < impact.mid_ns && impact.high_ns < finding.time_ns);
     let saved: i64 = finding.savings.iter().map(|(_, ns)| ns).sum();
     assert!((impact.mid_ns - saved).abs() < 10, "{saved}");
-    says(
-        &finding.issue,
-        &["120 kernels in 20 instances", "`LlamaRMSNorm`"],
-    );
+    let said = ["120 kernels in 20 instances", "`LlamaRMSNorm`"];
+    says(&finding.issue, &said);
     assert_eq!(finding.confidence, Some(Confidence::High));
     assert_eq!(finding.tables[0].rows.len(), 6);
 }
@@ -57,10 +55,8 @@ fn a_batch_norm_takes_addition_and_activation_along() {
     assert!(finding.title.ends_with("in 3 kernels"));
     assert_eq!(finding.time_ns, 4 * 500_000);
     says(&finding.issue, &["8 kernels after it in 4 instances"]);
-    says(
-        &finding.model,
-        &["activation and residual", "a batch norm can be folded"],
-    );
+    let advice = ["activation and residual", "a batch norm can be folded"];
+    says(&finding.model, &advice);
     assert_eq!(finding.confidence, Some(Confidence::High));
     // 64 · 256 · 56 · 56 numbers of 4 bytes of the residual at 5.3 TB/s take 38.8 µs of 500.
     saves(finding, 4.0, 461.2);

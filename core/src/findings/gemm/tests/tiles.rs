@@ -56,10 +56,8 @@ fn more_workgroups_than_tiles_are_a_split() {
 fn tiles_are_few_only_where_units_have_none() {
     let kernel = "nvjet_tst_128x256_64x4_1x2_h_bz_NNN";
     let outcome = slow("H100", "aten::mm", "2176x8192, 8192x2048", kernel);
-    says(
-        &only(&outcome, "compute_bound_gap").model,
-        &["12 tiles for 132 compute units"],
-    );
+    let model = &only(&outcome, "compute_bound_gap").model;
+    says(model, &["12 tiles for 132 compute units"]);
 }
 
 /// The table does not know how many units a GB200 has; the trace does: 32 tiles for 152.

@@ -14,9 +14,13 @@ use crate::testing::{Timetable, options_on};
 /// PyTorch 2.0 records no dimension to join along: large and slow as it is, there is nothing to run.
 #[test]
 fn what_cannot_be_rebuilt_is_not_recommended() {
-    let args = "[4096x4096 4096x4096], _:Scalar";
     let kernel = "void at::native::(anonymous namespace)::CatArrayBatchedCopy<at::native::(anonymous namespace)::OpaqueType<2u>, unsigned int, 2, 128, 1>";
-    let cat = Timetable::new().call("aten::cat", args, kernel, 100..1_100);
+    let cat = Timetable::new().call(
+        "aten::cat",
+        "[4096x4096 4096x4096], _:Scalar",
+        kernel,
+        100..1_100,
+    );
     let profile = cat.profile();
     let report = Report::new(&profile, &options_on("H100"));
     let candidates = candidates(&profile, &report);
@@ -35,13 +39,10 @@ fn what_cannot_be_rebuilt_is_not_recommended() {
 /// 4096³ · 2 operations at 708 TFLOPS take 194 µs: a call of 1 ms reaches 19 % of the roof, one of
 /// 250 µs 78 %.
 fn two_products() -> (Profile, Report) {
-    let dims = "4096x4096*2";
-    let other = "4096x4096:c10::Half*2";
-    let small = "8:float";
     let profile = Timetable::new()
-        .call("aten::mm", other, "gemm", 100..350)
-        .call("aten::mm", dims, "gemm", 400..1_400)
-        .call("aten::relu", small, "relu", 1_400..1_402)
+        .call("aten::mm", "4096x4096:c10::Half*2", "gemm", 100..350)
+        .call("aten::mm", "4096x4096*2", "gemm", 400..1_400)
+        .call("aten::relu", "8:float", "relu", 1_400..1_402)
         .profile();
     let report = Report::new(&profile, &options_on("MI300X"));
     (profile, report)
@@ -50,24 +51,17 @@ fn two_products() -> (Profile, Report) {
 #[test]
 fn large_and_slow_is_recommended_and_large_alone_is_offered() {
     let (profile, report) = two_products();
-    let chosen: Vec<(usize, bool, String)> = candidates(&profile, &report)
-        .into_iter()
-        .map(|chosen| {
-            let reason = chosen.reason.replace('\u{202F}', " ");
-            (chosen.operation, chosen.is_recommended, reason)
-        })
-        .collect();
-    assert_eq!(
-        chosen,
-        [
-            (
-                0,
-                true,
-                "79.9 % of compute at 19.4 % of roofline".to_owned()
-            ),
-            (1, false, "20.0 % of compute".to_owned()),
-        ]
-    );
+    let expected = [
+        (0, true, "79.9 % of compute at 19.4 % of roofline"),
+        (1, false, "20.0 % of compute"),
+    ];
+    let chosen = candidates(&profile, &report);
+    assert_eq!(chosen.len(), expected.len());
+    for (chosen, (operation, is_recommended, reason)) in chosen.iter().zip(expected) {
+        assert_eq!(chosen.operation, operation);
+        assert_eq!(chosen.is_recommended, is_recommended, "{operation}");
+        assert_eq!(chosen.reason.replace('\u{202F}', " "), reason);
+    }
     let entries = entries(&Package::new(&profile, &report));
     assert_eq!(entries[0]["roof"]["bound"], "compute");
     assert_eq!(entries[0]["work"]["flops"], 2.0 * 4096_f64.powi(3));
