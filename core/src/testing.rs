@@ -18,6 +18,8 @@
 //! Where it makes no difference how the host went about it, [`Timetable::work`] says the same in a
 //! line: what ran on the GPU, when, and the operator that launched it.
 
+mod arguments;
+
 use std::fmt::Write;
 use std::ops::Range;
 use std::sync::Arc;
@@ -28,6 +30,7 @@ use crate::profile::launch::Launches;
 use crate::profile::tree::CallTree;
 use crate::report::{Report, ReportOptions};
 use crate::trace::Trace;
+pub use arguments::Arguments;
 
 /// The choice of a GPU of the table, all else as usual.
 ///
@@ -213,10 +216,14 @@ impl Timetable {
         self.launch(id, call).on_gpu(category, id, name, span)
     }
 
-    /// Adds to the arguments of the last event: `"key": value`, as JSON.
-    pub fn args(mut self, fields: &str) -> Timetable {
-        if let Some(last) = self.events.last_mut().filter(|_| !fields.is_empty()) {
-            last.args.push(fields.to_owned());
+    /// Adds to the arguments of the last event: `"key": value`, as JSON, or what an operator was
+    /// called with, as [`Arguments::read`] has it.
+    pub fn args(mut self, args: &str) -> Timetable {
+        if let Some(last) = self.events.last_mut().filter(|_| !args.is_empty()) {
+            last.args.push(match args.starts_with('"') {
+                true => args.to_owned(),
+                false => Arguments::read(args).to_string(),
+            });
         }
         self
     }

@@ -82,10 +82,8 @@ fn on_its_units(
     let tf32 = || {
         let gpu = options.gpu.as_deref()?;
         let has = |precision| {
-            let bases = [Basis::Peak, Basis::Achievable];
-            bases
-                .into_iter()
-                .any(|basis| gpu.matrix(precision, basis).is_some())
+            let mut bases = [Basis::Peak, Basis::Achievable].into_iter();
+            bases.any(|basis| gpu.matrix(precision, basis).is_some())
         };
         let spec = work
             .compute
@@ -93,11 +91,8 @@ fn on_its_units(
         if !has(Precision::Fp32) || !has(Precision::Tf32) {
             return None;
         }
-        let strings = &profile.trace.strings;
-        let kernels = operation.kernels(profile);
-        let is_tf32 = kernels
-            .iter()
-            .any(|(name, ..)| is_tf32_kernel(strings.get(*name)));
+        let mut kernels = operation.kernel_names(profile).into_iter();
+        let is_tf32 = kernels.any(is_tf32_kernel);
         is_tf32.then_some(ComputeSpec {
             precision: Precision::Tf32,
             ..spec

@@ -162,23 +162,17 @@ fn simple(input: &Input, at: usize, operation: &Operation, judged: &Judged) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::findings::samples::typed;
+    use crate::findings::samples::Calls;
     use crate::report::Report;
-    use crate::testing::{Timetable, options_on};
+    use crate::testing::options_on;
 
     /// Additions in place of `n` single-precision elements: 12 · n bytes in the given time.
     fn baseline(calls: &[(&str, u64, u32)]) -> Baseline {
-        let mut timetable = Timetable::new();
-        let (kernel, mut start) = ("void at::native::vectorized_elementwise_kernel<4>", 100_000);
-        for (op, n, us) in calls {
-            let args = typed(
-                &format!("[[{n}], [{n}], []]"),
-                &["float", "float", "Scalar"],
-            );
-            timetable = timetable.call(op, &args, kernel, start..start + us);
-            start += us;
-        }
-        let profile = timetable.profile();
+        let kernel = "void at::native::vectorized_elementwise_kernel<4>";
+        let all = calls.iter().fold(Calls::new(), |all, (op, n, us)| {
+            all.call(op, &format!("{n}:float*2, _:Scalar"), kernel, *us)
+        });
+        let profile = all.profile();
         let report = Report::new(&profile, &options_on("MI300X"));
         Baseline::of(&report.analysis_input(&profile))
     }

@@ -253,18 +253,17 @@ pub fn won_by_16_bit(input: &Input, row: &Row) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::findings::samples::typed;
+    use crate::findings::samples::Calls;
     use crate::report::Report;
-    use crate::testing::{Timetable, options_on};
+    use crate::testing::options_on;
 
     /// 2·8192³ operations in FP32: 2.22 ms at TF32's 494.7 TFLOPS, 16.4 ms at the 67 of the
     /// vector units, 1.11 ms at 989 in 16 bits.
     #[test]
     fn what_runs_in_no_tf32_gains_from_where_it_is() {
         let won = |kernel: &str, us: u32| {
-            let args = typed("[[8192, 8192], [8192, 8192]]", &["float", "float"]);
-            let timetable = Timetable::new().call("aten::mm", &args, kernel, 100..100 + us);
-            let profile = timetable.profile();
+            let calls = Calls::new().call("aten::mm", "8192x8192:float*2", kernel, us);
+            let profile = calls.profile();
             let report = Report::new(&profile, &options_on("H100"));
             let row = &report.analyses.outcome("gemm").unwrap().rows[0];
             let won_ns = won_by_16_bit(&report.analysis_input(&profile), row).unwrap();

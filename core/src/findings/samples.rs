@@ -28,7 +28,8 @@ impl Calls {
         }
     }
 
-    /// An operator with one kernel of so many microseconds.
+    /// An operator with one kernel of so many microseconds, and its arguments as
+    /// [`Timetable::args`] has them.
     pub(super) fn call(self, op: &str, args: &str, kernel: &str, us: impl Into<f64>) -> Calls {
         self.kernels(op, args, &[(kernel, us.into())])
     }
@@ -130,12 +131,11 @@ pub(super) fn found<'a>(outcome: &'a Outcome, pattern: &str) -> &'a Finding {
     finding.unwrap_or_else(|| panic!("{pattern}: {:?}", patterns(outcome)))
 }
 
+/// The only finding, which is of this pattern.
 #[track_caller]
-pub(super) fn only(outcome: &Outcome) -> &Finding {
-    let [finding] = outcome.findings.as_slice() else {
-        panic!("{:?}", outcome.findings);
-    };
-    finding
+pub(super) fn only<'a>(outcome: &'a Outcome, pattern: &str) -> &'a Finding {
+    assert_eq!(patterns(outcome), [pattern], "{:?}", outcome.findings);
+    &outcome.findings[0]
 }
 
 /// Holds a text to what it says; all spaces are alike.
@@ -177,27 +177,4 @@ pub(super) fn ranked(findings: Vec<Finding>) -> Findings {
     let mut outcome = Outcome::new(&ANALYSES[0], Status::Done);
     outcome.findings = findings;
     rank(&report.analysis_input(&profile), &[outcome])
-}
-
-/// `Input Dims`, `Input type` and `Input Strides` of tensors.
-pub(super) fn tensors(tensors: &[(&str, &str, &str)]) -> String {
-    let list = |of: fn(&(&str, &str, &str)) -> String| {
-        tensors.iter().map(of).collect::<Vec<_>>().join(", ")
-    };
-    format!(
-        r#""Input Dims": [{}], "Input type": [{}], "Input Strides": [{}]"#,
-        list(|tensor| tensor.0.to_owned()),
-        list(|tensor| format!("\"{}\"", tensor.1)),
-        list(|tensor| tensor.2.to_owned()),
-    )
-}
-
-/// `Input Dims` and `Input type` of arguments.
-pub(super) fn typed(dims: &str, types: &[&str]) -> String {
-    format!(r#""Input Dims": {dims}, "Input type": {types:?}"#)
-}
-
-/// The same with their values.
-pub(super) fn valued(dims: &str, types: &[&str], values: &[&str]) -> String {
-    format!(r#"{}, "Concrete Inputs": {values:?}"#, typed(dims, types))
 }

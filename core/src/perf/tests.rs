@@ -8,18 +8,15 @@ use std::path::Path;
 
 use super::{ComputeSpec, Modelled, OpInput, Param, UserModels, Work, model, python_dict, table};
 use crate::names::known_ops;
+use crate::testing::Arguments;
 use crate::trace::{OpArgsText, TraceBuilder};
-
-const HALF: &str = "c10::BFloat16";
 
 /// A call, written `aten::addmm(4, 2x3@1x2, 3x4:float, _, =1, [10 2x3]) by KERNEL in ANNOTATION`.
 ///
-/// An argument is a tensor by its sizes, of bf16 unless a type follows (`()` has one element), and
-/// with strides behind `@`; a list of tensors in brackets; a value behind `=`; or `_`, nothing. `*3`
-/// repeats it. The last two parts are left out of most.
+/// The arguments are as [`Arguments::read`] has them. The last two parts are left out of most.
 struct Call<'a> {
     name: &'a str,
-    args: [String; 4],
+    args: Arguments,
     kernel: &'a str,
     annotation: Option<&'a str>,
 }
@@ -33,38 +30,9 @@ impl<'a> Call<'a> {
         let cat = "CatArrayBatchedCopy<OpaqueType<2u>, unsigned int, 4, 128, 1>";
         let (text, kernel) = text.split_once(") by ").unwrap_or((text, cat));
         let (name, list) = text.split_once('(').unwrap_or((text, ""));
-        let sizes = |sizes: &str| format!("[{}]", sizes.replace('x', ","));
-        let (mut dims, mut types, mut strides, mut values) = (vec![], vec![], vec![], vec![]);
-        for arg in arguments(list) {
-            let (tensor, dtype) = arg.split_once(':').unwrap_or((arg, HALF));
-            let (shape, stride) = tensor.split_once('@').unwrap_or((tensor, ""));
-            let (dim, dtype, value) = match arg.as_bytes() {
-                [b'=', ..] => (sizes(""), "Scalar", &arg[1..]),
-                b"_" => (sizes(""), "Scalar", ""),
-                [b'[', .., b']'] => {
-                    let tensors: Vec<String> =
-                        arg[1..arg.len() - 1].split(' ').map(sizes).collect();
-                    (format!("[{}]", tensors.join(",")), "TensorList", "")
-                }
-                [b'(', ..] => (sizes(""), dtype, ""),
-                _ => (sizes(shape), dtype, ""),
-            };
-            dims.push(dim);
-            types.push(dtype);
-            strides.push(sizes(stride));
-            values.push(value);
-        }
-        let json = |texts: &[&str]| serde_json::to_string(texts).unwrap();
-        let list = |sizes: &[String]| format!("[{}]", sizes.join(","));
-        let has_strides = text.contains('@');
         Call {
             name,
-            args: [
-                list(&dims),
-                json(&types),
-                list(if has_strides { &strides } else { &[] }),
-                json(&values),
-            ],
+            args: Arguments::read(list),
             kernel,
             annotation,
         }
@@ -72,12 +40,11 @@ impl<'a> Call<'a> {
 
     fn input<T>(&self, then: impl FnOnce(&OpInput) -> T) -> T {
         let mut builder = TraceBuilder::default();
-        let [dims, types, strides, concrete] = &self.args;
         let id = builder.op_args(OpArgsText {
-            dims,
-            types,
-            strides,
-            concrete,
+            dims: &self.args.dims,
+            types: &self.args.types,
+            strides: &self.args.strides,
+            concrete: &self.args.values,
         });
         let trace = builder.finish();
         then(&OpInput {
@@ -86,23 +53,6 @@ impl<'a> Call<'a> {
             ..OpInput::new(&trace, self.name, trace.args.get(id).unwrap())
         })
     }
-}
-
-/// The arguments of a call, each as often as it says.
-fn arguments(list: &str) -> Vec<&str> {
-    let mut depth = 0;
-    let parts = list.split(|letter| {
-        depth += i32::from(letter == '[') - i32::from(letter == ']');
-        letter == ',' && depth == 0
-    });
-    let repeated = parts.map(str::trim).flat_map(|part| {
-        let (arg, times) = part.rsplit_once('*').unwrap_or((part, "1"));
-        let times = times
-            .parse()
-            .unwrap_or_else(|_| panic!("{part}: no number behind `*`"));
-        std::iter::repeat_n(arg, times)
-    });
-    repeated.collect()
 }
 
 /// What the model of an op says about a call.
@@ -114,7 +64,7 @@ fn counted(call: &str) -> Option<Modelled> {
 /// The same where no values were recorded.
 fn without_values(call: &str) -> Option<Modelled> {
     let mut call = Call::read(call);
-    call.args[3].clear();
+    call.args.values.clear();
     call.input(model(call.name)?.forward)
 }
 
@@ -270,10 +220,8 @@ fn the_table_names_each_op_once_and_has_what_the_reference_has() {
 fn what_is_not_recorded_has_no_work() {
     for dims in ["", "[]", "[[]]", "[[[2],[3]]]", "[[-1,-2],[3]]"] {
         for model in table::models().chain(table::prefix_models()) {
-            let call = Call {
-                args: [dims, "[]", "", "[]"].map(str::to_owned),
-                ..Call::read(model.op)
-            };
+            let mut call = Call::read(model.op);
+            call.args.dims = dims.to_owned();
             let bytes = call
                 .input(model.forward)
                 .and_then(|modelled| modelled.work.bytes);

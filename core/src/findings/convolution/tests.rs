@@ -1,41 +1,32 @@
 //! Each pattern from a trace with one such convolution.
 
 use super::super::finding::{Impact, Priority};
-use super::super::samples::{Calls, found, only, patterns, says, says_no, tensors, typed, valued};
+use super::super::samples::{Calls, found, only, patterns, says, says_no};
 use super::*;
 
 const BF16: &str = "c10::BFloat16";
 
 /// Stride, padding, dilation, transposed, output padding, groups.
-const SAME: [&str; 6] = ["[1, 1]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1"];
-
-/// The settings of so many groups.
-fn groups(n: &str) -> [&str; 6] {
-    let [stride, padding, dilation, transposed, output, _] = SAME;
-    [stride, padding, dilation, transposed, output, n]
-}
+const SAME: &str = "=[1, 1]*3, =False, =[0, 0], =1";
+const GROUPS_OF_ONE: &str = "=[1, 1]*3, =False, =[0, 0], =256";
+const DILATED: &str = "=[1, 1], =[2, 2]*2, =False, =[0, 0], =1";
 
 /// Arguments of `aten::convolution`.
-fn args(x: &str, w: &str, settings: [&str; 6], dtype: &str) -> String {
-    let list = "ScalarList";
-    valued(
-        &format!("[{x}, {w}, [], [], [], [], [], [], []]"),
-        &[dtype, dtype, "", list, list, list, "Scalar", list, "Scalar"],
-        &[&["", "", ""][..], &settings].concat(),
-    )
+fn args(x: &str, w: &str, settings: &str, dtype: &str) -> String {
+    format!("{x}:{dtype}, {w}:{dtype}, _, {settings}")
 }
 
 /// A convolution of 100 ms.
-fn slow(x: &str, w: &str, settings: [&str; 6], dtype: &str, kernel: &str) -> Calls {
+fn slow(x: &str, w: &str, settings: &str, dtype: &str, kernel: &str) -> Calls {
     let args = args(x, w, settings, dtype);
     Calls::new().call("aten::convolution", &args, kernel, 100_000)
 }
 
-const X: &str = "[32, 256, 56, 56]";
-const W: &str = "[256, 256, 3, 3]";
-const DEPTHWISE: &str = "[256, 1, 3, 3]";
-const CHANNELS_FIRST: &str = "[802816, 3136, 56, 1]";
-const CHANNELS_LAST: &str = "[802816, 1, 14336, 256]";
+const X: &str = "32x256x56x56";
+const W: &str = "256x256x3x3";
+const DEPTHWISE: &str = "256x1x3x3";
+const CHANNELS_FIRST: &str = "802816x3136x56x1";
+const CHANNELS_LAST: &str = "802816x1x14336x256";
 
 /// A convolution of 3 × 3 on large images, and what else it runs.
 fn usual(us: f64, others: &[(&str, f64)]) -> Calls {
@@ -50,10 +41,10 @@ fn each_pattern_is_seen() {
         // 3 × 3 on large images.
         (X, W, SAME, BF16, "igemm_fwd", "below_usual_efficiency"),
         (X, W, SAME, "float", "igemm_fwd", "wide_precision"),
-        ("[32, 3, 224, 224]", "[64, 3, 3, 3]", SAME, BF16, "igemm_fwd", "few_input_channels"),
-        (X, DEPTHWISE, groups("256"), BF16, "conv_depthwise2d", "depthwise"),
-        (X, W, ["[1, 1]", "[2, 2]", "[2, 2]", "False", "[0, 0]", "1"], BF16, "igemm_fwd", "dilated"),
-        ("[4, 512, 7, 7]", "[512, 512, 3, 3]", SAME, BF16, "igemm_fwd", "small_spatial"),
+        ("32x3x224x224", "64x3x3x3", SAME, BF16, "igemm_fwd", "few_input_channels"),
+        (X, DEPTHWISE, GROUPS_OF_ONE, BF16, "conv_depthwise2d", "depthwise"),
+        (X, W, DILATED, BF16, "igemm_fwd", "dilated"),
+        ("4x512x7x7", "512x512x3x3", SAME, BF16, "igemm_fwd", "small_spatial"),
         (X, W, SAME, BF16, "naive_conv_fwd_nchw", "fallback_kernel"),
     ];
     for (x, w, settings, dtype, kernel, expected) in cases {
@@ -65,8 +56,8 @@ fn each_pattern_is_seen() {
 /// A convolution whose arguments say nothing is reported all the same, as work without a model.
 #[test]
 fn convolutions_of_unknown_shape_are_not_forgotten() {
-    let args = typed("[[8, 3], [4]]", &["float", "float"]);
-    let calls = Calls::new().call("my::conv_bias_relu", &args, "my_kernel", 10_000);
+    let args = "8x3:float, 4:float";
+    let calls = Calls::new().call("my::conv_bias_relu", args, "my_kernel", 10_000);
     let outcome = calls.outcome("convolution");
     assert_eq!(patterns(&outcome), ["unmodelled_significant"]);
 }
@@ -79,12 +70,13 @@ fn inside_its_band_it_is_no_finding_and_a_little_below_a_note() {
     assert!((inside.efficiency_percent().unwrap() - 55.0).abs() < 0.1);
     assert!(inside.findings.is_empty());
     let note = at(0.45);
-    assert_eq!(patterns(&note), ["below_usual_efficiency"]);
-    assert_eq!(note.findings[0].priority, Priority::Low);
+    let finding = only(&note, "below_usual_efficiency");
+    assert_eq!(finding.priority, Priority::Low);
     let bottleneck = at(0.25);
-    assert_eq!(bottleneck.findings[0].priority, Priority::Critical);
+    let finding = only(&bottleneck, "below_usual_efficiency");
+    assert_eq!(finding.priority, Priority::Critical);
     // From 25 to 60 % of roofline, the middle of 50–70 %.
-    let mid = bottleneck.findings[0].impact.unwrap().mid_ns as f64;
+    let mid = finding.impact.unwrap().mid_ns as f64;
     let expected = 167.2e3 / 0.25 * (1.0 - 25.0 / 60.0);
     assert!((mid - expected).abs() < 200.0, "{mid}");
     assert_eq!(bottleneck.rows[0].class, "3×3");
@@ -98,9 +90,9 @@ fn layout_changes_inside_are_worth_what_they_take() {
     };
     // 100 of 400 µs.
     let outcome = inside("batched_transpose_32x32_half", 100.0);
-    assert_eq!(patterns(&outcome), ["layout_changes"]);
-    assert_eq!(outcome.findings[0].impact, Some(Impact::measured(100_000)));
-    assert_eq!(outcome.findings[0].priority, Priority::High);
+    let finding = only(&outcome, "layout_changes");
+    assert_eq!(finding.impact, Some(Impact::measured(100_000)));
+    assert_eq!(finding.priority, Priority::High);
     assert_eq!(outcome.get("transpose_count"), Some(&Value::Count(1)));
     let overhead = outcome.get("transpose_overhead");
     assert_eq!(overhead, Some(&Value::Percent(25.0)));
@@ -114,10 +106,7 @@ fn layout_changes_inside_are_worth_what_they_take() {
 
 #[test]
 fn copies_beside_a_convolution_count_as_layout_changes() {
-    let copy = |from: &str| {
-        let scalar = ("[]", "Scalar", "[]");
-        tensors(&[(X, BF16, from), (X, BF16, CHANNELS_FIRST), scalar])
-    };
+    let copy = |from| format!("{X}@{from}, {X}@{CHANNELS_FIRST}, _:Scalar");
     let outcome = usual(300.0, &[])
         .call("aten::copy_", &copy(CHANNELS_LAST), "copy", 100)
         .call("aten::copy_", &copy(CHANNELS_FIRST), "copy", 100)
@@ -125,26 +114,25 @@ fn copies_beside_a_convolution_count_as_layout_changes() {
     // The second is neither beside it nor does it change anything.
     let copies = outcome.get("adjacent_layout_copy_time");
     assert_eq!(copies, Some(&Value::Ns(100_000)));
-    assert_eq!(patterns(&outcome), ["layout_changes"]);
-    assert_eq!(outcome.findings[0].impact, Some(Impact::measured(100_000)));
+    let finding = only(&outcome, "layout_changes");
+    assert_eq!(finding.impact, Some(Impact::measured(100_000)));
 }
 
 #[test]
 fn the_channels_last_format_is_that_of_the_rank() {
     #[rustfmt::skip]
     let cases = [
-        ("[8, 64, 56, 56]", "[64, 64, 3, 3]", ["[1, 1]", "[0, 0]"], "memory_format=torch.channels_last)"),
-        ("[8, 64, 16, 56, 56]", "[64, 64, 3, 3, 3]", ["[1, 1, 1]", "[0, 0, 0]"], "memory_format=torch.channels_last_3d)"),
+        ("8x64x56x56", "64x64x3x3", ["[1, 1]", "[0, 0]"], "memory_format=torch.channels_last)"),
+        ("8x64x16x56x56", "64x64x3x3x3", ["[1, 1, 1]", "[0, 0, 0]"], "memory_format=torch.channels_last_3d)"),
         // One dimension has no such format.
-        ("[8, 64, 4096]", "[64, 64, 3]", ["[1]", "[0]"], "as `Conv2d` with a height of one"),
+        ("8x64x4096", "64x64x3", ["[1]", "[0]"], "as `Conv2d` with a height of one"),
     ];
     for (x, w, [ones, zeros], expected) in cases {
-        let args = args(x, w, [ones, ones, ones, "False", zeros, "1"], BF16);
+        let args = format!("{x}, {w}, _, ={ones}*3, =False, ={zeros}, =1");
         let kernels = [("igemm_fwd", 300), ("batched_transpose_32x32_half", 100)];
         let calls = Calls::new().kernels("aten::convolution", &args, &kernels);
         let outcome = calls.outcome_without_gpu("convolution");
-        assert_eq!(patterns(&outcome), ["layout_changes"], "{x}");
-        says(&outcome.findings[0].model, &[expected]);
+        says(&only(&outcome, "layout_changes").model, &[expected]);
     }
 }
 
@@ -164,8 +152,7 @@ fn only_types_that_the_gpu_has_and_does_not_use_are_advised() {
     ];
     for (gpu, dtype, kernel, model) in cases {
         let outcome = slow(X, W, SAME, dtype, kernel).outcome_on(gpu, "convolution");
-        assert_eq!(patterns(&outcome), ["wide_precision"], "{gpu}");
-        let finding = &outcome.findings[0];
+        let finding = only(&outcome, "wide_precision");
         assert_eq!(finding.model, model, "{gpu}");
         assert_eq!(finding.title.contains("32"), dtype == "float");
     }
@@ -174,14 +161,10 @@ fn only_types_that_the_gpu_has_and_does_not_use_are_advised() {
 #[test]
 fn channels_last_is_advised_where_channels_lie_apart() {
     let advised = |strides: &str| {
-        let (settings, none) = (groups("256"), "[], [], [], [], [], [], []");
-        let args = args(X, DEPTHWISE, settings, BF16);
-        let args = format!(r#"{args}, "Input Strides": [{strides}, [9, 9, 3, 1], {none}]"#);
-        let calls = Calls::new();
-        let calls = calls.call("aten::convolution", &args, "conv_depthwise2d", 100_000);
-        found(&calls.outcome("convolution"), "depthwise")
-            .model
-            .clone()
+        let (x, w) = (format!("{X}@{strides}"), format!("{DEPTHWISE}@9x9x3x1"));
+        let calls = slow(&x, &w, GROUPS_OF_ONE, BF16, "conv_depthwise2d");
+        let outcome = calls.outcome("convolution");
+        found(&outcome, "depthwise").model.clone()
     };
     says(&advised(CHANNELS_FIRST), &["`torch.channels_last`"]);
     says_no(&advised(CHANNELS_LAST), &["channels_last"]);
@@ -207,8 +190,8 @@ fn kernels_that_both_passes_run_belong_to_none() {
 /// Patches that do not overlap are one GEMM, and no reason to pad channels.
 #[test]
 fn patches_are_a_gemm() {
-    let settings = ["[16, 16]", "[0, 0]", "[1, 1]", "False", "[0, 0]", "1"];
-    let (x, w) = ("[128, 3, 224, 224]", "[768, 3, 16, 16]");
+    let settings = "=[16, 16], =[0, 0], =[1, 1], =False, =[0, 0], =1";
+    let (x, w) = ("128x3x224x224", "768x3x16x16");
     let outcome = slow(x, w, settings, BF16, "igemm_fwd").outcome("convolution");
     let model = &found(&outcome, "few_input_channels").model;
     says(model, &["one GEMM"]);
@@ -218,39 +201,34 @@ fn patches_are_a_gemm() {
 /// Two kernel sizes in one finding, each with what is usual for it.
 #[test]
 fn each_kernel_size_has_its_band() {
-    let args = |w: &str, padding: &str| {
-        let settings = ["[1, 1]", padding, "[1, 1]", "False", "[0, 0]", "1"];
-        args("[64, 256, 56, 56]", w, settings, BF16)
+    let args = |kernel: u32| {
+        let padding = kernel / 2;
+        format!(
+            "64x256x56x56, 256x256x{kernel}x{kernel}, _, =[1, 1], =[{padding}, {padding}], =[1, 1], =False, =[0, 0], =1"
+        )
     };
-    let (seven, one) = (
-        args("[256, 256, 7, 7]", "[3, 3]"),
-        args("[256, 256, 1, 1]", "[0, 0]"),
-    );
     let outcome = Calls::new()
-        .call("aten::convolution", &seven, "igemm_fwd", 200_000)
-        .call("aten::convolution", &one, "igemm_fwd", 100_000)
+        .call("aten::convolution", &args(7), "igemm_fwd", 200_000)
+        .call("aten::convolution", &args(1), "igemm_fwd", 100_000)
         .outcome("convolution");
     let expected = "where 60–80 % is usual for kernel size 7×7 and 40–60 % for kernel size 1×1";
-    says(
-        &found(&outcome, "below_usual_efficiency").issue,
-        &[expected],
-    );
+    let finding = only(&outcome, "below_usual_efficiency");
+    says(&finding.issue, &[expected]);
 }
 
 /// 32 groups of 8 channels: these are at a low % of roofline, not kernel size 3×3 as such.
 #[test]
 fn narrow_groups_are_named() {
-    let of = |n: &str, w: &str| {
-        let calls = slow("[64, 256, 56, 56]", w, groups(n), BF16, "igemm_fwd");
+    let of = |n: u32, w: &str, pattern: &str| {
+        let settings = format!("=[1, 1]*3, =False, =[0, 0], ={n}");
+        let calls = slow("64x256x56x56", w, &settings, BF16, "igemm_fwd");
         let outcome = calls.outcome_on("H100", "convolution");
-        only(&outcome).clone()
+        only(&outcome, pattern).clone()
     };
-    let narrow = of("32", "[256, 8, 3, 3]");
-    assert_eq!(narrow.pattern, "narrow_groups");
+    let narrow = of(32, "256x8x3x3", "narrow_groups");
     says(&narrow.issue, &["a group has 8 channels"]);
     assert_eq!(narrow.impact, None);
-    let wide = of("2", "[256, 128, 3, 3]");
-    assert_eq!(wide.pattern, "below_usual_efficiency");
     // They are.
+    let wide = of(2, "256x128x3x3", "below_usual_efficiency");
     says_no(&wide.model, &["multiples of 8"]);
 }

@@ -61,25 +61,23 @@ impl<'a> Seen<'a> {
         let kind = ElementwiseKind::of(input.profile, operation);
         let arguments = operation.arguments(input.profile);
         let types = arguments.and_then(|copy| Some([copy.tensor(0)?.dtype, copy.tensor(1)?.dtype]));
-        let seen = Seen {
+        // A call on a list launches a kernel for as many tensors as fit, and may be long all the same.
+        let mean_us = row.time_ns as f64 / 1e3 / operation.work().count().max(1) as f64;
+        Seen {
             row,
             operation,
             name: input.profile.trace.strings.get(operation.key.name),
             kind,
             types,
-            is_short: false,
+            is_short: match kind {
+                ElementwiseKind::Optimizer => mean_us < input.options.thresholds.short_kernel_us,
+                _ => is_launch_scale(input, row),
+            },
             is_bottleneck: is_bottleneck(input, row, &gate(input)),
             baseline,
             steps,
             fused: None,
-        };
-        // A call on a list launches a kernel for as many tensors as fit, and may be long all the same.
-        let mean_us = row.time_ns as f64 / 1e3 / seen.n_kernels().max(1) as f64;
-        let is_short = match kind {
-            ElementwiseKind::Optimizer => mean_us < input.options.thresholds.short_kernel_us,
-            _ => is_launch_scale(input, row),
-        };
-        Seen { is_short, ..seen }
+        }
     }
 
     fn n_kernels(&self) -> u64 {

@@ -1,14 +1,12 @@
 use super::super::finding::Impact;
-use super::super::samples::{Calls, found, only, patterns, says, says_no, tensors, typed};
+use super::super::samples::{Calls, found, only, patterns, says, says_no};
 use super::*;
 
 const KERNEL: &str = "void at::native::vectorized_elementwise_kernel<4>";
-const HALF: &str = "c10::Half";
 
 /// Arguments of two equal tensors of `n` single-precision elements.
 fn pair(n: u64) -> String {
-    let dims = format!("[{n}]");
-    tensors(&[(&dims, "float", "[1]"), (&dims, "float", "[1]")])
+    format!("{n}@1:float*2")
 }
 
 /// Additions in place of 100 million elements: 1.2 GB in 300 µs, 4 000 of 5 300 GB/s.
@@ -17,8 +15,8 @@ fn fast(calls: Calls) -> Calls {
 }
 
 /// What is found of a call beside such an addition.
-fn beside_fast(op: &str, args: &[(&str, &str, &str)], us: u32) -> Outcome {
-    let calls = fast(Calls::new()).call(op, &tensors(args), KERNEL, us);
+fn beside_fast(op: &str, args: &str, us: u32) -> Outcome {
+    let calls = fast(Calls::new()).call(op, args, KERNEL, us);
     calls.outcome("elementwise")
 }
 
@@ -38,9 +36,7 @@ fn in_step_of(optimizer: &str, calls: &Calls) -> Outcome {
 /// Holds the upper end of what the only finding saves to a range.
 #[track_caller]
 fn saves_at_most(outcome: &Outcome, pattern: &str, ns: std::ops::Range<i64>) {
-    let finding = only(outcome);
-    assert_eq!(finding.pattern, pattern);
-    let impact = finding.impact.unwrap();
+    let impact = only(outcome, pattern).impact.unwrap();
     assert!(ns.contains(&impact.high_ns), "{impact:?}");
 }
 
@@ -70,20 +66,19 @@ fn without_large_operations_no_baseline_is_invented() {
     says(&outcome.notes.concat(), &["no baseline"]);
 }
 
-const HEADS: &str = "[8, 16, 4096, 64]";
-const HEADS_FIRST: &str = "[4194304, 262144, 64, 1]";
-const POSITIONS_FIRST: &str = "[4194304, 64, 1024, 1]";
+const HEADS_FIRST: &str = "8x16x4096x64@4194304x262144x64x1:c10::Half";
+const POSITIONS_FIRST: &str = "8x16x4096x64@4194304x64x1024x1";
 
 #[test]
 fn copies_that_only_change_the_layout_could_go() {
     // Heads and positions change places.
-    let (to, from) = ((HEADS, HALF, HEADS_FIRST), (HEADS, HALF, POSITIONS_FIRST));
-    let outcome = beside_fast("aten::copy_", &[to, from], 100);
+    let args = format!("{HEADS_FIRST}, {POSITIONS_FIRST}:c10::Half");
+    let outcome = beside_fast("aten::copy_", &args, 100);
     let finding = found(&outcome, "layout_copies");
     assert_eq!(finding.impact, Some(Impact::at_most(100_000)));
     assert_eq!(finding.savings, [(1, 87_500)]);
     // In one order it is no layout copy.
-    let same = beside_fast("aten::copy_", &[to, to], 100);
+    let same = beside_fast("aten::copy_", &format!("{HEADS_FIRST}*2"), 100);
     assert!(!patterns(&same).contains(&"layout_copies"));
 }
 
@@ -91,19 +86,15 @@ fn copies_that_only_change_the_layout_could_go() {
 /// in one order would take that, so the rest of 100 µs is the price of the order.
 #[test]
 fn a_copy_that_converts_as_well_is_more_than_a_layout_copy() {
-    let (to, from) = (
-        (HEADS, HALF, HEADS_FIRST),
-        (HEADS, "float", POSITIONS_FIRST),
-    );
-    let outcome = beside_fast("aten::copy_", &[to, from], 100);
+    let args = format!("{HEADS_FIRST}, {POSITIONS_FIRST}:float");
+    let outcome = beside_fast("aten::copy_", &args, 100);
     saves_at_most(&outcome, "layout_and_type_copies", 61_000..63_000);
 }
 
 #[test]
 fn conversions_are_no_copies() {
-    let dims = "[33554432]";
-    let tensors = [(dims, "c10::BFloat16", "[1]"), (dims, "float", "[1]")];
-    let outcome = beside_fast("aten::copy_", &tensors, 100);
+    let args = "33554432@1, 33554432@1:float";
+    let outcome = beside_fast("aten::copy_", args, 100);
     let finding = found(&outcome, "type_conversions");
     assert_eq!(finding.impact, Some(Impact::at_most(100_000)));
     assert_eq!(outcome.get("cast_count"), Some(&Value::Count(1)));
@@ -111,9 +102,8 @@ fn conversions_are_no_copies() {
 
 #[test]
 fn integers_are_not_taken_for_weights() {
-    let dims = "[268435456]";
-    let tensors = [(dims, "float", "[1]"), (dims, "unsigned char", "[1]")];
-    let outcome = beside_fast("aten::copy_", &tensors, 400);
+    let args = "268435456@1:float, 268435456@1:unsigned char";
+    let outcome = beside_fast("aten::copy_", args, 400);
     let model = &found(&outcome, "type_conversions").model;
     assert!(model.starts_with("leave the data narrow"), "{model}");
     says_no(model, &["autocast"]);
@@ -122,8 +112,7 @@ fn integers_are_not_taken_for_weights() {
 #[test]
 fn slow_kernels_are_not_what_fusion_saves() {
     // 100 million elements: read and written 800 MB, at 5 300 GB/s 151 µs.
-    let tensor = ("[100000000]", "float", "[1]");
-    let case = |us: u32| patterns(&beside_fast("aten::gelu", &[tensor], us));
+    let case = |us: u32| patterns(&beside_fast("aten::gelu", "100000000@1:float", us));
     // 15 %, 34 % and 50 % of roofline.
     assert_eq!(case(1000), ["slow_elementwise_kernel"]);
     assert_eq!(case(450), ["memory_bound_gap"]);
@@ -146,14 +135,12 @@ fn a_slow_baseline_is_said() {
 /// 201 million bytes each for 67 million numbers: 140 µs are 54 % of roofline, 600 µs 13 %.
 #[test]
 fn a_transposed_operand_is_no_slow_memory() {
-    let (dims, half) = ("[8192, 8192]", "c10::BFloat16");
-    let (rows, columns) = ((dims, half, "[8192, 1]"), (dims, half, "[1, 8192]"));
+    let columns = "8192x8192@8192x1, 8192x8192@1x8192";
     let outcome = Calls::new()
-        .calls(10, "aten::mul", &tensors(&[rows, rows]), KERNEL, 140)
-        .calls(10, "aten::add", &tensors(&[rows, columns]), KERNEL, 600)
+        .calls(10, "aten::mul", "8192x8192@8192x1*2", KERNEL, 140)
+        .calls(10, "aten::add", columns, KERNEL, 600)
         .outcome("elementwise");
-    let finding = only(&outcome);
-    assert_eq!(finding.pattern, "uneven_operands");
+    let finding = only(&outcome, "uneven_operands");
     says_no(&finding.kernel, &["clocks"]);
     let n_large = outcome.get("baseline_operation_count");
     assert_eq!(n_large, Some(&Value::Count(1)));
@@ -163,12 +150,11 @@ fn a_transposed_operand_is_no_slow_memory() {
 #[test]
 fn what_is_contiguous_is_not_advised_to_become_so() {
     let cases = [
-        ("[8192, 1]", "let `torch.compile`"),
-        ("[16384, 1]", "make operands contiguous"),
+        ("8192x8192@8192x1", "let `torch.compile`"),
+        ("8192x8192@16384x1", "make operands contiguous"),
     ];
-    for (strides, expected) in cases {
-        let tensor = ("[8192, 8192]", "c10::BFloat16", strides);
-        let outcome = beside_fast("aten::gelu", &[tensor], 1000);
+    for (tensor, expected) in cases {
+        let outcome = beside_fast("aten::gelu", tensor, 1000);
         let model = &found(&outcome, "slow_elementwise_kernel").model;
         assert!(model.starts_with(expected), "{model}");
     }
@@ -178,7 +164,7 @@ fn what_is_contiguous_is_not_advised_to_become_so() {
 fn many_short_kernels_are_one_finding() {
     let outcome = short("aten::mul").outcome("elementwise");
     let issue = "200 calls of element-wise operations take 4.00 µs each";
-    says(&only(&outcome).issue, &[issue]);
+    says(&only(&outcome, "many_small_kernels").issue, &[issue]);
     // 12 kB take 2.3 ns of the 4 µs at roofline; the rest of 800 µs could be saved.
     saves_at_most(&outcome, "many_small_kernels", 799_000..800_000);
     let few = Calls::new().calls(99, "aten::mul", &pair(1000), KERNEL, 4);
@@ -216,9 +202,7 @@ fn how_parameters_are_stepped_together_follows_the_optimizer() {
 
 /// Lists of `n` tensors of a million single-precision elements each.
 fn lists(n_lists: usize, n: usize) -> String {
-    let list = format!("[{}]", vec!["[1000000]"; n].join(", "));
-    let dims = format!("[{}]", vec![list; n_lists].join(", "));
-    typed(&dims, &vec!["TensorList"; n_lists])
+    format!("[{}]*{n_lists}", "1000000 ".repeat(n))
 }
 
 const LIST_KERNEL: &str = "multi_tensor_apply_kernel<TensorListMetadata<1>, UnaryOpFunctor<float>>";
@@ -251,12 +235,9 @@ fn a_step_of_adam_in_list_kernels_is_worth_its_passes() {
 /// 80 % of roofline 945 µs; one kernel of 7 passes would take 354 µs at roofline.
 #[test]
 fn a_step_of_adam_on_a_large_parameter_is_worth_its_passes() {
-    let parameter = ("[8192, 8192]", "float", "[8192, 1]");
     let calls = PARTS.iter().fold(Calls::new(), |calls, (part, n, passes)| {
-        let mut args = vec![parameter; *n];
-        args.push(("[]", "Scalar", "[]"));
-        let op = format!("aten::{part}");
-        calls.call(&op, &tensors(&args), KERNEL, passes * 63)
+        let args = format!("8192x8192@8192x1:float*{n}, _:Scalar");
+        calls.call(&format!("aten::{part}"), &args, KERNEL, passes * 63)
     });
     // 945 µs less 7 · 50.65 µs.
     let outcome = in_step_of("AdamW", &calls);
@@ -272,8 +253,7 @@ fn a_slow_fused_optimizer_is_not_advised_to_fuse() {
     // Seven passes over 400 MB are 528 µs at roofline, 26 % of 2 ms.
     let calls = Calls::new().call("aten::_fused_adamw_", &lists(4, 100), LIST_KERNEL, 2000);
     let outcome = calls.outcome("elementwise");
-    let finding = only(&outcome);
-    assert_eq!(finding.pattern, "slow_tensor_lists");
+    let finding = only(&outcome, "slow_tensor_lists");
     says(&finding.model, &["nothing is left to fuse"]);
 }
 
@@ -285,8 +265,7 @@ fn short_kernels_on_lists_are_counted_by_kernel() {
         calls.kernels("aten::_foreach_mul_", &lists(1, 10), &kernels)
     });
     let outcome = calls.outcome("elementwise");
-    let finding = only(&outcome);
-    assert_eq!(finding.pattern, "many_small_list_kernels");
+    let finding = only(&outcome, "many_small_list_kernels");
     says(&finding.issue, &["500 kernels", "4.00 µs each"]);
 }
 
@@ -326,10 +305,10 @@ fn kernels_of_gpu_graphs_are_not_to_be_replayed_as_graphs() {
 #[test]
 fn more_copies_are_counted_in_the_issue() {
     let copy = |calls: Calls, heads: u32| {
-        let dims = format!("[8, {heads}, 4096, 64]");
-        let first = format!("[{}, 262144, 64, 1]", heads * 262_144);
-        let last = format!("[{}, 64, {}, 1]", heads * 262_144, heads * 64);
-        let args = tensors(&[(&dims, HALF, &first), (&dims, HALF, &last)]);
+        let (batch, row) = (heads * 262_144, heads * 64);
+        let args = format!(
+            "8x{heads}x4096x64@{batch}x262144x64x1:c10::Half, 8x{heads}x4096x64@{batch}x64x{row}x1:c10::Half"
+        );
         calls.call("aten::copy_", &args, KERNEL, 100)
     };
     let issue = |calls: Calls| {

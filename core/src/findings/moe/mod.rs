@@ -25,8 +25,12 @@ struct Seen<'a> {
 
 impl Seen<'_> {
     fn is_around(&self) -> bool {
-        matches!(self.part, MoePart::Routing | MoePart::Sorting)
+        is_around(self.part)
     }
+}
+
+fn is_around(part: MoePart) -> bool {
+    matches!(part, MoePart::Routing | MoePart::Sorting)
 }
 
 pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
@@ -37,19 +41,16 @@ pub(super) fn part(profile: &Profile, operation: &Operation) -> MoePart {
 
 pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let gate = Gate::of(input, input.options.thresholds.moe_gate_ms);
-    let mut seen: Vec<Seen> = rows
-        .iter()
-        .map(|row| Seen {
-            row,
-            name: input.operation(row.operation).short_name(input.profile),
-            part: part(input.profile, input.operation(row.operation)),
-            are_gemms_told: false,
-            is_slow: is_bottleneck(input, row, &gate) && !is_launch_scale(input, row),
-        })
-        .collect();
-    let are_gemms_told = !seen.iter().all(Seen::is_around);
-    seen.iter_mut()
-        .for_each(|seen| seen.are_gemms_told = are_gemms_told);
+    let part_of = |row: &Row| part(input.profile, input.operation(row.operation));
+    let are_gemms_told = !rows.iter().all(|row| is_around(part_of(row)));
+    let seen = rows.iter().map(|row| Seen {
+        row,
+        name: input.operation(row.operation).short_name(input.profile),
+        part: part_of(row),
+        are_gemms_told,
+        is_slow: is_bottleneck(input, row, &gate) && !is_launch_scale(input, row),
+    });
+    let seen: Vec<Seen> = seen.collect();
     add_facts(input, outcome, &seen);
     let candidates = seen.iter().filter(|seen| !seen.row.is_anomaly);
     outcome.findings = rule::find(input, rules::RULES, candidates.collect());

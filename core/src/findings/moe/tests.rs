@@ -1,15 +1,10 @@
-use super::super::samples::{Calls, found, patterns, tensors};
+use super::super::samples::{Calls, found, only, patterns};
 use super::rules::EVENLY;
 use super::*;
 
 /// Routed tokens of eight experts.
-fn logits() -> String {
-    tensors(&[("[16, 8]", "float", "[8, 1]")])
-}
-
-fn tokens() -> String {
-    tensors(&[("[16, 4096]", "c10::BFloat16", "[4096, 1]")])
-}
+const LOGITS: &str = "16x8@8x1:float";
+const TOKENS: &str = "16x4096@4096x1";
 
 fn fused(us: u32) -> Calls {
     fused_of(16, us)
@@ -18,21 +13,8 @@ fn fused(us: u32) -> Calls {
 /// `fmoe_g1u1(out, x, w1, w2, …, k)` of tokens of width 4 096, 8 experts of inner width 14 336,
 /// two for each token.
 fn fused_of(n_tokens: u32, us: u32) -> Calls {
-    let tokens = format!("[{n_tokens}, 4096]");
-    let tokens = (tokens.as_str(), "c10::BFloat16", "[4096, 1]");
-    let none = ("[]", "", "[]");
-    let args = tensors(&[
-        tokens,
-        tokens,
-        ("[8, 28672, 4096]", "c10::BFloat16", "[117440512, 4096, 1]"),
-        ("[8, 4096, 14336]", "c10::BFloat16", "[58720256, 14336, 1]"),
-        none,
-        none,
-        none,
-        none,
-        ("[]", "Scalar", "[]"),
-    ]);
-    let args = format!(r#"{args}, "Concrete Inputs": ["", "", "", "", "", "", "", "", "2"]"#);
+    let weights = "8x28672x4096@117440512x4096x1, 8x4096x14336@58720256x14336x1";
+    let args = format!("{n_tokens}x4096@4096x1*2, {weights}, _*4, =2");
     Calls::new().call("aiter::fmoe_g1u1", &args, "fmoe_kernel", us)
 }
 
@@ -41,8 +23,7 @@ fn memory_bound_experts_want_more_tokens() {
     // Of 8 experts 8 · (1 − (6/8)^16) = 7.92 are chosen: 7.92 · 3 · 4 096 · 14 336 weights of two
     // bytes are 2.79 GB, 526 µs at 5 300 GB/s. 2 000 µs are 26 % of the roof.
     let outcome = fused(2000).outcome("moe");
-    assert_eq!(patterns(&outcome), ["memory_bound_gap"]);
-    let finding = found(&outcome, "memory_bound_gap");
+    let finding = only(&outcome, "memory_bound_gap");
     let percent = finding.efficiency_percent.unwrap();
     assert!((percent - 26.3).abs() < 0.1, "{percent}");
     assert!(finding.model.contains("batch more tokens"));
@@ -54,8 +35,8 @@ fn memory_bound_experts_want_more_tokens() {
 
 #[test]
 fn separate_products_could_be_one() {
-    let first = Calls::new().call("my::moe_gemm1", &tokens(), "moe_gemm", 500);
-    let both = first.call("my::moe_gemm2", &tokens(), "moe_gemm", 500);
+    let first = Calls::new().call("my::moe_gemm1", TOKENS, "moe_gemm", 500);
+    let both = first.call("my::moe_gemm2", TOKENS, "moe_gemm", 500);
     let outcome = both.outcome("moe");
     assert_eq!(patterns(&outcome), ["unfused_experts"]);
     for key in ["unfused_count", "missing_perf_model_count"] {
@@ -66,7 +47,7 @@ fn separate_products_could_be_one() {
 #[test]
 fn routing_counts_from_a_fifth_on() {
     let routing = |us| {
-        let calls = fused(700).call("my::moe_topk_gating", &logits(), "topkGatingSoftmax", us);
+        let calls = fused(700).call("my::moe_topk_gating", LOGITS, "topkGatingSoftmax", us);
         patterns(&calls.outcome("moe"))
     };
     // 200 of 900 µs are 22 %, 150 of 850 µs 18 %.
@@ -77,23 +58,18 @@ fn routing_counts_from_a_fifth_on() {
 /// Experts' products that are told as products: of what part routing is, is not known.
 #[test]
 fn routing_alone_is_no_share_of_a_layer() {
-    let alone = Calls::new().call("my::moe_topk_gating", &logits(), "my_kernel", 300);
+    let alone = Calls::new().call("my::moe_topk_gating", LOGITS, "my_kernel", 300);
     assert_eq!(patterns(&alone.outcome("moe")), ["unmodelled_significant"]);
     // 64 · 8 numbers hardly take any time.
-    let slow = tensors(&[
-        ("[64, 8]", "float", "[8, 1]"),
-        ("[64, 8]", "int", "[8, 1]"),
-        ("[64, 8]", "int", "[8, 1]"),
-        ("[64, 128]", "float", "[128, 1]"),
-    ]);
-    let slow = Calls::new().call("_moe_C::topk_softmax", &slow, "topkGatingSoftmax", 300);
+    let slow = "64x8@8x1:float, 64x8@8x1:int*2, 64x128@128x1:float";
+    let slow = Calls::new().call("_moe_C::topk_softmax", slow, "topkGatingSoftmax", 300);
     assert_eq!(patterns(&slow.outcome("moe")), ["slow_routing"]);
 }
 
 #[test]
 fn fused_routing_is_not_advised_where_it_runs() {
     let advice = |name: &str| {
-        let calls = fused(700).call(name, &logits(), "my_kernel", 300);
+        let calls = fused(700).call(name, LOGITS, "my_kernel", 300);
         let outcome = calls.outcome("moe");
         let finding = found(&outcome, "routing_overhead");
         (finding.model.clone(), finding.kernel.clone())
@@ -108,7 +84,7 @@ fn fused_routing_is_not_advised_where_it_runs() {
 
 #[test]
 fn experts_of_unknown_work_are_worth_a_rule_of_thumb() {
-    let calls = Calls::new().call("my::fused_moe", &tokens(), "fused_moe_kernel", 1000);
+    let calls = Calls::new().call("my::fused_moe", TOKENS, "fused_moe_kernel", 1000);
     let outcome = calls.outcome("moe");
     assert_eq!(patterns(&outcome), ["unmodelled_significant"]);
     assert_eq!(patterns(&calls.outcome_without_gpu("moe")), [""; 0]);

@@ -55,14 +55,11 @@ pub(super) fn seen<'a>(input: &Input, facts: &'a Facts) -> Vec<Seen<'a>> {
     let blocking = facts.blocking().is_flagged.then_some(About::Blocking);
     let overlap = facts.overlap().is_flagged.then_some(About::Overlap);
     let communication = blocking.into_iter().chain(overlap);
+    let uneven = facts.uneven();
     copies
         .map(|assessed| Seen::of_copies(input, facts, assessed))
         .chain(communication.map(|about| Seen::of_communication(facts, about)))
-        .chain(
-            facts
-                .uneven()
-                .map(|waits| Seen::of_uneven(input, facts, waits)),
-        )
+        .chain(uneven.map(|waits| Seen::of_uneven(input, facts, waits)))
         .collect()
 }
 

@@ -58,13 +58,11 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let are_foldable = input.has(Family::Convolution)
         && !seen.iter().any(|seen| seen.norm.is_trained_batch_norm());
     let is_foldable = |seen: &&Seen| are_foldable && seen.norm.is_training == Some(false);
+    let slow = seen.iter().filter(is_slow).collect();
+    let foldable = seen.iter().filter(is_foldable).collect();
     outcome.findings = [
-        rule::find(input, rules::RULES, seen.iter().filter(is_slow).collect()),
-        rule::find(
-            input,
-            rules::FOLDABLE,
-            seen.iter().filter(is_foldable).collect(),
-        ),
+        rule::find(input, rules::RULES, slow),
+        rule::find(input, rules::FOLDABLE, foldable),
         unmodelled(input, rows, &gate, "norm"),
     ]
     .concat();

@@ -1,33 +1,27 @@
 use super::super::finding::Impact;
 use super::super::outcome::Outcome;
-use super::super::samples::{Calls, found, only, patterns, says, says_no, tensors};
+use super::super::samples::{Calls, found, only, patterns, says, says_no};
 
 const KERNEL: &str = "void at::native::batch_norm_kernel";
 const ELEMENTWISE: &str = "void at::native::vectorized_elementwise_kernel<4>";
-const BF16: &str = "c10::BFloat16";
 
 /// 51.4 million elements, 205.5 MB read and written, at 5 300 GB/s 38.8 µs.
-const IMAGES: &str = "[64, 64, 112, 112]";
-const CHANNELS_FIRST: &str = "[802816, 12544, 112, 1]";
-const CHANNELS_LAST: &str = "[802816, 1, 7168, 64]";
+const IMAGES: &str = "64x64x112x112@802816x12544x112x1";
+const CHANNELS_LAST: &str = "64x64x112x112@802816x1x7168x64";
 
 /// Batch norm of an input.
-fn batch_norm(calls: Calls, x: (&str, &str), training: &str, us: u32) -> Calls {
-    let (x, channels) = ((x.0, BF16, x.1), ("[64]", BF16, "[1]"));
-    let flag = ("[]", "Scalar", "[]");
-    let args = tensors(&[x, channels, channels, channels, channels, flag]);
-    let args = format!(r#"{args}, "Concrete Inputs": ["", "", "", "", "", "{training}"]"#);
+fn batch_norm(calls: Calls, x: &str, training: &str, us: u32) -> Calls {
+    let args = format!("{x}, 64@1*4, ={training}");
     calls.call("aten::batch_norm", &args, KERNEL, us)
 }
 
 /// Additions in place: 1.2 GB in so many microseconds.
 fn addition(us: u32) -> Calls {
-    let args = tensors(&[("[100000000]", "float", "[1]"); 2]);
-    Calls::new().call("aten::add_", &args, ELEMENTWISE, us)
+    Calls::new().call("aten::add_", "100000000@1:float*2", ELEMENTWISE, us)
 }
 
 /// A batch norm in training beside such additions.
-fn beside_additions(addition_us: u32, x: (&str, &str), us: u32) -> Outcome {
+fn beside_additions(addition_us: u32, x: &str, us: u32) -> Outcome {
     batch_norm(addition(addition_us), x, "True", us).outcome("norm")
 }
 
@@ -44,14 +38,14 @@ fn batch_norm_is_compared_with_the_element_wise_baseline() {
         (80, 300, &[]),
     ];
     for (us, addition_us, expected) in cases {
-        let outcome = beside_additions(addition_us, (IMAGES, CHANNELS_FIRST), us);
+        let outcome = beside_additions(addition_us, IMAGES, us);
         assert_eq!(patterns(&outcome), expected, "{us} µs");
     }
 }
 
 #[test]
 fn both_rates_are_in_the_issue_and_in_the_table() {
-    let outcome = beside_additions(300, (IMAGES, CHANNELS_FIRST), 300);
+    let outcome = beside_additions(300, IMAGES, 300);
     let finding = found(&outcome, "norm_kernel_issue");
     // 205.5 MB in 300 µs.
     let rates = "the longest moves 685 GB/s where `aten::add_` moves 4.00 TB/s.";
@@ -65,9 +59,8 @@ fn both_rates_are_in_the_issue_and_in_the_table() {
 #[test]
 fn without_large_operations_those_of_like_size_are_compared() {
     // 24 MB: 12 million BF16 elements, added in 6 µs (4 000 GB/s), below the size of a baseline.
-    let small = tensors(&[("[4000000]", BF16, "[1]"); 2]);
-    let calls = Calls::new().call("aten::add_", &small, "elementwise_kernel", 6);
-    let x = ("[10, 64, 75, 125]", "[600000, 9375, 125, 1]");
+    let calls = Calls::new().call("aten::add_", "4000000@1*2", "elementwise_kernel", 6);
+    let x = "10x64x75x125@600000x9375x125x1";
     let outcome = batch_norm(calls, x, "True", 100).outcome("norm");
     let finding = found(&outcome, "norm_kernel_issue");
     // 24 MB in 100 µs: 240 GB/s.
@@ -79,27 +72,25 @@ fn without_large_operations_those_of_like_size_are_compared() {
 #[test]
 fn the_channels_last_format_is_that_of_the_rank() {
     let model = |x| beside_additions(300, x, 300).findings[0].model.clone();
-    let flat = model((IMAGES, CHANNELS_FIRST));
+    let flat = model(IMAGES);
     says(&flat, &["in `torch.channels_last`"]);
-    let deep = model(("[4, 64, 16, 112, 112]", "[12845056, 200704, 12544, 112, 1]"));
+    let deep = model("4x64x16x112x112@12845056x200704x12544x112x1");
     says(&deep, &["in `torch.channels_last_3d`"]);
-    says_no(&model((IMAGES, CHANNELS_LAST)), &["channels_last"]);
+    says_no(&model(CHANNELS_LAST), &["channels_last"]);
 }
 
 #[test]
 fn fixed_statistics_after_convolutions_can_be_folded() {
     let convolution = || {
-        let x = (IMAGES, BF16, CHANNELS_FIRST);
-        let args = tensors(&[x, ("[64, 64, 1, 1]", BF16, "[64, 1, 1, 1]")]);
+        let args = format!("{IMAGES}, 64x64x1x1@64x1x1x1");
         Calls::new().call("aten::convolution", &args, "conv", 100)
     };
     let norm = |calls, training| {
-        let calls = batch_norm(calls, (IMAGES, CHANNELS_FIRST), training, 60);
+        let calls = batch_norm(calls, IMAGES, training, 60);
         calls.outcome("norm")
     };
     let inference = norm(convolution(), "False");
-    let finding = only(&inference);
-    assert_eq!(finding.pattern, "foldable_batch_norm");
+    let finding = only(&inference, "foldable_batch_norm");
     assert_eq!(finding.impact, Some(Impact::at_most(60_000)));
     assert_eq!(inference.rows[0].class, "batch norm, inference");
     assert_eq!(patterns(&norm(convolution(), "True")), [""; 0]);
@@ -108,7 +99,7 @@ fn fixed_statistics_after_convolutions_can_be_folded() {
 
 #[test]
 fn kernels_as_short_as_their_launch_are_no_finding() {
-    let x = ("[8, 64, 7, 7]", "[3136, 49, 7, 1]");
+    let x = "8x64x7x7@3136x49x7x1";
     let calls = (0..50).fold(Calls::new(), |calls, _| batch_norm(calls, x, "True", 5));
     let outcome = calls.outcome("norm");
     assert_eq!(patterns(&outcome), [""; 0]);
@@ -118,22 +109,19 @@ fn kernels_as_short_as_their_launch_are_no_finding() {
 /// What runs before and after a layer norm on its stream, and what is said of it.
 #[test]
 fn a_norm_is_merged_with_its_neighbors() {
-    let x = ("[4096, 4096]", BF16, "[4096, 1]");
     let model = |around: [&str; 3]| {
-        let width = tensors(&[x, ("[]", "ScalarList", "[]")]);
-        let norm = format!(r#"{width}, "Concrete Inputs": ["", "[4096]"]"#);
+        let norm = "4096x4096@4096x1, =[4096]";
         let beside = |calls: Calls, op: &str| {
-            let kernel = if op == "aten::mm" {
-                "gemm"
-            } else {
-                ELEMENTWISE
+            let kernel = match op {
+                "aten::mm" => "gemm",
+                _ => ELEMENTWISE,
             };
-            calls.call(op, &tensors(&[x, x]), kernel, 20)
+            calls.call(op, "4096x4096@4096x1*2", kernel, 20)
         };
         let [before, after @ ..] = around;
         let calls = (0..3).fold(addition(300), |calls, _| {
             let calls = beside(calls, before);
-            let calls = calls.call("aten::native_layer_norm", &norm, "layer_norm", 300);
+            let calls = calls.call("aten::native_layer_norm", norm, "layer_norm", 300);
             after.into_iter().fold(calls, beside)
         });
         calls.outcome("norm").findings[0].model.clone()

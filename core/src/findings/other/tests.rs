@@ -1,16 +1,13 @@
-use super::super::samples::{Calls, found, patterns, tensors};
+use super::super::samples::{Calls, found, only, patterns, says};
 use super::*;
 use crate::findings::Impact;
 
 /// `embedding(weight, indices)`: 32 768 rows of 1 024 FP32 elements, read and written: 268 MB,
 /// 51 µs at 5 300 GB/s.
 fn embedding(us: u32) -> Outcome {
-    let args = tensors(&[
-        ("[50000, 1024]", "float", "[1024, 1]"),
-        ("[8, 4096]", "long int", "[4096, 1]"),
-    ]);
+    let args = "50000x1024@1024x1:float, 8x4096@4096x1:long int";
     Calls::new()
-        .call("aten::embedding", &args, "vectorized_gather_kernel", us)
+        .call("aten::embedding", args, "vectorized_gather_kernel", us)
         .outcome("other")
 }
 
@@ -26,32 +23,22 @@ fn look_ups_far_from_the_bandwidth_are_found() {
 /// `scatter_add_(self, 0, index, source)` of 8 × 10⁶ FP32 elements.
 #[test]
 fn writes_by_index_are_no_look_ups() {
-    let args = tensors(&[
-        ("[1000, 1000]", "float", "[1000, 1]"),
-        ("[]", "Scalar", "[]"),
-        ("[8000, 1000]", "long int", "[1000, 1]"),
-        ("[8000, 1000]", "float", "[1000, 1]"),
-    ]);
+    let args =
+        "1000x1000@1000x1:float, _:Scalar, 8000x1000@1000x1:long int, 8000x1000@1000x1:float";
     let outcome = Calls::new()
-        .call("aten::scatter_add_", &args, "scatter_kernel", 5000)
+        .call("aten::scatter_add_", args, "scatter_kernel", 5000)
         .outcome("other");
-    assert_eq!(patterns(&outcome), ["slow_scatter"]);
     assert_eq!(outcome.rows[0].class, "write by index");
-    let model = &outcome.findings[0].model;
-    assert!(model.contains("sum up each segment"), "{model}");
+    let model = &only(&outcome, "slow_scatter").model;
+    says(model, &["sum up each segment"]);
 }
 
 /// What sorting does not take, leaving it out does not save.
 #[test]
 fn gradients_are_worth_their_sorting_or_their_sums() {
-    let args = tensors(&[
-        ("[8, 4096, 1024]", "float", "[4194304, 1024, 1]"),
-        ("[8, 4096]", "long int", "[4096, 1]"),
-        ("[]", "Scalar", "[]"),
-    ]);
-    let args = format!(r#"{args}, "Concrete Inputs": ["", "", "50000"]"#);
+    let args = "8x4096x1024@4194304x1024x1:float, 8x4096@4096x1:long int, =50000";
     let backward = |kernels: &[(&str, u32)]| {
-        let calls = Calls::new().kernels("aten::embedding_dense_backward", &args, kernels);
+        let calls = Calls::new().kernels("aten::embedding_dense_backward", args, kernels);
         calls.outcome("other")
     };
     let sorting = |sorting_us, others_us| {
@@ -67,19 +54,16 @@ fn gradients_are_worth_their_sorting_or_their_sums() {
     let atomic = backward(&[("embedding_backward_feature_kernel", 400)]);
     assert!(!patterns(&atomic).contains(&"sorted_accumulation"));
     let sorted = sorting(400, 600);
-    assert_eq!(patterns(&sorted), ["sorted_accumulation"]);
-    let impact = found(&sorted, "sorted_accumulation").impact;
+    let impact = only(&sorted, "sorted_accumulation").impact;
     assert_eq!(impact, Some(Impact::at_most(400_000)));
     let sums = sorting(30, 970);
-    assert_eq!(patterns(&sums), ["slow_look_up_gradient"]);
-    assert!(!sums.findings[0].issue.contains("sort"));
+    assert!(!only(&sums, "slow_look_up_gradient").issue.contains("sort"));
 }
 
 /// Why the work is not known decides what would make it known.
 #[test]
 fn unknown_work_is_told_by_its_reason() {
-    let shapes = r#""Input Dims": [[8]], "Input type": ["float"]"#;
-    let index = r#""Input Dims": [[1000000, 64], []], "Input type": ["float", ""]"#;
+    let (shapes, index) = ("8:float", "1000000x64:float, _");
     let index = Calls::new().call("aten::index", index, "index_elementwise_kernel", 500);
     let unshaped = Calls::new().call("my::op", r#""a": 1"#, "my_kernel", 500);
     // A kernel that a call of the runtime launches beside operators with shapes.
@@ -108,7 +92,6 @@ fn unknown_work_is_told_by_its_reason() {
 /// place of what is a library's or fused already.
 #[test]
 fn unknown_work_promises_nothing_where_nothing_is_in_its_place() {
-    let shapes = r#""Input Dims": [[8]], "Input type": ["float"]"#;
     let cases = [
         ("my::op", "my_kernel", true),
         ("my::op", "Cijk_Alik_Bljk_BBS_BH", false),
@@ -118,7 +101,7 @@ fn unknown_work_promises_nothing_where_nothing_is_in_its_place() {
         ("triton_for_fused_1", "triton_for_fused_1", false),
     ];
     for (op, kernel, may_win) in cases {
-        let calls = Calls::new().call(op, shapes, kernel, 500);
+        let calls = Calls::new().call(op, "8:float", kernel, 500);
         let keys = ["other", "gemm", "elementwise", "triton"];
         let outcomes = keys.map(|key| calls.outcome(key));
         let mut findings = outcomes.iter().flat_map(|outcome| &outcome.findings);
@@ -134,23 +117,17 @@ fn unknown_work_promises_nothing_where_nothing_is_in_its_place() {
 #[test]
 fn unknown_work_is_worth_a_rule_of_thumb_by_operator() {
     let calls = [8, 8, 9].into_iter().fold(Calls::new(), |calls, size| {
-        let args = format!(r#""Input Dims": [[{size}]], "Input type": ["float"]"#);
-        calls.call("my::op", &args, "my_kernel", 500)
+        calls.call("my::op", &format!("{size}:float"), "my_kernel", 500)
     });
     let outcome = calls.outcome("other");
-    assert_eq!(patterns(&outcome), ["unmodelled_significant"]);
-    let impact = found(&outcome, "unmodelled_significant").impact.unwrap();
-    // 15, 30 and 45 % of 1.5 ms.
-    assert_eq!(
-        (impact.low_ns, impact.mid_ns, impact.high_ns),
-        (225_000, 450_000, 675_000)
-    );
+    let finding = only(&outcome, "unmodelled_significant");
+    assert_eq!(finding.impact, Some(Impact::heuristic(1_500_000)));
 }
 
 #[test]
 fn recurrent_layers_are_looked_at_here() {
-    let args = tensors(&[("[64, 32, 512]", "float", "[16384, 512, 1]")]);
-    let calls = Calls::new().call("my::lstm", &args, "gemm", 500);
+    let args = "64x32x512@16384x512x1:float";
+    let calls = Calls::new().call("my::lstm", args, "gemm", 500);
     let outcome = calls.outcome("other");
     assert_eq!(outcome.rows[0].class, "recurrent layer");
     assert_eq!(calls.outcome("gemm").status, Status::NoData);

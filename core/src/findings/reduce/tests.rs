@@ -1,22 +1,21 @@
 use super::super::finding::Estimate;
-use super::super::samples::{Calls, found, only, patterns, says, says_no, tensors};
+use super::super::samples::{Calls, found, only, patterns, says, says_no};
 use super::*;
 
 /// 64 million FP32 elements: 256 MB, at 5 300 GB/s 48 µs.
-const ROWS: (&str, &str, &str) = ("[64000, 1000]", "float", "[1000, 1]");
+const ROWS: &str = "64000x1000@1000x1:float";
 
 /// A reduction of a tensor over `dims`.
-fn reduced(op: &str, tensor: (&str, &str, &str), dims: &str, us: u32) -> Outcome {
-    let args = tensors(&[tensor, ("[]", "ScalarList", "[]")]);
-    let args = format!(r#"{args}, "Concrete Inputs": ["", "{dims}"]"#);
+fn reduced(op: &str, tensor: &str, dims: &str, us: u32) -> Outcome {
+    let args = format!("{tensor}, ={dims}");
     let calls = Calls::new().call(op, &args, "reduce_kernel", us);
     calls.outcome("reduce")
 }
 
 #[test]
 fn what_the_arguments_show_names_the_finding() {
-    let long = ("[8, 8000000]", "float", "[8000000, 1]");
-    let columns = ("[64000, 1000]", "float", "[1, 64000]");
+    let long = "8x8000000@8000000x1:float";
+    let columns = "64000x1000@1x64000:float";
     let cases = [
         // Sums of rows.
         ("aten::sum", ROWS, "[1]", "memory_bound_gap"),
@@ -60,8 +59,7 @@ fn reductions_are_worth_what_is_usual() {
 /// Sorting, selecting and compacting take several passes, so one pass promises nothing.
 #[test]
 fn what_takes_several_passes_is_worth_a_rule_of_thumb() {
-    let args = tensors(&[ROWS, ("[]", "Scalar", "[]"), ("[]", "Scalar", "[]")]);
-    let args = format!(r#"{args}, "Concrete Inputs": ["", "10", "-1"]"#);
+    let args = format!("{ROWS}, =10, =-1");
     let selection = Calls::new().call("aten::topk", &args, "gatherTopK", 1000);
     let outcomes = [
         ("selection", selection.outcome("reduce")),
@@ -82,19 +80,14 @@ fn what_takes_several_passes_is_worth_a_rule_of_thumb() {
 /// What is said of sums fits sums alone.
 #[test]
 fn each_kind_has_its_own_words() {
-    let x = ("[8, 4096, 2048]", "c10::BFloat16", "[8388608, 2048, 1]");
-    let convolution = tensors(&[x, ("[4096, 4]", "c10::BFloat16", "[4, 1]")]);
-    let log_p = ("[800000, 100]", "float", "[100, 1]");
-    let loss = tensors(&[log_p, ("[800000]", "long int", "[1]")]);
-    let picked = tensors(&[log_p, ("[]", "Scalar", "[]")]);
     #[rustfmt::skip]
     let cases = [
-        ("CausalConv1dFn", convolution, "causal_conv1d_fwd_kernel<128>", "State-space layers at a low % of roofline"),
-        ("aten::nll_loss_forward", loss, "nll_loss_forward_reduce", "Losses at a low % of the memory bandwidth"),
-        ("aten::multinomial", picked, "multinomialWithReplacement", "Operations along an axis at a low % of roofline"),
+        ("CausalConv1dFn", "8x4096x2048@8388608x2048x1, 4096x4@4x1", "causal_conv1d_fwd_kernel<128>", "State-space layers at a low % of roofline"),
+        ("aten::nll_loss_forward", "800000x100@100x1:float, 800000@1:long int", "nll_loss_forward_reduce", "Losses at a low % of the memory bandwidth"),
+        ("aten::multinomial", "800000x100@100x1:float, _:Scalar", "multinomialWithReplacement", "Operations along an axis at a low % of roofline"),
     ];
     for (op, args, kernel, title) in cases {
-        let outcome = Calls::new().call(op, &args, kernel, 5000).outcome("reduce");
+        let outcome = Calls::new().call(op, args, kernel, 5000).outcome("reduce");
         let finding = found(&outcome, "memory_bound_gap");
         assert_eq!(finding.title, title);
         // What has no operator is not compiled.
@@ -114,29 +107,23 @@ fn a_single_result_names_its_elements() {
 /// attention.
 #[test]
 fn softmax_beside_batched_gemms_is_noted() {
-    let gemm = tensors(&[
-        ("[96, 1024, 64]", "c10::BFloat16", "[65536, 64, 1]"),
-        ("[96, 64, 1024]", "c10::BFloat16", "[65536, 1024, 1]"),
-    ]);
+    let gemm = "96x1024x64@65536x64x1, 96x64x1024@65536x1024x1";
     let with_gemm = |calls: &Calls| {
-        let calls = calls.clone().call("aten::bmm", &gemm, "gemm", 100);
+        let calls = calls.clone().call("aten::bmm", gemm, "gemm", 100);
         let outcome = calls.outcome("reduce");
         assert_eq!(outcome.get("softmax_count"), Some(&Value::Count(1)));
         outcome
     };
-    let scores = tensors(&[("[96, 1024, 1024]", "c10::BFloat16", "[1048576, 1024, 1]")]);
-    let attention = Calls::new().call("aten::_softmax", &scores, "softmax", 100);
+    let scores = "96x1024x1024@1048576x1024x1";
+    let attention = Calls::new().call("aten::_softmax", scores, "softmax", 100);
     assert!(attention.outcome("reduce").notes.is_empty());
     let note = "attention that is not fused";
     says(&with_gemm(&attention).notes[0], &[note]);
-    let scalar = ("[]", "Scalar", "[]");
-    let logits = tensors(&[("[4096, 32000]", "float", "[32000, 1]"), scalar, scalar]);
-    let logits = format!(r#"{logits}, "Concrete Inputs": ["", "1", "False"]"#);
-    let loss = Calls::new().call("aten::_log_softmax", &logits, "softmax", 5000);
+    let logits = "4096x32000@32000x1:float, =1, =False";
+    let loss = Calls::new().call("aten::_log_softmax", logits, "softmax", 5000);
     let outcome = with_gemm(&loss);
     says_no(&outcome.notes.concat(), &["attention"]);
-    let finding = only(&outcome);
-    assert_eq!(finding.pattern, "softmax_below_bandwidth");
+    let finding = only(&outcome, "softmax_below_bandwidth");
     says(&finding.model, &["fuse it with the loss"]);
 }
 
@@ -144,7 +131,7 @@ fn softmax_beside_batched_gemms_is_noted() {
 #[test]
 fn what_chooses_is_not_told_to_sum() {
     for (op, can_sum) in [("aten::sum", true), ("aten::amax", false)] {
-        let row = ("[1, 8000000]", "float", "[8000000, 1]");
+        let row = "1x8000000@8000000x1:float";
         let outcome = reduced(op, row, "[1]", 1000);
         let model = &found(&outcome, "few_results").model;
         assert_eq!(model.contains("sum up"), can_sum, "{op}");

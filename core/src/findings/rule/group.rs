@@ -83,11 +83,8 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
     }
 
     pub(crate) fn is_mostly(&self, is: impl Fn(&S::Of<'a>) -> bool) -> bool {
-        let of_it = self
-            .seen
-            .iter()
-            .zip(&self.rows)
-            .filter(|(seen, _)| is(seen));
+        let each = self.seen.iter().zip(&self.rows);
+        let of_it = each.filter(|(seen, _)| is(seen));
         sum(of_it.map(|(_, row)| row.time_ns)) > self.time_ns() / 2
     }
 }

@@ -85,9 +85,9 @@ fn merged(seen: &Seen) -> Option<String> {
     if n_more > 0 {
         names.push(format!("{n_more} more"));
     }
-    let last = names.pop()?;
-    Some(match names.is_empty() {
-        true => format!("The longest holds {last} alone."),
-        false => format!("The longest merges {} and {last}.", names.join(", ")),
-    })
+    match &names[..] {
+        [] => None,
+        [one] => Some(format!("The longest holds {one} alone.")),
+        all => Some(format!("The longest merges {}.", format::listed(all))),
+    }
 }

@@ -11,8 +11,7 @@ fn efficiency_is_measured_by_the_band_of_its_length() {
     assert_eq!(patterns(&usual), [""; 0]);
     let below = flash(LONG, 776.5 / 0.4);
     assert_eq!(verdict(&below), "below");
-    let finding = only(&below);
-    assert_eq!(finding.pattern, "below_usual_efficiency");
+    let finding = only(&below, "below_usual_efficiency");
     assert_eq!(finding.impact.unwrap().estimate, Estimate::Usual);
     // From 40 % to 50, 60 and 70 % of roofline: 1 − 40/50, 1 − 40/60, 1 − 40/70 of 1 941 µs.
     let saved_ns = |percent: f64| 776.5e3 / 0.4 * (1.0 - 40.0 / percent);
@@ -23,31 +22,29 @@ fn efficiency_is_measured_by_the_band_of_its_length() {
 fn short_sequences_are_no_bottleneck_unless_far_below() {
     // 64 · 16 · 512² = 268 435 456 scores, 256 operations each, 97.06 µs at 708 TFLOPS; memory:
     // 4 · 64 · 16 · 512 · 64 elements of 2 bytes at 5.3 TB/s are 50.7 µs.
-    let at = |share: f64| flash(["[64, 16, 512, 64]"; 3], 97.06 / share);
+    let at = |share: f64| flash("64x16x512x64*3", 97.06 / share);
     assert_eq!(verdict(&at(0.06)), "as usual");
     assert!(at(0.06).findings.is_empty());
     let far_below = at(0.03);
-    let finding = only(&far_below);
-    assert_eq!(finding.pattern, "short_sequences");
+    let finding = only(&far_below, "short_sequences");
     says(&finding.issue, &["at 3.0 %"]);
 }
 
 /// Kernels by GPU; one without flash kernels is not asked for one, nor for BF16, which it has not.
 #[test]
 fn uncommon_heads_and_types_are_named() {
-    let half = "c10::Half";
-    let uncommon = ["[8, 16, 4096, 80]"; 3];
+    let (half, single) = ("8x16x4096x64:c10::Half*3", "8x16x4096x64:float*3");
     #[rustfmt::skip]
     let cases = [
-        ("MI300X", FLASH, uncommon, BF16, 4_000, "head_dimension", "64 and 128"),
-        ("MI300X", EFFICIENT, LONG, half, 9_000, "not_flash", "no flash kernel"),
-        ("MI300X", EFFICIENT, LONG, "float", 9_000, "wide_precision", "run it in BF16 or FP16"),
-        ("A100-80GB", EFFICIENT, LONG, half, 90_000, "not_flash", "no flash kernel"),
-        ("V100-32GB", EFFICIENT, LONG, half, 90_000, "below_usual_efficiency", "fastest attention kernel"),
-        ("V100-32GB", EFFICIENT, LONG, "float", 90_000, "wide_precision", "run it in FP16 (autocast)"),
+        ("MI300X", FLASH, "8x16x4096x80*3", 4_000, "head_dimension", "64 and 128"),
+        ("MI300X", EFFICIENT, half, 9_000, "not_flash", "no flash kernel"),
+        ("MI300X", EFFICIENT, single, 9_000, "wide_precision", "run it in BF16 or FP16"),
+        ("A100-80GB", EFFICIENT, half, 90_000, "not_flash", "no flash kernel"),
+        ("V100-32GB", EFFICIENT, half, 90_000, "below_usual_efficiency", "fastest attention kernel"),
+        ("V100-32GB", EFFICIENT, single, 90_000, "wide_precision", "run it in FP16 (autocast)"),
     ];
-    for (gpu, op, dims, dtype, us, pattern, model) in cases {
-        let calls = call(op, &args(dims, dtype), "attn_fwd", us);
+    for (gpu, op, qkv, us, pattern, model) in cases {
+        let calls = call(op, &args(qkv), "attn_fwd", us);
         let outcome = calls.outcome_on(gpu, "sdpa_fwd");
         assert_eq!(patterns(&outcome), [pattern], "{gpu} {op}");
         says(&outcome.findings[0].model, &[model]);
@@ -68,19 +65,17 @@ fn decoding_is_judged_by_the_memory() {
 
 #[test]
 fn copies_right_around_it_are_worth_what_they_take() {
-    let [x, ..] = LONG;
-    let copy = typed(&format!("[{x}, {x}, []]"), &[BF16, BF16, "Scalar"]);
-    let cast = copy.replacen(BF16, "float", 1);
+    let cast = "8x16x4096x64:float, 8x16x4096x64, _:Scalar";
+    let copy = "8x16x4096x64*2, _:Scalar";
     let outcome = Calls::new()
-        .call("aten::copy_", &cast, "copy", 100)
-        .call("aten::copy_", &copy, "copy", 100)
-        .call("aten::copy_", &copy, "copy", 110)
-        .call(FLASH, &args(LONG, BF16), "attn_fwd", 1000)
-        .call("aten::copy_", &copy, "copy", 120)
-        .call("aten::copy_", &copy, "copy", 170)
+        .call("aten::copy_", cast, "copy", 100)
+        .call("aten::copy_", copy, "copy", 100)
+        .call("aten::copy_", copy, "copy", 110)
+        .call(FLASH, &args(LONG), "attn_fwd", 1000)
+        .call("aten::copy_", copy, "copy", 120)
+        .call("aten::copy_", copy, "copy", 170)
         .outcome_without_gpu("sdpa_fwd");
-    let finding = only(&outcome);
-    assert_eq!(finding.pattern, "contiguous_copies");
+    let finding = only(&outcome, "contiguous_copies");
     // Two before (the cast is none) and one after: 100 + 110 + 120 µs.
     assert_eq!(finding.impact, Some(Impact::measured(330_000)));
     assert_eq!(outcome.get("contiguous_copies"), Some(&Value::Ns(330_000)));
@@ -88,14 +83,10 @@ fn copies_right_around_it_are_worth_what_they_take() {
 
 #[test]
 fn a_backward_pass_is_expected_to_be_less_efficient() {
-    let args = valued(
-        &format!("[{}]", ["[8, 4096, 16, 64]"; 4].join(", ")),
-        &[BF16; 4],
-        &["", "", "", "", "", "", "", "", "0.0", "", "False"],
-    );
+    let args = "8x4096x16x64*4, _*4, =0.0, _, =False";
     let at = |us: f64| {
         let kernel = "flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel";
-        call("flash_attn::_flash_attn_backward", &args, kernel, us).outcome("sdpa_bwd")
+        call("flash_attn::_flash_attn_backward", args, kernel, us).outcome("sdpa_bwd")
     };
     // Five GEMMs of 2 147 483 648 scores and a width of 64 take 1 941 µs at 708 TFLOPS; 75 % of
     // 50–70 % are 37.5–52.5 %.
@@ -104,19 +95,15 @@ fn a_backward_pass_is_expected_to_be_less_efficient() {
     assert_eq!(band(&usual, "expected"), "38–52 %");
     assert_eq!(verdict(&usual), "as usual");
     let below = at(1941.0 / 0.3);
-    assert_eq!(patterns(&below), ["below_usual_efficiency"]);
-    assert!(below.findings[0].title.ends_with("(backward)"));
+    let finding = only(&below, "below_usual_efficiency");
+    assert!(finding.title.ends_with("(backward)"));
 }
 
 #[test]
 fn packed_sequences_go_by_their_mean_length() {
-    let args = valued(
-        "[[8192, 32, 128], [8192, 8, 128], [8192, 8, 128], [9], [9]]",
-        &[BF16, BF16, BF16, "int", "int"],
-        &["", "", "", "", "", "1024", "1024", "0.0", "", "True"],
-    );
+    let args = "8192x32x128, 8192x8x128*2, 9:int*2, =1024*2, =0.0, _, =True";
     let op = "flash_attn::_flash_attn_varlen_forward";
-    let outcome = call(op, &args, "flash_fwd_kernel", 1000).outcome("sdpa_fwd");
+    let outcome = call(op, args, "flash_fwd_kernel", 1000).outcome("sdpa_fwd");
     assert_eq!(band(&outcome, "sizes"), "1×32×8192×128, 8 sequences");
     // 8192 queries of 8 sequences: 1024 each.
     assert_eq!(band(&outcome, "expected"), "20–40 %");
@@ -125,7 +112,7 @@ fn packed_sequences_go_by_their_mean_length() {
 
 #[test]
 fn a_kernel_that_pads_says_so_by_its_name() {
-    let args = args(["[8, 16, 4096, 80]"; 3], BF16);
+    let args = args("8x16x4096x80*3");
     let kernel = "void flash_fwd_kernel<Flash_fwd_kernel_traits<96, 64, 64, 4>>";
     let outcome = call(FLASH, &args, kernel, 9000).outcome("sdpa_fwd");
     // 16 of 96 are padding.
@@ -136,21 +123,9 @@ fn a_kernel_that_pads_says_so_by_its_name() {
 /// Sixteen sequences of 512 in a batch of one: measured by their own length, and packed already.
 #[test]
 fn packed_sequences_in_a_batch_of_one() {
-    let q = "[1, 8192, 16, 128]";
-    let scalars = ["Scalar"; 6];
-    let args = valued(
-        &format!("[{q}, {q}, {q}, [], [17], [17], [], [], [], [], [], []]"),
-        &[&[BF16, BF16, BF16, "", "int", "int"][..], &scalars].concat(),
-        &[
-            "", "", "", "", "", "", "512", "512", "0.", "0", "False", "0.088",
-        ],
-    );
-    let calls = call(
-        "aten::_efficient_attention_forward",
-        &args,
-        "fmha_cutlassF_bf16",
-        60_000,
-    );
+    let args = "1x8192x16x128*3, _, 17:int*2, =512*2, =0., =0, =False, =0.088";
+    let op = "aten::_efficient_attention_forward";
+    let calls = call(op, args, "fmha_cutlassF_bf16", 60_000);
     let outcome = calls.outcome_on("H100", "sdpa_fwd");
     assert_eq!(band(&outcome, "sizes"), "1×16×8192×128, 16 sequences");
     let finding = &outcome.findings[0];
@@ -165,7 +140,7 @@ fn split_keys_are_not_advised() {
         ("flash_fwd_kernel", "the keys should be split"),
         ("flash_fwd_splitkv_kernel", "the keys are split"),
     ] {
-        let calls = call(FLASH, &args(DECODE, BF16), kernel, 60_000);
+        let calls = call(FLASH, &args(DECODE), kernel, 60_000);
         let outcome = calls.outcome_on("H100", "sdpa_fwd");
         says(&outcome.findings[0].kernel, &[expected]);
     }
@@ -180,10 +155,9 @@ fn the_flash_kernel_of_the_generation_before_is_named() {
         ("A100-80GB", second, false),
         ("H100", "flash::FlashAttnFwdSm90", false),
     ] {
-        let calls = call(FLASH, &args(LONG, BF16), kernel, 6_000);
+        let calls = call(FLASH, &args(LONG), kernel, 6_000);
         let outcome = calls.outcome_on(gpu, "sdpa_fwd");
-        let finding = only(&outcome);
-        assert_eq!(finding.pattern, "below_usual_efficiency");
+        let finding = only(&outcome, "below_usual_efficiency");
         assert_eq!(finding.model.contains("CUDNN_ATTENTION"), is_named);
     }
 }

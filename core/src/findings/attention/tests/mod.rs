@@ -7,37 +7,28 @@ mod unfused;
 use crate::base::value::Value;
 use crate::findings::finding::{Estimate, Finding, Impact};
 use crate::findings::outcome::{Outcome, Status};
-use crate::findings::samples::{Calls, found, only, patterns, says, says_no, typed, valued};
+use crate::findings::samples::{Calls, found, only, patterns, says, says_no};
 
-const BF16: &str = "c10::BFloat16";
 const FLASH: &str = "aten::_scaled_dot_product_flash_attention";
 const EFFICIENT: &str = "aten::_scaled_dot_product_efficient_attention";
 
 /// Equal Q, K and V.
-const LONG: [&str; 3] = ["[8, 16, 4096, 64]"; 3];
+const LONG: &str = "8x16x4096x64*3";
 /// One query of each of 32 requests, and 8 192 keys.
-const DECODE: [&str; 3] = [
-    "[32, 32, 1, 128]",
-    "[32, 8, 8192, 128]",
-    "[32, 8, 8192, 128]",
-];
+const DECODE: &str = "32x32x1x128, 32x8x8192x128*2";
 
 /// Arguments of `aten::_scaled_dot_product_flash_attention`.
-fn args([q, k, v]: [&str; 3], dtype: &str) -> String {
-    valued(
-        &format!("[{q}, {k}, {v}, [], []]"),
-        &[dtype, dtype, dtype, "", "", "", ""],
-        &["", "", "", "0.0", "False", "", ""],
-    )
+fn args(qkv: &str) -> String {
+    format!("{qkv}, =0.0, =False")
 }
 
 fn call(op: &str, args: &str, kernel: &str, us: impl Into<f64>) -> Calls {
     Calls::new().call(op, args, kernel, us)
 }
 
-/// Flash attention over `dims`, `us` long, on an MI300X.
-fn flash(dims: [&str; 3], us: f64) -> Outcome {
-    call(FLASH, &args(dims, BF16), "attn_fwd", us).outcome("sdpa_fwd")
+/// Flash attention over Q, K and V, `us` long, on an MI300X.
+fn flash(qkv: &str, us: f64) -> Outcome {
+    call(FLASH, &args(qkv), "attn_fwd", us).outcome("sdpa_fwd")
 }
 
 /// A column of the table of bands.

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn the_workload_of_a_serving_engine() {
     let step = "execute_1_context_1(sq96sk96sqsq9216sqsk9216)_generation_4(sq4sk400sqsq4sqsk400)";
-    let dims = "[[100, 32, 128], [100, 8, 128], [100, 8, 128], [100, 4096]]";
+    let args = "100x32x128, 100x8x128*2, 100x4096";
     let served = |write_us: u32, attend_us: u32| {
         let kernels = [
             ("void vllm::reshape_and_cache_flash_kernel<bf16>", write_us),
@@ -13,7 +13,7 @@ fn the_workload_of_a_serving_engine() {
         ];
         let op = "vllm::unified_attention_with_output";
         let calls = Calls::new().with(|timetable| timetable.annotation(step, 0..50));
-        let calls = calls.kernels(op, &typed(dims, &[BF16; 4]), &kernels);
+        let calls = calls.kernels(op, args, &kernels);
         calls.outcome("sdpa_fwd")
     };
     let outcome = served(20, 80);
@@ -35,18 +35,15 @@ fn the_workload_of_a_serving_engine() {
 /// 256 requests decode over pages of a cache: how long they are is not in the trace.
 #[test]
 fn attention_over_pages_of_unknown_length_is_called_that() {
-    let pages = "[5000, 16, 8, 128]";
-    let dims = format!("[[256, 8, 128], [256, 8, 128], {pages}, {pages}, [256]]");
-    let write = typed(&dims, &[BF16, BF16, BF16, BF16, "long int"]);
-    let attend = typed(&format!("[[256, 32, 128], {pages}, {pages}]"), &[BF16; 3]);
+    let write = "256x8x128*2, 5000x16x8x128*2, 256:long int";
+    let attend = "256x32x128, 5000x16x8x128*2";
     let writes = "void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16>";
     let attends = "void cutlass::device_kernel<flash::enable_sm90<>>";
     let outcome = Calls::new()
-        .call("_C_cache_ops::reshape_and_cache_flash", &write, writes, 4)
-        .call("_vllm_fa3_C::fwd", &attend, attends, 60_000)
+        .call("_C_cache_ops::reshape_and_cache_flash", write, writes, 4)
+        .call("_vllm_fa3_C::fwd", attend, attends, 60_000)
         .outcome_on("H100", "sdpa_fwd");
-    let finding = only(&outcome);
-    assert_eq!(finding.pattern, "unmodelled_significant");
+    let finding = only(&outcome, "unmodelled_significant");
     says(&finding.issue, &["cache"]);
     assert_eq!(finding.impact, None);
     let is_fused = outcome.get("flash_attention_detected");

@@ -2,20 +2,13 @@
 
 use super::*;
 
-/// An operator, its dims, and the microseconds of its kernel.
+/// An operator, its arguments, and the microseconds of its kernel.
 type Part = (&'static str, &'static str, u32);
 
 /// Calls of parts, with their shapes or without.
 fn parts(calls: Calls, parts: &[Part], has_shapes: bool) -> Calls {
-    parts.iter().fold(calls, |calls, (op, dims, us)| {
-        let second = dims.split("], ").nth(1).unwrap_or_default();
-        let second = if second.starts_with("[]") {
-            "Scalar"
-        } else {
-            BF16
-        };
-        let args = typed(dims, &[BF16, second, "Scalar"]);
-        let args = if has_shapes { &args } else { "" };
+    parts.iter().fold(calls, |calls, (op, args, us)| {
+        let args = if has_shapes { args } else { "" };
         calls.call(op, args, &format!("kernel_{op}"), *us)
     })
 }
@@ -23,12 +16,12 @@ fn parts(calls: Calls, parts: &[Part], has_shapes: bool) -> Calls {
 /// Two attentions in parts, each: copy of K, bmm, mul, softmax, bmm. `shapes`: as recorded.
 fn in_parts(has_shapes: bool) -> Calls {
     let calls: [Part; 6] = [
-        ("aten::copy_", "[[2, 4, 64, 256], [2, 4, 64, 256]]", 10),
-        ("aten::bmm", "[[8, 256, 64], [8, 64, 256]]", 100),
-        ("aten::mul", "[[2, 4, 256, 256], []]", 50),
-        ("aten::_softmax", "[[2, 4, 256, 256], [], []]", 200),
-        ("aten::bmm", "[[8, 256, 256], [8, 256, 64]]", 100),
-        ("aten::relu", "[[2, 256, 512]]", 40),
+        ("aten::copy_", "2x4x64x256*2", 10),
+        ("aten::bmm", "8x256x64, 8x64x256", 100),
+        ("aten::mul", "2x4x256x256, _:Scalar", 50),
+        ("aten::_softmax", "2x4x256x256, _:Scalar*2", 200),
+        ("aten::bmm", "8x256x256, 8x256x64", 100),
+        ("aten::relu", "2x256x512", 40),
     ];
     let first = parts(Calls::new(), &calls, has_shapes);
     parts(first, &calls, has_shapes)
@@ -80,7 +73,7 @@ fn attention_in_parts_is_found_by_its_sizes() {
 /// attention by itself.
 #[test]
 fn parts_count_in_no_figure_of_fused_attention() {
-    let calls = in_parts(true).call(FLASH, &args(LONG, BF16), "attn_fwd", 1000);
+    let calls = in_parts(true).call(FLASH, &args(LONG), "attn_fwd", 1000);
     let outcome = calls.outcome("sdpa_fwd");
     assert_eq!((outcome.time_ns, outcome.n_calls), (1_000_000, 1));
     let shares = outcome.rows.iter().map(|row| row.percent_of_category);
@@ -113,9 +106,9 @@ fn without_shapes_the_order_tells() {
 #[test]
 fn a_softmax_over_classes_is_no_attention() {
     let calls = [
-        ("aten::mm", "[[256, 4096], [4096, 1000]]", 100),
-        ("aten::_softmax", "[[256, 1000], [], []]", 100),
-        ("aten::mm", "[[256, 1000], [1000, 4096]]", 100),
+        ("aten::mm", "256x4096, 4096x1000", 100),
+        ("aten::_softmax", "256x1000, _:Scalar*2", 100),
+        ("aten::mm", "256x1000, 1000x4096", 100),
     ];
     let outcome = parts(Calls::new(), &calls, true).outcome("sdpa_fwd");
     assert_eq!(outcome.status, Status::NoData);
@@ -126,13 +119,13 @@ fn a_backward_pass_in_parts_is_found() {
     let softmax = "aten::_softmax_backward_data";
     let calls = [
         // dV = Pᵀ·dO, dP = dO·Vᵀ, softmax, scaling, dK and dQ.
-        ("aten::bmm", "[[8, 256, 256], [8, 256, 64]]", 100),
-        ("aten::bmm", "[[8, 256, 64], [8, 64, 256]]", 100),
-        (softmax, "[[2, 4, 256, 256], [2, 4, 256, 256], []]", 100),
-        ("aten::mul", "[[2, 4, 256, 256], []]", 100),
-        ("aten::bmm", "[[8, 64, 256], [8, 256, 256]]", 100),
-        ("aten::bmm", "[[8, 256, 256], [8, 256, 64]]", 100),
-        ("aten::mm", "[[512, 256], [256, 256]]", 100),
+        ("aten::bmm", "8x256x256, 8x256x64", 100),
+        ("aten::bmm", "8x256x64, 8x64x256", 100),
+        (softmax, "2x4x256x256*2, _:Scalar", 100),
+        ("aten::mul", "2x4x256x256, _:Scalar", 100),
+        ("aten::bmm", "8x64x256, 8x256x256", 100),
+        ("aten::bmm", "8x256x256, 8x256x64", 100),
+        ("aten::mm", "512x256, 256x256", 100),
     ];
     let calls = parts(Calls::new(), &calls, true);
     // All but the GEMM of a layer that follows.
@@ -144,14 +137,14 @@ fn a_backward_pass_in_parts_is_found() {
 fn the_framework_s_own_unfused_path_is_told_apart() {
     let calls = [
         // Q and K are scaled first; a mask is added, which no look-up or fill is.
-        ("aten::mul", "[[2, 4, 256, 64], []]", 100),
-        ("aten::mul", "[[2, 4, 64, 256], []]", 100),
-        ("aten::bmm", "[[8, 256, 64], [8, 64, 256]]", 100),
-        ("aten::gather", "[[2, 4, 256, 256], [2, 4, 256, 256]]", 100),
-        ("aten::add_", "[[2, 4, 256, 256], [1, 1, 256, 256]]", 100),
-        ("aten::_softmax", "[[2, 4, 256, 256], [], []]", 100),
-        ("aten::native_dropout", "[[2, 4, 256, 256], []]", 100),
-        ("aten::bmm", "[[8, 256, 256], [8, 256, 64]]", 100),
+        ("aten::mul", "2x4x256x64, _:Scalar", 100),
+        ("aten::mul", "2x4x64x256, _:Scalar", 100),
+        ("aten::bmm", "8x256x64, 8x64x256", 100),
+        ("aten::gather", "2x4x256x256*2", 100),
+        ("aten::add_", "2x4x256x256, 1x1x256x256", 100),
+        ("aten::_softmax", "2x4x256x256, _:Scalar*2", 100),
+        ("aten::native_dropout", "2x4x256x256, _:Scalar", 100),
+        ("aten::bmm", "8x256x256, 8x256x64", 100),
     ];
     let around = Calls::new().with(|timetable| {
         timetable

@@ -194,10 +194,8 @@ fn by_sizes(group: &Group<Unfused>) -> Vec<OfSizes> {
         time_ns: sum(all.iter().map(|one| one.time_ns)),
         fused: all.iter().map(|one| one.fused).reduce(both).flatten(),
     };
-    let mut all: Vec<OfSizes> = grouped(sized, Vec::push)
-        .into_iter()
-        .map(of_sizes)
-        .collect();
+    let sized = grouped(sized, Vec::push).into_iter();
+    let mut all: Vec<OfSizes> = sized.map(of_sizes).collect();
     all.arrange_by_key(|one| Reverse(one.time_ns));
     all
 }

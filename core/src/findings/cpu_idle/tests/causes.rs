@@ -4,51 +4,37 @@ use super::*;
 
 #[test]
 fn each_cause_by_what_the_cpu_did() {
-    type Calls = fn(Timetable) -> Timetable;
-    let cases: [(&str, Calls); 10] = [
-        // Nothing at all, or Python.
-        ("host_work", |trace| trace),
-        ("host_work", |trace| {
-            trace.frame("<built-in function collect>", 50..950)
-        }),
-        ("data_loading", |trace| {
-            trace.op(
-                "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
-                100..700,
-            )
-        }),
+    const LOADER: &str = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
+    const COMPILER: &str = "torch/_dynamo/convert_frame.py(666): _compile";
+    let (op, frame, call) = ("cpu_op", "python_function", "cuda_runtime");
+    let cases = [
+        // Python.
+        ("host_work", frame, "<built-in function collect>", 50..950),
+        ("data_loading", op, LOADER, 100..700),
         // Too little of it.
-        ("host_work", |trace| {
-            trace.op(
-                "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
-                100..400,
-            )
-        }),
-        ("start_up", |trace| {
-            trace.runtime("cuModuleLoadData", 9, 100..800)
-        }),
-        ("allocation", |trace| {
-            trace.runtime("cudaMalloc", 9, 100..800)
-        }),
+        ("host_work", op, LOADER, 100..400),
+        ("start_up", call, "cuModuleLoadData", 100..800),
+        ("allocation", call, "cudaMalloc", 100..800),
         // Freeing waits for the GPU, but that is not what takes so long.
-        ("allocation", |trace| trace.runtime("cudaFree", 9, 20..800)),
-        // What is launched into a graph runs nothing yet.
-        ("start_up", |trace| {
-            trace
-                .runtime("cudaStreamBeginCapture", 8, 100..105)
-                .runtime("cudaLaunchKernel", 9, 400..405)
-                .runtime("cudaStreamEndCapture", 10, 700..800)
-        }),
-        ("start_up", |trace| {
-            trace.frame("torch/_dynamo/convert_frame.py(666): _compile", 100..900)
-        }),
+        ("allocation", call, "cudaFree", 20..800),
+        ("start_up", frame, COMPILER, 100..900),
         // Operators that launch nothing do not make it launch-bound.
-        ("host_work", |trace| trace.op("aten::empty", 100..900)),
+        ("host_work", op, "aten::empty", 100..900),
     ];
-    for (at, (class, calls)) in cases.into_iter().enumerate() {
-        let profile = between(calls);
-        assert_eq!(longest(&profile), (class.to_owned(), 980.0), "case {at}");
+    for (cause, category, name, span) in cases {
+        let profile = between(|trace| trace.on_host(category, name, span.clone()));
+        assert_eq!(longest(&profile), (cause.to_owned(), 980.0), "{name}");
     }
+    let nothing = between(|trace| trace);
+    assert_eq!(longest(&nothing), ("host_work".to_owned(), 980.0));
+    // What is launched into a graph runs nothing yet.
+    let captured = between(|trace| {
+        trace
+            .runtime("cudaStreamBeginCapture", 8, 100..105)
+            .runtime("cudaLaunchKernel", 9, 400..405)
+            .runtime("cudaStreamEndCapture", 10, 700..800)
+    });
+    assert_eq!(longest(&captured), ("start_up".to_owned(), 980.0));
 }
 
 #[test]
@@ -85,11 +71,8 @@ fn each_cause_by_when_it_was_launched() {
         (unknown.profile(), "unknown", 80.0),
     ];
     for (at, (profile, cause, length)) in cases.iter().enumerate() {
-        assert_eq!(
-            longest(profile),
-            ((*cause).to_owned(), *length),
-            "case {at}"
-        );
+        let (found, us) = longest(profile);
+        assert_eq!((found.as_str(), us), (*cause, *length), "case {at}");
     }
 }
 
@@ -117,14 +100,11 @@ fn work_without_a_launch_is_no_idle_time() {
     let by_cause = &metrics["gap_analysis"]["by_cause"];
     assert_eq!(by_cause["unlinked_work"]["idle_time_ms"], 0.842);
     // … and nothing is promised for it.
-    let promised: Vec<(&str, Option<i64>)> = findings
-        .iter()
-        .map(|found| (found.pattern, found.impact.map(|impact| impact.high_ns)))
-        .collect();
-    assert_eq!(
-        promised,
-        [("host_work", Some(8_000)), ("unlinked_work", None)]
-    );
+    let [work, unlinked] = findings.as_slice() else {
+        panic!("{findings:?}");
+    };
+    assert_eq!(work.impact.map(|impact| impact.high_ns), Some(8_000));
+    assert_eq!((unlinked.pattern, unlinked.impact), ("unlinked_work", None));
     let report = Report::new(&profile, &ReportOptions::default());
     let said =
         "95.7 % of the run it does work that counts as none, because its launch is not known.";

@@ -1,22 +1,24 @@
 //! What advice names, by GPU, type and sizes.
 
 use super::*;
+use crate::findings::Finding;
 use crate::hardware::{Precision, find};
 
 /// What to do in the model about one GEMM of 100 ms, the only finding.
-fn model(gpu: &str, op: &str, dims: &str, dtype: &str, kernel: &str) -> String {
-    let outcome = slow(gpu, op, &pair(dims, dtype), kernel);
-    only(&outcome).model.clone()
+fn model(gpu: &str, op: &str, args: &str, kernel: &str) -> String {
+    let [finding]: [Finding; 1] = slow(gpu, op, args, kernel).findings.try_into().unwrap();
+    finding.model
 }
 
-const SQUARE: &str = "[[4096, 4096], [4096, 4096]]";
-const DECODE: &str = "[[64, 4096], [4096, 4096]]";
+const SQUARE: &str = "4096x4096*2";
+const SQUARE_FP32: &str = "4096x4096:float*2";
+const DECODE: &str = "64x4096, 4096x4096";
 
 #[test]
 fn fp32_among_16_bit_gemms_saves_what_the_narrow_units_give() {
     let kernel = "Cijk_MT256x256x32";
-    let calls = Calls::new().call("aten::mm", &pair(SQUARE, BF16), kernel, 3000);
-    let calls = calls.call("aten::mm", &pair(SQUARE, "float"), kernel, 2000);
+    let calls = Calls::new().call("aten::mm", SQUARE, kernel, 3000);
+    let calls = calls.call("aten::mm", SQUARE_FP32, kernel, 2000);
     let outcome = calls.outcome("gemm");
     let impact = found(&outcome, "wide_precision").impact.unwrap();
     // 2 ms at the rate of FP32 become 2 ms · rate / 708.
@@ -29,14 +31,10 @@ fn fp32_among_16_bit_gemms_saves_what_the_narrow_units_give() {
 
 #[test]
 fn a_gemv_in_a_batch_has_no_weights() {
-    let dims = "[[1, 4096], [4096, 4096]]";
-    says(
-        &model("MI300X", "aten::mm", dims, BF16, "gemvx"),
-        &["weights"],
-    );
+    let model = |op, args| model("MI300X", op, args, "gemvx");
+    says(&model("aten::mm", "1x4096, 4096x4096"), &["weights"]);
     // A query of each of 32 heads and the keys of 4 096 positions.
-    let dims = "[[32, 1, 128], [32, 128, 4096]]";
-    let cached = model("MI300X", "aten::bmm", dims, BF16, "gemvx");
+    let cached = model("aten::bmm", "32x1x128, 32x128x4096");
     says(&cached, &["cache"]);
     says_no(&cached, &["weights"]);
 }
@@ -45,18 +43,18 @@ fn a_gemv_in_a_batch_has_no_weights() {
 fn narrower_types_are_those_that_the_gpu_has() {
     #[rustfmt::skip]
     let cases = [
-        ("H100", BF16, "gemm", "narrower types (FP8, INT8) where the accuracy allows, or sparsity where weights are sparse"),
-        ("A100-80GB", BF16, "gemm", "narrower types (INT8) where the accuracy allows, or sparsity where weights are sparse"),
-        ("MI210", BF16, "Cijk_MT128x128x32", "narrower types (INT8) where the accuracy allows"),
+        ("H100", SQUARE, "gemm", "narrower types (FP8, INT8) where the accuracy allows, or sparsity where weights are sparse"),
+        ("A100-80GB", SQUARE, "gemm", "narrower types (INT8) where the accuracy allows, or sparsity where weights are sparse"),
+        ("MI210", SQUARE, "Cijk_MT128x128x32", "narrower types (INT8) where the accuracy allows"),
         // In FP32: 16 bits come first, and TF32 where it does not run.
-        ("A100-80GB", "float", "ampere_sgemm_128x64_nn", "run it in BF16 or FP16 (autocast), or allow TF32 where the accuracy suffices"),
-        ("A100-80GB", "float", "cutlass_80_tensorop_s1688gemm_128x128", "run it in BF16 or FP16 (autocast)"),
-        ("V100-32GB", "float", "volta_sgemm_128x64_nn", "run it in FP16 (autocast)"),
+        ("A100-80GB", SQUARE_FP32, "ampere_sgemm_128x64_nn", "run it in BF16 or FP16 (autocast), or allow TF32 where the accuracy suffices"),
+        ("A100-80GB", SQUARE_FP32, "cutlass_80_tensorop_s1688gemm_128x128", "run it in BF16 or FP16 (autocast)"),
+        ("V100-32GB", SQUARE_FP32, "volta_sgemm_128x64_nn", "run it in FP16 (autocast)"),
     ];
-    for (gpu, dtype, kernel, expected) in cases {
-        let model = model(gpu, "aten::mm", SQUARE, dtype, kernel);
+    for (gpu, args, kernel, expected) in cases {
+        let model = model(gpu, "aten::mm", args, kernel);
         let types = model.split("; ").next().unwrap();
-        assert_eq!(types.trim_end_matches('.'), expected, "{gpu} {dtype}");
+        assert_eq!(types.trim_end_matches('.'), expected, "{gpu} {args}");
     }
 }
 
@@ -64,26 +62,24 @@ fn narrower_types_are_those_that_the_gpu_has() {
 fn activations_are_not_taken_for_weights() {
     #[rustfmt::skip]
     let cases = [
-        ("aten::bmm", "[[96, 1024, 1024], [96, 1024, 64]]", "fuse it with what follows it (in attention, a fused attention kernel does); keep its operands in a narrower type (FP8, INT8)."),
+        ("aten::bmm", "96x1024x1024, 96x1024x64", "fuse it with what follows it (in attention, a fused attention kernel does); keep its operands in a narrower type (FP8, INT8)."),
         // A GEMM with weights.
         ("aten::mm", DECODE, "larger batches reuse each weight more often; weights in 8 or 4 bits halve or quarter what is read; fuse the epilogue."),
     ];
-    for (op, dims, expected) in cases {
-        assert_eq!(model("MI300X", op, dims, BF16, "gemm"), expected);
+    for (op, args, expected) in cases {
+        assert_eq!(model("MI300X", op, args, "gemm"), expected);
     }
 }
 
 /// Complex numbers have no units of 16 bits: they are no wide precision among narrow ones.
 #[test]
 fn complex_gemms_are_not_to_be_narrowed() {
-    let complex = pair("[[64, 512, 512], [64, 512, 512]]", "c10::complex<float>");
-    let half = pair("[[8192, 8192], [8192, 8192]]", BF16);
+    let complex = "64x512x512:c10::complex<float>*2";
     let outcome = Calls::new()
-        .calls(40, "aten::mm", &half, "gemm", 2_000)
-        .call("aten::bmm", &complex, "cutlass_80_simt_cgemm", 50_000)
+        .calls(40, "aten::mm", "8192x8192*2", "gemm", 2_000)
+        .call("aten::bmm", complex, "cutlass_80_simt_cgemm", 50_000)
         .outcome("gemm");
-    let finding = only(&outcome);
-    assert_eq!(finding.pattern, "compute_bound_gap");
+    let finding = only(&outcome, "compute_bound_gap");
     says(&finding.issue, &["aten::bmm"]);
     let expected = "allow TF32 where the accuracy suffices; larger batches";
     assert!(finding.model.starts_with(expected), "{}", finding.model);
@@ -92,31 +88,19 @@ fn complex_gemms_are_not_to_be_narrowed() {
 /// Decoding with narrow weights: nothing doubts that they pay, and nothing asks for what is there.
 #[test]
 fn what_is_in_use_is_not_advised() {
-    let scaled = |dims| model("MI300X", "sgl_kernel::fp8_scaled_mm", dims, FP8, "gemm");
-    says(&scaled(DECODE), &["larger batches reuse each weight"]);
-    says(
-        &scaled("[[8192, 8192], [8192, 8192]]"),
-        &["quantization pays"],
-    );
+    let scaled = |rows: u32, n: u32| {
+        let args = format!("{rows}x{n}:c10::Float8_e4m3fn, {n}x{n}:c10::Float8_e4m3fn");
+        model("MI300X", "sgl_kernel::fp8_scaled_mm", &args, "gemm")
+    };
+    says(&scaled(64, 4096), &["larger batches reuse each weight"]);
+    says(&scaled(8192, 8192), &["quantization pays"]);
     // Half of the weights are zeros already.
-    let dims = "[[8192, 4096], [8192, 512], [8192, 8192]]";
-    let args = typed(dims, &[BF16, "short int", BF16]);
-    let outcome = slow("H100", "aten::_sparse_semi_structured_mm", &args, "gemm");
+    let args = "8192x4096, 8192x512:short int, 8192x8192";
+    let outcome = slow("H100", "aten::_sparse_semi_structured_mm", args, "gemm");
     says_no(&outcome.findings[0].model, &["sparsity"]);
     // Four bits already.
-    let args = valued(
-        "[[1, 4096], [8388608, 1], [], [262144], [16], []]",
-        &[
-            BF16,
-            "unsigned char",
-            "ScalarList",
-            "float",
-            "float",
-            "Scalar",
-        ],
-        &["", "", "[4096, 4096]", "", "", "64"],
-    );
-    let outcome = slow("H100", "bitsandbytes::gemv_4bit", &args, "kgemm_4bit");
+    let args = "1x4096, 8388608x1:unsigned char, =[4096, 4096], 262144:float, 16:float, =64";
+    let outcome = slow("H100", "bitsandbytes::gemv_4bit", args, "kgemm_4bit");
     assert_eq!(outcome.rows[0].class, "matrix × vector, quantized");
     let model = &outcome.findings[0].model;
     says(model, &["batch more requests or tokens into one GEMM:"]);
@@ -125,29 +109,27 @@ fn what_is_in_use_is_not_advised() {
 /// What is misaligned, and what to pad it to.
 #[test]
 fn padding_names_the_size() {
-    let found = |op: &str, dims: &str, strides: &str| {
-        let args = format!(r#"{}, "Input Strides": {strides}"#, pair(dims, BF16));
-        let outcome = slow("MI300X", op, &args, "Cijk_MT16x16x32");
+    let found = |op: &str, args: &str| {
+        let outcome = slow("MI300X", op, args, "Cijk_MT16x16x32");
         let finding = outcome.findings.first().expect("a finding");
         (finding.pattern, finding.model.clone())
     };
     #[rustfmt::skip]
     let cases = [
         // A vocabulary: skinny, too, but padding is the first thing.
-        ("aten::mm", "[[141, 512], [512, 30522]]", "[[512, 1], [1, 512]]", "pad N (30 522) to 30 528, the next multiple of 8"),
+        ("aten::mm", "141x512@512x1, 512x30522@1x512", "pad N (30 522) to 30 528, the next multiple of 8"),
         // Rows of 1 000 numbers that start 1 001 apart.
-        ("aten::mm", "[[4096, 1000], [1000, 4096]]", "[[1001, 1], [4096, 1]]", "let the rows of A start a multiple of 8"),
+        ("aten::mm", "4096x1000@1001x1, 1000x4096@4096x1", "let the rows of A start a multiple of 8"),
         // In a batch it is the length of a sequence.
-        ("aten::bmm", "[[96, 3137, 64], [96, 64, 3137]]", "[]", "sequence length"),
+        ("aten::bmm", "96x3137x64, 96x64x3137", "sequence length"),
     ];
-    for (op, dims, strides, expected) in cases {
-        let (pattern, model) = found(op, dims, strides);
-        assert_eq!(pattern, "misaligned", "{dims}");
+    for (op, args, expected) in cases {
+        let (pattern, model) = found(op, args);
+        assert_eq!(pattern, "misaligned", "{args}");
         says(&model, &[expected]);
     }
     // Rows of 1 004 numbers that start 1 024 apart are aligned.
-    let dims = "[[4096, 1004], [1004, 4096]]";
-    let (pattern, _) = found("aten::mm", dims, "[[1024, 1], [4096, 1]]");
+    let (pattern, _) = found("aten::mm", "4096x1004@1024x1, 1004x4096@4096x1");
     assert_ne!(pattern, "misaligned");
 }
 
@@ -155,20 +137,18 @@ fn padding_names_the_size() {
 /// the roofline; its matrix units do 125 TFLOPS in FP16.
 #[test]
 fn a_model_in_fp32_gains_from_16_bits_though_all_of_it_is() {
-    let outcome = |gpu: &str, dtype: &str, us: u32| {
-        let args = pair(SQUARE, dtype);
-        let calls = Calls::new().calls(20, "aten::mm", &args, "gemm_128x128_nn", us);
+    let outcome = |gpu: &str, args: &str, us: u32| {
+        let calls = Calls::new().calls(20, "aten::mm", args, "gemm_128x128_nn", us);
         calls.outcome_on(gpu, "gemm")
     };
-    let single = outcome("V100-16GB", "float", 10_000);
-    let finding = only(&single);
-    assert_eq!(finding.pattern, "wide_precision");
+    let single = outcome("V100-16GB", SQUARE_FP32, 10_000);
+    let finding = only(&single, "wide_precision");
     assert_eq!(finding.model, "run it in FP16 (autocast).");
     // 200 ms at the same distance from 125 TFLOPS: 25.1 ms.
     let saved_ns = finding.impact.unwrap().high_ns;
     assert!((174_800_000..174_900_000).contains(&saved_ns), "{saved_ns}");
     // Doubles are so on purpose.
-    let double = outcome("H100", "double", 20_000);
+    let double = outcome("H100", "4096x4096:double*2", 20_000);
     assert!(double.rows[0].class != "FP32");
 }
 
@@ -183,8 +163,7 @@ fn what_runs_in_tf32_is_judged_by_it() {
         ("B200", "cutlass3x_sm100_tensorop_tf32_tf32_f32_256x128x32", 1_500, 67.0),
     ];
     for (gpu, kernel, us, expected) in cases {
-        let args = pair("[[8192, 8192], [8192, 8192]]", "float");
-        let calls = Calls::new().call("aten::mm", &args, kernel, us);
+        let calls = Calls::new().call("aten::mm", "8192x8192:float*2", kernel, us);
         let percent = calls.outcome_on(gpu, "gemm").rows[0].efficiency_percent;
         assert!((percent.unwrap() - expected).abs() < 1.0, "{percent:?}");
     }
@@ -193,12 +172,12 @@ fn what_runs_in_tf32_is_judged_by_it() {
 /// A low-rank adapter reads 512 kB and writes 128 MiB.
 #[test]
 fn what_writes_most_is_not_told_to_read_less() {
-    let model = |op: &str, dims: &str| model("H100", op, dims, BF16, "gemm");
-    let adapter = model("aten::mm", "[[8192, 16], [16, 8192]]");
+    let model = |op, args| model("H100", op, args, "gemm");
+    let adapter = model("aten::mm", "8192x16, 16x8192");
     says(&adapter, &["most of what it moves is the result"]);
-    let scores = model("aten::bmm", "[[512, 1024, 64], [512, 64, 1024]]");
+    let scores = model("aten::bmm", "512x1024x64, 512x64x1024");
     says_no(&scores, &["narrower"]);
     // Few rows: more of them help, and narrower weights.
-    let tokens = model("aten::mm", "[[32, 8192], [8192, 8192]]");
+    let tokens = model("aten::mm", "32x8192, 8192x8192");
     says(&tokens, &["larger batches", "8 or 4 bits"]);
 }

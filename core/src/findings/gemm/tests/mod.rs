@@ -5,17 +5,9 @@ mod tiles;
 
 use crate::findings::finding::Impact;
 use crate::findings::outcome::Outcome;
-use crate::findings::samples::{Calls, found, only, patterns, says, says_no, typed, valued};
+use crate::findings::samples::{Calls, found, only, patterns, says, says_no};
 use crate::report::Report;
 use crate::testing::{Timetable, options_on};
-
-const BF16: &str = "c10::BFloat16";
-const FP8: &str = "c10::Float8_e4m3fn";
-
-/// Two operands of one type.
-fn pair(dims: &str, dtype: &str) -> String {
-    typed(dims, &[dtype, dtype])
-}
 
 /// One GEMM of 100 ms on a GPU.
 fn slow(gpu: &str, op: &str, args: &str, kernel: &str) -> Outcome {
@@ -24,8 +16,8 @@ fn slow(gpu: &str, op: &str, args: &str, kernel: &str) -> Outcome {
 }
 
 /// What is found of such a GEMM in BF16 on an MI300X.
-fn found_of(op: &str, dims: &str, kernel: &str) -> Vec<&'static str> {
-    patterns(&slow("MI300X", op, &pair(dims, BF16), kernel))
+fn found_of(op: &str, args: &str, kernel: &str) -> Vec<&'static str> {
+    patterns(&slow("MI300X", op, args, kernel))
 }
 
 #[test]
@@ -33,29 +25,29 @@ fn each_pattern_is_seen() {
     #[rustfmt::skip]
     let cases = [
         // 37 632 GEMMs of 8 × 64 by 64 × 8.
-        ("aten::bmm", "[[37632, 8, 64], [37632, 64, 8]]", "Cijk_MT16x16x32", "tiny_batched"),
-        ("aten::mm", "[[1, 4096], [4096, 4096]]", "gemvx", "gemv"),
+        ("aten::bmm", "37632x8x64, 37632x64x8", "Cijk_MT16x16x32", "tiny_batched"),
+        ("aten::mm", "1x4096, 4096x4096", "gemvx", "gemv"),
         // 65 536 is 128 times 512.
-        ("aten::mm", "[[65536, 4096], [4096, 512]]", "gemm", "tall_skinny"),
+        ("aten::mm", "65536x4096, 4096x512", "gemm", "tall_skinny"),
         // 4 tiles of 256 × 256 for 304 compute units.
-        ("aten::mm", "[[512, 4096], [4096, 512]]", "Cijk_MT256x256x32", "few_output_tiles"),
+        ("aten::mm", "512x4096, 4096x512", "Cijk_MT256x256x32", "few_output_tiles"),
         // Rows of 1 022 elements are 2 044 bytes, no multiple of 16.
-        ("aten::mm", "[[4096, 1022], [1022, 4096]]", "Cijk_MT16x16x32", "misaligned"),
+        ("aten::mm", "4096x1022, 1022x4096", "Cijk_MT16x16x32", "misaligned"),
         // Large and regular: bound by arithmetic.
-        ("aten::mm", "[[4096, 4096], [4096, 4096]]", "Cijk_MT128x128x32", "compute_bound_gap"),
+        ("aten::mm", "4096x4096, 4096x4096", "Cijk_MT128x128x32", "compute_bound_gap"),
         // 8·64·(N + K) bytes for few FLOPs: memory-bound.
-        ("aten::mm", "[[64, 4096], [4096, 4096]]", "Cijk_MT16x16x32", "memory_bound_gap"),
+        ("aten::mm", "64x4096, 4096x4096", "Cijk_MT16x16x32", "memory_bound_gap"),
         // A column times a row writes 8 192² numbers and has no rows to pad.
-        ("aten::mm", "[[8192, 1], [1, 8192]]", "Cijk_MT16x16x32", "outer_product"),
+        ("aten::mm", "8192x1, 1x8192", "Cijk_MT16x16x32", "outer_product"),
         // 300 tiles for 304 compute units leave next to none without work.
-        ("aten::mm", "[[788, 768], [768, 768]]", "Cijk_Alik_Bljk_BBS_BH_MT64x32x64_SK0", "compute_bound_gap"),
+        ("aten::mm", "788x768, 768x768", "Cijk_Alik_Bljk_BBS_BH_MT64x32x64_SK0", "compute_bound_gap"),
         // PyTorch's libraries see columns. 15 rows by 16 384 columns: 64 tiles of 256 × 16.
-        ("aten::mm", "[[15, 4096], [4096, 16384]]", "Cijk_Alik_Bljk_BBS_BH_MT256x16x64_SK0", "few_output_tiles"),
+        ("aten::mm", "15x4096, 4096x16384", "Cijk_Alik_Bljk_BBS_BH_MT256x16x64_SK0", "few_output_tiles"),
         // 4 tiles of 256 × 256, each split along K.
-        ("aten::mm", "[[512, 4096], [4096, 512]]", "nvjet_hsh_256x256_64x4_1x2_h_bz_splitK_NNN", "compute_bound_gap"),
+        ("aten::mm", "512x4096, 4096x512", "nvjet_hsh_256x256_64x4_1x2_h_bz_splitK_NNN", "compute_bound_gap"),
     ];
-    for (op, dims, kernel, expected) in cases {
-        assert_eq!(found_of(op, dims, kernel), [expected], "{dims}");
+    for (op, args, kernel, expected) in cases {
+        assert_eq!(found_of(op, args, kernel), [expected], "{args}");
     }
 }
 
@@ -63,28 +55,25 @@ fn each_pattern_is_seen() {
 /// without tokens does nothing at all.
 #[test]
 fn outer_and_empty_gemms_are_not_misread() {
-    let single = pair("[[131072, 1], [1, 64]]", "float");
-    let outcome = slow("MI300X", "aten::mm", &single, "Cijk_MT16x16x32");
-    assert_eq!(patterns(&outcome), ["outer_product"]);
-    let empty = "[[0, 4096], [4096, 128]]";
-    assert_eq!(found_of("aten::mm", empty, "Cijk_MT16x16x32"), [""; 0]);
+    let found = |args| found_of("aten::mm", args, "Cijk_MT16x16x32");
+    assert_eq!(found("131072x1:float, 1x64:float"), ["outer_product"]);
+    assert_eq!(found("0x4096, 4096x128"), [""; 0]);
 }
 
 #[test]
 fn the_issue_names_operation_sizes_time_and_efficiency() {
-    let args = pair("[[37632, 8, 64], [37632, 64, 8]]", BF16);
-    let outcome = slow("MI300X", "aten::bmm", &args, "Cijk_MT16x16x32");
+    let args = "37632x8x64, 37632x64x8";
+    let outcome = slow("MI300X", "aten::bmm", args, "Cijk_MT16x16x32");
     // 2 · 37 632 · (8·64 + 64·8 + 8·8) bytes at 5.3 TB/s take 15.5 µs of the 100 ms.
     let operation = "`aten::bmm` (37 632 of 8×8×64)";
     let parts = [operation, "100 ms (100 % of compute)", "<0.1 %"];
-    says(&only(&outcome).issue, &parts);
+    says(&only(&outcome, "tiny_batched").issue, &parts);
 }
 
 #[test]
 fn an_efficient_gemm_is_no_finding() {
     // 2 · 8 192³ operations at 708 TFLOPS take 1.55 ms; 2 ms are 78 % of roofline.
-    let args = pair("[[8192, 8192], [8192, 8192]]", BF16);
-    let calls = Calls::new().call("aten::mm", &args, "Cijk_MT256x256x32", 2000);
+    let calls = Calls::new().call("aten::mm", "8192x8192*2", "Cijk_MT256x256x32", 2000);
     let gemm = calls.outcome("gemm");
     assert_eq!(patterns(&gemm), [""; 0]);
     assert_eq!(gemm.rows[0].class, "regular");
@@ -93,15 +82,13 @@ fn an_efficient_gemm_is_no_finding() {
 
 #[test]
 fn a_layout_change_inside_is_worth_what_it_takes() {
-    let args = pair("[[8192, 8192], [8192, 8192]]", BF16);
     let kernels = [
         ("batched_transpose_32x32_half", 500),
         ("Cijk_MT256x256x32", 2000),
     ];
-    let calls = Calls::new().kernels("aten::mm", &args, &kernels);
+    let calls = Calls::new().kernels("aten::mm", "8192x8192*2", &kernels);
     let outcome = calls.outcome_without_gpu("gemm");
-    let finding = only(&outcome);
-    assert_eq!(finding.pattern, "layout_change_inside");
+    let finding = only(&outcome, "layout_change_inside");
     assert_eq!(finding.impact, Some(Impact::measured(500_000)));
 }
 
@@ -110,8 +97,7 @@ fn a_layout_change_inside_is_worth_what_it_takes() {
 fn gemms_without_a_model_are_called_that() {
     let kernel = "void deep_gemm::sm90_fp8_gemm_1d2d_impl<0u, 2112u>";
     let outcome = slow("MI300X", "MyFunction", "", kernel);
-    let finding = only(&outcome);
-    assert_eq!(finding.pattern, "unmodelled_significant");
+    let finding = only(&outcome, "unmodelled_significant");
     assert_eq!(finding.replay, None);
     let texts = [&finding.title, &finding.issue, &finding.kernel];
     for text in texts.into_iter().chain(&finding.reasoning) {
@@ -127,36 +113,23 @@ fn gemms_without_a_model_are_called_that() {
 /// GEMMs without parameters of their own: by the shapes of their arguments.
 #[test]
 fn sizes_come_from_the_model_too() {
-    let mv = pair("[[8192, 8192], [8192]]", BF16);
-    let dims = "[[64, 8192], [64, 4096], [4096, 8192], [64, 1], [1, 8192], []]";
-    let scaled = typed(dims, &[BF16, FP8, FP8, "float", "float", ""]);
-    let dims = "[[4096, 1024], [8, 1024, 2048], [8], [], []]";
-    let grouped = typed(dims, &[BF16, BF16, "int", "", ""]);
-    #[rustfmt::skip]
-    let cases = [
-        ("aten::mv", mv, "matrix × vector"),
-        ("_C::cutlass_scaled_mm", scaled, "tall and skinny, quantized"),
-        ("aten::_grouped_mm", grouped.clone(), "regular"),
-    ];
-    for (op, args, class) in cases {
-        assert_eq!(
-            slow("MI300X", op, &args, "gemm").rows[0].class,
-            class,
-            "{op}"
-        );
-    }
-    let outcome = slow("MI300X", "aten::_grouped_mm", &grouped, "gemm");
+    let of = |op, args| slow("MI300X", op, args, "gemm");
+    let vector = of("aten::mv", "8192x8192, 8192");
+    assert_eq!(vector.rows[0].class, "matrix × vector");
+    let scaled = "64x8192, 64x4096:c10::Float8_e4m3fn, 4096x8192:c10::Float8_e4m3fn, 64x1:float, 1x8192:float, _";
+    let scaled = of("_C::cutlass_scaled_mm", scaled);
+    assert_eq!(scaled.rows[0].class, "tall and skinny, quantized");
+    let outcome = of("aten::_grouped_mm", "4096x1024, 8x1024x2048, 8:int, _*2");
+    assert_eq!(outcome.rows[0].class, "regular");
     says(&outcome.findings[0].issue, &["8 groups of 512×2048×1024"]);
 }
 
 /// 4 µs each: they are no bottlenecks by their efficiency, and no kernel takes less than 2 µs.
 #[test]
 fn short_gemms_are_told_by_their_number() {
-    let args = pair("[[64, 256], [256, 256]]", BF16);
     let kernel = "nvjet_tst_64x8_64x16_1x2_h_bz_NNN";
-    let calls = Calls::new().calls(1_500, "aten::mm", &args, kernel, 4);
+    let calls = Calls::new().calls(1_500, "aten::mm", "64x256, 256x256", kernel, 4);
     let outcome = calls.outcome_on("H100", "gemm");
-    let finding = only(&outcome);
-    assert_eq!(finding.pattern, "many_small_products");
+    let finding = only(&outcome, "many_small_products");
     assert_eq!(finding.impact.unwrap().high_ns, 3_000_000);
 }

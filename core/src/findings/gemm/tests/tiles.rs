@@ -7,10 +7,9 @@ use crate::profile::gemm::GemmSizes;
 
 #[test]
 fn a_split_gemm_has_more_parts_than_output_tiles() {
-    let args = pair("[[512, 4096], [4096, 512]]", BF16);
     let split = "nvjet_hsh_256x256_64x4_1x2_h_bz_splitK_NNN";
-    let outcome = slow("MI300X", "aten::mm", &args, split);
-    says(&only(&outcome).kernel, &["split-K"]);
+    let outcome = slow("MI300X", "aten::mm", "512x4096, 4096x512", split);
+    says(&only(&outcome, "compute_bound_gap").kernel, &["split-K"]);
 }
 
 /// A tile of 64 × 32 on 788 × 768: 12 along N by 25 along M, for PyTorch's libraries see columns.
@@ -41,7 +40,7 @@ fn more_workgroups_than_tiles_are_a_split() {
         let profile = Timetable::new()
             .without_flows()
             .op("aten::mm", 0..10)
-            .args(&pair("[[512, 4096], [4096, 512]]", BF16))
+            .args("512x4096, 4096x512")
             .runtime(call, 1, 1..2)
             .kernel(1, "Cijk_Alik_Bljk_BBS_BH_MT256x256x32", 100..100_100)
             .args(&format!(r#""grid": [{grid}, 1, 1], "block": [256, 1, 1]"#))
@@ -55,23 +54,21 @@ fn more_workgroups_than_tiles_are_a_split() {
 /// 144 tiles for 132 compute units leave a wave of 12.
 #[test]
 fn tiles_are_few_only_where_units_have_none() {
-    let args = pair("[[2176, 8192], [8192, 2048]]", BF16);
-    let outcome = slow(
-        "H100",
-        "aten::mm",
-        &args,
-        "nvjet_tst_128x256_64x4_1x2_h_bz_NNN",
-    );
-    says(&only(&outcome).model, &["12 tiles for 132 compute units"]);
+    let kernel = "nvjet_tst_128x256_64x4_1x2_h_bz_NNN";
+    let outcome = slow("H100", "aten::mm", "2176x8192, 8192x2048", kernel);
+    let model = &only(&outcome, "compute_bound_gap").model;
+    says(model, &["12 tiles for 132 compute units"]);
 }
 
 /// The table does not know how many units a GB200 has; the trace does: 32 tiles for 152.
 #[test]
 fn compute_units_come_from_the_trace() {
     let pattern = |gpu: &str| {
-        let args = pair("[[1024, 8192], [8192, 1024]]", BF16);
-        let kernel = "nvjet_tst_128x256_64x4_1x2_h_bz_NNN";
-        let timetable = Timetable::new().call("aten::mm", &args, kernel, 100..60_100);
+        let (args, kernel) = (
+            "1024x8192, 8192x1024",
+            "nvjet_tst_128x256_64x4_1x2_h_bz_NNN",
+        );
+        let timetable = Timetable::new().call("aten::mm", args, kernel, 100..60_100);
         let devices = format!(r#"[{{"id": 0, "name": "NVIDIA {gpu}", "numSms": 152}}]"#);
         let device = format!(r#"{{"deviceProperties": {devices}, "#);
         let json = timetable.json().replacen('{', &device, 1);

@@ -52,10 +52,7 @@ fn advice_on_communication_is_that_of_its_purpose() {
             .op("record_param_comms", 21..39)
             .args(&message)
             .launched("ncclDevKernel_Generic", 22..23, 100..300);
-        let said = model(&timetable);
-        assert!(
-            said.starts_with(expected),
-            "{collective} of {group}: {said}"
-        );
+        let model = model(&timetable);
+        assert!(model.starts_with(expected), "{expected:?}: {model}");
     }
 }

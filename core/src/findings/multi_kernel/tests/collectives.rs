@@ -1,7 +1,6 @@
 //! Collectives: what is known of each, and tables of them.
 
 use super::*;
-use crate::findings::samples::typed;
 
 /// The first row of the table of collectives.
 fn first(profile: &Profile) -> Vec<String> {
@@ -19,7 +18,7 @@ fn a_collective_of_a_graph_does_not_tell_its_size() {
     let profile = Timetable::new()
         .without_flows()
         .op("CompiledFunction", 0..20)
-        .args(r#""Input Dims": [[1, 2048]], "Input type": ["long int"]"#)
+        .args("1x2048:long int")
         .runtime("cudaGraphLaunch", 1, 1..2)
         .kernel(1, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 100..300)
         .profile();
@@ -42,10 +41,9 @@ fn communication_without_its_call_is_said() {
 /// is on the links.
 #[test]
 fn an_all_reduce_of_its_own_kernel_tells_its_size_by_the_operator() {
-    let args = typed("[[2048, 4096], []]", &["c10::BFloat16", ""]);
     let kernel = "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)";
     let profile = Timetable::new()
-        .call("vllm::all_reduce", &args, kernel, 100..180)
+        .call("vllm::all_reduce", "2048x4096, _", kernel, 100..180)
         .work("aten::mm", "gemm", 180..400)
         .profile();
     #[rustfmt::skip]
