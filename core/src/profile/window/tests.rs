@@ -1,6 +1,5 @@
 use super::*;
 use crate::Profile;
-use crate::output::documents::Documents as _;
 use crate::output::export::{Input, Source as _};
 use crate::output::redact::redact;
 use crate::report::{Report, ReportOptions};
