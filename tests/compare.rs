@@ -31,32 +31,9 @@ fn reversed(pair: &Pair<Opened>) -> Comparison {
     Comparison::new(pair.target.side(), pair.reference.side())
 }
 
-/// An operation whose verdict is known: the times of all its calls, the ratio that the hardware
-/// predicts by achievable figures and by peaks, and what follows by achievable ones.
-struct Known {
-    name: &'static str,
-    reference_us: f64,
-    target_us: f64,
-    expected: f64,
-    peak_expected: f64,
-    verdict: Verdict,
-}
-
-const fn known(
-    name: &'static str,
-    [reference_us, target_us]: [f64; 2],
-    [expected, peak_expected]: [f64; 2],
-    verdict: Verdict,
-) -> Known {
-    Known {
-        name,
-        reference_us,
-        target_us,
-        expected,
-        peak_expected,
-        verdict,
-    }
-}
+/// An operation whose verdict is known: the times of all its calls in microseconds, the ratio that the
+/// hardware predicts by achievable figures and by peaks, and what follows by achievable ones.
+type Known = (&'static str, [f64; 2], [f64; 2], Verdict);
 
 /// 3.35 over 5.30 TB/s.
 const MEMORY: [f64; 2] = [0.632, 0.632];
@@ -65,75 +42,46 @@ const COMPUTE: [f64; 2] = [1.397, 0.757];
 
 #[rustfmt::skip]
 const QWEN: &[Known] = &[
-    known("aten::mm", [4055.3, 5308.3], COMPUTE, Verdict::ExplainedByHardware),
-    known("aten::_scaled_dot_product_flash_attention", [2722.7, 4016.3], [0.661, 0.632], Verdict::UnexpectedSlowdown),
-    known("aten::addmm", [2329.1, 2954.8], COMPUTE, Verdict::ExplainedByHardware),
+    ("aten::mm", [4055.3, 5308.3], COMPUTE, Verdict::ExplainedByHardware),
+    ("aten::_scaled_dot_product_flash_attention", [2722.7, 4016.3], [0.661, 0.632], Verdict::UnexpectedSlowdown),
+    ("aten::addmm", [2329.1, 2954.8], COMPUTE, Verdict::ExplainedByHardware),
     // With two sets of strides: 2680 and 1673 µs together.
-    known("aten::mul", [1537.8, 955.1], MEMORY, Verdict::ExplainedByHardware),
-    known("aten::mul", [1141.9, 718.3], MEMORY, Verdict::ExplainedByHardware),
+    ("aten::mul", [1537.8, 955.1], MEMORY, Verdict::ExplainedByHardware),
+    ("aten::mul", [1141.9, 718.3], MEMORY, Verdict::ExplainedByHardware),
 ];
 
 #[rustfmt::skip]
 const TIMESFORMER: &[Known] = &[
-    known("aten::bmm", [22_819.5, 14_545.6], MEMORY, Verdict::ExplainedByHardware),
-    known("aten::bmm", [490.2, 13_710.1], MEMORY, Verdict::KernelIssue),
-    known("aten::bmm", [1300.5, 3356.2], MEMORY, Verdict::UnexpectedSlowdown),
-    known("aten::mul", [15_495.2, 10_958.5], MEMORY, Verdict::ExplainedByHardware),
-    known("aten::addmm", [1977.7, 3057.3], COMPUTE, Verdict::ExplainedByHardware),
-    known("aten::_softmax", [68_688.6, 41_722.7], MEMORY, Verdict::ExplainedByHardware),
+    ("aten::bmm", [22_819.5, 14_545.6], MEMORY, Verdict::ExplainedByHardware),
+    ("aten::bmm", [490.2, 13_710.1], MEMORY, Verdict::KernelIssue),
+    ("aten::bmm", [1300.5, 3356.2], MEMORY, Verdict::UnexpectedSlowdown),
+    ("aten::mul", [15_495.2, 10_958.5], MEMORY, Verdict::ExplainedByHardware),
+    ("aten::addmm", [1977.7, 3057.3], COMPUTE, Verdict::ExplainedByHardware),
+    ("aten::_softmax", [68_688.6, 41_722.7], MEMORY, Verdict::ExplainedByHardware),
 ];
-
-fn describe(op: &MatchedOp) -> String {
-    let (times, judgement) = (op.times(), &op.judgement);
-    let number = |ratio: Option<f64>| ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.3}"));
-    format!(
-        "{} [{:?}] {:.1} → {:.1} µs in {} and {} calls: actual {}, expected {}, by peaks {}, excess {}, {} / {}; roofs {:?}",
-        op.label(),
-        op.level,
-        times.reference as f64 / 1e3,
-        times.target as f64 / 1e3,
-        op.calls().reference,
-        op.calls().target,
-        number(judgement.actual),
-        number(judgement.expected),
-        number(judgement.peak_expected),
-        number(judgement.excess),
-        judgement.verdict.key(),
-        judgement.peak_verdict.key(),
-        judgement.roofs,
-    )
-}
 
 fn check(model: &str, known: &[Known]) {
     let Some(pair) = pair(model) else { return };
     let comparison = compared(&pair);
     assert_eq!(broken_rules(&comparison), [""; 0], "{model}");
-    let is_near = |a: f64, b: f64| (a - b).abs() <= 0.01 * b;
+    let are_near = |found: [f64; 2], known: [f64; 2]| {
+        let mut pairs = found.into_iter().zip(known);
+        pairs.all(|(a, b)| (a - b).abs() <= 0.01 * b)
+    };
     let mut wrong = Vec::new();
-    for known in known {
+    for (name, times_us, ratios, verdict) in known {
         let found = comparison.operations.matched.iter().find(|op| {
-            let times = op.times();
-            op.name == known.name
-                && is_near(times.reference as f64 / 1e3, known.reference_us)
-                && is_near(times.target as f64 / 1e3, known.target_us)
+            let times = op.times().map(|ns| ns as f64 / 1e3);
+            op.name == *name && are_near([times.reference, times.target], *times_us)
         });
-        let Some(op) = found else {
-            wrong.push(format!(
-                "{} of {} µs is not there",
-                known.name, known.target_us
-            ));
+        let Some(MatchedOp { judgement, .. }) = found else {
+            wrong.push(format!("{name} of {times_us:?} µs is not there"));
             continue;
         };
-        let judgement = &op.judgement;
-        let is_right = judgement.verdict == known.verdict
-            && judgement
-                .expected
-                .is_some_and(|ratio| is_near(ratio, known.expected))
-            && judgement
-                .peak_expected
-                .is_some_and(|ratio| is_near(ratio, known.peak_expected));
-        if !is_right {
-            wrong.push(describe(op));
+        let expected = judgement.expected.zip(judgement.peak_expected);
+        let is_right = expected.is_some_and(|(one, peak)| are_near([one, peak], *ratios));
+        if !is_right || judgement.verdict != *verdict {
+            wrong.push(format!("{name} of {times_us:?} µs: {judgement:?}"));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
@@ -254,32 +202,23 @@ fn the_reversed_comparison_has_the_reversed_differences() {
             one.parts.total.difference(),
             -other.parts.total.difference()
         );
-        let parts = |comparison: &Comparison, sign: i64| {
-            let mut parts: Vec<(String, i64)> = comparison
-                .parts
-                .parts
-                .iter()
-                .map(|part| (part.label.clone(), sign * part.times.difference()))
-                .collect();
-            parts.sort();
-            parts
-        };
-        assert_eq!(parts(&one, 1), parts(&other, -1), "{model}");
-        let named = |comparison: &Comparison, sign: i64| {
+        let rows = |comparison: &Comparison, sign: i64| {
+            let parts = comparison.parts.parts.iter();
+            let parts = parts.map(|part| (part.label.clone(), part.times));
             let kernels = comparison.kernels.iter();
-            let mut rows: Vec<(String, i64)> = kernels
-                .map(|row| (row.key.clone(), sign * row.times().difference()))
-                .collect();
+            let kernels = kernels.map(|row| (row.key.clone(), row.times()));
             let modules = comparison.modules.iter();
-            rows.extend(modules.map(|row| (row.key.clone(), sign * row.times().difference())));
+            let modules = modules.map(|row| (row.key.clone(), row.times()));
             let categories = comparison.categories.iter();
-            rows.extend(
-                categories.map(|row| (row.key.label().to_owned(), sign * row.times().difference())),
-            );
-            rows.sort();
-            rows
+            let categories = categories.map(|row| (row.key.label().to_owned(), row.times()));
+            let all = parts.chain(kernels).chain(modules).chain(categories);
+            let mut all: Vec<(String, i64)> = all
+                .map(|(name, times)| (name, sign * times.difference()))
+                .collect();
+            all.sort();
+            all
         };
-        assert_eq!(named(&one, 1), named(&other, -1), "{model}");
+        assert_eq!(rows(&one, 1), rows(&other, -1), "{model}");
     }
 }
 

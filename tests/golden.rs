@@ -15,61 +15,55 @@ use crate::support::shared;
 
 #[test]
 fn sheets_agree_with_the_reference() {
-    let Some(shared) = shared_with_python() else {
-        return;
-    };
-    let traces = shared::traces(&shared);
-    let mut n_compared = 0;
-    let mut differences = Vec::new();
-    for name in shared::goldens(&shared) {
+    hold("perf_report_csvs", |shared, traces, name| {
         // "TRACE", or "TRACE@GPU" with the figures of golden/GPU.json.
         let (trace, gpu) = match name.split_once('@') {
-            Some((trace, gpu)) => (trace, Some(shared::gpu(&shared, gpu))),
-            None => (&*name, None),
+            Some((trace, gpu)) => (trace, Some(shared::gpu(shared, gpu))),
+            None => (name, None),
         };
-        if !traces.iter().any(|known| known == trace) {
-            continue;
-        }
-        n_compared += 1;
-        let opened = Opened::on(&name, shared::trace(&shared, trace), gpu);
-        let files = export::Input::new(&opened.profile, &opened.report).artifacts();
-        differences.extend(difference(&shared, &name, &files, "perf_report_csvs"));
-    }
-    assert!(n_compared > 0, "no trace has a golden folder");
-    assert!(differences.is_empty(), "{}", differences.join("\n"));
+        traces.iter().find(|known| known.as_str() == trace)?;
+        let opened = Opened::on(name, shared::trace(shared, trace), gpu);
+        Some(export::Input::new(&opened.profile, &opened.report).artifacts())
+    });
 }
 
 #[test]
 fn compared_sheets_agree_with_the_reference() {
+    hold("comparison_csvs", |shared, traces, name| {
+        // "compare_REFERENCE_TARGET_MODEL", of the traces REFERENCE_MODEL and TARGET_MODEL.
+        let parts: Vec<&str> = name.splitn(4, '_').collect();
+        let ["compare", reference, target, model] = parts[..] else {
+            return None;
+        };
+        let trace = |platform: &str| format!("{platform}_{model}");
+        let mut both = [reference, target].map(trace).into_iter();
+        if !both.all(|trace| traces.contains(&trace)) {
+            return None;
+        }
+        let [ours, theirs] = [reference, target]
+            .map(|platform| Opened::on(platform, shared::trace(shared, &trace(platform)), NO_GPU));
+        let cache = comparison::Cache::default();
+        let input = comparison::Input::new(ours.side(), theirs.side(), &cache);
+        Some(input.artifacts())
+    });
+}
+
+/// Compares the files of every golden folder, made by its name and those of all traces, with what is
+/// in it.
+fn hold(sheets: &str, files_of: impl Fn(&Path, &[String], &str) -> Option<Vec<Artifact>>) {
     let Some(shared) = shared_with_python() else {
         return;
     };
     let traces = shared::traces(&shared);
     let mut n_compared = 0;
     let mut differences = Vec::new();
-    for folder in shared::goldens(&shared) {
-        // "compare_REFERENCE_TARGET_MODEL", of the traces REFERENCE_MODEL and TARGET_MODEL.
-        let parts: Vec<&str> = folder.splitn(4, '_').collect();
-        let ["compare", reference, target, model] = parts[..] else {
-            continue;
-        };
-        let trace = |platform: &str| format!("{platform}_{model}");
-        if ![reference, target]
-            .map(trace)
-            .iter()
-            .all(|trace| traces.contains(trace))
-        {
-            continue;
+    for golden in shared::goldens(&shared) {
+        if let Some(files) = files_of(&shared, &traces, &golden) {
+            n_compared += 1;
+            differences.extend(difference(&shared, &golden, &files, sheets));
         }
-        n_compared += 1;
-        let [ours, theirs] = [reference, target]
-            .map(|platform| Opened::on(platform, shared::trace(&shared, &trace(platform)), NO_GPU));
-        let cache = comparison::Cache::default();
-        let input = comparison::Input::new(ours.side(), theirs.side(), &cache);
-        let files = input.artifacts();
-        differences.extend(difference(&shared, &folder, &files, "comparison_csvs"));
     }
-    assert!(n_compared > 0, "no pair of traces has a golden folder");
+    assert!(n_compared > 0, "nothing to compare {sheets} with");
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 

@@ -99,21 +99,12 @@ fn without(json: &str, keys: &[&str]) -> Value {
     value
 }
 
-/// Where two values differ first: the keys that lead there.
-fn difference(a: &Value, b: &Value) -> Option<String> {
-    match (a, b) {
-        (Value::Object(one), Value::Object(other)) if one.len() == other.len() => {
-            one.iter().find_map(|(key, value)| {
-                let rest = difference(value, other.get(key).unwrap_or(&Value::Null))?;
-                Some(format!("{key}.{rest}"))
-            })
-        }
-        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
-            let mut pairs = one.iter().zip(other).enumerate();
-            pairs.find_map(|(at, (a, b))| Some(format!("{at}.{}", difference(a, b)?)))
-        }
-        _ => (a != b).then(|| format!("{a} and {b}")),
-    }
+/// Where two values differ first: the lines of their texts.
+fn difference(a: &Value, b: &Value) -> Option<(String, String)> {
+    let [a, b] = [a, b].map(|value| format!("{value:#}"));
+    let mut lines = a.lines().zip(b.lines());
+    let (a, b) = lines.find(|(a, b)| a != b)?;
+    Some((a.to_owned(), b.to_owned()))
 }
 
 fn assert_same_cells(file: &str, a: &str, b: &str) {

@@ -5,7 +5,7 @@ mod tile;
 
 fn tiled(text: &str, n: i64) -> String {
     let mut out = Vec::new();
-    tile::tile(text, n, &mut out).unwrap().unwrap();
+    tile::tile(text, n, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

@@ -90,18 +90,13 @@ fn check(tree: &TreeDiff, reference: &Opened, target: &Opened, name: &str) {
         assert_eq!(*root.gpu_ns.get(which), whole, "{name}, {which:?}");
     }
     for (id, node) in tree.iter() {
-        for which in [Which::Reference, Which::Target] {
+        for (which, Opened { profile, .. }) in sides {
             let own = tree.own_work(id, which).iter();
-            let profile = match which {
-                Which::Reference => &reference.profile,
-                Which::Target => &target.profile,
-            };
-            let own: i64 = own
-                .map(|id| profile.gpu.get(*id).unwrap().span.length())
-                .sum();
+            let own = own.map(|id| profile.gpu.get(*id).unwrap().span.length());
             let below = tree.children(id).map(|id| tree.get(id).unwrap().gpu_ns);
-            let below: i64 = below.map(|times| *times.get(which)).sum();
-            assert_eq!(*node.gpu_ns.get(which), own + below, "{name}, {which:?}");
+            let below = below.map(|times| *times.get(which));
+            let sum: i64 = own.chain(below).sum();
+            assert_eq!(*node.gpu_ns.get(which), sum, "{name}, {which:?}");
         }
     }
 }

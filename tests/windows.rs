@@ -46,20 +46,17 @@ fn windows_split_the_work_and_the_host_time_of_a_trace() {
             .collect();
         work.sort_unstable();
         assert_eq!(work, whole.launches.work, "{name}");
-        let mut launches: Vec<_> = parts
-            .iter()
-            .flat_map(|part| {
-                let launches = part.launches.launches.iter();
-                launches.map(|one| (one.call, part.launches.work[one.work.index()]))
-            })
-            .collect();
-        launches.sort_unstable();
-        let all = whole.launches.launches.iter();
-        let mut all: Vec<_> = all
-            .map(|one| (one.call, whole.launches.work[one.work.index()]))
-            .collect();
+        let launches = |profile: &Profile| -> Vec<_> {
+            let launches = profile.launches.launches.iter();
+            launches
+                .map(|one| (one.call, profile.launches.work[one.work.index()]))
+                .collect()
+        };
+        let mut found = parts.iter().flat_map(launches).collect::<Vec<_>>();
+        let mut all = launches(&whole);
+        found.sort_unstable();
         all.sort_unstable();
-        assert_eq!(launches, all, "{name}");
+        assert_eq!(found, all, "{name}");
 
         let of_host = |profile: &Profile| {
             let ops = profile.host_ops.iter();

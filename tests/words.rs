@@ -11,7 +11,7 @@ use syn::visit::{self, Visit};
 
 use crate::support::source;
 
-/// What is never said, and what is said instead.
+/// What is never said, and what is said instead; with `*` behind it, the beginning of a word.
 const WORDS: &[(&str, &str)] = &[
     ("products", "GEMMs, matrix multiplications"),
     ("matrix product", "GEMM, matrix multiplication"),
@@ -57,23 +57,13 @@ const WORDS: &[(&str, &str)] = &[
     ("leave the house", "share externally"),
     ("thousand million", "billion"),
     ("as it has to be", "as expected"),
-    ("normalis", "normaliz…"),
-    ("quantis", "quantiz…"),
-    ("synchronis", "synchroniz…"),
-    ("optimis", "optimiz…"),
-    ("neighbour", "neighbor"),
-    ("colour", "color"),
+    ("normalis*", "normaliz…"),
+    ("quantis*", "quantiz…"),
+    ("synchronis*", "synchroniz…"),
+    ("optimis*", "optimiz…"),
+    ("neighbour*", "neighbor"),
+    ("colour*", "color"),
     ("analysed", "analyzed"),
-];
-
-/// Beginnings of words.
-const STEMS: &[&str] = &[
-    "normalis",
-    "quantis",
-    "synchronis",
-    "optimis",
-    "neighbour",
-    "colour",
 ];
 
 /// Texts in which such a word is a name of its own.
@@ -119,14 +109,14 @@ fn users_read_the_words_of_the_field() {
 fn phrases_are_whole_words() {
     assert!(has_phrase("far from the roof.", "roof"));
     assert!(!has_phrase("% of roofline", "roof"));
-    assert!(has_phrase("is synchronised", "synchronis"));
+    assert!(has_phrase("is synchronised", "synchronis*"));
     assert_eq!(without_code("run `host work` now"), "run  now");
 }
 
-/// Whether a phrase occurs between other words; one that ends in the middle of a word, as stems do,
-/// at the beginning of one.
+/// Whether a phrase occurs between other words; one with `*` behind it at the beginning of one.
 fn has_phrase(text: &str, phrase: &str) -> bool {
-    let is_stem = STEMS.contains(&phrase);
+    let stem = phrase.strip_suffix('*');
+    let phrase = stem.unwrap_or(phrase);
     text.match_indices(phrase).any(|(at, _)| {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
         let after = text
@@ -134,7 +124,7 @@ fn has_phrase(text: &str, phrase: &str) -> bool {
             .and_then(|after| after.chars().next());
         let is_letter =
             |letter: Option<char>| letter.is_some_and(|one| one.is_alphanumeric() || one == '_');
-        !is_letter(before) && (is_stem || !is_letter(after))
+        !is_letter(before) && (stem.is_some() || !is_letter(after))
     })
 }
 

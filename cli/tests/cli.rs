@@ -239,20 +239,14 @@ fn names_of_ones_own_are_replaced() {
 
 #[test]
 fn what_is_no_trace_ends_with_one_sentence() {
-    let expected = "expected a PyTorch profiler trace, the .json or .json.gz that export_chrome_trace or tensorboard_trace_handler writes";
-    for (bytes, sentence) in [
-        (&b""[..], format!("the file is empty; {expected}")),
-        (b"{'ph': 1}", "this is the text of a Python object, with single quotes; write the trace with json.dump or export_chrome_trace (at byte 1)".to_owned()),
-        (b"epoch 1", format!("this is not JSON; {expected} (at byte 0)")),
-    ] {
-        let folder = Folder::with("trace.json", bytes);
-        let said = folder.run("report trace.json -o out");
-        assert_eq!((said.code, said.out.as_str()), (1, ""));
-        assert_eq!(said.err, format!("dormer: trace.json: {sentence}\n"));
-        assert!(!folder.has("out"));
-        let said = folder.run_with("report -", bytes);
-        assert_eq!(said.err, format!("dormer: standard input: {sentence}\n"));
-    }
+    let sentence = "this is the text of a Python object, with single quotes; write the trace with json.dump or export_chrome_trace (at byte 1)";
+    let folder = Folder::with("trace.json", "{'ph': 1}");
+    let said = folder.run("report trace.json -o out");
+    assert_eq!((said.code, said.out.as_str()), (1, ""));
+    assert_eq!(said.err, format!("dormer: trace.json: {sentence}\n"));
+    assert!(!folder.has("out"));
+    let said = folder.run_with("report -", b"{'ph': 1}");
+    assert_eq!(said.err, format!("dormer: standard input: {sentence}\n"));
 }
 
 #[test]

@@ -58,45 +58,32 @@ const HABITS: &[Habit] = &[
     Habit { name: "Operations, arrow keys", view: "operations", mark: "[role=grid]", before: "", act: Act::Keys(&["ArrowDown", "ArrowDown", "PageDown", "ArrowUp"]) },
 ];
 
-/// What one habit costs, in milliseconds.
-struct Cost {
-    name: &'static str,
-    /// Script, styles and layout of a frame of each step.
-    frames_ms: Vec<f64>,
-    /// From key to frame, of each key that took 16 ms or more.
-    keys_ms: Vec<f64>,
-}
-
 /// The table of `docs/performance.md`.
 pub(crate) async fn measure(page: &Page) -> WebDriverResult<String> {
     let driver = page.driver();
     send(driver, "Performance.enable", json!({})).await?;
     let mut text = "| | script and layout of a frame, median | 95 of 100 | key to next frame, 95 of 100 |\n|---|--:|--:|--:|\n".to_owned();
     for habit in HABITS {
-        let mut cost = habit.measure(driver).await?;
-        let [median, high] = [0.5, 0.95].map(|share| quantile(&mut cost.frames_ms, share));
-        let keys = match (habit.act.is_keys(), cost.keys_ms.len() * 20 < N_STEPS) {
+        let (mut frames_ms, mut keys_ms) = habit.measure(driver).await?;
+        let [median, high] = [0.5, 0.95].map(|share| quantile(&mut frames_ms, share));
+        let is_keys = matches!(habit.act, Act::Keys(_));
+        let keys = match (is_keys, keys_ms.len() * 20 < N_STEPS) {
             (false, _) => String::new(),
             (true, true) => "< 16 ms".to_owned(),
             (true, false) => {
-                let faster = N_STEPS.saturating_sub(cost.keys_ms.len());
-                cost.keys_ms.extend(std::iter::repeat_n(0.0, faster));
-                format!("{:.0} ms", quantile(&mut cost.keys_ms, 0.95))
+                keys_ms.resize(N_STEPS.max(keys_ms.len()), 0.0);
+                format!("{:.0} ms", quantile(&mut keys_ms, 0.95))
             }
         };
         text += &format!(
             "| {} | {median:.1} ms | {high:.1} ms | {keys} |\n",
-            cost.name
+            habit.name
         );
     }
     Ok(text)
 }
 
 impl Act {
-    fn is_keys(&self) -> bool {
-        matches!(self, Act::Keys(_))
-    }
-
     async fn step(&self, driver: &WebDriver, step: usize) -> WebDriverResult<()> {
         // Forth for a while and back again, so that no end is reached.
         let sign = if step % 40 < 20 { 1.0 } else { -1.0 };
@@ -116,7 +103,9 @@ impl Act {
 }
 
 impl Habit {
-    async fn measure(&self, driver: &WebDriver) -> WebDriverResult<Cost> {
+    /// Milliseconds of script, styles and layout of a frame of each step; and from key to frame, of
+    /// each key that took 16 ms or more.
+    async fn measure(&self, driver: &WebDriver) -> WebDriverResult<(Vec<f64>, Vec<f64>)> {
         let show = format!("location.hash = '{}'", self.view);
         driver.execute(show, vec![]).await?;
         let mark = driver.query(By::Css(self.mark)).first().await?;
@@ -153,12 +142,7 @@ impl Habit {
             mouse(driver, "mouseReleased", AT.0).await?;
         }
         let slow = driver.execute("return window.slow", vec![]).await?;
-        let keys_ms = slow.convert::<Vec<f64>>()?;
-        Ok(Cost {
-            name: self.name,
-            frames_ms,
-            keys_ms,
-        })
+        Ok((frames_ms, slow.convert()?))
     }
 }
 
@@ -212,8 +196,8 @@ async fn send(driver: &WebDriver, command: &str, params: Value) -> WebDriverResu
     driver.cdp().send_raw(command, params).await.map(drop)
 }
 
-/// The value that this share of all does not exceed.
-fn quantile(values: &mut [f64], share: f64) -> f64 {
+/// The value that this share of all does not exceed. Of none it is not a number.
+pub(crate) fn quantile(values: &mut [f64], share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let last = values.len().saturating_sub(1);
     let at = (values.len() as f64 * share) as usize;

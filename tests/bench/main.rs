@@ -29,7 +29,7 @@ mod tile;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
@@ -37,8 +37,9 @@ use chromium::Programs;
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
+use frames::quantile;
 use native::Stages;
-use page::Page;
+use page::{Opened, Page};
 
 /// Each number is the median of so many runs, after one that only warms up.
 const N_RUNS: usize = 5;
@@ -65,10 +66,9 @@ fn main() -> ExitCode {
             .map_err(Into::into)
             .and_then(|n| tile_file(Path::new(trace), n, Path::new(out))),
         ["bench", dist, dormer, traces @ ..] if !traces.is_empty() => {
-            let traces: Vec<PathBuf> = traces.iter().map(PathBuf::from).collect();
-            bench(Path::new(dist), Path::new(dormer), &traces)
+            run(bench(Path::new(dist), Path::new(dormer), traces))
         }
-        ["frames", dist, traces @ ..] if !traces.is_empty() => frames(Path::new(dist), traces),
+        ["frames", dist, traces @ ..] if !traces.is_empty() => run(frames(Path::new(dist), traces)),
         _ => Err("call it with `cargo xtask bench`".into()),
     };
     match outcome {
@@ -80,78 +80,81 @@ fn main() -> ExitCode {
     }
 }
 
-/// What was measured of one trace; times are medians, in seconds.
-struct Measures {
-    name: String,
-    gzip_s: f64,
-    page_s: f64,
-    wasm_bytes: f64,
-    gpu_ms: f64,
-    compare_ms: f64,
-    command_s: f64,
-    stages: Stages,
-}
-
-fn bench(dist: &Path, dormer: &Path, traces: &[PathBuf]) -> Outcome {
-    let programs = Programs::find().ok_or("Chromium and chromedriver are not on the path")?;
+/// Runs what waits for the browser.
+fn run(work: impl Future<Output = Outcome>) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let mut page = runtime.block_on(Page::load(&programs, dist))?;
-    let browser = runtime.block_on(page.browser())?;
+    runtime.block_on(work)
+}
+
+/// What was measured of one trace.
+struct Measures {
+    name: String,
+    runs: Vec<Run>,
+    stages: Stages,
+}
+
+impl Measures {
+    fn median(&self, of: impl Fn(&Run) -> f64) -> f64 {
+        median(self.runs.iter().map(of).collect())
+    }
+}
+
+/// Everything once.
+struct Run {
+    gzip_s: f64,
+    opened: Opened,
+    gpu_ms: f64,
+    compare_s: f64,
+    command_s: f64,
+}
+
+async fn load(dist: &Path) -> Outcome<Page> {
+    let programs = Programs::find().ok_or("Chromium and chromedriver are not on the path")?;
+    Ok(Page::load(&programs, dist).await?)
+}
+
+async fn bench(dist: &Path, dormer: &Path, traces: &[&str]) -> Outcome {
+    let mut page = load(dist).await?;
+    let browser = page.browser().await?;
     let out = tempfile::tempdir()?;
     let mut measures = Vec::new();
     for trace in traces {
-        eprintln!("measuring {}", trace.display());
-        let trace = trace.canonicalize()?;
-        let [mut gzip_s, mut page_s, mut command_s] = [const { Vec::new() }; 3];
-        let [mut wasm_bytes, mut gpu_ms, mut compare_ms] = [const { Vec::new() }; 3];
-        for run in 0..=N_RUNS {
+        eprintln!("measuring {trace}");
+        let trace = Path::new(trace).canonicalize()?;
+        let mut runs = Vec::new();
+        for at in 0..=N_RUNS {
             // One after the other, so that what else the machine does hits them alike.
-            let gzip = gzip(&trace)?;
-            let opened = runtime.block_on(page.open(&trace))?;
-            let chosen = runtime.block_on(page.choose_gpu(GPUS[run % GPUS.len()]))?;
-            let compared = runtime.block_on(page.compare_with(&trace))?;
-            let command = report(dormer, &trace, out.path())?;
-            if run > 0 {
-                gzip_s.push(gzip);
-                page_s.push(opened.seconds);
-                wasm_bytes.push(opened.wasm_bytes);
-                gpu_ms.push(chosen);
-                compare_ms.push(compared);
-                command_s.push(command);
-            }
+            runs.push(Run {
+                gzip_s: gzip(&trace)?,
+                opened: page.open(&trace).await?,
+                gpu_ms: page.choose_gpu(GPUS[at % GPUS.len()]).await?,
+                compare_s: page.compare_with(&trace).await? / 1e3,
+                command_s: report(dormer, &trace, out.path())?,
+            });
         }
         let name = trace.file_name().unwrap_or_default().to_string_lossy();
         measures.push(Measures {
             name: name.trim_end_matches(".json.gz").to_owned(),
-            gzip_s: median(&mut gzip_s),
-            page_s: median(&mut page_s),
-            wasm_bytes: median(&mut wasm_bytes),
-            gpu_ms: median(&mut gpu_ms),
-            compare_ms: median(&mut compare_ms),
-            command_s: median(&mut command_s),
+            runs: runs.split_off(1),
             stages: native::measure(&trace, N_RUNS)?,
         });
     }
-    runtime.block_on(page.close())?;
+    page.close().await?;
     println!("{}", markdown(&machine(&browser), &measures));
     Ok(())
 }
 
 /// Opens each trace and does what users do.
-fn frames(dist: &Path, traces: &[&str]) -> Outcome {
-    let programs = Programs::find().ok_or("Chromium and chromedriver are not on the path")?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+async fn frames(dist: &Path, traces: &[&str]) -> Outcome {
     for trace in traces {
         let trace = Path::new(trace).canonicalize()?;
-        let mut page = runtime.block_on(Page::load(&programs, dist))?;
-        let browser = runtime.block_on(page.browser())?;
-        runtime.block_on(page.open(&trace))?;
-        let table = runtime.block_on(frames::measure(&page))?;
-        runtime.block_on(page.close())?;
+        let mut page = load(dist).await?;
+        let browser = page.browser().await?;
+        page.open(&trace).await?;
+        let table = frames::measure(&page).await?;
+        page.close().await?;
         println!("{}, {}\n\n{table}", trace.display(), machine(&browser));
     }
     Ok(())
@@ -197,38 +200,34 @@ fn markdown(machine: &str, measures: &[Measures]) -> String {
     );
     text += "| trace | JSON | events | G | page: file to Overview | wasm memory | `dormer report` | its memory |\n";
     text += "|---|--:|--:|--:|--:|--:|--:|--:|\n";
-    for Measures {
-        name,
-        gzip_s,
-        page_s,
-        wasm_bytes,
-        command_s,
-        stages,
-        ..
-    } in measures
-    {
-        let json = stages.text_bytes;
+    for of in measures {
+        let json = of.stages.text_bytes;
+        let gzip_s = of.median(|run| run.gzip_s);
+        let page_s = of.median(|run| run.opened.seconds);
+        let wasm_bytes = of.median(|run| run.opened.wasm_bytes);
+        let command_s = of.median(|run| run.command_s);
         text += &format!(
-            "| {name} | {} | {} | {gzip_s:.2} s | {page_s:.2} s = {:.1} G | {} = {:.2} × JSON | {command_s:.2} s = {:.1} G | {} |\n",
+            "| {} | {} | {} | {gzip_s:.2} s | {page_s:.2} s = {:.1} G | {} = {:.2} × JSON | {command_s:.2} s = {:.1} G | {} |\n",
+            of.name,
             megabytes(json),
-            grouped(stages.events),
+            grouped(of.stages.events),
             page_s / gzip_s,
-            megabytes(*wasm_bytes),
+            megabytes(wasm_bytes),
             wasm_bytes / json,
             command_s / gzip_s,
-            stages.peak_bytes.map_or("unknown".to_owned(), megabytes),
+            of.stages.peak_bytes.map_or("unknown".to_owned(), megabytes),
         );
     }
     text += "\nIn the page, with the trace open:\n\n";
     text += "| trace | another GPU, until nothing changes any more | a second trace (itself), from its file to the comparison |\n";
     text += "|---|--:|--:|\n";
-    for measured in measures {
-        let compare_s = measured.compare_ms / 1e3;
+    for of in measures {
+        let gpu_ms = of.median(|run| run.gpu_ms);
+        let compare_s = of.median(|run| run.compare_s);
+        let in_g = compare_s / of.median(|run| run.gzip_s);
         text += &format!(
-            "| {} | {:.0} ms | {compare_s:.2} s = {:.1} G |\n",
-            measured.name,
-            measured.gpu_ms,
-            compare_s / measured.gzip_s,
+            "| {} | {gpu_ms:.0} ms | {compare_s:.2} s = {in_g:.1} G |\n",
+            of.name
         );
     }
     text += "\nThe stages natively:\n\n";
@@ -276,9 +275,8 @@ fn grouped(number: f64) -> String {
 }
 
 /// The middle one. Of none it is not a number.
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+fn median(mut values: Vec<f64>) -> f64 {
+    quantile(&mut values, 0.5)
 }
 
 /// Writes a trace `n` times into a new one, gzipped as the profiler does.
@@ -290,7 +288,7 @@ fn tile_file(trace: &Path, n: i64, out: &Path) -> Outcome {
     let file = BufWriter::with_capacity(1 << 20, File::create(&unfinished)?);
     let mut packed =
         BufWriter::with_capacity(256 << 10, GzEncoder::new(file, Compression::default()));
-    tile::tile(&text, n, &mut packed).ok_or("the trace has no traceEvents")??;
+    tile::tile(&text, n, &mut packed)?;
     let file = packed.into_inner().map_err(io::Error::from)?.finish()?;
     file.into_inner().map_err(io::Error::from)?.flush()?;
     std::fs::rename(&unfinished, out)?;

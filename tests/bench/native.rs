@@ -10,11 +10,12 @@ use dormer_core::import::{Imported, Importer};
 use dormer_core::profile::Profile;
 use dormer_core::report::{Report, ReportOptions};
 use flate2::read::MultiGzDecoder;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use crate::median;
 
 /// What was measured; times are medians, in seconds.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Stages {
     pub(crate) text_bytes: f64,
     pub(crate) events: f64,
@@ -39,20 +40,7 @@ pub(crate) fn measure(trace: &Path, n_runs: usize) -> io::Result<Stages> {
         let why = String::from_utf8_lossy(&output.stderr).into_owned();
         return Err(io::Error::other(why));
     }
-    let value: Value = serde_json::from_slice(&output.stdout)?;
-    let number = |key: &str| value[key].as_f64();
-    let stages = || {
-        Some(Stages {
-            text_bytes: number("text_bytes")?,
-            events: number("events")?,
-            import_s: number("import_s")?,
-            parse_s: number("parse_s")?,
-            profile_s: number("profile_s")?,
-            report_s: number("report_s")?,
-            peak_bytes: number("peak_bytes"),
-        })
-    };
-    stages().ok_or_else(|| io::Error::other("a stage was not measured"))
+    Ok(serde_json::from_slice(&output.stdout)?)
 }
 
 /// What that process does: prints the measures as JSON.
@@ -74,16 +62,16 @@ pub(crate) fn stages(trace: &Path, n_runs: usize) -> io::Result<()> {
         let profile = timed(&mut profile_s, || Profile::new(imported));
         timed(&mut report_s, || Report::new(&profile, &options));
     }
-    let measures = json!({
-        "text_bytes": text_bytes,
-        "events": events,
-        "import_s": median(&mut import_s),
-        "parse_s": median(&mut parse_s),
-        "profile_s": median(&mut profile_s),
-        "report_s": median(&mut report_s),
-        "peak_bytes": peak_bytes,
-    });
-    println!("{measures}");
+    let measures = Stages {
+        text_bytes: text_bytes as f64,
+        events: events as f64,
+        import_s: median(import_s),
+        parse_s: median(parse_s),
+        profile_s: median(profile_s),
+        report_s: median(report_s),
+        peak_bytes,
+    };
+    println!("{}", serde_json::to_string(&measures)?);
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 use thirtyfour::prelude::*;
 use xtask::server::{Server, Site};
@@ -17,6 +18,7 @@ pub(crate) struct Page {
 }
 
 /// One file opened.
+#[derive(Deserialize)]
 pub(crate) struct Opened {
     /// From the choice to the drawn Overview.
     pub(crate) seconds: f64,
@@ -54,7 +56,7 @@ impl Page {
         // Waits for the mark without looking all the time: the two cores have better things to do.
         let wait = "const [ready, done] = arguments, root = document.documentElement;
             const look = () => {
-                if (root.dataset.ready === ready) done({ ms: +root.dataset.openedMs, bytes: +root.dataset.wasmBytes });
+                if (root.dataset.ready === ready) done({ seconds: +root.dataset.openedMs / 1e3, wasm_bytes: +root.dataset.wasmBytes });
                 const error = document.querySelector('#error');
                 if (error) done({ error: error.textContent });
             };
@@ -62,13 +64,8 @@ impl Page {
             look();";
         let ready = vec![json!(self.n_opened.to_string())];
         let marks: Value = driver.execute_async(wait, ready).await?.json().clone();
-        match (marks["ms"].as_f64(), marks["bytes"].as_f64()) {
-            (Some(ms), Some(wasm_bytes)) => Ok(Opened {
-                seconds: ms / 1e3,
-                wasm_bytes,
-            }),
-            _ => panic!("the page says: {marks}"),
-        }
+        let opened = serde_json::from_value(marks.clone());
+        Ok(opened.unwrap_or_else(|_| panic!("the page says: {marks}")))
     }
 
     /// Chooses a GPU. Gives the milliseconds until nothing on the page changed any more.

@@ -1,5 +1,6 @@
 //! Two traces: open them, tell which is which, swap, filter, close.
 
+use dormer_core::testing::Timetable;
 use serde_json::{Value, json};
 
 use super::page::{Page, with_page};
@@ -99,16 +100,14 @@ fn three_files_at_once_are_too_many() {
 
 /// A trace of operators, each with a kernel of its name.
 fn operators(names: &[&str]) -> String {
-    let mut events = Vec::new();
-    for (at, name) in names.iter().enumerate() {
-        let (id, start) = (at + 1, 10 * at);
+    let calls = names.iter().zip(0_u32..);
+    let all = calls.fold(Timetable::new(), |all, (name, at)| {
+        let (start, gpu) = (10 * at, 1000 + 10 * at);
         let kernel = format!("{name}_kernel");
-        let host = |cat: &str, name: &str, ts: usize, dur: usize| json!({ "ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": dur, "args": { "correlation": id } });
-        events.push(host("cpu_op", name, start, 9));
-        events.push(host("cuda_runtime", "cudaLaunchKernel", start + 1, 2));
-        events.push(json!({ "ph": "X", "cat": "kernel", "name": kernel, "pid": 0, "tid": 7, "ts": 1000 + start, "dur": 10, "args": { "stream": 7, "correlation": id } }));
-    }
-    json!({ "traceEvents": events }).to_string()
+        all.op(name, start..start + 9)
+            .launched(&kernel, start + 1..start + 3, gpu..gpu + 10)
+    });
+    all.json()
 }
 
 #[test]

@@ -71,14 +71,8 @@ fn where_there_is_nothing_to_do_the_page_says_why() {
         page.open("slow.json", &slow_product(&[])).await;
         page.wait_text("[data-testid=findings]", "Choose a GPU")
             .await;
-        page.chromium
-            .driver
-            .find(By::XPath("//button[text()='Choose a GPU']"))
-            .await
-            .unwrap()
-            .click()
-            .await
-            .unwrap();
+        page.js("$$('button').find(one => one.textContent === 'Choose a GPU').click()")
+            .await;
         page.wait_for("document.activeElement.id === 'gpu'").await;
         page.open("host.json", &host_only()).await;
         page.wait_text(

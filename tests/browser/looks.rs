@@ -21,12 +21,12 @@ fn everything_fits_in_light() {
 
 #[test]
 fn everything_fits_in_dark() {
-    fits("looks-dark", &Opened::SHORT, WIDE, "dark");
+    fits("looks-dark", Opened::SHORT, WIDE, "dark");
 }
 
 #[test]
 fn everything_fits_a_narrow_window() {
-    fits("looks-narrow", &Opened::SHORT, NARROW, "light");
+    fits("looks-narrow", Opened::SHORT, NARROW, "light");
     fits("looks-narrow-dark", &Opened::ALL, NARROW, "dark");
 }
 

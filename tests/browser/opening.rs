@@ -3,7 +3,7 @@
 use tempfile::NamedTempFile;
 
 use super::page::{VIEWS, with_page};
-use super::traces::{endless, headline, kernels};
+use super::traces::{endless, kernels, shows};
 use crate::support::container::gzip;
 
 /// A file of the disk, as the file dialog offers it.
@@ -21,7 +21,7 @@ fn a_chosen_file_is_shown() {
         let file = file(&gzip(&trace));
         page.choose(file.path()).await;
         page.wait_until_shown(1).await;
-        assert_eq!(page.text("[data-testid=headline]").await, headline(&trace));
+        shows(page, &trace).await;
         page.wait_text(".file", "15 events").await;
     });
 }
@@ -31,7 +31,7 @@ fn a_dropped_file_is_shown() {
     with_page("drop", async |page| {
         let trace = kernels(&[10, 20]);
         page.open("dropped.json", &trace).await;
-        assert_eq!(page.text("[data-testid=headline]").await, headline(&trace));
+        shows(page, &trace).await;
         page.wait_text(".file", "dropped.json").await;
     });
 }
@@ -40,10 +40,7 @@ fn a_dropped_file_is_shown() {
 fn the_sample_is_shown() {
     with_page("sample", async |page| {
         page.open_sample().await;
-        assert_eq!(
-            page.text("[data-testid=headline]").await,
-            headline(dormer_core::sample::TRACE)
-        );
+        shows(page, dormer_core::sample::TRACE).await;
     });
 }
 
@@ -53,7 +50,7 @@ fn a_second_file_replaces_the_first() {
         let (first, second) = (kernels(&[100]), kernels(&[5, 500]));
         page.open("first.json", &first).await;
         page.open("second.json", &second).await;
-        assert_eq!(page.text("[data-testid=headline]").await, headline(&second));
+        shows(page, &second).await;
         page.wait_text(".file", "second.json").await;
     });
 }
@@ -66,7 +63,7 @@ fn a_file_dropped_while_another_is_read_replaces_it() {
         page.find("[data-testid=loading]").await;
         let trace = kernels(&[40]);
         page.open("short.json", &trace).await;
-        assert_eq!(page.text("[data-testid=headline]").await, headline(&trace));
+        shows(page, &trace).await;
     });
 }
 

@@ -35,8 +35,7 @@ fn a_row_of_a_table_and_a_mark_of_the_roofline_have_the_same_details() {
         // The mark of the same row.
         page.click(&format!("{DETAILS} .op-details-ways [data-to=roofline]"))
             .await;
-        page.wait_for("location.hash.startsWith('#/roofline')")
-            .await;
+        page.wait_hash("#/roofline").await;
         page.find("#roof .ring.chosen").await;
         assert_eq!(told(page).await, name);
         page.click("#close-op-details").await;
@@ -60,9 +59,8 @@ fn a_call_of_the_tree_and_an_event_of_the_timeline_have_stories() {
         for view in ["tree", "timeline"] {
             page.go("#/operations?row=0").await;
             let way = format!("{DETAILS} .op-details-ways [data-to={view}]");
-            let there = format!("location.hash.startsWith('#/{view}')");
             page.click(&way).await;
-            page.wait_for(&there).await;
+            page.wait_hash(&format!("#/{view}")).await;
             page.wait_for(GONE).await;
             page.click("[data-testid=open-op-details]").await;
             page.wait_hash("story=event-").await;
@@ -84,7 +82,7 @@ fn a_finding_opens_the_details_of_its_evidence() {
         // It knows the finding, and the report has the same evidence below it.
         page.click(&format!("{DETAILS} .op-details-findings a"))
             .await;
-        page.wait_for("location.hash.startsWith('#/report')").await;
+        page.wait_hash("#/report").await;
         page.click("[data-testid=report] [data-to=op-details]")
             .await;
         assert_eq!(told(page).await, name);

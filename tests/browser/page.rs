@@ -84,12 +84,14 @@ fn programs() -> Option<Programs> {
     } else {
         "Chromium and chromedriver are not installed; `cargo xtask test` installs them"
     };
-    assert!(
-        std::env::var_os("CI").is_none(),
-        "no browser test: {missing}"
-    );
-    eprintln!("skipped: {missing}");
+    skip(missing);
     None
+}
+
+/// Says what a test is skipped for; fails if `CI` is set.
+pub(crate) fn skip(missing: &str) {
+    assert!(std::env::var_os("CI").is_none(), "not tested: {missing}");
+    eprintln!("skipped: {missing}");
 }
 
 /// The folder that holds the built page.
@@ -242,8 +244,7 @@ impl Page {
 
     /// Chooses a file as the file dialog does.
     pub(crate) async fn choose(&self, file: &Path) {
-        let input = self.find("#file-input").await;
-        input.send_keys(file.to_str().unwrap()).await.unwrap();
+        self.enter("#file-input", file.to_str().unwrap()).await;
     }
 
     /// Drops a file onto the page.
@@ -372,16 +373,6 @@ impl Page {
     /// What the server was asked for after the page was loaded.
     pub(crate) fn requests_after_load(&self) -> Vec<Request> {
         self.log().split_off(self.n_load_requests)
-    }
-
-    /// The number of requests that the page itself shows.
-    pub(crate) async fn requests_shown(&self) -> String {
-        self.find("#requests")
-            .await
-            .attr("data-count")
-            .await
-            .unwrap()
-            .unwrap()
     }
 
     /// Takes the server away.

@@ -2,6 +2,7 @@
 
 use dormer_core::testing::Timetable;
 
+use super::page::Page;
 use crate::support::container::gzip;
 use crate::support::opened::{NO_GPU, profile, report_on};
 use crate::support::text::{event, op, trace};
@@ -72,4 +73,9 @@ pub(crate) fn endless() -> Vec<u8> {
 /// The first sentence that the page must show for a trace.
 pub(crate) fn headline(trace: &str) -> String {
     report_on(&profile(trace), NO_GPU).overview.headline
+}
+
+/// Checks that the page shows a trace: its first sentence.
+pub(crate) async fn shows(page: &Page, trace: &str) {
+    assert_eq!(page.text("[data-testid=headline]").await, headline(trace));
 }

@@ -1,6 +1,7 @@
 //! The Tree view: the ways its calls are put together, and their order.
 
-use serde_json::{Value, json};
+use dormer_core::testing::Timetable;
+use serde_json::Value;
 use thirtyfour::Key;
 
 use super::page::with_page;
@@ -29,11 +30,8 @@ fn the_tree_is_shown_in_every_way_and_the_link_keeps_it() {
 #[test]
 fn a_trace_without_modules_or_a_backward_pass_says_so() {
     with_page("tree-missing", async |page| {
-        let event = json!({
-            "ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 9
-        });
-        let trace = json!({ "traceEvents": [event] });
-        page.open("plain.json", &trace.to_string()).await;
+        let trace = Timetable::new().op("aten::mm", 0..9).json();
+        page.open("plain.json", &trace).await;
         for mode in ["modules", "backward"] {
             page.go(&format!("#/tree?table={mode}")).await;
             let said = page.text(".scroller .none").await;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use thirtyfour::prelude::*;
 
 use super::page::{Page, with_page};
-use super::traces::{headline, host_only, kernels, many_operations, slow_product, unlinked};
+use super::traces::{headline, host_only, kernels, many_operations, shows, slow_product, unlinked};
 use crate::support::text::trace;
 
 /// The texts of a column of the shown table, from 1.
@@ -243,7 +243,7 @@ fn unlinked_gpu_work_counts_on_request() {
     with_page("unlinked", async |page| {
         let trace = unlinked();
         page.open("unlinked.json", &trace).await;
-        assert_eq!(page.text("[data-testid=headline]").await, headline(&trace));
+        shows(page, &trace).await;
         page.click("#events-all").await;
         let unlike = format!(
             "$('[data-testid=headline]').innerText !== {}",
@@ -259,7 +259,7 @@ fn a_trace_of_the_host_alone_is_shown() {
     with_page("host", async |page| {
         let trace = host_only();
         page.open("host.json", &trace).await;
-        assert_eq!(page.text("[data-testid=headline]").await, headline(&trace));
+        shows(page, &trace).await;
         page.wait_text("[data-testid=quality]", "No GPU activity was recorded")
             .await;
         // Every view has something to show, or says why not.
@@ -283,10 +283,7 @@ fn a_trace_of_the_host_alone_is_shown() {
 fn a_trace_without_events_says_so() {
     with_page("no-events", async |page| {
         page.open("none.json", &trace("")).await;
-        assert_eq!(
-            page.text("[data-testid=headline]").await,
-            headline(&trace(""))
-        );
+        shows(page, &trace("")).await;
         page.screenshot("no-events.png").await;
     });
 }

@@ -5,7 +5,7 @@ use dormer_core::import::warning::WarningKind::{self, *};
 use dormer_core::trace::EventId;
 
 use super::{check, check_events};
-use crate::support::text::{event, op, trace};
+use crate::support::text::{event, trace};
 
 const FIRST: EventId = EventId(0);
 
@@ -101,27 +101,6 @@ fn times_in_every_notation() {
 fn the_last_of_two_equal_keys_counts() {
     let imported = check_with(r#""ts": 1, "dur": 2, "dur": 3"#, &[(DuplicateKey, 1)]);
     assert_eq!(imported.trace.events.dur_ns(FIRST), Some(3_000));
-}
-
-#[test]
-fn metadata_of_an_unknown_name() {
-    let known = r#"{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "python"}}"#;
-    let unknown = r#"{"ph": "M", "name": "process_mood", "pid": 1, "args": {"mood": "good"}}"#;
-    check(
-        trace(&format!("{known}, ▼{unknown}, {}", op("a"))),
-        &["a"],
-        &[(UnknownMetadata, 1)],
-    );
-}
-
-#[test]
-fn a_phase_that_carries_no_time() {
-    let begin = r#"{"ph": "C", "name": "x", "pid": 1, "tid": 1, "ts": 1}"#;
-    check(
-        trace(&format!("▼{begin}, {}", op("a"))),
-        &["a"],
-        &[(UnknownPhase, 1)],
-    );
 }
 
 #[test]

@@ -20,32 +20,15 @@ struct Event {
     dur_ns: i64,
     pid: u32,
     tid: String,
-    external_id: Option<u64>,
-    correlation: Option<u64>,
-    dims: Option<Vec<Vec<i64>>>,
-    types: Option<Vec<String>>,
-    extra: Vec<(String, Value)>,
+    args: Map<String, Value>,
 }
+
+/// The arguments that have a column of their own.
+const KNOWN: [&str; 4] = ["External id", "Input Dims", "Input type", "correlation"];
 
 impl Event {
     /// The event as JSON, its times with three decimals as the profiler writes them.
     fn json(&self) -> Value {
-        let mut args = Map::new();
-        if let Some(id) = self.external_id {
-            args.insert("External id".to_owned(), json!(id));
-        }
-        if let Some(dims) = &self.dims {
-            args.insert("Input Dims".to_owned(), json!(dims));
-        }
-        for (key, value) in &self.extra {
-            args.insert(key.clone(), value.clone());
-        }
-        if let Some(types) = &self.types {
-            args.insert("Input type".to_owned(), json!(types));
-        }
-        if let Some(id) = self.correlation {
-            args.insert("correlation".to_owned(), json!(id));
-        }
         json!({
             "ph": "X",
             "cat": self.category,
@@ -54,7 +37,7 @@ impl Event {
             "tid": self.tid,
             "ts": microseconds(self.ts_ns),
             "dur": microseconds(self.dur_ns),
-            "args": args,
+            "args": self.args,
         })
     }
 }
@@ -112,55 +95,44 @@ fn any_event() -> impl Strategy<Value = Event> {
         any::<u32>(),
         prop_oneof![any_text(), any::<u16>().prop_map(|tid| tid.to_string())],
     );
-    let ids = (
-        prop::option::of(prop_oneof![0..100u64, any::<u64>()]),
-        prop::option::of(prop_oneof![0..100u64, any::<u64>()]),
-    );
-    let lists = (
-        prop::option::of(prop::collection::vec(
-            prop::collection::vec(any::<i64>(), 0..4),
-            0..4,
-        )),
-        prop::option::of(prop::collection::vec(any_text(), 0..4)),
-    );
+    let id = || prop::option::of(prop_oneof![0..100u64, any::<u64>()].prop_map(Value::from));
+    let shape = prop::collection::vec(any::<i64>(), 0..4);
+    let dims = prop::collection::vec(shape, 0..4).prop_map(|dims| json!(dims));
+    let types = prop::collection::vec(any_text(), 0..4).prop_map(|types| json!(types));
+    let known = (id(), prop::option::of(dims), prop::option::of(types), id());
     let extra = prop::collection::hash_map("[a-z]{1,3}( [a-z]{1,9})?", any_extra_value(), 0..4);
-    (any_text(), category, times, track, ids, lists, extra).prop_map(
-        |(name, category, (ts_ns, dur_ns), (pid, tid), ids, (dims, types), extra)| Event {
-            name,
-            category,
-            ts_ns,
-            dur_ns,
-            pid,
-            tid,
-            external_id: ids.0,
-            correlation: ids.1,
-            dims,
-            types,
-            extra: extra
-                .into_iter()
-                .filter(|(key, _)| key != "name" && key != "labels")
-                .collect(),
+    (any_text(), category, times, track, known, extra).prop_map(
+        |(name, category, (ts_ns, dur_ns), (pid, tid), known, extra)| {
+            let known = KNOWN.into_iter().zip(<[Option<Value>; 4]>::from(known));
+            let known = known.filter_map(|(key, value)| Some((key.to_owned(), value?)));
+            let extra = extra.into_iter();
+            let extra = extra.filter(|(key, _)| key != "name" && key != "labels");
+            Event {
+                name,
+                category,
+                ts_ns,
+                dur_ns,
+                pid,
+                tid,
+                args: known.chain(extra).collect(),
+            }
         },
     )
 }
 
-fn dims(trace: &Trace, id: EventId) -> Option<Vec<Vec<i64>>> {
+fn dims(trace: &Trace, id: EventId) -> Option<Value> {
     let args = trace.args.get(trace.events.op_args(id)?)?;
     let dims = args.dims.as_ref()?.iter().map(|dims| match dims {
-        Dims::One(shape) => trace.args.shape(*shape).to_vec(),
+        Dims::One(shape) => json!(trace.args.shape(*shape)),
         Dims::Many(_) => panic!("no lists of tensors were written"),
     });
     Some(dims.collect())
 }
 
-fn types(trace: &Trace, id: EventId) -> Option<Vec<String>> {
+fn types(trace: &Trace, id: EventId) -> Option<Value> {
     let args = trace.args.get(trace.events.op_args(id)?)?;
     let types = args.types.as_ref()?.iter();
-    Some(
-        types
-            .map(|&text| trace.strings.get(text).to_owned())
-            .collect(),
-    )
+    Some(types.map(|&text| trace.strings.get(text)).collect())
 }
 
 fn extra(trace: &Trace, id: EventId) -> Map<String, Value> {
@@ -172,7 +144,8 @@ fn extra(trace: &Trace, id: EventId) -> Map<String, Value> {
 
 /// The further arguments as `serde_json` reads them back; it may round the last digit of a number.
 fn written_extra(event: &Event) -> Map<String, Value> {
-    let written: Map<String, Value> = event.extra.iter().cloned().collect();
+    let mut written = event.args.clone();
+    written.retain(|key, _| !KNOWN.contains(&key.as_str()));
     serde_json::from_str(&Value::Object(written).to_string()).unwrap()
 }
 
@@ -201,22 +174,23 @@ fn check(imported: &Imported, events: &[Event]) -> Result<(), TestCaseError> {
         prop_assert_eq!(trace.events.dur_ns(id), Some(event.dur_ns));
         prop_assert_eq!(trace.strings.get(track.pid), event.pid.to_string());
         prop_assert_eq!(trace.strings.get(track.tid), &event.tid);
-        prop_assert_eq!(dims(trace, id), event.dims.clone());
-        prop_assert_eq!(types(trace, id), event.types.clone());
+        prop_assert_eq!(dims(trace, id), event.args.get("Input Dims").cloned());
+        prop_assert_eq!(types(trace, id), event.args.get("Input type").cloned());
         prop_assert_eq!(extra(trace, id), written_extra(event));
     }
     // Ids need not keep their spelling, but equal ones must stay equal and others differ.
     for (a, one) in trace.events.ids().zip(events) {
         for (b, other) in trace.events.ids().zip(events) {
-            let same = |x: Option<u64>, y: Option<u64>| x.is_some() && x == y;
+            let same =
+                |x: &str, y: &str| one.args.contains_key(x) && one.args.get(x) == other.args.get(y);
             let linked = |x: Option<LinkId>, y| x.is_some() && x == y;
             prop_assert_eq!(
                 linked(trace.events.correlation(a), trace.events.correlation(b)),
-                same(one.correlation, other.correlation)
+                same("correlation", "correlation")
             );
             prop_assert_eq!(
                 linked(trace.events.external_id(a), trace.events.correlation(b)),
-                same(one.external_id, other.correlation)
+                same("External id", "correlation")
             );
         }
     }

@@ -26,25 +26,24 @@ pub(crate) fn folder() -> Option<PathBuf> {
 
 /// The names of all traces in the folder, sorted.
 pub(crate) fn traces(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = std::fs::read_dir(folder.join("traces"))
-        .unwrap()
-        .filter_map(|entry| {
-            let name = entry.unwrap().file_name().into_string().unwrap();
-            Some(name.strip_suffix(".json.gz")?.to_owned())
-        })
-        .collect();
-    names.sort();
+    let names = names_in(&folder.join("traces")).into_iter();
     names
+        .filter_map(|name| Some(name.strip_suffix(".json.gz")?.to_owned()))
+        .collect()
 }
 
 /// The names of all folders of the reference's sheets, sorted.
 pub(crate) fn goldens(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = std::fs::read_dir(folder.join("golden"))
-        .unwrap()
-        .map(|entry| entry.unwrap())
-        .filter(|entry| entry.path().is_dir())
-        .map(|entry| entry.file_name().into_string().unwrap())
-        .collect();
+    let golden = folder.join("golden");
+    let mut names = names_in(&golden);
+    names.retain(|name| golden.join(name).is_dir());
+    names
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
     names.sort();
     names
 }

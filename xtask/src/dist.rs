@@ -1,5 +1,6 @@
 //! `cargo xtask dist`: the static site, and how large it is.
 
+use std::cmp::Reverse;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,33 +14,28 @@ pub(crate) fn dist(project: &Project) -> Result<(), String> {
     page::build(project)?;
     let sizes = sizes(project)?;
     println!("\n{}", table(&sizes));
-    if sizes.iter().any(|size| size.brotli.is_none()) {
+    if sizes.iter().any(|(_, [.., brotli])| brotli.is_none()) {
         println!("For the column that is empty, install the program of that name.");
     }
     println!("The site is in {}.", project.dist.display());
     Ok(())
 }
 
-/// Bytes of a file; `None` where the compressor is missing.
-struct Size {
-    name: String,
-    raw: u64,
-    gzip: Option<u64>,
-    brotli: Option<u64>,
-}
+/// The name of a file and its bytes: as it is, by gzip and by brotli. `None` where the compressor is
+/// missing.
+type Size = (String, [Option<u64>; 3]);
 
 fn sizes(project: &Project) -> Result<Vec<Size>, String> {
     let mut sizes = Vec::new();
     for name in files(&project.dist)? {
         let file = project.dist.join(&name);
-        sizes.push(Size {
-            name,
-            raw: fs::metadata(&file).map_err(at(&file))?.len(),
-            gzip: compressed(project.command("gzip").arg("-9c"), &file),
-            brotli: compressed(project.command("brotli").args(["-q", "11", "-c"]), &file),
-        });
+        let raw = fs::metadata(&file).map_err(at(&file))?.len();
+        let gzip = compressed(project.command("gzip").arg("-9c"), &file);
+        let brotli = compressed(project.command("brotli").args(["-q", "11", "-c"]), &file);
+        sizes.push((name, [Some(raw), gzip, brotli]));
     }
-    sizes.sort_by(|a, b| b.raw.cmp(&a.raw).then_with(|| a.name.cmp(&b.name)));
+    // The names are sorted already.
+    sizes.sort_by_key(|(_, [raw, ..])| Reverse(*raw));
     Ok(sizes)
 }
 
@@ -51,28 +47,19 @@ fn compressed(command: &mut Command, file: &Path) -> Option<u64> {
 }
 
 fn table(sizes: &[Size]) -> String {
-    let sum = |of: fn(&Size) -> Option<u64>| sizes.iter().map(of).sum::<Option<u64>>();
-    let total = Size {
-        name: "total".to_owned(),
-        raw: sizes.iter().map(|size| size.raw).sum(),
-        gzip: sum(|size| size.gzip),
-        brotli: sum(|size| size.brotli),
-    };
-    let width = sizes.iter().map(|size| size.name.len()).max().unwrap_or(0);
-    let mut text = format!(
-        "{:width$}  {:>10}  {:>10}  {:>10}\n",
-        "", "bytes", "gzip", "brotli"
-    );
-    for size in sizes.iter().chain([&total]) {
-        let [raw, gzip, brotli] = [Some(size.raw), size.gzip, size.brotli].map(cell);
-        text += &format!(
-            "{:width$}  {raw:>10}  {gzip:>10}  {brotli:>10}\n",
-            size.name
-        );
-    }
-    text
-}
-
-fn cell(bytes: Option<u64>) -> String {
-    bytes.map_or(String::new(), |bytes| bytes.to_string())
+    let sum = |at: usize| sizes.iter().map(|(_, bytes)| bytes[at]).sum();
+    let total = ("total".to_owned(), [sum(0), sum(1), sum(2)]);
+    let rows = sizes.iter().chain([&total]).map(|(name, bytes)| {
+        let cells = bytes.map(|bytes| bytes.map_or(String::new(), |bytes| bytes.to_string()));
+        (name.as_str(), cells)
+    });
+    let heads = ("", ["bytes", "gzip", "brotli"].map(str::to_owned));
+    let width = sizes.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let lines = [heads]
+        .into_iter()
+        .chain(rows)
+        .map(|(name, [raw, gzip, brotli])| {
+            format!("{name:width$}  {raw:>10}  {gzip:>10}  {brotli:>10}\n")
+        });
+    lines.collect()
 }

@@ -14,7 +14,7 @@
 //! ```
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -76,8 +76,7 @@ pub struct Request {
 /// A running server. Ends with [`stop`](Server::stop) or when it is dropped.
 #[derive(Debug)]
 pub struct Server {
-    address: SocketAddr,
-    prefix: String,
+    url: String,
     log: Log,
     /// The server ends when this is dropped.
     running: Option<oneshot::Sender<()>>,
@@ -91,8 +90,7 @@ impl Server {
     pub fn start(site: Site, port: u16) -> io::Result<Server> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
-        let prefix = site.prefix.clone();
+        let url = format!("http://{}{}", listener.local_addr()?, site.prefix);
         let log = Log::default();
 
         let files = ServeDir::new(&site.root);
@@ -118,8 +116,7 @@ impl Server {
             // The runtime is dropped here, and with it the port and every connection.
         });
         Ok(Server {
-            address,
-            prefix,
+            url,
             log,
             running: Some(running),
             thread: Some(thread),
@@ -128,7 +125,7 @@ impl Server {
 
     /// Where the site's front page is.
     pub fn url(&self) -> String {
-        format!("http://{}{}", self.address, self.prefix)
+        self.url.clone()
     }
 
     /// Every request answered so far, in the order of the answers.

@@ -7,6 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::page::at;
 use crate::project::{self, Project, output, run};
 
 /// The newest that compiles with the Rust of this workspace.
@@ -173,7 +174,23 @@ fn need_of_cargo(
             let line = output(project.command(program).arg("--version"));
             line.is_some_and(|line| line.split_whitespace().nth(1) == Some(version))
         },
-        install: &|| cargo_install(project, package, version, more),
+        install: &|| {
+            let tools = &project.tools;
+            fs::create_dir_all(tools).map_err(at(tools))?;
+            // A build folder of its own: an install that was broken off goes on where it was.
+            let build = tools.join("build");
+            run(project
+                .cargo()
+                .current_dir(tools)
+                .args(["install", package, "--version", version, "--force"])
+                .args(more)
+                .arg("--root")
+                .arg(tools)
+                .env("CARGO_TARGET_DIR", &build)
+                .env_remove("RUSTFLAGS"))?;
+            let _ = fs::remove_dir_all(&build);
+            Ok(())
+        },
     })
 }
 
@@ -198,7 +215,7 @@ fn npm_install(project: &Project, folder: &Path, package: &str) -> Result<(), St
     if project.which("npm").is_none() {
         return Err("there is no npm".to_owned());
     }
-    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    fs::create_dir_all(folder).map_err(at(folder))?;
     run(project
         .command("npm")
         .arg("install")
@@ -214,7 +231,7 @@ fn npm_folder(project: &Project) -> PathBuf {
 /// The version in `Cargo.lock`: the command-line tool and the crate must be the same.
 fn wasm_bindgen_version(project: &Project) -> Result<String, String> {
     let file = project.root.join("Cargo.lock");
-    let lock = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let lock = fs::read_to_string(&file).map_err(at(&file))?;
     lock.split("[[package]]")
         .find(|package| package.contains("name = \"wasm-bindgen\"\n"))
         .and_then(|package| package.split_once("version = \"")?.1.split('"').next())
@@ -227,29 +244,6 @@ fn rustup(project: &Project, args: &[&str]) -> Result<(), String> {
         return Err("there is no rustup".to_owned());
     }
     run(project.command("rustup").args(args))
-}
-
-fn cargo_install(
-    project: &Project,
-    package: &str,
-    version: &str,
-    more: &[&str],
-) -> Result<(), String> {
-    let tools = &project.tools;
-    fs::create_dir_all(tools).map_err(|error| format!("{}: {error}", tools.display()))?;
-    // A build folder of its own: an install that was broken off goes on where it was.
-    let build = tools.join("build");
-    run(project
-        .cargo()
-        .current_dir(tools)
-        .args(["install", package, "--version", version, "--force"])
-        .args(more)
-        .arg("--root")
-        .arg(tools)
-        .env("CARGO_TARGET_DIR", &build)
-        .env_remove("RUSTFLAGS"))?;
-    let _ = fs::remove_dir_all(&build);
-    Ok(())
 }
 
 fn apt_install(project: &Project, packages: &[&str]) -> Result<(), String> {
@@ -282,5 +276,5 @@ fn show_to_trunk(project: &Project, version: &str) -> Result<(), String> {
     fs::create_dir_all(&folder)
         .and_then(|()| fs::copy(&ours, &theirs))
         .map(|_| ())
-        .map_err(|error| format!("{}: {error}", theirs.display()))
+        .map_err(at(&theirs))
 }

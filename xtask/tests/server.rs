@@ -37,77 +37,70 @@ fn ask(server: &Server, line: &str) -> String {
     answer
 }
 
-fn status(server: &Server, target: &str) -> u16 {
-    let answer = ask(server, &format!("GET {target}"));
-    answer.split(' ').nth(1).unwrap().parse().unwrap()
-}
-
-fn body(server: &Server, target: &str) -> String {
-    let answer = ask(server, &format!("GET {target}"));
-    answer.split_once("\r\n\r\n").unwrap().1.to_owned()
-}
-
-#[test]
-fn a_folder_means_its_index() {
-    let server = Server::start(site("index"), 0).unwrap();
-    assert_eq!(body(&server, "/"), "<p>front");
-    assert_eq!(body(&server, "/sub/"), "<p>sub");
-    assert!(ask(&server, "GET /sub").contains("location: /sub/\r\n"));
-}
-
-#[test]
-fn names_are_percent_decoded() {
-    let server = Server::start(site("percent"), 0).unwrap();
-    assert_eq!(body(&server, "/a%20b.js?v=1"), "1");
-    assert_eq!(status(&server, "/a%2"), 404);
-    assert_eq!(status(&server, "/%ff"), 404);
-}
-
-#[test]
-fn nothing_outside_the_folder_is_served() {
-    let server = Server::start(site("outside"), 0).unwrap();
-    for target in [
-        "/../secret.txt",
-        "/sub/../../secret.txt",
-        "/%2e%2e/secret.txt",
-        "/..%2fsecret.txt",
-        "//etc/passwd",
-        "/nothing",
-    ] {
-        assert_eq!(status(&server, target), 404, "{target}");
+/// Requests: line, status and body of the answer, and some of its headers.
+fn answers(server: &Server, cases: &[(&str, u16, &str, &[&str])]) {
+    for (line, status, body, headers) in cases {
+        let answer = ask(server, line);
+        let (head, found) = answer.split_once("\r\n\r\n").unwrap();
+        let is_status = head.starts_with(&format!("HTTP/1.1 {status} "));
+        assert!(is_status && found == *body, "{line}: {answer}");
+        for header in *headers {
+            assert!(head.lines().any(|own| own == *header), "{line}: {answer}");
+        }
     }
 }
 
 #[test]
-fn headers_fit_the_file() {
-    let server = Server::start(site("headers"), 0).unwrap();
-    let page = ask(&server, "GET /");
-    assert!(page.contains("content-type: text/html; charset=utf-8\r\n"));
-    assert!(page.contains("cache-control: no-cache\r\n"));
-    assert!(page.contains("x-content-type-options: nosniff\r\n"));
-    let module = ask(&server, "GET /app.wasm?v=1f");
-    assert!(module.contains("content-type: application/wasm\r\n"));
-    assert!(module.contains("immutable"));
-}
-
-#[test]
-fn head_sends_no_body() {
-    let server = Server::start(site("head"), 0).unwrap();
-    let answer = ask(&server, "HEAD /");
-    assert!(answer.contains("content-length: 8\r\n"));
-    assert!(answer.ends_with("\r\n\r\n"));
-    assert!(ask(&server, "POST /").starts_with("HTTP/1.1 405 "));
+fn files_are_served_as_any_static_host_does() {
+    let server = Server::start(site("files"), 0).unwrap();
+    let page = [
+        "content-type: text/html; charset=utf-8",
+        "cache-control: no-cache",
+        "x-content-type-options: nosniff",
+    ];
+    let module = [
+        "content-type: application/wasm",
+        "cache-control: public, max-age=31536000, immutable",
+    ];
+    answers(
+        &server,
+        &[
+            ("GET /", 200, "<p>front", &page),
+            ("GET /app.wasm?v=1f", 200, "wasm", &module),
+            // A folder means its index.
+            ("GET /sub/", 200, "<p>sub", &[]),
+            ("GET /sub", 307, "", &["location: /sub/"]),
+            ("HEAD /", 200, "", &["content-length: 8"]),
+            ("POST /", 405, "", &[]),
+            // Names are percent-decoded.
+            ("GET /a%20b.js?v=1", 200, "1", &[]),
+            ("GET /a%2", 404, "", &[]),
+            ("GET /%ff", 404, "", &[]),
+            // Nothing outside the folder is served.
+            ("GET /../secret.txt", 404, "", &[]),
+            ("GET /sub/../../secret.txt", 404, "", &[]),
+            ("GET /%2e%2e/secret.txt", 404, "", &[]),
+            ("GET /..%2fsecret.txt", 404, "", &[]),
+            ("GET //etc/passwd", 404, "", &[]),
+            ("GET /nothing", 404, "", &[]),
+        ],
+    );
 }
 
 #[test]
 fn under_a_path_only_that_path_answers() {
     let server = Server::start(site("under").under("/a/b/"), 0).unwrap();
     assert!(server.url().ends_with("/a/b/"));
-    assert_eq!(body(&server, "/a/b/"), "<p>front");
-    assert!(ask(&server, "GET /a/b").contains("location: /a/b/\r\n"));
-    assert_eq!(status(&server, "/"), 404);
-    assert_eq!(status(&server, "/index.html"), 404);
-    assert!(ask(&server, "GET /a/b/sub").contains("location: /a/b/sub/\r\n"));
+    answers(
+        &server,
+        &[
+            ("GET /a/b/", 200, "<p>front", &[]),
+            ("GET /a/b", 308, "", &["location: /a/b/"]),
+            ("GET /a/b/sub", 307, "", &["location: /a/b/sub/"]),
+            ("GET /", 404, "", &[]),
+            ("GET /index.html", 404, "", &[]),
+        ],
+    );
 }
 
 #[test]

@@ -128,41 +128,44 @@ fn a_case_that_says_nothing_fails() {
     assert_eq!(check("aten::mm(2x3, 3x4) -> 48 | 52 | matrix_bf16"), Ok(()));
 }
 
+/// It takes a mask of attention for granted; its K counts elements of packed weights, and bytes of
+/// pairs.
 #[test]
-fn the_reference_takes_a_mask_of_attention_for_granted() {
-    // The reference's view reads other places, and takes a mask for granted.
-    let call =
-        "flash_attn::_flash_attn_backward(1x4x1x8*5, 1x1x4:float, 1x4x1x8*3, =0., =1., =False)";
-    let params = counted(call).unwrap().params;
-    assert!(params.contains(&("causal", Param::Flag(true))));
+fn parameters_are_read_as_the_reference_reads_them() {
+    #[rustfmt::skip]
+    let cases = [
+        ("flash_attn::_flash_attn_backward(1x4x1x8*5, 1x1x4:float, 1x4x1x8*3, =0., =1., =False)", "causal", Param::Flag(true)),
+        ("sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel(3x8, 4x5x4:unsigned char, _*6, 3x1:int)", "K", Param::Int(4.0)),
+        ("aten::_scaled_mm(2x3:c10::Float4_e2m1fn_x2, 3x4:c10::Float4_e2m1fn_x2, 1:float, 1:float, _*3)", "K", Param::Int(3.0)),
+    ];
+    for (call, name, value) in cases {
+        let params = counted(call).unwrap().params;
+        assert!(params.contains(&(name, value)), "{call}");
+    }
 }
 
 #[test]
-fn a_mask_that_nothing_tells_of_leaves_the_work_unknown() {
-    let flash = "aten::_scaled_dot_product_flash_attention(1x1x4x8:float*3, _*2)";
-    assert_eq!(without_values(flash), None);
+fn parameters_are_written_as_the_reference_writes_them() {
+    #[rustfmt::skip]
+    let cases = [
+        ("aten::mm(141x512@512x1, 512x64@1x512) by Cijk_Alik_Bljk_BBS",
+         "{'M': 141, 'N': 64, 'K': 512, 'bias': False, 'stride_A': (512, 1), 'stride_B': (1, 512), 'dtype_A_B': ('c10::BFloat16', 'c10::BFloat16'), 'B': 1, 'transpose': (True, False)}"),
+        ("aten::mean(2x3:float, =[-1], =True)",
+         "{'num_input_elems': 6, 'num_output_elems': 1, 'dtype_in_out': ('float', None), 'reduce_type': 'mean'}"),
+    ];
+    for (call, expected) in cases {
+        assert_eq!(python_dict(&counted(call).unwrap().params), expected);
+    }
 }
 
 #[test]
-fn without_its_settings_nothing_tells_the_results() {
-    assert_eq!(without_values("aten::convolution(1x2x8, 5x2x3, _)"), None);
-}
-
-#[test]
-fn the_reference_s_parameters_of_a_product() {
-    let mm = "aten::mm(141x512@512x1, 512x64@1x512) by Cijk_Alik_Bljk_BBS";
-    assert_eq!(
-        python_dict(&counted(mm).unwrap().params),
-        "{'M': 141, 'N': 64, 'K': 512, 'bias': False, 'stride_A': (512, 1), 'stride_B': (1, 512), \
-         'dtype_A_B': ('c10::BFloat16', 'c10::BFloat16'), 'B': 1, 'transpose': (True, False)}"
-    );
-}
-
-#[test]
-fn the_reference_s_k_of_packed_weights_counts_elements() {
-    let call = "sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel(3x8, 4x5x4:unsigned char, _*6, 3x1:int)";
-    let params = counted(call).unwrap().params;
-    assert!(params.contains(&("K", Param::Int(4.0))));
+fn what_values_would_tell_is_unknown_without_them() {
+    for call in [
+        "aten::_scaled_dot_product_flash_attention(1x1x4x8:float*3, _*2)",
+        "aten::convolution(1x2x8, 5x2x3, _)",
+    ] {
+        assert_eq!(without_values(call), None);
+    }
 }
 
 #[test]
@@ -182,23 +185,6 @@ fn many_tokens_choose_no_more_experts_than_there_are() {
             "{bytes:?}"
         );
     }
-}
-
-#[test]
-fn reductions_keep_the_reference_s_view_in_the_parameters() {
-    let mean = counted("aten::mean(2x3:float, =[-1], =True)").unwrap();
-    assert_eq!(
-        python_dict(&mean.params),
-        "{'num_input_elems': 6, 'num_output_elems': 1, 'dtype_in_out': ('float', None), 'reduce_type': 'mean'}"
-    );
-}
-
-#[test]
-fn the_reference_s_k_of_pairs_counts_bytes() {
-    // The reference's K counts bytes.
-    let pairs = "aten::_scaled_mm(2x3:c10::Float4_e2m1fn_x2, 3x4:c10::Float4_e2m1fn_x2, 1:float, 1:float, _*3)";
-    let params = counted(pairs).unwrap().params;
-    assert!(params.contains(&("K", Param::Int(3.0))));
 }
 
 #[test]

@@ -82,30 +82,20 @@ fn mistakes_name_line_and_symbol() {
         let (line, expected) = case.trim().split_once(" | ").unwrap();
         assert_eq!(with(line).to_string(), format!("line 5: {expected}"));
     }
-    let again = with("[[model]]\nop = \"a\"\nflops = \"1\"\nbytes = \"1\"");
-    assert_eq!(
-        again.to_string(),
-        "line 6: `a` has a model already, in line 2"
-    );
-    let cases = [
-        ("", "the file has no [[model]]"),
-        (
-            "[[model]]\nop = \"a\"\nflops = \"2*hidden\"\nbytes = \"1\"",
-            "line 3: `flops` uses `hidden`, which is neither an argument (`in0`, `in1` …) nor a `let` before it",
-        ),
-        (
-            "[[model]]\nop = \"*\"\nflops = \"1\"\nbytes = \"1\"",
-            "line 2: `op` is `*`: a name, or its beginning and one `*`",
-        ),
-        (
-            "[[model]]\nop = 3",
-            "line 2: invalid type: integer `3`, expected a string",
-        ),
-    ];
-    for (text, expected) in cases {
-        let error = UserModels::parse(text).unwrap_err();
-        assert_eq!(error.to_string(), expected, "{text}");
+    // Whole files, `;` between their lines.
+    let cases = r#"
+        [[model]]; op = "a"; flops = "2*hidden"; bytes = "1" | line 3: `flops` uses `hidden`, which is neither an argument (`in0`, `in1` …) nor a `let` before it
+        [[model]]; op = "*"; flops = "1"; bytes = "1" | line 2: `op` is `*`: a name, or its beginning and one `*`
+        [[model]]; op = 3 | line 2: invalid type: integer `3`, expected a string
+        [[model]]; op = "a"; flops = "1"; bytes = "1"; [[model]]; op = "a"; flops = "1"; bytes = "1" | line 6: `a` has a model already, in line 2
+    "#;
+    for case in cases.trim().lines() {
+        let (file, expected) = case.trim().split_once(" | ").unwrap();
+        let error = UserModels::parse(&file.replace("; ", "\n")).unwrap_err();
+        assert_eq!(error.to_string(), expected);
     }
+    let error = UserModels::parse("").unwrap_err();
+    assert_eq!(error.to_string(), "the file has no [[model]]");
     let error = with("precision = \"fp5\"");
     assert_eq!(error.line, Some(5));
     assert!(

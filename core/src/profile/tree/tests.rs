@@ -27,31 +27,32 @@ fn ops(text: &str) -> Timetable {
 }
 
 #[test]
-fn calls_nest_by_time() {
-    check(
-        ops("linear 0..100, mm 10..40, add 40..90, relu 100..110"),
-        &["linear", "  mm", "  add", "relu"],
-    );
-}
-
-#[test]
-fn the_file_need_not_be_in_order_of_time() {
-    check(
-        ops("mm 10..40, relu 100..110, linear 0..100"),
-        &["linear", "  mm", "relu"],
-    );
-}
-
-#[test]
-fn of_calls_that_start_together_the_first_in_the_file_is_outside() {
-    check(ops("outer 5..10, inner 5..10"), &["outer", "  inner"]);
-    // The longer one comes second, so it cannot be inside, and nothing is open that it fits into.
-    check(ops("short 5..8, long 5..10"), &["short", "! long"]);
-}
-
-#[test]
-fn a_call_that_starts_when_another_ends_is_its_sibling() {
-    check(ops("a 0..5, b 5..9"), &["a", "b"]);
+fn calls_of_a_thread_nest_by_time() {
+    #[rustfmt::skip]
+    let cases: &[(&str, &[&str])] = &[
+        ("linear 0..100, mm 10..40, add 40..90, relu 100..110", &["linear", "  mm", "  add", "relu"]),
+        // The file need not be in order of time.
+        ("mm 10..40, relu 100..110, linear 0..100", &["linear", "  mm", "relu"]),
+        // Of calls that start together the first in the file is outside.
+        ("outer 5..10, inner 5..10", &["outer", "  inner"]),
+        // The longer one comes second, so it cannot be inside, and nothing is open that it fits into.
+        ("short 5..8, long 5..10", &["short", "! long"]),
+        // One that starts when another ends is its sibling.
+        ("a 0..5, b 5..9", &["a", "b"]),
+        // A call may outlast its caller by less than a microsecond, and hangs under the caller's caller then.
+        ("model 0..100, linear 10..50, mm 49.001..60.0", &["model", "  linear", "  mm"]),
+        // One microsecond of overlap is too much.
+        ("model 0..100, linear 10..50, mm 49..60", &["model", "  linear", "! mm"]),
+        // A root has no caller that the call could hang under.
+        ("linear 10..50, mm 49.5..60.0", &["linear", "! mm"]),
+        // The next caller is not asked again: `mm` ends after `model` too, and still hangs under it; what follows nests in `mm`.
+        ("model 0..50, linear 10..50, mm 49.5..60.0, late 52..53", &["model", "  linear", "  mm", "    late"]),
+        // A dropped call is nobody's caller.
+        ("linear 0..50, stray 20..70, mm 30..40, after 55..60", &["linear", "  mm", "after", "! stray"]),
+    ];
+    for (calls, expected) in cases {
+        check(ops(calls), expected);
+    }
 }
 
 #[test]
@@ -64,39 +65,6 @@ fn threads_do_not_mix() {
             .thread(1)
             .op("mm", 20..30),
         &["forward", "  mm", "backward"],
-    );
-}
-
-#[test]
-fn a_call_may_outlast_its_caller_by_less_than_a_microsecond() {
-    // It hangs under the caller's caller then.
-    check(
-        ops("model 0..100, linear 10..50, mm 49.001..60.0"),
-        &["model", "  linear", "  mm"],
-    );
-    // One microsecond of overlap is too much.
-    check(
-        ops("model 0..100, linear 10..50, mm 49..60"),
-        &["model", "  linear", "! mm"],
-    );
-    // A root has no caller that the call could hang under.
-    check(ops("linear 10..50, mm 49.5..60.0"), &["linear", "! mm"]);
-}
-
-#[test]
-fn after_a_bleed_the_next_caller_is_not_asked_again() {
-    // `mm` ends after `model` too, and still hangs under it; what follows nests in `mm`.
-    check(
-        ops("model 0..50, linear 10..50, mm 49.5..60.0, late 52..53"),
-        &["model", "  linear", "  mm", "    late"],
-    );
-}
-
-#[test]
-fn a_dropped_call_is_nobodys_caller() {
-    check(
-        ops("linear 0..50, stray 20..70, mm 30..40, after 55..60"),
-        &["linear", "  mm", "after", "! stray"],
     );
 }
 

@@ -1,6 +1,5 @@
 use super::*;
 use crate::Profile;
-use crate::output::documents::Documents as _;
 use crate::output::export::{Input, Source as _};
 use crate::output::redact::redact;
 use crate::report::{Report, ReportOptions};
@@ -413,6 +412,7 @@ fn tables_and_files_say_what_they_are_about() {
         assert_eq!(window(&whole), Some(serde_json::Value::Null), "{path}");
     }
     for path in [
+        "standalone_analysis_fair.md",
         "category_findings/gemm_findings.md",
         "system_findings/cpu_idle_findings.md",
     ] {
@@ -431,37 +431,6 @@ fn an_empty_window_says_so() {
         "No GPU activity starts in this window (93.0 µs to 99.0 µs). Choose a longer one, or the whole trace."
     );
     assert_eq!(report.overview.total_ns, None);
-}
-
-#[test]
-fn a_document_of_a_window_says_so() {
-    let profile =
-        crate::Profile::new(crate::import::import(crate::sample::TRACE.as_bytes()).unwrap());
-    let steps = step_windows(&profile);
-    let start_ns = recorded_span(&profile.trace).unwrap().start_ns;
-    let cut = Window::range(Interval::new(
-        start_ns,
-        steps[0].window.span.end_ns - 1_234_567,
-    ));
-    let windows = steps.into_iter().map(|step| step.window).chain([cut]);
-    for window in windows {
-        let part = profile.window(&window);
-        let report = Report::new(&part, &crate::testing::options_on("H100"));
-        for check in Input::new(&part, &report).checks() {
-            let is_wrong = matches!(
-                check.verdict,
-                crate::output::documents::check::Verdict::Fail(_)
-            );
-            assert!(!is_wrong, "{window:?}: {}: {:?}", check.id, check.verdict);
-        }
-        // Idle times with their causes are all that the timeline calls idle.
-        let gaps = crate::findings::cpu_idle::idle_gaps(&report.analysis_input(&part));
-        let idle_ns: i64 = gaps.iter().map(|gap| gap.span.length()).sum();
-        assert_eq!(idle_ns, report.timelines.whole.unwrap().idle_ns);
-        let document = crate::output::document::markdown(&Input::new(&part, &report).fair());
-        let sentence = part.window.unwrap().sentence();
-        assert!(document.contains(&sentence), "{sentence}");
-    }
 }
 
 #[test]

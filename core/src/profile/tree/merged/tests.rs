@@ -260,7 +260,8 @@ fn the_backward_pass_of_an_operator_stands_under_it_whatever_its_thread() {
     }
 }
 
-/// Whatever the tree, it costs what the trace costs.
+/// Whatever the tree, it costs what the trace costs; `tests/trees.rs` holds the sums of all nodes to
+/// that.
 #[test]
 fn every_tree_of_the_sample_adds_up() {
     let profile = Profile::new(import(crate::sample::TRACE.as_bytes()).unwrap());
@@ -285,18 +286,6 @@ fn every_tree_of_the_sample_adds_up() {
     let modules = MergedTree::by_module(&profile).unwrap();
     let linked = MergedTree::forward_and_backward(&profile).unwrap();
     for tree in [&top_down, &modules, &linked] {
-        let costs: Cost = tree.ids().map(|id| own(tree, id)).sum();
-        let outside_ns = match std::ptr::eq(tree, &top_down) {
-            true => 0,
-            // Named ranges have what passes in them and in no call.
-            false => costs.cpu_ns - all.cpu_ns,
-        };
-        assert!(outside_ns >= 0);
-        let with_ranges = Cost {
-            cpu_ns: all.cpu_ns + outside_ns,
-            ..all
-        };
-        assert_eq!(costs, with_ranges);
         assert!(tree.ids().all(|id| own(tree, id).cpu_ns >= 0));
         for id in tree.ids() {
             let below: Cost = tree
