@@ -99,7 +99,7 @@ pub struct Branch {
 }
 
 /// One node of the call tree.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TreeRow {
     /// The node; stays the same while the trace is open.
     pub node: u32,

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use dormer_core::trace::Category;
 use dormer_core::{Profile, base::format};
 
-use super::shape::{Item, Shape};
+use super::TreeView;
+use super::shape::{Calls, Item};
 use super::unfolded::Branches;
-use super::{TreeView, sorted};
 use crate::protocol::{FLAME_BLOCK_BYTES, Flame, FlameQuery};
 use crate::worker::timeline::hue;
 
@@ -43,24 +43,23 @@ impl TreeView {
             tokens: hue::tokens(),
             ..Flame::default()
         };
-        let Some(shape) = self.shape(profile) else {
+        let Some(calls) = self.calls(profile) else {
             flame.missing = Some(self.missing().to_owned());
             return (flame, Vec::new());
         };
         let drawing = Drawing {
             view: self,
-            profile,
-            shape: &shape,
+            calls,
             by_cpu: query.by_cpu,
         };
-        let root = query.root.map(Item);
-        let root = root.filter(|item| shape.knows(profile, *item) && drawing.ns(*item) > 0);
+        let is_top = |item: &Item| drawing.calls.knows(*item) && drawing.ns(*item) > 0;
+        let root = query.root.filter(is_top);
         let blocks = drawing.blocks(root, query.width_px.clamp(1.0, 20_000.0));
         let total = |item: Option<Item>| match item {
             Some(item) => drawing.ns(item),
-            None => drawing.sum(&drawing.below(None)),
+            None => drawing.sum(&drawing.calls.below(None)),
         };
-        flame.root = root.map(|item| item.0);
+        flame.root = root;
         flame.all_ns = total(None) as f64;
         flame.shown_ns = total(root) as f64;
         flame.path = drawing.path(root);
@@ -83,7 +82,7 @@ impl TreeView {
             bytes.extend((block.wide_px as f32).to_le_bytes());
             bytes.extend((block.gpu_ns as f64).to_le_bytes());
             bytes.extend((block.cpu_ns as f64).to_le_bytes());
-            bytes.extend(block.item.0.to_le_bytes());
+            bytes.extend(block.item.to_le_bytes());
             bytes.extend(name.to_le_bytes());
             bytes.extend(block.n_calls.to_le_bytes());
             bytes.extend((block.row as u16).to_le_bytes());
@@ -95,24 +94,13 @@ impl TreeView {
 
 struct Drawing<'a> {
     view: &'a TreeView,
-    profile: &'a Profile,
-    shape: &'a Shape,
+    calls: Calls<'a>,
     by_cpu: bool,
 }
 
 impl Drawing<'_> {
-    fn below(&self, above: Option<Item>) -> Vec<Item> {
-        let tree = sorted(self.profile, self.shape, &self.view.sort);
-        let below = tree.below(above.map(|item| item.0));
-        below.into_iter().map(Item).collect()
-    }
-
-    fn times(&self, item: Item) -> (i64, i64) {
-        self.view.times(self.profile, self.shape, item)
-    }
-
     fn ns(&self, item: Item) -> i64 {
-        let (gpu_ns, cpu_ns) = self.times(item);
+        let (gpu_ns, cpu_ns) = self.calls.times(item);
         if self.by_cpu { cpu_ns } else { gpu_ns }
     }
 
@@ -125,7 +113,7 @@ impl Drawing<'_> {
     fn blocks(&self, root: Option<Item>, width_px: f64) -> Vec<Block> {
         let top = match root {
             Some(item) => vec![item],
-            None => self.below(None),
+            None => self.calls.below(None),
         };
         let all_ns = self.sum(&top);
         if all_ns <= 0 {
@@ -140,7 +128,7 @@ impl Drawing<'_> {
             if is_narrow || block.row + 1 >= MAX_ROWS {
                 continue;
             }
-            let below = self.below(Some(block.item));
+            let below = self.calls.below(Some(block.item));
             let right = block.left_px + block.wide_px;
             blocks.extend(self.row(below, block.row + 1, block.left_px, right, px_per_ns));
         }
@@ -154,7 +142,7 @@ impl Drawing<'_> {
         // The most time of a call in the last block, while it grows.
         let mut most_ns = None;
         for item in items {
-            let (gpu_ns, cpu_ns) = self.times(item);
+            let (gpu_ns, cpu_ns) = self.calls.times(item);
             let ns = if self.by_cpu { cpu_ns } else { gpu_ns };
             // Calls of a broken trace may take longer than what they are in.
             let wide_px = (ns as f64 * scale).min(right - left_px);
@@ -190,26 +178,21 @@ impl Drawing<'_> {
 
     /// The way from the top to a call, which is its last.
     fn path(&self, root: Option<Item>) -> Vec<(u32, String)> {
-        let parent = |item: &Item| self.shape.parent(self.profile, *item);
-        let above = std::iter::successors(root, parent);
-        let mut path: Vec<(u32, String)> = above.map(|item| (item.0, self.name(item))).collect();
+        let above = std::iter::successors(root, |item| self.calls.parent(*item));
+        let mut path: Vec<(u32, String)> = above.map(|item| (item, self.name(item))).collect();
         path.reverse();
         path
     }
 
     fn name(&self, item: Item) -> String {
-        format::middle_ellipsis(&self.shape.name(self.profile, item), NAME_CHARS)
+        format::middle_ellipsis(&self.calls.name(item), NAME_CHARS)
     }
 
     /// The color of the category of what launches GPU activity itself, else of what a call is.
     fn hue(&self, item: Item) -> u8 {
-        let (profile, view) = (self.profile, self.view);
-        let event = self.shape.event(profile, item);
-        let category = event.map(|event| profile.trace.events.category(event));
-        let family = self
-            .shape
-            .family(profile, &view.launching, &view.families, item);
-        match (family, category) {
+        let events = &self.calls.profile.trace.events;
+        let category = self.calls.event(item).map(|event| events.category(event));
+        match (self.view.family(&self.calls, item), category) {
             (Some(family), Some(Category::CpuOp | Category::Runtime | Category::Driver)) => {
                 hue::of_family(family)
             }
