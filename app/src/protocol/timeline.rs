@@ -42,8 +42,6 @@ pub struct LaneLine {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepLine {
     pub name: String,
-    /// How long it took.
-    pub length: String,
     pub from_ns: f64,
     pub to_ns: f64,
     /// When the GPU worked for it, to be analyzed alone: start and end.
