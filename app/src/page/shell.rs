@@ -3,6 +3,7 @@
 use web_sys::File;
 
 use crate::page::browser::{Drag, Half};
+use crate::page::components::dialog::file_input;
 use crate::page::components::header::{header, navigation, window_bar};
 use crate::page::components::key_sheet::{self, key_sheet};
 use crate::page::components::models_dialog::{self, models_dialog};
@@ -97,31 +98,14 @@ pub fn app() -> impl IntoView {
 /// What the buttons that ask for a file open; inside the content, so that every element is in a
 /// landmark.
 fn file_inputs() -> impl IntoView {
+    const TRACES: &str = ".json,.gz,.zip,application/json,application/gzip,application/zip";
     let engine = expect_context::<Engine>();
+    let open = move |files| engine.open_all(files);
+    let compare =
+        move |files: Vec<File>| files.into_iter().for_each(|file| engine.compare_with(file));
     view! {
-        <input
-            id="file-input"
-            class="unseen"
-            type="file"
-            tabindex="-1"
-            aria-label="Trace file"
-            accept=".json,.gz,.zip,application/json,application/gzip,application/zip"
-            multiple
-            on:change=move |event| engine.open_all(browser::take_files(&event))
-        />
-        <input
-            id="reference-input"
-            class="unseen"
-            type="file"
-            tabindex="-1"
-            aria-label="Trace to compare with"
-            accept=".json,.gz,.zip,application/json,application/gzip,application/zip"
-            on:change=move |event| {
-                if let Some(file) = browser::take_file(&event) {
-                    engine.compare_with(file);
-                }
-            }
-        />
+        {file_input("file-input".to_owned(), "Trace file", TRACES, true, open)}
+        {file_input("reference-input".to_owned(), "Trace to compare with", TRACES, false, compare)}
     }
 }
 

@@ -37,7 +37,7 @@ impl<T> Stage<T> {
     }
 }
 
-/// Figures of a GPU that of the user.
+/// Figures of the user's own GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnGpu {
     /// What to call it.
@@ -54,7 +54,7 @@ const KEPT_TEXT: &str = "dormer.gpu.text";
 const KEPT_KEYS: &str = "dormer.keys";
 const KEYS_OFF: &str = "off";
 
-/// Performance models that of the user.
+/// The user's own performance models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnModels {
     pub file_name: String,
@@ -195,8 +195,8 @@ impl AppState {
         choice.profile.is_none().then(|| name.to_owned())
     }
 
-    /// Judges by figures that of the user, or forgets them; keeps them in the browser
-    /// where the user wants it, and only there.
+    /// Judges by the user's own figures, or forgets them; keeps them in the browser where the user
+    /// wants it, and only there.
     pub fn set_own_gpu(self, own: Option<OwnGpu>, keep: bool) {
         let kept = own.as_ref().filter(|_| keep);
         browser::keep_text(KEPT_NAME, kept.map(|own| own.name.as_str()));

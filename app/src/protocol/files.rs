@@ -82,12 +82,12 @@ pub struct ArtifactQuery {
 }
 
 impl ArtifactQuery {
-    /// A file about the target.
-    pub fn of_target(path: &str) -> ArtifactQuery {
+    /// Asks for the bytes too.
+    pub fn new(about: About, path: Option<&str>, is_redacted: bool) -> ArtifactQuery {
         ArtifactQuery {
-            about: About::Target,
-            path: Some(path.to_owned()),
-            is_redacted: false,
+            about,
+            path: path.map(str::to_owned),
+            is_redacted,
             is_measured: false,
         }
     }

@@ -63,8 +63,6 @@ pub struct Opened {
     pub unlinked: Option<String>,
     /// GPU activity was recorded.
     pub has_gpu_events: bool,
-    /// PyTorch operators were recorded.
-    pub has_host_ops: bool,
     /// Parts of the run that the program named.
     pub steps: Vec<StepLine>,
     /// The report under the user's choice.

@@ -97,7 +97,7 @@ pub struct Card {
 }
 
 /// An operation or event that shows a finding.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Its name, shortened in the middle.
     pub name: String,

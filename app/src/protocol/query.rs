@@ -68,7 +68,7 @@ queries! {
     StepsQuery -> StepTimes;
     TimelineQuery -> TimelineOutline;
     DrawQuery -> Drawn;
-    GlanceQuery -> Option<Glance>;
+    GlanceQuery -> Option<SpanCard>;
     SpanQuery -> Option<SpanCard>;
     RangeQuery -> RangeCard;
     CompareQuery -> CompareFacts;

@@ -3,6 +3,8 @@
 use dormer_core::report::overview::SplitPart;
 use serde::{Deserialize, Serialize};
 
+use super::StepLine;
+
 /// Asks what the Steps view shows.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct StepsQuery;
@@ -19,13 +21,8 @@ pub struct StepTimes {
 /// What the GPU did for one step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepTime {
-    /// As the program named it.
-    pub name: String,
-    /// When the GPU worked for it, to be analyzed alone: start and end.
-    pub window: (u64, u64),
-    /// How long that is.
-    pub length: String,
-    /// How many times the median of the steps that is: "1.22×"; empty for a single step.
+    pub line: StepLine,
+    /// How many times the median of the steps its window is: "1.22×"; empty for a single step.
     pub of_median: String,
     /// That is at least 1.1.
     pub is_slow: bool,

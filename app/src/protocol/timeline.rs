@@ -42,11 +42,9 @@ pub struct LaneLine {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepLine {
     pub name: String,
-    /// How long it took.
-    pub length: String,
     pub from_ns: f64,
     pub to_ns: f64,
-    /// When the GPU activityed for it, to be analyzed alone: start and end.
+    /// When the GPU worked for it, to be analyzed alone: start and end.
     pub window: (u64, u64),
     /// How long that is.
     pub window_length: String,
@@ -110,18 +108,6 @@ pub struct GlanceQuery {
     pub within_ns: f64,
 }
 
-/// What to say of an event at the pointer.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Glance {
-    pub row: usize,
-    pub from_ns: f64,
-    pub to_ns: f64,
-    /// Its name, shortened in the middle.
-    pub name: String,
-    /// What matters most of it: label and value.
-    pub fields: Vec<(String, String)>,
-}
-
 /// A direction in the timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Towards {
@@ -135,7 +121,8 @@ pub enum Towards {
     Below,
 }
 
-/// One event, for a card.
+/// One event, for a card. At the pointer it has little: its place, its name shortened in the middle,
+/// and the fields that matter most.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpanCard {
     /// Its number: `N` of `dormer tree --uid N`.
@@ -144,7 +131,6 @@ pub struct SpanCard {
     pub row: usize,
     pub from_ns: f64,
     pub to_ns: f64,
-    /// Its whole name.
     pub name: String,
     /// What it was recorded as.
     pub kind: String,

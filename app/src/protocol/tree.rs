@@ -99,7 +99,7 @@ pub struct Branch {
 }
 
 /// One node of the call tree.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TreeRow {
     /// The node; stays the same while the trace is open.
     pub node: u32,
@@ -211,10 +211,73 @@ pub enum Direction {
     Previous,
 }
 
-/// Bytes of a block of the [`Flame`], all numbers little-endian: its left edge and its width in
-/// pixels (`f32`), GPU time and CPU time in nanoseconds (`f64`), its node, the position of
-/// its name among the names, how many calls it stands for (`u32`), its row and its hue (`u16`).
-pub const FLAME_BLOCK_BYTES: usize = 40;
+/// A block of the [`Flame`]: a call, or calls beside each other that are too narrow to be drawn apart.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct FlameBlock {
+    pub left_px: f64,
+    pub wide_px: f64,
+    /// Durations of GPU activity.
+    pub gpu_ns: f64,
+    pub cpu_ns: f64,
+    /// The call; of several the one with the most time.
+    pub node: u32,
+    /// Its name, as a position in the list of names.
+    pub name: usize,
+    /// How many calls it stands for.
+    pub n_calls: u32,
+    pub row: usize,
+    pub hue: usize,
+}
+
+impl FlameBlock {
+    /// As it travels: its numbers in their order, little-endian.
+    pub fn bytes(&self) -> impl Iterator<Item = u8> + use<> {
+        let numbers = [
+            self.left_px,
+            self.wide_px,
+            self.gpu_ns,
+            self.cpu_ns,
+            f64::from(self.node),
+            self.name as f64,
+            f64::from(self.n_calls),
+            self.row as f64,
+            self.hue as f64,
+        ];
+        numbers.into_iter().flat_map(f64::to_le_bytes)
+    }
+
+    /// The blocks that travelled; what is cut off at their end is left out.
+    pub fn read_all(bytes: &[u8]) -> Vec<FlameBlock> {
+        let (numbers, _) = bytes.as_chunks();
+        let numbers: Vec<f64> = numbers.iter().copied().map(f64::from_le_bytes).collect();
+        let (blocks, _) = numbers.as_chunks();
+        let block = |numbers: &[f64; 9]| {
+            let [
+                left_px,
+                wide_px,
+                gpu_ns,
+                cpu_ns,
+                node,
+                name,
+                n_calls,
+                row,
+                hue,
+            ] = *numbers;
+            FlameBlock {
+                left_px,
+                wide_px,
+                gpu_ns,
+                cpu_ns,
+                node: node as u32,
+                name: name as usize,
+                n_calls: n_calls as u32,
+                row: row as usize,
+                hue: hue as usize,
+            }
+        };
+        blocks.iter().map(block).collect()
+    }
+}
 
 /// Asks for the call tree as blocks, of which only those come that can be seen.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -85,7 +85,6 @@ impl Analysis {
             detected: self.detected.map(|gpu| gpu.name.to_string()),
             unlinked: (unlinked > 0 && n_launches > 0).then(|| format::count(unlinked)),
             has_gpu_events: self.whole.has_gpu_events(),
-            has_host_ops: self.whole.has_host_ops(),
             steps: self.steps.lines(),
             overview: self.overview(),
             wasm_bytes: 0.0,

@@ -22,11 +22,8 @@ impl Traces {
             }
             AnyQuery::ModelsText(query) => {
                 let target = self.target();
-                query.said(&check(
-                    &query.text,
-                    target.analyzed(),
-                    &target.report.options,
-                ))
+                let checked = check(&query.text, target.analyzed(), &target.report.options);
+                query.said(&checked)
             }
             AnyQuery::RowsQuery(query) => query.said(&self.rows(&query)),
             AnyQuery::RowQuery(query) => query.said(&self.row(&query)),

@@ -103,12 +103,10 @@ fn event(profile: &Profile, finding: &Finding, id: EventId) -> Evidence {
     };
     Evidence {
         name: format::middle_ellipsis(&name, NAME_CHARS),
-        shapes: String::new(),
         time: time.unwrap_or_default(),
-        token: String::new(),
-        row: None,
         uid: Some(trace.events.uid(id)),
         in_tree: is_in_tree(profile, id),
+        ..Evidence::default()
     }
 }
 

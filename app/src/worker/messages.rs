@@ -81,17 +81,12 @@ fn now_ms() -> f64 {
 }
 
 fn n_requests() -> u32 {
-    let Some(clock) = clock() else {
-        return 0;
+    let counts = |entry: &JsValue| {
+        let entry: &PerformanceEntry = entry.unchecked_ref();
+        is_request(&entry.name())
     };
-    clock
-        .get_entries_by_type("resource")
-        .iter()
-        .filter(|entry| {
-            let entry: &PerformanceEntry = entry.unchecked_ref();
-            is_request(&entry.name())
-        })
-        .count() as u32
+    let entries = clock().map(|clock| clock.get_entries_by_type("resource"));
+    entries.map_or(0, |all| all.iter().filter(counts).count() as u32)
 }
 
 /// Tells the page how far reading has come, a few times a second.

@@ -8,9 +8,6 @@ use dormer_core::{Profile, Report, output::export};
 use super::Analysis;
 use super::files::Files;
 
-/// What the two are called: their files' names would tell.
-const NAMES: [&str; 2] = ["reference", "target"];
-
 /// The traces that are open, without their names.
 pub(super) struct Redacted {
     target: Judged,
@@ -30,14 +27,6 @@ impl Judged {
         Judged {
             report: Report::new(&profile, &analysis.report.options),
             profile,
-        }
-    }
-
-    fn side<'a>(&'a self, name: &'a str) -> Side<'a> {
-        Side {
-            name,
-            profile: &self.profile,
-            report: &self.report,
         }
     }
 }
@@ -62,8 +51,10 @@ impl Redacted {
     }
 
     fn comparison(&self) -> Option<Input<'_>> {
-        let [reference, target] = NAMES;
-        let reference = self.reference.as_ref()?.side(reference);
-        Some(Input::new(reference, self.target.side(target), &self.cache))
+        let (reference, target) = (self.reference.as_ref()?, &self.target);
+        // Their files' names would tell what they are.
+        let reference = Side::new("reference", &reference.profile, &reference.report);
+        let target = Side::new("target", &target.profile, &target.report);
+        Some(Input::new(reference, target, &self.cache))
     }
 }

@@ -33,9 +33,7 @@ impl Analysis {
             let totals = RangeTotals::new(&self.whole, self.report.options.gpu_events, range);
             let share = percent_of(range.length(), median_ns).filter(|_| lengths_ns.len() > 1);
             StepTime {
-                name: line.name,
-                window: line.window,
-                length: line.window_length,
+                line,
                 of_median: share.map_or(String::new(), |share| format!("{:.2}×", share / 100.0)),
                 is_slow: share.is_some_and(|share| share >= SLOW_PERCENT),
                 parts: parts(&totals),
@@ -84,11 +82,11 @@ fn headline(steps: &[StepTime], median_ns: i64) -> String {
     let median = format::time_ns(median_ns);
     let slow: Vec<&StepTime> = steps.iter().filter(|step| step.is_slow).collect();
     match (steps, &slow[..]) {
-        ([only], _) => format!("{} takes {median}.", only.name),
+        ([only], _) => format!("{} takes {median}.", only.line.name),
         (_, []) => format!("{} steps take about {median} each.", steps.len()),
         (_, [slow]) => format!(
             "{} takes {}: {} the median of {median}.",
-            slow.name, slow.length, slow.of_median
+            slow.line.name, slow.line.window_length, slow.of_median
         ),
         (_, slow) => format!(
             "{} of {} steps take at least a tenth longer than the median of {median}.",

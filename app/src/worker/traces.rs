@@ -223,20 +223,13 @@ impl Traces {
     }
 
     /// Reference and target.
-    fn sides(&self) -> Option<[Side<'_>; 2]> {
+    fn sides<'a>(&'a self) -> Option<[Side<'a>; 2]> {
         let Reference {
             analysis, names, ..
         } = self.reference.as_ref()?;
         let [reference, target] = names;
+        let side = |name, of: &'a Analysis| Side::new(name, of.analyzed(), &of.report);
         Some([side(reference, analysis), side(target, &self.target)])
-    }
-}
-
-fn side<'a>(name: &'a str, analysis: &'a Analysis) -> Side<'a> {
-    Side {
-        name,
-        profile: analysis.analyzed(),
-        report: &analysis.report,
     }
 }
 
@@ -258,15 +251,6 @@ mod tests {
     fn open(name: &str, us: u32) -> Analysis {
         let trace = Timetable::new().work(name, "gemm", 100..100 + us);
         Analysis::new(trace.profile(), &Choice::default())
-    }
-
-    fn query(about: About, path: Option<&str>, is_redacted: bool) -> ArtifactQuery {
-        ArtifactQuery {
-            about,
-            path: path.map(str::to_owned),
-            is_redacted,
-            is_measured: false,
-        }
     }
 
     const PLAIN: ArtifactsQuery = ArtifactsQuery { is_redacted: false };
@@ -305,7 +289,7 @@ mod tests {
 
     #[test]
     fn files_of_both_can_be_made() {
-        let query = |about, path: Option<&str>| query(about, path, false);
+        let query = |about, path: Option<&str>| ArtifactQuery::new(about, path, false);
         let mut traces = Traces::new(open("my::op", 30));
         let workbook = query(About::Comparison, Some("comparison.xlsx"));
         assert!(traces.artifact(&workbook).is_none());
@@ -349,10 +333,12 @@ mod tests {
             (About::Target, "perf_report_csvs/ops_summary.csv"),
             (About::Comparison, "comparative_analysis_fair.md"),
         ] {
-            let (_, bytes) = traces.artifact(&query(about, Some(path), true)).unwrap();
+            let (_, bytes) = traces
+                .artifact(&ArtifactQuery::new(about, Some(path), true))
+                .unwrap();
             let text = String::from_utf8(bytes).unwrap();
             assert!(text.contains("op_1") && !text.contains("acme"), "{text}");
-            let plain = query(about, Some(path), false);
+            let plain = ArtifactQuery::new(about, Some(path), false);
             let (_, bytes) = traces.artifact(&plain).unwrap();
             assert!(String::from_utf8(bytes).unwrap().contains("acme"));
         }

@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 use dormer_core::names::Family;
 use dormer_core::profile::ops::Op;
+use dormer_core::profile::tree::Label;
 use dormer_core::trace::{EventId, StringId};
 use dormer_core::{Profile, base::format};
 
@@ -20,7 +21,7 @@ use crate::protocol::{
 };
 use dormer_core::report::details::launching_call;
 use search::Search;
-use shape::{Item, Shape};
+use shape::{Calls, Item, Shape};
 use unfolded::{Branches, Row, Unfolded};
 
 /// The page cuts names to the width of their column; longer than this none can be.
@@ -39,37 +40,6 @@ pub struct TreeView {
     families: Families,
     /// The family of every call that launched GPU activity itself.
     launching: HashMap<EventId, Family>,
-}
-
-/// The calls as the view sorts them.
-struct Sorted<'a> {
-    profile: &'a Profile,
-    shape: &'a Shape,
-    sort: Option<&'a Sort>,
-}
-
-impl Branches for Sorted<'_> {
-    fn below(&self, above: Option<u32>) -> Vec<u32> {
-        let mut items = match above {
-            Some(node) => self.shape.children(self.profile, Item(node)),
-            None => self.shape.roots(self.profile),
-        };
-        self.shape.sort(self.profile, self.sort, &mut items);
-        items.into_iter().map(|item| item.0).collect()
-    }
-
-    fn has_children(&self, node: u32) -> bool {
-        self.shape.has_children(self.profile, Item(node))
-    }
-
-    fn parent(&self, node: u32) -> Option<u32> {
-        let parent = self.shape.parent(self.profile, Item(node));
-        parent.map(|item| item.0)
-    }
-
-    fn depth(&self, node: u32) -> u32 {
-        self.shape.depth(self.profile, Item(node))
-    }
 }
 
 impl TreeView {
@@ -107,7 +77,7 @@ impl TreeView {
             step => {
                 let item = self.stepped(profile, step);
                 TreeChange {
-                    target: item.and_then(|item| self.unfolded.target(item.0)),
+                    target: item.and_then(|item| self.unfolded.target(item)),
                     ..TreeChange::default()
                 }
             }
@@ -123,30 +93,28 @@ impl TreeView {
 
     /// Chooses how calls are put together and sorted.
     fn look(&mut self, profile: &Profile, look: &TreeLook) -> Option<Item> {
-        let mut keep = look.keep.map(Item);
-        if self.mode != look.mode {
+        let mut keep = look.keep;
+        let is_other_mode = self.mode != look.mode;
+        if is_other_mode || self.sort != look.sort || self.shape.is_none() {
+            self.search = Search::default();
+        }
+        if is_other_mode {
             let call = keep
-                .zip(self.shape(profile))
-                .and_then(|(item, shape)| shape.call(profile, item));
+                .zip(self.calls(profile))
+                .and_then(|(item, calls)| calls.call(item));
             self.mode = look.mode;
             self.shape = None;
             self.unfolded.clear();
             self.sort = look.sort.clone();
-            self.search = Search::default();
-            let shape = self.shape(profile);
-            keep = shape
+            let calls = self.calls(profile);
+            keep = calls
                 .zip(call)
-                .and_then(|(shape, call)| shape.of_call(profile, call));
-        } else if self.sort != look.sort || self.shape.is_none() {
-            self.sort = look.sort.clone();
-            self.search = Search::default();
+                .and_then(|(calls, call)| calls.of_call(call));
         }
-        let shape = self.shape(profile);
-        if let Some(shape) = &shape {
-            let tree = sorted(profile, shape, &self.sort);
-            self.unfolded.renew(&tree);
-        }
-        self.reveal(profile, &shape?, keep?)
+        self.sort = look.sort.clone();
+        let calls = self.calls(profile)?;
+        self.unfolded.renew(&calls);
+        self.reveal(&calls, keep?)
     }
 
     fn missing(&self) -> &'static str {
@@ -163,14 +131,13 @@ impl TreeView {
 
     /// A window of rows.
     pub fn rows(&mut self, profile: &Profile, query: &TreeRowsQuery) -> TreePage<TreeRow> {
-        match self.shape(profile) {
-            Some(shape) => self.unfolded.page(query.offset, query.count, |row| {
-                self.row(profile, &shape, row)
-            }),
+        match self.calls(profile) {
+            Some(calls) => self
+                .unfolded
+                .page(query.offset, query.count, |row| self.row(&calls, row)),
             None => TreePage {
-                total: 0,
                 offset: query.offset,
-                rows: Vec::new(),
+                ..TreePage::default()
             },
         }
     }
@@ -180,32 +147,28 @@ impl TreeView {
         if let TreeStep::Look(look) = step {
             return self.look(profile, look);
         }
-        let shape = &self.shape(profile)?;
-        let tree = sorted(profile, shape, &self.sort);
+        let calls = &self.calls(profile)?;
         match *step {
-            TreeStep::Reveal(node) => self.reveal(profile, shape, Item(node)),
-            TreeStep::RevealEvent(uid) => {
-                let item = self.call(profile, uid)?;
-                self.reveal(profile, shape, item)
-            }
-            TreeStep::Hottest(from) => self.follow_hottest(profile, shape, from.map(Item)),
+            TreeStep::Reveal(node) => self.reveal(calls, node),
+            TreeStep::RevealEvent(uid) => self.reveal(calls, self.call(profile, uid)?),
+            TreeStep::Hottest(from) => self.follow_hottest(calls, from),
             TreeStep::ToDepth(depth) => {
                 let mut open = HashSet::new();
-                let mut waiting = shape.roots(profile);
+                let mut waiting = calls.roots();
                 while let Some(item) = waiting.pop() {
-                    if shape.depth(profile, item) < depth && shape.has_children(profile, item) {
-                        open.insert(item.0);
-                        waiting.append(&mut shape.children(profile, item));
+                    if calls.depth(item) < depth && calls.has_children(item) {
+                        open.insert(item);
+                        waiting.append(&mut calls.children(item));
                     }
                 }
-                self.unfolded.open_only(&tree, open);
+                self.unfolded.open_only(calls, open);
                 None
             }
             TreeStep::CloseAll => {
-                self.unfolded.open_only(&tree, HashSet::new());
+                self.unfolded.open_only(calls, HashSet::new());
                 None
             }
-            _ => self.unfolded.step(&tree, step).map(Item),
+            _ => self.unfolded.step(calls, step),
         }
     }
 
@@ -218,21 +181,20 @@ impl TreeView {
         let tree = profile.full_tree();
         let launched = || tree.node_of(launching_call(profile, event)?);
         let node = tree.node_of(event).or_else(launched)?;
-        Some(Item(node.0))
+        Some(node.0)
     }
 
     /// Goes to the next row whose name contains a text, and opens what lies above it. Where callers
     /// stand below, of all the names and of those callers that are shown.
     fn find(&mut self, profile: &Profile, query: &FindInTree) -> Option<TreeChange> {
-        let shape = self.shape(profile)?;
-        let tree = sorted(profile, &shape, &self.sort);
+        let calls = self.calls(profile)?;
         let mut known: HashMap<StringId, bool> = HashMap::new();
         if self.mode == TreeMode::BottomUp {
             // Callers are the same names again, in many times as many places.
             self.search.over(self.unfolded.rows());
         }
         let contains = &mut |node, text: &str| {
-            let Some(name) = shape.searched(profile, Item(node)) else {
+            let Some(name) = calls.searched(node) else {
                 return false;
             };
             *known.entry(name).or_insert_with(|| {
@@ -241,61 +203,60 @@ impl TreeView {
             })
         };
         let unfolded = &mut self.unfolded;
-        self.search.find(unfolded, &tree, query, contains)
+        self.search.find(unfolded, &calls, query, contains)
     }
 
     /// The tree; when it is first asked for, opens the first screen: what has the most GPU time.
-    fn shape(&mut self, profile: &Profile) -> Option<Shape> {
-        if let Some(shape) = &self.shape {
-            return shape.clone();
+    fn calls<'a>(&mut self, profile: &'a Profile) -> Option<Calls<'a>> {
+        let is_first = self.shape.is_none();
+        let shape = self
+            .shape
+            .get_or_insert_with(|| Shape::new(profile, self.mode));
+        let calls = shape.clone().map(|shape| Calls {
+            profile,
+            shape,
+            sort: self.sort.clone(),
+        });
+        if !is_first {
+            return calls;
         }
-        let shape = Shape::new(profile, self.mode);
-        self.shape = Some(shape.clone());
         self.unfolded.clear();
-        let shape = shape?;
+        let calls = calls?;
         let linked = profile.gpu.iter().map(|(_, work)| work);
         self.all_gpu_ns = linked
             .filter(|work| work.launched_by.is_some())
             .fold(0, |sum, work| sum.saturating_add(work.span.length()));
-        let tree = sorted(profile, &shape, &self.sort);
-        self.unfolded.renew(&tree);
+        self.unfolded.renew(&calls);
         if self.mode != TreeMode::BottomUp
-            && let Some(hottest) = self.hottest_child(profile, &shape, None)
+            && let Some(hottest) = self.hottest_child(&calls, None)
         {
-            self.unfolded.toggle(&tree, hottest.0);
+            self.unfolded.toggle(&calls, hottest);
         }
-        Some(shape)
+        Some(calls)
     }
 
     /// Opens everything above an item; `None` when the tree has no such item.
-    fn reveal(&mut self, profile: &Profile, shape: &Shape, item: Item) -> Option<Item> {
-        if !shape.knows(profile, item) {
+    fn reveal(&mut self, calls: &Calls, item: Item) -> Option<Item> {
+        if !calls.knows(item) {
             return None;
         }
-        let tree = sorted(profile, shape, &self.sort);
-        self.unfolded.reveal(&tree, item.0);
+        self.unfolded.reveal(calls, item);
         Some(item)
     }
 
     /// Opens the child with the most time, level by level, and ends at the call below which no
     /// single child has most of it.
-    fn follow_hottest(
-        &mut self,
-        profile: &Profile,
-        shape: &Shape,
-        from: Option<Item>,
-    ) -> Option<Item> {
+    fn follow_hottest(&mut self, calls: &Calls, from: Option<Item>) -> Option<Item> {
         let from = from
-            .and_then(|item| self.reveal(profile, shape, item))
-            .filter(|item| self.heat(profile, shape, *item) > 0);
+            .and_then(|item| self.reveal(calls, item))
+            .filter(|item| self.heat(calls, *item) > 0);
         let mut here = match from {
             Some(item) => item,
-            None => self.hottest_child(profile, shape, None)?,
+            None => self.hottest_child(calls, None)?,
         };
-        while let Some(child) = self.hottest_child(profile, shape, Some(here)) {
-            if !self.unfolded.is_open(here.0) {
-                let tree = sorted(profile, shape, &self.sort);
-                self.unfolded.toggle(&tree, here.0);
+        while let Some(child) = self.hottest_child(calls, Some(here)) {
+            if !self.unfolded.is_open(here) {
+                self.unfolded.toggle(calls, here);
             }
             here = child;
         }
@@ -303,54 +264,43 @@ impl TreeView {
     }
 
     /// Of equal ones the first. Bottom-up it is what a name cost itself that its callers share.
-    fn hottest_child(&self, profile: &Profile, shape: &Shape, above: Option<Item>) -> Option<Item> {
-        let mut hottest: Option<(i64, Item)> = None;
+    fn hottest_child(&self, calls: &Calls, above: Option<Item>) -> Option<Item> {
         let children = match above {
-            Some(item) => shape.children(profile, item),
-            None => shape.roots(profile),
+            Some(item) => calls.children(item),
+            None => calls.roots(),
         };
-        for child in children {
-            let ns = self.heat(profile, shape, child);
-            if ns > hottest.map_or(0, |(most, _)| most) {
-                hottest = Some((ns, child));
-            }
-        }
-        hottest.map(|(_, item)| item)
+        let times = children
+            .into_iter()
+            .map(|child| (self.heat(calls, child), child));
+        let hot = times.filter(|(ns, _)| *ns > 0).rev();
+        hot.max_by_key(|(ns, _)| *ns).map(|(_, child)| child)
     }
 
     /// The time that the hottest path follows: on the GPU; on the CPU, where nothing runs on the
     /// GPU.
-    fn heat(&self, profile: &Profile, shape: &Shape, item: Item) -> i64 {
-        let (gpu_ns, cpu_ns) = self.times(profile, shape, item);
+    fn heat(&self, calls: &Calls, item: Item) -> i64 {
+        let (gpu_ns, cpu_ns) = calls.times(item);
         if self.all_gpu_ns > 0 { gpu_ns } else { cpu_ns }
     }
 
-    /// GPU and CPU time: with all below it; where callers stand below, of what the name at the top
-    /// cost itself.
-    fn times(&self, profile: &Profile, shape: &Shape, item: Item) -> (i64, i64) {
-        let of = shape.figures(profile, item);
-        let cost = match self.mode {
-            TreeMode::BottomUp => of.own,
-            _ => of.all,
+    /// The family of calls that launch GPU activity themselves.
+    fn family(&self, calls: &Calls, item: Item) -> Option<Family> {
+        let Some(of) = calls.merged(item) else {
+            return self.launching.get(&calls.event(item)?).copied();
         };
-        let cpu_ns = match of.has_cpu {
-            true => cost.cpu_ns,
-            // A thread has no time of its own: it has that of its calls.
-            false => {
-                let children = shape.children(profile, item).into_iter();
-                let times = children.map(|child| shape.figures(profile, child).all.cpu_ns);
-                times.fold(0, i64::saturating_add)
-            }
+        let Label::Call(name) = of.label else {
+            return None;
         };
-        (cost.gpu_ns.max(0), cpu_ns.max(0))
+        let name = calls.profile.trace.strings.get(name);
+        (of.own.n_work > 0).then(|| self.families.of_op(name))
     }
 
-    fn row(&self, profile: &Profile, shape: &Shape, row: &Row) -> TreeRow {
-        let item = Item(row.node);
-        let of = shape.figures(profile, item);
-        let name = shape.name(profile, item);
+    fn row(&self, calls: &Calls, row: &Row) -> TreeRow {
+        let item = row.node;
+        let of = calls.figures(item);
+        let name = calls.name(item);
         let shown = format::middle_ellipsis(&name, NAME_CHARS);
-        let family = shape.family(profile, &self.launching, &self.families, item);
+        let family = self.family(calls, item);
         let gpu = |cost: dormer_core::profile::tree::Cost| match cost.n_work {
             0 => String::new(),
             _ => format::time_ns(cost.gpu_ns),
@@ -361,13 +311,11 @@ impl TreeView {
         };
         let has_share = of.all.n_work > 0 && self.all_gpu_ns > 0;
         TreeRow {
-            node: item.0,
-            branch: self
-                .unfolded
-                .branch(&sorted(profile, shape, &self.sort), row),
+            node: item,
+            branch: self.unfolded.branch(calls, row),
             whole: (shown != name).then_some(name),
             name: shown,
-            kind: shape.kind(profile, item).to_owned(),
+            kind: calls.kind(item).to_owned(),
             token: family.map_or("", Family::token).to_owned(),
             gpu_time: gpu(of.all),
             gpu_own: gpu(of.own),
@@ -382,18 +330,10 @@ impl TreeView {
                 .n_calls
                 .map(|n_calls| format::count(u64::from(n_calls)))
                 .unwrap_or_default(),
-            uid: shape
-                .event(profile, item)
-                .map(|event| profile.trace.events.uid(event)),
+            uid: calls
+                .event(item)
+                .map(|event| calls.profile.trace.events.uid(event)),
         }
-    }
-}
-
-fn sorted<'a>(profile: &'a Profile, shape: &'a Shape, sort: &'a Option<Sort>) -> Sorted<'a> {
-    Sorted {
-        profile,
-        shape,
-        sort: sort.as_ref(),
     }
 }
 

@@ -38,7 +38,6 @@ impl Steps {
                 let (from_ns, to_ns) = edges(step.span);
                 StepLine {
                     name: step.name.clone(),
-                    length: format::time_ns(step.span.length()),
                     from_ns: from_ns as f64,
                     to_ns: to_ns as f64,
                     window: edges(window.span),

@@ -96,11 +96,6 @@ pub fn take_files(event: &web_sys::Event) -> Vec<File> {
     })
 }
 
-/// The same of an input for one file.
-pub fn take_file(event: &web_sys::Event) -> Option<File> {
-    take_files(event).into_iter().next()
-}
-
 /// Reads a small file as text; `then` hears `None` where that fails.
 pub fn read_text(file: &File, then: impl FnOnce(Option<String>) + 'static) {
     let text = file.text();
@@ -120,7 +115,8 @@ pub fn choose_reference() {
     click("reference-input");
 }
 
-fn click(id: &str) {
+/// Clicks an element, as the user might.
+pub fn click(id: &str) {
     if let Some(element) = by_id::<HtmlElement>(id) {
         element.click();
     }

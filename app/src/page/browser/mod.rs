@@ -24,7 +24,7 @@ use web_sys::{Document, HtmlElement, HtmlInputElement, Window};
 use crate::page::url::Theme;
 pub use address::{go_to_hash, hash, on_hash_change, replace_hash};
 pub use files::{
-    Drag, Half, choose_file, choose_reference, copy, download, on_drag, read_text, take_file,
+    Drag, Half, choose_file, choose_reference, click, copy, download, on_drag, read_text,
     take_files,
 };
 pub use focus::{

@@ -1,6 +1,6 @@
 //! Workers: starting them, and the requests that the page makes.
 
-use js_sys::{Array, Promise, Reflect};
+use js_sys::{Array, Promise};
 use wasm_bindgen::prelude::*;
 use web_sys::{
     Blob, BlobPropertyBag, PerformanceEntry, PerformanceObserver, PerformanceObserverEntryList,
@@ -8,7 +8,7 @@ use web_sys::{
 };
 
 use super::now_ms;
-use crate::protocol::wire::{error_text, is_request};
+use crate::protocol::wire::{error_text, is_request, part};
 
 /// What the loader in `index.html` fetched for the worker.
 pub struct WorkerFiles {
@@ -38,11 +38,8 @@ pub fn worker_files(
     then: impl FnOnce(WorkerFiles) + 'static,
     failed: impl FnOnce(String) + 'static,
 ) {
-    let promise = Reflect::get(&js_sys::global(), &"dormer".into())
-        .and_then(|dormer| Reflect::get(&dormer, &"worker".into()))
-        .ok()
-        .and_then(|promise| promise.dyn_into::<Promise>().ok());
-    let Some(promise) = promise else {
+    let promise = part(&part(&js_sys::global(), "dormer"), "worker");
+    let Ok(promise) = promise.dyn_into::<Promise>() else {
         failed("the page's loader did not run".to_owned());
         return;
     };
@@ -58,8 +55,7 @@ pub fn worker_files(
 }
 
 fn read_worker_files(files: &JsValue) -> Option<WorkerFiles> {
-    let module = Reflect::get(files, &"module".into()).ok()?;
-    let glue = Reflect::get(files, &"glue".into()).ok()?.as_string()?;
+    let (module, glue) = (part(files, "module"), part(files, "glue").as_string()?);
     let options = BlobPropertyBag::new();
     options.set_type("text/javascript");
     let parts = Array::of2(&glue.into(), &WORKER_SCRIPT_END.into());

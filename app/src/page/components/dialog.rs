@@ -1,6 +1,6 @@
 //! Dialogs: shown and hidden by a signal, and asking for a file.
 
-use leptos::html::{Dialog, Input};
+use leptos::html::Dialog;
 use web_sys::File;
 
 use crate::page::prelude::*;
@@ -20,6 +20,28 @@ pub fn show_while(dialog: NodeRef<Dialog>, wanted: RwSignal<bool>) {
     });
 }
 
+/// The input behind what asks for files; [`browser::click`] opens its dialog.
+pub fn file_input(
+    id: String,
+    label: &'static str,
+    accept: &'static str,
+    multiple: bool,
+    on_files: impl Fn(Vec<File>) + 'static,
+) -> impl IntoView {
+    view! {
+        <input
+            id=id
+            class="unseen"
+            type="file"
+            tabindex="-1"
+            aria-label=label
+            accept=accept
+            multiple=multiple
+            on:change=move |event| on_files(browser::take_files(&event))
+        />
+    }
+}
+
 /// A button that asks for a file, and what is said of it.
 #[component]
 pub fn ReadFile(
@@ -33,35 +55,17 @@ pub fn ReadFile(
     label: &'static str,
     /// Endings and types of files that are offered.
     accept: &'static str,
-    /// The input, to ask for a file without the button.
-    input: NodeRef<Input>,
     on_file: impl Fn(File) + 'static,
 ) -> AnyView {
-    let ask = move |_| {
-        if let Some(input) = input.get_untracked() {
-            input.click();
-        }
-    };
-    let chosen = move |event: web_sys::Event| {
-        if let Some(file) = browser::take_file(&event) {
-            on_file(file);
-        }
-    };
+    let input_id = move || format!("{id}-input");
+    let ask = move |_| browser::click(&input_id());
+    let chosen = move |files: Vec<File>| files.into_iter().for_each(&on_file);
     view! {
         <p class="from-file">
             <button type="button" id=id on:click=ask>{says}</button>
             <span class="soft">{note}</span>
         </p>
-        <input
-            id=format!("{id}-input")
-            class="unseen"
-            type="file"
-            tabindex="-1"
-            aria-label=label
-            accept=accept
-            node_ref=input
-            on:change=chosen
-        />
+        {file_input(input_id(), label, accept, false, chosen)}
     }
     .into_any()
 }

@@ -3,7 +3,7 @@
 //! Either way they become one text, the JSON that the command line reads too; the worker reads it
 //! and says what is wrong. It is kept in the browser only where the user ticks the box.
 
-use leptos::html::{Dialog, Input};
+use leptos::html::Dialog;
 use web_sys::File;
 
 use crate::page::prelude::*;
@@ -42,7 +42,6 @@ pub fn gpu_dialog(dialog: NodeRef<Dialog>, wants_file: RwSignal<bool>) -> impl I
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let error = RwSignal::new(None::<String>);
-    let file_input = NodeRef::<Input>::new();
     let close = move || {
         error.set(None);
         if let Some(dialog) = dialog.get_untracked() {
@@ -81,9 +80,7 @@ pub fn gpu_dialog(dialog: NodeRef<Dialog>, wants_file: RwSignal<bool>) -> impl I
     Effect::new(move || {
         if wants_file.get() {
             wants_file.set(false);
-            if let Some(input) = file_input.get_untracked() {
-                input.click();
-            }
+            browser::click("gpu-file-input");
         }
     });
     let submit = move |event: web_sys::SubmitEvent| {
@@ -130,7 +127,6 @@ pub fn gpu_dialog(dialog: NodeRef<Dialog>, wants_file: RwSignal<bool>) -> impl I
                     note="JSON, in the format that TraceLens and the command line accept. It stays on this computer."
                     label="GPU figures"
                     accept=".json,application/json"
-                    input=file_input
                     on_file=read
                 />
                 <label class="figure name">

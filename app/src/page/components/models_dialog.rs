@@ -4,7 +4,7 @@
 //! It is held until the page is closed, and stands in no address.
 
 use dormer_core::perf::user::MAX_FILE_BYTES;
-use leptos::html::{Dialog, Input};
+use leptos::html::Dialog;
 use web_sys::File;
 
 use super::thresholds::badge;
@@ -87,7 +87,6 @@ pub fn models_dialog() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let dialog = NodeRef::<Dialog>::new();
-    let file_input = NodeRef::<Input>::new();
     let checked = RwSignal::new(CheckedModels::default());
     show_while(dialog, state.models_dialog);
     // Which operations count depends on the trace and on the GPU events chosen.
@@ -139,7 +138,6 @@ pub fn models_dialog() -> impl IntoView {
                     note="A .toml file, the same as for the command line. It stays on this computer, until you close this page."
                     label="Custom perf models"
                     accept=ENDING
-                    input=file_input
                     on_file=move |file| take_models(state, engine, file)
                 />
                 <p id="models-error" class="wrong" role="alert">{move || state.models_error.get()}</p>

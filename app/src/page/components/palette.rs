@@ -262,12 +262,7 @@ fn entries(
 /// Every file that the Export view offers, the archives of them all first.
 fn downloads(state: AppState, offers: &[Offer]) -> Vec<Entry> {
     let entry = |about, path: Option<&str>, name: String, title: &str| {
-        let query = ArtifactQuery {
-            about,
-            path: path.map(str::to_owned),
-            is_redacted: false,
-            is_measured: false,
-        };
+        let query = ArtifactQuery::new(about, path, false);
         Entry {
             note: match about {
                 About::Target => title.to_owned(),

@@ -78,7 +78,7 @@ pub fn export() -> impl IntoView {
                 </span>
             </label>
             {move || match offers.get() {
-                Some(offers) => each(offers, |offer| whole(state, engine, measuring, offer))
+                Some(offers) => each(offers, |offer| whole(state, measuring, offer))
                     .into_any(),
                 None => view! { <p class="coming soft" role="status">"Listing files\u{2026}"</p> }.into_any(),
             }}
@@ -87,7 +87,7 @@ pub fn export() -> impl IntoView {
 }
 
 /// All files about one thing, with the archive of them all on top.
-fn whole(state: AppState, engine: Engine, measuring: Measuring, offer: Offer) -> AnyView {
+fn whole(state: AppState, measuring: Measuring, offer: Offer) -> AnyView {
     let Offer {
         about, is_redacted, ..
     } = offer;
@@ -101,17 +101,12 @@ fn whole(state: AppState, engine: Engine, measuring: Measuring, offer: Offer) ->
         true => archive::file_name(archive::REDACTED),
         false => archive_name(state, about),
     };
-    let query = ArtifactQuery {
-        about,
-        path: None,
-        is_redacted,
-        is_measured: false,
-    };
+    let query = ArtifactQuery::new(about, None, is_redacted);
     let making = RwSignal::new(Making::No);
-    let save = on_make(engine, query, name.clone(), making);
+    let save = on_make(measuring.engine, query, name.clone(), making);
     let groups = offer.groups.into_iter().map(|group| {
         let kinds = group.kinds.into_iter();
-        let kinds = kinds.map(|kind| kind_view(engine, measuring, kind, is_redacted));
+        let kinds = kinds.map(|kind| kind_view(measuring, kind, is_redacted));
         view! {
             <h3>{group.title}</h3>
             <div class="card flush">{kinds.collect_view()}</div>
@@ -150,13 +145,9 @@ pub fn archive_name(state: AppState, about: About) -> String {
 }
 
 /// Files of a kind; many of them are folded.
-fn kind_view(
-    engine: Engine,
-    measuring: Measuring,
-    kind: ArtifactKind,
-    is_redacted: bool,
-) -> AnyView {
+fn kind_view(measuring: Measuring, kind: ArtifactKind, is_redacted: bool) -> AnyView {
     let n_files = kind.lines.len();
+    let engine = measuring.engine;
     let measuring = kind.is_quick.then_some(measuring);
     let lines = each(kind.lines, |line| {
         line_view(engine, line, measuring, is_redacted)
@@ -193,12 +184,7 @@ fn line_view(
     let name = name.to_owned();
     let label = format!("Download {name}");
     let making = RwSignal::new(Making::No);
-    let query = ArtifactQuery {
-        about: line.about,
-        path: Some(line.path.clone()),
-        is_redacted,
-        is_measured: false,
-    };
+    let query = ArtifactQuery::new(line.about, Some(&line.path), is_redacted);
     if let Some(measuring) = measuring {
         measuring.add(query.clone(), making);
     }

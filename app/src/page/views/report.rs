@@ -5,7 +5,7 @@ use dormer_core::output::document::{Document, markdown};
 use super::export::download;
 use crate::page::components::document::{Heading, document_view, headings, with_lights};
 use crate::page::prelude::*;
-use crate::protocol::{ArtifactQuery, DocumentQuery};
+use crate::protocol::{About, ArtifactQuery, DocumentQuery};
 
 struct Choice {
     /// What the URL calls it.
@@ -65,7 +65,7 @@ pub fn report() -> impl IntoView {
     let save = move |file: &str| {
         download(
             engine,
-            ArtifactQuery::of_target(file),
+            ArtifactQuery::new(About::Target, Some(file), false),
             file.to_owned(),
             |_| {},
         );

@@ -48,7 +48,7 @@ pub fn steps() -> impl IntoView {
 
 fn row(step: StepTime) -> AnyView {
     let state = expect_context::<AppState>();
-    let window = Some(step.window);
+    let window = Some(step.line.window);
     let here = move || {
         let is_analyzed = state.place.with(|place| place.choice.window == window);
         is_analyzed.then_some("true")
@@ -63,10 +63,10 @@ fn row(step: StepTime) -> AnyView {
         <tr aria-current=here>
             <th scope="row">
                 <button type="button" class="link" title="Analyze this step alone" on:click=move |_| state.analyze(window)>
-                    {step.name}
+                    {step.line.name}
                 </button>
             </th>
-            <td class="n"><b>{step.length}</b></td>
+            <td class="n"><b>{step.line.window_length}</b></td>
             <td class="n" class:odd=step.is_slow>{step.of_median}</td>
             <td class="way" aria-hidden="true">
                 <div style:width=format!("{:.2}%", step.percent)>{bar}</div>

@@ -138,7 +138,6 @@ fn of_target([name, shapes, reference]: [&str; 3], family: Family, side: &OpSide
             .operations
             .first()
             .and_then(|at| u32::try_from(*at).ok()),
-        uid: None,
-        in_tree: false,
+        ..Evidence::default()
     }
 }

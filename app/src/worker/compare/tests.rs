@@ -21,12 +21,10 @@ fn trace(mm: u32, add: u32, other: &str) -> Profile {
 fn compared(reference: &Profile, target: &Profile, options: &ReportOptions) -> Compared {
     let reports = [reference, target].map(|profile| Report::new(profile, options));
     let [one, other] = &reports;
-    let side = |name, profile, report| Side {
-        name,
-        profile,
-        report,
-    };
-    Compared::new(side("before", reference, one), side("after", target, other))
+    Compared::new(
+        Side::new("before", reference, one),
+        Side::new("after", target, other),
+    )
 }
 
 /// Both on an H100.

@@ -7,7 +7,7 @@ use dormer_core::report::shapes::shapes_of;
 use dormer_core::trace::{Category, EventId};
 
 use super::{Timeline, hue};
-use crate::protocol::{ArrowEnd, Glance, GlanceQuery, SpanCard, SpanQuery, Towards};
+use crate::protocol::{ArrowEnd, GlanceQuery, SpanCard, SpanQuery, Towards};
 
 /// Kernels of one call that get an arrow.
 const MAX_ARROWS: usize = 200;
@@ -31,18 +31,19 @@ impl Timeline<'_> {
     }
 
     /// The little that is said at the pointer: no arguments, no arrows.
-    pub fn glance(&self, query: &GlanceQuery) -> Option<Glance> {
+    pub fn glance(&self, query: &GlanceQuery) -> Option<SpanCard> {
         let trace = &self.source.profile.trace;
         let event = self.at(*query)?;
         let name = trace.strings.get(trace.events.name(event));
         let mut fields = self.main_fields(event);
         fields.truncate(AT_POINTER);
-        Some(Glance {
+        Some(SpanCard {
             row: query.row,
             from_ns: self.since_start(trace.events.ts_ns(event)),
             to_ns: self.since_start(trace.events.end_ns(event)),
             name: format::middle_ellipsis(name, NAME_CHARS),
             fields,
+            ..SpanCard::default()
         })
     }
 

@@ -8,33 +8,18 @@ use std::collections::HashMap;
 use dormer_core::trace::Category;
 use dormer_core::{Profile, base::format};
 
-use super::shape::{Item, Shape};
+use super::TreeView;
+use super::shape::{Calls, Item};
 use super::unfolded::Branches;
-use super::{TreeView, sorted};
-use crate::protocol::{FLAME_BLOCK_BYTES, Flame, FlameQuery};
+use crate::protocol::{Flame, FlameBlock, FlameQuery};
 use crate::worker::timeline::hue;
 
 /// Calls narrower than this are drawn together with those beside them.
 const LEAST_PX: f64 = 1.0;
 /// Deeper than this nothing is drawn; a call down there can be made the top.
-const MAX_ROWS: u32 = 512;
+const MAX_ROWS: usize = 512;
 /// Longer names are cut in the middle: no block is wider than the window.
 const NAME_CHARS: usize = 160;
-
-/// A call, or calls beside each other, as they are drawn.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Block {
-    left_px: f64,
-    wide_px: f64,
-    /// The call; of several the one with the most time.
-    item: Item,
-    /// Durations of GPU activity and CPU time.
-    gpu_ns: i64,
-    cpu_ns: i64,
-    /// How many calls are drawn together; 1 for one by itself.
-    n_calls: u32,
-    row: u32,
-}
 
 impl TreeView {
     /// What is to be drawn of the tree, and its blocks as bytes.
@@ -43,76 +28,55 @@ impl TreeView {
             tokens: hue::tokens(),
             ..Flame::default()
         };
-        let Some(shape) = self.shape(profile) else {
+        let Some(calls) = self.calls(profile) else {
             flame.missing = Some(self.missing().to_owned());
             return (flame, Vec::new());
         };
         let drawing = Drawing {
             view: self,
-            profile,
-            shape: &shape,
+            calls,
             by_cpu: query.by_cpu,
         };
-        let root = query.root.map(Item);
-        let root = root.filter(|item| shape.knows(profile, *item) && drawing.ns(*item) > 0);
-        let blocks = drawing.blocks(root, query.width_px.clamp(1.0, 20_000.0));
+        let is_top = |item: &Item| drawing.calls.knows(*item) && drawing.ns(*item) > 0;
+        let root = query.root.filter(is_top);
+        let mut blocks = drawing.blocks(root, query.width_px.clamp(1.0, 20_000.0));
         let total = |item: Option<Item>| match item {
             Some(item) => drawing.ns(item),
-            None => drawing.sum(&drawing.below(None)),
+            None => drawing.sum(&drawing.calls.below(None)),
         };
-        flame.root = root.map(|item| item.0);
+        flame.root = root;
         flame.all_ns = total(None) as f64;
         flame.shown_ns = total(root) as f64;
         flame.path = drawing.path(root);
-        flame.rows = blocks.last().map_or(0, |block| block.row as usize + 1);
+        flame.rows = blocks.last().map_or(0, |block| block.row + 1);
         if blocks.is_empty() {
             let what = if query.by_cpu { "CPU" } else { "GPU" };
             flame.missing = Some(format!("None of these calls has {what} time."));
         }
-        let mut names: HashMap<String, u32> = HashMap::new();
-        let mut bytes = Vec::with_capacity(blocks.len() * FLAME_BLOCK_BYTES);
-        for block in &blocks {
-            let name = drawing.name(block.item);
-            let next = names.len() as u32;
-            let name = *names.entry(name).or_insert_with_key(|name| {
+        let mut names: HashMap<String, usize> = HashMap::new();
+        for block in &mut blocks {
+            let next = names.len();
+            let name = names.entry(drawing.name(block.node));
+            block.name = *name.or_insert_with_key(|name| {
                 flame.names.push(name.clone());
                 next
             });
-            let hue = drawing.hue(block.item);
-            bytes.extend((block.left_px as f32).to_le_bytes());
-            bytes.extend((block.wide_px as f32).to_le_bytes());
-            bytes.extend((block.gpu_ns as f64).to_le_bytes());
-            bytes.extend((block.cpu_ns as f64).to_le_bytes());
-            bytes.extend(block.item.0.to_le_bytes());
-            bytes.extend(name.to_le_bytes());
-            bytes.extend(block.n_calls.to_le_bytes());
-            bytes.extend((block.row as u16).to_le_bytes());
-            bytes.extend(u16::from(hue).to_le_bytes());
+            block.hue = usize::from(drawing.hue(block.node));
         }
+        let bytes = blocks.iter().flat_map(FlameBlock::bytes).collect();
         (flame, bytes)
     }
 }
 
 struct Drawing<'a> {
     view: &'a TreeView,
-    profile: &'a Profile,
-    shape: &'a Shape,
+    calls: Calls<'a>,
     by_cpu: bool,
 }
 
 impl Drawing<'_> {
-    fn below(&self, above: Option<Item>) -> Vec<Item> {
-        let tree = sorted(self.profile, self.shape, &self.view.sort);
-        let below = tree.below(above.map(|item| item.0));
-        below.into_iter().map(Item).collect()
-    }
-
-    fn times(&self, item: Item) -> (i64, i64) {
-        self.view.times(self.profile, self.shape, item)
-    }
-
     fn ns(&self, item: Item) -> i64 {
-        let (gpu_ns, cpu_ns) = self.times(item);
+        let (gpu_ns, cpu_ns) = self.calls.times(item);
         if self.by_cpu { cpu_ns } else { gpu_ns }
     }
 
@@ -122,10 +86,10 @@ impl Drawing<'_> {
     }
 
     /// Row by row, each from left to right.
-    fn blocks(&self, root: Option<Item>, width_px: f64) -> Vec<Block> {
+    fn blocks(&self, root: Option<Item>, width_px: f64) -> Vec<FlameBlock> {
         let top = match root {
             Some(item) => vec![item],
-            None => self.below(None),
+            None => self.calls.below(None),
         };
         let all_ns = self.sum(&top);
         if all_ns <= 0 {
@@ -140,7 +104,7 @@ impl Drawing<'_> {
             if is_narrow || block.row + 1 >= MAX_ROWS {
                 continue;
             }
-            let below = self.below(Some(block.item));
+            let below = self.calls.below(Some(block.node));
             let right = block.left_px + block.wide_px;
             blocks.extend(self.row(below, block.row + 1, block.left_px, right, px_per_ns));
         }
@@ -148,13 +112,20 @@ impl Drawing<'_> {
     }
 
     /// Siblings from left to right.
-    fn row(&self, items: Vec<Item>, row: u32, left: f64, right: f64, scale: f64) -> Vec<Block> {
-        let mut blocks: Vec<Block> = Vec::new();
+    fn row(
+        &self,
+        items: Vec<Item>,
+        row: usize,
+        left: f64,
+        right: f64,
+        scale: f64,
+    ) -> Vec<FlameBlock> {
+        let mut blocks: Vec<FlameBlock> = Vec::new();
         let mut left_px = left;
         // The most time of a call in the last block, while it grows.
         let mut most_ns = None;
         for item in items {
-            let (gpu_ns, cpu_ns) = self.times(item);
+            let (gpu_ns, cpu_ns) = self.calls.times(item);
             let ns = if self.by_cpu { cpu_ns } else { gpu_ns };
             // Calls of a broken trace may take longer than what they are in.
             let wide_px = (ns as f64 * scale).min(right - left_px);
@@ -164,23 +135,24 @@ impl Drawing<'_> {
             let is_narrow = wide_px < LEAST_PX;
             if let (true, Some(most), Some(last)) = (is_narrow, most_ns, blocks.last_mut()) {
                 last.wide_px += wide_px;
-                last.gpu_ns = last.gpu_ns.saturating_add(gpu_ns);
-                last.cpu_ns = last.cpu_ns.saturating_add(cpu_ns);
+                last.gpu_ns += gpu_ns as f64;
+                last.cpu_ns += cpu_ns as f64;
                 last.n_calls += 1;
                 if ns > most {
-                    last.item = item;
+                    last.node = item;
                     most_ns = Some(ns);
                 }
             } else {
                 most_ns = is_narrow.then_some(ns);
-                blocks.push(Block {
+                blocks.push(FlameBlock {
                     left_px,
                     wide_px,
-                    item,
-                    gpu_ns,
-                    cpu_ns,
+                    gpu_ns: gpu_ns as f64,
+                    cpu_ns: cpu_ns as f64,
+                    node: item,
                     n_calls: 1,
                     row,
+                    ..FlameBlock::default()
                 });
             }
             left_px += wide_px;
@@ -190,26 +162,21 @@ impl Drawing<'_> {
 
     /// The way from the top to a call, which is its last.
     fn path(&self, root: Option<Item>) -> Vec<(u32, String)> {
-        let parent = |item: &Item| self.shape.parent(self.profile, *item);
-        let above = std::iter::successors(root, parent);
-        let mut path: Vec<(u32, String)> = above.map(|item| (item.0, self.name(item))).collect();
+        let above = std::iter::successors(root, |item| self.calls.parent(*item));
+        let mut path: Vec<(u32, String)> = above.map(|item| (item, self.name(item))).collect();
         path.reverse();
         path
     }
 
     fn name(&self, item: Item) -> String {
-        format::middle_ellipsis(&self.shape.name(self.profile, item), NAME_CHARS)
+        format::middle_ellipsis(&self.calls.name(item), NAME_CHARS)
     }
 
     /// The color of the category of what launches GPU activity itself, else of what a call is.
     fn hue(&self, item: Item) -> u8 {
-        let (profile, view) = (self.profile, self.view);
-        let event = self.shape.event(profile, item);
-        let category = event.map(|event| profile.trace.events.category(event));
-        let family = self
-            .shape
-            .family(profile, &view.launching, &view.families, item);
-        match (family, category) {
+        let events = &self.calls.profile.trace.events;
+        let category = self.calls.event(item).map(|event| events.category(event));
+        match (self.view.family(&self.calls, item), category) {
             (Some(family), Some(Category::CpuOp | Category::Runtime | Category::Driver)) => {
                 hue::of_family(family)
             }

@@ -2,38 +2,34 @@
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use dormer_core::Profile;
 use dormer_core::base::sort::Arrange;
-use dormer_core::names::Family;
 use dormer_core::profile::tree::{
     BottomUp, CallTree, Cost, Label, Launched, Merged, MergedId, MergedTree, NodeId, Owner,
     own_cpu_ns,
 };
 use dormer_core::trace::{Category, EventId, StringId, Trace, TrackId};
 
-use super::super::families::Families;
+use super::unfolded::Branches;
 use crate::protocol::{Sort, TreeMode, tree_sort};
 
 /// A row of the view: a call, a node of calls, or a heading above calls. Headings come first in
-/// `protocol`'s numbering of nodes, from [`Item::HEADING`] up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Item(pub(super) u32);
+/// `protocol`'s numbering of nodes, from [`HEADING`] up.
+pub(super) type Item = u32;
 
-impl Item {
-    const HEADING: u32 = 1 << 31;
+const HEADING: Item = 1 << 31;
 
-    fn heading(position: usize) -> Item {
-        Item(Item::HEADING + position as u32)
-    }
+fn heading(position: usize) -> Item {
+    HEADING + position as u32
+}
 
-    /// Of a thread, or after the last thread of the calls that have no place in one.
-    fn as_heading(self) -> Option<usize> {
-        let position = self.0.checked_sub(Item::HEADING)?;
-        Some(position as usize)
-    }
+/// Of a thread, or after the last thread of the calls that have no place in one.
+fn as_heading(item: Item) -> Option<usize> {
+    let position = item.checked_sub(HEADING)?;
+    Some(position as usize)
 }
 
 /// What is said of a row.
@@ -78,15 +74,24 @@ impl Shape {
         };
         Some(Shape::Merged(Rc::new(merged)))
     }
+}
 
+/// The calls of a trace as the view shows them.
+pub(super) struct Calls<'a> {
+    pub(super) profile: &'a Profile,
+    pub(super) shape: Shape,
+    pub(super) sort: Option<Sort>,
+}
+
+impl Calls<'_> {
     /// What nothing is above, in the order of the trace.
-    pub(super) fn roots(&self, profile: &Profile) -> Vec<Item> {
-        match self {
+    pub(super) fn roots(&self) -> Vec<Item> {
+        match &self.shape {
             Shape::Recorded(_) => {
-                let tree = profile.full_tree();
+                let tree = self.profile.full_tree();
                 let n_strays = usize::from(tree.strays().len() > 0);
                 let n_headings = tree.tracks().len() + n_strays;
-                (0..n_headings).map(Item::heading).collect()
+                (0..n_headings).map(heading).collect()
             }
             Shape::Merged(tree) => items(tree.roots()),
             Shape::Callers(tree) => items(tree.borrow().roots()),
@@ -94,103 +99,64 @@ impl Shape {
     }
 
     /// What is right below, in the order of the trace.
-    pub(super) fn children(&self, profile: &Profile, item: Item) -> Vec<Item> {
-        match (self, item.as_heading()) {
-            (Shape::Merged(tree), _) => items(tree.children(MergedId(item.0))),
-            (Shape::Callers(tree), _) => items(tree.borrow_mut().callers(MergedId(item.0))),
+    pub(super) fn children(&self, item: Item) -> Vec<Item> {
+        match (&self.shape, as_heading(item)) {
+            (Shape::Merged(tree), _) => items(tree.children(MergedId(item))),
+            (Shape::Callers(tree), _) => items(tree.borrow_mut().callers(MergedId(item))),
             (Shape::Recorded(_), None) => {
-                let children = profile.full_tree().children(NodeId(item.0));
-                children.map(|node| Item(node.0)).collect()
+                let children = self.profile.full_tree().children(NodeId(item));
+                children.map(|node| node.0).collect()
             }
-            (Shape::Recorded(_), Some(position)) => below_heading(profile.full_tree(), position),
+            (Shape::Recorded(_), Some(position)) => {
+                below_heading(self.profile.full_tree(), position)
+            }
         }
     }
 
-    pub(super) fn has_children(&self, profile: &Profile, item: Item) -> bool {
-        match (self, item.as_heading()) {
-            (Shape::Merged(tree), _) => tree.has_children(MergedId(item.0)),
-            (Shape::Callers(tree), _) => tree.borrow().has_callers(MergedId(item.0)),
-            (Shape::Recorded(_), None) => profile.full_tree().has_children(NodeId(item.0)),
-            (Shape::Recorded(_), Some(_)) => self.knows(profile, item),
-        }
-    }
-
-    pub(super) fn knows(&self, profile: &Profile, item: Item) -> bool {
-        match (self, item.as_heading()) {
+    pub(super) fn knows(&self, item: Item) -> bool {
+        match (&self.shape, as_heading(item)) {
             (Shape::Merged(_) | Shape::Callers(_), _) => self.merged(item).is_some(),
-            (Shape::Recorded(_), None) => (item.0 as usize) < profile.full_tree().len(),
-            (Shape::Recorded(_), Some(position)) => position < self.roots(profile).len(),
+            (Shape::Recorded(_), None) => (item as usize) < self.profile.full_tree().len(),
+            (Shape::Recorded(_), Some(position)) => position < self.roots().len(),
         }
     }
 
     /// The calls that a row stands for together; `None` for a heading, and for a call by itself.
-    fn merged(&self, item: Item) -> Option<Merged> {
-        let node = MergedId(item.0);
-        match self {
+    pub(super) fn merged(&self, item: Item) -> Option<Merged> {
+        let node = MergedId(item);
+        match &self.shape {
             Shape::Recorded(_) => None,
             Shape::Merged(tree) => tree.get(node).copied(),
             Shape::Callers(tree) => tree.borrow().get(node).copied(),
         }
     }
 
-    pub(super) fn parent(&self, profile: &Profile, item: Item) -> Option<Item> {
-        if item.as_heading().is_some() {
-            return None;
-        }
-        let tree = match self {
-            Shape::Merged(tree) => return tree.parent(MergedId(item.0)).map(|node| Item(node.0)),
-            Shape::Callers(tree) => {
-                let parent = tree.borrow().parent(MergedId(item.0));
-                return parent.map(|node| Item(node.0));
-            }
-            Shape::Recorded(_) => profile.full_tree(),
-        };
-        if let Some(parent) = tree.parent(NodeId(item.0)) {
-            return Some(Item(parent.0));
-        }
-        let threads = tree.tracks();
-        let thread = threads
-            .iter()
-            .position(|thread| thread.nodes.contains(&item.0))
-            .unwrap_or(threads.len());
-        Some(Item::heading(thread))
-    }
-
-    pub(super) fn depth(&self, profile: &Profile, item: Item) -> u32 {
-        match (self, item.as_heading()) {
-            (_, Some(_)) => 0,
-            (Shape::Merged(tree), None) => u32::from(tree.depth(MergedId(item.0))),
-            (Shape::Callers(tree), None) => u32::from(tree.borrow().depth(MergedId(item.0))),
-            (Shape::Recorded(_), None) => u32::from(profile.full_tree().depth(NodeId(item.0))) + 1,
-        }
-    }
-
     /// The call of a row, or the first of its calls; `None` for a thread.
-    pub(super) fn event(&self, profile: &Profile, item: Item) -> Option<EventId> {
-        let node = match (self, item.as_heading()) {
+    pub(super) fn event(&self, item: Item) -> Option<EventId> {
+        let node = match (&self.shape, as_heading(item)) {
             (_, Some(_)) => return None,
-            (Shape::Recorded(_), None) => NodeId(item.0),
+            (Shape::Recorded(_), None) => NodeId(item),
             (Shape::Merged(_) | Shape::Callers(_), None) => self.merged(item)?.first,
         };
-        profile.full_tree().event(node)
+        self.profile.full_tree().event(node)
     }
 
     /// The first call that an item stands for; `None` for a thread.
-    pub(super) fn call(&self, profile: &Profile, item: Item) -> Option<NodeId> {
-        profile.full_tree().node_of(self.event(profile, item)?)
+    pub(super) fn call(&self, item: Item) -> Option<NodeId> {
+        self.profile.full_tree().node_of(self.event(item)?)
     }
 
     /// The item that a call is, or that stands for calls of its name: of several that whose place is
     /// most like the call's.
-    pub(super) fn of_call(&self, profile: &Profile, call: NodeId) -> Option<Item> {
-        let (events, calls) = (&profile.trace.events, profile.full_tree());
+    pub(super) fn of_call(&self, call: NodeId) -> Option<Item> {
+        let (events, calls) = (&self.profile.trace.events, self.profile.full_tree());
         let name = |node: NodeId| calls.event(node).map(|event| events.name(event));
         let label = Label::Call(name(call)?);
         let is_same = |item: &Item| self.merged(*item).is_some_and(|of| of.label == label);
-        let tree = match self {
-            Shape::Recorded(_) => return Some(Item(call.0)),
+        let tree = match &self.shape {
+            Shape::Recorded(_) => return Some(call.0),
             // Below the names stand callers.
-            Shape::Callers(_) => return self.roots(profile).into_iter().find(is_same),
+            Shape::Callers(_) => return self.roots().into_iter().find(is_same),
             Shape::Merged(tree) => tree,
         };
         let around: HashSet<StringId> = calls.ancestors(call).filter_map(name).collect();
@@ -205,45 +171,54 @@ impl Shape {
                 }
             })
         };
-        let same = tree.ids().filter(|node| is_same(&Item(node.0)));
+        let same = tree.ids().filter(|node| is_same(&node.0));
         // Of equal ones the first.
         let most = same.rev().max_by_key(|item| likeness(*item));
-        most.map(|item| Item(item.0))
+        most.map(|item| item.0)
     }
 
     /// The name that a search looks at; `None` for a heading.
-    pub(super) fn searched(&self, profile: &Profile, item: Item) -> Option<StringId> {
-        match (self, item.as_heading()) {
+    pub(super) fn searched(&self, item: Item) -> Option<StringId> {
+        match (&self.shape, as_heading(item)) {
             (Shape::Merged(_) | Shape::Callers(_), None) => match self.merged(item)?.label {
                 Label::Call(name) | Label::Annotation(name) => Some(name),
                 Label::OutsideModules | Label::OutsideAnnotations => None,
             },
             _ => {
-                let event = self.event(profile, item)?;
-                Some(profile.trace.events.name(event))
+                let event = self.event(item)?;
+                Some(self.profile.trace.events.name(event))
             }
         }
     }
 
     /// The name that is shown.
-    pub(super) fn name(&self, profile: &Profile, item: Item) -> String {
-        let trace = &profile.trace;
-        match (self, item.as_heading()) {
-            (_, Some(position)) => heading(profile, position),
+    pub(super) fn name(&self, item: Item) -> String {
+        let trace = &self.profile.trace;
+        match (&self.shape, as_heading(item)) {
+            (_, Some(position)) => self.heading(position),
             (Shape::Merged(_) | Shape::Callers(_), None) => {
                 let name = self.merged(item).map(|of| of.label.name(trace));
                 name.unwrap_or_default().to_owned()
             }
             (Shape::Recorded(_), None) => {
-                let name = self.searched(profile, item);
+                let name = self.searched(item);
                 name.map_or("", |name| trace.strings.get(name)).to_owned()
             }
         }
     }
 
+    /// A thread's name, or what the heading behind the last thread says.
+    fn heading(&self, position: usize) -> String {
+        let thread = self.profile.full_tree().tracks().get(position);
+        thread.map_or_else(
+            || "Unfinished or overlapping calls".to_owned(),
+            |thread| thread_name(&self.profile.trace, thread.track),
+        )
+    }
+
     /// What a row is, in words.
-    pub(super) fn kind(&self, profile: &Profile, item: Item) -> &'static str {
-        if item.as_heading().is_some() {
+    pub(super) fn kind(&self, item: Item) -> &'static str {
+        if as_heading(item).is_some() {
             return "thread";
         }
         match self.merged(item).map(|of| of.label) {
@@ -251,30 +226,14 @@ impl Shape {
             Some(Label::OutsideModules | Label::OutsideAnnotations) => return "",
             Some(Label::Call(_)) | None => {}
         }
-        let event = self.event(profile, item);
-        event.map_or("", |event| profile.trace.events.category(event).label())
+        let event = self.event(item);
+        event.map_or("", |event| {
+            self.profile.trace.events.category(event).label()
+        })
     }
 
-    /// The family of calls that launch GPU activity themselves.
-    pub(super) fn family(
-        &self,
-        profile: &Profile,
-        launching: &HashMap<EventId, Family>,
-        families: &Families,
-        item: Item,
-    ) -> Option<Family> {
-        if let Shape::Recorded(_) = self {
-            return launching.get(&self.event(profile, item)?).copied();
-        }
-        let of = self.merged(item)?;
-        let Label::Call(name) = of.label else {
-            return None;
-        };
-        (of.own.n_work > 0).then(|| families.of_op(profile.trace.strings.get(name)))
-    }
-
-    pub(super) fn figures(&self, profile: &Profile, item: Item) -> Figures {
-        let launched = match self {
+    pub(super) fn figures(&self, item: Item) -> Figures {
+        let launched = match &self.shape {
             Shape::Recorded(launched) => launched,
             Shape::Merged(_) | Shape::Callers(_) => {
                 return self
@@ -287,9 +246,9 @@ impl Shape {
                     });
             }
         };
-        let (trace, tree) = (&profile.trace, profile.full_tree());
-        let Some(position) = item.as_heading() else {
-            let node = NodeId(item.0);
+        let (trace, tree) = (&self.profile.trace, self.profile.full_tree());
+        let Some(position) = as_heading(item) else {
+            let node = NodeId(item);
             let event = tree.event(node);
             let cpu_ns = event.and_then(|event| trace.events.dur_ns(event));
             return Figures {
@@ -299,7 +258,7 @@ impl Shape {
                 },
                 own: Cost {
                     cpu_ns: own_cpu_ns(trace, tree, node),
-                    ..launched.within(item.0..item.0.saturating_add(1))
+                    ..launched.within(item..item.saturating_add(1))
                 },
                 n_calls: None,
                 has_cpu: cpu_ns.is_some(),
@@ -316,20 +275,40 @@ impl Shape {
         }
     }
 
+    /// GPU and CPU time: with all below it; where callers stand below, of what the name at the top
+    /// cost itself.
+    pub(super) fn times(&self, item: Item) -> (i64, i64) {
+        let of = self.figures(item);
+        let cost = match self.shape {
+            Shape::Callers(_) => of.own,
+            _ => of.all,
+        };
+        let cpu_ns = match of.has_cpu {
+            true => cost.cpu_ns,
+            // A thread has no time of its own: it has that of its calls.
+            false => {
+                let children = self.children(item).into_iter();
+                let times = children.map(|child| self.figures(child).all.cpu_ns);
+                times.fold(0, i64::saturating_add)
+            }
+        };
+        (cost.gpu_ns.max(0), cpu_ns.max(0))
+    }
+
     /// Puts siblings, which come in the order of the trace, into another one.
-    pub(super) fn sort(&self, profile: &Profile, sort: Option<&Sort>, items: &mut [Item]) {
-        let Some(sort) = sort else {
+    fn sort(&self, items: &mut [Item]) {
+        let Some(sort) = &self.sort else {
             return;
         };
         if sort.column == tree_sort::NAME {
-            items.arrange_by_cached_key(|item| self.name(profile, *item).to_lowercase());
+            items.arrange_by_cached_key(|item| self.name(*item).to_lowercase());
             if sort.descending {
                 items.reverse();
             }
             return;
         }
         let key = |item: &Item| {
-            let of = self.figures(profile, *item);
+            let of = self.figures(*item);
             match sort.column.as_str() {
                 tree_sort::GPU => of.all.gpu_ns,
                 tree_sort::GPU_OWN => of.own.gpu_ns,
@@ -348,32 +327,76 @@ impl Shape {
     }
 }
 
+impl Branches for Calls<'_> {
+    fn below(&self, above: Option<Item>) -> Vec<Item> {
+        let mut items = match above {
+            Some(item) => self.children(item),
+            None => self.roots(),
+        };
+        self.sort(&mut items);
+        items
+    }
+
+    fn has_children(&self, item: Item) -> bool {
+        match (&self.shape, as_heading(item)) {
+            (Shape::Merged(tree), _) => tree.has_children(MergedId(item)),
+            (Shape::Callers(tree), _) => tree.borrow().has_callers(MergedId(item)),
+            (Shape::Recorded(_), None) => self.profile.full_tree().has_children(NodeId(item)),
+            (Shape::Recorded(_), Some(_)) => self.knows(item),
+        }
+    }
+
+    fn parent(&self, item: Item) -> Option<Item> {
+        if as_heading(item).is_some() {
+            return None;
+        }
+        let tree = match &self.shape {
+            Shape::Merged(tree) => return tree.parent(MergedId(item)).map(|node| node.0),
+            Shape::Callers(tree) => {
+                let parent = tree.borrow().parent(MergedId(item));
+                return parent.map(|node| node.0);
+            }
+            Shape::Recorded(_) => self.profile.full_tree(),
+        };
+        if let Some(parent) = tree.parent(NodeId(item)) {
+            return Some(parent.0);
+        }
+        let threads = tree.tracks();
+        let thread = threads
+            .iter()
+            .position(|thread| thread.nodes.contains(&item))
+            .unwrap_or(threads.len());
+        Some(heading(thread))
+    }
+
+    fn depth(&self, item: Item) -> u32 {
+        match (&self.shape, as_heading(item)) {
+            (_, Some(_)) => 0,
+            (Shape::Merged(tree), None) => u32::from(tree.depth(MergedId(item))),
+            (Shape::Callers(tree), None) => u32::from(tree.borrow().depth(MergedId(item))),
+            (Shape::Recorded(_), None) => {
+                u32::from(self.profile.full_tree().depth(NodeId(item))) + 1
+            }
+        }
+    }
+}
+
 fn items(nodes: impl Iterator<Item = MergedId>) -> Vec<Item> {
-    nodes.map(|node| Item(node.0)).collect()
+    nodes.map(|node| node.0).collect()
 }
 
 /// The outermost calls of a thread, or the calls that have no place in one.
 fn below_heading(tree: &CallTree, position: usize) -> Vec<Item> {
     let Some(thread) = tree.tracks().get(position) else {
-        return tree.strays().map(|node| Item(node.0)).collect();
+        return tree.strays().map(|node| node.0).collect();
     };
     let mut items = Vec::new();
     let mut next = thread.nodes.start;
     while next < thread.nodes.end {
-        items.push(Item(next));
+        items.push(next);
         next = tree.subtree(NodeId(next)).end.max(next + 1);
     }
     items
-}
-
-/// A thread's name, or what the heading behind the last thread says.
-fn heading(profile: &Profile, position: usize) -> String {
-    let tree = profile.full_tree();
-    let trace = &profile.trace;
-    let Some(thread) = tree.tracks().get(position) else {
-        return "Unfinished or overlapping calls".to_owned();
-    };
-    thread_name(trace, thread.track)
 }
 
 /// The name of a thread, with that of its process.

@@ -7,8 +7,8 @@ use dormer_core::{Profile, Report, ReportOptions, sample};
 use super::super::families::Families;
 use super::TreeView;
 use crate::protocol::{
-    Direction, FLAME_BLOCK_BYTES, FindInTree, Flame, FlameQuery, Sort, TreeChange, TreeLook,
-    TreeMode, TreeRow, TreeRowsQuery, TreeStep, TreeTarget, tree_sort,
+    Direction, FindInTree, Flame, FlameBlock, FlameQuery, Sort, TreeChange, TreeLook, TreeMode,
+    TreeRow, TreeRowsQuery, TreeStep, TreeTarget, tree_sort,
 };
 
 /// A block of the flame.
@@ -99,21 +99,18 @@ impl Tree {
             by_cpu,
         };
         let (flame, bytes) = self.view.flame(&self.profile, &query);
-        let blocks = bytes.chunks_exact(FLAME_BLOCK_BYTES).map(|bytes| {
-            let word = |at: usize| -> [u8; 4] { bytes[at..at + 4].try_into().unwrap() };
-            let [left_px, wide_px] = [0, 4].map(|at| f32::from_le_bytes(word(at)).round());
-            let [node, name, n_calls] = [24, 28, 32].map(|at| u32::from_le_bytes(word(at)));
-            let [row, _, hue, _] = word(36);
-            let calls = if n_calls == 1 {
-                String::new()
-            } else {
-                format!("×{n_calls}")
+        let blocks = FlameBlock::read_all(&bytes).into_iter().map(|block| {
+            let (row, node) = (block.row, block.node);
+            let calls = match block.n_calls {
+                1 => String::new(),
+                n_calls => format!("×{n_calls}"),
             };
-            let name = &flame.names[name as usize];
+            let name = &flame.names[block.name];
+            let [left_px, wide_px] = [block.left_px, block.wide_px].map(f64::round);
             Block {
                 text: format!("{row} {name}{calls} {left_px}+{wide_px}"),
                 node,
-                token: flame.tokens[usize::from(hue)].clone(),
+                token: flame.tokens[block.hue].clone(),
             }
         });
         let blocks = blocks.collect();

@@ -50,11 +50,7 @@ fn modes(tree: TreeState) -> AnyView {
         view! { <button type="button" class="small" data-mode=slug aria-pressed=is_shown on:click=choose>{title}</button> }
     };
     let drawing = |(of, slug, title): (Drawing, &'static str, &'static str)| {
-        let choose = move |_| {
-            tree.list
-                .state
-                .look_at(|focus| focus.section = slug.to_owned())
-        };
+        let choose = move |_| tree.draw_as(of);
         let is_shown = move || (tree.drawing.get() == of).to_string();
         view! { <button type="button" class="small" data-drawing=slug aria-pressed=is_shown on:click=choose>{title}</button> }
     };

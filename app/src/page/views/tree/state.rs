@@ -52,7 +52,7 @@ impl Drawing {
         (Drawing::FlameByCpu, "flame-cpu", "Flame graph by CPU time"),
     ];
 
-    pub(super) fn slug(self) -> &'static str {
+    fn slug(self) -> &'static str {
         let known = Drawing::ALL.iter().find(|(drawing, ..)| *drawing == self);
         known.map(|(_, slug, _)| *slug).unwrap_or_default()
     }
@@ -132,6 +132,12 @@ impl TreeState {
             focus.top = None;
             change(focus);
         });
+    }
+
+    /// Draws the same tree in another way.
+    pub(super) fn draw_as(self, drawing: Drawing) {
+        let slug = drawing.slug().to_owned();
+        self.list.state.look_at(|focus| focus.section = slug);
     }
 
     /// What is done with a row or a key of the table.

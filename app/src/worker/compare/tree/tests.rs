@@ -21,11 +21,7 @@ impl Trees {
             target: target.profile(),
         };
         let reports = Pair::of(|which| Report::new(profiles.get(which), &ReportOptions::default()));
-        let side = |which: Which| Side {
-            name: which.label(),
-            profile: profiles.get(which),
-            report: reports.get(which),
-        };
+        let side = |which| Side::new(Which::label(which), profiles.get(which), reports.get(which));
         let diff = TreeDiff::new(side(Which::Reference), side(Which::Target));
         Trees {
             tree: DiffTree::new(diff.into()),

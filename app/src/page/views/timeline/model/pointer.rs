@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::Model;
 use crate::page::views::timeline::window::Window;
-use crate::protocol::{Glance, GlanceQuery};
+use crate::protocol::{GlanceQuery, SpanCard};
 
 /// A press that moved less is a click.
 const CLICK_PX: f64 = 4.0;
@@ -40,7 +40,7 @@ pub struct Hover {
     pub(crate) x: f64,
     /// From its top.
     pub(crate) y: f64,
-    pub(crate) glance: Glance,
+    pub(crate) glance: SpanCard,
 }
 
 impl Model {

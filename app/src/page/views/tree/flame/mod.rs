@@ -124,14 +124,7 @@ pub(super) fn flame(tree: TreeState, engine: Engine, by_cpu: Memo<bool>) -> AnyV
 /// The way to the CPU time, where calls have no other.
 fn instead(model: Model) -> AnyView {
     let has_calls = model.tree.list.rows.window.total.get() > 0;
-    let choose = move |_| {
-        let by_cpu = Drawing::FlameByCpu.slug().to_owned();
-        model
-            .tree
-            .list
-            .state
-            .look_at(|focus| focus.section = by_cpu);
-    };
+    let choose = move |_| model.tree.draw_as(Drawing::FlameByCpu);
     let button = (has_calls && !model.by_cpu.get()).then(|| {
         view! { <button type="button" id="flame-by-cpu" on:click=choose>"Show CPU time"</button> }
     });

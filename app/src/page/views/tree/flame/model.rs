@@ -1,12 +1,12 @@
 //! What the blocks show, and what is done to them.
 
 use super::paint::{Frame, ROW_PX};
-use super::scene::{Block, Scene, Way};
+use super::scene::{Scene, Way};
 use crate::page::components::canvas::{Stage, text_px};
 use crate::page::prelude::*;
 use crate::page::url::Place;
 use crate::page::views::tree::state::TreeState;
-use crate::protocol::{Flame as Drawing, FlameQuery, TreeStep};
+use crate::protocol::{Flame as Drawing, FlameBlock, FlameQuery, TreeStep};
 
 /// Rows that are left above the first calls that stand side by side.
 const TRUNK_ROWS: usize = 3;
@@ -107,7 +107,7 @@ impl Model {
         });
     }
 
-    pub(super) fn block(self, at: usize) -> Option<Block> {
+    pub(super) fn block(self, at: usize) -> Option<FlameBlock> {
         self.scene.with(|scene| scene.blocks.get(at).copied())
     }
 

@@ -2,8 +2,9 @@
 
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
-use super::scene::{Block, Scene};
+use super::scene::Scene;
 use crate::page::components::canvas::{Palette, brush, letter_px, write};
+use crate::protocol::FlameBlock;
 
 pub(super) const ROW_PX: f64 = 20.0;
 /// Blocks narrower than this get no line between them.
@@ -57,7 +58,7 @@ impl Frame<'_> {
         }
     }
 
-    fn filled(&self, brush: &CanvasRenderingContext2d, block: &Block, y: f64, letter_px: f64) {
+    fn filled(&self, brush: &CanvasRenderingContext2d, block: &FlameBlock, y: f64, letter_px: f64) {
         let Some((color, ink)) = self.palette.blocks.get(block.hue) else {
             return;
         };
@@ -74,7 +75,7 @@ impl Frame<'_> {
     }
 
     /// Calls that are drawn together.
-    fn hatched(&self, brush: &CanvasRenderingContext2d, block: &Block, y: f64) {
+    fn hatched(&self, brush: &CanvasRenderingContext2d, block: &FlameBlock, y: f64) {
         let (left, top) = (block.left_px, y + 1.0);
         let (wide, high) = (block.wide_px.max(0.75), ROW_PX - 2.0);
         brush.set_fill_style_str(&self.palette.idle);

@@ -1,23 +1,6 @@
 //! The blocks that the worker answered, and the ways from one to the next.
 
-use crate::protocol::FLAME_BLOCK_BYTES;
-
-/// A call, or calls beside each other that are too narrow to be drawn apart.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Block {
-    pub(super) left_px: f64,
-    pub(super) wide_px: f64,
-    pub(super) gpu_ns: f64,
-    pub(super) cpu_ns: f64,
-    /// The call; of several the one with the most time.
-    pub(super) node: u32,
-    /// Its name, as a position in the list of names.
-    pub(super) name: usize,
-    /// How many calls it stands for.
-    pub(super) n_calls: u32,
-    pub(super) row: usize,
-    pub(super) hue: usize,
-}
+use crate::protocol::FlameBlock as Block;
 
 impl Block {
     fn right_px(&self) -> f64 {
@@ -50,12 +33,10 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// Reads the worker's answer; what is cut off at its end is left out.
+    /// Reads the worker's answer.
     pub(super) fn new(bytes: &[u8]) -> Scene {
-        let blocks = bytes.chunks_exact(FLAME_BLOCK_BYTES);
-        Scene {
-            blocks: blocks.filter_map(block).collect(),
-        }
+        let blocks = Block::read_all(bytes);
+        Scene { blocks }
     }
 
     /// The blocks of a row, as positions.
@@ -109,23 +90,6 @@ impl Scene {
     }
 }
 
-fn block(bytes: &[u8]) -> Option<Block> {
-    let word = |at: usize| -> Option<[u8; 4]> { bytes.get(at..at + 4)?.try_into().ok() };
-    let long = |at: usize| -> Option<[u8; 8]> { bytes.get(at..at + 8)?.try_into().ok() };
-    let half = |at: usize| -> Option<[u8; 2]> { bytes.get(at..at + 2)?.try_into().ok() };
-    Some(Block {
-        left_px: f64::from(f32::from_le_bytes(word(0)?)),
-        wide_px: f64::from(f32::from_le_bytes(word(4)?)),
-        gpu_ns: f64::from_le_bytes(long(8)?),
-        cpu_ns: f64::from_le_bytes(long(16)?),
-        node: u32::from_le_bytes(word(24)?),
-        name: u32::from_le_bytes(word(28)?) as usize,
-        n_calls: u32::from_le_bytes(word(32)?),
-        row: usize::from(u16::from_le_bytes(half(36)?)),
-        hue: usize::from(u16::from_le_bytes(half(38)?)),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,13 +98,10 @@ mod tests {
         Block {
             left_px,
             wide_px,
-            gpu_ns: 0.0,
-            cpu_ns: 0.0,
             node,
-            name: 0,
             n_calls: 1,
             row,
-            hue: 0,
+            ..Block::default()
         }
     }
 
@@ -208,19 +169,8 @@ mod tests {
     }
 
     #[test]
-    fn bytes_become_blocks() {
-        let mut bytes = Vec::new();
-        bytes.extend(1.5_f32.to_le_bytes());
-        bytes.extend(2.0_f32.to_le_bytes());
-        bytes.extend(3000.0_f64.to_le_bytes());
-        bytes.extend(4000.0_f64.to_le_bytes());
-        bytes.extend(7_u32.to_le_bytes());
-        bytes.extend(8_u32.to_le_bytes());
-        bytes.extend(9_u32.to_le_bytes());
-        bytes.extend(10_u16.to_le_bytes());
-        bytes.extend(11_u16.to_le_bytes());
-        bytes.push(0);
-        let expected = Block {
+    fn blocks_travel_as_bytes() {
+        let block = Block {
             left_px: 1.5,
             wide_px: 2.0,
             gpu_ns: 3000.0,
@@ -231,6 +181,7 @@ mod tests {
             row: 10,
             hue: 11,
         };
-        assert_eq!(Scene::new(&bytes).blocks, [expected]);
+        let bytes: Vec<u8> = block.bytes().chain([0]).collect();
+        assert_eq!(Block::read_all(&bytes), [block]);
     }
 }
