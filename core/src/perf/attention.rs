@@ -13,7 +13,7 @@
 
 use super::dtype;
 use super::mask::{Mask, Window};
-use super::packed_attention::{Lengths, Packed};
+use super::packed_attention::{Lengths, Packed, packed};
 use super::params::{self, Param, Params};
 use super::{Modelled, OpInput, Work, matrices, on_matrices};
 
@@ -246,6 +246,31 @@ pub(super) const ATEN_OTHER: Layout = Layout {
 };
 
 impl Layout {
+    /// The same with Q, dropout and the flag of the mask at these places.
+    pub(super) const fn at(self, q: usize, dropout: Option<usize>, causal: usize) -> Layout {
+        Layout {
+            q,
+            dropout,
+            causal: Some(causal),
+            ..self
+        }
+    }
+
+    pub(super) const fn window(mut self, at: usize) -> Layout {
+        self.window = Some(at);
+        self
+    }
+
+    pub(super) const fn packed(mut self, starts: usize, longest: usize) -> Layout {
+        self.packed = packed(starts, longest);
+        self
+    }
+
+    pub(super) const fn hidden(mut self, at: &'static [usize]) -> Layout {
+        self.hidden = at;
+        self
+    }
+
     /// The sizes of a call, of packed sequences those of all together; `None` where nothing tells
     /// whether there is a mask.
     pub(super) fn read(&self, input: &OpInput) -> Option<Attention> {
