@@ -114,6 +114,25 @@ impl Attention {
         Some(self.operand_bytes(input, q)? + (gradients + of_result) * element)
     }
 
+    /// The reference's parameters but for the types.
+    pub(super) fn params(&self, dropout: f64, is_flash: bool) -> Params {
+        let mut params = params::whole([
+            ("B", self.batch),
+            ("N_Q", self.n_q),
+            ("H_Q", self.h_q),
+            ("N_KV", self.n_kv),
+            ("H_KV", self.h_kv),
+            ("d_h_qk", self.d_qk),
+            ("d_h_v", self.d_v),
+        ]);
+        params.extend([
+            ("dropout", Param::Float(dropout)),
+            ("causal", Param::Flag(self.mask != Mask::None)),
+            ("flash_impl", Param::Flag(is_flash)),
+        ]);
+        params
+    }
+
     /// Q, K, V and the result.
     pub(super) fn forward_elements(&self) -> f64 {
         self.n_q_elements() + self.n_kv_elements() + self.n_out_elements()
@@ -309,18 +328,7 @@ impl Layout {
 
     pub(super) fn params(&self, input: &OpInput, sizes: &Attention) -> Params {
         let dropout = self.dropout.and_then(|at| input.number(at)).unwrap_or(0.0);
-        let mut params = vec![
-            ("B", Param::Int(sizes.batch)),
-            ("N_Q", Param::Int(sizes.n_q)),
-            ("H_Q", Param::Int(sizes.h_q)),
-            ("N_KV", Param::Int(sizes.n_kv)),
-            ("H_KV", Param::Int(sizes.h_kv)),
-            ("d_h_qk", Param::Int(sizes.d_qk)),
-            ("d_h_v", Param::Int(sizes.d_v)),
-            ("dropout", Param::Float(dropout)),
-            ("causal", Param::Flag(sizes.mask != Mask::None)),
-            ("flash_impl", Param::Flag(self.is_flash)),
-        ];
+        let mut params = sizes.params(dropout, self.is_flash);
         if self.names_type {
             params.push(("dtype_A_B", params::types_of(input, [self.q, self.q + 1])));
         }
