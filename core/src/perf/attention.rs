@@ -266,13 +266,9 @@ pub(super) const ATEN_OTHER: Layout = Layout {
 
 impl Layout {
     /// The same with Q, dropout and the flag of the mask at these places.
-    pub(super) const fn at(self, q: usize, dropout: Option<usize>, causal: usize) -> Layout {
-        Layout {
-            q,
-            dropout,
-            causal: Some(causal),
-            ..self
-        }
+    pub(super) const fn at(mut self, q: usize, dropout: Option<usize>, causal: usize) -> Layout {
+        (self.q, self.dropout, self.causal) = (q, dropout, Some(causal));
+        self
     }
 
     pub(super) const fn window(mut self, at: usize) -> Layout {
