@@ -57,7 +57,7 @@ fn group<K: Hash + Eq + Clone>(
     left: &Pair<Vec<usize>>,
     key: impl Fn(Which, usize) -> Option<K>,
 ) -> (Vec<Pair<Vec<usize>>>, Pair<Vec<usize>>) {
-    let rows = Which::BOTH.into_iter().flat_map(|which| {
+    let rows = Which::ALL.into_iter().flat_map(|which| {
         let rows = left.get(which).iter();
         rows.map(move |row| (which, *row))
     });

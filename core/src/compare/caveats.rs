@@ -166,7 +166,7 @@ fn neither(has: Pair<bool>) -> Option<Words> {
 
 /// The trace that lacks something that the other has.
 fn only_one(has: Pair<bool>) -> Option<Words> {
-    let without = Which::BOTH.into_iter().find(|which| !has.get(*which))?;
+    let without = Which::ALL.into_iter().find(|which| !has.get(*which))?;
     let words = vec![("which", without.label().to_owned())];
     (has.reference != has.target).then_some(words)
 }

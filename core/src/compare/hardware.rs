@@ -6,7 +6,7 @@ use super::ops::Operations;
 use super::pair::Pair;
 use crate::hardware::Basis;
 use crate::hardware::roofline::peak_tflops;
-use crate::perf::{ComputeSpec, Unit};
+use crate::perf::ComputeSpec;
 
 /// A figure of both GPUs.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,11 +36,7 @@ impl Figure {
         match self {
             Figure::Memory => "Memory bandwidth".to_owned(),
             Figure::Compute(spec) => {
-                let unit = match spec.unit {
-                    Unit::Matrix => "matrix",
-                    Unit::Vector => "vector",
-                };
-                format!("{} {unit}", spec.precision.label())
+                format!("{} {}", spec.precision.label(), spec.unit.label())
             }
         }
     }

@@ -98,7 +98,7 @@ pub(crate) fn side_by_side<K: Clone, T: Timed, L>(
     for matched in &alignment.matched {
         push(Pair::of(|which| of(which, matched.rows.get(which))));
     }
-    for which in Which::BOTH {
+    for which in Which::ALL {
         for rows in alignment.lone.get(which) {
             push(Pair::only(which, of(which, rows)));
         }

@@ -1,31 +1,23 @@
 //! Things that both traces have, side by side.
 
-/// Which of the two traces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Which {
-    /// The one that the target is held against.
-    Reference,
-    /// The one to improve.
-    Target,
+use crate::base::labels::labelled;
+
+labelled! {
+    /// Which of the two traces: in the middle of a sentence, and in files.
+    pub enum Which {
+        /// The one that the target is held against.
+        Reference => "reference",
+        /// The one to improve.
+        Target => "target",
+    }
 }
 
 impl Which {
-    /// The reference, then the target.
-    pub const BOTH: [Which; 2] = [Which::Reference, Which::Target];
-
     /// The other one.
     pub fn other(self) -> Which {
         match self {
             Which::Reference => Which::Target,
             Which::Target => Which::Reference,
-        }
-    }
-
-    /// In the middle of a sentence, and in files.
-    pub fn label(self) -> &'static str {
-        match self {
-            Which::Reference => "reference",
-            Which::Target => "target",
         }
     }
 }

@@ -93,7 +93,7 @@ impl Parts {
             let times = op.sides.as_ref().map(|side| side.exclusive_ns);
             part(PartKind::Matched(at), op.label(), times)
         });
-        let lone = Which::BOTH.into_iter().flat_map(|which| {
+        let lone = Which::ALL.into_iter().flat_map(|which| {
             let ops = operations.lone.get(which).iter().enumerate();
             ops.map(move |(at, op)| {
                 let times = Pair::only(which, op.side.exclusive_ns);

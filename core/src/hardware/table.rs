@@ -49,37 +49,27 @@ fn gpu(id: &'static str, name: &'static str, patterns: &'static [&'static str]) 
 
 /// What a row says.
 impl GpuSpec {
-    fn chip(self, n_sms: u32, compute: (u32, u32)) -> GpuSpec {
-        GpuSpec {
-            n_sms: Some(n_sms),
-            ..self.compute(compute)
-        }
+    fn chip(mut self, n_sms: u32, compute: (u32, u32)) -> GpuSpec {
+        self.n_sms = Some(n_sms);
+        self.compute(compute)
     }
 
-    fn compute(self, compute: (u32, u32)) -> GpuSpec {
-        GpuSpec {
-            compute: Some(compute),
-            ..self
-        }
+    fn compute(mut self, compute: (u32, u32)) -> GpuSpec {
+        self.compute = Some(compute);
+        self
     }
 
     /// Memory in GB, its GB/s, and the GB/s of links, both directions together.
-    fn memory(self, gb: f64, gbps: f64, link_gbps: Option<f64>) -> GpuSpec {
-        GpuSpec {
-            memory_gb: Some(gb),
-            mem_bw_gbps: gbps,
-            link_gbps,
-            ..self
-        }
+    fn memory(mut self, gb: f64, gbps: f64, link_gbps: Option<f64>) -> GpuSpec {
+        self.memory_gb = Some(gb);
+        (self.mem_bw_gbps, self.link_gbps) = (gbps, link_gbps);
+        self
     }
 
     /// Where the figures stand, and the peaks that follow.
-    fn source(self, confidence: Confidence, source: &'static str) -> GpuSpec {
-        GpuSpec {
-            source: Cow::Borrowed(source),
-            confidence,
-            ..self
-        }
+    fn source(mut self, confidence: Confidence, source: &'static str) -> GpuSpec {
+        (self.source, self.confidence) = (Cow::Borrowed(source), confidence);
+        self
     }
 
     /// Peaks of the matrix units: `"fp16 125, int8 250"`.

@@ -4,28 +4,28 @@ use super::words::without_namespace;
 use crate::base::labels::labelled;
 
 labelled! {
-    /// What an element-wise operation does to each element.
+    /// What an element-wise operation does to each element; with the name of their number in files.
     pub(crate) enum ElementwiseKind {
         /// Adds, multiplies, copies or fills: as fast as the memory.
-        Baseline => "add, multiply, copy, fill",
+        Baseline => "add, multiply, copy, fill" as "baseline_count",
         /// Adds or multiplies operands of which one is broadcast or strided: read element by element.
-        Uneven => "add or multiply, broadcast or strided",
+        Uneven => "add or multiply, broadcast or strided" as "uneven_count",
         /// Copies into another order of dimensions: `contiguous()`, `channels_last`. Some convert as well.
-        Layout => "layout copy",
+        Layout => "layout copy" as "layout_copy_count",
         /// Copies into another type and does nothing else.
-        Cast => "type conversion",
+        Cast => "type conversion" as "cast_count",
         /// Other arithmetic.
-        Arithmetic => "arithmetic",
+        Arithmetic => "arithmetic" as "arithmetic_count",
         /// Activations and their gradients.
-        Activation => "activation",
+        Activation => "activation" as "activation_count",
         /// Exponentials, roots, powers.
-        Math => "mathematical function",
+        Math => "mathematical function" as "math_count",
         /// Comparisons and masks.
-        Mask => "comparison or mask",
+        Mask => "comparison or mask" as "comparison_mask_count",
         /// Steps of an optimizer, and operations on lists of tensors.
-        Optimizer => "optimizer",
+        Optimizer => "optimizer" as "optimizer_count",
         /// Anything else: concatenation, dropout, positions, quantization.
-        Other => "other",
+        Other => "other" as "other_count",
     }
 }
 
@@ -60,30 +60,21 @@ impl ElementwiseKind {
         base.strip_suffix('_').unwrap_or(base)
     }
 
-    /// Of a number of operations: for people, and the name of that number in files.
-    #[rustfmt::skip]
-    fn count(self) -> (&'static str, &'static str) {
-        match self {
-            ElementwiseKind::Baseline => ("Additions, multiplications, copies, fills", "baseline_count"),
-            ElementwiseKind::Uneven => ("Additions and multiplications of broadcast or strided operands", "uneven_count"),
-            ElementwiseKind::Layout => ("Layout copies", "layout_copy_count"),
-            ElementwiseKind::Cast => ("Type conversions", "cast_count"),
-            ElementwiseKind::Arithmetic => ("Other arithmetic", "arithmetic_count"),
-            ElementwiseKind::Activation => ("Activations", "activation_count"),
-            ElementwiseKind::Math => ("Mathematical functions", "math_count"),
-            ElementwiseKind::Mask => ("Comparisons and masks", "comparison_mask_count"),
-            ElementwiseKind::Optimizer => ("Optimizer steps", "optimizer_count"),
-            ElementwiseKind::Other => ("Other operations", "other_count"),
-        }
-    }
-
     /// Of a number of operations.
     pub(crate) fn count_label(self) -> &'static str {
-        self.count().0
-    }
-
-    /// The name of that number in files.
-    pub(crate) fn count_key(self) -> &'static str {
-        self.count().1
+        match self {
+            ElementwiseKind::Baseline => "Additions, multiplications, copies, fills",
+            ElementwiseKind::Uneven => {
+                "Additions and multiplications of broadcast or strided operands"
+            }
+            ElementwiseKind::Layout => "Layout copies",
+            ElementwiseKind::Cast => "Type conversions",
+            ElementwiseKind::Arithmetic => "Other arithmetic",
+            ElementwiseKind::Activation => "Activations",
+            ElementwiseKind::Math => "Mathematical functions",
+            ElementwiseKind::Mask => "Comparisons and masks",
+            ElementwiseKind::Optimizer => "Optimizer steps",
+            ElementwiseKind::Other => "Other operations",
+        }
     }
 }

@@ -11,28 +11,28 @@ labelled! {
     #[derive(Serialize, Deserialize)]
     pub enum Family {
         /// GEMM.
-        Gemm => "GEMM",
+        Gemm => "GEMM" as "gemm",
         /// Attention, fused or in the parts that only attention has.
-        Attention => "Attention",
+        Attention => "Attention" as "attention",
         /// Convolutions and their layout changes.
-        Convolution => "Convolution",
+        Convolution => "Convolution" as "conv",
         /// Batch, layer, group and RMS norms.
-        Normalization => "Normalization",
+        Normalization => "Normalization" as "norm",
         /// Each element read and written once: arithmetic, activations, casts, layout copies,
         /// concatenation, look-ups by index, optimizers.
-        Elementwise => "Element-wise",
+        Elementwise => "Element-wise" as "elementwise",
         /// Work along an axis: sums, softmax, losses, scans, pooling, top-k and sorting.
-        Reduction => "Reduction",
+        Reduction => "Reduction" as "reduce",
         /// Routing and experts of mixture-of-experts layers.
-        Moe => "MoE",
+        Moe => "MoE" as "moe",
         /// Kernels that torch.compile generated.
-        Triton => "Triton",
+        Triton => "Triton" as "triton",
         /// Copies and fills of memory.
-        MemoryCopy => "Memory copy",
+        MemoryCopy => "Memory copy" as "copy",
         /// Collectives and other traffic between GPUs.
-        Communication => "Communication",
+        Communication => "Communication" as "comm",
         /// Nothing is known about it.
-        Other => "Other",
+        Other => "Other" as "other",
     }
 }
 
@@ -44,19 +44,7 @@ impl Family {
 
     /// Its color: the name of a style sheet token without the leading `--`.
     pub fn token(self) -> &'static str {
-        match self {
-            Family::Gemm => "gemm",
-            Family::Attention => "attention",
-            Family::Convolution => "conv",
-            Family::Normalization => "norm",
-            Family::Elementwise => "elementwise",
-            Family::Reduction => "reduce",
-            Family::Moe => "moe",
-            Family::Triton => "triton",
-            Family::MemoryCopy => "copy",
-            Family::Communication => "comm",
-            Family::Other => "other",
-        }
+        self.key()
     }
 }
 

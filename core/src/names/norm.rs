@@ -4,14 +4,14 @@ use super::words::{Words, letters, said_by};
 use crate::base::labels::labelled;
 
 labelled! {
-    /// Kinds of norms, as in the middle of a sentence.
+    /// Kinds of norms, as in the middle of a sentence; with the name of their number in files.
     pub(crate) enum NormKind {
-        Batch => "batch norm",
-        Instance => "instance norm",
-        Group => "group norm",
-        Layer => "layer norm",
-        Rms => "RMS norm",
-        Other => "other norm",
+        Batch => "batch norm" as "batch_norm_count",
+        Instance => "instance norm" as "instance_norm_count",
+        Group => "group norm" as "group_norm_count",
+        Layer => "layer norm" as "layer_norm_count",
+        Rms => "RMS norm" as "rms_norm_count",
+        Other => "other norm" as "other_norm_count",
     }
 }
 
@@ -30,26 +30,16 @@ impl NormKind {
         said_by(WORDS, &letters(name)).unwrap_or(NormKind::Other)
     }
 
-    /// At the start of a title, and the name of its number in files.
-    fn names(self) -> (&'static str, &'static str) {
-        match self {
-            NormKind::Batch => ("Batch norm", "batch_norm_count"),
-            NormKind::Instance => ("Instance norm", "instance_norm_count"),
-            NormKind::Group => ("Group norm", "group_norm_count"),
-            NormKind::Layer => ("Layer norm", "layer_norm_count"),
-            NormKind::Rms => ("RMS norm", "rms_norm_count"),
-            NormKind::Other => ("Other norms", "other_norm_count"),
-        }
-    }
-
     /// At the start of a title.
     pub(crate) fn title(self) -> &'static str {
-        self.names().0
-    }
-
-    /// The name of its number of operations in files.
-    pub(crate) fn count_key(self) -> &'static str {
-        self.names().1
+        match self {
+            NormKind::Batch => "Batch norm",
+            NormKind::Instance => "Instance norm",
+            NormKind::Group => "Group norm",
+            NormKind::Layer => "Layer norm",
+            NormKind::Rms => "RMS norm",
+            NormKind::Other => "Other norms",
+        }
     }
 }
 

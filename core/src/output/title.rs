@@ -27,7 +27,7 @@ pub(crate) fn of_comparison(comparison: &Comparison) -> String {
         (Some(reference), Some(target)) if reference == target => target,
         _ => "Workload",
     };
-    let [reference, target] = Which::BOTH.map(|which| called(comparison, which));
+    let [reference, target] = Which::ALL.map(|which| called(comparison, which));
     format!("{model} Performance Comparison: {reference} vs {target}")
 }
 

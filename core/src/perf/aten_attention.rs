@@ -4,7 +4,7 @@
 
 use super::attention::{ATEN_FLASH, ATEN_OTHER, Attention, FLASH, Layout};
 use super::mask::Mask;
-use super::packed_attention::{Lengths, packed};
+use super::packed_attention::Lengths;
 use super::{Modelled, OpInput, bare, matrices, unlisted};
 
 /// Attention with a bias, [`ATEN_OTHER`]. The reference reads older calls alike.
@@ -33,32 +33,20 @@ fn other_layout(input: &OpInput) -> Layout {
 
 /// `_scaled_dot_product_fused_attention_overrideable(q, k, v, bias[3], dropout[4], causal[5], …)`, that
 /// of other makers' GPUs.
-pub(super) const OVERRIDEABLE: Layout = Layout {
-    dropout: Some(4),
-    causal: Some(5),
-    ..ATEN_OTHER
-};
+pub(super) const OVERRIDEABLE: Layout = ATEN_OTHER.at(0, Some(4), 5);
 
 /// `_scaled_dot_product_flash_attention_backward(dO, q, k, v, out, lse, …, dropout[10], causal[11])`.
 /// The reference takes it from the forward call.
-pub(super) const SCALED_FLASH_BACKWARD: Layout = Layout {
-    q: 1,
-    dropout: Some(10),
-    causal: Some(11),
-    ..ATEN_FLASH
-};
+pub(super) const SCALED_FLASH_BACKWARD: Layout = ATEN_FLASH.at(1, Some(10), 11);
 
 /// `_scaled_dot_product_efficient_attention_backward(dO, q, k, v, bias[4], out, lse, seed, offset,
 /// dropout[9], gradients[10], causal[11])`; in PyTorch 2.0 `(dO, q, k, v, out, lse, causal[6], …)`.
 pub(super) fn scaled_efficient_backward(input: &OpInput) -> Option<Modelled> {
     let is_older = input.flag(6).is_some();
     let layout = Layout {
-        q: 1,
-        dropout: Some(9),
-        causal: Some(if is_older { 6 } else { 11 }),
         bias: (!is_older).then_some(4),
         gradients: (!is_older).then_some(10),
-        ..ATEN_OTHER
+        ..ATEN_OTHER.at(1, Some(9), if is_older { 6 } else { 11 })
     };
     unlisted(layout.backward(input))
 }
@@ -66,43 +54,25 @@ pub(super) fn scaled_efficient_backward(input: &OpInput) -> Option<Modelled> {
 /// `_scaled_dot_product_cudnn_attention_backward(dO, q, k, v, out, lse, seed, offset, bias[8], …,
 /// dropout[13], causal[14])`.
 pub(super) const SCALED_CUDNN_BACKWARD: Layout = Layout {
-    q: 1,
-    dropout: Some(13),
-    causal: Some(14),
     bias: Some(8),
-    ..ATEN_OTHER
+    ..ATEN_OTHER.at(1, Some(13), 14)
 };
 
 /// `_flash_attention_forward(q, k, v, starts_q[3], starts_kv, max_q[5], max_kv, dropout[7], causal[8],
 /// debug, scale, window[11], …, used[13], …)`, positions first.
-pub(super) const FLASH_FORWARD: Layout = Layout {
-    dropout: Some(7),
-    causal: Some(8),
-    window: Some(11),
-    packed: packed(3, 5),
-    hidden: &[13],
-    ..FLASH
-};
+pub(super) const FLASH_FORWARD: Layout = FLASH
+    .at(0, Some(7), 8)
+    .window(11)
+    .packed(3, 5)
+    .hidden(&[13]);
 
 /// `_flash_attention_backward(dO, q, k, v, out, lse, starts_q[6], starts_kv, max_q[8], max_kv,
 /// dropout[10], causal[11], …, window[15], …)`, positions first.
-pub(super) const FLASH_BACKWARD: Layout = Layout {
-    q: 1,
-    dropout: Some(10),
-    causal: Some(11),
-    window: Some(15),
-    packed: packed(6, 8),
-    ..FLASH
-};
+pub(super) const FLASH_BACKWARD: Layout = FLASH.at(1, Some(10), 11).window(15).packed(6, 8);
 
 /// `_cudnn_attention_forward(q, k, v, bias, starts_q[4], starts_kv, max_q[6], max_kv, lse, dropout[9],
 /// causal[10])`, heads first.
-pub(super) const CUDNN_FORWARD: Layout = Layout {
-    dropout: Some(9),
-    causal: Some(10),
-    packed: packed(4, 6),
-    ..ATEN_OTHER
-};
+pub(super) const CUDNN_FORWARD: Layout = ATEN_OTHER.at(0, Some(9), 10).packed(4, 6);
 
 /// Where memory-efficient attention has its arguments, positions before heads. The mask is a number:
 /// 1 begins in the first corner, 2 in the last.

@@ -13,7 +13,7 @@
 
 use super::dtype;
 use super::mask::{Mask, Window};
-use super::packed_attention::{Lengths, Packed};
+use super::packed_attention::{Lengths, Packed, packed};
 use super::params::{self, Param, Params};
 use super::{Modelled, OpInput, Work, matrices, on_matrices};
 
@@ -112,6 +112,25 @@ impl Attention {
                 1.0
             };
         Some(self.operand_bytes(input, q)? + (gradients + of_result) * element)
+    }
+
+    /// The reference's parameters but for the types.
+    pub(super) fn params(&self, dropout: f64, is_flash: bool) -> Params {
+        let mut params = params::whole([
+            ("B", self.batch),
+            ("N_Q", self.n_q),
+            ("H_Q", self.h_q),
+            ("N_KV", self.n_kv),
+            ("H_KV", self.h_kv),
+            ("d_h_qk", self.d_qk),
+            ("d_h_v", self.d_v),
+        ]);
+        params.extend([
+            ("dropout", Param::Float(dropout)),
+            ("causal", Param::Flag(self.mask != Mask::None)),
+            ("flash_impl", Param::Flag(is_flash)),
+        ]);
+        params
     }
 
     /// Q, K, V and the result.
@@ -246,6 +265,27 @@ pub(super) const ATEN_OTHER: Layout = Layout {
 };
 
 impl Layout {
+    /// The same with Q, dropout and the flag of the mask at these places.
+    pub(super) const fn at(mut self, q: usize, dropout: Option<usize>, causal: usize) -> Layout {
+        (self.q, self.dropout, self.causal) = (q, dropout, Some(causal));
+        self
+    }
+
+    pub(super) const fn window(mut self, at: usize) -> Layout {
+        self.window = Some(at);
+        self
+    }
+
+    pub(super) const fn packed(mut self, starts: usize, longest: usize) -> Layout {
+        self.packed = packed(starts, longest);
+        self
+    }
+
+    pub(super) const fn hidden(mut self, at: &'static [usize]) -> Layout {
+        self.hidden = at;
+        self
+    }
+
     /// The sizes of a call, of packed sequences those of all together; `None` where nothing tells
     /// whether there is a mask.
     pub(super) fn read(&self, input: &OpInput) -> Option<Attention> {
@@ -284,18 +324,7 @@ impl Layout {
 
     pub(super) fn params(&self, input: &OpInput, sizes: &Attention) -> Params {
         let dropout = self.dropout.and_then(|at| input.number(at)).unwrap_or(0.0);
-        let mut params = vec![
-            ("B", Param::Int(sizes.batch)),
-            ("N_Q", Param::Int(sizes.n_q)),
-            ("H_Q", Param::Int(sizes.h_q)),
-            ("N_KV", Param::Int(sizes.n_kv)),
-            ("H_KV", Param::Int(sizes.h_kv)),
-            ("d_h_qk", Param::Int(sizes.d_qk)),
-            ("d_h_v", Param::Int(sizes.d_v)),
-            ("dropout", Param::Float(dropout)),
-            ("causal", Param::Flag(sizes.mask != Mask::None)),
-            ("flash_impl", Param::Flag(self.is_flash)),
-        ];
+        let mut params = sizes.params(dropout, self.is_flash);
         if self.names_type {
             params.push(("dtype_A_B", params::types_of(input, [self.q, self.q + 1])));
         }

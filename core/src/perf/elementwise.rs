@@ -4,6 +4,7 @@
 //! Operands are read and the result is written, once each.
 
 use super::dtype;
+use super::index::padded;
 use super::input::{Tensor, broadcast, product};
 use super::params;
 use super::{Modelled, OpInput, moved, on_vectors, vectors};
@@ -176,15 +177,10 @@ pub(super) fn arange(input: &OpInput) -> Option<Modelled> {
     (n.is_finite() && n >= 0.0).then(|| vectors(out.dtype, n, n))
 }
 
-/// `replication_padNd(x, pad)`: x is read, the padded result written. `pad` begins with the last
-/// dimension.
+/// `replication_padNd(x, pad)`: x is read, the padded result written.
 pub(super) fn replication_pad(input: &OpInput) -> Option<Modelled> {
     let shape = input.sizes(0)?;
-    let mut out = shape.to_vec();
-    for (size, pair) in out.iter_mut().rev().zip(input.integers(1)?.chunks(2)) {
-        *size = size.checked_add(pair.iter().sum())?;
-    }
-    Some(resized(input, shape, &out))
+    Some(resized(input, shape, &padded(shape, &input.integers(1)?)?))
 }
 
 /// `reflection_padNd_backward(dY, x, pad)`, `replication_padNd_backward`: each element of the padded

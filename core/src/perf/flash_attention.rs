@@ -2,14 +2,10 @@
 //! [`attention`](super::attention).
 
 use super::attention::{Attention, FLASH, Layout};
-use super::packed_attention::packed;
 use super::{Modelled, OpInput, matrices, unlisted};
 
 /// `_flash_attn_forward(q, k, v, dropout[3], scale, causal[5], window[6], …)`.
-pub(super) const FORWARD: Layout = Layout {
-    window: Some(6),
-    ..FLASH
-};
+pub(super) const FORWARD: Layout = FLASH.window(6);
 
 /// `mha_fwd(q, k, v, dropout[3], scale, causal[5], window[6], …)` of aiter.
 pub(super) const AITER: Layout = Layout {
@@ -19,108 +15,57 @@ pub(super) const AITER: Layout = Layout {
 };
 
 /// `wrapper_fmha_v3_fwd(out, q, k, v, dropout[4], …, causal[6], window[7], …)`.
-pub(super) const AITER_WRAPPER: Layout = Layout {
-    q: 1,
-    dropout: Some(4),
-    causal: Some(6),
-    window: Some(7),
-    ..AITER
-};
+pub(super) const AITER_WRAPPER: Layout = AITER.at(1, Some(4), 6).window(7);
 
 /// `wrapper_fmha_v3_bwd(dO, q, k, v, …, dropout[7], scale, causal[9], window[10], …)`.
-pub(super) const AITER_WRAPPER_BACKWARD: Layout = Layout {
-    q: 1,
-    dropout: Some(7),
-    causal: Some(9),
-    window: Some(10),
-    ..AITER
-};
+pub(super) const AITER_WRAPPER_BACKWARD: Layout = AITER.at(1, Some(7), 9).window(10);
 
 /// `mha_bwd(dO, q, k, v, out, lse, dropout[6], scale, causal[8], window[9], …)`.
-pub(super) const AITER_MHA_BACKWARD: Layout = Layout {
-    q: 1,
-    dropout: Some(6),
-    causal: Some(8),
-    window: Some(9),
-    ..AITER
-};
+pub(super) const AITER_MHA_BACKWARD: Layout = AITER.at(1, Some(6), 8).window(9);
 
 /// `_flash_attn_varlen_forward(q, k, v, starts_q[3], starts_kv, max_q[5], max_kv, dropout, scale,
 /// causal, window[10], …)`.
-pub(super) const VARLEN: Layout = Layout {
-    dropout: Some(7),
-    causal: Some(9),
-    window: Some(10),
-    packed: packed(3, 5),
-    ..FLASH
-};
+pub(super) const VARLEN: Layout = FLASH.at(0, Some(7), 9).window(10).packed(3, 5);
 
 /// `_flash_attn_varlen_backward(dO, q, k, v, …, starts_q[9], starts_kv, max_q[11], max_kv, dropout,
 /// scale, causal[15], window[16], …)`.
-pub(super) const VARLEN_BACKWARD: Layout = Layout {
-    q: 1,
-    dropout: Some(13),
-    causal: Some(15),
-    window: Some(16),
-    packed: packed(9, 11),
-    ..FLASH
-};
+pub(super) const VARLEN_BACKWARD: Layout = FLASH.at(1, Some(13), 15).window(16).packed(9, 11);
 
 /// `flash_attn_3::fwd(q, k, v, …, starts_q[7], starts_kv, …, used_q[10], used_kv[11], max_q[12],
 /// max_kv, pages[14], …, causal[24], window[25], …)`.
-pub(super) const FLASH_3: Layout = Layout {
-    dropout: None,
-    causal: Some(24),
-    window: Some(25),
-    packed: packed(7, 12),
-    hidden: &[10, 11, 14],
-    ..FLASH
-};
+pub(super) const FLASH_3: Layout = FLASH
+    .at(0, None, 24)
+    .window(25)
+    .packed(7, 12)
+    .hidden(&[10, 11, 14]);
 
 /// `flash_attn_3::bwd(dO, q, k, v, …, starts_q[9], starts_kv, used_q[11], used_kv[12], max_q[13],
 /// max_kv, scale, causal[16], window[17], …)`.
-pub(super) const FLASH_3_BACKWARD: Layout = Layout {
-    q: 1,
-    dropout: None,
-    causal: Some(16),
-    window: Some(17),
-    packed: packed(9, 13),
-    hidden: &[11, 12],
-    ..FLASH
-};
+pub(super) const FLASH_3_BACKWARD: Layout = FLASH
+    .at(1, None, 16)
+    .window(17)
+    .packed(9, 13)
+    .hidden(&[11, 12]);
 
 /// `xformers_flash::flash_fwd(q, k, v, starts_q[3], starts_kv, used_kv[5], max_q[6], max_kv, dropout,
 /// scale, causal[10], window[11], …, pages[14])`.
-pub(super) const XFORMERS: Layout = Layout {
-    dropout: Some(8),
-    causal: Some(10),
-    window: Some(11),
-    packed: packed(3, 6),
-    hidden: &[5, 14],
-    ..FLASH
-};
+pub(super) const XFORMERS: Layout = FLASH
+    .at(0, Some(8), 10)
+    .window(11)
+    .packed(3, 6)
+    .hidden(&[5, 14]);
 
 /// `xformers_flash::flash_bwd(share, dO, q, k, v, …, starts_q[7], starts_kv, max_q[9], max_kv, dropout,
 /// scale, causal[13], window[14], …)`.
-pub(super) const XFORMERS_BACKWARD: Layout = Layout {
-    q: 2,
-    dropout: Some(11),
-    causal: Some(13),
-    window: Some(14),
-    packed: packed(7, 9),
-    ..FLASH
-};
+pub(super) const XFORMERS_BACKWARD: Layout = FLASH.at(2, Some(11), 13).window(14).packed(7, 9);
 
 /// `varlen_fwd(q, k, v, out, starts_q[4], starts_kv, lengths_kv[6], …, pages[8], …, max_q[10], max_kv,
 /// dropout, scale, …, causal[15], window[16], …)` of vLLM.
-pub(super) const VLLM: Layout = Layout {
-    dropout: Some(12),
-    causal: Some(15),
-    window: Some(16),
-    packed: packed(4, 10),
-    hidden: &[6, 8],
-    ..FLASH
-};
+pub(super) const VLLM: Layout = FLASH
+    .at(0, Some(12), 15)
+    .window(16)
+    .packed(4, 10)
+    .hidden(&[6, 8]);
 
 const EVOFORMER: Layout = Layout {
     dropout: None,
@@ -134,11 +79,7 @@ const EVOFORMER: Layout = Layout {
 /// and not recorded.
 pub(super) fn function(input: &OpInput) -> Layout {
     match input.flag(4).is_some() && input.flag(5).is_none() {
-        true => Layout {
-            dropout: None,
-            causal: Some(4),
-            ..FLASH
-        },
+        true => FLASH.at(0, None, 4),
         false => FLASH,
     }
 }
@@ -152,13 +93,7 @@ pub(super) fn varlen_function(input: &OpInput) -> Layout {
         ..VARLEN
     };
     match input.flag(10).is_some() && input.flag(9).is_none() {
-        true => Layout {
-            dropout: None,
-            causal: Some(10),
-            packed: packed(3, 7),
-            hidden: &[5, 6],
-            ..plain
-        },
+        true => plain.at(0, None, 10).packed(3, 7).hidden(&[5, 6]),
         false => plain,
     }
 }
@@ -175,31 +110,18 @@ pub(super) fn listed_if_dense(input: &OpInput, modelled: Option<Modelled>) -> Op
 /// window[12], …)`. The reference takes places 8 and 10.
 pub(super) fn flash_backward(input: &OpInput) -> Option<Modelled> {
     let theirs = Layout {
-        q: 1,
-        dropout: Some(8),
-        causal: Some(10),
         causal_default: true,
-        ..FLASH
+        ..FLASH.at(1, Some(8), 10)
     };
     let causal = if input.flag(10).is_some() { 10 } else { 11 };
-    let ours = Layout {
-        causal: Some(causal),
-        window: Some(causal + 1),
-        ..theirs
-    };
+    let ours = theirs.at(1, Some(8), causal).window(causal + 1);
     theirs.beside(input, ours.backward(input))
 }
 
 /// `aiter::_flash_attn_backward(dO, q, k, v, …, dropout[10], scale, causal[12], window[13], …)`. The
 /// reference takes the first three for Q, K and V.
 pub(super) fn aiter_backward(input: &OpInput) -> Option<Modelled> {
-    let theirs = Layout {
-        causal: Some(12),
-        dropout: Some(10),
-        window: Some(13),
-        ..AITER
-    };
-    let ours = Layout { q: 1, ..theirs };
+    let [theirs, ours] = [0, 1].map(|q| AITER.at(q, Some(10), 12).window(13));
     theirs.beside(input, ours.backward(input))
 }
 

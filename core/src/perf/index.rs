@@ -24,11 +24,21 @@ pub(super) fn embedding(input: &OpInput) -> Option<Modelled> {
 /// `embedding_dense_backward(dY, indices, n_rows, …)`: the whole table's gradient is written, each
 /// row of dY added once.
 pub(super) fn embedding_backward(input: &OpInput) -> Option<Modelled> {
+    table_gradient(input, 2, |gradient, _, _| gradient.n())
+}
+
+/// `flops` of the gradient, the number of indices and the width of a row.
+fn table_gradient(
+    input: &OpInput,
+    n_rows: usize,
+    flops: fn(&Tensor, f64, f64) -> f64,
+) -> Option<Modelled> {
     let (gradient, indices) = (input.tensor(0)?, input.tensor(1)?);
-    let (width, _) = gradient.shape.split_last()?;
-    let n_table = input.number(2)? * *width as f64;
+    let width = *gradient.shape.last()? as f64;
+    let n_table = input.number(n_rows)? * width;
     let bytes = || Some(gradient.bytes()? + indices.bytes()? + n_table * gradient.element_bytes()?);
-    Some(on_vectors(gradient.dtype, gradient.n(), bytes()))
+    let flops = flops(&gradient, indices.n(), width);
+    Some(on_vectors(gradient.dtype, flops, bytes()))
 }
 
 /// `gather(x, dim, index)`, `take(x, index)`: an element for each index. An index that is expanded over a dimension
@@ -101,16 +111,20 @@ pub(super) fn read_only(input: &OpInput) -> Option<Modelled> {
     Some(moved(x.distinct_bytes()))
 }
 
-/// `constant_pad_nd(x, pad, value)`: the padded result is written. `pad` begins with the last
-/// dimension.
+/// `constant_pad_nd(x, pad, value)`: the padded result is written.
 pub(super) fn constant_pad(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
-    let mut out = x.shape.to_vec();
-    for (size, pair) in out.iter_mut().rev().zip(input.integers(1)?.chunks(2)) {
+    let n_out = product(&padded(x.shape, &input.integers(1)?)?);
+    Some(moved((|| Some((x.n() + n_out) * x.element_bytes()?))()))
+}
+
+/// A shape with as much more at both ends of each dimension as `pad` says, the last dimension first.
+pub(super) fn padded(shape: &[i64], pad: &[i64]) -> Option<Vec<i64>> {
+    let mut out = shape.to_vec();
+    for (size, pair) in out.iter_mut().rev().zip(pad.chunks(2)) {
         *size = size.checked_add(pair.iter().sum())?;
     }
-    let n_out = product(&out);
-    Some(moved((|| Some((x.n() + n_out) * x.element_bytes()?))()))
+    Some(out)
 }
 
 /// `tril(x)`, `triu(x)`: about half is read, all is written.
@@ -147,7 +161,8 @@ fn n_indices(input: &OpInput) -> Option<f64> {
     Some(input.tensor_list(1)?.into_iter().map(product).sum())
 }
 
-fn dimension(dim: f64, n_dims: usize) -> Option<usize> {
+/// A dimension, counted from the end where it is negative.
+pub(super) fn dimension(dim: f64, n_dims: usize) -> Option<usize> {
     let dim = if dim < 0.0 { dim + n_dims as f64 } else { dim };
     (0.0..n_dims as f64).contains(&dim).then_some(dim as usize)
 }
@@ -195,15 +210,7 @@ pub(super) fn embedding_bag(input: &OpInput) -> Option<Modelled> {
 
 /// `_embedding_bag_dense_backward(dY, indices, bag of each index, sizes, largest, n_rows[5], …)`.
 pub(super) fn embedding_bag_backward(input: &OpInput) -> Option<Modelled> {
-    let (gradient, indices) = (input.tensor(0)?, input.tensor(1)?);
-    let (width, _) = gradient.shape.split_last()?;
-    let n_table = input.number(5)? * *width as f64;
-    let bytes = || Some(gradient.bytes()? + indices.bytes()? + n_table * gradient.element_bytes()?);
-    Some(on_vectors(
-        gradient.dtype,
-        indices.n() * *width as f64,
-        bytes(),
-    ))
+    table_gradient(input, 5, |_, n_indices, width| n_indices * width)
 }
 
 /// `index_fill_(x, dim, index, value)`: the slices named are written.

@@ -159,33 +159,26 @@ pub(super) fn unified(input: &OpInput) -> Option<Modelled> {
         return Some(modelled);
     }
     let first = |at: usize| input.sizes(at)?.first().map(|n| *n as f64);
-    Some(Modelled {
-        params: vec![
-            ("B", Param::Int(1.0)),
-            ("N_Q", Param::Int(first(0)?)),
-            ("H_Q", Param::Int(heads.h_q)),
-            ("N_KV", Param::Int(first(1)?)),
-            ("H_KV", Param::Int(heads.h_kv)),
-            ("d_h_qk", Param::Int(heads.d_qk)),
-            ("d_h_v", Param::Int(heads.d_v)),
-            ("dropout", Param::Float(0.0)),
-            ("causal", Param::Flag(true)),
-            ("flash_impl", Param::Flag(false)),
-            ("sum_ctx_tokens", Param::Int(requests.c_sq)),
-            ("sum_gen_tokens", Param::Int(requests.g_sq)),
-            (
-                "dtype_A_B",
-                params::dtypes(&[Some(heads.type_q), Some(heads.type_kv)]),
-            ),
-        ],
-        ..modelled
-    })
+    let sizes = Attention {
+        mask: Mask::BottomRight,
+        ..Attention::new(
+            [1.0, first(0)?, heads.h_q, heads.d_qk],
+            [first(1)?, heads.h_kv, heads.d_v],
+        )
+    };
+    let mut all = sizes.params(0.0, false);
+    all.extend([
+        ("sum_ctx_tokens", Param::Int(requests.c_sq)),
+        ("sum_gen_tokens", Param::Int(requests.g_sq)),
+        ("dtype_A_B", params::types_of(input, [0, 1])),
+    ]);
+    Some(modelled.with(all))
 }
 
-/// The same where values have a width of their own.
-pub(super) fn prefill(input: &OpInput) -> Option<Modelled> {
-    let d_v = *input.sizes(2)?.last()? as f64;
-    Some(heads(input, 0, 1, Some(d_v))?.annotated(&requests(input)?))
+/// The same where values, behind the queries at `q` and the keys, have a width of their own.
+pub(super) fn prefill(input: &OpInput, q: usize) -> Option<Modelled> {
+    let d_v = *input.sizes(q + 2)?.last()? as f64;
+    Some(heads(input, q, q + 1, Some(d_v))?.annotated(&requests(input)?))
 }
 
 /// `mha_varlen_fwd(q, k, v, starts_q, starts_k, max_q[5], max_k[6], …, zeros, causal, window, …)`. The
@@ -274,12 +267,6 @@ fn heads_alike<'a>(input: &OpInput<'a>, q: usize, h_kv: f64) -> Option<Heads<'a>
     })
 }
 
-/// `attention_paged_attention_ragged(out, workspace, q, k, v, …)`.
-pub(super) fn paged_ragged(input: &OpInput) -> Option<Modelled> {
-    let d_v = *input.sizes(4)?.last()? as f64;
-    Some(heads(input, 2, 3, Some(d_v))?.annotated(&requests(input)?))
-}
-
 /// `tilelang_sparse_fwd(q, kv, …)`: values are the first 512 numbers of the keys.
 pub(super) fn latent_sparse(input: &OpInput) -> Option<Modelled> {
     Some(heads(input, 0, 1, Some(512.0))?.annotated(&requests(input)?))
@@ -310,13 +297,9 @@ pub(super) fn sparse_prefill(input: &OpInput) -> Option<Modelled> {
         Some(queries + pairs * d * dtype::bytes(input.dtype(1))?)
     };
     let modelled = on_matrices(input.dtype(0), pairs * h_q * 2.0 * (d + d), bytes());
-    Some(modelled.with(vec![
-        ("N_Q", Param::Int(n_q)),
-        ("H_Q", Param::Int(h_q)),
-        ("d_h_qk", Param::Int(d)),
-        ("d_h_v", Param::Int(d)),
-        ("dtype_A_B", params::types_of(input, [0, 1])),
-    ]))
+    let mut all = params::whole([("N_Q", n_q), ("H_Q", h_q), ("d_h_qk", d), ("d_h_v", d)]);
+    all.push(("dtype_A_B", params::types_of(input, [0, 1])));
+    Some(modelled.with(all))
 }
 
 /// `gdn_attention_core(qkv, b, …, out[3])`, linear attention with a gated delta rule: seven

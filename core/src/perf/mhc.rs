@@ -7,7 +7,7 @@
 //! they repeat is not among the tensors. Every operand and result is an argument and moves once.
 
 use super::dtype;
-use super::params::Param;
+use super::params;
 use super::{Modelled, OpInput, Unit, Work};
 
 /// `mhc_pre_gemm_sqrsum(out, sums, x, weights, …)` with x of M × n·H and weights of (n² + 2·n) × n·H.
@@ -71,9 +71,6 @@ fn counted(
                 Unit::Vector => dtype::vector(largest.dtype),
             },
         },
-        params: sizes
-            .into_iter()
-            .map(|(name, size)| (name, Param::Int(size)))
-            .collect(),
+        params: params::whole(sizes),
     })
 }

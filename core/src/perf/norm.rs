@@ -85,10 +85,10 @@ pub(super) struct Call<'a> {
 impl Call<'_> {
     pub(super) fn forward(&self) -> Option<Modelled> {
         let (n, ours) = (self.n, &self.ours);
-        let statistics = one_if(ours.is_training);
+        let statistics = f64::from(ours.is_training);
         let per_channel = 2.0
-            + one_if(ours.is_affine)
-            + one_if(ours.is_affine && ours.has_bias)
+            + f64::from(ours.is_affine)
+            + f64::from(ours.is_affine && ours.has_bias)
             + 2.0 * statistics;
         let flops = 6.0 * ours.channels + statistics * 3.0 * n + 2.0 * n;
         self.listed(flops, 2.0 * n + per_channel * ours.channels)
@@ -99,16 +99,16 @@ impl Call<'_> {
         let mask = self.ours.output_mask.as_ref();
         let wants_dx = mask.is_none_or(|mask| mask.first() == Some(&true));
         let (n, ours) = (self.n, &self.ours);
-        let statistics = one_if(ours.is_training);
+        let statistics = f64::from(ours.is_training);
         let dx = match (wants_dx, ours.is_training) {
             (true, true) => 5.0 * n,
             (true, false) => 0.0,
             (false, _) => 2.0 * n,
         };
-        let fixed = one_if(!ours.is_training) * 3.0 * ours.channels;
-        let passes = 2.0 + one_if(wants_dx) * statistics;
-        let gradients = statistics * (1.0 + one_if(ours.has_bias));
-        let per_channel = statistics + one_if(ours.is_affine) * (1.0 + gradients);
+        let fixed = f64::from(!ours.is_training) * 3.0 * ours.channels;
+        let passes = 2.0 + f64::from(wants_dx) * statistics;
+        let gradients = statistics * (1.0 + f64::from(ours.has_bias));
+        let per_channel = statistics + f64::from(ours.is_affine) * (1.0 + gradients);
         let elements = passes * n + per_channel * ours.channels;
         self.listed(fixed + 4.0 * n + dx, elements)
     }
@@ -130,9 +130,7 @@ pub(super) fn batch_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
     let mut call = view.norm(input)?;
     call.ours.is_affine = input.tensor(1).is_some();
     call.ours.has_bias = input.tensor(2).is_some();
-    if let Some(is_training) = input.flag(5) {
-        call.ours.is_training = is_training;
-    }
+    call.ours.is_training = input.flag(5).unwrap_or(call.ours.is_training);
     Some(call)
 }
 
@@ -149,9 +147,7 @@ pub(super) fn native_batch_norm_backward(input: &OpInput) -> Option<Modelled> {
     let mut call = view.norm(input)?;
     call.ours.is_affine = input.tensor(2).is_some();
     call.ours.has_bias = asked(2);
-    if let Some(is_training) = input.flag(7) {
-        call.ours.is_training = is_training;
-    }
+    call.ours.is_training = input.flag(7).unwrap_or(call.ours.is_training);
     call.ours.output_mask = Some(vec![asked(0)]);
     call.backward()
 }
@@ -239,9 +235,9 @@ pub(super) fn rms_norm_bwd(input: &OpInput) -> Option<Modelled> {
 
 fn rms_backward(input: &OpInput, at: usize, channels: f64, mask: Vec<bool>) -> Option<Modelled> {
     let n = product(input.sizes(at)?);
-    let dx = one_if(mask.first() == Some(&true)) * 6.0 * n;
-    let sums_rows = 1.0 + one_if(n / channels > 1.0);
-    let dscale = one_if(mask.get(1) == Some(&true)) * sums_rows * n;
+    let dx = f64::from(mask.first() == Some(&true)) * 6.0 * n;
+    let sums_rows = 1.0 + f64::from(n / channels > 1.0);
+    let dscale = f64::from(mask.get(1) == Some(&true)) * sums_rows * n;
     let view = View {
         output_mask: Some(mask),
         ..rms_view(at, channels)
@@ -273,10 +269,6 @@ pub(super) fn modulated(
     let bytes =
         dtype::bytes(dtype).map(|size| (passes * n + per_sample * b * h) * size + 8.0 * t * b);
     Some(on_vectors(dtype, flops_each * n, bytes).with(view(0, h).params(input)))
-}
-
-fn one_if(condition: bool) -> f64 {
-    if condition { 1.0 } else { 0.0 }
 }
 
 /// `_weight_norm_interface(v, g, dim)`: the norm of each slice of v, then v·g/|v|: two operations to

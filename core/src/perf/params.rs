@@ -95,6 +95,12 @@ pub(super) fn text(value: &str) -> Param {
     }
 }
 
+/// Whole numbers with their names.
+pub(super) fn whole<const N: usize>(values: [(&'static str, f64); N]) -> Params {
+    let named = values.map(|(name, value)| (name, Param::Int(value)));
+    named.into()
+}
+
 /// Sizes or strides.
 pub(super) fn sizes(values: &[i64]) -> Param {
     Param::Sizes(values.to_vec())

@@ -336,11 +336,7 @@ pub(super) fn grouped_variable_k(input: &OpInput) -> Option<Modelled> {
 
 /// The reference's parameters of products in groups.
 fn grouped_params(input: &OpInput, [m, n, k, groups]: [f64; 4]) -> Params {
-    vec![
-        ("M", Param::Int(m)),
-        ("N", Param::Int(n)),
-        ("K", Param::Int(k)),
-        ("G", Param::Int(groups)),
-        ("dtype_A_B", params::types_of(input, [0, 1])),
-    ]
+    let mut all = params::whole([("M", m), ("N", n), ("K", k), ("G", groups)]);
+    all.push(("dtype_A_B", params::types_of(input, [0, 1])));
+    all
 }

@@ -4,6 +4,7 @@
 //! k (a radix select looks at each digit, not more). The values are read, values and indices of
 //! eight bytes written.
 
+use super::index::dimension;
 use super::{Modelled, OpInput, on_vectors};
 
 /// `sort(x, dim, …)`, `argsort`; `sort.stable(x, stable, dim, …)`.
@@ -27,11 +28,6 @@ pub(super) fn selected(input: &OpInput, k: f64) -> Option<Modelled> {
 
 /// The size of a dimension, counted from the end where it is negative.
 fn along(shape: &[i64], dim: f64) -> Option<f64> {
-    let at = if dim < 0.0 {
-        dim + shape.len() as f64
-    } else {
-        dim
-    };
-    let at = (at >= 0.0).then_some(at as usize)?;
+    let at = dimension(dim, shape.len())?;
     shape.get(at).map(|size| *size as f64)
 }

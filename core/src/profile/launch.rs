@@ -17,6 +17,7 @@ mod table;
 mod tests;
 
 use crate::base::map::Map;
+use crate::base::row_id::row_id;
 use crate::trace::{ByName, EventId, LinkId, StringId, Trace};
 use ranks::Ranks;
 use repeated::Repeated;
@@ -24,16 +25,9 @@ use table::LinkTable;
 
 pub use size::launch_size;
 
-/// A row of the GPU activity of a trace, in file order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct GpuId(pub u32);
-
-impl GpuId {
-    /// The row as an index.
-    #[inline]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
+row_id! {
+    /// A row of the GPU activity of a trace, in file order.
+    GpuId
 }
 
 /// A host call and one piece of GPU activity that it launched.

@@ -12,6 +12,7 @@ use std::ops::Range;
 use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::map::Map;
+use crate::base::row_id::row_id;
 use crate::base::sort::Arrange;
 use crate::names::op_category;
 use crate::profile::kernels::GpuTable;
@@ -20,16 +21,9 @@ use crate::profile::recompute::Recompute;
 use crate::profile::tree::{CallTree, NodeId};
 use crate::trace::{Category, EventId, StringId, Trace};
 
-/// A row of the [`OpTable`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct OpId(pub u32);
-
-impl OpId {
-    /// The row as an index.
-    #[inline]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
+row_id! {
+    /// A row of the [`OpTable`].
+    OpId
 }
 
 /// One call of an operator that launched GPU activity itself.

@@ -3,17 +3,11 @@
 use super::{Column, LinkId, OpArgsId, StringId, TrackId};
 use crate::base::interval::Interval;
 use crate::base::labels::labelled;
+use crate::base::row_id::row_id;
 
-/// A row of the [`EventTable`], in file order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct EventId(pub u32);
-
-impl EventId {
-    /// The row as an index.
-    #[inline]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
+row_id! {
+    /// A row of the [`EventTable`], in file order.
+    EventId
 }
 
 labelled! {

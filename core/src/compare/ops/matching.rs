@@ -104,7 +104,7 @@ impl Operations {
             let times = |op: &MatchedOp| (op.sides.target.time_ns, op.sides.reference.time_ns);
             times(b).cmp(&times(a)).then_with(|| a.name.cmp(&b.name))
         });
-        for which in Which::BOTH {
+        for which in Which::ALL {
             let side = sides.get(which);
             let rows = lone.get(which).iter().filter_map(|rows| {
                 let op_side = op_side(which, rows);
@@ -139,7 +139,7 @@ fn join_split_calls(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
             by_shapes.entry(key).or_default().push(at);
         }
     }
-    for which in Which::BOTH {
+    for which in Which::ALL {
         let lone = std::mem::take(alignment.lone.get_mut(which));
         for rows in lone {
             let extra = all.n_calls(which, &rows);

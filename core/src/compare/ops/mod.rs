@@ -26,17 +26,17 @@ labelled! {
     /// How two operations were found to belong together; what is the same, for people.
     pub enum MatchLevel {
         /// The same operator with the same shapes, types, strides and values.
-        Arguments => "all arguments",
+        Arguments => "all arguments" as "arguments",
         /// The same operator with the same shapes and types; strides or values differ.
-        Shapes => "shapes and types",
+        Shapes => "shapes and types" as "shapes",
         /// Another name for the same work on the same shapes.
-        Counterpart => "shapes, under another name",
+        Counterpart => "shapes, under another name" as "counterpart",
         /// The same name; one of the traces has no shapes of it, or neither.
-        Name => "name",
+        Name => "name" as "name",
         /// The same operator, called as often with as many dimensions; sizes or types differ.
-        Operator => "operator, on other sizes or types",
+        Operator => "operator, on other sizes or types" as "operator",
         /// The same kernels, run as often; one of the traces does not tell which operator runs them.
-        Kernels => "kernels, without their operator",
+        Kernels => "kernels, without their operator" as "kernels",
     }
 }
 
@@ -48,18 +48,6 @@ impl MatchLevel {
         MatchLevel::Counterpart,
         MatchLevel::Name,
     ];
-
-    /// As files write it.
-    pub fn key(self) -> &'static str {
-        match self {
-            MatchLevel::Arguments => "arguments",
-            MatchLevel::Shapes => "shapes",
-            MatchLevel::Counterpart => "counterpart",
-            MatchLevel::Name => "name",
-            MatchLevel::Operator => "operator",
-            MatchLevel::Kernels => "kernels",
-        }
-    }
 }
 
 /// An operation of both traces.

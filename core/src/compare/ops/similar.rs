@@ -95,7 +95,7 @@ fn pair_by_kind<'a>(
     kind: impl Fn(Which, &[usize]) -> Option<Likeness<'a>>,
 ) {
     let lone = &alignment.lone;
-    let rows = Which::BOTH.into_iter().flat_map(|which| {
+    let rows = Which::ALL.into_iter().flat_map(|which| {
         let rows = lone.get(which).iter().enumerate();
         rows.map(move |(at, rows)| (which, at, rows))
     });
@@ -107,7 +107,7 @@ fn pair_by_kind<'a>(
         if of_kind.reference.len() != of_kind.target.len() {
             continue;
         }
-        for which in Which::BOTH {
+        for which in Which::ALL {
             let lone = alignment.lone.get(which);
             of_kind.get_mut(which).arrange_by_key(|at| {
                 let rows = lone.get(*at).map(Vec::as_slice).unwrap_or_default();
@@ -126,7 +126,7 @@ fn pair_by_kind<'a>(
 /// each of these runs as often in both traces, and one of the traces knows them as kernels alone.
 pub(crate) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
     let mut rows: Vec<Row> = Vec::new();
-    for which in Which::BOTH {
+    for which in Which::ALL {
         let side = all.sides.get(which);
         let name = |id: StringId| side.profile.trace.strings.get(id);
         for (at, lone) in alignment.lone.get(which).iter().enumerate() {
@@ -192,7 +192,7 @@ pub(crate) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows)
 /// Makes partners of the lone rows in these places, which are left empty.
 fn take(alignment: &mut Alignment<MatchLevel>, level: MatchLevel, places: &Pair<Vec<usize>>) {
     let mut rows = Pair::<Vec<usize>>::default();
-    for which in Which::BOTH {
+    for which in Which::ALL {
         let (rows, lone) = (rows.get_mut(which), alignment.lone.get_mut(which));
         for at in places.get(which) {
             rows.extend(lone.get_mut(*at).map(std::mem::take).unwrap_or_default());
@@ -203,7 +203,7 @@ fn take(alignment: &mut Alignment<MatchLevel>, level: MatchLevel, places: &Pair<
 }
 
 fn drop_taken(alignment: &mut Alignment<MatchLevel>) {
-    for which in Which::BOTH {
+    for which in Which::ALL {
         let lone = alignment.lone.get_mut(which);
         lone.retain(|rows| !rows.is_empty());
     }

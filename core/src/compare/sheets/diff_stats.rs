@@ -83,7 +83,7 @@ pub(super) fn sheets(sides: Pair<Side>, tree: &TreeDiff) -> [ComparisonSheet; 2]
     let places = tree.places.iter();
     let mut rows = Vec::new();
     for place in places.flat_map(|place| &place.occurrences) {
-        for which in Which::BOTH {
+        for which in Which::ALL {
             let side = sides.get(which);
             let work = place.work.get(which).iter();
             rows.extend(work.filter_map(|id| row(side, tree, place, which, *id)));

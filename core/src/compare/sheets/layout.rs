@@ -63,7 +63,7 @@ fn columns(
     let mut all = Vec::new();
     for label in &joined.keys {
         let places = places(label);
-        let mut known = Which::BOTH.into_iter();
+        let mut known = Which::ALL.into_iter();
         let known = known.find_map(|which| column(which, (*places.get(which))?));
         all.extend(known.map(|known| (Source::Key(places), known.owned())));
     }
@@ -94,7 +94,7 @@ fn columns(
         all.push((Source::Diff(compared), difference));
         all.push((Source::Percent(compared), percent));
     }
-    for which in Which::BOTH {
+    for which in Which::ALL {
         let (half, name) = (joined.halves.get(which), names.get(which));
         let columns = half
             .iter()
@@ -142,7 +142,7 @@ impl Source {
         };
         match self {
             Source::Key(places) => {
-                let mut sides = Which::BOTH.into_iter();
+                let mut sides = Which::ALL.into_iter();
                 let present = sides.find(|which| row.get(*which).is_some());
                 present.map_or(Cell::Empty, |which| match places.get(which) {
                     Some(place) => at(which, *place),

@@ -23,7 +23,7 @@ pub(super) fn columns() -> Vec<Column> {
 
 pub(super) fn sheet(sides: Pair<Side>) -> Option<ComparisonSheet> {
     let is_part = sides.map(|side| side.profile.window.is_some());
-    let rows = Which::BOTH.map(|which| row(which, sides.get(which)));
+    let rows = Which::ALL.map(|which| row(which, sides.get(which)));
     (is_part.reference || is_part.target).then(|| diff_stats::sheet(NAME, &columns(), rows.into()))
 }
 

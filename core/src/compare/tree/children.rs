@@ -263,7 +263,7 @@ fn pieces(
 
 /// Calls without their like: those of the reference, then those of the target.
 fn alone(calls: Unmatched, items: &mut Vec<Item>) {
-    for which in Which::BOTH {
+    for which in Which::ALL {
         let rows = calls.get(which).iter();
         items.extend(rows.map(|row| Item::One(which, *row)));
     }

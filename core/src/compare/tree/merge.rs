@@ -143,7 +143,7 @@ impl Merger<'_> {
         };
         let known = row(Which::Target).or_else(|| row(Which::Reference));
         let mut own_work = Pair::of(|_| 0..0);
-        for which in Which::BOTH {
+        for which in Which::ALL {
             let work = self.diff.work.get_mut(which);
             let start = work.len() as u32;
             if let Some(row) = child.rows.get(which) {

@@ -15,6 +15,7 @@ mod tests;
 use std::ops::Range;
 
 use super::{Pair, Side, Which};
+use crate::base::row_id::row_id;
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::profile::tree::{CallTree, NodeId};
@@ -22,19 +23,15 @@ use crate::trace::{StringId, StringTable};
 pub use places::{Place, PlaceWork};
 use skeleton::Skeleton;
 
-/// A node of a [`TreeDiff`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct DiffId(pub u32);
+row_id! {
+    /// A node of a [`TreeDiff`].
+    #[derive(Default)]
+    DiffId
+}
 
 impl DiffId {
     /// The node above all threads of both traces.
     pub const ROOT: DiffId = DiffId(0);
-
-    /// The row as an index.
-    #[inline]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
 }
 
 /// Which traces have a call.

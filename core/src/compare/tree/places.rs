@@ -92,14 +92,14 @@ impl Finder<'_> {
 
     fn take_own(&mut self, id: DiffId) {
         let diff = self.diff;
-        if Which::BOTH
+        if Which::ALL
             .iter()
             .all(|which| diff.own_work(id, *which).is_empty())
         {
             return;
         }
         let place = self.place(id);
-        for which in Which::BOTH {
+        for which in Which::ALL {
             place.work.get_mut(which).extend(diff.own_work(id, which));
         }
     }

@@ -20,7 +20,7 @@ fn of_profiles(reference: &Profile, target: &Profile) -> TreeDiff {
 
 /// What holds for every comparison: each piece of GPU work is in one node, and times sum up.
 fn check(diff: &TreeDiff, profiles: Pair<&Profile>) {
-    for which in Which::BOTH {
+    for which in Which::ALL {
         let profile = profiles.get(which);
         let mut work: Vec<GpuId> = diff
             .iter()

@@ -163,7 +163,7 @@ fn facts(input: &Input, outcome: &mut Outcome, baseline: &Baseline, seen: &[Seen
         ("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input)),
     ]);
     for kind in ElementwiseKind::ALL {
-        let (key, label) = (kind.count_key(), kind.count_label());
+        let (key, label) = (kind.key(), kind.count_label());
         outcome.counts(seen, &[(key, label, &|seen| seen.kind == kind)]);
     }
 }

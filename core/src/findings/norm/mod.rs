@@ -74,7 +74,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
 
 fn facts(input: &Input, outcome: &mut Outcome, baseline: &Baseline, seen: &[Seen]) {
     for kind in NormKind::ALL {
-        let (key, title) = (kind.count_key(), kind.title());
+        let (key, title) = (kind.key(), kind.title());
         outcome.counts(seen, &[(key, title, &|seen| seen.norm.kind == kind)]);
     }
     let batch = seen.iter().filter(|seen| seen.norm.kind == NormKind::Batch);

@@ -18,35 +18,15 @@ impl Cursor<'_> {
     #[inline]
     pub(super) fn time(&mut self) -> Result<Time, Stop> {
         let start = self.pos;
-        let mut whole = 0i64;
-        let mut n_digits = 0;
-        loop {
-            let digit = self.peek()?.wrapping_sub(b'0');
-            if digit > 9 {
-                break;
-            }
-            whole = whole.wrapping_mul(10).wrapping_add(i64::from(digit));
-            n_digits += 1;
-            self.pos += 1;
-        }
-        let mut fraction = 0i64;
-        let mut n_decimals = 0;
+        let (whole, n_digits) = self.digits()?;
+        let (mut fraction, mut n_decimals) = (0, 0);
         if self.peek()? == b'.' {
             self.pos += 1;
-            loop {
-                let digit = self.peek()?.wrapping_sub(b'0');
-                if digit > 9 {
-                    break;
-                }
-                fraction = fraction.wrapping_mul(10).wrapping_add(i64::from(digit));
-                n_decimals += 1;
-                self.pos += 1;
-            }
+            (fraction, n_decimals) = self.digits()?;
         }
-        let ends = matches!(self.peek()?, b',' | b'}' | b' ' | b'\n' | b'\r' | b'\t');
-        if ends && (1..=15).contains(&n_digits) && n_decimals <= 3 {
+        if self.is_after_value()? && (1..=15).contains(&n_digits) && n_decimals <= 3 {
             let scale = [1000, 100, 10, 1][n_decimals];
-            return Ok(Time::Ns(whole * 1000 + fraction * scale));
+            return Ok(Time::Ns((whole * 1000 + fraction * scale) as i64));
         }
         self.pos = start;
         Ok(parse_time(self.scalar()?))
@@ -57,22 +37,33 @@ impl Cursor<'_> {
     #[inline]
     pub(super) fn unsigned(&mut self) -> Result<Option<u64>, Stop> {
         let start = self.pos;
+        let (number, n_digits) = self.digits()?;
+        if self.is_after_value()? && (1..=18).contains(&n_digits) {
+            return Ok(Some(number));
+        }
+        self.pos = start;
+        Ok(None)
+    }
+
+    /// Reads digits: their number, which wraps around where it does not fit, and how many there are.
+    #[inline]
+    fn digits(&mut self) -> Result<(u64, usize), Stop> {
+        let start = self.pos;
         let mut number = 0u64;
         loop {
-            let byte = self.peek()?;
-            let digit = byte.wrapping_sub(b'0');
+            let digit = self.peek()?.wrapping_sub(b'0');
             if digit > 9 {
-                let n_digits = self.pos - start;
-                let ends = matches!(byte, b',' | b'}' | b' ' | b'\n' | b'\r' | b'\t');
-                if ends && (1..=18).contains(&n_digits) {
-                    return Ok(Some(number));
-                }
-                self.pos = start;
-                return Ok(None);
+                return Ok((number, self.pos - start));
             }
             number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
             self.pos += 1;
         }
+    }
+
+    #[inline]
+    fn is_after_value(&self) -> Result<bool, Stop> {
+        let byte = self.peek()?;
+        Ok(matches!(byte, b',' | b'}' | b' ' | b'\n' | b'\r' | b'\t'))
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) const SERVING: &[Row] = &[
     reference(InferenceAttention, inference_attention::paged_decode, "aiter::pa_decode_gluon"),
     reference(InferenceAttention, inference_attention::sparse_prefill, "aiter::pa_sparse_prefill_opus_fwd"),
     reference(InferenceAttention, inference_attention::store_cache, "sglang::store_cache"),
-    reference(InferenceAttention, inference_attention::paged_ragged, "sglang_profiler::attention_paged_attention_ragged"),
+    reference(InferenceAttention, |call| inference_attention::prefill(call, 2), "sglang_profiler::attention_paged_attention_ragged"),
     reference(InferenceAttention, inference_attention::latent_sparse, "sglang_profiler::tilelang_kernel_tilelang_sparse_fwd"),
     reference(InferenceAttention, inference_attention::unified, "vllm::unified_attention_with_output"),
 

@@ -14,22 +14,16 @@ mod within;
 use std::ops::Range;
 
 use crate::base::interval::Interval;
+use crate::base::row_id::row_id;
 use crate::profile::launch::{GpuId, Launches};
 use crate::trace::{Category, EventId, Trace, TrackId};
 pub use cost::{Cost, Launched, Owner, own_cpu_ns};
 use host::Nodes;
 pub use merged::{BottomUp, Label, Merged, MergedId, MergedTree};
 
-/// A node of a [`CallTree`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct NodeId(pub u32);
-
-impl NodeId {
-    /// The row as an index.
-    #[inline]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
+row_id! {
+    /// A node of a [`CallTree`].
+    NodeId
 }
 
 /// Which calls become nodes.

@@ -29,7 +29,7 @@ pub(super) fn all(comparison: &Comparison) -> Vec<Part> {
 }
 
 fn hardware(document: &mut Document, comparison: &Comparison) {
-    for which in Which::BOTH {
+    for which in Which::ALL {
         let side = comparison.sides.get(which);
         let label = if which == Which::Reference {
             "Reference"

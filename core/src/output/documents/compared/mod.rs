@@ -117,7 +117,7 @@ impl Subject for Comparison {
 
     fn names(&self) -> Vec<&str> {
         let mut names = Vec::new();
-        for side in Which::BOTH.map(|which| self.sides.get(which)) {
+        for side in Which::ALL.map(|which| self.sides.get(which)) {
             names.extend(side.model.as_deref());
             names.extend(side.platform.as_deref());
             names.extend(side.gpu.as_deref().map(|gpu| &*gpu.name));

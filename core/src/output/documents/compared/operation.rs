@@ -84,7 +84,7 @@ pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
 }
 
 pub(super) fn kernels(op: &MatchedOp) -> DocTable {
-    let kernels = Which::BOTH.into_iter().flat_map(|which| {
+    let kernels = Which::ALL.into_iter().flat_map(|which| {
         let kernels = op.sides.get(which).kernels.iter();
         kernels.map(move |kernel| (which, kernel))
     });

@@ -40,7 +40,7 @@ fn splits(comparison: &Comparison) -> Option<Picture> {
     let left = 180.0;
     let scale = (WIDTH - left - 90.0) / most_ns as f64;
     let mut svg = Svg::new(2.0 * ROW + 30.0, "How the time of both traces splits");
-    for (row, which) in Which::BOTH.into_iter().enumerate() {
+    for (row, which) in Which::ALL.into_iter().enumerate() {
         let top = row as f64 * ROW;
         let side = comparison.sides.get(which);
         let name = format::middle_ellipsis(&side.name, 24);

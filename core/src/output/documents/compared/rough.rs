@@ -258,7 +258,7 @@ pub(super) fn gaps(comparison: &Comparison) -> Document {
             .time(">Time of the target", |(.., ns)| *ns),
     );
     document.or_text("Every operation of both traces is judged.");
-    document.texts(Which::BOTH.into_iter().filter_map(|which| {
+    document.texts(Which::ALL.into_iter().filter_map(|which| {
         let percent = format::percent(comparison.partners_percent(which)?);
         let side = which.label();
         Some(format!(

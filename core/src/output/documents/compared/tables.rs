@@ -139,7 +139,7 @@ pub(super) fn lone(
     max_rows: usize,
     place: Option<&str>,
 ) -> impl Iterator<Item = Part> {
-    Which::BOTH.into_iter().filter_map(move |which| {
+    Which::ALL.into_iter().filter_map(move |which| {
         let ops = comparison.operations.lone.get(which);
         let title = format!("Operations of the {} alone", which.label());
         let kernel = |op: &LoneOp| {

@@ -26,18 +26,12 @@ use std::ops::Range;
 pub use bottom_up::BottomUp;
 
 use super::{Cost, NodeId, siblings};
+use crate::base::row_id::row_id;
 use crate::trace::{StringId, Trace};
 
-/// A node of a [`MergedTree`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct MergedId(pub u32);
-
-impl MergedId {
-    /// The row as an index.
-    #[inline]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
+row_id! {
+    /// A node of a [`MergedTree`].
+    MergedId
 }
 
 /// What a node stands for.
