@@ -5,7 +5,7 @@ use crate::base::labels::labelled;
 labelled! {
     /// Which of the two traces: in the middle of a sentence, and in files.
     pub enum Which {
-        /// The one that the target is held against.
+        /// The one that the target is compared with.
         Reference => "reference",
         /// The one to improve.
         Target => "target",
