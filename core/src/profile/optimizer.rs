@@ -5,17 +5,17 @@ use super::operations::Operation;
 use crate::base::interval::Interval;
 use crate::trace::{Category, EventId, TrackId};
 
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct OptimizerStep<'a> {
+#[derive(Debug, Clone)]
+pub(crate) struct OptimizerStep {
     /// Its class: "AdamW" of "Optimizer.step#AdamW.step".
-    pub(crate) optimizer: &'a str,
+    pub(crate) optimizer: String,
     track: TrackId,
     span: Interval,
 }
 
-impl<'a> OptimizerStep<'a> {
+impl OptimizerStep {
     /// All that were recorded.
-    pub(crate) fn all(profile: &'a Profile) -> Vec<OptimizerStep<'a>> {
+    pub(crate) fn all(profile: &Profile) -> Vec<OptimizerStep> {
         let events = &profile.trace.events;
         let is_range = |event: &EventId| {
             let category = events.category(*event);
@@ -25,7 +25,7 @@ impl<'a> OptimizerStep<'a> {
             let name = profile.trace.name(event);
             let step = name.strip_prefix("Optimizer.step#")?;
             Some(OptimizerStep {
-                optimizer: step.split('.').next().unwrap_or_default(),
+                optimizer: step.split('.').next().unwrap_or_default().to_owned(),
                 track: events.track(event),
                 span: events.span(event),
             })

@@ -25,7 +25,7 @@ pub fn steps() -> impl IntoView {
                             <thead>
                                 <tr>
                                     <th scope="col">"Step"</th>
-                                    <th scope="col" class="n">"GPU time"</th>
+                                    <th scope="col" class="n">"Step time"</th>
                                     <th scope="col" class="n">"Of the median"</th>
                                     <td></td>
                                     {parts}

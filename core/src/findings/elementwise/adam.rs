@@ -60,7 +60,8 @@ fn is_part(input: &Input, seen: &Seen, is_list: bool) -> bool {
     let of_adam = |is: bool| {
         let mut steps = seen.steps.iter();
         is && steps.any(|step| {
-            matches!(step.optimizer, "Adam" | "AdamW") && step.holds(input.profile, seen.operation)
+            matches!(&*step.optimizer, "Adam" | "AdamW")
+                && step.holds(input.profile, seen.operation)
         })
     };
     match (is_list, seen.steps.is_empty()) {

@@ -45,7 +45,7 @@ struct Seen<'a> {
     is_bottleneck: bool,
     /// What the simplest operations of the trace reach.
     baseline: &'a Baseline,
-    steps: &'a [OptimizerStep<'a>],
+    steps: &'a [OptimizerStep],
     /// It is a part of a step of Adam that a fused step would do at once.
     fused: Option<FusedStep>,
 }
@@ -54,7 +54,7 @@ impl<'a> Seen<'a> {
     fn new(
         input: &Input<'a>,
         baseline: &'a Baseline,
-        steps: &'a [OptimizerStep<'a>],
+        steps: &'a [OptimizerStep],
         row: &'a Row,
     ) -> Seen<'a> {
         let operation = input.operation(row.operation);
@@ -130,7 +130,9 @@ fn gate(input: &Input) -> Gate {
 
 pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let baseline = Baseline::of(input);
-    let steps = OptimizerStep::all(input.profile);
+    let events = input.options.gpu_events;
+    let steps = || OptimizerStep::all(input.profile);
+    let steps = input.profile.once(events, steps);
     let look = |row| Seen::new(input, &baseline, &steps, row);
     let mut seen: Vec<Seen> = rows.iter().map(look).collect();
     facts(input, outcome, &baseline, &seen);

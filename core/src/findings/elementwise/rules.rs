@@ -289,7 +289,7 @@ fn is_strided_or_mixed(input: &Input, seen: &Seen) -> bool {
 fn together(group: &Group<Seen<'static>>) -> &'static str {
     let all_in = |known: &[&str]| {
         let mut steps = group.first().steps.iter();
-        steps.all(|step| known.contains(&step.optimizer))
+        steps.all(|step| known.contains(&&*step.optimizer))
     };
     if all_in(FUSED_OPTIMIZERS) {
         "construct the optimizer with `fused=True`, or `foreach=True`"

@@ -5,6 +5,8 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+use std::sync::OnceLock;
+
 use super::narrower::{is_complex, is_wide, won_by_16_bit};
 use super::unmodelled::missing_units;
 use crate::assess::Thresholds;
@@ -65,7 +67,11 @@ fn is_tiny(sizes: GemmSizes, thresholds: &Thresholds) -> bool {
 pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let gate = Gate::of(input, input.options.thresholds.gemm_gate_ms);
     let among_narrow = are_narrow(input, rows);
-    let look = |row| look(input, row, among_narrow);
+    let events = input.options.gpu_events;
+    let known = input.profile.once(events, || {
+        KernelsOfGemms(vec![OnceLock::new(); input.profile.operations().len()])
+    });
+    let look = |row| look(input, row, &known, among_narrow);
     let seen: Vec<Seen> = rows.iter().map(look).collect();
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
         row.class = rule::class_of(input, rules::RULES, seen);
@@ -124,12 +130,24 @@ fn are_narrow(input: &Input, rows: &[Row]) -> bool {
     sum(narrow.map(|(_, ns)| ns)) > all_ns / 2
 }
 
-fn look<'a>(input: &Input<'a>, row: &'a Row, among_narrow: bool) -> Seen<'a> {
+/// What the kernels of GEMMs tell, by position of the operation.
+struct KernelsOfGemms(Vec<OnceLock<GemmKernels>>);
+
+fn look<'a>(
+    input: &Input<'a>,
+    row: &'a Row,
+    known: &KernelsOfGemms,
+    among_narrow: bool,
+) -> Seen<'a> {
     let operation = input.operation(row.operation);
     let work = input.judged(row.operation).work;
     let spec = work.and_then(|work| work.compute);
     let sizes = GemmSizes::of(input.profile, operation);
-    let kernels = GemmKernels::of(input.profile, operation, sizes);
+    let kernels = || GemmKernels::of(input.profile, operation, sizes);
+    let kernels = match known.0.get(row.operation) {
+        Some(known) => *known.get_or_init(kernels),
+        None => kernels(),
+    };
     // A column times a row writes, and hardly reads: it has nothing to pad, to split along K, or to
     // compute faster in another type.
     let is_outer = sizes.is_some_and(|sizes| sizes.k == 1);

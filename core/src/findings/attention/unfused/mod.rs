@@ -45,15 +45,28 @@ pub(super) fn has_softmax(input: &Input) -> bool {
 
 /// Every attention in separate operations, forward or backward.
 pub(super) fn find(input: &Input, order: &Order, is_backward: bool) -> Vec<Unfused> {
-    let roles = roles(input.profile);
-    let mut all = Vec::new();
-    for lane in order.lanes() {
-        let operations: Vec<usize> = lane.iter().map(|placed| placed.operation).collect();
-        let found = unfused_attention::find(&roles, &operations, is_backward).into_iter();
-        all.extend(found.filter_map(|found| Unfused::new(input, lane, &found, is_backward)));
-    }
-    all
+    let events = input.options.gpu_events;
+    let found = input.profile.once(events, || {
+        let roles = roles(input.profile);
+        FoundInLanes([false, true].map(|is_backward| {
+            let find = |lane: &[Placed]| {
+                let operations: Vec<usize> = lane.iter().map(|placed| placed.operation).collect();
+                unfused_attention::find(&roles, &operations, is_backward)
+            };
+            order.lanes().map(find).collect()
+        }))
+    });
+    let FoundInLanes([forward, backward]) = &*found;
+    let lanes = if is_backward { backward } else { forward };
+    let of_lanes = order.lanes().zip(lanes);
+    of_lanes
+        .flat_map(|(lane, found)| found.iter().map(move |found| (lane, found)))
+        .filter_map(|(lane, found)| Unfused::new(input, lane, found, is_backward))
+        .collect()
 }
+
+/// What is found in each lane, forward and backward.
+struct FoundInLanes([Vec<Vec<UnfusedCalls>>; 2]);
 
 impl Unfused {
     fn new(
