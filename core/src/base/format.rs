@@ -210,40 +210,55 @@ pub fn shape(sizes: &[i64]) -> String {
     sizes.join(" × ")
 }
 
-/// The short name of a tensor type as the profiler spells it; `None` for what is no tensor.
+/// The short name of a tensor type in any [spelling](plain_dtype); `None` for what is no tensor.
 pub fn dtype(spelling: &str) -> Option<&'static str> {
-    let known = DTYPES.iter().find(|(known, _)| *known == spelling);
+    let plain = plain_dtype(spelling);
+    let known = DTYPES.iter().find(|(known, _)| *known == plain);
     known.map(|(_, short)| *short)
 }
 
-/// Profiler spellings, those of collectives ("BFloat16") too.
+/// A type without its namespace, in lower case: `bfloat16` of "c10::BFloat16", "torch.bfloat16" and
+/// "BFloat16".
+pub fn plain_dtype(spelling: &str) -> String {
+    let mut plain = spelling.trim().to_ascii_lowercase();
+    for namespace in ["c10::", "at::", "torch."] {
+        plain = plain.replace(namespace, "");
+    }
+    plain
+}
+
 const DTYPES: &[(&str, &str)] = &[
     ("float", "fp32"),
-    ("Float", "fp32"),
+    ("float32", "fp32"),
+    ("fp32", "fp32"),
     ("double", "fp64"),
-    ("Double", "fp64"),
-    ("c10::Half", "fp16"),
-    ("Half", "fp16"),
-    ("c10::BFloat16", "bf16"),
-    ("BFloat16", "bf16"),
-    ("c10::Float8_e4m3fn", "fp8 e4m3"),
-    ("c10::Float8_e4m3fnuz", "fp8 e4m3"),
-    ("c10::Float8_e5m2", "fp8 e5m2"),
-    ("c10::Float8_e5m2fnuz", "fp8 e5m2"),
-    ("c10::Float4_e2m1fn_x2", "fp4"),
-    ("c10::complex<float>", "complex64"),
-    ("c10::complex<double>", "complex128"),
+    ("float64", "fp64"),
+    ("fp64", "fp64"),
+    ("half", "fp16"),
+    ("float16", "fp16"),
+    ("fp16", "fp16"),
+    ("bfloat16", "bf16"),
+    ("bf16", "bf16"),
+    ("float8_e4m3fn", "fp8 e4m3"),
+    ("float8_e4m3fnuz", "fp8 e4m3"),
+    ("float8_e5m2", "fp8 e5m2"),
+    ("float8_e5m2fnuz", "fp8 e5m2"),
+    ("float4_e2m1fn_x2", "fp4"),
+    ("complex<float>", "complex64"),
+    ("complex<double>", "complex128"),
     ("long int", "int64"),
     ("long", "int64"),
-    ("Long", "int64"),
+    ("int64", "int64"),
     ("int", "int32"),
-    ("Int", "int32"),
+    ("int32", "int32"),
     ("short int", "int16"),
+    ("int16", "int16"),
     ("signed char", "int8"),
+    ("int8", "int8"),
     ("unsigned char", "uint8"),
-    ("Byte", "uint8"),
+    ("byte", "uint8"),
+    ("uint8", "uint8"),
     ("bool", "bool"),
-    ("Bool", "bool"),
 ];
 
 fn with_unit(value: f64, unit: &str) -> String {

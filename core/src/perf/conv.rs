@@ -41,11 +41,18 @@ impl<'a> Conv<'a> {
         if filter.len() != shape.len() || !input.has_values() {
             return None;
         }
-        // One value for all dimensions may be written once.
-        let each = |at: usize, default: i64| match input.integers(at).as_deref() {
-            None | Some([]) => Some(vec![default; n_dims]),
-            Some([one]) => Some(vec![*one; n_dims]),
-            Some(all) => (all.len() == n_dims).then(|| all.to_vec()),
+        // One value for all dimensions may be written once. What was recorded and cannot be read leaves
+        // the size of the result unknown.
+        let each = |at: usize, default: i64| {
+            if input.is_absent(at) {
+                return Some(vec![default; n_dims]);
+            }
+            let one = || Some(vec![input.number(at)? as i64]);
+            match &input.integers(at).or_else(one)?[..] {
+                [] => Some(vec![default; n_dims]),
+                [one] => Some(vec![*one; n_dims]),
+                all => (all.len() == n_dims).then(|| all.to_vec()),
+            }
         };
         Some(Conv {
             input,
@@ -56,7 +63,8 @@ impl<'a> Conv<'a> {
             padding: each(settings + 1, 0)?,
             dilation: each(settings + 2, 1)?,
             is_transposed: input.flag(settings + 3).unwrap_or(false),
-            output_padding: each(settings + 4, 0)?,
+            // Of some variants other arguments stand here, which they replace.
+            output_padding: each(settings + 4, 0).unwrap_or_else(|| vec![0; n_dims]),
             groups: input.number(settings + 5).unwrap_or(1.0),
             has_bias: false,
             listed_bias: Param::Flag(input.n_args() == 3),

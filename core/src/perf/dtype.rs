@@ -1,23 +1,24 @@
 //! Element types as the profiler writes them.
 
 use super::{ComputeSpec, Unit};
+use crate::base::format::plain_dtype;
 use crate::hardware::Precision;
 pub(super) use crate::names::signatures::is_tensor_type as is_tensor;
 
 /// A scalar argument counts as four bytes, as in the reference. Bytes hold FP8 wherever inference
 /// libraries multiply them, so `unsigned char` counts as FP8. A `float4_e2m1fn_x2` holds two.
-/// Names are in lower case; a precision is the peak that arithmetic on the type is measured by.
-const TYPES: [(&str, f64, Option<Precision>); 28] = [
+/// Names are [plain](plain_dtype); a precision is the peak that arithmetic on the type is measured by.
+const TYPES: [(&str, f64, Option<Precision>); 39] = [
     ("double", 8.0, Some(Precision::Fp64)),
     ("float", 4.0, Some(Precision::Fp32)),
-    ("c10::half", 2.0, Some(Precision::Fp16)),
-    ("c10::bfloat16", 2.0, Some(Precision::Bf16)),
-    ("c10::float8_e4m3fn", 1.0, Some(Precision::Fp8)),
-    ("c10::float8_e4m3fnuz", 1.0, Some(Precision::Fp8)),
-    ("c10::float8_e5m2", 1.0, Some(Precision::Fp8)),
-    ("c10::float8_e5m2fnuz", 1.0, Some(Precision::Fp8)),
-    ("c10::float8_e8m0fnu", 1.0, None),
-    ("c10::float4_e2m1fn_x2", 1.0, Some(Precision::Fp4)),
+    ("half", 2.0, Some(Precision::Fp16)),
+    ("bfloat16", 2.0, Some(Precision::Bf16)),
+    ("float8_e4m3fn", 1.0, Some(Precision::Fp8)),
+    ("float8_e4m3fnuz", 1.0, Some(Precision::Fp8)),
+    ("float8_e5m2", 1.0, Some(Precision::Fp8)),
+    ("float8_e5m2fnuz", 1.0, Some(Precision::Fp8)),
+    ("float8_e8m0fnu", 1.0, None),
+    ("float4_e2m1fn_x2", 1.0, Some(Precision::Fp4)),
     ("fp8", 1.0, Some(Precision::Fp8)),
     ("fp4", 1.0, Some(Precision::Fp4)),
     ("unsigned char", 1.0, Some(Precision::Fp8)),
@@ -31,16 +32,28 @@ const TYPES: [(&str, f64, Option<Precision>); 28] = [
     ("unsigned short", 2.0, None),
     ("unsigned int", 4.0, None),
     ("unsigned long", 8.0, None),
-    ("c10::complex<c10::half>", 4.0, None),
-    ("c10::complex<float>", 8.0, Some(Precision::Fp32)),
-    ("c10::complex<double>", 16.0, Some(Precision::Fp64)),
+    ("complex<half>", 4.0, None),
+    ("complex<float>", 8.0, Some(Precision::Fp32)),
+    ("complex<double>", 16.0, Some(Precision::Fp64)),
     ("scalar", 4.0, None),
     ("char", 1.0, Some(Precision::Int8)),
+    ("float64", 8.0, Some(Precision::Fp64)),
+    ("float32", 4.0, Some(Precision::Fp32)),
+    ("fp32", 4.0, Some(Precision::Fp32)),
+    ("float16", 2.0, Some(Precision::Fp16)),
+    ("fp16", 2.0, Some(Precision::Fp16)),
+    ("bf16", 2.0, Some(Precision::Bf16)),
+    ("int64", 8.0, None),
+    ("int32", 4.0, None),
+    ("int16", 2.0, None),
+    ("int8", 1.0, Some(Precision::Int8)),
+    ("uint8", 1.0, Some(Precision::Fp8)),
 ];
 
 fn find(dtype: &str) -> Option<(f64, Option<Precision>)> {
+    let plain = plain_dtype(dtype);
     let mut types = TYPES.into_iter();
-    let (_, bytes, precision) = types.find(|(name, ..)| dtype.eq_ignore_ascii_case(name))?;
+    let (_, bytes, precision) = types.find(|(name, ..)| plain == *name)?;
     Some((bytes, precision))
 }
 
@@ -124,6 +137,9 @@ mod tests {
     fn sizes_and_precisions() {
         let cases = [
             ("c10::BFloat16", Some(2.0), Some("vector_bf16")),
+            ("c10::bfloat16", Some(2.0), Some("vector_bf16")),
+            ("torch.bfloat16", Some(2.0), Some("vector_bf16")),
+            ("at::Half", Some(2.0), Some("vector_fp16")),
             ("float", Some(4.0), Some("vector_fp32")),
             ("c10::Float8_e4m3fnuz", Some(1.0), Some("vector_fp8")),
             ("signed char", Some(1.0), Some("vector_int8")),

@@ -164,6 +164,11 @@ impl<'a> OpInput<'a> {
         flag(self.value(position))
     }
 
+    /// Whether an argument that is no tensor was left out, or is Python's `None`.
+    pub(super) fn is_absent(&self, position: usize) -> bool {
+        matches!(self.value(position).trim(), "" | "None")
+    }
+
     /// A value that is a list of integers, `[1, 1]`.
     pub(crate) fn integers(&self, position: usize) -> Option<Vec<i64>> {
         let items = list(self.value(position))?.into_iter();
@@ -225,19 +230,22 @@ fn one<'a>(trace: &'a Trace, dims: &Dims) -> Option<&'a [i64]> {
 }
 
 fn flag(text: &str) -> Option<bool> {
-    match text {
+    match text.trim() {
         "True" | "true" => Some(true),
         "False" | "false" => Some(false),
         _ => None,
     }
 }
 
+/// The items of `[2, 2]`, `(2, 2)`, `(2,)`, `2, 2` and `[[2, 2]]`.
 fn list(text: &str) -> Option<Vec<&str>> {
-    let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
-    if inner.trim().is_empty() {
-        return Some(Vec::new());
+    let is_bracket = |letter| matches!(letter, '[' | ']' | '(' | ')');
+    if !text.contains(is_bracket) && !text.contains(',') {
+        return None;
     }
-    Some(inner.split(',').map(str::trim).collect())
+    let items = text.split(|letter| is_bracket(letter) || letter == ',');
+    let items = items.map(str::trim);
+    Some(items.filter(|item| !item.is_empty()).collect())
 }
 
 /// Number of elements of a shape; 1 for a scalar.
@@ -278,6 +286,24 @@ mod tests {
         check(&[0, 4], &[1, 4], Some(&[0, 4]));
         check(&[2], &[3], None);
     }
+
+    #[test]
+    fn lists_are_read_in_every_spelling() {
+        for text in [
+            "[2, 3]",
+            "(2, 3)",
+            "2, 3",
+            "[2,3]",
+            " ( 2 , 3 , ) ",
+            "[[2, 3]]",
+        ] {
+            assert_eq!(list(text), Some(vec!["2", "3"]), "{text}");
+        }
+        assert_eq!(list("[]"), Some(Vec::new()));
+        assert_eq!(list("2"), None);
+        assert_eq!(list("None"), None);
+    }
+
     #[test]
     fn a_stride_of_zero_takes_no_memory() {
         let expanded = Tensor {
