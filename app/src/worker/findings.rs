@@ -4,11 +4,11 @@ use dormer_core::findings::{Finding, RankedFinding};
 use dormer_core::output::document::slug;
 use dormer_core::report::cards::{NOT_QUANTIFIABLE, Worth, asides, detail_heading};
 use dormer_core::report::details::is_in_tree;
+use dormer_core::report::has_row;
 use dormer_core::report::shapes::shapes;
 use dormer_core::trace::EventId;
 use dormer_core::{Profile, Report, base::format};
 
-use super::columns::OPERATIONS;
 use crate::protocol::{Card, Evidence, Findings};
 
 /// Operations or events that a card names; the report has all.
@@ -33,9 +33,8 @@ fn card(profile: &Profile, report: &Report, ranked: &RankedFinding) -> Card {
         false => &[],
     };
     let all = finding.operations.len() + events.len();
-    let has_rows = report.sheet(profile, OPERATIONS).is_some();
     let operations = finding.operations.iter();
-    let operations = operations.filter_map(|at| operation(profile, *at, has_rows));
+    let operations = operations.filter_map(|at| operation(profile, *at));
     let events = events.iter().map(|id| event(profile, finding, *id));
     let evidence: Vec<Evidence> = operations.chain(events).take(NAMED).collect();
     Card {
@@ -74,7 +73,7 @@ fn within(report: &Report, number: usize) -> Vec<String> {
         .collect()
 }
 
-fn operation(profile: &Profile, at: usize, has_rows: bool) -> Option<Evidence> {
+fn operation(profile: &Profile, at: usize) -> Option<Evidence> {
     let operation = profile.operations().get(at)?;
     let name = format::kernel_name(operation.short_name(profile));
     let first = operation.first()?;
@@ -87,7 +86,7 @@ fn operation(profile: &Profile, at: usize, has_rows: bool) -> Option<Evidence> {
             format::counted(operation.n_calls(), "call")
         ),
         token: operation.family.token().to_owned(),
-        row: has_rows.then_some(at as u32),
+        row: has_row(profile, operation).then_some(at as u32),
         uid: Some(profile.trace.events.uid(first.event)),
         in_tree: is_in_tree(profile, first.event),
     })

@@ -43,6 +43,7 @@ pub use modules::ModuleTime;
 pub(crate) use modules::module_times;
 pub use overview::Overview;
 pub(crate) use rounded::{RoundedTime, RoundedTimes};
+pub use unified_perf::has_row;
 
 use std::cell::OnceCell;
 use std::sync::{Arc, OnceLock};

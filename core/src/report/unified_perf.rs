@@ -8,6 +8,7 @@ use crate::base::interval::sum;
 use crate::base::stats::Stats;
 use crate::hardware::roofline::Roofline;
 use crate::perf::{Modelled, Work, python_dict};
+use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::profile::operations::Operation;
 use crate::profile::rows::PerfRow;
@@ -85,12 +86,9 @@ const MODEL: [Column; 2] = [
 
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
-    if !profile.has_host_ops() {
-        return Vec::new();
-    }
     let counted = || {
         let operations = profile.operations().iter().zip(input.judged);
-        operations.filter(|(operation, _)| operation.is_linked)
+        operations.filter(|(operation, _)| has_row(profile, operation))
     };
     let all_ns = sum(counted().map(|(operation, _)| operation.kernel_ns));
     let mut shares = Shares::of(all_ns);
@@ -109,6 +107,12 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
         cells.push(row);
     }
     cells
+}
+
+/// Whether an operation is in the sheet: traces without operators have none, and GPU activity that no
+/// operator launched is not in it.
+pub fn has_row(profile: &Profile, operation: &Operation) -> bool {
+    profile.has_host_ops() && operation.is_linked
 }
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {
