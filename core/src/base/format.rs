@@ -213,52 +213,45 @@ pub fn shape(sizes: &[i64]) -> String {
 /// The short name of a tensor type in any [spelling](plain_dtype); `None` for what is no tensor.
 pub fn dtype(spelling: &str) -> Option<&'static str> {
     let plain = plain_dtype(spelling);
-    let known = DTYPES.iter().find(|(known, _)| *known == plain);
-    known.map(|(_, short)| *short)
+    let known = DTYPES.iter().find(|(known, ..)| *known == plain);
+    known.map(|(_, short, _)| *short)
 }
 
-/// A type without its namespace, in lower case: `bfloat16` of "c10::BFloat16", "torch.bfloat16" and
-/// "BFloat16".
+/// PyTorch's name of a type, whatever its namespace, case and language: `bfloat16` of "c10::BFloat16",
+/// "torch.bfloat16" and "bf16". What is no known type is only put in lower case.
 pub fn plain_dtype(spelling: &str) -> String {
     let mut plain = spelling.trim().to_ascii_lowercase();
     for namespace in ["c10::", "at::", "torch."] {
         plain = plain.replace(namespace, "");
     }
-    plain
+    let mut known = DTYPES.iter();
+    let known = known.find(|(_, _, others)| others.contains(&&*plain));
+    known.map_or(plain, |(name, ..)| (*name).to_owned())
 }
 
-const DTYPES: &[(&str, &str)] = &[
-    ("float", "fp32"),
-    ("float32", "fp32"),
-    ("fp32", "fp32"),
-    ("double", "fp64"),
-    ("float64", "fp64"),
-    ("fp64", "fp64"),
-    ("half", "fp16"),
-    ("float16", "fp16"),
-    ("fp16", "fp16"),
-    ("bfloat16", "bf16"),
-    ("bf16", "bf16"),
-    ("float8_e4m3fn", "fp8 e4m3"),
-    ("float8_e4m3fnuz", "fp8 e4m3"),
-    ("float8_e5m2", "fp8 e5m2"),
-    ("float8_e5m2fnuz", "fp8 e5m2"),
-    ("float4_e2m1fn_x2", "fp4"),
-    ("complex<float>", "complex64"),
-    ("complex<double>", "complex128"),
-    ("long int", "int64"),
-    ("long", "int64"),
-    ("int64", "int64"),
-    ("int", "int32"),
-    ("int32", "int32"),
-    ("short int", "int16"),
-    ("int16", "int16"),
-    ("signed char", "int8"),
-    ("int8", "int8"),
-    ("unsigned char", "uint8"),
-    ("byte", "uint8"),
-    ("uint8", "uint8"),
-    ("bool", "bool"),
+/// PyTorch's names of types, what tables show, and what else C++, NumPy and kernels call them.
+const DTYPES: &[(&str, &str, &[&str])] = &[
+    ("float64", "fp64", &["double", "fp64"]),
+    ("float32", "fp32", &["float", "fp32"]),
+    ("float16", "fp16", &["half", "fp16"]),
+    ("bfloat16", "bf16", &["bf16"]),
+    ("float8_e4m3fn", "fp8 e4m3", &[]),
+    ("float8_e4m3fnuz", "fp8 e4m3", &[]),
+    ("float8_e5m2", "fp8 e5m2", &[]),
+    ("float8_e5m2fnuz", "fp8 e5m2", &[]),
+    ("float4_e2m1fn_x2", "fp4", &[]),
+    ("complex32", "complex32", &["complex<half>"]),
+    ("complex64", "complex64", &["complex<float>"]),
+    ("complex128", "complex128", &["complex<double>"]),
+    ("int64", "int64", &["long int", "long"]),
+    ("int32", "int32", &["int"]),
+    ("int16", "int16", &["short int", "short"]),
+    ("int8", "int8", &["signed char", "char"]),
+    ("uint64", "uint64", &["unsigned long"]),
+    ("uint32", "uint32", &["unsigned int"]),
+    ("uint16", "uint16", &["unsigned short"]),
+    ("uint8", "uint8", &["unsigned char", "byte"]),
+    ("bool", "bool", &[]),
 ];
 
 fn with_unit(value: f64, unit: &str) -> String {

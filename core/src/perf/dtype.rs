@@ -8,10 +8,10 @@ pub(super) use crate::names::signatures::is_tensor_type as is_tensor;
 /// A scalar argument counts as four bytes, as in the reference. Bytes hold FP8 wherever inference
 /// libraries multiply them, so `unsigned char` counts as FP8. A `float4_e2m1fn_x2` holds two.
 /// Names are [plain](plain_dtype); a precision is the peak that arithmetic on the type is measured by.
-const TYPES: [(&str, f64, Option<Precision>); 39] = [
-    ("double", 8.0, Some(Precision::Fp64)),
-    ("float", 4.0, Some(Precision::Fp32)),
-    ("half", 2.0, Some(Precision::Fp16)),
+const TYPES: [(&str, f64, Option<Precision>); 25] = [
+    ("float64", 8.0, Some(Precision::Fp64)),
+    ("float32", 4.0, Some(Precision::Fp32)),
+    ("float16", 2.0, Some(Precision::Fp16)),
     ("bfloat16", 2.0, Some(Precision::Bf16)),
     ("float8_e4m3fn", 1.0, Some(Precision::Fp8)),
     ("float8_e4m3fnuz", 1.0, Some(Precision::Fp8)),
@@ -21,33 +21,19 @@ const TYPES: [(&str, f64, Option<Precision>); 39] = [
     ("float4_e2m1fn_x2", 1.0, Some(Precision::Fp4)),
     ("fp8", 1.0, Some(Precision::Fp8)),
     ("fp4", 1.0, Some(Precision::Fp4)),
-    ("unsigned char", 1.0, Some(Precision::Fp8)),
-    ("signed char", 1.0, Some(Precision::Int8)),
-    ("long int", 8.0, None),
-    ("long", 8.0, None),
-    ("int", 4.0, None),
-    ("short int", 2.0, None),
-    ("short", 2.0, None),
-    ("bool", 1.0, None),
-    ("unsigned short", 2.0, None),
-    ("unsigned int", 4.0, None),
-    ("unsigned long", 8.0, None),
-    ("complex<half>", 4.0, None),
-    ("complex<float>", 8.0, Some(Precision::Fp32)),
-    ("complex<double>", 16.0, Some(Precision::Fp64)),
-    ("scalar", 4.0, None),
-    ("char", 1.0, Some(Precision::Int8)),
-    ("float64", 8.0, Some(Precision::Fp64)),
-    ("float32", 4.0, Some(Precision::Fp32)),
-    ("fp32", 4.0, Some(Precision::Fp32)),
-    ("float16", 2.0, Some(Precision::Fp16)),
-    ("fp16", 2.0, Some(Precision::Fp16)),
-    ("bf16", 2.0, Some(Precision::Bf16)),
+    ("complex32", 4.0, None),
+    ("complex64", 8.0, Some(Precision::Fp32)),
+    ("complex128", 16.0, Some(Precision::Fp64)),
     ("int64", 8.0, None),
     ("int32", 4.0, None),
     ("int16", 2.0, None),
     ("int8", 1.0, Some(Precision::Int8)),
+    ("uint64", 8.0, None),
+    ("uint32", 4.0, None),
+    ("uint16", 2.0, None),
     ("uint8", 1.0, Some(Precision::Fp8)),
+    ("bool", 1.0, None),
+    ("scalar", 4.0, None),
 ];
 
 fn find(dtype: &str) -> Option<(f64, Option<Precision>)> {
@@ -71,8 +57,11 @@ pub(super) fn numbers(dtype: &str) -> f64 {
 /// Products and sums of real numbers in a product and in a sum: (a + bi)·(c + di) takes four products
 /// and two sums, and adding it up two more.
 pub(super) fn complex_factors(dtype: &str) -> (f64, f64) {
-    let is_complex = dtype.to_ascii_lowercase().contains("complex");
-    if is_complex { (4.0, 2.0) } else { (1.0, 1.0) }
+    if rank(dtype) == Rank::Complex {
+        (4.0, 2.0)
+    } else {
+        (1.0, 1.0)
+    }
 }
 
 /// The matrix units in the precision of a type.
@@ -92,10 +81,7 @@ fn spec(unit: Unit, dtype: &str) -> Option<ComputeSpec> {
 
 /// True for whole numbers and flags.
 pub(crate) fn is_integer(dtype: &str) -> bool {
-    matches!(
-        dtype,
-        "long int" | "int" | "short int" | "signed char" | "unsigned char" | "bool"
-    )
+    rank(dtype) <= Rank::Whole
 }
 
 /// Kinds of numbers: of operands of several kinds the result is of the last one.
@@ -109,11 +95,10 @@ pub(super) enum Rank {
 
 /// The kind of an element.
 pub(super) fn rank(dtype: &str) -> Rank {
-    let is_whole = is_integer(dtype) || dtype.starts_with("unsigned") || dtype == "long";
-    match dtype {
-        "bool" => Rank::Flag,
-        _ if is_whole => Rank::Whole,
-        _ if dtype.contains("complex") => Rank::Complex,
+    match plain_dtype(dtype) {
+        plain if plain == "bool" => Rank::Flag,
+        plain if plain.starts_with("int") || plain.starts_with("uint") => Rank::Whole,
+        plain if plain.starts_with("complex") => Rank::Complex,
         _ => Rank::Real,
     }
 }
@@ -145,6 +130,7 @@ mod tests {
             ("signed char", Some(1.0), Some("vector_int8")),
             ("long int", Some(8.0), None),
             ("bool", Some(1.0), None),
+            ("torch.int64", Some(8.0), None),
             ("TensorList", None, None),
             ("", None, None),
         ];
@@ -153,6 +139,7 @@ mod tests {
             let label = vector(dtype).map(ComputeSpec::label);
             assert_eq!(label.as_deref(), spec, "{dtype}");
         }
+        assert!(is_integer("long int") && is_integer("torch.uint8") && !is_integer("float"));
         assert_eq!(
             matrix("double").map(ComputeSpec::label).unwrap(),
             "matrix_fp64"

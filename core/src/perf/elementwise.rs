@@ -9,6 +9,7 @@ use super::input::{Tensor, broadcast, product};
 use super::params;
 use super::{Modelled, OpInput, moved, on_vectors, vectors};
 use crate::names::signatures::has_out_operand;
+use crate::trace::list_items;
 
 /// `f(x)`, and `f(x, out)`. Of `copy_(to, from)` the reference calls the target "in". Powers and
 /// bounds may be tensors as well, which the reference takes for results: see [`pointwise`].
@@ -219,9 +220,8 @@ pub(super) fn upsample(input: &OpInput) -> Option<Modelled> {
 }
 
 fn factors(input: &OpInput) -> Option<Vec<f64>> {
-    let text = input.value(2).trim();
-    let items = text.strip_prefix('[')?.strip_suffix(']')?.split(',');
-    items.map(|item| item.trim().parse().ok()).collect()
+    let items = list_items(input.value(2))?.into_iter();
+    items.map(|item| item.parse().ok()).collect()
 }
 
 fn resized(input: &OpInput, shape: &[i64], out: &[i64]) -> Modelled {

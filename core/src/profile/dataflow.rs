@@ -4,6 +4,7 @@ use super::Profile;
 use super::operations::Operation;
 use crate::names::fusion::{ELEMENTWISE, REDUCTIONS, is_norm};
 use crate::perf::{OpInput, element_bytes};
+use crate::trace::list_items;
 
 /// The shape of a tensor and its size in memory. A size of -1 fits all.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,10 +114,10 @@ impl<'a> Shapes<'a> {
     /// Along the dimensions of the second argument; the third says whether they stay as ones.
     fn reduced(&self) -> Option<Shape> {
         let (sizes, bytes) = self.at(0)?;
-        let dims = self.value(1).strip_prefix('[')?.strip_suffix(']')?;
+        let dims = list_items(self.value(1))?;
         let keeps = self.value(2).eq_ignore_ascii_case("true");
         let mut reduced = vec![false; sizes.len()];
-        for dim in dims.split(',').map(str::trim).filter(|dim| !dim.is_empty()) {
+        for dim in dims {
             *reduced.get_mut(from_start(dim, sizes.len())?)? = true;
         }
         let kept = sizes.iter().zip(reduced);

@@ -118,6 +118,17 @@ pub(crate) fn parse_texts(json: &str, strings: &mut StringTable) -> Option<Box<[
     Some(texts.collect())
 }
 
+/// The items of `[2, 2]`, `(2, 2)`, `(2,)`, `2, 2` and `[[2, 2]]`.
+pub(crate) fn list_items(text: &str) -> Option<Vec<&str>> {
+    let is_bracket = |letter| matches!(letter, '[' | ']' | '(' | ')');
+    if !text.contains(is_bracket) && !text.contains(',') {
+        return None;
+    }
+    let items = text.split(|letter| is_bracket(letter) || letter == ',');
+    let items = items.map(str::trim);
+    Some(items.filter(|item| !item.is_empty()).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,5 +158,22 @@ mod tests {
             })
         });
         assert_eq!(one, two);
+    }
+
+    #[test]
+    fn lists_are_read_in_every_spelling() {
+        for text in [
+            "[2, 3]",
+            "(2, 3)",
+            "2, 3",
+            "[2,3]",
+            " ( 2 , 3 , ) ",
+            "[[2, 3]]",
+        ] {
+            assert_eq!(list_items(text), Some(vec!["2", "3"]), "{text}");
+        }
+        assert_eq!(list_items("[]"), Some(Vec::new()));
+        assert_eq!(list_items("2"), None);
+        assert_eq!(list_items("None"), None);
     }
 }

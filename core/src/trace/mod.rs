@@ -16,6 +16,7 @@ mod flows;
 mod strings;
 mod tracks;
 
+pub(crate) use args::list_items;
 pub use args::{ArgsTable, Dims, OpArgs, OpArgsId, ShapeId};
 pub use builder::{OpArgsText, TraceBuilder};
 pub(crate) use by_name::ByName;

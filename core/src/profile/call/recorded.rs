@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::names::signatures::is_tensor_type;
 use crate::names::signatures::{Kind, Param};
 use crate::perf::OpInput;
-use crate::trace::{Dims, ShapeId};
+use crate::trace::{Dims, ShapeId, list_items};
 
 /// Why an argument cannot be told from what was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -220,11 +220,8 @@ fn number(text: &str, kind: Kind) -> Option<Value> {
 }
 
 fn list(text: &str, kind: Kind) -> Option<Value> {
-    let inner = text.strip_prefix('[')?.strip_suffix(']')?.trim();
-    if inner.is_empty() {
-        return Some(json!([]));
-    }
-    let items = inner.split(',').map(|item| number(item.trim(), kind));
+    let items = list_items(text)?.into_iter();
+    let items = items.map(|item| number(item, kind));
     items.collect::<Option<Vec<Value>>>().map(Value::Array)
 }
 
