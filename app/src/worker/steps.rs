@@ -2,10 +2,10 @@
 
 use dormer_core::base::format;
 use dormer_core::base::interval::percent_of;
-use dormer_core::profile::lanes::RangeTotals;
-use dormer_core::profile::timeline::GpuTimeline;
+use dormer_core::base::stats::median_ns;
+use dormer_core::profile::lanes::range_timeline;
 use dormer_core::profile::window::StepWindow;
-use dormer_core::report::overview::{SplitKind, SplitPart};
+use dormer_core::report::overview::split;
 
 use super::analysis::Analysis;
 use crate::protocol::{StepTime, StepTimes};
@@ -19,7 +19,7 @@ impl Analysis {
         let windows = self.steps.windows();
         let length = |step: &StepWindow| step.window.span.length();
         let lengths_ns: Vec<i64> = windows.iter().map(length).collect();
-        let Some(median_ns) = median(&lengths_ns) else {
+        let Some(median_ns) = median_ns(lengths_ns.clone()) else {
             let headline = "No steps were recorded: call the profiler\u{2019}s `step()` after each iteration, or name parts of the run with `record_function`.";
             return StepTimes {
                 headline: headline.to_owned(),
@@ -30,13 +30,13 @@ impl Analysis {
         let lines = self.steps.lines().into_iter();
         let steps = lines.zip(windows).map(|(line, step)| {
             let range = step.window.span;
-            let totals = RangeTotals::new(&self.whole, self.report.options.gpu_events, range);
+            let timeline = range_timeline(&self.whole, self.report.options.gpu_events, range);
             let share = percent_of(range.length(), median_ns).filter(|_| lengths_ns.len() > 1);
             StepTime {
                 line,
                 of_median: share.map_or(String::new(), |share| format!("{:.2}×", share / 100.0)),
                 is_slow: share.is_some_and(|share| share >= SLOW_PERCENT),
-                parts: parts(&totals),
+                parts: split(&timeline),
                 percent: percent_of(range.length(), longest_ns).unwrap_or_default(),
             }
         });
@@ -46,36 +46,6 @@ impl Analysis {
             steps,
         }
     }
-}
-
-/// The middle length, the shorter of two.
-fn median(lengths_ns: &[i64]) -> Option<i64> {
-    let mut sorted = lengths_ns.to_vec();
-    sorted.sort_unstable();
-    sorted.get(sorted.len().checked_sub(1)? / 2).copied()
-}
-
-/// How the time of a range splits; the parts sum up to it.
-fn parts(totals: &RangeTotals) -> Vec<SplitPart> {
-    let busy = |of: fn(&GpuTimeline) -> i64| totals.timeline.as_ref().map_or(0, of);
-    [
-        (SplitKind::Computation, busy(|busy| busy.computation_ns)),
-        (
-            SplitKind::ExposedCommunication,
-            busy(|busy| busy.exposed_comm_ns),
-        ),
-        (
-            SplitKind::ExposedCopies,
-            busy(|busy| busy.exposed_memcpy_ns),
-        ),
-        (SplitKind::Idle, totals.idle_ns),
-    ]
-    .map(|(kind, ns)| SplitPart {
-        kind,
-        ns,
-        percent: percent_of(ns, totals.range.length()).unwrap_or_default(),
-    })
-    .to_vec()
 }
 
 fn headline(steps: &[StepTime], median_ns: i64) -> String {

@@ -10,6 +10,6 @@ pub(crate) mod map;
 pub(crate) mod row_id;
 pub(crate) mod sequence;
 pub mod sort;
-pub(crate) mod stats;
+pub mod stats;
 pub(crate) mod tally;
 pub mod value;

@@ -16,6 +16,14 @@ pub(crate) struct Stats {
     pub(crate) sum: f64,
 }
 
+/// The middle of some lengths, the shorter of two; `None` for none.
+pub fn median_ns(mut lengths_ns: Vec<i64>) -> Option<i64> {
+    lengths_ns.sort_unstable();
+    lengths_ns
+        .get(lengths_ns.len().checked_sub(1)? / 2)
+        .copied()
+}
+
 impl Stats {
     /// Of values in any order; `None` for no values.
     pub(crate) fn of(values: Vec<f64>) -> Option<Stats> {
@@ -66,6 +74,13 @@ mod tests {
         assert_eq!((stats.min, stats.max, stats.sum), (1.0, 4.0, 10.0));
         assert_eq!(stats.std, Some((5.0_f64 / 3.0).sqrt()));
         assert!((stats.population_std() - 1.25_f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_median_of_lengths_is_one_of_them() {
+        assert_eq!(median_ns(vec![30, 10, 20]), Some(20));
+        assert_eq!(median_ns(vec![30, 10, 20, 40]), Some(20));
+        assert_eq!(median_ns(Vec::new()), None);
     }
 
     #[test]

@@ -124,7 +124,7 @@ impl Split {
 /// The split of GPU time, all streams and devices of the trace taken together.
 ///
 /// `computation + exposed_comm + exposed_memcpy + idle = total`, and `busy + idle = total`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GpuTimeline {
     /// From the first start to the last end; of a window its length.
     pub span: Interval,
@@ -148,6 +148,18 @@ impl GpuTimeline {
     /// Splits the time of some GPU activity; `None` for none.
     pub fn new(work: impl IntoIterator<Item = (GpuClass, Interval)>) -> Option<GpuTimeline> {
         Split::new(work).timeline()
+    }
+
+    /// Splits a part of the time; the activity lies inside it.
+    pub(crate) fn within(
+        range: Interval,
+        work: impl IntoIterator<Item = (GpuClass, Interval)>,
+    ) -> GpuTimeline {
+        let nothing = GpuTimeline {
+            span: range,
+            ..GpuTimeline::default()
+        };
+        GpuTimeline::new(work).unwrap_or(nothing).over(range)
     }
 
     /// The mean of timelines over one time, such as those of several GPUs; `None` for none. Its

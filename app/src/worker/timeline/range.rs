@@ -18,8 +18,9 @@ pub(super) fn card(source: TimelineSource, range: Interval) -> RangeCard {
         time: format::time_ns(ns),
         share: format::percent(percent_of(ns, range.length()).unwrap_or_default()),
     };
-    let mut parts = vec![part("GPU busy", totals.busy_ns)];
-    if let Some(timeline) = &totals.timeline {
+    let timeline = &totals.timeline;
+    let mut parts = vec![part("GPU busy", timeline.busy_ns)];
+    if timeline.busy_ns > 0 {
         parts.push(part("Computation", timeline.computation_ns));
         let exposed = [
             ("Exposed communication", timeline.exposed_comm_ns),
@@ -28,7 +29,7 @@ pub(super) fn card(source: TimelineSource, range: Interval) -> RangeCard {
         let exposed = exposed.into_iter().filter(|(_, ns)| *ns > 0);
         parts.extend(exposed.map(|(label, ns)| part(label, ns)));
     }
-    parts.push(part("GPU idle", totals.idle_ns));
+    parts.push(part("GPU idle", timeline.idle_ns));
     let listed = totals.work.iter().take(LISTED);
     RangeCard {
         length: format::time_ns(range.length()),

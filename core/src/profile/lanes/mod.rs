@@ -28,7 +28,7 @@ use crate::trace::{Category, EventId, Trace, Track, TrackId};
 use pack::pack;
 
 pub use draw::{Block, View};
-pub use range::{RangeTotals, RangeWork};
+pub use range::{RangeTotals, RangeWork, range_timeline};
 pub use row::Row;
 pub use steps::{Step, named_ranges, steps};
 

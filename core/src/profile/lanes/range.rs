@@ -4,7 +4,7 @@ use crate::base::interval::Interval;
 use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
-use crate::profile::kernels::GpuEvents;
+use crate::profile::kernels::{GpuEvents, GpuWork};
 use crate::profile::timeline::GpuTimeline;
 use crate::profile::tree::NodeId;
 use crate::trace::{EventId, StringId};
@@ -22,17 +22,11 @@ pub struct RangeWork {
     pub ns: i64,
 }
 
-/// Totals of a range of time.
+/// Totals of a range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RangeTotals {
-    /// The range.
-    pub range: Interval,
-    /// Something runs on the GPU.
-    pub busy_ns: i64,
-    /// Nothing does.
-    pub idle_ns: i64,
-    /// How the busy time splits; `None` for a range without GPU activity.
-    pub timeline: Option<GpuTimeline>,
+    /// How the range splits.
+    pub timeline: GpuTimeline,
     /// Pieces of GPU activity.
     pub n_work: u64,
     /// By name, the longest first.
@@ -43,14 +37,9 @@ impl RangeTotals {
     /// Adds up what lies in a range; what reaches beyond it counts for the part inside.
     pub fn new(profile: &Profile, events: GpuEvents, range: Interval) -> RangeTotals {
         let mut by_name: Map<StringId, RangeWork> = Map::default();
-        let mut inside = Vec::new();
         let mut calls: Set<NodeId> = Set::default();
-        for work in profile.gpu.of(profile.gpu_events(events)) {
-            let part = work.span.overlap(range);
-            let Some(part) = part.filter(|part| part.length() > 0) else {
-                continue;
-            };
-            inside.push((work.class, part));
+        let inside: Vec<(&GpuWork, Interval)> = inside(profile, events, range).collect();
+        for (work, part) in &inside {
             let call = work.parent_op.filter(|_| !work.is_collective);
             let op = call
                 .and_then(|op| profile.tree.event(op))
@@ -68,15 +57,30 @@ impl RangeTotals {
         let mut work: Vec<RangeWork> = by_name.into_values().collect();
         work.arrange_by_key(|work| (std::cmp::Reverse(work.ns), work.first));
         let n_work = inside.len() as u64;
-        let timeline = GpuTimeline::new(inside);
-        let busy_ns = timeline.map_or(0, |timeline| timeline.busy_ns);
+        let inside = inside.into_iter().map(|(work, part)| (work.class, part));
         RangeTotals {
-            range,
-            busy_ns,
-            idle_ns: range.length() - busy_ns,
+            timeline: GpuTimeline::within(range, inside),
             n_work,
-            timeline,
             work,
         }
     }
+}
+
+/// How a range splits.
+pub fn range_timeline(profile: &Profile, events: GpuEvents, range: Interval) -> GpuTimeline {
+    let inside = inside(profile, events, range);
+    GpuTimeline::within(range, inside.map(|(work, part)| (work.class, part)))
+}
+
+/// GPU activity that lies in a range, and the part of its time that does.
+fn inside(
+    profile: &Profile,
+    events: GpuEvents,
+    range: Interval,
+) -> impl Iterator<Item = (&GpuWork, Interval)> {
+    let work = profile.gpu.of(profile.gpu_events(events));
+    work.filter_map(move |work| {
+        let part = work.span.overlap(range)?;
+        (part.length() > 0).then_some((work, part))
+    })
 }

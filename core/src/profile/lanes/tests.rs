@@ -205,7 +205,8 @@ fn a_range_counts_what_lies_inside_it() {
     let range = Interval::new(10_000, 50_000);
     let totals = RangeTotals::new(&profile, GpuEvents::Linked, range);
     // 10–20 and 30–50 run; 20–30 does not.
-    assert_eq!((totals.busy_ns, totals.idle_ns), (30_000, 10_000));
+    let timeline = totals.timeline;
+    assert_eq!((timeline.busy_ns, timeline.idle_ns), (30_000, 10_000));
     assert_eq!(totals.n_work, 3);
     let work: Vec<(&str, u64, i64)> = totals
         .work

@@ -63,17 +63,17 @@ impl SplitKind {
     }
 }
 
-/// The parts, in the order of the bar.
-pub fn split(whole: &GpuTimeline) -> Vec<SplitPart> {
+/// The parts of the time of the GPU, in the order of the bar; none of an empty time.
+pub fn split(time: &GpuTimeline) -> Vec<SplitPart> {
     [
-        (SplitKind::Computation, whole.computation_ns),
-        (SplitKind::ExposedCommunication, whole.exposed_comm_ns),
-        (SplitKind::ExposedCopies, whole.exposed_memcpy_ns),
-        (SplitKind::Idle, whole.idle_ns),
+        (SplitKind::Computation, time.computation_ns),
+        (SplitKind::ExposedCommunication, time.exposed_comm_ns),
+        (SplitKind::ExposedCopies, time.exposed_memcpy_ns),
+        (SplitKind::Idle, time.idle_ns),
     ]
     .into_iter()
     .filter_map(|(kind, ns)| {
-        let percent = percent_of(ns, whole.total_ns())?;
+        let percent = percent_of(ns, time.total_ns())?;
         Some(SplitPart { kind, ns, percent })
     })
     .collect()

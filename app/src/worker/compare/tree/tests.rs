@@ -198,9 +198,9 @@ fn differences_are_gone_through_from_the_largest_and_around() {
     };
     let mut trees = Trees::of(&trace(2, "nvjet"), &trace(3, "Cijk"));
     let outside = "1 Launched outside of operators [different kernels] copy × 2 | copy × 3";
-    let product = "2 mm [different kernels] nvjet | Cijk";
+    let gemm = "2 mm [different kernels] nvjet | Cijk";
     // The stray kernel is the same one in both, of another length.
-    for (number, expected) in (1..).zip([outside, product, outside, product]) {
+    for (number, expected) in (1..).zip([outside, gemm, outside, gemm]) {
         let change = trees.step(TreeStep::Difference(number));
         assert_eq!(change.of, 2);
         assert_eq!(change.says, "2 differences, the largest first");
