@@ -70,6 +70,8 @@ pub struct Card {
     pub title: String,
     /// How much it matters, in a word.
     pub severity: String,
+    /// The name of its color in style sheets.
+    pub light: String,
     /// How sure it is that it is what it is called, in a word; empty where nothing is left to guess.
     pub confidence: String,
     /// The analysis that found it.

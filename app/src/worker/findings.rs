@@ -2,7 +2,7 @@
 
 use dormer_core::findings::{Finding, RankedFinding};
 use dormer_core::output::document::slug;
-use dormer_core::report::cards::{NOT_QUANTIFIABLE, Worth, asides, detail_heading};
+use dormer_core::report::cards::{Light, NOT_QUANTIFIABLE, Worth, asides, detail_heading};
 use dormer_core::report::details::is_in_tree;
 use dormer_core::report::has_row;
 use dormer_core::report::shapes::shapes;
@@ -45,6 +45,7 @@ fn card(profile: &Profile, report: &Report, ranked: &RankedFinding) -> Card {
         number: ranked.number,
         title: finding.title.clone(),
         severity: finding.priority.label().to_owned(),
+        light: Light::of(finding.priority).key.to_owned(),
         confidence: finding
             .confidence
             .map_or(String::new(), |confidence| confidence.label().to_owned()),

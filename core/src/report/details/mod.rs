@@ -31,7 +31,7 @@ use hashbrown::HashSet;
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
-use super::cards::detail_heading;
+use super::cards::{Light, detail_heading};
 use super::fact_table::{CellKind, FactRow, FactTable};
 use super::shapes::shapes;
 use super::sheet::Field;
@@ -101,6 +101,8 @@ pub struct FindingLink {
     pub title: String,
     /// The heading in the report under which more is said of it.
     pub heading: String,
+    /// The name of its color in style sheets.
+    pub light: String,
 }
 
 /// A run to go to.
@@ -403,6 +405,7 @@ fn findings(
             number: ranked.number,
             title: ranked.finding.title.clone(),
             heading: detail_heading(ranked),
+            light: Light::of(ranked.finding.priority).key.to_owned(),
         })
         .collect()
 }
