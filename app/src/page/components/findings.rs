@@ -3,6 +3,7 @@
 use dormer_core::NoGpu;
 use dormer_core::report::cards::Worth;
 
+use crate::page::components::gap_chart::gap_chart;
 use crate::page::prelude::*;
 use crate::protocol::{Card, Evidence, Findings as Found};
 
@@ -147,6 +148,7 @@ fn finding_card(card: Card, most: f64) -> impl IntoView {
                 </div>
                 <div class="shown">
                     {evidence_list(card.evidence, card.n_more)}
+                    {card.gap.map(gap_chart)}
                     {within}
                     <p class="fine">{card.basis} " " {in_report} {in_system}</p>
                 </div>
