@@ -48,6 +48,7 @@ labelled! {
         UnknownMetadata => "Some metadata events have names that Dormer does not know; they were ignored.",
         UnknownPhase => "Some events are of a kind that carries no time in a PyTorch trace; they were ignored.",
         UnknownCategory => "Some events have no category, or one that Dormer does not know, so no number counts them.",
+        UnreadableArguments => "The shapes, types or values of some operators are not of the profiler's form, so FLOPs and bytes of these calls are unknown.",
         TooManyEvents => "The trace has more events than fit; the rest was left out. Record fewer steps to see all.",
         LargeMetadata => "Large entries beside the events were not kept.",
         WrongNesting => "Some calls end after the call they began in; they have no place in the call tree.",
@@ -80,9 +81,11 @@ impl WarningKind {
             }
             CutGzip | CorruptGzip | AnotherTrace | CutJson | UnreadableEvent | MissingTime
             | MissingDuration | NegativeDuration | ImpossibleDuration | OverlongDuration
-            | ImpossibleStart | UnknownCategory | TooManyEvents | WrongNesting
-            | UnlinkedGpuWork | NothingLinked | AmbiguousCorrelation | RepeatedCorrelation
-            | ClocksDiffer | UntoldGpuTime | GpuEventsLost => Severity::DataLoss,
+            | ImpossibleStart | UnreadableArguments | UnknownCategory | TooManyEvents
+            | WrongNesting | UnlinkedGpuWork | NothingLinked | AmbiguousCorrelation
+            | RepeatedCorrelation | ClocksDiffer | UntoldGpuTime | GpuEventsLost => {
+                Severity::DataLoss
+            }
         }
     }
 }

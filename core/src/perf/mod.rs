@@ -58,6 +58,7 @@ mod tf32;
 mod transpose;
 mod triton;
 pub mod user;
+mod value;
 
 #[cfg(test)]
 mod tests;

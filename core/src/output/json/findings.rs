@@ -11,6 +11,7 @@ use crate::output::title::of_trace;
 use crate::profile::Profile;
 use crate::profile::model_info::{Inferred, ModelInfo};
 use crate::profile::operations::Operation as Called;
+use crate::profile::recorded_flops::recorded_flops;
 use crate::profile::timeline::GpuTimeline;
 use crate::report::Report;
 use crate::report::overview::{HardwareFigure, Quality, QualityLine};
@@ -130,6 +131,7 @@ record! {
         name: "Its name." = operation.name(profile),
         calls: "How often it is called." = operation.n_calls(),
         time_ms: "Its time in kernels." = ms(operation.kernel_ns),
+        profiler_gflop: "The profiler's own count for a call, of recordings with_flops; null: it counted none." = recorded_flops(profile, operation).map(|flops| rounded(flops / 1e9, 6)),
     }
 
     /// An analysis.
@@ -200,7 +202,8 @@ mod tests {
         assert_eq!(finding["operations"][0]["name"], "aten::bmm");
         assert_eq!(finding["replay"]["recommended"], true);
         assert_eq!(json["run"]["computation_time_percent"], 100.0);
-        assert_eq!(json["quality"]["level"], "good");
+        // No strides were recorded.
+        assert_eq!(json["quality"]["level"], "note");
         assert_eq!(json["analyses"][0]["status"], "OK");
         assert_eq!(json["model"]["model"]["value"], Json::Null);
     }

@@ -3,6 +3,7 @@
 //! Plain data. The page and the Markdown report show the same, so it is worked out here and
 //! written with [`crate::base::format`] there.
 
+mod arguments;
 mod facts;
 mod gpus;
 mod hardware;
@@ -152,6 +153,7 @@ impl Overview {
                 timelines.events,
                 &anomalies,
                 before_recording_ns,
+                arguments::lines(profile),
                 thresholds,
             ),
             hardware: Hardware {

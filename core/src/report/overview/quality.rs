@@ -108,6 +108,7 @@ impl Quality {
         events: GpuEvents,
         anomalies: &[Anomaly],
         before_recording_ns: Option<i64>,
+        arguments: Vec<(Level, String)>,
         thresholds: &Thresholds,
     ) -> Quality {
         let is_little = is_little_unlinked(profile, events, thresholds);
@@ -142,6 +143,10 @@ impl Quality {
             .into_iter()
             .chain(before_recording_ns.map(before_recording));
         lines.extend(judged.map(QualityLine::judged));
+        lines.extend(arguments.into_iter().map(|(level, sentence)| QualityLine {
+            level,
+            ..QualityLine::judged(sentence)
+        }));
         lines.arrange_by_key(|line| std::cmp::Reverse(line.level));
         Quality {
             level: worst(&lines),
