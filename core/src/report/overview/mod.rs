@@ -152,7 +152,7 @@ impl Overview {
                 profile,
                 timelines.events,
                 &anomalies,
-                before_recording_ns,
+                [before_recording_ns, whole.map(GpuTimeline::total_ns)],
                 arguments::lines(profile),
                 thresholds,
             ),
