@@ -248,12 +248,6 @@ pub(crate) fn is_fallback(kernel: &str) -> bool {
     holds(kernel, WORDS)
 }
 
-/// Of how many elements operands are aligned, where the name of a kernel says it: "align1".
-pub(crate) fn alignment(kernel: &str) -> Option<u64> {
-    let at = kernel.find("align")? + "align".len();
-    number(kernel.get(at..)?).filter(|elements| elements.is_power_of_two())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -330,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_the_units_and_the_alignment() {
+    fn names_tell_the_units() {
         assert!(is_on_vector_units(
             "void cutlass::Kernel2<cutlass_80_simt_sgemm_128x64_8x5_nn_align1>"
         ));
@@ -338,11 +332,5 @@ mod tests {
             "naive_conv_ab_packed_fwd_nchw_ushort_double_ushort"
         ));
         assert!(!is_fallback("nvjet_tst_128x256_64x4_2x1_v_bz_coopA_TNT"));
-        assert_eq!(
-            alignment("cutlass_80_simt_sgemm_128x64_8x5_nn_align1"),
-            Some(1)
-        );
-        assert_eq!(alignment("cutlass_tensorop_tn_align8_2sm"), Some(8));
-        assert_eq!(alignment("fmha_cutlassF_bf16_aligned_64x64_rf_sm80"), None);
     }
 }

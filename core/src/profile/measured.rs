@@ -135,10 +135,11 @@ impl MainKernel {
     pub(crate) fn workgroups(&self) -> Option<u64> {
         let (grid, block) = self.launch?;
         let all = |sizes: [u64; 3]| sizes.into_iter().try_fold(1_u64, u64::checked_mul);
-        match self.counts_threads {
-            true => all(grid)?.checked_div(all(block)?),
-            false => all(grid),
-        }
+        let workgroups = match self.counts_threads {
+            true => all(grid)?.checked_div(all(block)?)?,
+            false => all(grid)?,
+        };
+        (workgroups > 0).then_some(workgroups)
     }
 }
 

@@ -74,7 +74,8 @@ pub(super) fn factors(
                     if let Some((factor, detail)) = tiled.waves(input, kernel, name, tile) {
                         of_compute(Cause::WaveQuantization, factor, detail);
                     }
-                    if let Some((factor, detail)) = tiled.padded_k(tile) {
+                    let padded = channels(measured, judged).or_else(|| tiled.padded_k(tile));
+                    if let Some((factor, detail)) = padded {
                         of_compute(Cause::PaddedDimension, factor, detail);
                     }
                 }
@@ -222,6 +223,28 @@ impl Tiled {
         };
         Some((padded as f64 / self.k as f64, detail))
     }
+}
+
+/// Few channels of a convolution, computed as many as 16 bytes hold.
+fn channels(measured: &Measured, judged: &Judged) -> Option<(f64, Detail)> {
+    let Sizes::Convolution(shape) = &measured.sizes else {
+        return None;
+    };
+    let in_16_bytes = match judged.work?.compute?.precision {
+        Precision::Fp64 => 2,
+        Precision::Fp32 | Precision::Tf32 => 4,
+        Precision::Fp16 | Precision::Bf16 => 8,
+        Precision::Fp8 | Precision::Int8 => 16,
+        Precision::Fp6 | Precision::Fp4 => 32,
+    };
+    let size = shape.group_channels().max(1);
+    let padded = size.next_multiple_of(in_16_bytes);
+    let detail = Detail::Padded {
+        dimension: "C_in",
+        size,
+        padded,
+    };
+    (size < in_16_bytes && !shape.is_depthwise()).then(|| (padded as f64 / size as f64, detail))
 }
 
 /// The time of all waves over that of the workgroups, were they spread evenly.

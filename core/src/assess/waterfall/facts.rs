@@ -3,18 +3,21 @@
 use super::factors::Tiled;
 use crate::assess::{Input, Judged};
 use crate::base::format;
-use crate::hardware::Vendor;
+use crate::hardware::{Precision, Unit, Vendor};
 use crate::names::tile::Generation;
 use crate::names::words::holds;
 use crate::names::{Family, LoopKind};
 use crate::perf::{Tensor, element_bytes};
-use crate::profile::convolution::ConvolutionShape;
-use crate::profile::gemm::{OddPitch, odd_pitches};
+use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
+use crate::profile::gemm::{GemmSizes, OddPitch, odd_pitches};
 use crate::profile::measured::{MainKernel, Measured, Sizes};
 use crate::profile::operations::Operation;
 
 /// So few steps along K that what comes before and after them takes most of the time.
 const FEW_K_STEPS: u64 = 4;
+
+/// Workgroups for up to this share of the compute units are few.
+const FEW_WORKGROUPS: f64 = 0.9;
 
 /// So few channels leave most of the elements that a matrix unit takes at once empty.
 const FEW_CHANNELS: u64 = 4;
@@ -31,8 +34,13 @@ const NARROW_HEAD: u64 = 64;
 /// A cause without a factor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fact {
-    /// Rows along memory that are not 16-byte aligned: "N = 1 025".
-    Misaligned(Vec<(String, u64)>),
+    /// Rows along memory that are not 16-byte aligned.
+    Misaligned {
+        /// Sizes and distances that are no multiples: "N", 1025.
+        sizes: Vec<(String, u64)>,
+        /// Of so many elements.
+        multiple: u64,
+    },
     /// Its kernel was built for an older generation of GPUs.
     OldGeneration {
         /// That generation.
@@ -60,6 +68,15 @@ pub enum Fact {
     },
     /// Channels that a group of a convolution reads.
     FewChannels(u64),
+    /// A kernel size above 3: "7×7".
+    LargeKernel(String),
+    /// A type of 32 bits or more, and how many times the rate of 16 bits is its own, in tenths.
+    WideType {
+        /// "FP32".
+        precision: &'static str,
+        /// The rate of 16 bits over its own, in percent.
+        rate_percent: u64,
+    },
     /// A kernel size that differs by dimension: "1×7".
     Asymmetric(String),
     /// Positions between those that a convolution reads: "2".
@@ -102,10 +119,12 @@ impl Fact {
     /// For people, as half a sentence: "K = 32 in steps of 64".
     pub fn text(&self) -> String {
         match self {
-            Fact::Misaligned(odd) => {
-                let each = odd.iter().map(|(of, elements)| format!("{of} = {}", format::count(*elements)));
+            Fact::Misaligned { sizes, multiple } => {
+                let each = sizes.iter();
+                let each = each.map(|(of, elements)| format!("{of} = {}", format::count(*elements)));
                 let each: Vec<String> = each.collect();
-                format!("{}: rows that are not 16-byte aligned", each.join(", "))
+                let each = each.join(", ");
+                format!("{each}, no multiple of {multiple}: rows are not 16-byte aligned")
             }
             Fact::OldGeneration { kernel, gpu } => {
                 format!("its kernel was built for {kernel}, the GPU is {gpu}")
@@ -122,6 +141,11 @@ impl Fact {
                 format!("{workgroups} for {units} compute units can use at most {share} of the GPU")
             }
             Fact::FewChannels(channels) => format!("C_in = {channels}"),
+            Fact::LargeKernel(kernel) => format!("a {kernel} kernel"),
+            Fact::WideType { precision, rate_percent } => format!(
+                "{precision}: types of 16 bits have {}× its rate",
+                format::number(*rate_percent as f64 / 100.0)
+            ),
             Fact::Asymmetric(kernel) => format!("a {kernel} kernel, longer in one dimension"),
             Fact::Dilated(dilation) => format!("dilation {dilation}: what it reads is not contiguous"),
             Fact::Depthwise => "depthwise: matrix units have one channel to sum over".to_owned(),
@@ -166,10 +190,7 @@ pub(super) fn facts(
         && let Some(spec) = judged.work.and_then(|work| work.compute)
         && sizes.k > 1
     {
-        let odd = odd_pitches(operation, *sizes, spec);
-        if !odd.is_empty() {
-            found.push(Fact::Misaligned(odd.iter().map(named).collect()));
-        }
+        found.extend(misaligned(&odd_pitches(operation, *sizes, spec), *sizes));
     }
     if let Some(kernel) = &measured.main {
         found.extend(of_kernel(input, operation, measured, kernel));
@@ -195,6 +216,7 @@ pub(super) fn facts(
     {
         found.push(Fact::NotContiguous);
     }
+    found.extend(wide_type(input, judged));
     let spread = &measured.spread;
     if spread.above_median_ns > 0 {
         found.push(Fact::Differs {
@@ -205,13 +227,40 @@ pub(super) fn facts(
     found
 }
 
-/// "N", or "pitch of A" where rows lie further apart than they are long.
-fn named(odd: &OddPitch) -> (String, u64) {
-    let of = match odd.is_apart {
-        true => format!("pitch of {}", odd.of),
-        false => odd.of.to_owned(),
-    };
-    (of, odd.elements)
+/// Work of the matrix units in FP32 or FP64, where 16 bits are faster.
+fn wide_type(input: &Input, judged: &Judged) -> Option<Fact> {
+    let spec = judged
+        .work?
+        .compute
+        .filter(|spec| spec.unit == Unit::Matrix)?;
+    let (gpu, basis) = (input.gpu()?, input.options.basis);
+    let is_wide = matches!(
+        spec.precision,
+        Precision::Fp64 | Precision::Fp32 | Precision::Tf32
+    );
+    let rate = |precision| Some(gpu.matrix_rate(precision, basis)?.tflops);
+    let over = rate(Precision::Bf16)? / rate(spec.precision)?;
+    (is_wide && over > 1.0).then(|| Fact::WideType {
+        precision: spec.precision.label(),
+        rate_percent: (over * 100.0).round() as u64,
+    })
+}
+
+/// What makes rows of operands or of the result start anywhere, and the other sizes that are as odd.
+fn misaligned(odd: &[OddPitch], sizes: GemmSizes) -> Option<Fact> {
+    let multiple = odd.first()?.multiple;
+    let all = [("M", sizes.m), ("N", sizes.n), ("K", sizes.k)];
+    let is_odd = |size: u64| size > 1 && !size.is_multiple_of(multiple);
+    let mut found: Vec<(String, u64)> = Vec::new();
+    for (name, size) in all.into_iter().filter(|(_, size)| is_odd(*size)) {
+        found.push((name.to_owned(), size));
+    }
+    let apart = odd.iter().filter(|odd| odd.is_apart);
+    found.extend(apart.map(|odd| (format!("pitch of {}", odd.of), odd.elements)));
+    Some(Fact::Misaligned {
+        sizes: found,
+        multiple,
+    })
 }
 
 fn of_kernel(
@@ -249,7 +298,7 @@ fn of_kernel(
         None => kernel.workgroups(),
     };
     if let Some((workgroups, units)) = parts.zip(input.n_units())
-        && workgroups < u64::from(units)
+        && workgroups as f64 <= f64::from(units) * FEW_WORKGROUPS
     {
         found.push(Fact::FewWorkgroups { workgroups, units });
     }
@@ -285,6 +334,8 @@ fn of_convolution(shape: &ConvolutionShape) -> Vec<Fact> {
     }
     if shape.is_asymmetric() {
         found.push(Fact::Asymmetric(shape.kernel_text()));
+    } else if shape.kind() == ConvolutionKind::Large {
+        found.push(Fact::LargeKernel(shape.kernel_text()));
     }
     if shape.dilation.iter().any(|dilation| *dilation > 1) {
         let dilation: Vec<String> = shape.dilation.iter().map(u64::to_string).collect();

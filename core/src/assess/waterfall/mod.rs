@@ -58,6 +58,13 @@ labelled! {
     }
 }
 
+impl Cause {
+    /// Whether its time was measured, and does not follow from sizes.
+    pub fn is_measured(self) -> bool {
+        matches!(self, Cause::Helpers | Cause::WarmUp | Cause::Spread)
+    }
+}
+
 /// One part of the gap.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
