@@ -17,6 +17,7 @@
 //! | `trees` | the call trees of real traces against themselves and each other |
 //! | `words` | the vocabulary of everything that a user reads |
 //! | `windows` | parts of the time of real traces, analysed alone |
+//! | `spellings` | real arguments in every spelling: the same figures |
 //! | `tiling` | the large traces that the benchmark makes |
 //! | `browser` | the built page in a real Chromium |
 
@@ -39,6 +40,7 @@ mod outputs;
 mod properties;
 mod redaction;
 mod requirements;
+mod spellings;
 mod support;
 mod tiling;
 mod trees;

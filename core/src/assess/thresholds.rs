@@ -75,7 +75,7 @@ thresholds! {
         main_kind_percent: Percent = 75.0, "An operation that runs several kinds of kernels counts as the kind of at least this share of its time, or as none.";
     }
     "Trust" {
-        anomaly_percent: Percent = 110.0, "A measurement above this share of the roofline is not plausible: it is shown, never ranked.";
+        anomaly_percent: Percent = 105.0, "A measurement above this share of the roofline is not plausible: it is shown, never ranked.";
         unlinked_percent: Percent = 1.0, "Unlinked GPU activity is reported as missing data from this share of the GPU time on; below, as a note.";
     }
     "Short kernels" {

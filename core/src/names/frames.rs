@@ -15,7 +15,7 @@ pub(crate) fn is_framework(frame: &str) -> bool {
 }
 
 /// A frame's name without the folders of its file.
-pub(crate) fn file_of(frame: &str) -> &str {
+pub fn file_of(frame: &str) -> &str {
     let end = frame.find('(').unwrap_or(frame.len());
     let folder = frame.get(..end).and_then(|path| path.rfind('/'));
     folder.map_or(frame, |at| frame.get(at + 1..).unwrap_or(frame))

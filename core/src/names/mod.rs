@@ -16,7 +16,7 @@ pub(crate) mod counterparts;
 pub(crate) mod elementwise;
 mod family;
 mod family_rules;
-pub(crate) mod frames;
+pub mod frames;
 pub(crate) mod fusion;
 pub(crate) mod gemm;
 mod helper;
