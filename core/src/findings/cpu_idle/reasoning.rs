@@ -25,6 +25,7 @@ pub(super) fn reasoning(input: &Input, seen: &Seen) -> Vec<String> {
         _ => Vec::new(),
     };
     sentences.extend(cpu_time(seen).filter(|_| by_cpu));
+    sentences.extend(code(seen));
     sentences.extend(match seen.cause {
         IdleCause::CpuWork => busy_in(input, seen),
         IdleCause::Synchronization => waits(input, seen),
@@ -109,6 +110,22 @@ fn cpu_time(seen: &Seen) -> Option<String> {
     ))
 }
 
+/// The function that takes most of it.
+fn code(seen: &Seen) -> Option<String> {
+    let rows = seen.idle.code.rows.iter();
+    let of_cause = rows.filter_map(|row| Some((row, row.by_cause.get(&seen.cause)?)));
+    let (row, tally) = of_cause.max_by_key(|(_, tally)| tally.ns)?;
+    let share = tally.ns as f64 / seen.gaps.all.ns.max(1) as f64;
+    (share > 0.1).then(|| {
+        format!(
+            "The CPU is in {} for {} of it: {}.",
+            row.place.text(),
+            format::percent(share * 100.0),
+            in_gaps(tally)
+        )
+    })
+}
+
 fn busy_in(input: &Input, seen: &Seen) -> Option<String> {
     let (operator, tally) = seen.gaps.busy_in.first()?;
     Some(format!(
@@ -149,7 +166,7 @@ fn longest_is_most(input: &Input, seen: &Seen, gap: &ExplainedGap) -> Option<Str
     })
 }
 
-fn longest_ends_with(input: &Input, gap: &ExplainedGap) -> Option<String> {
+pub(super) fn longest_ends_with(input: &Input, gap: &ExplainedGap) -> Option<String> {
     let profile = input.profile;
     let operator = profile.gpu.get(gap.gap.after?)?.parent_op;
     let operator = operator.and_then(|op| profile.tree.event(op));
@@ -167,8 +184,8 @@ fn longest_ends_with(input: &Input, gap: &ExplainedGap) -> Option<String> {
 
 fn without_it(seen: &Seen) -> Option<String> {
     let total_ns = seen.idle.timeline.total_ns();
-    let left_ns = total_ns.saturating_sub(seen.gaps.all.ns);
-    (left_ns > 0 && !seen.cause.is_unsure()).then(|| {
+    let left_ns = total_ns.saturating_sub(seen.left_ns());
+    (left_ns > 0 && seen.cause.can_be_saved()).then(|| {
         format!(
             "Without any of it the run would be {} times as fast, which is the most it can save.",
             format::times_as_fast(total_ns as f64 / left_ns as f64)
