@@ -120,6 +120,18 @@ impl ConvolutionShape {
         self.filter.get(2..).unwrap_or_default()
     }
 
+    /// Positions of the input that each result is a sum over.
+    pub(crate) fn taps(&self) -> u64 {
+        let sizes = self.kernel_size().iter().copied();
+        sizes.fold(1, u64::saturating_mul)
+    }
+
+    /// Whether its kernel is longer in one dimension than in another.
+    pub(crate) fn is_asymmetric(&self) -> bool {
+        let size = self.kernel_size();
+        size.iter().any(|one| Some(one) != size.first())
+    }
+
     /// "3×3".
     pub(crate) fn kernel_text(&self) -> String {
         by(self.kernel_size())

@@ -8,8 +8,8 @@ use crate::base::interval::sum;
 use crate::hardware::Precision;
 use crate::names::gemm::{
     is_by_columns, is_layout_change, is_narrow_tensile, is_of_tensile, is_split, is_split_sum,
-    output_tile,
 };
+use crate::names::tile::Tile;
 use crate::perf::ComputeSpec;
 pub(crate) use crate::perf::ProductSizes as GemmSizes;
 
@@ -173,7 +173,7 @@ impl GemmKernels {
         };
         let mut tiles = kernels
             .iter()
-            .filter_map(|(kernel, _)| Some((output_tile(kernel)?, is_by_columns(op, kernel))));
+            .filter_map(|(kernel, _)| Some((Tile::of(kernel)?.output, is_by_columns(op, kernel))));
         let tiled = tiles.next();
         let n_tiles = sizes
             .zip(tiled)

@@ -10,6 +10,8 @@ use std::sync::OnceLock;
 use super::narrower::{is_complex, is_wide, won_by_16_bit};
 use super::unmodelled::missing_units;
 use crate::assess::Thresholds;
+use crate::assess::waterfall::{Cause, Fact, Step, Waterfall};
+use crate::findings::compute::main_cause;
 use crate::findings::prelude::*;
 use crate::hardware::Precision;
 use crate::names::gemm::is_quantized;
@@ -20,16 +22,15 @@ use crate::profile::operations::Operation;
 /// Layout changes that take a smaller share of an operation are not worth a word.
 const LAYOUT_SHARE: f64 = 0.05;
 
-/// Tiles for up to this share of the compute units are few; above it nearly all have work.
-const FEW_TILES: f64 = 0.75;
-
 struct Seen<'a> {
     row: &'a Row,
     operation: &'a Operation,
     sizes: Option<GemmSizes>,
     kernels: GemmKernels,
-    /// There are fewer tiles than compute units, and no other way of splitting the work.
-    has_few_tiles: bool,
+    /// Of what is at a low % of roofline, why.
+    waterfall: Option<Waterfall>,
+    /// What explains most of its gap.
+    cause: Option<Cause>,
     /// Distances along memory that are not 16-byte aligned.
     odd: Vec<OddPitch>,
     /// It runs in FP32 or FP64, and a type of 16 bits would save time.
@@ -42,6 +43,19 @@ struct Seen<'a> {
 impl Seen<'_> {
     fn is_batched(&self) -> bool {
         self.sizes.is_some_and(GemmSizes::is_batched)
+    }
+
+    /// Workgroups and compute units, where most of these have no work and nothing else explains the gap.
+    fn few_workgroups(&self) -> Option<(u64, u32)> {
+        let mut facts = self.waterfall.iter().flat_map(|waterfall| &waterfall.facts);
+        facts.find_map(|fact| match fact {
+            Fact::FewWorkgroups { workgroups, units } => Some((*workgroups, *units)),
+            _ => None,
+        })
+    }
+
+    fn step(&self, cause: Cause) -> Option<&Step> {
+        self.waterfall.as_ref()?.step(cause)
     }
 
     fn changes_layout(&self) -> bool {
@@ -151,17 +165,19 @@ fn look<'a>(
     // A column times a row writes, and hardly reads: it has nothing to pad, to split along K, or to
     // compute faster in another type.
     let is_outer = sizes.is_some_and(|sizes| sizes.k == 1);
-    let parts = kernels.n_parts.filter(|_| !kernels.is_split && !is_outer);
-    let has_few_tiles = parts
-        .zip(input.n_units())
-        .is_some_and(|(parts, n_units)| parts as f64 <= FEW_TILES * f64::from(n_units));
+    let is_low = |percent: f64| percent < input.options.thresholds.gate_efficiency_percent;
+    let is_low = !is_outer && row.efficiency_percent.is_some_and(is_low);
+    let waterfall = is_low
+        .then(|| Waterfall::of(input, row.operation))
+        .flatten();
     let aligned = sizes.zip(spec).filter(|_| !is_outer);
     Seen {
         row,
         operation,
         sizes,
         kernels,
-        has_few_tiles,
+        cause: waterfall.as_ref().and_then(main_cause),
+        waterfall,
         odd: aligned.map_or(Vec::new(), |(sizes, spec)| {
             odd_pitches(operation, sizes, spec)
         }),

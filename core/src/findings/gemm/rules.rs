@@ -1,10 +1,13 @@
 //! What can be found of GEMMs.
 
 use super::advice::{
-    alignment, fewer_bytes, in_cache, less_work, odd_dimensions, tile_sentences, weights_in, wider,
+    alignment, fewer_bytes, fill_units, in_cache, less_work, odd_dimensions, padded,
+    tile_sentences, tiles_on_units, weights_in, wider,
 };
 use super::{Seen, is_tiny};
-use crate::findings::compute::{beyond_roofline_ns, least_ns};
+use crate::assess::waterfall::Cause;
+use crate::findings::compute::{beyond_roofline_ns, impact_of_gap, impact_of_steps, least_ns};
+use crate::findings::finding::Impact;
 use crate::findings::narrower::{instead_of_32_bits, width, won_by_16_bit};
 use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
@@ -41,10 +44,11 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             let is_tiny = |sizes| is_tiny(sizes, &input.options.thresholds);
             !is_gemv(seen) && !is_outer(seen) && seen.sizes.is_some_and(is_tiny)
         },
-        title: "Tiny batched GEMMs",
+        title: "{padded}",
         issue: "{subject} multiplies many tiny matrices: {time}{at}.",
         model: "merge the batch into fewer, larger GEMMs, or use a fused operation instead (for attention over short axes a fused attention kernel); `torch.compile` may do it.",
         kernel: "have the batched kernel for these sizes looked at with the reproducer; each GEMM fills a small part of one tile.",
+        words: |group| vec![("padded", padded(group.first()))],
         ..Rule::BASE
     },
     Rule {
@@ -117,13 +121,74 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         key: "few_output_tiles",
-        class: "few output tiles",
-        when: "it has fewer output tiles than the GPU has compute units, and is not split along K",
-        applies: |_, seen| seen.has_few_tiles,
-        title: "Too few output tiles for the GPU",
-        issue: "{subject} has fewer output tiles than the GPU has compute units: {time}{at}.",
+        class: "partly filled GPU",
+        when: "most of its gap is that its workgroups do not fill the compute units, or they are few and nothing else explains it",
+        applies: |_, seen| match seen.cause {
+            None => seen.few_workgroups().is_some() && seen.odd.is_empty(),
+            Some(cause) => cause == Cause::WaveQuantization,
+        },
+        title: "{tiles}",
         model: "larger batches or fused projections give the GPU more tiles.",
-        kernel: "smaller tiles or split-K use more of the compute units.",
+        kernel: "{kernel}.",
+        words: |group| {
+            let first = group.first();
+            vec![
+                ("tiles", tiles_on_units(first)),
+                ("kernel", fill_units(first).to_owned()),
+            ]
+        },
+        saves: Saves::Each(|_, seen| of_full_units(seen)),
+        ..Rule::BASE
+    },
+    Rule {
+        key: "tile_padding",
+        class: "padded tiles",
+        when: "most of its gap is that its tiles reach beyond the result",
+        applies: |_, seen| {
+            matches!(
+                seen.cause,
+                Some(Cause::TilePadding | Cause::PaddedDimension)
+            )
+        },
+        title: "{padded}",
+        model: "sizes that are multiples of the tile do more in the same time; pack or batch small matrices into larger ones rather than padding them.",
+        kernel: "a smaller tile, or one of other proportions, computes less that is thrown away.",
+        words: |group| vec![("padded", padded(group.first()))],
+        saves: Saves::Steps(&[Cause::TilePadding, Cause::PaddedDimension]),
+        ..Rule::BASE
+    },
+    Rule {
+        key: "slower_unit",
+        class: "vector units",
+        when: "its kernel runs on vector units although the matrix units take its type",
+        applies: |_, seen| seen.cause == Some(Cause::SlowerUnit),
+        title: "GEMMs on vector units",
+        model: "sizes and pitches that are multiples of 16 bytes let the library take a matrix kernel.",
+        kernel: "check why the library takes this kernel: alignment, layout or an unsupported type.",
+        saves: Saves::Steps(&[Cause::SlowerUnit]),
+        ..Rule::BASE
+    },
+    Rule {
+        key: "helper_kernels",
+        class: "helper kernels",
+        when: "most of its gap is kernels beside the one that multiplies",
+        applies: |_, seen| seen.cause == Some(Cause::Helpers),
+        title: "Helper kernels beside GEMMs",
+        model: "keep operands in the layout and type that the kernel takes, and results where they are needed.",
+        kernel: "a kernel that fuses these steps, or needs no workspace, saves their time.",
+        saves: Saves::Steps(&[Cause::Helpers]),
+        ..Rule::BASE
+    },
+    Rule {
+        key: "calls_differ",
+        class: "calls differ",
+        when: "most of its gap is a warm-up, or calls that take longer than the median",
+        applies: |_, seen| matches!(seen.cause, Some(Cause::WarmUp | Cause::Spread)),
+        title: "Some calls take far longer than others",
+        model: "warm up before recording; look for what runs beside the slow calls (communication, copies, other streams), for clocks that fall, and for data that differs.",
+        kernel: "nothing to tune: other calls of the same kernel are faster.",
+        saves: Saves::Steps(&[Cause::Spread]),
+        has_reproducer: false,
         ..Rule::BASE
     },
     // What is padded can be as skinny as before, and faster.
@@ -223,6 +288,24 @@ pub(super) fn is_odd(input: &Input, seen: &Seen) -> bool {
         .iter()
         .filter(|rule| rule.is_pattern && rule.key != QUANTIZED);
     named.any(|rule| (rule.applies)(input, seen))
+}
+
+/// What workgroups for all compute units save: the steps that say so; of what the memory bounds up to
+/// the share of the units that have none.
+fn of_full_units(seen: &Seen) -> Option<Impact> {
+    let steps = impact_of_steps(
+        seen.waterfall.as_ref()?,
+        &[Cause::TilePadding, Cause::WaveQuantization],
+    );
+    let of_memory = || {
+        let (workgroups, units) = seen.few_workgroups()?;
+        let idle = 1.0 - workgroups as f64 / f64::from(units);
+        let most_ns = (seen.row.time_ns as f64 * idle) as i64;
+        Some(impact_of_gap(seen.row)?.within(most_ns))
+    };
+    steps
+        .filter(|_| seen.row.bound == Some(Bound::Compute))
+        .or_else(of_memory)
 }
 
 fn is_gemv(seen: &Seen) -> bool {

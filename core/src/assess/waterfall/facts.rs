@@ -1,0 +1,368 @@
+//! Causes that have no factor: what is known of an operation that such kernels are slow with.
+
+use super::factors::Tiled;
+use crate::assess::{Input, Judged};
+use crate::base::format;
+use crate::hardware::{Precision, Unit, Vendor};
+use crate::names::tile::Generation;
+use crate::names::words::holds;
+use crate::names::{Family, LoopKind};
+use crate::perf::{Tensor, element_bytes};
+use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
+use crate::profile::gemm::{GemmSizes, OddPitch, odd_pitches};
+use crate::profile::measured::{MainKernel, Measured, Sizes};
+use crate::profile::operations::Operation;
+
+/// So few steps along K that what comes before and after them takes most of the time.
+const FEW_K_STEPS: u64 = 4;
+
+/// Workgroups for up to this share of the compute units are few.
+const FEW_WORKGROUPS: f64 = 0.9;
+
+/// So few channels leave most of the elements that a matrix unit takes at once empty.
+const FEW_CHANNELS: u64 = 4;
+
+/// So few positions of an image make a short GEMM.
+const FEW_POSITIONS: u64 = 64;
+
+/// Below so many tokens a low efficiency of attention is expected.
+const SHORT_SEQUENCE: u64 = 512;
+
+/// So narrow a head leaves the softmax a large part of the time.
+const NARROW_HEAD: u64 = 64;
+
+/// A cause without a factor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fact {
+    /// Rows along memory that are not 16-byte aligned.
+    Misaligned {
+        /// Sizes and distances that are no multiples: "N", 1025.
+        sizes: Vec<(String, u64)>,
+        /// Of so many elements.
+        multiple: u64,
+    },
+    /// Its kernel was built for an older generation of GPUs.
+    OldGeneration {
+        /// That generation.
+        kernel: &'static str,
+        /// That of the GPU.
+        gpu: &'static str,
+    },
+    /// A kernel that is taken where no tuned one fits.
+    Fallback,
+    /// A kernel on vector units.
+    VectorUnits,
+    /// Few steps along K.
+    FewKSteps {
+        /// What each element of the result is a sum over.
+        k: u64,
+        /// How much of it the kernel takes in one step.
+        tile: u64,
+    },
+    /// Fewer workgroups than compute units.
+    FewWorkgroups {
+        /// Workgroups.
+        workgroups: u64,
+        /// Compute units.
+        units: u32,
+    },
+    /// Channels that a group of a convolution reads.
+    FewChannels(u64),
+    /// A kernel size above 3: "7×7".
+    LargeKernel(String),
+    /// A type of 32 bits or more, and how many times the rate of 16 bits is its own, in tenths.
+    WideType {
+        /// "FP32".
+        precision: &'static str,
+        /// The rate of 16 bits over its own, in percent.
+        rate_percent: u64,
+    },
+    /// A kernel size that differs by dimension: "1×7".
+    Asymmetric(String),
+    /// Positions between those that a convolution reads: "2".
+    Dilated(String),
+    /// Each channel by itself.
+    Depthwise,
+    /// Channels are cut into so many groups.
+    Grouped(u64),
+    /// Few positions of an image.
+    SmallImage(u64),
+    /// Channels before positions in memory.
+    ChannelsFirst,
+    /// Its kernel reads element by element: operands that are not contiguous, or of several types.
+    NotVectorized,
+    /// An operand that is not contiguous along its last dimension.
+    NotContiguous,
+    /// Rows that are not 16-byte aligned, so that they are read element by element: how many elements.
+    MisalignedRows(i64),
+    /// A loop over rows that reads them once more for each reduction.
+    RowLoop,
+    /// Attention whose head dimension leaves matrix units few FLOPs for each exponential.
+    Softmax {
+        /// The head dimension.
+        head: u64,
+    },
+    /// So few tokens that attention has little to do.
+    ShortSequence(u64),
+    /// Elements from all over a tensor.
+    Gather,
+    /// Calls differ by more than a fifth.
+    Differs {
+        /// The middle call.
+        median_ns: i64,
+        /// The call that 5 % of the calls take longer than.
+        p95_ns: i64,
+    },
+}
+
+impl Fact {
+    /// For people, as half a sentence: "K = 32 in steps of 64".
+    pub fn text(&self) -> String {
+        match self {
+            Fact::Misaligned { sizes, multiple } => {
+                let each = sizes.iter();
+                let each = each.map(|(of, elements)| format!("{of} = {}", format::count(*elements)));
+                let each: Vec<String> = each.collect();
+                let each = each.join(", ");
+                format!("{each}, no multiple of {multiple}: rows are not 16-byte aligned")
+            }
+            Fact::OldGeneration { kernel, gpu } => {
+                format!("its kernel was built for {kernel}, the GPU is {gpu}")
+            }
+            Fact::Fallback => "its kernel is what is left where no tuned one fits".to_owned(),
+            Fact::VectorUnits => "its kernel runs on vector units".to_owned(),
+            Fact::FewKSteps { k, tile } => {
+                let steps = format::counted(k.div_ceil(*tile), "step");
+                format!("K = {} is {steps} of {tile}: prologue and epilogue take most of the time", format::count(*k))
+            }
+            Fact::FewWorkgroups { workgroups, units } => {
+                let share = format::percent(*workgroups as f64 / f64::from(*units) * 100.0);
+                let workgroups = format::counted(*workgroups, "workgroup");
+                format!("{workgroups} for {units} compute units can use at most {share} of the GPU")
+            }
+            Fact::FewChannels(channels) => format!("C_in = {channels}"),
+            Fact::LargeKernel(kernel) => format!("a {kernel} kernel"),
+            Fact::WideType { precision, rate_percent } => format!(
+                "{precision}: types of 16 bits have {}× its rate",
+                format::number(*rate_percent as f64 / 100.0)
+            ),
+            Fact::Asymmetric(kernel) => format!("a {kernel} kernel, longer in one dimension"),
+            Fact::Dilated(dilation) => format!("dilation {dilation}: what it reads is not contiguous"),
+            Fact::Depthwise => "depthwise: matrix units have one channel to sum over".to_owned(),
+            Fact::Grouped(groups) => format!("{} groups, each a narrow GEMM", format::count(*groups)),
+            Fact::SmallImage(positions) => {
+                format!("{} for each image", format::counted(*positions, "position"))
+            }
+            Fact::ChannelsFirst => "channels-first operands".to_owned(),
+            Fact::NotVectorized => {
+                "its kernel reads element by element: operands are not contiguous, broadcast or of several types".to_owned()
+            }
+            Fact::NotContiguous => "an operand is not contiguous".to_owned(),
+            Fact::MisalignedRows(elements) => {
+                let elements = format::count(u64::try_from(*elements).unwrap_or(0));
+                format!("rows of {elements} elements are not 16-byte aligned")
+            }
+            Fact::RowLoop => "a looped reduction: rows are read again for each pass".to_owned(),
+            Fact::Softmax { head } => format!(
+                "head dimension {head}: each exponential comes with only {} FLOPs of the matrix units",
+                format::count(4 * head)
+            ),
+            Fact::ShortSequence(tokens) => format!("{} tokens: a low efficiency is expected below 512", format::count(*tokens)),
+            Fact::Gather => "elements are gathered from all over a tensor".to_owned(),
+            Fact::Differs { median_ns, p95_ns } => format!(
+                "its calls differ: median {}, 95th percentile {}",
+                format::time_ns(*median_ns),
+                format::time_ns(*p95_ns)
+            ),
+        }
+    }
+}
+
+/// What is known of an operation, the surest first.
+pub(super) fn facts(
+    input: &Input,
+    operation: &Operation,
+    judged: &Judged,
+    measured: &Measured,
+) -> Vec<Fact> {
+    let mut found = Vec::new();
+    if let Sizes::Gemm(sizes) = &measured.sizes
+        && let Some(spec) = judged.work.and_then(|work| work.compute)
+        && sizes.k > 1
+    {
+        found.extend(misaligned(&odd_pitches(operation, *sizes, spec), *sizes));
+    }
+    if let Some(kernel) = &measured.main {
+        found.extend(of_kernel(input, operation, measured, kernel));
+    }
+    if let Sizes::Convolution(shape) = &measured.sizes {
+        found.extend(of_convolution(shape));
+    }
+    if let Sizes::Attention(sizes) = &measured.sizes {
+        let tokens = sizes.queries().max(sizes.keys()) as u64;
+        if tokens < SHORT_SEQUENCE {
+            found.push(Fact::ShortSequence(tokens));
+        }
+        if sizes.d_qk <= NARROW_HEAD {
+            found.push(Fact::Softmax { head: sizes.d_qk });
+        }
+    }
+    let is_by_rows = matches!(operation.family, Family::Reduction | Family::Normalization);
+    if is_by_rows && let Some(elements) = misaligned_rows(&operation.tensors(input.profile)) {
+        found.push(Fact::MisalignedRows(elements));
+    }
+    if matches!(measured.sizes, Sizes::Other)
+        && operation.tensors(input.profile).iter().any(is_strided)
+    {
+        found.push(Fact::NotContiguous);
+    }
+    found.extend(wide_type(input, judged));
+    let spread = &measured.spread;
+    if spread.above_median_ns > 0 {
+        found.push(Fact::Differs {
+            median_ns: spread.median_ns,
+            p95_ns: spread.p95_ns,
+        });
+    }
+    found
+}
+
+/// Work of the matrix units in FP32 or FP64, where 16 bits are faster.
+fn wide_type(input: &Input, judged: &Judged) -> Option<Fact> {
+    let spec = judged
+        .work?
+        .compute
+        .filter(|spec| spec.unit == Unit::Matrix)?;
+    let (gpu, basis) = (input.gpu()?, input.options.basis);
+    let is_wide = matches!(
+        spec.precision,
+        Precision::Fp64 | Precision::Fp32 | Precision::Tf32
+    );
+    let rate = |precision| Some(gpu.matrix_rate(precision, basis)?.tflops);
+    let over = rate(Precision::Bf16)? / rate(spec.precision)?;
+    (is_wide && over > 1.0).then(|| Fact::WideType {
+        precision: spec.precision.label(),
+        rate_percent: (over * 100.0).round() as u64,
+    })
+}
+
+/// What makes rows of operands or of the result start anywhere, and the other sizes that are as odd.
+fn misaligned(odd: &[OddPitch], sizes: GemmSizes) -> Option<Fact> {
+    let multiple = odd.first()?.multiple;
+    let all = [("M", sizes.m), ("N", sizes.n), ("K", sizes.k)];
+    let is_odd = |size: u64| size > 1 && size % multiple != 0;
+    let mut found: Vec<(String, u64)> = Vec::new();
+    for (name, size) in all.into_iter().filter(|(_, size)| is_odd(*size)) {
+        found.push((name.to_owned(), size));
+    }
+    let apart = odd.iter().filter(|odd| odd.is_apart);
+    found.extend(apart.map(|odd| (format!("pitch of {}", odd.of), odd.elements)));
+    Some(Fact::Misaligned {
+        sizes: found,
+        multiple,
+    })
+}
+
+fn of_kernel(
+    input: &Input,
+    operation: &Operation,
+    measured: &Measured,
+    kernel: &MainKernel,
+) -> Vec<Fact> {
+    let mut found = Vec::new();
+    let gpu = input.gpu().and_then(|gpu| Generation::of_gpu(gpu.compute?));
+    let is_nvidia = input
+        .gpu()
+        .is_some_and(|gpu| gpu.vendor == Some(Vendor::Nvidia));
+    if let Some((built_for, gpu)) = kernel.generation.zip(gpu).filter(|_| is_nvidia)
+        && !built_for.suits(gpu)
+    {
+        found.push(Fact::OldGeneration {
+            kernel: built_for.label(),
+            gpu: gpu.label(),
+        });
+    }
+    if kernel.is_fallback {
+        found.push(Fact::Fallback);
+    } else if kernel.is_on_vector_units {
+        found.push(Fact::VectorUnits);
+    }
+    let name = input.profile.trace.strings.get(kernel.name);
+    let tiled = Tiled::of(measured, operation.short_name(input.profile), name);
+    let parts = match tiled.zip(kernel.tile) {
+        Some((tiled, tile)) => {
+            let k_tile = tile.k.filter(|k| tiled.k.div_ceil(*k) <= FEW_K_STEPS);
+            found.extend(k_tile.map(|tile| Fact::FewKSteps { k: tiled.k, tile }));
+            tiled.workgroups(kernel, name, tile)
+        }
+        None => kernel.workgroups(),
+    };
+    if let Some((workgroups, units)) = parts.zip(input.n_units())
+        && workgroups as f64 <= f64::from(units) * FEW_WORKGROUPS
+    {
+        found.push(Fact::FewWorkgroups { workgroups, units });
+    }
+    if LoopKind::of(name) == LoopKind::Reduction {
+        found.push(Fact::RowLoop);
+    }
+    if holds(name, &["gather", "index", "embedding", "scatter"]) {
+        found.push(Fact::Gather);
+    }
+    let is_scalar = ["elementwise_kernel", "unrolled_"]
+        .iter()
+        .any(|part| name.contains(part));
+    if is_scalar && !name.contains("vectorized_")
+        || name.contains("CatArrayBatchedCopy") && !name.contains("aligned16")
+    {
+        found.push(Fact::NotVectorized);
+    }
+    found
+}
+
+fn of_convolution(shape: &ConvolutionShape) -> Vec<Fact> {
+    let mut found = Vec::new();
+    let channels = shape.group_channels();
+    if shape.is_depthwise() {
+        found.push(Fact::Depthwise);
+    } else {
+        if channels <= FEW_CHANNELS {
+            found.push(Fact::FewChannels(channels));
+        }
+        if shape.groups > 1 {
+            found.push(Fact::Grouped(shape.groups));
+        }
+    }
+    if shape.is_asymmetric() {
+        found.push(Fact::Asymmetric(shape.kernel_text()));
+    } else if shape.kind() == ConvolutionKind::Large {
+        found.push(Fact::LargeKernel(shape.kernel_text()));
+    }
+    if shape.dilation.iter().any(|dilation| *dilation > 1) {
+        let dilation: Vec<String> = shape.dilation.iter().map(u64::to_string).collect();
+        found.push(Fact::Dilated(dilation.join("×")));
+    }
+    if shape.positions() <= FEW_POSITIONS {
+        found.push(Fact::SmallImage(shape.positions()));
+    }
+    if shape.is_channels_last == Some(false) {
+        found.push(Fact::ChannelsFirst);
+    }
+    found
+}
+
+/// The length of rows of the largest operand that do not start 16-byte aligned.
+fn misaligned_rows(tensors: &[Tensor]) -> Option<i64> {
+    let largest = tensors.iter().max_by(|a, b| a.n().total_cmp(&b.n()))?;
+    let row = *largest.shape.last().filter(|_| largest.shape.len() > 1)?;
+    let bytes = row as f64 * element_bytes(largest.dtype)?;
+    (row > 1 && bytes % 16.0 != 0.0).then_some(row)
+}
+
+/// Whether neighbors along the last dimension do not lie next to each other.
+fn is_strided(tensor: &Tensor) -> bool {
+    let last = tensor
+        .shape
+        .last()
+        .zip(tensor.strides.and_then(<[i64]>::last));
+    last.is_some_and(|(size, stride)| *size > 1 && *stride > 1)
+}

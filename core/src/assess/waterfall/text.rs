@@ -1,0 +1,114 @@
+//! The waterfall for people.
+
+use super::{Cause, Detail, Fact, Step, Waterfall};
+use crate::base::format;
+use crate::profile::Profile;
+
+/// A step as text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepLine {
+    /// Its cause; "Roofline" and "Measured" at the ends.
+    pub label: &'static str,
+    /// Its name in files.
+    pub key: &'static str,
+    /// What it adds.
+    pub ns: i64,
+    /// How many times longer the time becomes.
+    pub factor: f64,
+    /// The sizes that it follows from; may be empty.
+    pub says: String,
+}
+
+/// The steps between the roofline time and the measured time.
+pub fn step_lines(profile: &Profile, waterfall: &Waterfall) -> Vec<StepLine> {
+    let line = |step: &Step| StepLine {
+        label: step.cause.label(),
+        key: step.cause.key(),
+        ns: step.ns,
+        factor: step.factor,
+        says: step.says(profile),
+    };
+    waterfall.steps.iter().map(line).collect()
+}
+
+impl Waterfall {
+    /// What the steps follow from, and the causes without a factor, each as half a sentence.
+    pub fn causes(&self, profile: &Profile) -> Vec<String> {
+        let steps = self.steps.iter().map(|step| step.says(profile));
+        let facts = self.facts.iter().map(Fact::text);
+        steps.chain(facts).filter(|text| !text.is_empty()).collect()
+    }
+}
+
+impl Step {
+    /// The sizes that it follows from: "8×8 results in tiles of 64×112".
+    pub fn says(&self, profile: &Profile) -> String {
+        match self.detail {
+            Detail::None if self.cause == Cause::LaunchScale => {
+                "kernels below 10 µs, of which about 2 µs are their launch".to_owned()
+            }
+            Detail::None => String::new(),
+            Detail::Tile {
+                result: (m, n),
+                tile: (first, second),
+            } => {
+                let [m, n] = [m, n].map(format::count);
+                format!("{m} × {n} in tiles of {first} × {second}")
+            }
+            Detail::Waves {
+                tiles,
+                workgroups,
+                units,
+            } => {
+                let waves = format::number(workgroups as f64 / f64::from(units));
+                let split = tiles
+                    .filter(|tiles| *tiles < workgroups)
+                    .map(|tiles| format!("{}, split along K: ", format::counted(tiles, "tile")));
+                let what = match tiles == Some(workgroups) {
+                    true => format::counted(workgroups, "tile"),
+                    false => format::counted(workgroups, "workgroup"),
+                };
+                let split = split.unwrap_or_default();
+                format!("{split}{what} on {units} compute units, {waves} waves")
+            }
+            Detail::Padded {
+                dimension,
+                size,
+                padded,
+            } => {
+                let [size, padded] = [size, padded].map(format::count);
+                format!("{dimension} {size} computed as {padded}")
+            }
+            Detail::Bandwidth { percent, operation } => {
+                let other = profile.operations().get(operation);
+                let name = other.map_or("", |other| other.short_name(profile));
+                let name = format::middle_ellipsis(&format::kernel_name(name), 48);
+                let percent = format::percent(percent);
+                format!(
+                    "`{name}` moves about as many bytes at {percent} of the bandwidth, the fastest here"
+                )
+            }
+            Detail::Helper {
+                kind,
+                n,
+                n_other_kinds,
+            } => {
+                let more = match n_other_kinds {
+                    0 => String::new(),
+                    n => format!(", and {}", format::counted(n as u64, "other kind")),
+                };
+                format!("{}{more}", format::counted(n, kind.label()))
+            }
+            Detail::Calls {
+                median_ns,
+                longest_ns,
+            } => {
+                let [median, longest] = [median_ns, longest_ns].map(format::time_ns);
+                match self.cause {
+                    Cause::WarmUp => format!("first call {longest}, median {median}"),
+                    _ => format!("median {median}, longest {longest}"),
+                }
+            }
+        }
+    }
+}
