@@ -235,7 +235,7 @@ impl Named {
             StartsWith(start) => name.starts_with(start),
             EndsWith(end) => name.ends_with(end),
             Python(file, functions) => frame.is_some_and(|frame| {
-                let is_listed = || functions.iter().any(|function| *function == frame.function);
+                let is_listed = || functions.contains(&frame.function);
                 (functions.is_empty() || is_listed()) && frame.is_of(file)
             }),
             Method(method, object) => {

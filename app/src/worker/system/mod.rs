@@ -99,7 +99,10 @@ const SECTIONS: [Kind; 4] = [
             let is_none = of_code.iter().all(Option::is_none);
             is_none.then_some("No idle time that the CPU causes was found.")
         },
-        figures: &[("explained_by_code", "With known code")],
+        figures: &[
+            ("cpu_caused_idle_time", "Idle time"),
+            ("explained_by_code", "In named code"),
+        ],
         overlap: None,
         charts: &[],
         tables: &[

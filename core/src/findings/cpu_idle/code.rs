@@ -1,7 +1,6 @@
 //! The code that keeps the GPU idle: one finding for each function that explains a good part of the run.
 
-use super::reasoning::longest_ends_with;
-use super::tables::{code_table, longest_gaps};
+use super::tables::{code_table, longest_ends_with, longest_gaps};
 use crate::assess::idle::Idle;
 use crate::assess::idle::cause::IdleCause;
 use crate::assess::idle::code::Place;

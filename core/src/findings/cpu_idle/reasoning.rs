@@ -1,7 +1,7 @@
 //! What gaps of a cause show beyond their time.
 
 use super::seen::Seen;
-use super::tables::{name_of, python_frame};
+use super::tables::{longest_ends_with, name_of};
 use crate::assess::idle::cause::IdleCause;
 use crate::assess::idle::explain::ExplainedGap;
 use crate::base::format;
@@ -164,22 +164,6 @@ fn longest_is_most(input: &Input, seen: &Seen, gap: &ExplainedGap) -> Option<Str
             format::time_ns(seen.idle.start_ns(gap))
         )
     })
-}
-
-pub(super) fn longest_ends_with(input: &Input, gap: &ExplainedGap) -> Option<String> {
-    let profile = input.profile;
-    let operator = profile.gpu.get(gap.gap.after?)?.parent_op;
-    let operator = operator.and_then(|op| profile.tree.event(op));
-    let (verb, event) = match gap.waited_in {
-        Some(wait) => ("follows", wait),
-        None => ("ends with the launch of", operator.or(gap.launch)?),
-    };
-    let place = python_frame(input, gap).map_or(String::new(), |frame| format!(" in `{frame}`"));
-    Some(format!(
-        "The longest, {}, {verb} `{}`{place}.",
-        format::time_ns(gap.gap.span.length()),
-        name_of(input, profile.trace.events.name(event))
-    ))
 }
 
 fn without_it(seen: &Seen) -> Option<String> {

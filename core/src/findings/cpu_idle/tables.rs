@@ -149,7 +149,7 @@ pub(super) fn longest_gaps<'a>(
 }
 
 /// The user's Python function in which the CPU waited, or launched what ends a gap.
-pub(super) fn python_frame(input: &Input, gap: &ExplainedGap) -> Option<String> {
+fn python_frame(input: &Input, gap: &ExplainedGap) -> Option<String> {
     let call = gap.waited_in.or(gap.launch)?;
     let has_frames = input.profile.has_python_frames();
     let node = has_frames.then(|| input.profile.full_tree().node_of(call));
@@ -240,6 +240,23 @@ pub(super) fn code_of_cause(input: &Input, idle: &Idle, cause: IdleCause) -> Opt
     rows.truncate(ROWS_OF_CAUSE);
     let title = "What the CPU did";
     (!rows.is_empty()).then(|| code_table(input, idle, "code", title, &rows))
+}
+
+/// Where the longest gap lies.
+pub(super) fn longest_ends_with(input: &Input, gap: &ExplainedGap) -> Option<String> {
+    let profile = input.profile;
+    let operator = profile.gpu.get(gap.gap.after?)?.parent_op;
+    let operator = operator.and_then(|op| profile.tree.event(op));
+    let (verb, event) = match gap.waited_in {
+        Some(wait) => ("follows", wait),
+        None => ("ends with the launch of", operator.or(gap.launch)?),
+    };
+    let place = python_frame(input, gap).map_or(String::new(), |frame| format!(" in `{frame}`"));
+    Some(format!(
+        "The longest, {}, {verb} `{}`{place}.",
+        format::time_ns(gap.gap.span.length()),
+        name_of(input, profile.trace.events.name(event))
+    ))
 }
 
 pub(super) fn name_of(input: &Input, name: StringId) -> String {
