@@ -248,12 +248,22 @@ impl Idle {
         self.percent(self.timeline.idle_ns)
     }
 
-    /// Idle time without that of causes which [cannot be told, or do not last](IdleCause::can_be_saved).
+    /// Idle time without that of [unsure causes](IdleCause::is_unsure).
     pub(crate) fn surely_idle_ns(&self) -> i64 {
-        let others = self
-            .causes
-            .iter()
-            .filter(|(cause, _)| !cause.can_be_saved());
+        self.without(IdleCause::is_unsure)
+    }
+
+    /// Idle time that a [longer run has, too](IdleCause::can_be_saved).
+    pub(crate) fn savable_ns(&self) -> i64 {
+        self.without(|cause| !cause.can_be_saved())
+    }
+
+    pub(crate) fn savable_percent(&self) -> f64 {
+        self.percent(self.savable_ns())
+    }
+
+    fn without(&self, is_left_out: impl Fn(IdleCause) -> bool) -> i64 {
+        let others = self.causes.iter().filter(|(cause, _)| is_left_out(**cause));
         let others_ns = sum(others.map(|(_, gaps)| gaps.all.ns));
         self.timeline.idle_ns.saturating_sub(others_ns)
     }
@@ -285,7 +295,7 @@ impl Idle {
     /// it is idle for less.
     pub(crate) fn potential_speedup(&self) -> Option<f64> {
         let target = self.thresholds.idle_target_percent;
-        let idle = self.surely_idle_percent();
+        let idle = self.savable_percent();
         let busy = 100.0 - idle;
         (idle > target && busy > 0.0).then(|| (100.0 - target) / busy)
     }

@@ -48,21 +48,22 @@ impl<'a> Seen<'a> {
         let (others, mut sure): (Vec<Seen>, Vec<Seen>) =
             causes.partition(|seen| !seen.cause.can_be_saved());
         sure.arrange_by_key(|seen| std::cmp::Reverse(seen.left_ns()));
+        let whole = idle.severity_of(idle.savable_percent());
         let most_of_code = code.iter().map(|seen| seen.row.all.ns).max();
         for (rank, seen) in sure.iter_mut().enumerate() {
             seen.severity = match rank {
-                0 if Some(seen.left_ns()) >= most_of_code => idle.severity(),
+                0 if Some(seen.left_ns()) >= most_of_code => whole,
                 _ if seen.is_least_distance() => Severity::Low,
                 _ => idle.severity_of(idle.percent(seen.left_ns())),
             };
         }
         let most = sure.first().map(Seen::left_ns);
         if let Some(first) = code.first_mut().filter(|seen| Some(seen.row.all.ns) > most) {
-            first.severity = idle.severity();
+            first.severity = whole;
         }
         let has_main = idle.is_flagged()
             && code.is_empty()
-            && idle.surely_idle_percent() > thresholds.idle_flag_percent;
+            && idle.savable_percent() > thresholds.idle_flag_percent;
         let sure = sure.into_iter().enumerate();
         let sure = sure.filter(|(rank, seen)| (*rank == 0 && has_main) || is_large(seen));
         let others = others.into_iter();

@@ -8,7 +8,7 @@ use crate::names::frames::{Frame, is_framework, is_helper};
 use crate::names::{MODULE, is_module};
 use crate::profile::Profile;
 use crate::profile::tree::NodeId;
-use crate::trace::{Category, EventId, StringId};
+use crate::trace::{ByName, Category, EventId, StringId};
 
 /// Generated files have long names.
 const FILE_CHARS: usize = 40;
@@ -36,6 +36,7 @@ pub(crate) type PlaceKey = (StringId, Option<StringId>);
 /// Finds places; names that differ in addresses and numbers alone are one.
 pub(super) struct Places<'a> {
     profile: &'a Profile,
+    names: ByName<Name>,
     by_text: Map<&'a str, StringId>,
     known: Map<StringId, StringId>,
 }
@@ -44,13 +45,14 @@ impl<'a> Places<'a> {
     pub(super) fn new(profile: &'a Profile) -> Places<'a> {
         Places {
             profile,
+            names: ByName::new(Name::of),
             by_text: Map::default(),
             known: Map::default(),
         }
     }
 
     pub(super) fn key(&mut self, code: Code) -> PlaceKey {
-        let (function, caller) = function_and_caller(self.profile, code);
+        let (function, caller) = function_and_caller(self.profile, &mut self.names, code);
         // A call of a name that tells what it does is one thing, whoever calls it.
         let caller = caller.filter(|_| code.activity.is_none());
         let trace = &self.profile.trace;
@@ -80,7 +82,7 @@ impl<'a> Places<'a> {
 impl Place {
     pub(crate) fn of(profile: &Profile, code: Code) -> Place {
         let trace = &profile.trace;
-        let (function, caller) = function_and_caller(profile, code);
+        let (function, caller) = function_and_caller(profile, &mut ByName::new(Name::of), code);
         let frame = |event: EventId| Frame::of(trace.name(event));
         let own = frame(function);
         let at = |frame: Frame| {
@@ -111,9 +113,36 @@ impl Place {
     }
 }
 
+/// What the name of a call tells of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Name {
+    /// An operator, a range, a call of the runtime.
+    NoFrame,
+    /// Of a library, built in, or passing a call on.
+    Helper,
+    Framework,
+    /// A function of the program's.
+    Own,
+}
+
+impl Name {
+    fn of(name: &str) -> Name {
+        match Frame::of(name) {
+            _ if is_helper(name) => Name::Helper,
+            None => Name::NoFrame,
+            Some(_) if is_framework(name) => Name::Framework,
+            Some(_) => Name::Own,
+        }
+    }
+}
+
 /// What the code is called after, and, where that is no function of the program's, the function that
 /// calls it.
-fn function_and_caller(profile: &Profile, code: Code) -> (EventId, Option<EventId>) {
+fn function_and_caller(
+    profile: &Profile,
+    names: &mut ByName<Name>,
+    code: Code,
+) -> (EventId, Option<EventId>) {
     let (trace, tree) = (&profile.trace, profile.full_tree());
     let is_around = code.activity.is_some_and(CpuActivity::is_around_code);
     let start = match code.activity {
@@ -123,30 +152,34 @@ fn function_and_caller(profile: &Profile, code: Code) -> (EventId, Option<EventI
     let Some(node) = tree.node_of(start) else {
         return (start, None);
     };
-    let is_frame = |node: NodeId| tree.category(trace, node) == Category::PythonFunction;
-    let name = |node: NodeId| tree.event(node).map_or("", |event| trace.name(event));
-    let mut function = start;
-    let callers = || std::iter::once(node).chain(tree.ancestors(node));
-    if is_around {
+    let mut first = |from: NodeId, until: Option<NodeId>, wanted: &[Name]| {
+        let callers = std::iter::once(from).chain(tree.ancestors(from));
+        let mut callers = callers.take_while(|at| Some(*at) != until);
+        callers.find_map(|at| {
+            let event = tree.event(at)?;
+            let is_frame = trace.events.category(event) == Category::PythonFunction;
+            (is_frame && wanted.contains(&names.of(trace, event))).then_some(event)
+        })
+    };
+    let is_frame = tree.category(trace, node) == Category::PythonFunction;
+    let function = match code.activity {
         // Up to the span that tells what it does.
-        let edge = tree.node_of(code.within);
-        let inside = callers().take_while(|at| Some(*at) != edge);
-        let mut frames = inside.filter(|at| is_frame(*at) && !is_helper(name(*at)));
-        let found = frames.find(|at| !is_framework(name(*at)));
-        function = found.and_then(|at| tree.event(at)).unwrap_or(code.within);
-    } else if code.activity.is_none() && is_frame(node) {
-        let mut frames = callers().filter(|at| is_frame(*at) && !is_helper(name(*at)));
-        function = frames.next().and_then(|at| tree.event(at)).unwrap_or(start);
-    }
-    let is_own = Frame::of(trace.name(function)).is_some() && !is_around;
-    if is_own && code.activity.is_none() {
+        Some(_) if is_around => {
+            let edge = tree.node_of(code.within);
+            first(node, edge, &[Name::Own]).unwrap_or(code.within)
+        }
+        None if is_frame => first(node, None, &[Name::Own, Name::Framework]).unwrap_or(start),
+        _ => start,
+    };
+    let is_function = Frame::of(trace.name(function)).is_some();
+    if is_function && code.activity.is_none() {
         return (function, None);
     }
-    let above = tree.node_of(function).into_iter();
-    let mut above = above.flat_map(|node| tree.ancestors(node));
-    let caller =
-        above.find(|at| is_frame(*at) && !is_framework(name(*at)) && !is_helper(name(*at)));
-    (function, caller.and_then(|at| tree.event(at)))
+    let above = tree.node_of(function).and_then(|node| tree.parent(node));
+    (
+        function,
+        above.and_then(|above| first(above, None, &[Name::Own])),
+    )
 }
 
 /// The class of the nearest module around a call.
