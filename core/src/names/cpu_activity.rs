@@ -181,8 +181,17 @@ const CAPTURING: &[&str] = &["GraphInstantiate", "EndCapture"];
 
 impl CpuActivity {
     pub(crate) fn of_name(name: &str) -> Option<CpuActivity> {
+        CpuActivity::first(name, |_| true)
+    }
+
+    /// One that [is a cause](CpuActivity::is_cause): fewer rows, for all names of a trace.
+    pub(crate) fn cause_of_name(name: &str) -> Option<CpuActivity> {
+        CpuActivity::first(name, CpuActivity::is_cause)
+    }
+
+    fn first(name: &str, is_asked: fn(CpuActivity) -> bool) -> Option<CpuActivity> {
         let frame = Frame::of(name);
-        let mut rows = ACTIVITIES.iter();
+        let mut rows = ACTIVITIES.iter().filter(|row| is_asked(row.1));
         let row = rows.find(|(named, _)| named.fits(name, frame))?;
         Some(row.1)
     }

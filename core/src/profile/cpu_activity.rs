@@ -82,7 +82,7 @@ fn by_thread(trace: &Trace) -> Spans<Coverage> {
     let telling = trace.strings.iter();
     let telling: Vec<(Option<CpuActivity>, Option<bool>)> = telling
         .map(|(_, name)| {
-            let activity = CpuActivity::of_name(name).filter(|activity| activity.is_cause());
+            let activity = CpuActivity::cause_of_name(name);
             (activity, is_capture_edge(name))
         })
         .collect();

@@ -35,6 +35,11 @@ impl<'a> Seen<'a> {
         };
         let is_large = |seen: &Seen| {
             let is_told = idle.is_flagged() || seen.cause != IdleCause::Unknown;
+            // What is left beside findings about most of it is worth one only by itself.
+            let least = match seen.taken.ns > seen.left_ns() {
+                true => thresholds.idle_code_percent,
+                false => least,
+            };
             is_told && idle.percent(seen.left_ns()) >= least
         };
         let causes = idle.by_time().into_iter().map(|(cause, gaps)| Seen {

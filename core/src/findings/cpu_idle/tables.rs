@@ -26,8 +26,12 @@ pub(super) fn tables(input: &Input, idle: &Idle) -> Vec<Table> {
     let rows = idle.code.rows.iter();
     let (cold, warm): (Vec<&CodeRow>, Vec<&CodeRow>) = rows.partition(|row| row.is_one_off);
     let others = [
-        with_unknown(idle, code_table(input, idle, "idle_by_code", CODE, &warm)),
-        code_table(input, idle, "cold_starts", COLD, &cold),
+        with_unknown(
+            idle,
+            0,
+            code_table(input, idle, "idle_by_code", CODE, &warm),
+        ),
+        with_unknown(idle, 1, code_table(input, idle, "cold_starts", COLD, &cold)),
         longest_gaps(input, idle, idle.longest.iter()),
         operators(input, idle),
         waits(input, idle),
@@ -207,20 +211,20 @@ pub(super) fn code_table(
 }
 
 /// The same with what no code was recorded of, so that the rows sum up.
-fn with_unknown(idle: &Idle, mut table: Table) -> Table {
-    let code = &idle.code;
-    let ns = code.all.ns.saturating_sub(code.known_ns);
+fn with_unknown(idle: &Idle, of: usize, mut table: Table) -> Table {
+    let unknown = idle.code.unknown.get(of).copied().unwrap_or_default();
+    let ns = unknown.all.ns;
     if ns <= 0 {
         return table;
     }
     let cell = |column: &str| match column {
         "function" => Value::Quoted("(nothing recorded)".to_owned()),
         "kind" => Value::Text("CPU work".to_owned()),
-        "gaps" => Value::Count(code.unknown.count),
+        "gaps" => Value::Count(unknown.all.count),
         "idle_time" => Value::Ns(ns),
         "percent_of_idle" => Value::percent(percent_of(ns, idle.timeline.idle_ns)),
         "percent_of_total" => Value::Percent(idle.percent(ns)),
-        "longest" => Value::Ns(code.longest_unknown_ns),
+        "longest" => Value::Ns(unknown.longest_ns),
         _ => Value::Empty,
     };
     let row = table

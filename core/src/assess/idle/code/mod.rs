@@ -11,7 +11,7 @@
 //!
 //! A gap is split without a rest. Spans whose name tells what they do (see [`CpuActivity`]) take
 //! the time in which they run. Of what is left the deepest span that covers at least half of it
-//! takes its part, and so on. The launch that ends the gap, and the way to the GPU, belong to the
+//! takes its part, and so on; calls of one function count together. The launch that ends the gap, and the way to the GPU, belong to the
 //! code around it, or to the operator that launches. What no span covers is nobody's.
 //!
 //! Gaps are disjoint, and a search looks at spans that start in its gap and at those around its
@@ -23,7 +23,7 @@ pub(crate) mod rows;
 
 use std::ops::Range;
 
-use crate::base::interval::{Interval, difference, length, sum};
+use crate::base::interval::{Interval, difference, length, sum, union};
 use crate::base::map::Map;
 use crate::names::cpu_activity::CpuActivity;
 use crate::profile::Profile;
@@ -33,8 +33,11 @@ use ranges::Ranges;
 
 pub(crate) use place::Place;
 
-/// Of a gap, parts of less than this are not looked for.
+/// Of a gap, parts of less than this are not looked for …
 const LEAST_PART: i64 = 16;
+
+/// … nor single calls of less than this, of a function that may have many.
+const LEAST_CALL: i64 = 256;
 
 /// More parts of a gap than these are the last one's.
 const MOST_PARTS: usize = 4;
@@ -69,11 +72,38 @@ pub(crate) struct Late {
     pub(crate) launch_before: Option<EventId>,
 }
 
-#[derive(Clone, Copy)]
+/// The calls of one function, or of another span of one name, in and around a gap.
+#[derive(Debug, Clone)]
 struct Candidate {
+    /// The longest.
     event: EventId,
-    span: Interval,
+    longest_ns: i64,
+    /// When they ran, without overlaps.
+    spans: Vec<Interval>,
     activity: Option<CpuActivity>,
+}
+
+impl Candidate {
+    /// How much of a time they cover.
+    fn covers(&self, time: &[Interval]) -> i64 {
+        if let ([span], [time]) = (self.spans.as_slice(), time) {
+            return covered(*span, *time);
+        }
+        length(time) - length(&difference(time, &self.spans))
+    }
+
+    /// Whether it lies in another one.
+    fn is_inside(&self, outer: &Candidate) -> bool {
+        self.event == outer.event || difference(&self.spans, &outer.spans).is_empty()
+    }
+
+    fn told(&self, activity: Option<CpuActivity>) -> Code {
+        Code {
+            event: self.event,
+            within: self.event,
+            activity,
+        }
+    }
 }
 
 /// Finds the code that ran in gaps.
@@ -169,24 +199,24 @@ impl<'a> CodeSearch<'a> {
         }]
     }
 
-    /// Spans of a thread that cover a good part of a time, be they around it or in it.
+    /// Spans of a thread that cover a good part of a time, be they around it or in it: the deepest first.
     fn collect(&mut self, time: Interval, track: TrackId, before: Option<EventId>) {
-        self.candidates.clear();
-        let least_ns = (time.length() / LEAST_PART).max(1);
         let (tree, trace) = (self.tree, &self.profile.trace);
-        let mut found: Vec<(EventId, Interval)> = Vec::new();
+        let least_ns = (time.length() / LEAST_CALL).max(1);
+        let mut found: Vec<(StringId, Interval, EventId)> = Vec::new();
         let mut add = |event: EventId| {
             let span = trace.events.span(event);
-            if covers(span, time) >= least_ns {
-                found.push((event, span));
+            if covered(span, time) >= least_ns {
+                found.push((trace.events.name(event), span, event));
             }
         };
+        let mut around = None;
         if let Some(nodes) = self.tracks.get(&track) {
             let launch = before.and_then(|call| tree.node_of(call));
             let launch = launch.filter(|node| nodes.contains(&node.0));
             let end = launch.map_or_else(|| first_from(tree, self.profile, nodes, time), |at| at.0);
             let mut nodes = (nodes.start..end).rev().map(NodeId);
-            let around = nodes.find(|node| {
+            around = nodes.find(|node| {
                 let Some(event) = tree.event(*node) else {
                     return true;
                 };
@@ -196,32 +226,63 @@ impl<'a> CodeSearch<'a> {
                 }
                 !is_in
             });
-            if let Some(around) = around {
-                let callers = std::iter::once(around).chain(tree.ancestors(around));
-                callers
-                    .filter_map(|node| tree.event(node))
-                    .for_each(&mut add);
-            }
         }
         if let Some(ranges) = self.ranges.get(&track) {
             ranges.around(time).for_each(&mut add);
         }
         self.overhead.around(time).for_each(&mut add);
-        for (event, span) in found {
+        // Of what is around all of it the innermost is the deepest; others may tell what they do.
+        let mut is_around_all = false;
+        let callers = around.into_iter();
+        let callers = callers.flat_map(|node| std::iter::once(node).chain(tree.ancestors(node)));
+        for event in callers.filter_map(|node| tree.event(node)) {
+            let span = trace.events.span(event);
+            let covered_ns = covered(span, time);
+            if covered_ns < least_ns {
+                continue;
+            }
+            if !is_around_all || self.activity_of(event).is_some() {
+                is_around_all |= covered_ns == time.length();
+                found.push((trace.events.name(event), span, event));
+            }
+        }
+        self.candidates = self.together(found, time);
+    }
+
+    /// Spans by name.
+    fn together(
+        &mut self,
+        mut found: Vec<(StringId, Interval, EventId)>,
+        time: Interval,
+    ) -> Vec<Candidate> {
+        let least_ns = (time.length() / LEAST_PART).max(1);
+        found.sort_unstable();
+        let mut candidates: Vec<(i64, Candidate)> = Vec::new();
+        for calls in found.chunk_by(|a, b| a.0 == b.0) {
+            let spans = union(calls.iter().map(|(_, span, _)| *span).collect());
+            let covered_ns = sum(spans.iter().map(|span| covered(*span, time)));
+            let longest = calls.iter().max_by_key(|(_, span, _)| span.length());
+            let Some((_, span, event)) = longest.filter(|_| covered_ns >= least_ns) else {
+                continue;
+            };
             // A program that runs while a module is imported is no import.
             let is_program = |activity: &CpuActivity| {
                 *activity == CpuActivity::Imports && span.end_ns >= time.end_ns
             };
-            let activity = self.activity_of(event).filter(|told| !is_program(told));
-            self.candidates.push(Candidate {
-                event,
-                span,
+            let activity = self.activity_of(*event).filter(|told| !is_program(told));
+            let candidate = Candidate {
+                event: *event,
+                longest_ns: span.length(),
+                spans,
                 activity,
-            });
+            };
+            candidates.push((covered_ns, candidate));
         }
-        // The deepest first: what is shorter lies inside.
-        self.candidates
-            .sort_by_key(|one| (one.span.length(), std::cmp::Reverse(one.span.start_ns)));
+        // What covers less lies deeper, and of what covers as much what is shorter.
+        candidates.sort_by_key(|(covered_ns, one)| {
+            (*covered_ns, one.longest_ns, std::cmp::Reverse(one.event))
+        });
+        candidates.into_iter().map(|(_, one)| one).collect()
     }
 
     fn activity_of(&mut self, event: EventId) -> Option<CpuActivity> {
@@ -247,68 +308,45 @@ impl<'a> CodeSearch<'a> {
             .collect();
         // The outermost first, so that each takes what it is around.
         for outer in self.candidates.iter().rev() {
-            if outer.activity.is_none() {
+            if outer.activity.is_none() || outer.covers(&rest) < (time.length() / LEAST_PART).max(1)
+            {
                 continue;
             }
-            let mut inside = overlap(&rest, outer.span);
-            let inside_ns = length(&inside);
-            if inside_ns < (time.length() / LEAST_PART).max(1) {
-                continue;
-            }
-            rest = difference(&rest, &[outer.span]);
-            self.take_within(outer, &mut inside, parts);
+            let left = difference(&rest, &outer.spans);
+            let inside = difference(&rest, &left);
+            rest = left;
+            self.take_within(outer, inside, parts);
         }
         self.take_deepest(&mut rest, time.length(), parts);
         rest
     }
 
     /// The parts of a time in which a span runs whose name tells what it does.
-    fn take_within(
-        &self,
-        outer: &Candidate,
-        inside: &mut Vec<Interval>,
-        parts: &mut Vec<CodePart>,
-    ) {
-        let whole_ns = length(inside);
-        let is_around = |one: &&Candidate| is_inside(one.span, outer.span);
-        let within: Vec<&Candidate> = self.candidates.iter().filter(is_around).collect();
-        let least_ns = whole_ns / LEAST_PART;
-        for nth in 1..=MOST_PARTS {
-            let left_ns = length(inside);
-            if left_ns == 0 || (nth > 1 && left_ns <= least_ns) {
+    fn take_within(&self, outer: &Candidate, mut inside: Vec<Interval>, parts: &mut Vec<CodePart>) {
+        let least_ns = length(&inside) / LEAST_PART;
+        let within = self.candidates.iter().filter(|one| one.is_inside(outer));
+        let within: Vec<&Candidate> = within.collect();
+        for _ in 1..MOST_PARTS {
+            let left_ns = length(&inside);
+            if left_ns <= least_ns {
                 break;
             }
-            let deepest = within
-                .iter()
-                .find(|one| length(&overlap(inside, one.span)) >= left_ns - left_ns / 2);
-            let deepest = deepest.copied().unwrap_or(outer);
-            let code = told(deepest, outer, &within);
-            let (taken_ns, left) = match code.activity.is_some_and(CpuActivity::is_around_code) {
-                true if nth < MOST_PARTS => {
-                    let left = difference(inside, &[deepest.span]);
-                    (left_ns - length(&left), left)
-                }
-                _ => {
-                    let span = self.span(code.within);
-                    let left = difference(inside, &[span]);
-                    (left_ns - length(&left), left)
-                }
-            };
-            *inside = left;
+            let mut deepest = within.iter().copied();
+            let deepest = deepest.find(|one| one.covers(&inside) >= left_ns - left_ns / 2);
+            let deepest = deepest.unwrap_or(outer);
+            let (telling, code) = told(deepest, outer, &within);
+            let is_around = code.activity.is_some_and(CpuActivity::is_around_code);
+            let taking = if is_around { deepest } else { telling };
+            inside = difference(&inside, &taking.spans);
             parts.push(CodePart {
                 code: Some(code),
-                ns: taken_ns,
+                ns: left_ns - length(&inside),
             });
         }
-        let left_ns = length(inside);
-        if left_ns > 0 {
+        if length(&inside) > 0 {
             parts.push(CodePart {
-                code: Some(Code {
-                    event: outer.event,
-                    within: outer.event,
-                    activity: outer.activity,
-                }),
-                ns: left_ns,
+                code: Some(outer.told(outer.activity)),
+                ns: length(&inside),
             });
         }
     }
@@ -325,16 +363,11 @@ impl<'a> CodeSearch<'a> {
                 break;
             }
             let mut untold = self.candidates.iter().filter(|one| one.activity.is_none());
-            let deepest =
-                untold.find(|one| length(&overlap(rest, one.span)) >= left_ns - left_ns / 2);
+            let deepest = untold.find(|one| one.covers(rest) >= left_ns - left_ns / 2);
             let Some(deepest) = deepest else { break };
-            let left = difference(rest, &[deepest.span]);
+            let left = difference(rest, &deepest.spans);
             parts.push(CodePart {
-                code: Some(Code {
-                    event: deepest.event,
-                    within: deepest.event,
-                    activity: None,
-                }),
+                code: Some(deepest.told(None)),
                 ns: left_ns - length(&left),
             });
             *rest = left;
@@ -380,12 +413,14 @@ impl<'a> CodeSearch<'a> {
 }
 
 /// What a span does, by the names around it: the nearest that tells, except that who waits for data
-/// or reads files inside of data loading loads data.
-fn told(deepest: &Candidate, outer: &Candidate, within: &[&Candidate]) -> Code {
-    let mut telling = within.iter().filter(|one| {
-        one.activity.is_some() && (one.event == deepest.event || is_inside(deepest.span, one.span))
-    });
-    let nearest = telling.next().map_or(outer, |one| *one);
+/// or reads files inside of data loading loads data. With the span that tells.
+fn told<'c>(
+    deepest: &Candidate,
+    outer: &'c Candidate,
+    within: &[&'c Candidate],
+) -> (&'c Candidate, Code) {
+    let around = |one: &&&Candidate| one.activity.is_some() && deepest.is_inside(one);
+    let nearest = within.iter().find(around).map_or(outer, |one| *one);
     let goes_with = |inner: CpuActivity| {
         use CpuActivity::*;
         let is_plain = matches!(
@@ -394,26 +429,21 @@ fn told(deepest: &Candidate, outer: &Candidate, within: &[&Candidate]) -> Code {
         );
         is_plain && outer.activity == Some(DataLoading)
     };
-    match nearest.activity {
-        Some(activity) if !goes_with(activity) && Some(activity) != outer.activity => {
-            // Of several of a kind inside each other the outermost.
-            let same = within.iter().rev().find(|one| {
-                one.activity == Some(activity)
-                    && (one.event == deepest.event || is_inside(deepest.span, one.span))
-            });
-            let same = same.map_or(nearest, |one| *one);
-            Code {
-                event: deepest.event,
-                within: same.event,
-                activity: Some(activity),
-            }
+    let own = nearest.activity.filter(|activity| !goes_with(*activity));
+    let telling = match own {
+        // Of several of a kind inside each other the outermost.
+        Some(activity) if own != outer.activity => {
+            let same = |one: &&&Candidate| around(one) && one.activity == Some(activity);
+            within.iter().rev().find(same).map_or(nearest, |one| *one)
         }
-        _ => Code {
-            event: deepest.event,
-            within: outer.event,
-            activity: outer.activity,
-        },
-    }
+        _ => outer,
+    };
+    let code = Code {
+        event: deepest.event,
+        within: telling.event,
+        activity: telling.activity,
+    };
+    (telling, code)
 }
 
 /// The first node of a thread that starts after a time.
@@ -434,16 +464,10 @@ fn first_from(tree: &CallTree, profile: &Profile, nodes: &Range<u32>, time: Inte
     low
 }
 
-fn covers(span: Interval, time: Interval) -> i64 {
+fn covered(span: Interval, time: Interval) -> i64 {
     span.overlap(time).map_or(0, Interval::length)
 }
 
 fn is_inside(inner: Interval, outer: Interval) -> bool {
     outer.start_ns <= inner.start_ns && inner.end_ns <= outer.end_ns
-}
-
-/// What of disjoint spans lies in a span.
-fn overlap(spans: &[Interval], span: Interval) -> Vec<Interval> {
-    let parts = spans.iter().filter_map(|one| one.overlap(span));
-    parts.filter(|part| part.length() > 0).collect()
 }

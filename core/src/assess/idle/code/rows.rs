@@ -43,8 +43,15 @@ pub(crate) struct CodeRows {
     /// Of gaps that the CPU caused: all, what code is known of, and the rest.
     pub(crate) all: Tally,
     pub(crate) known_ns: i64,
-    pub(crate) unknown: Tally,
-    pub(crate) longest_unknown_ns: i64,
+    /// … of gaps that last, and of cold starts.
+    pub(crate) unknown: [Unknown; 2],
+}
+
+/// Parts of gaps of which no code was recorded.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Unknown {
+    pub(crate) all: Tally,
+    pub(crate) longest_ns: i64,
 }
 
 /// What makes a row.
@@ -78,8 +85,9 @@ impl<'a> CodeTable<'a> {
         let mut of_gap: Vec<(usize, Code, i64)> = Vec::new();
         for part in parts {
             let Some(code) = part.code else {
-                self.sums.unknown.add(part.ns);
-                self.sums.longest_unknown_ns = self.sums.longest_unknown_ns.max(part.ns);
+                let unknown = &mut self.sums.unknown[usize::from(cause == IdleCause::Startup)];
+                unknown.all.add(part.ns);
+                unknown.longest_ns = unknown.longest_ns.max(part.ns);
                 continue;
             };
             self.sums.known_ns = self.sums.known_ns.saturating_add(part.ns);

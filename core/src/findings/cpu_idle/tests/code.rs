@@ -103,6 +103,21 @@ fn the_function_below_the_data_loader_is_named() {
     says(&found.model, &["more workers"]);
 }
 
+/// None of the calls is half of the gap: together they are.
+#[test]
+fn calls_of_one_function_count_together() {
+    let profile = between(|trace| {
+        let trace = trace.frame("/home/me/data.py(5): collect", 100..900);
+        (0..8).fold(trace, |trace, nth| {
+            let at = 100 + 100 * nth;
+            trace.frame("/home/me/data.py(40): crop", at..at + 80)
+        })
+    });
+    let found = found(&profile, "cpu_function");
+    is_about(&found, 640);
+    says(&found.title, &["`crop` in data.py:40"]);
+}
+
 /// Two kinds of code in one gap: each has its time, and what is left is the function's around both.
 #[test]
 fn parts_of_a_gap_sum_up_to_it() {
