@@ -167,13 +167,13 @@ fn planted_causes_are_found_with_their_size() {
     let frame = "python_function";
     #[rustfmt::skip]
     let cases: &[(&str, &[&str], &str, &str)] = &[
-        (frame, &["torch/utils/data/dataloader.py(701): __next__", "my/image_processing_x.py(301): resize", "scipy/ndimage/_interpolation.py(700): zoom"], "data_loading", "`resize` in image_processing_x.py:301 (scipy)"),
-        (frame, &["inspect.py(3346): signature"], "reflection", "`signature` in inspect.py:3346"),
+        (frame, &["torch/utils/data/dataloader.py(701): __next__", "my/image_processing_x.py(301): resize", "scipy/ndimage/_interpolation.py(700): zoom"], "data_loading", "`resize` in `image_processing_x.py:301` (scipy)"),
+        (frame, &["inspect.py(3346): signature"], "reflection", "`signature` in `inspect.py:3346`"),
         (frame, &["<built-in function collect>"], "garbage_collection", "`collect`"),
         (frame, &["<built-in method acquire of _thread.lock object at 0x7f>"], "waiting", "`_thread.lock.acquire`"),
         (frame, &["logging/__init__.py(1467): info"], "logging", "`info`"),
         (frame, &["torch/serialization.py(943): save"], "checkpointing", "`save`"),
-        (frame, &["my/schedule.py(12): next_request"], "cpu_function", "`next_request` in schedule.py:12"),
+        (frame, &["my/schedule.py(12): next_request"], "cpu_function", "`next_request` in `schedule.py:12`"),
         ("cuda_runtime", &["cudaMalloc"], "memory_allocation", "`cudaMalloc`"),
         ("cuda_runtime", &["hipHostMalloc"], "memory_allocation", "`hipHostMalloc`"),
         ("cpu_op", &["TorchDynamo Cache Lookup"], "guards", "`TorchDynamo Cache Lookup`"),

@@ -93,16 +93,16 @@ impl Place {
         Place {
             function: short(trace.name(function)).into_owned(),
             file: own.or_else(|| frame(caller?)).map(at),
-            caller: called.map(|frame| format!("`{}` in {}", frame.function, at(frame))),
+            caller: called.map(|frame| format!("`{}` in `{}`", frame.function, at(frame))),
             is_generated: own.is_some_and(Frame::is_generated),
             module: module(profile, function),
             library: library(profile, code.event, function),
         }
     }
 
-    /// "`resize` in image_processing_owlv2.py:301 (scipy)".
+    /// "`resize` in `image_processing_owlv2.py:301` (scipy)".
     pub(crate) fn text(&self) -> String {
-        let place = self.file.as_deref().map(|file| format!(" in {file}"));
+        let place = self.file.as_deref().map(|file| format!(" in `{file}`"));
         let library = self.library.map(|library| format!(" ({library})"));
         format!(
             "`{}`{}{}",

@@ -32,19 +32,19 @@ fn what_runs_in_a_gap_is_named_with_its_size() {
     #[rustfmt::skip]
     let cases = [
         (OP, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "data_loading", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"),
-        (FRAME, "torch/utils/data/_utils/collate.py(398): default_collate", "data_loading", "`default_collate` in collate.py:398"),
-        (FRAME, "PIL/Image.py(2250): resize", "preprocessing", "`resize` in Image.py:2250"),
-        (FRAME, "transformers/tokenization_utils_base.py(2855): __call__", "tokenization", "`__call__` in tokenization_utils_base.py:2855"),
-        (FRAME, "inspect.py(3346): signature", "reflection", "`signature` in inspect.py:3346"),
+        (FRAME, "torch/utils/data/_utils/collate.py(398): default_collate", "data_loading", "`default_collate` in `collate.py:398`"),
+        (FRAME, "PIL/Image.py(2250): resize", "preprocessing", "`resize` in `Image.py:2250`"),
+        (FRAME, "transformers/tokenization_utils_base.py(2855): __call__", "tokenization", "`__call__` in `tokenization_utils_base.py:2855`"),
+        (FRAME, "inspect.py(3346): signature", "reflection", "`signature` in `inspect.py:3346`"),
         (OP, "TorchDynamo Cache Lookup", "guards", "`TorchDynamo Cache Lookup`"),
         (FRAME, "<built-in function collect>", "garbage_collection", "`collect`"),
         (CALL, "cudaMalloc", "memory_allocation", "`cudaMalloc`"),
         (CALL, "hipHostMalloc", "memory_allocation", "`hipHostMalloc`"),
         (FRAME, "<built-in method acquire of _thread.lock object at 0x7f3c>", "waiting", "`_thread.lock.acquire`"),
-        (FRAME, "logging/__init__.py(1467): info", "logging", "`info` in __init__.py:1467"),
-        (FRAME, "torch/serialization.py(943): save", "checkpointing", "`save` in serialization.py:943"),
+        (FRAME, "logging/__init__.py(1467): info", "logging", "`info` in `__init__.py:1467`"),
+        (FRAME, "torch/serialization.py(943): save", "checkpointing", "`save` in `serialization.py:943`"),
         (FRAME, "<built-in method read of _io.BufferedReader object at 0x7f3c>", "file_access", "`_io.BufferedReader.read`"),
-        (FRAME, "/home/me/schedule.py(12): next_batch", "cpu_function", "`next_batch` in schedule.py:12"),
+        (FRAME, "/home/me/schedule.py(12): next_batch", "cpu_function", "`next_batch` in `schedule.py:12`"),
         (OP, "aten::_fused_adamw_", "cpu_function", "`aten::_fused_adamw_`"),
         ("user_annotation", "build the mask", "cpu_function", "`build the mask`"),
     ];
@@ -83,7 +83,7 @@ fn the_function_below_the_data_loader_is_named() {
     });
     let found = found(&profile, "data_loading");
     is_about(&found, 490);
-    let place = "`resize` in image_processing_owlv2.py:301 (scipy)";
+    let place = "`resize` in `image_processing_owlv2.py:301` (scipy)";
     says(&found.title, &[place]);
     says(
         &found.model,
@@ -115,7 +115,7 @@ fn calls_of_one_function_count_together() {
     });
     let found = found(&profile, "cpu_function");
     is_about(&found, 640);
-    says(&found.title, &["`crop` in data.py:40"]);
+    says(&found.title, &["`crop` in `data.py:40`"]);
 }
 
 /// Two kinds of code in one gap: each has its time, and what is left is the function's around both.
@@ -131,7 +131,7 @@ fn parts_of_a_gap_sum_up_to_it() {
     is_about(&found(&profile, "garbage_collection"), 400);
     let rest = found(&profile, "cpu_function");
     is_about(&rest, 380);
-    says(&rest.title, &["`step` in train.py:30"]);
+    says(&rest.title, &["`step` in `train.py:30`"]);
     let (metrics, _) = analysed(&profile);
     let gaps = &metrics["gap_analysis"];
     assert_eq!(gaps["known_code_idle_ms"], gaps["late_launch_idle_ms"]);
@@ -148,7 +148,7 @@ fn a_value_that_is_read_is_named_where_it_is_read() {
     );
     let found = found(&profile, "read_back");
     is_about(&found, 37);
-    says(&found.issue, &["`Tensor.item` in train.py:30"]);
+    says(&found.issue, &["`Tensor.item` in `train.py:30`"]);
 }
 
 /// Kernels that are loaded beside a gap, and a function whose first call takes ten times as long as the
@@ -215,7 +215,7 @@ fn functions_that_launch_are_evidence_of_one_finding() {
         panic!("{findings:#?}");
     };
     assert_eq!(found.pattern, "launch_bound");
-    reasons(found, &["The CPU is in `forward` in model.py:7 for "]);
+    reasons(found, &["The CPU is in `forward` in `model.py:7` for "]);
     assert_eq!(
         found.tables[0].rows[0][0],
         Value::Quoted("forward".to_owned())
