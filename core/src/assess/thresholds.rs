@@ -112,6 +112,7 @@ thresholds! {
         idle_medium_percent: Percent = 30.0, "Idle time of more than this share of the run is of medium severity.";
         idle_low_percent: Percent = 20.0, "Idle time of more than this share of the run is of low severity; less is acceptable.";
         idle_target_percent: Percent = 20.0, "The target idle share, which the potential speedup is computed for.";
+        idle_code_percent: Percent = 5.0, "A function in which the CPU keeps the GPU idle for more than this share of the run is a finding of its own.";
         idle_launch_latency_us: Us = 20.0, "A launch may take this long to reach the GPU; kernels that start later were queued on the GPU.";
         idle_host_work_us: Us = 500.0, "A thread that launches nothing for longer than this does other CPU work.";
         idle_slow_launch_ms: Ms = 1.0, "A launch that takes longer than this does more than launching: it loads the kernel.";
