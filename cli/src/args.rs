@@ -111,8 +111,13 @@ pub(crate) struct CompareArgs {
 
     /// Compare one step of each alone, as in `dormer report`; one value is for both, an empty one
     /// for the whole trace
-    #[arg(long, value_name = "REF,TARGET", value_parser = steps_of)]
+    #[arg(long, value_name = "REF,TARGET", value_parser = steps_of, conflicts_with = "window")]
     pub(crate) step: Option<[Option<String>; 2]>,
+
+    /// Compare a part of the time alone, as in `dormer report`: given once it is for both traces,
+    /// given twice for the reference and then for the target
+    #[arg(long, value_name = "START_US,END_US", value_parser = window_of)]
+    pub(crate) window: Vec<Interval>,
 
     #[command(flatten)]
     pub(crate) redact: RedactArgs,

@@ -27,9 +27,19 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<(), Failure
         return Err(Failure::Usage(sentence.to_owned()));
     }
     let steps = args.step.as_ref();
+    let windows = match args.window[..] {
+        [] => [None, None],
+        [both] => [Some(both), Some(both)],
+        [reference, target] => [Some(reference), Some(target)],
+        _ => {
+            let sentence = "--window is for both traces, or for the reference and the target";
+            return Err(Failure::Usage(sentence.to_owned()));
+        }
+    };
     let profile = |path: &PathBuf, which: Which| -> Result<Profile, Failure> {
         let step = steps.and_then(|steps| steps[which as usize].as_deref());
         let profile = window::of_step(Profile::new(input::import(path)?), path, step)?;
+        let profile = window::of_range(profile, windows[which as usize]);
         Ok(input::redacted(profile, &args.redact))
     };
     let profiles = [
@@ -80,6 +90,7 @@ fn summary(input: &Input, out: &mut dyn Write) -> io::Result<()> {
     table::section(out, heads, timeline(reference, target))?;
     let heads = ["what differs most", &a, &b, ">difference", ""];
     table::section(out, heads, operations(input.comparison(), &names))?;
+    waste(input.comparison(), out)?;
     for (name, overview) in names.iter().zip([reference, target]) {
         write!(out, "\n{name}: ")?;
         if let Some(window) = &overview.window {
@@ -145,6 +156,19 @@ fn timeline(reference: &Overview, target: &Overview) -> Vec<[String; 4]> {
         rows.push(row("Total", [reference.total_ns, target.total_ns]));
     }
     rows
+}
+
+/// What both traces waste, a line each.
+fn waste(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    if !comparison.waste.is_empty() {
+        writeln!(out, "\nwhat both waste, and what it saves on the target")?;
+    }
+    for (number, waste) in (1..).zip(&comparison.waste) {
+        let title = table::printable(&format::middle_ellipsis(&waste.title, 80));
+        let saves = comparison.worth_of(waste);
+        writeln!(out, "{number}  saves {saves}  {title}")?;
+    }
+    Ok(())
 }
 
 /// The operations whose part of the time differs most.

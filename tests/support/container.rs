@@ -1,8 +1,9 @@
 //! The containers traces come in.
 
-use std::io::{Cursor, Write};
+use std::io::{Cursor, Read, Write};
 
 use flate2::Compression;
+use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -12,6 +13,14 @@ pub(crate) fn gzip(bytes: impl AsRef<[u8]>) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(bytes.as_ref()).unwrap();
     encoder.finish().unwrap()
+}
+
+/// The text in a gzip member.
+pub(crate) fn ungzip(bytes: impl AsRef<[u8]>) -> String {
+    let mut text = String::new();
+    let mut reader = GzDecoder::new(bytes.as_ref());
+    reader.read_to_string(&mut text).unwrap();
+    text
 }
 
 /// A zip archive of deflated members.

@@ -11,6 +11,7 @@ use super::named::{Named, Tally};
 use super::ops::{MatchedOp, Operations};
 use super::pair::{Pair, Which};
 use super::parts::Parts;
+use super::waste::Waste;
 use crate::assess::Thresholds;
 use crate::hardware::Basis;
 use crate::names::Family;
@@ -45,6 +46,8 @@ pub struct Comparison {
     pub hardware: Vec<HardwareRatio>,
     /// Where the target falls behind, what matters most first.
     pub gaps: Gaps,
+    /// What both traces lose in the same way, what is worth most on the target first.
+    pub waste: Vec<Waste>,
     /// Kinds of work, each with the time in which it runs. Kinds that run at once both count.
     pub categories: Vec<Named<Family, Tally>>,
     /// Classes of modules, and what they launched; empty without Python frames.

@@ -23,11 +23,14 @@ pub enum Subject {
 /// What following a finding saves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Saving {
-    /// When the target takes as long as the reference and the hardware predict.
+    /// When the target takes as long as the reference and the hardware predict; where nothing is
+    /// predicted, as long as the reference.
     pub matching_ns: i64,
     /// When the target reaches its own roofline: the most that can be saved. `None` where that is
     /// not known.
     pub roof_ns: Option<i64>,
+    /// Whether something is predicted of all of it.
+    pub is_predicted: bool,
 }
 
 /// Where the target falls behind, and what to do about it.
@@ -55,6 +58,9 @@ pub struct Gap {
     pub times: Pair<i64>,
     /// What following it saves; `None` where nothing tells.
     pub saving: Option<Saving>,
+    /// The least time that the target can take for it by its own roofline, where the reference takes
+    /// less: the rest of the difference cannot be closed on this hardware.
+    pub floor_ns: Option<i64>,
     /// For kernel engineers.
     pub replay: Option<Replay>,
 }

@@ -33,6 +33,7 @@ pub(crate) mod side;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod tree;
+pub(crate) mod waste;
 pub(crate) mod words;
 
 pub use about::About;
@@ -46,10 +47,11 @@ pub use hardware::{Figure, HardwareRatio};
 pub use named::{Named, Tally, Timed};
 pub(crate) use names::base_name;
 pub use names::names;
-pub use ops::{KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operations};
+pub use ops::{Helper, KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operations};
 pub use pair::{Pair, Which};
 pub use parts::{Part, PartKind, Parts, Step};
 pub use side::Side;
+pub use waste::Waste;
 
 use crate::profile::shares::Shares;
 use expected::Judge;
@@ -71,6 +73,7 @@ impl Comparison {
             explained: Explained::of(&operations),
             hardware: hardware::ratios(&about, &operations, &judge),
             gaps: Gaps::default(),
+            waste: Vec::new(),
             operations,
             categories: lists::categories(sides),
             modules: where_comparable(sides, lists::modules),
@@ -83,6 +86,7 @@ impl Comparison {
             sides: about,
         };
         comparison.gaps = Gaps::of(&comparison);
+        comparison.waste = waste::of_both(sides, &comparison);
         comparison
     }
 }

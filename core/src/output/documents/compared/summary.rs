@@ -117,6 +117,7 @@ fn metrics(comparison: &Comparison) -> DocTable {
 fn key_findings(comparison: &Comparison) -> Vec<String> {
     let mut findings = Vec::new();
     if comparison.is_same() {
+        findings.extend(waste(comparison));
         return findings;
     }
     findings.extend(largest(comparison));
@@ -124,7 +125,21 @@ fn key_findings(comparison: &Comparison) -> Vec<String> {
     findings.extend(verdicts(comparison));
     let first = comparison.gaps.ranked.first();
     findings.extend(first.map(|gap| format!("First to look at: {}.", gap.title)));
+    findings.extend(waste(comparison));
     findings
+}
+
+/// What both lose alike, by titles.
+fn waste(comparison: &Comparison) -> Option<String> {
+    let named = comparison.waste.iter().take(N_NAMED);
+    let named = named.map(|one| format!("{}: {}", one.title, comparison.worth_of(one)));
+    let named: Vec<String> = named.collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "What both traces waste, with what it saves on the target: {}.",
+            named.join("; ")
+        )
+    })
 }
 
 fn largest(comparison: &Comparison) -> Option<String> {
