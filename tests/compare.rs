@@ -377,9 +377,10 @@ fn an_operator_that_takes_twice_as_long_in_a_real_trace_is_named_with_its_size()
         let after = Opened::new("after", text.as_bytes());
         let comparison = Comparison::new(before.side(), after.side());
         let gaps = comparison.gaps.ranked.iter();
-        let mut found = gaps.filter(|gap| gap.title.contains(op) && gap.saving.is_some());
-        let gap = found.next().unwrap_or_else(|| panic!("{kernel}: {:#?}", comparison.gaps));
-        let more_us = gap.times.difference() as f64 / 1e3;
+        // Calls of other sizes may have a finding of their own.
+        let found = gaps.filter(|gap| gap.title.contains(op));
+        let more_ns: i64 = found.map(|gap| gap.times.difference()).sum();
+        let more_us = more_ns as f64 / 1e3;
         assert!((more_us / slower_us - 1.0).abs() < 0.05, "{kernel}: {more_us} of {slower_us}");
     }
 }

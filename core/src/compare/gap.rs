@@ -1,4 +1,5 @@
-//! Where the target falls behind: what the [rules](super::findings) make.
+//! Where the target falls behind, and what both traces lose alike: what the [rules](super::findings) and
+//! [`waste`](super::waste) make.
 
 use super::pair::Pair;
 use crate::findings::{Priority, Replay};
@@ -89,4 +90,24 @@ impl Gaps {
         let mut savings = self.ranked.iter().filter_map(|gap| gap.saving);
         savings.any(|saving| saving.roof_ns.is_none())
     }
+}
+
+/// What both traces lose in the same way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waste {
+    /// What it is, as files write it: the key of a rule, "low_roofline" or "idle".
+    pub key: &'static str,
+    /// A few words; names in backticks.
+    pub title: String,
+    /// One sentence with the figures of both.
+    pub sentence: String,
+    /// What to do about it on the target: one sentence.
+    pub advice: String,
+    /// The time that it is about in each trace.
+    pub times: Pair<i64>,
+    /// What it saves on the target: the cautious and the hopeful end.
+    pub saves: (i64, i64),
+    /// Operations of the target that show it: positions in
+    /// [`Profile::operations`](crate::Profile::operations), the longest first.
+    pub operations: Vec<usize>,
 }

@@ -42,7 +42,7 @@ pub use collectives::{CollectiveDelta, CollectiveKey};
 pub use comparison::Comparison;
 pub use expected::{Judgement, NotJudged, Roof, Verdict};
 pub use explained::{Explained, VerdictCount};
-pub use gap::{Gap, Gaps, Saving, Subject};
+pub use gap::{Gap, Gaps, Saving, Subject, Waste};
 pub use hardware::{Figure, HardwareRatio};
 pub use named::{Named, Tally, Timed};
 pub(crate) use names::base_name;
@@ -51,7 +51,6 @@ pub use ops::{Helper, KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operatio
 pub use pair::{Pair, Which};
 pub use parts::{Part, PartKind, Parts, Step};
 pub use side::Side;
-pub use waste::Waste;
 
 use crate::profile::shares::Shares;
 use expected::Judge;

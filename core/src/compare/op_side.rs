@@ -55,7 +55,7 @@ pub struct OpSide {
     /// Its helper kernels by kind, the longest first; none where every kernel may be its work.
     pub helpers: Vec<Helper>,
     /// Why the kernel that takes most of its time is not made for the GPU, where its name says so:
-    /// "built for Turing (sm_75)".
+    /// "built for Turing, an older generation".
     pub outdated: Option<String>,
     /// Of a convolution, whether the channels of its input lie next to each other in memory; `None`
     /// where strides do not tell.

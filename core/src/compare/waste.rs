@@ -2,6 +2,7 @@
 //! times does not show it, and may be worth more than the difference.
 
 use super::comparison::Comparison;
+use super::gap::Waste;
 use super::ops::MatchedOp;
 use super::pair::{Pair, Which};
 use super::side::Side;
@@ -13,26 +14,6 @@ use crate::base::sort::Arrange;
 use crate::findings::run_time;
 use crate::findings::{Finding, Impact};
 use crate::names::calls::unnumbered;
-
-/// What both traces lose in the same way.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waste {
-    /// What it is, as files write it: the key of a rule, "low_roofline" or "idle".
-    pub key: &'static str,
-    /// A few words; names in backticks.
-    pub title: String,
-    /// One sentence with the figures of both.
-    pub sentence: String,
-    /// What to do about it on the target: one sentence.
-    pub advice: String,
-    /// The time that it is about in each trace.
-    pub times: Pair<i64>,
-    /// What it saves on the target: the cautious and the hopeful end.
-    pub saves: (i64, i64),
-    /// Operations of the target that show it: positions in
-    /// [`Profile::operations`](crate::Profile::operations), the longest first.
-    pub operations: Vec<usize>,
-}
 
 impl Comparison {
     /// What it saves on the target, with its share of the run: "46.0–62.0 ms (55–73 %)".

@@ -136,7 +136,10 @@ fn outdated(side: &Side, kernel: &MainKernel) -> Option<String> {
     let generation = generation.unwrap_or(Generation::Hopper);
     let built_for = kernel.generation.filter(|own| !own.suits(generation));
     match built_for {
-        Some(built_for) => Some(format!("built for {}", built_for.label())),
+        Some(built_for) => {
+            let name = built_for.label().split(' ').next().unwrap_or_default();
+            Some(format!("built for {name}, an older generation"))
+        }
         None if kernel.is_on_vector_units => Some("one without matrix units".to_owned()),
         None => kernel.is_fallback.then(|| "a fallback".to_owned()),
     }

@@ -121,8 +121,9 @@ fn key_findings(comparison: &Comparison) -> Vec<String> {
         return findings;
     }
     findings.extend(largest(comparison));
-    findings.extend(explained(comparison));
-    findings.extend(verdicts(comparison));
+    let judged = [explained(comparison), verdicts(comparison)];
+    let judged: Vec<String> = judged.into_iter().flatten().collect();
+    findings.extend((!judged.is_empty()).then(|| judged.join(" ")));
     let first = comparison.gaps.ranked.first();
     findings.extend(first.map(|gap| format!("First to look at: {}.", gap.title)));
     findings.extend(waste(comparison));
