@@ -2,6 +2,7 @@
 
 use dormer_core::NoGpu;
 use dormer_core::report::cards::{Asides, Worth};
+use dormer_core::report::gap_chart::GapChart;
 use dormer_core::report::overview::{FamilyTime, Quality, SplitPart, WorkTime};
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +71,10 @@ pub struct Card {
     pub title: String,
     /// How much it matters, in a word.
     pub severity: String,
+    /// The name of its color in style sheets.
+    pub light: String,
+    /// Why the longest of its operations takes longer than its roofline time.
+    pub gap: Option<GapChart>,
     /// How sure it is that it is what it is called, in a word; empty where nothing is left to guess.
     pub confidence: String,
     /// The analysis that found it.

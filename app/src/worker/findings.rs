@@ -2,8 +2,9 @@
 
 use dormer_core::findings::{Finding, RankedFinding};
 use dormer_core::output::document::slug;
-use dormer_core::report::cards::{NOT_QUANTIFIABLE, Worth, asides, detail_heading};
+use dormer_core::report::cards::{Light, NOT_QUANTIFIABLE, Worth, asides, detail_heading};
 use dormer_core::report::details::is_in_tree;
+use dormer_core::report::gap_chart::GapChart;
 use dormer_core::report::has_row;
 use dormer_core::report::shapes::shapes;
 use dormer_core::trace::EventId;
@@ -45,6 +46,8 @@ fn card(profile: &Profile, report: &Report, ranked: &RankedFinding) -> Card {
         number: ranked.number,
         title: finding.title.clone(),
         severity: finding.priority.label().to_owned(),
+        gap: gap(profile, report, finding),
+        light: Light::of(finding.priority).key.to_owned(),
         confidence: finding
             .confidence
             .map_or(String::new(), |confidence| confidence.label().to_owned()),
@@ -62,6 +65,16 @@ fn card(profile: &Profile, report: &Report, ranked: &RankedFinding) -> Card {
         details: slug(&detail_heading(ranked)),
         is_system: super::system::shows(ranked.analysis),
     }
+}
+
+/// Of the longest of its operations, where the finding is about kernels.
+fn gap(profile: &Profile, report: &Report, finding: &Finding) -> Option<GapChart> {
+    let is_shown = finding
+        .tables
+        .iter()
+        .any(|table| table.key == "gap_waterfall");
+    let longest = finding.operations.first().filter(|_| is_shown)?;
+    GapChart::of(profile, report, *longest)
 }
 
 /// What goes with a finding, by its number.

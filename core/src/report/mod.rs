@@ -13,6 +13,7 @@ pub mod details;
 pub mod fact_table;
 mod families;
 mod family_columns;
+pub mod gap_chart;
 mod gap_waterfall;
 mod gpu_timeline;
 mod kernel_details;

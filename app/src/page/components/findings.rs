@@ -1,8 +1,9 @@
 //! What to do: the findings as cards that fold, what is worth most first.
 
 use dormer_core::NoGpu;
-use dormer_core::report::cards::{Light, Worth};
+use dormer_core::report::cards::Worth;
 
+use crate::page::components::gap_chart::gap_chart;
 use crate::page::prelude::*;
 use crate::protocol::{Card, Evidence, Findings as Found};
 
@@ -124,7 +125,7 @@ fn finding_card(card: Card, most: f64) -> impl IntoView {
     let sure =
         (!card.confidence.is_empty()).then(|| format!(" \u{b7} Confidence: {}", card.confidence));
     view! {
-        <details class=format!("card finding light-{}", Light::of(card.number).key) data-testid="finding" open=is_open>
+        <details class=format!("card finding light-{}", card.light) data-testid="finding" open=is_open>
             <summary on:click=toggle>
                 <span class="rank">{card.number}</span>
                 <span class="title">
@@ -147,6 +148,7 @@ fn finding_card(card: Card, most: f64) -> impl IntoView {
                 </div>
                 <div class="shown">
                     {evidence_list(card.evidence, card.n_more)}
+                    {card.gap.map(gap_chart)}
                     {within}
                     <p class="fine">{card.basis} " " {in_report} {in_system}</p>
                 </div>

@@ -3,7 +3,7 @@
 use dormer_core::base::format;
 use dormer_core::compare::{Comparison, Gap, OpSide, Saving, Subject};
 use dormer_core::names::Family;
-use dormer_core::report::cards::{Asides, Worth, WorthOfRun};
+use dormer_core::report::cards::{Asides, Light, Worth, WorthOfRun};
 
 use crate::protocol::{Card, Evidence, Findings};
 
@@ -45,6 +45,8 @@ fn card(comparison: &Comparison, gap: &Gap) -> Card {
         number: gap.number,
         title: gap.title.clone(),
         severity: gap.priority.label().to_owned(),
+        light: Light::of(gap.priority).key.to_owned(),
+        gap: None,
         confidence: String::new(),
         analysis: "Against the reference".to_owned(),
         issue: gap.gap.clone(),

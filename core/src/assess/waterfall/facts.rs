@@ -250,7 +250,7 @@ fn wide_type(input: &Input, judged: &Judged) -> Option<Fact> {
 fn misaligned(odd: &[OddPitch], sizes: GemmSizes) -> Option<Fact> {
     let multiple = odd.first()?.multiple;
     let all = [("M", sizes.m), ("N", sizes.n), ("K", sizes.k)];
-    let is_odd = |size: u64| size > 1 && size % multiple != 0;
+    let is_odd = |size: u64| size > 1 && !size.is_multiple_of(multiple);
     let mut found: Vec<(String, u64)> = Vec::new();
     for (name, size) in all.into_iter().filter(|(_, size)| is_odd(*size)) {
         found.push((name.to_owned(), size));

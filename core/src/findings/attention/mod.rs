@@ -15,6 +15,8 @@ use super::assessment::{Assessment, Band};
 use super::order::Order;
 use super::unmodelled::unmodelled_in_cache;
 use crate::assess::Thresholds;
+use crate::assess::waterfall::{Cause, Detail, Waterfall};
+use crate::findings::compute::main_cause;
 use crate::findings::prelude::*;
 use crate::names::attention::{self, AttentionKernel};
 use crate::profile::Profile;
@@ -51,6 +53,10 @@ struct Seen<'a> {
     /// Few queries to many keys.
     is_decode: bool,
     is_backward: bool,
+    /// Of what is below its band, why.
+    waterfall: Option<Waterfall>,
+    /// What explains most of its gap.
+    cause: Option<Cause>,
 }
 
 impl<'a> Seen<'a> {
@@ -82,7 +88,13 @@ impl<'a> Seen<'a> {
             .map(|length| Band::of_length(length).of_pass(is_backward, thresholds));
         let efficiency = row.efficiency_percent.filter(|_| !row.is_anomaly);
         let verdict = || Some(Verdict::new(efficiency?, band?, length?, thresholds));
+        let is_below = verdict() == Some(Verdict::Below);
+        let waterfall = is_below
+            .then(|| Waterfall::of(input, row.operation))
+            .flatten();
         Seen {
+            cause: waterfall.as_ref().and_then(main_cause),
+            waterfall,
             row,
             operation,
             kernel,
@@ -92,6 +104,15 @@ impl<'a> Seen<'a> {
             verdict: verdict(),
             is_decode,
             is_backward,
+        }
+    }
+
+    /// Its head dimension, and what its kernel computes in place of it.
+    fn padded_head(&self) -> Option<(u64, u64)> {
+        let step = self.waterfall.as_ref()?.step(Cause::PaddedDimension)?;
+        match step.detail {
+            Detail::Padded { size, padded, .. } => Some((size, padded)),
+            _ => None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! What can be found of convolutions.
 
 use super::{Seen, band, gate};
+use crate::assess::waterfall::{Cause, Detail};
 use crate::findings::compute::won_by_16_bit;
 use crate::findings::narrower::{instead_of_32_bits, width};
 use crate::findings::prelude::*;
@@ -22,6 +23,13 @@ impl Subject for Seen<'static> {
         });
         vec![
             ("usual", usual(group)),
+            ("kind", first.map_or(String::new(), ConvolutionShape::text)),
+            either(
+                "transposed",
+                first.is_some_and(|shape| shape.is_transposed),
+                "Transposed convolutions: ",
+                "",
+            ),
             (
                 "channels",
                 count(ConvolutionShape::channels, "input channel"),
@@ -82,26 +90,42 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..BASE
     },
     Rule {
-        key: "wide_precision",
-        when: "it computes in FP32 or wider, and would be faster on 16-bit matrix units",
-        applies: |input, seen| {
-            seen.is_wide && won_by_16_bit(input, seen.row).is_some_and(|ns| ns > 0)
+        key: "partly_filled_gpu",
+        when: "most of its gap is that its workgroups do not fill the compute units",
+        applies: |_, seen| seen.cause == Some(Cause::WaveQuantization),
+        title: "{transposed}{workgroups}",
+        issue: "{figures}{usual}; it is {kind}.",
+        model: "larger batches give the GPU more to do at once.",
+        kernel: "smaller tiles, or a split over channels, use more of the compute units.",
+        words: |group| vec![("workgroups", on_units(group.first()))],
+        saves: Saves::Steps(&[Cause::TilePadding, Cause::WaveQuantization]),
+        ..BASE
+    },
+    Rule {
+        key: "padded",
+        when: "most of its gap is padding: tiles beyond the result, channels that the kernel cannot cut",
+        applies: |_, seen| {
+            matches!(
+                seen.cause,
+                Some(Cause::TilePadding | Cause::PaddedDimension)
+            )
         },
-        title: "Convolutions in {width}",
-        issue: "{figures}, in {width} on a GPU with 16-bit matrix units.",
-        model: "{instead}.",
-        kernel: "nothing to tune before the type is settled.",
-        words: |group| {
-            vec![
-                ("width", width(group.input, &group.rows).to_owned()),
-                ("instead", instead_of_32_bits(group.input, &group.rows)),
-            ]
-        },
-        saves: Saves::AtMost(|input, seen| {
-            let ns = won_by_16_bit(input, seen.row)?;
-            Some(run_time::part(ns, seen.computing_ns(), seen.row.time_ns))
-        }),
-        priority: |_, priority| priority,
+        title: "{transposed}Convolutions computed with padding",
+        issue: "{figures}{usual}; it is {kind}.",
+        model: "channels that are multiples of 8, or of the tile, do more in the same time.",
+        kernel: "a smaller tile, or one of other proportions, computes less that is thrown away.",
+        saves: Saves::Steps(&[Cause::TilePadding, Cause::PaddedDimension]),
+        ..BASE
+    },
+    Rule {
+        key: "calls_differ",
+        when: "most of its gap is a warm-up, or calls that take longer than the median",
+        applies: |_, seen| matches!(seen.cause, Some(Cause::WarmUp | Cause::Spread)),
+        title: "Some calls of convolutions take far longer than others",
+        model: "let the DNN library choose its algorithm before recording (warm up with the same shapes), and look for what runs beside the slow calls.",
+        kernel: "nothing to tune: other calls of the same kernel are faster.",
+        saves: Saves::Steps(&[Cause::Spread]),
+        has_reproducer: false,
         ..BASE
     },
     Rule {
@@ -138,7 +162,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             let most = input.options.thresholds.conv_few_channels;
             seen.is_low && seen.has(|shape| shape.channels() as f64 <= most)
         },
-        title: "Convolutions of few input channels",
+        title: "Convolutions of {channels}",
         issue: "{figures}{usual}; there are only {channels}.",
         model: "{advice}.",
         kernel: "have a kernel for few channels looked at with the reproducer.",
@@ -168,6 +192,21 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..BASE
     },
     Rule {
+        key: "asymmetric",
+        when: "its kernel is longer in one dimension than in the other",
+        applies: |_, seen| seen.is_low && seen.has(ConvolutionShape::is_asymmetric),
+        title: "Convolutions with a {size} kernel",
+        issue: "{figures}{usual}; its kernel is {size}.",
+        model: "{format}a square kernel, or one dimension folded into the batch, has faster kernels, where the model is still open.",
+        kernel: "few fast kernels are tuned for kernels this long and narrow: have the reproducer looked at.",
+        words: |group| {
+            let shape = group.first().shape.as_ref();
+            let size = shape.map_or(String::new(), ConvolutionShape::kernel_text);
+            vec![("size", size)]
+        },
+        ..BASE
+    },
+    Rule {
         key: "small_spatial",
         when: "its result has at most 196 positions (14 × 14)",
         applies: |input, seen| {
@@ -179,6 +218,29 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         model: "{advice}.",
         kernel: "split-K over channels, or smaller tiles, would use more of the GPU: have the reproducer looked at.",
         words: |group| patches_or(group, "larger batches give the GPU more to do at once"),
+        ..BASE
+    },
+    Rule {
+        key: "wide_precision",
+        when: "it computes in FP32 or wider, and would be faster on 16-bit matrix units",
+        applies: |input, seen| {
+            seen.is_wide && won_by_16_bit(input, seen.row).is_some_and(|ns| ns > 0)
+        },
+        title: "Convolutions in {width}",
+        issue: "{figures}, in {width} on a GPU with 16-bit matrix units.",
+        model: "{instead}.",
+        kernel: "nothing to tune before the type is settled.",
+        words: |group| {
+            vec![
+                ("width", width(group.input, &group.rows).to_owned()),
+                ("instead", instead_of_32_bits(group.input, &group.rows)),
+            ]
+        },
+        saves: Saves::AtMost(|input, seen| {
+            let ns = won_by_16_bit(input, seen.row)?;
+            Some(run_time::part(ns, seen.computing_ns(), seen.row.time_ns))
+        }),
+        priority: |_, priority| priority,
         ..BASE
     },
     Rule {
@@ -202,6 +264,21 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..BASE
     },
 ];
+
+/// "8 tiles on 304 compute units" of the longest.
+fn on_units(seen: &Seen) -> String {
+    let waterfall = seen.waterfall.as_ref();
+    let step = waterfall.and_then(|all| all.step(Cause::WaveQuantization));
+    match step.map(|step| step.detail) {
+        Some(Detail::Waves {
+            workgroups, units, ..
+        }) => {
+            let workgroups = format::counted(workgroups, "workgroup");
+            format!("{workgroups} on {units} compute units")
+        }
+        _ => "partly filled waves".to_owned(),
+    }
+}
 
 fn short_kernel(name: &str) -> String {
     format::middle_ellipsis(&format::kernel_name(name), 80)

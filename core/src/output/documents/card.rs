@@ -28,7 +28,7 @@ pub(super) struct Card<'a> {
 
 impl Card<'_> {
     pub(super) fn heading(&self) -> String {
-        let icon = Light::of(self.number).icon;
+        let icon = Light::of(self.priority).icon;
         format!("{icon} Priority {}: {}", self.number, self.title)
     }
 

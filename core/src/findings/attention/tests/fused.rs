@@ -36,7 +36,7 @@ fn uncommon_heads_and_types_are_named() {
     let (half, single) = ("8x16x4096x64:c10::Half*3", "8x16x4096x64:float*3");
     #[rustfmt::skip]
     let cases = [
-        ("MI300X", FLASH, "8x16x4096x80*3", 4_000, "head_dimension", "64 and 128"),
+        ("MI300X", FLASH, "8x16x4096x80*3", 4_000, "head_dimension", "head dimension of 128"),
         ("MI300X", EFFICIENT, half, 9_000, "not_flash", "no flash kernel"),
         ("MI300X", EFFICIENT, single, 9_000, "wide_precision", "run it in BF16 or FP16"),
         ("A100-80GB", EFFICIENT, half, 90_000, "not_flash", "no flash kernel"),
