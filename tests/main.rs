@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `corpus` | one small broken input per kind of damage, and what Dormer says to it |
 //! | `properties` | laws that hold for every input: chunk splits, intervals, shifted times |
+//! | `diagnosis` | why operations of real traces are slow, and what small ones must say |
 //! | `golden` | real traces against the sheets of the reference |
 //! | `layers` | which module of the core uses which |
 //! | `outputs` | what is written: the same bytes twice, the same cells in every form |
@@ -29,6 +30,7 @@ mod browser;
 mod checks;
 mod compare;
 mod corpus;
+mod diagnosis;
 mod golden;
 mod gpu_choice;
 mod layers;
