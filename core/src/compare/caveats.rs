@@ -365,7 +365,7 @@ pub(crate) fn verdict_sentence(op: &MatchedOp) -> String {
     if let Some(percents) = percents.filter(|both| both.reference < lines && both.target < lines) {
         let Pair { reference, target } = percents.map(format::percent);
         sentence.push_str(&format!(
-            " Both are far from their rooflines: {target} on the target, {reference} on the reference."
+            " Both reach a low % of roofline: {target} on the target, {reference} on the reference."
         ));
     }
     if is_other_size(op) {

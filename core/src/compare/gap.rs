@@ -2,6 +2,7 @@
 //! [`waste`](super::waste) make.
 
 use super::pair::Pair;
+use crate::base::format;
 use crate::findings::{Priority, Replay};
 
 /// What a finding is about.
@@ -70,6 +71,12 @@ impl Gap {
     /// "Model: … Kernel: …", each a sentence.
     pub fn action(&self) -> String {
         format!("Model: {} Kernel: {}", self.model, self.kernel)
+    }
+
+    /// That the reference is out of reach: "The target cannot go below 1.20 ms on this hardware."
+    pub fn floor(&self) -> Option<String> {
+        let floor = format::time_ns(self.floor_ns?);
+        Some(format!("The target cannot go below {floor} on this hardware."))
     }
 }
 

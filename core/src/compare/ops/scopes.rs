@@ -3,7 +3,7 @@
 //!
 //! An operator has to have the same name. A module is told by its class, then by what its name says
 //! that it is: a norm, attention, the MLP. GEMMs stand against GEMMs of as many FLOPs, all else against
-//! tensors of about the same size.
+//! what has a tensor as large.
 
 use super::MatchLevel;
 use super::groups::{Found, Members, take};
@@ -21,10 +21,8 @@ use crate::trace::{ByName, Category, EventId};
 
 /// More operations than these are no longer one computation.
 const MOST_ROWS: usize = 16;
-/// The largest tensors of both differ by less: gate and up projection may be one tensor.
-const MOST_TIMES_LARGER: f64 = 2.5;
-/// FLOPs that differ by less are the same.
-const SAME_FLOPS: f64 = 0.1;
+/// FLOPs, and elements of the largest tensors, that differ by less are the same.
+const SAME: f64 = 0.1;
 
 /// What tells a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,19 +178,12 @@ fn is_same_work(all: &Rows, rows: &Pair<Vec<usize>>, units: Pair<u64>, is_gemm: 
     if !is_few(n_rows.reference) || !is_few(n_rows.target) {
         return false;
     }
-    let (amounts, most_times) = match is_gemm {
-        true => (
-            Pair::of(|which| flops(all, which, rows.get(which)) / *units.get(which) as f64),
-            1.0 + SAME_FLOPS,
-        ),
-        false => (
-            Pair::of(|which| largest(all, which, rows.get(which))),
-            MOST_TIMES_LARGER,
-        ),
-    };
+    let amounts = Pair::of(|which| match is_gemm {
+        true => flops(all, which, rows.get(which)) / *units.get(which) as f64,
+        false => largest(all, which, rows.get(which)),
+    });
     let is_known = amounts.reference > 0.0 && amounts.target > 0.0;
-    let ratio = amounts.target / amounts.reference;
-    is_known && ratio <= most_times && ratio >= 1.0 / most_times
+    is_known && (amounts.target / amounts.reference - 1.0).abs() <= SAME
 }
 
 /// FLOPs of all calls; 0 where a model does not know them.

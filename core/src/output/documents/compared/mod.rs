@@ -38,10 +38,7 @@ fn impact(comparison: &Comparison, gap: &Gap) -> String {
         true => "as predicted",
         false => "as on the reference",
     };
-    let floor = gap.floor_ns.map_or(String::new(), |ns| {
-        let floor = format::time_ns(ns);
-        format!(" The target cannot go below {floor} on this hardware.")
-    });
+    let floor = gap.floor().map_or(String::new(), |floor| format!(" {floor}"));
     match saving.roof_ns.map(format::time_ns) {
         None => format!("Up to {worth}.{floor}"),
         Some(roofline) => format!(

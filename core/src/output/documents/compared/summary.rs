@@ -12,6 +12,7 @@ use crate::output::documents::parts::Read;
 use crate::profile::timeline::GpuTimeline;
 
 const N_NAMED: usize = 3;
+const N_WASTE: usize = 2;
 
 pub(super) fn write(comparison: &Comparison) -> Document {
     let mut document = Document::default();
@@ -132,14 +133,12 @@ fn key_findings(comparison: &Comparison) -> Vec<String> {
 
 /// What both lose alike, by titles.
 fn waste(comparison: &Comparison) -> Option<String> {
-    let named = comparison.waste.iter().take(N_NAMED);
-    let named = named.map(|one| format!("{}: {}", one.title, comparison.worth_of(one)));
+    let named = comparison.waste.iter().take(N_WASTE);
+    let named = named.map(|one| format!("{}, {}", one.title, comparison.worth_of(one)));
     let named: Vec<String> = named.collect();
     (!named.is_empty()).then(|| {
-        format!(
-            "What both traces waste, with what it saves on the target: {}.",
-            named.join("; ")
-        )
+        let named = named.join("; ");
+        format!("What both traces waste, and what it saves on the target: {named}.")
     })
 }
 
