@@ -176,6 +176,25 @@ fn steps_of_two_traces_can_be_compared() {
 }
 
 #[test]
+fn parts_of_the_time_of_two_traces_can_be_compared() {
+    let folder = Folder::with("trace.json", STEPS);
+    let compare = "compare --reference trace.json trace.json --names old,new";
+    let both = folder.run(&format!("{compare} --window 40,70.5")).done();
+    let part = "Of a part of the trace alone: 30.5 µs, from 40.0 µs to 70.5 µs";
+    for name in ["old", "new"] {
+        assert!(both.contains(&format!("{name}: {part}")), "{both}");
+    }
+    let each = folder.run(&format!("{compare} --window 0,40 --window 40,70.5"));
+    let each = each.done();
+    assert!(each.contains("old: Of a part of the trace alone: 40.0 µs"), "{each}");
+    assert!(each.contains(&format!("new: {part}")), "{each}");
+    for wrong in ["--window 0,9 --window 0,9 --window 0,9", "--window 0,9 --step 4"] {
+        let refused = folder.run(&format!("{compare} {wrong}"));
+        assert_eq!(refused.code, 2, "{wrong}");
+    }
+}
+
+#[test]
 fn formats_can_be_chosen() {
     for (formats, has_markdown, has_csv) in [
         ("md", true, false),

@@ -402,6 +402,26 @@ mod tests {
     }
 
     #[test]
+    fn idle_time_has_the_cause_and_the_advice_of_the_single_report() {
+        const LOADER: &str = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
+        // Ten GEMMs of 100 µs, each after so many microseconds in the data loader.
+        let loaded = |us: u32| {
+            (0..10).fold(Timetable::new(), |table, at| {
+                let host = at * (us + 120);
+                let start = host + us + 5;
+                let table = table.op(LOADER, host..host + us);
+                let table = table.op("aten::mm", start..start + 10);
+                table.launched("gemm", start + 1..start + 2, start + 10..start + 110)
+            })
+        };
+        let gap = found("more_idle", &loaded(5), &loaded(900));
+        let words = "By cause it grows most by data loading: 8.";
+        says(&gap.reasoning.join(" "), words);
+        assert!(gap.model.starts_with("Load ahead: more workers"), "{}", gap.model);
+        assert!(!gap.model.contains("graph"), "{}", gap.model);
+    }
+
+    #[test]
     fn work_in_graphs_is_not_to_be_recorded_as_a_graph() {
         let in_graph = |idle_us: u32| {
             let table = Timetable::new().without_flows();
