@@ -324,7 +324,10 @@ fn attention_that_both_traces_compute_unfused_is_told_from_what_is_slower() {
     assert_eq!((times[0].reference, times[0].target), (40_000, 110_000));
     let waste = &comparison.waste[0];
     assert_eq!(waste.key, "unfused_attention", "{:#?}", comparison.waste);
-    assert_eq!((waste.times.reference, waste.times.target), (120_000, 290_000));
+    assert_eq!(
+        (waste.times.reference, waste.times.target),
+        (120_000, 290_000)
+    );
     assert!(waste.advice.contains("scaled_dot_product_attention"));
     // One fused kernel takes a twentieth at most.
     assert!(waste.saves.0 > 250_000, "{waste:#?}");
@@ -350,7 +353,10 @@ fn gemms_of_one_size_are_a_pair_and_the_transpose_is_named_apart() {
     assert_eq!(helper.saving.unwrap().matching_ns, 80_000);
     // 650 µs are left against 480 µs; 989.4 over 708 TFLOPS explain 671 µs.
     let said = helper.reasoning.join(" ");
-    assert!(said.contains("650 µs there, the reference 480 µs"), "{said}");
+    assert!(
+        said.contains("650 µs there, the reference 480 µs"),
+        "{said}"
+    );
     assert!(said.contains("39.7 % more would follow"), "{said}");
     let [waste] = &comparison.waste[..] else {
         panic!("{:#?}", comparison.waste);
@@ -361,14 +367,24 @@ fn gemms_of_one_size_are_a_pair_and_the_transpose_is_named_apart() {
 /// Copies of real traces with the kernels of one operator twice as slow.
 #[test]
 fn an_operator_that_takes_twice_as_long_in_a_real_trace_is_named_with_its_size() {
-    let Some(shared) = shared::folder() else { return };
+    let Some(shared) = shared::folder() else {
+        return;
+    };
     for (trace, kernel, op) in [
         ("h100_qwen", "flash_fwd_kernel", "flash_attention"),
         ("h100_qwen", "silu_kernel", "aten::silu"),
         ("h100_qwen", "CatArrayBatchedCopy", "aten::cat"),
-        ("mi300_timesformer", "cunn_SoftMaxForwardReg", "aten::_softmax"),
+        (
+            "mi300_timesformer",
+            "cunn_SoftMaxForwardReg",
+            "aten::_softmax",
+        ),
         ("mi300_timesformer", "MT16x448x64", "aten::bmm"),
-        ("mi300_timesformer", "vectorized_layer_norm_kernel", "layer_norm"),
+        (
+            "mi300_timesformer",
+            "vectorized_layer_norm_kernel",
+            "layer_norm",
+        ),
     ] {
         let text = ungzip(shared::trace(&shared, trace));
         let before = Opened::new("before", text.as_bytes());
@@ -379,7 +395,10 @@ fn an_operator_that_takes_twice_as_long_in_a_real_trace_is_named_with_its_size()
         // Calls of other sizes may have a finding of their own.
         let found = gaps.filter(|gap| gap.title.contains(op));
         let more_ns: i64 = found.map(|gap| gap.times.difference()).sum();
-        let slowed = comparison.kernels.iter().filter(|row| row.key.contains(kernel));
+        let slowed = comparison
+            .kernels
+            .iter()
+            .filter(|row| row.key.contains(kernel));
         let slower_ns: i64 = slowed.map(|row| row.times().difference()).sum();
         assert!(slower_ns > 0, "{trace} has no {kernel}");
         let error = more_ns as f64 / slower_ns as f64 - 1.0;

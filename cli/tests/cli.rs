@@ -186,9 +186,15 @@ fn parts_of_the_time_of_two_traces_can_be_compared() {
     }
     let each = folder.run(&format!("{compare} --window 0,40 --window 40,70.5"));
     let each = each.done();
-    assert!(each.contains("old: Of a part of the trace alone: 40.0 µs"), "{each}");
+    assert!(
+        each.contains("old: Of a part of the trace alone: 40.0 µs"),
+        "{each}"
+    );
     assert!(each.contains(&format!("new: {part}")), "{each}");
-    for wrong in ["--window 0,9 --window 0,9 --window 0,9", "--window 0,9 --step 4"] {
+    for wrong in [
+        "--window 0,9 --window 0,9 --window 0,9",
+        "--window 0,9 --step 4",
+    ] {
         let refused = folder.run(&format!("{compare} {wrong}"));
         assert_eq!(refused.code, 2, "{wrong}");
     }

@@ -104,7 +104,8 @@ fn mismatch(comparison: &Comparison, which: Which) -> Option<Words> {
     Some(vec![("which", which), ("mismatch", mismatch)])
 }
 
-const BOTH_WASTE: &str = " What both traces waste is listed apart, with what it saves on the target.";
+const BOTH_WASTE: &str =
+    " What both traces waste is listed apart, with what it saves on the target.";
 
 impl Comparison {
     /// What to keep in mind, the most important first.
@@ -134,8 +135,14 @@ impl Comparison {
         }
         let comparable = self.judged_percent();
         if comparable >= FEW_PARTNERS_PERCENT {
-            let waste = if self.waste.is_empty() { "" } else { BOTH_WASTE };
-            return format!("Nothing was found: nowhere does the target fall behind the reference by more than is expected and worth it.{waste}");
+            let waste = if self.waste.is_empty() {
+                ""
+            } else {
+                BOTH_WASTE
+            };
+            return format!(
+                "Nothing was found: nowhere does the target fall behind the reference by more than is expected and worth it.{waste}"
+            );
         }
         let change = self.parts.total.change_percent();
         let slower = change.filter(|change| self.amount.is_same() && *change > 0.0);

@@ -76,7 +76,9 @@ impl Gap {
     /// That the reference is out of reach: "The target cannot go below 1.20 ms on this hardware."
     pub fn floor(&self) -> Option<String> {
         let floor = format::time_ns(self.floor_ns?);
-        Some(format!("The target cannot go below {floor} on this hardware."))
+        Some(format!(
+            "The target cannot go below {floor} on this hardware."
+        ))
     }
 }
 

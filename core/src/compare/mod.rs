@@ -12,6 +12,7 @@
 pub(crate) mod about;
 pub(crate) mod align;
 pub(crate) mod amount;
+pub(crate) mod causes;
 pub(crate) mod caveats;
 pub(crate) mod collectives;
 pub(crate) mod comparison;
@@ -85,6 +86,7 @@ impl Comparison {
             sides: about,
         };
         comparison.gaps = Gaps::of(&comparison);
+        causes::add(sides, &mut comparison);
         comparison.waste = waste::of_both(sides, &comparison);
         comparison
     }

@@ -20,8 +20,7 @@ impl Comparison {
     pub fn worth_of(&self, waste: &Waste) -> String {
         let total_ns = self.parts.total.target;
         let (low_ns, high_ns) = waste.saves;
-        let percents =
-            [low_ns, high_ns].map(|ns| format::percent(words::percent_of(ns, total_ns)));
+        let percents = [low_ns, high_ns].map(|ns| format::percent(words::percent_of(ns, total_ns)));
         let [low, high] = percents;
         match low_ns {
             0 => format!("up to {} ({high})", format::time_ns(high_ns)),
@@ -87,8 +86,8 @@ impl<'a> OfRule<'a> {
 fn found_in_both(sides: Pair<Side>) -> Vec<Waste> {
     let found = sides.map(|side| {
         let ranked = side.report.analyses.findings.ranked.iter();
-        let counts = ranked
-            .filter(|one| one.analysis.key != "cpu_idle" && one.finding.says_what_to_do());
+        let counts =
+            ranked.filter(|one| one.analysis.key != "cpu_idle" && one.finding.says_what_to_do());
         let keyed = counts.map(|one| ((one.analysis.key, one.finding.pattern), &one.finding));
         grouped(keyed, OfRule::add)
     });
@@ -100,7 +99,10 @@ fn found_in_both(sides: Pair<Side>) -> Vec<Waste> {
             reference: reference.time_ns,
             target: target.time_ns,
         };
-        let Pair { reference: on_reference, target: on_target } = times.map(format::time_ns);
+        let Pair {
+            reference: on_reference,
+            target: on_target,
+        } = times.map(format::time_ns);
         let more = match target.n {
             1 => String::new(),
             n => format!(", in {} findings", format::count(n as u64)),
@@ -142,13 +144,29 @@ fn idle(comparison: &Comparison) -> Option<Waste> {
         });
         format!("{time} ({share} of the run{cause})")
     });
-    let main = sides.target.causes.iter().find(|(cause, _)| !cause.is_unsure())?;
-    let advice = sides.target.finding(main.0).map(|finding| words::upper_first(&finding.model));
+    let main = sides
+        .target
+        .causes
+        .iter()
+        .find(|(cause, _)| !cause.is_unsure())?;
+    let advice = sides
+        .target
+        .finding(main.0)
+        .map(|finding| words::upper_first(&finding.model));
     // Findings about one cause each.
-    let impacts = sides.target.findings.iter().filter_map(|finding| finding.impact);
-    let saves = impacts.reduce(Impact::plus).map_or((0, times.target), |impact| {
-        (impact.low_ns.min(times.target), impact.high_ns.min(times.target))
-    });
+    let impacts = sides
+        .target
+        .findings
+        .iter()
+        .filter_map(|finding| finding.impact);
+    let saves = impacts
+        .reduce(Impact::plus)
+        .map_or((0, times.target), |impact| {
+            (
+                impact.low_ns.min(times.target),
+                impact.high_ns.min(times.target),
+            )
+        });
     Some(Waste {
         key: "idle",
         title: "Idle GPU".to_owned(),
@@ -170,7 +188,10 @@ fn low_roofline(comparison: &Comparison, known: &[usize]) -> Vec<Waste> {
     let least = comparison.thresholds.compare_waste_percent;
     let small_ns = comparison.thresholds.compare_small_us * 1e3;
     let is_low = |op: &&MatchedOp| {
-        let is_low = |which| op.roofline_percent(which).is_some_and(|percent| percent < least);
+        let is_low = |which| {
+            op.roofline_percent(which)
+                .is_some_and(|percent| percent < least)
+        };
         let sides = op.sides.as_ref();
         is_low(Which::Reference)
             && is_low(Which::Target)
@@ -263,9 +284,15 @@ mod tests {
         assert_eq!(waste.key, "unfused_attention");
         assert_eq!(waste.times, pair(1_200_000, 1_200_000));
         // One kernel takes 3 % of that.
-        assert!(waste.saves.0 > 1_000_000 && waste.saves.1 < 1_200_000, "{waste:?}");
+        assert!(
+            waste.saves.0 > 1_000_000 && waste.saves.1 < 1_200_000,
+            "{waste:?}"
+        );
         says(&waste.advice, "scaled_dot_product_attention");
-        says(&comparison.nothing_found(), "What both traces waste is listed");
+        says(
+            &comparison.nothing_found(),
+            "What both traces waste is listed",
+        );
     }
 
     #[test]
@@ -298,8 +325,16 @@ mod tests {
             })
         };
         let comparison = compared(&idle(100), &idle(150), H100);
-        assert!(keys(&comparison).contains(&"idle"), "{:#?}", comparison.waste);
-        let waste = comparison.waste.iter().find(|one| one.key == "idle").unwrap();
+        assert!(
+            keys(&comparison).contains(&"idle"),
+            "{:#?}",
+            comparison.waste
+        );
+        let waste = comparison
+            .waste
+            .iter()
+            .find(|one| one.key == "idle")
+            .unwrap();
         // Nine gaps.
         assert_eq!(waste.times, pair(900_000, 1_350_000));
         says(&waste.sentence, "1.35 ms (73");

@@ -165,7 +165,12 @@ impl Judge {
                 Some(roofs.target.us_per_call / roofs.reference.us_per_call)
             }
             // The same GPU takes the same time for the same call.
-            _ if self.is_same_gpu && !work_differs && matches!(sizes, Sizes::Same | Sizes::Least) => Some(1.0),
+            _ if self.is_same_gpu
+                && !work_differs
+                && matches!(sizes, Sizes::Same | Sizes::Least) =>
+            {
+                Some(1.0)
+            }
             _ => None,
         };
         let (expected, peak_expected) = (expected(own), expected(peak));

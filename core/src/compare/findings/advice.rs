@@ -53,9 +53,7 @@ pub(crate) const CAUSES: &[Advice] = &[
     },
     Advice {
         when: "the target does in several operations what the reference does in fewer",
-        applies: |_, op| {
-            op.is_group() && op.sides.target.n_kernels > op.sides.reference.n_kernels
-        },
+        applies: |_, op| op.is_group() && op.sides.target.n_kernels > op.sides.reference.n_kernels,
         model: "Use the operator that does it in one on the reference, {reference_name}, or compile this part with `torch.compile`, so that its data moves once.",
         kernel: "Ask for a kernel that does the work of several, as on the reference.",
     },

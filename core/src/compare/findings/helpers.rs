@@ -57,7 +57,9 @@ const HELPERS: GapRule = GapRule {
 
 fn is_of(comparison: &Comparison, candidate: &Candidate, kind: HelperKind) -> bool {
     let first = candidate.first(comparison);
-    let mut helpers = first.into_iter().flat_map(|op| op.own_helpers(Which::Target));
+    let mut helpers = first
+        .into_iter()
+        .flat_map(|op| op.own_helpers(Which::Target));
     helpers.next().is_some_and(|longest| longest.kind == kind)
 }
 
@@ -78,15 +80,26 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
         ("subject", words::operations(first, &ops)),
         ("name", words::quoted(&first.name)),
         ("kind", longest.kind.label().to_owned()),
-        ("kernels", words::few(all().filter(|one| one.kind == longest.kind).map(name))),
+        (
+            "kernels",
+            words::few(all().filter(|one| one.kind == longest.kind).map(name)),
+        ),
         ("helper_time", format::time_ns(helper_ns)),
-        ("share", format::percent(words::percent_of(helper_ns, times.target))),
+        (
+            "share",
+            format::percent(words::percent_of(helper_ns, times.target)),
+        ),
         ("time", format::time_ns(times.target)),
         ("on", on),
     ];
     let others = all().filter(|one| one.kind != longest.kind);
     let others = words::few(others.map(|one| {
-        format!("{} ({}, {})", name(one), one.kind.label(), format::time_ns(one.ns))
+        format!(
+            "{} ({}, {})",
+            name(one),
+            one.kind.label(),
+            format::time_ns(one.ns)
+        )
     }));
     words.extend((!others.is_empty()).then_some(("others", others)));
     if let Some(change) = rest.change_percent() {
@@ -102,7 +115,9 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
     }
     let saved_ns = sum(ops.iter().map(|op| of_helpers(op)));
     let subject = Subject::Operations(rows);
-    Some(Candidate::of_saved(comparison, subject, times, saved_ns, words))
+    Some(Candidate::of_saved(
+        comparison, subject, times, saved_ns, words,
+    ))
 }
 
 fn name(helper: &Helper) -> String {

@@ -278,7 +278,10 @@ fn helpers(op: &MatchedOp, which: Which) -> Option<String> {
     let helpers = op.own_helpers(which).map(|helper| {
         let share = format::percent(words::percent_of(helper.ns, all_ns));
         let (time, kind) = (format::time_ns(helper.ns), helper.kind.label());
-        format!("{time} ({share}) are {kind} ({})", words::kernel(&helper.name))
+        format!(
+            "{time} ({share}) are {kind} ({})",
+            words::kernel(&helper.name)
+        )
     });
     let said = words::few(helpers);
     (!said.is_empty()).then_some(said)
@@ -407,9 +410,15 @@ mod tests {
         let op = &comparison.operations.matched[0];
         assert_eq!(op.judgement.is_implausible, pair(true, false));
         let caveats = comparison.caveats().join(" ");
-        says(&caveats, "1 operation of the reference with 100 µs take less time than their own roofline allows, `aten::mm` first (139 % of roofline)");
+        says(
+            &caveats,
+            "1 operation of the reference with 100 µs take less time than their own roofline allows, `aten::mm` first (139 % of roofline)",
+        );
         let gap = &comparison.gaps.ranked[0];
-        says(&gap.reasoning.join(" "), "139 % of its own roofline on the reference is implausible");
+        says(
+            &gap.reasoning.join(" "),
+            "139 % of its own roofline on the reference is implausible",
+        );
         // 139.75 µs would be expected: no less than 194.1 µs are possible.
         let saving = gap.saving.unwrap();
         assert_eq!(saving.roof_ns, Some(saving.matching_ns));
@@ -430,23 +439,38 @@ mod tests {
         // Of the target alone the roofline is known: no GPU is chosen for the reference.
         let comparison = compared(&mm("a", 20), &mm("b", 1_000), Some(("", "MI300X")));
         let saving = comparison.gaps.ranked[0].saving.unwrap();
-        assert_eq!((saving.matching_ns / 1_000, saving.is_predicted), (805, false));
+        assert_eq!(
+            (saving.matching_ns / 1_000, saving.is_predicted),
+            (805, false)
+        );
     }
 
     #[test]
     fn a_kernel_of_an_older_generation_is_named_on_either_side() {
         let (old, new) = ("volta_h16gemm_tt_v1", "sm90_xmma_gemm_bf16bf16");
         let gap = |reference, target| {
-            let comparison = compared(&mm(reference, 200), &mm(target, 900), Some(("H100", "H100")));
+            let comparison = compared(
+                &mm(reference, 200),
+                &mm(target, 900),
+                Some(("H100", "H100")),
+            );
             comparison.gaps.ranked[0].clone()
         };
         let slow = gap(new, old);
         assert_eq!(slow.pattern, "outdated_kernel");
-        assert!(slow.title.ends_with(": kernel built for Volta, an older generation"), "{}", slow.title);
+        assert!(
+            slow.title
+                .ends_with(": kernel built for Volta, an older generation"),
+            "{}",
+            slow.title
+        );
         says(&slow.kernel, "built for Volta, an older generation");
         let other = gap(old, new);
         assert_eq!(other.pattern, "unexpected_slowdown");
-        says(&other.reasoning.join(" "), "The name of the reference's kernel says that it is built for Volta, an older generation");
+        says(
+            &other.reasoning.join(" "),
+            "The name of the reference's kernel says that it is built for Volta, an older generation",
+        );
         // On both sides it makes no difference.
         assert_eq!(gap(old, old).pattern, "unexpected_slowdown");
     }
@@ -458,7 +482,12 @@ mod tests {
         const QKV: &str = r#""Input Dims": [[8, 16, 2048, 64], [8, 16, 2048, 64], [8, 16, 2048, 64]], "Input type": ["c10::Half", "c10::Half", "c10::Half"]"#;
         let calls = [
             ("aten::mm", MM, "gemm", 200),
-            ("aten::_scaled_dot_product_flash_attention", QKV, "flash", 300),
+            (
+                "aten::_scaled_dot_product_flash_attention",
+                QKV,
+                "flash",
+                300,
+            ),
             ("aten::gelu", X, "gelu", 120),
             ("aten::_softmax", X, "softmax", 150),
             ("my::op", "", "own", 90),
@@ -474,7 +503,10 @@ mod tests {
             let more_ns = i64::from(calls[at].3) * 1_000;
             assert_eq!(gap.times.difference(), more_ns, "{name}");
             let saved_ns = gap.saving.unwrap().matching_ns;
-            assert!((saved_ns - more_ns).abs() * 20 <= more_ns, "{name}: {saved_ns}");
+            assert!(
+                (saved_ns - more_ns).abs() * 20 <= more_ns,
+                "{name}: {saved_ns}"
+            );
         }
     }
 }

@@ -202,7 +202,14 @@ fn cause_words(comparison: &Comparison) -> Words {
     let grown = |(cause, ns): &(IdleCause, i64)| {
         let reference_ns = sides.reference.idle.ns_of(*cause);
         let grown_ns = ns.saturating_sub(amount.scaled_idle(reference_ns, pieces));
-        (*cause, grown_ns, Pair { reference: reference_ns, target: *ns })
+        (
+            *cause,
+            grown_ns,
+            Pair {
+                reference: reference_ns,
+                target: *ns,
+            },
+        )
     };
     let causes = sides.target.idle.causes.iter();
     let sure = causes.filter(|(cause, _)| !cause.is_unsure()).map(grown);
@@ -417,7 +424,11 @@ mod tests {
         let gap = found("more_idle", &loaded(5), &loaded(900));
         let words = "By cause it grows most by data loading: 8.";
         says(&gap.reasoning.join(" "), words);
-        assert!(gap.model.starts_with("Load ahead: more workers"), "{}", gap.model);
+        assert!(
+            gap.model.starts_with("Load ahead: more workers"),
+            "{}",
+            gap.model
+        );
         assert!(!gap.model.contains("graph"), "{}", gap.model);
     }
 
@@ -436,7 +447,11 @@ mod tests {
             // The gaps are between kernels of one graph launch.
             let words = "By cause it grows most by inside GPU graphs: 11.4 ms on the target";
             says(&gap.reasoning.join(" "), words);
-            assert!(gap.model.starts_with("Fewer, longer kernels"), "{}", gap.model);
+            assert!(
+                gap.model.starts_with("Fewer, longer kernels"),
+                "{}",
+                gap.model
+            );
             assert!(!gap.model.contains("as a graph"), "{}", gap.model);
         }
     }

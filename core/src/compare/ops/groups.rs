@@ -98,7 +98,11 @@ fn fused_attention(
             let heads = sizes.batch.saturating_mul(sizes.h_q);
             [heads, sizes.n_q, sizes.n_kv, sizes.d_qk, sizes.d_v]
         });
-        let key = (is_backward(first.short_name(profile)), first.key.is_recompute, sizes);
+        let key = (
+            is_backward(first.short_name(profile)),
+            first.key.is_recompute,
+            sizes,
+        );
         is_it.then(|| (key, (place, all.n_calls(which, rows))))
     });
     grouped(of_kind, Members::add)
@@ -124,7 +128,9 @@ fn unfused_attention(
         let positions = all.positions(which, rows);
         let is_in_attention = |at: &usize| {
             let n_calls = operations.get(*at).map_or(0, Operation::n_calls);
-            calls.get(at).is_some_and(|n| n * 100 >= n_calls * LEAST_PERCENT)
+            calls
+                .get(at)
+                .is_some_and(|n| n * 100 >= n_calls * LEAST_PERCENT)
         };
         if positions.iter().all(is_in_attention) {
             place_of.extend(positions.into_iter().map(|at| (at, place)));
@@ -133,11 +139,17 @@ fn unfused_attention(
     let chains = chains.iter().filter_map(|chain| {
         place_of.get(&chain.softmax)?;
         let is_recompute = operations.get(chain.softmax)?.key.is_recompute;
-        let sizes = chain.sizes.map(|sizes| {
-            [sizes.batch, sizes.n_q, sizes.n_kv, sizes.d_qk, sizes.d_v]
-        });
-        let places = chain.operations.iter().filter_map(|at| place_of.get(at).copied());
-        Some(((chain.is_backward, is_recompute, sizes), places.collect::<Vec<usize>>()))
+        let sizes = chain
+            .sizes
+            .map(|sizes| [sizes.batch, sizes.n_q, sizes.n_kv, sizes.d_qk, sizes.d_v]);
+        let places = chain
+            .operations
+            .iter()
+            .filter_map(|at| place_of.get(at).copied());
+        Some((
+            (chain.is_backward, is_recompute, sizes),
+            places.collect::<Vec<usize>>(),
+        ))
     });
     grouped(chains, |members: &mut Members, places| {
         members.units += 1;
@@ -155,7 +167,10 @@ pub(super) fn norms(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<Fo
         let tensors = first.tensors(profile);
         let largest = tensors.iter().max_by_key(|tensor| tensor.elements())?;
         let is_it = first.family == Family::Normalization;
-        let passes = (is_backward(first.short_name(profile)), first.key.is_recompute);
+        let passes = (
+            is_backward(first.short_name(profile)),
+            first.key.is_recompute,
+        );
         is_it.then(|| (passes, largest.elements(), largest.dtype.to_owned()))
     })
 }
@@ -178,8 +193,9 @@ fn n_layers(all: &Rows, which: Which, rows: &[usize]) -> u64 {
     const LEAST_PERCENT: i64 = 10;
     let operations = || all.operations(which, rows);
     let all_ns: i64 = operations().map(|operation| operation.kernel_ns).sum();
-    let long = operations()
-        .filter(|operation| operation.kernel_ns.saturating_mul(100) >= all_ns.saturating_mul(LEAST_PERCENT));
+    let long = operations().filter(|operation| {
+        operation.kernel_ns.saturating_mul(100) >= all_ns.saturating_mul(LEAST_PERCENT)
+    });
     long.map(Operation::n_calls).min().unwrap_or(1)
 }
 
@@ -197,9 +213,12 @@ fn by_key<K: std::hash::Hash + Eq + Clone>(
     let keyed = keyed.filter_map(|(which, place, rows)| {
         Some((key(which, rows)?, (which, place, all.n_calls(which, rows))))
     });
-    let groups = grouped(keyed, |members: &mut Pair<Members>, (which, place, calls)| {
-        members.get_mut(which).add((place, calls));
-    });
+    let groups = grouped(
+        keyed,
+        |members: &mut Pair<Members>, (which, place, calls)| {
+            members.get_mut(which).add((place, calls));
+        },
+    );
     let mut found = Vec::new();
     for (_, members) in groups {
         if !members.reference.places.is_empty() && !members.target.places.is_empty() {

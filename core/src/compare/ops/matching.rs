@@ -95,7 +95,12 @@ impl Operations {
 }
 
 /// An operation of both traces; `None` where one of them has none of it after all.
-fn matched_op(all: &Rows, shares: &Pair<Shares>, judge: &Judge, found: &Found) -> Option<MatchedOp> {
+fn matched_op(
+    all: &Rows,
+    shares: &Pair<Shares>,
+    judge: &Judge,
+    found: &Found,
+) -> Option<MatchedOp> {
     let sides = all.sides;
     let pair = Pair::of(|which| {
         let positions = all.positions(which, found.rows.get(which));
@@ -109,7 +114,10 @@ fn matched_op(all: &Rows, shares: &Pair<Shares>, judge: &Judge, found: &Found) -
     let first = firsts.both()?;
     let names = Pair::of(|which| match found.units.get(which) {
         Some(_) => all.name(which, found.rows.get(which)),
-        None => first.get(which).short_name(sides.get(which).profile).to_owned(),
+        None => first
+            .get(which)
+            .short_name(sides.get(which).profile)
+            .to_owned(),
     });
     let same_name = names.reference == names.target;
     let text = |which: Which| all.text(which, found.rows.get(which));
@@ -205,4 +213,3 @@ fn counted(side: &Side) -> Vec<usize> {
 fn shapes_of(side: &Side, operation: &Operation) -> String {
     shapes(&side.report.analysis_input(side.profile), operation)
 }
-

@@ -112,7 +112,10 @@ fn is_telling(name: &str) -> bool {
         && !is_engine_call(name)
         && !name.contains("Compiled")
         && !name.starts_with("Optimizer.")
-        && !matches!(name, "aten::linear" | "aten::matmul" | "aten::to" | "aten::contiguous")
+        && !matches!(
+            name,
+            "aten::linear" | "aten::matmul" | "aten::to" | "aten::contiguous"
+        )
 }
 
 /// Pairs what is alone in the same place.

@@ -32,9 +32,8 @@ pub(super) fn op_side(
     let mut kernels = grouped(runs, |tally: &mut Tally, (count, ns)| tally.add(count, ns));
     kernels.arrange_by_key(|(_, tally)| std::cmp::Reverse(tally.ns));
     let timed = timed(side, operations());
-    let n_calls = |units: Option<u64>| {
-        units.unwrap_or_else(|| operations().map(Operation::n_calls).sum())
-    };
+    let n_calls =
+        |units: Option<u64>| units.unwrap_or_else(|| operations().map(Operation::n_calls).sum());
     let is_one = units.is_none() && operations().all(|one| may_have_helpers(one.family));
     let of_kernels = match is_one {
         true => OfKernels::of(side, &positions),
@@ -104,7 +103,10 @@ impl OfKernels {
         let measured = MeasuredOperations::of(profile, side.report.options.gpu_events);
         let measured = |at: &usize| measured.get(profile, *at);
         let text = |name| profile.trace.strings.get(name);
-        let helpers = positions.iter().filter_map(measured).flat_map(|one| &one.helpers);
+        let helpers = positions
+            .iter()
+            .filter_map(measured)
+            .flat_map(|one| &one.helpers);
         let by_kind = grouped(helpers.map(|one| (one.kind, one)), Vec::push).into_iter();
         let mut helpers: Vec<Helper> = by_kind
             .filter_map(|(kind, all): (_, Vec<&measured::Helper>)| {

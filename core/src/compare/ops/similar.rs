@@ -52,7 +52,11 @@ impl Rows<'_> {
         positions.collect()
     }
 
-    pub(crate) fn operations(&self, which: Which, rows: &[usize]) -> impl Iterator<Item = &Operation> {
+    pub(crate) fn operations(
+        &self,
+        which: Which,
+        rows: &[usize],
+    ) -> impl Iterator<Item = &Operation> {
         let all = self.sides.get(which).profile.operations();
         let positions = self.positions(which, rows).into_iter();
         positions.filter_map(|at| all.get(at))

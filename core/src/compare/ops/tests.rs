@@ -203,11 +203,13 @@ fn types_have_their_width() {
     }
 }
 
-const LINEAR: &str = r#""Input Dims": [[128], [512, 256], [256, 128]], "Input type": ["float", "float", "float"]"#;
+const LINEAR: &str =
+    r#""Input Dims": [[128], [512, 256], [256, 128]], "Input type": ["float", "float", "float"]"#;
 
 #[test]
 fn a_gemm_is_the_same_whatever_the_operator() {
-    const BMM: &str = r#""Input Dims": [[1, 512, 256], [1, 256, 128]], "Input type": ["float", "float"]"#;
+    const BMM: &str =
+        r#""Input Dims": [[1, 512, 256], [1, 256, 128]], "Input type": ["float", "float"]"#;
     for (op, args) in [("aten::addmm", LINEAR), ("aten::bmm", BMM)] {
         let comparison = compared(&mm(MM, 40), &one_op(op, args, 50));
         let found = only(&comparison.operations);
@@ -268,7 +270,10 @@ fn attention_in_several_operations_stands_against_the_fused_one() {
     assert_eq!(op.judgement.actual, Some(6.0));
     let gap = &comparison.gaps.ranked[0];
     assert_eq!(gap.pattern, "unfused_attention");
-    says(&gap.gap, "than the reference's 200 µs on `aten::_scaled_dot");
+    says(
+        &gap.gap,
+        "than the reference's 200 µs on `aten::_scaled_dot",
+    );
     says(&gap.model, "scaled_dot_product_attention");
     assert_eq!(gap.saving.map(|saving| saving.matching_ns), Some(1_000_000));
     // The other way round nothing is slower.
@@ -306,10 +311,11 @@ fn what_is_inside_a_module_of_both_belongs_together() {
         calls.iter().fold(table, |table, (op, us)| {
             let (host, gpu) = (at * 20.0 + 1.0, at * 1_000.0 + 500.0);
             at += 1.0;
-            table
-                .op(op, host..host + 10.0)
-                .args(X)
-                .launched("k", host + 1.0..host + 2.0, gpu..gpu + f64::from(*us))
+            table.op(op, host..host + 10.0).args(X).launched(
+                "k",
+                host + 1.0..host + 2.0,
+                gpu..gpu + f64::from(*us),
+            )
         })
     };
     let fused = module("nn.Module: RMSNorm_0", &[("vendor::norm_in_one", 40)]);

@@ -126,7 +126,11 @@ pub(crate) fn chains(input: &Input) -> Vec<Chain> {
     let all = [false, true].into_iter();
     let all = all.flat_map(|is_backward| find(input, &order, is_backward));
     all.map(|one| Chain {
-        operations: one.calls.iter().map(|(placed, _)| placed.operation).collect(),
+        operations: one
+            .calls
+            .iter()
+            .map(|(placed, _)| placed.operation)
+            .collect(),
         softmax: one.softmax.operation,
         sizes: one.sizes,
         is_backward: one.is_backward,

@@ -38,7 +38,9 @@ fn impact(comparison: &Comparison, gap: &Gap) -> String {
         true => "as predicted",
         false => "as on the reference",
     };
-    let floor = gap.floor().map_or(String::new(), |floor| format!(" {floor}"));
+    let floor = gap
+        .floor()
+        .map_or(String::new(), |floor| format!(" {floor}"));
     match saving.roof_ns.map(format::time_ns) {
         None => format!("Up to {worth}.{floor}"),
         Some(roofline) => format!(
