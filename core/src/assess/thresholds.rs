@@ -205,6 +205,8 @@ thresholds! {
         compare_kernel_issue_ratio: Ratio = 5.0, "From this times what the hardware predicts on, tiny batched GEMMs very likely have the wrong kernel.";
         compare_twice_ratio: Ratio = 2.0, "A call that takes more than this times as long as on the reference is marked, whatever the hardware predicts.";
         compare_small_us: Us = 10.0, "A call that is shorter than this on both sides is not judged: launching it takes as long.";
+        compare_implausible_percent: Percent = 105.0, "Above this share of its own roofline a time is implausible: the work, the time or the figures of the GPU are off.";
+        compare_waste_percent: Percent = 50.0, "An operation below this share of its roofline in both traces loses time in both.";
     }
     "Other" {
         other_gate_ms: Ms = 10.0, "Any other operation that takes longer than this can be a bottleneck whatever its share.";
