@@ -1,12 +1,18 @@
 //! Why operations are slow, on real traces: the parts of the gap sum up, no saving exceeds its cause,
 //! and what small traces of one trouble each must say is said.
 
+use std::cmp::Reverse;
+use std::fmt::Write;
+
 use dormer_core::assess::waterfall::{Cause, Waterfall};
+use dormer_core::base::format;
+use dormer_core::base::interval::percent_of;
 use dormer_core::hardware;
 use dormer_core::output::json::findings::findings as findings_json;
 use serde_json::Value;
 
 use crate::support::opened::{Opened, profile, report_on};
+use crate::support::page::assert_table;
 use crate::support::shared;
 
 /// Below so many percent of its roofline an operation wants a cause.
@@ -59,31 +65,60 @@ fn the_parts_of_a_gap_sum_up_to_the_measured_time() {
     }
 }
 
+/// The table of `docs/diagnosis.md`.
 #[test]
 fn what_is_far_from_its_roofline_has_a_named_cause() {
-    for opened in opened() {
-        let (mut low_ns, mut named_ns) = (0, 0);
-        for (_, waterfall) in waterfalls(&opened) {
-            if waterfall
-                .roofline_percent()
-                .is_some_and(|percent| percent < LOW_PERCENT)
-            {
-                let is_named = waterfall.largest().is_some() || !waterfall.facts.is_empty();
-                low_ns += waterfall.measured_ns;
-                named_ns += if is_named { waterfall.measured_ns } else { 0 };
-            }
-        }
-        let percent = named_ns as f64 * 100.0 / low_ns.max(1) as f64;
-        eprintln!(
-            "{}: {percent:.1} % of the time below {LOW_PERCENT} % of roofline has a named cause",
-            opened.name
+    let opened = opened();
+    if opened.is_empty() {
+        return;
+    }
+    let mut rows = "| trace | kernel time below 70 % of roofline | with a named cause | of their gaps: steps | unexplained | the longest of them |\n| --- | ---: | ---: | ---: | ---: | --- |\n".to_owned();
+    for opened in opened {
+        let all = waterfalls(&opened);
+        let is_low = |waterfall: &Waterfall| {
+            let percent = waterfall.roofline_percent();
+            percent.is_some_and(|percent| percent < LOW_PERCENT)
+        };
+        let low: Vec<_> = all
+            .iter()
+            .filter(|(_, waterfall)| is_low(waterfall))
+            .collect();
+        let sum = |of: &dyn Fn(&Waterfall) -> i64| low.iter().map(|(_, one)| of(one)).sum::<i64>();
+        let low_ns = sum(&|one| one.measured_ns);
+        let named_ns = sum(&|one| {
+            let is_named = one.largest().is_some() || !one.facts.is_empty();
+            if is_named { one.measured_ns } else { 0 }
+        });
+        let gap_ns = sum(&|one| one.measured_ns - one.roofline_ns);
+        let rest_ns = sum(&|one| one.ns(Cause::Unexplained));
+        let longest = low
+            .iter()
+            .max_by_key(|(at, one)| (one.measured_ns, Reverse(*at)));
+        let longest = longest.map_or_else(String::new, |(at, one)| {
+            let name = opened.profile.operations()[*at].short_name(&opened.profile);
+            let causes = one.causes();
+            let first = causes.first().cloned().unwrap_or_default();
+            let name = format::middle_ellipsis(&format::kernel_name(name), 48);
+            format!("`{name}`: {first}")
+        });
+        let percent = |part, all| percent_of(part, all).map_or("–".to_owned(), format::percent);
+        let _ = writeln!(
+            rows,
+            "| {} | {} | {} | {} | {} | {longest} |",
+            opened.name,
+            format::time_ns(low_ns),
+            percent(named_ns, low_ns),
+            percent(gap_ns - rest_ns, gap_ns),
+            percent(rest_ns, gap_ns),
         );
+        let named = percent_of(named_ns, low_ns);
         assert!(
-            low_ns == 0 || percent >= NAMED_PERCENT,
-            "{}: {percent:.1} %",
+            named.is_none_or(|named| named >= NAMED_PERCENT),
+            "{}: {named:?}",
             opened.name
         );
     }
+    assert_table("what_is_far_from_its_roofline_has_a_named_cause", &rows);
 }
 
 /// A finding that is titled by a step saves no more than that step of its operations.

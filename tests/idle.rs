@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
 
 use dormer_core::base::format;
 use dormer_core::base::interval::percent_of;
@@ -14,6 +13,7 @@ use serde_json::{Value as Json, json};
 
 use crate::support::container::gunzip;
 use crate::support::opened::{profile, report};
+use crate::support::page::assert_table;
 use crate::support::shared;
 
 /// Of the idle time that the CPU causes, so much must be named where Python frames were recorded.
@@ -74,16 +74,7 @@ fn idle_time_is_named() {
         }
     }
     assert!(low.is_empty(), "{low:?}");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/diagnosis.md");
-    let page = std::fs::read_to_string(&path).unwrap();
-    let (before, rest) = page.split_once("idle_time_is_named -->\n").unwrap();
-    let (found, after) = rest.split_once("<!-- end -->").unwrap();
-    if std::env::var_os("UPDATE").is_some() {
-        let page = format!("{before}idle_time_is_named -->\n{rows}<!-- end -->{after}");
-        std::fs::write(&path, page).unwrap();
-        return;
-    }
-    assert_eq!(found, rows, "docs/diagnosis.md is out of date");
+    assert_table("idle_time_is_named", &rows);
 }
 
 /// How long what is planted runs, in µs.
