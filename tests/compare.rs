@@ -6,7 +6,7 @@ use dormer_core::output::documents::Documents;
 use dormer_core::output::json::comparison::comparison_json;
 use dormer_core::sample;
 
-use crate::support::container::ungzip;
+use crate::support::container::gunzip;
 use crate::support::opened::{Opened, broken_rules};
 use crate::support::shared;
 use crate::support::slower::slower;
@@ -386,7 +386,7 @@ fn an_operator_that_takes_twice_as_long_in_a_real_trace_is_named_with_its_size()
             "layer_norm",
         ),
     ] {
-        let text = ungzip(shared::trace(&shared, trace));
+        let text = String::from_utf8(gunzip(&shared::trace(&shared, trace))).unwrap();
         let before = Opened::new("before", text.as_bytes());
         let (text, _) = slower(&text, kernel, 2.0).unwrap();
         let after = Opened::new("after", text.as_bytes());

@@ -13,10 +13,12 @@
 //! | `checks` | the reports of every trace, held to their rules |
 //! | `requirements` | the page of requirements, held to the source tree |
 //! | `compare` | two real traces of the same model, held against each other |
+//! | `idle` | the code behind the idle time of real traces, and of causes planted in them |
 //! | `models` | how much of the GPU time of real traces has a model |
 //! | `trees` | the call trees of real traces against themselves and each other |
 //! | `words` | the vocabulary of everything that a user reads |
 //! | `windows` | parts of the time of real traces, analysed alone |
+//! | `spellings` | real arguments in every spelling: the same figures |
 //! | `tiling` | the large traces that the benchmark makes |
 //! | `browser` | the built page in a real Chromium |
 
@@ -33,12 +35,14 @@ mod corpus;
 mod diagnosis;
 mod golden;
 mod gpu_choice;
+mod idle;
 mod layers;
 mod models;
 mod outputs;
 mod properties;
 mod redaction;
 mod requirements;
+mod spellings;
 mod support;
 mod tiling;
 mod trees;

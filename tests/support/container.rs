@@ -15,11 +15,10 @@ pub(crate) fn gzip(bytes: impl AsRef<[u8]>) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// The text in a gzip member.
-pub(crate) fn ungzip(bytes: impl AsRef<[u8]>) -> String {
-    let mut text = String::new();
-    let mut reader = GzDecoder::new(bytes.as_ref());
-    reader.read_to_string(&mut text).unwrap();
+/// What a gzip member holds.
+pub(crate) fn gunzip(bytes: &[u8]) -> Vec<u8> {
+    let mut text = Vec::new();
+    GzDecoder::new(bytes).read_to_end(&mut text).unwrap();
     text
 }
 

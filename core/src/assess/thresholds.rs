@@ -75,7 +75,7 @@ thresholds! {
         main_kind_percent: Percent = 75.0, "An operation that runs several kinds of kernels counts as the kind of at least this share of its time, or as none.";
     }
     "Trust" {
-        anomaly_percent: Percent = 110.0, "A measurement above this share of the roofline is not plausible: it is shown, never ranked.";
+        anomaly_percent: Percent = 105.0, "A measurement above this share of the roofline is not plausible: it is shown, never ranked.";
         unlinked_percent: Percent = 1.0, "Unlinked GPU activity is reported as missing data from this share of the GPU time on; below, as a note.";
     }
     "Short kernels" {
@@ -112,6 +112,7 @@ thresholds! {
         idle_medium_percent: Percent = 30.0, "Idle time of more than this share of the run is of medium severity.";
         idle_low_percent: Percent = 20.0, "Idle time of more than this share of the run is of low severity; less is acceptable.";
         idle_target_percent: Percent = 20.0, "The target idle share, which the potential speedup is computed for.";
+        idle_code_percent: Percent = 5.0, "A function in which the CPU keeps the GPU idle for more than this share of the run is a finding of its own.";
         idle_launch_latency_us: Us = 20.0, "A launch may take this long to reach the GPU; kernels that start later were queued on the GPU.";
         idle_host_work_us: Us = 500.0, "A thread that launches nothing for longer than this does other CPU work.";
         idle_slow_launch_ms: Ms = 1.0, "A launch that takes longer than this does more than launching: it loads the kernel.";

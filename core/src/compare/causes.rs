@@ -42,7 +42,7 @@ fn of_side(side: &Side, op: &OpSide) -> Option<String> {
     };
     let input = side.report.analysis_input(side.profile);
     let waterfall = Waterfall::of(&input, at)?;
-    let lines = step_lines(side.profile, &waterfall);
+    let lines = step_lines(&waterfall);
     let is_large =
         |line: &&StepLine| words::percent_of(line.ns, waterfall.measured_ns) >= LEAST_PERCENT;
     let large: Vec<&StepLine> = lines.iter().filter(is_large).collect();

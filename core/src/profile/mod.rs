@@ -42,6 +42,7 @@ pub mod ops;
 pub(crate) mod optimizer;
 pub mod origin;
 pub mod recompute;
+pub(crate) mod recorded_flops;
 pub(crate) mod reduction;
 mod repair;
 pub mod rows;
