@@ -86,7 +86,10 @@ fn what_is_far_from_its_roofline_has_a_named_cause() {
         let sum = |of: &dyn Fn(&Waterfall) -> i64| low.iter().map(|(_, one)| of(one)).sum::<i64>();
         let low_ns = sum(&|one| one.measured_ns);
         let named_ns = sum(&|one| {
-            let is_named = one.largest().is_some() || !one.facts.is_empty();
+            let named_ns = one.measured_ns - one.roofline_ns - one.ns(Cause::Unexplained);
+            let gap_ns = one.measured_ns - one.roofline_ns;
+            // Steps that hardly explain anything are no cause.
+            let is_named = !one.facts.is_empty() || named_ns * 10 >= gap_ns;
             if is_named { one.measured_ns } else { 0 }
         });
         let gap_ns = sum(&|one| one.measured_ns - one.roofline_ns);
@@ -96,8 +99,13 @@ fn what_is_far_from_its_roofline_has_a_named_cause() {
             .max_by_key(|(at, one)| (one.measured_ns, Reverse(*at)));
         let longest = longest.map_or_else(String::new, |(at, one)| {
             let name = opened.profile.operations()[*at].short_name(&opened.profile);
-            let causes = one.causes();
-            let first = causes.first().cloned().unwrap_or_default();
+            let step = one.largest().map(|step| step.says());
+            let first = one
+                .facts
+                .first()
+                .map(|fact| fact.text())
+                .or(step)
+                .unwrap_or_default();
             let name = format::middle_ellipsis(&format::kernel_name(name), 48);
             format!("`{name}`: {first}")
         });

@@ -211,16 +211,15 @@ fn timeline(reference: &Overview, target: &Overview) -> Vec<[String; 4]> {
 }
 
 /// What both traces waste, a line each.
-fn waste(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    if !comparison.waste.is_empty() {
-        writeln!(out, "\nwhat both waste, and what it saves on the target")?;
-    }
-    for (number, waste) in (1..).zip(&comparison.waste) {
-        let title = table::printable(&format::middle_ellipsis(&waste.title, 80));
-        let saves = comparison.worth_of(waste);
-        writeln!(out, "{number}  saves {saves}  {title}")?;
-    }
-    Ok(())
+fn waste(comparison: &Comparison, out: &mut Out) -> io::Result<()> {
+    let rows = (1..)
+        .zip(&comparison.waste)
+        .map(|(number, waste): (u32, _)| {
+            let title = table::printable(&waste.title.replace('`', ""));
+            let saves = format!("saves {}", comparison.worth_of(waste));
+            [number.to_string(), saves, title]
+        });
+    table::section(out, [">", "", "what both traces waste"], rows)
 }
 
 /// The operations whose part of the time differs most.

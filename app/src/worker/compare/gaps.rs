@@ -10,6 +10,9 @@ use crate::protocol::{Card, Evidence, Findings, SharedWaste};
 /// Operations that a card names.
 const NAMED: usize = 4;
 
+/// Operations that an entry of what both waste names.
+const NAMED_WASTE: usize = 2;
+
 /// The findings about the target, in order.
 pub(super) fn findings(comparison: &Comparison) -> Findings {
     let gaps = &comparison.gaps;
@@ -96,8 +99,8 @@ pub(super) fn waste(comparison: &Comparison) -> Vec<SharedWaste> {
             saves: comparison.worth_of(waste),
             sentence: waste.sentence.clone(),
             advice: waste.advice.clone(),
-            n_more: ops.len().saturating_sub(NAMED),
-            evidence: ops.into_iter().take(NAMED).collect(),
+            n_more: ops.len().saturating_sub(NAMED_WASTE),
+            evidence: ops.into_iter().take(NAMED_WASTE).collect(),
         }
     });
     waste.collect()
