@@ -14,6 +14,18 @@ const COLUMNS: &[&str] = &[
     "Roofline Bound",
     "Roofline Basis",
     "Pct Roofline",
+    "Roofline (µs)",
+    "Slower units",
+    "Tile padding",
+    "Wave quantization",
+    "Padded dimension",
+    "Bandwidth at this size",
+    "Helper kernels",
+    "Warm-up",
+    "Spread of calls",
+    "Launch scale",
+    "Unexplained",
+    "Causes",
 ];
 
 /// What may differ in the files for programs: by the end of their path, the keys whose values do,

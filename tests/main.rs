@@ -13,6 +13,7 @@
 //! | `checks` | the reports of every trace, held to their rules |
 //! | `requirements` | the page of requirements, held to the source tree |
 //! | `compare` | two real traces of the same model, held against each other |
+//! | `idle` | the code behind the idle time of real traces, and of causes planted in them |
 //! | `models` | how much of the GPU time of real traces has a model |
 //! | `trees` | the call trees of real traces against themselves and each other |
 //! | `words` | the vocabulary of everything that a user reads |
@@ -34,6 +35,7 @@ mod corpus;
 mod diagnosis;
 mod golden;
 mod gpu_choice;
+mod idle;
 mod layers;
 mod models;
 mod outputs;

@@ -112,6 +112,7 @@ fn summary(input: &Input, is_all: bool, out: &mut Out) -> io::Result<()> {
     let heads = ["what differs most", &a, &b, ">difference", ""];
     table::section(out, heads, operations(input.comparison(), &names))?;
     gaps(input.comparison(), is_all, out)?;
+    waste(input.comparison(), out)?;
     for (name, overview) in names.iter().zip([reference, target]) {
         write!(out, "\n{name}: ")?;
         if let Some(window) = &overview.window {
@@ -207,6 +208,19 @@ fn timeline(reference: &Overview, target: &Overview) -> Vec<[String; 4]> {
         rows.push(row("Total", [reference.total_ns, target.total_ns]));
     }
     rows
+}
+
+/// What both traces waste, a line each.
+fn waste(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    if !comparison.waste.is_empty() {
+        writeln!(out, "\nwhat both waste, and what it saves on the target")?;
+    }
+    for (number, waste) in (1..).zip(&comparison.waste) {
+        let title = table::printable(&format::middle_ellipsis(&waste.title, 80));
+        let saves = comparison.worth_of(waste);
+        writeln!(out, "{number}  saves {saves}  {title}")?;
+    }
+    Ok(())
 }
 
 /// The operations whose part of the time differs most.

@@ -15,7 +15,7 @@ labelled! {
         Fill => "workspace fill" as "fill",
         /// Converts to another type.
         Cast => "cast" as "cast",
-        /// Computes scales, or rounds to a narrow type.
+        /// Computes scales, or converts to a narrow type.
         Quantization => "quantization" as "quantization",
         /// Moves elements as they are.
         Copy => "copy" as "copy",

@@ -13,6 +13,7 @@ pub(crate) mod calls;
 pub(crate) mod collective;
 pub(crate) mod convolution;
 pub(crate) mod counterparts;
+pub(crate) mod cpu_activity;
 pub(crate) mod elementwise;
 mod family;
 mod family_rules;

@@ -173,14 +173,14 @@ impl Split {
 }
 
 labelled! {
-    /// The generation of NVIDIA GPUs that a kernel was built for.
+    /// The generation of NVIDIA GPUs that a kernel was built for, with its compute capability.
     pub(crate) enum Generation {
-        Volta => "Volta (sm_70)",
-        Turing => "Turing (sm_75)",
-        Ampere => "Ampere (sm_80)",
-        Ada => "Ada (sm_89)",
-        Hopper => "Hopper (sm_90)",
-        Blackwell => "Blackwell (sm_100)",
+        Volta => "Volta (7.0)",
+        Turing => "Turing (7.5)",
+        Ampere => "Ampere (8.0)",
+        Ada => "Ada (8.9)",
+        Hopper => "Hopper (9.0)",
+        Blackwell => "Blackwell (10.0)",
     }
 }
 

@@ -264,9 +264,9 @@ fn below_roofline(profile: &Profile, report: &Report) -> String {
         let name = short_name(&input, input.operation(row.operation));
         let percent = format::percent(row.efficiency_percent.unwrap_or_default());
         let why = causes_of(&input, row.operation);
-        let why = why.unwrap_or_else(|| "Why is not known from the trace.".to_owned());
+        let why = why.unwrap_or_else(|| "why is not known from the trace".to_owned());
         let time = format::time_ns(row.time_ns);
-        format!(" `{name}` takes {time} at {percent} of roofline. {why}")
+        format!(" `{name}` takes {time} at {percent} of roofline: {why}.")
     });
     sentences.collect()
 }

@@ -64,7 +64,7 @@ impl GapChart {
             nothing(),
             nothing(),
         )];
-        for line in step_lines(profile, &waterfall) {
+        for line in step_lines(&waterfall) {
             let has_factor = line.key != Cause::Unexplained.key() && line.factor.is_finite();
             let factor = match has_factor {
                 true => format!("×{}", format::number(line.factor)),

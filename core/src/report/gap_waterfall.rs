@@ -47,7 +47,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
         cells.push(us(waterfall.measured_ns));
         let percent = waterfall.roofline_percent();
         cells.push(percent.map_or(Cell::Empty, Cell::Float));
-        cells.push(Cell::Text(waterfall.causes(profile).join("; ")));
+        cells.push(Cell::Text(waterfall.causes().join("; ")));
         Some(cells)
     });
     operations.collect()

@@ -316,7 +316,7 @@ fn small_size(input: &Input, at: usize, operation: &Operation, judged: &Judged) 
     let bytes = judged.work?.bytes?;
     let gpu_bandwidth = input.gpu()?.mem_bw_gbps * 1e9;
     let all = Demonstrated::of(input.profile, input.options.gpu_events);
-    let (best, of) = all.best(bytes, at)?;
+    let best = all.best(bytes, at)?;
     let own = bytes / (operation.kernel_ns as f64 / operation.calls.len() as f64 / 1e9);
     // What is faster than the memory is read from a cache, and a slower one shows nothing.
     let best = best.min(gpu_bandwidth);
@@ -326,7 +326,6 @@ fn small_size(input: &Input, at: usize, operation: &Operation, judged: &Judged) 
         factor: gpu_bandwidth / best,
         detail: Detail::Bandwidth {
             percent: best / gpu_bandwidth * 100.0,
-            operation: of,
         },
     })
 }

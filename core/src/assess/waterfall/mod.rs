@@ -13,6 +13,8 @@
 
 mod factors;
 mod facts;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use super::{Input, Judged};
@@ -110,12 +112,10 @@ pub enum Detail {
         /// What is computed.
         padded: u64,
     },
-    /// What another kernel of this trace reaches at that size, in percent of the bandwidth.
+    /// What the fastest other operation of about this size reaches.
     Bandwidth {
         /// Its bandwidth over that of the GPU, in percent.
         percent: f64,
-        /// Its position in the operations of the profile.
-        operation: usize,
     },
     /// The longest kind of helper kernels.
     Helper {

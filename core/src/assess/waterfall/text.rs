@@ -2,7 +2,6 @@
 
 use super::{Cause, Detail, Fact, Step, Waterfall};
 use crate::base::format;
-use crate::profile::Profile;
 
 /// A step as text.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,21 +19,21 @@ pub struct StepLine {
 }
 
 /// The steps between the roofline time and the measured time.
-pub fn step_lines(profile: &Profile, waterfall: &Waterfall) -> Vec<StepLine> {
+pub fn step_lines(waterfall: &Waterfall) -> Vec<StepLine> {
     let line = |step: &Step| StepLine {
         label: step.cause.label(),
         key: step.cause.key(),
         ns: step.ns,
         factor: step.factor,
-        says: step.says(profile),
+        says: step.says(),
     };
     waterfall.steps.iter().map(line).collect()
 }
 
 impl Waterfall {
     /// What the steps follow from, and the causes without a factor, each as half a sentence.
-    pub fn causes(&self, profile: &Profile) -> Vec<String> {
-        let steps = self.steps.iter().map(|step| step.says(profile));
+    pub fn causes(&self) -> Vec<String> {
+        let steps = self.steps.iter().map(|step| step.says());
         let facts = self.facts.iter().map(Fact::text);
         steps.chain(facts).filter(|text| !text.is_empty()).collect()
     }
@@ -42,7 +41,7 @@ impl Waterfall {
 
 impl Step {
     /// The sizes that it follows from: "8×8 results in tiles of 64×112".
-    pub fn says(&self, profile: &Profile) -> String {
+    pub fn says(&self) -> String {
         match self.detail {
             Detail::None if self.cause == Cause::LaunchScale => {
                 "kernels below 10 µs, of which about 2 µs are their launch".to_owned()
@@ -79,13 +78,10 @@ impl Step {
                 let [size, padded] = [size, padded].map(format::count);
                 format!("{dimension} {size} computed as {padded}")
             }
-            Detail::Bandwidth { percent, operation } => {
-                let other = profile.operations().get(operation);
-                let name = other.map_or("", |other| other.short_name(profile));
-                let name = format::middle_ellipsis(&format::kernel_name(name), 48);
+            Detail::Bandwidth { percent } => {
                 let percent = format::percent(percent);
                 format!(
-                    "`{name}` moves about as many bytes at {percent} of the bandwidth, the fastest here"
+                    "the fastest other operation of about this size reaches {percent} of the bandwidth"
                 )
             }
             Detail::Helper {

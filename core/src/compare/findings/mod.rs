@@ -6,6 +6,7 @@
 //! following a finding saves never goes below the roofline of the target's own GPU.
 
 mod advice;
+mod helpers;
 mod lone;
 mod more_calls;
 mod operations;
@@ -24,10 +25,11 @@ use crate::findings::RuleDoc;
 use rule::GapTable;
 
 pub(crate) use super::gap::{Gap, Gaps, Saving, Subject};
-pub(crate) use advice::{Advice, CAUSES, USUAL};
+pub(crate) use advice::{Advice, CAUSES, USUAL, usual_advice};
 
-const TABLES: [GapTable; 6] = [
+const TABLES: [GapTable; 7] = [
     operations::TABLE,
+    helpers::TABLE,
     slower_machine::TABLE,
     more_calls::TABLE,
     wider_type::TABLE,

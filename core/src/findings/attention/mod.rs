@@ -9,7 +9,7 @@ mod rules;
 mod serving;
 #[cfg(test)]
 mod tests;
-mod unfused;
+pub(crate) mod unfused;
 
 use super::assessment::{Assessment, Band};
 use super::order::Order;

@@ -31,10 +31,10 @@ pub fn impact_of_steps(waterfall: &Waterfall, causes: &[Cause]) -> Option<Impact
     each.reduce(Impact::plus)
 }
 
-/// The steps and facts of an operation as a sentence; `None` where nothing is known.
+/// The facts and steps of an operation as the rest of a sentence; `None` where nothing is known.
 pub fn causes_of(input: &Input, at: usize) -> Option<String> {
     let waterfall = Waterfall::of(input, at)?;
-    let mut steps: Vec<_> = step_lines(input.profile, &waterfall);
+    let mut steps: Vec<_> = step_lines(&waterfall);
     steps.retain(|step| step.key != Cause::Unexplained.key());
     steps.sort_by_key(|step| std::cmp::Reverse(step.ns));
     let steps = steps.into_iter().map(|step| {
@@ -45,7 +45,14 @@ pub fn causes_of(input: &Input, at: usize) -> Option<String> {
         let label = step.label.to_lowercase();
         format!("{label} ×{}{says}", format::number(step.factor))
     });
-    let facts = waterfall.facts.iter().map(Fact::text);
+    // The step of the last wave says how many workgroups there are.
+    let has_waves = waterfall.step(Cause::WaveQuantization).is_some();
+    let is_told = |fact: &&Fact| has_waves && matches!(fact, Fact::FewWorkgroups { .. });
+    let facts = waterfall
+        .facts
+        .iter()
+        .filter(|fact| !is_told(fact))
+        .map(Fact::text);
     let causes: Vec<String> = facts.chain(steps).take(NAMED).collect();
     if causes.is_empty() {
         return None;
@@ -58,13 +65,13 @@ pub fn causes_of(input: &Input, at: usize) -> Option<String> {
             format::percent(rest)
         )
     });
-    Some(format!("Causes: {}{rest}.", causes.join(", ")))
+    Some(format!("{}{rest}", causes.join("; ")))
 }
 
 /// From the roofline time of an operation to its measured time, cause by cause.
 pub fn waterfall_table(input: &Input, at: usize) -> Option<Table> {
     let waterfall = Waterfall::of(input, at)?;
-    let mut lines = step_lines(input.profile, &waterfall);
+    let mut lines = step_lines(&waterfall);
     if lines.is_empty() {
         return None;
     }

@@ -64,7 +64,7 @@ fn without_large_operations_those_of_like_size_are_compared() {
     let outcome = batch_norm(calls, x, "True", 100).outcome("norm");
     let finding = found(&outcome, "norm_kernel_issue");
     // 24 MB in 100 µs: 240 GB/s.
-    let rates = "the longest moves 240 GB/s where `aten::add_` moves 4.00 TB/s.";
+    let rates = "the longest moves 240 GB/s where `aten::add_` moves 4.00 TB/s";
     says(&finding.issue, &[rates]);
     says(&finding.reasoning.concat(), &["moves about as much"]);
 }

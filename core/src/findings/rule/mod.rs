@@ -175,7 +175,7 @@ impl<S: Subject> Rule<S> {
         let templates = [self.title, self.issue, self.model, self.kernel];
         let mut said = said(found, templates, self.notes, &self.words_of(group));
         if let Some(causes) = causes {
-            said.issue = format!("{} {causes}", said.issue);
+            said.issue = format!("{}; causes: {causes}.", said.issue.trim_end_matches('.'));
         }
         Some(said)
     }

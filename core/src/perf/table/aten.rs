@@ -204,7 +204,7 @@ pub(super) const ATEN: &[Row] = &[
     ours(shard::chunk_cat, "aten::_chunk_cat"),
     ours(shard::split_copy, "aten::split_with_sizes_copy"),
 
-    ours(softmax::forward, "aten::_log_softmax aten::_safe_softmax aten::_softmax"),
+    ours(softmax::forward, "aten::_log_softmax aten::_safe_softmax aten::_softmax aten::log_softmax aten::softmax"),
     ours(softmax::backward, "aten::_log_softmax_backward_data aten::_softmax_backward_data"),
     ours(softmax::scaled, "aten::_masked_softmax"),
 
