@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn what_is_far_from_the_roofline_in_both_is_listed() {
         // 64 MiB to read and to write: 40.1 µs at 3.35 TB/s.
-        const X: &str = r#""Input Dims": [[8192, 4096], [], []], "Input type": ["c10::Half", "Scalar", "Scalar"]"#;
+        const X: &str = r#""Input Dims": [[8192, 4096], [], []], "Input type": ["c10::Half", "Scalar", "Scalar"], "Concrete Inputs": ["", "1", "False"]"#;
         let softmax = |us| run([("aten::_softmax", X, "softmax", us)]);
         let both = compared(&softmax(160), &softmax(200), H100);
         let [waste] = &low_roofline(&both, &[])[..] else {

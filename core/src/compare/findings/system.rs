@@ -425,7 +425,7 @@ mod tests {
         let words = "By cause it grows most by data loading: 8.";
         says(&gap.reasoning.join(" "), words);
         assert!(
-            gap.model.starts_with("Load ahead: more workers"),
+            gap.model.starts_with("Load in worker processes"),
             "{}",
             gap.model
         );
