@@ -351,11 +351,7 @@ fn small_file(path: &Path, most_bytes: usize) -> Result<String, String> {
     let mut text = String::new();
     File::open(path)
         .and_then(|file| file.take(most_bytes as u64 + 1).read_to_string(&mut text))
-        .map_err(|error| {
-            let reason = error.to_string();
-            let reason = reason.split(" (os error").next().unwrap_or_default();
-            format!("cannot read it: {reason}")
-        })?;
+        .map_err(|error| format!("cannot read it: {}", crate::reason(&error)))?;
     Ok(text)
 }
 

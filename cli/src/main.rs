@@ -88,11 +88,25 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Without what the operating system adds: "No such file or directory (os error 2)".
+    /// A file that cannot be read or written.
     pub(crate) fn of_file(name: &str, error: &io::Error) -> Failure {
-        let reason = error.to_string();
-        let reason = reason.split(" (os error").next().unwrap_or(&reason);
-        Failure::Sentence(format!("{name}: {reason}"))
+        Failure::Sentence(format!("{name}: {}", reason(error)))
+    }
+}
+
+/// Why something cannot be read or written, without the number that the operating system adds: "No such
+/// file or directory (os error 2)".
+pub(crate) fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::InvalidData => "it is not text".to_owned(),
+        _ => {
+            let reason = error.to_string();
+            reason
+                .split(" (os error")
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        }
     }
 }
 
@@ -112,7 +126,7 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::ReaderLeft,
-            _ => Failure::Sentence(format!("cannot write to standard output: {error}")),
+            _ => Failure::of_file("cannot write to standard output", &error),
         }
     }
 }

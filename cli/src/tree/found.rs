@@ -1,4 +1,5 @@
 //! Calls and kernels by a part of their name: where they are called, how often, how long they take.
+//! What all of them are called by is said once.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -39,6 +40,20 @@ pub(super) fn run(
     }
     let first = |found: &Found| found.first.map(|event| profile.trace.events.uid(event));
     found.sort_by_key(|(_, one)| (-one.gpu_ns, -one.cpu_ns, first(one)));
+    let paths = found.iter().map(|(path, _)| path.as_slice());
+    let shared = paths.map(callers).reduce(shared).unwrap_or_default().len();
+    let shown = |path: &[StringId]| {
+        let names = path.iter().map(|name| profile.trace.strings.get(*name));
+        let names: Vec<&str> = names.map(file_of).collect();
+        table::printable(&names.join(" > "))
+    };
+    if let Some((path, _)) = found.first().filter(|_| shared > 0) {
+        writeln!(
+            out,
+            "Below {}:\n",
+            shown(path.get(..shared).unwrap_or_default())
+        )?;
+    }
     let rows: Vec<[String; 5]> = found
         .iter()
         .map(|(path, one)| {
@@ -46,14 +61,12 @@ pub(super) fn run(
                 0 => String::new(),
                 ns => format::time_ns(ns),
             };
-            let names = path.iter().map(|name| profile.trace.strings.get(*name));
-            let names: Vec<&str> = names.map(file_of).collect();
             [
                 first(one).map_or_else(String::new, |uid| uid.to_string()),
                 format::count(one.n),
                 time(one.cpu_ns),
                 time(one.gpu_ns),
-                table::printable(&names.join(" > ")),
+                shown(path.get(shared..).unwrap_or_default()),
             ]
         })
         .collect();
@@ -63,6 +76,17 @@ pub(super) fn run(
         writeln!(out, "\n--uid shows what one of them called.")?;
     }
     Ok(())
+}
+
+/// A path without its last name.
+fn callers(path: &[StringId]) -> &[StringId] {
+    path.split_last().map_or(&[], |(_, callers)| callers)
+}
+
+/// What two paths begin with.
+fn shared<'a>(one: &'a [StringId], other: &[StringId]) -> &'a [StringId] {
+    let n = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    one.get(..n).unwrap_or_default()
 }
 
 fn find(profile: &Profile, name: &str) -> BTreeMap<Vec<StringId>, Found> {

@@ -54,9 +54,11 @@ fn calls_and_kernels_are_found_by_name() {
     assert_eq!(
         find("MM"),
         "\
+Below aten::linear:
+
 first uid  calls  CPU time  GPU time  path
-        2      1   80.0 µs   60.0 µs  aten::linear > aten::addmm
-        4      1             60.0 µs  aten::linear > aten::addmm > cudaLaunchKernel > sgemm_128x64
+        2      1   80.0 µs   60.0 µs  aten::addmm
+        4      1             60.0 µs  aten::addmm > cudaLaunchKernel > sgemm_128x64
 "
     );
 }

@@ -289,6 +289,9 @@ impl Layout {
     /// The sizes of a call, of packed sequences those of all together; `None` where nothing tells
     /// whether there is a mask.
     pub(super) fn read(&self, input: &OpInput) -> Option<Attention> {
+        if self.causal.is_some() && !input.has_values() {
+            return None;
+        }
         let is_causal = match self.causal {
             Some(at) => input.flag_or(at, self.causal_default)?,
             None => self.causal_default,

@@ -9,7 +9,8 @@
 //! | absent | nothing, `None`, `null` |
 //!
 //! Where an argument is absent the operator takes its own default, and so does its model; what was
-//! recorded and cannot be read is `None`, and then the model says nothing.
+//! recorded and cannot be read is `None`, and then the model says nothing. So do models of which much
+//! depends on values, where a profiler records none: convolution, and attention with its mask.
 
 use super::OpInput;
 use crate::names::signatures::{Kind, Param, overloads};
@@ -95,8 +96,7 @@ impl OpInput<'_> {
         read: impl FnOnce(&Self, usize) -> Option<T>,
     ) -> Option<T> {
         match self.is_absent(position) {
-            // Values that were not recorded are not known to be absent.
-            true => self.has_values().then_some(default),
+            true => Some(default),
             false => read(self, position),
         }
     }
