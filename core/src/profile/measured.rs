@@ -85,6 +85,8 @@ pub(crate) struct Measured {
     pub(crate) main: Option<MainKernel>,
     /// The part of the time without helpers that kernels of its name take.
     pub(crate) main_share: f64,
+    /// Names of kernels that do the work, helpers left out.
+    pub(crate) n_main_kinds: usize,
     /// The longest first.
     pub(crate) helpers: Vec<Helper>,
     pub(crate) spread: Spread,
@@ -117,6 +119,7 @@ impl Measured {
         Measured {
             main: kernels.main(profile),
             main_share: kernels.main_share,
+            n_main_kinds: kernels.n_main_kinds,
             n_short: kernels.n_short(),
             spread: Spread::of(operation),
             sizes: Sizes::of(profile, operation),
@@ -147,6 +150,7 @@ impl MainKernel {
 struct Kernels<'a> {
     main: Vec<&'a GpuWork>,
     main_share: f64,
+    n_main_kinds: usize,
     helpers: Vec<Helper>,
 }
 
@@ -170,6 +174,13 @@ impl<'a> Kernels<'a> {
             .iter()
             .enumerate()
             .filter(|(at, (_, (kind, ..)))| *at == 0 || kind.is_none());
+        // What runs in each call; another kernel in another call is a choice of the library.
+        let n_calls = operation.calls.len() as u64;
+        let is_always =
+            |(_, (_, (_, n, _))): &(usize, &(StringId, (Option<HelperKind>, u64, i64)))| {
+                *n >= n_calls
+            };
+        let n_main_kinds = own.clone().filter(is_always).count().max(1);
         let own_ns = sum(own.map(|(_, (_, (.., ns)))| *ns));
         let main_ns = names.first().map_or(0, |(_, (.., ns))| *ns);
         let mut helpers: Vec<Helper> = Vec::new();
@@ -187,6 +198,7 @@ impl<'a> Kernels<'a> {
         Kernels {
             main: work().filter(|work| Some(work.name) == main).collect(),
             main_share: main_ns as f64 / own_ns.max(1) as f64,
+            n_main_kinds,
             helpers,
         }
     }

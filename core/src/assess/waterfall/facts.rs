@@ -2,7 +2,6 @@
 
 use super::factors::Tiled;
 use crate::assess::{Input, Judged};
-use crate::base::format;
 use crate::hardware::{Precision, Unit, Vendor};
 use crate::names::tile::Generation;
 use crate::names::words::holds;
@@ -18,6 +17,20 @@ const FEW_K_STEPS: u64 = 4;
 
 /// Workgroups for up to this share of the compute units are few.
 const FEW_WORKGROUPS: f64 = 0.9;
+
+/// Up to so many steps along K filling the pipeline takes a good part of the time.
+const SHORT_K_STEPS: u64 = 16;
+
+/// Elements of a tile up to which operands are read far more often than by the largest tiles.
+const SMALL_TILE: u64 = 128 * 128;
+
+/// Bytes of a row up to which a workgroup has little to read.
+const SHORT_ROW_BYTES: f64 = 2048.0;
+
+/// Kernels that compute an exponential, a logarithm or the like for each element.
+const TRANSCENDENTAL: &[&str] = &[
+    "gelu", "silu", "sigmoid", "tanh", "exp", "log", "erf", "pow", "sin", "cos", "softplus", "mish",
+];
 
 /// So few channels leave most of the elements that a matrix unit takes at once empty.
 const FEW_CHANNELS: u64 = 4;
@@ -59,6 +72,23 @@ pub enum Fact {
         /// How much of it the kernel takes in one step.
         tile: u64,
     },
+    /// Several steps along K, yet so few that filling the pipeline takes a part of the time.
+    ShortK {
+        /// What each element of the result is a sum over.
+        k: u64,
+        /// How much of it the kernel takes in one step.
+        tile: u64,
+    },
+    /// Tiles so small that operands are read often, in a GEMM with many of them.
+    SmallTile((u64, u64)),
+    /// Copies between the memories of CPU and GPU.
+    OverLink,
+    /// Rows that are short for a workgroup each: elements.
+    ShortRows(i64),
+    /// Kernels of several names that do its work one after the other: how many.
+    SeveralKernels(usize),
+    /// Each element costs an exponential or the like.
+    Transcendental,
     /// Fewer workgroups than compute units.
     FewWorkgroups {
         /// Workgroups.
@@ -115,69 +145,6 @@ pub enum Fact {
     },
 }
 
-impl Fact {
-    /// For people, as half a sentence: "K = 32 in steps of 64".
-    pub fn text(&self) -> String {
-        match self {
-            Fact::Misaligned { sizes, multiple } => {
-                let each = sizes.iter();
-                let each = each.map(|(of, elements)| format!("{of} = {}", format::count(*elements)));
-                let each: Vec<String> = each.collect();
-                let each = each.join(", ");
-                format!("{each}, no multiple of {multiple}: rows are not 16-byte aligned")
-            }
-            Fact::OldGeneration { kernel, gpu } => {
-                format!("its kernel was built for {kernel}, the GPU is {gpu}")
-            }
-            Fact::Fallback => "its kernel is what is left where no tuned one fits".to_owned(),
-            Fact::VectorUnits => "its kernel runs on vector units".to_owned(),
-            Fact::FewKSteps { k, tile } => {
-                let steps = format::counted(k.div_ceil(*tile), "step");
-                format!("K = {} is {steps} of {tile}: prologue and epilogue take most of the time", format::count(*k))
-            }
-            Fact::FewWorkgroups { workgroups, units } => {
-                let share = format::percent(*workgroups as f64 / f64::from(*units) * 100.0);
-                let workgroups = format::counted(*workgroups, "workgroup");
-                format!("{workgroups} for {units} compute units can use at most {share} of the GPU")
-            }
-            Fact::FewChannels(channels) => format!("C_in = {channels}"),
-            Fact::LargeKernel(kernel) => format!("a {kernel} kernel"),
-            Fact::WideType { precision, rate_percent } => format!(
-                "{precision}: types of 16 bits have {}× its rate",
-                format::number(*rate_percent as f64 / 100.0)
-            ),
-            Fact::Asymmetric(kernel) => format!("a {kernel} kernel, longer in one dimension"),
-            Fact::Dilated(dilation) => format!("dilation {dilation}: what it reads is not contiguous"),
-            Fact::Depthwise => "depthwise: matrix units have one channel to sum over".to_owned(),
-            Fact::Grouped(groups) => format!("{} groups, each a narrow GEMM", format::count(*groups)),
-            Fact::SmallImage(positions) => {
-                format!("{} for each image", format::counted(*positions, "position"))
-            }
-            Fact::ChannelsFirst => "channels-first operands".to_owned(),
-            Fact::NotVectorized => {
-                "its kernel reads element by element: operands are not contiguous, broadcast or of several types".to_owned()
-            }
-            Fact::NotContiguous => "an operand is not contiguous".to_owned(),
-            Fact::MisalignedRows(elements) => {
-                let elements = format::count(u64::try_from(*elements).unwrap_or(0));
-                format!("rows of {elements} elements are not 16-byte aligned")
-            }
-            Fact::RowLoop => "a looped reduction: rows are read again for each pass".to_owned(),
-            Fact::Softmax { head } => format!(
-                "head dimension {head}: each exponential comes with only {} FLOPs of the matrix units",
-                format::count(4 * head)
-            ),
-            Fact::ShortSequence(tokens) => format!("{} tokens: a low efficiency is expected below 512", format::count(*tokens)),
-            Fact::Gather => "elements are gathered from all over a tensor".to_owned(),
-            Fact::Differs { median_ns, p95_ns } => format!(
-                "its calls differ: median {}, 95th percentile {}",
-                format::time_ns(*median_ns),
-                format::time_ns(*p95_ns)
-            ),
-        }
-    }
-}
-
 /// What is known of an operation, the surest first.
 pub(super) fn facts(
     input: &Input,
@@ -208,8 +175,15 @@ pub(super) fn facts(
         }
     }
     let is_by_rows = matches!(operation.family, Family::Reduction | Family::Normalization);
-    if is_by_rows && let Some(elements) = misaligned_rows(&operation.tensors(input.profile)) {
-        found.push(Fact::MisalignedRows(elements));
+    if is_by_rows && let Some((elements, bytes)) = row_of(&operation.tensors(input.profile)) {
+        if bytes % 16.0 != 0.0 {
+            found.push(Fact::MisalignedRows(elements));
+        } else if bytes <= SHORT_ROW_BYTES {
+            found.push(Fact::ShortRows(elements));
+        }
+    }
+    if judged.is_over_link {
+        found.push(Fact::OverLink);
     }
     if matches!(measured.sizes, Sizes::Other)
         && operation.tensors(input.profile).iter().any(is_strided)
@@ -291,8 +265,12 @@ fn of_kernel(
     let tiled = Tiled::of(measured, operation.short_name(input.profile), name);
     let parts = match tiled.zip(kernel.tile) {
         Some((tiled, tile)) => {
-            let k_tile = tile.k.filter(|k| tiled.k.div_ceil(*k) <= FEW_K_STEPS);
-            found.extend(k_tile.map(|tile| Fact::FewKSteps { k: tiled.k, tile }));
+            found.extend(tile.k.and_then(|k_tile| steps_along_k(tiled.k, k_tile)));
+            let (first, second) = tile.output;
+            let is_full = tiled.n_tiles(tile) >= input.n_units().map_or(u64::MAX, u64::from);
+            if first * second <= SMALL_TILE && is_full {
+                found.push(Fact::SmallTile(tile.output));
+            }
             tiled.workgroups(kernel, name, tile)
         }
         None => kernel.workgroups(),
@@ -308,6 +286,12 @@ fn of_kernel(
     if holds(name, &["gather", "index", "embedding", "scatter"]) {
         found.push(Fact::Gather);
     }
+    if operation.family == Family::Elementwise && holds(name, TRANSCENDENTAL) {
+        found.push(Fact::Transcendental);
+    }
+    if measured.n_main_kinds > 1 {
+        found.push(Fact::SeveralKernels(measured.n_main_kinds));
+    }
     let is_scalar = ["elementwise_kernel", "unrolled_"]
         .iter()
         .any(|part| name.contains(part));
@@ -317,6 +301,15 @@ fn of_kernel(
         found.push(Fact::NotVectorized);
     }
     found
+}
+
+/// What few steps along K cost.
+fn steps_along_k(k: u64, tile: u64) -> Option<Fact> {
+    match k.div_ceil(tile) {
+        0..=FEW_K_STEPS => Some(Fact::FewKSteps { k, tile }),
+        0..=SHORT_K_STEPS => Some(Fact::ShortK { k, tile }),
+        _ => None,
+    }
 }
 
 fn of_convolution(shape: &ConvolutionShape) -> Vec<Fact> {
@@ -350,12 +343,12 @@ fn of_convolution(shape: &ConvolutionShape) -> Vec<Fact> {
     found
 }
 
-/// The length of rows of the largest operand that do not start 16-byte aligned.
-fn misaligned_rows(tensors: &[Tensor]) -> Option<i64> {
+/// The rows of the largest operand: elements and bytes.
+fn row_of(tensors: &[Tensor]) -> Option<(i64, f64)> {
     let largest = tensors.iter().max_by(|a, b| a.n().total_cmp(&b.n()))?;
     let row = *largest.shape.last().filter(|_| largest.shape.len() > 1)?;
     let bytes = row as f64 * element_bytes(largest.dtype)?;
-    (row > 1 && bytes % 16.0 != 0.0).then_some(row)
+    (row > 1).then_some((row, bytes))
 }
 
 /// Whether neighbors along the last dimension do not lie next to each other.

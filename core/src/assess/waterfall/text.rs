@@ -39,6 +39,87 @@ impl Waterfall {
     }
 }
 
+impl Fact {
+    /// For people, as half a sentence: "K = 32 in steps of 64".
+    pub fn text(&self) -> String {
+        match self {
+            Fact::Misaligned { sizes, multiple } => {
+                let each = sizes.iter();
+                let each = each.map(|(of, elements)| format!("{of} = {}", format::count(*elements)));
+                let each: Vec<String> = each.collect();
+                let each = each.join(", ");
+                format!("{each}, no multiple of {multiple}: rows are not 16-byte aligned")
+            }
+            Fact::OldGeneration { kernel, gpu } => {
+                format!("its kernel was built for {kernel}, the GPU is {gpu}")
+            }
+            Fact::Fallback => "its kernel is what is left where no tuned one fits".to_owned(),
+            Fact::VectorUnits => "its kernel runs on vector units".to_owned(),
+            Fact::FewKSteps { k, tile } => {
+                let steps = format::counted(k.div_ceil(*tile), "step");
+                format!("K = {} is {steps} of {tile}: prologue and epilogue take most of the time", format::count(*k))
+            }
+            Fact::ShortK { k, tile } => {
+                let steps = format::counted(k.div_ceil(*tile), "step");
+                format!("K = {} is {steps} of {tile}: filling the pipeline takes a part of the time", format::count(*k))
+            }
+            Fact::SmallTile((first, second)) => {
+                format!("tiles of {first} × {second} read operands more often than larger ones would")
+            }
+            Fact::OverLink => "it copies between the memories of CPU and GPU".to_owned(),
+            Fact::ShortRows(elements) => {
+                let elements = format::count(u64::try_from(*elements).unwrap_or(0));
+                format!("rows of {elements} elements are short for a workgroup each")
+            }
+            Fact::SeveralKernels(n) => {
+                format!("{n} kernels one after the other read again what the last one wrote or read")
+            }
+            Fact::Transcendental => {
+                "each element costs an exponential, a logarithm or the like".to_owned()
+            }
+            Fact::FewWorkgroups { workgroups, units } => {
+                let share = format::percent(*workgroups as f64 / f64::from(*units) * 100.0);
+                let workgroups = format::counted(*workgroups, "workgroup");
+                format!("{workgroups} for {units} compute units can use at most {share} of the GPU")
+            }
+            Fact::FewChannels(channels) => format!("C_in = {channels}"),
+            Fact::LargeKernel(kernel) => format!("a {kernel} kernel"),
+            Fact::WideType { precision, rate_percent } => format!(
+                "{precision}: types of 16 bits have {}× its rate",
+                format::number(*rate_percent as f64 / 100.0)
+            ),
+            Fact::Asymmetric(kernel) => format!("a {kernel} kernel, longer in one dimension"),
+            Fact::Dilated(dilation) => format!("dilation {dilation}: what it reads is not contiguous"),
+            Fact::Depthwise => "depthwise: matrix units have one channel to sum over".to_owned(),
+            Fact::Grouped(groups) => format!("{} groups, each a narrow GEMM", format::count(*groups)),
+            Fact::SmallImage(positions) => {
+                format!("{} for each image", format::counted(*positions, "position"))
+            }
+            Fact::ChannelsFirst => "channels-first operands".to_owned(),
+            Fact::NotVectorized => {
+                "its kernel reads element by element: operands are not contiguous, broadcast or of several types".to_owned()
+            }
+            Fact::NotContiguous => "an operand is not contiguous".to_owned(),
+            Fact::MisalignedRows(elements) => {
+                let elements = format::count(u64::try_from(*elements).unwrap_or(0));
+                format!("rows of {elements} elements are not 16-byte aligned")
+            }
+            Fact::RowLoop => "a looped reduction: rows are read again for each pass".to_owned(),
+            Fact::Softmax { head } => format!(
+                "head dimension {head}: each exponential comes with only {} FLOPs of the matrix units",
+                format::count(4 * head)
+            ),
+            Fact::ShortSequence(tokens) => format!("{} tokens: a low efficiency is expected below 512", format::count(*tokens)),
+            Fact::Gather => "elements are gathered from all over a tensor".to_owned(),
+            Fact::Differs { median_ns, p95_ns } => format!(
+                "its calls differ: median {}, 95th percentile {}",
+                format::time_ns(*median_ns),
+                format::time_ns(*p95_ns)
+            ),
+        }
+    }
+}
+
 impl Step {
     /// The sizes that it follows from: "8×8 results in tiles of 64×112".
     pub fn says(&self) -> String {
