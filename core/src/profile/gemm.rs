@@ -5,7 +5,6 @@ use super::launch::launch_size;
 use super::operations::Operation;
 use crate::base::format;
 use crate::base::interval::sum;
-use crate::hardware::Precision;
 use crate::names::gemm::{
     is_by_columns, is_layout_change, is_narrow_tensile, is_of_tensile, is_split, is_split_sum,
 };
@@ -84,13 +83,7 @@ pub(crate) fn odd_pitches(
     sizes: GemmSizes,
     spec: ComputeSpec,
 ) -> Vec<OddPitch> {
-    let multiple = match spec.precision {
-        Precision::Fp64 => 2,
-        Precision::Fp32 | Precision::Tf32 => 4,
-        Precision::Fp16 | Precision::Bf16 => 8,
-        Precision::Fp8 | Precision::Int8 => 16,
-        Precision::Fp6 | Precision::Fp4 => 32,
-    };
+    let multiple = spec.precision.in_16_bytes();
     let GemmSizes { m, n, k, .. } = sizes;
     // Of an operand of rows × columns: the contiguous size, and the distance to the next.
     let contiguous = |stride: &str, rows: (&'static str, u64), columns: (&'static str, u64)| {

@@ -173,6 +173,13 @@ impl Tiled {
         rows.saturating_mul(columns).saturating_mul(self.batch)
     }
 
+    /// Bytes that all tiles read, mostly from caches: along K what belongs to their rows and columns.
+    pub(super) fn read_bytes(self, tile: Tile, element_bytes: f64) -> f64 {
+        let (first, second) = tile.output;
+        let each = (first + second) as f64 * self.k as f64 * element_bytes;
+        self.n_tiles(tile) as f64 * each
+    }
+
     fn padding(self, tile: Tile) -> (f64, Detail) {
         let (_, factor) = self.tiles(tile.output);
         let detail = Detail::Tile {
@@ -230,13 +237,7 @@ fn channels(measured: &Measured, judged: &Judged) -> Option<(f64, Detail)> {
     let Sizes::Convolution(shape) = &measured.sizes else {
         return None;
     };
-    let in_16_bytes = match judged.work?.compute?.precision {
-        Precision::Fp64 => 2,
-        Precision::Fp32 | Precision::Tf32 => 4,
-        Precision::Fp16 | Precision::Bf16 => 8,
-        Precision::Fp8 | Precision::Int8 => 16,
-        Precision::Fp6 | Precision::Fp4 => 32,
-    };
+    let in_16_bytes = judged.work?.compute?.precision.in_16_bytes();
     let size = shape.group_channels().max(1);
     let padded = size.next_multiple_of(in_16_bytes);
     let detail = Detail::Padded {

@@ -3,7 +3,7 @@
 use super::factors::Tiled;
 use crate::assess::{Input, Judged};
 use crate::hardware::{Precision, Unit, Vendor};
-use crate::names::tile::Generation;
+use crate::names::tile::{Generation, Tile};
 use crate::names::words::holds;
 use crate::names::{Family, LoopKind};
 use crate::perf::{Tensor, element_bytes};
@@ -20,9 +20,6 @@ const FEW_WORKGROUPS: f64 = 0.9;
 
 /// Up to so many steps along K filling the pipeline takes a good part of the time.
 const SHORT_K_STEPS: u64 = 16;
-
-/// Elements of a tile up to which operands are read far more often than by the largest tiles.
-const SMALL_TILE: u64 = 128 * 128;
 
 /// Bytes of a row up to which a workgroup has little to read.
 const SHORT_ROW_BYTES: f64 = 2048.0;
@@ -42,7 +39,7 @@ const FEW_POSITIONS: u64 = 64;
 const SHORT_SEQUENCE: u64 = 512;
 
 /// So narrow a head leaves the softmax a large part of the time.
-const NARROW_HEAD: u64 = 64;
+const NARROW_HEAD: u64 = 128;
 
 /// A cause without a factor.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,8 +76,13 @@ pub enum Fact {
         /// How much of it the kernel takes in one step.
         tile: u64,
     },
-    /// Tiles so small that operands are read often, in a GEMM with many of them.
-    SmallTile((u64, u64)),
+    /// What tiles read of the operands, mostly from caches.
+    TileReads {
+        /// The tile.
+        tile: (u64, u64),
+        /// That rate over the memory bandwidth, in percent.
+        percent: u64,
+    },
     /// Copies between the memories of CPU and GPU.
     OverLink,
     /// Rows that are short for a workgroup each: elements.
@@ -159,8 +161,23 @@ pub(super) fn facts(
     {
         found.extend(misaligned(&odd_pitches(operation, *sizes, spec), *sizes));
     }
+    let is_by_rows = matches!(operation.family, Family::Reduction | Family::Normalization);
+    // Those of channels reduce over other dimensions.
+    let name = operation.short_name(input.profile);
+    let is_by_rows = is_by_rows
+        && !holds(
+            name,
+            &["batch_norm", "group_norm", "groupnorm", "instance_norm"],
+        );
+    if is_by_rows && let Some((elements, bytes)) = row_of(&operation.tensors(input.profile)) {
+        if bytes % 16.0 != 0.0 {
+            found.push(Fact::MisalignedRows(elements));
+        } else if bytes <= SHORT_ROW_BYTES {
+            found.push(Fact::ShortRows(elements));
+        }
+    }
     if let Some(kernel) = &measured.main {
-        found.extend(of_kernel(input, operation, measured, kernel));
+        found.extend(of_kernel(input, operation, judged, measured, kernel));
     }
     if let Sizes::Convolution(shape) = &measured.sizes {
         found.extend(of_convolution(shape));
@@ -172,14 +189,6 @@ pub(super) fn facts(
         }
         if sizes.d_qk <= NARROW_HEAD {
             found.push(Fact::Softmax { head: sizes.d_qk });
-        }
-    }
-    let is_by_rows = matches!(operation.family, Family::Reduction | Family::Normalization);
-    if is_by_rows && let Some((elements, bytes)) = row_of(&operation.tensors(input.profile)) {
-        if bytes % 16.0 != 0.0 {
-            found.push(Fact::MisalignedRows(elements));
-        } else if bytes <= SHORT_ROW_BYTES {
-            found.push(Fact::ShortRows(elements));
         }
     }
     if judged.is_over_link {
@@ -240,6 +249,7 @@ fn misaligned(odd: &[OddPitch], sizes: GemmSizes) -> Option<Fact> {
 fn of_kernel(
     input: &Input,
     operation: &Operation,
+    judged: &Judged,
     measured: &Measured,
     kernel: &MainKernel,
 ) -> Vec<Fact> {
@@ -266,11 +276,7 @@ fn of_kernel(
     let parts = match tiled.zip(kernel.tile) {
         Some((tiled, tile)) => {
             found.extend(tile.k.and_then(|k_tile| steps_along_k(tiled.k, k_tile)));
-            let (first, second) = tile.output;
-            let is_full = tiled.n_tiles(tile) >= input.n_units().map_or(u64::MAX, u64::from);
-            if first * second <= SMALL_TILE && is_full {
-                found.push(Fact::SmallTile(tile.output));
-            }
+            found.extend(tile_reads(input, operation, judged, tiled, tile));
             tiled.workgroups(kernel, name, tile)
         }
         None => kernel.workgroups(),
@@ -286,7 +292,7 @@ fn of_kernel(
     if holds(name, &["gather", "index", "embedding", "scatter"]) {
         found.push(Fact::Gather);
     }
-    if operation.family == Family::Elementwise && holds(name, TRANSCENDENTAL) {
+    if matches!(measured.sizes, Sizes::Other) && holds(name, TRANSCENDENTAL) {
         found.push(Fact::Transcendental);
     }
     if measured.n_main_kinds > 1 {
@@ -301,6 +307,24 @@ fn of_kernel(
         found.push(Fact::NotVectorized);
     }
     found
+}
+
+/// That tiles read operands faster than the memory could: caches are what bounds it.
+fn tile_reads(
+    input: &Input,
+    operation: &Operation,
+    judged: &Judged,
+    tiled: Tiled,
+    tile: Tile,
+) -> Option<Fact> {
+    let in_16_bytes = judged.work?.compute?.precision.in_16_bytes();
+    let bytes = tiled.read_bytes(tile, 16.0 / in_16_bytes as f64);
+    let call_s = operation.kernel_ns as f64 / operation.calls.len() as f64 / 1e9;
+    let percent = bytes / call_s / (input.gpu()?.mem_bw_gbps * 1e9) * 100.0;
+    (percent >= 100.0).then(|| Fact::TileReads {
+        tile: tile.output,
+        percent: percent as u64,
+    })
 }
 
 /// What few steps along K cost.

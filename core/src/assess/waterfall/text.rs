@@ -63,9 +63,10 @@ impl Fact {
                 let steps = format::counted(k.div_ceil(*tile), "step");
                 format!("K = {} is {steps} of {tile}: filling the pipeline takes a part of the time", format::count(*k))
             }
-            Fact::SmallTile((first, second)) => {
-                format!("tiles of {first} × {second} read operands more often than larger ones would")
-            }
+            Fact::TileReads { tile: (first, second), percent } => format!(
+                "tiles of {first} × {second} read operands at {}× the memory bandwidth, from caches: larger tiles read less",
+                format::number(*percent as f64 / 100.0)
+            ),
             Fact::OverLink => "it copies between the memories of CPU and GPU".to_owned(),
             Fact::ShortRows(elements) => {
                 let elements = format::count(u64::try_from(*elements).unwrap_or(0));

@@ -48,7 +48,7 @@ fn both_rates_are_in_the_issue_and_in_the_table() {
     let outcome = beside_additions(300, IMAGES, 300);
     let finding = found(&outcome, "norm_kernel_issue");
     // 205.5 MB in 300 µs.
-    let rates = "the longest moves 685 GB/s where `aten::add_` moves 4.00 TB/s.";
+    let rates = "the longest moves 685 GB/s where `aten::add_` moves 4.00 TB/s";
     says(&finding.issue, &[rates]);
     assert_eq!(finding.tables[0].key, "baseline_comparison");
     assert_eq!(finding.tables[0].rows[0][6].text(), "0.171");
