@@ -52,7 +52,15 @@ fn card(profile: &Profile, report: &Report, ranked: &RankedFinding) -> Card {
             .confidence
             .map_or(String::new(), |confidence| confidence.label().to_owned()),
         analysis: ranked.analysis.title.to_owned(),
-        issue: finding.issue.clone(),
+        // What the chart shows is not said twice.
+        issue: match finding
+            .tables
+            .iter()
+            .any(|table| table.key == "gap_waterfall")
+        {
+            true => finding.issue.clone(),
+            false => finding.issue_with_causes(),
+        },
         model: finding.model.clone(),
         kernel: finding.kernel.clone(),
         worth: impact.map(|impact| Worth::new(report, impact)),

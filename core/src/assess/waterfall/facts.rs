@@ -321,7 +321,7 @@ fn tile_reads(
     let bytes = tiled.read_bytes(tile, 16.0 / in_16_bytes as f64);
     let call_s = operation.kernel_ns as f64 / operation.calls.len() as f64 / 1e9;
     let percent = bytes / call_s / (input.gpu()?.mem_bw_gbps * 1e9) * 100.0;
-    (percent >= 100.0).then(|| Fact::TileReads {
+    (percent >= 100.0).then_some(Fact::TileReads {
         tile: tile.output,
         percent: percent as u64,
     })

@@ -172,12 +172,9 @@ impl<S: Subject> Rule<S> {
         tables.extend(longest.and_then(|at| waterfall_table(group.input, at)));
         found.tables = tables;
         let causes = longest.and_then(|at| causes_of(group.input, at));
+        found.causes = causes.unwrap_or_default();
         let templates = [self.title, self.issue, self.model, self.kernel];
-        let mut said = said(found, templates, self.notes, &self.words_of(group));
-        if let Some(causes) = causes {
-            said.issue = format!("{}; causes: {causes}.", said.issue.trim_end_matches('.'));
-        }
-        Some(said)
+        Some(said(found, templates, self.notes, &self.words_of(group)))
     }
 }
 

@@ -112,7 +112,7 @@ record! {
         priority: "How much it matters." = ranked.finding.priority.label(),
         confidence: "How sure it is; null where nothing is left to guess." = ranked.finding.confidence.map(Confidence::label),
         title: "The cause, in a few words." = ranked.finding.title,
-        issue: "What is wrong: one sentence." = ranked.finding.issue,
+        issue: "What is wrong, and why: one sentence." = ranked.finding.issue_with_causes(),
         action: "What to change." = Action::of(&ranked.finding.model, &ranked.finding.kernel),
         reasoning: "What the data shows and what it cannot show, sentence by sentence." = ranked.finding.reasoning,
         time_ms: "The measured time that it is about." = ms(ranked.finding.time_ns),

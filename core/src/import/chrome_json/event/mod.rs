@@ -276,9 +276,8 @@ impl EventReader {
 
     /// Arguments that stand in the second half of an event: those that the first half has not.
     fn add_args(&mut self, cursor: &Cursor, fields: &Fields, event: EventId, offset: u64) {
-        let op_args = fields
-            .has_op_args
-            .then(|| self.op_args(cursor, fields, offset));
+        let has_args = fields.has_op_args;
+        let op_args = has_args.then(|| self.op_args(cursor, fields, offset));
         let extra_args = self.extra_args(cursor);
         let ids = (fields.external_id, fields.correlation);
         let events = &mut self.builder.trace.events;
@@ -289,10 +288,8 @@ impl EventReader {
     }
 
     fn op_args(&mut self, cursor: &Cursor, fields: &Fields, offset: u64) -> OpArgsId {
-        let text = fields
-            .op_args
-            .map(|(start, end)| std::str::from_utf8(cursor.bytes(start, end)).unwrap_or(""));
-        let [dims, types, strides, concrete] = text;
+        let text = |(start, end)| str::from_utf8(cursor.bytes(start, end)).unwrap_or("");
+        let [dims, types, strides, concrete] = fields.op_args.map(text);
         let (id, is_read) = self.builder.op_args(OpArgsText {
             dims,
             types,

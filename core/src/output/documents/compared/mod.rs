@@ -95,7 +95,7 @@ impl Subject for Comparison {
         gaps.map(|(gap, place)| Card {
             number: gap.number,
             title: &gap.title,
-            problem: &gap.gap,
+            problem: gap.gap.clone(),
             model: &gap.model,
             kernel: &gap.kernel,
             reasoning: &gap.reasoning,
