@@ -254,8 +254,13 @@ fn small_traces_say_what_their_trouble_is() {
         return;
     };
     // (trace, pattern of the first finding, % of roofline, words of its title and issue)
+    type Case = (
+        &'static str,
+        Option<(&'static str, f64)>,
+        &'static [&'static str],
+    );
     #[rustfmt::skip]
-    let cases: [(&str, Option<(&str, f64)>, &[&str]); 6] = [
+    let cases: [Case; 6] = [
         ("gemm_02_compute_non_pow2", Some(("few_output_tiles", 22.7)), &["153 tiles on 304 compute units", "×1.99", "×1.19", "M = 1 025, N = 1 025", "16-byte aligned", "unexplained"]),
         ("sdpa_02_very_long_seq_head_waste", Some(("head_dimension", 33.2)), &["Head dimension 192 computed as 256", "×1.33", "more padding saves nothing"]),
         ("conv_01_large_spatial_small_ch", Some(("few_input_channels", 2.7)), &["C_in = 3", "7×7 kernel", "FP32"]),
@@ -273,8 +278,7 @@ fn small_traces_say_what_their_trouble_is() {
             .iter()
             .map(Value::to_string)
             .collect::<String>()
-            .replace('\u{202f}', " ")
-            .replace('\u{a0}', " ");
+            .replace(['\u{202f}', '\u{a0}'], " ");
         if let Some((pattern, percent)) = first {
             assert_eq!(found[0]["pattern"], pattern, "{name}");
             let reached = found[0]["efficiency_percent"].as_f64().unwrap();

@@ -154,52 +154,50 @@ struct Kernels<'a> {
     helpers: Vec<Helper>,
 }
 
+/// Kernels of one name.
+#[derive(Debug, Clone, Copy)]
+struct Ran {
+    name: StringId,
+    kind: Option<HelperKind>,
+    n: u64,
+    ns: i64,
+}
+
 impl<'a> Kernels<'a> {
     fn of(profile: &'a Profile, operation: &Operation) -> Kernels<'a> {
         let work = || operation.work().filter_map(|id| profile.gpu.get(id));
-        let mut by_name: Map<StringId, (Option<HelperKind>, u64, i64)> = Map::default();
+        let mut by_name: Map<StringId, Ran> = Map::default();
         for work in work() {
-            let kind = || HelperKind::of(work.category, profile.trace.strings.get(work.name));
-            let entry = by_name.entry(work.name).or_insert_with(|| (kind(), 0, 0));
-            entry.1 += 1;
-            entry.2 = entry.2.saturating_add(work.span.length());
+            let name = work.name;
+            let ran = by_name.entry(name).or_insert_with(|| Ran {
+                name,
+                kind: HelperKind::of(work.category, profile.trace.strings.get(name)),
+                n: 0,
+                ns: 0,
+            });
+            ran.n += 1;
+            ran.ns = ran.ns.saturating_add(work.span.length());
         }
-        let mut names: Vec<_> = by_name.into_iter().collect();
+        let mut all: Vec<Ran> = by_name.into_values().collect();
         // The longest that is no helper does the work; where all are, the longest.
-        names.arrange_by_key(|(name, (kind, _, ns))| {
-            (kind.is_some(), std::cmp::Reverse(*ns), *name)
-        });
-        let main = names.first().map(|(name, _)| *name);
-        let own = names
-            .iter()
-            .enumerate()
-            .filter(|(at, (_, (kind, ..)))| *at == 0 || kind.is_none());
+        all.arrange_by_key(|ran| (ran.kind.is_some(), std::cmp::Reverse(ran.ns), ran.name));
+        let main = all.first().copied();
+        let beside = all.get(1..).unwrap_or_default();
+        let own = || {
+            main.iter()
+                .chain(beside.iter().filter(|ran| ran.kind.is_none()))
+        };
         // What runs in each call; another kernel in another call is a choice of the library.
         let n_calls = operation.calls.len() as u64;
-        let is_always =
-            |(_, (_, (_, n, _))): &(usize, &(StringId, (Option<HelperKind>, u64, i64)))| {
-                *n >= n_calls
-            };
-        let n_main_kinds = own.clone().filter(is_always).count().max(1);
-        let own_ns = sum(own.map(|(_, (_, (.., ns)))| *ns));
-        let main_ns = names.first().map_or(0, |(_, (.., ns))| *ns);
-        let mut helpers: Vec<Helper> = Vec::new();
-        for (name, (kind, n, ns)) in names.into_iter().skip(1) {
-            let Some(kind) = kind else { continue };
-            match helpers.iter_mut().find(|helper| helper.kind == kind) {
-                Some(known) => {
-                    known.n += n;
-                    known.ns = known.ns.saturating_add(ns);
-                }
-                None => helpers.push(Helper { kind, name, n, ns }),
-            }
-        }
-        helpers.arrange_by_key(|helper| (std::cmp::Reverse(helper.ns), helper.kind));
+        let n_main_kinds = own().filter(|ran| ran.n >= n_calls).count().max(1);
+        let own_ns = sum(own().map(|ran| ran.ns));
         Kernels {
-            main: work().filter(|work| Some(work.name) == main).collect(),
-            main_share: main_ns as f64 / own_ns.max(1) as f64,
+            main_share: main.map_or(0, |ran| ran.ns) as f64 / own_ns.max(1) as f64,
             n_main_kinds,
-            helpers,
+            helpers: helpers(beside),
+            main: work()
+                .filter(|work| main.is_some_and(|ran| ran.name == work.name))
+                .collect(),
         }
     }
 
@@ -231,6 +229,23 @@ impl<'a> Kernels<'a> {
                 .is_some_and(|call| trace.name(call).contains("hipExtModuleLaunch")),
         })
     }
+}
+
+/// Helpers by kind, the longest first.
+fn helpers(beside: &[Ran]) -> Vec<Helper> {
+    let mut helpers: Vec<Helper> = Vec::new();
+    for Ran { name, kind, n, ns } in beside.iter().copied() {
+        let Some(kind) = kind else { continue };
+        match helpers.iter_mut().find(|helper| helper.kind == kind) {
+            Some(known) => {
+                known.n += n;
+                known.ns = known.ns.saturating_add(ns);
+            }
+            None => helpers.push(Helper { kind, name, n, ns }),
+        }
+    }
+    helpers.arrange_by_key(|helper| (std::cmp::Reverse(helper.ns), helper.kind));
+    helpers
 }
 
 impl Spread {

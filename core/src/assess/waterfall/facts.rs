@@ -329,11 +329,9 @@ fn tile_reads(
 
 /// What few steps along K cost.
 fn steps_along_k(k: u64, tile: u64) -> Option<Fact> {
-    match k.div_ceil(tile) {
-        0..=FEW_K_STEPS => Some(Fact::FewKSteps { k, tile }),
-        0..=SHORT_K_STEPS => Some(Fact::ShortK { k, tile }),
-        _ => None,
-    }
+    let steps = k.div_ceil(tile);
+    let few = (steps <= FEW_K_STEPS).then_some(Fact::FewKSteps { k, tile });
+    few.or((steps <= SHORT_K_STEPS).then_some(Fact::ShortK { k, tile }))
 }
 
 fn of_convolution(shape: &ConvolutionShape) -> Vec<Fact> {
