@@ -7,6 +7,8 @@
 
 mod kernel;
 
+use std::borrow::Cow;
+
 pub use kernel::kernel_name;
 
 /// Between groups of digits.
@@ -233,14 +235,16 @@ pub fn dtype(spelling: &str) -> Option<&'static str> {
 
 /// PyTorch's name of a type, whatever its namespace, case and language: `bfloat16` of "c10::BFloat16",
 /// "torch.bfloat16" and "bf16". What is no known type is only put in lower case.
-pub fn plain_dtype(spelling: &str) -> String {
+pub fn plain_dtype(spelling: &str) -> Cow<'static, str> {
     let mut plain = spelling.trim().to_ascii_lowercase();
     for namespace in ["c10::", "at::", "torch."] {
-        plain = plain.replace(namespace, "");
+        while let Some(at) = plain.find(namespace) {
+            plain.replace_range(at..at + namespace.len(), "");
+        }
     }
     let mut known = DTYPES.iter();
-    let known = known.find(|(_, _, others)| others.contains(&&*plain));
-    known.map_or(plain, |(name, ..)| (*name).to_owned())
+    let known = known.find(|(name, _, others)| *name == plain || others.contains(&&*plain));
+    known.map_or(Cow::Owned(plain), |(name, ..)| Cow::Borrowed(*name))
 }
 
 /// PyTorch's names of types, what tables show, and what else C++, NumPy and kernels call them.
