@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `corpus` | one small broken input per kind of damage, and what Dormer says to it |
 //! | `properties` | laws that hold for every input: chunk splits, intervals, shifted times |
+//! | `facts` | every number of the documents of a trace under its label, and no label with two of them |
 //! | `diagnosis` | why operations of real traces are slow, and what small ones must say |
 //! | `golden` | real traces against the sheets of the reference |
 //! | `layers` | which module of the core uses which |
@@ -33,6 +34,7 @@ mod checks;
 mod compare;
 mod corpus;
 mod diagnosis;
+mod facts;
 mod golden;
 mod gpu_choice;
 mod idle;
