@@ -224,13 +224,12 @@ impl Generation {
 pub(crate) fn is_on_vector_units(kernel: &str) -> bool {
     const WORDS: &[&str] = &[
         "simt",
-        "volta_sgemm",
+        "_sgemm",
         "maxwell_",
         "gemmsn_",
         "gemmk1_",
         "naive_conv",
         "naive_gemm",
-        "implicit_convolve_sgemm",
     ];
     holds(kernel, WORDS)
 }
@@ -328,6 +327,8 @@ mod tests {
         assert!(is_on_vector_units(
             "void cutlass::Kernel2<cutlass_80_simt_sgemm_128x64_8x5_nn_align1>"
         ));
+        assert!(is_on_vector_units("ampere_sgemm_128x64_nn"));
+        assert!(!is_on_vector_units("cutlass_80_tensorop_s1688gemm_128x128"));
         assert!(is_fallback(
             "naive_conv_ab_packed_fwd_nchw_ushort_double_ushort"
         ));

@@ -67,9 +67,15 @@ impl<'a> Conv<'a> {
     /// `…, stride, padding, dilation, transposed, output padding, groups`, from the stride on.
     fn with_settings(input: &'a OpInput<'a>, x: usize, first: usize) -> Option<Conv<'a>> {
         let conv = Conv::new(input, x, [first, first + 1, first + 2])?;
+        let is_transposed = input.flag_or(first + 3, false)?;
+        let n_dims = conv.stride.len();
         Some(Conv {
-            is_transposed: input.flag_or(first + 3, false)?,
-            output_padding: each(input, first + 4, 0, conv.stride.len())?,
+            is_transposed,
+            // Only a transposed one has any: of others it may be as long as it likes.
+            output_padding: match is_transposed {
+                true => each(input, first + 4, 0, n_dims)?,
+                false => each(input, first + 4, 0, n_dims).unwrap_or_else(|| vec![0; n_dims]),
+            },
             groups: input.number_or(first + 5, 1.0)?,
             ..conv
         })

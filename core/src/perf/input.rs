@@ -20,6 +20,13 @@ pub struct OpInput<'a> {
     pub annotation: Option<&'a str>,
 }
 
+/// Whether strides were filled in: elements of one dimension at most lie next to each other.
+pub(crate) fn are_placeholders(shape: &[i64], strides: &[i64]) -> bool {
+    let dims = shape.iter().zip(strides);
+    let dense = dims.filter(|(size, stride)| **size > 1 && **stride == 1);
+    dense.count() > 1
+}
+
 /// A tensor argument.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tensor<'a> {
@@ -130,7 +137,7 @@ impl<'a> OpInput<'a> {
         Some(sizes.map(|size| *size as f64).collect())
     }
 
-    /// The strides of an argument.
+    /// The strides of an argument, as they were recorded.
     pub(crate) fn strides(&self, position: usize) -> Option<&'a [i64]> {
         one(self.trace, self.args.strides.as_deref()?.get(position)?)
     }
@@ -165,7 +172,10 @@ impl<'a> OpInput<'a> {
         Some(Tensor {
             shape: self.shape(position)?,
             dtype,
-            strides: self.strides(position),
+            strides: self.strides(position).filter(|strides| {
+                let shape = self.shape(position).unwrap_or_default();
+                !are_placeholders(shape, strides)
+            }),
         })
     }
 

@@ -73,7 +73,7 @@ pub(crate) use collective::collective_element_bytes;
 pub(crate) use dtype::{bytes as element_bytes, is_integer as is_integer_type};
 pub use inference_attention::{batch_tokens, names_batch};
 pub use input::OpInput;
-pub(crate) use input::Tensor;
+pub(crate) use input::{Tensor, are_placeholders};
 pub use params::{Param, Params, python_dict};
 pub use sizes::ProductSizes;
 pub(crate) use tf32::is_tf32_kernel;

@@ -3,7 +3,7 @@
 use super::Profile;
 use super::operations::Operation;
 use crate::base::labels::labelled;
-use crate::perf::Param;
+use crate::perf::{Param, are_placeholders};
 
 labelled! {
     /// Kinds of convolutions, which differ in what is usual for them.
@@ -53,11 +53,16 @@ impl ConvolutionShape {
     fn of_params(operation: &Operation) -> Option<ConvolutionShape> {
         let modelled = operation.modelled.as_ref()?;
         let sizes = |wanted: &str| whole(modelled.param(wanted)?.sizes()?);
-        let (input, filter) = (sizes("input_shape")?, sizes("filter_shape")?);
+        let modelled_shape = modelled.param("input_shape")?.sizes()?;
+        let (input, filter) = (whole(modelled_shape)?, sizes("filter_shape")?);
         let n_dims = input.len().checked_sub(2).filter(|n| *n > 0)?;
         (filter.len() == input.len()).then_some(())?;
         Some(ConvolutionShape {
-            is_channels_last: sizes("input_stride")
+            is_channels_last: modelled
+                .param("input_stride")
+                .and_then(Param::sizes)
+                .filter(|strides| !are_placeholders(modelled_shape, strides))
+                .and_then(whole)
                 .and_then(|strides| is_channels_last(&input, &strides)),
             input,
             filter,

@@ -125,7 +125,9 @@ fn last_two(strides: &[i64]) -> Option<(u64, u64)> {
     let [.., first, second] = strides else {
         return None;
     };
-    Some((u64::try_from(*first).ok()?, u64::try_from(*second).ok()?))
+    let strides = (u64::try_from(*first).ok()?, u64::try_from(*second).ok()?);
+    // A placeholder, or that of a vector, which has no rows.
+    Some(strides).filter(|strides| *strides != (1, 1))
 }
 
 /// What the kernels of a GEMM tell by their names, and by how they were launched.

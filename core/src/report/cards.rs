@@ -7,6 +7,7 @@ use crate::base::format;
 use crate::base::interval::{percent_of, sum};
 use crate::findings::compute::{causes_of, short_name};
 use crate::findings::{Estimate, Finding, Impact, Priority, RankedFinding, Row, Tier};
+use crate::hardware::roofline::Bound;
 use crate::profile::Profile;
 
 /// The color of a finding: that of its severity.
@@ -144,9 +145,16 @@ fn together(report: &Report) -> Option<String> {
     let findings = &report.analyses.findings;
     let together = findings.together.as_ref()?;
     (findings.ranked.len() > 1).then(|| {
+        let is_late = findings
+            .ranked
+            .iter()
+            .any(|one| one.finding.pattern == "launch_bound");
+        let late = match is_late {
+            true => " While the run is launch-bound, shorter kernels alone save nothing.",
+            false => "",
+        };
         format!(
-            "All together: {}; savings of the same operation count once. While the run is \
-             launch-bound, shorter kernels alone save nothing.",
+            "All together: {}; savings of the same operation count once.{late}",
             Worth::new(report, together).sentence()
         )
     })
@@ -227,7 +235,11 @@ fn close_to_roofline(profile: &Profile, report: &Report) -> String {
         .collect();
     let named = named.join("; ");
     let near = 100.0 - rest.iter().map(|(percent, _)| percent).sum::<f64>();
+    let below = below_roofline(profile, report);
     let found = match (near > 50.0, named.is_empty()) {
+        (true, true) if !below.is_empty() => {
+            "No findings with a cause that the trace shows.".to_owned()
+        }
         (true, true) => "No findings: operations are near the roofline.".to_owned(),
         (true, false) => {
             format!("No findings: most operations are near the roofline. Of compute time, {named}.")
@@ -236,7 +248,6 @@ fn close_to_roofline(profile: &Profile, report: &Report) -> String {
             format!("No findings, which does not mean that all is well: of compute time, {named}.")
         }
     };
-    let below = below_roofline(profile, report);
     format!("{found}{below}{}", little_idle(report))
 }
 
@@ -266,7 +277,12 @@ fn below_roofline(profile: &Profile, report: &Report) -> String {
         let why = causes_of(&input, row.operation);
         let why = why.unwrap_or_else(|| "why is not known from the trace".to_owned());
         let time = format::time_ns(row.time_ns);
-        format!(" `{name}` takes {time} at {percent} of roofline: {why}.")
+        let bound = match row.bound {
+            Some(Bound::Compute) => " (compute-bound)",
+            Some(Bound::Memory) => " (memory-bound)",
+            None => "",
+        };
+        format!(" `{name}` takes {time} at {percent} of roofline{bound}: {why}.")
     });
     sentences.collect()
 }

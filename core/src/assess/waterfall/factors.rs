@@ -86,8 +86,8 @@ pub(super) fn factors(
     found
 }
 
-/// Work on vector units where matrix units take its type: the peak of these over that of those.
-/// FP32 that would have to become TF32 or BF16 is advice and no loss.
+/// Work on vector units where matrix units take its type, if only as TF32, which is then its roofline: the
+/// peak of these over that of those.
 fn slower_unit(input: &Input, judged: &Judged, kernel: &MainKernel) -> Option<f64> {
     let spec = judged.work?.compute?;
     let gpu = input.gpu()?;
@@ -105,9 +105,6 @@ fn slower_unit(input: &Input, judged: &Judged, kernel: &MainKernel) -> Option<f6
     let basis = input.options.basis;
     let (best, _) = peak_tflops(spec, gpu, basis)?;
     let (used, _) = peak_tflops(vector, gpu, basis)?;
-    // Without a rate of its own for the type, the roofline is already that of another.
-    gpu.matrix(spec.precision, basis)
-        .or_else(|| gpu.matrix(spec.precision, basis.other()))?;
     Some(best / used)
 }
 
@@ -286,14 +283,9 @@ fn of_attention(
         };
         found.push((Cause::TilePadding, factor, detail));
     }
-    let blocks = |along_q: u64| {
-        let heads = sizes.h_q.saturating_mul(sizes.batch);
-        let sequences = heads.saturating_mul(sizes.n_packed.unwrap_or(1).max(1));
-        sequences.saturating_mul(queries.div_ceil(along_q))
-    };
     let workgroups = kernel
         .workgroups()
-        .or(tile.map(|(along_q, _)| blocks(along_q)));
+        .or(tile.map(|(along_q, _)| sizes.blocks(along_q)));
     if let Some((factor, detail)) = workgroups.and_then(|n| wave_factor(input, n, None)) {
         found.push((Cause::WaveQuantization, factor, detail));
     }

@@ -3,6 +3,7 @@
 use super::factors::Tiled;
 use crate::assess::{Input, Judged};
 use crate::hardware::{Precision, Unit, Vendor};
+use crate::names::attention::{self, splits_keys};
 use crate::names::tile::{Generation, Tile};
 use crate::names::words::holds;
 use crate::names::{Family, LoopKind};
@@ -37,6 +38,9 @@ const FEW_POSITIONS: u64 = 64;
 
 /// Below so many tokens a low efficiency of attention is expected.
 const SHORT_SEQUENCE: u64 = 512;
+
+/// Attention kernels take at least so many queries at once, where there are as many.
+pub const BLOCK_OF_QUERIES: u64 = 64;
 
 /// So narrow a head leaves the softmax a large part of the time.
 const NARROW_HEAD: u64 = 128;
@@ -93,6 +97,13 @@ pub enum Fact {
     Transcendental,
     /// Fewer workgroups than compute units.
     FewWorkgroups {
+        /// Workgroups.
+        workgroups: u64,
+        /// Compute units.
+        units: u32,
+    },
+    /// Fewer workgroups of an attention kernel than compute units, even with blocks of few queries.
+    FewBlocks {
         /// Workgroups.
         workgroups: u64,
         /// Compute units.
@@ -187,7 +198,12 @@ pub(super) fn facts(
         if tokens < SHORT_SEQUENCE {
             found.push(Fact::ShortSequence(tokens));
         }
-        if sizes.d_qk <= NARROW_HEAD {
+        // What mostly reads its operands has time for exponentials.
+        let computes = judged.roof.is_some_and(|roof| {
+            let compute_us = roof.compute_us.unwrap_or(0.0);
+            compute_us * 4.0 >= roof.memory_us
+        });
+        if sizes.d_qk <= NARROW_HEAD && computes {
             found.push(Fact::Softmax { head: sizes.d_qk });
         }
     }
@@ -281,10 +297,18 @@ fn of_kernel(
         }
         None => kernel.workgroups(),
     };
+    let is_few =
+        |workgroups: u64, units: u32| workgroups as f64 <= f64::from(units) * FEW_WORKGROUPS;
     if let Some((workgroups, units)) = parts.zip(input.n_units())
-        && workgroups as f64 <= f64::from(units) * FEW_WORKGROUPS
+        && is_few(workgroups, units)
     {
         found.push(Fact::FewWorkgroups { workgroups, units });
+    }
+    let blocks = blocks_of_queries(measured, name).filter(|_| parts.is_none());
+    if let Some((workgroups, units)) = blocks.zip(input.n_units())
+        && is_few(workgroups, units)
+    {
+        found.push(Fact::FewBlocks { workgroups, units });
     }
     if LoopKind::of(name) == LoopKind::Reduction {
         found.push(Fact::RowLoop);
@@ -295,7 +319,9 @@ fn of_kernel(
     if matches!(measured.sizes, Sizes::Other) && holds(name, TRANSCENDENTAL) {
         found.push(Fact::Transcendental);
     }
-    if measured.n_main_kinds > 1 {
+    // The gradients of a convolution are kernels that share nothing but what they read.
+    let is_one = !matches!(measured.sizes, Sizes::Convolution(_));
+    if measured.n_main_kinds > 1 && is_one {
         found.push(Fact::SeveralKernels(measured.n_main_kinds));
     }
     let is_scalar = ["elementwise_kernel", "unrolled_"]
@@ -307,6 +333,17 @@ fn of_kernel(
         found.push(Fact::NotVectorized);
     }
     found
+}
+
+/// Workgroups of an attention kernel that does not tell them: no fewer than with blocks of as few
+/// queries as kernels usually take; `None` where keys may be split as well.
+fn blocks_of_queries(measured: &Measured, name: &str) -> Option<u64> {
+    let Sizes::Attention(sizes) = &measured.sizes else {
+        return None;
+    };
+    let has_tile = attention::tile(name).is_some();
+    (sizes.n_packed.is_none() && !splits_keys(name) && !has_tile)
+        .then(|| sizes.blocks(BLOCK_OF_QUERIES))
 }
 
 /// That tiles read operands faster than the memory could: caches are what bounds it.

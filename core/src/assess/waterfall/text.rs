@@ -1,6 +1,6 @@
 //! The waterfall for people.
 
-use super::{Cause, Detail, Fact, Step, Waterfall};
+use super::{BLOCK_OF_QUERIES, Cause, Detail, Fact, Step, Waterfall};
 use crate::base::format;
 
 /// A step as text.
@@ -45,7 +45,8 @@ impl Fact {
         match self {
             Fact::Misaligned { sizes, multiple } => {
                 let each = sizes.iter();
-                let each = each.map(|(of, elements)| format!("{of} = {}", format::count(*elements)));
+                let each =
+                    each.map(|(of, elements)| format!("{of} = {}", format::count(*elements)));
                 let each: Vec<String> = each.collect();
                 let each = each.join(", ");
                 format!("{each}, no multiple of {multiple}: rows are not 16-byte aligned")
@@ -57,13 +58,22 @@ impl Fact {
             Fact::VectorUnits => "its kernel runs on vector units".to_owned(),
             Fact::FewKSteps { k, tile } => {
                 let steps = format::counted(k.div_ceil(*tile), "step");
-                format!("K = {} is {steps} of {tile}: prologue and epilogue take most of the time", format::count(*k))
+                format!(
+                    "K = {} is {steps} of {tile}: prologue and epilogue take most of the time",
+                    format::count(*k)
+                )
             }
             Fact::ShortK { k, tile } => {
                 let steps = format::counted(k.div_ceil(*tile), "step");
-                format!("K = {} is {steps} of {tile}: filling the pipeline takes a part of the time", format::count(*k))
+                format!(
+                    "K = {} is {steps} of {tile}: filling the pipeline takes a part of the time",
+                    format::count(*k)
+                )
             }
-            Fact::TileReads { tile: (first, second), percent } => format!(
+            Fact::TileReads {
+                tile: (first, second),
+                percent,
+            } => format!(
                 "tiles of {first} × {second} read operands at {}× the memory bandwidth, from caches: larger tiles read less",
                 format::number(*percent as f64 / 100.0)
             ),
@@ -73,7 +83,9 @@ impl Fact {
                 format!("rows of {elements} elements are short for a workgroup each")
             }
             Fact::SeveralKernels(n) => {
-                format!("{n} kernels one after the other read again what the last one wrote or read")
+                format!(
+                    "{n} kernels one after the other read again what the last one wrote or read"
+                )
             }
             Fact::Transcendental => {
                 "each element costs an exponential, a logarithm or the like".to_owned()
@@ -83,23 +95,32 @@ impl Fact {
                 let workgroups = format::counted(*workgroups, "workgroup");
                 format!("{workgroups} for {units} compute units can use at most {share} of the GPU")
             }
+            Fact::FewBlocks { workgroups, units } => format!(
+                "even in blocks of {BLOCK_OF_QUERIES} queries there are only {} for {units} compute units",
+                format::counted(*workgroups, "workgroup")
+            ),
             Fact::FewChannels(channels) => format!("C_in = {channels}"),
             Fact::LargeKernel(kernel) => format!("a {kernel} kernel"),
-            Fact::WideType { precision, rate_percent } => format!(
+            Fact::WideType {
+                precision,
+                rate_percent,
+            } => format!(
                 "{precision}: types of 16 bits have {}× its rate",
                 format::number(*rate_percent as f64 / 100.0)
             ),
             Fact::Asymmetric(kernel) => format!("a {kernel} kernel, longer in one dimension"),
-            Fact::Dilated(dilation) => format!("dilation {dilation}: what it reads is not contiguous"),
+            Fact::Dilated(dilation) => {
+                format!("dilation {dilation}: what it reads is not contiguous")
+            }
             Fact::Depthwise => "depthwise: matrix units have one channel to sum over".to_owned(),
-            Fact::Grouped(groups) => format!("{} groups, each a narrow GEMM", format::count(*groups)),
+            Fact::Grouped(groups) => {
+                format!("{} groups, each a narrow GEMM", format::count(*groups))
+            }
             Fact::SmallImage(positions) => {
                 format!("{} for each image", format::counted(*positions, "position"))
             }
             Fact::ChannelsFirst => "channels-first operands".to_owned(),
-            Fact::NotVectorized => {
-                "its kernel reads element by element: operands are not contiguous, broadcast or of several types".to_owned()
-            }
+            Fact::NotVectorized => "its kernel reads element by element, not in vectors".to_owned(),
             Fact::NotContiguous => "an operand is not contiguous".to_owned(),
             Fact::MisalignedRows(elements) => {
                 let elements = format::count(u64::try_from(*elements).unwrap_or(0));
@@ -110,7 +131,10 @@ impl Fact {
                 "head dimension {head}: each exponential comes with only {} FLOPs of the matrix units",
                 format::count(4 * head)
             ),
-            Fact::ShortSequence(tokens) => format!("{} tokens: a low efficiency is expected below 512", format::count(*tokens)),
+            Fact::ShortSequence(tokens) => format!(
+                "{} tokens: a low efficiency is expected below 512",
+                format::count(*tokens)
+            ),
             Fact::Gather => "elements are gathered from all over a tensor".to_owned(),
             Fact::Differs { median_ns, p95_ns } => format!(
                 "its calls differ: median {}, 95th percentile {}",

@@ -27,6 +27,7 @@ const RULES: &[GapRule] = &[
         applies: |_, candidate| {
             candidate.subject == Subject::Idle && candidate.has_word("own_model")
         },
+        title: "More idle time: {cause}",
         model: "{own_model}",
         kernel: "{own_kernel}",
         ..IDLE

@@ -15,8 +15,8 @@ use super::assessment::{Assessment, Band};
 use super::order::Order;
 use super::unmodelled::unmodelled_in_cache;
 use crate::assess::Thresholds;
-use crate::assess::waterfall::{Cause, Detail, Waterfall};
-use crate::findings::compute::main_cause;
+use crate::assess::waterfall::{Cause, Detail, Fact, Waterfall};
+use crate::findings::compute::cause_of;
 use crate::findings::prelude::*;
 use crate::names::attention::{self, AttentionKernel};
 use crate::profile::Profile;
@@ -93,7 +93,7 @@ impl<'a> Seen<'a> {
             .then(|| Waterfall::of(input, row.operation))
             .flatten();
         Seen {
-            cause: waterfall.as_ref().and_then(main_cause),
+            cause: cause_of(input, row, waterfall.as_ref()),
             waterfall,
             row,
             operation,
@@ -104,6 +104,35 @@ impl<'a> Seen<'a> {
             verdict: verdict(),
             is_decode,
             is_backward,
+        }
+    }
+
+    /// Workgroups and compute units, where some of these have no work.
+    fn few_workgroups(&self) -> Option<(u64, u32)> {
+        let mut facts = self.waterfall.iter().flat_map(|waterfall| &waterfall.facts);
+        facts.find_map(|fact| match fact {
+            Fact::FewWorkgroups { workgroups, units } | Fact::FewBlocks { workgroups, units } => {
+                Some((*workgroups, *units))
+            }
+            _ => None,
+        })
+    }
+
+    /// Whether units without a workgroup are all that is known of its gap; of short sequences that is usual.
+    fn is_short_of_workgroups(&self, input: &Input) -> bool {
+        let short = input.options.thresholds.sdpa_short_length;
+        let is_long = self.sizes.is_some_and(|sizes| sizes.length() >= short);
+        is_long && self.cause.is_none() && self.few_workgroups().is_some()
+    }
+
+    /// Workgroups and compute units, as far as they are known.
+    fn workgroups(&self) -> Option<(u64, u32)> {
+        let step = self.waterfall.as_ref()?.step(Cause::WaveQuantization);
+        match step.map(|step| step.detail) {
+            Some(Detail::Waves {
+                workgroups, units, ..
+            }) => Some((workgroups, units)),
+            _ => self.few_workgroups(),
         }
     }
 

@@ -7,8 +7,8 @@ use super::band::Verdict;
 use super::copies::Copy;
 use super::serving::CacheWrites;
 use super::unfused::Unfused;
-use crate::assess::waterfall::Cause;
-use crate::findings::compute::won_by_16_bit;
+use crate::assess::waterfall::{BLOCK_OF_QUERIES, Cause};
+use crate::findings::compute::{impact_of_steps, won_by_16_bit};
 use crate::findings::narrower::{
     has_flash_kernels, is_in_32_bits, narrower_cache, sixteen_bit, width,
 };
@@ -104,7 +104,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             seen.is_decode && super::gate(input).is_slow(seen.row)
         },
         title: "Decode attention at a low % of the memory bandwidth{backward}",
-        issue: "{subject}: {time}{at}; few queries attend to many keys, so it mostly reads keys and values.",
+        issue: "{subject}: {time}{at}; few queries attend to many keys, so it mostly reads keys and values{few}.",
         model: "decode more requests at once, {or_cache?|or }generate several tokens a step (speculative decoding){or_cache}.",
         kernel: "{split?the keys are split over the GPU already: try other numbers of splits, and|the keys should be split over the whole GPU;} compare its bandwidth with the best element-wise operation of this trace.",
         words: |group| {
@@ -114,6 +114,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             vec![
                 ("or_cache", or_cache.unwrap_or_default()),
                 holds("split", kernels.any(|name| splits_keys(name))),
+                ("few", few_blocks(group.input, group.first())),
             ]
         },
         saves: Saves::Each(|_, seen| {
@@ -154,21 +155,44 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         key: "partly_filled_gpu",
-        when: "it is below the usual efficiency for its length, mostly because its workgroups do not fill the compute units",
-        applies: |_, seen| is_below(seen) && seen.cause == Some(Cause::WaveQuantization),
-        title: "Attention that fills a part of the GPU{backward}",
+        when: "it is below the usual efficiency for its length, because its workgroups do not fill the compute units",
+        applies: |input, seen| {
+            let is_few = seen.is_short_of_workgroups(input);
+            is_below(seen) && (is_few || seen.cause == Some(Cause::WaveQuantization))
+        },
+        title: "{workgroups} for {units} compute units{backward}",
         issue: "{subject}: {time}{at}{usual}.",
         model: "larger batches give the GPU more queries, heads or sequences at once.",
         kernel: "smaller blocks of queries, or keys split over workgroups, use more of the compute units.",
-        saves: Saves::Steps(&[Cause::TilePadding, Cause::WaveQuantization]),
+        words: |group| {
+            let (workgroups, units) = group.first().workgroups().unwrap_or_default();
+            vec![
+                ("workgroups", format::counted(workgroups, "workgroup")),
+                ("units", units.to_string()),
+            ]
+        },
+        saves: Saves::Each(|_, seen| {
+            let steps = [Cause::TilePadding, Cause::WaveQuantization];
+            let of_steps = || impact_of_steps(seen.waterfall.as_ref()?, &steps);
+            // Without a factor: up to the share of the units that have nothing to do.
+            let of_units = || {
+                let (workgroups, units) = seen.few_workgroups()?;
+                let idle = 1.0 - workgroups as f64 / f64::from(units);
+                let most_ns = (seen.row.time_ns as f64 * idle) as i64;
+                let usual = Impact::of_usual(seen.row, seen.band?)?.within(most_ns);
+                Some(Impact::at_most(usual.high_ns))
+            };
+            match seen.cause {
+                Some(_) => of_steps(),
+                None => of_units(),
+            }
+        }),
         ..Rule::BASE
     },
     Rule {
         key: "calls_differ",
-        when: "it is below the usual efficiency for its length, mostly because of a warm-up or of calls that take longer than the median",
-        applies: |_, seen| {
-            is_below(seen) && matches!(seen.cause, Some(Cause::WarmUp | Cause::Spread))
-        },
+        when: "most of its gap is a warm-up, or calls that take longer than the median",
+        applies: |_, seen| matches!(seen.cause, Some(Cause::WarmUp | Cause::Spread)),
         title: "Some calls of attention take far longer than others{backward}",
         issue: "{subject}: {time}{at}{usual}.",
         model: "warm up before recording, and look for what runs beside the slow calls.",
@@ -215,6 +239,21 @@ const BAND: Saves<Seen> = Saves::Each(|_, seen| {
     let most_ns = waterfall.map_or(seen.row.time_ns, |all| all.ns(Cause::Unexplained));
     Some(usual.within(most_ns))
 });
+
+/// "; without a split of the keys 32 workgroups for 304 compute units", of a kernel that is not known to
+/// split them.
+fn few_blocks(input: &Input, seen: &Seen) -> String {
+    let is_split = seen.kernels.iter().any(|name| splits_keys(name));
+    let sizes = seen.sizes.filter(|_| !is_split);
+    let blocks = sizes.map(|sizes| sizes.blocks(BLOCK_OF_QUERIES));
+    match blocks.zip(input.n_units()) {
+        Some((blocks, units)) if blocks < u64::from(units) => format!(
+            "; without a split of the keys {} for {units} compute units",
+            format::counted(blocks, "workgroup")
+        ),
+        _ => String::new(),
+    }
+}
 
 fn odd_head(seen: &Seen) -> Option<u64> {
     seen.sizes?.odd_head()

@@ -16,7 +16,7 @@ use super::assessment::{Assessment, Band};
 use super::compute::is_wide;
 use super::unmodelled::missing_units;
 use crate::assess::waterfall::{Cause, Waterfall};
-use crate::findings::compute::main_cause;
+use crate::findings::compute::cause_of;
 use crate::findings::prelude::*;
 use crate::names::convolution::{Pass, is_fallback, is_layout_change};
 use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
@@ -72,7 +72,7 @@ impl<'a> Seen<'a> {
             is_low,
             layout: (counts.into_iter().fold(0, u64::saturating_add), sum(times)),
             fallback: kernels.map(|(name, _)| name).find(|name| is_fallback(name)),
-            cause: waterfall.as_ref().and_then(main_cause),
+            cause: cause_of(input, row, waterfall.as_ref()),
             waterfall,
         }
     }
@@ -84,6 +84,11 @@ impl<'a> Seen<'a> {
             Pass::Backward => format!("{shape}, backward"),
             Pass::Forward | Pass::Unknown => shape,
         }
+    }
+
+    fn is_on_vector_units(&self) -> bool {
+        let waterfall = self.waterfall.as_ref();
+        waterfall.is_some_and(|waterfall| waterfall.step(Cause::SlowerUnit).is_some())
     }
 
     fn has(&self, is: impl Fn(&ConvolutionShape) -> bool) -> bool {

@@ -37,6 +37,7 @@ impl Subject for Seen<'static> {
             ("group", count(ConvolutionShape::group_channels, "channel")),
             ("positions", count(ConvolutionShape::positions, "position")),
             ("format", format),
+            ("special", first.map_or(String::new(), special)),
         ]
     }
 
@@ -94,7 +95,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "most of its gap is that its workgroups do not fill the compute units",
         applies: |_, seen| seen.cause == Some(Cause::WaveQuantization),
         title: "{transposed}{workgroups}",
-        issue: "{figures}{usual}; it is {kind}.",
+        issue: "{figures}{usual}{special}.",
         model: "larger batches give the GPU more to do at once.",
         kernel: "smaller tiles, or a split over channels, use more of the compute units.",
         words: |group| vec![("workgroups", on_units(group.first()))],
@@ -110,10 +111,11 @@ pub(super) const RULES: &[Rule<Seen>] = &[
                 Some(Cause::TilePadding | Cause::PaddedDimension)
             )
         },
-        title: "{transposed}Convolutions computed with padding",
-        issue: "{figures}{usual}; it is {kind}.",
+        title: "{transposed}{padded}",
+        issue: "{figures}{usual}{special}.",
         model: "channels that are multiples of 8, or of the tile, do more in the same time.",
         kernel: "a smaller tile, or one of other proportions, computes less that is thrown away.",
+        words: |group| vec![("padded", padded(group.first()))],
         saves: Saves::Steps(&[Cause::TilePadding, Cause::PaddedDimension]),
         ..BASE
     },
@@ -134,7 +136,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.is_low && seen.has(ConvolutionShape::is_depthwise),
         title: "Depthwise convolutions at a low % of roofline",
         issue: "{figures}{usual}; each channel is computed by itself.",
-        model: "{format}beyond that only a model with fewer or wider groups is faster.",
+        model: "{format}use fewer or wider groups, where the model is still open.",
         kernel: "depthwise convolutions need kernels of their own: have the reproducer looked at.",
         ..BASE
     },
@@ -147,12 +149,12 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             };
             seen.is_low && seen.has(is_narrow)
         },
-        title: "Convolutions in narrow groups",
+        title: "Convolutions in groups of {group}",
         issue: "{figures}; a group has {group}, which fill a part of the tiles of matrix units.",
         model: "{format}use fewer, wider groups, where the model is still open.",
         kernel: "have a kernel for groups this narrow looked at with the reproducer.",
-        // What is usual of groups this narrow is not known.
-        saves: Saves::Nothing,
+        // What is usual of groups this narrow is not known: what is sure is their padding.
+        saves: Saves::Steps(&[Cause::TilePadding, Cause::PaddedDimension]),
         ..BASE
     },
     Rule {
@@ -222,9 +224,12 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         key: "wide_precision",
-        when: "it computes in FP32 or wider, and would be faster on 16-bit matrix units",
+        when: "it computes in FP32 or wider at a usual efficiency, and would be faster on 16-bit matrix units",
         applies: |input, seen| {
-            seen.is_wide && won_by_16_bit(input, seen.row).is_some_and(|ns| ns > 0)
+            // Far below the roofline of its type, something else is what makes it slow.
+            seen.is_wide
+                && (!seen.is_low || seen.is_on_vector_units())
+                && won_by_16_bit(input, seen.row).is_some_and(|ns| ns > 0)
         },
         title: "Convolutions in {width}",
         issue: "{figures}, in {width} on a GPU with 16-bit matrix units.",
@@ -247,10 +252,10 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         key: "below_usual_efficiency",
         when: "it is of no kind above",
         applies: |_, seen| seen.is_low && seen.shape.is_some(),
-        title: "Convolutions below the usual efficiency",
+        title: "Convolutions ({kind}) below the usual efficiency",
         model: "{advice}.",
-        kernel: "let the DNN library try its algorithms for these shapes (benchmark mode), then have the reproducer looked at.",
-        words: |group| patches_or(group, &keep_and_fuse(group)),
+        kernel: "compare it with the other algorithms of the DNN library, then have the reproducer looked at.",
+        words: |group| patches_or(group, &search_and_keep(group)),
         ..BASE
     },
     Rule {
@@ -264,6 +269,38 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..BASE
     },
 ];
+
+/// "; it is depthwise 7×7", of what is more than a kernel size.
+fn special(shape: &ConvolutionShape) -> String {
+    match shape.text() {
+        plain if plain == shape.kernel_text() => String::new(),
+        text => format!("; it is {text}"),
+    }
+}
+
+/// "C_in = 3 computed as 4", or "392×48 results in 128×128 tiles", of the longest: what takes more time.
+fn padded(seen: &Seen) -> String {
+    let waterfall = seen.waterfall.as_ref();
+    let steps = waterfall.iter().flat_map(|waterfall| &waterfall.steps);
+    let padding =
+        steps.filter(|step| matches!(step.cause, Cause::TilePadding | Cause::PaddedDimension));
+    match padding.max_by_key(|step| step.ns).map(|step| step.detail) {
+        Some(Detail::Tile {
+            result: (m, n),
+            tile: (first, second),
+        }) => {
+            format!("{m}×{n} results in {first}×{second} tiles")
+        }
+        Some(Detail::Padded {
+            dimension,
+            size,
+            padded,
+        }) => {
+            format!("{dimension} = {size} computed as {padded}")
+        }
+        _ => "convolutions computed with padding".to_owned(),
+    }
+}
 
 /// "8 tiles on 304 compute units" of the longest.
 fn on_units(seen: &Seen) -> String {
@@ -291,18 +328,23 @@ fn patches_or(group: &Group<Seen<'static>>, otherwise: &str) -> Words {
     vec![either("advice", is_patches, gemm, otherwise)]
 }
 
-/// "keep channels multiples of 8 and tensors in `torch.channels_last`, and fuse what follows".
-fn keep_and_fuse(group: &Group<Seen<'static>>) -> String {
+/// "let the DNN library try its algorithms for these shapes (…); keep channels multiples of 8 and tensors
+/// in `torch.channels_last`".
+fn search_and_keep(group: &Group<Seen<'static>>) -> String {
     let is_odd = |shape: &ConvolutionShape| odd_channels(shape).is_some();
     let odd = group.any(|seen| seen.has(is_odd));
     let multiple = odd.then(|| "channels multiples of 8".to_owned());
     let format = wanted_format(group).map(|format| format!("tensors in `{format}`"));
     let kept: Vec<String> = [multiple, format].into_iter().flatten().collect();
-    let fuse = "fuse what follows (`torch.compile`)";
-    match kept.is_empty() {
-        true => fuse.to_owned(),
-        false => format!("keep {}, and {fuse}", kept.join(" and ")),
+    let search = "let the DNN library try its algorithms for these shapes (`torch.backends.cudnn.benchmark = True`)";
+    let mut means = vec![search.to_owned()];
+    if !kept.is_empty() {
+        means.push(format!("keep {}", kept.join(" and ")));
     }
+    if group.first().is_wide {
+        means.push(instead_of_32_bits(group.input, &group.rows));
+    }
+    means.join("; ")
 }
 
 fn odd_channels(shape: &ConvolutionShape) -> Option<u64> {

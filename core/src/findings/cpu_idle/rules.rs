@@ -33,9 +33,16 @@ impl Subject for Seen<'static> {
             ("time", seen.time()),
             ("optimizer", optimizer),
             holds("pageable", seen.idle.has_pageable),
+            holds(
+                "short",
+                seen.idle.kernels.short_percent() >= MANY_SHORT_PERCENT,
+            ),
         ]
     }
 }
+
+/// From this share of short kernels on they are what makes launches too many.
+const MANY_SHORT_PERCENT: f64 = 30.0;
 
 pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
@@ -240,7 +247,7 @@ const LAUNCH_BOUND: Rule<Seen> = Rule {
     key: "launch_bound",
     title: "Launch-bound: the GPU waits for launches",
     issue: "Kernels finish before the next are launched: the GPU is idle for {time}.",
-    kernel: "fuse neighboring short kernels, so that fewer launches carry the same work.",
+    kernel: "{short?fuse neighboring short kernels|nothing to tune: kernels are long enough, and the CPU is late; fuse neighbors}, so that fewer launches carry the same work.",
     ..CAUSE
 };
 

@@ -107,12 +107,12 @@ pub(super) fn wider(input: &Input, seen: &Seen, rows: &[&Row]) -> String {
     )
 }
 
-/// "N = 30 522" of all sizes, or the distance of rows.
+/// "N = 30 522" of all sizes, or the pitch of rows.
 pub(super) fn odd_dimensions(seen: &Seen) -> String {
     let each = seen.odd.iter().map(|odd| {
         let elements = format::count(odd.elements);
         match odd.is_apart {
-            true => format!("rows of {} {elements} elements apart", odd.of),
+            true => format!("Row pitch of {} = {elements}", odd.of),
             false => format!("{} = {elements}", odd.of),
         }
     });
@@ -184,11 +184,11 @@ pub(super) fn fill_units(seen: &Seen) -> &'static str {
     }
 }
 
-/// "8×8 results in 64×112 tiles" of the longest; of what does not tell its tile "Tiny batched GEMMs", or
-/// "Padded tiles".
+/// "8×8 results in 64×112 tiles" of the longest, where that takes time; of others "Tiny batched GEMMs of
+/// 16×16×64", or "Padded tiles".
 pub(super) fn padded(seen: &Seen) -> String {
     let steps = seen.waterfall.iter().flat_map(|waterfall| &waterfall.steps);
-    let mut padded = steps.filter(|step| step.factor >= WORTH_A_TITLE);
+    let mut padded = steps.filter(|step| step.factor >= WORTH_A_TITLE && step.ns > 0);
     let says = padded.find_map(|step| match step.detail {
         Detail::Tile {
             result: (m, n),
@@ -202,7 +202,10 @@ pub(super) fn padded(seen: &Seen) -> String {
         _ => None,
     });
     says.unwrap_or_else(|| match seen.is_batched() {
-        true => "Tiny batched GEMMs".to_owned(),
+        true => seen.sizes.map_or(
+            "Tiny batched GEMMs".to_owned(),
+            |GemmSizes { m, n, k, .. }| format!("Tiny batched GEMMs of {m}×{n}×{k}"),
+        ),
         false => "Padded tiles".to_owned(),
     })
 }

@@ -11,7 +11,7 @@ use super::narrower::{is_complex, is_wide, won_by_16_bit};
 use super::unmodelled::missing_units;
 use crate::assess::Thresholds;
 use crate::assess::waterfall::{Cause, Fact, Step, Waterfall};
-use crate::findings::compute::main_cause;
+use crate::findings::compute::cause_of;
 use crate::findings::prelude::*;
 use crate::hardware::Precision;
 use crate::names::gemm::is_quantized;
@@ -21,6 +21,9 @@ use crate::profile::operations::Operation;
 
 /// Layout changes that take a smaller share of an operation are not worth a word.
 const LAYOUT_SHARE: f64 = 0.05;
+
+/// Results of a tile up to which it reads each operand often.
+const SMALL_TILE: u64 = 64 * 64;
 
 struct Seen<'a> {
     row: &'a Row,
@@ -45,13 +48,52 @@ impl Seen<'_> {
         self.sizes.is_some_and(GemmSizes::is_batched)
     }
 
-    /// Workgroups and compute units, where most of these have no work and nothing else explains the gap.
-    fn few_workgroups(&self) -> Option<(u64, u32)> {
+    fn fact<T>(&self, of: impl Fn(&Fact) -> Option<T>) -> Option<T> {
         let mut facts = self.waterfall.iter().flat_map(|waterfall| &waterfall.facts);
-        facts.find_map(|fact| match fact {
+        facts.find_map(of)
+    }
+
+    /// Workgroups and compute units, where some of these have no work.
+    fn few_workgroups(&self) -> Option<(u64, u32)> {
+        self.fact(|fact| match fact {
             Fact::FewWorkgroups { workgroups, units } => Some((*workgroups, *units)),
             _ => None,
         })
+    }
+
+    /// Whether units without a workgroup explain at least half of the gap.
+    fn is_short_of_workgroups(&self) -> bool {
+        let gap = |percent: f64| 1.0 - percent / 100.0;
+        let few = self.few_workgroups().zip(self.row.efficiency_percent);
+        few.is_some_and(|((workgroups, units), percent)| {
+            let idle = 1.0 - workgroups as f64 / f64::from(units);
+            idle * 2.0 >= gap(percent)
+        })
+    }
+
+    /// The generation of GPUs that its kernel was built for, and that of the GPU.
+    fn generations(&self) -> Option<(&'static str, &'static str)> {
+        self.fact(|fact| match fact {
+            Fact::OldGeneration { kernel, gpu } => Some((*kernel, *gpu)),
+            _ => None,
+        })
+    }
+
+    /// K, where the kernel needs few steps for it.
+    fn few_k_steps(&self) -> Option<u64> {
+        self.fact(|fact| match fact {
+            Fact::FewKSteps { k, .. } => Some(*k),
+            _ => None,
+        })
+    }
+
+    /// The tile, where it is so small that reading operands is what takes the time.
+    fn small_tile(&self) -> Option<(u64, u64)> {
+        let tile = self.fact(|fact| match fact {
+            Fact::TileReads { tile, .. } => Some(*tile),
+            _ => None,
+        });
+        tile.filter(|(first, second)| first * second <= SMALL_TILE)
     }
 
     fn step(&self, cause: Cause) -> Option<&Step> {
@@ -124,7 +166,7 @@ fn is_candidate(input: &Input, seen: &Seen, gate: &Gate) -> bool {
         return false;
     }
     // What is measured, or saved by another type, needs no gap to the roofline.
-    let needs_no_gap = seen.changes_layout() || seen.is_wide;
+    let needs_no_gap = seen.changes_layout() || seen.is_wide || seen.cause == Some(Cause::Spread);
     is_bottleneck(input, row, gate)
         || is_large(input, row, gate)
             && match row.efficiency_percent {
@@ -176,7 +218,7 @@ fn look<'a>(
         operation,
         sizes,
         kernels,
-        cause: waterfall.as_ref().and_then(main_cause),
+        cause: cause_of(input, row, waterfall.as_ref()),
         waterfall,
         odd: aligned.map_or(Vec::new(), |(sizes, spec)| {
             odd_pitches(operation, sizes, spec)

@@ -37,6 +37,18 @@ impl Subject for Seen<'static> {
 
 pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
+        key: "calls_differ",
+        class: "calls differ",
+        when: "most of its gap is a warm-up, or calls that take longer than the median",
+        applies: |_, seen| matches!(seen.cause, Some(Cause::WarmUp | Cause::Spread)),
+        title: "Some calls take far longer than others",
+        model: "warm up before recording; look for what runs beside the slow calls (communication, copies, other streams), for clocks that fall, and for data that differs.",
+        kernel: "nothing to tune: other calls of the same kernel are faster.",
+        saves: Saves::Steps(&[Cause::Spread]),
+        has_reproducer: false,
+        ..Rule::BASE
+    },
+    Rule {
         key: "tiny_batched",
         class: "tiny batched",
         when: "very many matrices are multiplied, and two of M, N and K are small",
@@ -58,7 +70,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| is_gemv(seen),
         title: "Matrix-vector multiplications (GEMV)",
         issue: "{subject} has one row or column{batched? in each entry of a batch with a matrix of its own|, so each weight is read for a single one}: {time}{at}.",
-        model: "{advice}: reading it is what takes the time.",
+        model: "{advice}: reading the operands is what takes the time.",
         kernel: "a matrix-vector kernel should come close to the memory bandwidth; compare it with the best element-wise operation of this trace.",
         words: |group| {
             let is_batched = group.is_mostly(Seen::is_batched);
@@ -101,30 +113,11 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..Rule::BASE
     },
     Rule {
-        key: "wide_precision",
-        class: "FP32",
-        when: "it runs in FP32 or FP64 where most GEMMs are narrower, or where 16 bits save time",
-        applies: |_, seen| seen.is_wide,
-        title: "GEMMs in {width}{among? among 16-bit ones}",
-        issue: "{subject} runs in {width} {among?although most GEMMs of this trace are narrower|on a GPU with 16-bit matrix units}: {time}{at}.",
-        model: "{instead}.",
-        kernel: "nothing to tune until the data type is chosen.",
-        words: |group| {
-            vec![
-                ("width", width(group.input, &group.rows).to_owned()),
-                holds("among", group.first().among_narrow),
-                ("instead", instead_of_32_bits(group.input, &group.rows)),
-            ]
-        },
-        saves: Saves::AtMost(|input, seen| won_by_16_bit(input, seen.row)),
-        ..Rule::BASE
-    },
-    Rule {
         key: "few_output_tiles",
         class: "partly filled GPU",
         when: "most of its gap is that its workgroups do not fill the compute units, or they are few and nothing else explains it",
         applies: |_, seen| match seen.cause {
-            None => seen.few_workgroups().is_some() && seen.odd.is_empty(),
+            None => seen.is_short_of_workgroups() && seen.odd.is_empty(),
             Some(cause) => cause == Cause::WaveQuantization,
         },
         title: "{tiles}",
@@ -158,17 +151,6 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..Rule::BASE
     },
     Rule {
-        key: "slower_unit",
-        class: "vector units",
-        when: "its kernel runs on vector units although the matrix units take its type",
-        applies: |_, seen| seen.cause == Some(Cause::SlowerUnit),
-        title: "GEMMs on vector units",
-        model: "sizes and pitches that are multiples of 16 bytes let the library take a matrix kernel.",
-        kernel: "check why the library takes this kernel: alignment, layout or an unsupported type.",
-        saves: Saves::Steps(&[Cause::SlowerUnit]),
-        ..Rule::BASE
-    },
-    Rule {
         key: "helper_kernels",
         class: "helper kernels",
         when: "most of its gap is kernels beside the one that multiplies",
@@ -180,15 +162,33 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..Rule::BASE
     },
     Rule {
-        key: "calls_differ",
-        class: "calls differ",
-        when: "most of its gap is a warm-up, or calls that take longer than the median",
-        applies: |_, seen| matches!(seen.cause, Some(Cause::WarmUp | Cause::Spread)),
-        title: "Some calls take far longer than others",
-        model: "warm up before recording; look for what runs beside the slow calls (communication, copies, other streams), for clocks that fall, and for data that differs.",
-        kernel: "nothing to tune: other calls of the same kernel are faster.",
-        saves: Saves::Steps(&[Cause::Spread]),
-        has_reproducer: false,
+        key: "wide_precision",
+        class: "FP32",
+        when: "it runs in FP32 or FP64 where most GEMMs are narrower, or where 16 bits save time",
+        applies: |_, seen| seen.is_wide,
+        title: "GEMMs in {width}{among? among 16-bit ones}",
+        issue: "{subject} runs in {width} {among?although most GEMMs of this trace are narrower|on a GPU with 16-bit matrix units}: {time}{at}.",
+        model: "{instead}.",
+        kernel: "nothing to tune until the data type is chosen.",
+        words: |group| {
+            vec![
+                ("width", width(group.input, &group.rows).to_owned()),
+                holds("among", group.first().among_narrow),
+                ("instead", instead_of_32_bits(group.input, &group.rows)),
+            ]
+        },
+        saves: Saves::AtMost(|input, seen| won_by_16_bit(input, seen.row)),
+        ..Rule::BASE
+    },
+    Rule {
+        key: "slower_unit",
+        class: "vector units",
+        when: "its kernel runs on vector units although the matrix units take its type",
+        applies: |_, seen| seen.cause == Some(Cause::SlowerUnit),
+        title: "GEMMs on vector units",
+        model: "sizes and pitches that are multiples of 16 bytes let the library take a matrix kernel.",
+        kernel: "check why the library takes this kernel: alignment, layout or an unsupported type.",
+        saves: Saves::Steps(&[Cause::SlowerUnit]),
         ..Rule::BASE
     },
     // What is padded can be as skinny as before, and faster.
@@ -197,14 +197,31 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         class: "misaligned",
         when: "a dimension along memory is not 16-byte aligned",
         applies: |_, seen| !seen.odd.is_empty(),
-        title: "Misaligned dimensions",
-        issue: "{subject} has dimensions that are not 16-byte aligned, {odd}: {time}{at}.",
+        title: "{odd}: not 16-byte aligned",
         model: "{alignment}.",
         kernel: "check which kernel is chosen for the padded size; an aligned one is often several times faster.",
         words: |group| {
             vec![
                 ("odd", odd_dimensions(group.first())),
                 ("alignment", alignment(group.first())),
+            ]
+        },
+        ..Rule::BASE
+    },
+    Rule {
+        key: "old_generation",
+        class: "older kernel",
+        when: "its kernel was built for an older generation of GPUs",
+        applies: |_, seen| seen.generations().is_some(),
+        title: "Kernels built for {built}, on {gpu}",
+        model: "update the framework and its GPU libraries, and let them tune for these sizes ({tuning}).",
+        kernel: "kernels of an older generation reach about 60 % of the matrix rate of this GPU: check why the library has none for it (type, layout, alignment, version).",
+        words: |group| {
+            let (built, gpu) = group.first().generations().unwrap_or_default();
+            vec![
+                ("built", built.to_owned()),
+                ("gpu", gpu.to_owned()),
+                ("tuning", TUNING.to_owned()),
             ]
         },
         ..Rule::BASE
@@ -217,8 +234,50 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         title: "Tall and skinny GEMMs",
         issue: "{subject} is far longer than wide: {time}{at}.",
         model: "{wider}.",
-        kernel: "have {split?smaller tiles, or another split along K,|tile sizes and split-K} tried for these sizes.",
-        words: |group| vec![("wider", wider(group.input, group.first(), &group.rows))],
+        kernel: "have {tried} tried for these sizes.",
+        words: |group| {
+            let first = group.first();
+            let tried = match (first.few_k_steps(), first.kernels.is_split) {
+                (Some(_), _) => "other tile sizes",
+                (None, true) => "smaller tiles, or another split along K,",
+                (None, false) => "tile sizes and split-K",
+            };
+            vec![
+                ("wider", wider(group.input, first, &group.rows)),
+                ("tried", tried.to_owned()),
+            ]
+        },
+        ..Rule::BASE
+    },
+    Rule {
+        key: "few_k_steps",
+        class: "short K",
+        when: "its sums over K take the kernel at most four steps",
+        applies: |_, seen| seen.few_k_steps().is_some(),
+        title: "K = {k}: too short for its kernel",
+        model: "fuse it with what precedes or follows it, or join GEMMs so that K grows.",
+        kernel: "a kernel with a short prologue and epilogue suits a K this short; a split along K makes it slower.",
+        words: |group| {
+            let k = group.first().few_k_steps().unwrap_or_default();
+            vec![("k", format::count(k))]
+        },
+        ..Rule::BASE
+    },
+    Rule {
+        key: "small_tiles",
+        class: "small tiles",
+        when: "its tiles are so small that they read the operands faster than the memory could",
+        applies: |_, seen| seen.small_tile().is_some(),
+        title: "{tile} tiles read the operands too often",
+        model: "let the library choose its kernel again for these sizes ({tuning}).",
+        kernel: "larger tiles read each operand fewer times.",
+        words: |group| {
+            let (first, second) = group.first().small_tile().unwrap_or_default();
+            vec![
+                ("tile", format!("{first}×{second}")),
+                ("tuning", TUNING.to_owned()),
+            ]
+        },
         ..Rule::BASE
     },
     Rule {
@@ -241,9 +300,9 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "it is compute-bound and of no rule above",
         applies: |_, seen| seen.row.bound == Some(Bound::Compute),
         title: "Compute-bound GEMMs at a low % of roofline",
-        model: "{advice}.",
+        model: "{advice}; let the library tune for these sizes ({tuning}).",
         kernel: "tune tile sizes{split? and split-K} for these shapes with the reproducer, and check that the library chose its best kernel.",
-        words: |group| vec![("advice", less_work(group))],
+        words: |group| vec![("tuning", TUNING.to_owned()), ("advice", less_work(group))],
         ..GAP
     },
     Rule {
@@ -251,7 +310,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "it is memory-bound and of no rule above",
         title: "Memory-bound GEMMs at a low % of roofline",
         model: "{advice}.",
-        kernel: "the kernel reads slower than the memory allows: have {split?smaller tiles, another split along K and }other kernels of the library tried for these shapes.",
+        kernel: "the kernel moves data slower than the memory allows: have {split?smaller tiles, another split along K and }other kernels of the library tried for these shapes.",
         words: |group| vec![("advice", fewer_bytes(group))],
         ..GAP
     },
@@ -282,6 +341,10 @@ const GAP: Rule<Seen> = Rule {
 
 const QUANTIZED: &str = "quantised";
 
+/// What has kernels tuned for sizes.
+const TUNING: &str =
+    "`PYTORCH_TUNABLEOP_ENABLED=1`, or `torch.compile` with `mode=\"max-autotune\"`";
+
 /// Whether a rule with a name applies; that weights are narrow says nothing against a GEMM.
 pub(super) fn is_odd(input: &Input, seen: &Seen) -> bool {
     let mut named = RULES
@@ -301,7 +364,9 @@ fn of_full_units(seen: &Seen) -> Option<Impact> {
         let (workgroups, units) = seen.few_workgroups()?;
         let idle = 1.0 - workgroups as f64 / f64::from(units);
         let most_ns = (seen.row.time_ns as f64 * idle) as i64;
-        Some(impact_of_gap(seen.row)?.within(most_ns))
+        Some(Impact::at_most(
+            impact_of_gap(seen.row)?.within(most_ns).high_ns,
+        ))
     };
     steps
         .filter(|_| seen.row.bound == Some(Bound::Compute))

@@ -43,6 +43,22 @@ fn batch_norm_is_compared_with_the_element_wise_baseline() {
     }
 }
 
+/// Statistics in one kernel, the result in another.
+#[test]
+fn a_norm_in_two_kernels_is_called_that() {
+    let kernels = [
+        ("RowwiseMomentsCUDAKernel", 90),
+        ("LayerNormForwardCUDAKernel", 120),
+    ];
+    let args = "65536x1024:c10::Half, =[1024], 1024:c10::Half*2, =1e-05";
+    let calls = Calls::new().kernels("aten::native_layer_norm", args, &kernels);
+    let outcome = calls.outcome("norm");
+    assert_eq!(
+        only(&outcome, "norm_in_several_kernels").title,
+        "Layer norm in 2 kernels"
+    );
+}
+
 #[test]
 fn both_rates_are_in_the_issue_and_in_the_table() {
     let outcome = beside_additions(300, IMAGES, 300);

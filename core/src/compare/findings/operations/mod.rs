@@ -48,6 +48,18 @@ const RULES: &[GapRule] = &[
         ..SLOWER
     },
     GapRule {
+        key: "several_operators",
+        when: "the target does in several operators, with more kernels, what the reference does in fewer",
+        applies: |comparison, candidate| {
+            let first = candidate.first(comparison);
+            first.is_some_and(|op| {
+                op.is_group() && op.sides.target.n_kernels > op.sides.reference.n_kernels
+            })
+        },
+        title: "{name}: several operators for what the reference fuses",
+        ..SLOWER
+    },
+    GapRule {
         key: "kernel_issue",
         when: "a tiny batched GEMM is far slower than the hardware predicts",
         applies: |comparison, candidate| has_verdict(comparison, candidate, Verdict::KernelIssue),

@@ -53,6 +53,22 @@ fn uncommon_heads_and_types_are_named() {
     }
 }
 
+/// Two heads of 4 096 queries are 128 blocks of 64: the kernel does not tell its own.
+#[test]
+fn few_heads_leave_units_without_work() {
+    let outcome = flash("1x2x4096x128*3", 420.0);
+    let finding = only(&outcome, "partly_filled_gpu");
+    assert_eq!(finding.title, "128 workgroups for 304 compute units");
+    says(&finding.causes, &["even in blocks of 64 queries"]);
+    // Units without work are 176 of 304.
+    assert!(finding.impact.unwrap().high_ns <= 420_000 * 176 / 304 + 1);
+    let decode = flash("1x32x1x128, 1x32x32768x128*2", 1_000.0);
+    says(
+        &only(&decode, "decode").issue,
+        &["32 workgroups for 304 compute units"],
+    );
+}
+
 #[test]
 fn decoding_is_judged_by_the_memory() {
     // 2 · 32 · 8 · 8192 · 128 elements of 2 bytes are 1.07 GB: 203 µs at 5.3 TB/s.
@@ -104,7 +120,10 @@ fn packed_sequences_go_by_their_mean_length() {
     let args = "8192x32x128, 8192x8x128*2, 9:int*2, =1024*2, =0.0, _, =True";
     let op = "flash_attn::_flash_attn_varlen_forward";
     let outcome = call(op, args, "flash_fwd_kernel", 1000).outcome("sdpa_fwd");
-    assert_eq!(band(&outcome, "sizes"), "1×32×8192×128, 8 sequences");
+    assert_eq!(
+        band(&outcome, "sizes"),
+        "1×32×8192×128, 8 key heads, causal, 8 sequences"
+    );
     // 8192 queries of 8 sequences: 1024 each.
     assert_eq!(band(&outcome, "expected"), "20–40 %");
     assert_eq!(outcome.rows[0].class, "flash, causal, GQA 4:1");
