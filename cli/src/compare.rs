@@ -149,7 +149,8 @@ fn gaps(comparison: &Comparison, is_all: bool, out: &mut Out) -> io::Result<()> 
         1 => Some("One more finding is in the report."),
         _ => Some("More findings are in the report."),
     };
-    let files = "The report has the details: --format md prints it, -o DIR writes it with all tables.";
+    let files =
+        "The report has the details: --format md prints it, -o DIR writes it with all tables.";
     let sentences = [rest, is_all.then_some(files)];
     let sentences: Vec<&str> = sentences.into_iter().flatten().collect();
     match sentences.is_empty() {

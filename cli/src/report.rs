@@ -126,7 +126,8 @@ fn findings(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> 
     let sentences = [asides.together, asides.nothing, rest, asides.small];
     let mut sentences: Vec<String> = sentences.into_iter().flatten().collect();
     if is_all {
-        let files = "The report has the details: --format md prints it, -o DIR writes it with all tables.";
+        let files =
+            "The report has the details: --format md prints it, -o DIR writes it with all tables.";
         sentences.push(files.to_owned());
     }
     match sentences.is_empty() {

@@ -2,7 +2,7 @@
 
 use crate::assess::waterfall::{Cause, Fact, Step, StepLine, Waterfall, step_lines};
 use crate::base::format;
-use crate::base::interval::percent_of;
+use crate::base::interval::{percent_of, sum};
 use crate::base::value::{CellColumn, Table, Value};
 use crate::findings::Input;
 use crate::findings::finding::Impact;
@@ -12,8 +12,8 @@ use crate::profile::measured::MeasuredOperations;
 /// A step that takes a smaller share of the gap is not what an operation is called by.
 const LEAST_SHARE: f64 = 0.2;
 
-/// Calls of what is not slow differ much where so large a part of their time is beyond the median.
-const MUCH_SPREAD: f64 = 0.1;
+/// What is measured of an operation that is not slow is its cause from so large a part of its time on.
+const MUCH: f64 = 0.1;
 
 /// Steps of a smaller part of the gap, in percent, are in the table alone …
 const LEAST_PERCENT: f64 = 0.5;
@@ -31,7 +31,8 @@ pub fn main_cause(waterfall: &Waterfall) -> Option<Cause> {
     (largest.ns as f64 >= gap_ns as f64 * LEAST_SHARE && largest.ns > 0).then_some(largest.cause)
 }
 
-/// The [main cause](main_cause) of what is low; of what is not, that its calls differ much.
+/// The [main cause](main_cause) of what is low; of what is not, one that is measured and much: its
+/// calls differ, or kernels run beside the main one.
 pub fn cause_of(input: &Input, row: &Row, waterfall: Option<&Waterfall>) -> Option<Cause> {
     if let Some(waterfall) = waterfall {
         return main_cause(waterfall);
@@ -43,9 +44,15 @@ pub fn cause_of(input: &Input, row: &Row, waterfall: Option<&Waterfall>) -> Opti
         return None;
     }
     let all = MeasuredOperations::of(input.profile, input.options.gpu_events);
-    let spread = all.get(input.profile, row.operation)?.spread;
-    let is_much = spread.above_median_ns as f64 >= row.time_ns as f64 * MUCH_SPREAD;
-    is_much.then_some(Cause::Spread)
+    let measured = all.get(input.profile, row.operation)?;
+    let helpers_ns = sum(measured.helpers.iter().map(|helper| helper.ns));
+    let causes = [
+        (measured.spread.above_median_ns, Cause::Spread),
+        (measured.spread.warm_up_ns, Cause::WarmUp),
+        (helpers_ns, Cause::Helpers),
+    ];
+    let (ns, cause) = causes.into_iter().max_by_key(|(ns, _)| *ns)?;
+    (ns as f64 >= row.time_ns as f64 * MUCH).then_some(cause)
 }
 
 /// What removing some causes saves: of what is measured all, of what follows from sizes half to all.

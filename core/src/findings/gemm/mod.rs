@@ -166,7 +166,8 @@ fn is_candidate(input: &Input, seen: &Seen, gate: &Gate) -> bool {
         return false;
     }
     // What is measured, or saved by another type, needs no gap to the roofline.
-    let needs_no_gap = seen.changes_layout() || seen.is_wide || seen.cause == Some(Cause::Spread);
+    let needs_no_gap =
+        seen.changes_layout() || seen.is_wide || seen.cause.is_some_and(Cause::is_measured);
     is_bottleneck(input, row, gate)
         || is_large(input, row, gate)
             && match row.efficiency_percent {
