@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `corpus` | one small broken input per kind of damage, and what Dormer says to it |
 //! | `properties` | laws that hold for every input: chunk splits, intervals, shifted times |
+//! | `facts` | every number of the documents of a trace under its label, and no label with two of them |
 //! | `diagnosis` | why operations of real traces are slow, and what small ones must say |
+//! | `planted` | causes planted in an operation of a real trace, which are found with their size |
 //! | `golden` | real traces against the sheets of the reference |
 //! | `layers` | which module of the core uses which |
 //! | `outputs` | what is written: the same bytes twice, the same cells in every form |
@@ -33,12 +35,14 @@ mod checks;
 mod compare;
 mod corpus;
 mod diagnosis;
+mod facts;
 mod golden;
 mod gpu_choice;
 mod idle;
 mod layers;
 mod models;
 mod outputs;
+mod planted;
 mod properties;
 mod redaction;
 mod requirements;

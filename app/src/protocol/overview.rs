@@ -118,6 +118,8 @@ pub struct Evidence {
     pub uid: Option<u32>,
     /// The tree has it, or what launched it.
     pub in_tree: bool,
+    /// Calls or runs of it can be shown; of an annotation there are none.
+    pub has_runs: bool,
 }
 
 /// One of the operations that took the most time.

@@ -110,6 +110,7 @@ fn operation(profile: &Profile, at: usize) -> Option<Evidence> {
         row: has_row(profile, operation).then_some(at as u32),
         uid: Some(profile.trace.events.uid(first.event)),
         in_tree: is_in_tree(profile, first.event),
+        has_runs: true,
     })
 }
 
@@ -121,11 +122,13 @@ fn event(profile: &Profile, finding: &Finding, id: EventId) -> Evidence {
         Some(gap) => Some(format!("after {gap} idle")),
         None => duration,
     };
+    let in_tree = is_in_tree(profile, id);
     Evidence {
         name: format::middle_ellipsis(&name, NAME_CHARS),
         time: time.unwrap_or_default(),
         uid: Some(trace.events.uid(id)),
-        in_tree: is_in_tree(profile, id),
+        in_tree,
+        has_runs: in_tree || trace.events.category(id).is_gpu(),
         ..Evidence::default()
     }
 }
@@ -149,6 +152,18 @@ mod tests {
     use dormer_core::testing::options_on;
 
     use super::*;
+
+    /// The data loader's annotation of the sample: the first of all findings.
+    #[test]
+    fn what_has_no_calls_leads_to_its_place_in_time() {
+        let profile = Profile::new(import(dormer_core::sample::TRACE.as_bytes()).unwrap());
+        let report = Report::new(&profile, &options_on("H100"));
+        let first = &findings(&profile, &report).cards[0];
+        let evidence = &first.evidence[0];
+        assert!(evidence.name.contains("DataLoader"), "{}", evidence.name);
+        assert_eq!((evidence.has_runs, evidence.in_tree), (false, false));
+        assert!(evidence.uid.is_some());
+    }
 
     #[test]
     fn the_longest_product_leads_to_its_row_and_its_call() {

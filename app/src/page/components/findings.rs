@@ -210,14 +210,18 @@ fn shown(evidence: Evidence) -> AnyView {
         row,
         uid,
         in_tree,
+        has_runs,
     } = evidence;
-    let told = row.map(DetailsOf::Operation).or(uid.map(DetailsOf::Event));
-    let to_tree = uid.filter(|_| in_tree).map(|uid| {
-        let says = match row {
-            Some(_) => "First call",
-            None => "Show in call tree",
+    let event = uid.filter(|_| has_runs).map(DetailsOf::Event);
+    let told = row.map(DetailsOf::Operation).or(event);
+    let place = uid.and_then(|uid| {
+        let (view, says) = match (in_tree, row) {
+            (true, Some(_)) => ("tree", "First call"),
+            (true, None) => ("tree", "Show in call tree"),
+            (false, _) if !has_runs => ("timeline", "Show in timeline"),
+            (false, _) => return None,
         };
-        view! { <ViewLink view="tree" focus=Focus::at_event(uid) class="to-tree">{says}</ViewLink> }
+        Some(view! { <ViewLink view focus=Focus::at_event(uid) class="to-tree">{says}</ViewLink> })
     });
     let title = name.clone();
     let name = cut_name(name);
@@ -246,7 +250,7 @@ fn shown(evidence: Evidence) -> AnyView {
             </span>
             {shapes}
             <span class="soft took">{time}</span>
-            {to_tree}
+            {place}
         </li>
     }
     .into_any()

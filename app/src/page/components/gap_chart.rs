@@ -13,8 +13,8 @@ pub fn gap_chart(chart: GapChart) -> impl IntoView {
     });
     view! {
         <section class="gap" data-testid="gap">
-            <h4>"From roofline to measured time"</h4>
             <table class="gap-parts">
+                <caption>"From roofline to measured time"</caption>
                 <tbody>{rows}</tbody>
             </table>
             {facts}

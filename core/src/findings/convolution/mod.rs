@@ -188,7 +188,7 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], layouts: &Layouts)
     #[rustfmt::skip]
     outcome.facts([
         ("transpose_count", "Layout-changing kernels", Value::Count(n_changes)),
-        ("transpose_time", "Layout changes inside", Value::Ns(layouts.inside_ns)),
+        ("transpose_time", "Layout changes inside convolutions", Value::Ns(layouts.inside_ns)),
         ("transpose_overhead", "Share of layout changes", Value::percent(share)),
         ("adjacent_layout_copy_time", "Copies into another layout right before or after", Value::Ns(layouts.adjacent_ns)),
         ("forward_time", "Forward", time_of(Pass::Forward)),

@@ -261,7 +261,7 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     #[rustfmt::skip]
     outcome.facts([
         ("split_k_reduce", "Split-K reduction", time(|seen| seen.kernels.split_ns)),
-        ("layout_change", "Layout changes inside", time(|seen| seen.kernels.layout_ns)),
+        ("layout_change", "Layout changes inside GEMMs", time(|seen| seen.kernels.layout_ns)),
         ("peak_maf", "Matrix rate, 16-bit", matrix_rate(input)),
         ("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input)),
     ]);
