@@ -2,6 +2,7 @@
 
 use super::Profile;
 use super::operations::Operation;
+use crate::base::format;
 use crate::names::attention::is_backward;
 use crate::perf::{Modelled, Param};
 
@@ -163,7 +164,8 @@ impl AttentionSizes {
     pub(crate) fn text(&self) -> String {
         let (n_q, n_kv) = (self.n_q, self.n_kv);
         let keys = (n_q != n_kv).then(|| format!(" on {n_kv} keys"));
-        let heads = (self.h_q != self.h_kv).then(|| format!(", {} key heads", self.h_kv));
+        let heads = (self.h_q != self.h_kv)
+            .then(|| format!(", {}", format::counted(self.h_kv, "key head")));
         let causal = self.is_causal.then(|| ", causal".to_owned());
         let packed = self.n_packed.map(|n| format!(", {n} sequences"));
         let queries = format!("{}×{}×{n_q}×{}", self.batch, self.h_q, self.d_qk);

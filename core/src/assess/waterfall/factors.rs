@@ -190,8 +190,12 @@ impl Tiled {
     /// work to the end.
     pub(super) fn workgroups(self, kernel: &MainKernel, name: &str, tile: Tile) -> Option<u64> {
         let tiles = self.n_tiles(tile);
-        // Others than Tensile round theirs up, or keep as many as there are units.
-        let launched = kernel.workgroups().filter(|_| is_of_tensile(name));
+        // Others than Tensile round theirs up, or keep as many as there are units. The gradient of a filter has few
+        // tiles and a long K, which its launch splits.
+        let is_of_filter = ConvolutionPass::of_kernel(name) == ConvolutionPass::Filter;
+        let launched = kernel
+            .workgroups()
+            .filter(|_| is_of_tensile(name) || is_of_filter);
         let split = match kernel.split {
             Split::None => 1,
             Split::Parts(parts) => parts,

@@ -40,7 +40,7 @@ const FEW_POSITIONS: u64 = 64;
 const SHORT_SEQUENCE: u64 = 512;
 
 /// Attention kernels take at least so many queries at once, where there are as many.
-pub const BLOCK_OF_QUERIES: u64 = 64;
+pub(super) const BLOCK_OF_QUERIES: u64 = 64;
 
 /// So narrow a head leaves the softmax a large part of the time.
 const NARROW_HEAD: u64 = 128;

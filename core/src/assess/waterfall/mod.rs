@@ -25,7 +25,7 @@ use crate::profile::measured::{Helper, Measured, MeasuredOperations};
 use crate::profile::operations::Operation;
 
 use factors::{Factor, factors};
-pub use facts::{BLOCK_OF_QUERIES, Fact};
+pub use facts::Fact;
 pub use text::{StepLine, step_lines};
 
 /// What a kernel needs for its launch alone.

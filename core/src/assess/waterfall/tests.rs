@@ -79,6 +79,8 @@ fn what_follows_from_sizes_is_named_with_its_factor() {
         ("MI300X", "aten::mm", "4096x4104, 4104x4864", TILE, Some((Cause::PaddedDimension, 4160.0 / 4104.0))),
         // FP64 on vector units of a GPU with such matrix units.
         ("H100", "aten::mm", "4096x4096:double, 4096x4224:double", "void cutlass::Kernel2<cutlass_80_simt_dgemm_128x128_8x2_nn_align1>", Some((Cause::SlowerUnit, 67.0 / 34.0))),
+        // FP32 there too: matrix units take it as TF32, which is its roofline.
+        ("H100", "aten::mm", "4096x4096:float, 4096x4224:float", "ampere_sgemm_128x64_nn", Some((Cause::SlowerUnit, 494.7 / 67.0))),
         // A head dimension of 80 in a kernel of Triton.
         ("MI300X", "aten::_scaled_dot_product_flash_attention", "8x16x4096x80*3, =0.0, =False", "attn_fwd", Some((Cause::PaddedDimension, 1.6))),
         ("H100", "aten::_scaled_dot_product_flash_attention", "8x16x4096x80*3, =0.0, =False", "void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<96, 128, 64, 4>>", Some((Cause::PaddedDimension, 1.2))),
@@ -110,6 +112,7 @@ fn what_has_no_factor_is_a_fact() {
         ("MI300X", "aten::mm", "4096x1022, 1022x4096", TILE, "K = 1 022, no multiple of 8: rows are not 16-byte aligned"),
         ("H100", "aten::mm", "4096x4096, 4096x4096", "ampere_bf16_s16816gemm_bf16_256x128_ldg8_f2f_stages_64x3_nn", "its kernel was built for Ampere (8.0), the GPU is Hopper (9.0)"),
         ("H100", "aten::mm", "4096x4096, 4096x4096", "cutlass_75_tensorop_f16_s1688gemm_f16_256x128_32x2_nn_align8", "its kernel was built for Turing (7.5), the GPU is Hopper (9.0)"),
+        ("MI300X", "aten::_scaled_dot_product_flash_attention", "1x2x4096x128*3, =0.0, =False", "attn_fwd", "only 128 workgroups for 304 compute units, unless keys are split or blocks have fewer than 64 queries"),
         ("MI300X", "aten::mm", "4096x64, 64x4864", TILE, "K = 64 is 1 step of 64: prologue and epilogue take most of the time"),
         ("MI300X", "aten::convolution", "8x3x224x224, 64x3x7x7, _, =[2, 2], =[3, 3], =[1, 1], =False, =[0, 0], =1", "igemm_fwd_gtcx3_nhwc_bf16_bx0_ex1_bt128x128x32", "C_in = 3"),
         ("MI300X", "aten::convolution", "8x3x224x224, 64x3x7x7, _, =[2, 2], =[3, 3], =[1, 1], =False, =[0, 0], =1", "naive_conv_ab_packed_fwd_nchw_ushort_double_ushort", "its kernel is what is left where no tuned one fits"),

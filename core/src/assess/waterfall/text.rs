@@ -1,6 +1,7 @@
 //! The waterfall for people.
 
-use super::{BLOCK_OF_QUERIES, Cause, Detail, Fact, Step, Waterfall};
+use super::facts::BLOCK_OF_QUERIES;
+use super::{Cause, Detail, Fact, Step, Waterfall};
 use crate::base::format;
 
 /// A step as text.
@@ -96,7 +97,7 @@ impl Fact {
                 format!("{workgroups} for {units} compute units can use at most {share} of the GPU")
             }
             Fact::FewBlocks { workgroups, units } => format!(
-                "even in blocks of {BLOCK_OF_QUERIES} queries there are only {} for {units} compute units",
+                "only {} for {units} compute units, unless keys are split or blocks have fewer than {BLOCK_OF_QUERIES} queries",
                 format::counted(*workgroups, "workgroup")
             ),
             Fact::FewChannels(channels) => format!("C_in = {channels}"),

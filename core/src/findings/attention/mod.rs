@@ -40,6 +40,9 @@ pub(super) fn is_backward(profile: &Profile, operation: &Operation) -> bool {
     }
 }
 
+/// A padded head dimension that explains a smaller part of the gap is not what attention is called by.
+const LEAST_PADDING: f64 = 0.05;
+
 struct Seen<'a> {
     row: &'a Row,
     operation: &'a Operation,
@@ -138,7 +141,13 @@ impl<'a> Seen<'a> {
 
     /// Its head dimension, and what its kernel computes in place of it.
     fn padded_head(&self) -> Option<(u64, u64)> {
-        let step = self.waterfall.as_ref()?.step(Cause::PaddedDimension)?;
+        let waterfall = self.waterfall.as_ref()?;
+        let step = waterfall.step(Cause::PaddedDimension)?;
+        let gap_ns = waterfall.measured_ns - waterfall.roofline_ns;
+        // Of a gap many times as large it is not the cause.
+        if (step.ns as f64) < gap_ns as f64 * LEAST_PADDING {
+            return None;
+        }
         match step.detail {
             Detail::Padded { size, padded, .. } => Some((size, padded)),
             _ => None,

@@ -7,7 +7,7 @@ use super::band::Verdict;
 use super::copies::Copy;
 use super::serving::CacheWrites;
 use super::unfused::Unfused;
-use crate::assess::waterfall::{BLOCK_OF_QUERIES, Cause};
+use crate::assess::waterfall::Cause;
 use crate::findings::compute::{impact_of_steps, won_by_16_bit};
 use crate::findings::narrower::{
     has_flash_kernels, is_in_32_bits, narrower_cache, sixteen_bit, width,
@@ -104,7 +104,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             seen.is_decode && super::gate(input).is_slow(seen.row)
         },
         title: "Decode attention at a low % of the memory bandwidth{backward}",
-        issue: "{subject}: {time}{at}; few queries attend to many keys, so it mostly reads keys and values{few}.",
+        issue: "{subject}: {time}{at}; few queries attend to many keys, so it mostly reads keys and values.",
         model: "decode more requests at once, {or_cache?|or }generate several tokens a step (speculative decoding){or_cache}.",
         kernel: "{split?the keys are split over the GPU already: try other numbers of splits, and|the keys should be split over the whole GPU;} compare its bandwidth with the best element-wise operation of this trace.",
         words: |group| {
@@ -114,7 +114,6 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             vec![
                 ("or_cache", or_cache.unwrap_or_default()),
                 holds("split", kernels.any(|name| splits_keys(name))),
-                ("few", few_blocks(group.input, group.first())),
             ]
         },
         saves: Saves::Each(|_, seen| {
@@ -239,21 +238,6 @@ const BAND: Saves<Seen> = Saves::Each(|_, seen| {
     let most_ns = waterfall.map_or(seen.row.time_ns, |all| all.ns(Cause::Unexplained));
     Some(usual.within(most_ns))
 });
-
-/// "; without a split of the keys 32 workgroups for 304 compute units", of a kernel that is not known to
-/// split them.
-fn few_blocks(input: &Input, seen: &Seen) -> String {
-    let is_split = seen.kernels.iter().any(|name| splits_keys(name));
-    let sizes = seen.sizes.filter(|_| !is_split);
-    let blocks = sizes.map(|sizes| sizes.blocks(BLOCK_OF_QUERIES));
-    match blocks.zip(input.n_units()) {
-        Some((blocks, units)) if blocks < u64::from(units) => format!(
-            "; without a split of the keys {} for {units} compute units",
-            format::counted(blocks, "workgroup")
-        ),
-        _ => String::new(),
-    }
-}
 
 fn odd_head(seen: &Seen) -> Option<u64> {
     seen.sizes?.odd_head()

@@ -61,6 +61,12 @@ impl Seen<'_> {
         })
     }
 
+    /// Whether three of four units have no workgroup.
+    fn is_nearly_idle(&self) -> bool {
+        let few = self.few_workgroups();
+        few.is_some_and(|(workgroups, units)| workgroups * 4 <= u64::from(units))
+    }
+
     /// Whether units without a workgroup explain at least half of the gap.
     fn is_short_of_workgroups(&self) -> bool {
         let gap = |percent: f64| 1.0 - percent / 100.0;

@@ -117,7 +117,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         class: "partly filled GPU",
         when: "most of its gap is that its workgroups do not fill the compute units, or they are few and nothing else explains it",
         applies: |_, seen| match seen.cause {
-            None => seen.is_short_of_workgroups() && seen.odd.is_empty(),
+            None => seen.is_short_of_workgroups() && (seen.odd.is_empty() || seen.is_nearly_idle()),
             Some(cause) => cause == Cause::WaveQuantization,
         },
         title: "{tiles}",

@@ -49,11 +49,12 @@ const RULES: &[GapRule] = &[
     },
     GapRule {
         key: "several_operators",
-        when: "the target does in several operators, with more kernels, what the reference does in fewer",
+        when: "the target does in several operators what the reference does in fewer",
         applies: |comparison, candidate| {
             let first = candidate.first(comparison);
             first.is_some_and(|op| {
-                op.is_group() && op.sides.target.n_kernels > op.sides.reference.n_kernels
+                let n_operations = op.sides.as_ref().map(|side| side.operations.len());
+                op.is_group() && n_operations.target > n_operations.reference
             })
         },
         title: "{name}: several operators for what the reference fuses",

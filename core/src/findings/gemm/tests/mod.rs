@@ -66,6 +66,8 @@ fn what_has_no_factor_has_a_title() {
         // 32 of 132 units have no work, which explains little of 16 %.
         ("H100", "64x8192, 8192x12800", "nvjet_tst_128x64_64x4_1x2_h_bz_NNN", 400, "tall_skinny", "Tall and skinny GEMMs"),
         ("MI300X", "4095x4096, 4096x4095", "Cijk_MT256x256x32", 900, "misaligned", "N = 4 095: not 16-byte aligned"),
+        // One workgroup does it all, which alignment would not change.
+        ("MI300X", "8x4096, 4096x3", "Cijk_MT16x16x64", 64, "few_output_tiles", "1 tile on 304 compute units"),
         // FP32 takes TF32 as its roofline, and runs on vector units.
         ("H100", "4096x4096:float*2", "ampere_sgemm_128x64_nn", 2_800, "wide_precision", "GEMMs in FP32"),
     ];
