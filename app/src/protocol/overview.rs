@@ -3,7 +3,7 @@
 use dormer_core::NoGpu;
 use dormer_core::report::cards::{Asides, Worth};
 use dormer_core::report::gap_chart::GapChart;
-use dormer_core::report::overview::{FamilyTime, Quality, SplitPart, WorkTime};
+use dormer_core::report::overview::{FamilyTime, Quality, ServingFacts, SplitPart, WorkTime};
 use serde::{Deserialize, Serialize};
 
 /// The Overview, ready to be shown.
@@ -13,6 +13,8 @@ pub struct Overview {
     pub window: Option<WindowFacts>,
     /// The answer in one or two sentences.
     pub headline: String,
+    /// Of a serving engine or a diffusion pipeline: its steps.
+    pub serving: Option<ServingFacts>,
     /// Why nothing is said of the GPU, and the way to it; `None` where something is.
     pub no_gpu: Option<NoGpu>,
     /// Where the recorded GPU time went; empty without GPU activity.

@@ -24,6 +24,7 @@ pub(super) fn overview(profile: &Profile, report: &Report) -> Overview {
             length: window.length(),
         }),
         headline: overview.headline.clone(),
+        serving: overview.serving.clone(),
         no_gpu: overview.no_gpu,
         split: overview.split.clone(),
         findings: findings(profile, report),
