@@ -42,6 +42,7 @@ mod outputs;
 mod properties;
 mod redaction;
 mod requirements;
+mod serving;
 mod spellings;
 mod support;
 mod tiling;

@@ -80,6 +80,7 @@ pub(crate) fn splits_keys(kernel: &str) -> bool {
 /// Whether a kernel computes the attention of a layer: one of them runs in each. Writing the cache,
 /// preparing, quantizing and adding up what others computed are steps around it.
 pub(crate) fn is_main(kernel: &str) -> bool {
+    const MOST_OWN: usize = 80;
     const AROUND: &[&str] = &[
         "reduce",
         "combine",
@@ -95,12 +96,15 @@ pub(crate) fn is_main(kernel: &str) -> bool {
         "req_to_token",
         "position",
     ];
+    // What a template is made with, and what a mangled name says after its own, are options.
+    let own = kernel.split('<').next().unwrap_or(kernel);
+    let own = own.get(..MOST_OWN).unwrap_or(own);
     let computes = || match AttentionKernel::of_name(kernel) {
         Some(Linear) => holds(kernel, &["chunk_fwd_kernel_o", "fused_recurrent"]),
         Some(Cache) => false,
         _ => true,
     };
-    family_of_kernel(kernel) == Family::Attention && !holds(kernel, AROUND) && computes()
+    family_of_kernel(kernel) == Family::Attention && !holds(own, AROUND) && computes()
 }
 
 /// Whether a kernel is FlashAttention-2, as PyTorch and its own package have it.
@@ -218,6 +222,7 @@ mod tests {
             ("void vllm::rotary_embedding_kernel<c10::BFloat16, true>", false),
             ("void flash::flash_fwd_splitkv_combine_kernel<Flash_fwd_kernel_traits<128>>", false),
             ("void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<96>>", true),
+            ("_ZN7ck_tile6kentryILi2ENS_38FmhaBatchPrefillWithPagedKVCacheKernelINS_40BlockFmhaBatchPrefillPipelineQRKSVSAsyncINS_28BlockAttentionQuantScaleEnumE0E", true),
             ("_fwd_grouped_kernel_stage1", true),
             ("_fwd_kernel_stage2", false),
         ];

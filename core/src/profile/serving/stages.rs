@@ -13,6 +13,7 @@ use crate::base::stats::median_ns;
 use crate::names::{MODULE, is_module};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
+use crate::profile::model_info::WRAPPERS;
 use crate::trace::{ByName, Category, TrackId};
 
 labelled! {
@@ -240,7 +241,9 @@ impl Modules {
                 .partition_point(|(track, span, _)| (*track, span.start_ns) <= key);
             let (track, of, name) = self.calls.get(until.checked_sub(1)?)?;
             let is_inside = *track == key.0 && of.contains(key.1);
-            is_inside.then(|| (format::without_number(name).to_owned(), work.span.length()))
+            let class = format::without_number(name);
+            (is_inside && !WRAPPERS.contains(&class))
+                .then(|| (class.to_owned(), work.span.length()))
         });
         let mut modules = grouped(owners, |sum: &mut i64, ns| *sum = sum.saturating_add(ns));
         modules.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
