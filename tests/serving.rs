@@ -74,7 +74,7 @@ fn a_decode_step_in_one_graph() {
     let blocks = profile.serving().unwrap().blocks.clone().unwrap();
     assert_eq!(
         (
-            blocks.ns / 1000,
+            (blocks.ns + 500) / 1000,
             (blocks.ns as f64 / blocks.blocks / 1e3).round()
         ),
         (10_357, 867.0)
