@@ -86,6 +86,7 @@ impl Launches {
         };
         joined.by_flow(trace, &calls, &table, ranks.as_ref(), &repeated);
         joined.by_correlation(trace, &calls, table, ranks.as_ref(), &repeated);
+        joined.follow_captures(trace);
         joined
     }
 
@@ -296,6 +297,26 @@ impl Launches {
             }
             stays
         });
+    }
+
+    /// Gives the kernels of replays to the captured launches that they come from.
+    pub(crate) fn follow_captures(&mut self, trace: &Trace) {
+        if trace.captured.is_empty() {
+            return;
+        }
+        let captured = |work: GpuId, all: &[EventId]| {
+            let event = all.get(work.index())?;
+            trace.captured.launched_by(*event)
+        };
+        for launch in &mut self.launches {
+            if let Some(call) = captured(launch.work, &self.work) {
+                launch.call = call;
+            }
+        }
+        for (slot, event) in self.launched_by.iter_mut().zip(&self.work) {
+            *slot = trace.captured.launched_by(*event).or(*slot);
+        }
+        self.arrange();
     }
 
     /// In file order of the calls; for each call in file order of the work.
