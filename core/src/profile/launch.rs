@@ -340,6 +340,13 @@ pub(crate) fn is_launched_by_graph(profile: &super::Profile, id: GpuId) -> bool 
     call.is_some_and(|call| is_graph_call(&profile.trace, call))
 }
 
+/// Whether a graph replays a kernel or copy, be it that a capture says what launches it.
+pub(crate) fn is_replayed(profile: &super::Profile, id: GpuId) -> bool {
+    let call = profile.gpu.get(id).and_then(|one| one.launched_by);
+    let call = call.map(|call| profile.trace.recorded_call(call));
+    call.is_some_and(|call| is_graph_call(&profile.trace, call))
+}
+
 /// Whether a call is such a one.
 pub(crate) fn is_graph_call(trace: &Trace, call: EventId) -> bool {
     is_graph_launch(trace.name(call))
