@@ -47,7 +47,7 @@ use names::Symbols;
 /// A file that may hold captures.
 #[derive(Debug)]
 pub struct CaptureFile {
-    /// What to call it.
+    /// Its name, without the folders.
     pub name: String,
     /// What it holds, or why it cannot be read.
     imported: Result<Imported, String>,
@@ -60,7 +60,7 @@ impl CaptureFile {
     pub fn new(name: &str, imported: Result<Imported, ImportError>, notes: &[Note]) -> CaptureFile {
         let own = notes.iter().find(|note| note.is_of(name));
         CaptureFile {
-            name: name.to_owned(),
+            name: notes::file_name(name).to_owned(),
             imported: imported.map_err(|error| error.to_string()),
             size: own.and_then(|note| note.size),
         }
