@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::CaptureFile;
 use super::choosing::{File, Plan, Replays};
 use super::matching::n_matched;
+use super::why::Why;
 use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::base::map::{Map, Set};
@@ -64,61 +65,6 @@ pub struct GraphUse {
     pub n_merged: u64,
     /// Why the others were not.
     pub why: Option<Why>,
-}
-
-/// Why nothing is merged with a replay.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub enum Why {
-    /// No capture launches the same kernels: of the one that comes closest so many are the same.
-    Unlike {
-        /// Kernels that are the same.
-        n_matched: u64,
-    },
-    /// Captures of several sizes launch the same kernels, and nothing says how many tokens the step has.
-    Ambiguous {
-        /// The sizes.
-        sizes: Vec<u64>,
-    },
-    /// The step has more tokens than any capture.
-    TooSmall {
-        /// The largest capture.
-        captured: u64,
-        /// The tokens of the step.
-        tokens: u64,
-    },
-}
-
-impl Why {
-    /// A sentence's end, behind a colon.
-    fn clause(&self) -> String {
-        let count = |n: u64| format::count(n);
-        match self {
-            Why::Unlike { n_matched: 0 } => "no capture launches these kernels".to_owned(),
-            Why::Unlike { n_matched } => format!(
-                "no capture launches these kernels; {} of them at most match in order",
-                count(*n_matched)
-            ),
-            Why::Ambiguous { sizes } if sizes.is_empty() => {
-                "several captures with other shapes launch these kernels, and nothing tells which it is".to_owned()
-            }
-            Why::Ambiguous { sizes } => {
-                let sizes: Vec<String> = sizes.iter().map(|size| count(*size)).collect();
-                format!(
-                    "captures of several sizes ({}) launch these kernels, and no annotation says how many tokens the step has",
-                    sizes.join(", ")
-                )
-            }
-            Why::TooSmall { captured: 0, tokens } => format!(
-                "the step has {} tokens, and no capture is that large",
-                count(*tokens)
-            ),
-            Why::TooSmall { captured, tokens } => format!(
-                "the step has {} tokens, and the largest capture of these kernels has {}",
-                count(*tokens),
-                count(*captured)
-            ),
-        }
-    }
 }
 
 impl FileUse {

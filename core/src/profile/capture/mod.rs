@@ -19,7 +19,7 @@
 //! | which launch each kernel comes from | `matching.rs`, `names.rs` |
 //! | copies below the launches | `copies.rs` |
 //! | operators for the parts of a mixture of experts | `parts.rs` |
-//! | what was merged, and what was not and why | `coverage.rs` |
+//! | what was merged, and what was not and why | `coverage.rs`, `why.rs` |
 //!
 //! Times, streams and counts are the replay's; operators, shapes, modules and launch grids the
 //! capture's.
@@ -34,9 +34,11 @@ mod parts;
 mod segments;
 #[cfg(test)]
 mod tests;
+mod why;
 
-pub use coverage::{Coverage, FileUse, GraphUse, Problem, Why};
+pub use coverage::{Coverage, FileUse, GraphUse, Problem};
 pub use notes::{Note, notes};
+pub use why::Why;
 
 use crate::import::{ImportError, Imported};
 use crate::profile::launch::Launches;
