@@ -60,7 +60,7 @@ fn a_decode_step_in_one_graph() {
     let counts = [phase.requests, phase.tokens, phase.kv_tokens];
     assert_eq!(counts, [Some(32), Some(32), Some(55_086)]);
     assert_eq!(phase.step_ns, 10_743_181);
-    assert_eq!(phase.tokens_per_s.unwrap().round(), 2979.0);
+    assert_eq!(phase.tokens_per_s.unwrap().round() as u64, 2979);
     assert!(phase.is_at_most);
     assert_eq!(fact(&serving, "Mean context"), "1\u{202f}721");
     assert!(fact(&serving, "Layers").starts_with("24 (35 kernels repeat 11.9 times"));

@@ -58,7 +58,7 @@ pub struct CaptureFile {
 }
 
 impl CaptureFile {
-    /// A file that was read, or could not be, with what [`notes`] say of it.
+    /// A file that was read, or could not be, with what `notes` say of it.
     pub fn new(name: &str, imported: Result<Imported, ImportError>, notes: &[Note]) -> CaptureFile {
         let own = notes.iter().find(|note| note.is_of(name));
         CaptureFile {
