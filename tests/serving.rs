@@ -3,8 +3,10 @@
 use std::time::{Duration, Instant};
 
 use dormer_core::base::periods::runs;
+use dormer_core::import::import;
 use dormer_core::profile::Profile;
-use dormer_core::profile::serving::stream_runs;
+use dormer_core::profile::capture::CaptureFile;
+use dormer_core::profile::serving::{Serving, stream_runs};
 use dormer_core::profile::window::of_all_steps;
 use dormer_core::report::overview::ServingFacts;
 
@@ -92,6 +94,29 @@ fn a_decode_step_in_one_graph() {
         "2\u{202f}979 tokens/s",
     ] {
         assert!(headline.contains(part), "{headline}");
+    }
+}
+
+/// A capture tells what a replay runs, and not that it is none.
+#[test]
+fn steps_are_the_same_with_a_capture() {
+    for name in ["vllm_decode_full", "xdit_flux_sage"] {
+        let capture = shared::serving(&format!("{name}.capture"));
+        let Some((trace, capture)) = shared::serving(name).zip(capture) else {
+            return;
+        };
+        let alone = profile(&trace);
+        let file = CaptureFile::new(name, import(&capture), &[]);
+        let merged = Profile::with_captures(import(&trace).unwrap(), &[file]);
+        assert!(merged.coverage.as_ref().unwrap().is_complete(), "{name}");
+        let [alone, merged] = [&alone, &merged].map(|profile| profile.serving().unwrap());
+        assert_eq!(alone.shape, merged.shape, "{name}");
+        assert_eq!(alone.blocks, merged.blocks, "{name}");
+        let times = |serving: &Serving| -> Vec<_> {
+            let stages = serving.stages.iter();
+            stages.map(|stage| (stage.kind, stage.span)).collect()
+        };
+        assert_eq!(times(alone), times(merged), "{name}");
     }
 }
 
