@@ -1,11 +1,12 @@
 //! Real traces of the same model on two platforms, compared.
 
-use dormer_core::compare::{Comparison, MatchedOp, Pair, PartKind, Verdict};
+use dormer_core::compare::{Comparison, MatchLevel, MatchedOp, Pair, PartKind, Verdict};
 use dormer_core::output::document::markdown;
 use dormer_core::output::documents::Documents;
 use dormer_core::output::json::comparison::comparison_json;
 use dormer_core::sample;
 
+use crate::support::container::gunzip;
 use crate::support::opened::{Opened, broken_rules};
 use crate::support::shared;
 use crate::support::slower::slower;
@@ -288,6 +289,121 @@ fn a_slowdown_of_one_operation_is_found_named_and_measured() {
         (0.0..=slower_us * 1.001).contains(&longer_us),
         "{longer_us} {slower_us}"
     );
+}
+
+/// A small case: its folder in `units/compare`, on the GPU that both are to be judged by as the target.
+/// The second trace is the reference.
+fn unit(name: &str) -> Option<Comparison> {
+    let shared = shared::folder()?;
+    let open = |trace: &str| {
+        let path = shared.join(format!("units/compare/{name}/{trace}.json"));
+        let bytes = std::fs::read(path).unwrap();
+        Opened::new(trace, &bytes)
+    };
+    let (reference, target) = (open("trace2"), open("trace1"));
+    Some(Comparison::new(reference.side(), target.side()))
+}
+
+/// Attention in three operations in both traces, slower on the target by its GEMMs and its softmax.
+#[test]
+fn attention_that_both_traces_compute_unfused_is_told_from_what_is_slower() {
+    let Some(comparison) = unit("test02_attention_both_unfused") else {
+        return;
+    };
+    assert_eq!(comparison.operations.lone, Pair::default());
+    let gaps = &comparison.gaps.ranked;
+    let gap = |pattern: &str| gaps.iter().find(|gap| gap.pattern == pattern).unwrap();
+    let old = gap("outdated_kernel");
+    assert!(old.title.contains("`aten::bmm`"), "{}", old.title);
+    assert!(old.title.contains("Volta"), "{}", old.title);
+    assert_eq!((old.times.reference, old.times.target), (80_000, 180_000));
+    let others = gaps.iter().map(|gap| (gap.title.as_str(), gap.times));
+    let softmax = others.filter(|(title, _)| title.starts_with("`aten::softmax`"));
+    let times: Vec<Pair<i64>> = softmax.map(|(_, times)| times).collect();
+    assert_eq!(times.len(), 1, "{gaps:#?}");
+    assert_eq!((times[0].reference, times[0].target), (40_000, 110_000));
+    let waste = &comparison.waste[0];
+    assert_eq!(waste.key, "unfused_attention", "{:#?}", comparison.waste);
+    assert_eq!(
+        (waste.times.reference, waste.times.target),
+        (120_000, 290_000)
+    );
+    assert!(waste.advice.contains("scaled_dot_product_attention"));
+    // One fused kernel takes a twentieth at most.
+    assert!(waste.saves.0 > 250_000, "{waste:#?}");
+}
+
+/// `mm` and `addmm` of the same sizes, and a transpose that only the target launches.
+#[test]
+fn gemms_of_one_size_are_a_pair_and_the_transpose_is_named_apart() {
+    let Some(comparison) = unit("test04_gemm_mm_vs_linear") else {
+        return;
+    };
+    let [op] = &comparison.operations.matched[..] else {
+        panic!("{:#?}", comparison.operations);
+    };
+    assert_eq!(op.level, MatchLevel::Gemm);
+    assert_eq!(op.reference_name.as_deref(), Some("aten::addmm"));
+    let helper = &comparison.gaps.ranked[0];
+    assert_eq!(helper.pattern, "helper_kernels");
+    let issue = &helper.gap;
+    for words in ["batched_transpose", "for 80.0 µs", "11.0 % of its 730 µs"] {
+        assert!(issue.contains(words), "{words}: {issue}");
+    }
+    assert_eq!(helper.saving.unwrap().matching_ns, 80_000);
+    // 650 µs are left against 480 µs; 989.4 over 708 TFLOPS explain 671 µs.
+    let said = helper.reasoning.join(" ");
+    assert!(
+        said.contains("650 µs there, the reference 480 µs"),
+        "{said}"
+    );
+    assert!(said.contains("39.7 % more would follow"), "{said}");
+    let [waste] = &comparison.waste[..] else {
+        panic!("{:#?}", comparison.waste);
+    };
+    assert!(waste.title.contains("aten::mm"), "{}", waste.title);
+}
+
+/// Copies of real traces with the kernels of one operator twice as slow.
+#[test]
+fn an_operator_that_takes_twice_as_long_in_a_real_trace_is_named_with_its_size() {
+    let Some(shared) = shared::folder() else {
+        return;
+    };
+    for (trace, kernel, op) in [
+        ("h100_qwen", "flash_fwd_kernel", "flash_attention"),
+        ("h100_qwen", "silu_kernel", "aten::silu"),
+        ("h100_qwen", "CatArrayBatchedCopy", "aten::cat"),
+        (
+            "mi300_timesformer",
+            "cunn_SoftMaxForwardReg",
+            "aten::_softmax",
+        ),
+        ("mi300_timesformer", "MT16x448x64", "aten::bmm"),
+        (
+            "mi300_timesformer",
+            "vectorized_layer_norm_kernel",
+            "layer_norm",
+        ),
+    ] {
+        let text = String::from_utf8(gunzip(&shared::trace(&shared, trace))).unwrap();
+        let before = Opened::new("before", text.as_bytes());
+        let (text, _) = slower(&text, kernel, 2.0).unwrap();
+        let after = Opened::new("after", text.as_bytes());
+        let comparison = Comparison::new(before.side(), after.side());
+        let gaps = comparison.gaps.ranked.iter();
+        // Calls of other sizes may have a finding of their own.
+        let found = gaps.filter(|gap| gap.title.contains(op));
+        let more_ns: i64 = found.map(|gap| gap.times.difference()).sum();
+        let slowed = comparison
+            .kernels
+            .iter()
+            .filter(|row| row.key.contains(kernel));
+        let slower_ns: i64 = slowed.map(|row| row.times().difference()).sum();
+        assert!(slower_ns > 0, "{trace} has no {kernel}");
+        let error = more_ns as f64 / slower_ns as f64 - 1.0;
+        assert!(error.abs() < 0.05, "{kernel}: {more_ns} of {slower_ns}");
+    }
 }
 
 #[test]

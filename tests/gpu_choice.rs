@@ -14,6 +14,18 @@ const COLUMNS: &[&str] = &[
     "Roofline Bound",
     "Roofline Basis",
     "Pct Roofline",
+    "Roofline (µs)",
+    "Slower units",
+    "Tile padding",
+    "Wave quantization",
+    "Padded dimension",
+    "Bandwidth at this size",
+    "Helper kernels",
+    "Warm-up",
+    "Spread of calls",
+    "Launch scale",
+    "Unexplained",
+    "Causes",
 ];
 
 /// What may differ in the files for programs: by the end of their path, the keys whose values do,
@@ -21,7 +33,7 @@ const COLUMNS: &[&str] = &[
 #[rustfmt::skip]
 const KEYS: &[(&str, &[&str])] = &[
     ("perf_report.json", &["gpu", "hardware_basis", "basis_caveat", "anomalies", "rows"]),
-    ("findings.json", &["title", "hardware", "findings", "together", "n_small", "figures", "notes", "average_efficiency_percent", "efficiency_known_percent"]),
+    ("findings.json", &["title", "hardware", "quality", "findings", "together", "n_small", "figures", "notes", "average_efficiency_percent", "efficiency_known_percent"]),
     ("_metadata.json", &["platform", "peak_hbm_bw_tbs", "memory_gb", "rates"]),
     ("category_manifest.json", &["platform"]),
     ("cpu_idle_metrics.json", &["category_findings"]),

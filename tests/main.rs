@@ -4,6 +4,9 @@
 //! |---|---|
 //! | `corpus` | one small broken input per kind of damage, and what Dormer says to it |
 //! | `properties` | laws that hold for every input: chunk splits, intervals, shifted times |
+//! | `facts` | every number of the documents of a trace under its label, and no label with two of them |
+//! | `diagnosis` | why operations of real traces are slow, and what small ones must say |
+//! | `planted` | causes planted in an operation of a real trace, which are found with their size |
 //! | `golden` | real traces against the sheets of the reference |
 //! | `layers` | which module of the core uses which |
 //! | `outputs` | what is written: the same bytes twice, the same cells in every form |
@@ -12,10 +15,12 @@
 //! | `checks` | the reports of every trace, held to their rules |
 //! | `requirements` | the page of requirements, held to the source tree |
 //! | `compare` | two real traces of the same model, held against each other |
+//! | `idle` | the code behind the idle time of real traces, and of causes planted in them |
 //! | `models` | how much of the GPU time of real traces has a model |
 //! | `trees` | the call trees of real traces against themselves and each other |
 //! | `words` | the vocabulary of everything that a user reads |
 //! | `windows` | parts of the time of real traces, analysed alone |
+//! | `spellings` | real arguments in every spelling: the same figures |
 //! | `tiling` | the large traces that the benchmark makes |
 //! | `browser` | the built page in a real Chromium |
 
@@ -29,14 +34,19 @@ mod browser;
 mod checks;
 mod compare;
 mod corpus;
+mod diagnosis;
+mod facts;
 mod golden;
 mod gpu_choice;
+mod idle;
 mod layers;
 mod models;
 mod outputs;
+mod planted;
 mod properties;
 mod redaction;
 mod requirements;
+mod spellings;
 mod support;
 mod tiling;
 mod trees;

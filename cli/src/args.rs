@@ -7,14 +7,25 @@ use std::sync::Arc;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
+use clap_complete::Shell;
 use dormer_core::base::interval::Interval;
+use dormer_core::findings::Priority;
 use dormer_core::hardware::{self, Basis, GpuSpec};
 use dormer_core::output::export::{self, Source};
 use dormer_core::perf::user::{self, UserModels};
 
+/// How commands end, for scripts.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  the trace cannot be read or has nothing to analyze, or a file cannot be written
+  2  wrong usage
+  3  done, but data was lost (--strict)
+  4  done, but a finding is as severe as --fail-on says, or more";
+
 /// Where the GPU time of a PyTorch profiler trace went
 #[derive(Debug, Parser)]
-#[command(name = "dormer", version, arg_required_else_help = true)]
+#[command(name = "dormer", version, arg_required_else_help = true, after_help = EXIT_CODES)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -26,13 +37,29 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Compare two traces: print what differs, write the tables of both
     Compare(CompareArgs),
-    /// Show one event of a trace: what called it and what it called
+    /// Show one event of a trace with its callers and what it called, or find calls by name
     Tree(TreeArgs),
     /// List the GPUs that --gpu knows
     Gpus,
+    /// Print completions for a shell
+    #[command(after_help = COMPLETIONS)]
+    Completions {
+        /// The shell
+        #[arg(value_name = "SHELL")]
+        shell: Shell,
+    },
 }
 
+/// Where completions belong.
+const COMPLETIONS: &str = "\
+Where it belongs:
+  bash        dormer completions bash > ~/.local/share/bash-completion/completions/dormer
+  zsh         dormer completions zsh > \"${fpath[1]}/_dormer\"
+  fish        dormer completions fish > ~/.config/fish/completions/dormer.fish
+  powershell  dormer completions powershell >> $PROFILE";
+
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXIT_CODES)]
 pub(crate) struct ReportArgs {
     /// The trace: .json, .json.gz or .zip, told apart by content; - reads standard input
     #[arg(value_name = "TRACE")]
@@ -58,20 +85,34 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) redact: RedactArgs,
 
+    #[command(flatten)]
+    pub(crate) check: CheckArgs,
+
     /// Write the report files into this folder; it is made when it is missing
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Which files to write
+    /// Which files to write [default: all]. Without --output: print this one in place of the summary:
+    /// json (findings.json), md or html
     #[arg(
         long,
         value_name = "FORMATS",
         value_delimiter = ',',
-        value_parser = formats_of::<export::Input>(),
-        default_value = ALL_FORMATS,
-        requires = "output"
+        value_parser = formats_of::<export::Input>()
     )]
     pub(crate) format: Vec<String>,
+}
+
+/// What a result is checked for.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CheckArgs {
+    /// End with 3 where data was lost: some of what happened is missing from the numbers
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// End with 4 where a finding is as severe as this, or more
+    #[arg(long, value_name = "SEVERITY", value_parser = priorities())]
+    pub(crate) fail_on: Option<Priority>,
 }
 
 /// What files may say.
@@ -111,24 +152,31 @@ pub(crate) struct CompareArgs {
 
     /// Compare one step of each alone, as in `dormer report`; one value is for both, an empty one
     /// for the whole trace
-    #[arg(long, value_name = "REF,TARGET", value_parser = steps_of)]
+    #[arg(long, value_name = "REF,TARGET", value_parser = steps_of, conflicts_with = "window")]
     pub(crate) step: Option<[Option<String>; 2]>,
+
+    /// Compare a part of the time alone, in microseconds after the first event of a trace: of both
+    /// the same, or of the reference and then of the target
+    #[arg(long, value_name = "START_US,END_US[,START_US,END_US]", value_parser = windows_of)]
+    pub(crate) window: Option<[Interval; 2]>,
 
     #[command(flatten)]
     pub(crate) redact: RedactArgs,
+
+    #[command(flatten)]
+    pub(crate) check: CheckArgs,
 
     /// Write the files of the comparison into this folder; it is made when it is missing
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Which files to write
+    /// Which files to write [default: all]. Without --output: print this one in place of the summary:
+    /// json (comparison.json), md or html
     #[arg(
         long,
         value_name = "FORMATS",
         value_delimiter = ',',
-        value_parser = formats_of::<export::pair::Input>(),
-        default_value = ALL_FORMATS,
-        requires = "output"
+        value_parser = formats_of::<export::pair::Input>()
     )]
     pub(crate) format: Vec<String>,
 }
@@ -164,13 +212,28 @@ pub(crate) struct TreeArgs {
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
-    /// The event, by its position in traceEvents, counted from 0
+    #[command(flatten)]
+    pub(crate) call: CallArgs,
+}
+
+/// Which calls to show.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct CallArgs {
+    /// One event, by its position in traceEvents, counted from 0
     #[arg(long, value_name = "N")]
-    pub(crate) uid: u32,
+    pub(crate) uid: Option<u32>,
+
+    /// All calls and kernels whose name has this in it, in any case: with their path, time and number
+    /// of calls, the most GPU time first
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) find: Option<String>,
 }
 
 /// The name for all formats together.
 pub(crate) const ALL_FORMATS: &str = "all";
+/// The name for what was found, of one trace.
+pub(crate) const FINDINGS: &str = "findings";
 /// The name for one archive of what else is asked for.
 pub(crate) const ZIP: &str = "zip";
 
@@ -181,6 +244,21 @@ fn formats_of<S: Source>() -> PossibleValuesParser {
     let all = PossibleValue::new(ALL_FORMATS).help("Everything");
     let zip = PossibleValue::new(ZIP).help("The other formats, or everything, as one archive");
     PossibleValuesParser::new([all].into_iter().chain(kinds).chain([zip]))
+}
+
+/// What `--fail-on` takes.
+const PRIORITIES: [(&str, Priority); 4] = [
+    ("critical", Priority::Critical),
+    ("high", Priority::High),
+    ("medium", Priority::Medium),
+    ("low", Priority::Low),
+];
+
+fn priorities() -> impl TypedValueParser<Value = Priority> {
+    PossibleValuesParser::new(PRIORITIES.map(|(name, _)| name)).map(|asked| {
+        let found = PRIORITIES.into_iter().find(|(name, _)| asked == *name);
+        found.map_or(Priority::Low, |(_, priority)| priority)
+    })
 }
 
 /// What `--basis` takes.
@@ -214,8 +292,9 @@ fn gpu_of(argument: &str) -> Result<Arc<GpuSpec>, String> {
 
 /// Two times with a comma between them, after the first event of the trace.
 fn window_of(argument: &str) -> Result<Interval, String> {
+    let times: Vec<&str> = argument.split(',').collect();
     let expected = || "expected two times in microseconds, START_US,END_US".to_owned();
-    let (start, end) = argument.split_once(',').ok_or_else(expected)?;
+    let [start, end] = times.as_slice().try_into().map_err(|_| expected())?;
     let ns = |text: &str| {
         let us: f64 = text.trim().parse().ok()?;
         // Longer than any trace, and exact in nanoseconds.
@@ -227,8 +306,18 @@ fn window_of(argument: &str) -> Result<Interval, String> {
     let (start_ns, end_ns) = ns(start).zip(ns(end)).ok_or_else(expected)?;
     match start_ns < end_ns {
         true => Ok(Interval::new(start_ns, end_ns)),
-        false => Err("the window ends before it begins".to_owned()),
+        false => Err("the window ends before it starts".to_owned()),
     }
+}
+
+/// One window for both, or two with a comma between them.
+fn windows_of(argument: &str) -> Result<[Interval; 2], String> {
+    let second = argument.match_indices(',').nth(1);
+    let (reference, target) = match second {
+        Some((at, comma)) => (&argument[..at], &argument[at + comma.len()..]),
+        None => (argument, argument),
+    };
+    Ok([window_of(reference)?, window_of(target)?])
 }
 
 /// One step for both, or two with a comma between them; an empty one is the whole trace.
@@ -262,7 +351,7 @@ fn small_file(path: &Path, most_bytes: usize) -> Result<String, String> {
     let mut text = String::new();
     File::open(path)
         .and_then(|file| file.take(most_bytes as u64 + 1).read_to_string(&mut text))
-        .map_err(|error| format!("cannot read it: {error}"))?;
+        .map_err(|error| format!("cannot read it: {}", crate::reason(&error)))?;
     Ok(text)
 }
 

@@ -12,13 +12,25 @@ use dormer_core::report::Report;
 use dormer_core::report::overview::{Overview, SplitKind};
 
 use crate::args::CompareArgs;
-use crate::{Failure, choices, input, output, report, table, window};
+use crate::output::Wanted;
+use crate::stdout::Out;
+use crate::{Failure, after, choices, input, output, report, table, verdict, window};
 
 /// Operations that the summary names.
 const TOP: usize = 8;
+/// Findings that it names.
+const TOP_GAPS: usize = 5;
+
+/// Formats that can be printed, with their file.
+const PRINTED: &[(&str, &str)] = &[
+    ("json", "comparison.json"),
+    ("md", "comparative_analysis_fair.md"),
+    ("html", "report.html"),
+];
 
 /// Analyzes both traces, prints what differs, writes the files.
-pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<(), Failure> {
+pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
+    let wanted = output::wanted(args.output.as_deref(), &args.format, PRINTED)?;
     if [&args.reference, &args.target]
         .iter()
         .all(|path| input::is_stdin(path))
@@ -30,7 +42,10 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<(), Failure
     let profile = |path: &PathBuf, which: Which| -> Result<Profile, Failure> {
         let step = steps.and_then(|steps| steps[which as usize].as_deref());
         let profile = window::of_step(Profile::new(input::import(path)?), path, step)?;
-        Ok(input::redacted(profile, &args.redact))
+        let range = args.window.map(|windows| windows[which as usize]);
+        let profile = input::redacted(window::of_range(profile, range), &args.redact);
+        window::check(&profile, path)?;
+        Ok(profile)
     };
     let profiles = [
         profile(&args.reference, Which::Reference)?,
@@ -51,15 +66,31 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<(), Failure
         Side::new(&names[1], target, &reports[1]),
         &cache,
     );
-    summary(&input, out)?;
+    let overviews = reports.each_ref().map(|report| &report.overview);
+    let judged = [(&*names[0], overviews[0]), (&*names[1], overviews[1])];
+    let gaps = || input.comparison().gaps.ranked.iter();
+    let found = gaps().map(|gap| (gap.priority, gap.title.as_str()));
+    let verdict = verdict::of(&args.check, &judged, found);
+    let is_seen = out.is_terminal() && !matches!(wanted, Wanted::Printed(_));
+    if !is_seen {
+        for (name, overview) in judged {
+            verdict::warn(name, overview);
+        }
+    }
     let archive = || match args.redact.redact {
         true => archive::file_name(archive::REDACTED),
         false => archive::file_name(names.iter().map(String::as_str)),
     };
-    output::write(args.output.as_deref(), &args.format, &input, archive, out)?;
+    let printed = match wanted {
+        Wanted::Printed(path) => output::print(path, &input, out),
+        Wanted::Summary => summary(&input, true, out).map_err(Failure::from),
+        Wanted::Files(folder) => summary(&input, false, out)
+            .map_err(Failure::from)
+            .and_then(|()| output::write(folder, &args.format, &input, archive, out)),
+    };
     // Freeing millions of events one by one would take longer than the exit that follows.
     std::mem::forget(profiles);
-    Ok(())
+    after(printed, verdict)
 }
 
 fn default_names(args: &CompareArgs, reports: &[Report; 2]) -> [String; 2] {
@@ -70,7 +101,7 @@ fn default_names(args: &CompareArgs, reports: &[Report; 2]) -> [String; 2] {
     names(files.each_ref().map(String::as_str), devices)
 }
 
-fn summary(input: &Input, out: &mut dyn Write) -> io::Result<()> {
+fn summary(input: &Input, is_all: bool, out: &mut Out) -> io::Result<()> {
     let sides = [&input.reference, &input.target];
     let [reference, target] = sides.map(|side| &side.report.overview);
     let names = sides.map(|side| table::printable(side.name));
@@ -80,6 +111,8 @@ fn summary(input: &Input, out: &mut dyn Write) -> io::Result<()> {
     table::section(out, heads, timeline(reference, target))?;
     let heads = ["what differs most", &a, &b, ">difference", ""];
     table::section(out, heads, operations(input.comparison(), &names))?;
+    gaps(input.comparison(), is_all, out)?;
+    waste(input.comparison(), out)?;
     for (name, overview) in names.iter().zip([reference, target]) {
         write!(out, "\n{name}: ")?;
         if let Some(window) = &overview.window {
@@ -93,6 +126,37 @@ fn summary(input: &Input, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Where the target falls behind, a line each, and where the rest is.
+fn gaps(comparison: &Comparison, is_all: bool, out: &mut Out) -> io::Result<()> {
+    let ranked = &comparison.gaps.ranked;
+    let rows = ranked.iter().take(TOP_GAPS).map(|gap| {
+        let saves = gap.saving.map_or("savings unknown".to_owned(), |saving| {
+            let up_to = if saving.roof_ns.is_none() {
+                "up to "
+            } else {
+                ""
+            };
+            format!("saves {up_to}{}", format::time_ns(saving.matching_ns))
+        });
+        let title = table::printable(&gap.title.replace('`', ""));
+        [gap.number.to_string(), saves, title]
+    });
+    table::section(out, [">", "", "findings"], rows)?;
+    let rest = match ranked.len().saturating_sub(TOP_GAPS) {
+        0 => None,
+        1 => Some("One more finding is in the report."),
+        _ => Some("More findings are in the report."),
+    };
+    let files =
+        "The report has the details: --format md prints it, -o DIR writes it with all tables.";
+    let sentences = [rest, is_all.then_some(files)];
+    let sentences: Vec<&str> = sentences.into_iter().flatten().collect();
+    match sentences.is_empty() {
+        true => Ok(()),
+        false => writeln!(out, "\n{}", sentences.join(" ")),
+    }
 }
 
 /// How long both take, in a sentence.
@@ -145,6 +209,18 @@ fn timeline(reference: &Overview, target: &Overview) -> Vec<[String; 4]> {
         rows.push(row("Total", [reference.total_ns, target.total_ns]));
     }
     rows
+}
+
+/// What both traces waste, a line each.
+fn waste(comparison: &Comparison, out: &mut Out) -> io::Result<()> {
+    let rows = (1..)
+        .zip(&comparison.waste)
+        .map(|(number, waste): (u32, _)| {
+            let title = table::printable(&waste.title.replace('`', ""));
+            let saves = format!("saves {}", comparison.worth_of(waste));
+            [number.to_string(), saves, title]
+        });
+    table::section(out, [">", "", "what both traces waste"], rows)
 }
 
 /// The operations whose part of the time differs most.

@@ -5,10 +5,11 @@ use std::io::Write;
 use dormer_core::base::format;
 use dormer_core::hardware::{Basis, Figure, GPUS, GpuSpec, Precision};
 
+use crate::stdout::Out;
 use crate::{Failure, table};
 
 /// Prints one line per GPU.
-pub(crate) fn run(out: &mut dyn Write) -> Result<(), Failure> {
+pub(crate) fn run(out: &mut Out) -> Result<(), Failure> {
     #[rustfmt::skip]
     let heads = ["--gpu", "device", ">memory", ">bandwidth", ">BF16 matrix", ">FP8 matrix", ">FP32 vector"];
     let rows: Vec<[String; 7]> = GPUS.iter().map(row).collect();

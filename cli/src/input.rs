@@ -19,7 +19,8 @@ const CHUNK_BYTES: usize = 256 << 10;
 pub(crate) fn import(trace: &Path) -> Result<Imported, Failure> {
     let name = name(trace);
     let failure = |reason: &dyn std::fmt::Display| Failure::Sentence(format!("{name}: {reason}"));
-    let (mut source, total_bytes) = open(trace).map_err(|error| failure(&error))?;
+    let unreadable = |error: io::Error| Failure::of_file(&name, &error);
+    let (mut source, total_bytes) = open(trace).map_err(unreadable)?;
     let bar = progress_bar(total_bytes);
 
     let mut importer = Importer::new();
@@ -29,7 +30,7 @@ pub(crate) fn import(trace: &Path) -> Result<Imported, Failure> {
             Ok(0) => break,
             Ok(n_bytes) => n_bytes,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(failure(&error)),
+            Err(error) => return Err(unreadable(error)),
         };
         let bytes = chunk.get(..n_bytes).unwrap_or_default();
         importer.push(bytes).map_err(|error| failure(&error))?;

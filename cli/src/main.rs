@@ -3,12 +3,21 @@
 //! ```text
 //! dormer report TRACE [--gpu NAME|FILE.json] [-o DIR]   where the GPU time went; report files into DIR
 //! dormer compare --reference REF TARGET [-o DIR]        two traces: what differs
-//! dormer tree TRACE --uid N                             one event: what called it, what it called
+//! dormer tree TRACE --uid N | --find NAME               calls: what called them, what they called
 //! dormer gpus                                           the GPUs that --gpu knows
+//! dormer completions SHELL                              completions for a shell
 //! ```
 //!
-//! All analysis is `dormer-core`; this crate reads bytes, writes files and prints. It ends with 0
-//! when done, 1 when the input cannot be analyzed or the output not be written, 2 for wrong usage.
+//! All analysis is `dormer-core`; this crate reads bytes, writes files and prints: results to
+//! standard output, progress and what is wrong to standard error.
+//!
+//! | it ends with | when |
+//! |---|---|
+//! | 0 | done |
+//! | 1 | the input cannot be read or has nothing to analyze, or the output cannot be written |
+//! | 2 | wrong usage |
+//! | 3 | done, but data was lost, with `--strict` |
+//! | 4 | done, but a finding is as severe as `--fail-on` says |
 
 mod args;
 mod choices;
@@ -17,46 +26,99 @@ mod gpus;
 mod input;
 mod output;
 mod report;
+mod stdout;
 mod table;
 mod tree;
+mod verdict;
 mod window;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use args::{Args, Command};
+use stdout::Out;
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let mut stdout = io::BufWriter::new(io::stdout().lock());
+    let stdout = io::stdout().lock();
+    let is_terminal = stdout.is_terminal();
+    let mut buffer = io::BufWriter::new(stdout);
+    let mut out = Out::new(&mut buffer, is_terminal);
     let done = match &args.command {
-        Command::Report(args) => report::run(args, &mut stdout),
-        Command::Compare(args) => compare::run(args, &mut stdout),
-        Command::Tree(args) => tree::run(args, &mut stdout),
-        Command::Gpus => gpus::run(&mut stdout),
+        Command::Report(args) => report::run(args, &mut out),
+        Command::Compare(args) => compare::run(args, &mut out),
+        Command::Tree(args) => tree::run(args, &mut out),
+        Command::Gpus => gpus::run(&mut out),
+        Command::Completions { shell } => {
+            clap_complete::generate(*shell, &mut Args::command(), "dormer", &mut out);
+            Ok(())
+        }
     };
-    let done = done.and_then(|()| Ok(stdout.flush()?));
+    let done = match (done, out.flush().map_err(Failure::from)) {
+        (Ok(()) | Err(Failure::ReaderLeft), flushed) => flushed,
+        (failed, _) => failed,
+    };
     let (sentence, code) = match done {
         Ok(()) | Err(Failure::ReaderLeft) => return ExitCode::SUCCESS,
         Err(Failure::Sentence(sentence)) => (sentence, 1),
         Err(Failure::Usage(sentence)) => (sentence, 2),
+        Err(Failure::Lost(sentence)) => (sentence, 3),
+        Err(Failure::Found(sentence)) => (sentence, 4),
     };
-    // Nothing is left to do when standard error cannot be written either.
-    let _ = writeln!(io::stderr(), "dormer: {sentence}");
+    stdout::complain(&sentence);
     ExitCode::from(code)
 }
 
-/// Why a command could not do its work.
+/// Why a command could not do its work, or what a check makes of it; each one sentence without a
+/// full stop.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The input cannot be read, or the output not be written; one sentence without a full stop.
+    /// The input cannot be read or has nothing to analyze, or the output cannot be written.
     Sentence(String),
-    /// What was asked for does not exist; one sentence without a full stop.
+    /// What was asked for does not exist.
     Usage(String),
+    /// Data was lost, which was not to be.
+    Lost(String),
+    /// Something was found that was not to be.
+    Found(String),
     /// Whoever read standard output closed it, as `head` does: no failure of ours.
     ReaderLeft,
+}
+
+impl Failure {
+    /// A file that cannot be read or written.
+    pub(crate) fn of_file(name: &str, error: &io::Error) -> Failure {
+        Failure::Sentence(format!("{name}: {}", reason(error)))
+    }
+}
+
+/// Why something cannot be read or written, without the number that the operating system adds: "No such
+/// file or directory (os error 2)".
+pub(crate) fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::InvalidData => "it is not text".to_owned(),
+        _ => {
+            let reason = error.to_string();
+            reason
+                .split(" (os error")
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        }
+    }
+}
+
+/// What a check says, where printing went well or nobody read on.
+pub(crate) fn after(
+    printed: Result<(), Failure>,
+    verdict: Result<(), Failure>,
+) -> Result<(), Failure> {
+    match printed {
+        Ok(()) | Err(Failure::ReaderLeft) => verdict,
+        failed => failed,
+    }
 }
 
 impl From<io::Error> for Failure {
@@ -64,7 +126,7 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::ReaderLeft,
-            _ => Failure::Sentence(format!("cannot write to standard output: {error}")),
+            _ => Failure::of_file("cannot write to standard output", &error),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The files of a report or a comparison, into a folder.
+//! The files of a report or a comparison, into a folder or to standard output.
 
 use std::fs;
 use std::io::Write;
@@ -9,24 +9,84 @@ use dormer_core::output::archive;
 use dormer_core::output::export::{Artifact, Source};
 
 use crate::Failure;
-use crate::args::{ALL_FORMATS, ZIP};
+use crate::args::{ALL_FORMATS, FINDINGS, ZIP};
+use crate::stdout::Out;
 
-/// Makes the files of the formats that were asked for and writes them, where a folder was given,
-/// and says so. As an archive they are one file, called as `archive_name` says.
+/// The format of one file for programs; of a report that is its findings.
+const JSON: &str = "json";
+
+/// What a command gives besides its summary.
+pub(crate) enum Wanted<'a> {
+    /// The summary alone.
+    Summary,
+    /// One file, printed in place of the summary: its path.
+    Printed(&'static str),
+    /// Files into a folder, beside the summary.
+    Files(&'a Path),
+}
+
+/// What is wanted, before any trace is read. `printable` are the formats that are one file, with its
+/// path.
+pub(crate) fn wanted<'a>(
+    folder: Option<&'a Path>,
+    asked: &[String],
+    printable: &[(&str, &'static str)],
+) -> Result<Wanted<'a>, Failure> {
+    if let Some(folder) = folder {
+        let mut above = folder.ancestors().filter(|path| path.exists());
+        return match above.next().filter(|path| !path.is_dir()) {
+            Some(file) => Err(Failure::Usage(format!(
+                "{} is a file; -o wants a folder",
+                file.display()
+            ))),
+            None => Ok(Wanted::Files(folder)),
+        };
+    }
+    let [format] = asked else {
+        return match asked {
+            [] => Ok(Wanted::Summary),
+            _ => Err(Failure::Usage(
+                "standard output takes one format; for several, name a folder with --output"
+                    .to_owned(),
+            )),
+        };
+    };
+    let found = printable.iter().find(|(name, _)| name == format);
+    found.map(|(_, path)| Wanted::Printed(path)).ok_or_else(|| {
+        let names: Vec<&str> = printable.iter().map(|(name, _)| *name).collect();
+        Failure::Usage(format!(
+            "--format {format} needs a folder, given with --output; without one, standard output takes {}",
+            names.join(", ")
+        ))
+    })
+}
+
+/// Prints one file in place of the summary.
+pub(crate) fn print<S: Source>(path: &str, source: &S, out: &mut Out) -> Result<(), Failure> {
+    let file = source.artifact(path);
+    let file = file.ok_or_else(|| Failure::Sentence(format!("cannot make {path}")))?;
+    out.file(&file.bytes)?;
+    // A terminal's prompt stands on a line of its own.
+    if !file.bytes.ends_with(b"\n") {
+        out.file(b"\n")?;
+    }
+    Ok(())
+}
+
+/// Makes the files of the formats that were asked for, all where none was, and writes them, and says
+/// so. As an archive they are one file, called as `archive_name` says.
 pub(crate) fn write<S: Source>(
-    folder: Option<&Path>,
+    folder: &Path,
     asked: &[String],
     source: &S,
     archive_name: impl FnOnce() -> String,
-    out: &mut dyn Write,
+    out: &mut Out,
 ) -> Result<(), Failure> {
-    let Some(folder) = folder else {
-        writeln!(out, "\nTo write the report and its tables, add -o DIR.")?;
-        return Ok(());
-    };
     let is_asked = |format: &str| asked.iter().any(|asked| asked == format);
     let is_archive = is_asked(ZIP);
-    let is_all = is_asked(ALL_FORMATS) || (is_archive && asked.len() == 1);
+    let is_all = asked.is_empty() || is_asked(ALL_FORMATS) || (is_archive && asked.len() == 1);
+    // Of a report `json` is everything as JSON, its findings too.
+    let is_asked = |format: &str| is_asked(format) || (format == FINDINGS && is_asked(JSON));
     let exporters = S::exporters();
     let files = exporters
         .iter()
@@ -58,5 +118,5 @@ fn write_file(folder: &Path, path: &str, bytes: &[u8]) -> Result<(), Failure> {
         .parent()
         .map_or(Ok(()), fs::create_dir_all)
         .and_then(|()| fs::write(&path, bytes));
-    written.map_err(|error| Failure::Sentence(format!("cannot write {}: {error}", path.display())))
+    written.map_err(|error| Failure::of_file(&format!("cannot write {}", path.display()), &error))
 }

@@ -3,38 +3,67 @@
 use std::io::{self, Write};
 
 use dormer_core::base::format;
+use dormer_core::findings::RankedFinding;
+use dormer_core::output::export::markdown;
 use dormer_core::output::{archive, export};
 use dormer_core::profile::Profile;
 use dormer_core::report::Report;
+use dormer_core::report::cards::{self, Worth};
 use dormer_core::report::overview::{Measure, Overview, WorkTime};
 use dormer_core::report::top::{TopOperation, top_operations};
 
-use crate::args::ReportArgs;
-use crate::{Failure, choices, input, output, table, window};
+use crate::args::{FINDINGS, ReportArgs};
+use crate::output::Wanted;
+use crate::stdout::Out;
+use crate::{Failure, after, choices, input, output, table, verdict, window};
 
-/// Operations that the summary names.
+/// Operations and findings that the summary names.
 const TOP: usize = 5;
 
+/// Formats that can be printed, with their file.
+const PRINTED: &[(&str, &str)] = &[
+    ("json", "findings.json"),
+    (FINDINGS, "findings.json"),
+    ("md", markdown::FAIR),
+    ("html", "report.html"),
+];
+
 /// Analyzes the trace, writes the files, prints the summary.
-pub(crate) fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<(), Failure> {
+pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
+    let wanted = output::wanted(args.output.as_deref(), &args.format, PRINTED)?;
     let whole = Profile::new(input::import(&args.trace)?);
     let whole = window::of_step(whole, &args.trace, args.step.as_deref())?;
     let profile = input::redacted(window::of_range(whole, args.window), &args.redact);
+    window::check(&profile, &args.trace)?;
     let options = choices::options(&args.judge, args.gpu.as_ref(), &profile);
     let report = Report::new(&profile, &options);
-    summary(&profile, &report, out)?;
+    let name = input::name(&args.trace);
+    let (overview, findings) = (&report.overview, &report.analyses.findings.ranked);
+    let found = findings.iter().map(|one| &one.finding);
+    let found = found.map(|finding| (finding.priority, finding.title.as_str()));
+    let verdict = verdict::of(&args.check, &[(&name, overview)], found);
+    let is_seen = out.is_terminal() && !matches!(wanted, Wanted::Printed(_));
+    if !is_seen {
+        verdict::warn(&name, overview);
+    }
     let files = export::Input::new(&profile, &report);
     let archive = || match args.redact.redact {
         true => archive::file_name(archive::REDACTED),
-        false => archive::file_name([&*input::name(&args.trace)]),
+        false => archive::file_name([&*name]),
     };
-    output::write(args.output.as_deref(), &args.format, &files, archive, out)?;
+    let printed = match wanted {
+        Wanted::Printed(path) => output::print(path, &files, out),
+        Wanted::Summary => summary(&profile, &report, true, out).map_err(Failure::from),
+        Wanted::Files(folder) => summary(&profile, &report, false, out)
+            .map_err(Failure::from)
+            .and_then(|()| output::write(folder, &args.format, &files, archive, out)),
+    };
     // Freeing millions of events one by one would take longer than the exit that follows.
-    std::mem::forget(profile);
-    Ok(())
+    std::mem::forget((profile, report));
+    after(printed, verdict)
 }
 
-fn summary(profile: &Profile, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+fn summary(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> io::Result<()> {
     let overview = &report.overview;
     if let Some(window) = &overview.window {
         writeln!(out, "{}", table::printable(&window.sentence()))?;
@@ -45,6 +74,7 @@ fn summary(profile: &Profile, report: &Report, out: &mut dyn Write) -> io::Resul
         [part.kind.label().to_owned(), time, share]
     });
     table::section(out, ["GPU timeline", ">time", ">share"], split)?;
+    findings(profile, report, is_all, out)?;
     // The rows of the documents' Top Bottlenecks, with their shares.
     let (rows, share): (Vec<_>, _) = match overview.measure {
         Measure::Gpu => {
@@ -79,8 +109,56 @@ fn summary(profile: &Profile, report: &Report, out: &mut dyn Write) -> io::Resul
     }
 }
 
+/// What is worth most, a line each, and where the rest is.
+fn findings(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> io::Result<()> {
+    let ranked = &report.analyses.findings.ranked;
+    let asides = cards::asides(profile, report);
+    let rows = ranked.iter().take(TOP).map(|one| finding_row(report, one));
+    table::section(out, [">", "", "findings", "analysis"], rows)?;
+    let rest = match ranked.len().saturating_sub(TOP) {
+        0 => None,
+        1 => Some("One more finding is in the report.".to_owned()),
+        n => Some(format!(
+            "{} more findings are in the report.",
+            format::count(n as u64)
+        )),
+    };
+    let sentences = [asides.together, asides.nothing, rest, asides.small];
+    let mut sentences: Vec<String> = sentences.into_iter().flatten().collect();
+    if is_all {
+        let files =
+            "The report has the details: --format md prints it, -o DIR writes it with all tables.";
+        sentences.push(files.to_owned());
+    }
+    match sentences.is_empty() {
+        true => Ok(()),
+        false => writeln!(out, "\n{}", table::printable(&sentences.join(" "))),
+    }
+}
+
+fn finding_row(report: &Report, ranked: &RankedFinding) -> [String; 4] {
+    let worth = ranked
+        .finding
+        .impact
+        .as_ref()
+        .map(|impact| Worth::new(report, impact));
+    let saves = worth.map_or("savings unknown".to_owned(), |worth| {
+        let up_to = if worth.is_at_most { "up to " } else { "" };
+        let share = worth
+            .of_run
+            .map_or(String::new(), |run| format!(" ({})", run.share));
+        format!("saves {up_to}{}{share}", worth.time)
+    });
+    [
+        ranked.number.to_string(),
+        saves,
+        table::printable(&ranked.finding.title),
+        ranked.analysis.title.to_owned(),
+    ]
+}
+
 /// How far the numbers can be trusted.
-pub(crate) fn quality(overview: &Overview, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn quality(overview: &Overview, out: &mut Out) -> io::Result<()> {
     writeln!(out, "{}", overview.quality.sentence)?;
     for line in &overview.quality.lines {
         let sentence = table::printable(&line.sentence);

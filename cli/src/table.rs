@@ -2,14 +2,18 @@
 
 use std::io::{self, Write};
 
+use crate::stdout::Out;
+
 /// Writes rows below their heads, two spaces between the columns. Columns whose head starts with `>`
 /// hold numbers and stand right.
 pub(crate) fn write<const N: usize>(
-    out: &mut dyn Write,
+    out: &mut Out,
     heads: [&str; N],
     rows: &[[String; N]],
 ) -> io::Result<()> {
     let labels = heads.map(|head| head.strip_prefix('>').unwrap_or(head));
+    let printed = |row: &[String; N]| row.each_ref().map(|cell| out.text(cell).into_owned());
+    let rows: Vec<[String; N]> = rows.iter().map(printed).collect();
     let widths: [usize; N] = std::array::from_fn(|column| {
         let cells = rows.iter().map(|row| width(&row[column]));
         cells.max().unwrap_or(0).max(width(labels[column]))
@@ -26,7 +30,7 @@ pub(crate) fn write<const N: usize>(
         writeln!(out, "{}", line.trim_end())
     };
     write_row(labels)?;
-    for row in rows {
+    for row in &rows {
         write_row(row.each_ref().map(String::as_str))?;
     }
     Ok(())
@@ -34,7 +38,7 @@ pub(crate) fn write<const N: usize>(
 
 /// The same behind an empty line; nothing where there are no rows.
 pub(crate) fn section<const N: usize>(
-    out: &mut dyn Write,
+    out: &mut Out,
     heads: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
 ) -> io::Result<()> {
@@ -62,15 +66,17 @@ mod tests {
 
     #[test]
     fn numbers_stand_right_and_text_left() {
-        let rows = [["aten::mm", "9.87 µs"], ["x", "12 ms"]].map(|row| row.map(str::to_owned));
-        let mut out = Vec::new();
+        let rows =
+            [["aten::mm", "9.87 µs"], ["x", "1\u{202F}012 ms"]].map(|row| row.map(str::to_owned));
+        let mut bytes = Vec::new();
+        let mut out = Out::new(&mut bytes, false);
         write(&mut out, ["name", ">time"], &rows).expect("a Vec takes any bytes");
         assert_eq!(
-            String::from_utf8_lossy(&out),
+            String::from_utf8_lossy(&bytes),
             "\
 name         time
 aten::mm  9.87 µs
-x           12 ms
+x         1012 ms
 "
         );
     }

@@ -1,20 +1,31 @@
-//! `dormer tree`: one event of a trace, what called it and what it called.
+//! `dormer tree`: one event of a trace, what called it and what it called; or calls by their name.
+
+mod found;
 
 use std::io::Write;
 
 use dormer_core::base::format;
+use dormer_core::import::Imported;
 use dormer_core::profile::Profile;
 use dormer_core::profile::launch::{GpuId, Launch};
 use dormer_core::profile::tree::{CallTree, NodeId};
 use dormer_core::trace::{EventId, TrackId};
 
 use crate::args::TreeArgs;
+use crate::stdout::Out;
 use crate::{Failure, input, table};
 
-/// Prints the callers of the event, outermost first, the event, and all below it.
-pub(crate) fn run(args: &TreeArgs, out: &mut dyn Write) -> Result<(), Failure> {
+/// Prints one event with its callers and all below it, or the calls of a name.
+pub(crate) fn run(args: &TreeArgs, out: &mut Out) -> Result<(), Failure> {
     let imported = input::import(&args.trace)?;
-    let uid = args.uid;
+    match (&args.call.find, args.call.uid) {
+        (Some(name), _) => found::run(&Profile::new(imported), &args.trace, name, out),
+        (None, uid) => of_event(imported, uid.unwrap_or_default(), out),
+    }
+}
+
+/// Prints the callers of the event, outermost first, the event, and all below it.
+fn of_event(imported: Imported, uid: u32, out: &mut Out) -> Result<(), Failure> {
     let Some(event) = imported.trace.events.by_uid(uid) else {
         return Err(Failure::Usage(format!(
             "no complete event stands at position {uid} of traceEvents, which has {}; positions count from 0",
@@ -28,8 +39,9 @@ pub(crate) fn run(args: &TreeArgs, out: &mut dyn Write) -> Result<(), Failure> {
         event,
     };
     writeln!(out, "{}\n", view.title())?;
-    let heads = [">uid", ">host time", ">GPU time", ">GPU events", "", "call"];
+    let heads = [">uid", ">CPU time", ">GPU time", ">GPU events", "", "call"];
     table::write(out, heads, &view.rows())?;
+    std::mem::forget(profile);
     Ok(())
 }
 

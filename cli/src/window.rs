@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use dormer_core::base::interval::Interval;
+use dormer_core::import::warning::{Severity, WarningKind};
 use dormer_core::profile::Profile;
 use dormer_core::profile::lanes::recorded_span;
 use dormer_core::profile::window::{Window, find_step};
 
-use crate::{Failure, input};
+use crate::{Failure, input, table};
 
 /// The profile of a step; of the whole trace, where none is asked for.
 pub(crate) fn of_step(
@@ -31,6 +32,37 @@ pub(crate) fn of_range(profile: Profile, range: Option<Interval>) -> Profile {
     let at = |ns: i64| recorded.start_ns.saturating_add(ns);
     let span = Interval::new(at(range.start_ns), at(range.end_ns));
     windowed(profile, &Window::range(span))
+}
+
+/// Why there is nothing to analyze, where that is so.
+pub(crate) fn check(profile: &Profile, trace: &Path) -> Result<(), Failure> {
+    let reason = match profile.trace.n_events_read {
+        _ if profile.has_gpu_events() => return Ok(()),
+        _ if profile.is_empty_window() => WarningKind::EmptyWindow.label(),
+        _ if profile.has_host_ops() => return Ok(()),
+        0 => "the trace has no events",
+        _ => {
+            let kinds = [WarningKind::GpuEventsLost, WarningKind::NothingRecorded];
+            let warned = |kind: &WarningKind| profile.warnings.count(*kind) > 0;
+            let kind = kinds.into_iter().find(warned);
+            kind.map_or("there is nothing to analyze", |kind| kind.label())
+        }
+    };
+    // Of a damaged file that may be why.
+    let damage = profile.warnings.iter().next();
+    let damage = damage.filter(|warning| {
+        warning.kind.severity() == Severity::DataLoss && warning.kind.label() != reason
+    });
+    let reason = reason.trim_end_matches('.');
+    let reason = match damage {
+        Some(warning) => format!("{reason}. {}", warning.sentence().trim_end_matches('.')),
+        None => reason.to_owned(),
+    };
+    Err(Failure::Sentence(format!(
+        "{}: {}",
+        input::name(trace),
+        table::printable(&reason)
+    )))
 }
 
 fn windowed(whole: Profile, window: &Window) -> Profile {

@@ -111,7 +111,12 @@ fn the_system_view_says_why_the_gpu_idles_and_leads_into_the_tree() {
         let sections = "$$('[data-section]').map(section => [section.dataset.section, !!section.querySelector('[data-testid=missing]')])";
         assert_eq!(
             page.value::<Value>(sections).await,
-            json!([["idle", false], ["communication", false], ["copies", false]])
+            json!([
+                ["idle", false],
+                ["cpu", false],
+                ["communication", false],
+                ["copies", false]
+            ])
         );
         page.wait_text("[data-testid=gaps] li:first-child", "aten::copy_")
             .await;

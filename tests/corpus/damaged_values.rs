@@ -136,13 +136,12 @@ fn white_space_may_change_from_event_to_event() {
 }
 
 #[test]
-fn arguments_of_a_foreign_form_are_unknown() {
+fn arguments_of_a_foreign_form_are_unknown_and_told() {
+    let event = event(r#""name": "a", "args": {"Input Dims": "soon", "Input type": 3}"#);
     let imported = check(
-        trace(&event(
-            r#""name": "a", "args": {"Input Dims": "soon", "Input type": 3}"#,
-        )),
+        trace(&format!("▼{event}")),
         &["a"],
-        &[],
+        &[(UnreadableArguments, 1)],
     );
     let trace = &imported.trace;
     let args = trace

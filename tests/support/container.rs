@@ -1,8 +1,9 @@
 //! The containers traces come in.
 
-use std::io::{Cursor, Write};
+use std::io::{Cursor, Read, Write};
 
 use flate2::Compression;
+use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -12,6 +13,13 @@ pub(crate) fn gzip(bytes: impl AsRef<[u8]>) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(bytes.as_ref()).unwrap();
     encoder.finish().unwrap()
+}
+
+/// What a gzip member holds.
+pub(crate) fn gunzip(bytes: &[u8]) -> Vec<u8> {
+    let mut text = Vec::new();
+    GzDecoder::new(bytes).read_to_end(&mut text).unwrap();
+    text
 }
 
 /// A zip archive of deflated members.

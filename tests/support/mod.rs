@@ -4,6 +4,7 @@
 pub(crate) mod container;
 pub(crate) mod csv;
 pub(crate) mod opened;
+pub(crate) mod page;
 pub(crate) mod shared;
 pub(crate) mod slower;
 pub(crate) mod source;

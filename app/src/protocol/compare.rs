@@ -3,7 +3,7 @@
 use dormer_core::report::overview::SplitPart;
 use serde::{Deserialize, Serialize};
 
-use super::{Branch, Findings, Opened};
+use super::{Branch, Evidence, Findings, Opened};
 
 /// The names of two files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +64,8 @@ pub struct CompareFacts {
     pub verdicts: Vec<VerdictCount>,
     /// Where the target falls behind, what is worth most first.
     pub findings: Findings,
+    /// What both traces lose in the same way, what is worth most first.
+    pub waste: Vec<SharedWaste>,
     /// The tables that have rows.
     pub tables: Vec<ComparedTable>,
 }
@@ -101,6 +103,23 @@ pub struct WaterfallStep {
     pub target: String,
     /// How much longer the target takes; of the ends, the whole time.
     pub difference: String,
+}
+
+/// What both traces lose in the same way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SharedWaste {
+    /// Names in backticks.
+    pub title: String,
+    /// What it saves on the target, with its share of the run.
+    pub saves: String,
+    /// Its figures in both traces.
+    pub sentence: String,
+    /// What to do about it on the target.
+    pub advice: String,
+    /// Operations of the target that show it.
+    pub evidence: Vec<Evidence>,
+    /// Those beyond the named ones.
+    pub n_more: usize,
 }
 
 /// Operations that were judged alike.

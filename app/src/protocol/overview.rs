@@ -2,6 +2,7 @@
 
 use dormer_core::NoGpu;
 use dormer_core::report::cards::{Asides, Worth};
+use dormer_core::report::gap_chart::GapChart;
 use dormer_core::report::overview::{FamilyTime, Quality, SplitPart, WorkTime};
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +71,10 @@ pub struct Card {
     pub title: String,
     /// How much it matters, in a word.
     pub severity: String,
+    /// The name of its color in style sheets.
+    pub light: String,
+    /// Why the longest of its operations takes longer than its roofline time.
+    pub gap: Option<GapChart>,
     /// How sure it is that it is what it is called, in a word; empty where nothing is left to guess.
     pub confidence: String,
     /// The analysis that found it.
@@ -113,6 +118,8 @@ pub struct Evidence {
     pub uid: Option<u32>,
     /// The tree has it, or what launched it.
     pub in_tree: bool,
+    /// Calls or runs of it can be shown; of an annotation there are none.
+    pub has_runs: bool,
 }
 
 /// One of the operations that took the most time.

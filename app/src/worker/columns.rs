@@ -21,7 +21,7 @@ pub(super) const OPERATIONS: &str = "unified_perf_summary";
 /// The sheet whose rows are the operators of the profile, in their order.
 const OPERATORS: &str = "ops_summary";
 /// The column of the sheet of operations that says how close an operation comes to the roofline.
-const OF_ROOF: &str = "Pct Roofline_mean";
+const OF_ROOF: &str = "Pct Roofline";
 
 /// The columns of sheets of kernels that say what kind of work one is, and what tells it.
 const CATEGORY: &str = "Dormer category";

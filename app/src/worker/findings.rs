@@ -2,8 +2,9 @@
 
 use dormer_core::findings::{Finding, RankedFinding};
 use dormer_core::output::document::slug;
-use dormer_core::report::cards::{NOT_QUANTIFIABLE, Worth, asides, detail_heading};
+use dormer_core::report::cards::{Light, NOT_QUANTIFIABLE, Worth, asides, detail_heading};
 use dormer_core::report::details::is_in_tree;
+use dormer_core::report::gap_chart::GapChart;
 use dormer_core::report::has_row;
 use dormer_core::report::shapes::shapes;
 use dormer_core::trace::EventId;
@@ -45,11 +46,21 @@ fn card(profile: &Profile, report: &Report, ranked: &RankedFinding) -> Card {
         number: ranked.number,
         title: finding.title.clone(),
         severity: finding.priority.label().to_owned(),
+        gap: gap(profile, report, finding),
+        light: Light::of(finding.priority).key.to_owned(),
         confidence: finding
             .confidence
             .map_or(String::new(), |confidence| confidence.label().to_owned()),
         analysis: ranked.analysis.title.to_owned(),
-        issue: finding.issue.clone(),
+        // What the chart shows is not said twice.
+        issue: match finding
+            .tables
+            .iter()
+            .any(|table| table.key == "gap_waterfall")
+        {
+            true => finding.issue.clone(),
+            false => finding.issue_with_causes(),
+        },
         model: finding.model.clone(),
         kernel: finding.kernel.clone(),
         worth: impact.map(|impact| Worth::new(report, impact)),
@@ -62,6 +73,16 @@ fn card(profile: &Profile, report: &Report, ranked: &RankedFinding) -> Card {
         details: slug(&detail_heading(ranked)),
         is_system: super::system::shows(ranked.analysis),
     }
+}
+
+/// Of the longest of its operations, where the finding is about kernels.
+fn gap(profile: &Profile, report: &Report, finding: &Finding) -> Option<GapChart> {
+    let is_shown = finding
+        .tables
+        .iter()
+        .any(|table| table.key == "gap_waterfall");
+    let longest = finding.operations.first().filter(|_| is_shown)?;
+    GapChart::of(profile, report, *longest)
 }
 
 /// What goes with a finding, by its number.
@@ -89,6 +110,7 @@ fn operation(profile: &Profile, at: usize) -> Option<Evidence> {
         row: has_row(profile, operation).then_some(at as u32),
         uid: Some(profile.trace.events.uid(first.event)),
         in_tree: is_in_tree(profile, first.event),
+        has_runs: true,
     })
 }
 
@@ -100,11 +122,13 @@ fn event(profile: &Profile, finding: &Finding, id: EventId) -> Evidence {
         Some(gap) => Some(format!("after {gap} idle")),
         None => duration,
     };
+    let in_tree = is_in_tree(profile, id);
     Evidence {
         name: format::middle_ellipsis(&name, NAME_CHARS),
         time: time.unwrap_or_default(),
         uid: Some(trace.events.uid(id)),
-        in_tree: is_in_tree(profile, id),
+        in_tree,
+        has_runs: in_tree || trace.events.category(id).is_gpu(),
         ..Evidence::default()
     }
 }
@@ -128,6 +152,18 @@ mod tests {
     use dormer_core::testing::options_on;
 
     use super::*;
+
+    /// The data loader's annotation of the sample: the first of all findings.
+    #[test]
+    fn what_has_no_calls_leads_to_its_place_in_time() {
+        let profile = Profile::new(import(dormer_core::sample::TRACE.as_bytes()).unwrap());
+        let report = Report::new(&profile, &options_on("H100"));
+        let first = &findings(&profile, &report).cards[0];
+        let evidence = &first.evidence[0];
+        assert!(evidence.name.contains("DataLoader"), "{}", evidence.name);
+        assert_eq!((evidence.has_runs, evidence.in_tree), (false, false));
+        assert!(evidence.uid.is_some());
+    }
 
     #[test]
     fn the_longest_product_leads_to_its_row_and_its_call() {

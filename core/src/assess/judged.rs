@@ -1,6 +1,6 @@
 //! What a GPU makes of an operation: its roofline, and how close to it the calls come.
 
-use super::rates::{mean_rate, mean_roof_share};
+use super::rates::{mean_rate, roof_share};
 use super::{ReportOptions, Timelines};
 use crate::hardware::roofline::{Achieved, Roofline, roofline};
 use crate::hardware::{Basis, Precision};
@@ -20,7 +20,7 @@ pub struct Judged {
     pub work: Option<Work>,
     /// Its roofline; `None` where no GPU is chosen, or bytes are not known.
     pub roof: Option<Roofline>,
-    /// How close the calls come to the roofline, mean over the calls.
+    /// How close the calls come to the roofline, all of them together: weighted by time.
     pub achieved: Option<Achieved>,
     /// Faster than the GPU can be: shown as what it is and never ranked.
     pub is_anomaly: bool,
@@ -49,7 +49,7 @@ impl Judged {
         let roof = work
             .zip(options.gpu.as_deref())
             .and_then(|(work, gpu)| roofline(&work, gpu, options.basis));
-        let share = |us| mean_roof_share(&operation.times_us, us);
+        let share = |us| roof_share(&operation.times_us, us);
         let achieved = roof.and_then(|roof| {
             Some(Achieved {
                 roof_percent: share(roof.time_us)?,

@@ -8,6 +8,7 @@ mod options;
 pub(crate) mod rates;
 pub mod severity;
 mod thresholds;
+pub mod waterfall;
 
 pub use crate::profile::timelines::Timelines;
 pub use input::Input;

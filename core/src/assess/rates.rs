@@ -18,8 +18,12 @@ pub(crate) fn mean_rate(times_us: &[f64], amount: Option<f64>) -> Option<f64> {
     mean(times_us, |time_us| amount / 1e6 / time_us)
 }
 
-pub(crate) fn mean_roof_share(times_us: &[f64], roof_us: f64) -> Option<f64> {
-    mean(times_us, |time_us| roof_us / time_us * 100.0)
+/// The share of the roofline that all calls together reach, in percent: the sum of their least times
+/// over that of their times.
+pub(crate) fn roof_share(times_us: &[f64], roof_us: f64) -> Option<f64> {
+    let timed = times_us.iter().filter(|time_us| **time_us > 0.0);
+    let (n, all_us) = timed.fold((0, 0.0), |(n, all_us), time_us| (n + 1, all_us + time_us));
+    (n > 0).then(|| f64::from(n) * roof_us / all_us * 100.0)
 }
 
 /// Without the order that other statistics need.
@@ -49,6 +53,9 @@ mod tests {
         assert_eq!((terabytes.n, terabytes.mean), (1, 200.0));
         assert_eq!(mean_rate(&[25.0, 0.0], Some(5e9)), Some(200.0));
         assert_eq!(rates(&[25.0], None), None);
+        // 5 µs of 10 and 5 of 40: a fifth of all.
+        assert_eq!(roof_share(&[10.0, 40.0, 0.0], 5.0), Some(20.0));
+        assert_eq!(roof_share(&[0.0], 5.0), None);
         let shares = roof_shares(&[25.0], 5.0).map(|shares| (shares.n, shares.mean));
         assert_eq!(shares, Some((1, 20.0)));
     }

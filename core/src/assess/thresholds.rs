@@ -75,7 +75,7 @@ thresholds! {
         main_kind_percent: Percent = 75.0, "An operation that runs several kinds of kernels counts as the kind of at least this share of its time, or as none.";
     }
     "Trust" {
-        anomaly_percent: Percent = 110.0, "A measurement above this share of the roofline is not plausible: it is shown, never ranked.";
+        anomaly_percent: Percent = 105.0, "A measurement above this share of the roofline is not plausible: it is shown, never ranked.";
         unlinked_percent: Percent = 1.0, "Unlinked GPU activity is reported as missing data from this share of the GPU time on; below, as a note.";
     }
     "Short kernels" {
@@ -112,6 +112,7 @@ thresholds! {
         idle_medium_percent: Percent = 30.0, "Idle time of more than this share of the run is of medium severity.";
         idle_low_percent: Percent = 20.0, "Idle time of more than this share of the run is of low severity; less is acceptable.";
         idle_target_percent: Percent = 20.0, "The target idle share, which the potential speedup is computed for.";
+        idle_code_percent: Percent = 5.0, "A function in which the CPU keeps the GPU idle for more than this share of the run is a finding of its own.";
         idle_launch_latency_us: Us = 20.0, "A launch may take this long to reach the GPU; kernels that start later were queued on the GPU.";
         idle_host_work_us: Us = 500.0, "A thread that launches nothing for longer than this does other CPU work.";
         idle_slow_launch_ms: Ms = 1.0, "A launch that takes longer than this does more than launching: it loads the kernel.";
@@ -204,6 +205,8 @@ thresholds! {
         compare_kernel_issue_ratio: Ratio = 5.0, "From this times what the hardware predicts on, tiny batched GEMMs very likely have the wrong kernel.";
         compare_twice_ratio: Ratio = 2.0, "A call that takes more than this times as long as on the reference is marked, whatever the hardware predicts.";
         compare_small_us: Us = 10.0, "A call that is shorter than this on both sides is not judged: launching it takes as long.";
+        compare_implausible_percent: Percent = 105.0, "Above this share of its own roofline a time is implausible: the work, the time or the figures of the GPU are off.";
+        compare_waste_percent: Percent = 50.0, "An operation below this share of its roofline in both traces loses time in both.";
     }
     "Other" {
         other_gate_ms: Ms = 10.0, "Any other operation that takes longer than this can be a bottleneck whatever its share.";

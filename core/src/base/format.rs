@@ -25,6 +25,20 @@ pub fn listed(items: &[String]) -> String {
     }
 }
 
+/// Text for programs: digits without what groups them.
+pub fn ungrouped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let is_after_digit = plain.ends_with(|last: char| last.is_ascii_digit());
+        let is_before_digit = letters.peek().is_some_and(char::is_ascii_digit);
+        if letter != GROUP || !is_after_digit || !is_before_digit {
+            plain.push(letter);
+        }
+    }
+    plain
+}
+
 /// A duration: `41.7 ms`, `9.87 µs`, `1 172 ms`.
 pub fn time_ns(ns: i64) -> String {
     time_us(ns as f64 / 1e3)

@@ -17,11 +17,15 @@ pub(crate) struct Stats {
 }
 
 /// The middle of some lengths, the shorter of two; `None` for none.
-pub fn median_ns(mut lengths_ns: Vec<i64>) -> Option<i64> {
+pub fn median_ns(lengths_ns: Vec<i64>) -> Option<i64> {
+    quantile_ns(lengths_ns, 0.5)
+}
+
+/// The length that a share of all lengths does not exceed; `None` for none.
+pub(crate) fn quantile_ns(mut lengths_ns: Vec<i64>, share: f64) -> Option<i64> {
     lengths_ns.sort_unstable();
-    lengths_ns
-        .get(lengths_ns.len().checked_sub(1)? / 2)
-        .copied()
+    let last = lengths_ns.len().checked_sub(1)?;
+    lengths_ns.get((last as f64 * share) as usize).copied()
 }
 
 impl Stats {
@@ -81,6 +85,7 @@ mod tests {
         assert_eq!(median_ns(vec![30, 10, 20]), Some(20));
         assert_eq!(median_ns(vec![30, 10, 20, 40]), Some(20));
         assert_eq!(median_ns(Vec::new()), None);
+        assert_eq!(quantile_ns((0..=100).collect(), 0.95), Some(95));
     }
 
     #[test]

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use super::losses::{losses, misses_calls, untold_idle_ns};
 use super::side::Side;
+use crate::assess::idle::Idle;
+use crate::assess::idle::cause::IdleCause;
 use crate::base::interval::sum;
+use crate::findings::Finding;
 use crate::hardware::GpuSpec;
 use crate::profile::launch::is_graph_call;
 use crate::profile::timeline::GpuTimeline;
@@ -44,8 +47,50 @@ pub struct About {
     pub(crate) mismatch: Option<String>,
     /// GPUs that work ran on; 0 without GPU activity.
     pub n_gpus: usize,
+    /// Why its GPU is idle, and what its own report says about it.
+    pub(crate) idle: IdleReport,
     /// Whether most of its GPU work is of recorded graphs.
     pub(crate) runs_graphs: bool,
+}
+
+/// Why the GPU of a trace is idle.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct IdleReport {
+    /// Idle time by cause, the longest first.
+    pub(crate) causes: Vec<(IdleCause, i64)>,
+    /// Idle time for sure, and its share of the run in percent.
+    pub(crate) sure: (i64, f64),
+    /// What the report of that trace alone finds about it, what saves most first.
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl IdleReport {
+    fn of(side: &Side) -> IdleReport {
+        let Some(idle) = Idle::once(&side.report.analysis_input(side.profile)) else {
+            return IdleReport::default();
+        };
+        let causes = idle.by_time().into_iter();
+        let ranked = side.report.analyses.findings.ranked.iter();
+        let findings = ranked.filter(|one| one.analysis.key == "cpu_idle");
+        IdleReport {
+            causes: causes.map(|(cause, gaps)| (cause, gaps.all.ns)).collect(),
+            sure: (idle.surely_idle_ns(), idle.surely_idle_percent()),
+            findings: findings.map(|one| one.finding.clone()).collect(),
+        }
+    }
+
+    pub(crate) fn ns_of(&self, wanted: IdleCause) -> i64 {
+        let mut causes = self.causes.iter();
+        let found = causes.find(|(cause, _)| *cause == wanted);
+        found.map_or(0, |(_, ns)| *ns)
+    }
+
+    /// What that trace's own report finds about a cause, else about its idle time as a whole.
+    pub(crate) fn finding(&self, cause: IdleCause) -> Option<&Finding> {
+        let mut findings = self.findings.iter();
+        let of_cause = findings.find(|finding| finding.pattern == cause.key());
+        of_cause.or_else(|| self.findings.first())
+    }
 }
 
 impl About {
@@ -77,6 +122,7 @@ impl About {
                 Some(_) => side.report.timelines.gpus.len().max(1),
                 None => 0,
             },
+            idle: IdleReport::of(side),
             runs_graphs: runs_graphs(side),
         }
     }

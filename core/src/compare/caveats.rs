@@ -36,8 +36,12 @@ const CAVEATS: &[Caveat] = &[
     Caveat { words: no_expectation, text: "Nothing is expected of the target, because no GPU profile is known for {whom}: choose one to see the share of the hardware in each difference." },
     Caveat { words: mixed_basis, text: "{figure} is judged by {reference} on the reference and by {target} on the target, so that verdicts on operations that it binds depend on this choice.{peak}" },
     Caveat { words: other_sizes, text: "{operations} with {percent} of the kernel time of the target {are} the same as on the reference with other sizes or types: {first} first, on {shapes} instead of {reference_shapes}. Each is judged by the roofline of its own work." },
+    Caveat { words: |comparison| implausible(comparison, Which::Reference), text: IMPLAUSIBLE },
+    Caveat { words: |comparison| implausible(comparison, Which::Target), text: IMPLAUSIBLE },
     Caveat { words: other_work, text: "Of {operations} the models count a different amount of work in each trace; they are judged by their own." },
 ];
+
+const IMPLAUSIBLE: &str = "{operations} of the {which} with {time} take less time than their own roofline allows, {first} first ({percent} of roofline): sizes, times or the figures of the GPU are off there, or data stays on the chip. Savings never go below the roofline of the target.";
 
 const MISMATCH: &str = "The {which}: {mismatch}";
 
@@ -72,12 +76,36 @@ fn other_work(comparison: &Comparison) -> Option<Words> {
     (n > 0).then(|| vec![("operations", format::counted(n, "operation"))])
 }
 
+/// Operations that are faster than they can be.
+fn implausible(comparison: &Comparison, which: Which) -> Option<Words> {
+    let ops = comparison.operations.matched.iter();
+    let judged = ops.filter(|op| !matches!(op.judgement.verdict, Verdict::TooSmallToJudge));
+    let ops: Vec<&MatchedOp> = judged
+        .filter(|op| *op.judgement.is_implausible.get(which))
+        .collect();
+    let first = ops.first()?;
+    let time_ns = sum(ops.iter().map(|op| *op.times().get(which)));
+    Some(vec![
+        ("operations", format::counted(ops.len() as u64, "operation")),
+        ("which", which.label().to_owned()),
+        ("time", format::time_ns(time_ns)),
+        ("first", words::quoted(&first.name)),
+        (
+            "percent",
+            format::percent(first.roofline_percent(which).unwrap_or_default()),
+        ),
+    ])
+}
+
 /// That a trace is judged by another GPU than it was recorded on.
 fn mismatch(comparison: &Comparison, which: Which) -> Option<Words> {
     let mismatch = comparison.sides.get(which).mismatch.clone()?;
     let which = which.label().to_owned();
     Some(vec![("which", which), ("mismatch", mismatch)])
 }
+
+const BOTH_WASTE: &str =
+    " What both traces waste is listed apart, with what it saves on the target.";
 
 impl Comparison {
     /// What to keep in mind, the most important first.
@@ -92,7 +120,10 @@ impl Comparison {
     /// Why nothing is found, where nothing is.
     pub fn nothing_found(&self) -> String {
         if self.is_same() {
-            return "No difference, so there is nothing to recommend.".to_owned();
+            return match self.waste.is_empty() {
+                true => "No difference, so there is nothing to recommend.".to_owned(),
+                false => format!("No difference.{BOTH_WASTE}"),
+            };
         }
         if !self.has_gpu_times() {
             return "GPU times cannot be compared, so there is nothing to recommend for them."
@@ -104,7 +135,14 @@ impl Comparison {
         }
         let comparable = self.judged_percent();
         if comparable >= FEW_PARTNERS_PERCENT {
-            return "Nothing was found: nowhere does the target fall behind the reference by more than is expected and worth it.".to_owned();
+            let waste = if self.waste.is_empty() {
+                ""
+            } else {
+                BOTH_WASTE
+            };
+            return format!(
+                "Nothing was found: nowhere does the target fall behind the reference by more than is expected and worth it.{waste}"
+            );
         }
         let change = self.parts.total.change_percent();
         let slower = change.filter(|change| self.amount.is_same() && *change > 0.0);
@@ -313,6 +351,9 @@ fn other_sizes(comparison: &Comparison) -> Option<Words> {
 /// Calls whose times differ by less take the same time.
 const SAME_CALL: f64 = 0.0005;
 
+/// Below this share of their rooflines the ratio of two times says little about the hardware.
+const LOW_ROOFLINE_PERCENT: f64 = 25.0;
+
 /// What is to be said of an operation: its verdict in a sentence, and how its calls differ.
 pub(crate) fn verdict_sentence(op: &MatchedOp) -> String {
     let calls = op.calls();
@@ -326,6 +367,14 @@ pub(crate) fn verdict_sentence(op: &MatchedOp) -> String {
         Verdict::NotJudged(why) => format!("Not judged: {}.", why.label()),
         verdict => verdict.sentence().to_owned(),
     };
+    let lines = LOW_ROOFLINE_PERCENT;
+    let percents = Pair::of(|which| op.roofline_percent(which)).both();
+    if let Some(percents) = percents.filter(|both| both.reference < lines && both.target < lines) {
+        let Pair { reference, target } = percents.map(format::percent);
+        sentence.push_str(&format!(
+            " Both reach a low % of roofline: {target} on the target, {reference} on the reference."
+        ));
+    }
     if is_other_size(op) {
         sentence.push_str(
             " Sizes or types differ: each side is judged by the roofline of its own work.",

@@ -5,7 +5,7 @@ use super::amount::Amount;
 use super::collectives::CollectiveDelta;
 use super::expected::Verdict;
 use super::explained::Explained;
-use super::gap::Gaps;
+use super::gap::{Gaps, Waste};
 use super::hardware::HardwareRatio;
 use super::named::{Named, Tally};
 use super::ops::{MatchedOp, Operations};
@@ -45,6 +45,8 @@ pub struct Comparison {
     pub hardware: Vec<HardwareRatio>,
     /// Where the target falls behind, what matters most first.
     pub gaps: Gaps,
+    /// What both traces lose in the same way, what is worth most on the target first.
+    pub waste: Vec<Waste>,
     /// Kinds of work, each with the time in which it runs. Kinds that run at once both count.
     pub categories: Vec<Named<Family, Tally>>,
     /// Classes of modules, and what they launched; empty without Python frames.

@@ -1,6 +1,8 @@
-//! Where the target falls behind: what the [rules](super::findings) make.
+//! Where the target falls behind, and what both traces lose alike: what the [rules](super::findings) and
+//! [`waste`](super::waste) make.
 
 use super::pair::Pair;
+use crate::base::format;
 use crate::findings::{Priority, Replay};
 
 /// What a finding is about.
@@ -23,11 +25,14 @@ pub enum Subject {
 /// What following a finding saves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Saving {
-    /// When the target takes as long as the reference and the hardware predict.
+    /// When the target takes as long as the reference and the hardware predict; where nothing is
+    /// predicted, as long as the reference.
     pub matching_ns: i64,
     /// When the target reaches its own roofline: the most that can be saved. `None` where that is
     /// not known.
     pub roof_ns: Option<i64>,
+    /// Whether something is predicted of all of it.
+    pub is_predicted: bool,
 }
 
 /// Where the target falls behind, and what to do about it.
@@ -55,6 +60,9 @@ pub struct Gap {
     pub times: Pair<i64>,
     /// What following it saves; `None` where nothing tells.
     pub saving: Option<Saving>,
+    /// The least time that the target can take for it by its own roofline, where the reference takes
+    /// less: the rest of the difference cannot be closed on this hardware.
+    pub floor_ns: Option<i64>,
     /// For kernel engineers.
     pub replay: Option<Replay>,
 }
@@ -63,6 +71,14 @@ impl Gap {
     /// "Model: … Kernel: …", each a sentence.
     pub fn action(&self) -> String {
         format!("Model: {} Kernel: {}", self.model, self.kernel)
+    }
+
+    /// That the reference is out of reach: "The target cannot go below 1.20 ms on this hardware."
+    pub fn floor(&self) -> Option<String> {
+        let floor = format::time_ns(self.floor_ns?);
+        Some(format!(
+            "The target cannot go below {floor} on this hardware."
+        ))
     }
 }
 
@@ -83,4 +99,24 @@ impl Gaps {
         let mut savings = self.ranked.iter().filter_map(|gap| gap.saving);
         savings.any(|saving| saving.roof_ns.is_none())
     }
+}
+
+/// What both traces lose in the same way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waste {
+    /// What it is, as files write it: the key of a rule, "low_roofline" or "idle".
+    pub key: &'static str,
+    /// A few words; names in backticks.
+    pub title: String,
+    /// One sentence with the figures of both.
+    pub sentence: String,
+    /// What to do about it on the target: one sentence.
+    pub advice: String,
+    /// The time that it is about in each trace.
+    pub times: Pair<i64>,
+    /// What it saves on the target: the cautious and the hopeful end.
+    pub saves: (i64, i64),
+    /// Operations of the target that show it: positions in
+    /// [`Profile::operations`](crate::Profile::operations), the longest first.
+    pub operations: Vec<usize>,
 }

@@ -12,6 +12,7 @@
 pub(crate) mod about;
 pub(crate) mod align;
 pub(crate) mod amount;
+pub(crate) mod causes;
 pub(crate) mod caveats;
 pub(crate) mod collectives;
 pub(crate) mod comparison;
@@ -33,6 +34,7 @@ pub(crate) mod side;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod tree;
+pub(crate) mod waste;
 pub(crate) mod words;
 
 pub use about::About;
@@ -41,12 +43,12 @@ pub use collectives::{CollectiveDelta, CollectiveKey};
 pub use comparison::Comparison;
 pub use expected::{Judgement, NotJudged, Roof, Verdict};
 pub use explained::{Explained, VerdictCount};
-pub use gap::{Gap, Gaps, Saving, Subject};
+pub use gap::{Gap, Gaps, Saving, Subject, Waste};
 pub use hardware::{Figure, HardwareRatio};
 pub use named::{Named, Tally, Timed};
 pub(crate) use names::base_name;
 pub use names::names;
-pub use ops::{KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operations};
+pub use ops::{Helper, KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operations};
 pub use pair::{Pair, Which};
 pub use parts::{Part, PartKind, Parts, Step};
 pub use side::Side;
@@ -71,6 +73,7 @@ impl Comparison {
             explained: Explained::of(&operations),
             hardware: hardware::ratios(&about, &operations, &judge),
             gaps: Gaps::default(),
+            waste: Vec::new(),
             operations,
             categories: lists::categories(sides),
             modules: where_comparable(sides, lists::modules),
@@ -83,6 +86,8 @@ impl Comparison {
             sides: about,
         };
         comparison.gaps = Gaps::of(&comparison);
+        causes::add(sides, &mut comparison);
+        comparison.waste = waste::of_both(sides, &comparison);
         comparison
     }
 }

@@ -1,6 +1,7 @@
 //! An operation in one of the traces.
 
 use super::named::Tally;
+use crate::names::HelperKind;
 use crate::profile::copies::is_copy_over_link;
 
 /// All runs of one kernel within an operation.
@@ -14,6 +15,19 @@ pub struct KernelUse {
     pub ns: i64,
 }
 
+/// Kernels that an operation launches beside the one that does its work, of one kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Helper {
+    /// What they are there for.
+    pub kind: HelperKind,
+    /// The name of the longest of them, whole.
+    pub name: String,
+    /// How often they ran.
+    pub count: u64,
+    /// Sum of their durations.
+    pub ns: i64,
+}
+
 /// An operation in one of the traces.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpSide {
@@ -22,7 +36,7 @@ pub struct OpSide {
     pub operations: Vec<usize>,
     /// Position of its first call in the events of that trace.
     pub uid: u64,
-    /// Its calls.
+    /// Its calls; of several operations that compute something together, how often they do.
     pub calls: u64,
     /// Kernel time of all calls; work of unknown duration adds nothing.
     pub time_ns: i64,
@@ -38,6 +52,11 @@ pub struct OpSide {
     pub kernels: Vec<KernelUse>,
     /// How many different kernels it has.
     pub n_kernels: usize,
+    /// Its helper kernels by kind, the longest first; none where every kernel may be its work.
+    pub helpers: Vec<Helper>,
+    /// Why the kernel that takes most of its time is not made for the GPU, where its name says so:
+    /// "built for Turing, an older generation".
+    pub outdated: Option<String>,
     /// Of a convolution, whether the channels of its input lie next to each other in memory; `None`
     /// where strides do not tell.
     pub is_channels_last: Option<bool>,

@@ -90,6 +90,25 @@ pub(crate) fn few(texts: impl Iterator<Item = String>) -> String {
     few.join(", ")
 }
 
+/// A text as a sentence begins.
+pub(crate) fn upper_first(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| {
+        format!("{}{}", first.to_uppercase(), letters.as_str())
+    })
+}
+
+/// A label in the middle of a sentence; abbreviations stay as they are.
+pub(crate) fn lower_first(label: &str) -> String {
+    let mut letters = label.chars();
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(second)) if !second.is_uppercase() => {
+            format!("{}{}", first.to_lowercase(), letters.as_str())
+        }
+        _ => label.to_owned(),
+    }
+}
+
 pub(crate) fn same_calls(ops: &[&MatchedOp]) -> bool {
     ops.iter()
         .all(|op| op.calls().reference == op.calls().target)

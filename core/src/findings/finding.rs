@@ -54,6 +54,9 @@ pub struct Finding {
     pub title: String,
     /// One sentence with the headline figures.
     pub issue: String,
+    /// Why the longest of its operations takes longer than its roofline time, as the end of that sentence;
+    /// empty where nothing is known.
+    pub causes: String,
     /// What to change in the model or in how it is run: one sentence without its subject.
     pub model: String,
     /// What to ask of the kernel: one sentence.
@@ -82,6 +85,18 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// What is wrong, and why: one sentence.
+    pub fn issue_with_causes(&self) -> String {
+        match self.causes.is_empty() {
+            true => self.issue.clone(),
+            false => format!(
+                "{}; causes: {}.",
+                self.issue.trim_end_matches('.'),
+                self.causes
+            ),
+        }
+    }
+
     /// Whether following it saves time: to know FLOPs and bytes is a first step that saves none.
     pub fn says_what_to_do(&self) -> bool {
         self.effect != Effect::FirstStep

@@ -47,6 +47,7 @@ mod unmodelled;
 pub use crate::assess::Input;
 pub use crate::assess::severity::Severity;
 pub use assessment::Assessment;
+pub(crate) use attention::unfused as unfused_attention;
 pub(crate) use compute::is_launch_scale;
 pub use finding::{Confidence, Effect, Estimate, Finding, Impact, Priority, Replay};
 pub(crate) use gemm::is_tiny_batched;

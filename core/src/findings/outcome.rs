@@ -60,6 +60,8 @@ pub struct Outcome {
     pub findings: Vec<Finding>,
     /// Whole sentences: what could not be analysed, and why.
     pub notes: Vec<String>,
+    /// What to say where nothing was found, for what is measured in another way than operations.
+    pub nothing_found: Option<String>,
 }
 
 /// What the levels of its rows say of an analysis.
@@ -95,6 +97,7 @@ impl Outcome {
             tables: Vec::new(),
             findings: Vec::new(),
             notes: Vec::new(),
+            nothing_found: None,
         }
     }
 

@@ -57,6 +57,17 @@ labelled! {
 }
 
 impl Precision {
+    /// Elements in 16 bytes, by which operands are aligned.
+    pub(crate) fn in_16_bytes(self) -> u64 {
+        match self {
+            Precision::Fp64 => 2,
+            Precision::Fp32 | Precision::Tf32 => 4,
+            Precision::Fp16 | Precision::Bf16 => 8,
+            Precision::Fp8 | Precision::Int8 => 16,
+            Precision::Fp6 | Precision::Fp4 => 32,
+        }
+    }
+
     /// As files write it: "bf16".
     pub fn key(self) -> String {
         self.label().to_ascii_lowercase()

@@ -48,10 +48,11 @@ labelled! {
         UnknownMetadata => "Some metadata events have names that Dormer does not know; they were ignored.",
         UnknownPhase => "Some events are of a kind that carries no time in a PyTorch trace; they were ignored.",
         UnknownCategory => "Some events have no category, or one that Dormer does not know, so no number counts them.",
+        UnreadableArguments => "The shapes, types or values of some operators are not of the profiler's form, so FLOPs and bytes of these calls are unknown.",
         TooManyEvents => "The trace has more events than fit; the rest was left out. Record fewer steps to see all.",
         LargeMetadata => "Large entries beside the events were not kept.",
         WrongNesting => "Some calls end after the call they began in; they have no place in the call tree.",
-        UnlinkedGpuWork => "Some GPU activity has no host call that launched it, as of what was launched before recording began, or of calls whose flow arrow the profiler did not write. It counts only where all GPU events are chosen.",
+        UnlinkedGpuWork => "Some GPU activity has no host call that launched it, as of what was launched before recording began, or of calls whose flow arrow the profiler did not write.",
         NothingLinked => "None of the GPU activity could be matched with the CPU call that launched it, so all of it is counted and none of it belongs to an operator.",
         LinkedByCorrelation => "Some GPU activity has no flow arrow from the call that launched it; correlation ids were used instead.",
         AmbiguousCorrelation => "The trace holds several processes that use the same correlation ids, and some GPU activity has no flow arrow that tells whose it is, so it was not linked. Open the trace of one rank alone to see it by operator.",
@@ -80,9 +81,11 @@ impl WarningKind {
             }
             CutGzip | CorruptGzip | AnotherTrace | CutJson | UnreadableEvent | MissingTime
             | MissingDuration | NegativeDuration | ImpossibleDuration | OverlongDuration
-            | ImpossibleStart | UnknownCategory | TooManyEvents | WrongNesting
-            | UnlinkedGpuWork | NothingLinked | AmbiguousCorrelation | RepeatedCorrelation
-            | ClocksDiffer | UntoldGpuTime | GpuEventsLost => Severity::DataLoss,
+            | ImpossibleStart | UnreadableArguments | UnknownCategory | TooManyEvents
+            | WrongNesting | UnlinkedGpuWork | NothingLinked | AmbiguousCorrelation
+            | RepeatedCorrelation | ClocksDiffer | UntoldGpuTime | GpuEventsLost => {
+                Severity::DataLoss
+            }
         }
     }
 }

@@ -92,6 +92,43 @@ pub(crate) fn head_dimension(kernel: &str) -> Option<u64> {
     })
 }
 
+/// Whether a kernel computes a head dimension as the next power of two: those that are written in
+/// Triton, whose blocks have no other sizes.
+pub(crate) fn pads_head_dimension(kernel: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "attn_fwd",
+        "attn_bwd",
+        "bwd_kernel_dk_dv",
+        "bwd_kernel_dq",
+        "kernel_unified_attention",
+        "_fwd_kernel",
+        "triton_tem_fused_flex_attention",
+    ];
+    !kernel.contains("::") && holds(kernel, WORDS)
+}
+
+/// How many queries and keys a kernel takes at once, where its name has it:
+/// "Flash_fwd_kernel_traits<64, 128, 64, …", "aligned_64x128_rf", "wgmma_f16_knob_3_64x128x128".
+pub(crate) fn tile(kernel: &str) -> Option<(u64, u64)> {
+    let size = |text: &str| {
+        leading_digits(text)
+            .parse()
+            .ok()
+            .filter(|size| (16..=512).contains(size))
+    };
+    if let Some(at) = kernel.find("kernel_traits<") {
+        let mut sizes = kernel.get(at..)?.split(['<', ',']).skip(2).map(str::trim);
+        return Some((size(sizes.next()?)?, size(sizes.next()?)?));
+    }
+    let is_named = holds(kernel, &["fmha_cutlass", "sdpa", "fmha_fwd"]);
+    let pair = |part: &str| {
+        let (first, second) = part.split_once('x')?;
+        let is_whole = leading_digits(first) == first;
+        is_whole.then_some((size(first)?, size(second)?))
+    };
+    kernel.split('_').filter(|_| is_named).find_map(pair)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,6 +157,25 @@ mod tests {
             assert_eq!(AttentionKernel::of_name(name), Some(kind), "{name}");
         }
         assert_eq!(AttentionKernel::of_name("aten::my_op"), None);
+    }
+
+    #[test]
+    fn names_tell_the_tile() {
+        #[rustfmt::skip]
+        let cases = [
+            ("void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<96, 128, 64, 4>>", Some((128, 64))),
+            ("fmha_cutlassF_bf16_aligned_64x128_rf_sm80(PyTorchMemEffAttention::AttentionKernel)", Some((64, 128))),
+            ("cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3_64x128x128", Some((64, 128))),
+            ("attn_fwd", None),
+            ("void flash::kernel_traits<", None),
+        ];
+        for (kernel, sizes) in cases {
+            assert_eq!(tile(kernel), sizes, "{kernel}");
+        }
+        assert!(pads_head_dimension("attn_fwd.kd"));
+        assert!(!pads_head_dimension(
+            "void pytorch_flash::flash_fwd_kernel<…>"
+        ));
     }
 
     #[test]

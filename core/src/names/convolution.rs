@@ -26,6 +26,30 @@ impl Pass {
     }
 }
 
+/// What a kernel of a convolution computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ConvolutionPass {
+    /// The result.
+    Forward,
+    /// The gradient of the input.
+    Data,
+    /// The gradient of the filter.
+    Filter,
+}
+
+impl ConvolutionPass {
+    /// From its name; a name that says nothing is of the forward pass.
+    pub(crate) fn of_kernel(kernel: &str) -> ConvolutionPass {
+        if holds(kernel, &["wgrad", "wrw", "bwd_weight", "backward_filter"]) {
+            ConvolutionPass::Filter
+        } else if holds(kernel, &["dgrad", "bwd", "backward"]) {
+            ConvolutionPass::Data
+        } else {
+            ConvolutionPass::Forward
+        }
+    }
+}
+
 /// Whether a kernel brings a tensor of a convolution into another layout. A transposed convolution
 /// is none.
 pub(crate) fn is_layout_change(kernel: &str) -> bool {

@@ -61,21 +61,6 @@ pub(crate) fn counterpart(name: &str) -> Option<Counterpart> {
     Some(*what)
 }
 
-/// Products of two matrices, M × K and K × N, in whatever types; and which operand the first matrix is.
-const PRODUCTS: &[(&str, usize)] = &[
-    ("aten::mm", 0),
-    ("aten::addmm", 1),
-    ("aten::_scaled_mm", 0),
-    ("aten::_int_mm", 0),
-    ("_C::cutlass_scaled_mm", 1),
-];
-
-/// Where the two matrices of a product stand among its operands; `None` for what is no product.
-pub(crate) fn first_matrix(name: &str) -> Option<usize> {
-    let (_, at) = PRODUCTS.iter().find(|(known, _)| *known == name)?;
-    Some(*at)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,14 +9,180 @@ const FRAMEWORK: &[&str] = &[
     "functools.py", "triton/",
 ];
 
+/// Files of the framework that only pass calls on.
+#[rustfmt::skip]
+const PASSING_ON: &[&str] = &[
+    "torch/nn/modules/", "torch/nn/functional.py", "torch/_VF.py", "torch/_ops.py", "torch/overrides.py",
+    "torch/_jit_internal.py", "torch/utils/_contextlib.py", "torch/utils/_pytree.py",
+    "torch/_dynamo/eval_frame.py", "torch/_tensor.py", "torch/utils/_device.py", "torch/nn/parameter.py",
+];
+
+/// Libraries that compute for whoever calls them.
+#[rustfmt::skip]
+const LIBRARIES: &[&str] = &[
+    "numpy", "scipy", "PIL", "cv2", "skimage", "pandas", "librosa", "numba", "pyarrow", "einops",
+];
+
+/// Modules of Python's own library, by file or folder.
+#[rustfmt::skip]
+const STANDARD: &[&str] = &[
+    "_collections_abc", "abc", "ast", "asyncio", "codecs", "collections", "concurrent", "contextlib",
+    "copy", "copyreg", "dataclasses", "enum", "fnmatch", "functools", "genericpath", "glob", "hashlib",
+    "heapq", "importlib", "inspect", "json", "linecache", "logging", "multiprocessing", "numbers", "os",
+    "pathlib", "pickle", "posixpath", "queue", "random", "re", "selectors", "socket", "subprocess",
+    "tempfile", "threading", "tokenize", "traceback", "types", "typing", "warnings", "weakref",
+];
+
 /// Whether a Python frame is the framework's own, or no function at all but a module.
 pub(crate) fn is_framework(frame: &str) -> bool {
     frame.starts_with(MODULE) || FRAMEWORK.iter().any(|part| frame.contains(part))
 }
 
 /// A frame's name without the folders of its file.
-pub(crate) fn file_of(frame: &str) -> &str {
+pub fn file_of(frame: &str) -> &str {
     let end = frame.find('(').unwrap_or(frame.len());
     let folder = frame.get(..end).and_then(|path| path.rfind('/'));
     folder.map_or(frame, |at| frame.get(at + 1..).unwrap_or(frame))
+}
+
+/// `folder/file.py(301): function`: a Python function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Frame<'a> {
+    pub(crate) path: &'a str,
+    pub(crate) line: &'a str,
+    pub(crate) function: &'a str,
+}
+
+impl<'a> Frame<'a> {
+    /// `None` for what is no Python function, or one that is built in.
+    pub(crate) fn of(name: &'a str) -> Option<Frame<'a>> {
+        let (place, function) = name.rsplit_once("): ")?;
+        let (path, line) = place.rsplit_once('(')?;
+        let is_line = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
+        is_line.then_some(Frame {
+            path,
+            line,
+            function,
+        })
+    }
+
+    /// The path from where packages are installed.
+    fn package_path(self) -> &'a str {
+        let marks = ["site-packages/", "dist-packages/"];
+        let found = marks.iter().find_map(|mark| self.path.rsplit_once(mark));
+        found.map_or(self.path, |(_, path)| path)
+    }
+
+    pub(crate) fn file(self) -> &'a str {
+        self.path
+            .rsplit_once('/')
+            .map_or(self.path, |(_, file)| file)
+    }
+
+    /// Whether a compiler wrote it: `/tmp/torchinductor_me/ov/cov463qhi2….py`.
+    pub(crate) fn is_generated(self) -> bool {
+        self.path.contains("torchinductor_")
+    }
+
+    /// Whether it is of a file (`torch/serialization.py`), of a file of a package (`PIL/`), or of a
+    /// file whose name starts so (`tokenization_*`).
+    pub(crate) fn is_of(self, file: &str) -> bool {
+        if let Some(start) = file.strip_suffix('*') {
+            return self.file().starts_with(start);
+        }
+        let after_folder = |path: &str| path.is_empty() || path.ends_with('/');
+        match file.ends_with('/') {
+            true => {
+                self.path.starts_with(file)
+                    || self
+                        .path
+                        .find(file)
+                        .is_some_and(|at| at > 0 && self.path.get(..at).is_some_and(after_folder))
+            }
+            false => self.path.strip_suffix(file).is_some_and(after_folder),
+        }
+    }
+
+    /// The library that it is of, where that computes for whoever calls it.
+    pub(crate) fn library(self) -> Option<&'static str> {
+        let path = self.package_path();
+        let first = path.split('/').next()?;
+        let is_in_folder = first.len() < path.len();
+        let mut libraries = LIBRARIES.iter();
+        let library = libraries.find(|library| is_in_folder && **library == first)?;
+        Some(library)
+    }
+
+    /// Of Python's own library.
+    fn is_standard(self) -> bool {
+        let marked = ["/lib/python3", "<frozen"];
+        if marked.iter().any(|mark| self.path.contains(mark)) && !self.path.contains("-packages/") {
+            return true;
+        }
+        let first = self.path.split('/').next().unwrap_or_default();
+        let module = first.strip_suffix(".py").unwrap_or(first);
+        STANDARD.contains(&module)
+    }
+}
+
+/// Whether the function that calls a Python frame says better what runs: it is built in, of a library,
+/// or passes a call on.
+pub(crate) fn is_helper(frame: &str) -> bool {
+    if frame.starts_with('<') || frame.starts_with(MODULE) {
+        return true;
+    }
+    let Some(frame) = Frame::of(frame) else {
+        return false;
+    };
+    let passes_on = || PASSING_ON.iter().any(|file| frame.is_of(file));
+    frame.library().is_some() || frame.is_standard() || passes_on()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_tell_file_line_and_function() {
+        let name = "transformers/models/bert/modeling_bert.py(364): forward";
+        let frame = Frame::of(name).unwrap();
+        assert_eq!(
+            (frame.file(), frame.line, frame.function),
+            ("modeling_bert.py", "364", "forward")
+        );
+        assert_eq!(Frame::of("<built-in function len>"), None);
+        assert_eq!(Frame::of("aten::mm"), None);
+    }
+
+    #[test]
+    fn helpers_and_their_libraries() {
+        let cases = [
+            ("<built-in function isinstance>", true, None),
+            (
+                "scipy/ndimage/_interpolation.py(700): zoom",
+                true,
+                Some("scipy"),
+            ),
+            (
+                "/venv/lib/python3.12/site-packages/numpy/linalg/linalg.py(1): svd",
+                true,
+                Some("numpy"),
+            ),
+            ("inspect.py(3265): signature", true, None),
+            ("/usr/lib/python3.10/copy.py(128): deepcopy", true, None),
+            ("torch/nn/modules/module.py(1740): _call_impl", true, None),
+            ("torch/optim/adamw.py(150): step", false, None),
+            ("image_processing_owlv2.py(301): resize", false, None),
+            (
+                "/venv/lib/python3.12/site-packages/vllm/worker.py(3): run",
+                false,
+                None,
+            ),
+        ];
+        for (name, is, library) in cases {
+            assert_eq!(is_helper(name), is, "{name}");
+            let found = Frame::of(name).and_then(Frame::library);
+            assert_eq!(found, library, "{name}");
+        }
+    }
 }

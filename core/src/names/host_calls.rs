@@ -2,8 +2,6 @@
 
 use RuntimeCall::*;
 
-use crate::base::labels::labelled;
-
 /// What a runtime or driver call does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RuntimeCall {
@@ -80,54 +78,6 @@ pub(crate) fn is_compiled_region(name: &str) -> bool {
     name.starts_with("Torch-Compiled Region") || name.starts_with("## Call CompiledFxGraph")
 }
 
-labelled! {
-    /// CPU work that a span's name tells, whatever was recorded inside.
-    pub(crate) enum CpuActivity {
-        DataLoading => "data loading",
-        GarbageCollection => "garbage collection",
-        Compilation => "compilation",
-        /// A stream is captured into a GPU graph.
-        GraphCapture => "graph capture",
-        Profiler => "profiler",
-    }
-}
-
-/// How a name of a span tells its activity.
-enum Named {
-    Is(&'static str),
-    StartsWith(&'static str),
-    /// A Python frame: its file, then what its name ends with.
-    Frame(&'static str, &'static str),
-}
-
-#[rustfmt::skip]
-const CPU_ACTIVITIES: &[(Named, CpuActivity)] = &[
-    (Named::StartsWith("enumerate(DataLoader)"), CpuActivity::DataLoading),
-    (Named::Frame("torch/utils/data/dataloader.py", ": __next__"), CpuActivity::DataLoading),
-    (Named::Frame("torch/utils/data/dataloader.py", ": _next_data"), CpuActivity::DataLoading),
-    (Named::Is("Python GC"), CpuActivity::GarbageCollection),
-    (Named::Is("<built-in function collect>"), CpuActivity::GarbageCollection),
-    (Named::Is("gc.collect"), CpuActivity::GarbageCollection),
-    (Named::Frame("torch/_dynamo/convert_frame.py", ": _compile"), CpuActivity::Compilation),
-    (Named::Frame("torch/_inductor/compile_fx.py", ": compile_fx"), CpuActivity::Compilation),
-    (Named::Frame("triton/compiler/compiler.py", ": compile"), CpuActivity::Compilation),
-    (Named::StartsWith("_compile.compile_inner"), CpuActivity::Compilation),
-    (Named::StartsWith("entire_frame_compile"), CpuActivity::Compilation),
-    (Named::StartsWith("CachingAutotuner.benchmark_all_configs"), CpuActivity::Compilation),
-];
-
-impl CpuActivity {
-    pub(crate) fn of_name(name: &str) -> Option<CpuActivity> {
-        let row = CPU_ACTIVITIES.iter().find(|(named, _)| match named {
-            Named::Is(whole) => name == *whole,
-            Named::StartsWith(start) => name.starts_with(start),
-            // The end first: traces have many long names, and few that end so.
-            Named::Frame(file, function) => name.ends_with(function) && name.contains(file),
-        });
-        row.map(|(_, activity)| *activity)
-    }
-}
-
 /// Optimizers of PyTorch that have one kernel for all parameters, `fused=True`.
 pub(crate) const FUSED_OPTIMIZERS: &[&str] = &["Adagrad", "Adam", "AdamW", "SGD"];
 
@@ -142,7 +92,6 @@ pub(crate) fn optimizer_of_step(range: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::CpuActivity::*;
     use super::*;
 
     #[test]
@@ -169,24 +118,6 @@ mod tests {
         ];
         for (name, call) in cases {
             assert_eq!(RuntimeCall::of_name(name), call, "{name}");
-        }
-    }
-
-    #[test]
-    fn activities_by_name() {
-        #[rustfmt::skip]
-        let cases = [
-            ("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", Some(DataLoading)),
-            ("torch/utils/data/dataloader.py(701): __next__", Some(DataLoading)),
-            ("<built-in function collect>", Some(GarbageCollection)),
-            ("torch/_dynamo/convert_frame.py(666): _compile", Some(Compilation)),
-            // Running compiled code is no compilation.
-            ("## Call CompiledFxGraph fal4xp ##", None),
-            ("triton/compiler/compiler.py(487): launch_metadata", None),
-            ("torch/compiler/__init__.py(436): is_compiling", None),
-        ];
-        for (name, activity) in cases {
-            assert_eq!(CpuActivity::of_name(name), activity, "{name}");
         }
     }
 }

@@ -20,6 +20,7 @@ labelled! {
 #[rustfmt::skip]
 const WORDS: &Words<MoePart> = &[
     (MoePart::Unfused, &["gemm1", "gemm2", "stage1", "stage2", "_up", "_down"]),
+    (MoePart::Sorting, &["combined_routing", "indiceshistogramkernel", "indicesoffsets"]),
     (MoePart::Routing, &["gating", "gate_", "router", "routing", "topk", "top_k"]),
     (MoePart::Sorting, &[
         "sort", "align", "permute", "scatter", "gather", "expandinputrows", "finalize", "moe_sum",
@@ -48,6 +49,23 @@ impl MoePart {
     }
 }
 
+/// Whether an operator can be a whole layer: its name has experts in it, and none of the parts. Kernels
+/// have no namespace of operators.
+pub(crate) fn is_layer(op: &str) -> bool {
+    const EXPERTS: &[&str] = &["moe", "experts"];
+    const PARTS: &[&str] = &[
+        "quant",
+        "dispatch",
+        "combine",
+        "sum",
+        "activation",
+        "act_and_mul",
+    ];
+    let is_operator =
+        op.contains("::") && !op.starts_with("aten::") && !op.contains([' ', '<', '(']);
+    is_operator && holds(op, EXPERTS) && !holds(op, PARTS) && said_by(WORDS, op).is_none()
+}
+
 /// Whether one kernel does all of the routing.
 pub(crate) fn is_fused_routing(name: &str) -> bool {
     holds(name, FUSED_ROUTING)
@@ -72,9 +90,38 @@ mod tests {
             ("void vllm::topkGatingSoftmax<4, 128>", "other", Routing),
             ("vllm::moe_forward", "other", Fused),
             ("my::moe_gemm2", "other", Unfused),
+            ("_combined_routing_memset", "other", Sorting),
+            (
+                "moe::dev::routing::routingIndicesHistogramKernel<256>",
+                "other",
+                Sorting,
+            ),
+            (
+                "moe::dev::routing::routingIndicesHistogramScoresKernel<256>",
+                "other",
+                Routing,
+            ),
         ];
         for (name, label, part) in cases {
             assert_eq!(MoePart::of(name, label), part, "{name}");
+        }
+    }
+
+    #[test]
+    fn layers_are_told_from_their_parts() {
+        for (op, expected) in [
+            ("flashinfer::cutlass_fused_moe", true),
+            ("vllm::rocm_aiter_ck_moe", true),
+            ("sgl_kernel::fused_experts_cpu", true),
+            ("aiter::moe_sorting_fwd", false),
+            ("_moe_C::topk_softmax", false),
+            ("_moe_C::moe_sum", false),
+            ("vllm::moe_wna16_marlin_gemm1", false),
+            ("void vllm::moe::moe_align_block_size_kernel<int>", false),
+            ("fused_moe_kernel", false),
+            ("aten::mm", false),
+        ] {
+            assert_eq!(super::is_layer(op), expected, "{op}");
         }
     }
 }

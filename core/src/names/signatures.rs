@@ -9,12 +9,20 @@ use crate::base::labels::labelled;
 /// The signatures, as text: a line each.
 const ATEN: &str = include_str!("aten.txt");
 
+/// Types of lists, numbers and absent arguments.
+const NO_TENSORS: [&str; 6] = [
+    "Scalar",
+    "ScalarList",
+    "TensorList",
+    "GenericList",
+    "OptionalTensorList",
+    "None",
+];
+
 /// True for the type of a tensor; lists, numbers and absent arguments have other words.
 pub(crate) fn is_tensor_type(recorded: &str) -> bool {
-    !matches!(
-        recorded,
-        "" | "Scalar" | "ScalarList" | "TensorList" | "GenericList" | "OptionalTensorList"
-    )
+    let is = |word: &str| recorded.eq_ignore_ascii_case(word);
+    !recorded.is_empty() && !NO_TENSORS.into_iter().any(is)
 }
 
 labelled! {

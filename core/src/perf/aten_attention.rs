@@ -20,7 +20,7 @@ pub(super) fn scaled_other_bwd(input: &OpInput) -> Option<Modelled> {
 /// Before they took a bias, the one was `(q, k, v, logsumexp[3], causal[4])` in PyTorch 2.0, and the
 /// other `(q, k, v, dropout[3], causal[4], …)` in 2.4.
 fn other_layout(input: &OpInput) -> Layout {
-    let is_older = input.flag(3).is_some() || input.number(3).is_some();
+    let is_older = input.is_flag(3) || input.number(3).is_some();
     match is_older && input.flag(4).is_some() {
         true => Layout {
             causal: Some(4),
@@ -42,7 +42,7 @@ pub(super) const SCALED_FLASH_BACKWARD: Layout = ATEN_FLASH.at(1, Some(10), 11);
 /// `_scaled_dot_product_efficient_attention_backward(dO, q, k, v, bias[4], out, lse, seed, offset,
 /// dropout[9], gradients[10], causal[11])`; in PyTorch 2.0 `(dO, q, k, v, out, lse, causal[6], …)`.
 pub(super) fn scaled_efficient_backward(input: &OpInput) -> Option<Modelled> {
-    let is_older = input.flag(6).is_some();
+    let is_older = input.is_flag(6);
     let layout = Layout {
         bias: (!is_older).then_some(4),
         gradients: (!is_older).then_some(10),
@@ -131,7 +131,7 @@ impl Efficient {
     /// dropout, mask[9], flag[10], scale, used[12], window[13])`. PyTorch before 2.3 has no `max_kv`;
     /// nor has xFormers, where the flag stands before the mask.
     fn of_forward(input: &OpInput) -> Option<Efficient> {
-        let flag = (8..11).find(|at| input.flag(*at).is_some())?;
+        let flag = (8..11).find(|at| input.is_flag(*at))?;
         let max_kv = None;
         Some(match flag {
             8 => Efficient {

@@ -292,6 +292,18 @@ impl Layout {
         if self.causal.is_some() && !input.has_values() {
             return None;
         }
+        let is_causal = match self.causal {
+            Some(at) => input.flag_or(at, self.causal_default)?,
+            None => self.causal_default,
+        };
+        let window = match self.window {
+            Some(at) => Window::read(input, at)?,
+            None => Window::default(),
+        };
+        self.sizes(input, is_causal, window)
+    }
+
+    fn sizes(&self, input: &OpInput, is_causal: bool, window: Window) -> Option<Attention> {
         let is_packed = self.packed_in(input).is_some();
         let operand = |at: usize| match is_packed {
             true => input.sized(at).map(|[n, heads, d]| [1.0, n, heads, d]),
@@ -304,16 +316,13 @@ impl Layout {
         };
         let [_, n_kv, h_kv, _] = operand(self.q + 1)?;
         let [_, _, _, d_v] = operand(self.q + 2)?;
-        let is_causal = self.causal.and_then(|at| input.flag(at));
         let corner = if is_packed { FLASH.corner } else { self.corner };
         Some(Attention {
-            mask: match is_causal.unwrap_or(self.causal_default) {
+            mask: match is_causal {
                 true => corner,
                 false => Mask::None,
             },
-            window: self
-                .window
-                .map_or_else(Window::default, |at| Window::read(input, at)),
+            window,
             ..Attention::new(operand(self.q)?, [n_kv, h_kv, d_v])
         })
     }
@@ -333,7 +342,12 @@ impl Layout {
 
     /// The work of `ours` with the parameters of this layout, which is how the reference reads it.
     pub(super) fn beside(&self, input: &OpInput, ours: Option<Modelled>) -> Option<Modelled> {
-        Some(ours?.with(self.params(input, &self.read(input)?)))
+        let ours = ours?;
+        let is_causal = self.causal.filter(|at| input.is_flag(*at));
+        let is_causal = is_causal.and_then(|at| input.flag(at));
+        let is_causal = is_causal.unwrap_or(self.causal_default);
+        let sizes = self.sizes(input, is_causal, Window::default())?;
+        Some(ours.with(self.params(input, &sizes)))
     }
 
     pub(super) fn forward(&self, input: &OpInput) -> Option<Modelled> {

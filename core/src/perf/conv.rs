@@ -33,41 +33,51 @@ pub(super) struct Conv<'a> {
 }
 
 impl<'a> Conv<'a> {
-    /// `settings`: where the stride stands.
-    fn new(input: &'a OpInput<'a>, x: usize, settings: usize) -> Option<Conv<'a>> {
+    /// `places`: of stride, padding and dilation. One group, not transposed, without a bias.
+    fn new(input: &'a OpInput<'a>, x: usize, places: [usize; 3]) -> Option<Conv<'a>> {
         let (shape, filter) = (input.sizes(x)?, input.sizes(x + 1)?);
         let n_dims = shape.len().checked_sub(2).filter(|n| *n > 0)?;
         // Without its settings nothing tells how many results there are.
         if filter.len() != shape.len() || !input.has_values() {
             return None;
         }
-        // One value for all dimensions may be written once. What was recorded and cannot be read leaves
-        // the size of the result unknown.
-        let each = |at: usize, default: i64| {
-            if input.is_absent(at) {
-                return Some(vec![default; n_dims]);
-            }
-            let one = || Some(vec![input.number(at)? as i64]);
-            match &input.integers(at).or_else(one)?[..] {
-                [] => Some(vec![default; n_dims]),
-                [one] => Some(vec![*one; n_dims]),
-                all => (all.len() == n_dims).then(|| all.to_vec()),
-            }
+        let [stride, padding, dilation] = places;
+        let dilation = each(input, dilation, 1, n_dims)?;
+        let padding = match input.value(padding).trim() {
+            "valid" => vec![0; n_dims],
+            "same" => same(filter.get(2..)?, &dilation)?,
+            _ => each(input, padding, 0, n_dims)?,
         };
         Some(Conv {
             input,
             x,
             shape,
             filter,
-            stride: each(settings, 1)?,
-            padding: each(settings + 1, 0)?,
-            dilation: each(settings + 2, 1)?,
-            is_transposed: input.flag(settings + 3).unwrap_or(false),
-            // Of some variants other arguments stand here, which they replace.
-            output_padding: each(settings + 4, 0).unwrap_or_else(|| vec![0; n_dims]),
-            groups: input.number(settings + 5).unwrap_or(1.0),
+            stride: each(input, stride, 1, n_dims)?,
+            padding,
+            dilation,
+            is_transposed: false,
+            output_padding: vec![0; n_dims],
+            groups: 1.0,
             has_bias: false,
             listed_bias: Param::Flag(input.n_args() == 3),
+        })
+    }
+
+    /// `…, stride, padding, dilation, transposed, output padding, groups`, from the stride on.
+    fn with_settings(input: &'a OpInput<'a>, x: usize, first: usize) -> Option<Conv<'a>> {
+        let conv = Conv::new(input, x, [first, first + 1, first + 2])?;
+        let is_transposed = input.flag_or(first + 3, false)?;
+        let n_dims = conv.stride.len();
+        Some(Conv {
+            is_transposed,
+            // Only a transposed one has any: of others it may be as long as it likes.
+            output_padding: match is_transposed {
+                true => each(input, first + 4, 0, n_dims)?,
+                false => each(input, first + 4, 0, n_dims).unwrap_or_else(|| vec![0; n_dims]),
+            },
+            groups: input.number_or(first + 5, 1.0)?,
+            ..conv
         })
     }
 
@@ -179,12 +189,28 @@ impl<'a> Conv<'a> {
     }
 }
 
+/// A value for each dimension: one for all of them may be written once.
+fn each(input: &OpInput, at: usize, default: i64, n_dims: usize) -> Option<Vec<i64>> {
+    match &input.integers_or_none(at)?[..] {
+        [] => Some(vec![default; n_dims]),
+        [one] => Some(vec![*one; n_dims]),
+        all => (all.len() == n_dims).then(|| all.to_vec()),
+    }
+}
+
+/// The padding that leaves the size as it is; half of it stands on each side, for odd windows.
+fn same(windows: &[i64], dilation: &[i64]) -> Option<Vec<i64>> {
+    let of =
+        |(window, dilation): (&i64, &i64)| Some(window.checked_sub(1)?.checked_mul(*dilation)? / 2);
+    windows.iter().zip(dilation).map(of).collect()
+}
+
 /// `convolution(x, w, bias, stride, padding, dilation, transposed, output padding, groups)`. The
 /// reference never sees the bias.
 pub(super) fn convolution<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
     Some(Conv {
         has_bias: input.tensor(2).is_some(),
-        ..Conv::new(input, 0, 3)?
+        ..Conv::with_settings(input, 0, 3)?
     })
 }
 
@@ -192,39 +218,55 @@ pub(super) fn convolution<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
 pub(super) fn convolution_backward(input: &OpInput) -> Option<Modelled> {
     let conv = Conv {
         listed_bias: Param::Flags(Vec::new()),
-        ..Conv::new(input, 1, 4)?
+        ..Conv::with_settings(input, 1, 4)?
     };
-    let mask = input.flags(10).unwrap_or_else(|| vec![true; 3]);
-    let asked = [0, 1, 2].map(|gradient| mask.get(gradient).copied().unwrap_or(false));
-    conv.backward_to(asked)
+    conv.backward_to(input.asked_gradients(10)?)
 }
 
-/// `cudnn_convolution(x, w, padding[2], stride, dilation, groups, …)`, what `aten::convolution` calls,
-/// which adds the bias itself; `miopen_convolution(x, w, bias, padding[3], stride, dilation, groups, …)`.
-pub(super) fn vendor(input: &OpInput, settings: usize) -> Option<Modelled> {
-    let conv = Conv::new(input, 0, settings)?;
+/// `conv2d(x, w, bias, stride, padding, dilation, groups)` that launches its own kernel.
+pub(super) fn functional(input: &OpInput) -> Option<Modelled> {
     let conv = Conv {
-        // Padding stands before the stride, and the number of groups right after the dilation.
-        stride: conv.padding,
-        padding: conv.stride,
-        is_transposed: false,
-        groups: input.number(settings + 3).unwrap_or(1.0),
-        has_bias: settings == 3 && input.tensor(2).is_some(),
+        groups: input.number_or(6, 1.0)?,
+        has_bias: input.tensor(2).is_some(),
+        ..Conv::new(input, 0, [3, 4, 5])?
+    };
+    Some(bare(conv.work()?))
+}
+
+/// `conv_transpose2d(x, w, bias, stride, padding, output padding, groups, dilation)`.
+pub(super) fn functional_transpose(input: &OpInput) -> Option<Modelled> {
+    let conv = Conv::new(input, 0, [3, 4, 7])?;
+    let conv = Conv {
+        output_padding: each(input, 5, 0, conv.stride.len())?,
+        is_transposed: true,
+        groups: input.number_or(6, 1.0)?,
+        has_bias: input.tensor(2).is_some(),
         ..conv
     };
     Some(bare(conv.work()?))
 }
 
-/// `ConvBias_(x, w, bias, padding?, stride)` of apex: stride and padding are single numbers.
+/// `cudnn_convolution(x, w, padding[2], stride, dilation, groups, …)`, what `aten::convolution` calls,
+/// which adds the bias itself; `miopen_convolution(x, w, bias, padding[3], stride, dilation, groups, …)`.
+pub(super) fn vendor(input: &OpInput, padding: usize) -> Option<Modelled> {
+    let conv = Conv {
+        groups: input.number_or(padding + 3, 1.0)?,
+        has_bias: padding == 3 && input.tensor(2).is_some(),
+        ..Conv::new(input, 0, [padding + 1, padding, padding + 2])?
+    };
+    Some(bare(conv.work()?))
+}
+
+/// `ConvBias_(x, w, bias, stride, padding)` of apex: both are single numbers.
 pub(super) fn conv_bias<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
-    let conv = Conv::new(input, 0, usize::MAX / 2)?;
-    let n_dims = conv.stride.len();
+    const NONE: usize = usize::MAX;
+    if input.is_absent(3) || input.is_absent(4) {
+        return None;
+    }
     Some(Conv {
-        stride: vec![input.number(3)? as i64; n_dims],
-        padding: vec![input.number(4)? as i64; n_dims],
         has_bias: true,
         listed_bias: Param::Flag(true),
-        ..conv
+        ..Conv::new(input, 0, [3, 4, NONE])?
     })
 }
 
@@ -232,13 +274,11 @@ pub(super) fn conv_bias<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
 /// `…_add_relu(x, w, z, alpha, bias, stride, …)` also adds z.
 pub(super) fn with_relu(input: &OpInput) -> Option<Modelled> {
     let adds = input.name.contains("add_relu");
-    let (bias, settings) = if adds { (4, 5) } else { (2, 3) };
-    let conv = Conv::new(input, 0, settings)?;
+    let (bias, stride) = if adds { (4, 5) } else { (2, 3) };
     let conv = Conv {
-        is_transposed: false,
-        groups: input.number(settings + 3).unwrap_or(1.0),
+        groups: input.number_or(stride + 3, 1.0)?,
         has_bias: input.tensor(bias).is_some(),
-        ..conv
+        ..Conv::new(input, 0, [stride, stride + 1, stride + 2])?
     };
     let work = conv.work()?;
     let n_out = product(&conv.out()?);
@@ -255,16 +295,13 @@ pub(super) fn with_relu(input: &OpInput) -> Option<Modelled> {
 /// `cudnn_convolution_transpose(x, w, padding, output padding, stride, dilation, groups, …)`;
 /// `miopen_convolution_transpose` has a bias before them.
 pub(super) fn vendor_transpose(input: &OpInput) -> Option<Modelled> {
-    let first = if input.name.contains("miopen") { 3 } else { 2 };
-    let conv = Conv::new(input, 0, first)?;
+    let padding = if input.name.contains("miopen") { 3 } else { 2 };
+    let conv = Conv::new(input, 0, [padding + 2, padding, padding + 3])?;
     let conv = Conv {
-        padding: conv.stride,
-        output_padding: conv.padding,
-        stride: conv.dilation,
-        dilation: input.integers(first + 3)?,
+        output_padding: each(input, padding + 1, 0, conv.stride.len())?,
         is_transposed: true,
-        groups: input.number(first + 4).unwrap_or(1.0),
-        has_bias: first == 3 && input.tensor(2).is_some(),
+        groups: input.number_or(padding + 4, 1.0)?,
+        has_bias: padding == 3 && input.tensor(2).is_some(),
         ..conv
     };
     Some(bare(conv.work()?))
@@ -274,29 +311,19 @@ pub(super) fn vendor_transpose(input: &OpInput) -> Option<Modelled> {
 /// its own. `slow_conv_dilated2d` and `_slow_conv2d_forward` have the same arguments, and filters over
 /// all channels.
 pub(super) fn kernel_size_first(input: &OpInput) -> Option<Modelled> {
-    let conv = Conv::new(input, 0, 4)?;
     let conv = Conv {
-        is_transposed: false,
-        output_padding: Vec::new(),
         has_bias: input.tensor(3).is_some(),
-        ..conv
+        ..Conv::new(input, 0, [4, 5, 6])?
     };
     Some(bare(conv.work()?))
 }
 
 /// `slow_conv_transpose2d(x, w, kernel, bias, stride, padding, output padding, dilation)`.
 pub(super) fn kernel_size_first_transpose(input: &OpInput) -> Option<Modelled> {
-    let conv = Conv::new(input, 0, 4)?;
-    let n_dims = conv.stride.len();
-    let dilation = match input.integers(7)?.as_slice() {
-        [one] => vec![*one; n_dims],
-        all => (all.len() == n_dims).then(|| all.to_vec())?,
-    };
+    let conv = Conv::new(input, 0, [4, 5, 7])?;
     let conv = Conv {
-        output_padding: conv.dilation,
-        dilation,
+        output_padding: each(input, 6, 0, conv.stride.len())?,
         is_transposed: true,
-        groups: 1.0,
         has_bias: input.tensor(3).is_some(),
         ..conv
     };

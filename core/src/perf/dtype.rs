@@ -105,12 +105,13 @@ pub(super) fn rank(dtype: &str) -> Rank {
 
 /// Bytes of an element by PyTorch's number of its type, as `dtype` arguments are recorded.
 pub(super) fn bytes_of_code(code: &str) -> Option<f64> {
-    Some(match code {
+    Some(match code.trim() {
         "0" | "1" | "11" | "23" | "24" | "25" | "26" => 1.0,
         "2" | "5" | "15" => 2.0,
         "3" | "6" => 4.0,
         "4" | "7" | "9" => 8.0,
-        _ => return None,
+        // By its name, as scripts write it.
+        name => return bytes(name),
     })
 }
 

@@ -9,7 +9,6 @@ use super::input::{Tensor, broadcast, product};
 use super::params;
 use super::{Modelled, OpInput, moved, on_vectors, vectors};
 use crate::names::signatures::has_out_operand;
-use crate::trace::list_items;
 
 /// `f(x)`, and `f(x, out)`. Of `copy_(to, from)` the reference calls the target "in". Powers and
 /// bounds may be tensors as well, which the reference takes for results: see [`pointwise`].
@@ -202,7 +201,8 @@ pub(super) fn upsample(input: &OpInput) -> Option<Modelled> {
     let has_sizes = sizes.is_some();
     let resized_inner = match sizes {
         Some(sizes) => sizes,
-        None => factors(input)?
+        None => input
+            .numbers(2)?
             .iter()
             .zip(inner)
             .map(|(factor, size)| (*size as f64 * factor).floor() as i64)
@@ -217,11 +217,6 @@ pub(super) fn upsample(input: &OpInput) -> Option<Modelled> {
         modelled.params.clear();
     }
     Some(modelled)
-}
-
-fn factors(input: &OpInput) -> Option<Vec<f64>> {
-    let items = list_items(input.value(2))?.into_iter();
-    items.map(|item| item.parse().ok()).collect()
 }
 
 fn resized(input: &OpInput, shape: &[i64], out: &[i64]) -> Modelled {
@@ -262,7 +257,7 @@ pub(super) fn gated(input: &OpInput) -> Option<Modelled> {
 /// whether it was kept.
 pub(super) fn dropout(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
-    let keeps = input.flag(2).unwrap_or(true);
+    let keeps = input.flag_or(2, true)?;
     let flags = if keeps { x.n() } else { 0.0 };
     Some(on_vectors(
         x.dtype,

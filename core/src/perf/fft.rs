@@ -20,7 +20,7 @@ pub(super) fn from_real(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let dims = input.integers(1)?;
     let last = size_of(x.shape, *dims.last()?)?;
-    let kept = match input.flag(3).unwrap_or(true) {
+    let kept = match input.flag_or(3, true)? {
         true => (last / 2.0).floor() + 1.0,
         false => last,
     };

@@ -78,7 +78,7 @@ const EVOFORMER: Layout = Layout {
 /// FlashAttention-3 has the scale in place of dropout, and the mask behind it. Their windows are pairs,
 /// and not recorded.
 pub(super) fn function(input: &OpInput) -> Layout {
-    match input.flag(4).is_some() && input.flag(5).is_none() {
+    match input.is_flag(4) && !input.is_flag(5) {
         true => FLASH.at(0, None, 4),
         false => FLASH,
     }
@@ -92,7 +92,7 @@ pub(super) fn varlen_function(input: &OpInput) -> Layout {
         window: None,
         ..VARLEN
     };
-    match input.flag(10).is_some() && input.flag(9).is_none() {
+    match input.is_flag(10) && !input.is_flag(9) {
         true => plain.at(0, None, 10).packed(3, 7).hidden(&[5, 6]),
         false => plain,
     }
@@ -113,7 +113,7 @@ pub(super) fn flash_backward(input: &OpInput) -> Option<Modelled> {
         causal_default: true,
         ..FLASH.at(1, Some(8), 10)
     };
-    let causal = if input.flag(10).is_some() { 10 } else { 11 };
+    let causal = if input.is_flag(10) { 10 } else { 11 };
     let ours = theirs.at(1, Some(8), causal).window(causal + 1);
     theirs.beside(input, ours.backward(input))
 }

@@ -157,11 +157,10 @@ pub(super) fn linear_backward(input: &OpInput) -> Option<Modelled> {
     let [n, _] = input.sized(2)?;
     let m = product(rows);
     let element = dtype::bytes(input.dtype(0));
-    let mask = input.flags(3).unwrap_or_else(|| vec![true; 3]);
-    let asked = |position: usize| mask.get(position).copied().unwrap_or(false);
+    let [asks_x, asks_w, asks_bias] = input.asked_gradients(3)?;
     let products = [
-        (asked(0), Gemm::uniform([m, n, k as f64], element)),
-        (asked(1), Gemm::uniform([n, m, k as f64], element)),
+        (asks_x, Gemm::uniform([m, n, k as f64], element)),
+        (asks_w, Gemm::uniform([n, m, k as f64], element)),
     ];
     let products = products.iter().filter(|(asked, _)| *asked);
     let works: Vec<Work> = products
@@ -169,7 +168,7 @@ pub(super) fn linear_backward(input: &OpInput) -> Option<Modelled> {
         .collect();
     let bytes: Option<f64> = works.iter().map(|work| work.bytes).sum();
     // The gradient of the bias sums dY over its rows.
-    let bias = if asked(2) { m * n } else { 0.0 };
+    let bias = if asks_bias { m * n } else { 0.0 };
     let (_, sums) = dtype::complex_factors(input.dtype(0));
     let bytes = bytes.and_then(|bytes| Some(bytes + bias.min(n) * element?));
     Some(on_matrices(

@@ -190,10 +190,12 @@ pub(super) fn varlen(input: &OpInput) -> Option<Modelled> {
         return Some(heads.annotated(&requests));
     }
     let [n_kv, _, _] = input.sized(1)?;
-    let mut flags = (7..14).filter_map(|at| Some((at, input.flag(at)?)));
+    let mut flags = (7..14)
+        .filter(|at| input.is_flag(*at))
+        .filter_map(|at| Some((at, input.flag(at)?)));
     let (mask, window) = match flags.nth(1) {
-        Some((at, true)) => (Mask::BottomRight, Window::read(input, at + 1)),
-        Some((at, false)) => (Mask::None, Window::read(input, at + 1)),
+        Some((at, true)) => (Mask::BottomRight, Window::read(input, at + 1)?),
+        Some((at, false)) => (Mask::None, Window::read(input, at + 1)?),
         None => (Mask::BottomRight, Window::default()),
     };
     bounded(input, heads, n_kv, packed(3, 5)?, (mask, window))
@@ -220,7 +222,7 @@ pub(super) fn batch_prefill(input: &OpInput) -> Option<Modelled> {
     } else {
         Mask::None
     };
-    let window = Window::read(input, 13);
+    let window = Window::read(input, 13)?;
     bounded(input, heads, n_kv, packed(3, 6)?, (mask, window))
 }
 

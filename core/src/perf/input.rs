@@ -1,7 +1,7 @@
 //! What a model may look at: the arguments of one call.
 
 use super::dtype;
-use crate::trace::{Dims, EventId, OpArgs, StringId, Trace, list_items};
+use crate::trace::{Dims, EventId, OpArgs, StringId, Trace};
 
 /// One call of an op.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +18,13 @@ pub struct OpInput<'a> {
     pub extra_args: Option<&'a str>,
     /// Name of the annotation around the call in which a serving engine wrote down its batch.
     pub annotation: Option<&'a str>,
+}
+
+/// Whether strides were filled in: elements of one dimension at most lie next to each other.
+pub(crate) fn are_placeholders(shape: &[i64], strides: &[i64]) -> bool {
+    let dims = shape.iter().zip(strides);
+    let dense = dims.filter(|(size, stride)| **size > 1 && **stride == 1);
+    dense.count() > 1
 }
 
 /// A tensor argument.
@@ -93,9 +100,17 @@ impl<'a> OpInput<'a> {
         Some(OpInput::new(trace, trace.name(call), args))
     }
 
-    /// Number of arguments with shapes, absent ones included.
+    /// Number of arguments, absent ones included.
     pub(crate) fn n_args(&self) -> usize {
-        self.args.dims.as_ref().map_or(0, |dims| dims.len())
+        let OpArgs {
+            dims,
+            types,
+            concrete,
+            ..
+        } = self.args;
+        let texts = [types, concrete].map(|texts| texts.as_ref().map_or(0, |texts| texts.len()));
+        let n_dims = dims.as_ref().map_or(0, |dims| dims.len());
+        texts.into_iter().fold(n_dims, usize::max)
     }
 
     /// The sizes of an argument; empty for a number or an absent one. `None` where there is no
@@ -122,7 +137,7 @@ impl<'a> OpInput<'a> {
         Some(sizes.map(|size| *size as f64).collect())
     }
 
-    /// The strides of an argument.
+    /// The strides of an argument, as they were recorded.
     pub(crate) fn strides(&self, position: usize) -> Option<&'a [i64]> {
         one(self.trace, self.args.strides.as_deref()?.get(position)?)
     }
@@ -142,45 +157,10 @@ impl<'a> OpInput<'a> {
         id.map_or("", |id| self.trace.strings.get(*id))
     }
 
-    /// Whether the values of arguments that are no tensors were recorded: older profilers leave them out.
-    pub(super) fn has_values(&self) -> bool {
-        self.args.concrete.is_some()
-    }
-
     /// The share of a tensor's elements that lie in memory; the others repeat them.
     pub(super) fn distinct_share(&self, position: usize) -> f64 {
         let tensor = self.tensor(position).filter(|tensor| tensor.n() > 0.0);
         tensor.map_or(1.0, |tensor| tensor.n_distinct() / tensor.n())
-    }
-
-    /// A value that is a number.
-    pub(super) fn number(&self, position: usize) -> Option<f64> {
-        let number: f64 = self.value(position).trim().parse().ok()?;
-        number.is_finite().then_some(number)
-    }
-
-    /// A value that is `True` or `False`.
-    pub(crate) fn flag(&self, position: usize) -> Option<bool> {
-        flag(self.value(position))
-    }
-
-    /// Whether an argument that is no tensor was left out, or is Python's `None`.
-    pub(super) fn is_absent(&self, position: usize) -> bool {
-        matches!(self.value(position).trim(), "" | "None")
-    }
-
-    /// A value that is a list of integers, `[1, 1]`.
-    pub(crate) fn integers(&self, position: usize) -> Option<Vec<i64>> {
-        let items = list_items(self.value(position))?.into_iter();
-        items.map(|item| item.parse().ok()).collect()
-    }
-
-    /// A value that is a list of flags, `[True, False]`.
-    pub(super) fn flags(&self, position: usize) -> Option<Vec<bool>> {
-        list_items(self.value(position))?
-            .into_iter()
-            .map(flag)
-            .collect()
     }
 
     /// A tensor argument; `None` for numbers, lists and absent ones.
@@ -192,7 +172,10 @@ impl<'a> OpInput<'a> {
         Some(Tensor {
             shape: self.shape(position)?,
             dtype,
-            strides: self.strides(position),
+            strides: self.strides(position).filter(|strides| {
+                let shape = self.shape(position).unwrap_or_default();
+                !are_placeholders(shape, strides)
+            }),
         })
     }
 
@@ -229,14 +212,6 @@ fn one<'a>(trace: &'a Trace, dims: &Dims) -> Option<&'a [i64]> {
     match dims {
         Dims::One(id) => Some(trace.args.shape(*id)),
         Dims::Many(_) => None,
-    }
-}
-
-fn flag(text: &str) -> Option<bool> {
-    match text.trim() {
-        "True" | "true" => Some(true),
-        "False" | "false" => Some(false),
-        _ => None,
     }
 }
 

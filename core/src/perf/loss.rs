@@ -41,8 +41,8 @@ pub(super) fn mse(input: &OpInput) -> Option<Modelled> {
         "aten::binary_cross_entropy_with_logits" => 4,
         _ => usize::MAX,
     };
-    let n_terms = match input.value(reduction) {
-        "0" => x.n(),
+    let n_terms = match input.value(reduction).trim() {
+        "0" | "none" => x.n(),
         _ => 0.0,
     };
     let bytes = || Some(x.bytes()? + y.bytes()? + n_terms * x.element_bytes()?);

@@ -30,16 +30,19 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Two whole numbers among the arguments, where -1 is all there are.
-    pub(super) fn read(input: &OpInput, at: usize) -> Window {
-        let keys = |at: usize| {
-            let keys: i64 = input.value(at).trim().parse().ok()?;
-            (keys >= 0).then_some(keys as f64)
-        };
-        Window {
-            before: keys(at),
-            behind: keys(at + 1),
+    /// Two whole numbers among the arguments, or a pair of them; −1, and nothing, is all there are.
+    pub(super) fn read(input: &OpInput, at: usize) -> Option<Window> {
+        let limit = |keys: f64| (keys >= 0.0).then_some(keys);
+        if let Some([before, behind]) = input.numbers(at).as_deref() {
+            return Some(Window {
+                before: limit(*before),
+                behind: limit(*behind),
+            });
         }
+        Some(Window {
+            before: limit(input.number_or(at, -1.0)?),
+            behind: limit(input.number_or(at + 1, -1.0)?),
+        })
     }
 }
 

@@ -34,6 +34,7 @@ mod loss;
 mod mask;
 mod mhc;
 mod moe;
+mod moe_layer;
 mod norm;
 mod optimizer;
 mod packed_attention;
@@ -58,18 +59,21 @@ mod tf32;
 mod transpose;
 mod triton;
 pub mod user;
+mod value;
 
 #[cfg(test)]
 mod tests;
 
 pub use crate::hardware::{ComputeSpec, Unit, Work};
 
+use crate::names::moe::is_layer;
+
 pub use attention::FusedAttention;
 pub(crate) use collective::collective_element_bytes;
 pub(crate) use dtype::{bytes as element_bytes, is_integer as is_integer_type};
 pub use inference_attention::{batch_tokens, names_batch};
 pub use input::OpInput;
-pub(crate) use input::Tensor;
+pub(crate) use input::{Tensor, are_placeholders};
 pub use params::{Param, Params, python_dict};
 pub use sizes::ProductSizes;
 pub(crate) use tf32::is_tf32_kernel;
@@ -204,8 +208,9 @@ pub enum SheetFamily {
 }
 
 /// The model of an op, by its exact name or, for the kernels that `torch.compile` writes, by the
-/// beginning of it.
+/// beginning of it; of MoE layers, whose operators every library names anew, by what it holds.
 pub fn model(op: &str) -> Option<&'static PerfModel> {
     let by_prefix = || table::prefix_models().find(|model| op.starts_with(model.op));
-    table::exact(op).or_else(by_prefix)
+    let by_words = || is_layer(op).then_some(&table::MOE_LAYER);
+    table::exact(op).or_else(by_prefix).or_else(by_words)
 }

@@ -11,32 +11,32 @@
 
 use super::dtype;
 use super::params::{self, Param};
-use super::{ComputeSpec, Modelled, OpInput, Work, moved, on_matrices, on_vectors};
+use super::{ComputeSpec, Modelled, OpInput, Work, moved, on_matrices, on_vectors, unlisted};
 
 /// Sizes of a mixture.
 pub(super) struct Mixture {
-    tokens: f64,
-    hidden: f64,
-    inner: f64,
+    pub(super) tokens: f64,
+    pub(super) hidden: f64,
+    pub(super) inner: f64,
     /// Experts of this call.
-    experts: f64,
+    pub(super) experts: f64,
     /// Experts of all GPUs; at least as many.
-    all_experts: f64,
+    pub(super) all_experts: f64,
     /// Of all of them, by each token.
-    chosen: f64,
+    pub(super) chosen: f64,
     /// Two where a gate stands beside the up product.
-    gate: f64,
+    pub(super) gate: f64,
     /// Bytes of an element of the tokens …
-    input_bytes: Option<f64>,
+    pub(super) input_bytes: Option<f64>,
     /// … and of the result, which may be wider.
-    output_bytes: Option<f64>,
-    weight_bytes: Option<f64>,
-    compute: Option<ComputeSpec>,
+    pub(super) output_bytes: Option<f64>,
+    pub(super) weight_bytes: Option<f64>,
+    pub(super) compute: Option<ComputeSpec>,
 }
 
 impl Mixture {
     /// Experts of this call alone, without a gate, and results of the tokens' type.
-    fn new(
+    pub(super) fn new(
         [tokens, hidden, inner]: [f64; 3],
         [experts, chosen]: [f64; 2],
         token: &str,
@@ -59,7 +59,7 @@ impl Mixture {
 
     /// Itself where tokens have as many experts to choose from as they choose; `None` for the share
     /// of a layer whose size is not known.
-    fn possible(self) -> Option<Mixture> {
+    pub(super) fn possible(self) -> Option<Mixture> {
         (self.chosen <= self.all_experts).then_some(self)
     }
 
@@ -130,7 +130,7 @@ impl Mixture {
 }
 
 /// How the weights lie in memory.
-struct Stored {
+pub(super) struct Stored {
     /// Weights in an element.
     packing: f64,
     /// Bytes of a weight.
@@ -140,7 +140,7 @@ struct Stored {
 
 /// A row of `width` weights in `elements` of a type. Whole numbers hold several narrow weights, and
 /// the product is then one of the tokens' type; numbers of four bits are multiplied as they are.
-fn stored(dtype: &str, [width, elements]: [f64; 2], tokens: &str) -> Stored {
+pub(super) fn stored(dtype: &str, [width, elements]: [f64; 2], tokens: &str) -> Stored {
     let packing = if elements > 0.0 {
         (width / elements).floor().max(1.0)
     } else {
@@ -173,6 +173,27 @@ pub(super) fn fused_g1u1(input: &OpInput) -> Option<Modelled> {
     Some(mixture.possible()?.fused())
 }
 
+/// `fmoe(out, x, w1, w2, …, k[8])`: the same, where w2 of E × K × N tells whether w1 holds a gate.
+pub(super) fn fused_sorted(input: &OpInput) -> Option<Modelled> {
+    let [tokens, hidden] = input.sized(0)?;
+    let [experts, rows, elements] = input.sized(2)?;
+    let [_, _, columns] = input.sized(3)?;
+    let weights = stored(input.dtype(2), [hidden, elements], input.dtype(1));
+    let inner = columns * weights.packing;
+    let is_gated = rows.total_cmp(&(2.0 * inner)).is_eq();
+    let mixture = Mixture {
+        gate: if is_gated { 2.0 } else { 1.0 },
+        output_bytes: dtype::bytes(input.dtype(0)),
+        ..Mixture::new(
+            [tokens, hidden, inner],
+            [experts, input.number(8)?],
+            input.dtype(1),
+            &weights,
+        )
+    };
+    unlisted(Some(mixture.possible()?.fused()))
+}
+
 /// One kernel with x of M × K, w1 of E × N(·2) × K, w2 of E × K × N, weights of M × k; or two of them
 /// with the same arguments.
 pub(super) fn shaped(input: &OpInput) -> Option<Mixture> {
@@ -195,7 +216,7 @@ pub(super) fn shaped(input: &OpInput) -> Option<Mixture> {
 /// How many experts there are on all GPUs. The operators of vLLM are told: behind the ids of the
 /// experts the first whole number is as many, −1 where a call holds all of them. For others it is
 /// the number that the call holds.
-fn n_experts(input: &OpInput, ids: usize, held: f64) -> f64 {
+pub(super) fn n_experts(input: &OpInput, ids: usize, held: f64) -> f64 {
     let is_told = input.name.starts_with("vllm::") && input.name.ends_with("fused_experts");
     let numbers = (ids + 1..input.n_args()).filter_map(|at| input.value(at).parse::<u32>().ok());
     let mut numbers = numbers.map(f64::from).filter(|all| *all >= held);

@@ -130,7 +130,7 @@ pub(super) fn batch_norm<'a>(input: &'a OpInput) -> Option<Call<'a>> {
     let mut call = view.norm(input)?;
     call.ours.is_affine = input.tensor(1).is_some();
     call.ours.has_bias = input.tensor(2).is_some();
-    call.ours.is_training = input.flag(5).unwrap_or(call.ours.is_training);
+    call.ours.is_training = input.flag_or(5, call.ours.is_training)?;
     Some(call)
 }
 
@@ -142,13 +142,12 @@ pub(super) fn native_batch_norm_backward(input: &OpInput) -> Option<Modelled> {
         output_mask: Some(vec![true]),
         ..view(1, channels)
     };
-    let mask = input.flags(9).unwrap_or_else(|| vec![true; 3]);
-    let asked = |position: usize| mask.get(position).copied().unwrap_or(true);
+    let [asks_x, _, asks_bias] = input.asked_gradients(9)?;
     let mut call = view.norm(input)?;
     call.ours.is_affine = input.tensor(2).is_some();
-    call.ours.has_bias = asked(2);
-    call.ours.is_training = input.flag(7).unwrap_or(call.ours.is_training);
-    call.ours.output_mask = Some(vec![asked(0)]);
+    call.ours.has_bias = asks_bias;
+    call.ours.is_training = input.flag_or(7, call.ours.is_training)?;
+    call.ours.output_mask = Some(vec![asks_x]);
     call.backward()
 }
 

@@ -18,12 +18,14 @@ pub(super) fn windowed(
 ) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let kernel = input.integers(1)?;
-    let stride = input.integers(2).filter(|stride| !stride.is_empty());
-    let padding = input.integers(3).unwrap_or_default();
-    let dilation = dilation_at
-        .and_then(|at| input.integers(at))
-        .unwrap_or_default();
-    let rounds_up = input.flag(ceil_at).unwrap_or(false);
+    let stride = input.integers_or_none(2)?;
+    let stride = Some(stride).filter(|stride| !stride.is_empty());
+    let padding = input.integers_or_none(3)?;
+    let dilation = match dilation_at {
+        Some(at) => input.integers_or_none(at)?,
+        None => Vec::new(),
+    };
+    let rounds_up = input.flag_or(ceil_at, false)?;
     let (outer, inner) = x
         .shape
         .split_at_checked(x.shape.len().checked_sub(kernel.len())?)?;

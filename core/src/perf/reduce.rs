@@ -65,7 +65,7 @@ pub(super) fn extreme(input: &OpInput) -> Option<Modelled> {
 /// `argmax(x, dim, keepdim)`, of which an index of eight bytes is written, and `any(x, dim)`, a flag.
 pub(super) fn to_size(input: &OpInput, bytes: f64) -> Option<Modelled> {
     let x = input.tensor(0)?;
-    Some(work(&x, n_out(input, &x, 1), Some(bytes)))
+    Some(work(&x, n_out(input, &x, 1)?, Some(bytes)))
 }
 
 /// `cumsum(x, dim, dtype)`, `cumprod`: as many results as elements.
@@ -78,10 +78,9 @@ pub(super) fn running(input: &OpInput) -> Option<Modelled> {
 impl OpInput<'_> {
     /// Dimensions to reduce: `[-1]`, or a single `1`; `None` for all of them.
     pub(crate) fn integer_dims(&self, position: usize) -> Option<Vec<i64>> {
-        let one = || Some(vec![self.value(position).trim().parse().ok()?]);
         match self.has_type_for_dims() {
             true => None,
-            false => self.integers(position).or_else(one),
+            false => self.integers(position),
         }
     }
 
@@ -100,7 +99,7 @@ impl OpInput<'_> {
 
 fn reduce(input: &OpInput, layout: Layout) -> Option<Modelled> {
     let x = input.tensor(0)?;
-    let n_out = n_out(input, &x, layout.dims);
+    let n_out = n_out(input, &x, layout.dims)?;
     let chosen = layout
         .dtype
         .map(|at| if input.has_type_for_dims() { 1 } else { at })
@@ -119,11 +118,14 @@ fn widened(x: &Tensor, widens: bool) -> Option<f64> {
 }
 
 /// Elements of the result: the sizes of the dimensions that stay.
-fn n_out(input: &OpInput, x: &Tensor, dims_at: usize) -> f64 {
+fn n_out(input: &OpInput, x: &Tensor, dims_at: usize) -> Option<f64> {
     let n_dims = x.shape.len() as i64;
-    let dims = input.integer_dims(dims_at).unwrap_or_default();
+    let dims = match input.has_type_for_dims() {
+        true => Vec::new(),
+        false => input.integers_or_none(dims_at)?,
+    };
     if dims.is_empty() {
-        return 1.0;
+        return Some(1.0);
     }
     let reduced = |dim: i64| {
         dims.iter()
@@ -134,7 +136,7 @@ fn n_out(input: &OpInput, x: &Tensor, dims_at: usize) -> f64 {
         .filter(|(dim, _)| !reduced(*dim))
         .map(|(_, size)| *size)
         .collect();
-    product(&kept)
+    Some(product(&kept))
 }
 
 fn work(x: &Tensor, n_out: f64, size_out: Option<f64>) -> Modelled {

@@ -71,7 +71,7 @@ pub(super) fn roi_align(input: &OpInput) -> Option<Modelled> {
     let channels = *x.shape.get(1)? as f64;
     let n_boxes = *boxes.shape.first()? as f64;
     let n_out = n_boxes * channels * input.number(3)? * input.number(4)?;
-    let samples = input.number(5).filter(|n| *n > 0.0).unwrap_or(1.0);
+    let samples = input.number_or(5, 1.0)?.max(1.0);
     sampled(&x, n_out, 4.0 * samples * samples, boxes.bytes()?)
 }
 

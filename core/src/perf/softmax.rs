@@ -11,7 +11,7 @@ use super::{Modelled, OpInput, on_vectors, vectors};
 /// `_softmax(x, dim, half_to_float)`, `_log_softmax`. The flag makes single precision of half.
 pub(super) fn forward(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
-    let widens = input.flag(2).unwrap_or(false);
+    let widens = input.flag_or(2, false)?;
     let size_out = if widens { Some(4.0) } else { x.element_bytes() };
     let bytes = || Some(x.bytes()? + x.n() * size_out?);
     Some(on_vectors(x.dtype, 5.0 * x.n(), bytes()))

@@ -10,7 +10,10 @@ use super::{Modelled, OpInput, on_vectors};
 /// `sort(x, dim, …)`, `argsort`; `sort.stable(x, stable, dim, …)`.
 pub(super) fn sort(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
-    let dim = input.number(1).or_else(|| input.number(2)).unwrap_or(-1.0);
+    let dim = match input.is_flag(1) || input.is_absent(1) {
+        true => input.number_or(2, -1.0)?,
+        false => input.number(1)?,
+    };
     let length = along(x.shape, dim)?;
     let comparisons = x.n() * length.max(1.0).log2().max(1.0);
     let bytes = || Some(2.0 * x.bytes()? + 8.0 * x.n());
@@ -20,7 +23,7 @@ pub(super) fn sort(input: &OpInput) -> Option<Modelled> {
 /// `topk(x, k, dim, …)`; of `kthvalue` one value and one index for each row.
 pub(super) fn selected(input: &OpInput, k: f64) -> Option<Modelled> {
     let x = input.tensor(0)?;
-    let length = along(x.shape, input.number(2).unwrap_or(-1.0))?;
+    let length = along(x.shape, input.number_or(2, -1.0)?)?;
     let n_out = x.n() / length.max(1.0) * k;
     let bytes = || Some(x.bytes()? + n_out * (x.element_bytes()? + 8.0));
     Some(on_vectors(x.dtype, x.n(), bytes()))

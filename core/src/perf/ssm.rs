@@ -21,9 +21,9 @@ pub(super) fn causal_conv1d(input: &OpInput) -> Option<Modelled> {
 pub(super) fn mamba_ssd(input: &OpInput) -> Option<Modelled> {
     let [b, t, width] = input.sized(0)?;
     let [channels, taps] = input.sized(1)?;
-    let chunk = input.number(6).unwrap_or(128.0);
-    let p = input.number(15).unwrap_or(64.0);
-    let g = input.number(16).unwrap_or(1.0);
+    let chunk = input.number_or(6, 128.0)?;
+    let p = input.number_or(15, 64.0)?;
+    let g = input.number_or(16, 1.0)?;
     // channels = H·P + 2·G·N and width = 2·H·P + 2·G·N + H.
     let h = (width - channels) / (p + 1.0);
     let n = (width - 2.0 * h * p - h) / (2.0 * g);

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use super::SheetFamily;
 use super::{Modelled, OpInput, PerfModel, ProductSizes};
-use super::{optimizer, template, triton};
+use super::{moe_layer, optimizer, template, triton};
 
 type Formula = fn(&OpInput) -> Option<Modelled>;
 
@@ -72,6 +72,9 @@ impl Row {
         ops.map(|op| PerfModel { op, ..self.model })
     }
 }
+
+/// MoE layers of libraries, told by the shapes of their operands.
+pub(super) static MOE_LAYER: PerfModel = ours(moe_layer::layer, "").model;
 
 /// Names that begin like this have a model too.
 const PREFIXES: &[Row] = &[

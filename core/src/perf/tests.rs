@@ -40,7 +40,7 @@ impl<'a> Call<'a> {
 
     fn input<T>(&self, then: impl FnOnce(&OpInput) -> T) -> T {
         let mut builder = TraceBuilder::default();
-        let id = builder.op_args(OpArgsText {
+        let (id, _) = builder.op_args(OpArgsText {
             dims: &self.args.dims,
             types: &self.args.types,
             strides: &self.args.strides,

@@ -2,6 +2,7 @@
 
 use super::Profile;
 use super::operations::Operation;
+use crate::base::format;
 use crate::names::attention::is_backward;
 use crate::perf::{Modelled, Param};
 
@@ -125,6 +126,14 @@ impl AttentionSizes {
         self.queries().min(self.keys())
     }
 
+    /// Blocks of so many queries: of all heads, batches and sequences.
+    pub(crate) fn blocks(&self, queries: u64) -> u64 {
+        let heads = self.h_q.saturating_mul(self.batch);
+        let sequences = heads.saturating_mul(self.n_packed.unwrap_or(1).max(1));
+        let of_each = (self.queries().max(1.0) as u64).div_ceil(queries.max(1));
+        sequences.saturating_mul(of_each)
+    }
+
     /// Query heads for each key head.
     pub(crate) fn group(&self) -> u64 {
         self.h_q.checked_div(self.h_kv).unwrap_or(1).max(1)
@@ -150,13 +159,17 @@ impl AttentionSizes {
         ]
     }
 
-    /// "16 × 16 × 559 × 64": batch, heads, queries, head dimension, and the keys where they differ.
+    /// "16×16×559×64, causal": batch, heads, queries, head dimension, and the keys and their heads where they
+    /// differ.
     pub(crate) fn text(&self) -> String {
         let (n_q, n_kv) = (self.n_q, self.n_kv);
         let keys = (n_q != n_kv).then(|| format!(" on {n_kv} keys"));
+        let heads = (self.h_q != self.h_kv)
+            .then(|| format!(", {}", format::counted(self.h_kv, "key head")));
+        let causal = self.is_causal.then(|| ", causal".to_owned());
         let packed = self.n_packed.map(|n| format!(", {n} sequences"));
         let queries = format!("{}×{}×{n_q}×{}", self.batch, self.h_q, self.d_qk);
-        [Some(queries), keys, packed]
+        [Some(queries), keys, heads, causal, packed]
             .into_iter()
             .flatten()
             .collect()

@@ -3,7 +3,7 @@
 use super::Profile;
 use super::operations::Operation;
 use crate::base::labels::labelled;
-use crate::perf::Param;
+use crate::perf::{Param, are_placeholders};
 
 labelled! {
     /// Kinds of convolutions, which differ in what is usual for them.
@@ -53,11 +53,16 @@ impl ConvolutionShape {
     fn of_params(operation: &Operation) -> Option<ConvolutionShape> {
         let modelled = operation.modelled.as_ref()?;
         let sizes = |wanted: &str| whole(modelled.param(wanted)?.sizes()?);
-        let (input, filter) = (sizes("input_shape")?, sizes("filter_shape")?);
+        let modelled_shape = modelled.param("input_shape")?.sizes()?;
+        let (input, filter) = (whole(modelled_shape)?, sizes("filter_shape")?);
         let n_dims = input.len().checked_sub(2).filter(|n| *n > 0)?;
         (filter.len() == input.len()).then_some(())?;
         Some(ConvolutionShape {
-            is_channels_last: sizes("input_stride")
+            is_channels_last: modelled
+                .param("input_stride")
+                .and_then(Param::sizes)
+                .filter(|strides| !are_placeholders(modelled_shape, strides))
+                .and_then(whole)
                 .and_then(|strides| is_channels_last(&input, &strides)),
             input,
             filter,
@@ -118,6 +123,18 @@ impl ConvolutionShape {
     /// The kernel size in each dimension of the image.
     fn kernel_size(&self) -> &[u64] {
         self.filter.get(2..).unwrap_or_default()
+    }
+
+    /// Positions of the input that each result is a sum over.
+    pub(crate) fn taps(&self) -> u64 {
+        let sizes = self.kernel_size().iter().copied();
+        sizes.fold(1, u64::saturating_mul)
+    }
+
+    /// Whether its kernel is longer in one dimension than in another.
+    pub(crate) fn is_asymmetric(&self) -> bool {
+        let size = self.kernel_size();
+        size.iter().any(|one| Some(one) != size.first())
     }
 
     /// "3×3".

@@ -6,15 +6,16 @@ use std::cmp::Reverse;
 use crate::base::interval::{Coverage, Interval, union};
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
-use crate::names::host_calls::{CpuActivity, OPTIMIZER_RANGE, is_capture_edge};
+use crate::names::cpu_activity::CpuActivity;
+use crate::names::host_calls::{OPTIMIZER_RANGE, is_capture_edge};
 use crate::profile::Profile;
 use crate::trace::{Category, EventId, StringId, Trace, TrackId};
 
 /// The times of such work.
 pub(crate) struct CpuActivities {
     spans: Spans<Coverage>,
-    /// The profiler's own work: it is on no thread of the program.
-    profiler: Coverage,
+    /// What the profiler reports of itself and of the driver: it is on no thread of the program.
+    overhead: [(CpuActivity, Coverage); 2],
 }
 
 /// Of each thread, in the order of [`CpuActivity::ALL`].
@@ -22,14 +23,23 @@ type Spans<T> = Map<TrackId, [T; CpuActivity::ALL.len()]>;
 
 impl CpuActivities {
     pub(crate) fn new(profile: &Profile) -> CpuActivities {
-        let events = &profile.trace.events;
-        let overhead = events.ids();
-        let overhead = overhead.filter(|event| events.category(*event) == Category::Overhead);
-        let profiler = overhead.map(|event| events.span(event));
+        let trace = &profile.trace;
+        let overhead = [CpuActivity::KernelLoading, CpuActivity::Profiler].map(|activity| {
+            let spans = overhead(trace).filter(|(of, _)| *of == activity);
+            let spans = spans.map(|(_, event)| trace.events.span(event));
+            (activity, Coverage::new(union(spans.collect())))
+        });
         CpuActivities {
-            spans: by_thread(&profile.trace),
-            profiler: Coverage::new(union(profiler.collect())),
+            spans: by_thread(trace),
+            overhead,
         }
+    }
+
+    /// How long kernels were loaded in a window, as far as the profiler reports it.
+    pub(crate) fn loading_ns(&self, window: Interval) -> i64 {
+        let mut overhead = self.overhead.iter();
+        let loading = overhead.find(|(activity, _)| *activity == CpuActivity::KernelLoading);
+        loading.map_or(0, |(_, covered)| covered.within(window))
     }
 
     /// What a thread did for more than a time of a window, and for longest.
@@ -39,8 +49,10 @@ impl CpuActivities {
         window: Interval,
         at_least_ns: i64,
     ) -> Option<CpuActivity> {
-        if self.profiler.within(window) > at_least_ns {
-            return Some(CpuActivity::Profiler);
+        let mut overhead = self.overhead.iter();
+        let found = overhead.find(|(_, covered)| covered.within(window) > at_least_ns);
+        if let Some((activity, _)) = found {
+            return Some(*activity);
         }
         let covered = self.spans.get(&track)?;
         let found = CpuActivity::ALL
@@ -54,11 +66,25 @@ impl CpuActivities {
     }
 }
 
+/// What the profiler reports of itself and of the driver, with what it is.
+pub(crate) fn overhead(trace: &Trace) -> impl Iterator<Item = (CpuActivity, EventId)> {
+    let events = &trace.events;
+    let overhead = events.ids();
+    let overhead = overhead.filter(|event| events.category(*event) == Category::Overhead);
+    overhead.filter_map(|event| {
+        let activity = CpuActivity::of_span(Category::Overhead, trace.name(event))?;
+        Some((activity, event))
+    })
+}
+
 /// Spans with a telling name by thread. No pass over the events where no name tells.
 fn by_thread(trace: &Trace) -> Spans<Coverage> {
     let telling = trace.strings.iter();
     let telling: Vec<(Option<CpuActivity>, Option<bool>)> = telling
-        .map(|(_, name)| (CpuActivity::of_name(name), is_capture_edge(name)))
+        .map(|(_, name)| {
+            let activity = CpuActivity::cause_of_name(name);
+            (activity, is_capture_edge(name))
+        })
         .collect();
     let mut spans: Spans<Vec<Interval>> = Map::default();
     if telling.iter().all(|told| *told == (None, None)) {

@@ -5,11 +5,10 @@ use super::launch::launch_size;
 use super::operations::Operation;
 use crate::base::format;
 use crate::base::interval::sum;
-use crate::hardware::Precision;
 use crate::names::gemm::{
     is_by_columns, is_layout_change, is_narrow_tensile, is_of_tensile, is_split, is_split_sum,
-    output_tile,
 };
+use crate::names::tile::Tile;
 use crate::perf::ComputeSpec;
 pub(crate) use crate::perf::ProductSizes as GemmSizes;
 
@@ -84,13 +83,7 @@ pub(crate) fn odd_pitches(
     sizes: GemmSizes,
     spec: ComputeSpec,
 ) -> Vec<OddPitch> {
-    let multiple = match spec.precision {
-        Precision::Fp64 => 2,
-        Precision::Fp32 | Precision::Tf32 => 4,
-        Precision::Fp16 | Precision::Bf16 => 8,
-        Precision::Fp8 | Precision::Int8 => 16,
-        Precision::Fp6 | Precision::Fp4 => 32,
-    };
+    let multiple = spec.precision.in_16_bytes();
     let GemmSizes { m, n, k, .. } = sizes;
     // Of an operand of rows × columns: the contiguous size, and the distance to the next.
     let contiguous = |stride: &str, rows: (&'static str, u64), columns: (&'static str, u64)| {
@@ -132,7 +125,9 @@ fn last_two(strides: &[i64]) -> Option<(u64, u64)> {
     let [.., first, second] = strides else {
         return None;
     };
-    Some((u64::try_from(*first).ok()?, u64::try_from(*second).ok()?))
+    let strides = (u64::try_from(*first).ok()?, u64::try_from(*second).ok()?);
+    // A placeholder, or that of a vector, which has no rows.
+    Some(strides).filter(|strides| *strides != (1, 1))
 }
 
 /// What the kernels of a GEMM tell by their names, and by how they were launched.
@@ -173,7 +168,7 @@ impl GemmKernels {
         };
         let mut tiles = kernels
             .iter()
-            .filter_map(|(kernel, _)| Some((output_tile(kernel)?, is_by_columns(op, kernel))));
+            .filter_map(|(kernel, _)| Some((Tile::of(kernel)?.output, is_by_columns(op, kernel))));
         let tiled = tiles.next();
         let n_tiles = sizes
             .zip(tiled)

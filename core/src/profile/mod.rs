@@ -16,6 +16,7 @@
 
 pub(crate) mod attention_sizes;
 pub mod autograd;
+pub(crate) mod bandwidth;
 pub mod binding;
 pub mod call;
 pub(crate) mod collectives;
@@ -32,6 +33,7 @@ pub mod host_ops;
 pub mod kernels;
 pub mod lanes;
 pub mod launch;
+pub(crate) mod measured;
 mod memo;
 pub mod model_info;
 pub(crate) mod norm;
@@ -40,6 +42,7 @@ pub mod ops;
 pub(crate) mod optimizer;
 pub mod origin;
 pub mod recompute;
+pub(crate) mod recorded_flops;
 pub(crate) mod reduction;
 mod repair;
 pub mod rows;

@@ -5,10 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::Report;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
-use crate::findings::{Estimate, Finding, Impact, RankedFinding, Row, Tier};
+use crate::findings::compute::{causes_of, short_name};
+use crate::findings::{Estimate, Finding, Impact, Priority, RankedFinding, Row, Tier};
+use crate::hardware::roofline::Bound;
 use crate::profile::Profile;
 
-/// What colour the number of a finding has.
+/// The color of a finding: that of its severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Light {
     /// In text.
@@ -18,12 +20,12 @@ pub struct Light {
 }
 
 impl Light {
-    /// Red for the first, yellow for the second, green for the rest.
-    pub fn of(number: usize) -> Light {
-        let (icon, key) = match number {
-            1 => ("🔴", "red"),
-            2 => ("🟡", "yellow"),
-            _ => ("🟢", "green"),
+    /// Red for what is critical or high, yellow for medium, green for low.
+    pub fn of(priority: Priority) -> Light {
+        let (icon, key) = match priority {
+            Priority::Critical | Priority::High => ("🔴", "red"),
+            Priority::Medium => ("🟡", "yellow"),
+            Priority::Low => ("🟢", "green"),
         };
         Light { icon, key }
     }
@@ -143,9 +145,16 @@ fn together(report: &Report) -> Option<String> {
     let findings = &report.analyses.findings;
     let together = findings.together.as_ref()?;
     (findings.ranked.len() > 1).then(|| {
+        let is_late = findings
+            .ranked
+            .iter()
+            .any(|one| one.finding.pattern == "launch_bound");
+        let late = match is_late {
+            true => " While the run is launch-bound, shorter kernels alone save nothing.",
+            false => "",
+        };
         format!(
-            "All together: {}; savings of the same operation count once. While the run is \
-             launch-bound, shorter kernels alone save nothing.",
+            "All together: {}; savings of the same operation count once.{late}",
             Worth::new(report, together).sentence()
         )
     })
@@ -178,13 +187,13 @@ fn nothing(profile: &Profile, report: &Report) -> Option<String> {
             "No findings. Choose a GPU profile to see how far operations are from the roofline."
                 .to_owned()
         }
-        (true, true) => close_to_roofline(report),
+        (true, true) => close_to_roofline(profile, report),
     })
 }
 
 /// That nothing was found, and of how much of the time that says something: of the rest an
 /// efficiency is not known, cannot be believed, or is low for reasons that are no finding.
-fn close_to_roofline(report: &Report) -> String {
+fn close_to_roofline(profile: &Profile, report: &Report) -> String {
     let thresholds = &report.options.thresholds;
     let computing = || {
         let outcomes = report.analyses.outcomes.iter();
@@ -226,7 +235,11 @@ fn close_to_roofline(report: &Report) -> String {
         .collect();
     let named = named.join("; ");
     let near = 100.0 - rest.iter().map(|(percent, _)| percent).sum::<f64>();
+    let below = below_roofline(profile, report);
     let found = match (near > 50.0, named.is_empty()) {
+        (true, true) if !below.is_empty() => {
+            "No findings with a cause that the trace shows.".to_owned()
+        }
         (true, true) => "No findings: operations are near the roofline.".to_owned(),
         (true, false) => {
             format!("No findings: most operations are near the roofline. Of compute time, {named}.")
@@ -235,7 +248,43 @@ fn close_to_roofline(report: &Report) -> String {
             format!("No findings, which does not mean that all is well: of compute time, {named}.")
         }
     };
-    format!("{found}{}", little_idle(report))
+    format!("{found}{below}{}", little_idle(report))
+}
+
+/// The longest operations that are far from the roofline without being findings, and what is known of
+/// why.
+fn below_roofline(profile: &Profile, report: &Report) -> String {
+    const NAMED: usize = 3;
+    let thresholds = &report.options.thresholds;
+    let input = report.analysis_input(profile);
+    let outcomes = report.analyses.outcomes.iter();
+    let rows = outcomes.filter(|outcome| outcome.kind.tier == Tier::Compute);
+    let is_below = |row: &&Row| {
+        let is_low = |percent: f64| percent < thresholds.efficiency_good_percent;
+        let is_large = |percent: f64| percent >= thresholds.gate_percent_of_total;
+        !row.is_anomaly
+            && row.efficiency_percent.is_some_and(is_low)
+            && row.percent_of_total.is_some_and(is_large)
+    };
+    let mut below: Vec<&Row> = rows
+        .flat_map(|outcome| &outcome.rows)
+        .filter(is_below)
+        .collect();
+    below.sort_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
+    let sentences = below.into_iter().take(NAMED).map(|row| {
+        let name = short_name(&input, input.operation(row.operation));
+        let percent = format::percent(row.efficiency_percent.unwrap_or_default());
+        let why = causes_of(&input, row.operation);
+        let why = why.unwrap_or_else(|| "why is not known from the trace".to_owned());
+        let time = format::time_ns(row.time_ns);
+        let bound = match row.bound {
+            Some(Bound::Compute) => " (compute-bound)",
+            Some(Bound::Memory) => " (memory-bound)",
+            None => "",
+        };
+        format!(" `{name}` takes {time} at {percent} of roofline{bound}: {why}.")
+    });
+    sentences.collect()
 }
 
 /// That the GPU is idle for a part of the run, where that is too little for its causes to be

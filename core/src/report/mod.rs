@@ -13,6 +13,8 @@ pub mod details;
 pub mod fact_table;
 mod families;
 mod family_columns;
+pub mod gap_chart;
+mod gap_waterfall;
 mod gpu_timeline;
 mod kernel_details;
 mod kernel_summary;
@@ -284,6 +286,7 @@ pub const SHEETS: &[SheetKind] = &[
     of("ops_summary", "Operators by GPU time", ops_summary::columns, ops_summary::rows),
     of("ops_unique_args", "Operators by arguments", ops_unique_args::columns, ops_unique_args::rows),
     of("unified_perf_summary", "Work and rates", unified_perf::columns, unified_perf::rows),
+    of("gap_waterfall", "Why operations take longer than their roofline time", gap_waterfall::columns, gap_waterfall::rows),
     calls("GEMM", "GEMM", SheetFamily::Gemm, Pass::Forward),
     calls("CONV_fwd", "Convolutions", SheetFamily::Conv, Pass::Forward),
     calls("CONV_bwd", "Convolutions, backward", SheetFamily::Conv, Pass::Backward),

@@ -61,13 +61,14 @@ const EXTREMES: [Column; 9] = [
 ];
 
 #[rustfmt::skip]
-const ROOF: [Column; 7] = [
+const ROOF: [Column; 8] = [
     column("Roofline Time (µs)_first", Unit::Us, "The least time that the chosen GPU needs for one call."),
     column("Pct Roofline_mean", Unit::Percent, "The least time that the chosen GPU needs over the kernel time, mean over the calls."),
     column("Pct Roofline_median", Unit::Percent, "The least time over the kernel time, median over the calls."),
     column("Pct Roofline_std", Unit::Percent, "The least time over the kernel time, sample deviation over the calls."),
     column("Pct Roofline_min", Unit::Percent, "The least time over the kernel time, least of the calls."),
     column("Pct Roofline_max", Unit::Percent, "The least time over the kernel time, most of the calls."),
+    column("Pct Roofline", Unit::Percent, "The least time over the kernel time, of all calls together: what the page and the reports show."),
     column("Roofline Basis", Unit::Text, "Whether the figure of the GPU that the roofline follows from is a peak or an achievable one."),
 ];
 
@@ -175,6 +176,8 @@ fn row(input: &SheetInput, operation: &Operation, judged: &Judged) -> Option<Vec
         cells.extend(spread(
             roof.and_then(|roof| roof_shares(times_us, roof.time_us)),
         ));
+        let achieved = judged.achieved;
+        cells.push(achieved.map_or(Cell::Empty, |achieved| Cell::Float(achieved.roof_percent)));
         cells.push(basis_cell(roof));
     }
     cells.extend(extremes(kernels));

@@ -87,32 +87,87 @@ impl ArgsTable {
         id
     }
 
-    /// Reads a shapes value such as `[[16, 559], [], [[2], [3]]]`.
+    /// Reads a shapes value such as `[[16, 559], [], [[2], [3]]]`; tuples and lists as text, too.
     pub fn parse_dims(&mut self, json: &str) -> Option<Box<[Dims]>> {
-        let items: Vec<Value> = serde_json::from_str(json).ok()?;
+        let items = list_of(json)?;
         items.iter().map(|item| self.dims(item)).collect()
     }
 
     fn dims(&mut self, value: &Value) -> Option<Dims> {
-        let items = value.as_array()?;
-        if !items.iter().any(Value::is_array) {
-            return self.one_shape(value).map(Dims::One);
+        let is_list = |item: &Value| item.is_array() || item.is_string() || item.is_null();
+        match value {
+            Value::Array(items) if items.iter().any(is_list) => {
+                let shapes = items.iter().map(|item| self.one_shape(item));
+                shapes.collect::<Option<_>>().map(Dims::Many)
+            }
+            Value::String(text) if !is_nothing(text) => {
+                let items = respelled(text)?;
+                let is_list = items.iter().any(Value::is_array);
+                // A list of one list in brackets of its own is one shape.
+                match (is_list, items.as_slice()) {
+                    (true, [one]) => self.one_shape(one).map(Dims::One),
+                    _ => self.dims(&Value::Array(items)),
+                }
+            }
+            other => self.one_shape(other).map(Dims::One),
         }
-        let shapes = items.iter().map(|item| self.one_shape(item));
-        shapes.collect::<Option<_>>().map(Dims::Many)
     }
 
+    /// Numbers and what is absent have no sizes.
     fn one_shape(&mut self, value: &Value) -> Option<ShapeId> {
-        let sizes: Option<Vec<i64>> = value.as_array()?.iter().map(Value::as_i64).collect();
-        Some(self.intern_shape(&sizes?))
+        let sizes = match value {
+            Value::Array(items) => items.iter().map(size).collect::<Option<Vec<i64>>>()?,
+            Value::String(text) if !is_nothing(text) => {
+                respelled(text)?.iter().map(size).collect::<Option<_>>()?
+            }
+            _ => Vec::new(),
+        };
+        Some(self.intern_shape(&sizes))
     }
+}
+
+fn size(value: &Value) -> Option<i64> {
+    let whole = |number: &f64| number.fract().abs() <= 0.0 && number.abs() < 1e15;
+    let of_float = || value.as_f64().filter(whole).map(|number| number as i64);
+    value.as_i64().or_else(of_float)
+}
+
+/// What stands for an absent argument.
+fn is_nothing(text: &str) -> bool {
+    matches!(text.trim(), "" | "None")
+}
+
+/// A list, also one that is written as text.
+fn list_of(json: &str) -> Option<Vec<Value>> {
+    match serde_json::from_str(json).ok()? {
+        Value::Array(items) => Some(items),
+        Value::String(text) => respelled(&text),
+        _ => None,
+    }
+}
+
+/// A list as Python writes it: `[(2, 3), None]`, `('Float', 'Float')`, `2, 3`.
+fn respelled(text: &str) -> Option<Vec<Value>> {
+    let text = text.trim();
+    let text = text.replace('(', "[").replace(')', "]").replace('\'', "\"");
+    let text = text
+        .replace("None", "null")
+        .replace("True", "true")
+        .replace("False", "false");
+    let text = text.replace(", ]", "]").replace(",]", "]");
+    let listed = match text.starts_with('[') && text.ends_with(']') {
+        true => serde_json::from_str(&text).ok(),
+        false => None,
+    };
+    listed.or_else(|| serde_json::from_str(&format!("[{text}]")).ok())
 }
 
 /// Reads a list of texts such as `["", "[1, 1]", "False"]`; other values keep their JSON text.
 pub(crate) fn parse_texts(json: &str, strings: &mut StringTable) -> Option<Box<[StringId]>> {
-    let items: Vec<Value> = serde_json::from_str(json).ok()?;
+    let items = list_of(json)?;
     let texts = items.iter().map(|item| match item {
         Value::String(text) => strings.intern(text),
+        Value::Null => strings.intern(""),
         other => strings.intern(&other.to_string()),
     });
     Some(texts.collect())
@@ -158,6 +213,37 @@ mod tests {
             })
         });
         assert_eq!(one, two);
+    }
+
+    #[test]
+    fn shapes_are_read_in_every_spelling() {
+        let mut args = ArgsTable::default();
+        let expected = args.parse_dims("[[2, 3], [], [5]]");
+        assert!(expected.is_some());
+        for json in [
+            "[[2,3],[],[5]]",
+            "[[2.0, 3.0], null, [5]]",
+            r#"["(2, 3)", "()", "(5,)"]"#,
+            r#"["[2, 3]", "", "[5]"]"#,
+            r#"["2, 3", "None", "5"]"#,
+            r#""[(2, 3), (), (5,)]""#,
+            r#""[[2, 3], None, [5]]""#,
+            "[[2, 3], 7, [5]]",
+        ] {
+            assert_eq!(args.parse_dims(json), expected, "{json}");
+        }
+        let list = args.parse_dims("[[[2], [3]], [1]]");
+        assert_eq!(args.parse_dims(r#"["[(2,), (3,)]", "1"]"#), list);
+        for json in [r#"["x"]"#, "[[2, 2.5]]", "{}", "", r#"[["a"]]"#] {
+            assert_eq!(args.parse_dims(json), None, "{json}");
+        }
+        let mut strings = StringTable::default();
+        let types = parse_texts(r#"["Float", "", "Float"]"#, &mut strings);
+        assert!(types.is_some());
+        assert_eq!(
+            parse_texts(r#""('Float', None, 'Float')""#, &mut strings),
+            types
+        );
     }
 
     #[test]

@@ -28,7 +28,8 @@ pub struct TraceBuilder {
     /// What was collected so far.
     pub trace: Trace,
     /// Argument texts that were parsed before: most ops repeat.
-    args_by_text: HashMap<[StringId; 4], OpArgsId, FxBuildHasher>,
+    /// With whether all of it could be read.
+    args_by_text: HashMap<[StringId; 4], (OpArgsId, bool), FxBuildHasher>,
     process_names: HashMap<StringId, StringId, FxBuildHasher>,
     process_labels: HashMap<StringId, StringId, FxBuildHasher>,
     thread_names: HashMap<(StringId, StringId), StringId, FxBuildHasher>,
@@ -58,8 +59,8 @@ impl TraceBuilder {
         self.trace.link_ids.spelled(spelling)
     }
 
-    /// Interns the argument lists of an op.
-    pub fn op_args(&mut self, text: OpArgsText) -> OpArgsId {
+    /// Interns the argument lists of an op, and says whether all of them could be read.
+    pub fn op_args(&mut self, text: OpArgsText) -> (OpArgsId, bool) {
         let strings = &mut self.trace.strings;
         let key =
             [text.dims, text.types, text.strides, text.concrete].map(|text| strings.intern(text));
@@ -72,7 +73,15 @@ impl TraceBuilder {
             strides: self.trace.args.parse_dims(text.strides),
             concrete: parse_texts(text.concrete, strings),
         };
-        let id = self.trace.args.intern(args);
+        let are_read = [
+            (text.dims, args.dims.is_some()),
+            (text.types, args.types.is_some()),
+            (text.strides, args.strides.is_some()),
+            (text.concrete, args.concrete.is_some()),
+        ];
+        let is_read = |(text, is_read): (&str, bool)| is_read || matches!(text, "" | "null");
+        let are_read = are_read.into_iter().all(is_read);
+        let id = (self.trace.args.intern(args), are_read);
         self.args_by_text.insert(key, id);
         id
     }

@@ -1,8 +1,9 @@
 //! What to do: the findings as cards that fold, what is worth most first.
 
 use dormer_core::NoGpu;
-use dormer_core::report::cards::{Light, Worth};
+use dormer_core::report::cards::Worth;
 
+use crate::page::components::gap_chart::gap_chart;
 use crate::page::prelude::*;
 use crate::protocol::{Card, Evidence, Findings as Found};
 
@@ -124,7 +125,7 @@ fn finding_card(card: Card, most: f64) -> impl IntoView {
     let sure =
         (!card.confidence.is_empty()).then(|| format!(" \u{b7} Confidence: {}", card.confidence));
     view! {
-        <details class=format!("card finding light-{}", Light::of(card.number).key) data-testid="finding" open=is_open>
+        <details class=format!("card finding light-{}", card.light) data-testid="finding" open=is_open>
             <summary on:click=toggle>
                 <span class="rank">{card.number}</span>
                 <span class="title">
@@ -147,6 +148,7 @@ fn finding_card(card: Card, most: f64) -> impl IntoView {
                 </div>
                 <div class="shown">
                     {evidence_list(card.evidence, card.n_more)}
+                    {card.gap.map(gap_chart)}
                     {within}
                     <p class="fine">{card.basis} " " {in_report} {in_system}</p>
                 </div>
@@ -208,14 +210,18 @@ fn shown(evidence: Evidence) -> AnyView {
         row,
         uid,
         in_tree,
+        has_runs,
     } = evidence;
-    let told = row.map(DetailsOf::Operation).or(uid.map(DetailsOf::Event));
-    let to_tree = uid.filter(|_| in_tree).map(|uid| {
-        let says = match row {
-            Some(_) => "First call",
-            None => "Show in call tree",
+    let event = uid.filter(|_| has_runs).map(DetailsOf::Event);
+    let told = row.map(DetailsOf::Operation).or(event);
+    let place = uid.and_then(|uid| {
+        let (view, says) = match (in_tree, row) {
+            (true, Some(_)) => ("tree", "First call"),
+            (true, None) => ("tree", "Show in call tree"),
+            (false, _) if !has_runs => ("timeline", "Show in timeline"),
+            (false, _) => return None,
         };
-        view! { <ViewLink view="tree" focus=Focus::at_event(uid) class="to-tree">{says}</ViewLink> }
+        Some(view! { <ViewLink view focus=Focus::at_event(uid) class="to-tree">{says}</ViewLink> })
     });
     let title = name.clone();
     let name = cut_name(name);
@@ -244,7 +250,7 @@ fn shown(evidence: Evidence) -> AnyView {
             </span>
             {shapes}
             <span class="soft took">{time}</span>
-            {to_tree}
+            {place}
         </li>
     }
     .into_any()

@@ -6,6 +6,7 @@ pub mod charts;
 pub mod dialog;
 pub mod document;
 pub mod findings;
+pub mod gap_chart;
 pub mod gpu_dialog;
 pub mod gpu_picker;
 pub mod header;

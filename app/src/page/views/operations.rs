@@ -12,7 +12,7 @@ const BY_ARGUMENTS: &[TableColumn] = &[
     TableColumn::new("operation_count", "Calls", Width::Small).rank(6),
     TableColumn::new(TIME, "GPU time", Width::Figure).rank(1),
     TableColumn::new(SHARE, "Share", Width::Small).rank(3),
-    TableColumn::new("Pct Roofline_mean", "% roofline", Width::Gauge).rank(2),
+    TableColumn::new("Pct Roofline", "% roofline", Width::Gauge).rank(2),
     TableColumn::new(BOUND, "Bound by", Width::Figure).rank(5),
     TableColumn::new("FLOPS/Byte", "Intensity", Width::Figure).unit("FLOPS/Byte").rank(10),
     TableColumn::new("TB/s_mean", "Memory", Width::Small).unit("TB/s").rank(7),

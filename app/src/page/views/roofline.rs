@@ -20,7 +20,7 @@ const COLUMNS: &[TableColumn] = &[
     TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOPS/s").rank(4),
     TableColumn::new("TB/s_mean", "Memory", Width::Figure).unit("TB/s").rank(5),
     TableColumn::new(BOUND, "Bound by", Width::Figure).rank(6),
-    TableColumn::new("Pct Roofline_mean", "% roofline", Width::Gauge).rank(2),
+    TableColumn::new("Pct Roofline", "% roofline", Width::Gauge).rank(2),
 ];
 
 /// The chart, its legend, and the same as a table.

@@ -29,6 +29,7 @@ pub(super) fn facts(comparison: &Comparison) -> CompareFacts {
         scale_from,
         verdicts: verdicts(comparison),
         findings: super::gaps::findings(comparison),
+        waste: super::gaps::waste(comparison),
         ..CompareFacts::default()
     }
 }

@@ -1,14 +1,17 @@
 //! Where the target falls behind, as cards with ways to the evidence.
 
 use dormer_core::base::format;
-use dormer_core::compare::{Comparison, Gap, OpSide, Saving, Subject};
+use dormer_core::compare::{Comparison, Gap, MatchedOp, OpSide, Saving, Subject};
 use dormer_core::names::Family;
-use dormer_core::report::cards::{Asides, Worth, WorthOfRun};
+use dormer_core::report::cards::{Asides, Light, Worth, WorthOfRun};
 
-use crate::protocol::{Card, Evidence, Findings};
+use crate::protocol::{Card, Evidence, Findings, SharedWaste};
 
 /// Operations that a card names.
 const NAMED: usize = 4;
+
+/// Operations that an entry of what both waste names.
+const NAMED_WASTE: usize = 2;
 
 /// The findings about the target, in order.
 pub(super) fn findings(comparison: &Comparison) -> Findings {
@@ -45,13 +48,23 @@ fn card(comparison: &Comparison, gap: &Gap) -> Card {
         number: gap.number,
         title: gap.title.clone(),
         severity: gap.priority.label().to_owned(),
+        light: Light::of(gap.priority).key.to_owned(),
+        gap: None,
         confidence: String::new(),
         analysis: "Against the reference".to_owned(),
-        issue: gap.gap.clone(),
+        issue: match gap.floor() {
+            Some(floor) => format!("{} {floor}", gap.gap),
+            None => gap.gap.clone(),
+        },
         model: gap.model.clone(),
         kernel: gap.kernel.clone(),
         worth: gap.saving.map(|saving| worth(comparison, saving)),
         basis: match gap.saving {
+            Some(Saving {
+                roof_ns: Some(_),
+                is_predicted: false,
+                ..
+            }) => "From the time in the reference, to the roofline of the target.",
             Some(Saving {
                 roof_ns: Some(_), ..
             }) => {
@@ -72,18 +85,36 @@ fn card(comparison: &Comparison, gap: &Gap) -> Card {
     }
 }
 
+/// What both traces lose in the same way.
+pub(super) fn waste(comparison: &Comparison) -> Vec<SharedWaste> {
+    let matched = &comparison.operations.matched;
+    let waste = comparison.waste.iter().map(|waste| {
+        let is_shown = |op: &&MatchedOp| {
+            let mut operations = op.sides.target.operations.iter();
+            operations.any(|at| waste.operations.contains(at))
+        };
+        let ops: Vec<Evidence> = matched.iter().filter(is_shown).map(of_both).collect();
+        SharedWaste {
+            title: waste.title.clone(),
+            saves: comparison.worth_of(waste),
+            sentence: waste.sentence.clone(),
+            advice: waste.advice.clone(),
+            n_more: ops.len().saturating_sub(NAMED_WASTE),
+            evidence: ops.into_iter().take(NAMED_WASTE).collect(),
+        }
+    });
+    waste.collect()
+}
+
 fn worth(comparison: &Comparison, saving: Saving) -> Worth {
     let total_ns = comparison.parts.total.target.max(1) as f64;
     let low_ns = saving.matching_ns;
     let high_ns = saving.roof_ns.unwrap_or(low_ns).max(low_ns);
     let percent = |ns: i64| ns as f64 * 100.0 / total_ns;
     let faster = |ns: i64| total_ns / (total_ns - ns as f64).max(1.0);
-    let range = |low: String, high: String| match low == high {
-        true => low,
-        false => format!("{low} to {high}"),
-    };
+    let range = |low: String, high: String| format::range(&low, &high);
     Worth {
-        time: range(format::time_ns(low_ns), format::time_ns(high_ns)),
+        time: format::time_range_ns(low_ns, high_ns),
         of_run: Some(WorthOfRun {
             share: range(
                 format::percent(percent(low_ns)),
@@ -104,15 +135,7 @@ fn evidence(comparison: &Comparison, subject: &Subject) -> Vec<Evidence> {
     match subject {
         Subject::Operations(places) => {
             let ops = places.iter().filter_map(|at| operations.matched.get(*at));
-            ops.map(|op| {
-                let reference = format::time_ns(op.sides.reference.time_ns);
-                of_target(
-                    [&op.name, &op.shapes, &reference],
-                    op.family,
-                    &op.sides.target,
-                )
-            })
-            .collect()
+            ops.map(of_both).collect()
         }
         Subject::Lone(places) => {
             let ops = places
@@ -123,6 +146,12 @@ fn evidence(comparison: &Comparison, subject: &Subject) -> Vec<Evidence> {
         }
         Subject::ExposedCommunication | Subject::ExposedCopies | Subject::Idle => Vec::new(),
     }
+}
+
+fn of_both(op: &MatchedOp) -> Evidence {
+    let reference = format::time_ns(op.sides.reference.time_ns);
+    let names = [&*op.name, &op.shapes, &reference];
+    of_target(names, op.family, &op.sides.target)
 }
 
 /// An operation of the target, beside its time in the reference.

@@ -201,12 +201,16 @@ fn what_falls_behind_is_a_card_that_leads_to_the_operation() {
     let card = &findings.cards[0];
     assert_eq!(card.number, 1);
     assert!(card.title.contains("aten::mm"), "{}", card.title);
-    // 300 of 560 microseconds.
+    // 300 of 560 microseconds, up to 361 where it reaches its own roofline.
     let worth = card.worth.as_ref().unwrap();
-    assert!(worth.time.starts_with("300 µs"), "{}", worth.time);
+    assert!(worth.time.starts_with("300–361 µs"), "{}", worth.time);
     let of_run = worth.of_run.as_ref().unwrap();
-    assert!(of_run.share.starts_with("53.6 %"), "{}", of_run.share);
-    assert!(of_run.speed_up.starts_with("2.15×"), "{}", of_run.speed_up);
+    assert!(of_run.share.starts_with("53.6–64.5 %"), "{}", of_run.share);
+    assert!(
+        of_run.speed_up.starts_with("2.15–2.82×"),
+        "{}",
+        of_run.speed_up
+    );
     let evidence = &card.evidence[0];
     assert_eq!(evidence.time, "500 µs, reference 200 µs");
     assert_eq!(after.operations()[0].short_name(&after), "aten::mm");

@@ -63,7 +63,7 @@ struct Kind {
 }
 
 #[rustfmt::skip]
-const SECTIONS: [Kind; 3] = [
+const SECTIONS: [Kind; 4] = [
     Kind {
         key: "idle",
         title: "Idle time",
@@ -89,6 +89,27 @@ const SECTIONS: [Kind; 3] = [
             ("idle_by_operator", "Operators launched late", &["operator", "gaps", "idle_time", "percent_of_idle"], None),
         ],
         notes: &[],
+    },
+    Kind {
+        key: "cpu",
+        title: "CPU time while the GPU is idle",
+        analysis: IDLE,
+        missing: |outcome, _| {
+            let of_code = ["idle_by_code", "cold_starts"].map(|key| table(outcome, key));
+            let is_none = of_code.iter().all(Option::is_none);
+            is_none.then_some("No idle time that the CPU causes was found.")
+        },
+        figures: &[
+            ("cpu_caused_idle_time", "Idle time"),
+            ("explained_by_code", "In named code"),
+        ],
+        overlap: None,
+        charts: &[],
+        tables: &[
+            ("idle_by_code", "By function", &["function", "file", "module", "kind", "gaps", "idle_time", "percent_of_idle", "longest"], Some("caller")),
+            ("cold_starts", "Cold starts: warm up, then record again", &["function", "file", "module", "kind", "gaps", "idle_time", "percent_of_idle", "longest"], Some("caller")),
+        ],
+        notes: &["Python frames"],
     },
     Kind {
         key: "communication",
@@ -202,7 +223,10 @@ impl Kind {
                 overlap(token, label, all_ns, exposed_ns)
             }),
             charts: charts.collect(),
-            gaps: table(outcome, "top_gaps").map(gaps).unwrap_or_default(),
+            gaps: match self.key {
+                "idle" => table(outcome, "top_gaps").map(gaps).unwrap_or_default(),
+                _ => Vec::new(),
+            },
             tables: tables.collect(),
             notes,
             ..section
@@ -260,11 +284,13 @@ fn cpu(cells: Cells) -> Vec<(String, String)> {
         call if call.is_empty() => call,
         call => call + &launched,
     };
+    let code = cells.text("code");
     let places = [cells.text("operator"), cells.text("python")];
     let place = places.map(|place| (!place.is_empty()).then_some(place));
     let place: Vec<String> = place.into_iter().flatten().collect();
     [
         ("CPU waited in", cells.text("waited_in")),
+        ("Code that ran", code),
         ("Launched by", launch),
         ("In", place.join(" \u{b7} ")),
     ]

@@ -16,8 +16,9 @@ labelled! {
         DataLoading => "Data loading" as "data_loading",
         /// Between two kernels of one graph launch.
         InGraph => "Inside GPU graphs" as "graph_launch",
-        /// Kernels were loaded, code compiled, a graph captured, or the profiler worked.
-        Startup => "Startup and profiler" as "start_up",
+        /// What a warm run without a profiler does not do: first uses, loading of kernels, compilation,
+        /// capture of graphs, the profiler's own work.
+        Startup => "Cold start and profiler" as "start_up",
         /// Memory was allocated or freed.
         Allocation => "Memory allocation" as "allocation",
         /// Launched in time, and queued on the GPU until the end of the gap.
@@ -41,6 +42,11 @@ impl IdleCause {
             self,
             IdleCause::BeforeRecording | IdleCause::Unlinked | IdleCause::UnrecordedGraph
         )
+    }
+
+    /// Whether a longer run has such idle time, too, so that it can be saved.
+    pub(crate) fn can_be_saved(self) -> bool {
+        !self.is_unsure() && self != IdleCause::Startup
     }
 
     /// Whether the CPU launched too late for a reason that the trace shows.

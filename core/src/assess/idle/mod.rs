@@ -1,6 +1,7 @@
 //! Idle time of the GPU: its gaps by cause, by length, by operator; the longest ones.
 
 pub(crate) mod cause;
+pub(crate) mod code;
 pub(crate) mod explain;
 pub(crate) mod kernels;
 
@@ -17,6 +18,7 @@ use crate::profile::kernels::GpuEvents;
 use crate::profile::timeline::{GpuClass, GpuTimeline};
 use crate::trace::{EventId, StringId};
 use cause::IdleCause;
+use code::rows::{CodeRows, CodeTable};
 use explain::{CpuTime, ExplainedGap, Explainer};
 use kernels::Kernels;
 
@@ -102,6 +104,8 @@ pub(crate) struct Idle {
     /// What ends gaps of late launches: by the operator that launches it.
     pub(crate) operators: Tallies<Option<StringId>>,
     pub(crate) waits: Tallies<Wait>,
+    /// What ran in gaps of late launches.
+    pub(crate) code: CodeRows,
     pub(crate) kernels: Kernels,
     pub(crate) has_graphs: bool,
     pub(crate) n_unrecorded_graphs: usize,
@@ -145,6 +149,7 @@ impl Idle {
             longest: Vec::new(),
             operators: Tallies::default(),
             waits: Tallies::default(),
+            code: CodeRows::default(),
             kernels: Kernels::new(input),
             has_graphs: explainer.graphs.any,
             n_unrecorded_graphs: explainer.graphs.unrecorded_ns.len(),
@@ -154,9 +159,15 @@ impl Idle {
             idle_of_all_ns: idle_of_all_ns(input),
         };
         let ranges = OptimizerRanges::new(&profile.trace);
+        let mut code = CodeTable::new(profile);
         for gap in &input.timelines.gaps {
-            idle.add(input, &ranges, explainer.explain(*gap));
+            let explained = explainer.explain(*gap);
+            if !explainer.parts.is_empty() {
+                code.add(explained.cause, gap.span.length(), &explainer.parts);
+            }
+            idle.add(input, &ranges, explained);
         }
+        idle.code = code.finish();
         idle.operators.sort();
         idle.waits.sort();
         for gaps in idle.causes.values_mut() {
@@ -239,9 +250,22 @@ impl Idle {
 
     /// Idle time without that of [unsure causes](IdleCause::is_unsure).
     pub(crate) fn surely_idle_ns(&self) -> i64 {
-        let unsure = self.causes.iter().filter(|(cause, _)| cause.is_unsure());
-        let unsure_ns = sum(unsure.map(|(_, gaps)| gaps.all.ns));
-        self.timeline.idle_ns.saturating_sub(unsure_ns)
+        self.without(IdleCause::is_unsure)
+    }
+
+    /// Idle time that a [longer run has, too](IdleCause::can_be_saved).
+    pub(crate) fn savable_ns(&self) -> i64 {
+        self.without(|cause| !cause.can_be_saved())
+    }
+
+    pub(crate) fn savable_percent(&self) -> f64 {
+        self.percent(self.savable_ns())
+    }
+
+    fn without(&self, is_left_out: impl Fn(IdleCause) -> bool) -> i64 {
+        let others = self.causes.iter().filter(|(cause, _)| is_left_out(**cause));
+        let others_ns = sum(others.map(|(_, gaps)| gaps.all.ns));
+        self.timeline.idle_ns.saturating_sub(others_ns)
     }
 
     pub(crate) fn surely_idle_percent(&self) -> f64 {
@@ -271,7 +295,7 @@ impl Idle {
     /// it is idle for less.
     pub(crate) fn potential_speedup(&self) -> Option<f64> {
         let target = self.thresholds.idle_target_percent;
-        let idle = self.surely_idle_percent();
+        let idle = self.savable_percent();
         let busy = 100.0 - idle;
         (idle > target && busy > 0.0).then(|| (100.0 - target) / busy)
     }

@@ -40,6 +40,16 @@ pub struct Roof {
     pub basis: Basis,
 }
 
+impl Roof {
+    /// What share of it a call of so many nanoseconds reaches, in percent; 0 for one without a length.
+    pub fn percent(self, ns_per_call: f64) -> f64 {
+        match ns_per_call > 0.0 {
+            true => self.us_per_call * 1e5 / ns_per_call,
+            false => 0.0,
+        }
+    }
+}
+
 /// What is predicted of an operation, and what was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judgement {
@@ -70,6 +80,8 @@ pub struct Judgement {
     pub peak_verdict: Verdict,
     /// Takes more than twice as long on the target, whatever the hardware predicts.
     pub is_more_than_twice: bool,
+    /// Takes less than its own roofline allows.
+    pub is_implausible: Pair<bool>,
 }
 
 impl Judgement {
@@ -87,6 +99,8 @@ pub(crate) enum Sizes {
     Same,
     /// They, or the types, differ.
     Other,
+    /// They compute the same in other operations: the least work that either does it with is needed.
+    Least,
     /// One of the traces does not say.
     Unknown,
 }
@@ -129,8 +143,17 @@ impl Judge {
         let actual = (per_call.reference > 0.0 && per_call.target > 0.0)
             .then(|| per_call.target / per_call.reference);
         let works = sides.zip(ops).map(|(side, op)| works(&side, op));
-        let work_differs = works_differ(&works);
-        let roofs = |basis| Pair::of(|which| self.roof(which, works.get(which), basis));
+        let n_calls = works.as_ref().map(|works| n_calls(works));
+        let (works, n_calls, work_differs) = match sizes {
+            Sizes::Least => {
+                let (works, units) = self.least(works, ops);
+                (works, units, false)
+            }
+            _ => (works.clone(), n_calls, works_differ(&works)),
+        };
+        let roofs = |basis| {
+            Pair::of(|which| self.roof(which, works.get(which), *n_calls.get(which), basis))
+        };
         let none = Pair::default();
         let is_over_link = ops.reference.is_over_link() || ops.target.is_over_link();
         let (own, peak) = match is_over_link || sizes == Sizes::Unknown {
@@ -142,14 +165,19 @@ impl Judge {
                 Some(roofs.target.us_per_call / roofs.reference.us_per_call)
             }
             // The same GPU takes the same time for the same call.
-            _ if self.is_same_gpu && !work_differs && sizes == Sizes::Same => Some(1.0),
+            _ if self.is_same_gpu
+                && !work_differs
+                && matches!(sizes, Sizes::Same | Sizes::Least) =>
+            {
+                Some(1.0)
+            }
             _ => None,
         };
         let (expected, peak_expected) = (expected(own), expected(peak));
         let work_ratio = match expected {
             Some(expected) if self.is_same_gpu => expected,
             Some(_) if work_differs => self
-                .roof(Which::Reference, &works.target, self.basis)
+                .roof(Which::Reference, &works.target, n_calls.target, self.basis)
                 .zip(own.reference)
                 .filter(|(_, reference)| reference.us_per_call > 0.0)
                 .map_or(1.0, |(roof, reference)| {
@@ -194,9 +222,40 @@ impl Judge {
             work_ratio,
             verdict: verdict(excess, own),
             peak_verdict: verdict(peak_excess, peak),
+            is_implausible: own.zip(per_call).map(|(roof, ns)| {
+                let percent = roof.map_or(0.0, |roof| roof.percent(ns));
+                percent > self.thresholds.compare_implausible_percent
+            }),
             is_more_than_twice: !is_small
                 && actual.is_some_and(|ratio| ratio > self.thresholds.compare_twice_ratio),
         }
+    }
+
+    /// The work of the side that does it with the least, and how often it does it, for both: what it
+    /// takes at roofline decides. Where one of them is not known, the one with fewer operations.
+    fn least(
+        &self,
+        works: Pair<Vec<(Work, u64)>>,
+        ops: Pair<&OpSide>,
+    ) -> (Pair<Vec<(Work, u64)>>, Pair<u64>) {
+        let roofs = Pair::of(|which| {
+            let units = ops.get(which).calls;
+            let any = Which::ALL.into_iter();
+            any.rev()
+                .find_map(|gpu| self.roof(gpu, works.get(which), units, self.basis))
+        });
+        let n_operations = ops.map(|op| op.operations.len());
+        let from = match (roofs.reference, roofs.target) {
+            (Some(reference), Some(target)) if target.us_per_call < reference.us_per_call => {
+                Which::Target
+            }
+            (Some(_), Some(_)) => Which::Reference,
+            (Some(_), None) if n_operations.reference <= n_operations.target => Which::Reference,
+            (None, Some(_)) if n_operations.target <= n_operations.reference => Which::Target,
+            _ => return (Pair::default(), Pair::default()),
+        };
+        let (works, units) = (works.get(from).clone(), ops.get(from).calls);
+        (Pair::of(|_| works.clone()), Pair::of(|_| units))
     }
 
     fn verdict(&self, excess: f64, is_tiny: impl Fn() -> bool) -> Verdict {
@@ -215,16 +274,20 @@ impl Judge {
     }
 
     /// The roof over a mean call; the figure that decides is that of most of the time.
-    fn roof(&self, which: Which, works: &[(Work, u64)], basis: Basis) -> Option<Roof> {
+    fn roof(
+        &self,
+        which: Which,
+        works: &[(Work, u64)],
+        n_calls: u64,
+        basis: Basis,
+    ) -> Option<Roof> {
         let gpu = self.gpus.get(which).as_deref()?;
         let mut all_us = 0.0;
         let mut longest: Option<(f64, Roofline)> = None;
-        let mut n_calls = 0;
         for (work, calls) in works {
             let roof = roofline(work, gpu, basis)?;
             let us = roof.time_us * *calls as f64;
             all_us += us;
-            n_calls += calls;
             if longest.is_none_or(|(most, _)| us > most) {
                 longest = Some((us, roof));
             }
@@ -272,6 +335,10 @@ fn works(side: &Side, op: &OpSide) -> Vec<(Work, u64)> {
         Some((work, side.profile.operations().get(*at)?.n_calls()))
     });
     works.collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+fn n_calls(works: &[(Work, u64)]) -> u64 {
+    works.iter().map(|(_, calls)| *calls).sum()
 }
 
 /// Whether the works of a mean call of both traces are known, and another.

@@ -26,7 +26,7 @@ impl Verdict {
     #[rustfmt::skip]
     fn texts(self) -> [&'static str; 3] {
         match self {
-            Verdict::ExplainedByHardware => ["explained_by_hardware", "explained by hardware", "The hardware explains the time of a call; it is no defect."],
+            Verdict::ExplainedByHardware => ["explained_by_hardware", "explained by hardware", "The hardware explains the difference."],
             Verdict::ModeratelyBeyond => ["moderately_beyond", "moderately beyond hardware", "A call is slower than the hardware explains, though by less than twice."],
             Verdict::UnexpectedSlowdown => ["unexpected_slowdown", "unexpected slowdown", "The hardware does not explain the time of a call: something else than the printed figures does."],
             Verdict::KernelIssue => ["kernel_issue", "kernel issue very likely", "Far from what the hardware explains, on tiny batched GEMMs: very likely the choice of the kernel."],

@@ -4,6 +4,7 @@
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
 use crate::compare::ops::{MatchLevel, MatchedOp};
+use crate::compare::pair::Which;
 use crate::compare::words;
 use crate::findings::{Words, fill};
 use crate::hardware::Precision;
@@ -41,6 +42,22 @@ pub(crate) const CAUSES: &[Advice] = &[
         kernel: "Both sides run the same kernel on the same work, so its choice is not at fault: measure again at fixed clocks.",
     },
     Advice {
+        when: "the target computes attention in several operations, the reference in one",
+        applies: |_, op| {
+            op.level == MatchLevel::Meaning
+                && op.family == Family::Attention
+                && op.sides.target.operations.len() > op.sides.reference.operations.len()
+        },
+        model: "Compute attention by `torch.nn.functional.scaled_dot_product_attention`, and check that masks, types and head sizes allow a fused kernel as they do on the reference.",
+        kernel: "The fused kernel of the reference never writes the scores to memory: ask for one on the target where there is none.",
+    },
+    Advice {
+        when: "the target does in several operations what the reference does in fewer",
+        applies: |_, op| op.is_group() && op.sides.target.n_kernels > op.sides.reference.n_kernels,
+        model: "Use the operator that does it in one on the reference, {reference_name}, or compile this part with `torch.compile`, so that its data moves once.",
+        kernel: "Ask for a kernel that does the work of several, as on the reference.",
+    },
+    Advice {
         when: "it is a tiny batched GEMM, far slower than predicted",
         applies: |_, op| op.judgement.verdict == Verdict::KernelIssue,
         model: "Merge the small GEMMs into fewer large ones, or use an operator that does the whole pattern in one kernel, such as fused attention.",
@@ -57,6 +74,12 @@ pub(crate) const CAUSES: &[Advice] = &[
         applies: |comparison, op| op.family == Family::Gemm && lacks_tf32(comparison, op),
         model: "Allow TF32 as on the reference, where the accuracy suffices: `torch.set_float32_matmul_precision(\"high\")`.",
         kernel: LACKS_TF32,
+    },
+    Advice {
+        when: "the name of the target's kernel says that it is not made for the GPU, unlike that of the reference",
+        applies: |_, op| op.outdated(Which::Target).is_some(),
+        model: "{usual_model}",
+        kernel: "The target's kernel is {outdated}: find out why none for this GPU is chosen for these sizes, types and layouts; update the library, or tune its selection.",
     },
     Advice {
         when: "the reference calls another implementation of attention on the same GPU",
@@ -184,9 +207,19 @@ pub(crate) fn advice(comparison: &Comparison, op: &MatchedOp) -> [String; 2] {
         ("autocast", autocast(narrow).to_owned()),
         ("reference_name", words::quoted(name)),
         ("backend", backend(name)),
+        (
+            "outdated",
+            op.outdated(Which::Target).unwrap_or_default().to_owned(),
+        ),
     ];
     let Advice { model, kernel, .. } = row(CAUSES).unwrap_or(usual);
     [model, kernel].map(|template| fill(template, &words))
+}
+
+/// What to change in the model by the kind of work alone.
+pub(crate) fn usual_advice(comparison: &Comparison, op: &MatchedOp) -> String {
+    let usual = USUAL.iter().find(|row| (row.applies)(comparison, op));
+    usual.unwrap_or(&OF_ANY).model.to_owned()
 }
 
 fn is_convolution(op: &MatchedOp, reference: Option<bool>, target: Option<bool>) -> bool {

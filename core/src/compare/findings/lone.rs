@@ -5,10 +5,9 @@ use super::rule::{Candidate, GapRule, GapTable};
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
-use crate::compare::ops::{LoneOp, MatchedOp};
+use crate::compare::ops::MatchedOp;
 use crate::compare::pair::Which;
 use crate::compare::words;
-use crate::names::Family;
 use crate::names::calls::unnumbered;
 
 pub(super) const TABLE: GapTable = GapTable {
@@ -18,22 +17,6 @@ pub(super) const TABLE: GapTable = GapTable {
 };
 
 const RULES: &[GapRule] = &[
-    GapRule {
-        key: "unfused_attention",
-        when: "the reference has fused attention where the target has batched GEMMs and a softmax",
-        applies: |comparison, _| is_unfused_attention(comparison),
-        title: "Attention in several kernels, where the reference has a fused one",
-        model: "Compute attention by `torch.nn.functional.scaled_dot_product_attention`, and check that masks, types and head sizes allow a fused kernel as they do on the reference.",
-        kernel: "The fused kernel of the reference never writes the scores to memory: ask for one on the target where there is none.",
-        notes: &[
-            AMOUNTS,
-            OTHER_AMOUNT,
-            TARGET_KERNELS,
-            REFERENCE_KERNELS,
-            "The reference runs {attention}; the target has batched GEMMs and a softmax instead.",
-        ],
-        ..NO_PARTNER
-    },
     GapRule {
         when: "the target launches more kernels for what has no partner",
         applies: |comparison, _| launches_more(comparison),
@@ -84,8 +67,6 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
         true => reference.clone(),
         false => "none".to_owned(),
     };
-    let attention = lone.reference.iter().filter(|op| is_attention(op));
-    let attention = attention.map(|op| op.name.as_str());
     let n_target = lone.target.len() as u64;
     let mut words = vec![
         ("time", format::time_ns(times.target)),
@@ -94,7 +75,6 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
         ("names", first_named(comparison)),
         ("n_target", format::counted(n_target, "operation")),
         ("n_reference", format::count(lone.reference.len() as u64)),
-        ("attention", words::names(attention)),
     ];
     if !amount.is_same() {
         words.push(("amount", amount.said()));
@@ -113,21 +93,6 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     let subject = Subject::Lone((0..lone.target.len()).collect());
     let candidate = Candidate::of_saved(comparison, subject, times, longer_ns, words);
     vec![candidate]
-}
-
-fn is_attention(op: &LoneOp) -> bool {
-    op.family == Family::Attention
-}
-
-fn is_unfused_attention(comparison: &Comparison) -> bool {
-    let lone = &comparison.operations.lone;
-    let has = |which: Which, is_it: fn(&LoneOp) -> bool| lone.get(which).iter().any(is_it);
-    has(Which::Reference, is_attention)
-        && !has(Which::Target, is_attention)
-        && has(Which::Target, |op| op.name.contains("softmax"))
-        && has(Which::Target, |op| {
-            op.family == Family::Gemm && op.name.contains("bmm")
-        })
 }
 
 /// Whether both launch kernels for what has no partner, and the target more of them.
@@ -214,25 +179,6 @@ mod tests {
             &[("my::new", ONE, "new", 200)],
         );
         assert!(!gap.model.contains("several"), "{}", gap.model);
-    }
-
-    #[test]
-    fn attention_in_several_kernels_is_named() {
-        let qkv = r#""Input Dims": [[4, 16, 1024, 64], [4, 16, 1024, 64], [4, 16, 1024, 64]], "Input type": ["c10::Half", "c10::Half", "c10::Half"]"#;
-        let two = r#""Input Dims": [[64, 1024, 64], [64, 64, 1024]], "Input type": ["c10::Half", "c10::Half"]"#;
-        let scores = r#""Input Dims": [[64, 1024, 1024], [], []], "Input type": ["c10::Half", "Scalar", "Scalar"]"#;
-        let flash = "aten::_scaled_dot_product_flash_attention";
-        let gap = only_gap(
-            &[(flash, qkv, "flash_fwd", 100)],
-            &[
-                ("aten::bmm", two, "gemm", 60),
-                ("aten::_softmax", scores, "softmax", 110),
-                ("aten::bmm", two, "gemm", 60),
-            ],
-        );
-        assert_eq!(gap.pattern, "unfused_attention");
-        assert!(gap.model.contains("scaled_dot_product_attention"));
-        assert!(gap.reasoning.join(" ").contains(flash));
     }
 
     #[test]

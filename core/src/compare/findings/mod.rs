@@ -6,6 +6,7 @@
 //! following a finding saves never goes below the roofline of the target's own GPU.
 
 mod advice;
+mod helpers;
 mod lone;
 mod more_calls;
 mod operations;
@@ -24,10 +25,11 @@ use crate::findings::RuleDoc;
 use rule::GapTable;
 
 pub(crate) use super::gap::{Gap, Gaps, Saving, Subject};
-pub(crate) use advice::{Advice, CAUSES, USUAL};
+pub(crate) use advice::{Advice, CAUSES, USUAL, usual_advice};
 
-const TABLES: [GapTable; 6] = [
+const TABLES: [GapTable; 7] = [
     operations::TABLE,
+    helpers::TABLE,
     slower_machine::TABLE,
     more_calls::TABLE,
     wider_type::TABLE,
@@ -46,7 +48,8 @@ pub(crate) fn docs() -> impl Iterator<Item = (&'static str, Vec<RuleDoc>)> {
 }
 
 impl Gaps {
-    /// Finds and ranks them: by priority, then by what they save, then by time, then by name.
+    /// Finds and ranks them: by what they save, then by priority, then by time, then by name; what nothing
+    /// tells the saving of comes last.
     pub(crate) fn of(comparison: &Comparison) -> Gaps {
         let total_ns = comparison.parts.total.target;
         if total_ns <= 0 || !comparison.has_gpu_times() {
@@ -61,7 +64,7 @@ impl Gaps {
         ranked.arrange_by(|a, b| {
             let key = |gap: &Gap| {
                 let saved_ns = saved_ns(gap).unwrap_or(-1);
-                (gap.priority, Reverse(saved_ns), Reverse(gap.times.target))
+                (Reverse(saved_ns), gap.priority, Reverse(gap.times.target))
             };
             key(a).cmp(&key(b)).then_with(|| a.title.cmp(&b.title))
         });

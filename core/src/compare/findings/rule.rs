@@ -54,6 +54,7 @@ pub(crate) struct Candidate {
     /// `None` where nothing tells.
     pub(crate) saving: Option<Saving>,
     pub(crate) priority: Priority,
+    pub(crate) floor_ns: Option<i64>,
     pub(crate) replay: Option<Replay>,
     /// What the words of templates stand for. One that stands for nothing says that the notes with
     /// it apply.
@@ -75,11 +76,18 @@ impl Candidate {
             saving: Some(Saving {
                 matching_ns: saved_ns,
                 roof_ns: None,
+                is_predicted: true,
             }),
             priority: priority_of_run(comparison, saved_ns),
+            floor_ns: None,
             replay: None,
             words,
         }
+    }
+
+    /// Whether something is known that notes or advice depend on.
+    pub(crate) fn has_word(&self, word: &str) -> bool {
+        self.words.iter().any(|(known, _)| *known == word)
     }
 
     /// The longest of its operations of both traces.
@@ -128,6 +136,7 @@ impl GapRule {
             reasoning: notes.map(|note| fill(note, words)).collect(),
             times: candidate.times,
             saving: candidate.saving,
+            floor_ns: candidate.floor_ns,
             replay: candidate.replay,
             subject: candidate.subject,
         }

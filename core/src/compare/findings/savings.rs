@@ -5,6 +5,7 @@ use super::Saving;
 use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
 use crate::compare::ops::MatchedOp;
+use crate::compare::pair::Which;
 use crate::findings::run_time;
 
 /// The part of the run that so much of its kernel time is; not more than there is.
@@ -24,24 +25,38 @@ fn expected_of_slower(op: &MatchedOp) -> Option<f64> {
         .then_some(expected)
 }
 
-/// When it takes as long as predicted; `None` where nothing is.
+/// What it takes on the target when it takes as long as predicted; as on the reference, where nothing
+/// is predicted.
+pub(crate) fn goal_ns(op: &MatchedOp) -> f64 {
+    op.held_ns() * op.judgement.expected.unwrap_or(1.0)
+}
+
+/// Helper kernels that only the target has: what they take of the run.
+pub(crate) fn of_helpers(op: &MatchedOp) -> i64 {
+    let helpers = op.own_helpers(Which::Target);
+    of_run(op, helpers.map(|helper| helper.ns as f64).sum())
+}
+
+/// When it takes that long, and never less than its own roofline allows; helper kernels of the target
+/// alone have a finding of their own. `None` where one of the traces has no time.
 fn as_predicted(op: &MatchedOp) -> Option<Saving> {
-    let expected = op.judgement.expected?;
+    op.judgement.actual?;
     let target = &op.sides.target;
     let until = |left_ns: f64| {
         let left_ns = left_ns.clamp(0.0, target.time_ns as f64).round() as i64;
         of_run(op, target.time_ns.saturating_sub(left_ns) as f64)
     };
-    let roof = op.judgement.roofs.target;
-    let roof_ns = roof.map(|roof| until(roof.us_per_call * 1e3 * target.timed.count as f64));
-    let matching_ns = until(op.held_ns() * expected);
+    let rest_of = |saved_ns: i64| saved_ns.saturating_sub(of_helpers(op)).max(0);
+    let roof_ns = op.floor_ns().map(|floor_ns| rest_of(until(floor_ns)));
+    let matching_ns = rest_of(until(goal_ns(op)));
     Some(Saving {
         matching_ns: roof_ns.map_or(matching_ns, |roof_ns| matching_ns.min(roof_ns)),
         roof_ns,
+        is_predicted: op.judgement.expected.is_some(),
     })
 }
 
-/// When several take as long as predicted; `None` unless something is predicted of each.
+/// When several take that long; `None` unless the times of each are known.
 pub(crate) fn all_as_predicted(ops: &[&MatchedOp]) -> Option<Saving> {
     let savings: Option<Vec<Saving>> = ops.iter().map(|op| as_predicted(op)).collect();
     savings.map(|savings| Saving {
@@ -50,6 +65,7 @@ pub(crate) fn all_as_predicted(ops: &[&MatchedOp]) -> Option<Saving> {
             .iter()
             .map(|saving| saving.roof_ns)
             .try_fold(0_i64, |all, ns| Some(all.saturating_add(ns?))),
+        is_predicted: savings.iter().all(|saving| saving.is_predicted),
     })
 }
 

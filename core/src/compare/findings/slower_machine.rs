@@ -91,6 +91,7 @@ fn candidate(comparison: &Comparison) -> Option<Candidate> {
         times,
         saving: Some(saving),
         priority: priority_of_run(comparison, saving.matching_ns),
+        floor_ns: None,
         replay: None,
         words: vec![
             ("factor", words::times(factor)),

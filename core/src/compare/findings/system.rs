@@ -2,6 +2,7 @@
 
 use super::Subject;
 use super::rule::{Candidate, GapRule, GapTable};
+use crate::assess::idle::cause::IdleCause;
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
@@ -22,11 +23,29 @@ pub(super) const TABLE: GapTable = GapTable {
 
 const RULES: &[GapRule] = &[
     GapRule {
+        when: "the GPU of the target is idle for longer, for a cause that the report of the target alone finds",
+        applies: |_, candidate| {
+            candidate.subject == Subject::Idle && candidate.has_word("own_model")
+        },
+        title: "More idle time: {cause}",
+        model: "{own_model}",
+        kernel: "{own_kernel}",
+        ..IDLE
+    },
+    GapRule {
         when: "the GPU of the target is idle for longer, and most of its work is launched by graphs",
         applies: |comparison, candidate| {
             candidate.subject == Subject::Idle && comparison.sides.target.runs_graphs
         },
         model: "Most kernels run in GPU graphs already: see in the report of the target alone what the CPU does between graph launches, and prepare the next one while one runs.",
+        ..IDLE
+    },
+    GapRule {
+        when: "the GPU of the target is idle for longer, and waits for launches",
+        applies: |_, candidate| {
+            candidate.subject == Subject::Idle && candidate.has_word("is_launch_bound")
+        },
+        model: "Keep the GPU busy: record the step as a graph, or launch fewer and larger kernels.",
         ..IDLE
     },
     IDLE,
@@ -57,14 +76,15 @@ const IDLE: GapRule = GapRule {
     applies: |_, candidate| candidate.subject == Subject::Idle,
     title: "More idle time",
     issue: "The GPU of the target is idle for {time}, that of the reference for {reference}{change}.",
-    model: "Keep the GPU busy: record the step as a graph, launch fewer and larger kernels, and do not wait for results within the loop.",
+    model: "See in the report of the target alone what the CPU does in this time, and take that out of the loop.",
     kernel: "Nothing runs in this time, so no kernel can be faster.",
     notes: &[
         SHARES,
         OTHER_AMOUNT,
         "For {unknown} of it nothing tells whether the GPU was busy, and that is not counted.",
+        "By cause it grows most by {cause}: {cause_time} on the target, {cause_reference} on the reference.",
+        "The report of the target alone says: {own_issue}",
         "The CPU is slower too; self time of a call: {slower_host}.",
-        "Nothing runs on the GPU in this time; what the CPU does meanwhile is in the report of the target alone.",
     ],
     saves: "the idle time beyond that of the reference for as many launches",
 };
@@ -163,7 +183,10 @@ fn candidate(comparison: &Comparison, kind: PartKind, subject: Subject) -> Optio
         words.push(("unknown", format::time_ns(unknown_ns)));
     }
     let more = match kind {
-        PartKind::Idle => host_words(comparison, grown_ns),
+        PartKind::Idle => {
+            words.extend(cause_words(comparison));
+            host_words(comparison, grown_ns)
+        }
         PartKind::ExposedCommunication => collective_words(comparison),
         _ => copy_words(comparison),
     };
@@ -171,6 +194,43 @@ fn candidate(comparison: &Comparison, kind: PartKind, subject: Subject) -> Optio
     Some(Candidate::of_saved(
         comparison, subject, times, grown_ns, words,
     ))
+}
+
+/// By which cause idle time grew most, and what the report of the target alone advises about it.
+fn cause_words(comparison: &Comparison) -> Words {
+    let (amount, sides) = (&comparison.amount, &comparison.sides);
+    let pieces = sides.reference.n_gpu_events;
+    let grown = |(cause, ns): &(IdleCause, i64)| {
+        let reference_ns = sides.reference.idle.ns_of(*cause);
+        let grown_ns = ns.saturating_sub(amount.scaled_idle(reference_ns, pieces));
+        (
+            *cause,
+            grown_ns,
+            Pair {
+                reference: reference_ns,
+                target: *ns,
+            },
+        )
+    };
+    let causes = sides.target.idle.causes.iter();
+    let sure = causes.filter(|(cause, _)| !cause.is_unsure()).map(grown);
+    let Some((cause, _, times)) = sure.max_by_key(|(_, grown_ns, _)| *grown_ns) else {
+        return Words::new();
+    };
+    let mut words = vec![
+        ("cause", words::lower_first(cause.label())),
+        ("cause_time", format::time_ns(times.target)),
+        ("cause_reference", format::time_ns(times.reference)),
+    ];
+    if cause == IdleCause::LaunchBound {
+        words.push(("is_launch_bound", String::new()));
+    }
+    if let Some(finding) = sides.target.idle.finding(cause) {
+        words.push(("own_issue", finding.issue.clone()));
+        words.push(("own_model", words::upper_first(&finding.model)));
+        words.push(("own_kernel", words::upper_first(&finding.kernel)));
+    }
+    words
 }
 
 /// The operators whose calls take longer on the CPU, where that is a good part of what idle time
@@ -350,6 +410,30 @@ mod tests {
     }
 
     #[test]
+    fn idle_time_has_the_cause_and_the_advice_of_the_single_report() {
+        const LOADER: &str = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
+        // Ten GEMMs of 100 µs, each after so many microseconds in the data loader.
+        let loaded = |us: u32| {
+            (0..10).fold(Timetable::new(), |table, at| {
+                let host = at * (us + 120);
+                let start = host + us + 5;
+                let table = table.op(LOADER, host..host + us);
+                let table = table.op("aten::mm", start..start + 10);
+                table.launched("gemm", start + 1..start + 2, start + 10..start + 110)
+            })
+        };
+        let gap = found("more_idle", &loaded(5), &loaded(900));
+        let words = "By cause it grows most by data loading: 8.";
+        says(&gap.reasoning.join(" "), words);
+        assert!(
+            gap.model.starts_with("Load in worker processes"),
+            "{}",
+            gap.model
+        );
+        assert!(!gap.model.contains("graph"), "{}", gap.model);
+    }
+
+    #[test]
     fn work_in_graphs_is_not_to_be_recorded_as_a_graph() {
         let in_graph = |idle_us: u32| {
             let table = Timetable::new().without_flows();
@@ -360,9 +444,16 @@ mod tests {
             })
         };
         for reference in [&in_graph(100), &products(20, 100)] {
-            let model = found("more_idle", reference, &in_graph(600)).model;
-            let words = "Most kernels run in GPU graphs already";
-            assert!(model.starts_with(words), "{model}");
+            let gap = found("more_idle", reference, &in_graph(600));
+            // The gaps are between kernels of one graph launch.
+            let words = "By cause it grows most by inside GPU graphs: 11.4 ms on the target";
+            says(&gap.reasoning.join(" "), words);
+            assert!(
+                gap.model.starts_with("Fewer, longer kernels"),
+                "{}",
+                gap.model
+            );
+            assert!(!gap.model.contains("as a graph"), "{}", gap.model);
         }
     }
 }

@@ -5,9 +5,11 @@ use crate::base::format;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::compare::Side;
+use crate::names::Family;
 use crate::names::calls::unnumbered;
-use crate::names::counterparts::{Counterpart, counterpart, first_matrix};
+use crate::names::counterparts::{Counterpart, counterpart};
 use crate::names::signatures::has_out_operand;
+use crate::profile::gemm::GemmSizes;
 use crate::trace::{Dims, StringId};
 
 #[derive(Debug)]
@@ -27,8 +29,9 @@ pub(crate) struct CallText {
     pub(crate) ranks: Option<String>,
     /// The type of the first tensor, as people say it.
     pub(crate) first_type: Option<&'static str>,
-    /// Of a product of two matrices their shapes, and the type of the first, as people say it.
-    pub(crate) product: Option<(String, &'static str)>,
+    /// Of a GEMM its sizes, whichever operator computes it, and the type of its first operand, as
+    /// people say it.
+    pub(crate) gemm: Option<(String, &'static str)>,
     /// What others do under another name, and the operands they have in common.
     counterpart: Option<(&'static str, String)>,
     pub(crate) is_recompute: bool,
@@ -94,12 +97,12 @@ impl CallText {
             first_type: spellings
                 .iter()
                 .find_map(|spelling| format::dtype(spelling)),
-            product: first_matrix(name).zip(dims).and_then(|(at, dims)| {
-                let of_first = spellings
-                    .get(at)
-                    .and_then(|type_of| format::dtype(type_of))?;
-                Some((dims_text(side, dims.get(at..at + 2)?), of_first))
-            }),
+            gemm: operation
+                .filter(|operation| operation.family == Family::Gemm)
+                .and_then(|operation| GemmSizes::of(profile, operation))
+                .filter(|sizes| !sizes.is_grouped)
+                .zip(first_matrix_type(&spellings))
+                .map(|(sizes, of_type)| (sizes.text(), of_type)),
             counterpart: counterpart(name)
                 .zip(dims)
                 .map(|(counterpart, dims)| operands(counterpart, dims)),
@@ -118,8 +121,15 @@ impl CallText {
                 let (what, operands) = self.counterpart.as_ref()?;
                 [*what, operands.as_str(), "", "", ""]
             }
+            MatchLevel::Gemm => {
+                let (sizes, of_type) = self.gemm.as_ref()?;
+                ["GEMM", sizes.as_str(), *of_type, "", ""]
+            }
             MatchLevel::Name => [self.stem(), "", "", "", ""],
-            MatchLevel::Operator | MatchLevel::Kernels => return None,
+            MatchLevel::Operator
+            | MatchLevel::Kernels
+            | MatchLevel::Meaning
+            | MatchLevel::Place => return None,
         };
         Some((texts, self.is_recompute))
     }
@@ -128,6 +138,14 @@ impl CallText {
     pub(crate) fn stem(&self) -> &str {
         self.name.split(PLACE).next().unwrap_or_default()
     }
+}
+
+/// The type of the operands that a GEMM multiplies: of a bias that comes before them it may be a
+/// wider one.
+fn first_matrix_type(spellings: &[&str]) -> Option<&'static str> {
+    let mut types = spellings.iter().filter_map(|one| format::dtype(one));
+    let first = types.next()?;
+    Some(types.next().unwrap_or(first))
 }
 
 /// Before the place of a generated kernel among those of the same name: no name has it.

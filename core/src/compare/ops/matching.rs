@@ -1,23 +1,19 @@
 //! Which operations of two traces belong together.
 
 use super::call_text::{CallText, Key};
-use super::similar::{Rows, pair_by_kernels, pair_by_operator, pair_products};
-use super::{KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operations};
-use crate::base::group::grouped;
-use crate::base::interval::sum;
+use super::groups::{self, Found};
+use super::scopes;
+use super::side::op_side;
+use super::similar::{Rows, pair_by_kernels, pair_by_operator, pair_retyped_gemms};
+use super::{LoneOp, MatchLevel, MatchedOp, Operations};
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::compare::align::{Alignment, align};
 use crate::compare::expected::{Judge, Sizes};
-use crate::compare::named::Tally;
 use crate::compare::{Pair, Side, Which};
 use crate::findings::compute::shapes;
-use crate::names::Family;
-use crate::profile::convolution::ConvolutionShape;
-use crate::profile::launch::GpuId;
 use crate::profile::operations::Operation;
 use crate::profile::shares::Shares;
-use crate::trace::Dims;
 
 impl Operations {
     pub(crate) fn new(sides: Pair<Side>, shares: &Pair<Shares>, judge: &Judge) -> Operations {
@@ -34,7 +30,7 @@ impl Operations {
             .as_ref()
             .map(|texts| texts.iter().any(|text| text.dims.is_some()));
         let levels = match has_shapes.reference && has_shapes.target {
-            true => &MatchLevel::BY_KEY[..3],
+            true => &MatchLevel::BY_KEY[..4],
             false => &MatchLevel::BY_KEY[..],
         };
         let n_rows = lists.as_ref().map(Vec::len);
@@ -46,59 +42,27 @@ impl Operations {
             lists: &lists,
             texts: &texts,
         };
-        join_split_calls(&mut alignment, &rows);
+        for level in [MatchLevel::Shapes, MatchLevel::Gemm] {
+            join_split_calls(&mut alignment, &rows, level);
+        }
+        pair_retyped_gemms(&mut alignment, &rows);
+        let mut groups = groups::attention(&mut alignment, &rows);
+        groups.extend(groups::norms(&mut alignment, &rows));
         pair_by_operator(&mut alignment, &rows);
-        pair_products(&mut alignment, &rows);
         pair_by_kernels(&mut alignment, &rows);
+        groups.extend(groups::experts(&mut alignment, &rows));
+        groups.extend(scopes::places(&mut alignment, &rows));
         let Alignment { matched, lone } = alignment;
-        let op_side = |which: Which, of: &[usize]| {
-            let positions = rows.positions(which, of);
-            op_side(sides.get(which), shares.get(which), positions)
-        };
         let mut operations = Operations::default();
-        for found in matched {
-            let pair = Pair::of(|which| op_side(which, found.rows.get(which)));
-            let firsts = Pair::of(|which| {
-                let first = pair.get(which).operations.first();
-                first.and_then(|at| sides.get(which).profile.operations().get(*at))
-            });
-            let Some(first) = firsts.both() else { continue };
-            let names = sides
-                .zip(first)
-                .map(|(side, operation)| operation.short_name(side.profile).to_owned());
-            let same_name = names.reference == names.target;
-            let text = |which: Which| rows.text(which, found.rows.get(which));
-            let has_dims = Pair::of(|which| text(which).is_some_and(|text| text.dims.is_some()));
-            let is_bare = !has_dims.reference && !has_dims.target;
-            let level = match found.level {
-                MatchLevel::Arguments | MatchLevel::Shapes if is_bare => MatchLevel::Name,
-                level => level,
-            };
-            let sizes = match level {
-                MatchLevel::Operator => Sizes::Other,
-                MatchLevel::Name if has_dims.reference != has_dims.target => Sizes::Unknown,
-                _ => Sizes::Same,
-            };
-            let types = Pair::of(|which| text(which).and_then(|text| text.first_type)).both();
-            let shapes = sides
-                .zip(first)
-                .map(|(side, first)| shapes_of(&side, first));
-            let is_other = level == MatchLevel::Operator;
-            operations.matched.push(MatchedOp {
-                judgement: judge.judge(sides, pair.as_ref(), sizes),
-                reference_name: Some(names.reference).filter(|_| !same_name),
-                name: names.target,
-                reference_shapes: (is_other && shapes.reference != shapes.target)
-                    .then_some(shapes.reference),
-                shapes: shapes.target,
-                types: types
-                    .filter(|types| is_other && types.reference != types.target)
-                    .map(|types| types.map(str::to_owned)),
-                level,
-                is_recompute: first.target.key.is_recompute,
-                family: first.target.family,
-                sides: pair,
-            });
+        let paired = matched.into_iter().map(|found| Found {
+            level: found.level,
+            rows: found.rows,
+            units: Pair::default(),
+        });
+        for found in paired.chain(groups) {
+            operations
+                .matched
+                .extend(matched_op(&rows, shares, judge, &found));
         }
         operations.matched.arrange_by(|a, b| {
             let times = |op: &MatchedOp| (op.sides.target.time_ns, op.sides.reference.time_ns);
@@ -106,8 +70,9 @@ impl Operations {
         });
         for which in Which::ALL {
             let side = sides.get(which);
-            let rows = lone.get(which).iter().filter_map(|rows| {
-                let op_side = op_side(which, rows);
+            let rows = lone.get(which).iter().filter_map(|of| {
+                let positions = rows.positions(which, of);
+                let op_side = op_side(side, shares.get(which), positions, None);
                 let first = *op_side.operations.first()?;
                 let first = side.profile.operations().get(first)?;
                 Some(LoneOp {
@@ -118,21 +83,96 @@ impl Operations {
                     side: op_side,
                 })
             });
-            let mut rows: Vec<LoneOp> = rows.collect();
-            rows.arrange_by(|a, b| {
+            let mut lone: Vec<LoneOp> = rows.collect();
+            lone.arrange_by(|a, b| {
                 let time = |op: &LoneOp| op.side.time_ns;
                 time(b).cmp(&time(a)).then_with(|| a.name.cmp(&b.name))
             });
-            *operations.lone.get_mut(which) = rows;
+            *operations.lone.get_mut(which) = lone;
         }
         operations
     }
 }
 
-/// Where one trace makes some of the calls of an operation with other strides or values: they join
-/// the row of the same shapes, if the other trace has that many more calls there.
-fn join_split_calls(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
-    let shapes = |which: Which, rows: &[usize]| all.text(which, rows)?.key(MatchLevel::Shapes);
+/// An operation of both traces; `None` where one of them has none of it after all.
+fn matched_op(
+    all: &Rows,
+    shares: &Pair<Shares>,
+    judge: &Judge,
+    found: &Found,
+) -> Option<MatchedOp> {
+    let sides = all.sides;
+    let pair = Pair::of(|which| {
+        let positions = all.positions(which, found.rows.get(which));
+        let units = *found.units.get(which);
+        op_side(sides.get(which), shares.get(which), positions, units)
+    });
+    let firsts = Pair::of(|which| {
+        let first = pair.get(which).operations.first();
+        first.and_then(|at| sides.get(which).profile.operations().get(*at))
+    });
+    let first = firsts.both()?;
+    let names = Pair::of(|which| match found.units.get(which) {
+        Some(_) => all.name(which, found.rows.get(which)),
+        None => first
+            .get(which)
+            .short_name(sides.get(which).profile)
+            .to_owned(),
+    });
+    let same_name = names.reference == names.target;
+    let text = |which: Which| all.text(which, found.rows.get(which));
+    let has_dims = Pair::of(|which| text(which).is_some_and(|text| text.dims.is_some()));
+    let is_bare = !has_dims.reference && !has_dims.target;
+    let level = match found.level {
+        MatchLevel::Arguments | MatchLevel::Shapes if is_bare => MatchLevel::Name,
+        level => level,
+    };
+    let sizes = match level {
+        MatchLevel::Operator => Sizes::Other,
+        MatchLevel::Meaning | MatchLevel::Place => Sizes::Least,
+        MatchLevel::Name if has_dims.reference != has_dims.target => Sizes::Unknown,
+        _ => Sizes::Same,
+    };
+    let types = Pair::of(|which| text(which).and_then(|text| text.first_type)).both();
+    let is_one = pair.as_ref().map(|side| side.operations.len() == 1);
+    let shapes = Pair::of(|which| match found.units.get(which) {
+        // Those of one of several say little.
+        Some(_) if !is_one.get(which) => String::new(),
+        _ => shapes_of(sides.get(which), first.get(which)),
+    });
+    let is_other = level == MatchLevel::Operator;
+    let family = match pair.reference.operations.len() < pair.target.operations.len() {
+        true => first.reference.family,
+        false => first.target.family,
+    };
+    Some(MatchedOp {
+        judgement: judge.judge(sides, pair.as_ref(), sizes),
+        reference_name: Some(names.reference).filter(|_| !same_name),
+        name: names.target,
+        reference_shapes: (is_other && shapes.reference != shapes.target)
+            .then(|| shapes.reference.clone()),
+        shapes: match shapes.target.is_empty() {
+            true => shapes.reference,
+            false => shapes.target,
+        },
+        types: types
+            .filter(|types| is_other && types.reference != types.target)
+            .map(|types| types.map(str::to_owned)),
+        level,
+        is_recompute: first.target.key.is_recompute,
+        family: match found.units.target {
+            Some(_) => family,
+            None => first.target.family,
+        },
+        sides: pair,
+    })
+}
+
+/// Where one trace makes some of the calls of an operation with other strides or values, or a GEMM by
+/// another operator: they join the row of the same shapes or sizes, if the other trace has that many
+/// more calls there.
+fn join_split_calls(alignment: &mut Alignment<MatchLevel>, all: &Rows, level: MatchLevel) {
+    let shapes = |which: Which, rows: &[usize]| all.text(which, rows)?.key(level);
     let mut by_shapes: Map<Key, Vec<usize>> = Map::default();
     for (at, found) in alignment.matched.iter().enumerate() {
         if let Some(key) = shapes(Which::Target, &found.rows.target) {
@@ -153,7 +193,7 @@ fn join_split_calls(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
             match partner.and_then(|at| alignment.matched.get_mut(at)) {
                 Some(found) => {
                     found.rows.get_mut(which).extend(rows);
-                    found.level = found.level.max(MatchLevel::Shapes);
+                    found.level = found.level.max(level);
                 }
                 None => alignment.lone.get_mut(which).push(rows),
             }
@@ -172,78 +212,4 @@ fn counted(side: &Side) -> Vec<usize> {
 
 fn shapes_of(side: &Side, operation: &Operation) -> String {
     shapes(&side.report.analysis_input(side.profile), operation)
-}
-
-fn op_side(side: &Side, shares: &Shares, positions: Vec<usize>) -> OpSide {
-    let all = side.profile.operations();
-    let operations = || positions.iter().filter_map(|at| all.get(*at));
-    let time_ns = sum(operations().map(|operation| operation.kernel_ns));
-    let runs = operations().flat_map(|operation| operation.kernels(side.profile));
-    let runs = runs.map(|(name, count, ns)| (name, (count, ns)));
-    let mut kernels = grouped(runs, |tally: &mut Tally, (count, ns)| tally.add(count, ns));
-    kernels.arrange_by_key(|(_, tally)| std::cmp::Reverse(tally.ns));
-    let named = kernels.iter().take(OpSide::MAX_KERNELS);
-    let compute_ns = side.report.timelines.compute_ns();
-    let judged = positions
-        .iter()
-        .filter_map(|at| side.report.judged.get(*at));
-    let mut convolutions = operations().filter(|operation| operation.family == Family::Convolution);
-    OpSide {
-        uid: operations().map(Operation::uid).min().unwrap_or(0),
-        calls: operations().map(Operation::n_calls).sum(),
-        time_ns,
-        timed: timed(side, operations()),
-        exclusive_ns: sum(positions
-            .iter()
-            .filter_map(|at| shares.operations_ns.get(*at).copied())),
-        run_ns: sum(judged.map(|judged| judged.run_ns)),
-        percent_of_compute: compute_ns.map(|compute_ns| time_ns as f64 / compute_ns as f64 * 100.0),
-        n_kernels: kernels.len(),
-        is_channels_last: convolutions
-            .find_map(|one| ConvolutionShape::has_channels_last(side.profile, one)),
-        is_regular: operations()
-            .next()
-            .filter(|first| first.family == Family::Gemm)
-            .and_then(|first| has_regular_sizes(side, first)),
-        kernels: named
-            .map(|&(name, Tally { count, ns })| KernelUse {
-                name: side.profile.trace.strings.get(name).to_owned(),
-                count,
-                ns,
-            })
-            .collect(),
-        operations: positions,
-    }
-}
-
-/// The calls all of whose work has a duration.
-fn timed<'a>(side: &Side, operations: impl Iterator<Item = &'a Operation>) -> Tally {
-    let profile = side.profile;
-    let is_known = |id: &GpuId| {
-        let work = profile.gpu.get(*id);
-        work.is_some_and(|work| profile.trace.events.dur_ns(work.event).is_some())
-    };
-    let calls = operations.flat_map(|operation| &operation.calls);
-    let mut timed = Tally::default();
-    for call in calls.filter(|call| call.work.iter().all(is_known)) {
-        timed.add(1, call.kernel_ns);
-    }
-    timed
-}
-
-/// Whether the matrices of a product are large, and whole numbers of the tiles that kernels are made
-/// of; `None` without shapes.
-fn has_regular_sizes(side: &Side, product: &Operation) -> Option<bool> {
-    /// Fewer rows or columns fill no tile.
-    const LEAST: i64 = 128;
-    const MULTIPLE: i64 = 16;
-    let dims = product.dims(side.profile).iter();
-    let shapes = dims.filter_map(|dims| match dims {
-        Dims::One(shape) => Some(side.profile.trace.args.shape(*shape)),
-        Dims::Many(_) => None,
-    });
-    let mut matrices = shapes.filter(|shape| shape.len() >= 2).peekable();
-    matrices.peek()?;
-    let mut sizes = matrices.flat_map(|shape| shape.iter().rev().take(2));
-    Some(sizes.all(|size| *size >= LEAST && size % MULTIPLE == 0))
 }

@@ -2,25 +2,30 @@
 //!
 //! An operation is the calls of one operator with equal arguments. Its partner is looked for in
 //! steps, each for what the one before left: the same arguments down to strides and values; the
-//! same shapes and types; and an operator that does the same under another name. Calls that one
-//! trace splits by their strides, and the other does not, are one row. Where one of the traces has
-//! no shapes, the name has to do. What is alone then may be the same operator on other sizes or
-//! types, called as often; or the same kernels, as often, whose operator one of the traces does not
-//! tell. Threads do not matter: the same call made from two of them is one row. Neither do running
+//! same shapes and types; an operator that does the same under another name; and a GEMM of the same
+//! sizes, whichever operator computes it. Calls that one trace splits by their strides, or among
+//! several operators, and the other does not, are one row. Where one of the traces has no shapes, the
+//! name has to do. What is alone then may be [the same computation](groups) in several operations,
+//! as attention that is fused in one trace only; the same operator on other sizes or types, called as
+//! often; the same kernels, as often, whose operator one of the traces does not tell; or what both
+//! traces run inside the same module. Threads do not matter: the same call made from two of them is one row. Neither do running
 //! numbers in the names of generated kernels, nor the operand that a result is written to.
 
 mod call_text;
+mod groups;
 mod matching;
+mod scopes;
+mod side;
 mod similar;
 #[cfg(test)]
 mod tests;
 
 use super::expected::Judgement;
-use super::pair::Pair;
+use super::pair::{Pair, Which};
 use crate::base::labels::labelled;
 use crate::names::Family;
 
-pub use super::op_side::{KernelUse, OpSide};
+pub use super::op_side::{Helper, KernelUse, OpSide};
 
 labelled! {
     /// How two operations were found to belong together; what is the same, for people.
@@ -31,21 +36,28 @@ labelled! {
         Shapes => "shapes and types" as "shapes",
         /// Another name for the same work on the same shapes.
         Counterpart => "shapes, under another name" as "counterpart",
+        /// A GEMM of the same batch, M, N, K and type, by another operator.
+        Gemm => "GEMM sizes" as "gemm",
         /// The same name; one of the traces has no shapes of it, or neither.
         Name => "name" as "name",
         /// The same operator, called as often with as many dimensions; sizes or types differ.
         Operator => "operator, on other sizes or types" as "operator",
         /// The same kernels, run as often; one of the traces does not tell which operator runs them.
         Kernels => "kernels, without their operator" as "kernels",
+        /// The same computation, in one trace in several operations: attention, a MoE layer, a norm.
+        Meaning => "what is computed, in other operations" as "meaning",
+        /// What is left inside a module or operator of both traces.
+        Place => "the module or operator around them" as "place",
     }
 }
 
 impl MatchLevel {
     /// Those that rows are paired by one after another.
-    const BY_KEY: [MatchLevel; 4] = [
+    const BY_KEY: [MatchLevel; 5] = [
         MatchLevel::Arguments,
         MatchLevel::Shapes,
         MatchLevel::Counterpart,
+        MatchLevel::Gemm,
         MatchLevel::Name,
     ];
 }
@@ -117,6 +129,37 @@ impl MatchedOp {
         let types = self.types.as_ref()?;
         let bits = types.as_ref().map(|label| float_bits(label)).both()?;
         (bits.target > bits.reference).then_some(types)
+    }
+
+    /// The share of its roofline that a trace reaches, in percent.
+    pub fn roofline_percent(&self, which: Which) -> Option<f64> {
+        let roof = (*self.judgement.roofs.get(which))?;
+        Some(roof.percent(self.sides.get(which).ns_per_call()))
+    }
+
+    /// The least time that its calls can take on the target.
+    pub fn floor_ns(&self) -> Option<f64> {
+        let calls = self.sides.target.timed.count as f64;
+        Some(self.judgement.roofs.target?.us_per_call * 1e3 * calls)
+    }
+
+    /// The helper kernels of a trace that the other one has none of.
+    pub fn own_helpers(&self, which: Which) -> impl Iterator<Item = &Helper> {
+        let others = &self.sides.get(which.other()).helpers;
+        let own = self.sides.get(which).helpers.iter();
+        own.filter(|helper| !others.iter().any(|other| other.kind == helper.kind))
+    }
+
+    /// What is against the kernel of a trace, where nothing is against that of the other one.
+    pub fn outdated(&self, which: Which) -> Option<&str> {
+        let is_other = self.sides.get(which.other()).outdated.is_some();
+        let outdated = self.sides.get(which).outdated.as_deref();
+        outdated.filter(|_| !is_other)
+    }
+
+    /// Whether it may stand for several operations of each trace that compute the same together.
+    pub(crate) fn is_group(&self) -> bool {
+        matches!(self.level, MatchLevel::Meaning | MatchLevel::Place)
     }
 
     /// Whether both sides take the same time for as many calls.

@@ -1,5 +1,5 @@
-//! Partners for what has none by its arguments: the same operator on other sizes or types, and the
-//! same kernels without their operator.
+//! Partners for what has none by its arguments: the same GEMM in another type, the same operator on
+//! other sizes or types, and the same kernels without their operator.
 
 use super::MatchLevel;
 use super::call_text::CallText;
@@ -23,13 +23,40 @@ impl Rows<'_> {
         self.texts.get(which).get(*rows.first()?)
     }
 
+    /// What rows are called: of several operators the first ones, in the order of their first calls.
+    pub(crate) fn name(&self, which: Which, rows: &[usize]) -> String {
+        const N_NAMED: usize = 3;
+        let profile = self.sides.get(which).profile;
+        let mut operations: Vec<&Operation> = self.operations(which, rows).collect();
+        if operations.len() > 1 {
+            operations.arrange_by_key(|operation| operation.uid());
+        }
+        let mut names: Vec<&str> = Vec::new();
+        for operation in operations {
+            let name = operation.short_name(profile);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let more = match names.len().saturating_sub(N_NAMED) {
+            0 => String::new(),
+            n => format!(" + {n} more"),
+        };
+        names.truncate(N_NAMED);
+        format!("{}{more}", names.join(" + "))
+    }
+
     pub(crate) fn positions(&self, which: Which, rows: &[usize]) -> Vec<usize> {
         let list = self.lists.get(which);
         let positions = rows.iter().filter_map(|row| list.get(*row).copied());
         positions.collect()
     }
 
-    fn operations(&self, which: Which, rows: &[usize]) -> impl Iterator<Item = &Operation> {
+    pub(crate) fn operations(
+        &self,
+        which: Which,
+        rows: &[usize],
+    ) -> impl Iterator<Item = &Operation> {
         let all = self.sides.get(which).profile.operations();
         let positions = self.positions(which, rows).into_iter();
         positions.filter_map(|at| all.get(at))
@@ -56,34 +83,14 @@ pub(crate) fn pair_by_operator(alignment: &mut Alignment<MatchLevel>, all: &Rows
     });
 }
 
-/// Pairs GEMMs of the same matrices that one of the traces multiplies in another type, and so by
-/// another operator: `aten::mm` and `aten::_scaled_mm`.
-pub(crate) fn pair_products(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
-    let types = |which: Which, shapes: &str| {
-        let rows = alignment.lone.get(which).iter();
-        let products = rows.filter_map(|rows| all.text(which, rows)?.product.as_ref());
-        let alike = products.filter(|(other, _)| other == shapes);
-        alike.map(|(_, of_first)| *of_first).collect::<Vec<&str>>()
-    };
-    // Those of one type are what they are in both traces: other operators for a reason.
-    let is_retyped = |shapes: &str| {
-        let types = Pair::of(|which| types(which, shapes));
-        !types.reference.iter().any(|one| types.target.contains(one))
-    };
-    let retyped: Vec<String> = alignment
-        .lone
-        .target
-        .iter()
-        .filter_map(|rows| all.text(Which::Target, rows)?.product.as_ref())
-        .filter(|(shapes, _)| is_retyped(shapes))
-        .map(|(shapes, _)| shapes.clone())
-        .collect();
+/// Pairs GEMMs of equal sizes that one of the traces computes in another type, and so by another
+/// operator: `aten::mm` and `aten::_scaled_mm`.
+pub(crate) fn pair_retyped_gemms(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
     pair_by_kind(alignment, all, |which, rows| {
         let text = all.text(which, rows)?;
-        let (shapes, _) = text.product.as_ref()?;
+        let (sizes, _) = text.gemm.as_ref()?;
         let n_calls = all.n_calls(which, rows);
-        let likeness = (shapes.as_str(), "", n_calls, text.is_recompute);
-        retyped.contains(shapes).then_some(likeness)
+        Some((sizes.as_str(), "", n_calls, text.is_recompute))
     });
 }
 
@@ -191,6 +198,15 @@ pub(crate) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows)
 
 /// Makes partners of the lone rows in these places, which are left empty.
 fn take(alignment: &mut Alignment<MatchLevel>, level: MatchLevel, places: &Pair<Vec<usize>>) {
+    let rows = take_rows(alignment, places);
+    alignment.matched.push(Matched { level, rows });
+}
+
+/// The lone rows in these places, which are left empty.
+pub(super) fn take_rows(
+    alignment: &mut Alignment<MatchLevel>,
+    places: &Pair<Vec<usize>>,
+) -> Pair<Vec<usize>> {
     let mut rows = Pair::<Vec<usize>>::default();
     for which in Which::ALL {
         let (rows, lone) = (rows.get_mut(which), alignment.lone.get_mut(which));
@@ -199,10 +215,10 @@ fn take(alignment: &mut Alignment<MatchLevel>, level: MatchLevel, places: &Pair<
         }
         rows.arrange();
     }
-    alignment.matched.push(Matched { level, rows });
+    rows
 }
 
-fn drop_taken(alignment: &mut Alignment<MatchLevel>) {
+pub(super) fn drop_taken(alignment: &mut Alignment<MatchLevel>) {
     for which in Which::ALL {
         let lone = alignment.lone.get_mut(which);
         lone.retain(|rows| !rows.is_empty());

@@ -190,10 +190,10 @@ fn a_product_in_another_type_is_the_same_product() {
             "Compute in fp8 e4m3 where its precision suffices."
         )
     );
-    // Of one type they are two operators, each for a reason.
+    // Of one type it is the same GEMM under another name.
     let same = one_op("aten::_scaled_mm", BF16, 110);
     let same = testing::compared(&bf16, &same, H100);
-    assert!(same.operations.matched.is_empty());
+    assert_eq!(only(&same.operations).level, MatchLevel::Gemm);
 }
 
 #[test]
@@ -201,4 +201,135 @@ fn types_have_their_width() {
     for (label, expected) in [("fp32", Some(32)), ("bf16", Some(16)), ("int64", None)] {
         assert_eq!(float_bits(label), expected);
     }
+}
+
+const LINEAR: &str =
+    r#""Input Dims": [[128], [512, 256], [256, 128]], "Input type": ["float", "float", "float"]"#;
+
+#[test]
+fn a_gemm_is_the_same_whatever_the_operator() {
+    const BMM: &str =
+        r#""Input Dims": [[1, 512, 256], [1, 256, 128]], "Input type": ["float", "float"]"#;
+    for (op, args) in [("aten::addmm", LINEAR), ("aten::bmm", BMM)] {
+        let comparison = compared(&mm(MM, 40), &one_op(op, args, 50));
+        let found = only(&comparison.operations);
+        assert_eq!(found.level, MatchLevel::Gemm, "{op}");
+        let names = (found.name.as_str(), found.reference_name.as_deref());
+        assert_eq!(names, (op, Some("aten::mm")));
+        assert_eq!(found.times(), pair(40_000, 50_000));
+    }
+    // Other sizes are another GEMM.
+    let other = LINEAR.replace("[512, 256]", "[500, 256]");
+    let apart = compared(&mm(MM, 40), &one_op("aten::addmm", &other, 50));
+    assert!(apart.operations.matched.is_empty());
+}
+
+#[test]
+fn a_gemm_that_one_trace_splits_among_operators_stays_together() {
+    let gemm = ("aten::mm", MM, "k", 40);
+    let split = run([gemm, ("aten::addmm", LINEAR, "k", 30)]);
+    let operations = compared(&run([gemm; 2]), &split).operations;
+    let op = only(&operations);
+    assert_eq!((op.level, op.calls()), (MatchLevel::Gemm, pair(2, 2)));
+    assert_eq!(op.times(), pair(80_000, 70_000));
+    assert_eq!(operations.lone, Pair::default());
+}
+
+/// 64 heads of 1024 × 1024 scores.
+const QKV: &str = r#""Input Dims": [[4, 16, 1024, 64], [4, 16, 1024, 64], [4, 16, 1024, 64]], "Input type": ["c10::Half", "c10::Half", "c10::Half"]"#;
+const FLASH: &str = "aten::_scaled_dot_product_flash_attention";
+
+fn unfused(us: u32) -> [(&'static str, &'static str, &'static str, u32); 3] {
+    const SCORES: &str = r#""Input Dims": [[64, 1024, 64], [64, 64, 1024]], "Input type": ["c10::Half", "c10::Half"]"#;
+    const SOFTMAX: &str = r#""Input Dims": [[64, 1024, 1024], [], []], "Input type": ["c10::Half", "Scalar", "Scalar"]"#;
+    const VALUES: &str = r#""Input Dims": [[64, 1024, 1024], [64, 1024, 64]], "Input type": ["c10::Half", "c10::Half"]"#;
+    [
+        ("aten::bmm", SCORES, "gemm", us),
+        ("aten::_softmax", SOFTMAX, "softmax", us),
+        ("aten::bmm", VALUES, "gemm", us),
+    ]
+}
+
+#[test]
+fn attention_in_several_operations_stands_against_the_fused_one() {
+    let fused = |us| (FLASH, QKV, "flash_fwd", us);
+    // Two layers, and a GEMM that both have.
+    let one = run([("aten::mm", MM, "k", 40), fused(100), fused(100)]);
+    let [a, b, c] = unfused(200);
+    let several = run([("aten::mm", MM, "k", 40), a, b, c, a, b, c]);
+    let comparison = testing::compared(&one, &several, H100);
+    assert_eq!(comparison.operations.lone, Pair::default());
+    let ops = comparison.operations.matched.iter();
+    let op = ops.clone().find(|op| op.is_group()).unwrap();
+    assert_eq!((op.level, op.calls()), (MatchLevel::Meaning, pair(2, 2)));
+    assert_eq!(op.times(), pair(200_000, 1_200_000));
+    assert_eq!(op.name, "aten::bmm + aten::_softmax");
+    assert_eq!(op.reference_name.as_deref(), Some(FLASH));
+    // The same work on the same GPU: that of the fused one.
+    assert_eq!(op.judgement.expected, Some(1.0));
+    assert_eq!(op.judgement.actual, Some(6.0));
+    let gap = &comparison.gaps.ranked[0];
+    assert_eq!(gap.pattern, "unfused_attention");
+    says(
+        &gap.gap,
+        "than the reference's 200 µs on `aten::_scaled_dot",
+    );
+    says(&gap.model, "scaled_dot_product_attention");
+    assert_eq!(gap.saving.map(|saving| saving.matching_ns), Some(1_000_000));
+    // The other way round nothing is slower.
+    let reversed = testing::compared(&several, &one, H100);
+    assert!(reversed.gaps.ranked.is_empty(), "{:#?}", reversed.gaps);
+    // On other sizes it is another computation.
+    let longer = QKV.replace("1024", "2048");
+    let other = run([(FLASH, longer.as_str(), "flash_fwd", 100)]);
+    let apart = testing::compared(&other, &run(unfused(200)), H100);
+    assert!(apart.operations.matched.is_empty());
+}
+
+#[test]
+fn norms_of_one_tensor_are_the_same_by_any_operator() {
+    const LAYER: &str = r#""Input Dims": [[8, 512, 1024], [], [1024], []], "Input type": ["c10::Half", "", "c10::Half", ""]"#;
+    let fused = r#""Input Dims": [[4096, 1024], [1024], []], "Input type": ["c10::Half", "c10::Half", "Scalar"]"#;
+    let (one, other) = (
+        one_op("aten::native_layer_norm", LAYER, 20),
+        one_op("_C::rms_norm", fused, 30),
+    );
+    let comparison = compared(&one, &other);
+    let op = only(&comparison.operations);
+    assert_eq!(op.level, MatchLevel::Meaning);
+    assert_eq!(op.times(), pair(20_000, 30_000));
+}
+
+/// A norm in a module of each trace: in one operator, and in three.
+#[test]
+fn what_is_inside_a_module_of_both_belongs_together() {
+    const X: &str = r#""Input Dims": [[4096, 1024], [1]], "Input type": ["c10::Half", "Scalar"]"#;
+    let module = |name: &str, calls: &[(&str, u32)]| {
+        let end = 20.0 * (calls.len() + 1) as f64;
+        let table = Timetable::new().frame(name, 0.0..end);
+        let mut at = 0.0;
+        calls.iter().fold(table, |table, (op, us)| {
+            let (host, gpu) = (at * 20.0 + 1.0, at * 1_000.0 + 500.0);
+            at += 1.0;
+            table.op(op, host..host + 10.0).args(X).launched(
+                "k",
+                host + 1.0..host + 2.0,
+                gpu..gpu + f64::from(*us),
+            )
+        })
+    };
+    let fused = module("nn.Module: RMSNorm_0", &[("vendor::norm_in_one", 40)]);
+    let several = [("aten::pow", 50), ("aten::rsqrt", 60), ("aten::mul", 70)];
+    for class in ["nn.Module: RMSNorm_7", "nn.Module: Qwen2RMSNorm_7"] {
+        let comparison = compared(&fused, &module(class, &several));
+        let mut gaps = comparison.gaps.ranked.iter();
+        assert!(gaps.any(|gap| gap.pattern == "several_operators"));
+        let op = only(&comparison.operations);
+        assert_eq!((op.level, op.calls()), (MatchLevel::Place, pair(1, 1)));
+        assert_eq!(op.times(), pair(40_000, 180_000));
+        assert_eq!(op.name, "aten::pow + aten::rsqrt + aten::mul");
+    }
+    // Another module is another place.
+    let elsewhere = module("nn.Module: Embedding_0", &several);
+    assert!(compared(&fused, &elsewhere).operations.matched.is_empty());
 }

@@ -9,12 +9,14 @@ mod rules;
 mod serving;
 #[cfg(test)]
 mod tests;
-mod unfused;
+pub(crate) mod unfused;
 
 use super::assessment::{Assessment, Band};
 use super::order::Order;
 use super::unmodelled::unmodelled_in_cache;
 use crate::assess::Thresholds;
+use crate::assess::waterfall::{Cause, Detail, Fact, Waterfall};
+use crate::findings::compute::cause_of;
 use crate::findings::prelude::*;
 use crate::names::attention::{self, AttentionKernel};
 use crate::profile::Profile;
@@ -38,6 +40,9 @@ pub(super) fn is_backward(profile: &Profile, operation: &Operation) -> bool {
     }
 }
 
+/// A padded head dimension that explains a smaller part of the gap is not what attention is called by.
+const LEAST_PADDING: f64 = 0.05;
+
 struct Seen<'a> {
     row: &'a Row,
     operation: &'a Operation,
@@ -51,6 +56,10 @@ struct Seen<'a> {
     /// Few queries to many keys.
     is_decode: bool,
     is_backward: bool,
+    /// Of what is below its band, why.
+    waterfall: Option<Waterfall>,
+    /// What explains most of its gap.
+    cause: Option<Cause>,
 }
 
 impl<'a> Seen<'a> {
@@ -82,7 +91,13 @@ impl<'a> Seen<'a> {
             .map(|length| Band::of_length(length).of_pass(is_backward, thresholds));
         let efficiency = row.efficiency_percent.filter(|_| !row.is_anomaly);
         let verdict = || Some(Verdict::new(efficiency?, band?, length?, thresholds));
+        let is_below = verdict() == Some(Verdict::Below);
+        let waterfall = is_below
+            .then(|| Waterfall::of(input, row.operation))
+            .flatten();
         Seen {
+            cause: cause_of(input, row, waterfall.as_ref()),
+            waterfall,
             row,
             operation,
             kernel,
@@ -92,6 +107,50 @@ impl<'a> Seen<'a> {
             verdict: verdict(),
             is_decode,
             is_backward,
+        }
+    }
+
+    /// Workgroups and compute units, where some of these have no work.
+    fn few_workgroups(&self) -> Option<(u64, u32)> {
+        let mut facts = self.waterfall.iter().flat_map(|waterfall| &waterfall.facts);
+        facts.find_map(|fact| match fact {
+            Fact::FewWorkgroups { workgroups, units } | Fact::FewBlocks { workgroups, units } => {
+                Some((*workgroups, *units))
+            }
+            _ => None,
+        })
+    }
+
+    /// Whether units without a workgroup are all that is known of its gap; of short sequences that is usual.
+    fn is_short_of_workgroups(&self, input: &Input) -> bool {
+        let short = input.options.thresholds.sdpa_short_length;
+        let is_long = self.sizes.is_some_and(|sizes| sizes.length() >= short);
+        is_long && self.cause.is_none() && self.few_workgroups().is_some()
+    }
+
+    /// Workgroups and compute units, as far as they are known.
+    fn workgroups(&self) -> Option<(u64, u32)> {
+        let step = self.waterfall.as_ref()?.step(Cause::WaveQuantization);
+        match step.map(|step| step.detail) {
+            Some(Detail::Waves {
+                workgroups, units, ..
+            }) => Some((workgroups, units)),
+            _ => self.few_workgroups(),
+        }
+    }
+
+    /// Its head dimension, and what its kernel computes in place of it.
+    fn padded_head(&self) -> Option<(u64, u64)> {
+        let waterfall = self.waterfall.as_ref()?;
+        let step = waterfall.step(Cause::PaddedDimension)?;
+        let gap_ns = waterfall.measured_ns - waterfall.roofline_ns;
+        // Of a gap many times as large it is not the cause.
+        if (step.ns as f64) < gap_ns as f64 * LEAST_PADDING {
+            return None;
+        }
+        match step.detail {
+            Detail::Padded { size, padded, .. } => Some((size, padded)),
+            _ => None,
         }
     }
 

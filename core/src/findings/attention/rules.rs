@@ -7,7 +7,8 @@ use super::band::Verdict;
 use super::copies::Copy;
 use super::serving::CacheWrites;
 use super::unfused::Unfused;
-use crate::findings::compute::won_by_16_bit;
+use crate::assess::waterfall::Cause;
+use crate::findings::compute::{impact_of_steps, won_by_16_bit};
 use crate::findings::narrower::{
     has_flash_kernels, is_in_32_bits, narrower_cache, sixteen_bit, width,
 };
@@ -123,17 +124,80 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         key: "head_dimension",
+        when: "it is below the usual efficiency for its length, and its kernel computes a larger head dimension",
+        applies: |_, seen| is_below(seen) && seen.padded_head().is_some(),
+        title: "Head dimension {head} computed as {padded}{backward}",
+        issue: "{subject}: {time}{at}{usual}; the head dimension {head} is computed as {padded}.",
+        model: "a head dimension of {padded} or of the next smaller size that kernels are built for costs the same time or less, where the model can still change: more padding saves nothing.",
+        kernel: "a kernel built for {head} computes less that is thrown away; tune it with the reproducer.",
+        words: |group| {
+            let (head, padded) = group.first().padded_head().unwrap_or_default();
+            vec![("head", head.to_string()), ("padded", padded.to_string())]
+        },
+        saves: Saves::Steps(&[Cause::PaddedDimension]),
+        ..Rule::BASE
+    },
+    Rule {
+        key: "uncommon_head_dimension",
         when: "it is below the usual efficiency for its length, and its head dimension is neither 64 nor 128",
         applies: |_, seen| is_below(seen) && odd_head(seen).is_some(),
-        title: "Attention with an uncommon head dimension{backward}",
+        title: "Attention with head dimension {head}{backward}",
         issue: "{subject}: {time}{at}{usual}; the head dimension is {head}.",
-        model: "most attention kernels are tuned for 64 and 128: choose one of them where the model can still change, or pad to what the kernel is made for.",
+        model: "most attention kernels are tuned for 64 and 128: choose one of them where the model can still change.",
         kernel: "tune a kernel for this head dimension with the reproducer.",
         words: |group| {
             let head = odd_head(group.first());
             vec![("head", head.unwrap_or(0).to_string())]
         },
         saves: BAND,
+        ..Rule::BASE
+    },
+    Rule {
+        key: "partly_filled_gpu",
+        when: "it is below the usual efficiency for its length, because its workgroups do not fill the compute units",
+        applies: |input, seen| {
+            let is_few = seen.is_short_of_workgroups(input);
+            is_below(seen) && (is_few || seen.cause == Some(Cause::WaveQuantization))
+        },
+        title: "{workgroups} for {units} compute units{backward}",
+        issue: "{subject}: {time}{at}{usual}.",
+        model: "larger batches give the GPU more queries, heads or sequences at once.",
+        kernel: "smaller blocks of queries, or keys split over workgroups, use more of the compute units.",
+        words: |group| {
+            let (workgroups, units) = group.first().workgroups().unwrap_or_default();
+            vec![
+                ("workgroups", format::counted(workgroups, "workgroup")),
+                ("units", units.to_string()),
+            ]
+        },
+        saves: Saves::Each(|_, seen| {
+            let steps = [Cause::TilePadding, Cause::WaveQuantization];
+            let of_steps = || impact_of_steps(seen.waterfall.as_ref()?, &steps);
+            // Without a factor: up to the share of the units that have nothing to do.
+            let of_units = || {
+                let (workgroups, units) = seen.few_workgroups()?;
+                let idle = 1.0 - workgroups as f64 / f64::from(units);
+                let most_ns = (seen.row.time_ns as f64 * idle) as i64;
+                let usual = Impact::of_usual(seen.row, seen.band?)?.within(most_ns);
+                Some(Impact::at_most(usual.high_ns))
+            };
+            match seen.cause {
+                Some(_) => of_steps(),
+                None => of_units(),
+            }
+        }),
+        ..Rule::BASE
+    },
+    Rule {
+        key: "calls_differ",
+        when: "most of its gap is a warm-up, or calls that take longer than the median",
+        applies: |_, seen| matches!(seen.cause, Some(Cause::WarmUp | Cause::Spread)),
+        title: "Some calls of attention take far longer than others{backward}",
+        issue: "{subject}: {time}{at}{usual}.",
+        model: "warm up before recording, and look for what runs beside the slow calls.",
+        kernel: "nothing to tune: other calls of the same kernel are faster.",
+        saves: Saves::Steps(&[Cause::Spread]),
+        has_reproducer: false,
         ..Rule::BASE
     },
     Rule {
@@ -168,7 +232,12 @@ pub(super) const RULES: &[Rule<Seen>] = &[
 ];
 
 /// The gap to what is usual for the length.
-const BAND: Saves<Seen> = Saves::Each(|_, seen| Impact::of_usual(seen.row, seen.band?));
+const BAND: Saves<Seen> = Saves::Each(|_, seen| {
+    let usual = Impact::of_usual(seen.row, seen.band?)?;
+    let waterfall = seen.waterfall.as_ref();
+    let most_ns = waterfall.map_or(seen.row.time_ns, |all| all.ns(Cause::Unexplained));
+    Some(usual.within(most_ns))
+});
 
 fn odd_head(seen: &Seen) -> Option<u64> {
     seen.sizes?.odd_head()

@@ -1,6 +1,7 @@
 //! What all analyses of one kind of work share: its rows, which of them are bottlenecks, what they
 //! are worth, and their words.
 
+mod causes;
 mod gate;
 mod quality;
 mod words;
@@ -15,6 +16,7 @@ use crate::base::sort::Arrange;
 use crate::profile::operations::Operation;
 
 pub use super::narrower::{is_wide, won_by_16_bit};
+pub use causes::{cause_of, causes_of, impact_of_steps, main_cause, waterfall_table};
 pub use gate::{
     Gate, are_large, are_many, is_bottleneck, is_large, is_launch_scale, launch_scale_note,
     priority_by,

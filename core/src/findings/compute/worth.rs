@@ -1,6 +1,7 @@
 //! What following a finding saves, and who gets a reproducer.
 
 use super::at_efficiency;
+use crate::assess::waterfall::{Cause, Waterfall};
 use crate::base::format;
 use crate::findings::Input;
 use crate::findings::finding::{Impact, Replay};
@@ -12,7 +13,8 @@ use crate::profile::call::is_callable;
 pub fn impact(input: &Input, rows: &[&Row]) -> (Option<Impact>, Vec<(usize, i64)>) {
     sum_of(rows.iter().filter(|row| !row.is_anomaly).filter_map(|row| {
         let heuristic = || input.gpu().map(|_| Impact::heuristic(row.time_ns));
-        Some((row.operation, impact_of_gap(row).or_else(heuristic)?))
+        let gap = impact_of_gap(row).map(|gap| gap.within(unexplained_ns(input, row)));
+        Some((row.operation, gap.or_else(heuristic)?))
     }))
 }
 
@@ -36,6 +38,12 @@ pub fn beyond_roofline_ns(row: &Row) -> Option<i64> {
 pub fn impact_of_gap(row: &Row) -> Option<Impact> {
     let gap = Impact::of_efficiency(row.time_ns, row.efficiency_percent?);
     Some(gap.within(row.time_ns - least_ns(row)))
+}
+
+/// What no named cause explains: all that a better kernel could save.
+fn unexplained_ns(input: &Input, row: &Row) -> i64 {
+    let waterfall = Waterfall::of(input, row.operation);
+    waterfall.map_or(row.time_ns, |waterfall| waterfall.ns(Cause::Unexplained))
 }
 
 /// No kernel takes less than this to start and end, however little it does.

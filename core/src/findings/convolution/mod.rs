@@ -15,6 +15,8 @@ mod tests;
 use super::assessment::{Assessment, Band};
 use super::compute::is_wide;
 use super::unmodelled::missing_units;
+use crate::assess::waterfall::{Cause, Waterfall};
+use crate::findings::compute::cause_of;
 use crate::findings::prelude::*;
 use crate::names::convolution::{Pass, is_fallback, is_layout_change};
 use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
@@ -34,6 +36,10 @@ struct Seen<'a> {
     layout: (u64, i64),
     /// A kernel whose name says that it is the slow way.
     fallback: Option<&'a str>,
+    /// Of what is low, why.
+    waterfall: Option<Waterfall>,
+    /// What explains most of its gap.
+    cause: Option<Cause>,
 }
 
 impl<'a> Seen<'a> {
@@ -49,6 +55,10 @@ impl<'a> Seen<'a> {
         let kind = shape.as_ref().map(ConvolutionShape::kind);
         let gate = gate(input, kind).efficiency_percent;
         let low = kind.map_or(gate, |kind| band(kind).0.max(gate));
+        let is_low = row.efficiency_percent.is_some_and(|percent| percent < low);
+        let waterfall = is_low
+            .then(|| Waterfall::of(input, row.operation))
+            .flatten();
         Seen {
             row,
             operation,
@@ -59,9 +69,11 @@ impl<'a> Seen<'a> {
                 _ => Pass::of(operation.short_name(input.profile), operation.is_kernel()),
             },
             is_wide: work.and_then(|work| work.compute).is_some_and(is_wide),
-            is_low: row.efficiency_percent.is_some_and(|percent| percent < low),
+            is_low,
             layout: (counts.into_iter().fold(0, u64::saturating_add), sum(times)),
             fallback: kernels.map(|(name, _)| name).find(|name| is_fallback(name)),
+            cause: cause_of(input, row, waterfall.as_ref()),
+            waterfall,
         }
     }
 
@@ -72,6 +84,11 @@ impl<'a> Seen<'a> {
             Pass::Backward => format!("{shape}, backward"),
             Pass::Forward | Pass::Unknown => shape,
         }
+    }
+
+    fn is_on_vector_units(&self) -> bool {
+        let waterfall = self.waterfall.as_ref();
+        waterfall.is_some_and(|waterfall| waterfall.step(Cause::SlowerUnit).is_some())
     }
 
     fn has(&self, is: impl Fn(&ConvolutionShape) -> bool) -> bool {
@@ -87,11 +104,14 @@ impl<'a> Seen<'a> {
             return input.gpu().map(|_| Impact::heuristic(computing_ns));
         };
         let roof_ns = time_ns as f64 * percent / 100.0;
-        Some(match self.kind.map(band) {
+        let gap = match self.kind.map(band) {
             Some(band) => Impact::of_band(computing_ns, roof_ns, band),
             // What is usual for its kind is not known.
             None => Impact::of_efficiency(computing_ns, percent),
-        })
+        };
+        let waterfall = self.waterfall.as_ref();
+        let most_ns = waterfall.map_or(computing_ns, |all| all.ns(Cause::Unexplained));
+        Some(gap.within(most_ns))
     }
 
     /// Its time without that of layout changes.
@@ -168,7 +188,7 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], layouts: &Layouts)
     #[rustfmt::skip]
     outcome.facts([
         ("transpose_count", "Layout-changing kernels", Value::Count(n_changes)),
-        ("transpose_time", "Layout changes inside", Value::Ns(layouts.inside_ns)),
+        ("transpose_time", "Layout changes inside convolutions", Value::Ns(layouts.inside_ns)),
         ("transpose_overhead", "Share of layout changes", Value::percent(share)),
         ("adjacent_layout_copy_time", "Copies into another layout right before or after", Value::Ns(layouts.adjacent_ns)),
         ("forward_time", "Forward", time_of(Pass::Forward)),

@@ -1,6 +1,7 @@
 //! What can be found of convolutions.
 
 use super::{Seen, band, gate};
+use crate::assess::waterfall::{Cause, Detail};
 use crate::findings::compute::won_by_16_bit;
 use crate::findings::narrower::{instead_of_32_bits, width};
 use crate::findings::prelude::*;
@@ -22,6 +23,13 @@ impl Subject for Seen<'static> {
         });
         vec![
             ("usual", usual(group)),
+            ("kind", first.map_or(String::new(), ConvolutionShape::text)),
+            either(
+                "transposed",
+                first.is_some_and(|shape| shape.is_transposed),
+                "Transposed convolutions: ",
+                "",
+            ),
             (
                 "channels",
                 count(ConvolutionShape::channels, "input channel"),
@@ -29,6 +37,7 @@ impl Subject for Seen<'static> {
             ("group", count(ConvolutionShape::group_channels, "channel")),
             ("positions", count(ConvolutionShape::positions, "position")),
             ("format", format),
+            ("special", first.map_or(String::new(), special)),
         ]
     }
 
@@ -82,26 +91,43 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..BASE
     },
     Rule {
-        key: "wide_precision",
-        when: "it computes in FP32 or wider, and would be faster on 16-bit matrix units",
-        applies: |input, seen| {
-            seen.is_wide && won_by_16_bit(input, seen.row).is_some_and(|ns| ns > 0)
+        key: "partly_filled_gpu",
+        when: "most of its gap is that its workgroups do not fill the compute units",
+        applies: |_, seen| seen.cause == Some(Cause::WaveQuantization),
+        title: "{transposed}{workgroups}",
+        issue: "{figures}{usual}{special}.",
+        model: "larger batches give the GPU more to do at once.",
+        kernel: "smaller tiles, or a split over channels, use more of the compute units.",
+        words: |group| vec![("workgroups", on_units(group.first()))],
+        saves: Saves::Steps(&[Cause::TilePadding, Cause::WaveQuantization]),
+        ..BASE
+    },
+    Rule {
+        key: "padded",
+        when: "most of its gap is padding: tiles beyond the result, channels that the kernel cannot cut",
+        applies: |_, seen| {
+            matches!(
+                seen.cause,
+                Some(Cause::TilePadding | Cause::PaddedDimension)
+            )
         },
-        title: "Convolutions in {width}",
-        issue: "{figures}, in {width} on a GPU with 16-bit matrix units.",
-        model: "{instead}.",
-        kernel: "nothing to tune before the type is settled.",
-        words: |group| {
-            vec![
-                ("width", width(group.input, &group.rows).to_owned()),
-                ("instead", instead_of_32_bits(group.input, &group.rows)),
-            ]
-        },
-        saves: Saves::AtMost(|input, seen| {
-            let ns = won_by_16_bit(input, seen.row)?;
-            Some(run_time::part(ns, seen.computing_ns(), seen.row.time_ns))
-        }),
-        priority: |_, priority| priority,
+        title: "{transposed}{padded}",
+        issue: "{figures}{usual}{special}.",
+        model: "channels that are multiples of 8, or of the tile, do more in the same time.",
+        kernel: "a smaller tile, or one of other proportions, computes less that is thrown away.",
+        words: |group| vec![("padded", padded(group.first()))],
+        saves: Saves::Steps(&[Cause::TilePadding, Cause::PaddedDimension]),
+        ..BASE
+    },
+    Rule {
+        key: "calls_differ",
+        when: "most of its gap is a warm-up, or calls that take longer than the median",
+        applies: |_, seen| matches!(seen.cause, Some(Cause::WarmUp | Cause::Spread)),
+        title: "Some calls of convolutions take far longer than others",
+        model: "let the DNN library choose its algorithm before recording (warm up with the same shapes), and look for what runs beside the slow calls.",
+        kernel: "nothing to tune: other calls of the same kernel are faster.",
+        saves: Saves::Steps(&[Cause::Spread]),
+        has_reproducer: false,
         ..BASE
     },
     Rule {
@@ -110,7 +136,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| seen.is_low && seen.has(ConvolutionShape::is_depthwise),
         title: "Depthwise convolutions at a low % of roofline",
         issue: "{figures}{usual}; each channel is computed by itself.",
-        model: "{format}beyond that only a model with fewer or wider groups is faster.",
+        model: "{format}use fewer or wider groups, where the model is still open.",
         kernel: "depthwise convolutions need kernels of their own: have the reproducer looked at.",
         ..BASE
     },
@@ -123,12 +149,12 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             };
             seen.is_low && seen.has(is_narrow)
         },
-        title: "Convolutions in narrow groups",
+        title: "Convolutions in groups of {group}",
         issue: "{figures}; a group has {group}, which fill a part of the tiles of matrix units.",
         model: "{format}use fewer, wider groups, where the model is still open.",
         kernel: "have a kernel for groups this narrow looked at with the reproducer.",
-        // What is usual of groups this narrow is not known.
-        saves: Saves::Nothing,
+        // What is usual of groups this narrow is not known: what is sure is their padding.
+        saves: Saves::Steps(&[Cause::TilePadding, Cause::PaddedDimension]),
         ..BASE
     },
     Rule {
@@ -138,7 +164,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             let most = input.options.thresholds.conv_few_channels;
             seen.is_low && seen.has(|shape| shape.channels() as f64 <= most)
         },
-        title: "Convolutions of few input channels",
+        title: "Convolutions of {channels}",
         issue: "{figures}{usual}; there are only {channels}.",
         model: "{advice}.",
         kernel: "have a kernel for few channels looked at with the reproducer.",
@@ -168,6 +194,21 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..BASE
     },
     Rule {
+        key: "asymmetric",
+        when: "its kernel is longer in one dimension than in the other",
+        applies: |_, seen| seen.is_low && seen.has(ConvolutionShape::is_asymmetric),
+        title: "Convolutions with a {size} kernel",
+        issue: "{figures}{usual}; its kernel is {size}.",
+        model: "{format}a square kernel, or one dimension folded into the batch, has faster kernels, where the model is still open.",
+        kernel: "few fast kernels are tuned for kernels this long and narrow: have the reproducer looked at.",
+        words: |group| {
+            let shape = group.first().shape.as_ref();
+            let size = shape.map_or(String::new(), ConvolutionShape::kernel_text);
+            vec![("size", size)]
+        },
+        ..BASE
+    },
+    Rule {
         key: "small_spatial",
         when: "its result has at most 196 positions (14 × 14)",
         applies: |input, seen| {
@@ -182,13 +223,39 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..BASE
     },
     Rule {
+        key: "wide_precision",
+        when: "it computes in FP32 or wider at a usual efficiency, and would be faster on 16-bit matrix units",
+        applies: |input, seen| {
+            // Far below the roofline of its type, something else is what makes it slow.
+            seen.is_wide
+                && (!seen.is_low || seen.is_on_vector_units())
+                && won_by_16_bit(input, seen.row).is_some_and(|ns| ns > 0)
+        },
+        title: "Convolutions in {width}",
+        issue: "{figures}, in {width} on a GPU with 16-bit matrix units.",
+        model: "{instead}.",
+        kernel: "nothing to tune before the type is settled.",
+        words: |group| {
+            vec![
+                ("width", width(group.input, &group.rows).to_owned()),
+                ("instead", instead_of_32_bits(group.input, &group.rows)),
+            ]
+        },
+        saves: Saves::AtMost(|input, seen| {
+            let ns = won_by_16_bit(input, seen.row)?;
+            Some(run_time::part(ns, seen.computing_ns(), seen.row.time_ns))
+        }),
+        priority: |_, priority| priority,
+        ..BASE
+    },
+    Rule {
         key: "below_usual_efficiency",
         when: "it is of no kind above",
         applies: |_, seen| seen.is_low && seen.shape.is_some(),
-        title: "Convolutions below the usual efficiency",
+        title: "Convolutions ({kind}) below the usual efficiency",
         model: "{advice}.",
-        kernel: "let the DNN library try its algorithms for these shapes (benchmark mode), then have the reproducer looked at.",
-        words: |group| patches_or(group, &keep_and_fuse(group)),
+        kernel: "compare it with the other algorithms of the DNN library, then have the reproducer looked at.",
+        words: |group| patches_or(group, &search_and_keep(group)),
         ..BASE
     },
     Rule {
@@ -203,6 +270,53 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
 ];
 
+/// "; it is depthwise 7×7", of what is more than a kernel size.
+fn special(shape: &ConvolutionShape) -> String {
+    match shape.text() {
+        plain if plain == shape.kernel_text() => String::new(),
+        text => format!("; it is {text}"),
+    }
+}
+
+/// "C_in = 3 computed as 4", or "392×48 results in 128×128 tiles", of the longest: what takes more time.
+fn padded(seen: &Seen) -> String {
+    let waterfall = seen.waterfall.as_ref();
+    let steps = waterfall.iter().flat_map(|waterfall| &waterfall.steps);
+    let padding =
+        steps.filter(|step| matches!(step.cause, Cause::TilePadding | Cause::PaddedDimension));
+    match padding.max_by_key(|step| step.ns).map(|step| step.detail) {
+        Some(Detail::Tile {
+            result: (m, n),
+            tile: (first, second),
+        }) => {
+            format!("{m}×{n} results in {first}×{second} tiles")
+        }
+        Some(Detail::Padded {
+            dimension,
+            size,
+            padded,
+        }) => {
+            format!("{dimension} = {size} computed as {padded}")
+        }
+        _ => "convolutions computed with padding".to_owned(),
+    }
+}
+
+/// "8 tiles on 304 compute units" of the longest.
+fn on_units(seen: &Seen) -> String {
+    let waterfall = seen.waterfall.as_ref();
+    let step = waterfall.and_then(|all| all.step(Cause::WaveQuantization));
+    match step.map(|step| step.detail) {
+        Some(Detail::Waves {
+            workgroups, units, ..
+        }) => {
+            let workgroups = format::counted(workgroups, "workgroup");
+            format!("{workgroups} on {units} compute units")
+        }
+        _ => "partly filled waves".to_owned(),
+    }
+}
+
 fn short_kernel(name: &str) -> String {
     format::middle_ellipsis(&format::kernel_name(name), 80)
 }
@@ -214,18 +328,23 @@ fn patches_or(group: &Group<Seen<'static>>, otherwise: &str) -> Words {
     vec![either("advice", is_patches, gemm, otherwise)]
 }
 
-/// "keep channels multiples of 8 and tensors in `torch.channels_last`, and fuse what follows".
-fn keep_and_fuse(group: &Group<Seen<'static>>) -> String {
+/// "let the DNN library try its algorithms for these shapes (…); keep channels multiples of 8 and tensors
+/// in `torch.channels_last`".
+fn search_and_keep(group: &Group<Seen<'static>>) -> String {
     let is_odd = |shape: &ConvolutionShape| odd_channels(shape).is_some();
     let odd = group.any(|seen| seen.has(is_odd));
     let multiple = odd.then(|| "channels multiples of 8".to_owned());
     let format = wanted_format(group).map(|format| format!("tensors in `{format}`"));
     let kept: Vec<String> = [multiple, format].into_iter().flatten().collect();
-    let fuse = "fuse what follows (`torch.compile`)";
-    match kept.is_empty() {
-        true => fuse.to_owned(),
-        false => format!("keep {}, and {fuse}", kept.join(" and ")),
+    let search = "let the DNN library try its algorithms for these shapes (`torch.backends.cudnn.benchmark = True`)";
+    let mut means = vec![search.to_owned()];
+    if !kept.is_empty() {
+        means.push(format!("keep {}", kept.join(" and ")));
     }
+    if group.first().is_wide {
+        means.push(instead_of_32_bits(group.input, &group.rows));
+    }
+    means.join("; ")
 }
 
 fn odd_channels(shape: &ConvolutionShape) -> Option<u64> {

@@ -6,6 +6,7 @@
 //!
 //! The gaps are what the union of the timeline leaves out, so their sum is its idle time.
 
+mod code;
 mod patterns;
 mod reasoning;
 mod rules;
@@ -20,12 +21,16 @@ use crate::assess::idle::Idle;
 use crate::assess::idle::cause::IdleCause;
 use crate::base::interval::Interval;
 use crate::findings::prelude::*;
+use code::CodeSeen;
 use seen::Seen;
 use turns::Turns;
 
 pub(crate) use patterns::patterns;
 
-pub(super) const DOCS: Docs = || [rule::docs(rules::RULES), rule::docs(turns::RULES)].concat();
+pub(super) const DOCS: Docs = || {
+    let of_code = rule::docs(code::RULES);
+    [of_code, rule::docs(rules::RULES), rule::docs(turns::RULES)].concat()
+};
 
 pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     let idle = match input.profile.without_idle_causes() {
@@ -41,11 +46,15 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     add_facts(outcome, &idle);
     outcome.tables = tables::tables(input, &idle);
     pattern::add(outcome, &patterns(input, &idle));
-    let (seen, turns) = (Seen::of(input, &idle), Turns::of(input, &idle));
+    let mut code = CodeSeen::of(&idle);
+    let (seen, turns) = (Seen::of(input, &idle, &mut code), Turns::of(input, &idle));
+    let of_code = code.iter();
+    let of_code = of_code.flat_map(|seen| rule::find(input, code::RULES, vec![seen]));
     let of_causes = seen.iter();
     let of_causes = of_causes.flat_map(|seen| rule::find(input, rules::RULES, vec![seen]));
     let turns = rule::find(input, turns::RULES, turns.iter().collect());
-    outcome.findings = of_causes.chain(turns).collect();
+    outcome.findings = of_code.chain(of_causes).chain(turns).collect();
+    outcome.nothing_found = nothing_found(&idle);
     outcome.notes = notes(input, &idle);
 }
 
@@ -89,6 +98,7 @@ fn add_facts(outcome: &mut Outcome, idle: &Idle) {
     let main = idle.by_time().first().map(|(cause, _)| cause.key());
     let main = main.map_or(Value::Empty, |key| Value::Quoted(key.to_owned()));
     let target = Value::Percent(idle.thresholds.idle_target_percent);
+    let known = percent_of(idle.code.known_ns, idle.code.all.ns);
     let n_waits = idle.of(IdleCause::Synchronization).count;
     #[rustfmt::skip]
     outcome.facts([
@@ -112,6 +122,8 @@ fn add_facts(outcome: &mut Outcome, idle: &Idle) {
         ("target_idle", "Target idle share", target),
         ("potential_speedup", "Speedup at that target", Value::number(idle.potential_speedup())),
         ("main_cause", "Main cause", main),
+        ("cpu_caused_idle_time", "Idle time that the CPU causes", Value::Ns(idle.code.all.ns)),
+        ("explained_by_code", "Of it in named code", Value::percent(known)),
         ("gap_count", "Gaps", Value::Count(idle.gaps.count)),
         ("avg_inter_kernel_gap", "Mean gap", time(idle.gaps.mean_ns())),
         ("sync_point_count", "Gaps after the CPU waited for the GPU", Value::Count(n_waits)),
@@ -120,6 +132,26 @@ fn add_facts(outcome: &mut Outcome, idle: &Idle) {
         ("short_kernels", "Share of short kernels", Value::Percent(kernels.short_percent())),
         ("avg_kernel_time", "Mean kernel", time(kernels.kernels.mean_ns())),
     ]);
+}
+
+/// What there is of idle time where none of it is worth a finding.
+fn nothing_found(idle: &Idle) -> Option<String> {
+    let share = |ns: i64| format::percent(idle.percent(ns));
+    let causes = idle.by_time().into_iter();
+    let causes = causes
+        .take(2)
+        .filter(|(_, gaps)| idle.percent(gaps.all.ns) >= 1.0);
+    let causes: Vec<String> = causes
+        .map(|(cause, gaps)| format!("{} ({})", cause.label(), share(gaps.all.ns)))
+        .collect();
+    (!causes.is_empty()).then(|| {
+        format!(
+            "Idle time: {} of the run, less than what is flagged ({}); the largest causes are {}.",
+            share(idle.timeline.idle_ns),
+            format::percent(idle.thresholds.idle_flag_percent),
+            format::listed(&causes)
+        )
+    })
 }
 
 fn notes(input: &Input, idle: &Idle) -> Vec<String> {

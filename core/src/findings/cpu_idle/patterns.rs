@@ -26,7 +26,7 @@ pub(crate) fn patterns(input: &Input, idle: &Idle) -> Vec<Pattern> {
             severity,
             description: format!("The GPU is idle for {share} of the run."),
             recommendation: "start with the cause that takes most of the idle time.",
-            recoverable_ns: Some(idle.surely_idle_ns()),
+            recoverable_ns: Some(idle.savable_ns()),
         });
     }
     let mut add = |key, name, is_high, description, recommendation| {

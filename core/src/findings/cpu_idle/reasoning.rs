@@ -1,7 +1,7 @@
 //! What gaps of a cause show beyond their time.
 
 use super::seen::Seen;
-use super::tables::{name_of, python_frame};
+use super::tables::{longest_ends_with, name_of};
 use crate::assess::idle::cause::IdleCause;
 use crate::assess::idle::explain::ExplainedGap;
 use crate::base::format;
@@ -25,6 +25,7 @@ pub(super) fn reasoning(input: &Input, seen: &Seen) -> Vec<String> {
         _ => Vec::new(),
     };
     sentences.extend(cpu_time(seen).filter(|_| by_cpu));
+    sentences.extend(code(seen));
     sentences.extend(match seen.cause {
         IdleCause::CpuWork => busy_in(input, seen),
         IdleCause::Synchronization => waits(input, seen),
@@ -109,6 +110,22 @@ fn cpu_time(seen: &Seen) -> Option<String> {
     ))
 }
 
+/// The function that takes most of it.
+fn code(seen: &Seen) -> Option<String> {
+    let rows = seen.idle.code.rows.iter();
+    let of_cause = rows.filter_map(|row| Some((row, row.by_cause.get(&seen.cause)?)));
+    let (row, tally) = of_cause.max_by_key(|(_, tally)| tally.ns)?;
+    let share = tally.ns as f64 / seen.gaps.all.ns.max(1) as f64;
+    (share > 0.1).then(|| {
+        format!(
+            "The CPU is in {} for {} of it: {}.",
+            row.place.text(),
+            format::percent(share * 100.0),
+            in_gaps(tally)
+        )
+    })
+}
+
 fn busy_in(input: &Input, seen: &Seen) -> Option<String> {
     let (operator, tally) = seen.gaps.busy_in.first()?;
     Some(format!(
@@ -149,26 +166,10 @@ fn longest_is_most(input: &Input, seen: &Seen, gap: &ExplainedGap) -> Option<Str
     })
 }
 
-fn longest_ends_with(input: &Input, gap: &ExplainedGap) -> Option<String> {
-    let profile = input.profile;
-    let operator = profile.gpu.get(gap.gap.after?)?.parent_op;
-    let operator = operator.and_then(|op| profile.tree.event(op));
-    let (verb, event) = match gap.waited_in {
-        Some(wait) => ("follows", wait),
-        None => ("ends with the launch of", operator.or(gap.launch)?),
-    };
-    let place = python_frame(input, gap).map_or(String::new(), |frame| format!(" in `{frame}`"));
-    Some(format!(
-        "The longest, {}, {verb} `{}`{place}.",
-        format::time_ns(gap.gap.span.length()),
-        name_of(input, profile.trace.events.name(event))
-    ))
-}
-
 fn without_it(seen: &Seen) -> Option<String> {
     let total_ns = seen.idle.timeline.total_ns();
-    let left_ns = total_ns.saturating_sub(seen.gaps.all.ns);
-    (left_ns > 0 && !seen.cause.is_unsure()).then(|| {
+    let left_ns = total_ns.saturating_sub(seen.left_ns());
+    (left_ns > 0 && seen.cause.can_be_saved()).then(|| {
         format!(
             "Without any of it the run would be {} times as fast, which is the most it can save.",
             format::times_as_fast(total_ns as f64 / left_ns as f64)

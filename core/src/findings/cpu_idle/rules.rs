@@ -2,7 +2,7 @@
 
 use super::reasoning::reasoning;
 use super::seen::Seen;
-use super::tables::longest_gaps;
+use super::tables::{code_of_cause, longest_gaps};
 use crate::assess::idle::cause::IdleCause;
 use crate::findings::prelude::*;
 
@@ -11,14 +11,17 @@ impl Subject for Seen<'static> {
 
     fn evidence(group: &Group<Self>, rule: &Rule<Self>) -> Option<Evidence> {
         let seen = group.first();
-        let ns = seen.gaps.all.ns;
+        let ns = seen.left_ns();
         let longest = seen.idle.longest.iter();
         let of_cause = longest.filter(|gap| gap.cause == seen.cause);
         Some(Evidence {
             events: seen.gaps.evidence.iter().map(|(_, event)| *event).collect(),
             impact: matches!(rule.saves, Saves::Evidence).then(|| Impact::at_most(ns)),
             reasoning: reasoning(group.input, seen),
-            tables: vec![longest_gaps(group.input, seen.idle, of_cause)],
+            tables: code_of_cause(group.input, seen.idle, seen.cause)
+                .into_iter()
+                .chain([longest_gaps(group.input, seen.idle, of_cause)])
+                .collect(),
             ..Evidence::new(seen.severity.priority(), ns)
         })
     }
@@ -30,9 +33,16 @@ impl Subject for Seen<'static> {
             ("time", seen.time()),
             ("optimizer", optimizer),
             holds("pageable", seen.idle.has_pageable),
+            holds(
+                "short",
+                seen.idle.kernels.short_percent() >= MANY_SHORT_PERCENT,
+            ),
         ]
     }
 }
+
+/// From this share of short kernels on they are what makes launches too many.
+const MANY_SHORT_PERCENT: f64 = 30.0;
 
 pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
@@ -42,6 +52,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         title: "Idle time at the end of the window",
         issue: "What ends it starts after the window, which hides its cause: the GPU is idle for {time}.",
         model: "analyze a part of the time that ends with GPU activity, or the whole trace: there this gap has its cause.",
+        saves: Saves::Nothing,
         ..UNKNOWN
     },
     Rule {
@@ -107,7 +118,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         when: "the CPU is in code that a compiler generated, outside operators",
         applies: |_, seen| seen.cause == IdleCause::CpuWork && seen.is_in_compiled_code(),
-        model: "capture the Python code that the compiler generated around its kernels, where most of this time goes, in GPU graphs (`torch.compile` with `mode=\"reduce-overhead\"`), or let it generate C++ instead (`torch._inductor.config.cpp_wrapper = True`).{or_no_wait}",
+        model: "capture the Python code that the compiler generated around its kernels, where most of this time goes, in GPU graphs (`torch.compile` with `mode=\"reduce-overhead\"`), or let it generate C++ instead (`torch._inductor.config.cpp_wrapper = True`) and leave out its checks of sizes (`torch._inductor.config.size_asserts = False`).{or_no_wait}",
         ..CPU_WORK
     },
     Rule {
@@ -138,12 +149,14 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         key: "start_up",
-        when: "kernels are loaded, code is compiled, a graph is captured or the profiler works",
+        when: "something runs for the first time: kernels are loaded, code is compiled, a graph is captured, or the profiler works",
         applies: |_, seen| seen.cause == IdleCause::Startup,
-        title: "Kernel loading, compilation or graph capture",
-        issue: "Kernels are loaded, code is compiled, a graph is captured or the profiler works: the GPU is idle for {time}.",
-        model: "warm up before recording and before measuring, and keep shapes the same from step to step; what happens in the first steps alone does not return in a long run.",
-        kernel: "load or build kernels ahead of time (eager loading of modules, a cache of compiled kernels).",
+        title: "Cold start: warm up, then record again",
+        issue: "Kernels load, code compiles, a graph is captured, or something else runs for the first time: the GPU is idle for {time}.",
+        model: "run some steps before recording (`schedule(wait=1, warmup=3, active=3)` of the profiler) and before measuring, then record again; keep shapes the same from step to step. What happens in the first steps alone does not return in a long run.",
+        kernel: "load or build kernels ahead of time (`CUDA_MODULE_LOADING=EAGER`, a cache of compiled kernels).",
+        notes: &["It is counted as idle time, and in no saving."],
+        saves: Saves::Nothing,
         ..CAUSE
     },
     Rule {
@@ -234,7 +247,7 @@ const LAUNCH_BOUND: Rule<Seen> = Rule {
     key: "launch_bound",
     title: "Launch-bound: the GPU waits for launches",
     issue: "Kernels finish before the next are launched: the GPU is idle for {time}.",
-    kernel: "fuse neighboring short kernels, so that fewer launches carry the same work.",
+    kernel: "{short?fuse neighboring short kernels|nothing to tune: kernels are long enough, and the CPU is late; fuse neighbors}, so that fewer launches carry the same work.",
     ..CAUSE
 };
 

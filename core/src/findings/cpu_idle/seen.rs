@@ -1,7 +1,9 @@
 //! What rules know of the idle time of one cause.
 
+use super::code::CodeSeen;
 use crate::assess::idle::cause::IdleCause;
 use crate::assess::idle::{GapsOfCause, Idle};
+use crate::base::tally::Tally;
 use crate::findings::Severity;
 use crate::findings::prelude::*;
 use crate::names::Family;
@@ -15,42 +17,69 @@ pub(super) struct Seen<'a> {
     pub(super) cause: IdleCause,
     pub(super) gaps: &'a GapsOfCause,
     pub(super) is_compiled: bool,
+    /// What of it other findings are about, or belongs to no warm run.
+    pub(super) taken: Tally,
     pub(super) severity: Severity,
 }
 
 impl<'a> Seen<'a> {
-    /// The causes that are worth a finding: those of sure idle time first, the longest first.
-    pub(super) fn of(input: &Input, idle: &'a Idle) -> Vec<Seen<'a>> {
-        if !idle.is_flagged() {
-            return Vec::new();
-        }
+    /// The causes that are worth a finding beside those of code: those of sure idle time first, the longest
+    /// first. The largest of all carries the level of the whole.
+    pub(super) fn of(input: &Input, idle: &'a Idle, code: &mut [CodeSeen]) -> Vec<Seen<'a>> {
         let thresholds = &idle.thresholds;
         let is_compiled = input.has(Family::Triton);
-        let is_large =
-            |seen: &Seen| idle.percent(seen.gaps.all.ns) >= thresholds.finding_percent_of_total;
+        let least = match idle.is_flagged() {
+            true => thresholds.finding_percent_of_total,
+            // Of little idle time only what matters to the run.
+            false => thresholds.idle_code_percent,
+        };
+        let is_large = |seen: &Seen| {
+            let is_told = idle.is_flagged() || seen.cause != IdleCause::Unknown;
+            // What is left beside findings about most of it is worth one only by itself.
+            let least = match seen.taken.ns > seen.left_ns() {
+                true => thresholds.idle_code_percent,
+                false => least,
+            };
+            is_told && idle.percent(seen.left_ns()) >= least
+        };
         let causes = idle.by_time().into_iter().map(|(cause, gaps)| Seen {
             idle,
             cause,
             gaps,
             is_compiled,
+            taken: CodeSeen::taken(code, idle, cause),
             severity: Severity::Low,
         });
-        let (unsure, mut sure): (Vec<Seen>, Vec<Seen>) =
-            causes.partition(|seen| seen.cause.is_unsure());
+        let (others, mut sure): (Vec<Seen>, Vec<Seen>) =
+            causes.partition(|seen| !seen.cause.can_be_saved());
+        sure.arrange_by_key(|seen| std::cmp::Reverse(seen.left_ns()));
+        let whole = idle.severity_of(idle.savable_percent());
+        let most_of_code = code.iter().map(|seen| seen.row.all.ns).max();
         for (rank, seen) in sure.iter_mut().enumerate() {
-            // The main cause carries the level of the whole.
             seen.severity = match rank {
-                0 => idle.severity(),
+                0 if Some(seen.left_ns()) >= most_of_code => whole,
                 _ if seen.is_least_distance() => Severity::Low,
-                _ => idle.severity_of(idle.percent(seen.gaps.all.ns)),
+                _ => idle.severity_of(idle.percent(seen.left_ns())),
             };
         }
-        let has_main = idle.surely_idle_percent() > thresholds.idle_flag_percent;
+        let most = sure.first().map(Seen::left_ns);
+        if let Some(first) = code.first_mut().filter(|seen| Some(seen.row.all.ns) > most) {
+            first.severity = whole;
+        }
+        let has_main = idle.is_flagged()
+            && code.is_empty()
+            && idle.savable_percent() > thresholds.idle_flag_percent;
         let sure = sure.into_iter().enumerate();
         let sure = sure.filter(|(rank, seen)| (*rank == 0 && has_main) || is_large(seen));
+        let others = others.into_iter();
         sure.map(|(_, seen)| seen)
-            .chain(unsure.into_iter().filter(|seen| is_large(seen)))
+            .chain(others.filter(|seen| idle.is_flagged() && is_large(seen)))
             .collect()
+    }
+
+    /// The idle time that is left to this cause.
+    pub(super) fn left_ns(&self) -> i64 {
+        self.gaps.all.ns.saturating_sub(self.taken.ns)
     }
 
     pub(super) fn is_most(&self, ns: i64) -> bool {
@@ -86,11 +115,16 @@ impl<'a> Seen<'a> {
             _ if self.gaps.is_mostly_one() => format!("{gaps}, nearly all in one of {longest}"),
             _ => format!("{gaps} of up to {longest}"),
         };
-        format!(
-            "{} ({} of the run) in {gaps}",
-            format::time_ns(all.ns),
-            format::percent(self.idle.percent(all.ns))
-        )
+        let share = |ns: i64| format::percent(self.idle.percent(ns));
+        let of_run = format!("({} of the run)", share(self.left_ns()));
+        match self.taken.ns {
+            0 => format!("{} {of_run} in {gaps}", format::time_ns(all.ns)),
+            taken_ns => format!(
+                "{} {of_run} in {gaps}, without the {} that other findings or a cold start explain",
+                format::time_ns(self.left_ns()),
+                format::time_ns(taken_ns)
+            ),
+        }
     }
 
     /// What makes launches of an optimizer fewer, where most of them are of one; else nothing.

@@ -1,5 +1,8 @@
 //! The tables: causes of gaps, their lengths, the longest, operators, waits, kernels.
 
+use crate::assess::idle::cause::IdleCause;
+use crate::assess::idle::code::Place;
+use crate::assess::idle::code::rows::CodeRow;
 use crate::assess::idle::explain::ExplainedGap;
 use crate::assess::idle::{BINS, Idle};
 use crate::base::tally::Tally;
@@ -9,12 +12,26 @@ use crate::profile::launch::GpuId;
 use crate::profile::origin::Origin;
 use crate::trace::{EventId, StringId};
 
-/// Rows of a table of operators or waits.
+/// Rows of a table of operators, waits or functions.
 const MAX_ROWS: usize = 15;
+
+/// Rows of the functions of one cause.
+const ROWS_OF_CAUSE: usize = 6;
+
+const CODE: &str = "CPU time while the GPU is idle";
+const COLD: &str = "Cold starts: what a warm run without a profiler does not do";
 
 pub(super) fn tables(input: &Input, idle: &Idle) -> Vec<Table> {
     let mut tables = vec![by_cause(idle), histogram(idle)];
+    let rows = idle.code.rows.iter();
+    let (cold, warm): (Vec<&CodeRow>, Vec<&CodeRow>) = rows.partition(|row| row.is_one_off);
     let others = [
+        with_unknown(
+            idle,
+            0,
+            code_table(input, idle, "idle_by_code", CODE, &warm),
+        ),
+        with_unknown(idle, 1, code_table(input, idle, "cold_starts", COLD, &cold)),
         longest_gaps(input, idle, idle.longest.iter()),
         operators(input, idle),
         waits(input, idle),
@@ -95,13 +112,19 @@ pub(super) fn longest_gaps<'a>(
     let cause = |gap: &ExplainedGap| {
         let cause = gap.cause.label();
         Value::Text(match gap.activity {
-            Some(activity) => format!("{cause}: {}", activity.label()),
+            Some(activity) => format!("{cause}: {}", activity.label().to_lowercase()),
             None => cause.to_owned(),
         })
     };
     let operator = |gap: &ExplainedGap| {
         let operator = work(gap.gap.after).and_then(|after| after.parent_op);
         quoted(operator.and_then(|op| profile.tree.event(op)))
+    };
+    let code = |gap: &ExplainedGap| {
+        let place = gap
+            .code
+            .map(|code| Place::of(profile, code).text().replace('`', ""));
+        place.map_or(Value::Empty, Value::Quoted)
     };
     let python = |gap| python_frame(input, gap).map_or(Value::Empty, Value::Quoted);
     #[rustfmt::skip]
@@ -118,6 +141,7 @@ pub(super) fn longest_gaps<'a>(
         ("waited_in", "CPU waited in", &|gap| quoted(gap.waited_in)),
         ("operator", "In operator", &|gap| operator(gap)),
         ("python", "In", &|gap| python(gap)),
+        ("code", "Code that ran", &|gap| code(gap)),
     ];
     let gaps: Vec<&ExplainedGap> = gaps.collect();
     let after = gaps.iter().map(|gap| work(gap.gap.after));
@@ -129,11 +153,114 @@ pub(super) fn longest_gaps<'a>(
 }
 
 /// The user's Python function in which the CPU waited, or launched what ends a gap.
-pub(super) fn python_frame(input: &Input, gap: &ExplainedGap) -> Option<String> {
+fn python_frame(input: &Input, gap: &ExplainedGap) -> Option<String> {
     let call = gap.waited_in.or(gap.launch)?;
     let has_frames = input.profile.has_python_frames();
     let node = has_frames.then(|| input.profile.full_tree().node_of(call));
     Origin::of_node(input.profile, node??).frame
+}
+
+/// Idle time by the code that ran in it.
+pub(super) fn code_table(
+    input: &Input,
+    idle: &Idle,
+    key: &'static str,
+    title: &str,
+    rows: &[&CodeRow],
+) -> Table {
+    let quoted = |text: Option<&str>| {
+        let text = text.map(|text| format::middle_ellipsis(text, 60));
+        text.map_or(Value::Empty, Value::Quoted)
+    };
+    let kind = |row: &CodeRow| {
+        let is_launching = row.is_mostly(IdleCause::LaunchBound);
+        let kind = match row.activity {
+            Some(activity) => activity.label(),
+            None if row.is_one_off => "First use",
+            None if row.place.is_generated => "Code around compiled kernels",
+            None if is_launching => "Kernel launches",
+            None => "CPU work",
+        };
+        match row.place.library {
+            Some(library) => Value::Text(format!("{kind} ({library})")),
+            None => Value::Text(kind.to_owned()),
+        }
+    };
+    let of_idle = |ns: i64| Value::percent(percent_of(ns, idle.timeline.idle_ns));
+    #[rustfmt::skip]
+    let columns: &[CellColumn<&CodeRow>] = &[
+        ("function", "Function", &|row| quoted(Some(&row.place.function))),
+        ("file", "File and line", &|row| quoted(row.place.file.as_deref())),
+        ("caller", "Called by", &|row| quoted(row.place.caller.as_deref().map(|by| by.replace('`', "")).as_deref())),
+        ("module", "Module", &|row| quoted(row.place.module.as_deref())),
+        ("kind", "Kind", &|row| kind(row)),
+        ("gaps", "Gaps", &|row| Value::Count(row.all.count)),
+        ("idle_time", "Idle time", &|row| Value::Ns(row.all.ns)),
+        ("percent_of_idle", "% of idle", &|row| of_idle(row.all.ns)),
+        ("percent_of_total", "% of run", &|row| Value::Percent(idle.percent(row.all.ns))),
+        ("longest", "Longest", &|row| Value::Ns(row.longest_ns)),
+    ];
+    let rows: Vec<&CodeRow> = rows.iter().take(MAX_ROWS).copied().collect();
+    let events = rows
+        .iter()
+        .map(|row| Some(input.profile.trace.events.uid(row.event)));
+    Table {
+        events: events.collect(),
+        ..Table::of(key, title, rows, columns)
+    }
+}
+
+/// The same with what no code was recorded of, so that the rows sum up.
+fn with_unknown(idle: &Idle, of: usize, mut table: Table) -> Table {
+    let unknown = idle.code.unknown.get(of).copied().unwrap_or_default();
+    let ns = unknown.all.ns;
+    if ns <= 0 {
+        return table;
+    }
+    let cell = |column: &str| match column {
+        "function" => Value::Quoted("(nothing recorded)".to_owned()),
+        "kind" => Value::Text("CPU work".to_owned()),
+        "gaps" => Value::Count(unknown.all.count),
+        "idle_time" => Value::Ns(ns),
+        "percent_of_idle" => Value::percent(percent_of(ns, idle.timeline.idle_ns)),
+        "percent_of_total" => Value::Percent(idle.percent(ns)),
+        "longest" => Value::Ns(unknown.longest_ns),
+        _ => Value::Empty,
+    };
+    let row = table
+        .columns
+        .iter()
+        .map(|column| cell(column.key))
+        .collect();
+    table.rows.push(row);
+    table.events.push(None);
+    table
+}
+
+/// The functions in which the CPU was in most of the gaps of a cause, as far as they say more than its finding.
+pub(super) fn code_of_cause(input: &Input, idle: &Idle, cause: IdleCause) -> Option<Table> {
+    let rows = idle.code.rows.iter();
+    let mut rows: Vec<&CodeRow> = rows.filter(|row| row.is_mostly(cause)).collect();
+    rows.truncate(ROWS_OF_CAUSE);
+    let title = "What the CPU did";
+    (!rows.is_empty()).then(|| code_table(input, idle, "code", title, &rows))
+}
+
+/// Where the longest gap lies.
+pub(super) fn longest_ends_with(input: &Input, gap: &ExplainedGap) -> Option<String> {
+    let profile = input.profile;
+    let operator = profile.gpu.get(gap.gap.after?)?.parent_op;
+    let operator = operator.and_then(|op| profile.tree.event(op));
+    let (verb, event) = match gap.waited_in {
+        Some(wait) => ("follows", wait),
+        None => ("ends with the launch of", operator.or(gap.launch)?),
+    };
+    let place = python_frame(input, gap).map_or(String::new(), |frame| format!(" in `{frame}`"));
+    Some(format!(
+        "The longest, {}, {verb} `{}`{place}.",
+        format::time_ns(gap.gap.span.length()),
+        name_of(input, profile.trace.events.name(event))
+    ))
 }
 
 pub(super) fn name_of(input: &Input, name: StringId) -> String {

@@ -1,6 +1,7 @@
 //! What the model could do about GEMMs, and what tiles say.
 
 use super::Seen;
+use crate::assess::waterfall::{Cause, Detail, Fact};
 use crate::findings::narrower::{
     has_sparsity, is_in_32_bits, less_arithmetic, narrower_cache, narrower_types, narrower_weights,
     sixteen_bit,
@@ -10,6 +11,9 @@ use crate::profile::gemm::{GemmSizes, OddPitch};
 
 /// A last wave of tiles that leaves so much of all waves idle is worth a word.
 const IDLE_SHARE: f64 = 0.2;
+
+/// Padding that is worth being what a finding is called by.
+const WORTH_A_TITLE: f64 = 1.1;
 
 pub(super) fn less_work(group: &Group<Seen<'static>>) -> String {
     let (input, rows) = (group.input, &group.rows[..]);
@@ -103,12 +107,12 @@ pub(super) fn wider(input: &Input, seen: &Seen, rows: &[&Row]) -> String {
     )
 }
 
-/// "N = 30 522" of all sizes, or the distance of rows.
+/// "N = 30 522" of all sizes, or the pitch of rows.
 pub(super) fn odd_dimensions(seen: &Seen) -> String {
     let each = seen.odd.iter().map(|odd| {
         let elements = format::count(odd.elements);
         match odd.is_apart {
-            true => format!("rows of {} {elements} elements apart", odd.of),
+            true => format!("Row pitch of {} = {elements}", odd.of),
             false => format!("{} = {elements}", odd.of),
         }
     });
@@ -144,6 +148,66 @@ pub(super) fn alignment(seen: &Seen) -> String {
         format!("let the rows of {of} start a multiple of {multiple} elements apart (now {now}): make it contiguous, or pad what it is a part of")
     }));
     means.join("; ")
+}
+
+/// "153 tiles on 304 compute units" of the longest.
+pub(super) fn tiles_on_units(seen: &Seen) -> String {
+    let step = seen.step(Cause::WaveQuantization).map(|step| step.detail);
+    let of_step = match step {
+        Some(Detail::Waves {
+            workgroups,
+            units,
+            tiles,
+        }) => Some((workgroups, units, tiles == Some(workgroups))),
+        _ => None,
+    };
+    let few = || {
+        seen.few_workgroups()
+            .map(|(workgroups, units)| (workgroups, units, false))
+    };
+    let Some((workgroups, units, are_tiles)) = of_step.or_else(few) else {
+        return "Partly filled waves of tiles".to_owned();
+    };
+    let what = if are_tiles { "tile" } else { "workgroup" };
+    format!(
+        "{} on {units} compute units",
+        format::counted(workgroups, what)
+    )
+}
+
+/// What uses more of the compute units: a split along K only where K is long enough.
+pub(super) fn fill_units(seen: &Seen) -> &'static str {
+    let mut facts = seen.waterfall.iter().flat_map(|waterfall| &waterfall.facts);
+    match facts.any(|fact| matches!(fact, Fact::FewKSteps { .. })) {
+        true => "smaller tiles use more of the compute units; K is too short to be split",
+        false => "smaller tiles, split-K or stream-K use more of the compute units",
+    }
+}
+
+/// "8×8 results in 64×112 tiles" of the longest, where that takes time; of others "Tiny batched GEMMs of
+/// 16×16×64", or "Padded tiles".
+pub(super) fn padded(seen: &Seen) -> String {
+    let steps = seen.waterfall.iter().flat_map(|waterfall| &waterfall.steps);
+    let mut padded = steps.filter(|step| step.factor >= WORTH_A_TITLE && step.ns > 0);
+    let says = padded.find_map(|step| match step.detail {
+        Detail::Tile {
+            result: (m, n),
+            tile: (first, second),
+        } => Some(format!("{m}×{n} results in {first}×{second} tiles")),
+        Detail::Padded {
+            dimension,
+            size,
+            padded,
+        } => Some(format!("{dimension} = {size} computed as {padded}")),
+        _ => None,
+    });
+    says.unwrap_or_else(|| match seen.is_batched() {
+        true => seen.sizes.map_or(
+            "Tiny batched GEMMs".to_owned(),
+            |GemmSizes { m, n, k, .. }| format!("Tiny batched GEMMs of {m}×{n}×{k}"),
+        ),
+        false => "Padded tiles".to_owned(),
+    })
 }
 
 /// What is known of the tiles of the longest, and of its split along K.

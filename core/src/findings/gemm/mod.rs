@@ -10,6 +10,8 @@ use std::sync::OnceLock;
 use super::narrower::{is_complex, is_wide, won_by_16_bit};
 use super::unmodelled::missing_units;
 use crate::assess::Thresholds;
+use crate::assess::waterfall::{Cause, Fact, Step, Waterfall};
+use crate::findings::compute::cause_of;
 use crate::findings::prelude::*;
 use crate::hardware::Precision;
 use crate::names::gemm::is_quantized;
@@ -20,16 +22,18 @@ use crate::profile::operations::Operation;
 /// Layout changes that take a smaller share of an operation are not worth a word.
 const LAYOUT_SHARE: f64 = 0.05;
 
-/// Tiles for up to this share of the compute units are few; above it nearly all have work.
-const FEW_TILES: f64 = 0.75;
+/// Results of a tile up to which it reads each operand often.
+const SMALL_TILE: u64 = 64 * 64;
 
 struct Seen<'a> {
     row: &'a Row,
     operation: &'a Operation,
     sizes: Option<GemmSizes>,
     kernels: GemmKernels,
-    /// There are fewer tiles than compute units, and no other way of splitting the work.
-    has_few_tiles: bool,
+    /// Of what is at a low % of roofline, why.
+    waterfall: Option<Waterfall>,
+    /// What explains most of its gap.
+    cause: Option<Cause>,
     /// Distances along memory that are not 16-byte aligned.
     odd: Vec<OddPitch>,
     /// It runs in FP32 or FP64, and a type of 16 bits would save time.
@@ -42,6 +46,64 @@ struct Seen<'a> {
 impl Seen<'_> {
     fn is_batched(&self) -> bool {
         self.sizes.is_some_and(GemmSizes::is_batched)
+    }
+
+    fn fact<T>(&self, of: impl Fn(&Fact) -> Option<T>) -> Option<T> {
+        let mut facts = self.waterfall.iter().flat_map(|waterfall| &waterfall.facts);
+        facts.find_map(of)
+    }
+
+    /// Workgroups and compute units, where some of these have no work.
+    fn few_workgroups(&self) -> Option<(u64, u32)> {
+        self.fact(|fact| match fact {
+            Fact::FewWorkgroups { workgroups, units } => Some((*workgroups, *units)),
+            _ => None,
+        })
+    }
+
+    /// Whether three of four units have no workgroup.
+    fn is_nearly_idle(&self) -> bool {
+        let few = self.few_workgroups();
+        few.is_some_and(|(workgroups, units)| workgroups * 4 <= u64::from(units))
+    }
+
+    /// Whether units without a workgroup explain at least half of the gap.
+    fn is_short_of_workgroups(&self) -> bool {
+        let gap = |percent: f64| 1.0 - percent / 100.0;
+        let few = self.few_workgroups().zip(self.row.efficiency_percent);
+        few.is_some_and(|((workgroups, units), percent)| {
+            let idle = 1.0 - workgroups as f64 / f64::from(units);
+            idle * 2.0 >= gap(percent)
+        })
+    }
+
+    /// The generation of GPUs that its kernel was built for, and that of the GPU.
+    fn generations(&self) -> Option<(&'static str, &'static str)> {
+        self.fact(|fact| match fact {
+            Fact::OldGeneration { kernel, gpu } => Some((*kernel, *gpu)),
+            _ => None,
+        })
+    }
+
+    /// K, where the kernel needs few steps for it.
+    fn few_k_steps(&self) -> Option<u64> {
+        self.fact(|fact| match fact {
+            Fact::FewKSteps { k, .. } => Some(*k),
+            _ => None,
+        })
+    }
+
+    /// The tile, where it is so small that reading operands is what takes the time.
+    fn small_tile(&self) -> Option<(u64, u64)> {
+        let tile = self.fact(|fact| match fact {
+            Fact::TileReads { tile, .. } => Some(*tile),
+            _ => None,
+        });
+        tile.filter(|(first, second)| first * second <= SMALL_TILE)
+    }
+
+    fn step(&self, cause: Cause) -> Option<&Step> {
+        self.waterfall.as_ref()?.step(cause)
     }
 
     fn changes_layout(&self) -> bool {
@@ -110,7 +172,8 @@ fn is_candidate(input: &Input, seen: &Seen, gate: &Gate) -> bool {
         return false;
     }
     // What is measured, or saved by another type, needs no gap to the roofline.
-    let needs_no_gap = seen.changes_layout() || seen.is_wide;
+    let needs_no_gap =
+        seen.changes_layout() || seen.is_wide || seen.cause.is_some_and(Cause::is_measured);
     is_bottleneck(input, row, gate)
         || is_large(input, row, gate)
             && match row.efficiency_percent {
@@ -151,17 +214,19 @@ fn look<'a>(
     // A column times a row writes, and hardly reads: it has nothing to pad, to split along K, or to
     // compute faster in another type.
     let is_outer = sizes.is_some_and(|sizes| sizes.k == 1);
-    let parts = kernels.n_parts.filter(|_| !kernels.is_split && !is_outer);
-    let has_few_tiles = parts
-        .zip(input.n_units())
-        .is_some_and(|(parts, n_units)| parts as f64 <= FEW_TILES * f64::from(n_units));
+    let is_low = |percent: f64| percent < input.options.thresholds.gate_efficiency_percent;
+    let is_low = !is_outer && row.efficiency_percent.is_some_and(is_low);
+    let waterfall = is_low
+        .then(|| Waterfall::of(input, row.operation))
+        .flatten();
     let aligned = sizes.zip(spec).filter(|_| !is_outer);
     Seen {
         row,
         operation,
         sizes,
         kernels,
-        has_few_tiles,
+        cause: cause_of(input, row, waterfall.as_ref()),
+        waterfall,
         odd: aligned.map_or(Vec::new(), |(sizes, spec)| {
             odd_pitches(operation, sizes, spec)
         }),
@@ -197,7 +262,7 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     #[rustfmt::skip]
     outcome.facts([
         ("split_k_reduce", "Split-K reduction", time(|seen| seen.kernels.split_ns)),
-        ("layout_change", "Layout changes inside", time(|seen| seen.kernels.layout_ns)),
+        ("layout_change", "Layout changes inside GEMMs", time(|seen| seen.kernels.layout_ns)),
         ("peak_maf", "Matrix rate, 16-bit", matrix_rate(input)),
         ("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input)),
     ]);

@@ -1,10 +1,13 @@
 //! What can be found of GEMMs.
 
 use super::advice::{
-    alignment, fewer_bytes, in_cache, less_work, odd_dimensions, tile_sentences, weights_in, wider,
+    alignment, fewer_bytes, fill_units, in_cache, less_work, odd_dimensions, padded,
+    tile_sentences, tiles_on_units, weights_in, wider,
 };
 use super::{Seen, is_tiny};
-use crate::findings::compute::{beyond_roofline_ns, least_ns};
+use crate::assess::waterfall::Cause;
+use crate::findings::compute::{beyond_roofline_ns, impact_of_gap, impact_of_steps, least_ns};
+use crate::findings::finding::Impact;
 use crate::findings::narrower::{instead_of_32_bits, width, won_by_16_bit};
 use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
@@ -34,6 +37,18 @@ impl Subject for Seen<'static> {
 
 pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
+        key: "calls_differ",
+        class: "calls differ",
+        when: "most of its gap is a warm-up, or calls that take longer than the median",
+        applies: |_, seen| matches!(seen.cause, Some(Cause::WarmUp | Cause::Spread)),
+        title: "Some calls take far longer than others",
+        model: "warm up before recording; look for what runs beside the slow calls (communication, copies, other streams), for clocks that fall, and for data that differs.",
+        kernel: "nothing to tune: other calls of the same kernel are faster.",
+        saves: Saves::Steps(&[Cause::Spread]),
+        has_reproducer: false,
+        ..Rule::BASE
+    },
+    Rule {
         key: "tiny_batched",
         class: "tiny batched",
         when: "very many matrices are multiplied, and two of M, N and K are small",
@@ -41,10 +56,11 @@ pub(super) const RULES: &[Rule<Seen>] = &[
             let is_tiny = |sizes| is_tiny(sizes, &input.options.thresholds);
             !is_gemv(seen) && !is_outer(seen) && seen.sizes.is_some_and(is_tiny)
         },
-        title: "Tiny batched GEMMs",
+        title: "{padded}",
         issue: "{subject} multiplies many tiny matrices: {time}{at}.",
         model: "merge the batch into fewer, larger GEMMs, or use a fused operation instead (for attention over short axes a fused attention kernel); `torch.compile` may do it.",
         kernel: "have the batched kernel for these sizes looked at with the reproducer; each GEMM fills a small part of one tile.",
+        words: |group| vec![("padded", padded(group.first()))],
         ..Rule::BASE
     },
     Rule {
@@ -54,7 +70,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         applies: |_, seen| is_gemv(seen),
         title: "Matrix-vector multiplications (GEMV)",
         issue: "{subject} has one row or column{batched? in each entry of a batch with a matrix of its own|, so each weight is read for a single one}: {time}{at}.",
-        model: "{advice}: reading it is what takes the time.",
+        model: "{advice}: reading the operands is what takes the time.",
         kernel: "a matrix-vector kernel should come close to the memory bandwidth; compare it with the best element-wise operation of this trace.",
         words: |group| {
             let is_batched = group.is_mostly(Seen::is_batched);
@@ -97,6 +113,55 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..Rule::BASE
     },
     Rule {
+        key: "few_output_tiles",
+        class: "partly filled GPU",
+        when: "most of its gap is that its workgroups do not fill the compute units, or they are few and nothing else explains it",
+        applies: |_, seen| match seen.cause {
+            None => seen.is_short_of_workgroups() && (seen.odd.is_empty() || seen.is_nearly_idle()),
+            Some(cause) => cause == Cause::WaveQuantization,
+        },
+        title: "{tiles}",
+        model: "larger batches or fused projections give the GPU more tiles.",
+        kernel: "{kernel}.",
+        words: |group| {
+            let first = group.first();
+            vec![
+                ("tiles", tiles_on_units(first)),
+                ("kernel", fill_units(first).to_owned()),
+            ]
+        },
+        saves: Saves::Each(|_, seen| of_full_units(seen)),
+        ..Rule::BASE
+    },
+    Rule {
+        key: "tile_padding",
+        class: "padded tiles",
+        when: "most of its gap is that its tiles reach beyond the result",
+        applies: |_, seen| {
+            matches!(
+                seen.cause,
+                Some(Cause::TilePadding | Cause::PaddedDimension)
+            )
+        },
+        title: "{padded}",
+        model: "sizes that are multiples of the tile do more in the same time; pack or batch small matrices into larger ones rather than padding them.",
+        kernel: "a smaller tile, or one of other proportions, computes less that is thrown away.",
+        words: |group| vec![("padded", padded(group.first()))],
+        saves: Saves::Steps(&[Cause::TilePadding, Cause::PaddedDimension]),
+        ..Rule::BASE
+    },
+    Rule {
+        key: "helper_kernels",
+        class: "helper kernels",
+        when: "most of its gap is kernels beside the one that multiplies",
+        applies: |_, seen| seen.cause == Some(Cause::Helpers),
+        title: "Helper kernels beside GEMMs",
+        model: "keep operands in the layout and type that the kernel takes, and results where they are needed.",
+        kernel: "a kernel that fuses these steps, or needs no workspace, saves their time.",
+        saves: Saves::Steps(&[Cause::Helpers]),
+        ..Rule::BASE
+    },
+    Rule {
         key: "wide_precision",
         class: "FP32",
         when: "it runs in FP32 or FP64 where most GEMMs are narrower, or where 16 bits save time",
@@ -116,14 +181,14 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..Rule::BASE
     },
     Rule {
-        key: "few_output_tiles",
-        class: "few output tiles",
-        when: "it has fewer output tiles than the GPU has compute units, and is not split along K",
-        applies: |_, seen| seen.has_few_tiles,
-        title: "Too few output tiles for the GPU",
-        issue: "{subject} has fewer output tiles than the GPU has compute units: {time}{at}.",
-        model: "larger batches or fused projections give the GPU more tiles.",
-        kernel: "smaller tiles or split-K use more of the compute units.",
+        key: "slower_unit",
+        class: "vector units",
+        when: "its kernel runs on vector units although the matrix units take its type",
+        applies: |_, seen| seen.cause == Some(Cause::SlowerUnit),
+        title: "GEMMs on vector units",
+        model: "sizes and pitches that are multiples of 16 bytes let the library take a matrix kernel.",
+        kernel: "check why the library takes this kernel: alignment, layout or an unsupported type.",
+        saves: Saves::Steps(&[Cause::SlowerUnit]),
         ..Rule::BASE
     },
     // What is padded can be as skinny as before, and faster.
@@ -132,14 +197,31 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         class: "misaligned",
         when: "a dimension along memory is not 16-byte aligned",
         applies: |_, seen| !seen.odd.is_empty(),
-        title: "Misaligned dimensions",
-        issue: "{subject} has dimensions that are not 16-byte aligned, {odd}: {time}{at}.",
+        title: "{odd}: not 16-byte aligned",
         model: "{alignment}.",
         kernel: "check which kernel is chosen for the padded size; an aligned one is often several times faster.",
         words: |group| {
             vec![
                 ("odd", odd_dimensions(group.first())),
                 ("alignment", alignment(group.first())),
+            ]
+        },
+        ..Rule::BASE
+    },
+    Rule {
+        key: "old_generation",
+        class: "older kernel",
+        when: "its kernel was built for an older generation of GPUs",
+        applies: |_, seen| seen.generations().is_some(),
+        title: "Kernels built for {built}, on {gpu}",
+        model: "update the framework and its GPU libraries, and let them tune for these sizes ({tuning}).",
+        kernel: "kernels of an older generation reach about 60 % of the matrix rate of this GPU: check why the library has none for it (type, layout, alignment, version).",
+        words: |group| {
+            let (built, gpu) = group.first().generations().unwrap_or_default();
+            vec![
+                ("built", built.to_owned()),
+                ("gpu", gpu.to_owned()),
+                ("tuning", TUNING.to_owned()),
             ]
         },
         ..Rule::BASE
@@ -152,8 +234,50 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         title: "Tall and skinny GEMMs",
         issue: "{subject} is far longer than wide: {time}{at}.",
         model: "{wider}.",
-        kernel: "have {split?smaller tiles, or another split along K,|tile sizes and split-K} tried for these sizes.",
-        words: |group| vec![("wider", wider(group.input, group.first(), &group.rows))],
+        kernel: "have {tried} tried for these sizes.",
+        words: |group| {
+            let first = group.first();
+            let tried = match (first.few_k_steps(), first.kernels.is_split) {
+                (Some(_), _) => "other tile sizes",
+                (None, true) => "smaller tiles, or another split along K,",
+                (None, false) => "tile sizes and split-K",
+            };
+            vec![
+                ("wider", wider(group.input, first, &group.rows)),
+                ("tried", tried.to_owned()),
+            ]
+        },
+        ..Rule::BASE
+    },
+    Rule {
+        key: "few_k_steps",
+        class: "short K",
+        when: "its sums over K take the kernel at most four steps",
+        applies: |_, seen| seen.few_k_steps().is_some(),
+        title: "K = {k}: too short for its kernel",
+        model: "fuse it with what precedes or follows it, or join GEMMs so that K grows.",
+        kernel: "a kernel with a short prologue and epilogue suits a K this short; a split along K makes it slower.",
+        words: |group| {
+            let k = group.first().few_k_steps().unwrap_or_default();
+            vec![("k", format::count(k))]
+        },
+        ..Rule::BASE
+    },
+    Rule {
+        key: "small_tiles",
+        class: "small tiles",
+        when: "its tiles are so small that they read the operands faster than the memory could",
+        applies: |_, seen| seen.small_tile().is_some(),
+        title: "{tile} tiles read the operands too often",
+        model: "let the library choose its kernel again for these sizes ({tuning}).",
+        kernel: "larger tiles read each operand fewer times.",
+        words: |group| {
+            let (first, second) = group.first().small_tile().unwrap_or_default();
+            vec![
+                ("tile", format!("{first}×{second}")),
+                ("tuning", TUNING.to_owned()),
+            ]
+        },
         ..Rule::BASE
     },
     Rule {
@@ -176,9 +300,9 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "it is compute-bound and of no rule above",
         applies: |_, seen| seen.row.bound == Some(Bound::Compute),
         title: "Compute-bound GEMMs at a low % of roofline",
-        model: "{advice}.",
+        model: "{advice}; let the library tune for these sizes ({tuning}).",
         kernel: "tune tile sizes{split? and split-K} for these shapes with the reproducer, and check that the library chose its best kernel.",
-        words: |group| vec![("advice", less_work(group))],
+        words: |group| vec![("tuning", TUNING.to_owned()), ("advice", less_work(group))],
         ..GAP
     },
     Rule {
@@ -186,7 +310,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "it is memory-bound and of no rule above",
         title: "Memory-bound GEMMs at a low % of roofline",
         model: "{advice}.",
-        kernel: "the kernel reads slower than the memory allows: have {split?smaller tiles, another split along K and }other kernels of the library tried for these shapes.",
+        kernel: "the kernel moves data slower than the memory allows: have {split?smaller tiles, another split along K and }other kernels of the library tried for these shapes.",
         words: |group| vec![("advice", fewer_bytes(group))],
         ..GAP
     },
@@ -217,12 +341,36 @@ const GAP: Rule<Seen> = Rule {
 
 const QUANTIZED: &str = "quantised";
 
+/// What has kernels tuned for sizes.
+const TUNING: &str =
+    "`PYTORCH_TUNABLEOP_ENABLED=1`, or `torch.compile` with `mode=\"max-autotune\"`";
+
 /// Whether a rule with a name applies; that weights are narrow says nothing against a GEMM.
 pub(super) fn is_odd(input: &Input, seen: &Seen) -> bool {
     let mut named = RULES
         .iter()
         .filter(|rule| rule.is_pattern && rule.key != QUANTIZED);
     named.any(|rule| (rule.applies)(input, seen))
+}
+
+/// What workgroups for all compute units save: the steps that say so; of what the memory bounds up to
+/// the share of the units that have none.
+fn of_full_units(seen: &Seen) -> Option<Impact> {
+    let steps = impact_of_steps(
+        seen.waterfall.as_ref()?,
+        &[Cause::TilePadding, Cause::WaveQuantization],
+    );
+    let of_memory = || {
+        let (workgroups, units) = seen.few_workgroups()?;
+        let idle = 1.0 - workgroups as f64 / f64::from(units);
+        let most_ns = (seen.row.time_ns as f64 * idle) as i64;
+        Some(Impact::at_most(
+            impact_of_gap(seen.row)?.within(most_ns).high_ns,
+        ))
+    };
+    steps
+        .filter(|_| seen.row.bound == Some(Bound::Compute))
+        .or_else(of_memory)
 }
 
 fn is_gemv(seen: &Seen) -> bool {

@@ -168,6 +168,7 @@ pub(crate) struct CopyAssessment {
     pub(crate) is_material: bool,
     pub(crate) is_flagged: bool,
     pub(super) are_pinned: bool,
+    pub(super) are_pageable: bool,
     pub(super) are_large: bool,
     /// Those beside other kernels already do what advice could be.
     pub(super) are_hidden: bool,
@@ -218,6 +219,7 @@ impl CopyAssessment {
                     || count > lines.copy_medium_count
                     || facts.percent(pageable_ns) > lines.copy_medium_percent),
             are_pinned: askers().all(|(asker, _)| asker.memory == Some(HostMemory::Pinned)),
+            are_pageable: askers().all(|(asker, _)| asker.memory == Some(HostMemory::Pageable)),
             are_large: copies.avg_bytes().is_some_and(|bytes| bytes >= LARGE_BYTES),
             are_hidden: copies.of_one.is_hidden(),
             of_ddp: of_ddp

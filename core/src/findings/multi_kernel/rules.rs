@@ -251,6 +251,12 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         model: "host memory is pinned already: start copies earlier, on a stream of their own, beside computation (`non_blocking=True`); create constants and masks on the GPU, once.",
         ..TO_DEVICE
     },
+    Rule {
+        when: "host memory is pageable",
+        applies: |_, seen| seen.copies(HostToDevice, |all| all.are_pageable),
+        title: "Host-to-device copies from pageable memory",
+        ..TO_DEVICE
+    },
     TO_DEVICE,
     Rule {
         when: "`DistributedDataParallel` copies gradients and buffers",

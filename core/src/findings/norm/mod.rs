@@ -15,6 +15,7 @@ use super::compute::gbps;
 use crate::findings::prelude::*;
 use crate::names::Family;
 use crate::names::norm::NormKind;
+use crate::profile::measured::MeasuredOperations;
 use crate::profile::norm::Norm;
 
 struct Seen<'a> {
@@ -25,6 +26,8 @@ struct Seen<'a> {
     /// … and the one that it is compared with.
     yardstick: Option<Simple>,
     gbps: Option<f64>,
+    /// Kernels of a call that do its work one after the other.
+    n_kernels: usize,
 }
 
 impl<'a> Seen<'a> {
@@ -37,6 +40,9 @@ impl<'a> Seen<'a> {
             baseline,
             yardstick: bytes.and_then(|bytes| baseline.yardstick(bytes)),
             gbps: gbps(input, row),
+            n_kernels: MeasuredOperations::of(input.profile, input.options.gpu_events)
+                .get(input.profile, row.operation)
+                .map_or(1, |measured| measured.n_main_kinds),
         }
     }
 

@@ -25,6 +25,25 @@ impl Subject for Seen<'static> {
 /// Every rule about norms of a kind that are together large and at a low % of roofline.
 pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
+        key: "norm_in_several_kernels",
+        when: "most of its time is in norms of which each runs as several kernels, one after the other",
+        takes: |group| {
+            let is_several =
+                |seen: &&&Seen| seen.n_kernels > 1 && seen.norm.kind != NormKind::Batch;
+            let several = group.seen.iter().filter(is_several);
+            group.time_ns() < 2 * sum(several.map(|seen| seen.row.time_ns))
+        },
+        title: "{norm} in {kernels}",
+        issue: "{figures}{rates}; it computes its statistics in a kernel of its own, and then reads the input again.",
+        words: |group| {
+            let n = group.first().n_kernels as u64;
+            let mut words = below(group);
+            words.push(("kernels", format::counted(n, "kernel")));
+            words
+        },
+        ..BELOW
+    },
+    Rule {
         key: "norm_kernel_issue",
         when: "it reaches less than 20 % of roofline, where element-wise operations reach more than 70 % of the memory bandwidth",
         takes: |group| {
@@ -69,17 +88,19 @@ const BELOW: Rule<Seen> = Rule {
         "Bytes are a lower bound: a kernel that reads its input twice is not as slow as it looks.",
         NOT_SHOWN,
     ],
-    words: |group| {
-        vec![
-            ("rates", rates(group)),
-            ("advice", advice(group)),
-            ("reach", reach(group)),
-            ("strided", strided(group)),
-        ]
-    },
+    words: below,
     tables: |group| vec![comparison(group)],
     ..Rule::BASE
 };
+
+fn below(group: &Group<Seen<'static>>) -> Words {
+    vec![
+        ("rates", rates(group)),
+        ("advice", advice(group)),
+        ("reach", reach(group)),
+        ("strided", strided(group)),
+    ]
+}
 
 /// Batch norms with fixed statistics scale channels, which the weights of a convolution can do.
 pub(super) const FOLDABLE: &[Rule<Seen>] = &[Rule {

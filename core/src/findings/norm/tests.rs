@@ -43,12 +43,28 @@ fn batch_norm_is_compared_with_the_element_wise_baseline() {
     }
 }
 
+/// Statistics in one kernel, the result in another.
+#[test]
+fn a_norm_in_two_kernels_is_called_that() {
+    let kernels = [
+        ("RowwiseMomentsCUDAKernel", 90),
+        ("LayerNormForwardCUDAKernel", 120),
+    ];
+    let args = "65536x1024:c10::Half, =[1024], 1024:c10::Half*2, =1e-05";
+    let calls = Calls::new().kernels("aten::native_layer_norm", args, &kernels);
+    let outcome = calls.outcome("norm");
+    assert_eq!(
+        only(&outcome, "norm_in_several_kernels").title,
+        "Layer norm in 2 kernels"
+    );
+}
+
 #[test]
 fn both_rates_are_in_the_issue_and_in_the_table() {
     let outcome = beside_additions(300, IMAGES, 300);
     let finding = found(&outcome, "norm_kernel_issue");
     // 205.5 MB in 300 µs.
-    let rates = "the longest moves 685 GB/s where `aten::add_` moves 4.00 TB/s.";
+    let rates = "the longest moves 685 GB/s where `aten::add_` moves 4.00 TB/s";
     says(&finding.issue, &[rates]);
     assert_eq!(finding.tables[0].key, "baseline_comparison");
     assert_eq!(finding.tables[0].rows[0][6].text(), "0.171");
@@ -64,7 +80,7 @@ fn without_large_operations_those_of_like_size_are_compared() {
     let outcome = batch_norm(calls, x, "True", 100).outcome("norm");
     let finding = found(&outcome, "norm_kernel_issue");
     // 24 MB in 100 µs: 240 GB/s.
-    let rates = "the longest moves 240 GB/s where `aten::add_` moves 4.00 TB/s.";
+    let rates = "the longest moves 240 GB/s where `aten::add_` moves 4.00 TB/s";
     says(&finding.issue, &[rates]);
     says(&finding.reasoning.concat(), &["moves about as much"]);
 }

@@ -116,7 +116,7 @@ fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
         ("look_up_count", "Look-ups by index", &|seen| seen.kind == LookUp),
         ("scatter_count", "Writes by index", &|seen| seen.kind == Scatter),
         ("recurrent_count", "Recurrent layers", &|seen| seen.kind == Recurrent),
-        ("miscellaneous_count", "Other operations", &|seen| seen.kind == Miscellaneous),
+        ("miscellaneous_count", "Operations without an analysis of their own", &|seen| seen.kind == Miscellaneous),
     ]);
     let events = input.profile.gpu_events(input.options.gpu_events);
     let (n_collectives, collectives_ns) = communication(input.profile, events);
@@ -125,9 +125,9 @@ fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     #[rustfmt::skip]
     outcome.facts([
         ("communication_count", "Kernels of collective communication (not analyzed here)", Value::Count(n_collectives)),
-        ("communication", "Time in them", Value::Ns(collectives_ns)),
+        ("communication", "Time of kernels of collective communication", Value::Ns(collectives_ns)),
         ("graph_count", "Kernels launched as part of GPU graphs", Value::Count(n)),
-        ("graph", "Time in them", Value::Ns(ns)),
+        ("graph", "Time of kernels of GPU graphs", Value::Ns(ns)),
     ]);
     if n > 0 {
         outcome.notes.push(format!(

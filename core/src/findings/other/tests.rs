@@ -49,8 +49,8 @@ fn gradients_are_worth_their_sorting_or_their_sums() {
     };
     let sorted = sorting(300, 100);
     let issue = &found(&sorted, "sorted_accumulation").issue;
-    let expected = "75.0 % of it in sorting indices (300 µs).";
-    assert!(issue.ends_with(expected), "{issue}");
+    let expected = "75.0 % of it in sorting indices (300 µs)";
+    assert!(issue.contains(expected), "{issue}");
     let atomic = backward(&[("embedding_backward_feature_kernel", 400)]);
     assert!(!patterns(&atomic).contains(&"sorted_accumulation"));
     let sorted = sorting(400, 600);

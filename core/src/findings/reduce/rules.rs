@@ -38,7 +38,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "few_results",
         when: "there are fewer results than compute units, each of many elements",
-        applies: has_few_results,
+        // A softmax has as many results as elements.
+        applies: |input, seen| seen.kind != ReductionKind::Softmax && has_few_results(input, seen),
         title: "Reductions with fewer results than compute units",
         issue: "{figures}; {results} for {elements} elements.",
         model: "reduce several tensors{picks?, or more rows,} in one call{picks?|, or sum up where the values are produced}.",

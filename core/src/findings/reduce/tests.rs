@@ -28,6 +28,8 @@ fn what_the_arguments_show_names_the_finding() {
         // Transposed in memory, so rows are strided.
         ("aten::mean", columns, "[1]", "strided_reduction"),
         ("aten::_softmax", ROWS, "1", "softmax_below_bandwidth"),
+        // Without its dimension it has no fewer results.
+        ("aten::softmax", ROWS, "", "softmax_below_bandwidth"),
         ("aten::sort", ROWS, "1", "sorting"),
         ("aten::nonzero", ROWS, "", "compaction"),
         // `sum(x, dtype)` and `mean(x, dtype)` reduce everything: 0 is a type there, no dimension.

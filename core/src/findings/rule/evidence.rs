@@ -2,8 +2,9 @@
 
 use super::{Group, Rule, Subject};
 use crate::assess::Input;
+use crate::assess::waterfall::{Cause, Waterfall};
 use crate::findings::assessment::Band;
-use crate::findings::compute::{efficiency, impact, priority_by, replay, time_ns};
+use crate::findings::compute::{efficiency, impact, impact_of_steps, priority_by, replay, time_ns};
 
 use crate::findings::finding::{Finding, Impact, Priority};
 use crate::findings::outcome::Row;
@@ -15,6 +16,8 @@ pub(crate) enum Saves<S: Subject> {
     Usual(Band),
     /// Measured time that would not be spent.
     Measured(for<'a> fn(&Input<'a>, &S::Of<'a>) -> i64),
+    /// The steps between roofline and measured time that the advice removes.
+    Steps(&'static [Cause]),
     /// At most so much of each; `None` where it cannot be told.
     AtMost(for<'a> fn(&Input<'a>, &S::Of<'a>) -> Option<i64>),
     All,
@@ -31,6 +34,7 @@ impl<S: Subject> Saves<S> {
             Saves::Gap => "the gap to 75–100 % of the roofline",
             Saves::Usual(_) => "the gap to the efficiency that such kernels usually reach",
             Saves::Measured(_) => "the measured time of kernels that would not run",
+            Saves::Steps(_) => "the time of its cause, between roofline and measured time",
             Saves::AtMost(_) | Saves::Evidence => "up to the time that the cause takes",
             Saves::All => "up to all of its time",
             Saves::Heuristic => "15–45 % of its time, a rule of thumb",
@@ -46,6 +50,10 @@ impl<S: Subject> Saves<S> {
             Saves::Gap => impact(input, &group.rows),
             Saves::Evidence | Saves::Nothing => (None, Vec::new()),
             Saves::Usual(band) => group.impacts(&|_, row| Impact::of_usual(row, *band)),
+            Saves::Steps(causes) => group.impacts(&|_, row| {
+                let waterfall = Waterfall::of(input, row.operation)?;
+                impact_of_steps(&waterfall, causes)
+            }),
             Saves::Heuristic => group.impacts(&|_, row| Some(Impact::heuristic(row.time_ns))),
             Saves::Each(impact) => group.impacts(&|seen, _| impact(input, seen)),
             Saves::Measured(ns) => group.times(Impact::measured, &|seen, _| Some(ns(input, seen))),

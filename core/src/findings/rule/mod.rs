@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 use std::ptr;
 
 use super::compute::{are_many, beyond_roofline_ns, called_from, n_calls};
-use super::compute::{operations_table, without_reproducer};
+use super::compute::{causes_of, operations_table, waterfall_table, without_reproducer};
 use super::finding::{Effect, Finding, Priority};
 use super::outcome::Row;
 use crate::assess::Input;
@@ -168,7 +168,11 @@ impl<S: Subject> Rule<S> {
         let mut tables = (self.tables)(group);
         tables.append(&mut found.tables);
         tables.extend(S::tables(group));
+        let longest = group.rows.first().map(|row| row.operation);
+        tables.extend(longest.and_then(|at| waterfall_table(group.input, at)));
         found.tables = tables;
+        let causes = longest.and_then(|at| causes_of(group.input, at));
+        found.causes = causes.unwrap_or_default();
         let templates = [self.title, self.issue, self.model, self.kernel];
         Some(said(found, templates, self.notes, &self.words_of(group)))
     }

@@ -1,12 +1,14 @@
 //! What can be found of operations without a model.
 
 use super::{Seen, is_launched_by_operator, is_of_library, is_replayed, saved_in_other_type};
+use crate::base::format;
 use crate::findings::finding::Effect;
 use crate::findings::narrower::matrix_rate_16_bit;
 use crate::findings::rule::{Group, RowOf, Rule, Saves, Subject, Words};
 use crate::hardware::Precision;
 use crate::perf::model;
 use crate::profile::operations::Operation;
+use crate::profile::recorded_flops::recorded_flops;
 
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
@@ -191,5 +193,10 @@ fn uncounted(group: &Group<Seen<'static>>) -> Words {
         true => "its recorded arguments do not tell its FLOPs and bytes".to_owned(),
         false => format!("no perf model counts FLOPs and bytes of this {}", seen.what),
     };
-    vec![("why", why)]
+    let counted = group.input.operation(seen.row.operation);
+    let counted = recorded_flops(group.input.profile, counted).map(format::flops);
+    let counted = counted.map_or(String::new(), |flops| {
+        format!("; the profiler itself counted {flops} a call")
+    });
+    vec![("why", format!("{why}{counted}"))]
 }

@@ -10,7 +10,7 @@ use crate::report::cards::Light;
 pub(super) struct Card<'a> {
     pub(super) number: usize,
     pub(super) title: &'a str,
-    pub(super) problem: &'a str,
+    pub(super) problem: String,
     pub(super) model: &'a str,
     pub(super) kernel: &'a str,
     pub(super) reasoning: &'a [String],
@@ -28,7 +28,7 @@ pub(super) struct Card<'a> {
 
 impl Card<'_> {
     pub(super) fn heading(&self) -> String {
-        let icon = Light::of(self.number).icon;
+        let icon = Light::of(self.priority).icon;
         format!("{icon} Priority {}: {}", self.number, self.title)
     }
 
@@ -53,7 +53,7 @@ impl Card<'_> {
         projection: Option<DocTable>,
     ) {
         document.heading(4, &self.detail_heading());
-        document.field("Identification", self.problem);
+        document.field("Identification", &self.problem);
         document.append(data);
         document.field("Reasoning", &self.reasoning.join(" "));
         document.field("Model", self.model);
@@ -79,7 +79,7 @@ pub(super) fn write(document: &mut Document, subject: &dyn Subject) {
     document.texts(subject.lead());
     for card in subject.cards() {
         document.heading(3, &card.heading());
-        document.field(subject.words().problem, card.problem);
+        document.field(subject.words().problem, &card.problem);
         document.field("Action", &card.action());
         let mut impact = field("Impact", &card.impact);
         impact.push(Span::Text(format!(" {} ", card.severity())));

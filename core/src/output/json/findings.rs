@@ -11,9 +11,10 @@ use crate::output::title::of_trace;
 use crate::profile::Profile;
 use crate::profile::model_info::{Inferred, ModelInfo};
 use crate::profile::operations::Operation as Called;
+use crate::profile::recorded_flops::recorded_flops;
 use crate::profile::timeline::GpuTimeline;
 use crate::report::Report;
-use crate::report::overview::HardwareFigure;
+use crate::report::overview::{HardwareFigure, Quality, QualityLine};
 
 const FORMAT: u32 = 1;
 
@@ -30,7 +31,23 @@ record! {
         together: "What following all of them saves." = report.analyses.findings.together.as_ref().map(|all| Impact::of(all, report.overview.total_ns)),
         n_small: "Findings that are too small to be listed." = report.analyses.findings.n_small,
         analyses: "Every analysis." = list(&report.analyses.outcomes, |one| Analysis::of(report, one)),
+        quality: "How far the numbers can be trusted." = Trust::of(&report.overview.quality),
         thresholds: "Every threshold that judgments were made by." = thresholds(&report.options.thresholds),
+    }
+
+    /// How far the numbers can be trusted.
+    Trust(quality: &Quality) {
+        level: "The worst of the lines: good, note, warn (something was repaired), bad (something is missing from the numbers)." = quality.level.token(),
+        sentence: "One sentence that sums it up." = quality.sentence,
+        lines: "One for each kind of issue, worst first." = list(&quality.lines, Doubt::of),
+    }
+
+    /// A kind of issue.
+    Doubt(line: &QualityLine) {
+        level: "How bad it is." = line.level.token(),
+        sentence: "What it means and what was done." = line.sentence,
+        count: "How often." = line.count,
+        first_offset: "Where first: a byte of the decompressed text; null: it has no place." = line.first_offset,
     }
 
     /// Which model ran.
@@ -95,7 +112,7 @@ record! {
         priority: "How much it matters." = ranked.finding.priority.label(),
         confidence: "How sure it is; null where nothing is left to guess." = ranked.finding.confidence.map(Confidence::label),
         title: "The cause, in a few words." = ranked.finding.title,
-        issue: "What is wrong: one sentence." = ranked.finding.issue,
+        issue: "What is wrong, and why: one sentence." = ranked.finding.issue_with_causes(),
         action: "What to change." = Action::of(&ranked.finding.model, &ranked.finding.kernel),
         reasoning: "What the data shows and what it cannot show, sentence by sentence." = ranked.finding.reasoning,
         time_ms: "The measured time that it is about." = ms(ranked.finding.time_ns),
@@ -114,6 +131,7 @@ record! {
         name: "Its name." = operation.name(profile),
         calls: "How often it is called." = operation.n_calls(),
         time_ms: "Its time in kernels." = ms(operation.kernel_ns),
+        profiler_gflop: "The profiler's own count for a call, of recordings with_flops; null: it counted none." = recorded_flops(profile, operation).map(|flops| rounded(flops / 1e9, 6)),
     }
 
     /// An analysis.
@@ -184,6 +202,8 @@ mod tests {
         assert_eq!(finding["operations"][0]["name"], "aten::bmm");
         assert_eq!(finding["replay"]["recommended"], true);
         assert_eq!(json["run"]["computation_time_percent"], 100.0);
+        // No strides were recorded.
+        assert_eq!(json["quality"]["level"], "note");
         assert_eq!(json["analyses"][0]["status"], "OK");
         assert_eq!(json["model"]["model"]["value"], Json::Null);
     }

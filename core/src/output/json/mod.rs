@@ -13,6 +13,7 @@ pub use doc::json_markdown;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
+use crate::base::format;
 use crate::base::value::rounded;
 
 /// A record and its keys, for the page: name, meaning, keys with their meanings.
@@ -62,10 +63,10 @@ pub(crate) fn value(record: impl Serialize) -> Json {
     serde_json::to_value(record).unwrap_or_default()
 }
 
-/// A value as the text of a file, indented.
+/// A value as the text of a file, indented; numbers in its sentences without separators.
 pub(crate) fn pretty(json: &Json) -> Vec<u8> {
     let text = serde_json::to_string_pretty(json);
-    text.unwrap_or_default().into_bytes()
+    format::ungrouped(&text.unwrap_or_default()).into_bytes()
 }
 
 pub(crate) fn list<'a, T>(things: &'a [T], record: impl Fn(&'a T) -> Json) -> Json {

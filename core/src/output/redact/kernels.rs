@@ -68,7 +68,7 @@ const PLAIN_WORDS: &[&str] = &[
     "large", "latency", "ldg", "loop", "low", "mainloop", "mask", "medium", "nchw", "nhwc", "nchwkcrs", "ndhwc",
     "nhwckrsc", "nosmem", "num", "off", "offset", "offsets", "opt", "optimized", "out", "output", "padded",
     "parallel", "persistent", "pingpong", "prepare", "preprocess", "region", "reorder", "scale", "sch", "scheduler",
-    "scudnn", "segment", "segmented", "seqk", "sgemm", "shared", "simple", "single", "small", "sparse", "split",
+    "scudnn", "segment", "segmented", "seqk", "sgemm", "shared", "simple", "simt", "single", "small", "sparse", "split",
     "splitk", "splitkv", "splits", "stage", "stages", "static", "std", "strided", "swi", "tensor", "tensorop", "tf",
     "tile", "tilesize", "tma", "trans", "transform", "turing", "varlen", "version", "volta", "warp", "warpgroup",
     "warpgroupsize", "warps", "warpsize", "warpspecialized", "weight", "wgrad", "wmma", "xmma", "zgemm",

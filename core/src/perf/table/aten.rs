@@ -29,6 +29,9 @@ pub(super) const ATEN: &[Row] = &[
         aten::slow_conv_dilated2d aten::slow_conv_dilated3d"),
     reference(Conv, |call| conv::convolution(call)?.forward(), "aten::convolution").backward(|call| conv::convolution(call)?.backward(), Some("CONV_bwd")),
     reference(Conv, conv::convolution_backward, "aten::convolution_backward").backward_label("CONV_bwd"),
+    ours(|call| unlisted(conv::convolution(call)?.forward()), "aten::_convolution aten::convolution_overrideable"),
+    ours(conv::functional, "aten::conv1d aten::conv2d aten::conv3d"),
+    ours(conv::functional_transpose, "aten::conv_transpose1d aten::conv_transpose2d aten::conv_transpose3d"),
     ours(|call| conv::vendor(call, 2), "aten::cudnn_convolution"),
     ours(conv::with_relu, "
         aten::cudnn_convolution_add_relu aten::cudnn_convolution_relu aten::miopen_convolution_add_relu
@@ -201,7 +204,7 @@ pub(super) const ATEN: &[Row] = &[
     ours(shard::chunk_cat, "aten::_chunk_cat"),
     ours(shard::split_copy, "aten::split_with_sizes_copy"),
 
-    ours(softmax::forward, "aten::_log_softmax aten::_safe_softmax aten::_softmax"),
+    ours(softmax::forward, "aten::_log_softmax aten::_safe_softmax aten::_softmax aten::log_softmax aten::softmax"),
     ours(softmax::backward, "aten::_log_softmax_backward_data aten::_softmax_backward_data"),
     ours(softmax::scaled, "aten::_masked_softmax"),
 

@@ -71,6 +71,9 @@ pub(super) const SERVING: &[Row] = &[
     reference(MoeUnfused, moe::ck_stage1, "aiter::ck_moe_stage1"),
     reference(MoeUnfused, moe::ck_stage2, "aiter::ck_moe_stage2"),
     reference(MoeFused, moe::fused_g1u1, "aiter::fmoe_fp8_blockscale_g1u1 aiter::fmoe_g1u1"),
+    ours(moe::fused_sorted, "
+        aiter::fmoe aiter::fmoe_fp8_g1u1_a16 aiter::fmoe_g1u1_a16 aiter::fmoe_g1u1_tkw1
+        aiter::fmoe_int8_g1u0"),
     ours(|call| unlisted(Some(moe::shaped(call)?.fused())), "
         aiter::fused_moe_ sglang::inplace_fused_experts sglang::outplace_fused_experts
         vllm::inplace_fused_experts vllm::outplace_fused_experts vllm::rocm_aiter_asm_moe_tkw1

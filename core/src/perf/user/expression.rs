@@ -256,7 +256,7 @@ mod tests {
 
     fn value(text: &str) -> Result<Option<f64>, String> {
         let mut builder = TraceBuilder::default();
-        let id = builder.op_args(OpArgsText {
+        let (id, _) = builder.op_args(OpArgsText {
             dims: "[[8,4],[2],[],[],[[3,2],[5]],[]]",
             types: r#"["c10::Half","float","ScalarList","Scalar","TensorList","Scalar"]"#,
             concrete: r#"["","","[6, 7]","True","","0.5"]"#,

@@ -35,7 +35,7 @@ precision = "fp32"
 
 fn work(models: &UserModels, name: &str) -> Option<Option<(f64, Option<f64>, String)>> {
     let mut builder = TraceBuilder::default();
-    let id = builder.op_args(OpArgsText {
+    let (id, _) = builder.op_args(OpArgsText {
         dims: "[[2,3,4],[8,4],[4,8]]",
         types: r#"["c10::BFloat16","c10::BFloat16","c10::BFloat16"]"#,
         ..OpArgsText::default()

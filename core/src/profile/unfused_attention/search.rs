@@ -87,7 +87,8 @@ impl<'a> Search<'a> {
         let (first, (n_q, d_qk)) =
             before.find_map(|at| Some((at, scores.written_by(self.product(at)?)?)))?;
         let mut after = self.away(at, false, MAX_CALLS_AWAY).into_iter();
-        let (last, d_v) = after.find_map(|at| Some((at, scores.read_by(self.product(at)?)?)))?;
+        let reads = after.find_map(|at| Some((at, scores.read_by(self.product(at)?)?)));
+        let (last, d_v) = reads.or_else(|| Some((self.next_batched(at, first)?, d_qk)))?;
         // A layer, a softmax over classes and another layer look the same, but have larger K.
         let is_batched = self.role(first)?.is_batched && self.role(last)?.is_batched;
         if !is_batched && d_qk.max(d_v) > MAX_UNBATCHED_HEAD_DIM {
@@ -108,6 +109,24 @@ impl<'a> Search<'a> {
             gemm: Some(first),
             sizes: Some(sizes),
         })
+    }
+
+    /// The GEMM right after a softmax with as many heads and queries as the one before it has: what it
+    /// reads is the scores, whatever was written down of its operands.
+    fn next_batched(&self, at: usize, first: usize) -> Option<usize> {
+        let before = self.product(first).filter(|gemm| gemm.batch > 1)?;
+        for position in self.away(at, false, MAX_CALLS_AWAY_WITHOUT_SHAPES) {
+            let seen = self.role(position)?;
+            match self.product(position) {
+                Some(gemm) => {
+                    let is_alike = gemm.batch == before.batch && gemm.m == before.m;
+                    return (is_alike && seen.is_batched).then_some(position);
+                }
+                None if !seen.is_elementwise => return None,
+                None => {}
+            }
+        }
+        None
     }
 
     /// The gradient of the scores comes from a GEMM (with V), goes through the softmax, and into two

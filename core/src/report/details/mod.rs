@@ -31,8 +31,9 @@ use hashbrown::HashSet;
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
-use super::cards::detail_heading;
+use super::cards::{Light, detail_heading};
 use super::fact_table::{CellKind, FactRow, FactTable};
+use super::gap_chart::GapChart;
 use super::shapes::shapes;
 use super::sheet::Field;
 use crate::base::format;
@@ -78,6 +79,8 @@ pub struct OpDetails {
     pub verdict: String,
     /// What a better efficiency would be worth, in a sentence; empty where that cannot be told.
     pub worth: String,
+    /// Why it takes longer than its roofline time; `None` for what is no operation with a roofline.
+    pub gap: Option<GapChart>,
     /// How the times of its runs differ; `None` where nothing ran on the GPU.
     pub spread: Option<SpreadFacts>,
     /// Where to go and look: the slowest run, and one whose time is the median or next below it.
@@ -101,6 +104,8 @@ pub struct FindingLink {
     pub title: String,
     /// The heading in the report under which more is said of it.
     pub heading: String,
+    /// The name of its color in style sheets.
+    pub light: String,
 }
 
 /// A run to go to.
@@ -196,6 +201,10 @@ impl OpDetails {
             worth: worth(report, family, position.efficiency_percent, gpu_ns, run_ns)
                 .unwrap_or_default(),
             verdict: position.verdict,
+            gap: match subject {
+                Subject::Operation(at) => GapChart::of(profile, report, at),
+                _ => None,
+            },
             spread: SpreadFacts::of(profile, instances, &order, &report.options.thresholds, noun),
             places: places.collect(),
             tables: tables.into_iter().flatten().collect(),
@@ -403,6 +412,7 @@ fn findings(
             number: ranked.number,
             title: ranked.finding.title.clone(),
             heading: detail_heading(ranked),
+            light: Light::of(ranked.finding.priority).key.to_owned(),
         })
         .collect()
 }

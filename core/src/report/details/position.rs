@@ -1,10 +1,12 @@
 //! Where an operation stands under the roofline, or why that cannot be told.
 
 use super::{Instance, Part, Subject};
+use crate::assess::rates::mean_rate;
 use crate::base::format;
 use crate::findings::Assessment;
 use crate::hardware::roofline::Bound;
 use crate::profile::Profile;
+use crate::profile::recorded_flops::recorded_flops;
 use crate::report::Report;
 
 const NO_GPU: &str = "No GPU is chosen to measure by: choose one under GPU at the top of the page.";
@@ -56,11 +58,33 @@ impl Position {
             Subject::Kernel(_) => Err(PART_OF_OPERATION),
             Subject::Call(_) => Err(AROUND_OPERATIONS),
         };
-        known.unwrap_or_else(|why| Position {
-            verdict: why.to_owned(),
-            ..Position::default()
+        known.unwrap_or_else(|why| {
+            let counted = match subject {
+                Subject::Operation(at) => counted_by_profiler(profile, report, at),
+                _ => None,
+            };
+            Position {
+                verdict: format!("{why}{}", counted.unwrap_or_default()),
+                ..Position::default()
+            }
         })
     }
+}
+
+/// What the profiler itself counted, where no model does.
+fn counted_by_profiler(profile: &Profile, report: &Report, at: usize) -> Option<String> {
+    let operation = profile.operations().get(at)?;
+    report
+        .judged
+        .get(at)
+        .filter(|judged| judged.work.is_none())?;
+    let flops = recorded_flops(profile, operation)?;
+    let rate = mean_rate(&operation.times_us, Some(flops));
+    let rate = rate.map_or(String::new(), |rate| format!(", {}", format::tflops(rate)));
+    Some(format!(
+        " The profiler itself counted {} a call{rate}; without its bytes there is no roofline.",
+        format::flops(flops)
+    ))
 }
 
 fn of_operation(profile: &Profile, report: &Report, at: usize) -> Result<Position, &'static str> {

@@ -224,9 +224,11 @@ fn the_roof_and_what_reaching_it_is_worth() {
 #[test]
 fn what_is_no_operation_says_why_it_has_no_roof() {
     let shapes = r#""Input Dims": [[4]], "Input type": ["float"]"#;
+    let counted = r#""Input Dims": [[4]], "Input type": ["float"], "flops": 8000000"#;
     let profile = Timetable::new()
         .work("my::op", "my_kernel", 100..140)
         .call("my::shaped", shapes, "my_kernel", 150..170)
+        .call("my::counted", counted, "my_kernel", 172..176)
         .work("c10d::allreduce_", "ncclDevKernel_AllReduce", 180..200)
         .op("aten::view", 60..61)
         .kernel(9, "stray_kernel", 210..215)
@@ -235,6 +237,10 @@ fn what_is_no_operation_says_why_it_has_no_roof() {
     for (subject, why) in [
         (of("my::op"), "Its shapes were not recorded"),
         (of("my::shaped"), "There is no FLOP/byte model"),
+        (
+            of("my::counted"),
+            "There is no FLOP/byte model for such a call. The profiler itself counted 8.00 MFLOP a call, 2.00 TFLOPS; without",
+        ),
         (
             of("ncclDevKernel_AllReduce"),
             "Communication has no roofline",

@@ -3,6 +3,7 @@
 //! Plain data. The page and the Markdown report show the same, so it is worked out here and
 //! written with [`crate::base::format`] there.
 
+mod arguments;
 mod facts;
 mod gpus;
 mod hardware;
@@ -151,7 +152,8 @@ impl Overview {
                 profile,
                 timelines.events,
                 &anomalies,
-                before_recording_ns,
+                [before_recording_ns, whole.map(GpuTimeline::total_ns)],
+                arguments::lines(profile),
                 thresholds,
             ),
             hardware: Hardware {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::roofs::{self, Anomaly};
 use crate::assess::Thresholds;
 use crate::base::format;
-use crate::base::interval::sum;
+use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arrange;
 use crate::import::warning::{Severity, Warning, WarningKind, Warnings};
 use crate::profile::Profile;
@@ -107,11 +107,14 @@ impl Quality {
         profile: &Profile,
         events: GpuEvents,
         anomalies: &[Anomaly],
-        before_recording_ns: Option<i64>,
+        [before_recording_ns, total_ns]: [Option<i64>; 2],
+        arguments: Vec<(Level, String)>,
         thresholds: &Thresholds,
     ) -> Quality {
-        let is_little = is_little_unlinked(profile, events, thresholds);
+        let unlinked = Unlinked::of(profile, events);
+        let is_little = unlinked.is_little(thresholds);
         let mut lines = lines(&profile.warnings, is_little);
+        unlinked.say_so(&mut lines, &profile.warnings);
         let worst = |lines: &[QualityLine]| {
             let levels = lines.iter().map(|line| line.level);
             levels.max().unwrap_or(Level::Good)
@@ -140,8 +143,12 @@ impl Quality {
         // The sentence is about the trace; what is judged of it comes on top.
         let judged = roofs::sentence(anomalies)
             .into_iter()
-            .chain(before_recording_ns.map(before_recording));
+            .chain(before_recording_ns.map(|ns| before_recording(ns, total_ns)));
         lines.extend(judged.map(QualityLine::judged));
+        lines.extend(arguments.into_iter().map(|(level, sentence)| QualityLine {
+            level,
+            ..QualityLine::judged(sentence)
+        }));
         lines.arrange_by_key(|line| std::cmp::Reverse(line.level));
         Quality {
             level: worst(&lines),
@@ -151,21 +158,68 @@ impl Quality {
     }
 }
 
-fn before_recording(ns: i64) -> String {
+fn before_recording(ns: i64, total_ns: Option<i64>) -> String {
+    let share = total_ns.and_then(|total_ns| percent_of(ns, total_ns));
+    let share = share.map_or(String::new(), |share| {
+        format!(" ({} of the run)", format::percent(share))
+    });
     format!(
-        "For {} no GPU activity is recorded, though the next was launched in time: work that was launched before the recording may have run. That time counts as idle.",
+        "For {}{share} no GPU activity is recorded, though the next was launched in time: work that was launched before the recording may have run. That time counts as idle; `--window`, or a range marked in the timeline, leaves it out.",
         format::time_ns(ns)
     )
 }
 
-/// Whether the GPU activity that no host call could be found for is too little to miss: because it
-/// counts all the same, or by its share of the time.
-fn is_little_unlinked(profile: &Profile, events: GpuEvents, thresholds: &Thresholds) -> bool {
-    let time_ns = |events| sum(profile.gpu.of(events).map(|work| work.span.length()));
-    let all_ns = time_ns(GpuEvents::All);
-    let unlinked_ns = all_ns.saturating_sub(time_ns(GpuEvents::Linked));
-    let share = crate::base::interval::percent_of(unlinked_ns, all_ns);
-    events == GpuEvents::All || share.is_none_or(|share| share < thresholds.unlinked_percent)
+/// GPU activity that no call could be found for, or not for sure.
+struct Unlinked {
+    /// Its time, and that of all.
+    ns: i64,
+    all_ns: i64,
+    events: GpuEvents,
+}
+
+impl Unlinked {
+    fn of(profile: &Profile, events: GpuEvents) -> Unlinked {
+        let time_ns = |events| sum(profile.gpu.of(events).map(|work| work.span.length()));
+        let all_ns = time_ns(GpuEvents::All);
+        Unlinked {
+            ns: all_ns.saturating_sub(time_ns(GpuEvents::Linked)),
+            all_ns,
+            events,
+        }
+    }
+
+    /// Whether it is too little to miss: because it counts all the same, or by its share of the time.
+    fn is_little(&self, thresholds: &Thresholds) -> bool {
+        let share = percent_of(self.ns, self.all_ns);
+        let is_little = share.is_none_or(|share| share < thresholds.unlinked_percent);
+        self.events == GpuEvents::All || is_little
+    }
+
+    /// How much of the GPU time it is, and what counts it: behind the first line about it.
+    fn say_so(&self, lines: &mut [QualityLine], warnings: &Warnings) {
+        const KINDS: [WarningKind; 3] = [
+            WarningKind::UnlinkedGpuWork,
+            WarningKind::AmbiguousCorrelation,
+            WarningKind::RepeatedCorrelation,
+        ];
+        let about = warnings.iter().position(|of| KINDS.contains(&of.kind));
+        let line = about.and_then(|at| lines.get_mut(at));
+        let (Some(line), Some(share)) = (line, percent_of(self.ns, self.all_ns)) else {
+            return;
+        };
+        let amount = format!(
+            "{}, {} of the GPU time",
+            format::time_ns(self.ns),
+            format::percent(share)
+        );
+        let counted = match self.events {
+            GpuEvents::All => format!("{amount}, counts: all GPU events are chosen."),
+            GpuEvents::Linked => format!(
+                "{amount}, is left out: `--all-gpu-events`, or “All GPU events” at the top of the page, counts it."
+            ),
+        };
+        line.sentence = Cow::Owned(format!("{} {counted}", line.sentence));
+    }
 }
 
 fn lines(warnings: &Warnings, is_little_unlinked: bool) -> Vec<QualityLine> {
@@ -250,7 +304,10 @@ mod tests {
         let [line] = &quality.lines[..] else {
             panic!("{:?}", quality.lines)
         };
-        assert_eq!(line.sentence, WarningKind::UnlinkedGpuWork.label());
+        let label = WarningKind::UnlinkedGpuWork.label();
+        // The unlinked kernel takes 30 of 60 µs.
+        let expected = "30.0 µs, 50.0 % of the GPU time, is left out: `--all-gpu-events`, or “All GPU events” at the top of the page, counts it.";
+        assert_eq!(line.sentence, format!("{label} {expected}"));
         assert_eq!(line.count, 1);
     }
 

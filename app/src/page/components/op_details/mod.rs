@@ -13,6 +13,7 @@ mod subject;
 use dormer_core::report::details::OpDetails;
 use dormer_core::report::sheet::Field;
 
+use crate::page::components::gap_chart::gap_chart;
 use crate::page::prelude::*;
 use crate::page::views::operations::SHEET;
 use crate::protocol::DetailsQuery;
@@ -153,6 +154,7 @@ fn told(details: OpDetails, view: &'static str) -> AnyView {
         {parts::head(&details)}
         {parts::ways(&details, view)}
         {parts::verdict(&details)}
+        {details.gap.clone().map(gap_chart)}
         {reproduce}
         {parts::findings(&details)}
         {parts::runs_and_tables(details)}

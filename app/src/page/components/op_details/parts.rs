@@ -1,7 +1,6 @@
 //! The sections of the details panel, in order.
 
 use dormer_core::output::document::slug;
-use dormer_core::report::cards::Light;
 use dormer_core::report::details::{
     FindingLink, OpDetails, OperationLink, PlaceLink, SpreadBar, SpreadFacts, StackLine,
 };
@@ -79,7 +78,7 @@ pub(super) fn findings(details: &OpDetails) -> Option<AnyView> {
     let item = |finding: FindingLink| {
         let focus = Focus::at_section(slug(&finding.heading));
         view! {
-            <li class=format!("light-{}", Light::of(finding.number).key)>
+            <li class=format!("light-{}", finding.light)>
                 <span class="rank">{finding.number}</span>
                 <ViewLink view="report" focus>{prose(finding.title)}</ViewLink>
             </li>

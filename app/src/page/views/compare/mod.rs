@@ -5,7 +5,7 @@ mod trees;
 use crate::page::prelude::*;
 use crate::page::state::Stage;
 use crate::protocol::{
-    CompareQuery, ComparedSide, ComparedTable, FAMILY, VerdictCount, column, sheet,
+    CompareQuery, ComparedSide, ComparedTable, FAMILY, SharedWaste, VerdictCount, column, sheet,
 };
 use trees::both_trees;
 
@@ -128,11 +128,33 @@ fn both() -> impl IntoView {
                 </section>
                 {steps}
                 {findings(facts.findings, has_gpu, no_gpu)}
+                {(!facts.waste.is_empty()).then(|| waste(facts.waste))}
                 {tables(facts.tables, facts.verdicts)}
                 {files()}
             </article>
         }
         .into_any()
+    }
+}
+
+/// What both traces lose in the same way: no difference shows it.
+fn waste(waste: Vec<SharedWaste>) -> impl IntoView {
+    let items = each(waste, |one| {
+        view! {
+            <li>
+                <h3>{prose(one.title)}</h3>
+                <span class="saves">"Saves " <b>{with_units(&one.saves)}</b></span>
+                <p>{prose(format!("{} {}", one.sentence, one.advice))}</p>
+                {evidence_list(one.evidence, one.n_more)}
+            </li>
+        }
+    });
+    view! {
+        <section class="card" data-testid="compare-waste">
+            <h2>"What both traces waste"</h2>
+            <p class="soft">"Both lose time in the same way, so no difference shows it. Savings are of the target."</p>
+            <ol class="waste">{items}</ol>
+        </section>
     }
 }
 

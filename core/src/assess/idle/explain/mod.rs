@@ -4,17 +4,20 @@
 //! between its launch before and this one. These stretches are disjoint, so all gaps together cost
 //! one pass over the calls of a trace.
 
+mod cold;
 mod thread;
 
 use std::cell::OnceCell;
 use std::ops::Range;
 
 use super::cause::IdleCause;
+use super::code::{Code, CodePart, CodeSearch, Late};
 use crate::assess::Input;
 use crate::assess::Thresholds;
 use crate::base::interval::Interval;
 use crate::base::map::Map;
-use crate::names::host_calls::{CpuActivity, RuntimeCall};
+use crate::names::cpu_activity::CpuActivity;
+use crate::names::host_calls::RuntimeCall;
 use crate::profile::Profile;
 use crate::profile::cpu_activity::CpuActivities;
 use crate::profile::gaps::Gap;
@@ -23,6 +26,7 @@ use crate::profile::runtime_calls::GraphReplays;
 use crate::profile::timeline::GpuClass;
 use crate::trace::{ByName, EventId, TrackId};
 
+use cold::FirstUses;
 pub(crate) use thread::CpuTime;
 
 /// A wait that takes a smaller part of a gap is not why it is there.
@@ -44,6 +48,8 @@ pub(crate) struct ExplainedGap {
     pub(crate) cpu: CpuTime,
     /// The operator that the thread was in for most of the gap, and how long.
     pub(crate) busy_in: Option<(EventId, i64)>,
+    /// What ran in the longest part of it.
+    pub(crate) code: Option<Code>,
 }
 
 pub(crate) struct Explainer<'a> {
@@ -59,6 +65,11 @@ pub(crate) struct Explainer<'a> {
     firsts: OnceCell<Map<TrackId, i64>>,
     /// The end of every call in which a thread waits for the GPU, in order.
     waits: OnceCell<Vec<(i64, EventId)>>,
+    /// Made for the first launch that comes late.
+    search: Option<CodeSearch<'a>>,
+    first_uses: FirstUses<'a>,
+    /// What ran in the gap that was explained last; nothing where no launch came late.
+    pub(crate) parts: Vec<CodePart>,
 }
 
 /// A launch that came in a gap or right before it.
@@ -95,6 +106,9 @@ impl<'a> Explainer<'a> {
             launches: OnceCell::new(),
             firsts: OnceCell::new(),
             waits: OnceCell::new(),
+            search: None,
+            first_uses: FirstUses::new(profile),
+            parts: Vec::new(),
         }
     }
 
@@ -113,7 +127,7 @@ impl<'a> Explainer<'a> {
     ///    of a stream: before the recording.
     /// 4. Half of the gap until the launch is data loading, compilation, capture, the profiler, or
     ///    loading of kernels, in calls of its own or in a launch that takes unusually long; or
-    ///    allocating and freeing.
+    ///    allocating and freeing. A [first use](FirstUses): startup.
     /// 5. The thread waited for the GPU after the gap began, and launched soon after:
     ///    synchronization. Long after: CPU work. So where another thread waited, and the launching
     ///    one did nothing meanwhile. A wait that is short against the gap made the CPU no later.
@@ -125,7 +139,15 @@ impl<'a> Explainer<'a> {
             gap,
             ..ExplainedGap::default()
         };
+        self.parts.clear();
         explained.cause = self.cause(&mut explained).unwrap_or_default();
+        match explained.cause.is_late_launch() {
+            true => {
+                let longest = self.parts.iter().max_by_key(|part| part.ns);
+                explained.code = longest.and_then(|part| part.code);
+            }
+            false => self.parts.clear(),
+        }
         explained
     }
 
@@ -181,12 +203,55 @@ impl<'a> Explainer<'a> {
         self.cause_of_late(explained, launched)
     }
 
-    /// Rules 4 to 7, where the launch came too late; `None` for unknown.
+    /// Rules 4 to 7, where the launch came too late, and what ran meanwhile; `None` for unknown.
     fn cause_of_late(
         &mut self,
         explained: &mut ExplainedGap,
         launched: Launched,
     ) -> Option<IdleCause> {
+        let gap = explained.gap.span;
+        let (cause, since_ns) = self.cause_by_thread(explained, launched);
+        let profile = self.profile;
+        let search = self.search.get_or_insert_with(|| CodeSearch::new(profile));
+        if let (Some(IdleCause::Synchronization), Some(wait)) = (cause, explained.waited_in) {
+            self.parts = search.wait(wait, gap);
+            return cause;
+        }
+        let from_ns = since_ns
+            .unwrap_or(gap.start_ns)
+            .clamp(gap.start_ns, gap.end_ns);
+        self.parts = search.parts(&Late {
+            gap,
+            free: Interval::new(from_ns, launched.span.start_ns.min(gap.end_ns)),
+            launch: launched.call,
+            launch_before: launched.before.and_then(|before| before.launched_by),
+        });
+        let may_be_cold = matches!(
+            cause,
+            Some(IdleCause::LaunchBound | IdleCause::CpuWork | IdleCause::Allocation)
+        );
+        let untold = self.parts.iter().max_by_key(|part| part.ns);
+        let untold = untold.and_then(|part| part.code);
+        let untold = untold.filter(|code| code.activity.is_none());
+        let is_cold = may_be_cold
+            && self.first_uses.is_cold(
+                &self.activities,
+                gap,
+                launched.after,
+                untold.map(|code| code.event),
+            );
+        match is_cold {
+            true => Some(IdleCause::Startup),
+            false => cause,
+        }
+    }
+
+    /// The cause by what the launching thread did, and when its launch before was over.
+    fn cause_by_thread(
+        &mut self,
+        explained: &mut ExplainedGap,
+        launched: Launched,
+    ) -> (Option<IdleCause>, Option<i64>) {
         let (gap, launch) = (explained.gap.span, launched.span);
         let half_ns = gap.length() / 2;
         // Until the call was over: what is left of the gap is the way to the GPU.
@@ -211,33 +276,42 @@ impl<'a> Explainer<'a> {
             true => thread::clip(launch, window).length(),
             false => 0,
         };
+        let late = |cause: IdleCause| (Some(cause), stretch.since_ns);
+        let untold = (None, stretch.since_ns);
         match activity {
-            Some(CpuActivity::DataLoading) => return Some(IdleCause::DataLoading),
+            Some(CpuActivity::DataLoading) => return late(IdleCause::DataLoading),
             Some(CpuActivity::GarbageCollection) | None => {}
-            Some(_) => return Some(IdleCause::Startup),
+            Some(_) => return late(IdleCause::Startup),
         }
         if stretch.startup_ns.saturating_add(slow_launch_ns) > half_ns {
-            return Some(IdleCause::Startup);
+            return late(IdleCause::Startup);
         }
         if stretch.allocation_ns > half_ns {
-            return Some(IdleCause::Allocation);
+            return late(IdleCause::Allocation);
         }
         let least_ns = (self.thresholds.idle_host_work_us * 1e3) as i64;
         let free_since_ns = wait.map(|(_, until_ns)| until_ns);
-        let since_ns = free_since_ns.max(stretch.since_ns);
-        let mut busy_ns = since_ns.map_or(i64::MAX, |ns| launch.start_ns.saturating_sub(ns));
+        // Gaps of one length and one kind have one cause, however long kernels ran before them.
+        let since_ns = free_since_ns.max(stretch.since_ns).max(Some(gap.start_ns));
+        let mut busy_ns = since_ns.map_or(0, |ns| launch.start_ns.saturating_sub(ns));
         if busy_ns > least_ns {
             // Another thread may have launched meanwhile, as the one of the backward pass does.
             busy_ns = busy_ns.min(self.since_any_launch(launch).unwrap_or(window.length()));
         }
         let is_long = busy_ns > least_ns && (wait.is_none() || busy_ns > half_ns);
         if activity.is_some() || is_long {
-            return self.has_host_ops.then_some(IdleCause::CpuWork);
+            return match self.has_host_ops {
+                true => late(IdleCause::CpuWork),
+                false => untold,
+            };
         }
         if wait.is_some() {
-            return Some(IdleCause::Synchronization);
+            return late(IdleCause::Synchronization);
         }
-        (self.has_host_ops || explained.is_graph).then_some(IdleCause::LaunchBound)
+        match self.has_host_ops || explained.is_graph {
+            true => late(IdleCause::LaunchBound),
+            false => untold,
+        }
     }
 
     /// Whether a gap is most of the time since the first recorded activity, and ended by the first

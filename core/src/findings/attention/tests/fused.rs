@@ -36,7 +36,7 @@ fn uncommon_heads_and_types_are_named() {
     let (half, single) = ("8x16x4096x64:c10::Half*3", "8x16x4096x64:float*3");
     #[rustfmt::skip]
     let cases = [
-        ("MI300X", FLASH, "8x16x4096x80*3", 4_000, "head_dimension", "64 and 128"),
+        ("MI300X", FLASH, "8x16x4096x80*3", 4_000, "head_dimension", "head dimension of 128"),
         ("MI300X", EFFICIENT, half, 9_000, "not_flash", "no flash kernel"),
         ("MI300X", EFFICIENT, single, 9_000, "wide_precision", "run it in BF16 or FP16"),
         ("A100-80GB", EFFICIENT, half, 90_000, "not_flash", "no flash kernel"),
@@ -51,6 +51,25 @@ fn uncommon_heads_and_types_are_named() {
         let is_efficient = outcome.rows[0].class.starts_with("memory-efficient");
         assert_eq!(is_efficient, op == EFFICIENT);
     }
+}
+
+/// Two heads of 4 096 queries are 128 blocks of 64: the kernel does not tell its own.
+#[test]
+fn few_heads_leave_units_without_work() {
+    let outcome = flash("1x2x4096x128*3", 420.0);
+    let finding = only(&outcome, "partly_filled_gpu");
+    assert_eq!(finding.title, "128 workgroups for 304 compute units");
+    says(
+        &finding.causes,
+        &["128 workgroups for 304 compute units, unless keys"],
+    );
+    // Units without work are 176 of 304.
+    assert!(finding.impact.unwrap().high_ns <= 420_000 * 176 / 304 + 1);
+    let decode = flash("1x32x1x128, 1x32x32768x128*2", 1_000.0);
+    says(
+        &only(&decode, "decode").causes,
+        &["32 workgroups for 304 compute units"],
+    );
 }
 
 #[test]
@@ -104,7 +123,10 @@ fn packed_sequences_go_by_their_mean_length() {
     let args = "8192x32x128, 8192x8x128*2, 9:int*2, =1024*2, =0.0, _, =True";
     let op = "flash_attn::_flash_attn_varlen_forward";
     let outcome = call(op, args, "flash_fwd_kernel", 1000).outcome("sdpa_fwd");
-    assert_eq!(band(&outcome, "sizes"), "1×32×8192×128, 8 sequences");
+    assert_eq!(
+        band(&outcome, "sizes"),
+        "1×32×8192×128, 8 key heads, causal, 8 sequences"
+    );
     // 8192 queries of 8 sequences: 1024 each.
     assert_eq!(band(&outcome, "expected"), "20–40 %");
     assert_eq!(outcome.rows[0].class, "flash, causal, GQA 4:1");

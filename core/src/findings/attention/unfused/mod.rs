@@ -105,6 +105,39 @@ impl Unfused {
     }
 }
 
+/// An attention in separate operations, as a comparison needs it.
+pub(crate) struct Chain {
+    /// The operation of each of its calls: positions in
+    /// [`Profile::operations`](crate::Profile::operations).
+    pub(crate) operations: Vec<usize>,
+    /// That of its softmax.
+    pub(crate) softmax: usize,
+    /// `None` where shapes were not recorded.
+    pub(crate) sizes: Option<FusedAttention>,
+    pub(crate) is_backward: bool,
+}
+
+/// Every attention in separate operations, forward and backward.
+pub(crate) fn chains(input: &Input) -> Vec<Chain> {
+    if !has_softmax(input) {
+        return Vec::new();
+    }
+    let order = Order::of(input);
+    let all = [false, true].into_iter();
+    let all = all.flat_map(|is_backward| find(input, &order, is_backward));
+    all.map(|one| Chain {
+        operations: one
+            .calls
+            .iter()
+            .map(|(placed, _)| placed.operation)
+            .collect(),
+        softmax: one.softmax.operation,
+        sizes: one.sizes,
+        is_backward: one.is_backward,
+    })
+    .collect()
+}
+
 /// One fused call of the same sizes; `gemm` tells the type of its operands.
 fn fused(input: &Input, sizes: FusedAttention, gemm: &Placed, is_backward: bool) -> Option<Fused> {
     let thresholds = &input.options.thresholds;

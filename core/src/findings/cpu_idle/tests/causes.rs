@@ -128,7 +128,7 @@ fn before_the_first_work_of_a_stream_the_gpu_may_have_worked() {
     let (metrics, findings) = analysed(&profile);
     // The gap of 30 µs before the third is small beside it, and larger than what is left out.
     let patterns: Vec<&str> = findings.iter().map(|found| found.pattern).collect();
-    assert_eq!(patterns, ["host_work", "before_recording"]);
+    assert_eq!(patterns, ["launch_bound", "before_recording"]);
     let found = &findings[1];
     assert_eq!(found.priority, Priority::Low);
     // 2 000 of 4 000 µs, which nothing can save.

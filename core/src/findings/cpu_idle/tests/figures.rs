@@ -55,6 +55,7 @@ fn a_possible_speedup_aims_at_twenty_percent() {
 fn severities_and_the_flag_on_their_lines() {
     // Idle for so much of 1000 µs, between two kernels.
     let cases = [
+        (49, false, "ACCEPTABLE"),
         (150, false, "ACCEPTABLE"),
         (151, true, "ACCEPTABLE"),
         (200, true, "ACCEPTABLE"),
@@ -72,7 +73,8 @@ fn severities_and_the_flag_on_their_lines() {
         let (metrics, findings) = analysed(&profile);
         assert_eq!(metrics["idle_flagged"], is_flagged, "{idle}");
         assert_eq!(metrics["severity"], severity, "{idle}");
-        assert_eq!(findings.len(), usize::from(is_flagged), "{idle}");
+        // A cause of at least 5 % of the run is said, flagged or not.
+        assert_eq!(findings.len(), usize::from(idle >= 50), "{idle}");
     }
 }
 

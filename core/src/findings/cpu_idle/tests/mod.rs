@@ -2,6 +2,7 @@
 
 mod advice;
 mod causes;
+mod code;
 mod figures;
 
 use std::ops::Range;

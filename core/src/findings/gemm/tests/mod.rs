@@ -51,6 +51,60 @@ fn each_pattern_is_seen() {
     }
 }
 
+/// Causes of the rest that have a name: an older kernel, short sums, small tiles, units without work.
+#[test]
+fn what_has_no_factor_has_a_title() {
+    let old = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn";
+    let tiny_tiles = "Cijk_Alik_Bljk_BBS_BH_MT32x32x16_SK0";
+    #[rustfmt::skip]
+    let cases = [
+        ("H100", "4096x4096*2", old, 450, "old_generation", "Kernels built for Ampere (8.0), on Hopper (9.0)"),
+        // 8 192² results of 32 elements each, in one step.
+        ("MI300X", "8192x32, 32x8192", "Cijk_MT256x256x32", 200, "few_k_steps", "K = 32: too short for its kernel"),
+        // 16 384 tiles read 8.6 GB in 1.5 ms.
+        ("MI300X", "4096x4096*2", tiny_tiles, 1_500, "small_tiles", "32×32 tiles read the operands too often"),
+        // 32 of 132 units have no work, which explains little of 16 %.
+        ("H100", "64x8192, 8192x12800", "nvjet_tst_128x64_64x4_1x2_h_bz_NNN", 400, "tall_skinny", "Tall and skinny GEMMs"),
+        ("MI300X", "4095x4096, 4096x4095", "Cijk_MT256x256x32", 900, "misaligned", "N = 4 095: not 16-byte aligned"),
+        // One workgroup does it all, which alignment would not change.
+        ("MI300X", "8x4096, 4096x3", "Cijk_MT16x16x64", 64, "few_output_tiles", "1 tile on 304 compute units"),
+        // FP32 takes TF32 as its roofline, and runs on vector units.
+        ("H100", "4096x4096:float*2", "ampere_sgemm_128x64_nn", 2_800, "wide_precision", "GEMMs in FP32"),
+    ];
+    for (gpu, args, kernel, us, pattern, title) in cases {
+        let outcome = Calls::new()
+            .call("aten::mm", args, kernel, us)
+            .outcome_on(gpu, "gemm");
+        let title = title.replace("4 095", "4\u{202f}095");
+        assert_eq!(only(&outcome, pattern).title, title);
+    }
+}
+
+/// K is one step of the kernel: nothing to split.
+#[test]
+fn a_short_sum_is_not_to_be_split() {
+    let outcome = slow(
+        "MI300X",
+        "aten::mm",
+        "1048576x64, 64x64",
+        "Cijk_MT64x256x64",
+    );
+    says_no(&only(&outcome, "tall_skinny").kernel, &["split"]);
+}
+
+/// Ten calls of 160 µs near their roofline, and one of 800 µs: no first call, so that it is no warm-up.
+#[test]
+fn a_straggler_is_found_where_the_others_are_fast() {
+    let kernel = "nvjet_tst_128x256_64x4_1x2_h_bz_NNN";
+    let calls = Calls::new()
+        .calls(5, "aten::mm", "4096x4096*2", kernel, 160)
+        .call("aten::mm", "4096x4096*2", kernel, 800)
+        .calls(5, "aten::mm", "4096x4096*2", kernel, 160);
+    let outcome = calls.outcome_on("H100", "gemm");
+    let finding = only(&outcome, "calls_differ");
+    assert_eq!(finding.impact, Some(Impact::measured(640_000)));
+}
+
 /// An outer product is none for other units, or to be split along what it has not; a MoE expert
 /// without tokens does nothing at all.
 #[test]

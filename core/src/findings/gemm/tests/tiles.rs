@@ -31,10 +31,10 @@ fn tiles_lie_along_n_first() {
 fn more_workgroups_than_tiles_are_a_split() {
     let (of_blocks, of_threads) = ("hipLaunchKernel", "hipExtModuleLaunchKernel");
     let cases = [
-        (of_blocks, 4, "few_output_tiles"),
-        (of_blocks, 8, "compute_bound_gap"),
-        (of_threads, 1024, "few_output_tiles"),
-        (of_threads, 2048, "compute_bound_gap"),
+        (of_blocks, 4, "4 tiles on 304 compute units"),
+        (of_blocks, 8, "8 workgroups on 304 compute units"),
+        (of_threads, 1024, "4 tiles on 304 compute units"),
+        (of_threads, 2048, "8 workgroups on 304 compute units"),
     ];
     for (call, grid, expected) in cases {
         let profile = Timetable::new()
@@ -47,7 +47,7 @@ fn more_workgroups_than_tiles_are_a_split() {
             .profile();
         let report = Report::new(&profile, &options_on("MI300X"));
         let ranked = &report.analyses.findings.ranked;
-        assert_eq!(ranked[0].finding.pattern, expected, "{call} {grid}");
+        assert_eq!(ranked[0].finding.title, expected, "{call} {grid}");
     }
 }
 

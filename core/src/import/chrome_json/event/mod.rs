@@ -244,7 +244,7 @@ impl EventReader {
                 let name = fields.name.filter(|name| *name != StringTable::EMPTY);
                 let ended = self.open.end(track, name, &self.builder.trace.events);
                 if let Some(event) = ended {
-                    self.add_args(cursor, &fields, event);
+                    self.add_args(cursor, &fields, event, offset);
                 }
                 match (ended, fields.ts) {
                     (Some(event), Some(Time::Ns(end_ns))) => {
@@ -275,8 +275,9 @@ impl EventReader {
     }
 
     /// Arguments that stand in the second half of an event: those that the first half has not.
-    fn add_args(&mut self, cursor: &Cursor, fields: &Fields, event: EventId) {
-        let op_args = fields.has_op_args.then(|| self.op_args(cursor, fields));
+    fn add_args(&mut self, cursor: &Cursor, fields: &Fields, event: EventId, offset: u64) {
+        let has_args = fields.has_op_args;
+        let op_args = has_args.then(|| self.op_args(cursor, fields, offset));
         let extra_args = self.extra_args(cursor);
         let ids = (fields.external_id, fields.correlation);
         let events = &mut self.builder.trace.events;
@@ -286,17 +287,19 @@ impl EventReader {
         }
     }
 
-    fn op_args(&mut self, cursor: &Cursor, fields: &Fields) -> OpArgsId {
-        let text = fields
-            .op_args
-            .map(|(start, end)| std::str::from_utf8(cursor.bytes(start, end)).unwrap_or(""));
-        let [dims, types, strides, concrete] = text;
-        self.builder.op_args(OpArgsText {
+    fn op_args(&mut self, cursor: &Cursor, fields: &Fields, offset: u64) -> OpArgsId {
+        let text = |(start, end)| str::from_utf8(cursor.bytes(start, end)).unwrap_or("");
+        let [dims, types, strides, concrete] = fields.op_args.map(text);
+        let (id, is_read) = self.builder.op_args(OpArgsText {
             dims,
             types,
             strides,
             concrete,
-        })
+        });
+        if !is_read {
+            self.warn(WarningKind::UnreadableArguments, offset);
+        }
+        id
     }
 
     fn warn(&mut self, kind: WarningKind, offset: u64) {
@@ -377,7 +380,8 @@ impl EventReader {
         let track = self.track(fields);
         // Python frames are most of a trace, and the tree needs only their times.
         let is_frame = category == Category::PythonFunction;
-        let op_args = (fields.has_op_args && !is_frame).then(|| self.op_args(cursor, fields));
+        let op_args =
+            (fields.has_op_args && !is_frame).then(|| self.op_args(cursor, fields, offset));
         let extra_args = match is_frame {
             true => None,
             false => self.extra_args(cursor),

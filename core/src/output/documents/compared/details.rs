@@ -28,9 +28,10 @@ pub(super) fn all(comparison: &Comparison) -> Vec<Part> {
             card.details(document, data, projected);
         }));
     }
+    parts.extend(tables::waste(comparison));
     for op in longest(comparison) {
         parts.push(part(heading(op), |document| {
-            document.table(figures(comparison, op));
+            document.table(figures(op));
             document.text(&verdict_sentence(op));
         }));
     }
@@ -85,7 +86,7 @@ fn data(comparison: &Comparison, gap: &Gap) -> Document {
         if n_operations > 1 {
             document.text(&heading(op));
         }
-        document.table(figures(comparison, op));
+        document.table(figures(op));
     }
     if let Some(op) = operations(comparison, gap).next() {
         document.table(kernels(op));
@@ -97,6 +98,7 @@ fn data(comparison: &Comparison, gap: &Gap) -> Document {
 /// What some efficiencies are worth, for a gap about one operation.
 fn projected(comparison: &Comparison, gap: &Gap) -> Option<DocTable> {
     let mut operations = operations(comparison, gap);
+    gap.saving?.roof_ns?;
     let op = operations.next().filter(|_| operations.next().is_none())?;
     let target = &op.sides.target;
     let us = target.ns_per_call() / 1e3;

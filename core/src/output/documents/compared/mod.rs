@@ -31,13 +31,20 @@ fn worth(comparison: &Comparison, ns: i64) -> String {
 
 fn impact(comparison: &Comparison, gap: &Gap) -> String {
     let Some(saving) = gap.saving else {
-        return "Not quantifiable: nothing tells what the hardware explains.".to_owned();
+        return "Not quantifiable: one of the traces has no time for it.".to_owned();
     };
     let worth = worth(comparison, saving.matching_ns);
+    let when = match saving.is_predicted {
+        true => "as predicted",
+        false => "as on the reference",
+    };
+    let floor = gap
+        .floor()
+        .map_or(String::new(), |floor| format!(" {floor}"));
     match saving.roof_ns.map(format::time_ns) {
-        None => format!("Up to {worth}."),
+        None => format!("Up to {worth}.{floor}"),
         Some(roofline) => format!(
-            "{worth}, when it takes as long as predicted; up to {roofline} at the roofline of the target."
+            "{worth}, when it takes as long {when}; up to {roofline} at the roofline of the target.{floor}"
         ),
     }
 }
@@ -88,7 +95,7 @@ impl Subject for Comparison {
         gaps.map(|(gap, place)| Card {
             number: gap.number,
             title: &gap.title,
-            problem: &gap.gap,
+            problem: gap.gap.clone(),
             model: &gap.model,
             kernel: &gap.kernel,
             reasoning: &gap.reasoning,

@@ -1,7 +1,6 @@
 //! What is known of one operation of both traces: its figures and its kernels.
 
 use crate::base::format;
-use crate::compare::comparison::Comparison;
 use crate::compare::expected::Roof;
 use crate::compare::ops::{MatchedOp, label};
 use crate::compare::pair::{Pair, Which};
@@ -12,7 +11,7 @@ pub(super) fn heading(op: &MatchedOp) -> String {
     label(&words::quoted(&op.name), &op.shapes)
 }
 
-pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
+pub(super) fn figures(op: &MatchedOp) -> DocTable {
     let judgement = &op.judgement;
     let is_expected = match judgement.verdict.is_expected() {
         _ if op.is_same() => "No difference",
@@ -64,10 +63,9 @@ pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
         };
         let times = roofs.map(|roof| dash(roof, time));
         row("Roofline of a call", times, none(), none());
-        let percent = roofs.zip(us).map(|(roof, us)| {
-            dash(roof.filter(|_| us > 0.0), |roof| {
-                let percent = roof.us_per_call / us * 100.0;
-                let is_anomaly = percent > comparison.thresholds.anomaly_percent;
+        let percent = Pair::of(|which| {
+            dash(op.roofline_percent(which), |percent| {
+                let is_anomaly = *judgement.is_implausible.get(which);
                 let mark = if is_anomaly { " [ANOMALY]" } else { "" };
                 format!("{}{mark}", format::percent(percent))
             })

@@ -12,6 +12,7 @@ use crate::output::documents::parts::Read;
 use crate::profile::timeline::GpuTimeline;
 
 const N_NAMED: usize = 3;
+const N_WASTE: usize = 2;
 
 pub(super) fn write(comparison: &Comparison) -> Document {
     let mut document = Document::default();
@@ -117,14 +118,28 @@ fn metrics(comparison: &Comparison) -> DocTable {
 fn key_findings(comparison: &Comparison) -> Vec<String> {
     let mut findings = Vec::new();
     if comparison.is_same() {
+        findings.extend(waste(comparison));
         return findings;
     }
     findings.extend(largest(comparison));
-    findings.extend(explained(comparison));
-    findings.extend(verdicts(comparison));
+    let judged = [explained(comparison), verdicts(comparison)];
+    let judged: Vec<String> = judged.into_iter().flatten().collect();
+    findings.extend((!judged.is_empty()).then(|| judged.join(" ")));
     let first = comparison.gaps.ranked.first();
     findings.extend(first.map(|gap| format!("First to look at: {}.", gap.title)));
+    findings.extend(waste(comparison));
     findings
+}
+
+/// What both lose alike, by titles.
+fn waste(comparison: &Comparison) -> Option<String> {
+    let named = comparison.waste.iter().take(N_WASTE);
+    let named = named.map(|one| format!("{}, {}", one.title, comparison.worth_of(one)));
+    let named: Vec<String> = named.collect();
+    (!named.is_empty()).then(|| {
+        let named = named.join("; ");
+        format!("What both traces waste, and what it saves on the target: {named}.")
+    })
 }
 
 fn largest(comparison: &Comparison) -> Option<String> {

@@ -5,6 +5,7 @@ use super::summary::part_name;
 use crate::base::format;
 use crate::compare::collectives::CollectiveKey;
 use crate::compare::comparison::Comparison;
+use crate::compare::gap::Waste;
 use crate::compare::named::{Named, Timed};
 use crate::compare::ops::{LoneOp, MatchedOp};
 use crate::compare::pair::{Pair, Which};
@@ -57,6 +58,30 @@ pub(super) fn waterfall(comparison: &Comparison) -> Option<Part> {
              for the sum.{matched}"
         ));
     }))
+}
+
+/// What both traces lose in the same way.
+pub(super) fn waste(comparison: &Comparison) -> Option<Part> {
+    let waste = &comparison.waste;
+    (!waste.is_empty()).then(|| {
+        part("What both traces waste", |document| {
+            document.text(
+                "No difference between the traces shows this: both lose time in the same way. What it is worth is of the run of the target.",
+            );
+            document.table(
+                DocTable::of(waste)
+                    .line("Waste", |one| line(&one.title))
+                    .time(">Reference", |one| one.times.reference)
+                    .time(">Target", |one| one.times.target)
+                    .text("Saves on the target", |one| comparison.worth_of(one)),
+            );
+            let said = |one: &Waste| {
+                let Waste { title, sentence, advice, .. } = one;
+                line(&format!("{title}: {} {advice}", words::lower_first(sentence)))
+            };
+            document.bullets(waste.iter().map(said));
+        })
+    })
 }
 
 /// A part of what goes by a name, where there is any: "–" in a trace that has no such row.

@@ -68,7 +68,7 @@ fn the_fair_document_has_its_sections_in_order() {
             "Appendix",
         ]
     );
-    let second = "🟡 Priority 2: More exposed memory copies";
+    let second = "🔴 Priority 2: More exposed memory copies";
     assert_eq!(headings(3, "Priority"), [FIRST, second]);
 }
 

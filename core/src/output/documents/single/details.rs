@@ -168,7 +168,9 @@ pub(super) fn overview(source: &Input, outcome: &Outcome) -> String {
     let title = outcome.kind.title;
     if outcome.kind.tier != Tier::Compute {
         return match outcome.findings.len() as u64 {
-            0 => format!("{title}: no findings; what was measured is small or as expected."),
+            0 => outcome.nothing_found.clone().unwrap_or_else(|| {
+                format!("{title}: no findings; what was measured is small or as expected.")
+            }),
             n => format!("{title}: {}.", format::counted(n, "finding")),
         };
     }

@@ -165,7 +165,7 @@ fn bottlenecks(document: &mut Document, source: &Input, outcome: &Outcome) {
             field("Efficiency", &efficiency)
         }));
         fields.extend([
-            field("Issue", &finding.issue),
+            field("Issue", &finding.issue_with_causes()),
             field("Algorithmic", &finding.model),
             field("Kernel", &finding.kernel),
             field("Impact", &impact_sentence(source.report, finding)),
@@ -183,7 +183,7 @@ fn recommendations(document: &mut Document, source: &Input, outcome: &Outcome) {
     for ranked in own(document, source, outcome) {
         let finding = &ranked.finding;
         document.heading(3, &format!("System P{}: {}", ranked.number, finding.title));
-        document.field("Issue", &finding.issue);
+        document.field("Issue", &finding.issue_with_causes());
         let action = format!("Model: {} Kernel: {}", finding.model, finding.kernel);
         document.field("Action", &action);
         document.field("Expected Impact", &impact_sentence(source.report, finding));

@@ -110,7 +110,7 @@ impl Subject for Input<'_> {
                 Card {
                     number: ranked.number,
                     title: &finding.title,
-                    problem: &finding.issue,
+                    problem: finding.issue_with_causes(),
                     model: &finding.model,
                     kernel: &finding.kernel,
                     reasoning: &finding.reasoning,

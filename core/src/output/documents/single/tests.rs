@@ -103,7 +103,7 @@ fn a_recommendation_has_both_paths_and_leads_to_its_details() {
     assert!(headings.any(|(_, _, slug)| slug == target), "{target}");
     let findings = report.analyses.findings.ranked.iter();
     for ranked in findings {
-        let icon = Light::of(ranked.number).icon;
+        let icon = Light::of(ranked.finding.priority).icon;
         let heading = format!(
             "### {icon} Priority {}: {}",
             ranked.number, ranked.finding.title

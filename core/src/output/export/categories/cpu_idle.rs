@@ -7,8 +7,12 @@ use crate::assess::idle::{BINS, Idle};
 use crate::base::value::rounded;
 use crate::findings::cpu_idle::patterns;
 use crate::findings::{Input, pattern};
+use crate::names::cpu_activity::CpuActivity;
 use crate::output::json::{list, ms, us};
 use crate::profile::launch::GpuId;
+
+/// Functions that are listed.
+const MAX_ROWS: usize = 100;
 
 /// What is judged: idle time, its causes, kernels.
 pub(crate) fn metrics(input: &Input) -> Option<Json> {
@@ -88,11 +92,29 @@ fn gap_analysis(input: &Input, idle: &Idle) -> Json {
             "waited_in": gap.waited_in.map(name),
         })
     });
+    let by_code = idle.code.rows.iter().take(MAX_ROWS).map(|row| {
+        json!({
+            "function": row.place.function,
+            "file": row.place.file,
+            "module": row.place.module,
+            "library": row.place.library,
+            "activity": row.activity.map(CpuActivity::key),
+            "is_cold_start": row.is_one_off,
+            "count": row.all.count,
+            "idle_time_ms": ms(row.all.ns),
+            "percent_of_total": rounded(idle.percent(row.all.ns), 4),
+            "longest_us": us(row.longest_ns),
+            "uid": trace.events.uid(row.event),
+        })
+    });
     json!({
         "gap_count": idle.gaps.count,
         "avg_inter_kernel_gap_us": idle.gaps.mean_ns().map(us),
         "sync_point_count": idle.of(IdleCause::Synchronization).count,
         "by_cause": by_cause,
+        "by_code": by_code.collect::<Json>(),
+        "late_launch_idle_ms": ms(idle.code.all.ns),
+        "known_code_idle_ms": ms(idle.code.known_ns),
         "histogram": histogram.collect::<Json>(),
         "top_gaps": longest,
     })

@@ -15,6 +15,7 @@ use crate::compare::amount::{Amount as Work, AmountBy};
 use crate::compare::collectives::CollectiveDelta;
 use crate::compare::comparison::Comparison;
 use crate::compare::findings::{Gap, Saving as Saved, Subject as Subjects};
+use crate::compare::gap::Waste as Lost;
 use crate::compare::hardware::{Figure as Kind, HardwareRatio};
 use crate::compare::named::{Named as Row, Tally as Counted};
 use crate::compare::ops::{LoneOp, MatchedOp};
@@ -50,6 +51,7 @@ record! {
         collectives: "Time of each kind of collective." = list(&comparison.collectives, Collective::of),
         host: "CPU self time of each operator." = list(&comparison.host, |row| Named::of(&row.key, sides(row, Tally::of), row.times())),
         findings: "Where the target falls behind, in order." = list(&comparison.gaps.ranked, |gap| Finding::of(comparison, gap)),
+        waste: "What both traces lose in the same way, what is worth most on the target first." = list(&comparison.waste, Waste::of),
         together_ms: "What following all of them saves." = ms(comparison.gaps.together_ns),
         together_is_at_most: "It is at most that: for some nothing is predicted." = comparison.gaps.is_at_most(),
         n_small: "Findings that are too small to be listed." = comparison.gaps.n_small,
@@ -217,6 +219,7 @@ record! {
         reasoning: "How it was found, sentence by sentence." = gap.reasoning,
         times: "The measured times that it is about." = Times::of(gap.times),
         saving: "What following it saves; null: nothing tells." = gap.saving.map(Saving::of),
+        floor_ms: "The least time on the target by its own roofline, where the reference takes less; else null." = gap.floor_ns.map(ms),
         replay: "Its reproducer." = gap.replay.as_ref().map(Replay::of),
     }
 
@@ -236,6 +239,18 @@ record! {
     Saving(saved: Saved) {
         matching_ms: "When the target takes as long as predicted." = ms(saved.matching_ns),
         roof_ms: "At the roofline of the target." = saved.roof_ns.map(ms),
+        is_predicted: "The hardware predicts it; false: matching_ms is when the target takes as long as the reference." = saved.is_predicted,
+    }
+
+    /// What both traces lose in the same way.
+    Waste(waste: &Lost) {
+        key: "The key of a rule of both reports, low_roofline or idle." = waste.key,
+        title: "A few words." = waste.title,
+        sentence: "One sentence with the figures of both." = waste.sentence,
+        advice: "What to do about it on the target." = waste.advice,
+        times: "The measured times that it is about." = Times::of(waste.times),
+        saves_low_ms: "What it saves on the target, the cautious end." = ms(waste.saves.0),
+        saves_high_ms: "The hopeful end." = ms(waste.saves.1),
     }
 }
 

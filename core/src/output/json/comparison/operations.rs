@@ -3,7 +3,7 @@
 use crate::base::value::rounded;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::{Judgement as Judged, Roof as Limit, Verdict};
-use crate::compare::ops::{KernelUse, LoneOp, MatchedOp, OpSide};
+use crate::compare::ops::{Helper, KernelUse, LoneOp, MatchedOp, OpSide};
 use crate::compare::words::bound;
 use crate::output::json::{list, ms, record, round};
 
@@ -21,7 +21,7 @@ record! {
         reference_name: "Its name on the reference; null: the same." = op.reference_name,
         shapes: "Its shapes on the target." = op.shapes,
         reference_shapes: "Its shapes on the reference; null: the same." = op.reference_shapes,
-        level: "What is the same: arguments, shapes, counterpart, name, operator, kernels." = op.level.key(),
+        level: "What is the same: arguments, shapes, counterpart, gemm, name, operator, kernels, meaning, place." = op.level.key(),
         family: "Its category." = op.family.label(),
         is_recompute: "It runs while activations are computed again." = op.is_recompute,
         reference: "On the reference." = Used::of(&op.sides.reference),
@@ -50,6 +50,16 @@ record! {
         percent_of_compute: "Share of the sum of kernel times." = round(side.percent_of_compute, 4),
         kernels: "Its longest kernels." = list(&side.kernels, Kernel::of),
         n_kernels: "How many kernels it has." = side.n_kernels,
+        helpers: "Kernels beside the one that does the work, by what they are there for." = list(&side.helpers, Beside::of),
+        outdated: "What the name of its longest kernel says against it on the GPU; null: nothing." = side.outdated,
+    }
+
+    /// Kernels beside the one that does the work.
+    Beside(helper: &Helper) {
+        kind: "layout_change, split_k_reduction, fill, cast, quantization, copy or elementwise." = helper.kind.key(),
+        name: "The longest of them." = helper.name,
+        count: "How often they ran." = helper.count,
+        time_ms: "Their time." = ms(helper.ns),
     }
 
     /// A kernel of an operation.
@@ -73,6 +83,7 @@ record! {
             _ => None,
         },
         is_more_than_twice: "The target takes more than twice as long." = judged.is_more_than_twice,
+        is_implausible: "It takes less than its own roofline allows." = judged.is_implausible,
         work_differs: "Both do different amounts of work." = judged.work_differs,
         roofs: "The rooflines of a call." = judged.roofs.map(|roof| roof.map(Roof::of)),
     }

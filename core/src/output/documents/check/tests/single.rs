@@ -98,7 +98,7 @@ const DEFECTS: &[Defect<Report>] = &[
     ("V2", "a value is missing", as_found, |all| replace(&mut all.fair, "9.00 ms", "")),
     ("V2", "a placeholder is left", as_found, |all| all.fair.text("It takes X ms.")),
     ("V2", "a value of code is left", as_found, |all| all.rough.text("It takes Some(3).")),
-    ("V3", "a recommendation is missing", as_found, |all| remove(&mut all.fair, "🟡 Priority 2: ")),
+    ("V3", "a recommendation is missing", as_found, |all| remove(&mut all.fair, "🔴 Priority 2: ")),
     ("V3", "recommendations are swapped", as_found, |all| { replace(&mut all.fair, "Priority 1: ", "Priority 3: "); replace(&mut all.fair, "Priority 2: ", "Priority 1: ") }),
     ("V3", "a title is another", as_found, |all| replace(&mut all.fair, "Priority 1: ", "Priority 1: Other ")),
     ("V3", "a saving is another", as_found, |all| replace(&mut all.fair, "4.98 ms", "4.48 ms")),

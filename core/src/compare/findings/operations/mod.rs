@@ -1,5 +1,8 @@
 //! Operations that are slower than the hardware predicts.
 
+#[cfg(test)]
+mod tests;
+
 use super::Subject;
 use super::advice::advice;
 use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
@@ -11,8 +14,10 @@ use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::{NotJudged, Verdict};
 use crate::compare::ops::{MatchLevel, MatchedOp};
+use crate::compare::pair::Which;
 use crate::compare::words;
 use crate::findings::{Priority, Replay, Words, run_time};
+use crate::names::Family;
 use crate::names::calls::unnumbered;
 
 pub(super) const TABLE: GapTable = GapTable {
@@ -22,6 +27,39 @@ pub(super) const TABLE: GapTable = GapTable {
 };
 
 const RULES: &[GapRule] = &[
+    GapRule {
+        key: "outdated_kernel",
+        when: "an operation is slower than the hardware predicts, and the name of its kernel says that it is not made for the GPU, unlike that of the reference",
+        applies: |comparison, candidate| {
+            let first = candidate.first(comparison);
+            first.is_some_and(|op| op.outdated(Which::Target).is_some())
+        },
+        title: "{subject}: kernel {outdated}",
+        ..SLOWER
+    },
+    GapRule {
+        key: "unfused_attention",
+        when: "attention is slower in several operations than in the fused one of the reference",
+        applies: |comparison, candidate| {
+            let first = candidate.first(comparison);
+            first.is_some_and(is_unfused_attention)
+        },
+        title: "Attention in several kernels, where the reference has a fused one",
+        ..SLOWER
+    },
+    GapRule {
+        key: "several_operators",
+        when: "the target does in several operators what the reference does in fewer",
+        applies: |comparison, candidate| {
+            let first = candidate.first(comparison);
+            first.is_some_and(|op| {
+                let n_operations = op.sides.as_ref().map(|side| side.operations.len());
+                op.is_group() && n_operations.target > n_operations.reference
+            })
+        },
+        title: "{name}: several operators for what the reference fuses",
+        ..SLOWER
+    },
     GapRule {
         key: "kernel_issue",
         when: "a tiny batched GEMM is far slower than the hardware predicts",
@@ -66,12 +104,17 @@ const SLOWER: GapRule = GapRule {
         "On the target it is bound by {target_bound}, on the reference by {reference_bound}.",
         "By peaks on both sides {peak} is expected, and the target takes {peak_excess} that.",
         "{other_work}The models count a different amount of work in each trace; each is judged by its own.",
-        "{above_roofline}The reference is above its own roofline there: its data is small enough to stay on the chip, or its figures are off, so that less is expected of the target than is said here.",
+        "{above_roofline} of its own roofline on the reference is implausible: its data is small enough to stay on the chip, or times, sizes or figures are off, so that less may be expected of the target than is said here.",
+        "{floor_because} The target cannot go below {floor} on this hardware, by its roofline.",
+        "The name of the target's kernel says that it is {outdated}, that of the reference does not.",
+        "The name of the reference's kernel says that it is {reference_outdated}: the reference may be slow here.",
+        "Of its time on the target {helpers}; a finding of its own counts it.",
+        "Of its time on the reference {reference_helpers}, and the target launches no such kernel.",
         "Both run {same_kernel}{launches}.",
         "The target runs {target_kernel}, the reference {reference_kernel}{launches}.",
         "Why a kernel is slow is not visible in a trace: a reproducer and hardware counters tell.",
     ],
-    saves: "what the target takes beyond the prediction, up to what it takes beyond its own roofline",
+    saves: "what the target takes beyond the prediction, or beyond the reference where nothing is predicted; up to what it takes beyond its own roofline",
 };
 
 fn has_verdict(comparison: &Comparison, candidate: &Candidate, verdict: Verdict) -> bool {
@@ -108,10 +151,11 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
     let percent = words::percent_of(times.target, comparison.compute_ns.target);
     let mut words = sentence_words(comparison, first, &ops);
     words.push(("share", format::percent(percent)));
-    words.extend(note_words(comparison, first, &ops));
+    words.extend(note_words(first, &ops));
     Some(Candidate {
         times,
         saving: all_as_predicted(&ops),
+        floor_ns: floor_ns(&ops),
         priority: priority(&comparison.thresholds, first.judgement.verdict, percent),
         replay: replay(comparison, first),
         words,
@@ -160,7 +204,14 @@ fn sentence_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]
         (_, None) => "nothing tells what the hardware explains of it".to_owned(),
     };
     // What the same work is called there, where that is something else.
-    let is_other = matches!(first.level, MatchLevel::Counterpart | MatchLevel::Operator);
+    let is_other = matches!(
+        first.level,
+        MatchLevel::Counterpart
+            | MatchLevel::Gemm
+            | MatchLevel::Operator
+            | MatchLevel::Meaning
+            | MatchLevel::Place
+    );
     let other = first.reference_name.as_deref().filter(|_| is_other);
     let on = other.map_or(String::new(), |name| format!(" on {}", words::quoted(name)));
     let change = change.map_or("another time".to_owned(), words::change);
@@ -179,7 +230,7 @@ fn sentence_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]
     ]
 }
 
-fn note_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
+fn note_words(first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
     let mut words = Words::new();
     let targets = || ops.iter().map(|op| &op.sides.target);
     let time_ns = sum(targets().map(|side| side.time_ns));
@@ -207,11 +258,55 @@ fn note_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]) ->
     if judgement.work_differs {
         words.push(("other_work", String::new()));
     }
-    if is_above_roofline(comparison, first) {
-        words.push(("above_roofline", String::new()));
+    if first.judgement.is_implausible.reference {
+        let percent = first.roofline_percent(Which::Reference).unwrap_or_default();
+        words.push(("above_roofline", format::percent(percent)));
     }
+    if let Some(floor_ns) = floor_ns(ops) {
+        let held_ns = sum(ops.iter().map(|op| op.held_ns().round() as i64));
+        let because = format!(
+            "The {} of the reference are out of reach.",
+            format::time_ns(held_ns)
+        );
+        words.push(("floor_because", because));
+        words.push(("floor", format::time_ns(floor_ns)));
+    }
+    let outdated = |which| first.outdated(which).map(str::to_owned);
+    words.extend(outdated(Which::Target).map(|why| ("outdated", why)));
+    words.extend(outdated(Which::Reference).map(|why| ("reference_outdated", why)));
+    words.extend(helpers(first, Which::Target).map(|said| ("helpers", said)));
+    words.extend(helpers(first, Which::Reference).map(|said| ("reference_helpers", said)));
     words.extend(kernel_words(first));
     words
+}
+
+/// The least time that the target can take, where the reference takes less.
+fn floor_ns(ops: &[&MatchedOp]) -> Option<i64> {
+    let floors: Option<Vec<f64>> = ops.iter().map(|op| op.floor_ns()).collect();
+    let floor_ns: f64 = floors?.iter().sum();
+    let held_ns: f64 = ops.iter().map(|op| op.held_ns()).sum();
+    (held_ns < floor_ns).then_some(floor_ns.round() as i64)
+}
+
+/// "80.0 µs (11 %) are a layout change (`batched_transpose`)".
+fn helpers(op: &MatchedOp, which: Which) -> Option<String> {
+    let all_ns = op.sides.get(which).time_ns;
+    let helpers = op.own_helpers(which).map(|helper| {
+        let share = format::percent(words::percent_of(helper.ns, all_ns));
+        let (time, kind) = (format::time_ns(helper.ns), helper.kind.label());
+        format!(
+            "{time} ({share}) are {kind} ({})",
+            words::kernel(&helper.name)
+        )
+    });
+    let said = words::few(helpers);
+    (!said.is_empty()).then_some(said)
+}
+
+fn is_unfused_attention(op: &MatchedOp) -> bool {
+    op.level == MatchLevel::Meaning
+        && op.family == Family::Attention
+        && op.sides.target.operations.len() > op.sides.reference.operations.len()
 }
 
 /// Which kernels both sides run for it, and how many.
@@ -255,14 +350,6 @@ fn expected_change(ops: &[&MatchedOp]) -> Option<f64> {
     (reference > 0.0).then(|| (expected / reference - 1.0) * 100.0)
 }
 
-/// Whether the reference runs an operation faster than it can.
-fn is_above_roofline(comparison: &Comparison, op: &MatchedOp) -> bool {
-    let reference_us = op.sides.reference.ns_per_call() / 1e3;
-    op.judgement.roofs.reference.is_some_and(|roof| {
-        roof.us_per_call / reference_us * 100.0 > comparison.thresholds.anomaly_percent
-    })
-}
-
 fn replay(comparison: &Comparison, first: &MatchedOp) -> Option<Replay> {
     let (actual, excess) = (first.judgement.actual?, first.judgement.excess?);
     let verdict = first.judgement.verdict;
@@ -274,37 +361,4 @@ fn replay(comparison: &Comparison, first: &MatchedOp) -> Option<Replay> {
         is_recommended: verdict == Verdict::KernelIssue,
         reason: format!("{} the time of the reference{than}", words::times(actual)),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::compare::gap::Saving;
-    use crate::compare::testing::{compared, pair};
-    use crate::testing::Timetable;
-
-    /// A product on each of four GPUs, all at once, each for so many milliseconds.
-    fn on_four_gpus(ms: u32) -> Timetable {
-        (0..4).fold(Timetable::new(), |table, gpu| {
-            table
-                .gpu(gpu)
-                .work("aten::mm", "gemm", 1_000..1_000 + ms * 1_000)
-        })
-    }
-
-    #[test]
-    fn what_runs_on_four_gpus_at_once_saves_its_time_once() {
-        let gpus = Some(("MI300X", "MI300X"));
-        let comparison = compared(&on_four_gpus(1), &on_four_gpus(4), gpus);
-        let gap = &comparison.gaps.ranked[0];
-        // 4 ms of kernel time became 16 ms, a run of 1 ms one of 4 ms: 3 ms are won.
-        assert_eq!(gap.times, pair(4_000_000, 16_000_000));
-        assert_eq!(comparison.parts.total.target, 4_000_000);
-        let saving = Saving {
-            matching_ns: 3_000_000,
-            roof_ns: None,
-        };
-        assert_eq!(gap.saving, Some(saving));
-        assert!(gap.reasoning[0].contains("100"), "{}", gap.reasoning[0]);
-        assert!(gap.reasoning[1].contains("on other streams or GPUs"));
-    }
 }

@@ -2,6 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod calls;
+mod checks;
+mod compare;
+mod docs;
+
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -162,20 +167,6 @@ fn a_step_or_a_part_of_the_time_can_be_analysed_alone() {
 }
 
 #[test]
-fn steps_of_two_traces_can_be_compared() {
-    let folder = Folder::with("trace.json", STEPS);
-    let compare = "compare --reference trace.json trace.json --names old,new --step 4,5 -o .";
-    let said = folder.run(compare).done();
-    assert!(said.contains("new takes 30.0 µs"), "{said}");
-    assert!(said.contains("old: Of Step 4 alone: 40.0 µs"), "{said}");
-    let fair = folder.read("comparative_analysis_fair.md");
-    assert!(
-        fair.contains("Of the reference `Step 4` alone (40.0 µs) is compared, of the target `Step 5` alone (30.0 µs)."),
-        "{fair}"
-    );
-}
-
-#[test]
 fn formats_can_be_chosen() {
     for (formats, has_markdown, has_csv) in [
         ("md", true, false),
@@ -252,10 +243,15 @@ fn what_is_no_trace_ends_with_one_sentence() {
 #[test]
 fn files_that_cannot_be_read_or_written() {
     let folder = Folder::with("trace.json", TRACE);
+    let in_the_way = folder.0.path().join("out/standalone_analysis_fair.md");
+    fs::create_dir_all(in_the_way).unwrap();
     for (arguments, sentence) in [
-        ("missing.json", "missing.json: No such file or directory"),
+        (
+            "trace.json -o out",
+            "cannot write out/standalone_analysis_fair.md: Is a directory\n",
+        ),
+        ("missing.json", "missing.json: No such file or directory\n"),
         (".", ".: is a folder; give one trace file"),
-        ("trace.json -o trace.json", "cannot write trace.json/"),
     ] {
         let said = folder.run(&format!("report {arguments}"));
         assert_eq!(said.code, 1);
@@ -264,48 +260,6 @@ fn files_that_cannot_be_read_or_written() {
             "{said:?}"
         );
     }
-}
-
-#[test]
-fn a_damaged_trace_is_analysed_and_the_damage_told() {
-    let folder = Folder::with("cut.json", &TRACE[..TRACE.len() - 4]);
-    let said = folder.run("report cut.json");
-    assert_eq!(said.code, 0);
-    assert!(
-        said.out.contains("The trace ends before it is closed"),
-        "{said:?}"
-    );
-    assert!(said.out.contains("at byte"), "{said:?}");
-}
-
-#[test]
-fn two_traces_are_compared_and_written() {
-    let slower = TRACE.replace(r#""ts": 40, "dur": 60"#, r#""ts": 40, "dur": 90"#);
-    let folder = Folder::with("before.json", TRACE);
-    folder.add("after.json.gz", gzip(&slower));
-    let compare = "compare --reference before.json after.json.gz";
-    let said = folder.run(&format!("{compare} -o out")).done();
-    let headline =
-        "after takes 90.0 µs on the GPU from end to end, before 60.0 µs: +30.0 µs (+50.0 %).";
-    assert_eq!(said.lines().next(), Some(headline));
-    let sheet = folder.read("out/comparison_csvs/ops_summary.csv");
-    let heads = "name,total_direct_kernel_time_ms__after_diff,";
-    assert!(sheet.starts_with(heads), "{sheet}");
-    for name in ["comparison", "reference_perf_report", "target_perf_report"] {
-        assert!(folder.has(&format!("out/{name}.xlsx")), "{name}");
-    }
-    let from_stdin = "compare --reference before.json - --names before,after";
-    let from_stdin = folder.run_with(from_stdin, slower.as_bytes());
-    assert_eq!(from_stdin, folder.run(compare));
-}
-
-#[test]
-fn traces_of_the_same_name_are_told_apart() {
-    let folder = Folder::with("trace.json", TRACE);
-    let said = folder.run("compare --reference trace.json trace.json");
-    assert_eq!(said.code, 0);
-    let headline = "target takes 60.0 µs on the GPU from end to end, as reference does.";
-    assert_eq!(said.out.lines().next(), Some(headline));
 }
 
 #[test]
@@ -319,7 +273,13 @@ fn wrong_usage_ends_with_2() {
         ("report", "TRACE"),
         ("repport trace.json", "report"),
         ("report trace.json --format pdf", "pdf"),
-        ("report trace.json --format md", "--output"),
+        ("report trace.json --format csv", "--format csv needs a folder, given with --output"),
+        ("report trace.json --format md,json", "standard output takes one format"),
+        ("report trace.json -o trace.json", "dormer: trace.json is a file; -o wants a folder\n"),
+        ("report trace.json -o trace.json/deep", "dormer: trace.json is a file; -o wants a folder\n"),
+        ("report trace.json --fail-on severe", "critical, high, medium, low"),
+        ("compare --reference trace.json trace.json --window 1,2,3", "expected two times in microseconds"),
+        ("completions tcsh", "bash, elvish, fish, powershell, zsh"),
         ("report trace.json --gpu MI300", "close names: MI300A, MI300X"),
         ("report trace.json --gpu abacus", "`dormer gpus` lists them"),
         ("report trace.json --gpu wrong.json", "line 1: mem_bw_gbps must be a number from"),
@@ -330,7 +290,9 @@ fn wrong_usage_ends_with_2() {
         (&equal, "the two names are equal"),
         (&one, "expected two names"),
         ("compare --reference - -", "only one of the two traces can come from standard input"),
-        ("tree trace.json", "--uid"),
+        ("tree trace.json", "<--uid <N>|--find <NAME>>"),
+        ("tree trace.json --uid 1 --find mm", "cannot be used with"),
+        ("tree trace.json --find conv", "trace.json: no call or kernel has “conv” in its name"),
         ("tree trace.json --uid 5", "no complete event stands at position 5"),
         ("tree trace.json --uid 99", "no complete event stands at position 99"),
     ];
@@ -383,49 +345,4 @@ fn idling_can_be_split() {
     assert!(timeline("").contains("\nidle_time,"));
     let split = timeline("--micro-idle 5");
     assert!(split.contains("\nmicro_idle_time,") && split.contains("\nmacro_idle_time,"));
-}
-
-#[test]
-fn the_gpus_are_listed() {
-    let said = Folder::with("trace.json", TRACE).run("gpus").done();
-    let line = said
-        .lines()
-        .find(|line| line.starts_with("MI300X"))
-        .unwrap();
-    assert!(
-        line.contains("AMD Instinct MI300X") && line.contains("5.30 TB/s"),
-        "{line}"
-    );
-}
-
-#[test]
-fn the_tree_of_an_event() {
-    let folder = Folder::with("trace.json", TRACE);
-    let tree = |uid: &str| folder.run(&format!("tree trace.json --uid {uid}")).done();
-    // What called it, and what it called.
-    assert_eq!(
-        tree("2"),
-        "\
-aten::addmm: CPU op on thread 1 of python (1)
-
-uid  host time  GPU time  GPU events     call
-  1    90.0 µs   60.0 µs           1     aten::linear
-  2    80.0 µs   60.0 µs           1  →    aten::addmm
-  3    20.0 µs   60.0 µs           1         cudaLaunchKernel
-  4              60.0 µs                       sgemm_128x64
-"
-    );
-    // A kernel hangs below the call that launched it.
-    assert_eq!(
-        tree("4"),
-        "\
-sgemm_128x64: kernel on thread 7 of process 0
-
-uid  host time  GPU time  GPU events     call
-  1    90.0 µs   60.0 µs           1     aten::linear
-  2    80.0 µs   60.0 µs           1       aten::addmm
-  3    20.0 µs   60.0 µs           1         cudaLaunchKernel
-  4              60.0 µs              →        sgemm_128x64
-"
-    );
 }

@@ -1,0 +1,473 @@
+//! The code that ran in gaps: Python frames, operators, ranges, runtime calls, profiler overhead.
+//!
+//! ```text
+//! GPU     =a==)                                        [=b=
+//! CPU       [launch a]                   [launch b]
+//! free                [=================)               no launch is under way
+//! spans        [====== forward (model.py) ===========)
+//!                       [signature][= _pad =]
+//! parts                 [signature][= _pad =)[forward ========)
+//! ```
+//!
+//! A gap is split without a rest. Spans whose name tells what they do (see [`CpuActivity`]) take
+//! the time in which they run. Of what is left the deepest span that covers at least half of it
+//! takes its part, and so on; calls of one function count together. The launch that ends the gap, and the way to the GPU, belong to the
+//! code around it, or to the operator that launches. What no span covers is nobody's.
+//!
+//! Gaps are disjoint, and a search looks at spans that start in its gap and at those around its
+//! start: all gaps together cost one pass over the calls of a trace.
+
+mod place;
+mod ranges;
+pub(crate) mod rows;
+
+use std::ops::Range;
+
+use crate::base::interval::{Interval, difference, length, sum, union};
+use crate::base::map::Map;
+use crate::names::cpu_activity::CpuActivity;
+use crate::profile::Profile;
+use crate::profile::tree::{CallTree, NodeId};
+use crate::trace::{Category, EventId, StringId, TrackId};
+use ranges::Ranges;
+
+pub(crate) use place::Place;
+
+/// Of a gap, parts of less than this are not looked for …
+const LEAST_PART: i64 = 16;
+
+/// … nor single calls of less than this, of a function that may have many.
+const LEAST_CALL: i64 = 256;
+
+/// More parts of a gap than these are the last one's.
+const MOST_PARTS: usize = 4;
+
+/// A part of a gap, and what ran in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct CodePart {
+    /// `None` where nothing was recorded.
+    pub(crate) code: Option<Code>,
+    pub(crate) ns: i64,
+}
+
+/// What ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Code {
+    /// The deepest span that tells what ran.
+    pub(crate) event: EventId,
+    /// The span around it whose name tells what it does; the same where its own name does.
+    pub(crate) within: EventId,
+    pub(crate) activity: Option<CpuActivity>,
+}
+
+/// When the CPU was late, and with what.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Late {
+    pub(crate) gap: Interval,
+    /// From the start of the gap, or the end of the launch before, to the launch.
+    pub(crate) free: Interval,
+    /// The call that launches what ends the gap.
+    pub(crate) launch: EventId,
+    /// The call that launched what ran before.
+    pub(crate) launch_before: Option<EventId>,
+}
+
+/// The calls of one function, or of another span of one name, in and around a gap.
+#[derive(Debug, Clone)]
+struct Candidate {
+    /// The longest.
+    event: EventId,
+    longest_ns: i64,
+    /// When they ran, without overlaps.
+    spans: Vec<Interval>,
+    activity: Option<CpuActivity>,
+}
+
+impl Candidate {
+    /// How much of a time they cover.
+    fn covers(&self, time: &[Interval]) -> i64 {
+        if let ([span], [time]) = (self.spans.as_slice(), time) {
+            return covered(*span, *time);
+        }
+        length(time) - length(&difference(time, &self.spans))
+    }
+
+    /// Whether it lies in another one.
+    fn is_inside(&self, outer: &Candidate) -> bool {
+        self.event == outer.event || difference(&self.spans, &outer.spans).is_empty()
+    }
+
+    fn told(&self, activity: Option<CpuActivity>) -> Code {
+        Code {
+            event: self.event,
+            within: self.event,
+            activity,
+        }
+    }
+}
+
+/// Finds the code that ran in gaps.
+pub(crate) struct CodeSearch<'a> {
+    profile: &'a Profile,
+    tree: &'a CallTree,
+    tracks: Map<TrackId, Range<u32>>,
+    ranges: Map<TrackId, Ranges>,
+    overhead: Ranges,
+    activities: Map<(StringId, Category), Option<CpuActivity>>,
+    candidates: Vec<Candidate>,
+}
+
+impl<'a> CodeSearch<'a> {
+    pub(crate) fn new(profile: &'a Profile) -> CodeSearch<'a> {
+        let tree = profile.full_tree();
+        let tracks = tree.tracks().iter();
+        CodeSearch {
+            profile,
+            tree,
+            tracks: tracks
+                .map(|nodes| (nodes.track, nodes.nodes.clone()))
+                .collect(),
+            ranges: Ranges::of_annotations(&profile.trace),
+            overhead: Ranges::of_overhead(&profile.trace),
+            activities: Map::default(),
+            candidates: Vec::new(),
+        }
+    }
+
+    /// The parts of a gap, which sum up to it.
+    pub(crate) fn parts(&mut self, late: &Late) -> Vec<CodePart> {
+        let events = &self.profile.trace.events;
+        let mut parts = Vec::new();
+        self.collect(late.free, events.track(late.launch), Some(late.launch));
+        let mut rest = self.split(late.free, &mut parts);
+        let own = events.track(late.launch);
+        let before = late.launch_before.map(|call| events.track(call));
+        if let Some(other) = before.filter(|track| *track != own)
+            && length(&rest) > late.free.length() / 2
+        {
+            // The thread that launched before may have kept this one waiting.
+            self.collect(late.free, other, None);
+            self.take_deepest(&mut rest, late.free.length(), &mut parts);
+        }
+        if length(&rest) > 0 {
+            parts.push(CodePart {
+                code: None,
+                ns: length(&rest),
+            });
+        }
+        let spent_ns = sum(parts.iter().map(|part| part.ns));
+        let launch_ns = late.gap.length().saturating_sub(spent_ns);
+        self.add_launch(late.launch, launch_ns, &mut parts);
+        parts
+    }
+
+    /// The wait after which nothing was queued: the whole gap is its.
+    pub(crate) fn wait(&mut self, wait: EventId, gap: Interval) -> Vec<CodePart> {
+        let tree = self.tree;
+        let callers = tree.node_of(wait).into_iter();
+        let callers = callers.flat_map(|node| tree.ancestors(node));
+        let mut told = self.code_of(wait);
+        for caller in callers.filter_map(|node| tree.event(node)) {
+            let code = self.code_of(caller);
+            let is_read = matches!(
+                code.activity,
+                Some(
+                    CpuActivity::ReadBack
+                        | CpuActivity::DynamicShape
+                        | CpuActivity::Synchronization
+                )
+            );
+            // `nonzero` in a function that prints is what the function does, and so on.
+            if is_read {
+                told = code;
+            }
+        }
+        if told.event == wait {
+            // The operator around it: `aten::copy_`.
+            let above = tree.node_of(wait);
+            let above = above.and_then(|node| tree.op_above(&self.profile.trace, node));
+            let operator = above.and_then(|node| tree.event(node)).unwrap_or(wait);
+            told = Code {
+                event: operator,
+                within: operator,
+                ..told
+            };
+        }
+        vec![CodePart {
+            code: Some(told),
+            ns: gap.length(),
+        }]
+    }
+
+    /// Spans of a thread that cover a good part of a time, be they around it or in it: the deepest first.
+    fn collect(&mut self, time: Interval, track: TrackId, before: Option<EventId>) {
+        let (tree, trace) = (self.tree, &self.profile.trace);
+        let least_ns = (time.length() / LEAST_CALL).max(1);
+        let mut found: Vec<(StringId, Interval, EventId)> = Vec::new();
+        let mut add = |event: EventId| {
+            let span = trace.events.span(event);
+            if covered(span, time) >= least_ns {
+                found.push((trace.events.name(event), span, event));
+            }
+        };
+        let mut around = None;
+        if let Some(nodes) = self.tracks.get(&track) {
+            let launch = before.and_then(|call| tree.node_of(call));
+            let launch = launch.filter(|node| nodes.contains(&node.0));
+            let end = launch.map_or_else(|| first_from(tree, self.profile, nodes, time), |at| at.0);
+            let mut nodes = (nodes.start..end).rev().map(NodeId);
+            around = nodes.find(|node| {
+                let Some(event) = tree.event(*node) else {
+                    return true;
+                };
+                let is_in = trace.events.ts_ns(event) >= time.start_ns;
+                if is_in {
+                    add(event);
+                }
+                !is_in
+            });
+        }
+        if let Some(ranges) = self.ranges.get(&track) {
+            ranges.around(time).for_each(&mut add);
+        }
+        self.overhead.around(time).for_each(&mut add);
+        // Of what is around all of it the innermost is the deepest; others may tell what they do.
+        let mut is_around_all = false;
+        let callers = around.into_iter();
+        let callers = callers.flat_map(|node| std::iter::once(node).chain(tree.ancestors(node)));
+        for event in callers.filter_map(|node| tree.event(node)) {
+            let span = trace.events.span(event);
+            let covered_ns = covered(span, time);
+            if covered_ns < least_ns {
+                continue;
+            }
+            if !is_around_all || self.activity_of(event).is_some() {
+                is_around_all |= covered_ns == time.length();
+                found.push((trace.events.name(event), span, event));
+            }
+        }
+        self.candidates = self.together(found, time);
+    }
+
+    /// Spans by name.
+    fn together(
+        &mut self,
+        mut found: Vec<(StringId, Interval, EventId)>,
+        time: Interval,
+    ) -> Vec<Candidate> {
+        let least_ns = (time.length() / LEAST_PART).max(1);
+        found.sort_unstable();
+        let mut candidates: Vec<(i64, Candidate)> = Vec::new();
+        for calls in found.chunk_by(|a, b| a.0 == b.0) {
+            let spans = union(calls.iter().map(|(_, span, _)| *span).collect());
+            let covered_ns = sum(spans.iter().map(|span| covered(*span, time)));
+            let longest = calls.iter().max_by_key(|(_, span, _)| span.length());
+            let Some((_, span, event)) = longest.filter(|_| covered_ns >= least_ns) else {
+                continue;
+            };
+            // A program that runs while a module is imported is no import.
+            let is_program = |activity: &CpuActivity| {
+                *activity == CpuActivity::Imports && span.end_ns >= time.end_ns
+            };
+            let activity = self.activity_of(*event).filter(|told| !is_program(told));
+            let candidate = Candidate {
+                event: *event,
+                longest_ns: span.length(),
+                spans,
+                activity,
+            };
+            candidates.push((covered_ns, candidate));
+        }
+        // What covers less lies deeper, and of what covers as much what is shorter.
+        candidates.sort_by_key(|(covered_ns, one)| {
+            (*covered_ns, one.longest_ns, std::cmp::Reverse(one.event))
+        });
+        candidates.into_iter().map(|(_, one)| one).collect()
+    }
+
+    fn activity_of(&mut self, event: EventId) -> Option<CpuActivity> {
+        let trace = &self.profile.trace;
+        let key = (trace.events.name(event), trace.events.category(event));
+        let known = self.activities.entry(key);
+        *known.or_insert_with(|| CpuActivity::of_span(key.1, trace.strings.get(key.0)))
+    }
+
+    fn code_of(&mut self, event: EventId) -> Code {
+        Code {
+            event,
+            within: event,
+            activity: self.activity_of(event),
+        }
+    }
+
+    /// Splits a time; what is left.
+    fn split(&self, time: Interval, parts: &mut Vec<CodePart>) -> Vec<Interval> {
+        let mut rest: Vec<Interval> = Some(time)
+            .filter(|time| time.length() > 0)
+            .into_iter()
+            .collect();
+        // The outermost first, so that each takes what it is around.
+        for outer in self.candidates.iter().rev() {
+            if outer.activity.is_none() || outer.covers(&rest) < (time.length() / LEAST_PART).max(1)
+            {
+                continue;
+            }
+            let left = difference(&rest, &outer.spans);
+            let inside = difference(&rest, &left);
+            rest = left;
+            self.take_within(outer, inside, parts);
+        }
+        self.take_deepest(&mut rest, time.length(), parts);
+        rest
+    }
+
+    /// The parts of a time in which a span runs whose name tells what it does.
+    fn take_within(&self, outer: &Candidate, mut inside: Vec<Interval>, parts: &mut Vec<CodePart>) {
+        let least_ns = length(&inside) / LEAST_PART;
+        let within = self.candidates.iter().filter(|one| one.is_inside(outer));
+        let within: Vec<&Candidate> = within.collect();
+        for _ in 1..MOST_PARTS {
+            let left_ns = length(&inside);
+            if left_ns <= least_ns {
+                break;
+            }
+            let mut deepest = within.iter().copied();
+            let deepest = deepest.find(|one| one.covers(&inside) >= left_ns - left_ns / 2);
+            let deepest = deepest.unwrap_or(outer);
+            let (telling, code) = told(deepest, outer, &within);
+            let is_around = code.activity.is_some_and(CpuActivity::is_around_code);
+            let taking = if is_around { deepest } else { telling };
+            inside = difference(&inside, &taking.spans);
+            parts.push(CodePart {
+                code: Some(code),
+                ns: left_ns - length(&inside),
+            });
+        }
+        if length(&inside) > 0 {
+            parts.push(CodePart {
+                code: Some(outer.told(outer.activity)),
+                ns: length(&inside),
+            });
+        }
+    }
+
+    fn span(&self, event: EventId) -> Interval {
+        self.profile.trace.events.span(event)
+    }
+
+    /// Takes from a time what the deepest span that covers half of it covers, and so on.
+    fn take_deepest(&self, rest: &mut Vec<Interval>, whole_ns: i64, parts: &mut Vec<CodePart>) {
+        for _ in 0..MOST_PARTS {
+            let left_ns = length(rest);
+            if left_ns == 0 || left_ns < whole_ns / LEAST_PART {
+                break;
+            }
+            let mut untold = self.candidates.iter().filter(|one| one.activity.is_none());
+            let deepest = untold.find(|one| one.covers(rest) >= left_ns - left_ns / 2);
+            let Some(deepest) = deepest else { break };
+            let left = difference(rest, &deepest.spans);
+            parts.push(CodePart {
+                code: Some(deepest.told(None)),
+                ns: left_ns - length(&left),
+            });
+            *rest = left;
+        }
+        // What is left of the last bit belongs to what is around it.
+        let left_ns = length(rest);
+        if left_ns > 0
+            && left_ns < whole_ns / LEAST_PART
+            && let Some(last) = parts.last_mut()
+        {
+            last.ns = last.ns.saturating_add(left_ns);
+            rest.clear();
+        }
+    }
+
+    /// The launch belongs to the code that it lies in, or to its operator.
+    fn add_launch(&mut self, launch: EventId, ns: i64, parts: &mut Vec<CodePart>) {
+        if ns <= 0 {
+            return;
+        }
+        let span = self.span(launch);
+        let mut around: Vec<&mut CodePart> = parts
+            .iter_mut()
+            .filter(|part| {
+                let code = part.code.filter(|code| code.activity.is_none());
+                code.is_some_and(|code| is_inside(span, self.profile.trace.events.span(code.event)))
+            })
+            .collect();
+        around.sort_by_key(|part| std::cmp::Reverse(part.ns));
+        if let Some(part) = around.into_iter().next() {
+            part.ns = part.ns.saturating_add(ns);
+            return;
+        }
+        let tree = self.tree;
+        let above = tree.node_of(launch);
+        let above = above.and_then(|node| tree.op_above(&self.profile.trace, node));
+        let event = above.and_then(|node| tree.event(node)).unwrap_or(launch);
+        parts.push(CodePart {
+            code: Some(self.code_of(event)),
+            ns,
+        });
+    }
+}
+
+/// What a span does, by the names around it: the nearest that tells, except that who waits for data
+/// or reads files inside of data loading loads data. With the span that tells.
+fn told<'c>(
+    deepest: &Candidate,
+    outer: &'c Candidate,
+    within: &[&'c Candidate],
+) -> (&'c Candidate, Code) {
+    let around = |one: &&&Candidate| one.activity.is_some() && deepest.is_inside(one);
+    let nearest = within.iter().find(around).map_or(outer, |one| *one);
+    let goes_with = |inner: CpuActivity| {
+        use CpuActivity::*;
+        let is_plain = matches!(
+            inner,
+            Waiting | FileAccess | Preprocessing | Tokenization | Reflection | Logging
+        );
+        is_plain && outer.activity == Some(DataLoading)
+    };
+    let own = nearest.activity.filter(|activity| !goes_with(*activity));
+    let telling = match own {
+        // Of several of a kind inside each other the outermost.
+        Some(activity) if own != outer.activity => {
+            let same = |one: &&&Candidate| around(one) && one.activity == Some(activity);
+            within.iter().rev().find(same).map_or(nearest, |one| *one)
+        }
+        _ => outer,
+    };
+    let code = Code {
+        event: deepest.event,
+        within: telling.event,
+        activity: telling.activity,
+    };
+    (telling, code)
+}
+
+/// The first node of a thread that starts after a time.
+fn first_from(tree: &CallTree, profile: &Profile, nodes: &Range<u32>, time: Interval) -> u32 {
+    let events = &profile.trace.events;
+    let starts_before = |node: u32| {
+        let event = tree.event(NodeId(node));
+        event.is_some_and(|event| events.ts_ns(event) < time.end_ns)
+    };
+    let (mut low, mut high) = (nodes.start, nodes.end);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match starts_before(middle) {
+            true => low = middle + 1,
+            false => high = middle,
+        }
+    }
+    low
+}
+
+fn covered(span: Interval, time: Interval) -> i64 {
+    span.overlap(time).map_or(0, Interval::length)
+}
+
+fn is_inside(inner: Interval, outer: Interval) -> bool {
+    outer.start_ns <= inner.start_ns && inner.end_ns <= outer.end_ns
+}

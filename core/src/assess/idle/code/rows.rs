@@ -1,0 +1,148 @@
+//! Idle time by the code that ran in it.
+
+use std::collections::BTreeMap;
+
+use super::place::{PlaceKey, Places};
+use super::{Code, CodePart, Place};
+use crate::assess::idle::cause::IdleCause;
+use crate::base::map::Map;
+use crate::base::sort::Arrange;
+use crate::base::tally::Tally;
+use crate::names::cpu_activity::CpuActivity;
+use crate::profile::Profile;
+use crate::trace::EventId;
+
+/// One piece of code, and the idle time in which it ran.
+#[derive(Debug, Clone)]
+pub(crate) struct CodeRow {
+    pub(crate) place: Place,
+    pub(crate) activity: Option<CpuActivity>,
+    /// A first use, or what a warm run without a profiler does not do: no time that can be saved.
+    pub(crate) is_one_off: bool,
+    /// Gaps it ran in, and for how long.
+    pub(crate) all: Tally,
+    pub(crate) longest_ns: i64,
+    /// The call of the longest part.
+    pub(crate) event: EventId,
+    pub(crate) by_cause: BTreeMap<IdleCause, Tally>,
+}
+
+impl CodeRow {
+    /// Whether most of it is in gaps of a cause.
+    pub(crate) fn is_mostly(&self, cause: IdleCause) -> bool {
+        let of = self.by_cause.get(&cause);
+        of.is_some_and(|tally| tally.ns > self.all.ns / 2)
+    }
+}
+
+/// Idle time by code.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CodeRows {
+    /// The longest first.
+    pub(crate) rows: Vec<CodeRow>,
+    /// Of gaps that the CPU caused: all, what code is known of, and the rest.
+    pub(crate) all: Tally,
+    pub(crate) known_ns: i64,
+    /// … of gaps that last, and of cold starts.
+    pub(crate) unknown: [Unknown; 2],
+}
+
+/// Parts of gaps of which no code was recorded.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Unknown {
+    pub(crate) all: Tally,
+    pub(crate) longest_ns: i64,
+}
+
+/// What makes a row.
+type RowKey = (PlaceKey, Option<CpuActivity>, bool);
+
+/// Adds up parts of gaps.
+pub(crate) struct CodeTable<'a> {
+    profile: &'a Profile,
+    places: Places<'a>,
+    index: Map<RowKey, usize>,
+    rows: Vec<(CodeRow, Code)>,
+    /// All but the rows.
+    sums: CodeRows,
+}
+
+impl<'a> CodeTable<'a> {
+    pub(crate) fn new(profile: &'a Profile) -> CodeTable<'a> {
+        CodeTable {
+            profile,
+            places: Places::new(profile),
+            index: Map::default(),
+            rows: Vec::new(),
+            sums: CodeRows::default(),
+        }
+    }
+
+    /// The parts of one gap.
+    pub(crate) fn add(&mut self, cause: IdleCause, ns: i64, parts: &[CodePart]) {
+        self.sums.all.add(ns);
+        // A function that takes two parts of a gap has one gap.
+        let mut of_gap: Vec<(usize, Code, i64)> = Vec::new();
+        for part in parts {
+            let Some(code) = part.code else {
+                let unknown = &mut self.sums.unknown[usize::from(cause == IdleCause::Startup)];
+                unknown.all.add(part.ns);
+                unknown.longest_ns = unknown.longest_ns.max(part.ns);
+                continue;
+            };
+            self.sums.known_ns = self.sums.known_ns.saturating_add(part.ns);
+            let row = self.row(cause, code);
+            match of_gap.iter_mut().find(|(known, ..)| *known == row) {
+                Some((.., ns)) => *ns = ns.saturating_add(part.ns),
+                None => of_gap.push((row, code, part.ns)),
+            }
+        }
+        for (row, code, ns) in of_gap {
+            let Some((row, longest)) = self.rows.get_mut(row) else {
+                continue;
+            };
+            row.all.add(ns);
+            row.by_cause.entry(cause).or_default().add(ns);
+            if ns > row.longest_ns {
+                row.longest_ns = ns;
+                *longest = code;
+            }
+        }
+    }
+
+    fn row(&mut self, cause: IdleCause, code: Code) -> usize {
+        let is_one_off =
+            cause == IdleCause::Startup || code.activity.is_some_and(CpuActivity::is_one_off);
+        let key = (self.places.key(code), code.activity, is_one_off);
+        let next = self.rows.len();
+        let at = *self.index.entry(key).or_insert(next);
+        if at == next {
+            let row = CodeRow {
+                place: Place::default(),
+                activity: code.activity,
+                is_one_off,
+                all: Tally::default(),
+                longest_ns: 0,
+                event: code.event,
+                by_cause: BTreeMap::new(),
+            };
+            self.rows.push((row, code));
+        }
+        at
+    }
+
+    pub(crate) fn finish(self) -> CodeRows {
+        let profile = self.profile;
+        let rows = self.rows.into_iter().map(|(row, code)| CodeRow {
+            place: Place::of(profile, code),
+            event: match code.activity {
+                Some(activity) if !activity.is_around_code() => code.within,
+                _ => code.event,
+            },
+            ..row
+        });
+        let mut rows: Vec<CodeRow> = rows.collect();
+        rows.arrange_by_key(|row| std::cmp::Reverse(row.all.ns));
+        CodeRows { rows, ..self.sums }
+    }
+}

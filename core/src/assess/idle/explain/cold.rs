@@ -1,0 +1,107 @@
+//! Cold starts: gaps that a warm run does not have.
+
+use std::cell::OnceCell;
+
+use crate::base::interval::Interval;
+use crate::base::map::Map;
+use crate::profile::Profile;
+use crate::profile::cpu_activity::CpuActivities;
+use crate::profile::kernels::GpuWork;
+use crate::trace::{Category, EventId, StringId};
+
+/// Kernels that are loaded for this part of a gap are a good part of it.
+const LOADING_PART: i64 = 10;
+
+/// A call that takes so many times what later ones take on average was a first one.
+const TIMES_AS_LONG: i64 = 3;
+
+/// So many calls must follow to tell.
+const LATER_CALLS: i64 = 2;
+
+/// The first call of a name, and all of them.
+#[derive(Debug, Clone, Copy, Default)]
+struct Calls {
+    first: Option<(i64, EventId)>,
+    count: i64,
+    ns: i64,
+}
+
+/// Tells first uses, of the whole trace whatever window is analyzed.
+pub(super) struct FirstUses<'a> {
+    profile: &'a Profile,
+    kernels: OnceCell<Map<StringId, i64>>,
+    calls: OnceCell<Vec<Calls>>,
+}
+
+impl<'a> FirstUses<'a> {
+    pub(super) fn new(profile: &'a Profile) -> FirstUses<'a> {
+        FirstUses {
+            profile,
+            kernels: OnceCell::new(),
+            calls: OnceCell::new(),
+        }
+    }
+
+    /// Whether a gap is there because something ran for the first time: kernels were loaded beside it,
+    /// or it precedes the first use of a kernel in a trace that loads kernels as it goes, or there in
+    /// code whose first call takes much longer than the later ones.
+    pub(super) fn is_cold(
+        &self,
+        activities: &CpuActivities,
+        gap: Interval,
+        after: &GpuWork,
+        code: Option<EventId>,
+    ) -> bool {
+        let loading_ns = activities.loading_ns(gap);
+        if loading_ns > gap.length() / LOADING_PART {
+            return true;
+        }
+        self.is_first(after) && (loading_ns > 0 || code.is_some_and(|call| self.was_slow(call)))
+    }
+
+    fn is_first(&self, work: &GpuWork) -> bool {
+        let events = &self.profile.trace.events;
+        let kernels = self.kernels.get_or_init(|| {
+            let mut kernels = Map::default();
+            let all = events.ids();
+            for event in all.filter(|event| events.category(*event) == Category::Kernel) {
+                let start_ns = events.ts_ns(event);
+                let first_ns = kernels.entry(events.name(event)).or_insert(start_ns);
+                *first_ns = start_ns.min(*first_ns);
+            }
+            kernels
+        });
+        kernels.get(&work.name) == Some(&work.span.start_ns)
+    }
+
+    /// Whether a call is the first of its name, and took much longer than those after it.
+    fn was_slow(&self, call: EventId) -> bool {
+        let trace = &self.profile.trace;
+        let events = &trace.events;
+        let calls = self.calls.get_or_init(|| {
+            let mut calls = vec![Calls::default(); trace.strings.len()];
+            for event in events.ids() {
+                if events.category(event).is_gpu() {
+                    continue;
+                }
+                if let Some(of_name) = calls.get_mut(events.name(event).0 as usize) {
+                    let span = events.span(event);
+                    let this = (span.start_ns, event);
+                    of_name.first = Some(of_name.first.map_or(this, |first| first.min(this)));
+                    of_name.count += 1;
+                    of_name.ns = of_name.ns.saturating_add(span.length());
+                }
+            }
+            calls
+        });
+        let Some(of_name) = calls.get(events.name(call).0 as usize) else {
+            return false;
+        };
+        let later = of_name.count - 1;
+        let ns = events.span(call).length();
+        let later_ns = of_name.ns.saturating_sub(ns);
+        of_name.first.is_some_and(|(_, first)| first == call)
+            && later >= LATER_CALLS
+            && ns.saturating_mul(later) > later_ns.saturating_mul(TIMES_AS_LONG)
+    }
+}

@@ -1,0 +1,328 @@
+//! What multiplies the least time of an operation, by its sizes and by how its kernel cuts them.
+
+use super::{Cause, Detail};
+use crate::assess::{Input, Judged};
+use crate::hardware::roofline::{Bound, peak_tflops};
+use crate::hardware::{ComputeSpec, Precision, Unit};
+use crate::names::attention::{head_dimension, pads_head_dimension};
+use crate::names::convolution::ConvolutionPass;
+use crate::names::gemm::{is_by_columns, is_of_tensile};
+use crate::names::tile::{Split, Tile};
+use crate::profile::attention_sizes::AttentionSizes;
+use crate::profile::bandwidth::Demonstrated;
+use crate::profile::convolution::ConvolutionShape;
+use crate::profile::gemm::GemmSizes;
+use crate::profile::measured::{MainKernel, Measured, Sizes};
+use crate::profile::operations::Operation;
+
+/// What multiplies the least time of the arithmetic, or of the memory.
+pub(super) struct Factor {
+    pub(super) cause: Cause,
+    pub(super) of: Bound,
+    pub(super) factor: f64,
+    pub(super) detail: Detail,
+}
+
+/// The work of a kernel as a GEMM: results of `m` × `n`, each element a sum of `k`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Tiled {
+    pub(super) batch: u64,
+    pub(super) m: u64,
+    pub(super) n: u64,
+    pub(super) k: u64,
+    /// The first size of a tile lies along N; `None` where that is not known.
+    is_by_columns: Option<bool>,
+}
+
+/// All that is known of an operation, in the order of [`Cause`].
+pub(super) fn factors(
+    input: &Input,
+    at: usize,
+    operation: &Operation,
+    judged: &Judged,
+    measured: &Measured,
+) -> Vec<Factor> {
+    let mut found = Vec::new();
+    if let Some(kernel) = &measured.main {
+        // What other kernels of equal rank do is not padded by this one's tile.
+        let share = measured.main_share;
+        let name = input.profile.trace.strings.get(kernel.name);
+        let mut of_compute = |cause, factor: f64, detail| {
+            if factor > 1.0 {
+                found.push(Factor {
+                    cause,
+                    of: Bound::Compute,
+                    factor: 1.0 + (factor - 1.0) * share,
+                    detail,
+                });
+            }
+        };
+        if let Some(factor) = slower_unit(input, judged, kernel) {
+            of_compute(Cause::SlowerUnit, factor, Detail::None);
+        }
+        match &measured.sizes {
+            Sizes::Attention(sizes) => {
+                for (cause, factor, detail) in of_attention(input, sizes, kernel, name) {
+                    of_compute(cause, factor, detail);
+                }
+            }
+            _ => {
+                let op = operation.short_name(input.profile);
+                if let Some((tiled, tile)) = Tiled::of(measured, op, name).zip(kernel.tile) {
+                    let (factor, detail) = tiled.padding(tile);
+                    of_compute(Cause::TilePadding, factor, detail);
+                    if let Some((factor, detail)) = tiled.waves(input, kernel, name, tile) {
+                        of_compute(Cause::WaveQuantization, factor, detail);
+                    }
+                    let padded = channels(measured, judged).or_else(|| tiled.padded_k(tile));
+                    if let Some((factor, detail)) = padded {
+                        of_compute(Cause::PaddedDimension, factor, detail);
+                    }
+                }
+            }
+        }
+    }
+    found.extend(small_size(input, at, operation, judged));
+    found
+}
+
+/// Work on vector units where matrix units take its type, if only as TF32, which is then its roofline: the
+/// peak of these over that of those.
+fn slower_unit(input: &Input, judged: &Judged, kernel: &MainKernel) -> Option<f64> {
+    let spec = judged.work?.compute?;
+    let gpu = input.gpu()?;
+    if spec.unit != Unit::Matrix || !kernel.is_on_vector_units {
+        return None;
+    }
+    let precision = match spec.precision {
+        Precision::Fp64 => Precision::Fp64,
+        _ => Precision::Fp32,
+    };
+    let vector = ComputeSpec {
+        unit: Unit::Vector,
+        precision,
+    };
+    let basis = input.options.basis;
+    let (best, _) = peak_tflops(spec, gpu, basis)?;
+    let (used, _) = peak_tflops(vector, gpu, basis)?;
+    Some(best / used)
+}
+
+impl Tiled {
+    /// `None` for what is no GEMM and no convolution.
+    pub(super) fn of(measured: &Measured, op: &str, kernel: &str) -> Option<Tiled> {
+        match &measured.sizes {
+            Sizes::Gemm(GemmSizes { batch, m, n, k, .. }) => Some(Tiled {
+                batch: *batch,
+                m: *m,
+                n: *n,
+                k: *k,
+                is_by_columns: is_by_columns(op, kernel).then_some(true),
+            }),
+            Sizes::Convolution(shape) => Some(Tiled::of_convolution(shape, kernel)),
+            Sizes::Attention(_) | Sizes::Other => None,
+        }
+    }
+
+    /// The implicit GEMM of a convolution: forward N·P·Q × C_out with sums over C_in·R·S, each group by
+    /// itself. The gradient of the input has its positions as rows, that of the filter the channels.
+    fn of_convolution(shape: &ConvolutionShape, kernel: &str) -> Tiled {
+        let groups = shape.groups.max(1);
+        let (c_in, c_out) = (shape.channels() / groups, shape.out_channels() / groups);
+        let taps = shape.taps();
+        let batch = shape.input.first().copied().unwrap_or(1);
+        let read: u64 = shape.input.iter().skip(2).product();
+        let (read, written) = (batch * read, batch.saturating_mul(shape.positions()));
+        let [m, n, k] = match ConvolutionPass::of_kernel(kernel) {
+            ConvolutionPass::Data => [read, c_in, c_out.saturating_mul(taps)],
+            ConvolutionPass::Filter => [c_out, c_in.saturating_mul(taps), written],
+            ConvolutionPass::Forward if shape.is_transposed => [written, c_out, c_in * taps],
+            ConvolutionPass::Forward => [written, c_out, c_in.saturating_mul(taps)],
+        };
+        Tiled {
+            batch: groups,
+            m: m.max(1),
+            n: n.max(1),
+            k: k.max(1),
+            is_by_columns: None,
+        }
+    }
+
+    /// Tiles along M and along N.
+    fn tiles(self, (first, second): (u64, u64)) -> ([u64; 2], f64) {
+        let of = |along_m: u64, along_n: u64| {
+            let tiles = [self.m.div_ceil(along_m), self.n.div_ceil(along_n)];
+            let computed = (tiles[0] * along_m) as f64 * (tiles[1] * along_n) as f64;
+            (tiles, computed / (self.m as f64 * self.n as f64))
+        };
+        let (rows, columns) = (of(first, second), of(second, first));
+        match self.is_by_columns {
+            Some(true) => columns,
+            Some(false) => rows,
+            None if columns.1 < rows.1 => columns,
+            None => rows,
+        }
+    }
+
+    /// Output tiles of all of the batch.
+    pub(super) fn n_tiles(self, tile: Tile) -> u64 {
+        let ([rows, columns], _) = self.tiles(tile.output);
+        rows.saturating_mul(columns).saturating_mul(self.batch)
+    }
+
+    /// Bytes that all tiles read, mostly from caches: along K what belongs to their rows and columns.
+    pub(super) fn read_bytes(self, tile: Tile, element_bytes: f64) -> f64 {
+        let (first, second) = tile.output;
+        let each = (first + second) as f64 * self.k as f64 * element_bytes;
+        self.n_tiles(tile) as f64 * each
+    }
+
+    fn padding(self, tile: Tile) -> (f64, Detail) {
+        let (_, factor) = self.tiles(tile.output);
+        let detail = Detail::Tile {
+            result: (self.m, self.n),
+            tile: tile.output,
+        };
+        (factor, detail)
+    }
+
+    /// Workgroups that run at once; `None` where their number is not known, or where all units have
+    /// work to the end.
+    pub(super) fn workgroups(self, kernel: &MainKernel, name: &str, tile: Tile) -> Option<u64> {
+        let tiles = self.n_tiles(tile);
+        // Others than Tensile round theirs up, or keep as many as there are units. The gradient of a filter has few
+        // tiles and a long K, which its launch splits.
+        let is_of_filter = ConvolutionPass::of_kernel(name) == ConvolutionPass::Filter;
+        let launched = kernel
+            .workgroups()
+            .filter(|_| is_of_tensile(name) || is_of_filter);
+        let split = match kernel.split {
+            Split::None => 1,
+            Split::Parts(parts) => parts,
+            Split::Unknown => kernel.launch.map(|(grid, _)| grid[2]).filter(|z| *z > 1)?,
+            Split::Stream => return None,
+        };
+        let parts = tiles.saturating_mul(split);
+        let split_by_launch = launched.filter(|launched| *launched >= parts.saturating_mul(2));
+        Some(split_by_launch.unwrap_or(parts)).filter(|parts| *parts > 0)
+    }
+
+    fn waves(
+        self,
+        input: &Input,
+        kernel: &MainKernel,
+        name: &str,
+        tile: Tile,
+    ) -> Option<(f64, Detail)> {
+        wave_factor(
+            input,
+            self.workgroups(kernel, name, tile)?,
+            Some(self.n_tiles(tile)),
+        )
+    }
+
+    /// Steps along K, the last of which may be partly filled.
+    fn padded_k(self, tile: Tile) -> Option<(f64, Detail)> {
+        let padded = self.k.next_multiple_of(tile.k?);
+        let detail = Detail::Padded {
+            dimension: "K",
+            size: self.k,
+            padded,
+        };
+        Some((padded as f64 / self.k as f64, detail))
+    }
+}
+
+/// Few channels of a convolution, computed as many as 16 bytes hold.
+fn channels(measured: &Measured, judged: &Judged) -> Option<(f64, Detail)> {
+    let Sizes::Convolution(shape) = &measured.sizes else {
+        return None;
+    };
+    let in_16_bytes = judged.work?.compute?.precision.in_16_bytes();
+    let size = shape.group_channels().max(1);
+    let padded = size.next_multiple_of(in_16_bytes);
+    let detail = Detail::Padded {
+        dimension: "C_in",
+        size,
+        padded,
+    };
+    (size < in_16_bytes && !shape.is_depthwise()).then(|| (padded as f64 / size as f64, detail))
+}
+
+/// The time of all waves over that of the workgroups, were they spread evenly.
+fn wave_factor(input: &Input, workgroups: u64, tiles: Option<u64>) -> Option<(f64, Detail)> {
+    let units = input.n_units().filter(|units| *units > 0)?;
+    let waves = workgroups.div_ceil(u64::from(units));
+    let factor = waves as f64 * f64::from(units) / workgroups as f64;
+    Some((
+        factor,
+        Detail::Waves {
+            tiles,
+            workgroups,
+            units,
+        },
+    ))
+}
+
+/// Queries and keys in tiles, blocks of queries over the units, the head dimension in the sizes that
+/// the kernel is built for.
+fn of_attention(
+    input: &Input,
+    sizes: &AttentionSizes,
+    kernel: &MainKernel,
+    name: &str,
+) -> Vec<(Cause, f64, Detail)> {
+    let mut found = Vec::new();
+    let (queries, keys) = (
+        sizes.queries().max(1.0) as u64,
+        sizes.keys().max(1.0) as u64,
+    );
+    let tile = crate::names::attention::tile(name);
+    if let Some((along_q, along_kv)) = tile {
+        let padded = |size: u64, tile: u64| size.next_multiple_of(tile) as f64 / size as f64;
+        let factor = padded(queries, along_q) * padded(keys, along_kv);
+        let detail = Detail::Tile {
+            result: (queries, keys),
+            tile: (along_q, along_kv),
+        };
+        found.push((Cause::TilePadding, factor, detail));
+    }
+    let workgroups = kernel
+        .workgroups()
+        .or(tile.map(|(along_q, _)| sizes.blocks(along_q)));
+    if let Some((factor, detail)) = workgroups.and_then(|n| wave_factor(input, n, None)) {
+        found.push((Cause::WaveQuantization, factor, detail));
+    }
+    let head = sizes.d_qk.max(1);
+    let built_for = head_dimension(name)
+        .or_else(|| pads_head_dimension(name).then(|| head.next_power_of_two()));
+    if let Some(padded) = built_for.filter(|padded| *padded > head) {
+        let detail = Detail::Padded {
+            dimension: "head dimension",
+            size: head,
+            padded,
+        };
+        found.push((Cause::PaddedDimension, padded as f64 / head as f64, detail));
+    }
+    found
+}
+
+/// Memory-bound work of a size at which no other operation of this trace is any faster.
+fn small_size(input: &Input, at: usize, operation: &Operation, judged: &Judged) -> Option<Factor> {
+    let roof = judged.roof.filter(|roof| roof.bound == Bound::Memory)?;
+    let bytes = judged.work?.bytes?;
+    let gpu_bandwidth = input.gpu()?.mem_bw_gbps * 1e9;
+    let all = Demonstrated::of(input.profile, input.options.gpu_events);
+    let best = all.best(bytes, at)?;
+    let own = bytes / (operation.kernel_ns as f64 / operation.calls.len() as f64 / 1e9);
+    // What is faster than the memory is read from a cache, and a slower one shows nothing.
+    let best = best.min(gpu_bandwidth);
+    (best > own && roof.time_us > 0.0).then(|| Factor {
+        cause: Cause::SmallSize,
+        of: Bound::Memory,
+        factor: gpu_bandwidth / best,
+        detail: Detail::Bandwidth {
+            percent: best / gpu_bandwidth * 100.0,
+        },
+    })
+}

@@ -1,0 +1,420 @@
+//! Causes that have no factor: what is known of an operation that such kernels are slow with.
+
+use super::factors::Tiled;
+use crate::assess::{Input, Judged};
+use crate::hardware::{Precision, Unit, Vendor};
+use crate::names::attention::{self, splits_keys};
+use crate::names::tile::{Generation, Tile};
+use crate::names::words::holds;
+use crate::names::{Family, LoopKind};
+use crate::perf::{Tensor, element_bytes};
+use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
+use crate::profile::gemm::{GemmSizes, OddPitch, odd_pitches};
+use crate::profile::measured::{MainKernel, Measured, Sizes};
+use crate::profile::operations::Operation;
+
+/// So few steps along K that what comes before and after them takes most of the time.
+const FEW_K_STEPS: u64 = 4;
+
+/// Workgroups for up to this share of the compute units are few.
+const FEW_WORKGROUPS: f64 = 0.9;
+
+/// Up to so many steps along K filling the pipeline takes a good part of the time.
+const SHORT_K_STEPS: u64 = 16;
+
+/// Bytes of a row up to which a workgroup has little to read.
+const SHORT_ROW_BYTES: f64 = 2048.0;
+
+/// Kernels that compute an exponential, a logarithm or the like for each element.
+const TRANSCENDENTAL: &[&str] = &[
+    "gelu", "silu", "sigmoid", "tanh", "exp", "log", "erf", "pow", "sin", "cos", "softplus", "mish",
+];
+
+/// So few channels leave most of the elements that a matrix unit takes at once empty.
+const FEW_CHANNELS: u64 = 4;
+
+/// So few positions of an image make a short GEMM.
+const FEW_POSITIONS: u64 = 64;
+
+/// Below so many tokens a low efficiency of attention is expected.
+const SHORT_SEQUENCE: u64 = 512;
+
+/// Attention kernels take at least so many queries at once, where there are as many.
+pub(super) const BLOCK_OF_QUERIES: u64 = 64;
+
+/// So narrow a head leaves the softmax a large part of the time.
+const NARROW_HEAD: u64 = 128;
+
+/// A cause without a factor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fact {
+    /// Rows along memory that are not 16-byte aligned.
+    Misaligned {
+        /// Sizes and distances that are no multiples: "N", 1025.
+        sizes: Vec<(String, u64)>,
+        /// Of so many elements.
+        multiple: u64,
+    },
+    /// Its kernel was built for an older generation of GPUs.
+    OldGeneration {
+        /// That generation.
+        kernel: &'static str,
+        /// That of the GPU.
+        gpu: &'static str,
+    },
+    /// A kernel that is taken where no tuned one fits.
+    Fallback,
+    /// A kernel on vector units.
+    VectorUnits,
+    /// Few steps along K.
+    FewKSteps {
+        /// What each element of the result is a sum over.
+        k: u64,
+        /// How much of it the kernel takes in one step.
+        tile: u64,
+    },
+    /// Several steps along K, yet so few that filling the pipeline takes a part of the time.
+    ShortK {
+        /// What each element of the result is a sum over.
+        k: u64,
+        /// How much of it the kernel takes in one step.
+        tile: u64,
+    },
+    /// What tiles read of the operands, mostly from caches.
+    TileReads {
+        /// The tile.
+        tile: (u64, u64),
+        /// That rate over the memory bandwidth, in percent.
+        percent: u64,
+    },
+    /// Copies between the memories of CPU and GPU.
+    OverLink,
+    /// Rows that are short for a workgroup each: elements.
+    ShortRows(i64),
+    /// Kernels of several names that do its work one after the other: how many.
+    SeveralKernels(usize),
+    /// Each element costs an exponential or the like.
+    Transcendental,
+    /// Fewer workgroups than compute units.
+    FewWorkgroups {
+        /// Workgroups.
+        workgroups: u64,
+        /// Compute units.
+        units: u32,
+    },
+    /// Fewer workgroups of an attention kernel than compute units, even with blocks of few queries.
+    FewBlocks {
+        /// Workgroups.
+        workgroups: u64,
+        /// Compute units.
+        units: u32,
+    },
+    /// Channels that a group of a convolution reads.
+    FewChannels(u64),
+    /// A kernel size above 3: "7×7".
+    LargeKernel(String),
+    /// A type of 32 bits or more, and how many times the rate of 16 bits is its own, in tenths.
+    WideType {
+        /// "FP32".
+        precision: &'static str,
+        /// The rate of 16 bits over its own, in percent.
+        rate_percent: u64,
+    },
+    /// A kernel size that differs by dimension: "1×7".
+    Asymmetric(String),
+    /// Positions between those that a convolution reads: "2".
+    Dilated(String),
+    /// Each channel by itself.
+    Depthwise,
+    /// Channels are cut into so many groups.
+    Grouped(u64),
+    /// Few positions of an image.
+    SmallImage(u64),
+    /// Channels before positions in memory.
+    ChannelsFirst,
+    /// Its kernel reads element by element: operands that are not contiguous, or of several types.
+    NotVectorized,
+    /// An operand that is not contiguous along its last dimension.
+    NotContiguous,
+    /// Rows that are not 16-byte aligned, so that they are read element by element: how many elements.
+    MisalignedRows(i64),
+    /// A loop over rows that reads them once more for each reduction.
+    RowLoop,
+    /// Attention whose head dimension leaves matrix units few FLOPs for each exponential.
+    Softmax {
+        /// The head dimension.
+        head: u64,
+    },
+    /// So few tokens that attention has little to do.
+    ShortSequence(u64),
+    /// Elements from all over a tensor.
+    Gather,
+    /// Calls differ by more than a fifth.
+    Differs {
+        /// The middle call.
+        median_ns: i64,
+        /// The call that 5 % of the calls take longer than.
+        p95_ns: i64,
+    },
+}
+
+/// What is known of an operation, the surest first.
+pub(super) fn facts(
+    input: &Input,
+    operation: &Operation,
+    judged: &Judged,
+    measured: &Measured,
+) -> Vec<Fact> {
+    let mut found = Vec::new();
+    if let Sizes::Gemm(sizes) = &measured.sizes
+        && let Some(spec) = judged.work.and_then(|work| work.compute)
+        && sizes.k > 1
+    {
+        found.extend(misaligned(&odd_pitches(operation, *sizes, spec), *sizes));
+    }
+    let is_by_rows = matches!(operation.family, Family::Reduction | Family::Normalization);
+    // Those of channels reduce over other dimensions.
+    let name = operation.short_name(input.profile);
+    let is_by_rows = is_by_rows
+        && !holds(
+            name,
+            &["batch_norm", "group_norm", "groupnorm", "instance_norm"],
+        );
+    if is_by_rows && let Some((elements, bytes)) = row_of(&operation.tensors(input.profile)) {
+        if bytes % 16.0 != 0.0 {
+            found.push(Fact::MisalignedRows(elements));
+        } else if bytes <= SHORT_ROW_BYTES {
+            found.push(Fact::ShortRows(elements));
+        }
+    }
+    if let Some(kernel) = &measured.main {
+        found.extend(of_kernel(input, operation, judged, measured, kernel));
+    }
+    if let Sizes::Convolution(shape) = &measured.sizes {
+        found.extend(of_convolution(shape));
+    }
+    if let Sizes::Attention(sizes) = &measured.sizes {
+        let tokens = sizes.queries().max(sizes.keys()) as u64;
+        if tokens < SHORT_SEQUENCE {
+            found.push(Fact::ShortSequence(tokens));
+        }
+        // What mostly reads its operands has time for exponentials.
+        let computes = judged.roof.is_some_and(|roof| {
+            let compute_us = roof.compute_us.unwrap_or(0.0);
+            compute_us * 4.0 >= roof.memory_us
+        });
+        if sizes.d_qk <= NARROW_HEAD && computes {
+            found.push(Fact::Softmax { head: sizes.d_qk });
+        }
+    }
+    if judged.is_over_link {
+        found.push(Fact::OverLink);
+    }
+    if matches!(measured.sizes, Sizes::Other)
+        && operation.tensors(input.profile).iter().any(is_strided)
+    {
+        found.push(Fact::NotContiguous);
+    }
+    found.extend(wide_type(input, judged));
+    let spread = &measured.spread;
+    if spread.above_median_ns > 0 {
+        found.push(Fact::Differs {
+            median_ns: spread.median_ns,
+            p95_ns: spread.p95_ns,
+        });
+    }
+    found
+}
+
+/// Work of the matrix units in FP32 or FP64, where 16 bits are faster.
+fn wide_type(input: &Input, judged: &Judged) -> Option<Fact> {
+    let spec = judged
+        .work?
+        .compute
+        .filter(|spec| spec.unit == Unit::Matrix)?;
+    let (gpu, basis) = (input.gpu()?, input.options.basis);
+    let is_wide = matches!(
+        spec.precision,
+        Precision::Fp64 | Precision::Fp32 | Precision::Tf32
+    );
+    let rate = |precision| Some(gpu.matrix_rate(precision, basis)?.tflops);
+    let over = rate(Precision::Bf16)? / rate(spec.precision)?;
+    (is_wide && over > 1.0).then(|| Fact::WideType {
+        precision: spec.precision.label(),
+        rate_percent: (over * 100.0).round() as u64,
+    })
+}
+
+/// What makes rows of operands or of the result start anywhere, and the other sizes that are as odd.
+fn misaligned(odd: &[OddPitch], sizes: GemmSizes) -> Option<Fact> {
+    let multiple = odd.first()?.multiple;
+    let all = [("M", sizes.m), ("N", sizes.n), ("K", sizes.k)];
+    let is_odd = |size: u64| size > 1 && !size.is_multiple_of(multiple);
+    let mut found: Vec<(String, u64)> = Vec::new();
+    for (name, size) in all.into_iter().filter(|(_, size)| is_odd(*size)) {
+        found.push((name.to_owned(), size));
+    }
+    let apart = odd.iter().filter(|odd| odd.is_apart);
+    found.extend(apart.map(|odd| (format!("pitch of {}", odd.of), odd.elements)));
+    Some(Fact::Misaligned {
+        sizes: found,
+        multiple,
+    })
+}
+
+fn of_kernel(
+    input: &Input,
+    operation: &Operation,
+    judged: &Judged,
+    measured: &Measured,
+    kernel: &MainKernel,
+) -> Vec<Fact> {
+    let mut found = Vec::new();
+    let gpu = input.gpu().and_then(|gpu| Generation::of_gpu(gpu.compute?));
+    let is_nvidia = input
+        .gpu()
+        .is_some_and(|gpu| gpu.vendor == Some(Vendor::Nvidia));
+    if let Some((built_for, gpu)) = kernel.generation.zip(gpu).filter(|_| is_nvidia)
+        && !built_for.suits(gpu)
+    {
+        found.push(Fact::OldGeneration {
+            kernel: built_for.label(),
+            gpu: gpu.label(),
+        });
+    }
+    if kernel.is_fallback {
+        found.push(Fact::Fallback);
+    } else if kernel.is_on_vector_units {
+        found.push(Fact::VectorUnits);
+    }
+    let name = input.profile.trace.strings.get(kernel.name);
+    let tiled = Tiled::of(measured, operation.short_name(input.profile), name);
+    let parts = match tiled.zip(kernel.tile) {
+        Some((tiled, tile)) => {
+            found.extend(tile.k.and_then(|k_tile| steps_along_k(tiled.k, k_tile)));
+            found.extend(tile_reads(input, operation, judged, tiled, tile));
+            tiled.workgroups(kernel, name, tile)
+        }
+        None => kernel.workgroups(),
+    };
+    let is_few =
+        |workgroups: u64, units: u32| workgroups as f64 <= f64::from(units) * FEW_WORKGROUPS;
+    if let Some((workgroups, units)) = parts.zip(input.n_units())
+        && is_few(workgroups, units)
+    {
+        found.push(Fact::FewWorkgroups { workgroups, units });
+    }
+    let blocks = blocks_of_queries(measured, name).filter(|_| parts.is_none());
+    if let Some((workgroups, units)) = blocks.zip(input.n_units())
+        && is_few(workgroups, units)
+    {
+        found.push(Fact::FewBlocks { workgroups, units });
+    }
+    if LoopKind::of(name) == LoopKind::Reduction {
+        found.push(Fact::RowLoop);
+    }
+    if holds(name, &["gather", "index", "embedding", "scatter"]) {
+        found.push(Fact::Gather);
+    }
+    if matches!(measured.sizes, Sizes::Other) && holds(name, TRANSCENDENTAL) {
+        found.push(Fact::Transcendental);
+    }
+    // The gradients of a convolution are kernels that share nothing but what they read.
+    let is_one = !matches!(measured.sizes, Sizes::Convolution(_));
+    if measured.n_main_kinds > 1 && is_one {
+        found.push(Fact::SeveralKernels(measured.n_main_kinds));
+    }
+    let is_scalar = ["elementwise_kernel", "unrolled_"]
+        .iter()
+        .any(|part| name.contains(part));
+    if is_scalar && !name.contains("vectorized_")
+        || name.contains("CatArrayBatchedCopy") && !name.contains("aligned16")
+    {
+        found.push(Fact::NotVectorized);
+    }
+    found
+}
+
+/// Workgroups of an attention kernel that does not tell them: no fewer than with blocks of as few
+/// queries as kernels usually take; `None` where keys may be split as well.
+fn blocks_of_queries(measured: &Measured, name: &str) -> Option<u64> {
+    let Sizes::Attention(sizes) = &measured.sizes else {
+        return None;
+    };
+    let has_tile = attention::tile(name).is_some();
+    (sizes.n_packed.is_none() && !splits_keys(name) && !has_tile)
+        .then(|| sizes.blocks(BLOCK_OF_QUERIES))
+}
+
+/// That tiles read operands faster than the memory could: caches are what bounds it.
+fn tile_reads(
+    input: &Input,
+    operation: &Operation,
+    judged: &Judged,
+    tiled: Tiled,
+    tile: Tile,
+) -> Option<Fact> {
+    let in_16_bytes = judged.work?.compute?.precision.in_16_bytes();
+    let bytes = tiled.read_bytes(tile, 16.0 / in_16_bytes as f64);
+    let call_s = operation.kernel_ns as f64 / operation.calls.len() as f64 / 1e9;
+    let percent = bytes / call_s / (input.gpu()?.mem_bw_gbps * 1e9) * 100.0;
+    (percent >= 100.0).then_some(Fact::TileReads {
+        tile: tile.output,
+        percent: percent as u64,
+    })
+}
+
+/// What few steps along K cost.
+fn steps_along_k(k: u64, tile: u64) -> Option<Fact> {
+    let steps = k.div_ceil(tile);
+    let few = (steps <= FEW_K_STEPS).then_some(Fact::FewKSteps { k, tile });
+    few.or((steps <= SHORT_K_STEPS).then_some(Fact::ShortK { k, tile }))
+}
+
+fn of_convolution(shape: &ConvolutionShape) -> Vec<Fact> {
+    let mut found = Vec::new();
+    let channels = shape.group_channels();
+    if shape.is_depthwise() {
+        found.push(Fact::Depthwise);
+    } else {
+        if channels <= FEW_CHANNELS {
+            found.push(Fact::FewChannels(channels));
+        }
+        if shape.groups > 1 {
+            found.push(Fact::Grouped(shape.groups));
+        }
+    }
+    if shape.is_asymmetric() {
+        found.push(Fact::Asymmetric(shape.kernel_text()));
+    } else if shape.kind() == ConvolutionKind::Large {
+        found.push(Fact::LargeKernel(shape.kernel_text()));
+    }
+    if shape.dilation.iter().any(|dilation| *dilation > 1) {
+        let dilation: Vec<String> = shape.dilation.iter().map(u64::to_string).collect();
+        found.push(Fact::Dilated(dilation.join("×")));
+    }
+    if shape.positions() <= FEW_POSITIONS {
+        found.push(Fact::SmallImage(shape.positions()));
+    }
+    if shape.is_channels_last == Some(false) {
+        found.push(Fact::ChannelsFirst);
+    }
+    found
+}
+
+/// The rows of the largest operand: elements and bytes.
+fn row_of(tensors: &[Tensor]) -> Option<(i64, f64)> {
+    let largest = tensors.iter().max_by(|a, b| a.n().total_cmp(&b.n()))?;
+    let row = *largest.shape.last().filter(|_| largest.shape.len() > 1)?;
+    let bytes = row as f64 * element_bytes(largest.dtype)?;
+    (row > 1).then_some((row, bytes))
+}
+
+/// Whether neighbors along the last dimension do not lie next to each other.
+fn is_strided(tensor: &Tensor) -> bool {
+    let last = tensor
+        .shape
+        .last()
+        .zip(tensor.strides.and_then(<[i64]>::last));
+    last.is_some_and(|(size, stride)| *size > 1 && *stride > 1)
+}

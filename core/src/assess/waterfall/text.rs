@@ -1,0 +1,217 @@
+//! The waterfall for people.
+
+use super::facts::BLOCK_OF_QUERIES;
+use super::{Cause, Detail, Fact, Step, Waterfall};
+use crate::base::format;
+
+/// A step as text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepLine {
+    /// Its cause; "Roofline" and "Measured" at the ends.
+    pub label: &'static str,
+    /// Its name in files.
+    pub key: &'static str,
+    /// What it adds.
+    pub ns: i64,
+    /// How many times longer the time becomes.
+    pub factor: f64,
+    /// The sizes that it follows from; may be empty.
+    pub says: String,
+}
+
+/// The steps between the roofline time and the measured time.
+pub fn step_lines(waterfall: &Waterfall) -> Vec<StepLine> {
+    let line = |step: &Step| StepLine {
+        label: step.cause.label(),
+        key: step.cause.key(),
+        ns: step.ns,
+        factor: step.factor,
+        says: step.says(),
+    };
+    waterfall.steps.iter().map(line).collect()
+}
+
+impl Waterfall {
+    /// What the steps follow from, and the causes without a factor, each as half a sentence.
+    pub fn causes(&self) -> Vec<String> {
+        let steps = self.steps.iter().map(|step| step.says());
+        let facts = self.facts.iter().map(Fact::text);
+        steps.chain(facts).filter(|text| !text.is_empty()).collect()
+    }
+}
+
+impl Fact {
+    /// For people, as half a sentence: "K = 32 in steps of 64".
+    pub fn text(&self) -> String {
+        match self {
+            Fact::Misaligned { sizes, multiple } => {
+                let each = sizes.iter();
+                let each =
+                    each.map(|(of, elements)| format!("{of} = {}", format::count(*elements)));
+                let each: Vec<String> = each.collect();
+                let each = each.join(", ");
+                format!("{each}, no multiple of {multiple}: rows are not 16-byte aligned")
+            }
+            Fact::OldGeneration { kernel, gpu } => {
+                format!("its kernel was built for {kernel}, the GPU is {gpu}")
+            }
+            Fact::Fallback => "its kernel is what is left where no tuned one fits".to_owned(),
+            Fact::VectorUnits => "its kernel runs on vector units".to_owned(),
+            Fact::FewKSteps { k, tile } => {
+                let steps = format::counted(k.div_ceil(*tile), "step");
+                format!(
+                    "K = {} is {steps} of {tile}: prologue and epilogue take most of the time",
+                    format::count(*k)
+                )
+            }
+            Fact::ShortK { k, tile } => {
+                let steps = format::counted(k.div_ceil(*tile), "step");
+                format!(
+                    "K = {} is {steps} of {tile}: filling the pipeline takes a part of the time",
+                    format::count(*k)
+                )
+            }
+            Fact::TileReads {
+                tile: (first, second),
+                percent,
+            } => format!(
+                "tiles of {first} × {second} read operands at {}× the memory bandwidth, from caches: larger tiles read less",
+                format::number(*percent as f64 / 100.0)
+            ),
+            Fact::OverLink => "it copies between the memories of CPU and GPU".to_owned(),
+            Fact::ShortRows(elements) => {
+                let elements = format::count(u64::try_from(*elements).unwrap_or(0));
+                format!("rows of {elements} elements are short for a workgroup each")
+            }
+            Fact::SeveralKernels(n) => {
+                format!(
+                    "{n} kernels one after the other read again what the last one wrote or read"
+                )
+            }
+            Fact::Transcendental => {
+                "each element costs an exponential, a logarithm or the like".to_owned()
+            }
+            Fact::FewWorkgroups { workgroups, units } => {
+                let share = format::percent(*workgroups as f64 / f64::from(*units) * 100.0);
+                let workgroups = format::counted(*workgroups, "workgroup");
+                format!("{workgroups} for {units} compute units can use at most {share} of the GPU")
+            }
+            Fact::FewBlocks { workgroups, units } => format!(
+                "only {} for {units} compute units, unless keys are split or blocks have fewer than {BLOCK_OF_QUERIES} queries",
+                format::counted(*workgroups, "workgroup")
+            ),
+            Fact::FewChannels(channels) => format!("C_in = {channels}"),
+            Fact::LargeKernel(kernel) => format!("a {kernel} kernel"),
+            Fact::WideType {
+                precision,
+                rate_percent,
+            } => format!(
+                "{precision}: types of 16 bits have {}× its rate",
+                format::number(*rate_percent as f64 / 100.0)
+            ),
+            Fact::Asymmetric(kernel) => format!("a {kernel} kernel, longer in one dimension"),
+            Fact::Dilated(dilation) => {
+                format!("dilation {dilation}: what it reads is not contiguous")
+            }
+            Fact::Depthwise => "depthwise: matrix units have one channel to sum over".to_owned(),
+            Fact::Grouped(groups) => {
+                format!("{} groups, each a narrow GEMM", format::count(*groups))
+            }
+            Fact::SmallImage(positions) => {
+                format!("{} for each image", format::counted(*positions, "position"))
+            }
+            Fact::ChannelsFirst => "channels-first operands".to_owned(),
+            Fact::NotVectorized => "its kernel reads element by element, not in vectors".to_owned(),
+            Fact::NotContiguous => "an operand is not contiguous".to_owned(),
+            Fact::MisalignedRows(elements) => {
+                let elements = format::count(u64::try_from(*elements).unwrap_or(0));
+                format!("rows of {elements} elements are not 16-byte aligned")
+            }
+            Fact::RowLoop => "a looped reduction: rows are read again for each pass".to_owned(),
+            Fact::Softmax { head } => format!(
+                "head dimension {head}: each exponential comes with only {} FLOPs of the matrix units",
+                format::count(4 * head)
+            ),
+            Fact::ShortSequence(tokens) => format!(
+                "{} tokens: a low efficiency is expected below 512",
+                format::count(*tokens)
+            ),
+            Fact::Gather => "elements are gathered from all over a tensor".to_owned(),
+            Fact::Differs { median_ns, p95_ns } => format!(
+                "its calls differ: median {}, 95th percentile {}",
+                format::time_ns(*median_ns),
+                format::time_ns(*p95_ns)
+            ),
+        }
+    }
+}
+
+impl Step {
+    /// The sizes that it follows from: "8×8 results in tiles of 64×112".
+    pub fn says(&self) -> String {
+        match self.detail {
+            Detail::None if self.cause == Cause::LaunchScale => {
+                "kernels below 10 µs, of which about 2 µs are their launch".to_owned()
+            }
+            Detail::None => String::new(),
+            Detail::Tile {
+                result: (m, n),
+                tile: (first, second),
+            } => {
+                let [m, n] = [m, n].map(format::count);
+                format!("{m} × {n} in tiles of {first} × {second}")
+            }
+            Detail::Waves {
+                tiles,
+                workgroups,
+                units,
+            } => {
+                let waves = format::number(workgroups as f64 / f64::from(units));
+                let split = tiles
+                    .filter(|tiles| *tiles < workgroups)
+                    .map(|tiles| format!("{}, split along K: ", format::counted(tiles, "tile")));
+                let what = match tiles == Some(workgroups) {
+                    true => format::counted(workgroups, "tile"),
+                    false => format::counted(workgroups, "workgroup"),
+                };
+                let split = split.unwrap_or_default();
+                format!("{split}{what} on {units} compute units, {waves} waves")
+            }
+            Detail::Padded {
+                dimension,
+                size,
+                padded,
+            } => {
+                let [size, padded] = [size, padded].map(format::count);
+                format!("{dimension} {size} computed as {padded}")
+            }
+            Detail::Bandwidth { percent } => {
+                let percent = format::percent(percent);
+                format!(
+                    "the fastest other operation of about this size reaches {percent} of the bandwidth"
+                )
+            }
+            Detail::Helper {
+                kind,
+                n,
+                n_other_kinds,
+            } => {
+                let more = match n_other_kinds {
+                    0 => String::new(),
+                    n => format!(", and {}", format::counted(n as u64, "other kind")),
+                };
+                format!("{}{more}", format::counted(n, kind.label()))
+            }
+            Detail::Calls {
+                median_ns,
+                longest_ns,
+            } => {
+                let [median, longest] = [median_ns, longest_ns].map(format::time_ns);
+                match self.cause {
+                    Cause::WarmUp => format!("first call {longest}, median {median}"),
+                    _ => format!("median {median}, longest {longest}"),
+                }
+            }
+        }
+    }
+}

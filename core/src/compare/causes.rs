@@ -1,0 +1,85 @@
+//! Why an operation takes its time in each trace, from the roofline up: what the report of each alone
+//! tells, side by side.
+
+use super::comparison::Comparison;
+use super::gap::Subject;
+use super::ops::OpSide;
+use super::pair::{Pair, Which};
+use super::side::Side;
+use super::words;
+use crate::assess::waterfall::{Cause, StepLine, Waterfall, step_lines};
+use crate::base::format;
+
+/// Steps that take a smaller share of the measured time explain little.
+const LEAST_PERCENT: f64 = 5.0;
+
+/// Adds to each finding about operations what the longest of them loses its time to.
+pub(crate) fn add(sides: Pair<Side>, comparison: &mut Comparison) {
+    for gap in &mut comparison.gaps.ranked {
+        let Subject::Operations(rows) = &gap.subject else {
+            continue;
+        };
+        let matched = &comparison.operations.matched;
+        let first = rows.first().and_then(|at| matched.get(*at));
+        let Some(op) = first.filter(|op| !op.is_group()) else {
+            continue;
+        };
+        let said = Pair::of(|which| of_side(sides.get(which), op.sides.get(which)));
+        for which in [Which::Target, Which::Reference] {
+            if let Some(said) = said.get(which) {
+                let which = which.label();
+                gap.reasoning
+                    .push(format!("From its roofline on the {which}: {said}."));
+            }
+        }
+    }
+}
+
+/// "tile padding 13.1 ms (8 × 8 in tiles of 16 × 448), unexplained 402 µs".
+fn of_side(side: &Side, op: &OpSide) -> Option<String> {
+    let [at] = op.operations[..] else {
+        return None;
+    };
+    let input = side.report.analysis_input(side.profile);
+    let waterfall = Waterfall::of(&input, at)?;
+    let lines = step_lines(&waterfall);
+    let is_large =
+        |line: &&StepLine| words::percent_of(line.ns, waterfall.measured_ns) >= LEAST_PERCENT;
+    let large: Vec<&StepLine> = lines.iter().filter(is_large).collect();
+    // The rest alone says nothing.
+    large
+        .iter()
+        .find(|line| line.key != Cause::Unexplained.key())?;
+    let said = large.iter().map(
+        |StepLine {
+             label, ns, says, ..
+         }| {
+            let (label, time) = (words::lower_first(label), format::time_ns(*ns));
+            match says.is_empty() {
+                true => format!("{label} {time}"),
+                false => format!("{label} {time} ({says})"),
+            }
+        },
+    );
+    Some(said.collect::<Vec<String>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::compare::testing::{H100, compared, run, says};
+
+    #[test]
+    fn a_finding_says_what_the_time_of_each_side_is_lost_to() {
+        // Results of 8 × 8 in tiles of 256 × 256, and in tiles of 16 × 16.
+        const BMM: &str = r#""Input Dims": [[37632, 8, 64], [37632, 64, 8]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+        let bmm = |kernel, us| run([("aten::bmm", BMM, kernel, us)]);
+        let (small, large) = (
+            bmm("Cijk_Ailk_Bljk_BBS_BH_MT16x16x32", 300),
+            bmm("Cijk_Ailk_Bljk_BBS_BH_MT256x256x32", 3_000),
+        );
+        let gaps = compared(&small, &large, H100).gaps.ranked;
+        let said = gaps[0].reasoning.join(" ");
+        says(&said, "From its roofline on the target: tile padding ");
+        says(&said, "(8 × 8 in tiles of 256 × 256)");
+    }
+}

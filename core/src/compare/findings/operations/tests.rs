@@ -1,0 +1,160 @@
+use crate::compare::gap::Saving;
+use crate::compare::testing::{compared, pair, run, says};
+use crate::testing::Timetable;
+
+/// A product on each of four GPUs, all at once, each for so many milliseconds.
+fn on_four_gpus(ms: u32) -> Timetable {
+    (0..4).fold(Timetable::new(), |table, gpu| {
+        table
+            .gpu(gpu)
+            .work("aten::mm", "gemm", 1_000..1_000 + ms * 1_000)
+    })
+}
+
+#[test]
+fn what_runs_on_four_gpus_at_once_saves_its_time_once() {
+    let gpus = Some(("MI300X", "MI300X"));
+    let comparison = compared(&on_four_gpus(1), &on_four_gpus(4), gpus);
+    let gap = &comparison.gaps.ranked[0];
+    // 4 ms of kernel time became 16 ms, a run of 1 ms one of 4 ms: 3 ms are won.
+    assert_eq!(gap.times, pair(4_000_000, 16_000_000));
+    assert_eq!(comparison.parts.total.target, 4_000_000);
+    let saving = Saving {
+        matching_ns: 3_000_000,
+        roof_ns: None,
+        is_predicted: true,
+    };
+    assert_eq!(gap.saving, Some(saving));
+    assert!(gap.reasoning[0].contains("100"), "{}", gap.reasoning[0]);
+    assert!(gap.reasoning[1].contains("on other streams or GPUs"));
+}
+
+/// 2·4096³ = 137.4 GFLOP: 138.9 µs at the peak of an H100, 194.1 µs at what an MI300X achieves.
+const MM: &str = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+
+fn mm(kernel: &str, us: u32) -> Timetable {
+    run([("aten::mm", MM, kernel, us)])
+}
+
+#[test]
+fn what_the_roofline_of_the_target_forbids_is_said() {
+    let gpus = Some(("H100", "MI300X"));
+    let comparison = compared(&mm("a", 150), &mm("b", 1_000), gpus);
+    let gap = &comparison.gaps.ranked[0];
+    // 150 µs · 1.3975 are expected, and 194.1 µs are the least.
+    let saving = gap.saving.unwrap();
+    assert_eq!(saving.matching_ns / 1_000, 790);
+    assert_eq!(saving.roof_ns.unwrap() / 1_000, 805);
+    assert_eq!(gap.floor_ns.unwrap() / 1_000, 194);
+    let words = "The 150 µs of the reference are out of reach. The target cannot go below 194 µs on this hardware";
+    says(&gap.reasoning.join(" "), words);
+    // A reference that is slower than that can be reached.
+    let slow = compared(&mm("a", 400), &mm("b", 1_000), gpus);
+    assert_eq!(slow.gaps.ranked[0].floor_ns, None);
+}
+
+#[test]
+fn a_reference_above_its_roofline_is_implausible() {
+    let comparison = compared(&mm("a", 100), &mm("b", 1_000), Some(("H100", "MI300X")));
+    let op = &comparison.operations.matched[0];
+    assert_eq!(op.judgement.is_implausible, pair(true, false));
+    let caveats = comparison.caveats().join(" ");
+    says(
+        &caveats,
+        "1 operation of the reference with 100 µs take less time than their own roofline allows, `aten::mm` first (139 % of roofline)",
+    );
+    let gap = &comparison.gaps.ranked[0];
+    says(
+        &gap.reasoning.join(" "),
+        "139 % of its own roofline on the reference is implausible",
+    );
+    // 139.75 µs would be expected: no less than 194.1 µs are possible.
+    let saving = gap.saving.unwrap();
+    assert_eq!(saving.roof_ns, Some(saving.matching_ns));
+}
+
+#[test]
+fn a_gap_without_a_prediction_is_worth_the_way_to_the_reference() {
+    let op = |us| run([("my::op", "", "k", us)]);
+    let comparison = compared(&op(20), &op(1_000), Some(("H100", "MI300X")));
+    let gap = &comparison.gaps.ranked[0];
+    assert_eq!(gap.pattern, "slower_not_judged");
+    let saving = Saving {
+        matching_ns: 980_000,
+        roof_ns: None,
+        is_predicted: false,
+    };
+    assert_eq!(gap.saving, Some(saving));
+    // Of the target alone the roofline is known: no GPU is chosen for the reference.
+    let comparison = compared(&mm("a", 20), &mm("b", 1_000), Some(("", "MI300X")));
+    let saving = comparison.gaps.ranked[0].saving.unwrap();
+    assert_eq!(
+        (saving.matching_ns / 1_000, saving.is_predicted),
+        (805, false)
+    );
+}
+
+#[test]
+fn a_kernel_of_an_older_generation_is_named_on_either_side() {
+    let (old, new) = ("volta_h16gemm_tt_v1", "sm90_xmma_gemm_bf16bf16");
+    let gap = |reference, target| {
+        let comparison = compared(
+            &mm(reference, 200),
+            &mm(target, 900),
+            Some(("H100", "H100")),
+        );
+        comparison.gaps.ranked[0].clone()
+    };
+    let slow = gap(new, old);
+    assert_eq!(slow.pattern, "outdated_kernel");
+    assert!(
+        slow.title
+            .ends_with(": kernel built for Volta, an older generation"),
+        "{}",
+        slow.title
+    );
+    says(&slow.kernel, "built for Volta, an older generation");
+    let other = gap(old, new);
+    assert_eq!(other.pattern, "unexpected_slowdown");
+    says(
+        &other.reasoning.join(" "),
+        "The name of the reference's kernel says that it is built for Volta, an older generation",
+    );
+    // On both sides it makes no difference.
+    assert_eq!(gap(old, old).pattern, "unexpected_slowdown");
+}
+
+/// Copies of one trace, in each of which the kernels of one operation take twice as long.
+#[test]
+fn the_operation_that_takes_twice_as_long_is_found_with_its_size() {
+    const X: &str = r#""Input Dims": [[4096, 4096]], "Input type": ["c10::BFloat16"]"#;
+    const QKV: &str = r#""Input Dims": [[8, 16, 2048, 64], [8, 16, 2048, 64], [8, 16, 2048, 64]], "Input type": ["c10::Half", "c10::Half", "c10::Half"]"#;
+    let calls = [
+        ("aten::mm", MM, "gemm", 200),
+        (
+            "aten::_scaled_dot_product_flash_attention",
+            QKV,
+            "flash",
+            300,
+        ),
+        ("aten::gelu", X, "gelu", 120),
+        ("aten::_softmax", X, "softmax", 150),
+        ("my::op", "", "own", 90),
+    ];
+    for (at, (name, ..)) in calls.iter().enumerate() {
+        let mut slower = calls;
+        slower[at].3 *= 2;
+        let comparison = compared(&run(calls), &run(slower), Some(("H100", "H100")));
+        let [gap] = &comparison.gaps.ranked[..] else {
+            panic!("{name}: {:#?}", comparison.gaps);
+        };
+        assert!(gap.title.contains(name), "{}", gap.title);
+        let more_ns = i64::from(calls[at].3) * 1_000;
+        assert_eq!(gap.times.difference(), more_ns, "{name}");
+        let saved_ns = gap.saving.unwrap().matching_ns;
+        assert!(
+            (saved_ns - more_ns).abs() * 20 <= more_ns,
+            "{name}: {saved_ns}"
+        );
+    }
+}

@@ -1,0 +1,247 @@
+//! The same computation in other operations: attention that is fused in one trace only, norms of the
+//! same tensor, MoE layers.
+
+use super::MatchLevel;
+use super::similar::{Rows, drop_taken, take_rows};
+use crate::base::group::grouped;
+use crate::base::map::Map;
+use crate::base::sort::Arrange;
+use crate::compare::align::Alignment;
+use crate::compare::{Pair, Which};
+use crate::findings::unfused_attention;
+use crate::names::Family;
+use crate::names::attention::is_backward;
+use crate::profile::attention_sizes::AttentionSizes;
+use crate::profile::operations::Operation;
+
+/// Rows of both traces that belong together.
+pub(crate) struct Found {
+    pub(crate) level: MatchLevel,
+    pub(crate) rows: Pair<Vec<usize>>,
+    /// How often each trace computes all of it, where it is a group of operations.
+    pub(crate) units: Pair<Option<u64>>,
+}
+
+/// Places of lone rows, and how often they compute something together.
+#[derive(Default)]
+pub(super) struct Members {
+    pub(super) places: Vec<usize>,
+    pub(super) units: u64,
+}
+
+impl Members {
+    fn add(&mut self, (place, units): (usize, u64)) {
+        if !self.places.contains(&place) {
+            self.places.push(place);
+        }
+        self.units += units;
+    }
+}
+
+/// Whether a pass backward, whether computed again; heads of all sequences, queries, keys, and the
+/// widths of keys and values, where they are known.
+type AttentionKey = (bool, bool, Option<[u64; 5]>);
+
+/// Pairs attention in one kernel with attention in several: those of the same sizes, then what is left.
+pub(super) fn attention(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<Found> {
+    let mut found = Vec::new();
+    for which in Which::ALL {
+        let fused = fused_attention(alignment, all, which);
+        if fused.is_empty() {
+            continue;
+        }
+        let unfused = unfused_attention(alignment, all, which.other());
+        for (one, several) in pairs(fused, unfused) {
+            let mut members = Pair::<Members>::default();
+            *members.get_mut(which) = one;
+            *members.get_mut(which.other()) = several;
+            found.push(take(alignment, MatchLevel::Meaning, &members));
+        }
+    }
+    drop_taken(alignment);
+    found
+}
+
+/// Of equal keys, then of those that differ in sizes alone, if there is one such pair.
+fn pairs(
+    mut fused: Vec<(AttentionKey, Members)>,
+    mut unfused: Vec<(AttentionKey, Members)>,
+) -> Vec<(Members, Members)> {
+    let mut found = Vec::new();
+    let mut pair = |is_one: fn(&AttentionKey, &AttentionKey) -> bool| {
+        let mut at = 0;
+        while let Some((key, _)) = fused.get(at) {
+            let partner = unfused.iter().position(|(other, _)| is_one(key, other));
+            match partner {
+                Some(other) => found.push((fused.remove(at).1, unfused.remove(other).1)),
+                None => at += 1,
+            }
+        }
+    };
+    pair(|a, b| a == b);
+    // Where shapes of one of them are not known.
+    pair(|a, b| (a.0, a.1) == (b.0, b.1) && (a.2.is_none() || b.2.is_none()));
+    found
+}
+
+fn fused_attention(
+    alignment: &Alignment<MatchLevel>,
+    all: &Rows,
+    which: Which,
+) -> Vec<(AttentionKey, Members)> {
+    let profile = all.sides.get(which).profile;
+    let lone = alignment.lone.get(which).iter().enumerate();
+    let of_kind = lone.filter_map(|(place, rows)| {
+        let first = all.operations(which, rows).next()?;
+        let is_it = first.family == Family::Attention;
+        let sizes = AttentionSizes::of(profile, first).map(|sizes| {
+            let heads = sizes.batch.saturating_mul(sizes.h_q);
+            [heads, sizes.n_q, sizes.n_kv, sizes.d_qk, sizes.d_v]
+        });
+        let key = (
+            is_backward(first.short_name(profile)),
+            first.key.is_recompute,
+            sizes,
+        );
+        is_it.then(|| (key, (place, all.n_calls(which, rows))))
+    });
+    grouped(of_kind, Members::add)
+}
+
+/// Attention in several operations that are all without a partner, and nothing else.
+fn unfused_attention(
+    alignment: &Alignment<MatchLevel>,
+    all: &Rows,
+    which: Which,
+) -> Vec<(AttentionKey, Members)> {
+    /// Of the calls of an operation, so many percent have to be in attention.
+    const LEAST_PERCENT: u64 = 90;
+    let side = all.sides.get(which);
+    let chains = unfused_attention::chains(&side.report.analysis_input(side.profile));
+    let operations = side.profile.operations();
+    let mut calls: Map<usize, u64> = Map::default();
+    for operation in chains.iter().flat_map(|chain| &chain.operations) {
+        *calls.entry(*operation).or_default() += 1;
+    }
+    let mut place_of: Map<usize, usize> = Map::default();
+    for (place, rows) in alignment.lone.get(which).iter().enumerate() {
+        let positions = all.positions(which, rows);
+        let is_in_attention = |at: &usize| {
+            let n_calls = operations.get(*at).map_or(0, Operation::n_calls);
+            calls
+                .get(at)
+                .is_some_and(|n| n * 100 >= n_calls * LEAST_PERCENT)
+        };
+        if positions.iter().all(is_in_attention) {
+            place_of.extend(positions.into_iter().map(|at| (at, place)));
+        }
+    }
+    let chains = chains.iter().filter_map(|chain| {
+        place_of.get(&chain.softmax)?;
+        let is_recompute = operations.get(chain.softmax)?.key.is_recompute;
+        let sizes = chain
+            .sizes
+            .map(|sizes| [sizes.batch, sizes.n_q, sizes.n_kv, sizes.d_qk, sizes.d_v]);
+        let places = chain
+            .operations
+            .iter()
+            .filter_map(|at| place_of.get(at).copied());
+        Some((
+            (chain.is_backward, is_recompute, sizes),
+            places.collect::<Vec<usize>>(),
+        ))
+    });
+    grouped(chains, |members: &mut Members, places| {
+        members.units += 1;
+        for place in places {
+            members.add((place, 0));
+        }
+    })
+}
+
+/// Pairs norms of as many elements of the same type, by whatever operators.
+pub(super) fn norms(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<Found> {
+    by_key(alignment, all, |which, rows| {
+        let profile = all.sides.get(which).profile;
+        let first = all.operations(which, rows).next()?;
+        let tensors = first.tensors(profile);
+        let largest = tensors.iter().max_by_key(|tensor| tensor.elements())?;
+        let is_it = first.family == Family::Normalization;
+        let passes = (
+            is_backward(first.short_name(profile)),
+            first.key.is_recompute,
+        );
+        is_it.then(|| (passes, largest.elements(), largest.dtype.to_owned()))
+    })
+}
+
+/// Pairs what is left of MoE layers: routing and grouped GEMMs are cut into kernels in many ways.
+pub(super) fn experts(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<Found> {
+    let mut found = by_key(alignment, all, |which, rows| {
+        let first = all.operations(which, rows).next()?;
+        (first.family == Family::Moe).then_some(first.key.is_recompute)
+    });
+    for group in &mut found {
+        group.units = Pair::of(|which| Some(n_layers(all, which, group.rows.get(which))));
+    }
+    found
+}
+
+/// How often a trace runs a layer: as often as the kernel with a good part of the time that runs least
+/// often.
+fn n_layers(all: &Rows, which: Which, rows: &[usize]) -> u64 {
+    const LEAST_PERCENT: i64 = 10;
+    let operations = || all.operations(which, rows);
+    let all_ns: i64 = operations().map(|operation| operation.kernel_ns).sum();
+    let long = operations().filter(|operation| {
+        operation.kernel_ns.saturating_mul(100) >= all_ns.saturating_mul(LEAST_PERCENT)
+    });
+    long.map(Operation::n_calls).min().unwrap_or(1)
+}
+
+/// Pairs lone rows of both traces that have the same key.
+fn by_key<K: std::hash::Hash + Eq + Clone>(
+    alignment: &mut Alignment<MatchLevel>,
+    all: &Rows,
+    key: impl Fn(Which, &[usize]) -> Option<K>,
+) -> Vec<Found> {
+    let lone = &alignment.lone;
+    let keyed = Which::ALL.into_iter().flat_map(|which| {
+        let rows = lone.get(which).iter().enumerate();
+        rows.map(move |(place, rows)| (which, place, rows))
+    });
+    let keyed = keyed.filter_map(|(which, place, rows)| {
+        Some((key(which, rows)?, (which, place, all.n_calls(which, rows))))
+    });
+    let groups = grouped(
+        keyed,
+        |members: &mut Pair<Members>, (which, place, calls)| {
+            members.get_mut(which).add((place, calls));
+        },
+    );
+    let mut found = Vec::new();
+    for (_, members) in groups {
+        if !members.reference.places.is_empty() && !members.target.places.is_empty() {
+            found.push(take(alignment, MatchLevel::Meaning, &members));
+        }
+    }
+    drop_taken(alignment);
+    found
+}
+
+/// Makes partners of lone rows, whose places are left empty.
+pub(super) fn take(
+    alignment: &mut Alignment<MatchLevel>,
+    level: MatchLevel,
+    members: &Pair<Members>,
+) -> Found {
+    let mut places = members.as_ref().map(|members| members.places.clone());
+    for which in Which::ALL {
+        places.get_mut(which).arrange();
+    }
+    Found {
+        level,
+        rows: take_rows(alignment, &places),
+        units: members.as_ref().map(|members| Some(members.units.max(1))),
+    }
+}

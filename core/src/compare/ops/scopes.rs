@@ -1,0 +1,208 @@
+//! What is left inside an operator or a module that both traces have: one does in several operations
+//! what the other does in fewer.
+//!
+//! An operator has to have the same name. A module is told by its class, then by what its name says
+//! that it is: a norm, attention, the MLP. GEMMs stand against GEMMs of as many FLOPs, all else against
+//! what has a tensor as large.
+
+use super::MatchLevel;
+use super::groups::{Found, Members, take};
+use super::similar::{Rows, drop_taken};
+use crate::base::group::grouped;
+use crate::compare::align::Alignment;
+use crate::compare::{Pair, Which};
+use crate::names::modules::ModuleRole;
+use crate::names::{Family, MODULE, family_of_op, op_category};
+use crate::profile::Profile;
+use crate::profile::autograd::is_engine_call;
+use crate::profile::operations::Operation;
+use crate::profile::tree::NodeId;
+use crate::trace::{ByName, Category, EventId};
+
+/// More operations than these are no longer one computation.
+const MOST_ROWS: usize = 16;
+/// FLOPs, and elements of the largest tensors, that differ by less are the same.
+const SAME: f64 = 0.1;
+
+/// What tells a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Operator,
+    Class,
+    Role,
+}
+
+/// Finds the places of calls of a trace; each name is looked at once.
+struct Finder<'a> {
+    profile: &'a Profile,
+    told: Told,
+    role: ByName<Option<ModuleRole>>,
+    is_telling: ByName<bool>,
+}
+
+/// A place by its name, GEMMs apart, and what is computed again apart.
+type Key<'a> = (&'a str, bool, bool);
+
+impl<'a> Finder<'a> {
+    fn new(profile: &'a Profile, told: Told) -> Finder<'a> {
+        Finder {
+            profile,
+            told,
+            role: ByName::new(|name| ModuleRole::of_module(name.strip_prefix(MODULE)?)),
+            is_telling: ByName::new(is_telling),
+        }
+    }
+
+    /// The place around a call.
+    fn around(&mut self, event: EventId) -> Option<(&'a str, NodeId)> {
+        let (trace, tree) = (&self.profile.trace, self.profile.full_tree());
+        let mut found = None;
+        for above in tree.ancestors(tree.node_of(event)?) {
+            let Some(event) = tree.event(above) else {
+                continue;
+            };
+            match (self.told, trace.events.category(event)) {
+                // The outermost one.
+                (Told::Operator, Category::CpuOp) if self.is_telling.of(trace, event) => {
+                    found = Some((trace.name(event), above));
+                }
+                (Told::Class | Told::Role, Category::PythonFunction) => {
+                    if let Some(role) = self.role.of(trace, event) {
+                        let class = trace.name(event).strip_prefix(MODULE)?;
+                        let name = match self.told {
+                            Told::Role => role.label(),
+                            _ => crate::base::format::without_number(class),
+                        };
+                        return Some((name, above));
+                    }
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// The place of all calls of an operation, as the first, the middle and the last of them tell.
+    fn of(&mut self, operation: &Operation) -> Option<&'a str> {
+        let calls = &operation.calls;
+        let mut names = [0, calls.len() / 2, calls.len().saturating_sub(1)]
+            .into_iter()
+            .map(|at| Some(self.around(calls.get(at)?.event)?.0));
+        let first = names.next()??;
+        names.all(|name| name == Some(first)).then_some(first)
+    }
+
+    /// In how many places of that name the calls of some operations are.
+    fn n_places<'o>(&mut self, operations: impl Iterator<Item = &'o Operation>) -> u64 {
+        let mut nodes: Vec<NodeId> = Vec::new();
+        for call in operations.flat_map(|operation| &operation.calls) {
+            nodes.extend(self.around(call.event).map(|(_, node)| node));
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes.len() as u64
+    }
+}
+
+/// Whether an operator says what is computed in it: not what merely calls a GEMM or a convolution, a
+/// step of automatic differentiation, or all that was compiled together.
+fn is_telling(name: &str) -> bool {
+    let family = family_of_op(op_category(name, None), name, None);
+    !matches!(family, Family::Gemm | Family::Convolution)
+        && !is_engine_call(name)
+        && !name.contains("Compiled")
+        && !name.starts_with("Optimizer.")
+        && !matches!(
+            name,
+            "aten::linear" | "aten::matmul" | "aten::to" | "aten::contiguous"
+        )
+}
+
+/// Pairs what is alone in the same place.
+pub(super) fn places(alignment: &mut Alignment<MatchLevel>, all: &Rows) -> Vec<Found> {
+    let lone = alignment.lone.as_ref();
+    if lone.reference.is_empty() || lone.target.is_empty() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for told in [Told::Operator, Told::Class, Told::Role] {
+        let mut finders = all.sides.map(|side| Finder::new(side.profile, told));
+        let mut keyed: Vec<(Key, (Which, usize))> = Vec::new();
+        for which in Which::ALL {
+            for (place, rows) in alignment.lone.get(which).iter().enumerate() {
+                let finder = finders.get_mut(which);
+                let mut names = all.operations(which, rows).map(|one| finder.of(one));
+                let Some(name) = names.next().flatten() else {
+                    continue;
+                };
+                let is_one = names.all(|other| other == Some(name));
+                let first = all.operations(which, rows).next();
+                if let Some(first) = first.filter(|_| is_one) {
+                    let is_gemm = first.family == Family::Gemm;
+                    keyed.push(((name, is_gemm, first.key.is_recompute), (which, place)));
+                }
+            }
+        }
+        let groups = grouped(keyed, |places: &mut Pair<Vec<usize>>, (which, place)| {
+            places.get_mut(which).push(place);
+        });
+        for ((_, is_gemm, _), places) in groups {
+            let rows = Pair::of(|which| {
+                let lone = alignment.lone.get(which);
+                let rows = places.get(which).iter().filter_map(|at| lone.get(*at));
+                rows.flatten().copied().collect::<Vec<usize>>()
+            });
+            let units = Pair {
+                reference: finders
+                    .reference
+                    .n_places(all.operations(Which::Reference, &rows.reference)),
+                target: finders
+                    .target
+                    .n_places(all.operations(Which::Target, &rows.target)),
+            };
+            if !is_same_work(all, &rows, units, is_gemm) {
+                continue;
+            }
+            let members = Pair::of(|which| Members {
+                places: places.get(which).clone(),
+                units: *units.get(which),
+            });
+            found.push(take(alignment, MatchLevel::Place, &members));
+        }
+        drop_taken(alignment);
+    }
+    found
+}
+
+/// Whether the operations of both traces may be the same computation.
+fn is_same_work(all: &Rows, rows: &Pair<Vec<usize>>, units: Pair<u64>, is_gemm: bool) -> bool {
+    let n_rows = rows.as_ref().map(Vec::len);
+    let is_few = |n: usize| (1..=MOST_ROWS).contains(&n);
+    if !is_few(n_rows.reference) || !is_few(n_rows.target) {
+        return false;
+    }
+    let amounts = Pair::of(|which| match is_gemm {
+        true => flops(all, which, rows.get(which)) / *units.get(which) as f64,
+        false => largest(all, which, rows.get(which)),
+    });
+    let is_known = amounts.reference > 0.0 && amounts.target > 0.0;
+    is_known && (amounts.target / amounts.reference - 1.0).abs() <= SAME
+}
+
+/// FLOPs of all calls; 0 where a model does not know them.
+fn flops(all: &Rows, which: Which, rows: &[usize]) -> f64 {
+    let side = all.sides.get(which);
+    let operations = all.positions(which, rows).into_iter().map(|at| {
+        let work = side.report.judged.get(at)?.work?;
+        Some(work.flops * side.profile.operations().get(at)?.n_calls() as f64)
+    });
+    operations.sum::<Option<f64>>().unwrap_or(0.0)
+}
+
+/// Elements of the largest tensor; 0 without shapes.
+fn largest(all: &Rows, which: Which, rows: &[usize]) -> f64 {
+    let profile = all.sides.get(which).profile;
+    let operations = all.operations(which, rows);
+    let tensors = operations.flat_map(|operation| operation.tensors(profile));
+    tensors.map(|tensor| tensor.elements()).max().unwrap_or(0) as f64
+}

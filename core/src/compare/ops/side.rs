@@ -1,0 +1,180 @@
+//! What is known of some operations of one trace together.
+
+use super::{KernelUse, OpSide};
+use crate::base::group::grouped;
+use crate::base::interval::sum;
+use crate::base::sort::Arrange;
+use crate::compare::Side;
+use crate::compare::named::Tally;
+use crate::compare::op_side::Helper;
+use crate::hardware::{Vendor, detect};
+use crate::names::Family;
+use crate::names::tile::Generation;
+use crate::profile::convolution::ConvolutionShape;
+use crate::profile::launch::GpuId;
+use crate::profile::measured::{self, MainKernel, MeasuredOperations};
+use crate::profile::operations::Operation;
+use crate::profile::shares::Shares;
+use crate::trace::Dims;
+
+/// `units` is how often they compute something together, where that is not the number of their calls.
+pub(super) fn op_side(
+    side: &Side,
+    shares: &Shares,
+    positions: Vec<usize>,
+    units: Option<u64>,
+) -> OpSide {
+    let all = side.profile.operations();
+    let operations = || positions.iter().filter_map(|at| all.get(*at));
+    let time_ns = sum(operations().map(|operation| operation.kernel_ns));
+    let runs = operations().flat_map(|operation| operation.kernels(side.profile));
+    let runs = runs.map(|(name, count, ns)| (name, (count, ns)));
+    let mut kernels = grouped(runs, |tally: &mut Tally, (count, ns)| tally.add(count, ns));
+    kernels.arrange_by_key(|(_, tally)| std::cmp::Reverse(tally.ns));
+    let timed = timed(side, operations());
+    let n_calls =
+        |units: Option<u64>| units.unwrap_or_else(|| operations().map(Operation::n_calls).sum());
+    let is_one = units.is_none() && operations().all(|one| may_have_helpers(one.family));
+    let of_kernels = match is_one {
+        true => OfKernels::of(side, &positions),
+        false => OfKernels::default(),
+    };
+    let named = kernels.iter().take(OpSide::MAX_KERNELS);
+    let compute_ns = side.report.timelines.compute_ns();
+    let judged = positions
+        .iter()
+        .filter_map(|at| side.report.judged.get(*at));
+    let mut convolutions = operations().filter(|operation| operation.family == Family::Convolution);
+    OpSide {
+        uid: operations().map(Operation::uid).min().unwrap_or(0),
+        calls: n_calls(units),
+        time_ns,
+        timed: match units {
+            None => timed,
+            // Of a whole of several operations each has to be known.
+            Some(units) if timed.count == n_calls(None) => Tally {
+                count: units,
+                ns: time_ns,
+            },
+            Some(_) => Tally::default(),
+        },
+        helpers: of_kernels.helpers,
+        outdated: of_kernels.outdated,
+        exclusive_ns: sum(positions
+            .iter()
+            .filter_map(|at| shares.operations_ns.get(*at).copied())),
+        run_ns: sum(judged.map(|judged| judged.run_ns)),
+        percent_of_compute: compute_ns.map(|compute_ns| time_ns as f64 / compute_ns as f64 * 100.0),
+        n_kernels: kernels.len(),
+        is_channels_last: convolutions
+            .find_map(|one| ConvolutionShape::has_channels_last(side.profile, one)),
+        is_regular: operations()
+            .next()
+            .filter(|first| first.family == Family::Gemm)
+            .and_then(|first| has_regular_sizes(side, first)),
+        kernels: named
+            .map(|&(name, Tally { count, ns })| KernelUse {
+                name: side.profile.trace.strings.get(name).to_owned(),
+                count,
+                ns,
+            })
+            .collect(),
+        operations: positions,
+    }
+}
+
+/// Whether operations of a kind have one kernel that does the work.
+fn may_have_helpers(family: Family) -> bool {
+    use Family::{Attention, Convolution, Gemm, Moe, Normalization};
+    matches!(family, Attention | Convolution | Gemm | Moe | Normalization)
+}
+
+/// What the kernels of an operation tell beside their time.
+#[derive(Default)]
+struct OfKernels {
+    helpers: Vec<Helper>,
+    outdated: Option<String>,
+}
+
+impl OfKernels {
+    /// Of equal operations together.
+    fn of(side: &Side, positions: &[usize]) -> OfKernels {
+        let profile = side.profile;
+        let measured = MeasuredOperations::of(profile, side.report.options.gpu_events);
+        let measured = |at: &usize| measured.get(profile, *at);
+        let text = |name| profile.trace.strings.get(name);
+        let helpers = positions
+            .iter()
+            .filter_map(measured)
+            .flat_map(|one| &one.helpers);
+        let by_kind = grouped(helpers.map(|one| (one.kind, one)), Vec::push).into_iter();
+        let mut helpers: Vec<Helper> = by_kind
+            .filter_map(|(kind, all): (_, Vec<&measured::Helper>)| {
+                let longest = all.iter().max_by_key(|one| one.ns)?;
+                Some(Helper {
+                    kind,
+                    name: text(longest.name).to_owned(),
+                    count: all.iter().map(|one| one.n).sum(),
+                    ns: sum(all.iter().map(|one| one.ns)),
+                })
+            })
+            .collect();
+        helpers.arrange_by_key(|helper| std::cmp::Reverse(helper.ns));
+        let main = positions.first().and_then(|at| measured(at)?.main);
+        OfKernels {
+            helpers,
+            outdated: main.and_then(|main| outdated(side, &main)),
+        }
+    }
+}
+
+/// What the name of a kernel says against it on the GPU of the trace. Kernels of a vendor's earlier
+/// generations are no better on another vendor's.
+fn outdated(side: &Side, kernel: &MainKernel) -> Option<String> {
+    let detected = detect(&side.profile.trace.devices);
+    let gpu = detected.or(side.report.options.gpu.as_deref());
+    let gpu = gpu.filter(|gpu| gpu.vendor == Some(Vendor::Nvidia));
+    let generation = gpu.and_then(|gpu| Generation::of_gpu(gpu.compute?));
+    let generation = generation.unwrap_or(Generation::Hopper);
+    let built_for = kernel.generation.filter(|own| !own.suits(generation));
+    match built_for {
+        Some(built_for) => {
+            let name = built_for.label().split(' ').next().unwrap_or_default();
+            Some(format!("built for {name}, an older generation"))
+        }
+        None if kernel.is_on_vector_units => Some("one without matrix units".to_owned()),
+        None => kernel.is_fallback.then(|| "a fallback".to_owned()),
+    }
+}
+
+/// The calls all of whose work has a duration.
+fn timed<'a>(side: &Side, operations: impl Iterator<Item = &'a Operation>) -> Tally {
+    let profile = side.profile;
+    let is_known = |id: &GpuId| {
+        let work = profile.gpu.get(*id);
+        work.is_some_and(|work| profile.trace.events.dur_ns(work.event).is_some())
+    };
+    let calls = operations.flat_map(|operation| &operation.calls);
+    let mut timed = Tally::default();
+    for call in calls.filter(|call| call.work.iter().all(is_known)) {
+        timed.add(1, call.kernel_ns);
+    }
+    timed
+}
+
+/// Whether the matrices of a product are large, and whole numbers of the tiles that kernels are made
+/// of; `None` without shapes.
+fn has_regular_sizes(side: &Side, product: &Operation) -> Option<bool> {
+    /// Fewer rows or columns fill no tile.
+    const LEAST: i64 = 128;
+    const MULTIPLE: i64 = 16;
+    let dims = product.dims(side.profile).iter();
+    let shapes = dims.filter_map(|dims| match dims {
+        Dims::One(shape) => Some(side.profile.trace.args.shape(*shape)),
+        Dims::Many(_) => None,
+    });
+    let mut matrices = shapes.filter(|shape| shape.len() >= 2).peekable();
+    matrices.peek()?;
+    let mut sizes = matrices.flat_map(|shape| shape.iter().rev().take(2));
+    Some(sizes.all(|size| *size >= LEAST && size % MULTIPLE == 0))
+}

@@ -1,0 +1,344 @@
+//! What both traces lose in the same way. It makes no difference between them, so that a comparison of
+//! times does not show it, and may be worth more than the difference.
+
+use super::comparison::Comparison;
+use super::gap::Waste;
+use super::ops::MatchedOp;
+use super::pair::{Pair, Which};
+use super::side::Side;
+use super::words;
+use crate::base::format;
+use crate::base::group::grouped;
+use crate::base::interval::sum;
+use crate::base::sort::Arrange;
+use crate::findings::run_time;
+use crate::findings::{Finding, Impact};
+use crate::names::calls::unnumbered;
+
+impl Comparison {
+    /// What it saves on the target, with its share of the run: "46.0–62.0 ms (55–73 %)".
+    pub fn worth_of(&self, waste: &Waste) -> String {
+        let total_ns = self.parts.total.target;
+        let (low_ns, high_ns) = waste.saves;
+        let percents = [low_ns, high_ns].map(|ns| format::percent(words::percent_of(ns, total_ns)));
+        let [low, high] = percents;
+        match low_ns {
+            0 => format!("up to {} ({high})", format::time_ns(high_ns)),
+            _ => format!(
+                "{} ({})",
+                format::time_range_ns(low_ns, high_ns),
+                format::range(&low, &high)
+            ),
+        }
+    }
+}
+
+/// Entries that are worth showing.
+const MOST: usize = 8;
+
+/// What both lose alike, what is worth most on the target first.
+pub(crate) fn of_both(sides: Pair<Side>, comparison: &Comparison) -> Vec<Waste> {
+    let total_ns = comparison.parts.total.target;
+    if total_ns <= 0 || !comparison.has_gpu_times() {
+        return Vec::new();
+    }
+    let mut waste = found_in_both(sides);
+    waste.extend(idle(comparison));
+    let known: Vec<usize> = waste
+        .iter()
+        .flat_map(|waste| waste.operations.iter().copied())
+        .collect();
+    waste.extend(low_roofline(comparison, &known));
+    let least_ns = total_ns as f64 * comparison.thresholds.finding_percent_of_total / 100.0;
+    waste.retain(|waste| waste.saves.1 as f64 >= least_ns);
+    waste.arrange_by(|a, b| {
+        let key = |waste: &Waste| (waste.saves.0 / 2 + waste.saves.1 / 2, waste.times.target);
+        key(b).cmp(&key(a)).then_with(|| a.title.cmp(&b.title))
+    });
+    waste.truncate(MOST);
+    waste
+}
+
+/// Findings of one rule in one trace, added up.
+#[derive(Default)]
+struct OfRule<'a> {
+    first: Option<&'a Finding>,
+    n: usize,
+    time_ns: i64,
+    impact: Option<Impact>,
+    operations: Vec<usize>,
+}
+
+impl<'a> OfRule<'a> {
+    fn add(&mut self, finding: &'a Finding) {
+        self.first = self.first.or(Some(finding));
+        self.n += 1;
+        self.time_ns = self.time_ns.saturating_add(finding.time_ns);
+        self.impact = match (self.impact, finding.impact) {
+            (Some(one), Some(other)) => Some(one.plus(other)),
+            (one, other) => one.or(other),
+        };
+        self.operations.extend(&finding.operations);
+    }
+}
+
+/// What the reports of both find by the same rule. Idle time has causes, and is compared as a whole.
+fn found_in_both(sides: Pair<Side>) -> Vec<Waste> {
+    let found = sides.map(|side| {
+        let ranked = side.report.analyses.findings.ranked.iter();
+        let counts =
+            ranked.filter(|one| one.analysis.key != "cpu_idle" && one.finding.says_what_to_do());
+        let keyed = counts.map(|one| ((one.analysis.key, one.finding.pattern), &one.finding));
+        grouped(keyed, OfRule::add)
+    });
+    let both = found.target.into_iter().filter_map(|(rule, target)| {
+        let mut others = found.reference.iter();
+        let (_, reference) = others.find(|(other, _)| *other == rule)?;
+        let (first, impact) = (target.first?, target.impact?);
+        let times = Pair {
+            reference: reference.time_ns,
+            target: target.time_ns,
+        };
+        let Pair {
+            reference: on_reference,
+            target: on_target,
+        } = times.map(format::time_ns);
+        let more = match target.n {
+            1 => String::new(),
+            n => format!(", in {} findings", format::count(n as u64)),
+        };
+        Some(Waste {
+            key: first.pattern,
+            title: first.title.clone(),
+            sentence: format!(
+                "Takes {on_target} on the target{more}, and {on_reference} on the reference."
+            ),
+            advice: words::upper_first(&first.model),
+            times,
+            saves: (impact.low_ns, impact.high_ns),
+            operations: target.operations,
+        })
+    });
+    both.collect()
+}
+
+/// Idle time of both, where either would be flagged for it alone.
+fn idle(comparison: &Comparison) -> Option<Waste> {
+    let sides = comparison.sides.as_ref().map(|side| &side.idle);
+    let shares = sides.map(|idle| idle.sure.1);
+    let is_idle = |percent: f64| percent > comparison.thresholds.idle_flag_percent;
+    if !is_idle(shares.reference) || !is_idle(shares.target) {
+        return None;
+    }
+    let times = sides.map(|idle| idle.sure.0);
+    let said = Pair::of(|which| {
+        let (time, share) = (
+            format::time_ns(*times.get(which)),
+            format::percent(*shares.get(which)),
+        );
+        let mut causes = sides.get(which).causes.iter();
+        let cause = causes.find(|(cause, _)| !cause.is_unsure());
+        let cause = cause.map_or(String::new(), |(cause, ns)| {
+            let percent = format::percent(words::percent_of(*ns, *times.get(which)));
+            format!(", {percent} of it {}", words::lower_first(cause.label()))
+        });
+        format!("{time} ({share} of the run{cause})")
+    });
+    let main = sides
+        .target
+        .causes
+        .iter()
+        .find(|(cause, _)| !cause.is_unsure())?;
+    let advice = sides
+        .target
+        .finding(main.0)
+        .map(|finding| words::upper_first(&finding.model));
+    // Findings about one cause each.
+    let impacts = sides
+        .target
+        .findings
+        .iter()
+        .filter_map(|finding| finding.impact);
+    let saves = impacts
+        .reduce(Impact::plus)
+        .map_or((0, times.target), |impact| {
+            (
+                impact.low_ns.min(times.target),
+                impact.high_ns.min(times.target),
+            )
+        });
+    Some(Waste {
+        key: "idle",
+        title: "Idle GPU".to_owned(),
+        sentence: format!(
+            "The GPU is idle for {} on the target, and for {} on the reference.",
+            said.target, said.reference
+        ),
+        advice: advice.unwrap_or_else(|| {
+            "See in the report of the target alone what the CPU does in this time.".to_owned()
+        }),
+        times,
+        saves,
+        operations: Vec::new(),
+    })
+}
+
+/// Operations far from the roofline in both, by operator; those in `known` count already.
+fn low_roofline(comparison: &Comparison, known: &[usize]) -> Vec<Waste> {
+    let least = comparison.thresholds.compare_waste_percent;
+    let small_ns = comparison.thresholds.compare_small_us * 1e3;
+    let is_low = |op: &&MatchedOp| {
+        let is_low = |which| {
+            op.roofline_percent(which)
+                .is_some_and(|percent| percent < least)
+        };
+        let sides = op.sides.as_ref();
+        is_low(Which::Reference)
+            && is_low(Which::Target)
+            && op.sides.target.is_computation()
+            && sides.target.ns_per_call() >= small_ns
+            && sides.reference.ns_per_call() >= small_ns
+            && !sides.target.operations.iter().any(|at| known.contains(at))
+    };
+    let low = comparison.operations.matched.iter().filter(is_low);
+    let by_name = grouped(low.map(|op| (unnumbered(&op.name), op)), Vec::push);
+    let waste = by_name.into_iter().filter_map(|(_, ops): (&str, Vec<&MatchedOp>)| {
+        let first = *ops.first()?;
+        let times = ops.iter().map(|op| op.times());
+        let times = times.fold(Pair::default(), Pair::plus);
+        // Of all of them together, by time.
+        let percents = Pair::of(|which| {
+            let roofs = ops.iter().filter_map(|op| {
+                let roof = (*op.judgement.roofs.get(which))?;
+                Some(roof.us_per_call * 1e3 * op.sides.get(which).timed.count as f64)
+            });
+            let timed = sum(ops.iter().map(|op| op.sides.get(which).timed.ns));
+            format::percent(roofs.sum::<f64>() / timed.max(1) as f64 * 100.0)
+        });
+        let impact = ops.iter().filter_map(|op| {
+            let side = &op.sides.target;
+            let percent = op.roofline_percent(Which::Target)?;
+            let run_ns = run_time::part(side.time_ns, side.run_ns, side.time_ns);
+            Some(Impact::of_efficiency(run_ns, percent))
+        });
+        let impact = impact.reduce(Impact::plus)?;
+        let bound = first.judgement.roofs.target.map_or("", |roof| words::bound(roof.bound));
+        let Pair { reference, target } = times.map(format::time_ns);
+        let shapes = match (ops.len(), first.shapes.as_str()) {
+            (_, "") => String::new(),
+            (1, shapes) => format!(", on {shapes}"),
+            (n, shapes) => format!(", on {shapes} first of {n} sets of arguments"),
+        };
+        Some(Waste {
+            key: "low_roofline",
+            title: format!(
+                "{} at a low % of roofline in both",
+                words::quoted(unnumbered(&first.name))
+            ),
+            sentence: format!(
+                "It reaches {} of its {bound} roofline on the target ({target}), and {} on the reference ({reference}){shapes}.",
+                percents.target, percents.reference
+            ),
+            advice: super::findings::usual_advice(comparison, first),
+            times,
+            saves: (impact.low_ns, impact.high_ns),
+            operations: ops
+                .iter()
+                .flat_map(|op| op.sides.target.operations.iter().copied())
+                .collect(),
+        })
+    });
+    waste.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::testing::{H100, compared, pair, run, says};
+    use crate::testing::Timetable;
+
+    fn keys(comparison: &Comparison) -> Vec<&'static str> {
+        comparison.waste.iter().map(|waste| waste.key).collect()
+    }
+
+    /// Attention of 64 heads of 1024 × 1024 scores in three operations of so many microseconds.
+    fn unfused(us: u32) -> Timetable {
+        const SCORES: &str = r#""Input Dims": [[64, 1024, 64], [64, 64, 1024]], "Input type": ["c10::Half", "c10::Half"]"#;
+        const SOFTMAX: &str = r#""Input Dims": [[64, 1024, 1024], [], []], "Input type": ["c10::Half", "Scalar", "Scalar"]"#;
+        const VALUES: &str = r#""Input Dims": [[64, 1024, 1024], [64, 1024, 64]], "Input type": ["c10::Half", "c10::Half"]"#;
+        run([
+            ("aten::bmm", SCORES, "gemm", us),
+            ("aten::_softmax", SOFTMAX, "softmax", us),
+            ("aten::bmm", VALUES, "gemm", us),
+        ])
+    }
+
+    #[test]
+    fn no_difference_is_not_nothing_to_do() {
+        let comparison = compared(&unfused(400), &unfused(400), H100);
+        assert!(comparison.is_same());
+        assert!(comparison.gaps.ranked.is_empty());
+        let [waste] = &comparison.waste[..] else {
+            panic!("{:#?}", comparison.waste);
+        };
+        assert_eq!(waste.key, "unfused_attention");
+        assert_eq!(waste.times, pair(1_200_000, 1_200_000));
+        // One kernel takes 3 % of that.
+        assert!(
+            waste.saves.0 > 1_000_000 && waste.saves.1 < 1_200_000,
+            "{waste:?}"
+        );
+        says(&waste.advice, "scaled_dot_product_attention");
+        says(
+            &comparison.nothing_found(),
+            "What both traces waste is listed",
+        );
+    }
+
+    #[test]
+    fn what_is_far_from_the_roofline_in_both_is_listed() {
+        // 64 MiB to read and to write: 40.1 µs at 3.35 TB/s.
+        const X: &str = r#""Input Dims": [[8192, 4096], [], []], "Input type": ["c10::Half", "Scalar", "Scalar"], "Concrete Inputs": ["", "-1", "False"]"#;
+        let softmax = |us| run([("aten::_softmax", X, "softmax", us)]);
+        let both = compared(&softmax(160), &softmax(200), H100);
+        let [waste] = &low_roofline(&both, &[])[..] else {
+            panic!("{:#?}", both.operations);
+        };
+        // At 75 and at 100 % of the roofline 53.4 and 40.1 µs are left of 200.
+        assert_eq!((waste.saves.0 / 1_000, waste.saves.1 / 1_000), (146, 159));
+        let words = "It reaches 20.0 % of its memory roofline on the target (200 µs), and 25.0 % on the reference (160 µs), on 8192 × 4096 fp16.";
+        assert_eq!(waste.sentence, words);
+        // What a finding of both reports counts is not counted again.
+        assert!(low_roofline(&both, &[0]).is_empty());
+        // In one of them it is a difference.
+        let one = compared(&softmax(50), &softmax(200), H100);
+        assert!(low_roofline(&one, &[]).is_empty());
+    }
+
+    #[test]
+    fn an_idle_gpu_in_both_is_listed_with_its_share() {
+        let idle = |us: u32| {
+            (0..10).fold(Timetable::new(), |table, at| {
+                let (host, gpu) = (at * (us + 50), at * (us + 50) + 20);
+                let table = table.op("aten::mm", host..host + 10);
+                table.launched("gemm", host + 1..host + 2, gpu..gpu + 50)
+            })
+        };
+        let comparison = compared(&idle(100), &idle(150), H100);
+        assert!(
+            keys(&comparison).contains(&"idle"),
+            "{:#?}",
+            comparison.waste
+        );
+        let waste = comparison
+            .waste
+            .iter()
+            .find(|one| one.key == "idle")
+            .unwrap();
+        // Nine gaps.
+        assert_eq!(waste.times, pair(900_000, 1_350_000));
+        says(&waste.sentence, "1.35 ms (73");
+        let busy = compared(&idle(1), &idle(150), H100);
+        assert!(!keys(&busy).contains(&"idle"));
+    }
+}

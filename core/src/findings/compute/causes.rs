@@ -1,0 +1,160 @@
+//! Why operations take longer than their roofline time, in words and as a table.
+
+use crate::assess::waterfall::{Cause, Fact, Step, StepLine, Waterfall, step_lines};
+use crate::base::format;
+use crate::base::interval::{percent_of, sum};
+use crate::base::value::{CellColumn, Table, Value};
+use crate::findings::Input;
+use crate::findings::finding::Impact;
+use crate::findings::outcome::Row;
+use crate::profile::measured::MeasuredOperations;
+
+/// A step that takes a smaller share of the gap is not what an operation is called by.
+const LEAST_SHARE: f64 = 0.2;
+
+/// What is measured of an operation that is not slow is its cause from so large a part of its time on.
+const MUCH: f64 = 0.1;
+
+/// Steps of a smaller part of the gap, in percent, are in the table alone …
+const LEAST_PERCENT: f64 = 0.5;
+
+/// … and those of a larger one are told before causes without a factor.
+const LARGE_PERCENT: f64 = 5.0;
+
+/// More steps and facts are in the table and in the sheet.
+const NAMED: usize = 5;
+
+/// The cause that explains most of the gap, where it is a good part of it.
+pub fn main_cause(waterfall: &Waterfall) -> Option<Cause> {
+    let largest = waterfall.largest()?;
+    let gap_ns = waterfall.measured_ns - waterfall.roofline_ns;
+    (largest.ns as f64 >= gap_ns as f64 * LEAST_SHARE && largest.ns > 0).then_some(largest.cause)
+}
+
+/// The [main cause](main_cause) of what is low; of what is not, one that is measured and much: its
+/// calls differ, or kernels run beside the main one.
+pub fn cause_of(input: &Input, row: &Row, waterfall: Option<&Waterfall>) -> Option<Cause> {
+    if let Some(waterfall) = waterfall {
+        return main_cause(waterfall);
+    }
+    let is_large = |percent: f64| percent >= input.options.thresholds.gate_percent_of_total;
+    // Calls of a kernel without a model may be of different sizes.
+    let is_known = row.efficiency_percent.is_some() && !row.is_anomaly;
+    if !is_known || !row.percent_of_total.is_some_and(is_large) {
+        return None;
+    }
+    let all = MeasuredOperations::of(input.profile, input.options.gpu_events);
+    let measured = all.get(input.profile, row.operation)?;
+    let helpers_ns = sum(measured.helpers.iter().map(|helper| helper.ns));
+    let causes = [
+        (measured.spread.above_median_ns, Cause::Spread),
+        (measured.spread.warm_up_ns, Cause::WarmUp),
+        (helpers_ns, Cause::Helpers),
+    ];
+    let (ns, cause) = causes.into_iter().max_by_key(|(ns, _)| *ns)?;
+    (ns as f64 >= row.time_ns as f64 * MUCH).then_some(cause)
+}
+
+/// What removing some causes saves: of what is measured all, of what follows from sizes half to all.
+pub fn impact_of_steps(waterfall: &Waterfall, causes: &[Cause]) -> Option<Impact> {
+    let each = causes.iter().map(|cause| (cause, waterfall.ns(*cause)));
+    let each = each.filter(|(_, ns)| *ns > 0);
+    let each = each.map(|(cause, ns)| match cause.is_measured() {
+        true => Impact::measured(ns),
+        false => Impact::at_most(ns),
+    });
+    each.reduce(Impact::plus)
+}
+
+/// The steps and facts of an operation as the rest of a sentence; `None` where nothing is known.
+pub fn causes_of(input: &Input, at: usize) -> Option<String> {
+    let waterfall = Waterfall::of(input, at)?;
+    let gap_ns = waterfall.measured_ns - waterfall.roofline_ns;
+    let percent = |ns| percent_of(ns, gap_ns);
+    let mut steps: Vec<&Step> = waterfall.steps.iter().collect();
+    // What adds no time explains none of the gap.
+    steps.retain(|step| {
+        let is_any = percent(step.ns).is_some_and(|percent| percent >= LEAST_PERCENT);
+        is_any && step.cause != Cause::Unexplained
+    });
+    steps.sort_by_key(|step| std::cmp::Reverse(step.ns));
+    let is_large = |step: &&&Step| percent(step.ns).is_some_and(|percent| percent >= LARGE_PERCENT);
+    let (large, small) = steps.split_at(steps.iter().take_while(is_large).count());
+    // The step of the last wave says how many workgroups there are.
+    let has_waves = steps
+        .iter()
+        .any(|step| step.cause == Cause::WaveQuantization);
+    let is_told = |fact: &&Fact| has_waves && matches!(fact, Fact::FewWorkgroups { .. });
+    let facts = waterfall
+        .facts
+        .iter()
+        .filter(|fact| !is_told(fact))
+        .map(Fact::text);
+    let said = |steps: &[&Step]| steps.iter().map(|step| said(step)).collect::<Vec<String>>();
+    let causes = said(large).into_iter().chain(facts).chain(said(small));
+    let causes: Vec<String> = causes.take(NAMED).collect();
+    if causes.is_empty() {
+        return None;
+    }
+    let rest = percent(waterfall.ns(Cause::Unexplained)).filter(|rest| *rest >= 0.5);
+    let rest = rest.map_or(String::new(), |rest| {
+        format!(
+            "; {} of the gap to its roofline is unexplained",
+            format::percent(rest)
+        )
+    });
+    Some(format!("{}{rest}", causes.join("; ")))
+}
+
+/// "tile padding ×4.00 (16 × 16 in tiles of 32 × 32)"; of what is a time and no factor "helper kernels
+/// 18.0 µs (3 split-K reductions)".
+fn said(step: &Step) -> String {
+    let says = match step.says() {
+        says if says.is_empty() => says,
+        says => format!(" ({says})"),
+    };
+    let label = step.cause.label().to_lowercase();
+    match step.cause.is_measured() || step.cause == Cause::LaunchScale {
+        true => format!("{label} {}{says}", format::time_ns(step.ns)),
+        false => format!("{label} ×{}{says}", format::number(step.factor)),
+    }
+}
+
+/// From the roofline time of an operation to its measured time, cause by cause.
+pub fn waterfall_table(input: &Input, at: usize) -> Option<Table> {
+    let waterfall = Waterfall::of(input, at)?;
+    let mut lines = step_lines(&waterfall);
+    if lines.is_empty() {
+        return None;
+    }
+    let end = |label, key, ns| StepLine {
+        label,
+        key,
+        ns,
+        factor: 1.0,
+        says: String::new(),
+    };
+    lines.insert(0, end("Roofline", "roofline", waterfall.roofline_ns));
+    lines.push(end("Measured", "measured", waterfall.measured_ns));
+    let percent = |ns| Value::percent(percent_of(ns, waterfall.measured_ns));
+    #[rustfmt::skip]
+    let columns: &[CellColumn<StepLine>] = &[
+        ("step", "Step", &|line| Value::Text(line.label.to_owned())),
+        ("time", "Time", &|line| Value::Ns(line.ns)),
+        ("share", "% of measured", &|line| percent(line.ns)),
+        ("factor", "Factor", &|line| match line.factor > 1.0 {
+            true => Value::Number(line.factor),
+            false => Value::Empty,
+        }),
+        ("why", "Why", &|line| match line.says.is_empty() {
+            true => Value::Empty,
+            false => Value::Text(line.says.clone()),
+        }),
+    ];
+    Some(Table::of(
+        "gap_waterfall",
+        "From roofline to measured time",
+        lines,
+        columns,
+    ))
+}

@@ -1,0 +1,236 @@
+//! The code that keeps the GPU idle: planted in a gap of 980 µs, found with its name and its size.
+
+use super::*;
+
+const FRAME: &str = "python_function";
+const OP: &str = "cpu_op";
+const CALL: &str = "cuda_runtime";
+
+/// What was found with a key, whatever else was.
+#[track_caller]
+fn found(profile: &Profile, pattern: &str) -> Finding {
+    let (_, findings) = analysed(profile);
+    let found = findings.iter().find(|one| one.pattern == pattern);
+    found
+        .cloned()
+        .unwrap_or_else(|| panic!("no {pattern} in {findings:#?}"))
+}
+
+#[track_caller]
+fn is_about(found: &Finding, us: i64) {
+    let off_ns = (found.time_ns - us * 1_000).abs();
+    assert!(
+        off_ns * 20 <= us * 1_000,
+        "{} ns for {us} µs",
+        found.time_ns
+    );
+}
+
+/// What is planted from 100 to 700 µs, and what it is called; the gap lasts from 30 to 1 010 µs.
+#[test]
+fn what_runs_in_a_gap_is_named_with_its_size() {
+    #[rustfmt::skip]
+    let cases = [
+        (OP, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "data_loading", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"),
+        (FRAME, "torch/utils/data/_utils/collate.py(398): default_collate", "data_loading", "`default_collate` in `collate.py:398`"),
+        (FRAME, "PIL/Image.py(2250): resize", "preprocessing", "`resize` in `Image.py:2250`"),
+        (FRAME, "transformers/tokenization_utils_base.py(2855): __call__", "tokenization", "`__call__` in `tokenization_utils_base.py:2855`"),
+        (FRAME, "inspect.py(3346): signature", "reflection", "`signature` in `inspect.py:3346`"),
+        (OP, "TorchDynamo Cache Lookup", "guards", "`TorchDynamo Cache Lookup`"),
+        (FRAME, "<built-in function collect>", "garbage_collection", "`collect`"),
+        (CALL, "cudaMalloc", "memory_allocation", "`cudaMalloc`"),
+        (CALL, "hipHostMalloc", "memory_allocation", "`hipHostMalloc`"),
+        (FRAME, "<built-in method acquire of _thread.lock object at 0x7f3c>", "waiting", "`_thread.lock.acquire`"),
+        (FRAME, "logging/__init__.py(1467): info", "logging", "`info` in `__init__.py:1467`"),
+        (FRAME, "torch/serialization.py(943): save", "checkpointing", "`save` in `serialization.py:943`"),
+        (FRAME, "<built-in method read of _io.BufferedReader object at 0x7f3c>", "file_access", "`_io.BufferedReader.read`"),
+        (FRAME, "/home/me/schedule.py(12): next_batch", "cpu_function", "`next_batch` in `schedule.py:12`"),
+        (OP, "aten::_fused_adamw_", "cpu_function", "`aten::_fused_adamw_`"),
+        ("user_annotation", "build the mask", "cpu_function", "`build the mask`"),
+    ];
+    for (category, name, pattern, place) in cases {
+        let profile = between(|trace| trace.on_host(category, name, 100..700));
+        let found = found(&profile, pattern);
+        is_about(&found, 600);
+        says(&found.title, &["600 of 980 µs of idle time: ", place]);
+        assert_eq!(
+            found.impact.map(|impact| impact.high_ns),
+            Some(found.time_ns),
+            "{name}"
+        );
+    }
+}
+
+/// ```text
+/// µs    100  150                      650  700
+/// CPU   [_SingleProcessDataLoaderIter.__next__)
+///            [resize (image_processing_owlv2.py))
+///            [== zoom (scipy) ===========)
+/// ```
+#[test]
+fn the_function_below_the_data_loader_is_named() {
+    let profile = between(|trace| {
+        trace
+            .op(
+                "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                100..700,
+            )
+            .frame(
+                "transformers/models/owlv2/image_processing_owlv2.py(301): resize",
+                150..650,
+            )
+            .frame("scipy/ndimage/_interpolation.py(700): zoom", 155..645)
+    });
+    let found = found(&profile, "data_loading");
+    is_about(&found, 490);
+    let place = "`resize` in `image_processing_owlv2.py:301` (scipy)";
+    says(&found.title, &[place]);
+    says(
+        &found.model,
+        &["num_workers=4", "move what `resize` does to the GPU"],
+    );
+    // With worker processes there are too few of them.
+    let profile = between(|trace| {
+        let loader = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
+        let trace = trace.op(loader, 100..700);
+        trace.frame(
+            "<built-in method poll of select.poll object at 0x1>",
+            110..690,
+        )
+    });
+    let found = self::found(&profile, "data_loading");
+    is_about(&found, 600);
+    says(&found.model, &["more workers"]);
+}
+
+/// None of the calls is half of the gap: together they are.
+#[test]
+fn calls_of_one_function_count_together() {
+    let profile = between(|trace| {
+        let trace = trace.frame("/home/me/data.py(5): collect", 100..900);
+        (0..8).fold(trace, |trace, nth| {
+            let at = 100 + 100 * nth;
+            trace.frame("/home/me/data.py(40): crop", at..at + 80)
+        })
+    });
+    let found = found(&profile, "cpu_function");
+    is_about(&found, 640);
+    says(&found.title, &["`crop` in `data.py:40`"]);
+}
+
+/// Two kinds of code in one gap: each has its time, and what is left is the function's around both.
+#[test]
+fn parts_of_a_gap_sum_up_to_it() {
+    let profile = between(|trace| {
+        trace
+            .frame("/home/me/train.py(30): step", 20..1_010)
+            .frame("inspect.py(3346): signature", 100..300)
+            .frame("<built-in function collect>", 400..800)
+    });
+    is_about(&found(&profile, "reflection"), 200);
+    is_about(&found(&profile, "garbage_collection"), 400);
+    let rest = found(&profile, "cpu_function");
+    is_about(&rest, 380);
+    says(&rest.title, &["`step` in `train.py:30`"]);
+    let (metrics, _) = analysed(&profile);
+    let gaps = &metrics["gap_analysis"];
+    assert_eq!(gaps["known_code_idle_ms"], gaps["late_launch_idle_ms"]);
+    let rows = gaps["by_code"].as_array().unwrap().iter();
+    let sum_ms: f64 = rows.filter_map(|row| row["idle_time_ms"].as_f64()).sum();
+    assert!((sum_ms - 0.98).abs() < 1e-9, "{sum_ms}");
+}
+
+#[test]
+fn a_value_that_is_read_is_named_where_it_is_read() {
+    let profile = after_item(
+        item().frame("<built-in method item of Tensor object at 0x1>", 19..111),
+        D2H,
+    );
+    let found = found(&profile, "read_back");
+    is_about(&found, 37);
+    says(&found.issue, &["`Tensor.item` in `train.py:30`"]);
+}
+
+/// Kernels that are loaded beside a gap, and a function whose first call takes ten times as long as the
+/// others: no time that a warm run has.
+#[test]
+fn cold_starts_are_put_apart_and_save_nothing() {
+    let loading = between(|trace| trace.on_host("overhead", "Lazy Function Loading", 100..700));
+    let cold = found(&loading, "start_up");
+    assert_eq!((cold.time_ns, cold.impact), (980_000, None));
+    let named = |profile: &Profile, pattern: &str| {
+        let (_, findings) = analysed(profile);
+        findings.iter().any(|found| found.pattern == pattern)
+    };
+    assert!(!named(&loading, "host_work") && !named(&loading, "cpu_function"));
+    let first_call = |first_us: u32, kernel: &'static str| {
+        let trace = launched(Timetable::new(), 10.0, 20..30);
+        [first_us, 40, 40]
+            .into_iter()
+            .fold((trace, 40), |(trace, at), us| {
+                let trace = trace.op("my::norm", at..at + us);
+                let at = at + us;
+                let trace = trace.launched(kernel, at - 10..at - 5, at..at + 4);
+                (trace, at + 10)
+            })
+            .0
+            .profile()
+    };
+    let cold = found(&first_call(900, "norm"), "start_up");
+    is_about(&cold, 910);
+    // The kernel was used before, or the first call is like the others.
+    assert!(!named(&first_call(900, "add_kernel"), "start_up"));
+    assert!(!named(&first_call(45, "norm"), "start_up"));
+}
+
+/// Three gaps of the same kind after kernels of different length have one cause.
+#[test]
+fn gaps_that_are_alike_have_one_cause() {
+    let mut trace = Timetable::new();
+    let mut at = 0;
+    for (nth, runs) in [900, 30, 30, 30].into_iter().enumerate() {
+        let launch = if nth == 0 { 10 } else { at - 40 };
+        trace = trace.op("aten::mul_", launch - 5..launch + 8);
+        trace = trace.launched("mul_kernel", launch..launch + 5, at + 20..at + 20 + runs);
+        at += 20 + runs + 300;
+    }
+    let (metrics, _) = analysed(&trace.profile());
+    let causes = metrics["gap_analysis"]["by_cause"].as_object().unwrap();
+    let names: Vec<&String> = causes.keys().collect();
+    assert_eq!(names, ["launch_bound"]);
+    assert_eq!(causes["launch_bound"]["count"], 3);
+}
+
+/// Of a launch-bound run the remedy is one; the functions are its evidence.
+#[test]
+fn functions_that_launch_are_evidence_of_one_finding() {
+    let trace = (0..20).fold(Timetable::new(), |trace, nth| {
+        let at = 10 + 40 * nth;
+        let trace = trace.frame("/home/me/model.py(7): forward", at - 30..at + 9);
+        let trace = trace.op("aten::add", at - 5..at + 8);
+        trace.launched("add_kernel", at..at + 5, at + 8..at + 11)
+    });
+    let (_, findings) = analysed(&trace.profile());
+    let [found] = findings.as_slice() else {
+        panic!("{findings:#?}");
+    };
+    assert_eq!(found.pattern, "launch_bound");
+    reasons(found, &["The CPU is in `forward` in `model.py:7` for "]);
+    assert_eq!(
+        found.tables[0].rows[0][0],
+        Value::Quoted("forward".to_owned())
+    );
+}
+
+/// What runs after the last kernel, or before the first, is in no gap.
+#[test]
+fn what_runs_outside_of_the_run_is_no_evidence() {
+    let around = |trace: Timetable| {
+        trace
+            .frame("/home/me/setup.py(1): build", 0..8)
+            .frame("/home/me/setup.py(9): finish", 1_100..9_000)
+    };
+    let (metrics, _) = analysed(&between(around));
+    let rows = metrics["gap_analysis"]["by_code"].to_string();
+    assert!(!rows.contains("setup.py"), "{rows}");
+}

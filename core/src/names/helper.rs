@@ -1,0 +1,87 @@
+//! Kernels that an operator launches beside the one that does its work.
+
+use super::words::{Words, said_by};
+use crate::base::labels::labelled;
+use crate::trace::Category;
+
+labelled! {
+    /// What such a kernel is there for.
+    pub enum HelperKind {
+        /// A transpose, or another order of the channels.
+        LayoutChange => "layout change" as "layout_change",
+        /// Adds up the parts of a sum that was split along K.
+        SplitSum => "split-K reduction" as "split_k_reduction",
+        /// Fills a workspace or a result, mostly with zeros.
+        Fill => "workspace fill" as "fill",
+        /// Converts to another type.
+        Cast => "cast" as "cast",
+        /// Computes scales, or converts to a narrow type.
+        Quantization => "quantization" as "quantization",
+        /// Moves elements as they are.
+        Copy => "copy" as "copy",
+        /// Adds a bias, multiplies by a scalar, applies an activation.
+        Elementwise => "element-wise kernel" as "elementwise",
+    }
+}
+
+#[rustfmt::skip]
+const WORDS: &Words<HelperKind> = &[
+    (HelperKind::SplitSum, &["postgsu", "splitkreduce", "splitk_reduce", "split_k_reduce", "reduce_splitk"]),
+    (HelperKind::LayoutChange, &[
+        "batched_transpose", "transpose_nchw", "transpose_cnhw", "transpose_nhwc", "nchw2nhwc", "nhwc2nchw",
+        "nchw2cnhw", "cnhw2nchw", "nchwtonhwc", "nhwctonchw", "ncdhw2ndhwc", "ndhwc2ncdhw",
+        "nchwtofoldednhwc", "foldednhwctonchw", "tensortransform", "tensor_transform", "transpose_kernel",
+        "transpose_readwrite", "transposekernel", "im2col", "im2d2col", "col2im",
+    ]),
+    (HelperKind::Fill, &["memset", "fillfunctor", "fillbuffer", "subtensoropwithscalar", "zerokernel", "zero_kernel", "fill_kernel"]),
+    (HelperKind::Cast, &[
+        "withcasttensor", "bfloat16_copy_kernel", "float16_copy_kernel", "float32_copy_kernel",
+        "float8_copy_kernel", "loadwithcast", "cast_kernel", "castkernel", "convert_kernel",
+    ]),
+    (HelperKind::Quantization, &["quantize", "_quant_kernel", "quant_per", "scaled_quant", "per_token_group_quant"]),
+    (HelperKind::Copy, &["copy_kernel", "copybuffer", "catarraybatchedcopy", "memcpy"]),
+    (HelperKind::Elementwise, &["elementwise_kernel", "optensor", "op_tensor", "epilogue::impl::globalkernel"]),
+];
+
+impl HelperKind {
+    /// By category and name; `None` for what may be the work itself.
+    pub(crate) fn of(category: Category, kernel: &str) -> Option<HelperKind> {
+        match category {
+            Category::GpuMemset => Some(HelperKind::Fill),
+            Category::GpuMemcpy => Some(HelperKind::Copy),
+            _ => said_by(WORDS, kernel),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_what_a_kernel_is_there_for() {
+        #[rustfmt::skip]
+        let cases = [
+            ("batched_transpose_32x32_half", Some(HelperKind::LayoutChange)),
+            ("void cudnn::engines_precompiled::nchwToNhwcKernel<__nv_bfloat16>", Some(HelperKind::LayoutChange)),
+            ("Im2d2Col_v2", Some(HelperKind::LayoutChange)),
+            ("void cublasLt::splitKreduce_kernel<32, 16, int, float>", Some(HelperKind::SplitSum)),
+            ("Cijk_SS_BiasS_HA_PostGSU4_VW4", Some(HelperKind::SplitSum)),
+            ("SubTensorOpWithScalar1d", Some(HelperKind::Fill)),
+            ("__amd_rocclr_fillBufferAligned.kd", Some(HelperKind::Fill)),
+            ("SubTensorOpWithCastTensor1d", Some(HelperKind::Cast)),
+            ("void at::native::vectorized_elementwise_kernel<4, at::native::bfloat16tofloat32_copy_kernel_cuda", Some(HelperKind::Cast)),
+            ("void at::native::elementwise_kernel<128, 4, at::native::direct_copy_kernel_cuda", Some(HelperKind::Copy)),
+            ("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>", Some(HelperKind::Elementwise)),
+            ("Cijk_Alik_Bljk_BBS_BH_MT256x224x64", None),
+            ("void conv_transpose2d<float>", None),
+        ];
+        for (kernel, kind) in cases {
+            assert_eq!(HelperKind::of(Category::Kernel, kernel), kind, "{kernel}");
+        }
+        assert_eq!(
+            HelperKind::of(Category::GpuMemset, "Memset (Device)"),
+            Some(HelperKind::Fill)
+        );
+    }
+}

@@ -1,0 +1,119 @@
+//! MoE layers of operators that no table has, by the shapes of their operands.
+//!
+//! Every library has operators of its own for the same layer, with its operands at other places. They
+//! are told by their shapes: the first two tensors of three dimensions with as many experts are the
+//! weights, w1 of E × N(·2) × K and w2 of E × K × N, or both transposed; tokens are M × K; the choice
+//! is M × k whole numbers or weights. Where the operator chooses itself, from scores of M × E, the
+//! number behind that of the experts is k. What fits no such layer gives nothing.
+
+use super::dtype;
+use super::input::Tensor;
+use super::moe::{Mixture, n_experts, stored};
+use super::{Modelled, OpInput, unlisted};
+
+/// A whole layer in one operator.
+pub(super) fn layer(input: &OpInput) -> Option<Modelled> {
+    let at: Vec<(usize, Tensor)> = (0..input.n_args())
+        .filter_map(|at| Some((at, input.tensor(at)?)))
+        .collect();
+    let mut weights = at.iter().filter(|(_, tensor)| tensor.shape.len() == 3);
+    let (_, w1) = weights.next()?;
+    let same_experts = |(_, other): &&(usize, Tensor)| other.shape.first() == w1.shape.first();
+    let (_, w2) = weights.find(|other| same_experts(other) && other.1.dtype == w1.dtype)?;
+    let fitting = || {
+        let matrices = at.iter().filter(|(_, tensor)| tensor.shape.len() == 2);
+        matrices.filter(|(_, tokens)| Fit::of(tokens, w1, w2).is_some())
+    };
+    // The result has the shape of the tokens, and may have a wider type.
+    let bytes =
+        |(_, tensor): &&(usize, Tensor)| (tensor.element_bytes().unwrap_or(0.0) * 8.0) as u64;
+    let (_, tokens) = fitting().min_by_key(bytes)?;
+    let output_bytes = fitting().max_by_key(bytes)?.1.element_bytes();
+    let fit = Fit::of(tokens, w1, w2)?;
+    let rows = *tokens.shape.first()?;
+    let experts = *w1.shape.first()?;
+    let others = at
+        .iter()
+        .filter(|(_, tensor)| tensor.shape.len() == 2 && tensor.shape != tokens.shape);
+    let choices: Vec<&(usize, Tensor)> = others
+        .filter(|(_, tensor)| tensor.shape.first() == Some(&rows))
+        .collect();
+    let width = |tensor: &Tensor| tensor.shape.get(1).copied().unwrap_or(0);
+    let ids = choices
+        .iter()
+        .find(|(_, tensor)| dtype::is_integer(tensor.dtype));
+    let scores = choices.iter().find(|(_, tensor)| width(tensor) == experts);
+    // Of several other tensors nothing tells which are weights and which scales.
+    let alone = || choices.first().filter(|_| choices.len() == 1);
+    let (choice_at, chosen) = match (ids, scores) {
+        (Some((at, ids)), _) => (*at, width(ids) as f64),
+        (None, Some((at, _))) => (*at, number_behind(input, experts)?),
+        (None, None) => alone().map(|(at, weights)| (*at, width(weights) as f64))?,
+    };
+    let experts = experts as f64;
+    let weights = stored(w1.dtype, [fit.hidden, fit.elements], tokens.dtype);
+    let mixture = Mixture {
+        all_experts: n_experts(input, choice_at, experts),
+        gate: fit.gate,
+        output_bytes,
+        ..Mixture::new(
+            [rows as f64, fit.hidden, fit.inner],
+            [experts, chosen],
+            tokens.dtype,
+            &weights,
+        )
+    };
+    unlisted(Some(mixture.possible()?.fused()))
+}
+
+/// How tokens and weights fit together.
+struct Fit {
+    hidden: f64,
+    inner: f64,
+    gate: f64,
+    /// Elements of w1 that hold a row of the tokens' width.
+    elements: f64,
+}
+
+impl Fit {
+    fn of(tokens: &Tensor, w1: &Tensor, w2: &Tensor) -> Option<Fit> {
+        let &[_, hidden] = tokens.shape else {
+            return None;
+        };
+        let (&[_, a, b], &[_, c, d]) = (w1.shape, w2.shape) else {
+            return None;
+        };
+        // As they are multiplied, and transposed.
+        let as_usual = (c == hidden).then_some(([a, b], d));
+        let transposed = (a == hidden && d == hidden).then_some(([b, a], c));
+        let fits = [as_usual, transposed].into_iter().flatten();
+        fits.filter(|_| hidden > 0)
+            .find_map(|([rows, elements], columns)| {
+                // Whole numbers hold several narrow weights.
+                if elements <= 0 || hidden % elements != 0 {
+                    return None;
+                }
+                let inner = columns.checked_mul(hidden / elements)?;
+                let gate = match rows {
+                    _ if inner <= 0 => return None,
+                    rows if rows == inner => 1.0,
+                    rows if Some(rows) == inner.checked_mul(2) => 2.0,
+                    _ => return None,
+                };
+                Some(Fit {
+                    hidden: hidden as f64,
+                    inner: inner as f64,
+                    gate,
+                    elements: elements as f64,
+                })
+            })
+    }
+}
+
+/// The whole number behind the number of experts, which is how many of them a token chooses.
+fn number_behind(input: &OpInput, experts: i64) -> Option<f64> {
+    let is_experts = |at: &usize| input.number(*at) == Some(experts as f64);
+    let at = (0..input.n_args()).find(is_experts)?;
+    let chosen = input.number(at + 1)?;
+    (chosen >= 1.0 && chosen.fract().abs() <= 0.0).then_some(chosen)
+}

@@ -1,0 +1,98 @@
+//! The memory bandwidth that the operations of a trace demonstrate, by how many bytes they move.
+
+use std::sync::Arc;
+
+use super::Profile;
+use super::kernels::GpuEvents;
+use crate::base::map::Map;
+use crate::hardware::Unit;
+
+/// What an operation reaches.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Reached {
+    bytes_per_s: f64,
+    operation: usize,
+}
+
+/// The two fastest operations of each size, in steps of half an octave.
+#[derive(Debug, Default)]
+pub(crate) struct Demonstrated(Map<i32, [Option<Reached>; 2]>);
+
+impl Demonstrated {
+    pub(crate) fn of(profile: &Profile, events: GpuEvents) -> Arc<Demonstrated> {
+        profile.once(events, || {
+            let mut all = Demonstrated::default();
+            for (at, operation) in profile.operations().iter().enumerate() {
+                let work = operation.modelled.as_ref().map(|modelled| modelled.work);
+                let work = work.filter(|work| {
+                    work.compute
+                        .is_none_or(|compute| compute.unit != Unit::Matrix)
+                });
+                let bytes = work
+                    .and_then(|work| work.bytes)
+                    .filter(|bytes| *bytes > 0.0);
+                let call_s = operation.kernel_ns as f64 / operation.calls.len().max(1) as f64 / 1e9;
+                if let Some(bytes) = bytes.filter(|_| call_s > 0.0 && operation.is_linked) {
+                    all.add(
+                        bytes,
+                        Reached {
+                            bytes_per_s: bytes / call_s,
+                            operation: at,
+                        },
+                    );
+                }
+            }
+            all
+        })
+    }
+
+    fn add(&mut self, bytes: f64, reached: Reached) {
+        let known = self.0.entry(step(bytes)).or_default();
+        let is_faster =
+            |than: Option<Reached>| than.is_none_or(|than| reached.bytes_per_s > than.bytes_per_s);
+        if is_faster(known[0]) {
+            *known = [Some(reached), known[0]];
+        } else if is_faster(known[1]) {
+            known[1] = Some(reached);
+        }
+    }
+
+    /// The fastest of the operations that move half to twice as many bytes, other than one, in bytes a
+    /// second.
+    pub(crate) fn best(&self, bytes: f64, other_than: usize) -> Option<f64> {
+        let near = (-2..=2).filter_map(|steps| self.0.get(&(step(bytes) + steps)));
+        let others = near.flatten().flatten();
+        let others = others.filter(|reached| reached.operation != other_than);
+        let best = others.max_by(|a, b| a.bytes_per_s.total_cmp(&b.bytes_per_s))?;
+        Some(best.bytes_per_s)
+    }
+}
+
+fn step(bytes: f64) -> i32 {
+    (bytes.log2() * 2.0).floor() as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fastest_of_about_that_size_tells() {
+        let mut all = Demonstrated::default();
+        let speeds = [(1e6, 3e12), (1.1e6, 2e12), (1.6e6, 1e12), (64e6, 4e12)];
+        for (operation, (bytes, bytes_per_s)) in speeds.into_iter().enumerate() {
+            all.add(
+                bytes,
+                Reached {
+                    bytes_per_s,
+                    operation,
+                },
+            );
+        }
+        assert_eq!(all.best(1e6, 9), Some(3e12));
+        // An operation shows nothing of itself.
+        assert_eq!(all.best(1e6, 0), Some(2e12));
+        assert_eq!(all.best(64e6, 3), None);
+        assert_eq!(all.best(1e12, 9), None);
+    }
+}

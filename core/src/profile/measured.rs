@@ -1,0 +1,346 @@
+//! What is measured of an operation beside its kernel time: which kernel does the work and what
+//! else is launched, how the calls differ, how the kernel cuts the work. No GPU changes any of it.
+
+use std::sync::{Arc, OnceLock};
+
+use super::Profile;
+use super::attention_sizes::AttentionSizes;
+use super::convolution::ConvolutionShape;
+use super::gemm::GemmSizes;
+use super::kernels::{GpuEvents, GpuWork};
+use super::launch::launch_size;
+use super::operations::Operation;
+use crate::base::interval::sum;
+use crate::base::map::Map;
+use crate::base::sort::Arrange;
+use crate::base::stats::{median_ns, quantile_ns};
+use crate::names::tile::{Generation, Split, Tile, is_fallback, is_on_vector_units};
+use crate::names::{Family, HelperKind};
+use crate::trace::StringId;
+
+/// Kernels that take less are about as short as their launch.
+const SHORT_NS: i64 = 10_000;
+
+/// Calls differ where the longest takes so many times the median, or the 95th percentile does.
+const MAX_OVER_MEDIAN: f64 = 1.3;
+const P95_OVER_MEDIAN: f64 = 1.2;
+
+/// Kernels of one kind beside the one that does the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Helper {
+    /// What they are there for.
+    pub kind: HelperKind,
+    /// The longest of them.
+    pub name: StringId,
+    /// How many run.
+    pub n: u64,
+    /// Their time.
+    pub ns: i64,
+}
+
+/// How the times of calls differ.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Spread {
+    /// The middle call.
+    pub median_ns: i64,
+    /// The call that 5 % of the calls take longer than.
+    pub p95_ns: i64,
+    /// The longest call, but for a warm-up.
+    pub max_ns: i64,
+    /// What the first call takes beyond the median, where it is by far the longest: a warm-up.
+    pub warm_up_ns: i64,
+    /// What the other calls take beyond the median, added up; zero where they hardly differ.
+    pub above_median_ns: i64,
+}
+
+/// The sizes of what an operation computes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Sizes {
+    Gemm(GemmSizes),
+    Convolution(ConvolutionShape),
+    Attention(AttentionSizes),
+    Other,
+}
+
+/// How the kernel that does the work is launched and built, as far as its name tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MainKernel {
+    pub(crate) name: StringId,
+    pub(crate) tile: Option<Tile>,
+    pub(crate) split: Split,
+    pub(crate) generation: Option<Generation>,
+    /// It runs on vector units.
+    pub(crate) is_on_vector_units: bool,
+    /// It is what is left where no tuned kernel fits.
+    pub(crate) is_fallback: bool,
+    /// Grid and block of its longest launch.
+    pub(crate) launch: Option<([u64; 3], [u64; 3])>,
+    /// The grid counts threads.
+    pub(crate) counts_threads: bool,
+}
+
+/// What is measured of an operation.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Measured {
+    pub(crate) main: Option<MainKernel>,
+    /// The part of the time without helpers that kernels of its name take.
+    pub(crate) main_share: f64,
+    /// Names of kernels that do the work, helpers left out.
+    pub(crate) n_main_kinds: usize,
+    /// The longest first.
+    pub(crate) helpers: Vec<Helper>,
+    pub(crate) spread: Spread,
+    /// Kernels of the main name that take less than 10 µs.
+    pub(crate) n_short: u64,
+    pub(crate) sizes: Sizes,
+}
+
+/// What is measured of every operation, by position.
+pub(crate) struct MeasuredOperations(Vec<OnceLock<Measured>>);
+
+impl MeasuredOperations {
+    pub(crate) fn of(profile: &Profile, events: GpuEvents) -> Arc<MeasuredOperations> {
+        profile.once(events, || {
+            MeasuredOperations(vec![OnceLock::new(); profile.operations().len()])
+        })
+    }
+
+    /// Of the operation at a position; `None` where there is none.
+    pub(crate) fn get(&self, profile: &Profile, at: usize) -> Option<&Measured> {
+        let operation = profile.operations().get(at)?;
+        let known = self.0.get(at)?;
+        Some(known.get_or_init(|| Measured::of(profile, operation)))
+    }
+}
+
+impl Measured {
+    fn of(profile: &Profile, operation: &Operation) -> Measured {
+        let kernels = Kernels::of(profile, operation);
+        Measured {
+            main: kernels.main(profile),
+            main_share: kernels.main_share,
+            n_main_kinds: kernels.n_main_kinds,
+            n_short: kernels.n_short(),
+            spread: Spread::of(operation),
+            sizes: Sizes::of(profile, operation),
+            helpers: kernels.helpers,
+        }
+    }
+
+    /// Time of the helper kernels.
+    pub(crate) fn helper_ns(&self) -> i64 {
+        sum(self.helpers.iter().map(|helper| helper.ns))
+    }
+}
+
+impl MainKernel {
+    /// Workgroups of its longest launch; `None` where it was not recorded.
+    pub(crate) fn workgroups(&self) -> Option<u64> {
+        let (grid, block) = self.launch?;
+        let all = |sizes: [u64; 3]| sizes.into_iter().try_fold(1_u64, u64::checked_mul);
+        let workgroups = match self.counts_threads {
+            true => all(grid)?.checked_div(all(block)?)?,
+            false => all(grid)?,
+        };
+        (workgroups > 0).then_some(workgroups)
+    }
+}
+
+/// The kernels of an operation: those of the name that takes most time, and the others.
+struct Kernels<'a> {
+    main: Vec<&'a GpuWork>,
+    main_share: f64,
+    n_main_kinds: usize,
+    helpers: Vec<Helper>,
+}
+
+/// Kernels of one name.
+#[derive(Debug, Clone, Copy)]
+struct Ran {
+    name: StringId,
+    kind: Option<HelperKind>,
+    n: u64,
+    ns: i64,
+}
+
+impl<'a> Kernels<'a> {
+    fn of(profile: &'a Profile, operation: &Operation) -> Kernels<'a> {
+        let work = || operation.work().filter_map(|id| profile.gpu.get(id));
+        let mut by_name: Map<StringId, Ran> = Map::default();
+        for work in work() {
+            let name = work.name;
+            let ran = by_name.entry(name).or_insert_with(|| Ran {
+                name,
+                kind: HelperKind::of(work.category, profile.trace.strings.get(name)),
+                n: 0,
+                ns: 0,
+            });
+            ran.n += 1;
+            ran.ns = ran.ns.saturating_add(work.span.length());
+        }
+        let mut all: Vec<Ran> = by_name.into_values().collect();
+        // The longest that is no helper does the work; where all are, the longest.
+        all.arrange_by_key(|ran| (ran.kind.is_some(), std::cmp::Reverse(ran.ns), ran.name));
+        let main = all.first().copied();
+        let beside = all.get(1..).unwrap_or_default();
+        let own = || {
+            main.iter()
+                .chain(beside.iter().filter(|ran| ran.kind.is_none()))
+        };
+        // What runs in each call; another kernel in another call is a choice of the library.
+        let n_calls = operation.calls.len() as u64;
+        let n_main_kinds = own().filter(|ran| ran.n >= n_calls).count().max(1);
+        let own_ns = sum(own().map(|ran| ran.ns));
+        Kernels {
+            main_share: main.map_or(0, |ran| ran.ns) as f64 / own_ns.max(1) as f64,
+            n_main_kinds,
+            helpers: helpers(beside),
+            main: work()
+                .filter(|work| main.is_some_and(|ran| ran.name == work.name))
+                .collect(),
+        }
+    }
+
+    fn n_short(&self) -> u64 {
+        let short = self
+            .main
+            .iter()
+            .filter(|work| work.span.length() < SHORT_NS);
+        short.count() as u64
+    }
+
+    fn main(&self, profile: &Profile) -> Option<MainKernel> {
+        let longest = self
+            .main
+            .iter()
+            .max_by_key(|work| (work.span.length(), work.event))?;
+        let trace = &profile.trace;
+        let kernel = trace.strings.get(longest.name);
+        let launched_by = longest.launched_by;
+        Some(MainKernel {
+            name: longest.name,
+            tile: Tile::of(kernel),
+            split: Split::of(kernel),
+            generation: Generation::of(kernel),
+            is_on_vector_units: is_on_vector_units(kernel),
+            is_fallback: is_fallback(kernel),
+            launch: launch_size(trace, longest.event),
+            counts_threads: launched_by
+                .is_some_and(|call| trace.name(call).contains("hipExtModuleLaunch")),
+        })
+    }
+}
+
+/// Helpers by kind, the longest first.
+fn helpers(beside: &[Ran]) -> Vec<Helper> {
+    let mut helpers: Vec<Helper> = Vec::new();
+    for Ran { name, kind, n, ns } in beside.iter().copied() {
+        let Some(kind) = kind else { continue };
+        match helpers.iter_mut().find(|helper| helper.kind == kind) {
+            Some(known) => {
+                known.n += n;
+                known.ns = known.ns.saturating_add(ns);
+            }
+            None => helpers.push(Helper { kind, name, n, ns }),
+        }
+    }
+    helpers.arrange_by_key(|helper| (std::cmp::Reverse(helper.ns), helper.kind));
+    helpers
+}
+
+impl Spread {
+    fn of(operation: &Operation) -> Spread {
+        let times: Vec<i64> = operation.calls.iter().map(|call| call.kernel_ns).collect();
+        Spread::of_times(&times)
+    }
+
+    /// Of calls in their order.
+    fn of_times(times: &[i64]) -> Spread {
+        let Some(all_median_ns) = median_ns(times.to_vec()) else {
+            return Spread::default();
+        };
+        let first_ns = times.first().copied().unwrap_or_default();
+        let longest_ns = times.iter().copied().max().unwrap_or_default();
+        let beyond = |ns: i64, factor: f64| ns as f64 > all_median_ns as f64 * factor;
+        let is_warm_up = first_ns == longest_ns && beyond(first_ns, MAX_OVER_MEDIAN);
+        let others = times.get(usize::from(is_warm_up)..).unwrap_or_default();
+        let mid_ns = median_ns(others.to_vec()).unwrap_or(all_median_ns);
+        let p95_ns = quantile_ns(others.to_vec(), 0.95).unwrap_or(mid_ns);
+        let max_ns = others.iter().copied().max().unwrap_or(mid_ns);
+        let beyond = |ns: i64, factor: f64| ns as f64 > mid_ns as f64 * factor;
+        let differ = beyond(max_ns, MAX_OVER_MEDIAN) || beyond(p95_ns, P95_OVER_MEDIAN);
+        let above = others.iter().map(|ns| (ns - mid_ns).max(0));
+        Spread {
+            median_ns: mid_ns,
+            p95_ns,
+            max_ns,
+            warm_up_ns: if is_warm_up { first_ns - mid_ns } else { 0 },
+            above_median_ns: if differ { sum(above) } else { 0 },
+        }
+    }
+}
+
+impl Sizes {
+    fn of(profile: &Profile, operation: &Operation) -> Sizes {
+        let found = match operation.family {
+            Family::Gemm => GemmSizes::of(profile, operation).map(Sizes::Gemm),
+            Family::Convolution => ConvolutionShape::of(profile, operation).map(Sizes::Convolution),
+            Family::Attention => AttentionSizes::of(profile, operation).map(Sizes::Attention),
+            _ => None,
+        };
+        found.unwrap_or(Sizes::Other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Timetable;
+
+    #[test]
+    fn the_first_call_is_a_warm_up_where_it_is_the_longest() {
+        // (times, median, warm-up, above the median)
+        let cases: [(&[i64], i64, i64, i64); 6] = [
+            (&[100, 100, 100], 100, 0, 0),
+            (&[500, 100, 100], 100, 400, 0),
+            // The longest is not the first.
+            (&[100, 500, 100], 100, 0, 400),
+            (&[500, 100, 200, 100], 100, 400, 100),
+            // Hardly any difference.
+            (&[110, 100, 105], 105, 0, 0),
+            (&[100], 100, 0, 0),
+        ];
+        for (times, median_ns, warm_up_ns, above_median_ns) in cases {
+            let spread = Spread::of_times(times);
+            let found = (spread.median_ns, spread.warm_up_ns, spread.above_median_ns);
+            assert_eq!(found, (median_ns, warm_up_ns, above_median_ns), "{times:?}");
+        }
+        assert_eq!(Spread::of_times(&[]), Spread::default());
+    }
+
+    #[test]
+    fn what_runs_beside_the_main_kernel_is_told_by_kind() {
+        let profile = Timetable::new()
+            .op("aten::mm", 0..100)
+            .launched("batched_transpose_32x32_half", 1..2, 200..230)
+            .launched("Cijk_Alik_Bljk_BBS_BH_MT64x96x128_GSU4", 3..4, 230..330)
+            .launched("Cijk_SS_PostGSU4_VW4", 5..6, 330..335)
+            .profile();
+        let measured = MeasuredOperations::of(&profile, GpuEvents::Linked);
+        let found = measured.get(&profile, 0).unwrap();
+        let main = found.main.unwrap();
+        assert_eq!(main.tile.map(|tile| tile.output), Some((64, 96)));
+        assert_eq!(main.split, Split::Parts(4));
+        let helpers = found
+            .helpers
+            .iter()
+            .map(|helper| (helper.kind, helper.n, helper.ns));
+        let expected = [
+            (HelperKind::LayoutChange, 1, 30_000),
+            (HelperKind::SplitSum, 1, 5_000),
+        ];
+        assert_eq!(helpers.collect::<Vec<_>>(), expected);
+        assert_eq!(found.helper_ns(), 35_000);
+        assert!(measured.get(&profile, 1).is_none());
+    }
+}

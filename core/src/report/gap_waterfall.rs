@@ -1,0 +1,54 @@
+//! Sheet `gap_waterfall`: from the roofline time of each operation to its measured time, by cause.
+
+use super::call_key;
+use super::sheet::{Cell, Column, Unit, column};
+use super::{Parts, SheetInput};
+use crate::assess::Input;
+use crate::assess::waterfall::{Cause, Waterfall};
+
+#[rustfmt::skip]
+const COLUMNS: [Column; 15] = [
+    column("operation_count", Unit::Count, "Calls."),
+    column("Roofline (µs)", Unit::Us, "The least time of all calls."),
+    column("Slower units (µs)", Unit::Us, "It runs on units that are slower than others that take its type."),
+    column("Tile padding (µs)", Unit::Us, "Tiles reach beyond the result."),
+    column("Wave quantization (µs)", Unit::Us, "The last wave of workgroups does not fill the GPU."),
+    column("Padded dimension (µs)", Unit::Us, "A dimension is computed as the next larger one that the kernel is built for."),
+    column("Bandwidth at this size (µs)", Unit::Us, "No other operation of this trace moves so few bytes any faster."),
+    column("Helper kernels (µs)", Unit::Us, "Kernels beside the one that does the work, as measured."),
+    column("Warm-up (µs)", Unit::Us, "What the first call takes beyond the median, where it is by far the longest."),
+    column("Spread of calls (µs)", Unit::Us, "What the other calls take beyond the median, where they differ."),
+    column("Launch scale (µs)", Unit::Us, "About 2 µs of each kernel below 10 µs."),
+    column("Unexplained (µs)", Unit::Us, "The rest."),
+    column("Measured (µs)", Unit::Us, "The kernel time of all calls: the sum of the columns before it."),
+    column("Pct Roofline", Unit::Percent, "The least time over the kernel time, of all calls together."),
+    column("Causes", Unit::Text, "The sizes that the steps follow from, and causes without a factor."),
+];
+
+pub(super) fn columns(parts: &Parts) -> Vec<Column> {
+    [call_key::columns(parts), COLUMNS.to_vec()].concat()
+}
+
+pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
+    let profile = input.profile;
+    let analyzed = Input {
+        profile,
+        options: input.options,
+        timelines: input.timelines,
+        judged: input.judged,
+    };
+    let us = |ns: i64| Cell::Float(ns as f64 / 1e3);
+    let operations = analyzed.operations().filter_map(|(at, operation, _)| {
+        let waterfall = Waterfall::of(&analyzed, at)?;
+        let mut cells = call_key::cells(profile, &operation.key);
+        cells.push(Cell::Int(operation.calls.len() as i64));
+        cells.push(us(waterfall.roofline_ns));
+        cells.extend(Cause::ALL.iter().map(|cause| us(waterfall.ns(*cause))));
+        cells.push(us(waterfall.measured_ns));
+        let percent = waterfall.roofline_percent();
+        cells.push(percent.map_or(Cell::Empty, Cell::Float));
+        cells.push(Cell::Text(waterfall.causes().join("; ")));
+        Some(cells)
+    });
+    operations.collect()
+}
