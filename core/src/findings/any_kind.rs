@@ -1,8 +1,10 @@
-//! Operations of any kind that share a cause: what GPU graphs run, and what checkpointing computes a
-//! second time. Their rows belong to the analyses of their kinds of work; here they are one finding,
-//! because what helps is the same for all.
+//! Operations of any kind that share a cause: what GPU graphs run, what checkpointing computes a
+//! second time, and calls that take far longer than others of the same operation. Their rows belong
+//! to the analyses of their kinds of work; what helps is the same for all.
 
+use super::compute::cause_of;
 use super::run_time;
+use crate::assess::waterfall::Cause;
 use crate::findings::prelude::*;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
@@ -38,6 +40,7 @@ impl Subject for Row {
 
 pub(super) const GRAPH_DOCS: Docs = || rule::docs(&[IN_GRAPHS]);
 pub(super) const RECOMPUTE_DOCS: Docs = || rule::docs(&[RECOMPUTED]);
+pub(super) const CALLS_DOCS: Docs = || rule::docs(&[CALLS_DIFFER]);
 
 /// A graph records no operators, so that no model counts the FLOPs of its kernels.
 const IN_GRAPHS: Rule<Row> = Rule {
@@ -91,6 +94,31 @@ const RECOMPUTED: Rule<Row> = Rule {
     has_reproducer: false,
     ..Rule::BASE
 };
+
+const CALLS_DIFFER: Rule<Row> = Rule {
+    key: "calls_differ",
+    when: "calls take far longer than the median of the same operation, which nothing else is found of",
+    title: "Some calls take far longer than others",
+    issue: "{subject}: {time}{at}.",
+    model: "look for what runs beside the slow calls (communication, copies, other streams), for clocks that fall, and for data that differs.",
+    kernel: "nothing to tune: other calls of the same kernel are faster.",
+    saves: Saves::Steps(&[Cause::Spread]),
+    has_reproducer: false,
+    ..Rule::BASE
+};
+
+/// What an analysis finds of calls that differ, in operations of which it found nothing else.
+pub(super) fn calls_that_differ(input: &Input, outcome: &Outcome) -> Vec<Finding> {
+    let is_told = |row: &Row| {
+        let findings = outcome.findings.iter();
+        findings
+            .flat_map(|finding| &finding.operations)
+            .any(|at| *at == row.operation)
+    };
+    let differ = |row: &&Row| cause_of(input, row, None) == Some(Cause::Spread) && !is_told(row);
+    let rows = outcome.rows.iter().filter(differ).collect();
+    rule::find(input, &[CALLS_DIFFER], rows)
+}
 
 pub(super) fn run_graphs(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     run(input, rows, outcome, &IN_GRAPHS, |rows| {
@@ -183,6 +211,22 @@ mod tests {
         assert_eq!(finding.priority, Priority::High);
         assert!(finding.issue.contains("300 µs (18.8 % of compute)"));
         assert_eq!(outcome.get("recompute_count"), Some(&Value::Count(1)));
+    }
+
+    /// Fifteen products of 100 µs at 60 % of roofline, and one that takes 400 µs more.
+    #[test]
+    fn one_slow_call_is_found_whatever_it_computes() {
+        let add = |calls: Calls, us| calls.call("aten::mul", "8192x8192*2", "mul", us);
+        let calls = (0..8).fold(Calls::new(), |calls, _| add(calls, 100));
+        let calls = (0..7).fold(add(calls, 500), |calls, _| add(calls, 100));
+        let outcome = calls.outcome("elementwise");
+        let finding = only(&outcome, "calls_differ");
+        assert_eq!(finding.impact, Some(Impact::measured(400_000)));
+        assert!(
+            finding.issue_with_causes().contains("spread"),
+            "{}",
+            finding.issue_with_causes()
+        );
     }
 
     #[test]

@@ -135,6 +135,7 @@ pub type Docs = fn() -> Vec<RuleDoc>;
 /// What can be found by every analysis, below their headings.
 pub const SHARED_RULES: &[(&str, Docs)] = &[
     ("Operations without a model", unmodelled::DOCS),
+    ("Calls that differ", any_kind::CALLS_DOCS),
     ("Recordings without operators", one_cause::DOCS),
 ];
 
@@ -157,6 +158,8 @@ impl Analyses {
                 (kind.run)(input, &rows, &mut outcome);
             }
             if kind.tier == Tier::Compute {
+                let differ = any_kind::calls_that_differ(input, &outcome);
+                outcome.findings.extend(differ);
                 for finding in &mut outcome.findings {
                     run_time::turn(input, finding);
                     run_time::hold(input, finding);
