@@ -46,6 +46,7 @@ mod planted;
 mod properties;
 mod redaction;
 mod requirements;
+mod serving;
 mod spellings;
 mod support;
 mod tiling;

@@ -73,10 +73,15 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) judge: JudgeArgs,
 
-    /// Analyze one step alone: the number of a ProfilerStep, or the whole name of a range that the
-    /// program named
+    /// Analyze one step alone: the position of a step of a serving engine, from 1, the number of a
+    /// ProfilerStep, or the whole name of a range that the program named
     #[arg(long, value_name = "N|NAME", conflicts_with = "window")]
     pub(crate) step: Option<String>,
+
+    /// Analyze the whole recording, also of a serving engine: else its annotated steps are analyzed, from
+    /// the first to the last, and only the tables are of the whole
+    #[arg(long, conflicts_with_all = ["step", "window"])]
+    pub(crate) whole: bool,
 
     /// Analyze a part of the time alone, in microseconds after the first event of the trace
     #[arg(long, value_name = "START_US,END_US", value_parser = window_of)]

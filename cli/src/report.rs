@@ -33,10 +33,15 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     let wanted = output::wanted(args.output.as_deref(), &args.format, PRINTED)?;
     let whole = Profile::new(input::import(&args.trace)?);
     let whole = window::of_step(whole, &args.trace, args.step.as_deref())?;
-    let profile = input::redacted(window::of_range(whole, args.window), &args.redact);
-    window::check(&profile, &args.trace)?;
-    let options = choices::options(&args.judge, args.gpu.as_ref(), &profile);
-    let report = Report::new(&profile, &options);
+    let chosen = input::redacted(window::of_range(whole, args.window), &args.redact);
+    window::check(&chosen, &args.trace)?;
+    let is_chosen = args.whole || args.step.is_some() || args.window.is_some();
+    let steps = (!is_chosen).then(|| window::of_serving(&chosen)).flatten();
+    let profile = steps.as_ref().unwrap_or(&chosen);
+    let options = choices::options(&args.judge, args.gpu.as_ref(), profile);
+    let report = Report::new(profile, &options);
+    // Tables are of the whole recording where no part of it was asked for.
+    let of_tables = steps.as_ref().map(|_| Report::new(&chosen, &options));
     let name = input::name(&args.trace);
     let (overview, findings) = (&report.overview, &report.analyses.findings.ranked);
     let found = findings.iter().map(|one| &one.finding);
@@ -46,20 +51,21 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     if !is_seen {
         verdict::warn(&name, overview);
     }
-    let files = export::Input::new(&profile, &report);
+    let tables = of_tables.as_ref().unwrap_or(&report);
+    let files = export::Input::new(profile, &report).with_tables_of(&chosen, tables);
     let archive = || match args.redact.redact {
         true => archive::file_name(archive::REDACTED),
         false => archive::file_name([&*name]),
     };
     let printed = match wanted {
         Wanted::Printed(path) => output::print(path, &files, out),
-        Wanted::Summary => summary(&profile, &report, true, out).map_err(Failure::from),
-        Wanted::Files(folder) => summary(&profile, &report, false, out)
+        Wanted::Summary => summary(profile, &report, true, out).map_err(Failure::from),
+        Wanted::Files(folder) => summary(profile, &report, false, out)
             .map_err(Failure::from)
             .and_then(|()| output::write(folder, &args.format, &files, archive, out)),
     };
     // Freeing millions of events one by one would take longer than the exit that follows.
-    std::mem::forget((profile, report));
+    std::mem::forget((steps, chosen, report, of_tables));
     after(printed, verdict)
 }
 
@@ -69,6 +75,7 @@ fn summary(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> i
         writeln!(out, "{}", table::printable(&window.sentence()))?;
     }
     writeln!(out, "{}", overview.headline)?;
+    serving(overview, out)?;
     let split = overview.split.iter().map(|part| {
         let (time, share) = (format::time_ns(part.ns), format::percent(part.percent));
         [part.kind.label().to_owned(), time, share]
@@ -106,6 +113,25 @@ fn summary(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> i
             "\n{} `--gpu NAME` chooses one, `--gpu FILE.json` gives its figures; `dormer gpus` lists them.",
             overview.hardware.basis
         ),
+    }
+}
+
+/// The steps of a serving engine.
+fn serving(overview: &Overview, out: &mut Out) -> io::Result<()> {
+    let Some(serving) = &overview.serving else {
+        return Ok(());
+    };
+    let facts = serving.facts.iter();
+    let facts = facts.map(|(label, value)| [label.clone(), table::printable(value).to_string()]);
+    table::section(out, ["steps", ""], facts)?;
+    let stages = serving.stages.iter().map(|stage| {
+        let [time, busy, idle] = stage.texts();
+        [table::printable(&stage.name).to_string(), time, busy, idle]
+    });
+    table::section(out, ["stages", ">time", ">GPU busy", ">GPU idle"], stages)?;
+    match serving.notes.is_empty() {
+        true => Ok(()),
+        false => writeln!(out, "\n{}", serving.notes.join(" ")),
     }
 }
 

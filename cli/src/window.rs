@@ -6,7 +6,7 @@ use dormer_core::base::interval::Interval;
 use dormer_core::import::warning::{Severity, WarningKind};
 use dormer_core::profile::Profile;
 use dormer_core::profile::lanes::recorded_span;
-use dormer_core::profile::window::{Window, find_step};
+use dormer_core::profile::window::{Window, find_step, of_all_steps};
 
 use crate::{Failure, input, table};
 
@@ -32,6 +32,12 @@ pub(crate) fn of_range(profile: Profile, range: Option<Interval>) -> Profile {
     let at = |ns: i64| recorded.start_ns.saturating_add(ns);
     let span = Interval::new(at(range.start_ns), at(range.end_ns));
     windowed(profile, &Window::range(span))
+}
+
+/// The steps of a serving engine, where a trace has other GPU activity beside theirs.
+pub(crate) fn of_serving(whole: &Profile) -> Option<Profile> {
+    let window = of_all_steps(whole)?;
+    Some(whole.window(&window))
 }
 
 /// Why there is nothing to analyze, where that is so.

@@ -59,6 +59,16 @@ pub(crate) fn trace(folder: &Path, name: &str) -> Vec<u8> {
     std::fs::read(folder.join(format!("traces/{name}.json.gz"))).unwrap()
 }
 
+/// The bytes of a trace of a serving engine; `None`, said on standard error, where it is not there.
+pub(crate) fn serving(name: &str) -> Option<Vec<u8>> {
+    let path = folder()?.join(format!("serving/{name}.json.gz"));
+    let bytes = std::fs::read(&path).ok();
+    if bytes.is_none() {
+        eprintln!("skipped: no {}", path.display());
+    }
+    bytes
+}
+
 /// Dormer's own sample, and the real traces where they are: name and bytes.
 pub(crate) fn with_sample() -> Vec<(String, Vec<u8>)> {
     let mut traces = vec![("sample".to_owned(), sample::TRACE.as_bytes().to_vec())];

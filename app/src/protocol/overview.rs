@@ -3,16 +3,19 @@
 use dormer_core::NoGpu;
 use dormer_core::report::cards::{Asides, Worth};
 use dormer_core::report::gap_chart::GapChart;
-use dormer_core::report::overview::{FamilyTime, Quality, SplitPart, WorkTime};
+use dormer_core::report::overview::{FamilyTime, Quality, ServingFacts, SplitPart, WorkTime};
 use serde::{Deserialize, Serialize};
 
 /// The Overview, ready to be shown.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Overview {
-    /// The part of the time that all of this is of; `None` for the whole trace.
+    /// The part of the time that all of this is of; `None` for the whole trace, where no part of it
+    /// would be analyzed without a choice.
     pub window: Option<WindowFacts>,
     /// The answer in one or two sentences.
     pub headline: String,
+    /// Of a serving engine or a diffusion pipeline: its steps.
+    pub serving: Option<ServingFacts>,
     /// Why nothing is said of the GPU, and the way to it; `None` where something is.
     pub no_gpu: Option<NoGpu>,
     /// Where the recorded GPU time went; empty without GPU activity.
@@ -41,13 +44,26 @@ pub struct Overview {
     pub gpu: GpuFacts,
 }
 
-/// A part of the time that is analyzed alone.
+/// What is analyzed of a trace, where that is a part of it or could be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowFacts {
-    /// What it is: a step, or from when to when.
+    /// What it is: a step, the steps of a serving engine, or from when to when.
     pub name: String,
     /// How long it is.
     pub length: String,
+    /// It is all of the trace, of which the steps alone could be analyzed.
+    pub is_whole: bool,
+    /// The choice of the steps of a serving engine, where something else is chosen.
+    pub steps: Option<WindowChoice>,
+    /// The choice of the whole trace, where something else is chosen.
+    pub whole: Option<WindowChoice>,
+}
+
+/// What to choose to analyze a part of the time: `None` for what is analyzed without a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WindowChoice {
+    /// As the choice has it.
+    pub window: Option<(u64, u64)>,
 }
 
 /// What to do, what is worth most first.

@@ -1,5 +1,6 @@
 //! An open trace, and what the page can ask about it.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -37,6 +38,8 @@ pub struct Analysis {
     pub(super) chosen: Option<Window>,
     pub(super) steps: Steps,
     pub(super) report: Report,
+    /// Of the whole trace, for its tables, where its steps are analyzed without being chosen.
+    of_tables: OnceCell<Report>,
     pub(super) detected: Option<&'static GpuSpec>,
     /// Of the whole trace: a name has the same color in all its parts.
     pub(super) families: Families,
@@ -62,9 +65,10 @@ impl Analysis {
             part: None,
             chosen: None,
             report,
+            of_tables: OnceCell::new(),
             detected,
         };
-        if choice.window.is_some() {
+        if choice.window.is_some() || analysis.steps.usual.is_some() {
             analysis.choose(choice);
         }
         analysis
@@ -94,6 +98,7 @@ impl Analysis {
     /// Judges the trace under another choice; a part of it, where that is the choice.
     pub fn choose(&mut self, choice: &Choice) -> Overview {
         let wanted = choice.window.map(|window| self.steps.window(window));
+        let wanted = wanted.or_else(|| self.steps.usual.clone());
         self.judge(options(choice, self.detected), wanted);
         self.overview()
     }
@@ -102,7 +107,10 @@ impl Analysis {
     /// of the same name, where it has one; else the whole. Without a choice by what it was judged by.
     pub(super) fn choose_beside(&mut self, other: &Analysis, choice: Option<&Choice>) {
         let step = other.chosen.as_ref().filter(|_| other.part.is_some());
-        let wanted = step.and_then(|step| other.steps.same_step(step, &self.steps));
+        let wanted = match step == other.steps.usual.as_ref() {
+            true => self.steps.usual.clone(),
+            false => step.and_then(|step| other.steps.same_step(step, &self.steps)),
+        };
         match choice {
             Some(choice) => self.judge(options(choice, self.detected), wanted),
             None if wanted == self.chosen => {}
@@ -119,6 +127,7 @@ impl Analysis {
             self.tree = TreeView::new(self.analyzed(), &self.families);
         }
         self.report = Report::new(self.analyzed(), &options);
+        self.of_tables = OnceCell::new();
         self.rows = Rows::default();
         if let Some(timeline) = &mut self.timeline {
             timeline.judged_anew();
@@ -201,11 +210,19 @@ impl Analysis {
 
     /// What the files about this trace are made from.
     pub fn files(&self) -> export::Input<'_> {
-        export::Input::new(self.analyzed(), &self.report)
+        let files = export::Input::new(self.analyzed(), &self.report);
+        let is_usual = self.part.is_some() && self.chosen == self.steps.usual;
+        match is_usual {
+            true => {
+                let report = || Report::new(&self.whole, &self.report.options);
+                files.with_tables_of(&self.whole, self.of_tables.get_or_init(report))
+            }
+            false => files,
+        }
     }
 
     pub(super) fn overview(&self) -> Overview {
-        overview::overview(self.analyzed(), &self.report)
+        overview::overview(self.analyzed(), &self.report, self.window_facts())
     }
 }
 

@@ -16,14 +16,16 @@ const LEAST_PERCENT: f64 = 0.5;
 /// Rows of the table of what took the most time.
 const N_TOP: usize = 10;
 
-pub(super) fn overview(profile: &Profile, report: &Report) -> Overview {
+pub(super) fn overview(
+    profile: &Profile,
+    report: &Report,
+    window: Option<WindowFacts>,
+) -> Overview {
     let overview = &report.overview;
     Overview {
-        window: overview.window.as_ref().map(|window| WindowFacts {
-            name: window.name(),
-            length: window.length(),
-        }),
+        window,
         headline: overview.headline.clone(),
+        serving: overview.serving.clone(),
         no_gpu: overview.no_gpu,
         split: overview.split.clone(),
         findings: findings(profile, report),
@@ -116,7 +118,7 @@ mod tests {
             .work("record_param_comms", "ncclDevKernel_AllReduce(int)", 60..65)
             .profile();
         let report = Report::new(&profile, &ReportOptions::default());
-        let top = overview(&profile, &report).top;
+        let top = overview(&profile, &report, None).top;
         assert_eq!(top.len(), 3);
         // The sheet has the longest first; a collective is found among the kernels.
         for (one, name, row) in [

@@ -1,25 +1,41 @@
 //! The part of the time that is analyzed, as the page names it: nanoseconds after the first event.
 
 use dormer_core::base::interval::Interval;
+use dormer_core::names::batch;
 use dormer_core::profile::lanes::recorded_span;
-use dormer_core::profile::window::{StepWindow, Window, step_windows};
+use dormer_core::profile::window::{StepWindow, Window, of_all_steps, step_windows};
 use dormer_core::{Profile, base::format};
 
-use crate::protocol::StepLine;
+use super::Analysis;
+use crate::protocol::{StepLine, WindowChoice, WindowFacts};
 
 const MOST_STEPS: usize = 200;
 
 /// The steps of a trace, with the parts of its time that stand for them.
 pub(super) struct Steps {
     start_ns: i64,
+    length_ns: i64,
     steps: Vec<StepWindow>,
+    /// What is analyzed where nothing is chosen; `None` for the whole trace.
+    pub(super) usual: Option<Window>,
 }
 
 impl Steps {
     pub(super) fn new(whole: &Profile) -> Steps {
+        let recorded = recorded_span(&whole.trace);
         Steps {
-            start_ns: recorded_span(&whole.trace).map_or(0, |span| span.start_ns),
+            start_ns: recorded.map_or(0, |span| span.start_ns),
+            length_ns: recorded.map_or(0, Interval::length),
             steps: step_windows(whole),
+            usual: of_all_steps(whole),
+        }
+    }
+
+    /// What to choose for the whole trace.
+    fn whole(&self) -> WindowChoice {
+        let all = (0, self.length_ns.max(0) as u64);
+        WindowChoice {
+            window: self.usual.is_some().then_some(all),
         }
     }
 
@@ -34,10 +50,11 @@ impl Steps {
         let edges = |span: Interval| (since_start(span.start_ns), since_start(span.end_ns));
         self.windows()
             .iter()
-            .map(|StepWindow { step, window }| {
+            .zip(1_u32..)
+            .map(|(StepWindow { step, window }, number)| {
                 let (from_ns, to_ns) = edges(step.span);
                 StepLine {
-                    name: step.name.clone(),
+                    name: line_name(number, &step.name),
                     from_ns: from_ns as f64,
                     to_ns: to_ns as f64,
                     window: edges(window.span),
@@ -72,6 +89,42 @@ impl Steps {
     fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Window> {
         let windows = self.steps.iter().map(|step| &step.window);
         windows.filter(move |window| window.step.as_deref() == Some(name))
+    }
+}
+
+/// A step by its number and its batch, where its name says that; else its name.
+fn line_name(number: u32, name: &str) -> String {
+    let Some(batch) = batch::parse(name) else {
+        return name.to_owned();
+    };
+    let requests = batch.requests();
+    let requests = requests.map(|n| format!(", {}", format::counted(n, "request")));
+    let phase = batch.phase.label();
+    format!("Step {number}: {phase}{}", requests.unwrap_or_default())
+}
+
+impl Analysis {
+    /// What is analyzed, and what else could be.
+    pub(super) fn window_facts(&self) -> Option<WindowFacts> {
+        let usual = self.steps.usual.as_ref();
+        match self.report.overview.window.as_ref() {
+            Some(window) => Some(WindowFacts {
+                name: window.name(),
+                length: window.length(),
+                is_whole: false,
+                steps: usual
+                    .filter(|usual| self.chosen.as_ref() != Some(usual))
+                    .map(|_| WindowChoice { window: None }),
+                whole: Some(self.steps.whole()),
+            }),
+            None => usual.map(|_| WindowFacts {
+                name: "the whole trace".to_owned(),
+                length: format::time_ns(self.steps.length_ns),
+                is_whole: true,
+                steps: Some(WindowChoice { window: None }),
+                whole: None,
+            }),
+        }
     }
 }
 
@@ -124,6 +177,41 @@ mod tests {
         assert_eq!(tree.step(profile, &TreeStep::ToDepth(1)).total, 2);
 
         assert_eq!(analysis.choose(&Choice::default()), whole);
+    }
+
+    #[test]
+    fn the_steps_of_a_serving_engine_are_analyzed_until_the_whole_is_chosen() {
+        let trace = Timetable::new()
+            .op("aten::copy_", 0..10)
+            .launched("copy", 2..3, 5..9)
+            .annotation("step[DECODE bs=4]", 20..30)
+            .op("aten::mm", 21..29)
+            .launched("gemm", 22..23, 40..60)
+            .annotation("step[DECODE bs=4]", 30..50)
+            .op("aten::mm", 31..39)
+            .launched("gemm", 32..33, 60..80);
+        let mut analysis = Analysis::new(trace.profile(), &Choice::default());
+        let steps = analysis.opened();
+        let window = steps.overview.window.unwrap();
+        assert_eq!((&*window.name, window.is_whole), ("2 steps", false));
+        assert_eq!(steps.steps[1].name, "Step 2: decode, 4 requests");
+        // The whole is a click away, and the steps from there; tables are of the whole.
+        let choice = |window: crate::protocol::WindowChoice| Choice {
+            window: window.window,
+            ..Choice::default()
+        };
+        let tables = analysis.files().tables.0.gpu.len();
+        assert_eq!((tables, analysis.files().profile.gpu.len()), (3, 2));
+        let whole = analysis
+            .choose(&choice(window.whole.unwrap()))
+            .window
+            .unwrap();
+        assert!(whole.is_whole && whole.whole.is_none());
+        let again = analysis
+            .choose(&choice(whole.steps.unwrap()))
+            .window
+            .unwrap();
+        assert_eq!(again.name, "2 steps");
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod interval;
 pub(crate) mod labels;
 pub mod log_scale;
 pub(crate) mod map;
+pub mod periods;
 pub(crate) mod row_id;
 pub(crate) mod sequence;
 pub mod sort;

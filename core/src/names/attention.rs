@@ -1,6 +1,7 @@
 //! What the names of operators and kernels say of attention.
 
 use super::words::{Words, holds, leading_digits, said_by};
+use super::{Family, family_of_kernel};
 use crate::base::labels::labelled;
 use AttentionKernel::{Cache, Flash, Flex, Library, Linear, Math, MemoryEfficient, Paged};
 
@@ -47,7 +48,7 @@ const WORDS: &Words<AttentionKernel> = &[
     ]),
     (Library, &["cudnn"]),
     (MemoryEfficient, &["efficient_attention", "mem_eff", "fmha_cutlass"]),
-    (Flash, &["flash", "fmha", "attn_fwd", "attn_bwd", "bwd_kernel_dk_dv", "bwd_kernel_dq", "mha_"]),
+    (Flash, &["sage_fwd", "flash", "fmha", "attn_fwd", "attn_bwd", "bwd_kernel_dk_dv", "bwd_kernel_dq", "mha_"]),
 ];
 
 impl AttentionKernel {
@@ -74,6 +75,36 @@ pub(crate) fn is_backward(name: &str) -> bool {
 /// Whether a kernel splits the keys of a query, or combines the results of such splits.
 pub(crate) fn splits_keys(kernel: &str) -> bool {
     holds(kernel, &["splitkv", "split_kv", "splitk", "combine"])
+}
+
+/// Whether a kernel computes the attention of a layer: one of them runs in each. Writing the cache,
+/// preparing, quantizing and adding up what others computed are steps around it.
+pub(crate) fn is_main(kernel: &str) -> bool {
+    const MOST_OWN: usize = 80;
+    const AROUND: &[&str] = &[
+        "reduce",
+        "combine",
+        "quant",
+        "prepare",
+        "merge",
+        "indices",
+        "metadata",
+        "stage2",
+        "logits",
+        "gating",
+        "dequant",
+        "req_to_token",
+        "position",
+    ];
+    // What a template is made with, and what a mangled name says after its own, are options.
+    let own = kernel.split('<').next().unwrap_or(kernel);
+    let own = own.get(..MOST_OWN).unwrap_or(own);
+    let computes = || match AttentionKernel::of_name(kernel) {
+        Some(Linear) => holds(kernel, &["chunk_fwd_kernel_o", "fused_recurrent"]),
+        Some(Cache) => false,
+        _ => true,
+    };
+    family_of_kernel(kernel) == Family::Attention && !holds(own, AROUND) && computes()
 }
 
 /// Whether a kernel is FlashAttention-2, as PyTorch and its own package have it.
@@ -176,6 +207,28 @@ mod tests {
         assert!(!pads_head_dimension(
             "void pytorch_flash::flash_fwd_kernel<…>"
         ));
+    }
+
+    #[test]
+    fn one_kernel_of_a_layer_is_its_attention() {
+        #[rustfmt::skip]
+        let cases = [
+            ("kernel_unified_attention_2d", true),
+            ("kernel_unified_attention_3d", true),
+            ("reduce_segments", false),
+            ("sage_fwd", true),
+            ("sage_quant_kernel", false),
+            ("void vllm::reshape_and_cache_flash_kernel<__hip_bfloat16, __hip_bfloat16>", false),
+            ("void vllm::rotary_embedding_kernel<c10::BFloat16, true>", false),
+            ("void flash::flash_fwd_splitkv_combine_kernel<Flash_fwd_kernel_traits<128>>", false),
+            ("void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<96>>", true),
+            ("_ZN7ck_tile6kentryILi2ENS_38FmhaBatchPrefillWithPagedKVCacheKernelINS_40BlockFmhaBatchPrefillPipelineQRKSVSAsyncINS_28BlockAttentionQuantScaleEnumE0E", true),
+            ("_fwd_grouped_kernel_stage1", true),
+            ("_fwd_kernel_stage2", false),
+        ];
+        for (kernel, is) in cases {
+            assert_eq!(is_main(kernel), is, "{kernel}");
+        }
     }
 
     #[test]

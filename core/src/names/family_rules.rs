@@ -166,6 +166,7 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("flashinfer"), Attention, "void flashinfer::BatchPrefillWithPagedKVCacheKernel<1, 2>"),
     rule(Holds("attention"), Attention, "void vllm::paged_attention_v1_kernel<__nv_bfloat16, 128, 16>"),
     rule(Holds("attn"), Attention, "attn_fwd"),
+    rule(Starts("sage_"), Attention, "sage_fwd"),
     rule(Holds("mha_varlen"), Attention, "mha_varlen_fwd_bf16"),
     rule(Holds("sdpa"), Attention, "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3_64x128x128"),
     rule(Holds("mla_"), Attention, "void aiter::mla_a16w16_qh16_m16x4_n16x1_coex0_mask1"),

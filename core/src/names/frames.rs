@@ -1,6 +1,7 @@
 //! Names of Python frames: which are the framework's own, and how to write them short.
 
 use super::MODULE;
+use super::batch::Engine;
 
 /// Python files of the framework: what is called from them was called from further out.
 #[rustfmt::skip]
@@ -36,6 +37,32 @@ const STANDARD: &[&str] = &[
 /// Whether a Python frame is the framework's own, or no function at all but a module.
 pub(crate) fn is_framework(frame: &str) -> bool {
     frame.starts_with(MODULE) || FRAMEWORK.iter().any(|part| frame.contains(part))
+}
+
+/// What a Python function of a serving engine runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EngineStep {
+    pub(crate) engine: Engine,
+    /// Made-up requests, to warm up: no step.
+    pub(crate) is_warm_up: bool,
+}
+
+/// File, function, engine, and whether it warms up.
+const ENGINE_STEPS: &[(&str, &str, Engine, bool)] = &[
+    ("gpu_model_runner.py", "execute_model", Engine::Vllm, false),
+    ("gpu_model_runner.py", "_dummy_run", Engine::Vllm, true),
+    ("cuda_graph_runner.py", "replay", Engine::Sglang, false),
+];
+
+/// Whether a Python frame is a step of a serving engine.
+pub(crate) fn engine_step(frame: &str) -> Option<EngineStep> {
+    let frame = Frame::of(frame)?;
+    let is_of = |file: &str, function: &str| frame.file() == file && frame.function == function;
+    let row = ENGINE_STEPS.iter().find(|row| is_of(row.0, row.1))?;
+    Some(EngineStep {
+        engine: row.2,
+        is_warm_up: row.3,
+    })
 }
 
 /// A frame's name without the folders of its file.

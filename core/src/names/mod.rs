@@ -9,6 +9,7 @@
 //! row with an example to the rules of families or of libraries.
 
 pub(crate) mod attention;
+pub mod batch;
 pub(crate) mod calls;
 pub(crate) mod collective;
 pub(crate) mod convolution;

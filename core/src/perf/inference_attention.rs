@@ -17,7 +17,7 @@ use super::mask::{Mask, Window};
 use super::packed_attention::{Packed, packed};
 use super::params::{self, Param};
 use super::{Modelled, OpInput, matrices, on_matrices, vectors};
-use crate::names::words::leading_digits;
+use crate::names::batch::{self, Batch};
 
 /// Sums over the requests of a step, for context (`c`) and generation (`g`).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -32,41 +32,23 @@ struct Requests {
 }
 
 impl Requests {
-    /// Reads `execute_…_context_2(sq8sk8sqsq32sqsk32)_generation_1(sq1sk9sqsq1sqsk9)` and
-    /// `step[MIXED bs=3 … c_sq=8 c_sqsq=32 c_sqsk=32 c_sk=8 g_sq=1 …]`.
+    /// Those of an annotation that says how long its requests are.
     fn parse(annotation: &str) -> Option<Requests> {
-        let part = |at: &str| {
-            let (_, rest) = annotation.split_once(at)?;
-            let (_, rest) = rest.split_once('(')?;
-            rest.split_once(')').map(|(sums, _)| sums)
-        };
-        let parts = part("context_").zip(part("generation_"));
-        let sum = |of: &str, name: &str| -> Option<f64> {
-            match parts {
-                Some((context, _)) if of == "c" => glued(context, name),
-                Some((_, generation)) => glued(generation, name),
-                None => {
-                    let (_, step) = annotation.split_once("step[")?;
-                    let named = format!("{of}_{name}=");
-                    let mut words = step.trim_end_matches(']').split_whitespace();
-                    words
-                        .find_map(|word| word.strip_prefix(&named))?
-                        .parse()
-                        .ok()
-                }
-            }
-        };
-        let sum = |of: &str, name: &str| sum(of, name).unwrap_or(0.0);
-        let requests = Requests {
-            c_sq: sum("c", "sq"),
-            c_sk: sum("c", "sk"),
-            c_sqsq: sum("c", "sqsq"),
-            c_sqsk: sum("c", "sqsk"),
-            g_sq: sum("g", "sq"),
-            g_sk: sum("g", "sk"),
-            g_sqsk: sum("g", "sqsk"),
-        };
-        (requests.c_sq + requests.g_sq > 0.0).then_some(requests)
+        let Batch {
+            context,
+            generation,
+            ..
+        } = batch::parse(annotation).filter(Batch::has_lengths)?;
+        let sum = |sum: Option<u64>| sum.unwrap_or(0) as f64;
+        Some(Requests {
+            c_sq: sum(context.sq),
+            c_sk: sum(context.sk),
+            c_sqsq: sum(context.sqsq),
+            c_sqsk: sum(context.sqsk),
+            g_sq: sum(generation.sq),
+            g_sk: sum(generation.sk),
+            g_sqsk: sum(generation.sqsk),
+        })
     }
 
     /// Those that grow; `None` where there are none.
@@ -78,21 +60,6 @@ impl Requests {
             ..Requests::default()
         })
     }
-}
-
-/// The number after a name in `sq8sk8sqsq32sqsk32`.
-fn glued(sums: &str, name: &str) -> Option<f64> {
-    let mut rest = sums;
-    while !rest.is_empty() {
-        let letters = rest.find(|c: char| c.is_ascii_digit())?;
-        let (word, after) = rest.split_at(letters);
-        let number = leading_digits(after);
-        rest = after.strip_prefix(number)?;
-        if word == name {
-            return number.parse().ok();
-        }
-    }
-    None
 }
 
 /// Heads and widths.
@@ -138,12 +105,6 @@ fn heads<'a>(input: &OpInput<'a>, q: usize, kv: usize, d_v: Option<f64>) -> Opti
 /// Whether an annotation says how long the requests of a step are.
 pub fn names_batch(annotation: &str) -> bool {
     Requests::parse(annotation).is_some()
-}
-
-/// Tokens that an annotation counts: of requests that are read in, and of those that grow.
-pub fn batch_tokens(annotation: &str) -> Option<(f64, f64)> {
-    let requests = Requests::parse(annotation)?;
-    Some((requests.c_sq, requests.g_sq))
 }
 
 fn requests(input: &OpInput) -> Option<Requests> {
@@ -346,7 +307,7 @@ mod tests {
         };
         let vllm = "execute_9_context_2(sq8sk10sqsq32sqsk40)_generation_1(sq1sk9sqsq1sqsk9)";
         assert_eq!(Requests::parse(vllm), Some(expected));
-        let sglang = "step[MIXED bs=3 toks=9 c_sq=8 c_sqsq=32 c_sqsk=40 c_sk=10 g_sq=1 g_sqsq=1 g_sqsk=9 g_sk=9]";
+        let sglang = "step[MIXED bs=3 toks=9 c=2 g=1 c_sq=8 c_sqsq=32 c_sqsk=40 c_sk=10 g_sq=1 g_sqsq=1 g_sqsk=9 g_sk=9]";
         assert_eq!(Requests::parse(sglang), Some(expected));
         assert_eq!(Requests::parse("step[DECODE bs=64]"), None);
         assert_eq!(Requests::parse("ProfilerStep#3"), None);

@@ -76,6 +76,7 @@ use crate::profile::operations::{Operation, Owner, operations, owners};
 use crate::profile::ops::OpTable;
 use crate::profile::recompute::Recompute;
 use crate::profile::rows::PerfRow;
+use crate::profile::serving::Serving;
 use crate::profile::tree::{CallTree, Frames};
 use crate::profile::window::{Window, WindowOf};
 use crate::trace::annotations::Annotations;
@@ -121,6 +122,8 @@ pub struct Profile {
     has_python_frames: OnceLock<bool>,
     /// Worked out when a document first asks.
     model_info: OnceLock<ModelInfo>,
+    /// The steps of a serving engine, found when first asked for.
+    serving: OnceLock<Option<Arc<Serving>>>,
     /// What later stages compute once.
     memo: Memo,
 }
@@ -197,7 +200,11 @@ impl Profile {
         let launches = self
             .launches
             .part(|work, call| part.is_none_or(|part| part.has(trace, work, call)));
-        Profile::of(Parts {
+        let serving = self.serving().and_then(|all| match &window {
+            Some(of) => all.within(of.gpu, of.window.on_host.map(|on_host| on_host.span)),
+            None => Some(all.clone()),
+        });
+        let profile = Profile::of(Parts {
             trace: Arc::clone(trace),
             window,
             imported: self.imported.clone(),
@@ -206,7 +213,18 @@ impl Profile {
             tree: self.tree.within(trace, &launches, span),
             launches,
             host_ops: host_ops(trace, &self.tree, Some(span)),
-        })
+        });
+        let _ = profile.serving.set(serving.map(Arc::new));
+        profile
+    }
+
+    /// The steps of a serving engine or of a diffusion pipeline; `None` for any other trace. Of a window
+    /// those that lie in it.
+    pub fn serving(&self) -> Option<&Serving> {
+        let serving = self
+            .serving
+            .get_or_init(|| Serving::find(self).map(Arc::new));
+        serving.as_deref()
     }
 
     fn of(parts: Parts) -> Profile {
@@ -234,6 +252,7 @@ impl Profile {
             owners: OnceLock::new(),
             has_python_frames: OnceLock::new(),
             model_info: OnceLock::new(),
+            serving: OnceLock::new(),
             memo: Memo::default(),
         };
         profile.warn();

@@ -5,6 +5,7 @@ use super::key_sheet::keys_button;
 use super::models_dialog::models_button;
 use crate::page::prelude::*;
 use crate::page::views::VIEWS;
+use crate::protocol::WindowChoice;
 
 /// Brand, file, choices and the count of requests.
 pub fn header() -> impl IntoView {
@@ -61,16 +62,22 @@ pub fn window_bar() -> impl IntoView {
     });
     move || {
         window.get().map(|window| {
+            let only = if window.is_whole { "Showing " } else { "Showing only " };
+            let button = |choice: Option<WindowChoice>, id: &'static str, label: &'static str| {
+                choice.map(|choice| {
+                    view! {
+                        <button type="button" class="small" id=id on:click=move |_| state.analyze(choice.window)>
+                            {label}
+                        </button>
+                    }
+                })
+            };
             view! {
                 <section class="versus" aria-label="Analyzed time range">
-                    <p id="window">
-                        "Showing only " <b>{window.name}</b> {format!(" ({})", window.length)}
-                    </p>
+                    <p id="window">{only} <b>{window.name}</b> {format!(" ({})", window.length)}</p>
                     <span class="grow"></span>
-                    <button type="button" class="small" id="whole-trace" on:click=move |_| state.analyze(None)>
-                        {icon("close")}
-                        "Show the whole trace"
-                    </button>
+                    {button(window.steps, "all-steps", "Show the steps")}
+                    {button(window.whole, "whole-trace", "Show the whole trace")}
                 </section>
             }
         })

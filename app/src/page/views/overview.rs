@@ -1,6 +1,6 @@
 //! Overview: the answer, what to do, then the evidence.
 
-use dormer_core::report::overview::Quality;
+use dormer_core::report::overview::{Quality, ServingFacts};
 
 use super::operations::OPERATORS;
 use crate::page::prelude::*;
@@ -43,6 +43,7 @@ pub fn overview() -> impl IntoView {
                     <h1 data-testid="headline">{with_units(&overview.headline)}</h1>
                     {split}
                 </section>
+                {overview.serving.map(serving)}
                 {findings(overview.findings, overview.gpu.name.is_some(), overview.no_gpu)}
                 {pairs("facts", overview.facts)}
                 <div class="cols">
@@ -56,6 +57,40 @@ pub fn overview() -> impl IntoView {
                 </div>
             </div>
         }
+    }
+}
+
+/// The steps of a serving engine, and the parts of the time around them.
+fn serving(serving: ServingFacts) -> impl IntoView {
+    let stages = each(serving.stages, |stage| {
+        let [time, busy, idle] = stage.texts();
+        view! {
+            <tr>
+                <th scope="row">{stage.name}</th>
+                <td class="n">{time}</td>
+                <td class="n">{busy}</td>
+                <td class="n">{idle}</td>
+            </tr>
+        }
+    });
+    let notes = each(serving.notes, |note| view! { <p class="fine">{note}</p> });
+    view! {
+        <section class="card" data-testid="serving">
+            <h2>"Steps"</h2>
+            {pairs("pairs", serving.facts)}
+            <table class="list">
+                <thead>
+                    <tr>
+                        <th scope="col">"Part of the time"</th>
+                        <th scope="col" class="n">"Time"</th>
+                        <th scope="col" class="n">"GPU busy"</th>
+                        <th scope="col" class="n">"GPU idle"</th>
+                    </tr>
+                </thead>
+                <tbody>{stages}</tbody>
+            </table>
+            {notes}
+        </section>
     }
 }
 

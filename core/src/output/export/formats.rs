@@ -43,12 +43,12 @@ impl Source for Input<'_> {
             Exporter {
                 format: "csv", title: "Tables as CSV", group: Tables, is_quick: true, purpose: "For pandas, a spreadsheet or a notebook that reads TraceLens's tables.",
                 list: trace_tables,
-                write: |input, path| table(input.report.sheets(input.profile), path),
+                write: |input, path| table(sheets_of(input), path),
             },
             Exporter {
                 format: "xlsx", title: "Tables as a workbook", group: Tables, is_quick: false, purpose: "For Excel, LibreOffice or pandas: a sheet for each table.",
-                list: |input| listed([("perf_report.xlsx", "All tables as one workbook", input.report.sheets(input.profile).len())]),
-                write: |input, _| workbook(input.report.sheets(input.profile)).ok(),
+                list: |input| listed([("perf_report.xlsx", "All tables as one workbook", sheets_of(input).len())]),
+                write: |input, _| workbook(sheets_of(input)).ok(),
             },
             Exporter {
                 format: "json", title: "Everything as JSON", group: Programs, is_quick: false, purpose: "For programs that read all tables at once, with units and meanings.",
@@ -120,12 +120,17 @@ fn documents(about: &impl Documents, [fair, rough]: [&str; 2], path: &str) -> Op
     Some(to_markdown(&document).into_bytes())
 }
 
+fn sheets_of<'a>(input: &Input<'a>) -> Vec<&'a Sheet> {
+    let (profile, report) = input.tables;
+    report.sheets(profile)
+}
+
 fn trace_tables(input: &Input) -> Vec<Listed> {
     let title = |sheet: &Sheet| {
         let kind = SHEETS.iter().find(|kind| kind.name == sheet.name);
         kind.map_or("", |kind| kind.title)
     };
-    let sheets = input.report.sheets(input.profile).into_iter();
+    let sheets = sheets_of(input).into_iter();
     sheets
         .map(|sheet| file(csv::path("perf_report_csvs", sheet), title(sheet)))
         .collect()

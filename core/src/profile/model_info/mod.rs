@@ -10,11 +10,11 @@ mod tests;
 
 use crate::profile::Profile;
 use architecture::{DENOISERS, DIFFUSION, architecture};
-use modules::{Modules, of_denoiser};
+use modules::{Modules, of_denoiser, of_file};
 use precision::precision;
 use scale::scale;
 
-pub(crate) use modules::GENERIC;
+pub(crate) use modules::{GENERIC, WRAPPERS};
 
 /// What stands where nothing tells.
 pub const UNKNOWN: &str = "Cannot be inferred from trace";
@@ -64,7 +64,10 @@ impl ModelInfo {
         let denoiser = denoiser.filter(|_| architecture.text() == DIFFUSION);
         ModelInfo {
             // The encoders of the prompt have more modules, and are not what the model is.
-            model: denoiser.map_or_else(|| modules.model(), of_denoiser),
+            model: match denoiser.map_or_else(|| modules.model(), of_denoiser) {
+                Inferred { value: None, .. } => of_file(&profile.trace),
+                model => model,
+            },
             scale: scale(profile, &modules, &architecture),
             architecture,
             precision: precision(profile),

@@ -7,7 +7,7 @@ use crate::base::group::grouped;
 use crate::base::sort::Arrange;
 use crate::names::MODULE;
 use crate::profile::Profile;
-use crate::trace::StringId;
+use crate::trace::{StringId, Trace};
 
 /// Classes of modules with how many instances each has, the first to be called first: the outermost
 /// stands before its parts, in whatever order a file has them.
@@ -31,9 +31,9 @@ pub(crate) const GENERIC: &[&str] = &[
 
 /// Classes around a model.
 #[rustfmt::skip]
-const WRAPPERS: &[&str] = &[
+pub(crate) const WRAPPERS: &[&str] = &[
     "DistributedDataParallel", "DataParallel", "FullyShardedDataParallel", "OptimizedModule",
-    "DeepSpeedEngine", "Float16Module", "GraphModule",
+    "DeepSpeedEngine", "Float16Module", "GraphModule", "LogitsProcessor", "Sampler",
 ];
 
 /// Ends of class names that say what part of a model it is, the longer ones first.
@@ -139,6 +139,28 @@ pub(super) fn has_word(class: &str, word: &str) -> bool {
     let mut parts = class.windows(word.len()).enumerate();
     parts.any(|(at, part)| {
         part.eq_ignore_ascii_case(word.as_bytes()) && is_edge(at) && is_edge(at + word.len())
+    })
+}
+
+/// The name of a model by the Python file that defines it, in a folder of models: what ran of it beside a
+/// graph has no modules.
+pub(super) fn of_file(trace: &Trace) -> Inferred {
+    /// Files of such a folder that define no model.
+    const SHARED: &[&str] = &["__init__", "utils", "interfaces", "base", "registry"];
+    let files = trace.strings.iter().filter_map(|(_, name)| {
+        let (_, rest) = name.rsplit_once("/models/")?;
+        let (file, rest) = rest.split_once(".py(")?;
+        let is_one = !file.contains('/') && !SHARED.contains(&file) && rest.contains("): ");
+        is_one.then_some(file)
+    });
+    let files = grouped(files.map(|file| (file, ())), |count: &mut usize, ()| {
+        *count += 1
+    });
+    let most = files
+        .into_iter()
+        .reduce(|most, next| if next.1 > most.1 { next } else { most });
+    most.map_or_else(Inferred::default, |(file, _)| {
+        Inferred::new(file, format!("A function of `models/{file}.py` ran."))
     })
 }
 

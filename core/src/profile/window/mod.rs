@@ -55,7 +55,7 @@ use crate::profile::launch::process;
 use crate::trace::annotations::step_number;
 use crate::trace::{EventId, Trace, TrackId};
 
-pub use steps::{Place, StepWindow, UnknownStep, find_step, step_windows};
+pub use steps::{Place, StepWindow, UnknownStep, find_step, of_all_steps, step_windows};
 
 /// A part of the time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,13 +66,18 @@ pub struct Window {
     pub span: Interval,
     /// Of a step: what launched its work.
     pub on_host: Option<OnHost>,
+    /// The number of steps of a serving engine from the first to the last of which it lasts.
+    pub n_steps: Option<usize>,
 }
 
 /// A step as the CPU ran it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OnHost {
-    /// The thread that named it; it is of all threads of its process.
+    /// The thread that named it.
     pub track: TrackId,
+    /// It has only what that thread launched, as a step of a serving engine; else what all threads of its
+    /// process did.
+    pub of_thread: bool,
     /// When.
     pub span: Interval,
 }
@@ -84,6 +89,7 @@ impl Window {
             step: None,
             span,
             on_host: None,
+            n_steps: None,
         }
     }
 
@@ -91,6 +97,10 @@ impl Window {
     /// whose call is not known counts by its start.
     pub(crate) fn has(&self, trace: &Trace, work: EventId, call: Option<EventId>) -> bool {
         match self.on_host.zip(call) {
+            Some((on_host, call)) if on_host.of_thread => {
+                let is_own = trace.events.track(call) == on_host.track;
+                is_own && on_host.span.contains(trace.events.ts_ns(call))
+            }
             Some((on_host, call)) => {
                 let own = trace.tracks.get(on_host.track).map(|track| track.pid);
                 on_host.span.contains(trace.events.ts_ns(call)) && own == process(trace, call)
@@ -152,10 +162,14 @@ impl WindowOf {
                 Some(number) => format!("Step {number}"),
                 None => format::middle_ellipsis(name, NAME_CHARS),
             },
-            None => {
-                let [from, to] = self.edges();
-                format!("{from} to {to}")
-            }
+            None => match self.window.n_steps {
+                Some(1) => "1 step".to_owned(),
+                Some(n) => format!("{n} steps"),
+                None => {
+                    let [from, to] = self.edges();
+                    format!("{from} to {to}")
+                }
+            },
         }
     }
 
@@ -168,6 +182,16 @@ impl WindowOf {
     /// backticks.
     pub fn sentence(&self) -> String {
         let [from, to] = self.edges();
+        if let Some(n) = self.window.n_steps {
+            let what = match n {
+                1 => "the GPU activity of the one annotated step".to_owned(),
+                n => format!("the GPU activity of {n} annotated steps, from the first to the last"),
+            };
+            return format!(
+                "Of {what}: {}, from {from} to {to} after the trace begins.",
+                self.length()
+            );
+        }
         let what = match self.window.step.as_deref() {
             Some(step) if step_number(step).is_some() => self.name(),
             Some(_) => format!("`{}`", self.name().replace('`', "'")),

@@ -28,10 +28,53 @@ pub struct StepWindow {
     pub window: Window,
 }
 
-/// The steps of a trace with their windows, by start on the CPU.
+/// The steps of a trace with their windows, by start on the CPU: those of a serving engine where it has
+/// any, else what the program named.
 pub fn step_windows(profile: &Profile) -> Vec<StepWindow> {
-    let steps = steps(&profile.trace);
-    with_windows(profile, steps)
+    let of_engine = of_engine(profile);
+    match of_engine.is_empty() {
+        true => with_windows(profile, steps(&profile.trace)),
+        false => of_engine,
+    }
+}
+
+/// The part of the time that is analyzed of a trace of a serving engine where nothing else is asked for:
+/// from the first GPU activity of its steps to their last; `None` for any other trace, and where
+/// that is all GPU activity.
+pub fn of_all_steps(profile: &Profile) -> Option<Window> {
+    let serving = profile.serving()?;
+    let span = serving.span()?;
+    let mut work = profile.gpu.iter().map(|(_, work)| work.span);
+    let is_all = work.all(|work| span.start_ns <= work.start_ns && work.end_ns <= span.end_ns);
+    let n_steps = serving.steps.iter().filter(|step| step.activity.is_some());
+    (!is_all).then(|| Window {
+        n_steps: Some(n_steps.count()),
+        ..Window::range(span)
+    })
+}
+
+fn of_engine(profile: &Profile) -> Vec<StepWindow> {
+    let steps = profile.serving().map_or(&[][..], |serving| &serving.steps);
+    let steps = steps.iter().filter_map(|step| {
+        let name = profile.trace.name(step.event).to_owned();
+        let window = Window {
+            step: Some(name.clone()),
+            span: step.activity?.span,
+            on_host: Some(OnHost {
+                track: step.track,
+                of_thread: true,
+                span: step.on_host,
+            }),
+            n_steps: None,
+        };
+        let step = Step {
+            name,
+            event: step.event,
+            span: step.on_host,
+        };
+        Some(StepWindow { step, window })
+    });
+    steps.collect()
 }
 
 fn with_windows(profile: &Profile, ranges: Vec<Step>) -> Vec<StepWindow> {
@@ -52,19 +95,34 @@ fn with_windows(profile: &Profile, ranges: Vec<Step>) -> Vec<StepWindow> {
                 span,
                 on_host: Some(OnHost {
                     track: trace.events.track(step.event),
+                    of_thread: false,
                     span: step.span,
                 }),
+                n_steps: None,
             };
             StepWindow { step, window }
         })
         .collect()
 }
 
-/// The step that is meant by the number of a profiler's step or by the whole name of a range. Those
+/// The step that is meant by the position, from 1, of a step of a serving engine, by the number of a
+/// profiler's step or by the whole name of a range. Those
 /// that lie in no other come first; a range inside of another is found where none of them fits.
 pub fn find_step(profile: &Profile, asked: &str) -> Result<StepWindow, UnknownStep> {
     let trace = &profile.trace;
     let asked = asked.trim();
+    let of_engine = of_engine(profile);
+    let number = asked
+        .parse::<usize>()
+        .ok()
+        .and_then(|number| number.checked_sub(1));
+    if let Some(step) = number.and_then(|at| of_engine.get(at)) {
+        return Ok(step.clone());
+    }
+    let mut by_name = of_engine.iter().filter(|step| step.step.name == asked);
+    if let (Some(step), None) = (by_name.next(), by_name.next()) {
+        return Ok(step.clone());
+    }
     let numbered = format!("{PROFILER_STEP}{asked}");
     let (outer, all) = (steps(trace), named_ranges(trace));
     let meant = [&outer, &all]

@@ -1,7 +1,7 @@
 //! The answer in a sentence or two.
 
 use super::gpus::Gpus;
-use super::{FamilyTime, UnfusedAttention};
+use super::{FamilyTime, ServingFacts, UnfusedAttention};
 use crate::assess::Thresholds;
 use crate::assess::idle::cause::IdleCause;
 use crate::base::format;
@@ -21,6 +21,7 @@ pub(super) fn of_gpu(
     gpus: &Gpus,
     families: &[FamilyTime],
     unfused: Option<&UnfusedAttention>,
+    serving: Option<&ServingFacts>,
     thresholds: &Thresholds,
 ) -> String {
     let total = format::time_ns(whole.total_ns());
@@ -32,9 +33,17 @@ pub(super) fn of_gpu(
     let Gpus {
         subject, is, it, ..
     } = &gpus;
+    let steps = serving.map_or(String::new(), |serving| format!("{} ", serving.sentence));
     let mut headline = match (share(whole.busy_ns), unfused.or(family)) {
+        // How busy the GPU is with steps says little: graphs leave it no choice.
+        (Some(busy), Some((first, percent)))
+            if serving.is_some() && busy >= thresholds.headline_idle_percent =>
+        {
+            let percent = format::percent(percent);
+            format!("{steps}Of the busy time {percent} is {first}.")
+        }
         (Some(busy), Some((first, percent))) if busy < thresholds.headline_idle_percent => format!(
-            "{subject} {is} idle {} of {total}; while {it} {is} busy, {} takes {} of the time.",
+            "{steps}{subject} {is} idle {} of {total}; while {it} {is} busy, {} takes {} of the time.",
             format::percent(100.0 - busy),
             first,
             format::percent(percent)

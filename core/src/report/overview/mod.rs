@@ -10,6 +10,7 @@ mod hardware;
 mod headline;
 mod quality;
 mod roofs;
+mod serving;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ pub(super) use hardware::recorded_on;
 pub use hardware::{Hardware, HardwareFigure};
 pub use quality::{Level, Quality, QualityLine};
 pub use roofs::Anomaly;
+pub use serving::{PhaseFigures, ServingFacts, StageLine};
 pub use split::{SplitKind, SplitPart, split};
 pub use time::{FamilyTime, WorkTime};
 pub use unfused::UnfusedAttention;
@@ -41,6 +43,8 @@ pub struct Overview {
     pub window: Option<WindowOf>,
     /// The answer, in a sentence or two.
     pub headline: String,
+    /// Of a serving engine or a diffusion pipeline: its steps.
+    pub serving: Option<ServingFacts>,
     /// Why nothing is said of the GPU; `None` where something is.
     pub no_gpu: Option<NoGpu>,
     /// How busy each of several GPUs is, in a sentence; `None` for one GPU.
@@ -116,6 +120,7 @@ impl Overview {
             whole.and_then(|whole| UnfusedAttention::new(profile, analyses, whole.busy_ns));
         let before_recording_ns = cpu_idle::time_of(analyses, IdleCause::BeforeRecording);
         let gpus = whole.map(|whole| Gpus::new(whole, timelines, profile));
+        let serving = ServingFacts::new(profile);
         Overview {
             window: profile.window.clone(),
             no_gpu: profile.no_gpu(),
@@ -127,6 +132,7 @@ impl Overview {
                         gpus,
                         &times.families,
                         unfused.as_ref(),
+                        serving.as_ref(),
                         thresholds,
                     );
                     headline += &headline::not_idle(whole, analyses);
@@ -134,6 +140,7 @@ impl Overview {
                 }
                 None => headline::of_host(profile, &times.families),
             },
+            serving,
             each_gpu: gpus.and_then(|gpus| gpus.each),
             split: whole.map_or(Vec::new(), split),
             total_ns: whole.map(GpuTimeline::total_ns),

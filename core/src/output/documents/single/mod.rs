@@ -29,12 +29,27 @@ pub struct Input<'a> {
     pub profile: &'a Profile,
     /// How it was judged.
     pub report: &'a Report,
+    /// What tables are of, where that is more than what is analyzed: the whole recording.
+    pub tables: (&'a Profile, &'a Report),
 }
 
 impl<'a> Input<'a> {
     /// Of a trace and what is said about it.
     pub fn new(profile: &'a Profile, report: &'a Report) -> Input<'a> {
-        Input { profile, report }
+        Input {
+            profile,
+            report,
+            tables: (profile, report),
+        }
+    }
+
+    /// The same with tables of the whole recording: of a trace whose steps are analyzed without being asked
+    /// for.
+    pub fn with_tables_of(self, profile: &'a Profile, report: &'a Report) -> Input<'a> {
+        Input {
+            tables: (profile, report),
+            ..self
+        }
     }
 
     pub(crate) fn findings_file(&self, outcome: &Outcome) -> Document {
@@ -77,7 +92,11 @@ impl Subject for Input<'_> {
 
     fn window(&self) -> Option<String> {
         let window = self.profile.window.as_ref()?;
-        Some(window.sentence())
+        let mut sentence = window.sentence();
+        if self.tables.0.window.is_none() {
+            sentence.push_str(" The tables that are written beside are of the whole recording.");
+        }
+        Some(sentence)
     }
 
     fn recommendations(&self) -> String {

@@ -85,7 +85,9 @@ pub(super) fn list(input: &super::Input) -> Vec<Listed> {
 }
 
 pub(super) fn write(input: &super::Input, path: &str) -> Option<Vec<u8>> {
-    let super::Input { profile, report } = *input;
+    let super::Input {
+        profile, report, ..
+    } = *input;
     match path {
         MANIFEST => return Some(pretty(&manifest(profile, report))),
         MULTI_KERNEL => {

@@ -1,0 +1,250 @@
+//! What repeats in a sequence: layers in a step, steps in a run.
+//!
+//! Candidates for a period are the distances between one occurrence of a symbol and its next, the
+//! heaviest of them by all symbols they separate. A stretch in which each symbol equals the one a
+//! period later is a run of blocks. Runs that do not overlap are taken, the longest first; each is
+//! replaced by one symbol, equal runs by equal ones, and what is left is searched again: layers
+//! fold first, then steps. Each search is linear in the sequence.
+
+use std::ops::Range;
+
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+
+use crate::base::map::Map;
+use crate::base::sort::Arrange;
+
+/// Distances that are tried in one search.
+const MOST_CANDIDATES: usize = 24;
+/// Blocks that make a run.
+const LEAST_BLOCKS: usize = 3;
+/// How often what is left is searched. Each search shortens it; real traces need three or four.
+const MOST_LEVELS: usize = 16;
+
+/// A stretch of a sequence in which blocks follow each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// Where, in the sequence as it was given.
+    pub span: Range<usize>,
+    /// How many blocks it has; the last may be cut.
+    pub blocks: f64,
+    /// The search that found it: 0 for the first.
+    pub level: usize,
+}
+
+impl Run {
+    /// Symbols of a block, of the sequence as it was given, in the mean.
+    pub fn period(&self) -> f64 {
+        self.span.len() as f64 / self.blocks
+    }
+}
+
+/// A run in the sequence as a search sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Found {
+    start: usize,
+    length: usize,
+    period: usize,
+}
+
+impl Found {
+    fn end(&self) -> usize {
+        self.start + self.length
+    }
+}
+
+/// The runs of a sequence, those of the first search first, by start within each search.
+pub fn runs(sequence: &[u32]) -> Vec<Run> {
+    let mut symbols: Vec<u64> = sequence.iter().map(|symbol| u64::from(*symbol)).collect();
+    let mut places: Vec<usize> = (0..=symbols.len()).collect();
+    let mut all = Vec::new();
+    for level in 0..MOST_LEVELS {
+        let found = search(&symbols);
+        if found.is_empty() {
+            break;
+        }
+        all.extend(found.iter().map(|run| Run {
+            span: places[run.start]..places[run.end()],
+            blocks: run.length as f64 / run.period as f64,
+            level,
+        }));
+        (symbols, places) = folded(&symbols, &places, &found);
+    }
+    all
+}
+
+/// One search.
+fn search(symbols: &[u64]) -> Vec<Found> {
+    let mut found = Vec::new();
+    for period in candidates(symbols) {
+        stretches(symbols, period, &mut found);
+    }
+    found.arrange_by_key(|run| (std::cmp::Reverse(run.length), run.period, run.start));
+    joined(symbols, apart(found, symbols.len()))
+}
+
+/// The distances of most weight, the heaviest first.
+fn candidates(symbols: &[u64]) -> Vec<usize> {
+    let mut last: Map<u64, usize> = Map::default();
+    let mut weights: Map<usize, usize> = Map::default();
+    for (at, symbol) in symbols.iter().enumerate() {
+        if let Some(before) = last.insert(*symbol, at) {
+            *weights.entry(at - before).or_default() += at - before;
+        }
+    }
+    let mut weights: Vec<(usize, usize)> = weights.into_iter().collect();
+    weights.arrange_by_key(|(distance, weight)| (std::cmp::Reverse(*weight), *distance));
+    let heaviest = weights.into_iter().take(MOST_CANDIDATES);
+    heaviest.map(|(distance, _)| distance).collect()
+}
+
+/// Adds the runs of one period.
+fn stretches(symbols: &[u64], period: usize, found: &mut Vec<Found>) {
+    let mut add = |start: usize, n_equal: usize| {
+        let length = n_equal + period;
+        if n_equal > 0 && length >= LEAST_BLOCKS * period {
+            found.push(Found {
+                start,
+                length,
+                period,
+            });
+        }
+    };
+    let (mut start, mut n_equal) = (0, 0);
+    let pairs = symbols
+        .iter()
+        .zip(symbols.get(period..).unwrap_or_default());
+    for (at, (one, next)) in pairs.enumerate() {
+        match (one == next, n_equal) {
+            (true, 0) => (start, n_equal) = (at, 1),
+            (true, _) => n_equal += 1,
+            (false, _) => {
+                add(start, n_equal);
+                n_equal = 0;
+            }
+        }
+    }
+    add(start, n_equal);
+}
+
+/// Those that overlap none before them, in order of their start.
+fn apart(found: Vec<Found>, length: usize) -> Vec<Found> {
+    let mut is_taken = vec![false; length];
+    let mut taken = Vec::new();
+    for run in found {
+        // No taken run is shorter, so that one inside of this would reach an edge of it.
+        let edges = [run.start, run.end() - 1];
+        if edges.iter().any(|at| is_taken[*at]) {
+            continue;
+        }
+        is_taken[run.start..run.end()].fill(true);
+        taken.push(run);
+    }
+    taken.arrange_by_key(|run| run.start);
+    taken
+}
+
+/// Neighbors of one period become one run where their blocks have the same symbols and lie less than
+/// a period apart: another order in one block cuts a run.
+fn joined(symbols: &[u64], found: Vec<Found>) -> Vec<Found> {
+    let mut joined: Vec<Found> = Vec::with_capacity(found.len());
+    for run in found {
+        if let Some(last) = joined.last_mut()
+            && last.period == run.period
+            && run.start - last.end() < run.period
+            && block(symbols, last) == block(symbols, &run)
+        {
+            last.length = run.end() - last.start;
+            continue;
+        }
+        joined.push(run);
+    }
+    joined
+}
+
+/// The symbols of the first block of a run, sorted.
+fn block(symbols: &[u64], run: &Found) -> Vec<u64> {
+    let mut block = symbols[run.start..run.start + run.period].to_vec();
+    block.sort_unstable();
+    block
+}
+
+/// The sequence with each run replaced by one symbol, and where each symbol begins in the sequence as it
+/// was given.
+fn folded(symbols: &[u64], places: &[usize], found: &[Found]) -> (Vec<u64>, Vec<usize>) {
+    let (mut folded, mut starts) = (Vec::new(), Vec::new());
+    let mut rest = 0;
+    for run in found {
+        folded.extend(&symbols[rest..run.start]);
+        starts.extend(&places[rest..run.start]);
+        let mut hash = FxHasher::default();
+        (run.period, run.length, block(symbols, run)).hash(&mut hash);
+        // Apart from the symbols that were given.
+        folded.push(hash.finish() | 1 << 63);
+        starts.push(places[run.start]);
+        rest = run.end();
+    }
+    folded.extend(&symbols[rest..]);
+    starts.extend(&places[rest..]);
+    (folded, starts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A letter for each symbol.
+    fn found(sequence: &str) -> Vec<(usize, usize, f64, usize)> {
+        let sequence: Vec<u32> = sequence.chars().map(u32::from).collect();
+        let runs = runs(&sequence).into_iter();
+        runs.map(|run| {
+            let period = (run.period() * 100.0).round() / 100.0;
+            (run.span.start, run.span.len(), period, run.level)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn layers_fold_first_and_then_steps() {
+        #[rustfmt::skip]
+        let cases: [(&str, &[(usize, usize, f64, usize)]); 6] = [
+            ("xabababy", &[(1, 6, 2.0, 0)]),
+            // The last block is cut.
+            ("xabcabcabcaby", &[(1, 11, 3.0, 0)]),
+            // Two blocks are no run.
+            ("xababy", &[]),
+            // Another order in one block: its neighbors have the same symbols, and are joined.
+            ("abcdabcdabcdacbdabcdabcdabcd", &[(0, 28, 4.0, 0)]),
+            // Three steps of three layers, of which the first step begins in another way.
+            ("qababababepababababfpababababfpababababf", &[(10, 30, 10.0, 0), (1, 8, 2.0, 0)]),
+            ("", &[]),
+        ];
+        for (sequence, expected) in cases {
+            let mut runs = found(sequence);
+            runs.sort_by_key(|run| std::cmp::Reverse(run.1));
+            assert_eq!(runs, expected, "{sequence}");
+        }
+        // Steps whose layers weigh more than they: they fold in the second search.
+        let step = format!("p{}q", "ab".repeat(40));
+        let steps = [step.as_str(), "rs", &step, "rst", &step, "rs", &step].concat();
+        let runs = found(&steps);
+        assert!(
+            runs.iter().filter(|run| run.3 == 0).count() >= 4,
+            "{runs:?}"
+        );
+    }
+
+    #[test]
+    fn a_long_sequence_takes_time_in_proportion() {
+        // A layer of 35 kernels 24 times in a step, and 270 steps, each with a kernel of its own before it.
+        let step: Vec<u32> = (0..24 * 35).map(|at| at % 35).chain(100..150).collect();
+        let mut sequence: Vec<u32> = Vec::new();
+        for at in 0..270 {
+            sequence.push(200 + at);
+            sequence.extend(&step);
+        }
+        let found = runs(&sequence);
+        let layers = found.iter().filter(|run| run.period() == 35.0);
+        assert_eq!(layers.count(), 270);
+    }
+}

@@ -1,0 +1,147 @@
+//! The GPU activity of a step: what was launched during it on its thread.
+
+use super::ServingStep;
+use crate::base::interval::{self, Interval, gaps_in, union};
+use crate::base::sort::Arrange;
+use crate::names::host_calls::RuntimeCall;
+use crate::profile::Profile;
+use crate::profile::launch::GpuId;
+use crate::trace::{ByName, TrackId};
+
+/// What the GPU did for a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Activity {
+    /// From its first to its last activity; from the end of the last gap in which an earlier batch ran
+    /// that was not recorded.
+    pub span: Interval,
+    /// What such a gap takes off.
+    pub cut_ns: i64,
+    /// Time in it during which something of the step runs.
+    pub busy_ns: i64,
+    /// Kernels, copies and fills.
+    pub n_work: usize,
+}
+
+/// The GPU activity of a trace by the thread and the start of the call that launched it.
+pub(crate) struct Launched<'a> {
+    profile: &'a Profile,
+    work: Vec<(TrackId, i64, GpuId)>,
+    /// When anything runs.
+    busy: Vec<Interval>,
+    /// Calls in which a thread waits for the GPU, by start.
+    waits: Vec<Interval>,
+}
+
+impl<'a> Launched<'a> {
+    pub(super) fn new(profile: &'a Profile) -> Launched<'a> {
+        let events = &profile.trace.events;
+        let launched = profile.gpu.iter().filter_map(|(id, work)| {
+            let call = work.launched_by?;
+            Some((events.track(call), events.ts_ns(call), id))
+        });
+        let mut work: Vec<(TrackId, i64, GpuId)> = launched.collect();
+        work.sort_unstable();
+        let mut is_wait = ByName::new(|name| RuntimeCall::of_name(name).is_blocking());
+        let calls = events
+            .ids()
+            .filter(|event| events.category(*event).is_runtime());
+        let waits = calls.filter(|event| is_wait.of(&profile.trace, *event));
+        let mut waits: Vec<Interval> = waits.map(|event| events.span(event)).collect();
+        waits.arrange();
+        Launched {
+            work,
+            busy: union(profile.gpu.iter().map(|(_, work)| work.span).collect()),
+            waits,
+            profile,
+        }
+    }
+
+    /// What a thread launched in a time, in the order of the launches.
+    pub(super) fn during(&self, track: TrackId, span: Interval) -> impl Iterator<Item = GpuId> {
+        let until = |ns: i64| {
+            self.work
+                .partition_point(|(of, at, _)| (*of, *at) < (track, ns))
+        };
+        let (from, to) = (until(span.start_ns), until(span.end_ns));
+        self.work
+            .get(from..to)
+            .unwrap_or_default()
+            .iter()
+            .map(|(.., id)| *id)
+    }
+
+    /// What the GPU did for a step.
+    pub(super) fn of(&self, step: &ServingStep) -> Option<Activity> {
+        let own: Vec<GpuId> = self.during(step.track, step.on_host).collect();
+        let spans = || {
+            own.iter()
+                .filter_map(|id| Some(self.profile.gpu.get(*id)?.span))
+        };
+        let hull = spans().reduce(Interval::hull)?;
+        let start_ns = self.cut(hull, &own).unwrap_or(hull.start_ns);
+        let span = Interval::new(start_ns, hull.end_ns);
+        Some(Activity {
+            span,
+            cut_ns: start_ns.saturating_sub(hull.start_ns),
+            busy_ns: interval::busy(spans().filter_map(|one| one.overlap(span))),
+            n_work: own.len(),
+        })
+    }
+
+    /// Time in a span during which anything runs, whoever launched it.
+    pub(super) fn busy_in(&self, span: Interval) -> i64 {
+        interval::sum(
+            self.stretches(span)
+                .filter_map(|one| Some(one.overlap(span)?.length())),
+        )
+    }
+
+    fn stretches(&self, span: Interval) -> impl Iterator<Item = Interval> {
+        let from = self.busy.partition_point(|one| one.end_ns <= span.start_ns);
+        let rest = self.busy.get(from..).unwrap_or_default().iter().copied();
+        rest.take_while(move |one| one.start_ns < span.end_ns)
+    }
+
+    /// The end of the last gap of a step in which an earlier batch ran that was not recorded: nothing
+    /// recorded runs, the thread waits for the GPU, and what follows has been waiting in the
+    /// queue. What precedes such a gap is a small part of the step.
+    fn cut(&self, hull: Interval, own: &[GpuId]) -> Option<i64> {
+        let work = || own.iter().filter_map(|id| self.profile.gpu.get(*id));
+        let all_ns = interval::sum(work().map(|one| one.span.length()));
+        let busy: Vec<Interval> = self.stretches(hull).collect();
+        let is_cut = |gap: &Interval| {
+            let half_ns = gap.length() / 2;
+            let is_waited = || {
+                let until = self
+                    .waits
+                    .partition_point(|wait| wait.start_ns < gap.end_ns);
+                let waits = self.waits.get(..until).unwrap_or_default().iter().rev();
+                let mut waits = waits.take(MOST_WAITS).filter_map(|wait| wait.overlap(*gap));
+                waits.any(|wait| wait.length() >= half_ns)
+            };
+            let is_queued = || {
+                let follows = |span: Interval| span.start_ns == gap.end_ns;
+                let mut next = work().filter(|one| follows(one.span));
+                next.any(|one| {
+                    let launched = one
+                        .launched_by
+                        .map(|call| self.profile.trace.events.end_ns(call));
+                    launched.is_some_and(|ns| gap.end_ns.saturating_sub(ns) >= half_ns)
+                })
+            };
+            let is_early = || {
+                let before = work().filter(|one| one.span.end_ns <= gap.start_ns);
+                interval::sum(before.map(|one| one.span.length())) <= all_ns / 2
+            };
+            gap.length() >= LEAST_GAP_NS && is_waited() && is_queued() && is_early()
+        };
+        let gaps: Vec<Interval> = gaps_in(hull, &busy).collect();
+        let last = gaps.iter().rev().find(|gap| is_cut(gap))?;
+        Some(last.end_ns)
+    }
+}
+
+/// Shorter gaps are no batch.
+const LEAST_GAP_NS: i64 = 50_000;
+/// Calls before the end of a gap that may span it.
+const MOST_WAITS: usize = 16;

@@ -1,0 +1,215 @@
+//! Layers of a step, counted in two ways: by its attention kernels, of which each layer has one, and
+//! by what the sequence of its kernels repeats.
+
+use super::ServingStep;
+use super::activity::Launched;
+use crate::base::group::grouped;
+use crate::base::interval::Interval;
+use crate::base::map::Map;
+use crate::base::periods::{self, Run};
+use crate::base::sort::Arrange;
+use crate::names::attention::is_main;
+use crate::profile::Profile;
+use crate::profile::launch::GpuId;
+use crate::trace::{ByName, TrackId};
+
+/// What repeats on one stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamRuns {
+    /// The stream of a device.
+    pub track: TrackId,
+    /// Its GPU activity, by start.
+    pub work: Vec<GpuId>,
+    /// Positions in it.
+    pub runs: Vec<Run>,
+}
+
+/// What repeats in a step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Blocks {
+    /// Kernels of a block that repeats, in the mean.
+    pub period: f64,
+    /// How often it repeats; the last block may be cut.
+    pub blocks: f64,
+    /// The time from the first to the last kernel of these blocks.
+    pub ns: i64,
+    /// How often the longest kernel of a block occurs in it.
+    pub layers_per_block: usize,
+    /// Attention kernels, one of each layer.
+    pub attention: usize,
+    /// The same in groups of layers that follow each other and are alike.
+    pub alike: Vec<usize>,
+    /// Layers, where both ways agree.
+    pub layers: Option<usize>,
+}
+
+/// What repeats on each stream of a profile.
+pub fn stream_runs(profile: &Profile) -> Vec<StreamRuns> {
+    let all: Vec<GpuId> = profile.gpu.iter().map(|(id, _)| id).collect();
+    by_stream(profile, &all)
+        .into_iter()
+        .map(|(track, work)| runs(profile, track, work))
+        .collect()
+}
+
+fn by_stream(profile: &Profile, work: &[GpuId]) -> Vec<(TrackId, Vec<GpuId>)> {
+    let events = &profile.trace.events;
+    let work = work
+        .iter()
+        .filter_map(|id| Some((*id, profile.gpu.get(*id)?)));
+    let streams = work.map(|(id, work)| (events.track(work.event), (work.span.start_ns, id)));
+    let mut streams = grouped(streams, |all: &mut Vec<(i64, GpuId)>, one| all.push(one));
+    for (_, work) in &mut streams {
+        work.sort_unstable();
+    }
+    let ids = |work: Vec<(i64, GpuId)>| work.into_iter().map(|(_, id)| id).collect();
+    streams
+        .into_iter()
+        .map(|(track, work)| (track, ids(work)))
+        .collect()
+}
+
+fn runs(profile: &Profile, track: TrackId, work: Vec<GpuId>) -> StreamRuns {
+    let names = work
+        .iter()
+        .filter_map(|id| Some(profile.gpu.get(*id)?.name.0));
+    let names: Vec<u32> = names.collect();
+    StreamRuns {
+        track,
+        runs: periods::runs(&names),
+        work,
+    }
+}
+
+/// From the first start to the last end.
+pub(super) fn span(profile: &Profile, work: &[GpuId]) -> Option<Interval> {
+    let spans = work
+        .iter()
+        .filter_map(|id| Some(profile.gpu.get(*id)?.span));
+    spans.reduce(Interval::hull)
+}
+
+/// The blocks of the run that takes the most time, of blocks with so many kernels at least.
+pub(super) fn longest_run(profile: &Profile, work: &[GpuId], least: usize) -> Vec<Vec<GpuId>> {
+    let streams = by_stream(profile, work)
+        .into_iter()
+        .map(|(track, work)| runs(profile, track, work));
+    let streams: Vec<StreamRuns> = streams.collect();
+    let all = streams
+        .iter()
+        .flat_map(|stream| stream.runs.iter().map(move |run| (stream, run)));
+    let long = all.filter(|(_, run)| run.period() >= least as f64);
+    let time = |(stream, run): &(&StreamRuns, &Run)| {
+        let work = stream.work.get(run.span.clone()).unwrap_or_default();
+        span(profile, work).map_or(0, Interval::length)
+    };
+    let Some((stream, run)) = long.max_by_key(time) else {
+        return Vec::new();
+    };
+    let work = stream.work.get(run.span.clone()).unwrap_or_default();
+    let blocks = work.chunks(run.period().round().max(1.0) as usize);
+    blocks.map(<[GpuId]>::to_vec).collect()
+}
+
+/// What repeats in a step: in the one of median length of the phase that has the most, or in an
+/// iteration of a diffusion pipeline.
+pub(super) fn blocks(
+    profile: &Profile,
+    steps: &[ServingStep],
+    iterations: &[Vec<GpuId>],
+    launched: &Launched,
+) -> Option<Blocks> {
+    let mut working: Vec<&ServingStep> = steps
+        .iter()
+        .filter(|step| step.activity.is_some())
+        .collect();
+    working.arrange_by_key(|step| step.activity.map_or(0, |activity| activity.n_work));
+    let step = working.get(working.len() / 2)?;
+    let own = || launched.during(step.track, step.on_host).collect();
+    let work = iterations.last().cloned().unwrap_or_else(own);
+    let streams = by_stream(profile, &work).into_iter();
+    let (track, work) = streams.max_by_key(|(_, work)| work.len())?;
+    let stream = runs(profile, track, work);
+    let of_run = |run: &Run| stream.work.get(run.span.clone()).unwrap_or_default();
+    let time = |run: &&Run| span(profile, of_run(run)).map_or(0, Interval::length);
+    let run = stream
+        .runs
+        .iter()
+        .filter(|run| run.period() > 1.0)
+        .max_by_key(time)?;
+    let anchors = anchors(profile, &stream.work);
+    let layers_per_block = longest_in_block(profile, run, of_run(run));
+    let by_period = run.blocks.round() as usize * layers_per_block;
+    Some(Blocks {
+        period: run.period(),
+        blocks: run.blocks,
+        ns: time(&run),
+        layers_per_block,
+        attention: anchors.len(),
+        layers: (by_period == anchors.len() && by_period > 0).then_some(by_period),
+        alike: alike(&anchors),
+    })
+}
+
+/// Positions of the attention kernels, of which a layer has one.
+fn anchors(profile: &Profile, work: &[GpuId]) -> Vec<usize> {
+    let mut is_anchor = ByName::new(is_main);
+    let events = work
+        .iter()
+        .filter_map(|id| Some(profile.gpu.get(*id)?.event));
+    let anchors = events
+        .enumerate()
+        .filter(|(_, event)| is_anchor.of(&profile.trace, *event));
+    anchors.map(|(at, _)| at).collect()
+}
+
+/// How many anchors follow each other about as far apart as the first two of them are.
+fn alike(anchors: &[usize]) -> Vec<usize> {
+    /// Blocks of one kind differ by a kernel or two.
+    const MOST_PERCENT: usize = 10;
+    let mut groups: Vec<usize> = Vec::new();
+    let mut usual = None;
+    let mut last = None;
+    for at in anchors {
+        let gap = last.map(|last: usize| at - last);
+        last = Some(*at);
+        let is_like = match (gap, usual) {
+            (Some(gap), Some(usual)) => gap.abs_diff(usual) * 100 <= usual * MOST_PERCENT,
+            (Some(_), None) => true,
+            (None, _) => false,
+        };
+        match groups.last_mut().filter(|_| is_like) {
+            Some(group) => {
+                *group += 1;
+                usual = usual.or(gap);
+            }
+            None => {
+                groups.push(1);
+                usual = None;
+            }
+        }
+    }
+    groups
+}
+
+/// How often the kernel with the longest mean occurs in the first block of a run.
+fn longest_in_block(profile: &Profile, run: &Run, work: &[GpuId]) -> usize {
+    let period = run.period().round() as usize;
+    let block = work.get(..period).unwrap_or(work);
+    let mut times: Map<_, (i64, i64)> = Map::default();
+    for work in work.iter().filter_map(|id| profile.gpu.get(*id)) {
+        let (ns, n) = times.entry(work.name).or_default();
+        *ns = ns.saturating_add(work.span.length());
+        *n += 1;
+    }
+    let mean = |name| times.get(&name).map_or(0, |(ns, n)| ns / n.max(&1));
+    let names = || {
+        block
+            .iter()
+            .filter_map(|id| Some(profile.gpu.get(*id)?.name))
+    };
+    let Some(longest) = names().max_by_key(|name| (mean(*name), std::cmp::Reverse(name.0))) else {
+        return 0;
+    };
+    names().filter(|name| *name == longest).count()
+}

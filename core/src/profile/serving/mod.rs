@@ -1,0 +1,206 @@
+//! Serving engines and diffusion runners: the steps of a recording, and the GPU activity of each.
+//!
+//! ```text
+//! annotations, else Python frames ─→ steps ─launches on their thread→ GPU activity ─→ step time
+//!                                              └→ graph replays ─→ iterations ─→ stages, layers
+//! ```
+//!
+//! A step is one forward pass of the engine over one batch. Its GPU activity is what was launched
+//! during its annotation on its thread, whenever that ran: engines schedule ahead, so that the
+//! activity of a step may start after its annotation has ended.
+
+pub(crate) mod activity;
+pub(crate) mod layers;
+pub(crate) mod replays;
+pub(crate) mod stages;
+pub(crate) mod steps;
+#[cfg(test)]
+mod tests;
+mod tokens;
+
+use crate::base::interval::Interval;
+use crate::base::stats::median_ns;
+use crate::names::batch::{Batch, Engine, Phase};
+use crate::profile::Profile;
+use crate::profile::launch::GpuId;
+use crate::trace::{EventId, TrackId};
+
+pub use activity::Activity;
+pub use layers::{Blocks, StreamRuns, stream_runs};
+pub use replays::{Graph, Shape, ShapeKind};
+pub use stages::{Stage, StageKind};
+pub use steps::NamedBy;
+pub use tokens::served_tokens;
+
+/// A step of a serving engine, or a run of a diffusion pipeline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServingStep {
+    /// Its annotation, or its Python frame.
+    pub event: EventId,
+    /// The thread that ran it.
+    pub track: TrackId,
+    /// When that ran it.
+    pub on_host: Interval,
+    /// What it works on; `None` where no annotation tells.
+    pub batch: Option<Batch>,
+    /// What the GPU did for it; `None` where that was nothing.
+    pub activity: Option<Activity>,
+}
+
+impl ServingStep {
+    /// What its requests do; `None` where nothing tells.
+    pub fn phase(&self) -> Option<Phase> {
+        self.batch.map(|batch| batch.phase)
+    }
+}
+
+/// What the time of a step is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// From the start of its GPU activity to that of the step after it, the median.
+    StartToStart,
+    /// From its first to its last GPU activity.
+    GpuSpan,
+}
+
+impl Basis {
+    /// In a few words.
+    pub fn label(self) -> &'static str {
+        match self {
+            Basis::StartToStart => "start to start, median",
+            Basis::GpuSpan => "first to last GPU activity",
+        }
+    }
+}
+
+/// How long a step takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StepTime {
+    /// The time.
+    pub ns: i64,
+    /// What it is.
+    pub basis: Basis,
+    /// Steps that it is the median of; 1 for a single one.
+    pub n: usize,
+}
+
+/// The steps of a recording.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Serving {
+    /// Who ran them; `None` where nothing tells.
+    pub engine: Option<Engine>,
+    /// What names them.
+    pub named_by: NamedBy,
+    /// In the order in which they ran on the CPU.
+    pub steps: Vec<ServingStep>,
+    /// How the GPU activity of the recording was launched.
+    pub shape: Shape,
+    /// Parts of the time: before, in, between and after steps or denoising iterations.
+    pub stages: Vec<Stage>,
+    /// What repeats in a step.
+    pub blocks: Option<Blocks>,
+}
+
+impl Serving {
+    /// The steps of a profile of a whole trace; `None` for one of no serving engine.
+    pub(crate) fn find(profile: &Profile) -> Option<Serving> {
+        let named = steps::find(&profile.trace)?;
+        let launched = activity::Launched::new(profile);
+        let mut steps = named.steps;
+        for step in &mut steps {
+            step.activity = launched.of(step);
+        }
+        if steps.iter().all(|step| step.activity.is_none()) {
+            return None;
+        }
+        let graphs = replays::graphs(profile);
+        let diffusion = steps
+            .iter()
+            .filter(|step| step.phase() == Some(Phase::Diffusion));
+        let iterations: Vec<Vec<GpuId>> = diffusion
+            .flat_map(|step| stages::iterations(profile, step, &graphs, &launched))
+            .collect();
+        Some(Serving {
+            engine: named.engine,
+            named_by: named.by,
+            shape: Shape::new(&graphs, steps.len(), profile),
+            stages: stages::stages(profile, &steps, &iterations, &launched),
+            blocks: layers::blocks(profile, &steps, &iterations, &launched),
+            steps,
+        })
+    }
+
+    /// The steps of a part of the time, or of the one step that it is.
+    pub(crate) fn within(&self, span: Interval, on_host: Option<Interval>) -> Option<Serving> {
+        let is_inside = |step: &ServingStep| match on_host {
+            Some(on_host) => step.on_host == on_host,
+            None => step.activity.is_some_and(|activity| {
+                span.start_ns <= activity.span.start_ns && activity.span.end_ns <= span.end_ns
+            }),
+        };
+        let steps: Vec<ServingStep> = self
+            .steps
+            .iter()
+            .filter(|step| is_inside(step))
+            .cloned()
+            .collect();
+        let stages = self.stages.iter();
+        let stages = stages.filter(|stage| {
+            stage
+                .span
+                .overlap(span)
+                .is_some_and(|both| both == stage.span)
+        });
+        (!steps.is_empty()).then(|| Serving {
+            stages: stages.cloned().collect(),
+            steps,
+            ..self.clone()
+        })
+    }
+
+    /// From the first to the last GPU activity of the steps.
+    pub fn span(&self) -> Option<Interval> {
+        let spans = self.steps.iter().filter_map(|step| step.activity);
+        spans.map(|activity| activity.span).reduce(Interval::hull)
+    }
+
+    /// Phases of which there are steps with GPU activity, and how many steps each has.
+    pub fn phases(&self) -> Vec<(Option<Phase>, usize)> {
+        let all = Phase::ALL.into_iter().map(Some).chain([None]);
+        let count = |phase| self.of(phase).count();
+        all.map(|phase| (phase, count(phase)))
+            .filter(|(_, n)| *n > 0)
+            .collect()
+    }
+
+    /// Steps of a phase that have GPU activity.
+    pub fn of(&self, phase: Option<Phase>) -> impl Iterator<Item = &ServingStep> {
+        let steps = self.steps.iter();
+        steps.filter(move |step| step.phase() == phase && step.activity.is_some())
+    }
+
+    /// How long a step of a phase takes: from start to start, the median, where each is followed by
+    /// another on its thread; else its own span, the median of several.
+    pub fn step_time(&self, phase: Option<Phase>) -> Option<StepTime> {
+        let working: Vec<&ServingStep> = self
+            .steps
+            .iter()
+            .filter(|step| step.activity.is_some())
+            .collect();
+        let starts = working.iter().zip(working.iter().skip(1));
+        let apart = starts.filter_map(|(one, next)| {
+            let is_followed = one.phase() == phase && one.track == next.track;
+            let (one, next) = (one.activity?, next.activity?);
+            let ns = next.span.start_ns.saturating_sub(one.span.start_ns);
+            (is_followed && ns > 0).then_some(ns)
+        });
+        let apart: Vec<i64> = apart.collect();
+        let time = |times: Vec<i64>, basis| {
+            let n = times.len();
+            median_ns(times).map(|ns| StepTime { ns, basis, n })
+        };
+        let spans = self.of(phase).filter_map(|step| step.activity);
+        let spans: Vec<i64> = spans.map(|activity| activity.span.length()).collect();
+        time(apart, Basis::StartToStart).or_else(|| time(spans, Basis::GpuSpan))
+    }
+}

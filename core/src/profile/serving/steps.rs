@@ -1,0 +1,121 @@
+//! Which events are the steps.
+
+use super::ServingStep;
+use crate::base::sort::Arrange;
+use crate::names::batch::{self, Batch, Engine};
+use crate::names::frames::engine_step;
+use crate::trace::{ByName, Category, EventId, Trace};
+
+/// What names the steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamedBy {
+    /// Annotations of the engine.
+    Annotations,
+    /// The Python function that runs them: nothing tells of their batches.
+    Frames,
+}
+
+/// The steps of a trace.
+pub(super) struct Named {
+    pub(super) engine: Option<Engine>,
+    pub(super) by: NamedBy,
+    pub(super) steps: Vec<ServingStep>,
+}
+
+/// The steps that annotations of engines name, the detailed ones where there are any, else those of
+/// Python frames; `None` where there are neither.
+pub(super) fn find(trace: &Trace) -> Option<Named> {
+    by_annotations(trace).or_else(|| by_frames(trace))
+}
+
+fn by_annotations(trace: &Trace) -> Option<Named> {
+    let events = &trace.events;
+    let of_host = events
+        .ids()
+        .filter(|event| events.category(*event) == Category::UserAnnotation);
+    let all: Vec<(EventId, Batch)> = of_host
+        .filter_map(|event| Some((event, batch::parse(trace.name(event))?)))
+        .collect();
+    let tier = all.iter().map(|(_, batch)| batch.tier).max()?;
+    // SGLang may write the detailed annotations of vLLM around its own.
+    let sglang = all.iter().find(|(_, batch)| batch.engine == Engine::Sglang);
+    let first = sglang.or_else(|| all.iter().find(|(_, batch)| batch.tier == tier));
+    let engine = first.map(|(_, batch)| batch.engine);
+    let steps = all.into_iter().filter(|(_, batch)| batch.tier == tier);
+    let steps = steps.map(|(event, batch)| step(trace, event, Some(batch)));
+    Some(Named {
+        engine,
+        by: NamedBy::Annotations,
+        steps: outermost(steps.collect()),
+    })
+}
+
+/// What an engine calls for a step, and what it calls to warm up, which is none.
+fn by_frames(trace: &Trace) -> Option<Named> {
+    let is_told = trace
+        .strings
+        .iter()
+        .any(|(_, name)| engine_step(name).is_some());
+    if !is_told {
+        return None;
+    }
+    let mut told = ByName::new(engine_step);
+    let events = trace.events.ids();
+    let frames = events.filter(|event| trace.events.category(*event) == Category::PythonFunction);
+    let frames: Vec<_> = frames
+        .filter_map(|event| Some((event, told.of(trace, event)?)))
+        .collect();
+    let engine = frames.first().map(|(_, of)| of.engine);
+    let warm_ups = frames.iter().filter(|(_, of)| of.is_warm_up);
+    let warm_ups: Vec<ServingStep> = warm_ups
+        .map(|(event, _)| step(trace, *event, None))
+        .collect();
+    let steps = frames.iter().filter(|(_, of)| !of.is_warm_up);
+    let steps = steps.map(|(event, _)| step(trace, *event, None));
+    let steps = steps.filter(|step| !warm_ups.iter().any(|warm_up| is_inside(step, warm_up)));
+    let steps = outermost(steps.collect());
+    (!steps.is_empty()).then_some(Named {
+        engine,
+        by: NamedBy::Frames,
+        steps,
+    })
+}
+
+fn step(trace: &Trace, event: EventId, batch: Option<Batch>) -> ServingStep {
+    ServingStep {
+        event,
+        track: trace.events.track(event),
+        on_host: trace.events.span(event),
+        batch,
+        activity: None,
+    }
+}
+
+fn is_inside(step: &ServingStep, other: &ServingStep) -> bool {
+    let (inner, outer) = (step.on_host, other.on_host);
+    step.track == other.track && outer.start_ns <= inner.start_ns && inner.end_ns <= outer.end_ns
+}
+
+/// Those that lie in no other one of their thread; of two of one time the one that says more. By
+/// start.
+fn outermost(mut steps: Vec<ServingStep>) -> Vec<ServingStep> {
+    let says_less = |step: &ServingStep| step.batch.is_none_or(|batch| batch.images.is_none());
+    steps.arrange_by_key(|step| {
+        let end_ns = std::cmp::Reverse(step.on_host.end_ns);
+        (
+            step.track,
+            step.on_host.start_ns,
+            end_ns,
+            says_less(step),
+            step.event,
+        )
+    });
+    let mut outer: Vec<ServingStep> = Vec::with_capacity(steps.len());
+    for step in steps {
+        if !outer.last().is_some_and(|last| is_inside(&step, last)) {
+            outer.push(step);
+        }
+    }
+    outer.arrange_by_key(|step| (step.on_host.start_ns, step.event));
+    outer
+}

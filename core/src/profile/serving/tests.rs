@@ -1,0 +1,159 @@
+//! The steps of small traces.
+
+use super::*;
+use crate::testing::Timetable;
+
+/// Steps of a decoding engine, each with a kernel for each layer, on the GPU long after the CPU has
+/// launched them.
+fn decode(steps: &[(&str, u32, u32)]) -> Timetable {
+    let step = |trace: Timetable, (name, host, gpu): &(&str, u32, u32)| {
+        trace
+            .annotation(name, *host..host + 20)
+            .op("aten::mm", host + 2..host + 18)
+            .launched("gemm", host + 4..host + 5, *gpu..gpu + 30)
+            .launched("attn_fwd", host + 6..host + 7, gpu + 30..gpu + 40)
+    };
+    steps.iter().fold(Timetable::new(), step)
+}
+
+fn serving(trace: &Timetable) -> Serving {
+    trace.profile().serving().unwrap().clone()
+}
+
+#[test]
+fn a_step_has_what_its_thread_launched_in_it_whenever_that_ran() {
+    let trace = decode(&[
+        ("step[DECODE bs=4]", 0, 500),
+        ("step[DECODE bs=8]", 30, 550),
+    ])
+    // Of another thread, during the first step.
+    .thread(2)
+    .op("aten::add", 0..10)
+    .launched("add", 4..6, 400..410);
+    let spans: Vec<_> = serving(&trace)
+        .steps
+        .iter()
+        .map(|step| {
+            let activity = step.activity.unwrap();
+            (
+                activity.span.start_ns / 1000,
+                activity.span.end_ns / 1000,
+                activity.n_work,
+            )
+        })
+        .collect();
+    assert_eq!(spans, [(500, 540, 2), (550, 590, 2)]);
+}
+
+#[test]
+fn the_time_of_a_step_is_from_start_to_start_else_its_own() {
+    let time = |steps: &[(&str, u32, u32)]| {
+        let time = serving(&decode(steps))
+            .step_time(Some(Phase::Decode))
+            .unwrap();
+        (time.ns / 1000, time.basis, time.n)
+    };
+    let name = "step[DECODE bs=4]";
+    assert_eq!(time(&[(name, 0, 500)]), (40, Basis::GpuSpan, 1));
+    let three = [(name, 0, 500), (name, 30, 550), (name, 60, 610)];
+    assert_eq!(time(&three), (50, Basis::StartToStart, 2));
+    // What follows a decode step is its end, of whatever phase.
+    let mixed = [(name, 0, 500), ("step[EXTEND bs=1 toks=9]", 30, 545)];
+    assert_eq!(time(&mixed), (45, Basis::StartToStart, 1));
+}
+
+#[test]
+fn a_step_that_waits_for_a_batch_before_the_recording_begins_after_it() {
+    let trace = Timetable::new()
+        .annotation("step[EXTEND bs=1 toks=9]", 0..1000)
+        .op("aten::copy_", 2..900)
+        .launched("fill_", 3..5, 10..14)
+        .launched("queued", 6..8, 800..810)
+        .runtime("hipMemcpyWithStream", 77, 20..815)
+        .op("aten::mm", 905..990)
+        .launched("gemm", 910..912, 920..970);
+    let activity = serving(&trace).steps[0].activity.unwrap();
+    assert_eq!(
+        (activity.span.start_ns, activity.span.end_ns),
+        (800_000, 970_000)
+    );
+    assert_eq!(activity.cut_ns, 790_000);
+    // A thread that only works in the meantime: the step waits for it, and that is its time.
+    let busy = Timetable::new()
+        .annotation("step[EXTEND bs=1 toks=9]", 0..1000)
+        .op("aten::copy_", 2..900)
+        .launched("fill_", 3..5, 10..14)
+        .launched("gemm", 790..795, 800..950);
+    assert_eq!(serving(&busy).steps[0].activity.unwrap().cut_ns, 0);
+}
+
+#[test]
+fn detailed_annotations_go_before_plain_ones() {
+    let trace = Timetable::new()
+        .annotation(
+            "execute_9_context_1(sq9sk9sqsq81sqsk81)_generation_0(sq0sk0sqsq0sqsk0)",
+            0..100,
+        )
+        .annotation("step[EXTEND bs=1 toks=9]", 10..90)
+        .op("aten::mm", 20..80)
+        .launched("gemm", 30..32, 200..240);
+    let found = serving(&trace);
+    assert_eq!((found.engine, found.steps.len()), (Some(Engine::Sglang), 1));
+    assert_eq!(found.steps[0].batch.unwrap().kv_tokens(), Some(9));
+}
+
+#[test]
+fn without_annotations_python_frames_name_the_steps() {
+    let runner = "vllm/v1/worker/gpu_model_runner.py";
+    let trace = Timetable::new()
+        .frame(&format!("{runner}(10): _dummy_run"), 0..100)
+        .frame(&format!("{runner}(20): execute_model"), 10..90)
+        .op("aten::mm", 20..80)
+        .launched("gemm", 30..32, 40..50)
+        .frame(&format!("{runner}(20): execute_model"), 200..300)
+        .op("aten::mm", 220..280)
+        .launched("gemm", 230..232, 240..250);
+    let found = serving(&trace);
+    assert_eq!(
+        (found.named_by, found.engine),
+        (NamedBy::Frames, Some(Engine::Vllm))
+    );
+    // The first warms up.
+    assert_eq!(found.steps.len(), 1);
+    assert_eq!(found.steps[0].phase(), None);
+    assert!(
+        Timetable::new()
+            .op("aten::mm", 0..9)
+            .profile()
+            .serving()
+            .is_none()
+    );
+}
+
+/// Three kernels of one graph, replayed twice with something else in between, and another graph.
+#[test]
+fn replays_of_one_graph_are_known_by_their_kernels() {
+    let replay = |trace: Timetable, (id, host, gpu, last): (u32, u32, u32, &str)| {
+        trace
+            .runtime("cudaGraphLaunch", id, host..host + 4)
+            .arrow_start(id)
+            .kernel(id, "norm", gpu..gpu + 2)
+            .kernel(id, "gemm", gpu + 2..gpu + 6)
+            .kernel(id, last, gpu + 6..gpu + 8)
+    };
+    let trace = Timetable::new().annotation("execute_diffusion_1_64x64", 0..100);
+    let launches = [(1, 10, 20, "add"), (2, 30, 40, "add"), (3, 50, 60, "mul")];
+    let trace = launches.into_iter().fold(trace, replay);
+    let profile = trace.profile();
+    let graphs = replays::graphs(&profile);
+    let sizes: Vec<_> = graphs
+        .iter()
+        .map(|graph| (graph.replays.len(), graph.ns()))
+        .collect();
+    assert_eq!(sizes, [(2, 16_000), (1, 8_000)]);
+    let shape = profile.serving().unwrap().shape;
+    assert_eq!(
+        (shape.kind, shape.launches, shape.n_work),
+        (ShapeKind::FullGraph, 3, 9)
+    );
+}

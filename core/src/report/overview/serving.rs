@@ -1,0 +1,347 @@
+//! The steps of a serving engine: what each computes and how long it takes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::format;
+use crate::base::stats::median_ns;
+use crate::names::batch::{Batch, Phase};
+use crate::profile::Profile;
+use crate::profile::serving::{Basis, Blocks, NamedBy, Serving, Shape, ShapeKind, StepTime};
+use crate::trace::Trace;
+
+/// What is said of a serving engine or a diffusion pipeline.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServingFacts {
+    /// The answer, in a sentence.
+    pub sentence: String,
+    /// Label and value.
+    pub facts: Vec<(String, String)>,
+    /// Steps by what their requests do.
+    pub phases: Vec<PhaseFigures>,
+    /// Parts of the time, in their order.
+    pub stages: Vec<StageLine>,
+    /// What the recording does to the times, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Steps of one phase: medians where there are several.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PhaseFigures {
+    /// What their requests do: "decode".
+    pub phase: String,
+    /// How many have GPU activity.
+    pub n_steps: usize,
+    /// Requests of a step.
+    pub requests: Option<u64>,
+    /// Tokens that a step computes.
+    pub tokens: Option<u64>,
+    /// Tokens that a step attends to.
+    pub kv_tokens: Option<u64>,
+    /// Requests that the step was padded to.
+    pub padded_to: Option<u64>,
+    /// The time of a step, in nanoseconds.
+    pub step_ns: i64,
+    /// What that time is.
+    pub basis: String,
+    /// Tokens computed in a second; `None` where they are not known, or are not all put out.
+    pub tokens_per_s: Option<f64>,
+    /// The true rate may be lower: the time is of the GPU activity of the step alone.
+    pub is_at_most: bool,
+}
+
+/// A part of the time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StageLine {
+    /// What it is.
+    pub name: String,
+    /// How long it is, in nanoseconds.
+    pub ns: i64,
+    /// In which the GPU is busy, in nanoseconds.
+    pub busy_ns: i64,
+    /// Of steps: the median, in nanoseconds.
+    pub median_ns: Option<i64>,
+}
+
+impl StageLine {
+    /// Its time, its busy time and its idle time, for people.
+    pub fn texts(&self) -> [String; 3] {
+        let idle_ns = self.ns.saturating_sub(self.busy_ns);
+        [self.ns, self.busy_ns, idle_ns].map(format::time_ns)
+    }
+}
+
+impl ServingFacts {
+    /// `None` for a trace of no serving engine.
+    pub(super) fn new(profile: &Profile) -> Option<ServingFacts> {
+        let serving = profile.serving()?;
+        let phases = serving.phases().into_iter();
+        let phases: Vec<PhaseFigures> = phases
+            .filter(|(phase, _)| *phase != Some(Phase::Idle))
+            .filter_map(|(phase, n)| PhaseFigures::new(serving, phase, n))
+            .collect();
+        let is_diffusion = is_diffusion(serving);
+        let stages = serving.stages.iter().map(|stage| StageLine {
+            name: stage.name(is_diffusion),
+            ns: stage.ns,
+            busy_ns: stage.busy_ns,
+            median_ns: stage.median_ns(),
+        });
+        Some(ServingFacts {
+            sentence: sentence(serving, &phases),
+            facts: facts(profile, serving, &phases),
+            stages: stages.collect(),
+            notes: notes(profile, serving, &phases),
+            phases,
+        })
+    }
+}
+
+fn is_diffusion(serving: &Serving) -> bool {
+    serving.of(Some(Phase::Diffusion)).next().is_some()
+}
+
+impl PhaseFigures {
+    fn new(serving: &Serving, phase: Option<Phase>, n_steps: usize) -> Option<PhaseFigures> {
+        let StepTime { ns, basis, .. } = serving.step_time(phase)?;
+        let batches = || serving.of(phase).filter_map(|step| step.batch);
+        let median = |of: fn(&Batch) -> Option<u64>| {
+            let all: Option<Vec<i64>> = batches().map(|one| Some(of(&one)? as i64)).collect();
+            Some(median_ns(all?)? as u64)
+        };
+        let tokens = median(Batch::tokens);
+        let speculates = batches().any(|batch| batch.speculates());
+        let rate = tokens.filter(|_| ns > 0 && !speculates);
+        Some(PhaseFigures {
+            phase: phase.map_or("unknown phase", Phase::label).to_owned(),
+            n_steps,
+            requests: median(Batch::requests),
+            tokens,
+            kv_tokens: median(Batch::kv_tokens),
+            padded_to: median(|batch| batch.padded_to),
+            step_ns: ns,
+            basis: basis.label().to_owned(),
+            tokens_per_s: rate.map(|tokens| tokens as f64 / ns as f64 * 1e9),
+            is_at_most: basis == Basis::GpuSpan,
+        })
+    }
+
+    /// "2,979 tokens/s at most".
+    fn rate(&self) -> Option<String> {
+        let rate = format::count(self.tokens_per_s?.round() as u64);
+        Some(match self.is_at_most {
+            true => format!("at most {rate} tokens/s"),
+            false => format!("{rate} tokens/s"),
+        })
+    }
+
+    /// "decode step of 32 requests takes 10.7 ms, at most 2,979 tokens/s"
+    fn clause(&self) -> String {
+        let requests = self
+            .requests
+            .map(|n| format!(" of {}", format::counted(n, "request")));
+        let rate = self.rate().map(|rate| format!(", {rate}"));
+        format!(
+            "{} step{} takes {}{}",
+            self.phase,
+            requests.unwrap_or_default(),
+            format::time_ns(self.step_ns),
+            rate.unwrap_or_default()
+        )
+    }
+}
+
+fn sentence(serving: &Serving, phases: &[PhaseFigures]) -> String {
+    if is_diffusion(serving) {
+        return diffusion(serving);
+    }
+    let (article, many) = match phases.iter().any(|phase| phase.n_steps > 1) {
+        true => ("A", " (median)"),
+        false => ("The", ""),
+    };
+    let clauses: Vec<String> = phases.iter().map(PhaseFigures::clause).collect();
+    match clauses.as_slice() {
+        [] => "No step of the engine has GPU activity.".to_owned(),
+        all => format!("{article} {}{many}.", all.join("; a ")),
+    }
+}
+
+fn diffusion(serving: &Serving) -> String {
+    let steps = serving.stages.iter().find(|stage| stage.parts.len() > 1);
+    let all = serving.span().map_or(0, |span| span.length());
+    let images = serving.steps.iter().find_map(|step| step.batch?.images);
+    let what = match images {
+        Some(images) => format!(
+            "{} of {}\u{d7}{} pixels",
+            format::counted(images.batch, "image"),
+            images.height,
+            images.width
+        ),
+        None => "The pipeline".to_owned(),
+    };
+    let (takes, all) = match images.is_some_and(|images| images.batch > 1) {
+        true => ("take", format::time_ns(all)),
+        false => ("takes", format::time_ns(all)),
+    };
+    let steps = steps.and_then(|stage| {
+        let median = format::time_ns(stage.median_ns()?);
+        let n = stage.parts.len();
+        Some(format!(", in {n} denoising steps of {median} each"))
+    });
+    format!("{what} {takes} {all}{}.", steps.unwrap_or_default())
+}
+
+fn facts(profile: &Profile, serving: &Serving, phases: &[PhaseFigures]) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    let mut add = |label: &str, value: Option<String>| {
+        facts.extend(value.map(|value| (label.to_owned(), value)));
+    };
+    add(
+        "Engine",
+        serving.engine.map(|engine| engine.label().to_owned()),
+    );
+    add("Model", profile.model_info().model.value.clone());
+    add(
+        "TP size",
+        tensor_parallel(&profile.trace).map(|size| size.to_string()),
+    );
+    let count = |n: Option<u64>| n.map(format::count);
+    for phase in phases {
+        let label = |what: &str| match phases.len() {
+            1 => what.to_owned(),
+            _ => format!("{what}, {}", phase.phase),
+        };
+        add(
+            &label("Steps"),
+            Some(format!("{} ({})", phase.n_steps, phase.phase)),
+        );
+        add(&label("Requests"), count(phase.requests));
+        add(&label("Padded to"), count(phase.padded_to));
+        add(&label("Tokens"), count(phase.tokens));
+        add(&label("KV tokens"), count(phase.kv_tokens));
+        let time = format::time_ns(phase.step_ns);
+        add(
+            &label("Time per step"),
+            Some(format!("{time} ({})", phase.basis)),
+        );
+        add(&label("Rate"), phase.rate());
+    }
+    let mean = serving
+        .of(Some(Phase::Decode))
+        .next()
+        .and_then(|step| step.batch?.mean_context());
+    let mean = mean.filter(|_| serving.steps.len() == 1);
+    add(
+        "Mean context",
+        mean.map(|mean| format::count(mean.round() as u64)),
+    );
+    add("Launches", Some(shape(&serving.shape)));
+    add("Layers", serving.blocks.as_ref().map(layers));
+    facts
+}
+
+/// How GPU activity is launched: "1 graph replay of 421 kernels; 13 outside".
+fn shape(shape: &Shape) -> String {
+    let replays = format::counted(shape.launches as u64, "graph replay");
+    match shape.kind {
+        ShapeKind::Eager => "eager: no graph is replayed".to_owned(),
+        kind => format!(
+            "{}: {replays} of {} with {} in {}; {} outside",
+            match kind {
+                ShapeKind::PiecewiseGraph => "piecewise graphs",
+                _ => "full graph",
+            },
+            format::counted(shape.graphs as u64, "graph"),
+            format::counted(shape.n_work as u64, "kernel"),
+            format::time_ns(shape.replay_ns),
+            format::count(shape.n_outside as u64)
+        ),
+    }
+}
+
+/// Where both ways of counting agree the layers, else what repeats alone.
+fn layers(blocks: &Blocks) -> String {
+    let repeats = format!(
+        "{:.0} kernels repeat {:.1} times",
+        blocks.period, blocks.blocks
+    );
+    if let Some(layers) = blocks.layers {
+        return match blocks.layers_per_block {
+            1 => format!("{layers} ({repeats})"),
+            n => format!("{layers} ({repeats}, {n} layers in each)"),
+        };
+    }
+    let alike: Vec<String> = blocks.alike.iter().map(usize::to_string).collect();
+    match blocks.attention {
+        0 => repeats,
+        n if alike.len() > 1 && alike.len() < n => {
+            format!("{n} attention kernels ({}); {repeats}", alike.join(" + "))
+        }
+        n => format!("{n} attention kernels; {repeats}"),
+    }
+}
+
+fn notes(profile: &Profile, serving: &Serving, phases: &[PhaseFigures]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if serving.named_by == NamedBy::Frames {
+        notes.push("No annotation names the steps: they are calls of the engine's Python function, and their requests and tokens are not known.".to_owned());
+    }
+    let has_tokens = phases.iter().any(|phase| phase.tokens.is_some());
+    if has_tokens && phases.iter().all(|phase| phase.kv_tokens.is_none()) {
+        notes.push(
+            "The annotations count no KV tokens, so the work of attention is not known.".to_owned(),
+        );
+    }
+    if phases
+        .iter()
+        .any(|phase| phase.is_at_most && phase.tokens_per_s.is_some())
+    {
+        notes.push("Tokens per second are an upper limit: work between steps, such as sampling, is not in the time of a single step.".to_owned());
+    }
+    let cut_ns: i64 = serving
+        .steps
+        .iter()
+        .filter_map(|step| Some(step.activity?.cut_ns))
+        .sum();
+    if cut_ns > 0 {
+        notes.push(format!(
+            "{} at the start of a step are left out of its time: the step waits for a batch that was launched before the recording.",
+            format::time_ns(cut_ns)
+        ));
+    }
+    if records_busy_queues(profile) {
+        notes.push(BUSY_QUEUES.to_owned());
+    }
+    notes
+}
+
+const BUSY_QUEUES: &str = "On ROCm the recorded start of a kernel in a busy queue is the end of the one before it: kernel times include the gap before them, and idle time inside a graph replay reads as none.";
+
+/// Whether the profiler records no gaps in a busy queue.
+pub(super) fn records_busy_queues(profile: &Profile) -> bool {
+    let calls = [
+        "hipGraphLaunch",
+        "hipLaunchKernel",
+        "hipModuleLaunchKernel",
+        "hipExtModuleLaunchKernel",
+    ];
+    let strings = &profile.trace.strings;
+    calls.iter().any(|call| strings.find(call).is_some())
+}
+
+/// The number of GPUs that share each layer, where the recording tells: the one group of several ranks,
+/// or 1.
+fn tensor_parallel(trace: &Trace) -> Option<u64> {
+    let (_, text) = trace
+        .metadata
+        .iter()
+        .find(|(key, _)| key == "distributedInfo")?;
+    let info: serde_json::Value = serde_json::from_str(text).ok()?;
+    let world = info.get("world_size")?.as_u64()?;
+    let groups = info.get("pg_config").and_then(|groups| groups.as_array());
+    let sizes = groups
+        .into_iter()
+        .flatten()
+        .filter_map(|group| group.get("pg_size")?.as_u64());
+    let is_one_group = sizes.filter(|size| *size > 1).all(|size| size == world);
+    (world == 1 || is_one_group).then_some(world)
+}

@@ -1,0 +1,203 @@
+//! Steps of serving engines and diffusion pipelines, in real traces.
+
+use std::time::{Duration, Instant};
+
+use dormer_core::base::periods::runs;
+use dormer_core::profile::Profile;
+use dormer_core::profile::serving::stream_runs;
+use dormer_core::profile::window::of_all_steps;
+use dormer_core::report::overview::ServingFacts;
+
+use crate::support::opened::{profile, report};
+use crate::support::shared;
+
+/// A trace of a serving engine, and what is said of its steps.
+fn steps_of(trace: Option<Vec<u8>>) -> Option<(Profile, ServingFacts)> {
+    let profile = profile(trace?);
+    let serving = report(&profile).overview.serving?;
+    Some((profile, serving))
+}
+
+fn eager(name: &str) -> Option<Vec<u8>> {
+    Some(shared::trace(&shared::folder()?, name))
+}
+
+fn fact<'a>(serving: &'a ServingFacts, label: &str) -> &'a str {
+    let mut facts = serving.facts.iter();
+    let found = facts.find(|(known, _)| known == label);
+    found.map_or("", |(_, value)| value)
+}
+
+/// What repeats: kernels of a block, and how often, of the longest runs by their place in the trace.
+fn repeats(profile: &Profile, most: usize) -> Vec<(usize, f64)> {
+    let streams = stream_runs(profile);
+    let longest = streams
+        .iter()
+        .max_by_key(|stream| stream.work.len())
+        .unwrap();
+    let mut runs = longest.runs.clone();
+    runs.sort_by_key(|run| std::cmp::Reverse(run.span.len()));
+    runs.truncate(most);
+    runs.sort_by_key(|run| run.span.start);
+    let rounded = |blocks: f64| (blocks * 10.0).round() / 10.0;
+    runs.iter()
+        .map(|run| (run.period().round() as usize, rounded(run.blocks)))
+        .collect()
+}
+
+#[test]
+fn a_decode_step_in_one_graph() {
+    let Some((profile, serving)) = steps_of(shared::serving("vllm_decode_full")) else {
+        return;
+    };
+    let phase = &serving.phases[0];
+    assert_eq!((&*phase.phase, phase.n_steps), ("decode", 1));
+    let counts = [phase.requests, phase.tokens, phase.kv_tokens];
+    assert_eq!(counts, [Some(32), Some(32), Some(55_086)]);
+    assert_eq!(phase.step_ns, 10_743_181);
+    assert_eq!(phase.tokens_per_s.unwrap().round(), 2979.0);
+    assert!(phase.is_at_most);
+    assert_eq!(fact(&serving, "Mean context"), "1721");
+    assert!(fact(&serving, "Layers").starts_with("24 (35 kernels repeat 11.9 times"));
+    assert_eq!(fact(&serving, "Model"), "gpt_oss");
+    let shape = profile.serving().unwrap().shape;
+    assert_eq!(
+        (shape.launches, shape.n_work, shape.n_outside),
+        (1, 421, 13)
+    );
+    assert_eq!(shape.replay_ns / 100, 103_889);
+    let blocks = profile.serving().unwrap().blocks.clone().unwrap();
+    assert_eq!(
+        (
+            blocks.ns / 1000,
+            (blocks.ns as f64 / blocks.blocks / 1e3).round()
+        ),
+        (10_357, 867.0)
+    );
+    // All GPU activity is of the step: the whole is analyzed.
+    assert_eq!(of_all_steps(&profile), None);
+    let headline = report(&profile).overview.headline;
+    assert!(
+        !headline.contains("99.8") && !headline.contains("% busy"),
+        "{headline}"
+    );
+    for part in ["decode step of 32 requests", "10.7 ms", "2979 tokens/s"] {
+        assert!(headline.contains(part), "{headline}");
+    }
+}
+
+#[test]
+fn a_diffusion_pipeline_in_replays_of_one_graph() {
+    let Some((profile, serving)) = steps_of(shared::serving("xdit_flux_sage")) else {
+        return;
+    };
+    let of_serving = profile.serving().unwrap();
+    let stage = |at: usize| {
+        (
+            serving.stages[at].ns / 10_000,
+            serving.stages[at].busy_ns / 10_000,
+        )
+    };
+    // In hundredths of a millisecond: time, and busy time.
+    assert_eq!((stage(0), stage(3)), ((5005, 2489), (527, 525)));
+    let steps: Vec<i64> = of_serving.stages[1]
+        .parts
+        .iter()
+        .map(|one| one.length() / 10_000)
+        .collect();
+    assert_eq!(steps, [4237, 4313, 4244, 4306]);
+    let shape = of_serving.shape;
+    assert_eq!(
+        (shape.launches, shape.graphs, shape.n_work),
+        (4, 1, 4 * 1566)
+    );
+    let blocks = of_serving.blocks.clone().unwrap();
+    assert_eq!(
+        (blocks.attention, blocks.alike, blocks.layers),
+        (57, vec![19, 38], None)
+    );
+    let text_encoder_and_blocks = [
+        (41, 23.9),
+        (39, 18.0),
+        (21, 23.8),
+        (39, 18.0),
+        (21, 23.8),
+        (39, 18.0),
+        (21, 23.8),
+        (39, 18.0),
+        (21, 23.8),
+    ];
+    assert_eq!(repeats(&profile, 9), text_encoder_and_blocks);
+}
+
+#[test]
+fn a_diffusion_pipeline_without_graphs() {
+    let Some((profile, serving)) = steps_of(eager("xdit_sd35")) else {
+        return;
+    };
+    let all = repeats(&profile, 8);
+    // Three text encoders that run twice, and denoising steps 2 to 4.
+    #[rustfmt::skip]
+    let expected = [
+        (15, 12.1), (13, 32.2), (41, 23.9), (15, 12.1), (13, 32.2), (41, 23.9), (57, 17.5), (1107, 3.0),
+    ];
+    assert_eq!(all, expected);
+    let steps = profile.serving().unwrap().stages.iter();
+    let steps: Vec<usize> = steps.map(|stage| stage.parts.len()).collect();
+    assert_eq!(steps, [0, 4, 0, 0]);
+    assert!(serving.sentence.contains("4 denoising steps"));
+}
+
+#[test]
+fn a_prefill_step_that_waits_for_an_earlier_batch() {
+    let Some((profile, serving)) = steps_of(eager("sglang_prefilldecode")) else {
+        return;
+    };
+    let phase = &serving.phases[0];
+    assert_eq!(
+        (&*phase.phase, phase.requests, phase.tokens),
+        ("prefill", Some(15), Some(15_360))
+    );
+    // Half a second in which the GPU seems idle is no time of the step.
+    assert!(
+        (490..500).contains(&(phase.step_ns / 1_000_000)),
+        "{}",
+        phase.step_ns
+    );
+    assert!(
+        fact(&serving, "Layers").starts_with("36 "),
+        "{:?}",
+        serving.facts
+    );
+    let usual = profile.window(&of_all_steps(&profile).unwrap());
+    let timeline = report(&usual).timelines.whole.unwrap();
+    assert!(timeline.idle_ns < timeline.total_ns() / 20);
+}
+
+#[test]
+fn what_repeats_is_found_in_time_that_grows_with_the_trace() {
+    let Some(folder) = shared::folder() else {
+        return;
+    };
+    let profile = profile(shared::trace(&folder, "xdit_sd35"));
+    let names: Vec<u32> = profile.gpu.iter().map(|(_, work)| work.name.0).collect();
+    let time = |copies: usize| {
+        // What stands between copies keeps them from being one run.
+        let sequence: Vec<u32> = (0..copies as u32)
+            .flat_map(|at| names.iter().copied().chain([u32::MAX - at]))
+            .collect();
+        let best = (0..3).map(|_| {
+            let start = Instant::now();
+            assert!(runs(&sequence).len() >= copies);
+            start.elapsed()
+        });
+        best.min().unwrap()
+    };
+    let (once, many) = (time(2), time(32));
+    eprintln!("{} symbols: {once:?}; ×16: {many:?}", 2 * names.len());
+    // 16 times the sequence in 16 times the time, with room for a machine that does other things.
+    assert!(
+        many < once * 32 + Duration::from_millis(50),
+        "{once:?}, ×16 {many:?}"
+    );
+}
