@@ -9,8 +9,10 @@ use std::process::Command;
 use dormer_core::import::import;
 use dormer_core::output::export::pair as comparison;
 use dormer_core::output::export::{self, Artifact, Source};
+use dormer_core::profile::Profile;
+use dormer_core::profile::capture::{self, CaptureFile};
 
-use crate::support::opened::{NO_GPU, Opened};
+use crate::support::opened::{NO_GPU, Opened, report_on};
 use crate::support::shared;
 
 #[test]
@@ -25,6 +27,41 @@ fn sheets_agree_with_the_reference() {
         let opened = Opened::on(name, shared::trace(shared, trace), gpu);
         Some(export::Input::new(&opened.profile, &opened.report).artifacts())
     });
+}
+
+#[test]
+fn sheets_of_serving_traces_agree_with_the_reference() {
+    let Some(shared) = shared_with_python() else {
+        return;
+    };
+    let serving = shared.join("serving");
+    let mut differences = Vec::new();
+    let goldens = shared::goldens(&serving);
+    for golden in &goldens {
+        // "TRACE", or "TRACE@capture" merged with its capture.
+        let (name, is_merged) = match golden.split_once('@') {
+            Some((name, _)) => (name, true),
+            None => (golden.as_str(), false),
+        };
+        let file = |ending: &str| std::fs::read(serving.join(format!("{name}{ending}"))).unwrap();
+        let notes = String::from_utf8(file(".execution_details.json")).unwrap();
+        let capture = |ending: &str| {
+            let notes = capture::notes(&notes).unwrap();
+            CaptureFile::new(&format!("{name}{ending}"), import(&file(ending)), &notes)
+        };
+        let captures = is_merged.then(|| capture(".capture.json.gz"));
+        let captures: Vec<CaptureFile> = captures.into_iter().collect();
+        let profile = Profile::with_captures(import(&file(".json.gz")).unwrap(), &captures);
+        if let Some(coverage) = &profile.coverage {
+            assert!(coverage.is_complete(), "{golden}: {}", coverage.summary());
+        }
+        let report = report_on(&profile, NO_GPU);
+        let files = export::Input::new(&profile, &report).artifacts();
+        let expected = serving.join("golden").join(golden);
+        differences.extend(difference(&shared, &expected, &files, "perf_report_csvs"));
+    }
+    assert!(!goldens.is_empty(), "nothing to compare with");
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
 #[test]
@@ -60,7 +97,8 @@ fn hold(sheets: &str, files_of: impl Fn(&Path, &[String], &str) -> Option<Vec<Ar
     for golden in shared::goldens(&shared) {
         if let Some(files) = files_of(&shared, &traces, &golden) {
             n_compared += 1;
-            differences.extend(difference(&shared, &golden, &files, sheets));
+            let expected = shared.join("golden").join(&golden);
+            differences.extend(difference(&shared, &expected, &files, sheets));
         }
     }
     assert!(n_compared > 0, "nothing to compare {sheets} with");
@@ -98,7 +136,7 @@ fn shared_with_python() -> Option<PathBuf> {
 
 /// What differs between a golden folder and the sheets that are among these files, in a folder of
 /// theirs.
-fn difference(shared: &Path, golden: &str, files: &[Artifact], sheets: &str) -> Option<String> {
+fn difference(shared: &Path, golden: &Path, files: &[Artifact], sheets: &str) -> Option<String> {
     let out = tempfile::tempdir().unwrap();
     for file in files {
         let path = out.path().join(&file.path);
@@ -107,11 +145,11 @@ fn difference(shared: &Path, golden: &str, files: &[Artifact], sheets: &str) -> 
     }
     let compared = Command::new("python3")
         .arg(shared.join("tools/compare_golden.py"))
-        .args([out.path().join(sheets), shared.join("golden").join(golden)])
+        .args([&out.path().join(sheets), golden])
         .args(["--work", "--show", "100"])
         .output()
         .unwrap();
     let said = [compared.stdout, compared.stderr].concat();
     let said = String::from_utf8_lossy(&said);
-    (!compared.status.success()).then(|| format!("{golden}:\n{said}"))
+    (!compared.status.success()).then(|| format!("{}:\n{said}", golden.display()))
 }

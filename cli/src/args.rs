@@ -73,6 +73,12 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) judge: JudgeArgs,
 
+    /// What was recorded while GPU graphs were captured: a trace, or a folder of such; can be given
+    /// more than once. The kernels that the graphs replay get their operators, shapes and modules from
+    /// it; an execution_details.json beside it is read
+    #[arg(long, value_name = "FILE|DIR")]
+    pub(crate) capture: Vec<PathBuf>,
+
     /// Analyze one step alone: the position of a step of a serving engine, from 1, the number of a
     /// ProfilerStep, or the whole name of a range that the program named
     #[arg(long, value_name = "N|NAME", conflicts_with = "window")]

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 
-use dormer_core::import::{Imported, Importer};
+use dormer_core::import::{ImportError, Imported, Importer};
 use dormer_core::{Profile, output::redact};
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -19,6 +19,12 @@ const CHUNK_BYTES: usize = 256 << 10;
 pub(crate) fn import(trace: &Path) -> Result<Imported, Failure> {
     let name = name(trace);
     let failure = |reason: &dyn std::fmt::Display| Failure::Sentence(format!("{name}: {reason}"));
+    read(trace)?.map_err(|error| failure(&error))
+}
+
+/// The same, where what is wrong with its content is told apart from a file that cannot be read.
+pub(crate) fn read(trace: &Path) -> Result<Result<Imported, ImportError>, Failure> {
+    let name = name(trace);
     let unreadable = |error: io::Error| Failure::of_file(&name, &error);
     let (mut source, total_bytes) = open(trace).map_err(unreadable)?;
     let bar = progress_bar(total_bytes);
@@ -33,14 +39,16 @@ pub(crate) fn import(trace: &Path) -> Result<Imported, Failure> {
             Err(error) => return Err(unreadable(error)),
         };
         let bytes = chunk.get(..n_bytes).unwrap_or_default();
-        importer.push(bytes).map_err(|error| failure(&error))?;
+        if let Err(error) = importer.push(bytes) {
+            return Ok(Err(error));
+        }
         let progress = importer.progress();
         bar.set_position(progress.bytes_read);
         bar.set_message(format!("{} events", HumanCount(progress.events)));
     }
-    let imported = importer.finish().map_err(|error| failure(&error));
+    let imported = importer.finish();
     bar.finish_and_clear();
-    imported
+    Ok(imported)
 }
 
 /// The profile as it is, or without its own names where that is asked for.

@@ -20,6 +20,7 @@
 //! | 4 | done, but a finding is as severe as `--fail-on` says |
 
 mod args;
+mod captures;
 mod choices;
 mod compare;
 mod gpus;

@@ -15,7 +15,7 @@ use dormer_core::report::top::{TopOperation, top_operations};
 use crate::args::{FINDINGS, ReportArgs};
 use crate::output::Wanted;
 use crate::stdout::Out;
-use crate::{Failure, after, choices, input, output, table, verdict, window};
+use crate::{Failure, after, captures, choices, input, output, table, verdict, window};
 
 /// Operations and findings that the summary names.
 const TOP: usize = 5;
@@ -31,7 +31,7 @@ const PRINTED: &[(&str, &str)] = &[
 /// Analyzes the trace, writes the files, prints the summary.
 pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     let wanted = output::wanted(args.output.as_deref(), &args.format, PRINTED)?;
-    let whole = Profile::new(input::import(&args.trace)?);
+    let whole = captures::profile(&args.trace, &args.capture)?;
     let whole = window::of_step(whole, &args.trace, args.step.as_deref())?;
     let chosen = input::redacted(window::of_range(whole, args.window), &args.redact);
     window::check(&chosen, &args.trace)?;

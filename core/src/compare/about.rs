@@ -134,7 +134,7 @@ fn runs_graphs(side: &Side) -> bool {
     let work = || side.profile.gpu.of(side.report.timelines.events);
     let in_graphs = work().filter(|work| {
         let call = work.launched_by;
-        call.is_some_and(|call| is_graph_call(trace, call))
+        call.is_some_and(|call| is_graph_call(trace, trace.recorded_call(call)))
     });
     let graphs_ns = sum(in_graphs.map(|work| work.span.length()));
     graphs_ns > sum(work().map(|work| work.span.length())) / 2

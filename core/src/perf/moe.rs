@@ -11,6 +11,8 @@
 
 use super::dtype;
 use super::params::{self, Param};
+use crate::trace::extra_args;
+
 use super::{ComputeSpec, Modelled, OpInput, Work, moved, on_matrices, on_vectors, unlisted};
 
 /// Sizes of a mixture.
@@ -209,6 +211,40 @@ pub(super) fn shaped(input: &OpInput) -> Option<Mixture> {
         all_experts: n_experts(input, 4, experts),
         gate: if is_gated { 2.0 } else { 1.0 },
         ..Mixture::new(sizes, [experts, chosen], input.dtype(0), &weights)
+    };
+    mixture.possible()
+}
+
+/// One of two products over experts of ragged size, x of M × K and the router's logits of M × E: its
+/// other sizes are arguments of their own, its type of weights is in the kernel's name, as
+/// `_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1_swiglu`. Without the inner size it is taken to be K,
+/// as the reference does.
+pub(super) fn ragged(input: &OpInput) -> Option<Mixture> {
+    let [tokens, hidden] = input.sized(0)?;
+    let [_, experts] = input.sized(1)?;
+    let facts = input.extra_args?;
+    let number = |key| extra_args::value(facts, key)?.parse::<f64>().ok();
+    let kernel = input.kernels.first()?;
+    let types = kernel
+        .split('_')
+        .find(|part| part.contains("f16x") || part.contains("fp8"))?;
+    // A block of 32 numbers of four bits has a scale of a byte; they are multiplied in the tokens' type.
+    let bytes = match types.rsplit_once('x')?.1 {
+        // The x of "mx" parts it, too.
+        "fp4" | "mxfp4" => Some(0.5 + 1.0 / 32.0),
+        "bf16" | "fp16" => Some(2.0),
+        "fp8" | "fp8e4m3" | "fp8e5m2" => Some(1.0),
+        _ => None,
+    };
+    let weights = Stored {
+        packing: 1.0,
+        bytes,
+        compute: dtype::matrix(input.dtype(0)),
+    };
+    let sizes = [tokens, hidden, number("inner").unwrap_or(hidden)];
+    let mixture = Mixture {
+        gate: if kernel.contains("swiglu") { 2.0 } else { 1.0 },
+        ..Mixture::new(sizes, [experts, number("topk")?], input.dtype(0), &weights)
     };
     mixture.possible()
 }

@@ -112,6 +112,7 @@ fn by_thread(trace: &Trace) -> Spans<Coverage> {
         }
         if let Some(activity) = activity
             && !trace.events.category(event).is_gpu()
+            && !trace.captured.has(event)
         {
             add(activity, trace.events.span(event));
         }

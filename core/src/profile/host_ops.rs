@@ -76,7 +76,9 @@ fn op(trace: &Trace, tree: &CallTree, node: NodeId) -> Option<(StringId, Interva
     let event = tree.event(node)?;
     let events = &trace.events;
     let span = || events.span(event);
-    (events.category(event) == Category::CpuOp).then(|| (events.name(event), span()))
+    // Calls of a capture have no time of their own.
+    let is_op = events.category(event) == Category::CpuOp && !trace.captured.has(event);
+    is_op.then(|| (events.name(event), span()))
 }
 
 #[cfg(test)]

@@ -86,6 +86,7 @@ impl Launches {
         };
         joined.by_flow(trace, &calls, &table, ranks.as_ref(), &repeated);
         joined.by_correlation(trace, &calls, table, ranks.as_ref(), &repeated);
+        joined.follow_captures(trace);
         joined
     }
 
@@ -298,6 +299,26 @@ impl Launches {
         });
     }
 
+    /// Gives the kernels of replays to the captured launches that they come from.
+    pub(crate) fn follow_captures(&mut self, trace: &Trace) {
+        if trace.captured.is_empty() {
+            return;
+        }
+        let captured = |work: GpuId, all: &[EventId]| {
+            let event = all.get(work.index())?;
+            trace.captured.launched_by(*event)
+        };
+        for launch in &mut self.launches {
+            if let Some(call) = captured(launch.work, &self.work) {
+                launch.call = call;
+            }
+        }
+        for (slot, event) in self.launched_by.iter_mut().zip(&self.work) {
+            *slot = trace.captured.launched_by(*event).or(*slot);
+        }
+        self.arrange();
+    }
+
     /// In file order of the calls; for each call in file order of the work.
     fn arrange(&mut self) {
         let key = |launch: &Launch| (launch.call, launch.work);
@@ -316,6 +337,13 @@ pub fn is_graph_launch(name: &str) -> bool {
 /// Whether a graph launched a kernel or copy.
 pub(crate) fn is_launched_by_graph(profile: &super::Profile, id: GpuId) -> bool {
     let call = profile.gpu.get(id).and_then(|one| one.launched_by);
+    call.is_some_and(|call| is_graph_call(&profile.trace, call))
+}
+
+/// Whether a graph replays a kernel or copy, be it that a capture says what launches it.
+pub(crate) fn is_replayed(profile: &super::Profile, id: GpuId) -> bool {
+    let call = profile.gpu.get(id).and_then(|one| one.launched_by);
+    let call = call.map(|call| profile.trace.recorded_call(call));
     call.is_some_and(|call| is_graph_call(&profile.trace, call))
 }
 

@@ -19,6 +19,7 @@ pub mod autograd;
 pub(crate) mod bandwidth;
 pub mod binding;
 pub mod call;
+pub mod capture;
 pub(crate) mod collectives;
 pub(crate) mod convolution;
 pub mod copies;
@@ -67,6 +68,7 @@ use crate::import::Imported;
 use crate::import::warning::{WarningKind, Warnings};
 use crate::perf::names_batch;
 use crate::profile::autograd::is_engine_call;
+use crate::profile::capture::{CaptureFile, Coverage};
 use crate::profile::host_ops::{HostOp, host_ops};
 use crate::profile::kernels::{GpuEvents, GpuTable, Running};
 use crate::profile::launch::{GpuId, Launches};
@@ -97,6 +99,8 @@ pub struct Profile {
     pub text_bytes: u64,
     /// How far the clocks of GPU and host are apart, where they do not agree.
     pub clocks_ns: Option<i64>,
+    /// How far captures explain the replays of graphs; `None` where none was given.
+    pub coverage: Option<Arc<Coverage>>,
     /// GPU activity and the calls that launched it.
     pub launches: Launches,
     /// The call tree that the numbers rest on. Python frames are in it only where they decide
@@ -166,28 +170,54 @@ impl NoGpu {
 impl Profile {
     /// Works out what a trace means.
     pub fn new(imported: Imported) -> Profile {
+        Profile::with_captures(imported, &[])
+    }
+
+    /// Works out what a trace means, given what was recorded while its GPU graphs were captured.
+    pub fn with_captures(imported: Imported, captures: &[CaptureFile]) -> Profile {
         let Imported {
             mut trace,
             mut warnings,
             text_bytes,
         } = imported;
         let (launches, clocks_ns) = repair::mend(&mut trace, &mut warnings);
-        let frames = match recompute::is_recorded(&trace) {
-            true => Frames::With,
-            false => Frames::Without,
-        };
-        let tree = CallTree::new(&trace, frames, &launches);
-        let host_ops = host_ops(&trace, &tree, None);
-        Profile::of(Parts {
-            trace: Arc::new(trace),
-            window: None,
-            imported: warnings,
+        let parts = Recorded {
+            trace,
+            warnings,
             text_bytes,
             clocks_ns,
             launches,
-            tree,
-            host_ops,
-        })
+        };
+        parts.profile(captures, None)
+    }
+
+    /// The same with what was recorded while its GPU graphs were captured. Of the whole trace: a
+    /// window is to be made anew. A profile that others share the trace of stays as it is.
+    pub fn and_captures(self, captures: &[CaptureFile]) -> Result<Profile, Box<Profile>> {
+        if self.window.is_some() || Arc::strong_count(&self.trace) > 1 {
+            return Err(Box::new(self));
+        }
+        let Profile {
+            trace,
+            imported,
+            text_bytes,
+            clocks_ns,
+            launches,
+            coverage,
+            ..
+        } = self;
+        let Some(trace) = Arc::into_inner(trace) else {
+            // Counted above.
+            return Ok(Profile::new(Imported::default()));
+        };
+        let parts = Recorded {
+            trace,
+            warnings: imported,
+            text_bytes,
+            clocks_ns,
+            launches,
+        };
+        Ok(parts.profile(captures, coverage))
     }
 
     /// What a part of the time means; [`crate::profile::window`] says what belongs to it. A window around
@@ -210,6 +240,7 @@ impl Profile {
             imported: self.imported.clone(),
             text_bytes: self.text_bytes,
             clocks_ns: self.clocks_ns,
+            coverage: self.coverage.clone(),
             tree: self.tree.within(trace, &launches, span),
             launches,
             host_ops: host_ops(trace, &self.tree, Some(span)),
@@ -240,6 +271,7 @@ impl Profile {
             imported: parts.imported,
             text_bytes: parts.text_bytes,
             clocks_ns: parts.clocks_ns,
+            coverage: parts.coverage,
             launches: parts.launches,
             tree: parts.tree,
             recompute,
@@ -459,9 +491,53 @@ struct Parts {
     imported: Warnings,
     text_bytes: u64,
     clocks_ns: Option<i64>,
+    coverage: Option<Arc<Coverage>>,
     launches: Launches,
     tree: CallTree,
     host_ops: Vec<HostOp>,
+}
+
+/// A trace whose times are mended, and who launched what in it.
+struct Recorded {
+    trace: Trace,
+    warnings: Warnings,
+    text_bytes: u64,
+    clocks_ns: Option<i64>,
+    launches: Launches,
+}
+
+impl Recorded {
+    /// Merges captures and works out the rest. `before`: what captures that are merged already
+    /// explain.
+    fn profile(mut self, captures: &[CaptureFile], before: Option<Arc<Coverage>>) -> Profile {
+        let coverage = match captures {
+            [] => before,
+            files => {
+                let coverage = capture::merge(&mut self.trace, &mut self.launches, files);
+                Some(Arc::new(coverage.after(before.as_deref())))
+            }
+        };
+        let Recorded {
+            trace, launches, ..
+        } = self;
+        let frames = match recompute::is_recorded(&trace) {
+            true => Frames::With,
+            false => Frames::Without,
+        };
+        let tree = CallTree::new(&trace, frames, &launches);
+        let host_ops = host_ops(&trace, &tree, None);
+        Profile::of(Parts {
+            trace: Arc::new(trace),
+            window: None,
+            imported: self.warnings,
+            text_bytes: self.text_bytes,
+            clocks_ns: self.clocks_ns,
+            coverage,
+            launches,
+            tree,
+            host_ops,
+        })
+    }
 }
 
 impl Profile {

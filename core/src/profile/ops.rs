@@ -267,8 +267,10 @@ fn owner(trace: &Trace, tree: &CallTree, call: NodeId, skipped: Option<StringId>
         match tree.category(trace, node) {
             Category::PythonFunction => {}
             Category::CpuOp => {
-                let name = tree.event(node).map(|event| trace.events.name(event));
-                if name != skipped {
+                let event = tree.event(node);
+                let name = event.map(|event| trace.events.name(event));
+                let is_part = event.is_some_and(|event| trace.captured.is_part(event));
+                if name != skipped && !is_part {
                     return node;
                 }
             }

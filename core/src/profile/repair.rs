@@ -50,7 +50,8 @@ pub(crate) fn mend(trace: &mut Trace, warnings: &mut Warnings) -> (Launches, Opt
     }
     left_out.sort_unstable();
     left_out.dedup();
-    if !left_out.is_empty() {
+    // Where captures are merged, the times were mended before.
+    if !left_out.is_empty() && trace.captured.is_empty() {
         warnings.add_many(WarningKind::ImpossibleStart, left_out.len() as u64, None);
         trace.leave_out(&left_out);
         launches = Launches::new(trace);

@@ -214,7 +214,7 @@ impl Walk<'_> {
         let profile = self.profile;
         let strings = &profile.trace.strings;
         let mut labels: Map<(StringId, StringId), &'static str> = Map::default();
-        let mut uid = profile.trace.n_events_read;
+        let mut uid = profile.trace.next_uid();
         let alone = self.leftovers_by_op();
         for (id, work) in profile.gpu.iter() {
             let is_covered = self.covered.get(id.index()).copied().unwrap_or(true);
@@ -382,6 +382,7 @@ impl Walk<'_> {
         while let Some(node) = inside.pop() {
             for child in tree.children(node) {
                 match tree.category(trace, child) {
+                    Category::Runtime if self.is_told(child) => inside.push(child),
                     Category::Runtime
                         if tree.gpu_work(child).iter().any(|id| !self.is_replayed(*id)) =>
                     {
@@ -414,12 +415,18 @@ impl Walk<'_> {
         self.profile.tree.category(&self.profile.trace, node) == Category::CpuOp
     }
 
-    /// Operators and Python frames called from here.
+    /// Whether a graph's capture says what the launch of a graph replays.
+    fn is_told(&self, node: NodeId) -> bool {
+        let event = self.profile.tree.event(node);
+        event.is_some_and(|event| self.profile.trace.captured.is_below(event))
+    }
+
+    /// Operators and Python frames called from here, and launches of graphs that are told.
     fn children(&self, node: NodeId) -> Vec<NodeId> {
         let (trace, tree) = (&self.profile.trace, &self.profile.tree);
         let is_followed = |child: &NodeId| {
             let category = tree.category(trace, *child);
-            matches!(category, Category::CpuOp | Category::PythonFunction)
+            matches!(category, Category::CpuOp | Category::PythonFunction) || self.is_told(*child)
         };
         tree.children(node).filter(is_followed).collect()
     }

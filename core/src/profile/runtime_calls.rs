@@ -10,7 +10,9 @@ pub(crate) fn blocking_calls(trace: &Trace) -> impl Iterator<Item = EventId> {
     let mut calls = ByName::new(RuntimeCall::of_name);
     let events = &trace.events;
     events.ids().filter(move |event| {
-        events.category(*event).is_runtime() && calls.of(trace, *event).is_blocking()
+        events.category(*event).is_runtime()
+            && calls.of(trace, *event).is_blocking()
+            && !trace.captured.has(*event)
     })
 }
 

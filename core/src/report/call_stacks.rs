@@ -2,8 +2,8 @@
 //!
 //! Both read the first call. Only traces with Python frames have them.
 
-use super::python;
 use super::sheet::{Cell, Column, Unit, column};
+use super::{kernel_details, python};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::profile::operations::Operation;
@@ -16,6 +16,9 @@ pub(super) const COLUMNS: [Column; 2] = [
     column("entry_point", Unit::Text, "The Python function that called it: one of its own name inside it, else the nearest around it that is no wrapper of the framework."),
     column("call_stack_full", Unit::Text, "What is around its first call, the outermost first, down to its kernels; where kernels have different paths, each path is a list of its own."),
 ];
+
+/// What the reference says of a call without an entry point.
+const NOT_FOUND: &str = "Not found";
 
 /// Frames that only hand a call on, by how their names start.
 const WRAPPER_STARTS: &[&str] = &["<built-in", "pybind11_builtins", "nn.Module:"];
@@ -56,9 +59,26 @@ pub(super) fn cells(profile: &Profile, operation: &Operation) -> [Cell; 2] {
     let (Some(call), Some(node)) = (call, node) else {
         return [Cell::Empty, Cell::Empty];
     };
+    // The reference's inference report does not look at what is around a kernel that stands for itself.
+    let is_inference = !profile.trace.captured.is_empty();
+    if let Some(kernel) = call.kernel.filter(|_| is_inference) {
+        let kernel = profile.trace.strings.get(kernel);
+        let stack = python::list([kernel].into_iter());
+        return [Cell::Text(NOT_FOUND.to_owned()), Cell::Text(stack)];
+    }
+    let launched = operation.calls.iter().map(|call| &call.work[..]);
+    let launched: Vec<&[GpuId]> = launched.collect();
+    let nothing = match is_inference {
+        true => Cell::Text(NOT_FOUND.to_owned()),
+        false => Cell::Empty,
+    };
     [
-        entry_point(profile, node, &call.work).map_or(Cell::Empty, Cell::Text),
-        Cell::Text(call_stack(profile, node, &call.work)),
+        entry_point(profile, node, &call.work).map_or(nothing, Cell::Text),
+        Cell::Text(call_stack(
+            profile,
+            node,
+            &kernel_details::in_order(profile, &launched),
+        )),
     ]
 }
 
@@ -80,7 +100,13 @@ fn between(profile: &Profile, node: NodeId, work: GpuId) -> Vec<NodeId> {
     if launch == node || !tree.subtree(node).contains(&launch.0) {
         return Vec::new();
     }
-    let inside = tree.ancestors(launch).take_while(|above| *above != node);
+    // To the reference a part that was put around a launch is not above it.
+    let is_part = |node: NodeId| {
+        let event = tree.event(node);
+        event.is_some_and(|event| profile.trace.captured.is_part(event))
+    };
+    let above = tree.ancestors(launch).filter(|above| !is_part(*above));
+    let inside = above.take_while(|above| *above != node);
     let mut inside: Vec<NodeId> = inside.collect();
     inside.reverse();
     inside
@@ -88,11 +114,13 @@ fn between(profile: &Profile, node: NodeId, work: GpuId) -> Vec<NodeId> {
 
 fn entry_point(profile: &Profile, node: NodeId, work: &[GpuId]) -> Option<String> {
     let op = name(profile, node);
-    let local_name = op.rsplit("::").next().unwrap_or(op);
+    let local_name = op.rsplit("::").next().unwrap_or(op).to_lowercase();
     let inside = work.first().map(|work| between(profile, node, *work));
     let inward = inside.iter().flatten().map(|node| name(profile, *node));
     let of_its_name = inward.filter_map(Frame::parse).find(|frame| {
-        frame.file.ends_with(".py") && !local_name.is_empty() && frame.function.contains(local_name)
+        frame.file.ends_with(".py")
+            && !local_name.is_empty()
+            && frame.function.to_lowercase().contains(&local_name)
     });
     let around = profile.full_tree().ancestors(node);
     let outward = || {
@@ -102,7 +130,7 @@ fn entry_point(profile: &Profile, node: NodeId, work: &[GpuId]) -> Option<String
             .find(|frame| frame.file.ends_with(".py") && !frame.is_wrapper())
     };
     let frame = of_its_name.or_else(outward)?;
-    Some(frame.text.to_owned())
+    Some(without_numbers(frame.text))
 }
 
 /// A Python frame: `model.py(12): forward`.

@@ -87,6 +87,8 @@ pub(super) struct Group {
     /// The formula that counts its calls.
     formula: Pass,
     is_recompute: bool,
+    /// How many kernels each of its calls launches, where calls are told apart by that.
+    n_kernels: Option<usize>,
     event: EventId,
     kernel_ns: Vec<i64>,
     /// The same as the reference rounds it, which rates are made with.
@@ -141,7 +143,8 @@ fn group(profile: &Profile, all: &ModelledCalls, family: SheetFamily, pass: Pass
     let mut known: HashMap<Known, Option<usize>, FxBuildHasher> = HashMap::default();
     let mut rows: HashMap<(StringId, String), usize, FxBuildHasher> = HashMap::default();
     let mut distinct: Vec<Modelled> = Vec::new();
-    let mut index: HashMap<(usize, bool), usize, FxBuildHasher> = HashMap::default();
+    let mut index: HashMap<(usize, bool, Option<usize>), usize, FxBuildHasher> = HashMap::default();
+    let captured = !trace.captured.is_empty();
     let mut groups: Vec<Group> = Vec::new();
     for &(node, call, model) in &all.calls {
         if model.sheet != family {
@@ -184,8 +187,9 @@ fn group(profile: &Profile, all: &ModelledCalls, family: SheetFamily, pass: Pass
         let Some(modelled) = modelled else { continue };
         let recompute = profile.recompute.as_ref();
         let is_recompute = recompute.is_some_and(|recompute| recompute.has_node(node));
+        let n_kernels = captured.then_some(work.len());
         let row = *index
-            .entry((modelled, is_recompute))
+            .entry((modelled, is_recompute, n_kernels))
             .or_insert(groups.len());
         if row == groups.len() {
             groups.push(Group {
@@ -193,6 +197,7 @@ fn group(profile: &Profile, all: &ModelledCalls, family: SheetFamily, pass: Pass
                 modelled: distinct[modelled].clone(),
                 formula,
                 is_recompute,
+                n_kernels,
                 event: call,
                 kernel_ns: Vec::new(),
                 times_us: Vec::new(),
@@ -238,6 +243,7 @@ fn row(input: &SheetInput, group: &Group, names: &[&'static str]) -> Vec<Cell> {
         let value = value.filter(|(_, value)| *value != Param::None);
         value.map_or(Cell::Empty, |(_, value)| Cell::Text(value.text()))
     }));
+    cells.extend(group.n_kernels.map(|n| Cell::Int(n as i64)));
     if profile.recompute.is_some() {
         cells.push(Cell::Flag(group.is_recompute));
     }

@@ -90,6 +90,10 @@ pub(super) fn param(name: &str) -> Option<Column> {
 const NAME: Column = column("name", Unit::Text, "The operator.");
 
 #[rustfmt::skip]
+const KERNELS: Column =
+    column("num_kernels", Unit::Count, "Kernels that a call launches. Only with captures.");
+
+#[rustfmt::skip]
 const WORK: [Column; 16] = [
     column("GFLOPS_first", Unit::Number, "Floating-point operations of one call, in thousand millions."),
     column("Data Moved (MB)_first", Unit::Number, "Bytes to and from memory of one call, each operand once, in units of 1024² bytes."),
@@ -147,6 +151,7 @@ const CALLS: [Column; 12] = [
 pub(super) fn all(params: impl Iterator<Item = Column>, parts: &Parts) -> Vec<Column> {
     let mut columns = vec![NAME];
     columns.extend(params);
+    columns.extend(parts.captured.then_some(KERNELS));
     columns.extend(parts.recompute.then_some(IS_RECOMPUTE));
     columns.extend(WORK);
     columns.push(SPEC);

@@ -23,13 +23,27 @@ pub(super) const TRUNCATED: Column = column(
 /// Longest name in the short form.
 const MAX_NAME: usize = 64;
 
-/// Both cells for a group of calls, each with its kernels. The first call says which kernels there
-/// are; calls that launched another number of them are left out.
-pub(super) fn cells(profile: &Profile, calls: &[&[GpuId]]) -> [Cell; 2] {
+/// A kernel of the first call, with its durations over all calls.
+struct Position<'a> {
+    work: GpuId,
+    stats: Stats,
+    name: &'a str,
+    stream: Option<i64>,
+}
+
+/// The kernels of a group of calls, the shortest first, by those of the first call.
+pub(super) fn in_order(profile: &Profile, calls: &[&[GpuId]]) -> Vec<GpuId> {
+    let positions = positions(profile, calls).into_iter();
+    positions.map(|position| position.work).collect()
+}
+
+/// The first call says which kernels there are; calls that launched another number of them are left
+/// out.
+fn positions<'a>(profile: &'a Profile, calls: &[&[GpuId]]) -> Vec<Position<'a>> {
     let Some(&template) = calls.first() else {
-        return [Cell::Empty, Cell::Empty];
+        return Vec::new();
     };
-    let mut kernels: Vec<(Stats, &str, Option<i64>)> = Vec::with_capacity(template.len());
+    let mut positions: Vec<Position> = Vec::with_capacity(template.len());
     for (position, first) in template.iter().enumerate() {
         let durations_ns: Vec<i64> = calls
             .iter()
@@ -41,9 +55,30 @@ pub(super) fn cells(profile: &Profile, calls: &[&[GpuId]]) -> [Cell; 2] {
         else {
             continue;
         };
-        kernels.push((stats, profile.trace.strings.get(work.name), work.stream));
+        positions.push(Position {
+            work: *first,
+            stats,
+            name: profile.trace.strings.get(work.name),
+            stream: work.stream,
+        });
     }
-    kernels.arrange_by(|a, b| a.0.sum.total_cmp(&b.0.sum).then_with(|| a.1.cmp(b.1)));
+    positions.arrange_by(|a, b| {
+        let by_time = a.stats.sum.total_cmp(&b.stats.sum);
+        by_time.then_with(|| a.name.cmp(b.name))
+    });
+    positions
+}
+
+/// Both cells for a group of calls, each with its kernels.
+pub(super) fn cells(profile: &Profile, calls: &[&[GpuId]]) -> [Cell; 2] {
+    if calls.is_empty() {
+        return [Cell::Empty, Cell::Empty];
+    }
+    let kernels = positions(profile, calls);
+    let kernels = kernels
+        .iter()
+        .map(|kernel| (&kernel.stats, kernel.name, kernel.stream));
+    let kernels: Vec<(&Stats, &str, Option<i64>)> = kernels.collect();
     let summary = kernels.iter().map(|(stats, name, stream)| {
         format!(
             "{{'name': {}, 'stream': {}, 'count': {}, 'total_duration_us': {:?}, \

@@ -24,6 +24,7 @@ mod ops_by_category;
 mod ops_summary;
 mod ops_unique_args;
 pub mod overview;
+mod parent_modules;
 pub(crate) mod places;
 pub mod python;
 mod rounded;
@@ -191,6 +192,9 @@ pub struct Parts {
     pub recompute: bool,
     /// A GPU is chosen to judge by.
     pub gpu: bool,
+    /// Replays of graphs are merged with their captures: the reference's inference report, which
+    /// tells modules and numbers of kernels apart.
+    pub captured: bool,
 }
 
 impl Parts {
@@ -200,6 +204,7 @@ impl Parts {
         python: true,
         recompute: true,
         gpu: true,
+        captured: true,
     };
 
     fn of(profile: &Profile, options: &ReportOptions) -> Parts {
@@ -208,6 +213,7 @@ impl Parts {
             python: profile.has_python_frames(),
             recompute: profile.recompute.is_some(),
             gpu: options.gpu.is_some(),
+            captured: !profile.trace.captured.is_empty(),
         }
     }
 }
@@ -222,6 +228,8 @@ pub struct SheetKind {
     /// Its columns, when a report has these parts.
     pub columns: fn(&Parts) -> Vec<Column>,
     rows: Rows,
+    /// The reference names it otherwise where captures are merged, or where none are.
+    unless_captured: Option<bool>,
 }
 
 /// Where the rows of a sheet come from.
@@ -234,8 +242,19 @@ enum Rows {
 }
 
 impl SheetKind {
+    /// Not made where captures are merged, or where none are.
+    const fn unless_captured(self, captured: bool) -> SheetKind {
+        SheetKind {
+            unless_captured: Some(captured),
+            ..self
+        }
+    }
+
     /// Makes it; `None` where it would have no rows.
     fn make(&self, input: &SheetInput) -> Option<Sheet> {
+        if self.unless_captured == Some(input.parts.captured) {
+            return None;
+        }
         let (columns, rows) = match self.rows {
             Rows::Of(rows) => ((self.columns)(&input.parts), rows(input)),
             Rows::Calls(family, pass) => families::table(input, family, pass),
@@ -259,6 +278,7 @@ const fn of(
         title,
         columns,
         rows: Rows::Of(rows),
+        unless_captured: None,
     }
 }
 
@@ -273,6 +293,7 @@ const fn calls(
         title,
         columns: family_columns::every,
         rows: Rows::Calls(family, pass),
+        unless_captured: None,
     }
 }
 
@@ -294,7 +315,8 @@ pub const SHEETS: &[SheetKind] = &[
     calls("SDPA_bwd", "Attention, backward", SheetFamily::Sdpa, Pass::Backward),
     calls("UnaryElementwise", "Element-wise operators of one tensor", SheetFamily::UnaryElementwise, Pass::Forward),
     calls("BinaryElementwise", "Element-wise operators of two tensors", SheetFamily::BinaryElementwise, Pass::Forward),
-    calls("Normalization", "Normalization", SheetFamily::Normalization, Pass::Forward),
+    calls("Normalization", "Normalization", SheetFamily::Normalization, Pass::Forward).unless_captured(true),
+    calls("Normalization_fwd", "Normalization", SheetFamily::Normalization, Pass::Forward).unless_captured(false),
     calls("Reduce_fwd", "Reductions", SheetFamily::Reduce, Pass::Forward),
     calls("Reduce_bwd", "Reductions, backward", SheetFamily::Reduce, Pass::Backward),
     calls("RMSNorm_fwd", "RMS normalization", SheetFamily::RmsNorm, Pass::Forward),

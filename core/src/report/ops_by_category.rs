@@ -1,9 +1,11 @@
 //! Sheet `ops_summary_by_category`: operators that launch GPU activity, by the reference's category.
 
+use super::ops_summary::STACK;
 use super::sheet::{Cell, Column, Unit, column};
-use super::{IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, ms};
+use super::{IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, ms, parent_modules};
 use crate::base::group::grouped;
 use crate::base::sort::Arrange;
+use crate::trace::EventId;
 
 #[rustfmt::skip]
 const COLUMNS: [Column; 3] = [
@@ -17,35 +19,48 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     if !profile.has_host_ops() {
         return Vec::new();
     }
-    let calls = profile.ops.iter();
-    let calls = calls.map(|(_, op)| ((op.category, op.is_recompute), op.direct_ns));
-    let mut groups = grouped(calls, |(n_calls, all_ns): &mut (i64, i64), direct_ns| {
-        *n_calls += 1;
-        *all_ns = all_ns.saturating_add(direct_ns);
+    let Parts {
+        recompute,
+        captured,
+        ..
+    } = input.parts;
+    let calls = profile.ops.iter().map(|(_, op)| {
+        let parent = captured.then(|| parent_modules::parent(profile, op.event));
+        ((op.category, op.is_recompute, parent), op)
     });
-    groups.arrange_by_key(|(_, (_, direct_ns))| std::cmp::Reverse(*direct_ns));
-    let has_recompute = profile.recompute.is_some();
+    let mut groups = grouped(calls, |group: &mut (i64, i64, Option<EventId>), op| {
+        group.0 += 1;
+        group.1 = group.1.saturating_add(op.direct_ns);
+        group.2 = group.2.or(Some(op.event));
+    });
+    groups.arrange_by_key(|(_, (_, direct_ns, _))| std::cmp::Reverse(*direct_ns));
     let mut shares = Shares::of(profile.ops.direct_ns());
     let rows = groups.into_iter();
-    let rows = rows.map(|((category, is_recompute), (n_calls, direct_ns))| {
-        let mut row = vec![
-            Cell::Text(category.to_owned()),
-            Cell::Int(n_calls),
-            ms(direct_ns),
-        ];
-        row.extend(shares.next(direct_ns));
-        if has_recompute {
-            row.insert(1, Cell::Flag(is_recompute));
-        }
-        row
-    });
+    let rows = rows.map(
+        |((category, is_recompute, parent), (n_calls, direct_ns, first))| {
+            let mut row = vec![Cell::Text(category.to_owned())];
+            row.extend(recompute.then_some(Cell::Flag(is_recompute)));
+            let parent = parent.map(|parent| parent.unwrap_or(parent_modules::NONE).to_owned());
+            row.extend(parent.map(Cell::Text));
+            row.push(Cell::Int(n_calls));
+            let first = first.filter(|_| captured);
+            row.extend(first.map(|first| Cell::Text(parent_modules::stack(profile, first))));
+            row.push(ms(direct_ns));
+            row.extend(shares.next(direct_ns));
+            row
+        },
+    );
     rows.collect()
 }
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {
-    let mut columns = [&COLUMNS[..], &SHARES].concat();
-    if parts.recompute {
-        columns.insert(1, IS_RECOMPUTE);
-    }
+    let [category, count, direct] = COLUMNS;
+    let mut columns = vec![category];
+    columns.extend(parts.recompute.then_some(IS_RECOMPUTE));
+    columns.extend(parts.captured.then_some(parent_modules::PARENT));
+    columns.push(count);
+    columns.extend(parts.captured.then_some(STACK));
+    columns.push(direct);
+    columns.extend(SHARES);
     columns
 }

@@ -1,7 +1,14 @@
 //! Sheet `ops_summary`: operators that launch GPU activity, by name.
 
 use super::sheet::{Cell, Column, Unit, column};
-use super::{IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, labels, ms, python, us};
+use super::{
+    IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, labels, ms, parent_modules, python, us,
+};
+use crate::base::group::grouped;
+use crate::base::sort::Arrange;
+use crate::profile::Profile;
+use crate::profile::ops::Op;
+use crate::trace::StringId;
 
 #[rustfmt::skip]
 const COLUMNS: [Column; 7] = [
@@ -14,40 +21,95 @@ const COLUMNS: [Column; 7] = [
     column("Categories", Unit::Text, "The reference's categories of its calls."),
 ];
 
+#[rustfmt::skip]
+const SUBTREE_COUNT: Column =
+    column("total_subtree_kernel_time_count", Unit::Count, "Calls that the subtree kernel time is summed over. Only with captures.");
+
+#[rustfmt::skip]
+pub(super) const STACK: Column =
+    column("call_stack_first", Unit::Text, "The first call and the modules around it, the innermost first. Only with captures.");
+
+/// Calls of one operator, in one module where modules are told apart.
+#[derive(Debug, Default)]
+pub(super) struct Group<'a> {
+    pub(super) calls: Vec<&'a Op>,
+    direct_ns: i64,
+    subtree_ns: i64,
+}
+
+/// Operator, recomputed, and the module around it where modules are told apart.
+type Key<'a> = (StringId, bool, Option<Option<&'a str>>);
+
+/// Calls in the order of the rows.
+pub(super) fn groups(profile: &Profile) -> Vec<(Key<'_>, Group<'_>)> {
+    let captured = !profile.trace.captured.is_empty();
+    let calls = profile.ops.iter().map(|(_, op)| {
+        let parent = captured.then(|| parent_modules::parent(profile, op.event));
+        ((op.name, op.is_recompute, parent), op)
+    });
+    let mut groups = grouped(calls, |group: &mut Group, op| {
+        group.calls.push(op);
+        group.direct_ns = group.direct_ns.saturating_add(op.direct_ns);
+        group.subtree_ns = group.subtree_ns.saturating_add(op.subtree_ns);
+    });
+    groups.arrange_by_key(|(_, group)| std::cmp::Reverse(group.direct_ns));
+    groups
+}
+
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let profile = input.profile;
     if !profile.has_host_ops() {
         return Vec::new();
     }
-    let has_recompute = profile.recompute.is_some();
+    let Parts {
+        recompute,
+        captured,
+        ..
+    } = input.parts;
+    let groups = groups(profile);
     let mut shares = Shares::of(profile.ops.direct_ns());
-    let rows = profile.ops.groups().iter().map(|group| {
-        let mut row = vec![
-            Cell::Text(profile.trace.strings.get(group.name).to_owned()),
-            us(group.direct_ns),
-            us(group.subtree_ns),
-            ms(group.direct_ns),
-            ms(group.subtree_ns),
-            Cell::Int(group.n_calls() as i64),
-            Cell::Text(python::list(group.categories.iter().copied())),
-        ];
+    let rows = groups.iter().map(|((name, is_recompute, parent), group)| {
+        let text = |text: &str| Cell::Text(text.to_owned());
+        let n_calls = Cell::Int(group.calls.len() as i64);
+        let mut row = vec![text(profile.trace.strings.get(*name))];
+        row.extend(recompute.then_some(Cell::Flag(*is_recompute)));
+        row.extend(parent.map(|parent| text(parent.unwrap_or(parent_modules::NONE))));
+        row.extend([us(group.direct_ns), us(group.subtree_ns)]);
+        row.extend(captured.then(|| n_calls.clone()));
+        row.extend([ms(group.direct_ns), ms(group.subtree_ns), n_calls]);
+        let mut categories: Vec<_> = group.calls.iter().map(|op| op.category).collect();
+        categories.arrange();
+        categories.dedup();
+        row.push(Cell::Text(python::list(categories.into_iter())));
+        let first = group.calls.first().filter(|_| captured);
+        row.extend(first.map(|op| Cell::Text(parent_modules::stack(profile, op.event))));
         row.extend(shares.next(group.direct_ns));
-        let calls = profile.ops.calls(group).iter();
-        let ops = calls.filter_map(|id| profile.ops.get(*id));
-        let work = ops.flat_map(|op| profile.ops.kernels(op).iter().copied());
+        let calls = group.calls.iter();
+        let work = calls.flat_map(|op| profile.ops.kernels(op).iter().copied());
         row.extend(input.labels.cells(work));
-        if has_recompute {
-            row.insert(1, Cell::Flag(group.is_recompute));
-        }
         row
     });
     rows.collect()
 }
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {
-    let mut columns = [&COLUMNS[..], &SHARES, &labels::COLUMNS].concat();
-    if parts.recompute {
-        columns.insert(1, IS_RECOMPUTE);
-    }
+    let [
+        name,
+        direct,
+        subtree,
+        direct_ms,
+        subtree_ms,
+        count,
+        categories,
+    ] = COLUMNS;
+    let mut columns = vec![name];
+    columns.extend(parts.recompute.then_some(IS_RECOMPUTE));
+    columns.extend(parts.captured.then_some(parent_modules::PARENT));
+    columns.extend([direct, subtree]);
+    columns.extend(parts.captured.then_some(SUBTREE_COUNT));
+    columns.extend([direct_ms, subtree_ms, count, categories]);
+    columns.extend(parts.captured.then_some(STACK));
+    columns.extend(SHARES);
+    columns.extend(labels::COLUMNS);
     columns
 }

@@ -2,7 +2,7 @@
 
 use super::call_key;
 use super::sheet::{Cell, Column, Unit, column};
-use super::{Parts, SHARES, Shares, SheetInput, kernel_details, labels};
+use super::{Parts, SHARES, Shares, SheetInput, kernel_details, labels, parent_modules};
 use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
@@ -40,8 +40,21 @@ const EXAMPLE: Column = column(
     "The first such call: its position in the events of the trace.",
 );
 
+#[rustfmt::skip]
+const KERNELS: Column =
+    column("num_kernels", Unit::Count, "Kernels that a call launched itself. Only with captures.");
+
+#[rustfmt::skip]
+const STACK: Column =
+    column("call_stack", Unit::Text, "The first call and the modules around it, the innermost first. Only with captures.");
+
+/// What the reference's inference report tells calls apart by, beside their arguments: the module
+/// around them and how many kernels they launch.
+type Apart<'a> = Option<(Option<&'a str>, usize)>;
+
 pub(super) struct Group<'a> {
     key: CallKey,
+    apart: Apart<'a>,
     pub(super) calls: Vec<&'a Op>,
     direct_ns: i64,
     /// Position of the first call in the events of the trace.
@@ -53,13 +66,21 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     if !profile.has_host_ops() {
         return Vec::new();
     }
+    let captured = input.parts.captured;
     let groups = groups(profile);
     let mut shares = Shares::of(sum(groups.iter().map(|group| group.direct_ns)));
     let rows = groups.iter().map(|group| {
         let mut row = call_key::cells(profile, &group.key);
+        if let Some((parent, n_kernels)) = group.apart {
+            let parent = parent.unwrap_or(parent_modules::NONE);
+            row.insert(PARENT_AT, Cell::Text(parent.to_owned()));
+            row.push(Cell::Int(n_kernels as i64));
+        }
         row.push(Cell::Int(group.calls.len() as i64));
         row.extend(times(&group.calls));
         row.push(Cell::Int(i64::from(group.uid)));
+        let first = group.calls.first().filter(|_| captured);
+        row.extend(first.map(|op| Cell::Text(parent_modules::stack(profile, op.event))));
         let kernels: Vec<_> = group
             .calls
             .iter()
@@ -76,23 +97,36 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {
     let mut columns = call_key::columns(parts);
+    if parts.captured {
+        columns.insert(PARENT_AT, parent_modules::PARENT);
+        columns.push(KERNELS);
+    }
     columns.push(COUNT);
     columns.extend(TIMES);
-    columns.extend([EXAMPLE, kernel_details::SUMMARY, kernel_details::TRUNCATED]);
+    columns.push(EXAMPLE);
+    columns.extend(parts.captured.then_some(STACK));
+    columns.extend([kernel_details::SUMMARY, kernel_details::TRUNCATED]);
     columns.extend(SHARES);
     columns.extend(labels::COLUMNS);
     columns
 }
 
+/// Where the module stands: behind name and category.
+const PARENT_AT: usize = 2;
+
 /// Calls by key, in the order of the rows.
 pub(super) fn groups(profile: &Profile) -> Vec<Group<'_>> {
+    let captured = !profile.trace.captured.is_empty();
     let calls = profile.ops.iter().map(|(_, op)| {
         let key = CallKey::new(profile, op.event, op.category, op.is_recompute);
-        (key, op)
+        let parent = || parent_modules::parent(profile, op.event);
+        let apart = captured.then(|| (parent(), profile.ops.kernels(op).len()));
+        ((key, apart), op)
     });
-    let groups: Vec<(CallKey, Vec<&Op>)> = grouped(calls, Vec::push);
-    let groups = groups.into_iter().map(|(key, calls)| Group {
+    let groups: Vec<((CallKey, Apart), Vec<&Op>)> = grouped(calls, Vec::push);
+    let groups = groups.into_iter().map(|((key, apart), calls)| Group {
         key,
+        apart,
         direct_ns: sum(calls.iter().map(|op| op.direct_ns)),
         uid: calls
             .first()

@@ -6,7 +6,7 @@
 use std::cell::OnceCell;
 
 use super::families::{self, ModelledCalls};
-use super::{Rows, SHEETS, ops_unique_args};
+use super::{Rows, SHEETS, ops_summary, ops_unique_args};
 use crate::perf::SheetFamily;
 use crate::profile::Profile;
 use crate::profile::operations::busy_us;
@@ -75,13 +75,9 @@ impl<'a> RoundedTimes<'a> {
     }
 
     fn of_names(&self) -> Vec<RoundedTime> {
-        let profile = self.profile;
-        let groups = profile.ops.groups().iter();
-        groups
-            .map(|group| {
-                let calls = profile.ops.calls(group).iter();
-                RoundedTime::of_ops(profile, calls.filter_map(|id| profile.ops.get(*id)))
-            })
+        let groups = ops_summary::groups(self.profile);
+        let ops = groups.iter().map(|(_, group)| group.calls.iter().copied());
+        ops.map(|ops| RoundedTime::of_ops(self.profile, ops))
             .collect()
     }
 

@@ -155,7 +155,12 @@ fn row(input: &SheetInput, operation: &Operation, judged: &Judged) -> Option<Vec
     cells.push(Cell::Int(first.uid as i64));
     cells.push(Cell::Int(calls.len() as i64));
     let [host_mean, _, host_std, ..] = spread(host);
-    cells.extend([total(host), host_mean, host_std]);
+    let host_sum = match profile.trace.captured.is_part(first.event) {
+        // The reference says so of operators that it put in.
+        true => Cell::Float(0.0),
+        false => total(host),
+    };
+    cells.extend([host_sum, host_mean, host_std]);
     cells.extend(work_cells(work.as_ref()));
     let roof = judged.roof.as_ref();
     if input.parts.gpu {

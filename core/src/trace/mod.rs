@@ -7,6 +7,7 @@ pub mod annotations;
 mod args;
 mod builder;
 mod by_name;
+mod captured;
 mod column;
 mod devices;
 pub mod event_args;
@@ -20,6 +21,7 @@ pub(crate) use args::list_items;
 pub use args::{ArgsTable, Dims, OpArgs, OpArgsId, ShapeId};
 pub use builder::{OpArgsText, TraceBuilder};
 pub(crate) use by_name::ByName;
+pub use captured::Captured;
 pub use column::Column;
 pub use devices::DeviceProperties;
 pub use events::{Category, EventId, EventTable, NewEvent};
@@ -48,6 +50,8 @@ pub struct Trace {
     pub devices: Vec<DeviceProperties>,
     /// Small top-level keys beside `traceEvents`, as raw JSON, in file order.
     pub metadata: Vec<(String, String)>,
+    /// Calls of a graph's capture, below the launches that replay it.
+    pub captured: Captured,
     /// Events in the file, whatever their phase: also those no table keeps.
     pub n_events_read: u64,
 }

@@ -25,7 +25,7 @@ enum InGraphs {
 
 impl InGraphs {
     fn of(input: &Input, rows: &[&Row]) -> InGraphs {
-        let is_in_graph = |row: &&&Row| input.operation(row.operation).is_in_graph(input.profile);
+        let is_in_graph = |row: &&&Row| input.operation(row.operation).is_replayed(input.profile);
         match rows.iter().filter(is_in_graph).count() {
             0 => InGraphs::None,
             n if n == rows.len() => InGraphs::All,

@@ -25,7 +25,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     // Graphs launch kernels as cheaply as can be: where those are short, there is little data.
     let is_replayed = |row: &&Row| {
         is_launch_scale(input, row)
-            && input.operation(row.operation).is_in_graph(input.profile)
+            && input.operation(row.operation).is_replayed(input.profile)
             && !row.is_anomaly
     };
     let are_others_replayed = rows.iter().any(|row| is_replayed(&row));

@@ -34,6 +34,8 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use crate::base::map::Map;
 use crate::hardware;
 use crate::import::Imported;
@@ -47,11 +49,15 @@ use placeholder::Placeholders;
 
 /// Replaces every name that is the trace's own; of a part of a trace it is the same part.
 pub fn redact(plain: &Profile) -> Profile {
-    let whole = Profile::new(Imported {
+    let mut whole = Profile::new(Imported {
         trace: Redactor::new(&plain.trace).run(),
         warnings: plain.imported.without_details(),
         text_bytes: plain.text_bytes,
     });
+    whole.coverage = plain
+        .coverage
+        .as_ref()
+        .map(|coverage| Arc::new(coverage.without_names()));
     let Some(of) = &plain.window else {
         return whole;
     };
@@ -129,6 +135,8 @@ impl<'a> Redactor<'a> {
         let mut trace = self.new.finish();
         trace.devices = devices;
         trace.n_events_read = old.n_events_read;
+        // Events keep their ids.
+        trace.captured = old.captured.clone();
         trace
     }
 

@@ -40,9 +40,11 @@ pub(super) const LIBRARIES: &[Row] = &[
     reference(MoeComm, moe::dispatch, "MoECombine MoEDispatch").backward(moe::dispatch, Some("MoE_comm_bwd")),
     reference(MoeFused, |call| Some(moe::shaped(call)?.fused()), "pseudo_op::moe_aiter_fused_1stage"),
     reference(MoeUnfused, |call| Some(moe::shaped(call)?.up()), "
-        pseudo_op::moe_flydsl_stage1 pseudo_op::moe_gptq_awq_up pseudo_op::moe_triton_unfused_up"),
+        pseudo_op::moe_flydsl_stage1 pseudo_op::moe_gptq_awq_up"),
+    reference(MoeUnfused, |call| Some(moe::ragged(call)?.up()), "pseudo_op::moe_triton_unfused_up"),
     reference(MoeUnfused, |call| Some(moe::shaped(call)?.down()), "
-        pseudo_op::moe_flydsl_stage2 pseudo_op::moe_gptq_awq_down pseudo_op::moe_triton_unfused_down"),
+        pseudo_op::moe_flydsl_stage2 pseudo_op::moe_gptq_awq_down"),
+    reference(MoeUnfused, |call| Some(moe::ragged(call)?.down()), "pseudo_op::moe_triton_unfused_down"),
 
     ours(|call| unlisted(norm::apex_layer_norm(call)?.forward()), "
         FastLayerNormFN FusedLayerNormAffineFunction MixedFusedLayerNorm").backward(|call| unlisted(norm::apex_layer_norm(call)?.backward()), None),

@@ -183,11 +183,16 @@ fn threads(trace: &Trace, tree: &CallTree) -> Vec<Lane> {
         .map(|thread| {
             let mut by_depth: Vec<Vec<EventId>> = Vec::new();
             for node in thread.nodes.clone().map(NodeId) {
+                // Calls of a graph's capture ran at another time.
+                let Some(event) = tree.event(node).filter(|event| !trace.captured.has(*event))
+                else {
+                    continue;
+                };
                 let depth = usize::from(tree.depth(node));
                 if by_depth.len() <= depth {
                     by_depth.resize_with(depth + 1, Vec::new);
                 }
-                if let (Some(row), Some(event)) = (by_depth.get_mut(depth), tree.event(node)) {
+                if let Some(row) = by_depth.get_mut(depth) {
                     row.push(event);
                 }
             }

@@ -19,7 +19,7 @@ use crate::names::{Family, OTHER, family_of_kernel, family_of_op};
 use crate::perf::{Modelled, OpInput, Tensor, Work};
 use crate::profile::Profile;
 use crate::profile::kernels::GpuEvents;
-use crate::profile::launch::{GpuId, is_launched_by_graph};
+use crate::profile::launch::{GpuId, is_launched_by_graph, is_replayed};
 use crate::profile::rows::{Pass, PerfRow, leftover_name, perf_rows};
 use crate::profile::timeline::GpuClass;
 use crate::trace::{Dims, OpArgs, StringId};
@@ -52,6 +52,12 @@ impl Operation {
     pub(crate) fn is_in_graph(&self, profile: &Profile) -> bool {
         let mut work = self.work().peekable();
         work.peek().is_some() && work.all(|id| is_launched_by_graph(profile, id))
+    }
+
+    /// Whether it runs as part of GPU graphs, be it that a capture says which operators launch it.
+    pub(crate) fn is_replayed(&self, profile: &Profile) -> bool {
+        let mut work = self.work().peekable();
+        work.peek().is_some() && work.all(|id| is_replayed(profile, id))
     }
 
     /// Its name as sheets write it.

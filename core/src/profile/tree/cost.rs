@@ -116,14 +116,19 @@ fn operator(trace: &Trace, tree: &CallTree, launch: NodeId) -> NodeId {
 
 /// The time of a call that passed in no call below it; zero for a call of unknown duration.
 pub fn own_cpu_ns(trace: &Trace, tree: &CallTree, node: NodeId) -> i64 {
-    let Some(call) = tree.span(trace, node) else {
+    // Calls of a graph's capture took no time in this recording.
+    let recorded = |node: NodeId| {
+        let event = tree
+            .event(node)
+            .filter(|event| !trace.captured.has(*event))?;
+        Some(trace.events.span(event))
+    };
+    let Some(call) = recorded(node) else {
         return 0;
     };
     // Where a call outlasts its caller by a rounding error, two siblings may overlap.
     let mut counted_until_ns = call.start_ns;
-    let below = tree
-        .children(node)
-        .filter_map(|child| tree.span(trace, child));
+    let below = tree.children(node).filter_map(recorded);
     let below = below.map(|child| {
         let start_ns = child.start_ns.max(counted_until_ns);
         let end_ns = child.end_ns.min(call.end_ns).max(start_ns);

@@ -74,7 +74,9 @@ impl CallTree {
     pub fn new(trace: &Trace, frames: Frames, launches: &Launches) -> CallTree {
         let mut calls: Vec<Vec<EventId>> = vec![Vec::new(); trace.tracks.len()];
         let events = &trace.events;
-        for event in events.ids().filter(|id| frames.admit(events.category(*id))) {
+        let is_nested =
+            |id: &EventId| frames.admit(events.category(*id)) && !trace.captured.has(*id);
+        for event in events.ids().filter(is_nested) {
             if let Some(of_track) = calls.get_mut(events.track(event).0 as usize) {
                 of_track.push(event);
             }
@@ -90,13 +92,13 @@ impl CallTree {
             let mut timed: Vec<_> = calls.map(|call| (events.ts_ns(call), call)).collect();
             // Stable: what starts together stays in file order.
             timed.sort_by_key(|&(start_ns, _)| start_ns);
-            nodes.nest(trace, timed.into_iter());
+            nodes.nest(trace, frames, timed.into_iter());
             tracks.push(TrackNodes {
                 track: TrackId(track as u32),
                 nodes: first..nodes.event.len() as u32,
             });
         }
-        let first_stray = nodes.append_strays();
+        let first_stray = nodes.append_strays(trace, frames);
         CallTree::assemble(trace, frames, nodes, tracks, first_stray, launches)
     }
 
@@ -237,10 +239,14 @@ impl CallTree {
             .unwrap_or_default()
     }
 
-    /// The nearest operator above a call.
+    /// The nearest operator of the program above a call.
     pub fn op_above(&self, trace: &Trace, node: NodeId) -> Option<NodeId> {
+        let is_part = |node: NodeId| {
+            let event = self.event(node);
+            event.is_some_and(|event| trace.captured.is_part(event))
+        };
         self.ancestors(node)
-            .find(|node| self.category(trace, *node) == Category::CpuOp)
+            .find(|node| self.category(trace, *node) == Category::CpuOp && !is_part(*node))
     }
 
     /// When a call ran; `None` for a node of another tree.

@@ -11,6 +11,7 @@ use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arrange;
 use crate::import::warning::{Severity, Warning, WarningKind, Warnings};
 use crate::profile::Profile;
+use crate::profile::capture::Coverage;
 use crate::profile::kernels::GpuEvents;
 
 /// How good or bad it is.
@@ -115,6 +116,12 @@ impl Quality {
         let is_little = unlinked.is_little(thresholds);
         let mut lines = lines(&profile.warnings, is_little);
         unlinked.say_so(&mut lines, &profile.warnings);
+        lines.extend(
+            profile
+                .coverage
+                .iter()
+                .flat_map(|coverage| captured(coverage)),
+        );
         let worst = |lines: &[QualityLine]| {
             let levels = lines.iter().map(|line| line.level);
             levels.max().unwrap_or(Level::Good)
@@ -220,6 +227,18 @@ impl Unlinked {
         };
         line.sentence = Cow::Owned(format!("{} {counted}", line.sentence));
     }
+}
+
+/// How far captures explain what graphs replay.
+fn captured(coverage: &Coverage) -> Vec<QualityLine> {
+    let note = |sentence| QualityLine {
+        level: Level::Note,
+        ..QualityLine::judged(sentence)
+    };
+    let mut lines = vec![note(coverage.summary())];
+    lines.extend(coverage.problems().into_iter().map(note));
+    lines.extend(coverage.unrecorded().map(note));
+    lines
 }
 
 fn lines(warnings: &Warnings, is_little_unlinked: bool) -> Vec<QualityLine> {

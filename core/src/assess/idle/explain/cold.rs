@@ -81,7 +81,7 @@ impl<'a> FirstUses<'a> {
         let calls = self.calls.get_or_init(|| {
             let mut calls = vec![Calls::default(); trace.strings.len()];
             for event in events.ids() {
-                if events.category(event).is_gpu() {
+                if events.category(event).is_gpu() || trace.captured.has(event) {
                     continue;
                 }
                 if let Some(of_name) = calls.get_mut(events.name(event).0 as usize) {

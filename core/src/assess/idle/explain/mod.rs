@@ -160,7 +160,8 @@ impl<'a> Explainer<'a> {
         let profile = self.profile;
         let before = gap.before.and_then(|id| profile.gpu.get(id));
         let after = profile.gpu.get(gap.after?)?;
-        let call = after.launched_by?;
+        let recorded = |call| profile.trace.recorded_call(call);
+        let call = recorded(after.launched_by?);
         let launched = Launched {
             call,
             kind: self.calls.of(&profile.trace, call),
@@ -172,7 +173,7 @@ impl<'a> Explainer<'a> {
         explained.launch = Some(call);
         explained.launch_after_ns = Some(start_ns.saturating_sub(gap.span.start_ns));
         explained.is_graph = launched.kind == RuntimeCall::GraphLaunch;
-        let launched_before = before.and_then(|before| before.launched_by);
+        let launched_before = before.and_then(|before| before.launched_by).map(recorded);
         if explained.is_graph && launched_before == Some(call) {
             return Some(IdleCause::InGraph);
         }

@@ -1,0 +1,90 @@
+//! What was recorded while GPU graphs were captured: files and folders beside the trace.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dormer_core::Profile;
+use dormer_core::profile::capture::{CaptureFile, Note, notes};
+
+use crate::{Failure, input};
+
+/// What engines write beside their captures; a name of the capture may stand before it.
+const NOTES: &str = "execution_details.json";
+
+/// The profile of a trace, merged with the captures that are given.
+pub(crate) fn profile(trace: &Path, captures: &[PathBuf]) -> Result<Profile, Failure> {
+    let imported = input::import(trace)?;
+    let mut files = Vec::new();
+    for path in captures {
+        let folder = match path.is_dir() {
+            true => Some(path.as_path()),
+            false => path.parent(),
+        };
+        let all = folder.map(in_folder).transpose()?.unwrap_or_default();
+        let notes = all_notes(&all);
+        let named: Vec<PathBuf> = match path.is_dir() {
+            true => all
+                .into_iter()
+                .filter(|file| is_trace(file) && !is_same(file, trace))
+                .collect(),
+            false => vec![path.clone()],
+        };
+        if named.is_empty() {
+            let name = input::name(path);
+            return Err(Failure::Sentence(format!(
+                "{name}: the folder holds no captures"
+            )));
+        }
+        for file in named {
+            let read = input::read(&file)?;
+            files.push(CaptureFile::new(&input::name(&file), read, &notes));
+        }
+    }
+    Ok(Profile::with_captures(imported, &files))
+}
+
+/// The files of a folder by name.
+fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    // The folder of a path without one is where we are.
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    let entries =
+        fs::read_dir(folder).map_err(|error| Failure::of_file(&input::name(folder), &error))?;
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
+    files.retain(|file| file.is_file());
+    files.sort();
+    Ok(files)
+}
+
+fn file_name(file: &Path) -> String {
+    let name = file
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
+    name.unwrap_or_default()
+}
+
+fn is_trace(file: &Path) -> bool {
+    const ENDINGS: [&str; 3] = [".json", ".json.gz", ".zip"];
+    let name = file_name(file);
+    !name.ends_with(NOTES) && ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    let whole = |path: &Path| fs::canonicalize(path).ok();
+    whole(one).is_some() && whole(one) == whole(other)
+}
+
+/// What the notes among some files say.
+fn all_notes(files: &[PathBuf]) -> Vec<Note> {
+    let is_notes = |file: &&PathBuf| file_name(file).ends_with(NOTES);
+    let texts = files
+        .iter()
+        .filter(is_notes)
+        .filter_map(|file| fs::read_to_string(file).ok());
+    texts.filter_map(|text| notes(&text)).flatten().collect()
+}

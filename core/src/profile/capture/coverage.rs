@@ -1,0 +1,391 @@
+//! What was merged of a capture, and what was not and why.
+
+use serde::Serialize;
+
+use super::CaptureFile;
+use super::choosing::{File, Plan, Replays};
+use super::matching::n_matched;
+use crate::base::format;
+use crate::base::interval::percent_of;
+use crate::base::map::{Map, Set};
+
+/// How far captures explain the replays of a trace.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Coverage {
+    /// The files, as they were given.
+    pub files: Vec<FileUse>,
+    /// The graphs, in the order of their first replay.
+    pub graphs: Vec<GraphUse>,
+}
+
+/// What was made of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FileUse {
+    /// What it is called.
+    pub name: String,
+    /// Captures in it.
+    pub n_segments: u64,
+    /// Those of them that a replay comes from.
+    pub n_used: u64,
+    /// Why it is of no use, or not all of it.
+    pub problem: Option<Problem>,
+}
+
+/// Why a file is of no use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub enum Problem {
+    /// It cannot be read: why.
+    Unreadable(String),
+    /// It has no events.
+    Empty,
+    /// It holds no capture of a graph.
+    NoCapture,
+    /// It ends before so many captures did.
+    Unfinished(u64),
+    /// No replay of the trace comes from it.
+    Unused,
+}
+
+/// What was made of the replays of a graph.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GraphUse {
+    /// Its kernels, copies and fills.
+    pub n_kernels: u64,
+    /// Those of them that come from a captured launch; none where nothing was merged.
+    pub n_matched: u64,
+    /// Captured launches that no replay has.
+    pub n_unrecorded: u64,
+    /// How often it was replayed.
+    pub n_replays: u64,
+    /// The replays that were merged.
+    pub n_merged: u64,
+    /// Why the others were not.
+    pub why: Option<Why>,
+}
+
+/// Why nothing is merged with a replay.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub enum Why {
+    /// No capture launches the same kernels: of the one that comes closest so many are the same.
+    Unlike {
+        /// Kernels that are the same.
+        n_matched: u64,
+    },
+    /// Captures of several sizes launch the same kernels, and nothing says how many tokens the step has.
+    Ambiguous {
+        /// The sizes.
+        sizes: Vec<u64>,
+    },
+    /// The step has more tokens than any capture.
+    TooSmall {
+        /// The largest capture.
+        captured: u64,
+        /// The tokens of the step.
+        tokens: u64,
+    },
+}
+
+impl Why {
+    /// A sentence's end, behind a colon.
+    fn clause(&self) -> String {
+        let count = |n: u64| format::count(n);
+        match self {
+            Why::Unlike { n_matched: 0 } => "no capture launches these kernels".to_owned(),
+            Why::Unlike { n_matched } => format!(
+                "no capture launches these kernels; {} of them at most match in order",
+                count(*n_matched)
+            ),
+            Why::Ambiguous { sizes } if sizes.is_empty() => {
+                "several captures with other shapes launch these kernels, and nothing tells which it is".to_owned()
+            }
+            Why::Ambiguous { sizes } => {
+                let sizes: Vec<String> = sizes.iter().map(|size| count(*size)).collect();
+                format!(
+                    "captures of several sizes ({}) launch these kernels, and no annotation says how many tokens the step has",
+                    sizes.join(", ")
+                )
+            }
+            Why::TooSmall { captured: 0, tokens } => format!(
+                "the step has {} tokens, and no capture is that large",
+                count(*tokens)
+            ),
+            Why::TooSmall { captured, tokens } => format!(
+                "the step has {} tokens, and the largest capture of these kernels has {}",
+                count(*tokens),
+                count(*captured)
+            ),
+        }
+    }
+}
+
+impl FileUse {
+    /// What a user reads about it; `None` where there is nothing to say.
+    fn sentence(&self) -> Option<String> {
+        let name = &self.name;
+        Some(match self.problem.as_ref()? {
+            Problem::Unreadable(why) => format!(
+                "The capture {name} cannot be read: {}.",
+                why.trim_end_matches('.')
+            ),
+            Problem::Empty => format!("The capture {name} has no events."),
+            Problem::NoCapture => format!(
+                "{name} holds no capture of a GPU graph: nothing in it starts and ends one."
+            ),
+            Problem::Unfinished(n) => format!(
+                "The capture {name} ends before {} did; it was not used.",
+                format::counted(*n, "graph")
+            ),
+            Problem::Unused => format!(
+                "No replay of this trace comes from the capture {name}: it is of another model, size or version."
+            ),
+        })
+    }
+}
+
+impl Coverage {
+    /// The same behind what captures explained that were merged before: replays that it lists are
+    /// those that were still open.
+    pub(in crate::profile) fn after(self, before: Option<&Coverage>) -> Coverage {
+        let Some(before) = before else {
+            return self;
+        };
+        let merged = before.graphs.iter().filter(|graph| graph.n_merged > 0);
+        let merged = merged.map(|graph| GraphUse {
+            n_replays: graph.n_merged,
+            why: None,
+            ..graph.clone()
+        });
+        Coverage {
+            graphs: merged.chain(self.graphs).collect(),
+            files: before.files.iter().cloned().chain(self.files).collect(),
+        }
+    }
+
+    /// The same without the names of the files, which are the user's own.
+    pub(crate) fn without_names(&self) -> Coverage {
+        let mut plain = self.clone();
+        for (file, number) in plain.files.iter_mut().zip(1..) {
+            file.name = format!("capture_{number}");
+        }
+        plain
+    }
+
+    /// The replays and those of them that were merged.
+    pub fn replays(&self) -> (u64, u64) {
+        let all = self.graphs.iter().map(|graph| graph.n_replays);
+        let merged = self.graphs.iter().map(|graph| graph.n_merged);
+        (all.sum(), merged.sum())
+    }
+
+    /// The kernels of all replays, and those of them that come from a captured launch.
+    pub fn kernels(&self) -> (u64, u64) {
+        let all = self
+            .graphs
+            .iter()
+            .map(|graph| graph.n_kernels * graph.n_replays);
+        let matched = self
+            .graphs
+            .iter()
+            .map(|graph| graph.n_matched * graph.n_merged);
+        (all.sum(), matched.sum())
+    }
+
+    /// Whether something was merged.
+    pub fn is_merged(&self) -> bool {
+        self.replays().1 > 0
+    }
+
+    /// Whether all kernels of all replays are explained.
+    pub fn is_complete(&self) -> bool {
+        let (all, matched) = self.kernels();
+        all == matched
+    }
+
+    /// How far it went, in one sentence.
+    pub fn summary(&self) -> String {
+        let (n_replays, n_merged) = self.replays();
+        let (n_kernels, n_matched) = self.kernels();
+        if n_replays == 0 {
+            return "The trace replays no GPU graph that a capture could explain.".to_owned();
+        }
+        if n_merged == 0 {
+            return format!(
+                "No capture explains {} of {}.",
+                format::counted(n_replays, "graph replay"),
+                format::counted(n_kernels, "kernel")
+            );
+        }
+        let n_used: u64 = self.files.iter().map(|file| file.n_used).sum();
+        let n_segments: u64 = self.files.iter().map(|file| file.n_segments).sum();
+        let share = percent_of(n_matched as i64, n_kernels as i64);
+        let share = share.filter(|_| n_matched < n_kernels).map(format::percent);
+        let share = share.map_or(String::new(), |share| format!(" ({share})"));
+        format!(
+            "Operators and shapes of {} of {} kernels{share} in {} of {} graph replays come from {} of {} captured graphs.",
+            format::count(n_matched),
+            format::count(n_kernels),
+            format::count(n_merged),
+            format::count(n_replays),
+            format::count(n_used),
+            format::count(n_segments)
+        )
+    }
+
+    /// What was not merged and why, a sentence each.
+    pub fn problems(&self) -> Vec<String> {
+        /// More graphs are not listed one by one.
+        const MOST_LISTED: usize = 5;
+        let mut problems: Vec<String> = self.files.iter().filter_map(FileUse::sentence).collect();
+        let open = |graph: &&GraphUse| graph.why.is_some() || graph.n_matched < graph.n_kernels;
+        let graphs: Vec<&GraphUse> = match self.files.iter().any(|file| file.n_segments > 0) {
+            true => self.graphs.iter().filter(open).collect(),
+            // The files say why.
+            false => Vec::new(),
+        };
+        problems.extend(
+            graphs
+                .iter()
+                .take(MOST_LISTED)
+                .map(|graph| graph.sentence()),
+        );
+        if let Some(rest) = graphs
+            .len()
+            .checked_sub(MOST_LISTED)
+            .filter(|rest| *rest > 0)
+        {
+            problems.push(format!(
+                "{} more are not explained, or not as a whole.",
+                format::counted(rest as u64, "graph")
+            ));
+        }
+        problems
+    }
+
+    /// Captured launches that replays do not have, in a sentence; `None` where there are none.
+    pub fn unrecorded(&self) -> Option<String> {
+        let merged = self.graphs.iter().filter(|graph| graph.n_merged > 0);
+        let lacking = merged.filter(|graph| graph.n_unrecorded > 0);
+        let (n_launches, n_replays) = lacking.fold((0, 0), |(launches, replays), graph| {
+            (
+                launches + graph.n_unrecorded * graph.n_merged,
+                replays + graph.n_merged,
+            )
+        });
+        (n_launches > 0).then(|| {
+            format!(
+                "Of {} in {} no kernel was recorded: the profiler lost them, or they were not replayed.",
+                format::counted(n_launches, "captured launch").replace("launchs", "launches"),
+                format::counted(n_replays, "graph replay")
+            )
+        })
+    }
+}
+
+impl GraphUse {
+    fn sentence(&self) -> String {
+        let graph = format!(
+            "A graph of {}, replayed {}",
+            format::counted(self.n_kernels, "kernel"),
+            match self.n_replays {
+                1 => "once".to_owned(),
+                n => format!("{} times", format::count(n)),
+            }
+        );
+        match &self.why {
+            Some(why) if self.n_merged == 0 => {
+                format!("{graph}, stays without operators: {}.", why.clause())
+            }
+            Some(why) => format!(
+                "{graph}, has operators in {} of them: {}.",
+                format::count(self.n_merged),
+                why.clause()
+            ),
+            None => format!(
+                "{graph}, has operators for {} of its kernels; the others are in no capture.",
+                format::count(self.n_matched)
+            ),
+        }
+    }
+}
+
+/// What a plan makes of files and graphs.
+pub(super) fn of(
+    files: &[CaptureFile],
+    found: &[File],
+    replays: &Replays,
+    plan: &Plan,
+) -> Coverage {
+    let mut used: Set<(usize, usize)> = Set::default();
+    let mut graphs: Map<usize, GraphUse> = Map::default();
+    let mut order = Vec::new();
+    for (at, replay) in replays.all.iter().enumerate() {
+        let graph = graphs.entry(replay.graph).or_insert_with(|| {
+            order.push(replay.graph);
+            GraphUse {
+                n_kernels: replay.kernels.len() as u64,
+                n_matched: 0,
+                n_unrecorded: 0,
+                n_replays: 0,
+                n_merged: 0,
+                why: None,
+            }
+        });
+        graph.n_replays += 1;
+        match plan.fit(replay.graph, at) {
+            Some(fit) => {
+                let (file, segment) = fit.segment;
+                used.insert(fit.segment);
+                let segment = found
+                    .get(file)
+                    .and_then(|file| file.found.segments.get(segment));
+                let n_launches = segment.map_or(0, |segment| segment.launches.len());
+                graph.n_merged += 1;
+                graph.n_matched = n_matched(&fit.pairs) as u64;
+                graph.n_unrecorded = n_launches.saturating_sub(fit.n_matched) as u64;
+            }
+            None => {
+                let why = plan
+                    .of_replay
+                    .get(at)
+                    .and_then(|chosen| chosen.as_ref().err());
+                graph.why = graph.why.take().or_else(|| why.cloned());
+            }
+        }
+    }
+    let uses = files
+        .iter()
+        .zip(found)
+        .enumerate()
+        .map(|(at, (file, found))| {
+            let n_used = used.iter().filter(|(of_file, _)| *of_file == at).count() as u64;
+            FileUse {
+                name: file.name.clone(),
+                n_segments: found.found.segments.len() as u64,
+                n_used,
+                problem: problem(file, found, n_used, replays.is_empty()),
+            }
+        });
+    Coverage {
+        files: uses.collect(),
+        graphs: order
+            .iter()
+            .filter_map(|graph| graphs.remove(graph))
+            .collect(),
+    }
+}
+
+fn problem(file: &CaptureFile, found: &File, n_used: u64, is_eager: bool) -> Option<Problem> {
+    let imported = match &file.imported {
+        Ok(imported) => imported,
+        Err(why) => return Some(Problem::Unreadable(why.clone())),
+    };
+    let n_unfinished = u64::from(found.found.n_unfinished);
+    let n_segments = found.found.segments.len();
+    match (imported.trace.events.is_empty(), n_segments) {
+        (true, _) => Some(Problem::Empty),
+        _ if n_unfinished > 0 => Some(Problem::Unfinished(n_unfinished)),
+        (false, 0) => Some(Problem::NoCapture),
+        _ if n_used == 0 && !is_eager => Some(Problem::Unused),
+        _ => None,
+    }
+}

@@ -1,0 +1,105 @@
+//! A graph's capture, merged with the trace of its replays.
+//!
+//! A replay is one call and hundreds of kernels: no operators, no shapes. While the graph was captured
+//! the same launches were made one by one, each below its operator; where that was recorded, each
+//! replay gets a copy of it below its launch, and each kernel is given to the launch it comes from.
+//!
+//! ```text
+//! cudaGraphLaunch -> 3 kernels       cudaGraphLaunch
+//!                                      aten::mm
+//! capture: aten::mm            →         cudaLaunchKernel -> gemm
+//!            cudaLaunchKernel          my::norm
+//!          my::norm …                    cudaLaunchKernel -> norm
+//! ```
+//!
+//! | step | file |
+//! |---|---|
+//! | the captured calls of a file, graph by graph | `segments.rs` |
+//! | which of them a replay comes from | `choosing.rs` |
+//! | which launch each kernel comes from | `matching.rs`, `names.rs` |
+//! | copies below the launches | `copies.rs` |
+//! | operators for the parts of a mixture of experts | `parts.rs` |
+//! | what was merged, and what was not and why | `coverage.rs` |
+//!
+//! Times, streams and counts are the replay's; operators, shapes, modules and launch grids the
+//! capture's.
+
+mod choosing;
+mod copies;
+mod coverage;
+mod matching;
+mod names;
+mod notes;
+mod parts;
+mod segments;
+#[cfg(test)]
+mod tests;
+
+pub use coverage::{Coverage, FileUse, GraphUse, Problem, Why};
+pub use notes::{Note, notes};
+
+use crate::import::{ImportError, Imported};
+use crate::profile::launch::Launches;
+use crate::trace::Trace;
+use choosing::{File, Replays};
+use names::Symbols;
+
+/// A file that may hold captures.
+#[derive(Debug)]
+pub struct CaptureFile {
+    /// What to call it.
+    pub name: String,
+    /// What it holds, or why it cannot be read.
+    imported: Result<Imported, String>,
+    /// What it was captured for, as notes beside it say: tokens.
+    size: Option<u64>,
+}
+
+impl CaptureFile {
+    /// A file that was read, or could not be, with what [`notes`] say of it.
+    pub fn new(name: &str, imported: Result<Imported, ImportError>, notes: &[Note]) -> CaptureFile {
+        let own = notes.iter().find(|note| note.is_of(name));
+        CaptureFile {
+            name: name.to_owned(),
+            imported: imported.map_err(|error| error.to_string()),
+            size: own.and_then(|note| note.size),
+        }
+    }
+
+    fn trace(&self) -> Option<&Trace> {
+        self.imported.as_ref().ok().map(|imported| &imported.trace)
+    }
+
+    /// Whether a trace holds captures of graphs.
+    pub fn is_capture(trace: &Trace) -> bool {
+        let mut names = trace.strings.iter();
+        names.any(|(_, name)| segments::is_begin(name))
+    }
+}
+
+/// Whether a trace replays graphs that no capture is merged with.
+pub fn has_bare_replays(trace: &Trace, launches: &Launches) -> bool {
+    !Replays::find(trace, launches, &mut Symbols::default()).is_empty()
+}
+
+/// Puts captured calls below the launches that replay them, and says how far that went.
+pub(super) fn merge(trace: &mut Trace, launches: &mut Launches, files: &[CaptureFile]) -> Coverage {
+    let sources: Vec<Option<&Trace>> = files.iter().map(CaptureFile::trace).collect();
+    let (merges, coverage) = {
+        let mut symbols = Symbols::default();
+        let replays = Replays::find(trace, launches, &mut symbols);
+        let found = sources.iter().zip(files).map(|(source, file)| {
+            let segments = source.map(|source| segments::find(source, file.size, &mut symbols));
+            File::new(*source, segments.unwrap_or_default())
+        });
+        let found: Vec<File> = found.collect();
+        let plan = choosing::choose(trace, &replays, &found);
+        let coverage = coverage::of(files, &found, &replays, &plan);
+        (plan.into_merges(&replays, found), coverage)
+    };
+    copies::put_below(trace, launches, &sources, &merges);
+    if !merges.is_empty() {
+        parts::add(trace, launches);
+    }
+    coverage
+}

@@ -1,0 +1,181 @@
+//! Operators for the parts of a mixture of experts, where one operator launches all of them.
+//!
+//! The reference's inference report does the same: under `vllm::moe_forward` each expert GEMM gets
+//! an operator of its own around its launch, so that its work can be told. The launch still belongs to
+//! `vllm::moe_forward`.
+
+use crate::base::sort::Arrange;
+use crate::profile::capture::copies::number;
+use crate::profile::launch::{GpuId, Launches, is_graph_call};
+use crate::profile::tree::{CallTree, Frames, NodeId};
+use crate::trace::{Category, Dims, EventId, NewEvent, Trace, extra_args};
+
+/// The operator whose parts are told apart.
+const WHOLE: &str = "vllm::moe_forward";
+
+/// The kernels of its expert GEMMs: the first is the up projection, others are the down projection.
+const GEMM: &str = "matmul_ogs";
+const UP: &str = "pseudo_op::moe_triton_unfused_up";
+const DOWN: &str = "pseudo_op::moe_triton_unfused_down";
+
+/// The one kernel that adds up what the experts say.
+const COMBINE: &str = "matmul_scatter";
+const COMBINED: &str = "pseudo_op::moe_triton_unfused_finalize_matmul_scatter";
+
+/// Puts operators around the launches of expert GEMMs, in the whole trace.
+pub(super) fn add(trace: &mut Trace, launches: &Launches) {
+    if trace.strings.find(WHOLE).is_none() {
+        return;
+    }
+    let tree = CallTree::new(trace, Frames::Without, launches);
+    let wholes: Vec<(NodeId, EventId)> = tree
+        .ids()
+        .filter_map(|node| Some((node, tree.event(node)?)))
+        .filter(|(_, event)| {
+            trace.events.category(*event) == Category::CpuOp && trace.name(*event) == WHOLE
+        })
+        .collect();
+    let mut uid = trace.next_uid();
+    for (node, whole) in wholes {
+        let parts = parts(trace, launches, tree.gpu_work(node));
+        let facts = facts(trace, &tree, node, whole, &parts);
+        let facts = trace.strings.intern(&facts);
+        for Part { call, name, .. } in parts {
+            let name = trace.strings.intern(name);
+            let events = &trace.events;
+            let part = NewEvent {
+                uid: number(uid),
+                category: Category::CpuOp,
+                name,
+                track: events.track(call),
+                ts_ns: events.ts_ns(call),
+                dur_ns: None,
+                external_id: None,
+                correlation: None,
+                op_args: events.op_args(whole),
+                extra_args: Some(facts),
+            };
+            let part = trace.events.push(part);
+            trace.captured.add(part, 0);
+            trace.captured.put_around(call, part);
+            uid += 1;
+        }
+    }
+    trace.captured.number_from(uid);
+}
+
+/// A kernel that gets an operator.
+struct Part {
+    call: EventId,
+    name: &'static str,
+    kernel: EventId,
+}
+
+/// The parts among the kernels of an operator.
+fn parts(trace: &Trace, launches: &Launches, work: &[GpuId]) -> Vec<Part> {
+    let kernel = |id: &GpuId| {
+        let event = *launches.work.get(id.index())?;
+        let call = launches
+            .launched_by(*id)
+            .filter(|call| !is_graph_call(trace, *call))?;
+        Some((trace.events.ts_ns(event), event, call))
+    };
+    let mut kernels: Vec<_> = work.iter().filter_map(kernel).collect();
+    kernels.arrange_by_key(|(start_ns, ..)| *start_ns);
+    let named = |part: &str| -> Vec<(EventId, EventId)> {
+        let of_part = kernels
+            .iter()
+            .filter(|(_, event, _)| trace.name(*event).contains(part));
+        of_part.map(|(_, event, call)| (*event, *call)).collect()
+    };
+    let combines = named(COMBINE);
+    let gemms = named(GEMM).into_iter().enumerate();
+    let mut parts: Vec<Part> = gemms
+        .map(|(at, (kernel, call))| Part {
+            call,
+            name: if at == 0 { UP } else { DOWN },
+            kernel,
+        })
+        .collect();
+    if let ([(kernel, call)], false) = (&combines[..], parts.is_empty()) {
+        parts.push(Part {
+            call: *call,
+            name: COMBINED,
+            kernel: *kernel,
+        });
+    }
+    parts
+}
+
+/// What the shapes of the operator do not say, as arguments of its parts: the experts of a token,
+/// and the inner size, padded, which follows from the launch grid of the up projection.
+fn facts(trace: &Trace, tree: &CallTree, node: NodeId, whole: EventId, parts: &[Part]) -> String {
+    let chosen = chosen(trace, tree, node).unwrap_or(CHOSEN);
+    let inner = parts.first().and_then(|up| inner(trace, whole, up, chosen));
+    let inner = inner.map_or(String::new(), |inner| format!(", \"inner\": {inner}"));
+    format!("\"topk\": {chosen}{inner}")
+}
+
+/// The experts of a token, where nothing says so.
+const CHOSEN: u64 = 4;
+
+/// The experts of a token, as the operator that picks them is asked for.
+fn chosen(trace: &Trace, tree: &CallTree, node: NodeId) -> Option<u64> {
+    let below = tree
+        .subtree(node)
+        .filter_map(|node| tree.event(NodeId(node)));
+    let picks = below
+        .into_iter()
+        .find(|event| trace.name(*event) == "TopK")?;
+    let args = trace.args.get(trace.events.op_args(picks)?)?;
+    let value = args.concrete.as_deref()?.get(1)?;
+    trace.strings.get(*value).parse().ok().filter(|n| *n > 0)
+}
+
+/// Columns of the up projection, or half of them with a gate: the blocks of its grid over those along the
+/// rows of all experts, each of which has some of its own.
+fn inner(trace: &Trace, whole: EventId, up: &Part, chosen: u64) -> Option<u64> {
+    let kernel = trace.name(up.kernel);
+    let [block_m, block_n] = blocks(kernel)?;
+    let args = trace.args.get(trace.events.op_args(whole)?)?;
+    let size = |tensor: usize, at: usize| {
+        let Dims::One(shape) = args.dims.as_deref()?.get(tensor)? else {
+            return None;
+        };
+        u64::try_from(*trace.args.shape(*shape).get(at)?).ok()
+    };
+    let (tokens, experts) = (size(0, 0)?, size(1, 1)?);
+    let rows = tokens.checked_mul(chosen)?;
+    let row_blocks = match rows > experts {
+        true => experts + (rows - experts) / block_m,
+        false => rows,
+    };
+    let grid = grid_blocks(trace, up.call)?;
+    let is_whole = row_blocks > 0 && grid.is_multiple_of(row_blocks);
+    let columns = (grid / row_blocks.max(1))
+        .checked_mul(block_n)
+        .filter(|_| is_whole)?;
+    let gate = if kernel.contains("swiglu") { 2 } else { 1 };
+    (columns > 0).then_some(columns / gate)
+}
+
+/// Rows and columns of a tile: `…_16x128x256x1…` says 16 and 128.
+fn blocks(kernel: &str) -> Option<[u64; 2]> {
+    let tile = |part: &str| -> Option<[u64; 2]> {
+        let sizes: Option<Vec<u64>> = part.split('x').map(|size| size.parse().ok()).collect();
+        match sizes?[..] {
+            [m, n, _, _] if m > 0 => Some([m, n]),
+            _ => None,
+        }
+    };
+    kernel.split('_').find_map(tile)
+}
+
+/// The blocks that a call launches, as it was recorded.
+fn grid_blocks(trace: &Trace, call: EventId) -> Option<u64> {
+    let args = trace.strings.get(trace.events.extra_args(call)?);
+    let grid = extra_args::behind(args, "grid")?.strip_prefix('[')?;
+    let (grid, _) = grid.split_once(']')?;
+    let mut sizes = grid.split(',').map(|size| size.trim().parse::<u64>().ok());
+    sizes.try_fold(1, |all: u64, size| all.checked_mul(size?))
+}

@@ -1,0 +1,281 @@
+//! What a capture file holds: the calls between the start and the end of each capture of a graph.
+
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::FxHasher;
+
+use super::names::{self, Symbols};
+use crate::base::interval::Interval;
+use crate::base::map::Map;
+use crate::base::sort::Arrange;
+use crate::profile::launch::Launches;
+use crate::profile::tree::{CallTree, Frames, NodeId};
+use crate::trace::{Category, Dims, EventId, Trace, event_args};
+
+/// A call of a segment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Call {
+    pub(super) event: EventId,
+    /// Calls above it, in the segment.
+    pub(super) depth: u16,
+}
+
+/// A launch of a segment: what a kernel, copy or fill of a replay may come from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Launch {
+    /// Its row of [`Segment::calls`].
+    pub(super) row: u32,
+    /// What it launches.
+    pub(super) work: names::Work,
+    /// Whether the trace names the kernel: those of CUDA do not.
+    pub(super) is_named: bool,
+    /// The operator nearest above it.
+    pub(super) op: Option<EventId>,
+}
+
+/// The calls of one capture of one graph.
+#[derive(Debug)]
+pub(super) struct Segment {
+    /// The calls, each before what it calls.
+    pub(super) calls: Vec<Call>,
+    /// Those of its calls that launch, by start.
+    pub(super) launches: Vec<Launch>,
+    /// What it was captured for: tokens or requests, as the program or its notes say.
+    pub(super) size: Option<u64>,
+    /// The most frequent first dimension of its operators.
+    pub(super) rows: Option<u64>,
+    /// Of the shapes of all operators: segments with equal ones say the same.
+    pub(super) shapes: u64,
+}
+
+impl Segment {
+    /// Whether it is large enough for a step of so many tokens.
+    pub(super) fn holds(&self, tokens: u64) -> bool {
+        let sizes = [self.size, self.rows];
+        sizes.iter().all(Option::is_none) || sizes.into_iter().flatten().any(|size| size >= tokens)
+    }
+}
+
+/// Whether a call starts the capture of a graph.
+pub(super) fn is_begin(name: &str) -> bool {
+    name.contains("StreamBeginCapture")
+}
+
+/// What was found in a file.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) segments: Vec<Segment>,
+    /// Captures whose end was not recorded.
+    pub(super) n_unfinished: u32,
+}
+
+/// Finds the segments of a capture file, in order. `size`: what notes beside the file say.
+pub(super) fn find<'a>(trace: &'a Trace, size: Option<u64>, symbols: &mut Symbols<'a>) -> Found {
+    let (begins, ends) = bounds(trace);
+    let mut found = Found {
+        n_unfinished: begins.len().saturating_sub(ends.len()) as u32,
+        ..Found::default()
+    };
+    if begins.is_empty() || ends.is_empty() {
+        return found;
+    }
+    let tree = CallTree::new(trace, Frames::With, &Launches::default());
+    let sizes = annotated_sizes(trace);
+    for (begin, end) in begins.iter().zip(&ends) {
+        let span = Interval::new(trace.events.end_ns(*begin), trace.events.ts_ns(*end));
+        if span.start_ns > span.end_ns {
+            continue;
+        }
+        let around = sizes
+            .iter()
+            .filter(|(around, _)| around.contains(span.start_ns));
+        let around = around.max_by_key(|(around, _)| around.start_ns);
+        let own = around.map(|(_, size)| *size);
+        let segment = Reader {
+            trace,
+            tree: &tree,
+            span,
+        }
+        .read(own.or(size), symbols);
+        found.segments.push(segment);
+    }
+    found
+}
+
+/// The calls that start and that end captures, in file order.
+fn bounds(trace: &Trace) -> (Vec<EventId>, Vec<EventId>) {
+    let (mut begins, mut ends) = (Vec::new(), Vec::new());
+    for event in trace.events.ids() {
+        if !trace.events.category(event).is_runtime() || trace.captured.has(event) {
+            continue;
+        }
+        let name = trace.name(event);
+        if is_begin(name) {
+            begins.push(event);
+        } else if name.contains("StreamEndCapture") {
+            ends.push(event);
+        }
+    }
+    (begins, ends)
+}
+
+/// Annotations that say what is captured in them, with the size: `capture_32_FULL`,
+/// `capture_graph_bs_8`.
+fn annotated_sizes(trace: &Trace) -> Vec<(Interval, u64)> {
+    let events = &trace.events;
+    let annotations = events.ids().filter_map(|event| {
+        let is_annotation = events.category(event) == Category::UserAnnotation;
+        let size = names::captured_size(trace.name(event)).filter(|_| is_annotation)?;
+        Some((events.span(event), size))
+    });
+    annotations.collect()
+}
+
+struct Reader<'a, 't> {
+    trace: &'a Trace,
+    tree: &'t CallTree,
+    span: Interval,
+}
+
+impl<'a> Reader<'a, '_> {
+    fn read(&self, size: Option<u64>, symbols: &mut Symbols<'a>) -> Segment {
+        let mut segment = Segment {
+            calls: Vec::new(),
+            launches: Vec::new(),
+            size,
+            rows: None,
+            shapes: 0,
+        };
+        for root in self.roots() {
+            self.add(root, &mut segment, symbols);
+        }
+        let start_of = |launch: &Launch| {
+            let call = segment.calls.get(launch.row as usize);
+            call.map(|call| self.trace.events.ts_ns(call.event))
+        };
+        segment
+            .launches
+            .arrange_by_key(|launch| (start_of(launch), launch.row));
+        self.describe(&mut segment);
+        segment
+    }
+
+    /// Whether a call runs inside as a whole.
+    fn is_inside(&self, node: NodeId) -> bool {
+        self.tree.span(self.trace, node).is_some_and(|call| {
+            call.start_ns >= self.span.start_ns && call.end_ns <= self.span.end_ns
+        })
+    }
+
+    /// The outermost of the calls inside.
+    fn roots(&self) -> Vec<NodeId> {
+        let tree = self.tree;
+        let mut roots = Vec::new();
+        let start_ns = |node: u32| {
+            let span = tree.span(self.trace, NodeId(node));
+            span.map_or(i64::MIN, |span| span.start_ns)
+        };
+        for track in tree.tracks() {
+            // Nodes of a thread stand in order of their start.
+            let nodes = track.nodes.clone();
+            let n_before =
+                partition_point(nodes.clone(), |node| start_ns(node) < self.span.start_ns);
+            let mut node = nodes.start + n_before;
+            while node < nodes.end && start_ns(node) <= self.span.end_ns {
+                let id = NodeId(node);
+                let is_root = self.is_inside(id);
+                node = match is_root {
+                    true => {
+                        roots.push(id);
+                        tree.subtree(id).end.max(node + 1)
+                    }
+                    false => node + 1,
+                };
+            }
+        }
+        roots
+    }
+
+    fn is_launch(&self, node: NodeId) -> bool {
+        let Some(event) = self.tree.event(node) else {
+            return false;
+        };
+        self.trace.events.category(event).is_runtime() && names::is_launch(self.trace.name(event))
+    }
+
+    fn add(&self, root: NodeId, segment: &mut Segment, symbols: &mut Symbols<'a>) {
+        let (trace, tree) = (self.trace, self.tree);
+        let root_depth = tree.depth(root);
+        for node in tree.subtree(root).map(NodeId) {
+            let Some(event) = tree.event(node) else {
+                continue;
+            };
+            let row = segment.calls.len() as u32;
+            segment.calls.push(Call {
+                event,
+                depth: tree.depth(node).saturating_sub(root_depth),
+            });
+            if !self.is_launch(node) {
+                continue;
+            }
+            let kernel = event_args::arg(trace, event, "kernel").filter(|name| !name.is_empty());
+            let above = tree.ancestors(node).take_while(|above| above.0 >= root.0);
+            let op = above
+                .filter(|above| tree.category(trace, *above) == Category::CpuOp)
+                .find_map(|above| tree.event(above));
+            segment.launches.push(Launch {
+                row,
+                work: symbols.work(kernel.unwrap_or(trace.name(event))),
+                is_named: kernel.is_some(),
+                op,
+            });
+        }
+    }
+
+    /// Adds what its operators' shapes say.
+    fn describe(&self, segment: &mut Segment) {
+        let mut hasher = FxHasher::default();
+        let mut rows: Map<i64, u32> = Map::default();
+        for call in &segment.calls {
+            let events = &self.trace.events;
+            if events.category(call.event) != Category::CpuOp {
+                continue;
+            }
+            let args = events.op_args(call.event);
+            let args = args.and_then(|args| self.trace.args.get(args));
+            self.trace.name(call.event).hash(&mut hasher);
+            for dims in args
+                .and_then(|args| args.dims.as_deref())
+                .unwrap_or_default()
+            {
+                let shapes = match dims {
+                    Dims::One(shape) => std::slice::from_ref(shape),
+                    Dims::Many(shapes) => shapes,
+                };
+                for shape in shapes {
+                    let sizes = self.trace.args.shape(*shape);
+                    sizes.hash(&mut hasher);
+                    if let Some(first) = sizes.first() {
+                        *rows.entry(*first).or_default() += 1;
+                    }
+                }
+            }
+        }
+        segment.shapes = hasher.finish();
+        let most = rows.into_iter().max_by_key(|(size, n)| (*n, *size));
+        segment.rows = most.and_then(|(size, _)| u64::try_from(size).ok());
+    }
+}
+
+/// How many of a range, from its start on, are before what is looked for.
+fn partition_point(range: std::ops::Range<u32>, is_before: impl Fn(u32) -> bool) -> u32 {
+    let (mut low, mut high) = (0, range.end.saturating_sub(range.start));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match is_before(range.start + middle) {
+            true => low = middle + 1,
+            false => high = middle,
+        }
+    }
+    low
+}

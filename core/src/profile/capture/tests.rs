@@ -1,0 +1,346 @@
+//! Merging, on graphs of a few kernels.
+
+use super::{CaptureFile, Note};
+use crate::import::import;
+use crate::profile::Profile;
+use crate::testing::{Timetable, outline};
+
+/// A graph of three kernels, replayed at each of these times, in µs.
+fn replays(at: &[u32]) -> Timetable {
+    replays_of(at, ["gemm", "norm", "Memcpy DtoD (Device -> Device)"])
+}
+
+fn replays_of(at: &[u32], kernels: [&str; 3]) -> Timetable {
+    let mut table = Timetable::new().without_flows();
+    for (n, at) in (0..).zip(at) {
+        table = table.runtime("hipGraphLaunch", n, *at..at + 10);
+    }
+    for (n, at) in (0..).zip(at) {
+        let start = |nth: u32| at + 20 + nth * 5;
+        for (nth, kernel) in (0..).zip(kernels) {
+            table = table.kernel(n, kernel, start(nth)..start(nth) + 5);
+        }
+    }
+    table
+}
+
+/// Launches of a capture: the operator above each, its shape, and the kernel; a copy has none.
+type Launch<'a> = (&'a str, &'a str, Option<&'a str>);
+
+const LAUNCHES: [Launch; 4] = [
+    ("aten::mm", "32x64, 64x16", Some("gemm")),
+    ("my::norm", "32x16", Some("norm")),
+    ("aten::copy_", "32x16, 32x16", None),
+    ("aten::addmm", "16, 32x16, 16x4", Some("head")),
+];
+
+/// A capture of such launches.
+fn capture(launches: &[Launch]) -> Timetable {
+    captures(&[("capture_32_FULL", launches)])
+}
+
+/// Captures one after the other, each in its annotation.
+fn captures(all: &[(&str, &[Launch])]) -> Timetable {
+    let mut table = Timetable::new().without_flows();
+    for (n, (annotation, launches)) in (0..).zip(all) {
+        let start: u32 = n * 1_000;
+        table = table
+            .annotation(annotation, start..start + 900)
+            .frame("model.py(3): forward", start + 1..start + 899)
+            .runtime("hipStreamBeginCapture", 1, start + 2..start + 3)
+            .frame("nn.Module: Block_0", start + 4..start + 800);
+        for (nth, (op, args, kernel)) in (0..).zip(*launches) {
+            let at = start + 10 + nth * 20;
+            table = table.op(op, at..at + 15).args(args);
+            table = match kernel {
+                Some(kernel) => table
+                    .runtime("hipModuleLaunchKernel", 100 + nth, at + 1..at + 5)
+                    .args(&format!(r#""kernel": "{kernel}""#)),
+                None => table.runtime("hipMemcpyAsync", 100 + nth, at + 1..at + 5),
+            };
+        }
+        table = table.runtime("hipStreamEndCapture", 2, start + 850..start + 851);
+    }
+    table
+}
+
+fn file(name: &str, table: &Timetable) -> CaptureFile {
+    CaptureFile::new(name, import(table.json().as_bytes()), &[])
+}
+
+fn merged(trace: &Timetable, files: &[CaptureFile]) -> Profile {
+    Profile::with_captures(import(trace.json().as_bytes()).unwrap(), files)
+}
+
+fn shown(profile: &Profile) -> String {
+    outline(&profile.trace, &profile.tree, &profile.launches)
+}
+
+/// What is said of the captures.
+fn said(profile: &Profile) -> Vec<String> {
+    let coverage = profile.coverage.as_ref().unwrap();
+    let mut said = vec![coverage.summary()];
+    said.extend(coverage.problems());
+    said.extend(coverage.unrecorded());
+    said
+}
+
+const ONE: &str = "\
+hipGraphLaunch
+  aten::mm
+    hipModuleLaunchKernel -> gemm
+  my::norm
+    hipModuleLaunchKernel -> norm
+  aten::copy_
+    hipMemcpyAsync -> Memcpy DtoD (Device -> Device)
+  aten::addmm
+";
+
+#[test]
+fn each_replay_gets_the_captured_operators() {
+    let profile = merged(&replays(&[0, 100]), &[file("c", &capture(&LAUNCHES))]);
+    assert_eq!(shown(&profile), [ONE, ONE].concat());
+    assert_eq!(
+        said(&profile),
+        [
+            "Operators and shapes of 6 of 6 kernels in 2 of 2 graph replays come from 1 of 1 captured graphs.",
+            "Of 2 captured launches in 2 graph replays no kernel was recorded: the profiler lost them, or they were not replayed.",
+        ]
+    );
+    // Work and shapes are those of the capture, times those of the replays.
+    let operations = profile.operations().iter();
+    let operations: Vec<_> = operations
+        .map(|operation| {
+            let name = operation.short_name(&profile);
+            (name, operation.n_calls(), operation.kernel_ns / 1000)
+        })
+        .collect();
+    assert!(operations.contains(&("aten::mm", 2, 10)), "{operations:?}");
+    let gemm = &profile.operations()[0];
+    assert!(gemm.is_replayed(&profile) && !gemm.is_in_graph(&profile));
+}
+
+#[test]
+fn captured_calls_take_no_time_on_the_cpu() {
+    let profile = merged(&replays(&[0]), &[file("c", &capture(&LAUNCHES))]);
+    assert_eq!(profile.host_ops, []);
+    let launch = profile.tree.roots().next().unwrap();
+    let own_ns = |node| crate::profile::tree::own_cpu_ns(&profile.trace, &profile.tree, node);
+    let below: i64 = profile.tree.children(launch).map(own_ns).sum();
+    assert_eq!((own_ns(launch), below), (10_000, 0));
+    // Modules are the capture's, in the tree with Python frames.
+    let full = profile.full_tree();
+    let module = full.children(full.roots().next().unwrap()).next().unwrap();
+    let name = profile.trace.name(full.event(module).unwrap());
+    assert_eq!(name, "nn.Module: Block_0");
+}
+
+#[test]
+fn windows_and_redacted_traces_stay_merged() {
+    use crate::base::interval::Interval;
+    use crate::output::redact::redact;
+    use crate::profile::window::Window;
+    let profile = merged(&replays(&[0, 100]), &[file("own", &capture(&LAUNCHES))]);
+    let window = Window::range(Interval::new(90_000, 200_000));
+    assert_eq!(shown(&profile.window(&window)), ONE);
+    let redacted = redact(&profile);
+    assert!(shown(&redacted).contains("aten::mm\n    hipModuleLaunchKernel -> "));
+    assert_eq!(redacted.coverage.unwrap().files[0].name, "capture_1");
+}
+
+#[test]
+fn what_is_not_merged_is_told() {
+    let trace = replays(&[0, 100]);
+    let bare = "hipGraphLaunch -> gemm, norm, Memcpy DtoD (Device -> Device)\n".repeat(2);
+    let foreign = capture(&[("aten::relu", "4", Some("relu")); 3]);
+    // Ends inside the capture.
+    let cut = capture(&LAUNCHES)
+        .json()
+        .replace("hipStreamEndCapture", "hipStreamQuery");
+    let cases = [
+        (
+            file("f", &foreign),
+            "No replay of this trace comes from the capture f: it is of another model, size or version.",
+        ),
+        (file("e", &Timetable::new()), "The capture e has no events."),
+        (
+            file("p", &trace),
+            "p holds no capture of a GPU graph: nothing in it starts and ends one.",
+        ),
+        (
+            CaptureFile::new("t", import(cut.as_bytes()), &[]),
+            "The capture t ends before 1 graph did; it was not used.",
+        ),
+        (
+            CaptureFile::new("x", import(b"no trace"), &[]),
+            "The capture x cannot be read: ",
+        ),
+    ];
+    for (file, expected) in cases {
+        let profile = merged(&trace, &[file]);
+        let said = said(&profile);
+        assert_eq!(said[0], "No capture explains 2 graph replays of 6 kernels.");
+        assert!(said[1].starts_with(expected), "{said:?}");
+        assert_eq!(shown(&profile), bare);
+    }
+    let eager = Timetable::new().work("aten::mm", "gemm", 20..50);
+    let profile = merged(&eager, &[file("c", &capture(&LAUNCHES))]);
+    assert_eq!(
+        said(&profile),
+        ["The trace replays no GPU graph that a capture could explain."]
+    );
+}
+
+#[test]
+fn of_several_sizes_the_smallest_that_holds_the_step_serves() {
+    let sized = |rows: u32| {
+        let shape = format!("{rows}x64, 64x16");
+        let launches = [
+            ("aten::mm", &*shape, Some("gemm")),
+            LAUNCHES[1],
+            LAUNCHES[2],
+        ];
+        file(
+            &rows.to_string(),
+            &captures(&[(&format!("capture_{rows}_FULL"), &launches)]),
+        )
+    };
+    let files = || [sized(8), sized(64), sized(16)];
+    let step = |tokens: u32| {
+        let sums = format!("sq{tokens}sk90sqsq{tokens}sqsk90");
+        let name =
+            format!("execute_{tokens}_context_0(sq0sk0sqsq0sqsk0)_generation_{tokens}({sums})");
+        replays(&[10]).annotation(&name, 0..50)
+    };
+    let rows = |profile: &Profile| {
+        let operations = profile.operations().iter();
+        let mut gemms = operations.filter(|one| one.short_name(profile) == "aten::mm");
+        gemms
+            .next()
+            .map(|one| one.arguments(profile).unwrap().sizes(0).unwrap()[0])
+    };
+    for (tokens, expected) in [(5, Some(8)), (8, Some(8)), (9, Some(16)), (17, Some(64))] {
+        assert_eq!(rows(&merged(&step(tokens), &files())), expected, "{tokens}");
+    }
+    let large = merged(&step(65), &files());
+    assert_eq!(rows(&large), None);
+    assert!(
+        said(&large)[4]
+            .ends_with("the step has 65 tokens, and the largest capture of these kernels has 64."),
+        "{:?}",
+        said(&large)
+    );
+    // Without an annotation nothing tells the size.
+    let untold = merged(&replays(&[10]), &files());
+    assert_eq!(rows(&untold), None);
+    assert!(
+        said(&untold)
+            .last()
+            .unwrap()
+            .contains("captures of several sizes (8, 16, 64)")
+    );
+    assert_eq!(rows(&merged(&replays(&[10]), &[sized(16)])), Some(16));
+}
+
+#[test]
+fn layers_of_one_file_are_told_by_their_order() {
+    let layer = |norm| [LAUNCHES[0], ("my::norm", norm, Some("norm")), LAUNCHES[2]];
+    let (first, second) = (layer("1x1"), layer("2x2"));
+    let both = captures(&[
+        ("capture_32_PIECEWISE", &first),
+        ("capture_32_PIECEWISE", &second),
+    ]);
+    let profile = merged(&replays(&[0, 100, 200, 300]), &[file("c", &both)]);
+    let norms = profile.operations().iter();
+    let norms = norms.filter(|one| one.short_name(&profile) == "my::norm");
+    let mut norms: Vec<_> = norms
+        .map(|one| (one.dims(&profile).len(), one.n_calls()))
+        .collect();
+    norms.sort_unstable();
+    assert_eq!(norms, [(1, 2), (1, 2)]);
+}
+
+#[test]
+fn kernels_on_two_streams_are_each_in_their_order() {
+    let names = ["a", "b", "c", "d"];
+    let launches: Vec<Launch> = names
+        .iter()
+        .map(|name| ("my::op", "4", Some(*name)))
+        .collect();
+    let trace = Timetable::new()
+        .without_flows()
+        .runtime("hipGraphLaunch", 1, 0..10)
+        .kernel(1, "a", 20..30)
+        .stream(8)
+        .kernel(1, "c", 21..31)
+        .kernel(1, "d", 31..40)
+        .stream(7)
+        .kernel(1, "b", 32..40);
+    let profile = merged(&trace, &[file("c", &capture(&launches))]);
+    let lines = shown(&profile);
+    let kernels = lines.lines().filter_map(|line| line.split_once("-> "));
+    let kernels: Vec<&str> = kernels.map(|(_, kernel)| kernel).collect();
+    assert_eq!(kernels, names);
+}
+
+#[test]
+fn launches_without_names_are_told_off() {
+    let hidden = capture(&LAUNCHES[..3])
+        .json()
+        .replace(r#""kernel""#, r#""hidden""#);
+    let files = [CaptureFile::new("c", import(hidden.as_bytes()), &[])];
+    let kernels = [
+        "Cijk_Ailk_Bljk_BBS",
+        "norm",
+        "Memcpy DtoD (Device -> Device)",
+    ];
+    let profile = merged(&replays_of(&[0], kernels), &files);
+    assert!(shown(&profile).contains("aten::mm\n    hipModuleLaunchKernel -> Cijk"));
+    // A generated kernel is no operator's GEMM.
+    let other = [
+        "triton_poi_fused_0",
+        "norm",
+        "Memcpy DtoD (Device -> Device)",
+    ];
+    let contradicted = merged(&replays_of(&[0], other), &files);
+    assert!(shown(&contradicted).starts_with("hipGraphLaunch -> triton_poi_fused_0, norm"));
+}
+
+#[test]
+fn a_recording_that_holds_both_is_merged_with_itself() {
+    let both = capture(&LAUNCHES[..3])
+        .runtime("hipGraphLaunch", 500, 2_000..2_010)
+        .kernel(500, "gemm", 2_020..2_030)
+        .kernel(500, "norm", 2_030..2_040)
+        .kernel(500, "Memcpy DtoD (Device -> Device)", 2_040..2_050);
+    let profile = merged(&both, &[file("itself", &both)]);
+    let (all, matched) = profile.coverage.as_ref().unwrap().kernels();
+    assert_eq!((all, matched), (3, 3));
+}
+
+#[test]
+fn a_capture_that_comes_later_is_merged_as_well() {
+    let trace = replays(&[0, 100]);
+    let late = trace
+        .profile()
+        .and_captures(&[file("c", &capture(&LAUNCHES))])
+        .unwrap();
+    assert_eq!(shown(&late), [ONE, ONE].concat());
+    // What is merged stays so.
+    let again = late
+        .and_captures(&[file("d", &capture(&LAUNCHES))])
+        .unwrap();
+    assert_eq!(shown(&again), [ONE, ONE].concat());
+    assert!(again.coverage.as_ref().unwrap().is_complete());
+}
+
+#[test]
+fn notes_say_the_size_where_no_annotation_does() {
+    let plain = captures(&[("warm-up", &LAUNCHES[..3])]);
+    let note = Note {
+        file: "c.json".to_owned(),
+        size: Some(48),
+    };
+    let file = CaptureFile::new("runs/c.json", import(plain.json().as_bytes()), &[note]);
+    assert_eq!(file.size, Some(48));
+}

@@ -1,0 +1,35 @@
+//! The module that a call is made in, which the reference's inference report tells apart.
+
+use super::python;
+use super::sheet::{Column, Unit, column};
+use crate::base::format::without_number;
+use crate::names::MODULE;
+use crate::profile::Profile;
+use crate::trace::EventId;
+
+#[rustfmt::skip]
+pub(super) const PARENT: Column =
+    column("parent_module", Unit::Text, "The class of the innermost module around the call; NA outside modules. Only with captures.");
+
+/// What stands under [`PARENT`] outside modules.
+pub(super) const NONE: &str = "NA";
+
+/// The modules around a call, the innermost first, as they were recorded.
+fn around(profile: &Profile, call: EventId) -> impl Iterator<Item = &str> {
+    let tree = profile.full_tree();
+    let node = tree.node_of(call);
+    let above = node.into_iter().flat_map(|node| tree.ancestors(node));
+    let names = above.filter_map(|node| Some(profile.trace.name(tree.event(node)?)));
+    names.filter(|name| name.starts_with(MODULE))
+}
+
+/// The innermost module around a call, by class.
+pub(super) fn parent(profile: &Profile, call: EventId) -> Option<&str> {
+    around(profile, call).next().map(without_number)
+}
+
+/// A call and the modules around it, the innermost first: Python text of a list.
+pub(super) fn stack(profile: &Profile, call: EventId) -> String {
+    let name = profile.trace.name(call);
+    python::list([name].into_iter().chain(around(profile, call)))
+}
