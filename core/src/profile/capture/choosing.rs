@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::base::interval::Interval;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
-use crate::perf::batch_tokens;
+use crate::names::batch;
 use crate::profile::launch::{GpuId, Launches, is_graph_launch};
 use crate::trace::{ByName, Category, EventId, Trace, TrackId};
 
@@ -406,8 +406,7 @@ impl Steps {
 
 /// The tokens that a step works on, as its annotation says.
 fn tokens(annotation: &str) -> Option<u64> {
-    let (context, generation) = batch_tokens(annotation)?;
-    Some((context + generation) as u64)
+    batch::parse(annotation)?.tokens()
 }
 
 struct Chooser<'a> {
