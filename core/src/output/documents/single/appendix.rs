@@ -1,4 +1,4 @@
-//! The appendix: model, hardware, reproducers, thresholds that were changed, data quality.
+//! The appendix: steps of a serving engine, model, hardware, reproducers, thresholds that were changed, data quality.
 
 use super::Input;
 use super::summary::quality_line;
@@ -8,9 +8,12 @@ use crate::output::documents::parts::thresholds;
 use crate::output::documents::{Part, part};
 use crate::output::replay::{Package, candidates};
 use crate::report::GpuEvents;
+use crate::report::overview::ServingFacts;
 
 pub(super) fn all(source: &Input) -> Vec<Part> {
-    vec![
+    let serving = source.report.overview.serving.as_ref();
+    let steps = serving.map(|serving| part("Steps", |document| steps(document, serving)));
+    let parts = [
         part("Model", |document| model(document, source)),
         part("Hardware Reference", |document| hardware(document, source)),
         part("Replay Artifacts", |document| reproducers(document, source)),
@@ -20,7 +23,27 @@ pub(super) fn all(source: &Input) -> Vec<Part> {
             document.text(&quality.sentence);
             document.bullets(quality.lines.iter().map(quality_line));
         }),
-    ]
+    ];
+    steps.into_iter().chain(parts).collect()
+}
+
+/// The steps of a serving engine, and the parts of the time around them.
+fn steps(document: &mut Document, serving: &ServingFacts) {
+    let facts = DocTable::of(&serving.facts)
+        .text("Steps", |(label, _)| label.clone())
+        .line(">Value", |(_, value)| line(value));
+    document.table(facts);
+    if serving.stages.len() > 1 {
+        let stages = DocTable::of(&serving.stages)
+            .text("Part of the time", |stage| stage.name.clone())
+            .time(">Time", |stage| stage.ns)
+            .time(">GPU busy", |stage| stage.busy_ns)
+            .time(">GPU idle", |stage| stage.ns.saturating_sub(stage.busy_ns));
+        document.table(stages);
+    }
+    for note in &serving.notes {
+        document.text(note);
+    }
 }
 
 fn model(document: &mut Document, source: &Input) {

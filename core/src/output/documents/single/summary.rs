@@ -7,7 +7,7 @@ use crate::base::interval::{percent_of, sum};
 use crate::findings::compute::varies;
 use crate::findings::{Row, Tier};
 use crate::output::document::{DocTable, Document, Line, Span, code, dash, line, text};
-use crate::report::overview::{Level, Measure, QualityLine, ServingFacts, SplitKind, SplitPart};
+use crate::report::overview::{Level, Measure, QualityLine, SplitKind, SplitPart};
 use crate::report::top::{N_TOP, TopOperation, top_operations};
 
 /// Below this share of computation the summary first says where the rest of the time is.
@@ -17,9 +17,6 @@ pub(super) fn write(source: &Input) -> Document {
     let mut document = Document::default();
     document.text(&paragraph(source));
     document.table(metrics(source));
-    if let Some(serving) = &source.report.overview.serving {
-        steps(serving, &mut document);
-    }
     let longest = match source.report.overview.measure {
         Measure::Gpu => longest_on_gpu(source),
         Measure::Host => longest_on_cpu(source),
@@ -121,25 +118,6 @@ fn metrics(source: &Input) -> DocTable {
         .text("Metric", |(label, _)| *label)
         .line(">Value", |(_, value)| value.clone())
         .into()
-}
-
-/// The steps of a serving engine, and the parts of the time around them.
-fn steps(serving: &ServingFacts, document: &mut Document) {
-    let facts = DocTable::of(&serving.facts)
-        .text("Steps", |(label, _)| label.clone())
-        .line(">Value", |(_, value)| line(value));
-    document.table(facts);
-    if serving.stages.len() > 1 {
-        let stages = DocTable::of(&serving.stages)
-            .text("Part of the time", |stage| stage.name.clone())
-            .time(">Time", |stage| stage.ns)
-            .time(">GPU busy", |stage| stage.busy_ns)
-            .time(">GPU idle", |stage| stage.ns.saturating_sub(stage.busy_ns));
-        document.table(stages);
-    }
-    for note in &serving.notes {
-        document.text(note);
-    }
 }
 
 /// "GEMM (41.2 % of compute)".
