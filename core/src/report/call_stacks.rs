@@ -63,7 +63,7 @@ pub(super) fn cells(profile: &Profile, operation: &Operation) -> [Cell; 2] {
     let is_inference = !profile.trace.captured.is_empty();
     if let Some(kernel) = call.kernel.filter(|_| is_inference) {
         let kernel = profile.trace.strings.get(kernel);
-        let stack = python::list([kernel].into_iter());
+        let stack = python::list([kernel]);
         return [Cell::Text(NOT_FOUND.to_owned()), Cell::Text(stack)];
     }
     let launched = operation.calls.iter().map(|call| &call.work[..]);

@@ -80,7 +80,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
         let mut categories: Vec<_> = group.calls.iter().map(|op| op.category).collect();
         categories.arrange();
         categories.dedup();
-        row.push(Cell::Text(python::list(categories.into_iter())));
+        row.push(Cell::Text(python::list(categories)));
         let first = group.calls.first().filter(|_| captured);
         row.extend(first.map(|op| Cell::Text(parent_modules::stack(profile, op.event))));
         row.extend(shares.next(group.direct_ns));

@@ -15,10 +15,10 @@ use crate::profile::launch::{GpuId, Launches, is_graph_launch};
 use crate::trace::{ByName, Category, EventId, Trace, TrackId};
 
 use super::copies::Merge;
-use super::coverage::Why;
 use super::matching::{self, Launched, Pairs, Replayed};
 use super::names::{self, Class, Symbols, Work};
 use super::segments::{Found, Segment};
+use super::why::Why;
 
 /// A file's captures.
 #[derive(Debug)]

@@ -5,9 +5,11 @@ use serde::Serialize;
 use super::CaptureFile;
 use super::choosing::{File, Plan, Replays};
 use super::matching::n_matched;
+use super::why::Why;
 use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::base::map::{Map, Set};
+use crate::import::warning::{WarningKind, Warnings};
 
 /// How far captures explain the replays of a trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -42,6 +44,8 @@ pub enum Problem {
     NoCapture,
     /// It ends before so many captures did.
     Unfinished(u64),
+    /// The file is cut off before any capture.
+    Cut,
     /// No replay of the trace comes from it.
     Unused,
 }
@@ -63,61 +67,6 @@ pub struct GraphUse {
     pub why: Option<Why>,
 }
 
-/// Why nothing is merged with a replay.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub enum Why {
-    /// No capture launches the same kernels: of the one that comes closest so many are the same.
-    Unlike {
-        /// Kernels that are the same.
-        n_matched: u64,
-    },
-    /// Captures of several sizes launch the same kernels, and nothing says how many tokens the step has.
-    Ambiguous {
-        /// The sizes.
-        sizes: Vec<u64>,
-    },
-    /// The step has more tokens than any capture.
-    TooSmall {
-        /// The largest capture.
-        captured: u64,
-        /// The tokens of the step.
-        tokens: u64,
-    },
-}
-
-impl Why {
-    /// A sentence's end, behind a colon.
-    fn clause(&self) -> String {
-        let count = |n: u64| format::count(n);
-        match self {
-            Why::Unlike { n_matched: 0 } => "no capture launches these kernels".to_owned(),
-            Why::Unlike { n_matched } => format!(
-                "no capture launches these kernels; {} of them at most match in order",
-                count(*n_matched)
-            ),
-            Why::Ambiguous { sizes } if sizes.is_empty() => {
-                "several captures with other shapes launch these kernels, and nothing tells which it is".to_owned()
-            }
-            Why::Ambiguous { sizes } => {
-                let sizes: Vec<String> = sizes.iter().map(|size| count(*size)).collect();
-                format!(
-                    "captures of several sizes ({}) launch these kernels, and no annotation says how many tokens the step has",
-                    sizes.join(", ")
-                )
-            }
-            Why::TooSmall { captured: 0, tokens } => format!(
-                "the step has {} tokens, and no capture is that large",
-                count(*tokens)
-            ),
-            Why::TooSmall { captured, tokens } => format!(
-                "the step has {} tokens, and the largest capture of these kernels has {}",
-                count(*tokens),
-                count(*captured)
-            ),
-        }
-    }
-}
-
 impl FileUse {
     /// What a user reads about it; `None` where there is nothing to say.
     fn sentence(&self) -> Option<String> {
@@ -132,8 +81,11 @@ impl FileUse {
                 "{name} holds no capture of a GPU graph: nothing in it starts and ends one."
             ),
             Problem::Unfinished(n) => format!(
-                "The capture {name} ends before {} did; it was not used.",
+                "The capture {name} ends before {} did; what it has of it was not used.",
                 format::counted(*n, "graph")
+            ),
+            Problem::Cut => format!(
+                "The capture {name} is cut off before the launches of any graph; copy it again."
             ),
             Problem::Unused => format!(
                 "No replay of this trace comes from the capture {name}: it is of another model, size or version."
@@ -235,7 +187,20 @@ impl Coverage {
     pub fn problems(&self) -> Vec<String> {
         /// More graphs are not listed one by one.
         const MOST_LISTED: usize = 5;
-        let mut problems: Vec<String> = self.files.iter().filter_map(FileUse::sentence).collect();
+        // Of captures of all sizes few are replayed.
+        let is_spare = |file: &&FileUse| self.is_merged() && file.problem == Some(Problem::Unused);
+        let files = self.files.iter().filter(|file| !is_spare(file));
+        let mut problems: Vec<String> = files.filter_map(FileUse::sentence).collect();
+        let spare: Vec<&FileUse> = self.files.iter().filter(is_spare).collect();
+        problems.extend(match spare[..] {
+            [] => None,
+            [one] => Some(format!("No replay needs the capture {}.", one.name)),
+            _ => Some(format!(
+                "{} of {} capture files are needed by no replay.",
+                format::count(spare.len() as u64),
+                format::count(self.files.len() as u64)
+            )),
+        });
         let open = |graph: &&GraphUse| graph.why.is_some() || graph.n_matched < graph.n_kernels;
         let graphs: Vec<&GraphUse> = match self.files.iter().any(|file| file.n_segments > 0) {
             true => self.graphs.iter().filter(open).collect(),
@@ -374,6 +339,11 @@ pub(super) fn of(
     }
 }
 
+fn is_cut(warnings: &Warnings) -> bool {
+    let kinds = [WarningKind::CutGzip, WarningKind::CutJson];
+    kinds.iter().any(|kind| warnings.count(*kind) > 0)
+}
+
 fn problem(file: &CaptureFile, found: &File, n_used: u64, is_eager: bool) -> Option<Problem> {
     let imported = match &file.imported {
         Ok(imported) => imported,
@@ -384,6 +354,7 @@ fn problem(file: &CaptureFile, found: &File, n_used: u64, is_eager: bool) -> Opt
     match (imported.trace.events.is_empty(), n_segments) {
         (true, _) => Some(Problem::Empty),
         _ if n_unfinished > 0 => Some(Problem::Unfinished(n_unfinished)),
+        (false, 0) if is_cut(&imported.warnings) => Some(Problem::Cut),
         (false, 0) => Some(Problem::NoCapture),
         _ if n_used == 0 && !is_eager => Some(Problem::Unused),
         _ => None,

@@ -171,7 +171,7 @@ fn by_class(replay: &[Replayed], capture: &[Launched]) -> Pairs {
             told(kernel, launch) != Some(false)
         });
     }
-    settle(&mut pairs, capture.len(), &told);
+    settle(&mut pairs, capture.len(), told);
     // Where nothing confirms it, equal numbers may be an accident.
     let is_known = |kernel: &Replayed| kernel.class != Class::Any;
     let is_confirmed = is_told(true, &pairs) > 0 || !replay.iter().any(is_known);

@@ -19,7 +19,7 @@
 //! | which launch each kernel comes from | `matching.rs`, `names.rs` |
 //! | copies below the launches | `copies.rs` |
 //! | operators for the parts of a mixture of experts | `parts.rs` |
-//! | what was merged, and what was not and why | `coverage.rs` |
+//! | what was merged, and what was not and why | `coverage.rs`, `why.rs` |
 //!
 //! Times, streams and counts are the replay's; operators, shapes, modules and launch grids the
 //! capture's.
@@ -34,9 +34,11 @@ mod parts;
 mod segments;
 #[cfg(test)]
 mod tests;
+mod why;
 
-pub use coverage::{Coverage, FileUse, GraphUse, Problem, Why};
+pub use coverage::{Coverage, FileUse, GraphUse, Problem};
 pub use notes::{Note, notes};
+pub use why::Why;
 
 use crate::import::{ImportError, Imported};
 use crate::profile::launch::Launches;
@@ -47,7 +49,7 @@ use names::Symbols;
 /// A file that may hold captures.
 #[derive(Debug)]
 pub struct CaptureFile {
-    /// What to call it.
+    /// Its name, without the folders.
     pub name: String,
     /// What it holds, or why it cannot be read.
     imported: Result<Imported, String>,
@@ -60,7 +62,7 @@ impl CaptureFile {
     pub fn new(name: &str, imported: Result<Imported, ImportError>, notes: &[Note]) -> CaptureFile {
         let own = notes.iter().find(|note| note.is_of(name));
         CaptureFile {
-            name: name.to_owned(),
+            name: notes::file_name(name).to_owned(),
             imported: imported.map_err(|error| error.to_string()),
             size: own.and_then(|note| note.size),
         }

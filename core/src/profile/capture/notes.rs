@@ -14,14 +14,13 @@ pub struct Note {
 impl Note {
     /// Whether it is about a file of this name or path.
     pub(super) fn is_of(&self, name: &str) -> bool {
-        let last = |path: &str| {
-            path.rsplit(['/', '\\'])
-                .next()
-                .unwrap_or_default()
-                .to_owned()
-        };
-        last(&self.file) == last(name)
+        file_name(&self.file) == file_name(name)
     }
+}
+
+/// The last part of a path.
+pub(super) fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or_default()
 }
 
 /// Reads `[{"file": …, "batch_size": …, "mode": …}]`; `None` for any other text.

@@ -169,7 +169,7 @@ fn what_is_not_merged_is_told() {
         ),
         (
             CaptureFile::new("t", import(cut.as_bytes()), &[]),
-            "The capture t ends before 1 graph did; it was not used.",
+            "The capture t ends before 1 graph did; what it has of it was not used.",
         ),
         (
             CaptureFile::new("x", import(b"no trace"), &[]),
@@ -343,4 +343,21 @@ fn notes_say_the_size_where_no_annotation_does() {
     };
     let file = CaptureFile::new("runs/c.json", import(plain.json().as_bytes()), &[note]);
     assert_eq!(file.size, Some(48));
+}
+
+#[test]
+fn captures_that_no_replay_needs_are_one_line() {
+    let other = capture(&[("aten::relu", "4", Some("relu")); 3]);
+    let needed = || file("c", &capture(&LAUNCHES[..3]));
+    let spare = |name| file(name, &other);
+    let line = |files: &[CaptureFile]| said(&merged(&replays(&[0]), files))[1..].to_vec();
+    assert_eq!(line(&[needed()]), [""; 0]);
+    assert_eq!(
+        line(&[needed(), spare("a/b")]),
+        ["No replay needs the capture b."]
+    );
+    assert_eq!(
+        line(&[spare("a"), needed(), spare("b")]),
+        ["2 of 3 capture files are needed by no replay."]
+    );
 }
