@@ -276,9 +276,37 @@ fn the_work_of_a_decode_step_with_its_capture() {
         "{mean_us}"
     );
     assert_eq!((judged.work, judged.roof), (None, None));
+    // Weights and KV cache at the memory bandwidth.
+    let serving = report.overview.serving.as_ref().unwrap();
+    let floor = fact(serving, "Memory floor");
+    for part in ["2.79 ms at 5.30 TB/s", "26.0 % of the step", "14.8 GB"] {
+        assert!(floor.contains(part), "{floor}");
+    }
+    assert!(fact(serving, "Launches").starts_with("full graph: 1 graph replay"));
     // At the rate of the first the second expert GEMM takes 2.12 ms less, a fifth of the step.
     let mut ranked = report.analyses.findings.ranked.iter();
     let slower = ranked.find(|one| one.finding.pattern == "slower_expert_gemm");
     let saved_ns = slower.unwrap().finding.impact.unwrap().high_ns;
     assert!(is_near(saved_ns as f64, 2.12e6), "{saved_ns}");
+}
+
+/// Of the busy time, with and without a capture: the router is a GEMM by name, 1.9 % of it.
+#[test]
+fn categories_of_a_decode_step_do_not_depend_on_its_capture() {
+    let (Some(merged), Some(alone)) = (
+        captured("vllm_decode_full"),
+        shared::serving("vllm_decode_full"),
+    ) else {
+        return;
+    };
+    for profile in [merged, self::profile(alone)] {
+        let report = report(&profile);
+        let percent = |key: &str| {
+            let outcome = report.analyses.outcome(key).unwrap();
+            let busy_ns = report.overview.busy_ns.unwrap();
+            (outcome.time_ns as f64 / busy_ns as f64 * 1000.0).round() / 10.0
+        };
+        let shares = ["moe", "sdpa_fwd", "gemm", "norm"].map(percent);
+        assert_eq!(shares, [72.7, 8.0, 11.5, 3.1]);
+    }
 }

@@ -34,7 +34,8 @@ impl Seen<'_> {
 }
 
 fn is_around(part: MoePart) -> bool {
-    matches!(part, MoePart::Routing | MoePart::Sorting)
+    use MoePart::{Preparation, Routing, Sorting};
+    matches!(part, Routing | Sorting | Preparation)
 }
 
 pub(super) const DOCS: Docs = || rule::docs(rules::RULES);

@@ -46,7 +46,9 @@ pub(crate) fn graphs(profile: &Profile) -> Vec<Graph> {
     let mut is_graph = ByName::new(|name| RuntimeCall::of_name(name) == RuntimeCall::GraphLaunch);
     let mut of_call: Map<EventId, Vec<GpuId>> = Map::default();
     for (id, work) in profile.gpu.iter() {
-        if let Some(call) = work.launched_by.filter(|call| is_graph.of(trace, *call)) {
+        // A capture says what launches it; the call that replays that is the graph's.
+        let call = work.launched_by.map(|call| trace.recorded_call(call));
+        if let Some(call) = call.filter(|call| is_graph.of(trace, *call)) {
             of_call.entry(call).or_default().push(id);
         }
     }
