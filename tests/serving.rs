@@ -9,6 +9,7 @@ use dormer_core::profile::capture::CaptureFile;
 use dormer_core::profile::serving::{Serving, stream_runs};
 use dormer_core::profile::window::of_all_steps;
 use dormer_core::report::overview::ServingFacts;
+use dormer_core::trace::Dims;
 
 use crate::support::opened::{profile, report};
 use crate::support::shared;
@@ -234,4 +235,101 @@ fn what_repeats_is_found_in_time_that_grows_with_the_trace() {
         many < once * 32 + Duration::from_millis(50),
         "{once:?}, ×16 {many:?}"
     );
+}
+
+/// A trace of a serving engine with its capture.
+fn captured(name: &str) -> Option<Profile> {
+    let trace = import(&shared::serving(name)?).unwrap();
+    let file = format!("{name}.capture");
+    let capture = CaptureFile::new(&file, import(&shared::serving(&file)?), &[]);
+    Some(Profile::with_captures(trace, &[capture]))
+}
+
+/// What a capture tells of the work of a decode step: times in microseconds, rates in TB/s.
+#[test]
+fn the_work_of_a_decode_step_with_its_capture() {
+    let Some(profile) = captured("vllm_decode_full") else {
+        return;
+    };
+    let report = report(&profile);
+    // Operator, sizes of its second argument, calls; mean time, rate and share of the roofline.
+    #[rustfmt::skip]
+    let expected: &[(&str, &[i64], usize, f64, f64, f64)] = &[
+        ("pseudo_op::moe_triton_unfused_up", &[32, 32], 24, 136.36, 2.231, 42.1),
+        ("pseudo_op::moe_triton_unfused_down", &[32, 32], 24, 156.75, 0.973, 18.4),
+        ("vllm::unified_attention_with_output", &[32, 8, 64], 12, 46.88, 2.418, 45.6),
+        ("vllm::rocm_unquantized_gemm", &[5120, 2880], 24, 16.13, 1.864, 35.2),
+        ("vllm::rocm_unquantized_gemm", &[2880, 4096], 24, 15.26, 1.580, 29.8),
+        ("vllm::rocm_unquantized_gemm", &[201_088, 2880], 1, 276.68, 4.234, 79.88),
+        ("vllm::rocm_unquantized_gemm", &[32, 2880], 24, 8.36, 0.0446, 0.84),
+    ];
+    // Means of rates are close to the rate of the mean time.
+    let is_near = |seen: f64, expected: f64| (seen / expected - 1.0).abs() < 0.006;
+    for (op, sizes, n, us, rate, percent) in expected {
+        let mut all = profile.operations().iter().zip(&report.judged);
+        let (operation, judged) = all
+            .find(|(one, _)| {
+                let second = one.dims(&profile).get(1);
+                let second = second.map(|dims| match dims {
+                    Dims::One(id) => profile.trace.args.shape(*id),
+                    Dims::Many(_) => &[],
+                });
+                one.name(&profile) == *op && second == Some(*sizes)
+            })
+            .unwrap_or_else(|| panic!("no {op} of {sizes:?}"));
+        assert_eq!(operation.calls.len(), *n, "{op} {sizes:?}");
+        let mean_us = operation.kernel_ns as f64 / 1e3 / *n as f64;
+        let bytes = judged.work.and_then(|work| work.bytes).unwrap();
+        let seen_rate = bytes / mean_us / 1e6;
+        let seen_percent = judged.achieved.unwrap().roof_percent;
+        let seen = [mean_us, seen_rate, seen_percent];
+        let all = [*us, *rate, *percent];
+        let agree = seen
+            .iter()
+            .zip(all)
+            .all(|(one, other)| is_near(*one, other));
+        assert!(agree, "{op} {sizes:?}: {seen:?} for {all:?}");
+    }
+    // The sliding layers: half of all, and not judged without the size of their window.
+    let mut all = profile.operations().iter().zip(&report.judged);
+    let (windowed, judged) = all.find(|(one, _)| one.sees_window).unwrap();
+    let mean_us = windowed.kernel_ns as f64 / 1e3 / 12.0;
+    assert!(
+        windowed.calls.len() == 12 && is_near(mean_us, 13.48),
+        "{mean_us}"
+    );
+    assert_eq!((judged.work, judged.roof), (None, None));
+    // Weights and KV cache at the memory bandwidth.
+    let serving = report.overview.serving.as_ref().unwrap();
+    let floor = fact(serving, "Memory floor");
+    for part in ["2.79 ms at 5.30 TB/s", "26.0 % of the step", "14.8 GB"] {
+        assert!(floor.contains(part), "{floor}");
+    }
+    assert!(fact(serving, "Launches").starts_with("full graph: 1 graph replay"));
+    // At the rate of the first the second expert GEMM takes 2.12 ms less, a fifth of the step.
+    let mut ranked = report.analyses.findings.ranked.iter();
+    let slower = ranked.find(|one| one.finding.pattern == "slower_expert_gemm");
+    let saved_ns = slower.unwrap().finding.impact.unwrap().high_ns;
+    assert!(is_near(saved_ns as f64, 2.12e6), "{saved_ns}");
+}
+
+/// Of the busy time, with and without a capture: the router is a GEMM by name, 1.9 % of it.
+#[test]
+fn categories_of_a_decode_step_do_not_depend_on_its_capture() {
+    let (Some(merged), Some(alone)) = (
+        captured("vllm_decode_full"),
+        shared::serving("vllm_decode_full"),
+    ) else {
+        return;
+    };
+    for profile in [merged, self::profile(alone)] {
+        let report = report(&profile);
+        let percent = |key: &str| {
+            let outcome = report.analyses.outcome(key).unwrap();
+            let busy_ns = report.overview.busy_ns.unwrap();
+            (outcome.time_ns as f64 / busy_ns as f64 * 1000.0).round() / 10.0
+        };
+        let shares = ["moe", "sdpa_fwd", "gemm", "norm"].map(percent);
+        assert_eq!(shares, [72.7, 8.0, 11.5, 3.1]);
+    }
 }

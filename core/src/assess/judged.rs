@@ -43,7 +43,10 @@ impl Judged {
         let own = options.perf_models.as_ref().and_then(|models| {
             models.work_of(&profile.trace, &operation.name(profile), operation.key.args)
         });
-        let work = own.unwrap_or_else(built_in);
+        // Of a window whose size is not known, the annotation of the step says too much.
+        let work = own
+            .unwrap_or_else(built_in)
+            .filter(|_| !operation.sees_window);
         let work = work.map(|work| on_its_units(profile, operation, options, work));
         let mean = |amount| mean_rate(&operation.times_us, amount);
         let roof = work

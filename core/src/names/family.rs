@@ -79,6 +79,8 @@ pub fn family_of_op(label: &str, name: &str, kernel: Option<&str>) -> Family {
     let by_name = by_label.or_else(|| first_match(OP_RULES, name));
     match (by_name, of_kernel) {
         (None | Some(Family::Communication), Some(family)) => family,
+        // A generated kernel that is named after the experts.
+        (Some(Family::Triton), Some(Family::Moe)) => Family::Moe,
         (Some(family), _) => family,
         (None, None) => match label {
             "elementwise" | "multi_tensor_apply" => Family::Elementwise,
@@ -147,6 +149,8 @@ mod tests {
             ("other", "trtllm::gemm_allreduce", "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal>", Gemm),
             ("other", "symm_mem::fused_all_gather_matmul", "Memcpy PtoP (Device -> Device)", MemoryCopy),
             ("other", "vllm::all_reduce", "my_kernel", Communication),
+            ("triton", "triton_poi_fused_constant_pad_nd_moe_forward_0", "triton_poi_fused_constant_pad_nd_moe_forward_0", Moe),
+            ("other", "TopK", "_topk_forward", Moe),
             ("other", "vllm::inplace_fused_experts", "void vllm::act_and_mul_kernel<c10::BFloat16>", Moe),
         ];
         for (label, name, kernel, expected) in cases {

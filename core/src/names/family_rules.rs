@@ -87,6 +87,9 @@ pub(super) const OP_RULES: &[Rule<Family>] = &[
 /// Kernels, copies and fills.
 #[rustfmt::skip]
 pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
+    // What is padded for the experts alone.
+    rule(Holds("pad_nd_moe_forward"), Moe, "triton_poi_fused_constant_pad_nd_moe_forward_0"),
+
     // torch.compile names its kernels after the ops they fuse, collectives beside them included,
     // so this goes before all words.
     rule(Starts("triton_"), Triton, "triton_poi_fused_add_all_reduce_0"),
@@ -144,6 +147,10 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("routingindices"), Moe, "routingIndicesClusterKernel"),
     rule(Holds("tmawarpspecializedkernel"), Moe, "void tensorrt_llm::kernels::cutlass_kernels::computeStridesTmaWarpSpecializedKernel"),
     rule(Holds("matmul_ogs"), Moe, "_matmul_ogs_NNT_bf16xbf16xmxfp4_128x256x128x1_swiglu"),
+    rule(Holds("finalize_matmul_scatter"), Moe, "_finalize_matmul_scatter_bf16"),
+    rule(Holds("_topk_forward"), Moe, "_topk_forward"),
+    rule(Holds("router_triton"), Moe, "_router_triton_kernel"),
+    rule(Holds("_dynbatch"), Moe, "bmm_MxE4m3_MxE2m1MxE4m3_Fp32_t128x16x256u2_s6_et64x16_swiGlu_dynBatch_sm100f"),
     rule(Holds("combined_routing"), Moe, "_combined_routing_memset"),
     rule(Holds("routing_compute"), Moe, "_routing_compute_indx_offs"),
     rule(Holds("bitmatrix"), Moe, "_sum_bitmatrix_rows"),

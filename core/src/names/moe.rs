@@ -8,6 +8,8 @@ labelled! {
     pub(crate) enum MoePart {
         /// Chooses experts: gate, router.
         Routing => "routing",
+        /// Pads or quantizes tokens for the grouped GEMMs.
+        Preparation => "padding of tokens",
         /// Sorts, aligns, gathers and adds up tokens.
         Sorting => "sorting of tokens",
         /// The first or second grouped GEMM in a kernel of its own.
@@ -19,6 +21,7 @@ labelled! {
 
 #[rustfmt::skip]
 const WORDS: &Words<MoePart> = &[
+    (MoePart::Preparation, &["pad_nd_moe_forward"]),
     (MoePart::Unfused, &["gemm1", "gemm2", "stage1", "stage2", "_up", "_down"]),
     (MoePart::Sorting, &["combined_routing", "indiceshistogramkernel", "indicesoffsets"]),
     (MoePart::Routing, &["gating", "gate_", "router", "routing", "topk", "top_k"]),
@@ -91,6 +94,13 @@ mod tests {
             ("vllm::moe_forward", "other", Fused),
             ("my::moe_gemm2", "other", Unfused),
             ("_combined_routing_memset", "other", Sorting),
+            ("TopK", "other", Routing),
+            ("_finalize_matmul_scatter_bf16", "other", Sorting),
+            (
+                "triton_poi_fused_constant_pad_nd_moe_forward_0",
+                "triton",
+                Preparation,
+            ),
             (
                 "moe::dev::routing::routingIndicesHistogramKernel<256>",
                 "other",

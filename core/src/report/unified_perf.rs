@@ -10,7 +10,7 @@ use crate::hardware::roofline::Roofline;
 use crate::perf::{Modelled, Work, python_dict};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
-use crate::profile::operations::Operation;
+use crate::profile::operations::{Operation, with_windowed};
 use crate::profile::rows::PerfRow;
 
 #[rustfmt::skip]
@@ -91,10 +91,13 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
         let operations = profile.operations().iter().zip(input.judged);
         operations.filter(|(operation, _)| has_row(profile, operation))
     };
-    let all_ns = sum(counted().map(|(operation, _)| operation.kernel_ns));
+    let all = profile.operations().iter();
+    let linked = all.filter(|operation| profile.has_host_ops() && operation.is_linked);
+    let all_ns = sum(linked.map(|operation| operation.kernel_ns));
     let mut shares = Shares::of(all_ns);
     let mut cells = Vec::new();
     for (operation, judged) in counted() {
+        let operation = &*with_windowed(profile, operation);
         let Some(mut row) = row(input, operation, judged) else {
             continue;
         };
@@ -113,7 +116,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
 /// Whether an operation is in the sheet: traces without operators have none, and GPU activity that no
 /// operator launched is not in it.
 pub fn has_row(profile: &Profile, operation: &Operation) -> bool {
-    profile.has_host_ops() && operation.is_linked
+    profile.has_host_ops() && operation.has_own_row()
 }
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {

@@ -188,6 +188,10 @@ impl<'a> Seen<'a> {
         [
             kernel,
             if self.is_decode { ", decode" } else { "" },
+            match self.operation.sees_window {
+                true => ", sliding window",
+                false => "",
+            },
             if sizes.is_causal { ", causal" } else { "" },
             heads.as_deref().unwrap_or_default(),
             odd_head.as_deref().unwrap_or_default(),
@@ -249,10 +253,24 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
             format::time_ns(unfused_ns)
         ));
     }
+    outcome.notes.extend(of_windows(&seen));
     if input.gpu().is_none() {
         let note = "No GPU profile is chosen, so the % of roofline of attention is unknown.";
         outcome.notes.push(note.to_owned());
     }
+}
+
+/// What is not judged because nothing tells how much of the context it sees.
+fn of_windows(seen: &[Seen]) -> Option<String> {
+    let rows = seen.iter().filter(|one| one.operation.sees_window);
+    let rows: Vec<&Row> = rows.map(|one| one.row).collect();
+    (!rows.is_empty()).then(|| {
+        format!(
+            "{} of attention ({}) see a sliding window of the context, layer by layer in turn with those that see all of it: how wide it is, is not recorded, so their efficiency is unknown.",
+            format::counted(n_calls(&rows), "call"),
+            format::time_ns(time_ns(&rows))
+        )
+    })
 }
 
 /// Attention without a FLOP/byte model: what is in a paged cache is a value, not a shape.

@@ -9,6 +9,7 @@ mod rules;
 mod tests;
 
 use crate::findings::prelude::*;
+use crate::hardware::roofline::Bound;
 use crate::names::moe::MoePart;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
@@ -21,6 +22,9 @@ struct Seen<'a> {
     are_gemms_told: bool,
     /// Far from the roofline, for long.
     is_slow: bool,
+    /// Bytes in a nanosecond of the other expert GEMM, where both are bound by memory and it is far
+    /// ahead.
+    sibling: Option<f64>,
 }
 
 impl Seen<'_> {
@@ -30,7 +34,8 @@ impl Seen<'_> {
 }
 
 fn is_around(part: MoePart) -> bool {
-    matches!(part, MoePart::Routing | MoePart::Sorting)
+    use MoePart::{Preparation, Routing, Sorting};
+    matches!(part, Routing | Sorting | Preparation)
 }
 
 pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
@@ -49,6 +54,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         part: part_of(row),
         are_gemms_told,
         is_slow: is_bottleneck(input, row, &gate) && !is_launch_scale(input, row),
+        sibling: sibling(input, rows, row),
     });
     let seen: Vec<Seen> = seen.collect();
     add_facts(input, outcome, &seen);
@@ -69,6 +75,35 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         "How many tokens each expert got, and how well the routing spreads them, is not in a trace."
             .to_owned(),
     );
+}
+
+/// Bytes of a memory-bound row, and how many it moves in a nanosecond.
+fn bytes_and_rate(input: &Input, row: &Row) -> Option<(f64, f64)> {
+    let judged = input.judged(row.operation);
+    let is_bound_by_memory = judged.roof.is_some_and(|roof| roof.bound == Bound::Memory);
+    let bytes = judged.work?.bytes? * row.n_calls as f64;
+    let is_told = is_bound_by_memory && !row.is_anomaly && row.time_ns > 0;
+    is_told.then(|| (bytes, bytes / row.time_ns as f64))
+}
+
+/// The rate of the other GEMM of the same experts, where it is so many times as high.
+fn sibling(input: &Input, rows: &[Row], row: &Row) -> Option<f64> {
+    const FAR_AHEAD: f64 = 1.5;
+    let part_of = |row: &Row| part(input.profile, input.operation(row.operation));
+    let is_gemm = part_of(row) == MoePart::Unfused;
+    let (_, rate) = bytes_and_rate(input, row).filter(|_| is_gemm)?;
+    let beside = rows
+        .iter()
+        .filter(|other| other.n_calls == row.n_calls && part_of(other) == MoePart::Unfused);
+    let rates = beside.filter_map(|other| Some(bytes_and_rate(input, other)?.1));
+    let fastest = rates.fold(0.0, f64::max);
+    (fastest > rate * FAR_AHEAD).then_some(fastest)
+}
+
+/// What a row saves at the rate of its sibling.
+fn behind_sibling_ns(input: &Input, seen: &Seen) -> Option<i64> {
+    let (bytes, _) = bytes_and_rate(input, seen.row)?;
+    Some(seen.row.time_ns - (bytes / seen.sibling?).round() as i64)
 }
 
 fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {

@@ -1,6 +1,6 @@
 //! What can be found of MoE layers.
 
-use super::Seen;
+use super::{Seen, behind_sibling_ns, bytes_and_rate};
 use crate::findings::compute::subject;
 use crate::findings::narrower::less_arithmetic;
 use crate::findings::prelude::*;
@@ -20,6 +20,28 @@ pub(super) const EVENLY: &str = "Bytes are an average: those of the experts that
     all of them they are exact.";
 
 pub(super) const RULES: &[Rule<Seen>] = &[
+    Rule {
+        key: "slower_expert_gemm",
+        when: "one of the two GEMMs of the experts moves its bytes far slower than the other",
+        applies: |_, seen| seen.sibling.is_some(),
+        gate: |group| group.is_large(|lines| lines.moe_gate_ms),
+        title: "One expert GEMM far slower than the other",
+        issue: "{subject} reaches {rate}{at} and takes {time}; the other GEMM of the same experts reaches {other}.",
+        model: "let the engine tune or choose the kernel of each of both GEMMs for these numbers of tokens.",
+        kernel: "compare tile, split of K and layout of the weights with those of the faster GEMM, with the reproducer.",
+        notes: &[
+            "Both GEMMs read the weights of the same experts once and are bound by memory, so what one reaches the other can; the estimate is its time beyond its bytes at the other's rate.",
+            EVENLY,
+        ],
+        words: |group| {
+            let rate = bytes_and_rate(group.input, group.first().row).map(|(_, rate)| rate);
+            let other = group.first().sibling;
+            let text = |rate: Option<f64>| format::bandwidth_gbps(rate.unwrap_or(0.0));
+            vec![("rate", text(rate)), ("other", text(other))]
+        },
+        saves: Saves::AtMost(|input, seen| behind_sibling_ns(input, seen)),
+        ..Rule::BASE
+    },
     Rule {
         key: "unfused_experts",
         when: "both GEMMs of the experts are kernels of their own",

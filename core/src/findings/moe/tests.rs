@@ -1,4 +1,4 @@
-use super::super::samples::{Calls, found, only, patterns};
+use super::super::samples::{Calls, found, only, patterns, says};
 use super::rules::EVENLY;
 use super::*;
 
@@ -42,6 +42,37 @@ fn separate_products_could_be_one() {
     for key in ["unfused_count", "missing_perf_model_count"] {
         assert_eq!(outcome.get(key), Some(&Value::Count(2)), "{key}");
     }
+}
+
+/// Up and down of 7.92 of 8 experts: 1.86 and 0.93 GB, 351 and 175 µs at 5 300 GB/s.
+#[test]
+fn one_expert_gemm_is_held_to_the_rate_of_the_other() {
+    let args = "16x4096@4096x1, 8x28672x4096@117440512x4096x1, 8x4096x14336@58720256x14336x1, 16x2@2x1:float";
+    let both = |up_us, down_us| {
+        Calls::new()
+            .call(
+                "aiter::moe_cktile2stages_gemm1_ck",
+                args,
+                "moe_gemm1",
+                up_us,
+            )
+            .call(
+                "aiter::moe_cktile2stages_gemm2_ck",
+                args,
+                "moe_gemm2",
+                down_us,
+            )
+            .outcome("moe")
+    };
+    // The first at 4.14 TB/s, the second at 1.86: at the rate of the first it takes 225 µs.
+    let outcome = both(450, 500);
+    let finding = found(&outcome, "slower_expert_gemm");
+    let saved_us = finding.impact.unwrap().high_ns / 1000;
+    assert!((274..=276).contains(&saved_us), "{saved_us}");
+    let rates = ["reaches 1.86 TB/s", "experts reaches 4.14 TB/s"];
+    says(&finding.issue, &rates);
+    // What takes half of the time for half of the bytes is not behind.
+    assert_eq!(patterns(&both(450, 240)), ["unfused_experts"]);
 }
 
 #[test]

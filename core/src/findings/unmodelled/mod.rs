@@ -81,7 +81,8 @@ fn find<'r>(
         let operation = input.operation(row.operation);
         let is_known = row.efficiency_percent.is_some()
             || is_launch_scale(input, row)
-            || operation.is_in_graph(input.profile);
+            || operation.is_in_graph(input.profile)
+            || operation.sees_window;
         (!is_known).then(|| (short_name(input, operation), row))
     });
     let mut by_name: Vec<(String, Vec<&Row>)> = grouped(unknown, Vec::push);

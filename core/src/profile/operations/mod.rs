@@ -9,6 +9,7 @@
 //! Independent of the hardware: what a GPU makes of it is [`crate::assess::Judged`].
 
 mod key;
+mod windowed;
 
 use crate::base::format;
 use crate::base::group::grouped;
@@ -25,6 +26,7 @@ use crate::profile::timeline::GpuClass;
 use crate::trace::{Dims, OpArgs, StringId};
 
 pub use key::CallKey;
+pub(crate) use windowed::with_windowed;
 
 /// Calls of one operator with equal arguments.
 #[derive(Debug, Clone)]
@@ -44,6 +46,8 @@ pub struct Operation {
     pub modelled: Option<Modelled>,
     /// Whether a launching call is known. Unlinked operations are kernels by name.
     pub is_linked: bool,
+    /// Attention to a sliding window of unknown size, beside calls that see all of the context.
+    pub sees_window: bool,
 }
 
 impl Operation {
@@ -127,6 +131,19 @@ impl Operation {
         self.calls.len() as u64
     }
 
+    /// Whether it is a row of the sheet of operations; what sees a window is in that of what sees all.
+    pub fn has_own_row(&self) -> bool {
+        self.is_linked && !self.sees_window
+    }
+
+    /// Sums up its calls.
+    fn measure(&mut self, profile: &Profile) {
+        self.kernel_ns = sum(self.calls.iter().map(|call| call.kernel_ns));
+        let times_us = self.calls.iter().map(|call| time_us(profile, call));
+        self.times_us = times_us.collect();
+        self.family = main_family(profile, self);
+    }
+
     /// All that its calls run on the GPU.
     pub fn work(&self) -> impl Iterator<Item = GpuId> {
         self.calls.iter().flat_map(|call| call.work.iter().copied())
@@ -204,19 +221,22 @@ pub(crate) fn owners(profile: &Profile) -> Vec<Option<Owner>> {
     owners
 }
 
-/// Finds the operations of a trace: linked ones by kernel time, then unlinked ones by kernel time.
+/// Finds the operations of a trace: linked ones by kernel time, those that see a window, then unlinked
+/// ones by kernel time.
 pub(crate) fn operations(profile: &Profile) -> Vec<Operation> {
     let mut linked = group(profile, perf_rows(profile));
-    for operation in &mut linked {
-        operation.modelled = work_of_calls(profile, &operation.calls);
-    }
     let mut unlinked = group(profile, unlinked_rows(profile));
-    for operation in &mut unlinked {
-        operation.is_linked = false;
-    }
     for operations in [&mut linked, &mut unlinked] {
         operations
             .arrange_by_key(|operation| (std::cmp::Reverse(operation.kernel_ns), operation.uid()));
+    }
+    let mut windowed = windowed::split(profile, &mut linked);
+    linked.append(&mut windowed);
+    for operation in &mut linked {
+        operation.modelled = work_of_calls(profile, &operation.calls);
+    }
+    for operation in &mut unlinked {
+        operation.is_linked = false;
     }
     linked.append(&mut unlinked);
     linked
@@ -266,15 +286,13 @@ fn group(profile: &Profile, rows: Vec<PerfRow>) -> Vec<Operation> {
                 kernel_ns: 0,
                 modelled: None,
                 is_linked: true,
+                sees_window: false,
             });
         }
         operations[at].calls.push(row);
     }
     for operation in &mut operations {
-        let calls = &operation.calls;
-        operation.kernel_ns = sum(calls.iter().map(|call| call.kernel_ns));
-        operation.times_us = calls.iter().map(|call| time_us(profile, call)).collect();
-        operation.family = main_family(profile, operation);
+        operation.measure(profile);
     }
     operations
 }

@@ -12,6 +12,7 @@ mod quality;
 mod roofs;
 mod serving;
 mod split;
+mod step_memory;
 #[cfg(test)]
 mod tests;
 mod time;
@@ -120,7 +121,11 @@ impl Overview {
             whole.and_then(|whole| UnfusedAttention::new(profile, analyses, whole.busy_ns));
         let before_recording_ns = cpu_idle::time_of(analyses, IdleCause::BeforeRecording);
         let gpus = whole.map(|whole| Gpus::new(whole, timelines, profile));
-        let serving = ServingFacts::new(profile);
+        let mut serving = ServingFacts::new(profile);
+        if let Some(serving) = &mut serving {
+            let memory = step_memory::fact(profile, options, judged, &serving.phases);
+            serving.facts.extend(memory);
+        }
         Overview {
             window: profile.window.clone(),
             no_gpu: profile.no_gpu(),

@@ -10,9 +10,9 @@ use crate::report::sheet::{Cell, Column, Sheet, Unit};
 /// there is no such sheet. What no operator launched is in no row of it: of that the name, how often
 /// and how long.
 pub(super) fn ops(profile: &Profile, report: &Report, outcome: &Outcome) -> Vec<u8> {
-    // Rows of the sheet are the linked operations in their order.
+    // Rows of the sheet are the linked operations in their order, without those that see a window.
     let operations = profile.operations();
-    let linked = (0..operations.len()).filter(|at| operations[*at].is_linked);
+    let linked = (0..operations.len()).filter(|at| operations[*at].has_own_row());
     let linked: Vec<usize> = linked.collect();
     let sheet = report.sheet(profile, "unified_perf_summary");
     if let Some(sheet) = sheet.filter(|sheet| sheet.rows.len() == linked.len()) {

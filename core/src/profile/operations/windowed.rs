@@ -1,0 +1,262 @@
+//! Attention that sees a sliding window, told from attention that sees all of the context.
+//!
+//! Some models let all but every second or sixth layer look at the last keys only. Both are calls of one
+//! operator with equal arguments, and the annotation of the step counts the keys of the whole context:
+//! of calls that see a window that is too much, and how wide it is no argument says. In a step both
+//! take turns from layer to layer, in different kernels or in different times; those that see less
+//! are the shorter ones.
+
+use std::borrow::Cow;
+
+use super::Operation;
+use crate::base::sort::Arrange;
+use crate::profile::Profile;
+use crate::profile::rows::PerfRow;
+use crate::trace::StringId;
+
+/// A step of fewer layers does not show that they take turns.
+const LEAST_CALLS: usize = 6;
+
+/// After so many layers at most it starts anew.
+const LONGEST_TURN: usize = 8;
+
+/// Calls that see all take at least so many times as long.
+const LEAST_RATIO: f64 = 1.3;
+
+/// Takes the calls that see a window out of operations whose other calls see all.
+pub(super) fn split(profile: &Profile, operations: &mut [Operation]) -> Vec<Operation> {
+    let mut windowed = Vec::new();
+    for operation in operations {
+        let binding = operation.calls.first().and_then(|call| call.binding);
+        if !binding.is_some_and(|binding| binding.reads_annotation()) {
+            continue;
+        }
+        let sees_window = seen_in_steps(profile, &operation.calls);
+        if !sees_window.contains(&true) {
+            continue;
+        }
+        let calls = std::mem::take(&mut operation.calls);
+        let mut other = Operation {
+            calls: Vec::new(),
+            times_us: Vec::new(),
+            modelled: None,
+            sees_window: true,
+            ..*operation
+        };
+        for (call, sees_window) in calls.into_iter().zip(sees_window) {
+            match sees_window {
+                true => other.calls.push(call),
+                false => operation.calls.push(call),
+            }
+        }
+        for part in [&mut *operation, &mut other] {
+            part.measure(profile);
+        }
+        windowed.push(other);
+    }
+    windowed
+}
+
+/// An operation with its calls that see a window, as the reference has it.
+pub(crate) fn with_windowed<'a>(
+    profile: &'a Profile,
+    operation: &'a Operation,
+) -> Cow<'a, Operation> {
+    let mut others = profile.operations().iter();
+    let other = others.find(|other| other.sees_window && other.key == operation.key);
+    let Some(other) = other.filter(|_| !operation.sees_window) else {
+        return Cow::Borrowed(operation);
+    };
+    let mut both = operation.clone();
+    both.calls.extend_from_slice(&other.calls);
+    both.calls.arrange_by_key(|call| call.uid);
+    both.measure(profile);
+    Cow::Owned(both)
+}
+
+/// By call: whether it sees a window, as its step shows.
+fn seen_in_steps(profile: &Profile, calls: &[PerfRow]) -> Vec<bool> {
+    let start_ns = |call: &PerfRow| {
+        let spans = call.work.iter().filter_map(|id| profile.gpu.get(*id));
+        spans.map(|work| work.span.start_ns).min()
+    };
+    let mut in_time: Vec<(Option<i64>, usize)> = calls.iter().map(start_ns).zip(0..).collect();
+    in_time.arrange();
+    let step = |at: usize| {
+        let call = calls.get(at)?;
+        let first = call.work.first().and_then(|id| profile.gpu.get(*id));
+        let launched = first.map(|work| work.span);
+        profile
+            .batches()
+            .around(&profile.trace, call.event, launched)
+    };
+    let steps: Vec<(Option<StringId>, usize)> =
+        in_time.iter().map(|(_, at)| (step(*at), *at)).collect();
+    let mut sees_window = vec![false; calls.len()];
+    for of_step in steps.chunk_by(|(one, _), (next, _)| one == next) {
+        let layers: Vec<&PerfRow> = of_step
+            .iter()
+            .filter_map(|(_, at)| calls.get(*at))
+            .collect();
+        let short = take_turns(profile, &layers).unwrap_or_default();
+        for ((_, at), is_short) in of_step.iter().zip(short) {
+            if let Some(slot) = sees_window.get_mut(*at) {
+                *slot = is_short;
+            }
+        }
+    }
+    sees_window
+}
+
+/// Which layers of a step are the shorter ones; `None` unless there are two kinds that take turns.
+fn take_turns(profile: &Profile, layers: &[&PerfRow]) -> Option<Vec<bool>> {
+    if layers.len() < LEAST_CALLS {
+        return None;
+    }
+    let is_short = by_kernels(profile, layers)?;
+    let mean_ns = |short: bool| {
+        let of_kind = layers.iter().zip(&is_short);
+        let times = of_kind.filter(|(_, is_short)| **is_short == short);
+        let times: Vec<i64> = times.map(|(layer, _)| layer.kernel_ns).collect();
+        let n = times.len();
+        (n > 0).then(|| times.into_iter().sum::<i64>() as f64 / n as f64)
+    };
+    let ratio = mean_ns(false)? / mean_ns(true)?;
+    let mut turns = 2..=LONGEST_TURN.min(layers.len() / 2);
+    let take_turns = turns.any(|turn| {
+        let mut pairs = is_short.iter().zip(is_short.iter().skip(turn));
+        pairs.all(|(one, next)| one == next)
+    });
+    (ratio > LEAST_RATIO && take_turns).then_some(is_short)
+}
+
+/// Those of the shorter of two sets of kernels; by time where all run the same.
+fn by_kernels(profile: &Profile, layers: &[&PerfRow]) -> Option<Vec<bool>> {
+    let names = |layer: &&PerfRow| {
+        let work = layer.work.iter().filter_map(|id| profile.gpu.get(*id));
+        let mut names: Vec<StringId> = work.map(|work| work.name).collect();
+        names.arrange();
+        names.dedup();
+        names
+    };
+    let kinds: Vec<Vec<StringId>> = layers.iter().map(names).collect();
+    let first = kinds.first()?;
+    let Some(second) = kinds.iter().find(|kind| *kind != first) else {
+        return by_time(layers);
+    };
+    if kinds.iter().any(|kind| kind != first && kind != second) {
+        return None;
+    }
+    let all_ns = |wanted: &Vec<StringId>| {
+        let of_kind = layers
+            .iter()
+            .zip(&kinds)
+            .filter(|(_, kind)| *kind == wanted);
+        let times: Vec<f64> = of_kind.map(|(layer, _)| layer.kernel_ns as f64).collect();
+        times.iter().sum::<f64>() / times.len() as f64
+    };
+    let short = match all_ns(first) < all_ns(second) {
+        true => first,
+        false => second,
+    };
+    Some(kinds.iter().map(|kind| kind == short).collect())
+}
+
+/// Those before the widest gap between their times.
+fn by_time(layers: &[&PerfRow]) -> Option<Vec<bool>> {
+    let mut times: Vec<i64> = layers.iter().map(|layer| layer.kernel_ns).collect();
+    times.arrange();
+    let ratio = |two: &[i64]| match two {
+        [short, long] if *short > 0 => *long as f64 / *short as f64,
+        _ => 0.0,
+    };
+    let widest = times
+        .windows(2)
+        .max_by(|one, other| ratio(one).total_cmp(&ratio(other)))?;
+    let least_long = *widest.get(1)?;
+    (ratio(widest) > LEAST_RATIO).then(|| {
+        layers
+            .iter()
+            .map(|layer| layer.kernel_ns < least_long)
+            .collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Timetable;
+
+    const OP: &str = "vllm::unified_attention_with_output";
+
+    /// The layers of a step that decodes three requests: kernels and times in microseconds.
+    fn layers(layers: &[(&str, u32)]) -> Vec<(usize, i64, bool)> {
+        let heads = r#""Input Dims": [[3, 2, 4], [3, 1, 4], [3, 1, 4]], "Input type": ["c10::Half", "c10::Half", "c10::Half"]"#;
+        let step = "execute_3_context_0(sq0sk0sqsq0sqsk0)_generation_3(sq3sk9sqsq3sqsk9)";
+        let mut timetable = Timetable::new().annotation(step, 0..400);
+        let mut gpu_us = 1000;
+        for (at, (kernel, us)) in (0_u32..).zip(layers) {
+            let host = at * 20 + 1;
+            timetable = timetable.op(OP, host..host + 15).args(heads).launched(
+                kernel,
+                host + 1..host + 2,
+                gpu_us..gpu_us + us,
+            );
+            gpu_us += us;
+        }
+        let profile = timetable.profile();
+        let all = profile.operations().iter();
+        all.map(|one| (one.calls.len(), one.kernel_ns / 1000, one.sees_window))
+            .collect()
+    }
+
+    #[test]
+    fn layers_that_take_turns_are_two_operations() {
+        let (all, window) = (("attn_3d", 40), ("attn_2d", 10));
+        let every_second = [window, all].repeat(4);
+        assert_eq!(layers(&every_second), [(4, 160, false), (4, 40, true)]);
+        // As in models with one layer of full attention in six.
+        let every_sixth = [window, window, window, window, window, all].repeat(2);
+        assert_eq!(layers(&every_sixth), [(2, 80, false), (10, 100, true)]);
+        // One kernel, in two times.
+        let by_time = [("attn", 10), ("attn", 14)].repeat(4);
+        assert_eq!(layers(&by_time), [(4, 56, false), (4, 40, true)]);
+    }
+
+    #[test]
+    fn other_differences_are_none_of_windows() {
+        let cases: &[&[(&str, u32)]] = &[
+            // A slow first layer.
+            &[
+                ("attn", 90),
+                ("attn", 10),
+                ("attn", 10),
+                ("attn", 10),
+                ("attn", 10),
+                ("attn", 10),
+            ],
+            // Too little difference.
+            &[
+                ("a", 10),
+                ("b", 12),
+                ("a", 10),
+                ("b", 12),
+                ("a", 10),
+                ("b", 12),
+            ],
+            // Too few layers.
+            &[("a", 10), ("b", 40), ("a", 10), ("b", 40)],
+            // Three kinds.
+            &[
+                ("a", 10),
+                ("b", 20),
+                ("c", 40),
+                ("a", 10),
+                ("b", 20),
+                ("c", 40),
+            ],
+        ];
+        for case in cases {
+            assert_eq!(layers(case).len(), 1, "{case:?}");
+        }
+    }
+}
