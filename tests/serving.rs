@@ -313,7 +313,7 @@ fn the_work_of_a_decode_step_with_its_capture() {
     assert!(is_near(saved_ns as f64, 2.12e6), "{saved_ns}");
 }
 
-/// Of the busy time, with and without a capture: the router is a GEMM by name, 1.9 % of it.
+/// Of the busy time, with and without a capture, the router's GEMM among the experts.
 #[test]
 fn categories_of_a_decode_step_do_not_depend_on_its_capture() {
     let (Some(merged), Some(alone)) = (
@@ -330,6 +330,6 @@ fn categories_of_a_decode_step_do_not_depend_on_its_capture() {
             (outcome.time_ns as f64 / busy_ns as f64 * 1000.0).round() / 10.0
         };
         let shares = ["moe", "sdpa_fwd", "gemm", "norm"].map(percent);
-        assert_eq!(shares, [72.7, 8.0, 11.5, 3.1]);
+        assert_eq!(shares, [74.5, 8.0, 9.6, 3.1]);
     }
 }

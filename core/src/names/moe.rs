@@ -1,6 +1,7 @@
 //! Parts of MoE layers, by the names of operators and kernels.
 
 use super::words::{Words, holds, said_by};
+use super::{Family, family_of_kernel};
 use crate::base::labels::labelled;
 
 labelled! {
@@ -67,6 +68,12 @@ pub(crate) fn is_layer(op: &str) -> bool {
     let is_operator =
         op.contains("::") && !op.starts_with("aten::") && !op.contains([' ', '<', '(']);
     is_operator && holds(op, EXPERTS) && !holds(op, PARTS) && said_by(WORDS, op).is_none()
+}
+
+/// Whether a kernel chooses experts for tokens, or is the first step of that.
+pub(crate) fn chooses_experts(kernel: &str) -> bool {
+    let part = MoePart::of(kernel, "");
+    part == MoePart::Routing && family_of_kernel(kernel) == Family::Moe
 }
 
 /// Whether one kernel does all of the routing.

@@ -46,6 +46,7 @@ pub mod recompute;
 pub(crate) mod recorded_flops;
 pub(crate) mod reduction;
 mod repair;
+pub(crate) mod routers;
 pub mod rows;
 pub(crate) mod runtime_calls;
 pub(crate) mod scopes;

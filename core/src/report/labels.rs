@@ -3,6 +3,8 @@
 //! The columns stand behind those of the reference.
 
 use std::cell::RefCell;
+use std::iter;
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -14,6 +16,7 @@ use crate::names::{
 use crate::profile::Profile;
 use crate::profile::kernels::GpuWork;
 use crate::profile::launch::GpuId;
+use crate::profile::routers::Routers;
 use crate::trace::StringId;
 
 /// The columns of a row that many kernels may stand in.
@@ -50,6 +53,7 @@ type Key = (Option<(StringId, &'static str)>, StringId, bool);
 #[derive(Debug)]
 pub(crate) struct Labels<'a> {
     profile: &'a Profile,
+    routers: Arc<Routers>,
     known: RefCell<HashMap<Key, Label, FxBuildHasher>>,
 }
 
@@ -57,6 +61,7 @@ impl<'a> Labels<'a> {
     pub(crate) fn new(profile: &'a Profile) -> Labels<'a> {
         Labels {
             profile,
+            routers: Routers::of(profile),
             known: RefCell::default(),
         }
     }
@@ -68,7 +73,11 @@ impl<'a> Labels<'a> {
         let op = op.map(|op| (op.name, op.category));
         let key = (op, work.name, work.parent_op.is_some());
         let mut known = self.known.borrow_mut();
-        *known.entry(key).or_insert_with(|| self.find(op, work))
+        let label = *known.entry(key).or_insert_with(|| self.find(op, work));
+        Label {
+            family: self.routers.family(label.family, iter::once(id)),
+            ..label
+        }
     }
 
     fn find(&self, op: Option<(StringId, &'static str)>, work: &GpuWork) -> Label {

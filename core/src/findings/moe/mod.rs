@@ -13,6 +13,7 @@ use crate::hardware::roofline::Bound;
 use crate::names::moe::MoePart;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
+use crate::profile::routers::Routers;
 
 struct Seen<'a> {
     row: &'a Row,
@@ -41,7 +42,10 @@ fn is_around(part: MoePart) -> bool {
 pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
 pub(super) fn part(profile: &Profile, operation: &Operation) -> MoePart {
-    MoePart::of(operation.short_name(profile), operation.key.label)
+    match Routers::of(profile).have(operation.work()) {
+        true => MoePart::Routing,
+        false => MoePart::of(operation.short_name(profile), operation.key.label),
+    }
 }
 
 pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {

@@ -9,6 +9,7 @@
 //! Independent of the hardware: what a GPU makes of it is [`crate::assess::Judged`].
 
 mod key;
+mod owner;
 mod windowed;
 
 use crate::base::format;
@@ -21,11 +22,14 @@ use crate::perf::{Modelled, OpInput, Tensor, Work};
 use crate::profile::Profile;
 use crate::profile::kernels::GpuEvents;
 use crate::profile::launch::{GpuId, is_launched_by_graph, is_replayed};
+use crate::profile::routers::Routers;
 use crate::profile::rows::{Pass, PerfRow, leftover_name, perf_rows};
 use crate::profile::timeline::GpuClass;
 use crate::trace::{Dims, OpArgs, StringId};
 
 pub use key::CallKey;
+pub use owner::Owner;
+pub(crate) use owner::owners;
 pub(crate) use windowed::with_windowed;
 
 /// Calls of one operator with equal arguments.
@@ -196,31 +200,6 @@ impl Operation {
     }
 }
 
-/// A call of an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Owner {
-    /// A position in [`Profile::operations`].
-    pub operation: usize,
-    /// A position in its calls.
-    pub call: usize,
-}
-
-/// The call that each piece of GPU activity is counted in, by the position of the work.
-pub(crate) fn owners(profile: &Profile) -> Vec<Option<Owner>> {
-    let mut owners = vec![None; profile.gpu.len()];
-    for (operation, each) in profile.operations().iter().enumerate() {
-        for (call, row) in each.calls.iter().enumerate() {
-            for id in &row.work {
-                if let Some(slot) = owners.get_mut(id.index()) {
-                    // The first one has it.
-                    slot.get_or_insert(Owner { operation, call });
-                }
-            }
-        }
-    }
-    owners
-}
-
 /// Finds the operations of a trace: linked ones by kernel time, those that see a window, then unlinked
 /// ones by kernel time.
 pub(crate) fn operations(profile: &Profile) -> Vec<Operation> {
@@ -376,11 +355,12 @@ fn main_family(profile: &Profile, operation: &Operation) -> Family {
         times[family as usize] = times[family as usize].saturating_add(weight);
     }
     let most = times.iter().copied().max().unwrap_or(0);
-    Family::ALL
+    let family = Family::ALL
         .into_iter()
         .zip(times)
         .find(|(_, time)| most > 0 && *time == most)
-        .map_or(Family::Other, |(family, _)| family)
+        .map_or(Family::Other, |(family, _)| family);
+    Routers::of(profile).family(family, operation.work())
 }
 
 #[cfg(test)]
