@@ -19,6 +19,11 @@ pub fn overview() -> impl IntoView {
             Some(_) => "operations",
             None => "kernels",
         };
+        let key_facts = overview
+            .serving
+            .iter()
+            .flat_map(|serving| serving.key_facts.clone());
+        let key_facts = each(key_facts, |facts| pairs("facts", facts));
         let by_category = (!families.is_empty()).then(|| {
             view! {
                 <section class="card">
@@ -43,13 +48,14 @@ pub fn overview() -> impl IntoView {
                     <h1 data-testid="headline">{with_units(&overview.headline)}</h1>
                     {split}
                 </section>
-                {overview.serving.map(serving)}
+                {key_facts}
                 {findings(overview.findings, overview.gpu.name.is_some(), overview.no_gpu)}
                 {pairs("facts", overview.facts)}
                 <div class="cols">
                     {(!overview.top.is_empty())
                         .then(|| top_table(overview.top, overview.top_is_kernels, overview.top_measure))}
                     <aside>
+                        {overview.serving.map(serving)}
                         {by_category}
                         {trust(overview.quality)}
                         {this_gpu(overview.gpu)}
@@ -60,7 +66,7 @@ pub fn overview() -> impl IntoView {
     }
 }
 
-/// The steps of a serving engine, and the parts of the time around them.
+/// What a serving engine runs and how it launches it, and the parts of the time around its steps.
 fn serving(serving: ServingFacts) -> impl IntoView {
     let stages = each(serving.stages, |stage| {
         let [time, busy, idle] = stage.texts();
@@ -75,7 +81,7 @@ fn serving(serving: ServingFacts) -> impl IntoView {
     });
     let notes = each(serving.notes, |note| view! { <p class="fine">{note}</p> });
     view! {
-        <section class="card" data-testid="serving">
+        <section class="card serving" data-testid="serving">
             <h2>"Steps"</h2>
             {pairs("pairs", serving.facts)}
             <table class="list">

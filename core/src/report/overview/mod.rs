@@ -122,9 +122,12 @@ impl Overview {
         let before_recording_ns = cpu_idle::time_of(analyses, IdleCause::BeforeRecording);
         let gpus = whole.map(|whole| Gpus::new(whole, timelines, profile));
         let mut serving = ServingFacts::new(profile);
-        if let Some(serving) = &mut serving {
-            let memory = step_memory::fact(profile, options, judged, &serving.phases);
-            serving.facts.extend(memory);
+        if let Some(serving) = &mut serving
+            && let Some([floor, traffic]) =
+                step_memory::facts(profile, options, judged, &serving.phases)
+        {
+            serving.key_facts[0].push(floor);
+            serving.facts.push(traffic);
         }
         Overview {
             window: profile.window.clone(),
