@@ -245,6 +245,9 @@ fn captured(name: &str) -> Option<Profile> {
     Some(Profile::with_captures(trace, &[capture]))
 }
 
+/// An operator, sizes of its second argument, calls; mean time in microseconds, TB/s and % of roofline.
+type Figures = (&'static str, &'static [i64], usize, f64, f64, f64);
+
 /// What a capture tells of the work of a decode step: times in microseconds, rates in TB/s.
 #[test]
 fn the_work_of_a_decode_step_with_its_capture() {
@@ -252,9 +255,8 @@ fn the_work_of_a_decode_step_with_its_capture() {
         return;
     };
     let report = report(&profile);
-    // Operator, sizes of its second argument, calls; mean time, rate and share of the roofline.
     #[rustfmt::skip]
-    let expected: &[(&str, &[i64], usize, f64, f64, f64)] = &[
+    let expected: &[Figures] = &[
         ("pseudo_op::moe_triton_unfused_up", &[32, 32], 24, 136.36, 2.231, 42.1),
         ("pseudo_op::moe_triton_unfused_down", &[32, 32], 24, 156.75, 0.973, 18.4),
         ("vllm::unified_attention_with_output", &[32, 8, 64], 12, 46.88, 2.418, 45.6),
@@ -322,12 +324,13 @@ fn categories_of_a_decode_step_do_not_depend_on_its_capture() {
     };
     for profile in [merged, self::profile(alone)] {
         let report = report(&profile);
-        let percent = |key: &str| {
+        // Tenths of a percent.
+        let share = |key: &str| {
             let outcome = report.analyses.outcome(key).unwrap();
             let busy_ns = report.overview.busy_ns.unwrap();
-            (outcome.time_ns as f64 / busy_ns as f64 * 1000.0).round() / 10.0
+            (outcome.time_ns * 1000 + busy_ns / 2) / busy_ns
         };
-        let shares = ["moe", "sdpa_fwd", "gemm", "norm"].map(percent);
-        assert_eq!(shares, [74.5, 8.0, 9.6, 3.1]);
+        let shares = ["moe", "sdpa_fwd", "gemm", "norm"].map(share);
+        assert_eq!(shares, [745, 80, 96, 31]);
     }
 }
