@@ -107,6 +107,11 @@ pub(crate) fn is_main(kernel: &str) -> bool {
     family_of_kernel(kernel) == Family::Attention && !holds(own, AROUND) && computes()
 }
 
+/// Whether a kernel makes operands narrower.
+pub(crate) fn quantizes(kernel: &str) -> bool {
+    holds(kernel, &["quant"]) && !holds(kernel, &["dequant", "noquant"])
+}
+
 /// Whether a kernel is FlashAttention-2, as PyTorch and its own package have it.
 pub(crate) fn is_flash_2(kernel: &str) -> bool {
     kernel.contains("flash::flash_fwd") || kernel.contains("flash::flash_bwd")
