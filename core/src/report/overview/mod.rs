@@ -24,7 +24,7 @@ use crate::findings::{Analyses, cpu_idle};
 use crate::profile::timeline::GpuTimeline;
 use crate::profile::window::WindowOf;
 use crate::profile::{NoGpu, Profile};
-use crate::report::{Judged, ReportOptions, Timelines};
+use crate::report::{Judged, ReportOptions, Timelines, steps};
 use facts::facts;
 use gpus::Gpus;
 
@@ -125,6 +125,8 @@ impl Overview {
         if let Some(serving) = &mut serving {
             let memory = step_memory::fact(profile, options, judged, &serving.phases);
             serving.facts.extend(memory);
+            let across = profile.serving().map(|all| steps::facts(all, thresholds));
+            serving.facts.extend(across.into_iter().flatten());
         }
         Overview {
             window: profile.window.clone(),
