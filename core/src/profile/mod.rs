@@ -69,7 +69,7 @@ use crate::import::Imported;
 use crate::import::warning::{WarningKind, Warnings};
 use crate::perf::names_batch;
 use crate::profile::autograd::is_engine_call;
-use crate::profile::capture::{CaptureFile, Coverage};
+use crate::profile::capture::{CaptureFile, Coverage, Merging};
 use crate::profile::host_ops::{HostOp, host_ops};
 use crate::profile::kernels::{GpuEvents, GpuTable, Running};
 use crate::profile::launch::{GpuId, Launches};
@@ -189,12 +189,39 @@ impl Profile {
             clocks_ns,
             launches,
         };
-        parts.profile(captures, None)
+        let merging = (!captures.is_empty())
+            .then(|| capture::find(&parts.trace, &parts.launches, captures));
+        parts.profile(captures, merging, None)
     }
 
-    /// The same with what was recorded while its GPU graphs were captured. Of the whole trace: a
-    /// window is to be made anew. A profile that others share the trace of stays as it is.
-    pub fn and_captures(self, captures: &[CaptureFile]) -> Result<Profile, Box<Profile>> {
+    /// What captures explain of the replays that none is merged with yet.
+    pub fn merging(&self, captures: &[CaptureFile]) -> Merging {
+        capture::find(&self.trace, &self.launches, captures)
+    }
+
+    /// The same with what was recorded while its GPU graphs were captured: what `merging` found in
+    /// these files. Of the whole trace: a window is to be made anew. A profile that others share the
+    /// trace of stays as it is.
+    pub fn and_captures(
+        self,
+        captures: &[CaptureFile],
+        merging: Merging,
+    ) -> Result<Profile, Box<Profile>> {
+        let (parts, before) = self.recorded()?;
+        Ok(parts.profile(captures, Some(merging), before))
+    }
+
+    /// The same without what was merged: as it was recorded. A window, and a profile that others share
+    /// the trace of, stay as they are.
+    pub fn without_captures(self) -> Result<Profile, Box<Profile>> {
+        let (mut parts, _) = self.recorded()?;
+        parts.launches.leave_captures(&parts.trace);
+        parts.trace.leave_captured();
+        Ok(parts.profile(&[], None, None))
+    }
+
+    /// What it was made of, and what captures explain of it.
+    fn recorded(self) -> Result<(Recorded, Option<Arc<Coverage>>), Box<Profile>> {
         if self.window.is_some() || Arc::strong_count(&self.trace) > 1 {
             return Err(Box::new(self));
         }
@@ -209,7 +236,7 @@ impl Profile {
         } = self;
         let Some(trace) = Arc::into_inner(trace) else {
             // Counted above.
-            return Ok(Profile::new(Imported::default()));
+            return Err(Box::new(Profile::new(Imported::default())));
         };
         let parts = Recorded {
             trace,
@@ -218,7 +245,7 @@ impl Profile {
             clocks_ns,
             launches,
         };
-        Ok(parts.profile(captures, coverage))
+        Ok((parts, coverage))
     }
 
     /// What a part of the time means; [`crate::profile::window`] says what belongs to it. A window around
@@ -508,13 +535,19 @@ struct Recorded {
 }
 
 impl Recorded {
-    /// Merges captures and works out the rest. `before`: what captures that are merged already
-    /// explain.
-    fn profile(mut self, captures: &[CaptureFile], before: Option<Arc<Coverage>>) -> Profile {
-        let coverage = match captures {
-            [] => before,
-            files => {
-                let coverage = capture::merge(&mut self.trace, &mut self.launches, files);
+    /// Merges what was found in captures and works out the rest. `before`: what captures that are
+    /// merged already explain.
+    fn profile(
+        mut self,
+        captures: &[CaptureFile],
+        merging: Option<Merging>,
+        before: Option<Arc<Coverage>>,
+    ) -> Profile {
+        let coverage = match merging {
+            None => before,
+            Some(merging) => {
+                let (trace, launches) = (&mut self.trace, &mut self.launches);
+                let coverage = capture::merge(trace, launches, captures, merging);
                 Some(Arc::new(coverage.after(before.as_deref())))
             }
         };
