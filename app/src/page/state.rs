@@ -7,9 +7,7 @@ use leptos::prelude::*;
 use crate::page::browser::{self, Half};
 use crate::page::url::{DetailsOf, Focus, Place, Theme};
 use crate::page::views::{VIEWS, View};
-use crate::protocol::{
-    Choice, Failure, LeftOut, OWN, Opened, Overview, Progress, ReferenceOpened,
-};
+use crate::protocol::{Choice, Failure, LeftOut, OWN, Opened, Overview, Progress, ReferenceOpened};
 
 /// What the page is doing with a file: that of the trace, or that which it is compared with.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -26,8 +26,8 @@ use super::tree::TreeView;
 use super::window::Steps;
 use super::{columns, overview, palette, rows};
 use crate::protocol::{
-    CaptureFacts, Choice, DetailsQuery, DocumentQuery, Failure, Opened, OperationFound, Overview, RowsPage,
-    RowsQuery,
+    CaptureFacts, Choice, DetailsQuery, DocumentQuery, Failure, Opened, OperationFound, Overview,
+    RowsPage, RowsQuery,
 };
 
 /// An open trace.
@@ -230,8 +230,7 @@ impl Analysis {
     }
 
     pub(super) fn overview(&self) -> Overview {
-        let mut overview =
-            overview::overview(self.analyzed(), &self.report, self.window_facts());
+        let mut overview = overview::overview(self.analyzed(), &self.report, self.window_facts());
         overview.captures = self.captures();
         overview
     }
@@ -246,11 +245,7 @@ impl Analysis {
     }
 
     /// Merges captures; or says why nothing is merged, with everything as it was.
-    pub(super) fn merge(
-        &mut self,
-        files: &[CaptureFile],
-        choice: &Choice,
-    ) -> Result<(), String> {
+    pub(super) fn merge(&mut self, files: &[CaptureFile], choice: &Choice) -> Result<(), String> {
         let merging = self.whole.merging(files);
         let coverage = merging.coverage();
         if merging.is_empty() {

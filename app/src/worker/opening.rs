@@ -9,8 +9,7 @@ use super::{Analysis, Traces};
 use crate::protocol::{Choice, Failure, FileNames, LeftOut, Opened, OpeningStep, TakeOff};
 
 /// Why captures alone are no trace.
-const ALONE: &str =
-    "all of them are captures of GPU graphs; drop the trace that replays the graphs together with them";
+const ALONE: &str = "all of them are captures of GPU graphs; drop the trace that replays the graphs together with them";
 const BESIDE: &str = "it is a capture of a GPU graph, and the open trace replays no graph that a capture could explain";
 const NO_REFERENCE: &str = "it is a capture of a GPU graph and no run to compare with; dropped on the left half of the page, it is merged with the open trace";
 
@@ -344,7 +343,11 @@ mod tests {
                 &*other,
                 "No replay of this trace comes from the capture foreign.json",
             ),
-            ("half.json", half, "The capture half.json ends before 1 graph did"),
+            (
+                "half.json",
+                half,
+                "The capture half.json ends before 1 graph did",
+            ),
             (
                 "start.json",
                 &half[..half.find("hipStreamBegin").unwrap()],
@@ -376,7 +379,10 @@ mod tests {
         }
 
         // A second one for the same replays, too.
-        assert!(matches!(add(&mut traces, "c.json", &good), Added::Merged(_)));
+        assert!(matches!(
+            add(&mut traces, "c.json", &good),
+            Added::Merged(_)
+        ));
         let Added::Refused(left_out) = add(&mut traces, "d.json", &good) else {
             panic!("merged twice")
         };
@@ -393,16 +399,26 @@ mod tests {
         let Added::Replaced(opened) = add(&mut traces, "eager.json", &eager) else {
             panic!("not opened")
         };
-        assert_eq!((opened.file_name.as_str(), top(&opened)), ("eager.json", vec!["my::op"]));
+        assert_eq!(
+            (opened.file_name.as_str(), top(&opened)),
+            ("eager.json", vec!["my::op"])
+        );
     }
 
     #[test]
     fn two_traces_are_compared_each_with_its_captures() {
         let (trace, of_trace) = (replay().json(), capture(&LAUNCHES).json());
-        let both = [("old.json", &*trace), ("c.json", &of_trace), ("new.json", &trace)];
+        let both = [
+            ("old.json", &*trace),
+            ("c.json", &of_trace),
+            ("new.json", &trace),
+        ];
         let (mut traces, opened) = opened(&both).unwrap();
         let (name, _) = opened.reference.as_ref().unwrap();
-        assert_eq!((opened.file_name.as_str(), name.as_str()), ("old.json", "new.json"));
+        assert_eq!(
+            (opened.file_name.as_str(), name.as_str()),
+            ("old.json", "new.json")
+        );
         let sides = traces.compare().sides;
         assert_eq!(sides.len(), 2);
         let query = TakeOff {

@@ -189,8 +189,8 @@ impl Profile {
             clocks_ns,
             launches,
         };
-        let merging = (!captures.is_empty())
-            .then(|| capture::find(&parts.trace, &parts.launches, captures));
+        let merging =
+            (!captures.is_empty()).then(|| capture::find(&parts.trace, &parts.launches, captures));
         parts.profile(captures, merging, None)
     }
 

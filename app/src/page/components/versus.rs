@@ -119,9 +119,7 @@ fn unreadable(
     close: impl Fn() + 'static,
 ) -> AnyView {
     let sentences = each(left_out, |LeftOut { name, failure }| {
-        let at = failure
-            .at_byte
-            .map(|byte| format!(" (at byte {byte})"));
+        let at = failure.at_byte.map(|byte| format!(" (at byte {byte})"));
         let name = name.map(|name| view! { <b>{name}</b> " cannot be analyzed: " });
         view! { <span>{name} {failure.sentence} {at} ". "</span> }
     });
@@ -144,16 +142,20 @@ fn pair() -> impl IntoView {
         })
     };
     let of_reference = move || {
-        reference().map(|ReferenceOpened { detected, events, .. }| {
-            let name = state.reference_name.get();
-            view! {
-                <p class="trace" data-role="reference">
-                    <span class="role">"Reference"</span>
-                    <b title=format!("{name}, {events} events")>{name.clone()}</b>
-                </p>
-                {reference_gpu(detected)}
-            }
-        })
+        reference().map(
+            |ReferenceOpened {
+                 detected, events, ..
+             }| {
+                let name = state.reference_name.get();
+                view! {
+                    <p class="trace" data-role="reference">
+                        <span class="role">"Reference"</span>
+                        <b title=format!("{name}, {events} events")>{name.clone()}</b>
+                    </p>
+                    {reference_gpu(detected)}
+                }
+            },
+        )
     };
     let judged_by = move || {
         state

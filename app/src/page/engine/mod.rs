@@ -449,7 +449,8 @@ impl Engine {
             }
             Ok(Reply::Replaced(opened)) => {
                 if let Some(files) = self.added() {
-                    self.inner.update_value(|inner| inner.source = Some(TraceSource::Files(files)));
+                    self.inner
+                        .update_value(|inner| inner.source = Some(TraceSource::Files(files)));
                     self.state.forget_focus();
                     self.opened(opened);
                 }

@@ -235,7 +235,8 @@ impl Coverage {
             return problems.join(" ");
         }
         match before.filter(|before| before.is_merged()) {
-            Some(_) => "All GPU graph replays of the trace have operators from captures already.".to_owned(),
+            Some(_) => "All GPU graph replays of the trace have operators from captures already."
+                .to_owned(),
             None => self.summary(),
         }
     }
