@@ -51,6 +51,7 @@ pub mod rows;
 pub(crate) mod runtime_calls;
 pub(crate) mod scopes;
 pub mod serving;
+pub mod shapes;
 pub(crate) mod shares;
 pub(crate) mod streams;
 pub(crate) mod tensors;
@@ -80,6 +81,7 @@ use crate::profile::ops::OpTable;
 use crate::profile::recompute::Recompute;
 use crate::profile::rows::PerfRow;
 use crate::profile::serving::Serving;
+use crate::profile::shapes::ShapeSources;
 use crate::profile::tree::{CallTree, Frames};
 use crate::profile::window::{Window, WindowOf};
 use crate::trace::annotations::Annotations;
@@ -102,6 +104,8 @@ pub struct Profile {
     pub clocks_ns: Option<i64>,
     /// How far captures explain the replays of graphs; `None` where none was given.
     pub coverage: Option<Arc<Coverage>>,
+    /// What tells the shapes of replayed kernels beside the trace.
+    pub sources: ShapeSources,
     /// GPU activity and the calls that launched it.
     pub launches: Launches,
     /// The call tree that the numbers rest on. Python frames are in it only where they decide
@@ -205,6 +209,7 @@ impl Profile {
             clocks_ns,
             launches,
             coverage,
+            sources,
             ..
         } = self;
         let Some(trace) = Arc::into_inner(trace) else {
@@ -218,7 +223,18 @@ impl Profile {
             clocks_ns,
             launches,
         };
-        Ok(parts.profile(captures, coverage))
+        Ok(parts.profile(captures, coverage).with_sources(sources))
+    }
+
+    /// The same with what tells the shapes of replayed kernels beside the trace.
+    pub fn with_sources(mut self, sources: ShapeSources) -> Profile {
+        self.sources = sources;
+        // What rests on operations is worked out anew.
+        self.operations = OnceLock::new();
+        self.owners = OnceLock::new();
+        self.model_info = OnceLock::new();
+        self.memo = Memo::default();
+        self
     }
 
     /// What a part of the time means; [`crate::profile::window`] says what belongs to it. A window around
@@ -242,6 +258,7 @@ impl Profile {
             text_bytes: self.text_bytes,
             clocks_ns: self.clocks_ns,
             coverage: self.coverage.clone(),
+            sources: self.sources.clone(),
             tree: self.tree.within(trace, &launches, span),
             launches,
             host_ops: host_ops(trace, &self.tree, Some(span)),
@@ -273,6 +290,7 @@ impl Profile {
             text_bytes: parts.text_bytes,
             clocks_ns: parts.clocks_ns,
             coverage: parts.coverage,
+            sources: parts.sources,
             launches: parts.launches,
             tree: parts.tree,
             recompute,
@@ -493,6 +511,7 @@ struct Parts {
     text_bytes: u64,
     clocks_ns: Option<i64>,
     coverage: Option<Arc<Coverage>>,
+    sources: ShapeSources,
     launches: Launches,
     tree: CallTree,
     host_ops: Vec<HostOp>,
@@ -534,6 +553,7 @@ impl Recorded {
             text_bytes: self.text_bytes,
             clocks_ns: self.clocks_ns,
             coverage,
+            sources: ShapeSources::default(),
             launches,
             tree,
             host_ops,
