@@ -71,11 +71,11 @@ impl LeftOut {
 /// Whether another trace is open.
 pub type IsBeside = bool;
 
-/// Takes off a capture that is merged with the open trace.
+/// Takes off a capture that is merged with the open trace, or the configuration of its model.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TakeOff {
-    /// The capture's name.
-    pub name: String,
+    /// The capture's name; `None` for the configuration.
+    pub name: Option<String>,
     /// The user's choice.
     pub choice: Choice,
 }

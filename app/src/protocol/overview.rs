@@ -51,6 +51,8 @@ pub struct Overview {
 pub struct CaptureFacts {
     /// Files that are merged: what each is called, and how much it explains.
     pub merged: Vec<(String, String)>,
+    /// The model whose configuration was given.
+    pub model: Option<String>,
     /// Graphs are replayed that no capture is merged with.
     pub is_wanted: bool,
 }

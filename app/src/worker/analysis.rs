@@ -11,7 +11,9 @@ use dormer_core::output::document::Document;
 use dormer_core::output::documents::Documents as _;
 use dormer_core::output::export;
 use dormer_core::perf::UserModels;
+use dormer_core::perf::model_config::ModelConfig;
 use dormer_core::profile::capture::{CaptureFile, has_bare_replays};
+use dormer_core::profile::shapes::ShapeSources;
 use dormer_core::profile::window::Window;
 use dormer_core::report::GpuEvents;
 use dormer_core::report::details::{OpDetails, Subject};
@@ -240,6 +242,7 @@ impl Analysis {
         let merged = self.whole.coverage.iter().flat_map(|of| of.merged_files());
         CaptureFacts {
             merged: merged.map(|(name, says)| (name.to_owned(), says)).collect(),
+            model: self.whole.sources.config.as_ref().map(|of| of.name.clone()),
             is_wanted: self.wants_captures,
         }
     }
@@ -267,6 +270,12 @@ impl Analysis {
         });
     }
 
+    /// Takes the sizes of the model, which tell shapes that no capture does; `None` forgets them.
+    pub(super) fn configure(&mut self, config: Option<&Arc<ModelConfig>>, choice: &Choice) {
+        let sources = sources(config);
+        self.replace(choice, |whole| Ok(whole.with_sources(sources)));
+    }
+
     /// Makes all anew with another profile of the trace.
     fn replace(
         &mut self,
@@ -278,6 +287,13 @@ impl Analysis {
         let Analysis { whole, .. } = std::mem::replace(self, nothing);
         let whole = change(whole).unwrap_or_else(|whole| *whole);
         *self = Analysis::new(whole, choice);
+    }
+}
+
+pub(super) fn sources(config: Option<&Arc<ModelConfig>>) -> ShapeSources {
+    ShapeSources {
+        config: config.cloned(),
+        ..ShapeSources::default()
     }
 }
 

@@ -3,7 +3,8 @@
 
 use dormer_core::import::Imported;
 use dormer_core::import::warning::WarningKind;
-use dormer_core::profile::capture::{CaptureFile, Note, is_model_config, notes};
+use dormer_core::perf::model_config::{self, ModelConfig};
+use dormer_core::profile::capture::{CaptureFile, Note, notes};
 use dormer_core::trace::Trace;
 
 use crate::protocol::{Failure, LeftOut};
@@ -22,8 +23,8 @@ pub enum Content {
     Recording(Box<Imported>),
     /// Which capture is of which batch size.
     Notes(Vec<Note>),
-    /// The configuration of a model.
-    ModelConfig,
+    /// The sizes of a model, or why they cannot be told.
+    Config(Result<ModelConfig, String>),
 }
 
 /// Larger files are recordings.
@@ -38,11 +39,17 @@ impl Content {
                 let notes = notes(text).filter(|notes| !notes.is_empty())?;
                 Some(Content::Notes(notes))
             }
-            b'{' => is_model_config(text).then_some(Content::ModelConfig),
+            b'{' if model_config::is_config(bytes) => {
+                let config = model_config::parse(text);
+                Some(Content::Config(config.map_err(|error| error.to_string())))
+            }
             _ => None,
         }
     }
 }
+
+/// Why the sizes of a model are of no use.
+pub(super) const NO_REPLAYS: &str = "it is the configuration of a model: it tells the shapes of kernels that a GPU graph replays, and no open trace replays one";
 
 /// A recording and the name of its file.
 pub(super) type Named = (String, Imported);
@@ -55,6 +62,8 @@ pub(super) struct Group {
     /// What was recorded while GPU graphs were captured.
     pub(super) captures: Vec<Named>,
     notes: Vec<Note>,
+    /// The sizes of the model, with the name of the file.
+    pub(super) config: Option<(String, ModelConfig)>,
     /// What cannot be read or is of no use.
     pub(super) left_out: Vec<LeftOut>,
 }
@@ -74,10 +83,8 @@ impl Group {
                     group.notes.extend(notes);
                     names_of_notes.push(name);
                 }
-                Ok(Content::ModelConfig) => group.leave_out(
-                    name,
-                    "it is the configuration of a model, which this page does not read yet",
-                ),
+                Ok(Content::Config(Ok(config))) => group.config = Some((name, config)),
+                Ok(Content::Config(Err(why))) => group.leave_out(name, &why),
                 Err(failure) => group.left_out.push(LeftOut {
                     name: Some(name),
                     failure,
@@ -118,6 +125,9 @@ impl Group {
         let mut captures = self.captures.iter();
         let replayed = captures.position(|(_, capture)| has_gpu_activity(&capture.trace));
         let alone = (is_allowed && self.captures.len() == 1).then_some(0);
+        if let Some((name, _)) = self.config.take_if(|_| self.captures.is_empty()) {
+            self.leave_out(name, NO_REPLAYS);
+        }
         if let Some(at) = replayed.or(alone) {
             self.runs.push(self.captures.remove(at));
             return Ok(self);
@@ -142,7 +152,7 @@ impl Group {
     }
 
     /// Says why a file is of no use.
-    fn leave_out(&mut self, name: String, sentence: &str) {
+    pub(super) fn leave_out(&mut self, name: String, sentence: &str) {
         self.left_out.push(LeftOut {
             name: Some(name),
             failure: Failure {

@@ -1,10 +1,13 @@
 //! Opening files that came together, and adding files to what is open.
 
+use std::sync::Arc;
+
 use dormer_core::Profile;
 use dormer_core::import::Imported;
-use dormer_core::profile::capture::CaptureFile;
+use dormer_core::profile::capture::{CaptureFile, has_bare_replays};
 
-use super::incoming::{Group, Incoming};
+use super::analysis::sources;
+use super::incoming::{Group, Incoming, NO_REPLAYS};
 use super::{Analysis, Traces};
 use crate::protocol::{Choice, Failure, FileNames, LeftOut, Opened, OpeningStep, TakeOff};
 
@@ -53,8 +56,7 @@ impl Traces {
         mut told: impl FnMut(OpeningStep),
     ) -> Result<(Traces, Opened), Failure> {
         let captures = group.files();
-        let mut left_out = group.left_out;
-        let mut runs = group.runs.into_iter();
+        let mut runs = std::mem::take(&mut group.runs).into_iter();
         let (Some((name, target)), reference, None) = (runs.next(), runs.next(), runs.next())
         else {
             return Err(Failure {
@@ -64,29 +66,39 @@ impl Traces {
         };
         told(OpeningStep::Profiling);
         let (target, why) = merged(target, &captures);
+        let reference = reference.map(|(name, run)| (name, merged(run, &captures)));
+        // What one of them needs is of use.
+        let other = reference.as_ref().map(|(_, (_, why))| why.is_some());
+        if let Some(why) = why.filter(|_| other != Some(false)) {
+            group.left_out.push(LeftOut::captures(&why));
+        }
         told(OpeningStep::Reporting);
-        let mut traces = Traces::new(Analysis::new(target, choice));
+        let config = group.config.take();
+        let (config_name, config) = config.unzip();
+        let config = config.map(Arc::new);
+        let given = |profile: Profile| match takes_shapes(&profile) {
+            true => profile.with_sources(sources(config.as_ref())),
+            false => profile,
+        };
+        let mut traces = Traces::new(Analysis::new(given(target), choice));
         traces.name.clone_from(&name);
-        let mut why_not = vec![why];
-        let reference = reference.map(|(of_reference, run)| {
-            let (profile, why) = merged(run, &captures);
-            why_not.push(why);
+        let reference = reference.map(|(of_reference, (profile, _))| {
             let files = FileNames {
                 target: name,
                 reference: of_reference.clone(),
             };
-            let analysis = Analysis::new(profile, &choice.of_reference());
+            let analysis = Analysis::new(given(profile), &choice.of_reference());
             (of_reference, traces.compare_with(analysis, files))
         });
-        // What one of them needs is of use.
-        if why_not.iter().all(Option::is_some) {
-            let why = why_not.into_iter().flatten().next();
-            left_out.extend(why.map(|why| LeftOut::captures(&why)));
+        let is_given = traces.sides_mut().any(|side| side.captures().model.is_some());
+        if let Some(name) = config_name.filter(|_| !is_given) {
+            group.leave_out(name, NO_REPLAYS);
         }
+        traces.config = config;
         traces.keep(captures);
         let opened = Opened {
             reference,
-            left_out,
+            left_out: group.left_out,
             ..traces.opened()
         };
         Ok((traces, opened))
@@ -115,24 +127,35 @@ impl Traces {
             };
         }
         let captures = group.files();
+        let config = group.config.take();
         let mut left_out = group.left_out;
-        let merged = match captures.is_empty() {
-            true => Err(None),
-            false => self.merge(&captures, choice, told).map_err(Some),
-        };
-        match merged {
-            Ok(()) => {
-                self.keep(captures);
-                Added::Merged(Box::new(Opened {
-                    left_out,
-                    ..self.opened()
-                }))
-            }
-            Err(why) => {
-                left_out.extend(why.map(|why| LeftOut::captures(&why)));
-                Added::Refused(left_out)
+        let mut is_used = config.is_some();
+        if let Some((_, config)) = config {
+            self.config = Some(Arc::new(config));
+            self.configure(choice);
+        }
+        if !captures.is_empty() {
+            match self.merge(&captures, choice, told) {
+                Ok(()) => {
+                    is_used = true;
+                    self.keep(captures);
+                }
+                Err(why) => left_out.push(LeftOut::captures(&why)),
             }
         }
+        match is_used {
+            true => Added::Merged(Box::new(Opened {
+                left_out,
+                ..self.opened()
+            })),
+            false => Added::Refused(left_out),
+        }
+    }
+
+    /// The target, and the reference where there is one.
+    fn sides_mut(&mut self) -> impl Iterator<Item = &mut Analysis> {
+        let reference = self.reference.as_mut().map(|of| &mut of.analysis);
+        std::iter::once(&mut self.target).chain(reference)
     }
 
     fn merge(
@@ -142,29 +165,47 @@ impl Traces {
         mut told: impl FnMut(OpeningStep),
     ) -> Result<(), String> {
         told(OpeningStep::Profiling);
-        let target = self.target.merge(captures, choice);
-        let reference = self.reference.as_mut();
-        let reference = reference.map(|of| of.analysis.merge(captures, &choice.of_reference()));
-        if target.is_err() && !matches!(reference, Some(Ok(()))) {
-            return target;
+        let choices = [choice.clone(), choice.of_reference()];
+        let sides = self.sides_mut().zip(&choices);
+        let merged: Vec<_> = sides
+            .map(|(side, choice)| side.merge(captures, choice))
+            .collect();
+        if merged.iter().all(Result::is_err) {
+            return merged.into_iter().next().unwrap_or(Ok(()));
         }
         self.judge_reference(choice);
         Ok(())
     }
 
-    /// Takes off a capture; `None` where it is not merged.
-    pub fn take_off(&mut self, query: &TakeOff) -> Option<Opened> {
-        let mut names = self.captures.iter();
-        let at = names.position(|capture| capture.name == query.name)?;
-        self.captures.remove(at);
-        let choice = &query.choice;
-        self.target.merge_only(&self.captures, choice);
-        if let Some(reference) = &mut self.reference {
-            reference
-                .analysis
-                .merge_only(&self.captures, &choice.of_reference());
+    /// Gives the sizes of the model to what replays graphs.
+    fn configure(&mut self, choice: &Choice) {
+        let config = self.config.clone();
+        let choices = [choice.clone(), choice.of_reference()];
+        for (side, choice) in self.sides_mut().zip(&choices) {
+            if takes_shapes(&side.whole) {
+                side.configure(config.as_ref(), choice);
+            }
         }
         self.judge_reference(choice);
+    }
+
+    /// Takes off a capture, or the sizes of the model; `None` where they are not used.
+    pub fn take_off(&mut self, query: &TakeOff) -> Option<Opened> {
+        let Some(name) = &query.name else {
+            self.config.take()?;
+            self.configure(&query.choice);
+            return Some(self.opened());
+        };
+        let mut names = self.captures.iter();
+        let at = names.position(|capture| capture.name == *name)?;
+        self.captures.remove(at);
+        let captures = std::mem::take(&mut self.captures);
+        let choices = [query.choice.clone(), query.choice.of_reference()];
+        for (side, choice) in self.sides_mut().zip(&choices) {
+            side.merge_only(&captures, choice);
+        }
+        self.captures = captures;
+        self.judge_reference(&query.choice);
         Some(self.opened())
     }
 
@@ -180,11 +221,9 @@ impl Traces {
 
     /// Keeps the captures that something was merged of.
     fn keep(&mut self, captures: Vec<CaptureFile>) {
-        let reference = self.reference.as_ref().map(|of| &of.analysis);
-        let used: Vec<String> = [Some(&self.target), reference]
-            .into_iter()
-            .flatten()
-            .flat_map(|analysis| analysis.captures().merged)
+        let used: Vec<String> = self
+            .sides_mut()
+            .flat_map(|side| side.captures().merged)
             .map(|(name, _)| name)
             .collect();
         let used = |capture: &CaptureFile| used.contains(&capture.name);
@@ -198,6 +237,11 @@ impl Traces {
             ..self.target.opened()
         }
     }
+}
+
+/// Whether graphs are replayed, the shapes of whose kernels may be told from elsewhere.
+fn takes_shapes(profile: &Profile) -> bool {
+    profile.coverage.is_some() || has_bare_replays(&profile.trace, &profile.launches)
 }
 
 /// What a run means with the captures of its graphs; and why none of them is merged, where that is so.
@@ -323,7 +367,7 @@ mod tests {
         assert_eq!(chosen.captures, merged.overview.captures);
 
         let take_off = |name: &str| TakeOff {
-            name: name.to_owned(),
+            name: Some(name.to_owned()),
             choice: Choice::default(),
         };
         assert!(traces.take_off(&take_off("other.json")).is_none());
@@ -366,8 +410,8 @@ mod tests {
             ),
             (
                 "config.json",
-                r#"{"architectures": ["GptOssForCausalLM"]}"#,
-                "config.json: it is the configuration of a model",
+                r#"{"architectures": ["LlamaForCausalLM"]}"#,
+                "config.json: ",
             ),
         ] {
             let Added::Refused(left_out) = add(&mut traces, name, text) else {
@@ -390,6 +434,43 @@ mod tests {
             said(&left_out),
             ["All GPU graph replays of the trace have operators from captures already"]
         );
+    }
+
+    const CONFIG: &str = r#"{
+        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096,
+        "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
+        "num_key_value_heads": 8, "vocab_size": 128256, "hidden_act": "silu", "torch_dtype": "bfloat16"
+    }"#;
+
+    #[test]
+    fn the_configuration_of_the_model_is_given_and_taken_off() {
+        let (trace, capture) = (replay().json(), capture(&LAUNCHES).json());
+        let (mut traces, bare) = opened(&[("trace.json", &trace)]).unwrap();
+        let Added::Merged(with) = add(&mut traces, "config.json", CONFIG) else {
+            panic!("not used")
+        };
+        let model = |opened: &Opened| opened.overview.captures.model.clone();
+        assert!(model(&with).is_some());
+        // A capture that comes later leaves it.
+        let Added::Merged(both) = add(&mut traces, "c.json", &capture) else {
+            panic!("not merged")
+        };
+        assert_eq!(model(&both), model(&with));
+        let take_off = |name: Option<&str>| TakeOff {
+            name: name.map(str::to_owned),
+            choice: Choice::default(),
+        };
+        let without = traces.take_off(&take_off(Some("c.json"))).unwrap();
+        assert_eq!(model(&without), model(&with));
+        let without = traces.take_off(&take_off(None)).unwrap();
+        assert_eq!(without.overview, bare.overview);
+
+        // Together with the trace; a trace that replays no graph has no use for it.
+        let (_, together) = opened(&[("config.json", CONFIG), ("trace.json", &trace)]).unwrap();
+        assert_eq!(model(&together), model(&with));
+        let eager = Timetable::new().work("my::op", "kernel", 10..20).json();
+        let (_, eager) = opened(&[("config.json", CONFIG), ("eager.json", &eager)]).unwrap();
+        assert_eq!(said(&eager.left_out), [format!("config.json: {NO_REPLAYS}")]);
     }
 
     #[test]
@@ -422,7 +503,7 @@ mod tests {
         let sides = traces.compare().sides;
         assert_eq!(sides.len(), 2);
         let query = TakeOff {
-            name: "c.json".to_owned(),
+            name: Some("c.json".to_owned()),
             choice: Choice::default(),
         };
         assert!(traces.take_off(&query).unwrap().overview.captures.is_wanted);

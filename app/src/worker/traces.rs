@@ -3,8 +3,11 @@
 //! All views but Compare show the target. Without a reference nothing here does anything beyond
 //! what [`Analysis`] does.
 
+use std::sync::Arc;
+
 use dormer_core::compare::{self, Pair, Side};
 use dormer_core::output::export::pair as export;
+use dormer_core::perf::model_config::ModelConfig;
 use dormer_core::profile::capture::CaptureFile;
 use dormer_core::report::sheet::Field;
 use dormer_core::{Profile, base::format};
@@ -26,6 +29,8 @@ pub struct Traces {
     pub(super) name: String,
     /// The files that are merged with it or with the reference.
     pub(super) captures: Vec<CaptureFile>,
+    /// The sizes of the model.
+    pub(super) config: Option<Arc<ModelConfig>>,
     pub(super) reference: Option<Reference>,
     /// Made when it is first asked for.
     compared: Option<Compared>,
@@ -61,6 +66,7 @@ impl Traces {
             target,
             name: String::new(),
             captures: Vec::new(),
+            config: None,
             reference: None,
             compared: None,
             redacted: None,

@@ -51,6 +51,7 @@ pub mod rows;
 pub(crate) mod runtime_calls;
 pub(crate) mod scopes;
 pub mod serving;
+pub mod shapes;
 pub(crate) mod shares;
 pub(crate) mod streams;
 pub(crate) mod tensors;
@@ -80,6 +81,7 @@ use crate::profile::ops::OpTable;
 use crate::profile::recompute::Recompute;
 use crate::profile::rows::PerfRow;
 use crate::profile::serving::Serving;
+use crate::profile::shapes::ShapeSources;
 use crate::profile::tree::{CallTree, Frames};
 use crate::profile::window::{Window, WindowOf};
 use crate::trace::annotations::Annotations;
@@ -102,6 +104,8 @@ pub struct Profile {
     pub clocks_ns: Option<i64>,
     /// How far captures explain the replays of graphs; `None` where none was given.
     pub coverage: Option<Arc<Coverage>>,
+    /// What tells the shapes of replayed kernels beside the trace.
+    pub sources: ShapeSources,
     /// GPU activity and the calls that launched it.
     pub launches: Launches,
     /// The call tree that the numbers rest on. Python frames are in it only where they decide
@@ -207,21 +211,22 @@ impl Profile {
         captures: &[CaptureFile],
         merging: Merging,
     ) -> Result<Profile, Box<Profile>> {
-        let (parts, before) = self.recorded()?;
-        Ok(parts.profile(captures, Some(merging), before))
+        let (parts, before, sources) = self.recorded()?;
+        let profile = parts.profile(captures, Some(merging), before);
+        Ok(profile.with_sources(sources))
     }
 
     /// The same without what was merged: as it was recorded. A window, and a profile that others share
     /// the trace of, stay as they are.
     pub fn without_captures(self) -> Result<Profile, Box<Profile>> {
-        let (mut parts, _) = self.recorded()?;
+        let (mut parts, _, sources) = self.recorded()?;
         parts.launches.leave_captures(&parts.trace);
         parts.trace.leave_captured();
-        Ok(parts.profile(&[], None, None))
+        Ok(parts.profile(&[], None, None).with_sources(sources))
     }
 
-    /// What it was made of, and what captures explain of it.
-    fn recorded(self) -> Result<(Recorded, Option<Arc<Coverage>>), Box<Profile>> {
+    /// What it was made of, and what is known beside the trace.
+    fn recorded(self) -> Result<Beside, Box<Profile>> {
         if self.window.is_some() || Arc::strong_count(&self.trace) > 1 {
             return Err(Box::new(self));
         }
@@ -232,6 +237,7 @@ impl Profile {
             clocks_ns,
             launches,
             coverage,
+            sources,
             ..
         } = self;
         let Some(trace) = Arc::into_inner(trace) else {
@@ -245,7 +251,18 @@ impl Profile {
             clocks_ns,
             launches,
         };
-        Ok((parts, coverage))
+        Ok((parts, coverage, sources))
+    }
+
+    /// The same with what tells the shapes of replayed kernels beside the trace.
+    pub fn with_sources(mut self, sources: ShapeSources) -> Profile {
+        self.sources = sources;
+        // What rests on operations is worked out anew.
+        self.operations = OnceLock::new();
+        self.owners = OnceLock::new();
+        self.model_info = OnceLock::new();
+        self.memo = Memo::default();
+        self
     }
 
     /// What a part of the time means; [`crate::profile::window`] says what belongs to it. A window around
@@ -269,6 +286,7 @@ impl Profile {
             text_bytes: self.text_bytes,
             clocks_ns: self.clocks_ns,
             coverage: self.coverage.clone(),
+            sources: self.sources.clone(),
             tree: self.tree.within(trace, &launches, span),
             launches,
             host_ops: host_ops(trace, &self.tree, Some(span)),
@@ -300,6 +318,7 @@ impl Profile {
             text_bytes: parts.text_bytes,
             clocks_ns: parts.clocks_ns,
             coverage: parts.coverage,
+            sources: parts.sources,
             launches: parts.launches,
             tree: parts.tree,
             recompute,
@@ -520,10 +539,14 @@ struct Parts {
     text_bytes: u64,
     clocks_ns: Option<i64>,
     coverage: Option<Arc<Coverage>>,
+    sources: ShapeSources,
     launches: Launches,
     tree: CallTree,
     host_ops: Vec<HostOp>,
 }
+
+/// A trace, what captures explain of it, and what tells its shapes.
+type Beside = (Recorded, Option<Arc<Coverage>>, ShapeSources);
 
 /// A trace whose times are mended, and who launched what in it.
 struct Recorded {
@@ -567,6 +590,7 @@ impl Recorded {
             text_bytes: self.text_bytes,
             clocks_ns: self.clocks_ns,
             coverage,
+            sources: ShapeSources::default(),
             launches,
             tree,
             host_ops,

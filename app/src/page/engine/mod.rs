@@ -202,13 +202,13 @@ impl Engine {
         })
     }
 
-    /// Takes off a capture that is merged with the open trace.
-    pub fn take_off(self, name: String) {
+    /// Takes off a capture that is merged with the open trace, or the configuration of its model.
+    pub fn take_off(self, name: Option<String>) {
         let choice = untrack(|| self.state.whole_choice());
         self.inner.update_value(|inner| {
             inner.chosen_at_ms = browser::now_ms();
             if let Some(TraceSource::Files(files)) = &mut inner.source
-                && let Some(at) = files.iter().position(|file| file.name() == name)
+                && let Some(at) = files.iter().position(|file| Some(file.name()) == name)
             {
                 files.remove(at);
             }

@@ -183,19 +183,25 @@ fn trust(quality: Quality, captures: CaptureFacts) -> impl IntoView {
             <h2>"Data quality"</h2>
             <p>{quality.sentence}</p>
             <ul>{lines}</ul>
-            {merged_captures(captures)}
+            {merged_files(captures)}
         </section>
     }
 }
 
-/// The captures that are merged with the trace, each with a way to take it off; and that one can be
-/// dropped, where graphs are replayed without.
-fn merged_captures(captures: CaptureFacts) -> impl IntoView {
+/// The files that are merged with the trace, each with a way to take it off; and that a capture can
+/// be dropped, where graphs are replayed without.
+fn merged_files(captures: CaptureFacts) -> impl IntoView {
     let engine = expect_context::<Engine>();
-    let merged = (!captures.merged.is_empty()).then(|| {
-        let files = each(captures.merged, |(name, says)| {
+    let config = captures.model.map(|model| (None, model));
+    let merged = captures.merged.into_iter();
+    let files: Vec<_> = merged
+        .map(|(name, says)| (Some(name), says))
+        .chain(config)
+        .collect();
+    let merged = (!files.is_empty()).then(|| {
+        let files = each(files, |(file, says)| {
+            let name = file.clone().unwrap_or_else(|| "Model configuration".to_owned());
             let label = format!("Take off {name}");
-            let file = name.clone();
             view! {
                 <li>
                     <p class="name" title=name.clone()>{name.clone()}</p>
@@ -207,14 +213,15 @@ fn merged_captures(captures: CaptureFacts) -> impl IntoView {
             }
         });
         view! {
-            <h3>"Merged captures"</h3>
+            <h3>"Merged files"</h3>
             <ul class="merged" data-testid="captures">{files}</ul>
         }
     });
     let wanted = captures.is_wanted.then(|| {
         view! {
             <p class="fine" data-testid="capture-hint">
-                "Kernels replayed by GPU graphs have no operators or shapes of their own. If the capture of the graphs was recorded, drop its file on this page to add them."
+                "Kernels replayed by GPU graphs have no operators or shapes of their own. If the capture of the graphs was recorded, drop its file on this page to add them; the "
+                <code>"config.json"</code> " of the model gives shapes."
             </p>
         }
     });

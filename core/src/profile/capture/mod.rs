@@ -37,7 +37,7 @@ mod tests;
 mod why;
 
 pub use coverage::{Coverage, FileUse, GraphUse, Problem};
-pub use notes::{Note, is_model_config, notes};
+pub use notes::{Note, notes};
 pub use why::Why;
 
 use crate::import::{ImportError, Imported};

@@ -37,16 +37,6 @@ pub fn notes(text: &str) -> Option<Vec<Note>> {
     notes.collect()
 }
 
-/// Whether a text is the configuration of a model, as it lies beside its weights: `config.json`.
-pub fn is_model_config(text: &str) -> bool {
-    let Ok(Value::Object(keys)) = serde_json::from_str(text) else {
-        return false;
-    };
-    ["architectures", "_class_name"]
-        .iter()
-        .any(|key| keys.contains_key(*key))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
