@@ -228,11 +228,12 @@ fn what_repeats_is_found_in_time_that_grows_with_the_trace() {
         });
         best.min().unwrap()
     };
+    // 258 112 kernels, and a sixteenth.
     let (once, many) = (time(2), time(32));
     eprintln!("{} symbols: {once:?}; ×16: {many:?}", 2 * names.len());
     // 16 times the sequence in 16 times the time, with room for a machine that does other things.
     assert!(
-        many < once * 32 + Duration::from_millis(50),
+        many < once * 24 + Duration::from_millis(50),
         "{once:?}, ×16 {many:?}"
     );
 }

@@ -24,7 +24,7 @@ use crate::findings::{Analyses, cpu_idle};
 use crate::profile::timeline::GpuTimeline;
 use crate::profile::window::WindowOf;
 use crate::profile::{NoGpu, Profile};
-use crate::report::{Judged, ReportOptions, Timelines};
+use crate::report::{Judged, ReportOptions, Timelines, steps};
 use facts::facts;
 use gpus::Gpus;
 
@@ -123,12 +123,15 @@ impl Overview {
         let before_recording_ns = cpu_idle::time_of(analyses, IdleCause::BeforeRecording);
         let gpus = whole.map(|whole| Gpus::new(whole, timelines, profile));
         let mut serving = ServingFacts::new(profile);
-        if let Some(serving) = &mut serving
-            && let Some([floor, traffic]) =
+        if let Some(serving) = &mut serving {
+            if let Some([floor, traffic]) =
                 step_memory::facts(profile, options, judged, &serving.phases)
-        {
-            serving.key_facts[0].push(floor);
-            serving.facts.push(traffic);
+            {
+                serving.key_facts[0].push(floor);
+                serving.facts.push(traffic);
+            }
+            let across = profile.serving().map(|all| steps::facts(all, thresholds));
+            serving.facts.extend(across.into_iter().flatten());
         }
         Overview {
             window: profile.window.clone(),

@@ -7,6 +7,7 @@ use crate::base::stats::median_ns;
 use crate::names::batch::{Batch, Phase};
 use crate::profile::Profile;
 use crate::profile::serving::{Basis, Blocks, NamedBy, Serving, Shape, ShapeKind, StepTime};
+use crate::report::steps::phase_label;
 use crate::trace::Trace;
 
 /// What is said of a serving engine or a diffusion pipeline.
@@ -127,7 +128,10 @@ impl PhaseFigures {
         let speculates = batches().any(|batch| batch.speculates());
         let rate = tokens.filter(|_| ns > 0 && !speculates);
         Some(PhaseFigures {
-            phase: phase.map_or("unknown phase", Phase::label).to_owned(),
+            phase: match phase {
+                None if serving.named_by.is_inferred() => "inferred".to_owned(),
+                phase => phase_label(phase).to_owned(),
+            },
             n_steps,
             requests: median(Batch::requests),
             tokens,
@@ -204,6 +208,13 @@ fn sentence(serving: &Serving, phases: &[PhaseFigures]) -> String {
     let (article, many) = match phases.iter().any(|phase| phase.n_steps > 1) {
         true => ("A", " (median)"),
         false => ("The", ""),
+    };
+    let article = match phases
+        .first()
+        .is_some_and(|phase| phase.phase.starts_with('i'))
+    {
+        true if article == "A" => "An",
+        _ => article,
     };
     let clauses: Vec<String> = phases.iter().map(PhaseFigures::clause).collect();
     match clauses.as_slice() {
@@ -305,6 +316,11 @@ fn notes(profile: &Profile, serving: &Serving, phases: &[PhaseFigures]) -> Vec<S
     let mut notes = Vec::new();
     if serving.named_by == NamedBy::Frames {
         notes.push("No annotation names the steps: they are calls of the engine's Python function, and their requests and tokens are not known.".to_owned());
+    }
+    match serving.named_by {
+        NamedBy::Replays => notes.push("Nothing in the trace names the steps: each is inferred from the replay of a graph that recurs, and its requests and tokens are not known.".to_owned()),
+        NamedBy::Kernels => notes.push("Nothing in the trace names the steps: they are inferred from the sequence of kernels, which repeats, and their requests and tokens are not known.".to_owned()),
+        NamedBy::Annotations | NamedBy::Frames => {}
     }
     let has_tokens = phases.iter().any(|phase| phase.tokens.is_some());
     if has_tokens && phases.iter().all(|phase| phase.kv_tokens.is_none()) {
