@@ -22,7 +22,7 @@ use crate::perf::{Modelled, OpInput, Tensor, Work};
 use crate::profile::Profile;
 use crate::profile::kernels::GpuEvents;
 use crate::profile::launch::{GpuId, is_launched_by_graph, is_replayed};
-use crate::profile::routers::Routers;
+use crate::profile::moe_roles::MoeRoles;
 use crate::profile::rows::{Pass, PerfRow, leftover_name, perf_rows};
 use crate::profile::timeline::GpuClass;
 use crate::trace::{Dims, OpArgs, StringId};
@@ -360,7 +360,7 @@ fn main_family(profile: &Profile, operation: &Operation) -> Family {
         .zip(times)
         .find(|(_, time)| most > 0 && *time == most)
         .map_or(Family::Other, |(family, _)| family);
-    Routers::of(profile).family(family, operation.work())
+    MoeRoles::of(profile).family(family, operation.work())
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod hardware;
 mod headline;
 mod quality;
 mod roofs;
+mod rope;
 mod serving;
 mod split;
 mod step_memory;
@@ -125,6 +126,10 @@ impl Overview {
         if let Some(serving) = &mut serving {
             let memory = step_memory::fact(profile, options, judged, &serving.phases);
             serving.facts.extend(memory);
+            let busy_ns = whole.map_or(0, |whole| whole.busy_ns);
+            serving
+                .facts
+                .extend(rope::fact(profile, timelines.events, busy_ns));
         }
         Overview {
             window: profile.window.clone(),
