@@ -127,6 +127,7 @@ impl Mixture {
                 ("topk", Param::Int(self.chosen)),
                 ("gated", Param::Flag(self.gate > 1.5)),
             ],
+            their_flops: None,
         }
     }
 }

@@ -32,6 +32,7 @@ pub(crate) mod gemm;
 pub(crate) mod held;
 pub mod host_ops;
 pub mod kernels;
+pub(crate) mod kv_cache;
 pub mod lanes;
 pub mod launch;
 pub(crate) mod measured;

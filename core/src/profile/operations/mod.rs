@@ -232,9 +232,14 @@ fn work_of_calls(profile: &Profile, calls: &[PerfRow]) -> Option<Modelled> {
         return Some(modelled);
     }
     let (mut flops, mut bytes, mut n) = (0.0, Some(0.0), 0.0);
+    let mut their_flops = Some(0.0);
     for call in calls {
-        let work = call.binding?.work(profile, &call.work)?.work;
+        let of_call = call.binding?.work(profile, &call.work)?;
+        let work = of_call.work;
         flops += work.flops;
+        their_flops = their_flops
+            .zip(of_call.their_flops)
+            .map(|(sum, of)| sum + of);
         bytes = bytes.zip(work.bytes).map(|(sum, bytes)| sum + bytes);
         n += 1.0;
     }
@@ -244,6 +249,7 @@ fn work_of_calls(profile: &Profile, calls: &[PerfRow]) -> Option<Modelled> {
             bytes: bytes.map(|bytes| bytes / n),
             ..modelled.work
         },
+        their_flops: their_flops.map(|theirs| theirs / n),
         ..modelled
     })
 }
