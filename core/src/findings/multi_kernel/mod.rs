@@ -133,13 +133,7 @@ fn notes_on_steps(steps: &OfSteps) -> Vec<String> {
             format::time_ns(steps.other_ns)
         ));
     }
-    let unexpected = steps.expected().filter(|expected| *expected != steps.n);
-    if let (Some(expected), Some(layers)) = (unexpected, steps.layers) {
-        notes.push(format!(
-            "A step has {}, where collectives of tensor parallelism are {expected}: one behind attention and one behind the MLP of each of {layers} layers, and one behind the embedding.",
-            format::counted(steps.n as u64, "all-reduce")
-        ));
-    }
+    notes.extend(steps.unexpected());
     notes
 }
 

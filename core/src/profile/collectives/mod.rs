@@ -34,7 +34,7 @@ use together::{Attended, waits};
 pub(crate) use key::Key;
 pub(crate) use ranks::layer_ranks;
 pub(crate) use staging::StagedTime;
-pub(crate) use steps::OfSteps;
+pub(crate) use steps::{OfSteps, of_steps};
 pub(crate) use together::Waits;
 
 /// Collectives of one kind, whatever their size.
@@ -254,7 +254,7 @@ pub(crate) fn collectives(
     let groups: Vec<(Collectives, Vec<OnGpu>)> = groups.collect();
     summary.kinds = by_kind(&groups, exposed);
     summary.waits = waits(attended, exposed);
-    summary.steps = steps::of_steps(profile);
+    summary.steps = of_steps(profile);
     summary.groups = groups.into_iter().map(|(group, _)| group).collect();
     summary
         .groups

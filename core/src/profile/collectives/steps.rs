@@ -1,10 +1,12 @@
 //! All-reduces in the steps of a serving engine whose layers are split over GPUs.
 
+use crate::base::format;
 use crate::base::sort::Arrange;
 use crate::base::stats::median_ns;
 use crate::names::batch::Phase;
 use crate::names::collective::CollectiveKind;
 use crate::profile::Profile;
+use crate::profile::kernels::GpuEvents;
 use crate::profile::timeline::GpuClass;
 use crate::trace::TrackId;
 
@@ -22,13 +24,27 @@ pub(crate) struct OfSteps {
 
 impl OfSteps {
     /// One behind the attention and one behind the MLP of each layer, and one behind the embedding.
-    pub(crate) fn expected(&self) -> Option<usize> {
+    fn expected(&self) -> Option<usize> {
         Some(2 * self.layers? + 1)
+    }
+
+    /// That a step has another number of them, in a sentence.
+    pub(crate) fn unexpected(&self) -> Option<String> {
+        let expected = self.expected().filter(|expected| *expected != self.n)?;
+        Some(format!(
+            "A step has {}, where collectives of tensor parallelism are {expected}: one behind attention and one behind the MLP of each of {} layers, and one behind the embedding.",
+            format::counted(self.n as u64, "all-reduce"),
+            self.layers?
+        ))
     }
 }
 
-/// `None` without steps, and where these have no all-reduces.
-pub(super) fn of_steps(profile: &Profile) -> Option<OfSteps> {
+/// Found once; `None` without steps, and where these have no all-reduces.
+pub(crate) fn of_steps(profile: &Profile) -> Option<OfSteps> {
+    *profile.once(GpuEvents::All, || find(profile))
+}
+
+fn find(profile: &Profile) -> Option<OfSteps> {
     let serving = profile.serving()?;
     let (trace, events) = (&profile.trace, &profile.trace.events);
     let is_all_reduce = |name| CollectiveKind::of_name(trace.strings.get(name)).is_all_reduce();

@@ -6,7 +6,8 @@ use crate::base::format;
 use crate::base::stats::median_ns;
 use crate::names::batch::{Batch, Phase};
 use crate::profile::Profile;
-use crate::profile::collectives::layer_ranks;
+use crate::profile::collectives::{layer_ranks, of_steps};
+use crate::profile::runtime_calls::records_busy_queues;
 use crate::profile::serving::{Basis, Blocks, NamedBy, Serving, Shape, ShapeKind, StepTime};
 
 /// What is said of a serving engine or a diffusion pipeline.
@@ -236,6 +237,16 @@ fn facts(profile: &Profile, serving: &Serving, phases: &[PhaseFigures]) -> Vec<(
     );
     add("Launches", Some(shape(&serving.shape)));
     add("Layers", serving.blocks.as_ref().map(layers));
+    add(
+        "All-reduces",
+        of_steps(profile).map(|steps| {
+            let each = format::time_ns(match steps.n {
+                1 => steps.first_ns,
+                _ => steps.other_ns,
+            });
+            format!("{} in a step, {each} each (medians)", steps.n)
+        }),
+    );
     facts
 }
 
@@ -308,22 +319,11 @@ fn notes(profile: &Profile, serving: &Serving, phases: &[PhaseFigures]) -> Vec<S
             format::time_ns(cut_ns)
         ));
     }
-    if records_busy_queues(profile) {
+    notes.extend(of_steps(profile).and_then(|steps| steps.unexpected()));
+    if records_busy_queues(&profile.trace) {
         notes.push(BUSY_QUEUES.to_owned());
     }
     notes
 }
 
 const BUSY_QUEUES: &str = "On ROCm the recorded start of a kernel in a busy queue is the end of the one before it: kernel times include the gap before them, and idle time inside a graph replay reads as none.";
-
-/// Whether the profiler records no gaps in a busy queue.
-pub(super) fn records_busy_queues(profile: &Profile) -> bool {
-    let calls = [
-        "hipGraphLaunch",
-        "hipLaunchKernel",
-        "hipModuleLaunchKernel",
-        "hipExtModuleLaunchKernel",
-    ];
-    let strings = &profile.trace.strings;
-    calls.iter().any(|call| strings.find(call).is_some())
-}
