@@ -21,7 +21,7 @@ pub(crate) fn of_step(
     };
     let found = find_step(&profile, step)
         .map_err(|error| Failure::Usage(format!("{}: {error}", input::name(trace))))?;
-    Ok(windowed(profile, &found.window))
+    Ok(windowed(profile, &found))
 }
 
 /// The profile of a range of time; of the whole trace, where none is asked for.

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use dormer_core::import::{Imported, Importer};
 use dormer_core::profile::Profile;
+use dormer_core::profile::serving::stream_runs;
 use dormer_core::report::{Report, ReportOptions};
 use flate2::read::MultiGzDecoder;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,10 @@ pub(crate) struct Stages {
     pub(crate) parse_s: f64,
     pub(crate) profile_s: f64,
     pub(crate) report_s: f64,
+    /// Finding what repeats in the kernels of each stream.
+    pub(crate) repeats_s: f64,
+    /// GPU activity that this is found in.
+    pub(crate) n_work: f64,
     /// The most memory the process ever had, after one report; `None` where the system does not tell.
     pub(crate) peak_bytes: Option<f64>,
 }
@@ -49,10 +54,19 @@ pub(crate) fn stages(trace: &Path, n_runs: usize) -> io::Result<()> {
     let imported = import(open()?)?;
     let (text_bytes, events) = (imported.text_bytes, imported.trace.events.len());
     let options = ReportOptions::default();
-    drop(Report::new(&Profile::new(imported), &options));
+    let profile = Profile::new(imported);
+    let n_work = profile.gpu.len();
+    drop(Report::new(&profile, &options));
+    drop(profile);
     let peak_bytes = peak_bytes();
 
-    let [mut import_s, mut parse_s, mut profile_s, mut report_s] = [const { Vec::new() }; 4];
+    let [
+        mut import_s,
+        mut parse_s,
+        mut profile_s,
+        mut report_s,
+        mut repeats_s,
+    ] = [const { Vec::new() }; 5];
     let mut text = Vec::new();
     MultiGzDecoder::new(open()?).read_to_end(&mut text)?;
     for _ in 0..n_runs {
@@ -61,6 +75,7 @@ pub(crate) fn stages(trace: &Path, n_runs: usize) -> io::Result<()> {
         let imported = timed(&mut import_s, || import(open()?))?;
         let profile = timed(&mut profile_s, || Profile::new(imported));
         timed(&mut report_s, || Report::new(&profile, &options));
+        timed(&mut repeats_s, || stream_runs(&profile));
     }
     let measures = Stages {
         text_bytes: text_bytes as f64,
@@ -69,6 +84,8 @@ pub(crate) fn stages(trace: &Path, n_runs: usize) -> io::Result<()> {
         parse_s: median(parse_s),
         profile_s: median(profile_s),
         report_s: median(report_s),
+        repeats_s: median(repeats_s),
+        n_work: n_work as f64,
         peak_bytes,
     };
     println!("{}", serde_json::to_string(&measures)?);

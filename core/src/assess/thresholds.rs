@@ -198,6 +198,10 @@ thresholds! {
         triton_gate_ms: Ms = 10.0, "A generated kernel that takes longer than this can be a bottleneck whatever its share.";
         triton_slow_percent: Percent = 30.0, "A generated norm or reduction below this share of the roofline reads its data badly.";
     }
+    "Steps" {
+        step_slow_percent: Percent = 20.0, "A step of a serving engine is slow when it takes this much longer than the median of the steps like it, and stands out of how they vary.";
+        step_trend_percent: Percent = 2.0, "Steps become slower, or faster, when their time changes by at least this share of its median over the recording, steadily.";
+    }
     "Comparison" {
         compare_better_ratio: Ratio = 0.8, "An operation that takes at most this times what the hardware predicts from the reference is better than predicted.";
         compare_explained_ratio: Ratio = 1.25, "Up to this times what the hardware predicts, the hardware explains the difference.";

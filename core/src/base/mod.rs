@@ -13,4 +13,5 @@ pub(crate) mod sequence;
 pub mod sort;
 pub mod stats;
 pub(crate) mod tally;
+pub(crate) mod trend;
 pub mod value;

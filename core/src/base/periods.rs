@@ -98,33 +98,31 @@ fn candidates(symbols: &[u64]) -> Vec<usize> {
     heaviest.map(|(distance, _)| distance).collect()
 }
 
-/// Adds the runs of one period.
+/// Adds the runs of one period. A run has at least twice as many equal pairs as the period is long, so that
+/// looking at every second period finds it.
 fn stretches(symbols: &[u64], period: usize, found: &mut Vec<Found>) {
-    let mut add = |start: usize, n_equal: usize| {
-        let length = n_equal + period;
-        if n_equal > 0 && length >= LEAST_BLOCKS * period {
+    let least = (LEAST_BLOCKS - 1) * period;
+    let n_pairs = symbols.len().saturating_sub(period);
+    let is_equal = |at: &usize| symbols[*at] == symbols[at + period];
+    // All before is known.
+    let (mut from, mut at) = (0, least - 1);
+    while at < n_pairs {
+        if !is_equal(&at) {
+            (from, at) = (at + 1, at + least);
+            continue;
+        }
+        let n_before = (from..at).rev().take_while(is_equal).count();
+        let end = (at..n_pairs).find(|at| !is_equal(at)).unwrap_or(n_pairs);
+        let start = at - n_before;
+        if end - start >= least {
             found.push(Found {
                 start,
-                length,
+                length: end - start + period,
                 period,
             });
         }
-    };
-    let (mut start, mut n_equal) = (0, 0);
-    let pairs = symbols
-        .iter()
-        .zip(symbols.get(period..).unwrap_or_default());
-    for (at, (one, next)) in pairs.enumerate() {
-        match (one == next, n_equal) {
-            (true, 0) => (start, n_equal) = (at, 1),
-            (true, _) => n_equal += 1,
-            (false, _) => {
-                add(start, n_equal);
-                n_equal = 0;
-            }
-        }
+        (from, at) = (end + 1, end + least);
     }
-    add(start, n_equal);
 }
 
 /// Those that overlap none before them, in order of their start.

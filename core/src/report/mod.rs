@@ -31,6 +31,7 @@ mod rounded;
 pub mod shapes;
 pub mod sheet;
 mod short_kernels;
+pub mod steps;
 #[cfg(test)]
 mod tests;
 pub mod top;
@@ -303,6 +304,9 @@ const fn calls(
 pub const SHEETS: &[SheetKind] = &[
     of(window::NAME, "The part of the trace that is analyzed alone", |_| window::COLUMNS.to_vec(), window::rows),
     of("gpu_timeline", "How GPU time splits", gpu_timeline::columns, gpu_timeline::rows),
+    of(steps::STEPS, "Steps of a serving engine", |_| steps::STEP_COLUMNS.to_vec(), steps::step_rows),
+    of(steps::BATCHES, "Steps of a serving engine by phase and batch size", |_| steps::BATCH_COLUMNS.to_vec(), steps::batch_rows),
+    of(steps::GRAPHS, "GPU graphs that are replayed", |_| steps::GRAPH_COLUMNS.to_vec(), steps::graph_rows),
     of("ops_summary_by_category", "Categories by GPU time", ops_by_category::columns, ops_by_category::rows),
     of("ops_summary", "Operators by GPU time", ops_summary::columns, ops_summary::rows),
     of("ops_unique_args", "Operators by arguments", ops_unique_args::columns, ops_unique_args::rows),

@@ -7,6 +7,7 @@ use super::{ReportOptions, SheetInput, ms};
 use crate::base::interval::Interval;
 use crate::profile::Profile;
 use crate::profile::lanes::recorded_span;
+use crate::profile::window::WindowOf;
 
 /// What the sheet is called, among those of one trace and of two.
 pub(crate) const NAME: &str = "window";
@@ -48,13 +49,15 @@ pub(crate) fn row(profile: &Profile, options: &ReportOptions) -> Vec<Cell> {
     let text = |text: Option<String>| text.map_or(Cell::Empty, Cell::Text);
     let [start, end] = since_start(analysed);
     let [counted_start, counted_end] = since_start(counted);
-    let name = match part.map(|of| of.window.step.as_deref()) {
-        Some(Some(step)) => step,
-        Some(None) => "a range of time",
-        None => "the whole trace",
+    let is_run = |of: &&WindowOf| of.window.run.is_some_and(|run| run.first.is_some());
+    let name = match part.map(|of| (of, of.window.step.as_deref())) {
+        Some((_, Some(step))) => step.to_owned(),
+        Some((of, None)) if is_run(&of) => of.name(),
+        Some((_, None)) => "a range of time".to_owned(),
+        None => "the whole trace".to_owned(),
     };
     vec![
-        Cell::Text(name.to_owned()),
+        Cell::Text(name),
         start,
         end,
         length(analysed),

@@ -48,7 +48,7 @@ fn a_part_of_a_trace_is_named_beside_the_whole_of_the_other() {
         step: Some("ProfilerStep#3".to_owned()),
         span: crate::base::interval::Interval::new(10_000, 60_000),
         on_host: None,
-        n_steps: None,
+        run: None,
     });
     let labels = ["side", "trace", "analyzed", "start ms", "length ms"];
     let named = |target: &Profile| {

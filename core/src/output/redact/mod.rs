@@ -67,7 +67,7 @@ pub fn redact(plain: &Profile) -> Profile {
         step: of.window.step.as_ref().filter(numbered).cloned(),
         span: of.window.span,
         on_host: of.window.on_host,
-        n_steps: of.window.n_steps,
+        run: of.window.run,
     })
 }
 

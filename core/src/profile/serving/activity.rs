@@ -2,11 +2,12 @@
 
 use super::ServingStep;
 use crate::base::interval::{self, Interval, gaps_in, union};
+use crate::base::map::Set;
 use crate::base::sort::Arrange;
 use crate::names::host_calls::RuntimeCall;
 use crate::profile::Profile;
-use crate::profile::launch::GpuId;
-use crate::trace::{ByName, TrackId};
+use crate::profile::launch::{GpuId, is_graph_call};
+use crate::trace::{ByName, EventId, TrackId};
 
 /// What the GPU did for a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +21,10 @@ pub struct Activity {
     pub busy_ns: i64,
     /// Kernels, copies and fills.
     pub n_work: usize,
+    /// Calls that launched them; a graph is launched by one.
+    pub n_launches: usize,
+    /// Those of them that launched graphs.
+    pub n_replays: usize,
 }
 
 /// The GPU activity of a trace by the thread and the start of the call that launched it.
@@ -80,11 +85,20 @@ impl<'a> Launched<'a> {
         let hull = spans().reduce(Interval::hull)?;
         let start_ns = self.cut(hull, &own).unwrap_or(hull.start_ns);
         let span = Interval::new(start_ns, hull.end_ns);
+        let trace = &self.profile.trace;
+        let calls = own.iter().filter_map(|id| {
+            let call = self.profile.gpu.get(*id)?.launched_by?;
+            Some(trace.recorded_call(call))
+        });
+        let calls: Set<EventId> = calls.collect();
+        let replays = calls.iter().filter(|call| is_graph_call(trace, **call));
         Some(Activity {
             span,
             cut_ns: start_ns.saturating_sub(hull.start_ns),
             busy_ns: interval::busy(spans().filter_map(|one| one.overlap(span))),
             n_work: own.len(),
+            n_launches: calls.len(),
+            n_replays: replays.count(),
         })
     }
 

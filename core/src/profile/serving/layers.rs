@@ -11,7 +11,7 @@ use crate::base::sort::Arrange;
 use crate::names::attention::is_main;
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
-use crate::trace::{ByName, TrackId};
+use crate::trace::{ByName, EventId, TrackId};
 
 /// What repeats on one stream.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,6 +89,13 @@ pub(super) fn span(profile: &Profile, work: &[GpuId]) -> Option<Interval> {
     spans.reduce(Interval::hull)
 }
 
+/// The event of the longest piece of work.
+pub(super) fn longest(profile: &Profile, work: &[GpuId]) -> Option<EventId> {
+    let all = work.iter().filter_map(|id| profile.gpu.get(*id));
+    all.max_by_key(|one| (one.span.length(), std::cmp::Reverse(one.span.start_ns)))
+        .map(|one| one.event)
+}
+
 /// The blocks of the run that takes the most time, of blocks with so many kernels at least.
 pub(super) fn longest_run(profile: &Profile, work: &[GpuId], least: usize) -> Vec<Vec<GpuId>> {
     let streams = by_stream(profile, work)
@@ -127,7 +134,17 @@ pub(super) fn blocks(
     let step = working.get(working.len() / 2)?;
     let own = || launched.during(step.track, step.on_host).collect();
     let work = iterations.last().cloned().unwrap_or_else(own);
-    let streams = by_stream(profile, &work).into_iter();
+    of_work(profile, &work)
+}
+
+/// Layers of some work, where both ways of counting them agree.
+pub(super) fn layers(profile: &Profile, work: &[GpuId]) -> Option<usize> {
+    of_work(profile, work)?.layers
+}
+
+/// What repeats in some work: on its stream of the most.
+fn of_work(profile: &Profile, work: &[GpuId]) -> Option<Blocks> {
+    let streams = by_stream(profile, work).into_iter();
     let (track, work) = streams.max_by_key(|(_, work)| work.len())?;
     let stream = runs(profile, track, work);
     let of_run = |run: &Run| stream.work.get(run.span.clone()).unwrap_or_default();

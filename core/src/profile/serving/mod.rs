@@ -8,17 +8,23 @@
 //! A step is one forward pass of the engine over one batch. Its GPU activity is what was launched
 //! during its annotation on its thread, whenever that ran: engines schedule ahead, so that the
 //! activity of a step may start after its annotation has ended.
+//!
+//! Where neither annotations nor frames name them, steps are [inferred] from what recurs.
 
 pub(crate) mod activity;
+pub mod graphs;
+mod inferred;
 pub(crate) mod layers;
 pub(crate) mod replays;
 pub(crate) mod stages;
+pub mod steady;
 pub(crate) mod steps;
 #[cfg(test)]
 mod tests;
 mod tokens;
 
 use crate::base::interval::Interval;
+use crate::base::map::Map;
 use crate::base::stats::median_ns;
 use crate::names::batch::{Batch, Engine, Phase};
 use crate::profile::Profile;
@@ -26,9 +32,11 @@ use crate::profile::launch::GpuId;
 use crate::trace::{EventId, TrackId};
 
 pub use activity::Activity;
+pub use graphs::GraphFacts;
 pub use layers::{Blocks, StreamRuns, stream_runs};
 pub use replays::{Graph, Shape, ShapeKind};
 pub use stages::{Stage, StageKind};
+pub use steady::{Steady, SteadyKind};
 pub use steps::NamedBy;
 pub use tokens::served_tokens;
 
@@ -45,6 +53,26 @@ pub struct ServingStep {
     pub batch: Option<Batch>,
     /// What the GPU did for it; `None` where that was nothing.
     pub activity: Option<Activity>,
+    /// How long it takes; `None` where the GPU did nothing for it.
+    pub length: Option<StepLength>,
+}
+
+/// How long one step takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StepLength {
+    /// The time.
+    pub ns: i64,
+    /// To the start of the step after it on its thread, else of its own GPU activity.
+    pub basis: Basis,
+    /// Time in it during which anything runs on the GPU.
+    pub busy_ns: i64,
+}
+
+impl StepLength {
+    /// Time in it during which nothing runs on the GPU.
+    pub fn idle_ns(&self) -> i64 {
+        self.ns.saturating_sub(self.busy_ns)
+    }
 }
 
 impl ServingStep {
@@ -69,6 +97,14 @@ impl Basis {
         match self {
             Basis::StartToStart => "start to start, median",
             Basis::GpuSpan => "first to last GPU activity",
+        }
+    }
+
+    /// Of one step, in fewer words.
+    pub fn short(self) -> &'static str {
+        match self {
+            Basis::StartToStart => "to the next step",
+            Basis::GpuSpan => "GPU span",
         }
     }
 }
@@ -99,13 +135,21 @@ pub struct Serving {
     pub stages: Vec<Stage>,
     /// What repeats in a step.
     pub blocks: Option<Blocks>,
+    /// The graphs that are replayed, those of the most time first.
+    pub graphs: Vec<GraphFacts>,
 }
 
 impl Serving {
     /// The steps of a profile of a whole trace; `None` for one of no serving engine.
     pub(crate) fn find(profile: &Profile) -> Option<Serving> {
-        let named = steps::find(&profile.trace)?;
+        let named = steps::find(&profile.trace);
+        let recurs = named.is_none() && inferred::may_recur(profile);
+        if named.is_none() && !recurs {
+            return None;
+        }
         let launched = activity::Launched::new(profile);
+        let graphs = replays::graphs(profile);
+        let named = named.or_else(|| inferred::find(profile, &graphs))?;
         let mut steps = named.steps;
         for step in &mut steps {
             step.activity = launched.of(step);
@@ -113,7 +157,7 @@ impl Serving {
         if steps.iter().all(|step| step.activity.is_none()) {
             return None;
         }
-        let graphs = replays::graphs(profile);
+        measure(&mut steps, &launched);
         let diffusion = steps
             .iter()
             .filter(|step| step.phase() == Some(Phase::Diffusion));
@@ -126,6 +170,7 @@ impl Serving {
             shape: Shape::new(&graphs, steps.len(), profile),
             stages: stages::stages(profile, &steps, &iterations, &launched),
             blocks: layers::blocks(profile, &steps, &iterations, &launched),
+            graphs: graphs::facts(profile, &graphs, &steps),
             steps,
         })
     }
@@ -153,6 +198,7 @@ impl Serving {
         });
         (!steps.is_empty()).then(|| Serving {
             stages: stages.cloned().collect(),
+            graphs: graphs::within(&self.graphs, span, on_host),
             steps,
             ..self.clone()
         })
@@ -202,5 +248,28 @@ impl Serving {
         let spans = self.of(phase).filter_map(|step| step.activity);
         let spans: Vec<i64> = spans.map(|activity| activity.span.length()).collect();
         time(apart, Basis::StartToStart).or_else(|| time(spans, Basis::GpuSpan))
+    }
+}
+
+/// How long each step takes: until the GPU activity of the one after it on its thread starts, else its
+/// own.
+fn measure(steps: &mut [ServingStep], launched: &activity::Launched) {
+    let mut next: Map<TrackId, i64> = Map::default();
+    for step in steps.iter_mut().rev() {
+        let Some(own) = step.activity else {
+            continue;
+        };
+        let start_ns = own.span.start_ns;
+        let followed = next.insert(step.track, start_ns);
+        let until = followed.filter(|until_ns| *until_ns > start_ns);
+        let (span, basis) = match until {
+            Some(until_ns) => (Interval::new(start_ns, until_ns), Basis::StartToStart),
+            None => (own.span, Basis::GpuSpan),
+        };
+        step.length = Some(StepLength {
+            ns: span.length(),
+            basis,
+            busy_ns: launched.busy_in(span),
+        });
     }
 }

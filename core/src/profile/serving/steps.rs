@@ -13,6 +13,17 @@ pub enum NamedBy {
     Annotations,
     /// The Python function that runs them: nothing tells of their batches.
     Frames,
+    /// Replays of graphs that recur: nothing names them.
+    Replays,
+    /// The sequence of their kernels, which repeats: nothing names them.
+    Kernels,
+}
+
+impl NamedBy {
+    /// Whether they follow from what the GPU does over and over.
+    pub fn is_inferred(self) -> bool {
+        matches!(self, NamedBy::Replays | NamedBy::Kernels)
+    }
 }
 
 /// The steps of a trace.
@@ -88,6 +99,7 @@ fn step(trace: &Trace, event: EventId, batch: Option<Batch>) -> ServingStep {
         on_host: trace.events.span(event),
         batch,
         activity: None,
+        length: None,
     }
 }
 

@@ -157,3 +157,95 @@ fn replays_of_one_graph_are_known_by_their_kernels() {
         (ShapeKind::FullGraph, 3, 9)
     );
 }
+
+/// A step of two layers and what comes before and after, 52 kernels: their names, and microseconds of
+/// idle time before the first.
+fn layers_of_kernels() -> Vec<String> {
+    let layer = |_| {
+        let other = (0..23).map(|at| format!("kernel_{at}"));
+        std::iter::once("attn_fwd".to_owned())
+            .chain(other)
+            .collect::<Vec<_>>()
+    };
+    let layers = (0..3).flat_map(layer);
+    let first = ["embedding", "norm"].map(str::to_owned);
+    first
+        .into_iter()
+        .chain(layers)
+        .chain(["argmax".to_owned()])
+        .collect()
+}
+
+/// Each kernel launched by the CPU, steps one after the other.
+fn eager(n_steps: u32) -> Timetable {
+    let names = layers_of_kernels();
+    let n = names.len() as u32;
+    let mut trace = Timetable::new().op("aten::mm", 0..n * n_steps * 2 + 2);
+    for step in 0..n_steps {
+        for (name, at) in names.iter().zip(0..) {
+            let host = (step * n + at) * 2 + 1;
+            let gpu = 100_000 + step * 1000 + at * 10;
+            trace = trace.launched(name, host..host + 1, gpu..gpu + 8);
+        }
+    }
+    trace
+}
+
+#[test]
+fn steps_that_nothing_names_are_what_the_kernels_repeat() {
+    let found = serving(&eager(5));
+    assert_eq!((found.named_by, found.engine), (NamedBy::Kernels, None));
+    // From where the GPU waits to where it waits again; the last step has no end that is sure.
+    let starts: Vec<_> = found
+        .steps
+        .iter()
+        .map(|step| {
+            let activity = step.activity.unwrap();
+            (activity.span.start_ns / 1000 - 100_000, activity.n_work)
+        })
+        .collect();
+    assert_eq!(starts, [(0, 75), (1000, 75), (2000, 75), (3000, 75)]);
+    let time = found.step_time(None).unwrap();
+    assert_eq!((time.ns, time.basis), (1_000_000, Basis::StartToStart));
+    assert_eq!(found.blocks.unwrap().layers, Some(3));
+    // Two steps may be chance.
+    assert!(eager(3).profile().serving().is_none());
+    // Training has other steps, and the profiler's are named.
+    let train = eager(5).op(
+        "autograd::engine::evaluate_function: MmBackward0",
+        5000..5002,
+    );
+    assert!(train.profile().serving().is_none());
+    let named = eager(5).annotation("ProfilerStep#1", 0..5000);
+    assert!(named.profile().serving().is_none());
+}
+
+#[test]
+fn a_graph_that_is_replayed_again_is_a_step() {
+    let names = layers_of_kernels();
+    let replay = |trace: Timetable, (id, n): (u32, usize)| {
+        let (host, gpu) = (id * 10, 10_000 + id * 1000);
+        let trace = trace
+            .runtime("hipGraphLaunch", id, host..host + 4)
+            .arrow_start(id);
+        names
+            .iter()
+            .take(n)
+            .zip(0..)
+            .fold(trace, |trace, (name, at)| {
+                trace.kernel(id, name, gpu + at * 10..gpu + at * 10 + 8)
+            })
+    };
+    let all = names.len();
+    let trace = [(1, all), (2, all), (3, all)]
+        .into_iter()
+        .fold(Timetable::new(), replay);
+    let found = serving(&trace);
+    assert_eq!((found.named_by, found.steps.len()), (NamedBy::Replays, 3));
+    assert_eq!(found.step_time(None).unwrap().ns, 1_000_000);
+    // Pieces of a step have no layers of their own.
+    let pieces = [(1, 20), (2, 20), (3, 20)]
+        .into_iter()
+        .fold(Timetable::new(), replay);
+    assert!(pieces.profile().serving().is_none());
+}

@@ -55,7 +55,7 @@ use crate::profile::launch::process;
 use crate::trace::annotations::step_number;
 use crate::trace::{EventId, Trace, TrackId};
 
-pub use steps::{Place, StepWindow, UnknownStep, find_step, of_all_steps, step_windows};
+pub use steps::{Place, StepWindow, UnknownStep, find_step, of_all_steps, of_steps, step_windows};
 
 /// A part of the time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,8 +66,17 @@ pub struct Window {
     pub span: Interval,
     /// Of a step: what launched its work.
     pub on_host: Option<OnHost>,
-    /// The number of steps of a serving engine from the first to the last of which it lasts.
-    pub n_steps: Option<usize>,
+    /// The steps of a serving engine from the first to the last of which it lasts.
+    pub run: Option<StepRun>,
+}
+
+/// Steps of a serving engine that follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StepRun {
+    /// The position of the first, from 1, where it is not that of all.
+    pub first: Option<usize>,
+    /// How many have GPU activity.
+    pub n: usize,
 }
 
 /// A step as the CPU ran it.
@@ -89,7 +98,7 @@ impl Window {
             step: None,
             span,
             on_host: None,
-            n_steps: None,
+            run: None,
         }
     }
 
@@ -162,9 +171,12 @@ impl WindowOf {
                 Some(number) => format!("Step {number}"),
                 None => format::middle_ellipsis(name, NAME_CHARS),
             },
-            None => match self.window.n_steps {
-                Some(1) => "1 step".to_owned(),
-                Some(n) => format!("{n} steps"),
+            None => match self.window.run {
+                Some(StepRun { first: None, n }) => format::counted(n as u64, "step"),
+                Some(StepRun {
+                    first: Some(first),
+                    n,
+                }) => steps_text(first, n),
                 None => {
                     let [from, to] = self.edges();
                     format!("{from} to {to}")
@@ -182,10 +194,16 @@ impl WindowOf {
     /// backticks.
     pub fn sentence(&self) -> String {
         let [from, to] = self.edges();
-        if let Some(n) = self.window.n_steps {
-            let what = match n {
-                1 => "the GPU activity of the one annotated step".to_owned(),
-                n => format!("the GPU activity of {n} annotated steps, from the first to the last"),
+        if let Some(StepRun { first, n }) = self.window.run {
+            let what = match (first, n) {
+                (Some(first), n) => format!(
+                    "the GPU activity of {}",
+                    steps_text(first, n).to_lowercase()
+                ),
+                (None, 1) => "the GPU activity of the one annotated step".to_owned(),
+                (None, n) => {
+                    format!("the GPU activity of {n} annotated steps, from the first to the last")
+                }
             };
             return format!(
                 "Of {what}: {}, from {from} to {to} after the trace begins.",
@@ -207,6 +225,14 @@ impl WindowOf {
         let span = self.window.span;
         [span.start_ns, span.end_ns]
             .map(|ns| format::time_ns(ns.saturating_sub(self.recorded.start_ns)))
+    }
+}
+
+/// "Steps 3 to 10".
+fn steps_text(first: usize, n: usize) -> String {
+    match n {
+        1 => format!("Step {first}"),
+        n => format!("Steps {first} to {}", first + n - 1),
     }
 }
 

@@ -1,8 +1,9 @@
 //! The windows of the steps that the program named.
 
 use std::fmt;
+use std::ops::Range;
 
-use super::{OnHost, Window};
+use super::{OnHost, StepRun, Window};
 use crate::base::interval::Interval;
 use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
@@ -32,31 +33,85 @@ pub struct StepWindow {
 /// any, else what the program named.
 pub fn step_windows(profile: &Profile) -> Vec<StepWindow> {
     let of_engine = of_engine(profile);
-    match of_engine.is_empty() {
-        true => with_windows(profile, steps(&profile.trace)),
+    let is_inferred = || {
+        profile
+            .serving()
+            .is_some_and(|serving| serving.named_by.is_inferred())
+    };
+    match of_engine.is_empty() || is_inferred() {
+        true => match with_windows(profile, steps(&profile.trace)) {
+            named if named.is_empty() => of_engine,
+            named => named,
+        },
         false => of_engine,
     }
 }
 
 /// The part of the time that is analyzed of a trace of a serving engine where nothing else is asked for:
 /// from the first GPU activity of its steps to their last; `None` for any other trace, and where
-/// that is all GPU activity.
+/// that is all GPU activity. Steps that are only inferred choose nothing.
 pub fn of_all_steps(profile: &Profile) -> Option<Window> {
     let serving = profile.serving()?;
-    let span = serving.span()?;
+    let span = serving.span().filter(|_| !serving.named_by.is_inferred())?;
     let mut work = profile.gpu.iter().map(|(_, work)| work.span);
     let is_all = work.all(|work| span.start_ns <= work.start_ns && work.end_ns <= span.end_ns);
     let n_steps = serving.steps.iter().filter(|step| step.activity.is_some());
     (!is_all).then(|| Window {
-        n_steps: Some(n_steps.count()),
+        run: Some(StepRun {
+            first: None,
+            n: n_steps.count(),
+        }),
         ..Window::range(span)
     })
 }
 
+/// The part of the time of steps of a serving engine that follow each other, given by their positions:
+/// from the first GPU activity to the last; `None` where they have none.
+pub fn of_steps(profile: &Profile, positions: Range<usize>) -> Option<Window> {
+    let working = profile.serving()?.steps.iter().enumerate();
+    let working = working
+        .filter(|(at, _)| positions.contains(at))
+        .filter_map(|(at, step)| Some((at, step.activity?.span)));
+    let working: Vec<(usize, Interval)> = working.collect();
+    let (first, last) = (working.first()?.0, working.last()?.0);
+    let spans = working.iter().map(|(_, span)| *span);
+    Some(Window {
+        run: Some(StepRun {
+            first: Some(first + 1),
+            n: last - first + 1,
+        }),
+        ..Window::range(spans.reduce(Interval::hull)?)
+    })
+}
+
+/// Steps of a serving engine that are asked for by the positions of the first and the last of them,
+/// "3-10", or by what a choice of TraceLens's or our own is called.
+fn run_of(profile: &Profile, asked: &str) -> Option<Window> {
+    let serving = profile.serving()?;
+    let by_positions = || {
+        let (first, last) = asked.split_once('-')?;
+        let [first, last] = [first, last].map(|at| at.trim().parse::<usize>().ok());
+        Some(first?.checked_sub(1)?..last?)
+    };
+    let by_kind = || {
+        let steady = serving.steady().into_iter();
+        let mut meant = steady.filter(|one| one.kind.key() == asked);
+        meant.next().map(|one| one.steps)
+    };
+    let steps = by_positions().or_else(by_kind)?;
+    let is_there = steps.start < steps.end && steps.end <= serving.steps.len();
+    of_steps(profile, steps).filter(|_| is_there)
+}
+
 fn of_engine(profile: &Profile) -> Vec<StepWindow> {
-    let steps = profile.serving().map_or(&[][..], |serving| &serving.steps);
-    let steps = steps.iter().filter_map(|step| {
-        let name = profile.trace.name(step.event).to_owned();
+    let Some(serving) = profile.serving() else {
+        return Vec::new();
+    };
+    let steps = serving.steps.iter().zip(1..).filter_map(|(step, number)| {
+        let name = match serving.named_by.is_inferred() {
+            true => format!("inferred step {number}"),
+            false => profile.trace.name(step.event).to_owned(),
+        };
         let window = Window {
             step: Some(name.clone()),
             span: step.activity?.span,
@@ -65,7 +120,7 @@ fn of_engine(profile: &Profile) -> Vec<StepWindow> {
                 of_thread: true,
                 span: step.on_host,
             }),
-            n_steps: None,
+            run: None,
         };
         let step = Step {
             name,
@@ -98,7 +153,7 @@ fn with_windows(profile: &Profile, ranges: Vec<Step>) -> Vec<StepWindow> {
                     of_thread: false,
                     span: step.span,
                 }),
-                n_steps: None,
+                run: None,
             };
             StepWindow { step, window }
         })
@@ -106,9 +161,10 @@ fn with_windows(profile: &Profile, ranges: Vec<Step>) -> Vec<StepWindow> {
 }
 
 /// The step that is meant by the position, from 1, of a step of a serving engine, by the number of a
-/// profiler's step or by the whole name of a range. Those
-/// that lie in no other come first; a range inside of another is found where none of them fits.
-pub fn find_step(profile: &Profile, asked: &str) -> Result<StepWindow, UnknownStep> {
+/// profiler's step or by the whole name of a range; several steps of an engine by the positions of
+/// the first and the last or by what the choice of them is called. Of ranges those that lie in no
+/// other come first; a range inside of another is found where none of them fits.
+pub fn find_step(profile: &Profile, asked: &str) -> Result<Window, UnknownStep> {
     let trace = &profile.trace;
     let asked = asked.trim();
     let of_engine = of_engine(profile);
@@ -117,11 +173,14 @@ pub fn find_step(profile: &Profile, asked: &str) -> Result<StepWindow, UnknownSt
         .ok()
         .and_then(|number| number.checked_sub(1));
     if let Some(step) = number.and_then(|at| of_engine.get(at)) {
-        return Ok(step.clone());
+        return Ok(step.window.clone());
     }
     let mut by_name = of_engine.iter().filter(|step| step.step.name == asked);
     if let (Some(step), None) = (by_name.next(), by_name.next()) {
-        return Ok(step.clone());
+        return Ok(step.window.clone());
+    }
+    if let Some(run) = run_of(profile, asked) {
+        return Ok(run);
     }
     let numbered = format!("{PROFILER_STEP}{asked}");
     let (outer, all) = (steps(trace), named_ranges(trace));
@@ -141,7 +200,7 @@ pub fn find_step(profile: &Profile, asked: &str) -> Result<StepWindow, UnknownSt
     };
     let mut meant = with_windows(profile, meant);
     match meant.len() {
-        1 => meant.pop().ok_or(UnknownStep::None),
+        1 => meant.pop().map(|step| step.window).ok_or(UnknownStep::None),
         _ => Err(several(trace, &meant)),
     }
 }

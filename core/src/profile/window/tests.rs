@@ -327,7 +327,7 @@ fn a_step_is_found_by_number_or_name() {
         .annotation("nccl:all_reduce", 82..84)
         .annotation("nccl:all_reduce", 95..96)
         .profile();
-    let name = |asked: &str| find_step(&profile, asked).map(|step| step.step.name);
+    let name = |asked: &str| find_step(&profile, asked).map(|step| step.step.unwrap());
     assert_eq!(name("1"), Ok("ProfilerStep#1".to_owned()));
     assert_eq!(name("ProfilerStep#1"), Ok("ProfilerStep#1".to_owned()));
     assert_eq!(name("warm up"), Ok("warm up".to_owned()));
@@ -352,7 +352,7 @@ fn a_step_is_found_by_number_or_name() {
 #[test]
 fn a_window_says_what_it_is() {
     let profile = two_steps().profile();
-    let step = find_step(&profile, "1").unwrap().window;
+    let step = find_step(&profile, "1").unwrap();
     let of = profile.window(&step).window.unwrap();
     assert_eq!(
         (of.name(), of.length()),
@@ -382,7 +382,7 @@ fn tables_and_files_say_what_they_are_about() {
     let csv = "perf_report_csvs/window.csv";
     assert_eq!(text(&whole, csv), None);
     // The second step's own work; what runs into a window belongs to another.
-    let step = whole.window(&find_step(&whole, "1").unwrap().window);
+    let step = whole.window(&find_step(&whole, "1").unwrap());
     let range = whole.window(&us(60, 95));
     let head = "analyzed,start ms,end ms,length ms,counted start ms,counted end ms,trace length ms,recorded on,judged by";
     assert_eq!(
@@ -437,14 +437,14 @@ fn an_empty_window_says_so() {
 fn without_names_it_is_the_same_part() {
     let profile = two_steps().profile();
     let step = find_step(&profile, "1").unwrap();
-    let part = redact(&profile.window(&step.window));
+    let part = redact(&profile.window(&step));
     assert_eq!(part.window.as_ref().unwrap().name(), "Step 1");
     assert_eq!(part.launches.work.len(), 2);
     // Any other name than the profiler's is the program's own.
     for name in ["acme decoder", "ProfilerStep#acme"] {
         let named = Window {
             step: Some(name.to_owned()),
-            ..step.window.clone()
+            ..step.clone()
         };
         let part = redact(&profile.window(&named));
         assert_eq!(part.window.unwrap().window.step, None, "{name}");

@@ -25,7 +25,7 @@ use crate::findings::{Analyses, cpu_idle};
 use crate::profile::timeline::GpuTimeline;
 use crate::profile::window::WindowOf;
 use crate::profile::{NoGpu, Profile};
-use crate::report::{Judged, ReportOptions, Timelines};
+use crate::report::{Judged, ReportOptions, Timelines, steps};
 use facts::facts;
 use gpus::Gpus;
 
@@ -124,8 +124,14 @@ impl Overview {
         let gpus = whole.map(|whole| Gpus::new(whole, timelines, profile));
         let mut serving = ServingFacts::new(profile);
         if let Some(serving) = &mut serving {
-            let memory = step_memory::fact(profile, options, judged, &serving.phases);
-            serving.facts.extend(memory);
+            if let Some([floor, traffic]) =
+                step_memory::facts(profile, options, judged, &serving.phases)
+            {
+                serving.key_facts[0].push(floor);
+                serving.facts.push(traffic);
+            }
+            let across = profile.serving().map(|all| steps::facts(all, thresholds));
+            serving.facts.extend(across.into_iter().flatten());
             let busy_ns = whole.map_or(0, |whole| whole.busy_ns);
             serving
                 .facts

@@ -1,0 +1,190 @@
+//! Steps that nothing names: of an engine or a model that does the same over and over without a word of
+//! it in annotations or frames.
+//!
+//! A graph that is replayed again with the kernels of layers in it is a step. Without graphs it is
+//! what the sequence of kernels repeats, where that has layers that two ways of counting agree on.
+//! Training repeats as well, and has steps of another kind.
+
+use super::replays::Graph;
+use super::steps::{Named, NamedBy};
+use super::{ServingStep, layers};
+use crate::base::interval::Interval;
+use crate::base::map::Map;
+use crate::base::sort::Arrange;
+use crate::base::stats::median_ns;
+use crate::names::attention::{is_backward, is_main};
+use crate::profile::Profile;
+use crate::profile::launch::GpuId;
+use crate::trace::annotations::step_number;
+use crate::trace::{ByName, Category, EventId};
+
+/// Fewer kernels are no step.
+const LEAST_KERNELS: usize = 50;
+/// Attention kernels of the layers of a step; fewer may be one layer.
+const LEAST_LAYERS: usize = 2;
+/// Steps that a sequence of kernels is told from.
+const LEAST_STEPS: usize = 3;
+
+/// Whether steps are worth looking for: there is attention on the GPU, the program names no steps of the
+/// profiler, and nothing is trained.
+pub(super) fn may_recur(profile: &Profile) -> bool {
+    let (trace, events) = (&profile.trace, &profile.trace.events);
+    let mut attends = false;
+    let mut kernels: Map<_, ()> = Map::default();
+    for (_, work) in profile.gpu.iter() {
+        if kernels.insert(work.name, ()).is_none() {
+            let name = trace.strings.get(work.name);
+            if is_backward(name) {
+                return false;
+            }
+            attends |= is_main(name);
+        }
+    }
+    if !attends || profile.is_training() {
+        return false;
+    }
+    let mut is_named =
+        ByName::new(|name| step_number(name).is_some() || name.starts_with("Optimizer."));
+    let mut annotations = events
+        .ids()
+        .filter(|event| events.category(*event) == Category::UserAnnotation);
+    !annotations.any(|event| is_named.of(trace, event))
+}
+
+/// The steps of a trace that names none; `None` where nothing that recurs looks like one.
+pub(super) fn find(profile: &Profile, graphs: &[Graph]) -> Option<Named> {
+    let replays = by_replays(profile, graphs).map(|steps| (NamedBy::Replays, steps));
+    let kernels = || by_kernels(profile).map(|steps| (NamedBy::Kernels, steps));
+    let (by, mut steps) = replays.or_else(kernels)?;
+    steps.arrange_by_key(|step| (step.on_host.start_ns, step.event));
+    Some(Named {
+        engine: None,
+        by,
+        steps,
+    })
+}
+
+/// Replays of graphs that hold layers, where one of them is replayed again. Pieces of a step are replayed
+/// as often as it has layers, and hold none.
+fn by_replays(profile: &Profile, graphs: &[Graph]) -> Option<Vec<ServingStep>> {
+    let mut is_layer = ByName::new(is_main);
+    let mut is_step = |graph: &&Graph| {
+        let Some(first) = graph.replays.first() else {
+            return false;
+        };
+        let kernels = first.work.iter().filter_map(|id| profile.gpu.get(*id));
+        let layers = kernels.filter(|work| is_layer.of(&profile.trace, work.event));
+        first.work.len() >= LEAST_KERNELS && layers.count() >= LEAST_LAYERS
+    };
+    let whole: Vec<&Graph> = graphs.iter().filter(&mut is_step).collect();
+    let recurs = whole.iter().any(|graph| graph.replays.len() > 1);
+    recurs.then(|| {
+        let replays = whole.iter().flat_map(|graph| &graph.replays);
+        let steps = replays.map(|replay| {
+            let span = profile.trace.events.span(replay.call);
+            let end_ns = span.end_ns.max(span.start_ns.saturating_add(1));
+            let on_host = Interval::new(span.start_ns, end_ns);
+            step(profile, replay.call, on_host)
+        });
+        steps.collect()
+    })
+}
+
+fn step(profile: &Profile, call: EventId, on_host: Interval) -> ServingStep {
+    ServingStep {
+        event: call,
+        track: profile.trace.events.track(call),
+        on_host,
+        batch: None,
+        activity: None,
+        length: None,
+    }
+}
+
+/// What the kernels of a stream repeat, where each block has layers.
+fn by_kernels(profile: &Profile) -> Option<Vec<ServingStep>> {
+    let streams = layers::stream_runs(profile);
+    let stream = streams.iter().max_by_key(|stream| stream.work.len())?;
+    let mut runs: Vec<&[GpuId]> = stream
+        .runs
+        .iter()
+        .filter(|run| run.period() >= LEAST_KERNELS as f64)
+        .filter_map(|run| stream.work.get(run.span.clone()))
+        .collect();
+    let time = |work: &[GpuId]| layers::span(profile, work).map_or(0, Interval::length);
+    runs.arrange_by_key(|work| std::cmp::Reverse(time(work)));
+    runs.into_iter().find_map(|work| blocks(profile, work))
+}
+
+/// The blocks of a run, each from a kernel that runs once in it to the next one: the one before which
+/// the GPU waits longest.
+fn blocks(profile: &Profile, work: &[GpuId]) -> Option<Vec<ServingStep>> {
+    let mut places: Map<_, Vec<usize>> = Map::default();
+    for (at, id) in work.iter().enumerate() {
+        places
+            .entry(profile.gpu.get(*id)?.name)
+            .or_default()
+            .push(at);
+    }
+    let waits_ns = |at: usize| {
+        let before = profile.gpu.get(*work.get(at.checked_sub(1)?)?)?;
+        let span = profile.gpu.get(*work.get(at)?)?.span;
+        Some(span.start_ns.saturating_sub(before.span.end_ns).max(0))
+    };
+    let mut marks: Vec<Vec<usize>> = places
+        .into_values()
+        .filter(|places| places.len() > LEAST_STEPS && is_even(places))
+        .collect();
+    marks.arrange_by_key(|places| {
+        let waits = places.iter().filter_map(|at| waits_ns(*at));
+        (
+            std::cmp::Reverse(median_ns(waits.collect()).unwrap_or(0)),
+            places.first().copied(),
+        )
+    });
+    let marks = marks.into_iter().next()?;
+    let blocks: Vec<&[GpuId]> = marks
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [from, to] => work.get(*from..*to),
+            _ => None,
+        })
+        .collect();
+    if !have_layers(profile, &blocks) {
+        return None;
+    }
+    let call = |id: &GpuId| profile.gpu.get(*id)?.launched_by;
+    let events = &profile.trace.events;
+    let steps = marks.windows(2).map(|pair| {
+        let (from, to) = (*pair.first()?, *pair.get(1)?);
+        let (first, next) = (call(work.get(from)?)?, call(work.get(to)?)?);
+        let (start_ns, end_ns) = (events.ts_ns(first), events.ts_ns(next));
+        let is_one_thread = events.track(first) == events.track(next) && start_ns < end_ns;
+        is_one_thread.then(|| step(profile, first, Interval::new(start_ns, end_ns)))
+    });
+    steps.collect()
+}
+
+/// Whether places follow each other at about the same distance, far enough for a step.
+fn is_even(places: &[usize]) -> bool {
+    /// Steps of one kind differ by a kernel here and there.
+    const MOST_PERCENT: i64 = 10;
+    let apart = places.iter().zip(places.iter().skip(1));
+    let apart: Vec<i64> = apart.map(|(one, next)| (next - one) as i64).collect();
+    let Some(usual) = median_ns(apart.clone()) else {
+        return false;
+    };
+    let is_usual = |one: &i64| (one - usual).abs() * 100 <= usual * MOST_PERCENT;
+    usual >= LEAST_KERNELS as i64 && apart.iter().all(is_usual)
+}
+
+/// Whether all blocks have the same number of layers, by attention and by what repeats in them.
+fn have_layers(profile: &Profile, blocks: &[&[GpuId]]) -> bool {
+    let counts = |work: &&[GpuId]| layers::layers(profile, work);
+    let Some(Some(first)) = blocks.first().map(counts) else {
+        return false;
+    };
+    // Blocks are alike in a run: the first and the last stand for all.
+    let last = blocks.last().and_then(counts);
+    first >= LEAST_LAYERS && last == Some(first)
+}
