@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use dormer_core::base::periods::runs;
+use dormer_core::base::value::Value;
 use dormer_core::import::import;
 use dormer_core::profile::Profile;
 use dormer_core::profile::capture::CaptureFile;
@@ -333,5 +334,32 @@ fn categories_of_a_decode_step_do_not_depend_on_its_capture() {
         };
         let shares = ["moe", "sdpa_fwd", "gemm", "norm"].map(share);
         assert_eq!(shares, [745, 80, 96, 31]);
+        let rope = fact(report.overview.serving.as_ref().unwrap(), "RoPE");
+        for part in ["4.1 % of the busy time", "2.7 % in the 23 type conversions"] {
+            assert!(rope.contains(part), "{rope}");
+        }
+        // The roles of MoE kernels, in microseconds, and of the busy time.
+        let moe = report.analyses.outcome("moe").unwrap();
+        let roles = moe
+            .tables
+            .iter()
+            .find(|table| table.key == "roles")
+            .unwrap();
+        let us = |value: &Value| match value {
+            Value::Ns(ns) => (*ns as f64 / 100.0).round() / 10.0,
+            _ => 0.0,
+        };
+        let rows = roles.rows.iter();
+        let rows: Vec<(String, f64)> = rows.map(|row| (row[0].text(), us(&row[2]))).collect();
+        let expected = [
+            ("GEMM2 (down)", 3761.9),
+            ("GEMM1 (gate-up)", 3272.7),
+            ("sort and align", 375.1),
+            ("router", 200.7),
+            ("combine", 136.9),
+            ("pad and quantize", 122.6),
+            ("top-k", 119.8),
+        ];
+        assert_eq!(rows, expected.map(|(role, us)| (role.to_owned(), us)));
     }
 }

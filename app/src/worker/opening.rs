@@ -90,7 +90,9 @@ impl Traces {
             let analysis = Analysis::new(given(profile), &choice.of_reference());
             (of_reference, traces.compare_with(analysis, files))
         });
-        let is_given = traces.sides_mut().any(|side| side.captures().model.is_some());
+        let is_given = traces
+            .sides_mut()
+            .any(|side| side.captures().model.is_some());
         if let Some(name) = config_name.filter(|_| !is_given) {
             group.leave_out(name, NO_REPLAYS);
         }
@@ -470,7 +472,10 @@ mod tests {
         assert_eq!(model(&together), model(&with));
         let eager = Timetable::new().work("my::op", "kernel", 10..20).json();
         let (_, eager) = opened(&[("config.json", CONFIG), ("eager.json", &eager)]).unwrap();
-        assert_eq!(said(&eager.left_out), [format!("config.json: {NO_REPLAYS}")]);
+        assert_eq!(
+            said(&eager.left_out),
+            [format!("config.json: {NO_REPLAYS}")]
+        );
     }
 
     #[test]

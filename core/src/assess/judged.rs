@@ -24,6 +24,9 @@ pub struct Judged {
     pub achieved: Option<Achieved>,
     /// Faster than the GPU can be: shown as what it is and never ranked.
     pub is_anomaly: bool,
+    /// It would move the keys and values of the full context faster than the memory can, so it reads less
+    /// of them: its work is unknown.
+    pub reads_less: bool,
     /// All that it runs are copies that leave the GPU's memory, whose bandwidth does not bound them.
     pub is_over_link: bool,
     /// Bytes moved a second, in 10¹², mean over the calls.
@@ -60,10 +63,21 @@ impl Judged {
                 bandwidth_percent: share(roof.memory_us)?,
             })
         });
+        let is_cached = || {
+            let binding = operation.first().and_then(|call| call.binding);
+            binding.is_some_and(|binding| binding.reads_annotation())
+        };
+        let reads_less = is_cached()
+            && achieved.is_some_and(|achieved: Achieved| achieved.bandwidth_percent > 100.0);
+        let (work, roof, achieved) = match reads_less {
+            true => (None, None, None),
+            false => (work, roof, achieved),
+        };
         Judged {
             work,
             roof,
             achieved,
+            reads_less,
             is_anomaly: achieved
                 .is_some_and(|achieved| achieved.roof_percent > options.thresholds.anomaly_percent),
             is_over_link: is_over_link(profile, operation),

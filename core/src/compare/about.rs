@@ -10,6 +10,7 @@ use crate::base::interval::sum;
 use crate::findings::Finding;
 use crate::hardware::GpuSpec;
 use crate::profile::launch::is_graph_call;
+use crate::profile::runtime_calls::records_busy_queues;
 use crate::profile::timeline::GpuTimeline;
 use crate::profile::window::WindowOf;
 use crate::report::overview::{Measure, QualityLine};
@@ -47,6 +48,8 @@ pub struct About {
     pub(crate) mismatch: Option<String>,
     /// GPUs that work ran on; 0 without GPU activity.
     pub n_gpus: usize,
+    /// Kernel times in a busy queue include the gap before them.
+    pub has_busy_queues: bool,
     /// Why its GPU is idle, and what its own report says about it.
     pub(crate) idle: IdleReport,
     /// Whether most of its GPU work is of recorded graphs.
@@ -118,6 +121,7 @@ impl About {
             misses_calls: misses_calls(side),
             untold_idle_ns: untold_idle_ns(side),
             mismatch: hardware.mismatch.clone(),
+            has_busy_queues: records_busy_queues(&side.profile.trace),
             n_gpus: match side.report.timelines.whole {
                 Some(_) => side.report.timelines.gpus.len().max(1),
                 None => 0,

@@ -27,6 +27,7 @@ const CAVEATS: &[Caveat] = &[
     Caveat { words: |comparison| mismatch(comparison, Which::Reference), text: MISMATCH },
     Caveat { words: |comparison| mismatch(comparison, Which::Target), text: MISMATCH },
     Caveat { words: other_gpus, text: "The reference ran on {reference}, the target on {target}. The time of several is that in which any of them is busy, so that totals and idle time are not alike." },
+    Caveat { words: |comparison| only_one(leaves_gaps(comparison)), text: "In the {which}, recorded on ROCm, kernel times in a busy queue include the gap before each kernel: shares of busy time, and times of kernels of a few microseconds, are not alike in both traces." },
     Caveat { words: other_parallelism, text: "The {which} communicates {among}, the {other} {other_among}: the work is split among GPUs in another way, and the share of one of them may be another." },
     Caveat { words: other_models, text: "The traces are of different models: {reference} is the reference, {target} the target. What they have in common is compared." },
     Caveat { words: |comparison| neither(shapes_by_name(comparison)?).filter(|_| !comparison.is_same()), text: "Neither trace has shapes: operations are paired by name alone, and calls of one name count as the same work. Profile with record_shapes=True." },
@@ -207,6 +208,11 @@ fn only_one(has: Pair<bool>) -> Option<Words> {
     let without = Which::ALL.into_iter().find(|which| !has.get(*which))?;
     let words = vec![("which", without.label().to_owned())];
     (has.reference != has.target).then_some(words)
+}
+
+/// Whether gaps between kernels are recorded.
+fn leaves_gaps(comparison: &Comparison) -> Pair<bool> {
+    comparison.sides.as_ref().map(|side| !side.has_busy_queues)
 }
 
 fn has_gpu_activity(comparison: &Comparison) -> Pair<bool> {

@@ -112,6 +112,35 @@ pub(crate) fn quantizes(kernel: &str) -> bool {
     holds(kernel, &["quant"]) && !holds(kernel, &["dequant", "noquant"])
 }
 
+/// The type of a KV cache, by the kernel that writes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CacheType {
+    /// That of the model.
+    OfModel,
+    Fp8,
+}
+
+/// What a kernel that writes the cache is made for: the last parameter of
+/// `reshape_and_cache_flash_kernel<scalar, cache, (vllm::Fp8KVCacheDataType)1>`.
+pub(crate) fn cache_type(kernel: &str) -> Option<CacheType> {
+    const MARK: &str = "Fp8KVCacheDataType)";
+    let writes = AttentionKernel::of_name(kernel) == Some(Cache);
+    let (_, rest) = kernel.split_once(MARK).filter(|_| writes)?;
+    match leading_digits(rest) {
+        "" => None,
+        "0" => Some(CacheType::OfModel),
+        _ => Some(CacheType::Fp8),
+    }
+}
+
+/// The place of the cache among the arguments of an operator that writes it.
+pub(crate) fn cache_argument(op: &str) -> Option<usize> {
+    const OPS: &[&str] = &["::reshape_and_cache", "::concat_and_cache_mla"];
+    OPS.iter()
+        .any(|of| op.contains(of) && !op.contains('<'))
+        .then_some(2)
+}
+
 /// Whether a kernel is FlashAttention-2, as PyTorch and its own package have it.
 pub(crate) fn is_flash_2(kernel: &str) -> bool {
     kernel.contains("flash::flash_fwd") || kernel.contains("flash::flash_bwd")

@@ -7,6 +7,8 @@ use CollectiveKind::*;
 labelled! {
     pub(crate) enum CollectiveKind {
         AllReduce => "all-reduce",
+        /// The residual is added and RMSNorm applied in the same kernel.
+        AllReduceNorm => "all-reduce + RMSNorm, fused",
         AllGather => "all-gather",
         ReduceScatter => "reduce-scatter",
         AllToAll => "all-to-all",
@@ -23,7 +25,20 @@ labelled! {
 
 /// By the letters of a name: an all-reduce is no reduce.
 const KINDS: &Words<CollectiveKind> = &[
-    (AllReduce, &["allreduce", "crossdevicereduce"]),
+    (
+        AllReduceNorm,
+        &[
+            "allreducefusion",
+            "arfusion",
+            "allreducermsnorm",
+            "allreduceresidual",
+            "allreducenorm",
+        ],
+    ),
+    (
+        AllReduce,
+        &["allreduce", "crossdevicereduce", "quickreduce"],
+    ),
     (AllGather, &["allgather"]),
     (ReduceScatter, &["reducescatter"]),
     // Of expert parallelism, too: tokens go to their experts and come back.
@@ -42,6 +57,11 @@ impl CollectiveKind {
         said_by(KINDS, &letters(name)).unwrap_or(Unknown)
     }
 
+    /// Whether all ranks end with the sum of what they gave.
+    pub(crate) fn is_all_reduce(self) -> bool {
+        matches!(self, AllReduce | AllReduceNorm)
+    }
+
     /// What the links carry for each byte of the message, so that different collectives can be
     /// compared with the same link. Of n ranks an all-reduce moves each byte to the others and
     /// the sums back, 2 (n − 1) / n; gathering, scattering and exchanging leave out the own part,
@@ -52,7 +72,7 @@ impl CollectiveKind {
         }
         let others = (group_size - 1.0) / group_size;
         match self {
-            AllReduce => Some(2.0 * others),
+            AllReduce | AllReduceNorm => Some(2.0 * others),
             AllGather | ReduceScatter | AllToAll => Some(others),
             Barrier | Unknown => None,
             _ => Some(1.0),
@@ -146,6 +166,10 @@ mod tests {
             ("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", SendReceive),
             ("ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", Unknown),
             ("void sglang::cross_device_reduce_1stage<bf16>", AllReduce),
+            ("multimem_all_reduce_kernel<c10::BFloat16, 16>", AllReduce),
+            ("two_shot_all_reduce_kernel_inplace", AllReduce),
+            ("void quickreduce::allreduce_prototype_twoshot<quickreduce::AllReduceTwoshot>", AllReduce),
+            ("void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<0>", AllReduceNorm),
             ("void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)", AllToAll),
             ("void deep_ep::intranode::combine<__nv_bfloat16, 8, 768, 4096>", AllToAll),
             ("moeA2ADispatchKernel<8>", AllToAll),

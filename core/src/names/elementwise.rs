@@ -1,6 +1,6 @@
 //! Element-wise operators by name.
 
-use super::words::without_namespace;
+use super::words::{holds, leading_digits, without_namespace};
 use crate::base::labels::labelled;
 
 labelled! {
@@ -24,7 +24,9 @@ labelled! {
         Mask => "comparison or mask" as "comparison_mask_count",
         /// Steps of an optimizer, and operations on lists of tensors.
         Optimizer => "optimizer" as "optimizer_count",
-        /// Anything else: concatenation, dropout, positions, quantization.
+        /// Rotates queries and keys by their positions.
+        Rope => "RoPE" as "rope_count",
+        /// Anything else: concatenation, dropout, quantization.
         Other => "other" as "other_count",
     }
 }
@@ -49,6 +51,9 @@ impl ElementwiseKind {
             return ElementwiseKind::Optimizer;
         }
         let base = ElementwiseKind::base_name(name);
+        if is_rope(name) {
+            return ElementwiseKind::Rope;
+        }
         let known = NAMES.iter().find(|(_, names)| names.contains(&base));
         known.map_or(ElementwiseKind::Other, |(kind, _)| *kind)
     }
@@ -74,7 +79,44 @@ impl ElementwiseKind {
             ElementwiseKind::Math => "Mathematical functions",
             ElementwiseKind::Mask => "Comparisons and masks",
             ElementwiseKind::Optimizer => "Optimizer steps",
+            ElementwiseKind::Rope => "Rotary position embeddings (RoPE)",
             ElementwiseKind::Other => "Other operations",
         }
+    }
+}
+
+/// Whether an operator or a kernel that is element-wise rotates by positions.
+pub(crate) fn is_rope(name: &str) -> bool {
+    const WORDS: &[&str] = &["rotary", "rope_", "_rope", "mlarope"];
+    let is_mangled = name.starts_with("kn_entry_");
+    is_mangled || holds(name, WORDS) || without_namespace(name).eq_ignore_ascii_case("rope")
+}
+
+/// Whether a kernel does nothing but change the type of its elements, or may do no more than that.
+pub(crate) fn converts(kernel: &str) -> bool {
+    const WORDS: &[&str] = &["direct_copy_kernel", "convert_kernel"];
+    let generated = kernel.split_once("_fused__to_copy_");
+    let is_generated = generated.is_some_and(|(_, rest)| rest == leading_digits(rest));
+    is_generated || holds(kernel, WORDS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_rope_and_conversions() {
+        #[rustfmt::skip]
+        let ropes = [
+            ("void vllm::rotary_embedding_kernel<c10::BFloat16, true>", true), ("_C::rotary_embedding", true),
+            ("_triton_rope", true), ("aiter::rope_fwd", true), ("kn_entry_2c_sbhd_cached_indirect_inplace", true),
+            ("void flashinfer::BatchQKApplyRotaryPosIdsCosSinCacheKernel<true, 64, 8>", true),
+            ("aten::property", false), ("aten::mul", false),
+        ];
+        for (name, expected) in ropes {
+            assert_eq!(is_rope(name), expected, "{name}");
+        }
+        assert!(converts("triton_poi_fused__to_copy_1"));
+        assert!(!converts("triton_poi_fused__to_copy_add_1"));
     }
 }

@@ -99,6 +99,7 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("rccl"), Communication, "rcclGenericKernel<1, false>"),
     rule(Holds("cross_device_reduce"), Communication, "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)"),
     rule(Holds("all_reduce"), Communication, "two_shot_all_reduce_kernel"),
+    rule(Holds("quickreduce"), Communication, "void quickreduce::two_shot_kernel<__hip_bfloat16, 8>"),
     rule(Holds("allreduce"), Communication, "void tensorrt_llm::kernels::ar_fusion::allreduce_fusion_kernel_oneshot_lamport<0, __nv_bfloat16, 8>"),
     rule(Holds("allgather"), Communication, "void aiter::allgather_lastdim<std::bfloat16_t, 2>(aiter::RankData*)"),
     rule(Holds("all_gather"), Communication, "void multimem_all_gather_kernel<16>(char*, unsigned int**)"),

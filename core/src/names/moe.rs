@@ -1,35 +1,60 @@
-//! Parts of MoE layers, by the names of operators and kernels.
+//! Roles of kernels in MoE layers, by the names of operators and kernels.
 
 use super::words::{Words, holds, said_by};
 use super::{Family, family_of_kernel};
 use crate::base::labels::labelled;
 
 labelled! {
-    /// Parts of an MoE layer.
-    pub(crate) enum MoePart {
-        /// Chooses experts: gate, router.
-        Routing => "routing",
+    /// What a kernel or an operator does for an MoE layer.
+    pub(crate) enum MoeRole {
+        /// Scores the experts for each token.
+        Router => "router",
+        /// Chooses the experts.
+        TopK => "top-k",
+        /// Sorts, aligns and gathers tokens by expert.
+        Sort => "sort and align",
         /// Pads or quantizes tokens for the grouped GEMMs.
-        Preparation => "padding of tokens",
-        /// Sorts, aligns, gathers and adds up tokens.
-        Sorting => "sorting of tokens",
-        /// The first or second grouped GEMM in a kernel of its own.
-        Unfused => "expert GEMMs, unfused",
+        Prepare => "pad and quantize",
+        /// Gate and up projection of the chosen experts.
+        Gemm1 => "GEMM1 (gate-up)",
+        /// Between both GEMMs, in a kernel of its own.
+        Activation => "activation",
+        /// Down projection of the chosen experts.
+        Gemm2 => "GEMM2 (down)",
+        /// A grouped GEMM, nothing tells which.
+        Gemm => "expert GEMM",
         /// All of the experts in one operation.
         Fused => "fused MoE",
+        /// Adds up the results of the chosen experts.
+        Combine => "combine",
+        /// Tokens to the GPUs of their experts and back: communication.
+        Dispatch => "dispatch and combine between GPUs",
     }
 }
 
 #[rustfmt::skip]
-const WORDS: &Words<MoePart> = &[
-    (MoePart::Preparation, &["pad_nd_moe_forward"]),
-    (MoePart::Unfused, &["gemm1", "gemm2", "stage1", "stage2", "_up", "_down"]),
-    (MoePart::Sorting, &["combined_routing", "indiceshistogramkernel", "indicesoffsets"]),
-    (MoePart::Routing, &["gating", "gate_", "router", "routing", "topk", "top_k"]),
-    (MoePart::Sorting, &[
-        "sort", "align", "permute", "scatter", "gather", "expandinputrows", "finalize", "moe_sum",
-        "buildexpertmaps", "computestrides", "bitmatrix", "writeback_idx", "reorder_triton",
-        "src2dst", "masked_m_", "shuffleinputrows", "problem_sizes",
+const WORDS: &Words<MoeRole> = &[
+    (MoeRole::Prepare, &[
+        "pad_nd_moe_forward", "quant_moe", "moe_quant", "quantize_with_block_size",
+        "per_token_group_quant",
+    ]),
+    (MoeRole::Activation, &["and_mul", "silu_mul", "doactivation", "dogatedactivation", "dev::activation"]),
+    (MoeRole::Gemm1, &["gemm1", "stage1", "swiglu", "_up", "gate_up"]),
+    (MoeRole::Gemm2, &["gemm2", "stage2", "_down"]),
+    (MoeRole::Sort, &["combined_routing", "routing_compute", "indiceshistogramkernel", "indicesoffsets"]),
+    (MoeRole::Combine, &["finalize", "moe_sum", "mul_sum", "post_reorder", "ep_gather", "unpermute"]),
+    (MoeRole::Router, &["router"]),
+    (MoeRole::TopK, &["gating", "gate_", "routing", "topk", "top_k"]),
+    (MoeRole::Sort, &[
+        "sort", "align", "permute", "scatter", "gather", "expandinputrows", "buildexpertmaps",
+        "computestrides", "bitmatrix", "writeback_idx", "reorder_triton", "src2dst", "masked_m_",
+        "shuffleinputrows", "problem_sizes",
+    ]),
+    (MoeRole::Fused, &["fmoe"]),
+    (MoeRole::Gemm, &[
+        "matmul_ogs", "fused_moe_kernel", "moe_gemm", "moe_mxgemm", "moeflatmm", "moe_flatmm", "wna16",
+        "marlin", "_dynbatch", "groupproblemshape", "group_gemm", "grouped_gemm", "groupedgemm",
+        "mgrouped", "gemmtype)1", "gemmtype)2",
     ]),
 ];
 
@@ -40,16 +65,36 @@ const FUSED_ROUTING: &[&str] = &["fused", "topk_softmax", "topkgating", "topk_ga
 /// GEMMs in eight bits or fewer.
 const NARROW: &[&str] = &["fp8", "fp4", "int8", "int4", "mxfp", "w4a", "w8a8"];
 
-impl MoePart {
+impl MoeRole {
     /// By the name and the reference's label.
-    pub(crate) fn of(name: &str, label: &str) -> MoePart {
-        match (label, said_by(WORDS, name)) {
-            ("MoE_unfused", _) => MoePart::Unfused,
-            ("MoE_fused", _) => MoePart::Fused,
-            (_, Some(part)) => part,
-            ("MoE_aux", None) => MoePart::Sorting,
-            (_, None) => MoePart::Fused,
+    pub(crate) fn of(name: &str, label: &str) -> MoeRole {
+        match (label, MoeRole::said_by(name)) {
+            ("MoE_fused", _) => MoeRole::Fused,
+            ("MoE_unfused", Some(role @ (MoeRole::Gemm1 | MoeRole::Gemm2))) => role,
+            ("MoE_unfused", _) => MoeRole::Gemm,
+            _ if is_layer(name) => MoeRole::Fused,
+            (_, Some(role)) => role,
+            ("MoE_aux", None) => MoeRole::Sort,
+            (_, None) => MoeRole::Fused,
         }
+    }
+
+    /// What a name says of a kernel that is known to be of an MoE layer: its own before what its template
+    /// is made with.
+    pub(crate) fn said_by(name: &str) -> Option<MoeRole> {
+        let own = name.split('<').next().unwrap_or(name);
+        said_by(WORDS, own).or_else(|| said_by(WORDS, name))
+    }
+
+    /// Whether it is one of both GEMMs of the experts, in a kernel of its own.
+    pub(crate) fn is_gemm(self) -> bool {
+        matches!(self, MoeRole::Gemm1 | MoeRole::Gemm2 | MoeRole::Gemm)
+    }
+
+    /// Whether it is work around the GEMMs.
+    pub(crate) fn is_around(self) -> bool {
+        use MoeRole::{Combine, Prepare, Router, Sort, TopK};
+        matches!(self, Router | TopK | Sort | Prepare | Combine)
     }
 }
 
@@ -64,16 +109,36 @@ pub(crate) fn is_layer(op: &str) -> bool {
         "sum",
         "activation",
         "act_and_mul",
+        "gemm",
     ];
     let is_operator =
         op.contains("::") && !op.starts_with("aten::") && !op.contains([' ', '<', '(']);
-    is_operator && holds(op, EXPERTS) && !holds(op, PARTS) && said_by(WORDS, op).is_none()
+    let is_part = || {
+        let said = MoeRole::said_by(op);
+        said.is_some_and(|role| !matches!(role, MoeRole::Gemm | MoeRole::Fused))
+    };
+    is_operator && holds(op, EXPERTS) && !holds(op, PARTS) && !is_part()
 }
 
 /// Whether a kernel chooses experts for tokens, or is the first step of that.
 pub(crate) fn chooses_experts(kernel: &str) -> bool {
-    let part = MoePart::of(kernel, "");
-    part == MoePart::Routing && family_of_kernel(kernel) == Family::Moe
+    MoeRole::said_by(kernel) == Some(MoeRole::TopK) && family_of_kernel(kernel) == Family::Moe
+}
+
+/// Whether a GEMM, which need not be of experts, multiplies a list of matrices of different heights.
+pub(crate) fn is_grouped_gemm(kernel: &str) -> bool {
+    MoeRole::said_by(kernel) == Some(MoeRole::Gemm) && family_of_kernel(kernel) == Family::Gemm
+}
+
+/// Whether a kernel that need not be of experts is an activation with its gate, also one that a
+/// compiler made.
+pub(crate) fn is_gated_activation(kernel: &str) -> bool {
+    holds(kernel, &["and_mul", "silu", "swiglu", "gelu"])
+}
+
+/// Whether a kernel that need not be of experts quantizes.
+pub(crate) fn quantizes(kernel: &str) -> bool {
+    holds(kernel, &["quant", "to_fp8", "to_fp4", "to_mxfp"]) && !holds(kernel, &["dequant"])
 }
 
 /// Whether one kernel does all of the routing.
@@ -88,39 +153,74 @@ pub(crate) fn is_narrow(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::MoePart::{self, *};
+    use super::MoeRole::{self, *};
 
     #[test]
-    fn names_and_labels_tell_the_part() {
+    fn names_and_labels_tell_the_role() {
+        #[rustfmt::skip]
         let cases = [
             ("aiter::fmoe_g1u1", "MoE_fused", Fused),
-            ("aiter::ck_moe_stage1", "MoE_unfused", Unfused),
-            ("aiter::moe_sorting_fwd", "MoE_aux", Sorting),
-            ("aiter::biased_grouped_topk_hip", "MoE_aux", Routing),
-            ("void vllm::topkGatingSoftmax<4, 128>", "other", Routing),
+            ("aiter::ck_moe_stage1", "MoE_unfused", Gemm1),
+            ("aiter::moe_sorting_fwd", "MoE_aux", Sort),
+            ("aiter::biased_grouped_topk_hip", "MoE_aux", TopK),
             ("vllm::moe_forward", "other", Fused),
-            ("my::moe_gemm2", "other", Unfused),
-            ("_combined_routing_memset", "other", Sorting),
-            ("TopK", "other", Routing),
-            ("_finalize_matmul_scatter_bf16", "other", Sorting),
-            (
-                "triton_poi_fused_constant_pad_nd_moe_forward_0",
-                "triton",
-                Preparation,
-            ),
-            (
-                "moe::dev::routing::routingIndicesHistogramKernel<256>",
-                "other",
-                Sorting,
-            ),
-            (
-                "moe::dev::routing::routingIndicesHistogramScoresKernel<256>",
-                "other",
-                Routing,
-            ),
+            ("vllm::fused_marlin_moe", "other", Fused),
+            ("vllm::moe_wna16_gemm", "other", Gemm),
+            ("my::moe_gemm2", "other", Gemm2),
+            ("TopK", "other", TopK),
+            ("pseudo_op::moe_triton_unfused_up", "MoE_unfused", Gemm1),
+            ("pseudo_op::moe_triton_unfused_down", "MoE_unfused", Gemm2),
         ];
-        for (name, label, part) in cases {
-            assert_eq!(MoePart::of(name, label), part, "{name}");
+        for (name, label, role) in cases {
+            assert_eq!(MoeRole::of(name, label), role, "{name}");
+        }
+    }
+
+    #[test]
+    fn kernels_tell_their_role() {
+        #[rustfmt::skip]
+        let cases = [
+            ("_router_triton_kernel", Router),
+            ("_topk_forward", TopK),
+            ("moe::dev::routing::routingIndicesHistogramScoresKernel<256>", TopK),
+            ("void vllm::topkGatingSoftmax<4, 128>", TopK),
+            ("void aiter::grouped_topk_opt_kernel<__hip_bfloat16>", TopK),
+            ("biased_grouped_topk", TopK),
+            ("void moe_fused_gate_kernel<256>", TopK),
+            ("_sum_bitmatrix_rows", Sort),
+            ("_combined_routing_memset", Sort),
+            ("_combined_routing_compute", Sort),
+            ("moe::dev::routing::routingIndicesHistogramKernel<256>", Sort),
+            ("moe::dev::routing::routingIndicesOffsetsKernel<256>", Sort),
+            ("void vllm::moe::moe_align_block_size_kernel<int>", Sort),
+            ("void vllm::moe::count_and_sort_expert_tokens_kernel<int>", Sort),
+            ("ck_tile::MoeSortingMultiPhaseKernel_P0", Sort),
+            ("triton_poi_fused_constant_pad_nd_moe_forward_0", Prepare),
+            ("void quantize_with_block_size<(BlockScaleQuantizationType)1>", Prepare),
+            ("fused_dynamic_mxfp4_quant_moe_sort_kernel", Prepare),
+            ("void per_token_group_quant_8bit_kernel<c10::BFloat16>", Prepare),
+            ("_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1_swiglu", Gemm1),
+            ("_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1", Gemm),
+            ("bmm_MxE4m3_MxE2m1MxE4m3_Fp32_t128x16x256u2_s6_et64x16_swiGlu_dynBatch_sm100f", Gemm1),
+            ("bmm_Bfloat16_MxE2m1MxE4m3_Fp32_t128x16x256u2_s6_dynBatch_sm100f", Gemm),
+            ("fused_moe_kernel", Gemm),
+            ("fused_moe_kernel_gptq_awq", Gemm),
+            ("aiter::fmoe_bf16_pertokenFp8_g1u1_silu_1tg_32x384", Fused),
+            ("void ck::kernel_moe_gemm<ck::GridwiseMoeGemm>", Gemm),
+            ("void ck::kernel_moe_mxgemm_2lds<ck::GridwiseMoeGemmMX>", Gemm),
+            ("aiter::moe_ck2stages_gemm2_256x64x128", Gemm2),
+            ("ck_tile::MoeFlatmmKernel", Gemm),
+            ("void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::GroupProblemShape<cute::tuple<int>>>>", Gemm),
+            ("void deep_gemm::fp8_gemm_kernel<7168u, 2048u, (deep_gemm::GemmType)1>", Gemm),
+            ("void marlin_moe_wna16::Marlin<__nv_bfloat16>", Gemm),
+            ("void vllm::act_and_mul_kernel<c10::BFloat16>", Activation),
+            ("_finalize_matmul_scatter_bf16", Combine),
+            ("moe::dev::finalize::finalizeKernel<256>", Combine),
+            ("void vllm::moe::moe_sum_kernel<c10::BFloat16, 8>", Combine),
+            ("_moe_sum_reduce_kernel", Combine),
+        ];
+        for (name, role) in cases {
+            assert_eq!(MoeRole::said_by(name), Some(role), "{name}");
         }
     }
 
@@ -129,6 +229,7 @@ mod tests {
         for (op, expected) in [
             ("flashinfer::cutlass_fused_moe", true),
             ("vllm::rocm_aiter_ck_moe", true),
+            ("vllm::fused_marlin_moe", true),
             ("sgl_kernel::fused_experts_cpu", true),
             ("aiter::moe_sorting_fwd", false),
             ("_moe_C::topk_softmax", false),

@@ -5,10 +5,13 @@
 //! around the step does, as sums over its requests: sq query tokens, sk keys, sqsq = Σ sq², and
 //! sqsk = Σ sq·sk. Without one, the bounds that some ops carry take its place.
 //!
-//! A context request of sq queries with sk keys in all has sq·sk − sq²/2 scores, as the mask is
-//! causal; a generation request sq·sk. Each score costs 2·(d_qk + d_v) operations in each head:
-//! H·(d_qk + d_v)·(2·c_sqsk − c_sqsq + 2·g_sqsk). New tokens' queries, keys, values and results
-//! move once, and so do the keys and values that are in the cache already.
+//! A request of sq new tokens with sk keys in all has sq·sk − (sq² − sq)/2 scores, as each new token
+//! sees itself and all before it. Each score costs 2·(d_qk + d_v) operations in each head. New
+//! tokens' queries, keys, values and results move once, and so do the keys and values that are in the
+//! cache already, in the type of the cache. The reference leaves out the diagonal of context, and the
+//! mask of generation: H·(d_qk + d_v)·(2·c_sqsk − c_sqsq + 2·g_sqsk).
+//!
+//! A cache of latents (MLA) holds one vector for a token, of which keys are the whole and values a part.
 
 use super::attention::Attention;
 use super::dtype;
@@ -28,6 +31,7 @@ struct Requests {
     c_sqsk: f64,
     g_sq: f64,
     g_sk: f64,
+    g_sqsq: f64,
     g_sqsk: f64,
 }
 
@@ -47,6 +51,7 @@ impl Requests {
             c_sqsk: sum(context.sqsk),
             g_sq: sum(generation.sq),
             g_sk: sum(generation.sk),
+            g_sqsq: sum(generation.sqsq),
             g_sqsk: sum(generation.sqsk),
         })
     }
@@ -56,9 +61,27 @@ impl Requests {
         (self.g_sq > 0.0).then_some(Requests {
             g_sq: self.g_sq,
             g_sk: self.g_sk,
+            g_sqsq: self.g_sqsq,
             g_sqsk: self.g_sqsk,
             ..Requests::default()
         })
+    }
+
+    /// Pairs of a query and a key that are computed, of context and of generation.
+    fn pairs(&self) -> [f64; 2] {
+        let masked = |sq: f64, sqsq: f64| ((sqsq - sq) / 2.0).max(0.0);
+        let context = self.c_sqsk - masked(self.c_sq, self.c_sqsq);
+        [context, self.g_sqsk - masked(self.g_sq, self.g_sqsq)]
+    }
+
+    /// Tokens that are computed.
+    fn new_tokens(&self) -> f64 {
+        self.c_sq + self.g_sq
+    }
+
+    /// Tokens that are read from the cache.
+    fn cached(&self) -> f64 {
+        (self.c_sk - self.c_sq + self.g_sk - self.g_sq).max(0.0)
     }
 }
 
@@ -70,19 +93,29 @@ struct Heads<'a> {
     d_qk: f64,
     d_v: f64,
     type_q: &'a str,
+    /// Of the cache.
     type_kv: &'a str,
+    /// Values are a part of the keys.
+    is_latent: bool,
 }
 
 impl Heads<'_> {
     fn annotated(&self, r: &Requests) -> Modelled {
         let width = self.d_qk + self.d_v;
-        let scores = 2.0 * r.c_sqsk - r.c_sqsq + 2.0 * r.g_sqsk;
-        let new = (r.c_sq + r.g_sq) * (self.h_q + self.h_kv) * width;
-        let cached = (r.c_sk - r.c_sq + r.g_sk - r.g_sq) * self.h_kv * width;
-        let bytes = || {
-            Some(new * dtype::bytes(self.type_q)? + cached.max(0.0) * dtype::bytes(self.type_kv)?)
-        };
-        on_matrices(self.type_q, self.h_q * width * scores, bytes())
+        let flops = 2.0 * self.h_q * width * r.pairs().iter().sum::<f64>();
+        let theirs = 2.0 * r.c_sqsk - r.c_sqsq + 2.0 * r.g_sqsk;
+        let modelled = on_matrices(self.type_q, flops, self.moved(r));
+        Modelled {
+            their_flops: Some(self.h_q * width * theirs),
+            ..modelled
+        }
+    }
+
+    fn moved(&self, r: &Requests) -> Option<f64> {
+        let width = self.d_qk + self.d_v;
+        let of_token = self.h_kv * if self.is_latent { self.d_qk } else { width };
+        let new = r.new_tokens() * (self.h_q * width + of_token) * dtype::bytes(self.type_q)?;
+        Some(new + r.cached() * of_token * dtype::bytes(self.type_kv)?)
     }
 }
 
@@ -98,7 +131,8 @@ fn heads<'a>(input: &OpInput<'a>, q: usize, kv: usize, d_v: Option<f64>) -> Opti
         d_qk,
         d_v: d_v.unwrap_or(*d_kv as f64),
         type_q: input.dtype(q),
-        type_kv: input.dtype(kv),
+        type_kv: input.kv_type.unwrap_or(input.dtype(kv)),
+        is_latent: false,
     })
 }
 
@@ -226,13 +260,59 @@ fn heads_alike<'a>(input: &OpInput<'a>, q: usize, h_kv: f64) -> Option<Heads<'a>
         d_qk,
         d_v: d_qk,
         type_q: input.dtype(q),
-        type_kv: input.dtype(q + 1),
+        type_kv: input.kv_type.unwrap_or(input.dtype(q + 1)),
+        is_latent: false,
     })
 }
 
 /// `tilelang_sparse_fwd(q, kv, …)`: values are the first 512 numbers of the keys.
 pub(super) fn latent_sparse(input: &OpInput) -> Option<Modelled> {
-    Some(heads(input, 0, 1, Some(512.0))?.annotated(&requests(input)?))
+    let heads = heads(input, 0, 1, Some(512.0))?;
+    let heads = Heads {
+        is_latent: true,
+        ..heads
+    };
+    Some(heads.annotated(&requests(input)?))
+}
+
+/// `mla_decode_fwd(q, cache, out, …)`: one latent for each token; the result is as wide as its values.
+pub(super) fn latent(input: &OpInput) -> Option<Modelled> {
+    let heads = heads(input, 0, 1, None)?;
+    let out = input
+        .sized::<3>(2)
+        .filter(|[_, h_q, _]| h_q.total_cmp(&heads.h_q).is_eq());
+    let d_v = out.map_or(heads.d_v, |[_, _, d_v]| d_v).min(heads.d_qk);
+    let heads = Heads {
+        d_v,
+        is_latent: true,
+        ..heads
+    };
+    Some(heads.annotated(&requests(input)?))
+}
+
+/// `unified_mla_attention_with_output(q, latents, k_pe, out, …)`: what grows looks at latents, what is read
+/// in at keys and values of each head. The products that turn one into the other are not counted. Not in
+/// the reference.
+pub(super) fn latent_layer(input: &OpInput) -> Option<Modelled> {
+    let [_, h_q, d_q] = input.sized(0)?;
+    let rank = *input.sizes(1)?.last()? as f64;
+    let d_rope = *input.sizes(2)?.last()? as f64;
+    let d_out = *input.sizes(3)?.last()? as f64;
+    let d_out = if d_out > h_q {
+        d_out / h_q
+    } else {
+        return None;
+    };
+    let requests = requests(input)?;
+    let [context, generation] = requests.pairs();
+    let scores = context * (d_q + d_out) + generation * (2.0 * rank + d_rope);
+    let (type_q, latent) = (input.dtype(0), rank + d_rope);
+    let bytes = || {
+        let new = requests.new_tokens() * (h_q * (d_q + d_out) + latent) * dtype::bytes(type_q)?;
+        let type_kv = input.kv_type.unwrap_or(type_q);
+        Some(new + requests.cached() * latent * dtype::bytes(type_kv)?)
+    };
+    Some(on_matrices(type_q, 2.0 * h_q * scores, bytes()))
 }
 
 /// `pa_decode_gluon(out, q, k, v, …, window[19])`: generation only; a sliding window sees no more
@@ -245,6 +325,8 @@ pub(super) fn paged_decode(input: &OpInput) -> Option<Modelled> {
     let seen = Requests {
         g_sk: seen(all.g_sk),
         g_sqsk: seen(all.g_sqsk),
+        // The window is the mask.
+        g_sqsq: if window.is_some() { 0.0 } else { all.g_sqsq },
         ..all
     };
     Some(heads_alike(input, 1, h_kv)?.annotated(&seen))
@@ -303,12 +385,15 @@ mod tests {
             c_sqsk: 40.0,
             g_sq: 1.0,
             g_sk: 9.0,
+            g_sqsq: 1.0,
             g_sqsk: 9.0,
         };
         let vllm = "execute_9_context_2(sq8sk10sqsq32sqsk40)_generation_1(sq1sk9sqsq1sqsk9)";
         assert_eq!(Requests::parse(vllm), Some(expected));
         let sglang = "step[MIXED bs=3 toks=9 c=2 g=1 c_sq=8 c_sqsq=32 c_sqsk=40 c_sk=10 g_sq=1 g_sqsq=1 g_sqsk=9 g_sk=9]";
         assert_eq!(Requests::parse(sglang), Some(expected));
+        assert_eq!(expected.pairs(), [28.0, 9.0]);
+        assert_eq!((expected.new_tokens(), expected.cached()), (9.0, 10.0));
         assert_eq!(Requests::parse("step[DECODE bs=64]"), None);
         assert_eq!(Requests::parse("ProfilerStep#3"), None);
     }

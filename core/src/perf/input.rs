@@ -18,6 +18,8 @@ pub struct OpInput<'a> {
     pub extra_args: Option<&'a str>,
     /// Name of the annotation around the call in which a serving engine wrote down its batch.
     pub annotation: Option<&'a str>,
+    /// Type of the elements of the KV cache, where what writes it tells another one than that of the model.
+    pub kv_type: Option<&'a str>,
 }
 
 /// Whether strides were filled in: elements of one dimension at most lie next to each other.
@@ -91,6 +93,7 @@ impl<'a> OpInput<'a> {
             kernels: &[],
             extra_args: None,
             annotation: None,
+            kv_type: None,
         }
     }
 

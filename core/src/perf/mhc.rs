@@ -72,5 +72,6 @@ fn counted(
             },
         },
         params: params::whole(sizes),
+        their_flops: None,
     })
 }

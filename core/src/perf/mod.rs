@@ -89,12 +89,24 @@ pub struct Modelled {
     /// The reference's parameters in its order, each as its sheets write it; empty text for a
     /// parameter without a value. No parameters for ops that the reference has no model for.
     pub params: Params,
+    /// The reference's count of operations, which its sheets keep, where ours is another one and both are
+    /// in use.
+    pub their_flops: Option<f64>,
 }
 
 impl Modelled {
     /// The same with parameters.
     fn with(self, params: Params) -> Modelled {
         Modelled { params, ..self }
+    }
+
+    /// Work that is this model's as the sheets of the reference have it.
+    pub(crate) fn in_sheets(&self, work: Work) -> Work {
+        let is_own = work.flops.total_cmp(&self.work.flops).is_eq();
+        Work {
+            flops: self.their_flops.filter(|_| is_own).unwrap_or(work.flops),
+            ..work
+        }
     }
 
     /// One of its parameters.
@@ -109,6 +121,7 @@ pub(crate) fn bare(work: Work) -> Modelled {
     Modelled {
         work,
         params: Params::new(),
+        their_flops: None,
     }
 }
 

@@ -33,6 +33,8 @@ pub(super) struct Mixture {
     /// … and of the result, which may be wider.
     pub(super) output_bytes: Option<f64>,
     pub(super) weight_bytes: Option<f64>,
+    /// Bytes of the scales of the weights of all experts of this call, where they are operands.
+    pub(super) scale_bytes: f64,
     pub(super) compute: Option<ComputeSpec>,
 }
 
@@ -55,6 +57,7 @@ impl Mixture {
             input_bytes: dtype::bytes(token),
             output_bytes: dtype::bytes(token),
             weight_bytes: weights.bytes,
+            scale_bytes: 0.0,
             compute: weights.compute,
         }
     }
@@ -89,7 +92,11 @@ impl Mixture {
         let sum = self.tokens * self.hidden * (2.0 * self.own_choices() - 1.0).max(0.0);
         let bytes = || {
             let both_ends = self.tokens * self.hidden * (self.input_bytes? + self.output_bytes?);
-            Some(both_ends + self.weights() * (self.gate + 1.0) * self.weight_bytes?)
+            let scales = match self.scale_bytes > 0.0 {
+                true => self.scale_bytes * self.active() / self.experts,
+                false => 0.0,
+            };
+            Some(both_ends + self.weights() * (self.gate + 1.0) * self.weight_bytes? + scales)
         };
         self.modelled(self.product() * (self.gate + 1.0) + sum, bytes())
     }
@@ -127,8 +134,20 @@ impl Mixture {
                 ("topk", Param::Int(self.chosen)),
                 ("gated", Param::Flag(self.gate > 1.5)),
             ],
+            their_flops: None,
         }
     }
+}
+
+/// Bytes of the scales (and zero points) of weights: operands from a place on that have as many rows as there
+/// are experts, one for each channel, block or group of a matrix.
+fn scale_bytes(input: &OpInput, from: usize, experts: f64) -> f64 {
+    let tensors = (from..input.n_args()).filter_map(|at| input.tensor(at));
+    let scales = tensors.filter(|tensor| match tensor.shape {
+        [first, _, ..] => (*first as f64).total_cmp(&experts).is_eq(),
+        _ => false,
+    });
+    scales.filter_map(|tensor| tensor.bytes()).sum()
 }
 
 /// How the weights lie in memory.
@@ -170,6 +189,7 @@ pub(super) fn fused_g1u1(input: &OpInput) -> Option<Modelled> {
     let mixture = Mixture {
         gate: 2.0,
         output_bytes: dtype::bytes(input.dtype(0)),
+        scale_bytes: scale_bytes(input, 10, experts),
         ..Mixture::new(sizes, [experts, chosen], input.dtype(1), &weights)
     };
     Some(mixture.possible()?.fused())
@@ -209,6 +229,7 @@ pub(super) fn shaped(input: &OpInput) -> Option<Mixture> {
     let sizes = [tokens, hidden, inner];
     let mixture = Mixture {
         all_experts: n_experts(input, 4, experts),
+        scale_bytes: scale_bytes(input, 5, experts),
         gate: if is_gated { 2.0 } else { 1.0 },
         ..Mixture::new(sizes, [experts, chosen], input.dtype(0), &weights)
     };

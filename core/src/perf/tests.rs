@@ -128,6 +128,24 @@ fn a_case_that_says_nothing_fails() {
     assert_eq!(check("aten::mm(2x3, 3x4) -> 48 | 52 | matrix_bf16"), Ok(()));
 }
 
+/// It leaves out the diagonal of context: 2 · (4 + 4) · (2·144 − 80 + 2·30).
+#[test]
+fn sheets_keep_the_reference_s_count_of_packed_attention() {
+    let call = "vllm::unified_attention_with_output(14x2x4:c10::Half, 14x1x4:c10::Half*2) in execute_14_context_2(sq12sk20sqsq80sqsk144)_generation_2(sq2sk30sqsq2sqsk30)";
+    let modelled = counted(call).unwrap();
+    let in_sheets = |flops| {
+        modelled
+            .in_sheets(Work {
+                flops,
+                ..modelled.work
+            })
+            .flops
+    };
+    assert_eq!((modelled.work.flops, in_sheets(4480.0)), (4480.0, 4288.0));
+    // What a model of the user counts stays as it is.
+    assert_eq!(in_sheets(1.0), 1.0);
+}
+
 /// It takes a mask of attention for granted; its K counts elements of packed weights, and bytes of
 /// pairs.
 #[test]

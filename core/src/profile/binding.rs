@@ -4,6 +4,7 @@ use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
 use crate::perf::{Modelled, OpInput, PerfModel, ProductSizes, SheetFamily, Work, model};
 use crate::profile::Profile;
+use crate::profile::kv_cache::KvCache;
 use crate::profile::launch::GpuId;
 use crate::profile::tree::NodeId;
 use crate::trace::{Category, Dims, EventId};
@@ -71,6 +72,7 @@ impl Binding {
             kernels: &names,
             extra_args: trace.events.extra_args(self.call).map(text),
             annotation: annotation.map(text),
+            kv_type: annotation.and_then(|_| KvCache::of(profile).dtype(trace)),
             ..OpInput::of_call(trace, self.call)?
         })?;
         Some(Modelled {
@@ -96,9 +98,10 @@ impl Binding {
     }
 
     /// Attention of serving engines: the lengths of requests stand in an annotation.
-    pub(super) fn reads_annotation(&self) -> bool {
+    pub(crate) fn reads_annotation(&self) -> bool {
         self.model.sheet == SheetFamily::InferenceAttention
             || self.model.op.contains("paged_attention")
+            || self.model.op.contains("mla_attention")
     }
 }
 

@@ -16,6 +16,18 @@ pub(crate) fn blocking_calls(trace: &Trace) -> impl Iterator<Item = EventId> {
     })
 }
 
+/// Whether the profiler records no gaps in a busy queue: on ROCm the recorded start of a kernel there is the end
+/// of the one before it.
+pub(crate) fn records_busy_queues(trace: &Trace) -> bool {
+    let calls = [
+        "hipGraphLaunch",
+        "hipLaunchKernel",
+        "hipModuleLaunchKernel",
+        "hipExtModuleLaunchKernel",
+    ];
+    calls.iter().any(|call| trace.strings.find(call).is_some())
+}
+
 /// The launches of GPU graphs in a trace.
 #[derive(Debug, Default)]
 pub(crate) struct GraphReplays {

@@ -297,5 +297,5 @@ fn work(input: &SheetInput, group: &Group) -> Option<Work> {
             let args = trace.events.op_args(group.event);
             models.work_of(trace, trace.strings.get(group.name), args)
         });
-    own.unwrap_or(Some(group.modelled.work))
+    own.unwrap_or_else(|| Some(group.modelled.in_sheets(group.modelled.work)))
 }

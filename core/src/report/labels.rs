@@ -16,7 +16,7 @@ use crate::names::{
 use crate::profile::Profile;
 use crate::profile::kernels::GpuWork;
 use crate::profile::launch::GpuId;
-use crate::profile::routers::Routers;
+use crate::profile::moe_roles::MoeRoles;
 use crate::trace::StringId;
 
 /// The columns of a row that many kernels may stand in.
@@ -53,7 +53,7 @@ type Key = (Option<(StringId, &'static str)>, StringId, bool);
 #[derive(Debug)]
 pub(crate) struct Labels<'a> {
     profile: &'a Profile,
-    routers: Arc<Routers>,
+    moe_roles: Arc<MoeRoles>,
     known: RefCell<HashMap<Key, Label, FxBuildHasher>>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Labels<'a> {
     pub(crate) fn new(profile: &'a Profile) -> Labels<'a> {
         Labels {
             profile,
-            routers: Routers::of(profile),
+            moe_roles: MoeRoles::of(profile),
             known: RefCell::default(),
         }
     }
@@ -75,7 +75,7 @@ impl<'a> Labels<'a> {
         let mut known = self.known.borrow_mut();
         let label = *known.entry(key).or_insert_with(|| self.find(op, work));
         Label {
-            family: self.routers.family(label.family, iter::once(id)),
+            family: self.moe_roles.family(label.family, iter::once(id)),
             ..label
         }
     }

@@ -149,7 +149,10 @@ fn row(input: &SheetInput, operation: &Operation, judged: &Judged) -> Option<Vec
         .collect();
     let kernel_ns: Vec<i64> = calls.iter().map(|call| call.kernel_ns).collect();
     let (host, kernels) = (Stats::of_ns(&host_ns), Stats::of_ns(&kernel_ns));
-    let work = judged.work;
+    let modelled = operation.modelled.as_ref();
+    let work = judged
+        .work
+        .map(|work| modelled.map_or(work, |of| of.in_sheets(work)));
     let times_us = &operation.times_us;
     let bandwidth = rates(times_us, work.and_then(|work| work.bytes));
     let arithmetic = rates(times_us, work.map(|work| work.flops));

@@ -126,7 +126,7 @@ const SECTIONS: [Kind; 4] = [
         overlap: Some(("comm", "Communication", |whole| (whole.comm_ns, whole.exposed_comm_ns))),
         charts: &[],
         tables: &[
-            ("collectives", "By type and size", &["type", "group_size", "dtype", "message_size", "count", "total_time", "exposed_time", "algorithm_bandwidth", "bus_bandwidth", "best_bus_bandwidth"], None),
+            ("collectives", "By type and size", &["type", "group_size", "dtype", "message_size", "count", "total_time", "exposed_time", "median_time", "staging_time", "algorithm_bandwidth", "bus_bandwidth", "best_bus_bandwidth"], None),
             ("top_communication", "Longest", &["operation", "stream", "duration"], None),
         ],
         notes: &["ollective", "overlap", "links"],

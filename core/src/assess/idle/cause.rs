@@ -29,6 +29,9 @@ labelled! {
         Unlinked => "Unlinked GPU activity" as "unlinked_work",
         /// A GPU graph was launched of whose kernels the trace has none: they may have run.
         UnrecordedGraph => "GPU graphs without recorded kernels" as "unrecorded_graphs",
+        /// Behind a graph replay that lacks its last kernels: a capture has launches that the trace has no
+        /// kernels of.
+        UnrecordedKernel => "Kernels not recorded" as "unrecorded_kernels",
         /// The trace does not say what the CPU did.
         #[default]
         Unknown => "Unknown" as "unknown",
@@ -40,7 +43,10 @@ impl IdleCause {
     pub(crate) fn is_unsure(self) -> bool {
         matches!(
             self,
-            IdleCause::BeforeRecording | IdleCause::Unlinked | IdleCause::UnrecordedGraph
+            IdleCause::BeforeRecording
+                | IdleCause::Unlinked
+                | IdleCause::UnrecordedGraph
+                | IdleCause::UnrecordedKernel
         )
     }
 

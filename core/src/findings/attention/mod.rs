@@ -254,6 +254,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         ));
     }
     outcome.notes.extend(of_windows(&seen));
+    outcome.notes.extend(of_less_than_all(input, &seen));
     if input.gpu().is_none() {
         let note = "No GPU profile is chosen, so the % of roofline of attention is unknown.";
         outcome.notes.push(note.to_owned());
@@ -267,6 +268,21 @@ fn of_windows(seen: &[Seen]) -> Option<String> {
     (!rows.is_empty()).then(|| {
         format!(
             "{} of attention ({}) see a sliding window of the context, layer by layer in turn with those that see all of it: how wide it is, is not recorded, so their efficiency is unknown.",
+            format::counted(n_calls(&rows), "call"),
+            format::time_ns(time_ns(&rows))
+        )
+    })
+}
+
+/// What is not judged because it cannot have read all of the context in its time.
+fn of_less_than_all(input: &Input, seen: &[Seen]) -> Option<String> {
+    let rows = seen.iter().map(|one| one.row);
+    let rows: Vec<&Row> = rows
+        .filter(|row| input.judged(row.operation).reads_less)
+        .collect();
+    (!rows.is_empty()).then(|| {
+        format!(
+            "{} of attention ({}) read less than the full context: all of its keys and values are more than the memory can move in that time, so their efficiency is unknown.",
             format::counted(n_calls(&rows), "call"),
             format::time_ns(time_ns(&rows))
         )

@@ -129,6 +129,7 @@ fn add_facts(outcome: &mut Outcome, idle: &Idle) {
         ("before_recording_time", IdleCause::BeforeRecording),
         ("unlinked_work_time", IdleCause::Unlinked),
         ("unrecorded_graphs_time", IdleCause::UnrecordedGraph),
+        ("unrecorded_kernels_time", IdleCause::UnrecordedKernel),
     ] {
         if idle.of(cause).ns > 0 {
             outcome.fact(key, cause.label(), Value::Ns(idle.of(cause).ns));

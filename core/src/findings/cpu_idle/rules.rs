@@ -233,6 +233,18 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..UNKNOWN
     },
     Rule {
+        key: IdleCause::UnrecordedKernel.key(),
+        when: "graph replays lack the kernels of their last captured launches",
+        applies: |_, seen| seen.cause == IdleCause::UnrecordedKernel,
+        title: "Graph replays without their last kernels",
+        issue: "Graph replays lack the kernels of their last captured launches: nothing is recorded for {time} after them, in which those ran.",
+        model: "nothing to gain: the profiler did not record these kernels.",
+        kernel: "nothing to gain: the GPU is busy.",
+        notes: &["The time counts as idle, and in no saving."],
+        saves: Saves::Nothing,
+        ..CAUSE
+    },
+    Rule {
         key: "unknown_idle",
         when: "the launch of what ends gaps is unknown",
         applies: |input, _| input.profile.has_host_ops(),

@@ -8,17 +8,21 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+use crate::base::map::Map;
 use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
-use crate::names::moe::MoePart;
+use crate::names::collective::is_of_experts;
+use crate::names::moe::MoeRole;
 use crate::profile::Profile;
+use crate::profile::launch::GpuId;
+use crate::profile::moe_roles::MoeRoles;
 use crate::profile::operations::Operation;
-use crate::profile::routers::Routers;
+use crate::profile::timeline::GpuClass;
 
 struct Seen<'a> {
     row: &'a Row,
     name: &'a str,
-    part: MoePart,
+    role: MoeRole,
     /// Whether the trace tells the GEMMs of the experts, of which routing is a part.
     are_gemms_told: bool,
     /// Far from the roofline, for long.
@@ -32,32 +36,29 @@ struct Seen<'a> {
 
 impl Seen<'_> {
     fn is_around(&self) -> bool {
-        is_around(self.part)
+        self.role.is_around()
     }
-}
-
-fn is_around(part: MoePart) -> bool {
-    use MoePart::{Preparation, Routing, Sorting};
-    matches!(part, Routing | Sorting | Preparation)
 }
 
 pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
-pub(super) fn part(profile: &Profile, operation: &Operation) -> MoePart {
-    match Routers::of(profile).have(operation.work()) {
-        true => MoePart::Routing,
-        false => MoePart::of(operation.short_name(profile), operation.key.label),
+/// A GEMM of which nothing tells that there is another one may be all of the experts.
+pub(super) fn role(profile: &Profile, operation: &Operation) -> MoeRole {
+    let role = MoeRoles::of(profile).of_operation(profile, operation);
+    match role == MoeRole::Gemm && operation.key.label != "MoE_unfused" {
+        true => MoeRole::Fused,
+        false => role,
     }
 }
 
 pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let gate = Gate::of(input, input.options.thresholds.moe_gate_ms);
-    let part_of = |row: &Row| part(input.profile, input.operation(row.operation));
-    let are_gemms_told = !rows.iter().all(|row| is_around(part_of(row)));
+    let role_of = |row: &Row| role(input.profile, input.operation(row.operation));
+    let are_gemms_told = !rows.iter().all(|row| role_of(row).is_around());
     let seen = rows.iter().map(|row| Seen {
         row,
         name: input.operation(row.operation).short_name(input.profile),
-        part: part_of(row),
+        role: role_of(row),
         are_gemms_told,
         is_slow: is_bottleneck(input, row, &gate) && !is_launch_scale(input, row),
         sibling: sibling(input, rows, row),
@@ -65,10 +66,11 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     });
     let seen: Vec<Seen> = seen.collect();
     add_facts(input, outcome, &seen);
+    outcome.tables.push(roles(input, rows));
     let candidates = seen.iter().filter(|seen| !seen.row.is_anomaly);
     outcome.findings = rule::find(input, rules::RULES, candidates.collect());
     let (what, of_unknown): (_, fn(&Seen) -> bool) = match are_gemms_told {
-        true => ("MoE kernel", |seen| seen.part == MoePart::Fused),
+        true => ("MoE kernel", |seen| seen.role == MoeRole::Fused),
         false => ("routing or sorting", |seen| seen.is_around()),
     };
     let of_unknown = seen.iter().filter(|seen| of_unknown(seen));
@@ -111,12 +113,12 @@ fn bytes_and_rate(input: &Input, row: &Row) -> Option<(f64, f64)> {
 /// The rate of the other GEMM of the same experts, where it is so many times as high.
 fn sibling(input: &Input, rows: &[Row], row: &Row) -> Option<f64> {
     const FAR_AHEAD: f64 = 1.5;
-    let part_of = |row: &Row| part(input.profile, input.operation(row.operation));
-    let is_gemm = part_of(row) == MoePart::Unfused;
+    let role_of = |row: &Row| role(input.profile, input.operation(row.operation));
+    let is_gemm = role_of(row).is_gemm();
     let (_, rate) = bytes_and_rate(input, row).filter(|_| is_gemm)?;
     let beside = rows
         .iter()
-        .filter(|other| other.n_calls == row.n_calls && part_of(other) == MoePart::Unfused);
+        .filter(|other| other.n_calls == row.n_calls && role_of(other).is_gemm());
     let rates = beside.filter_map(|other| Some(bytes_and_rate(input, other)?.1));
     let fastest = rates.fold(0.0, f64::max);
     (fastest > rate * FAR_AHEAD).then_some(fastest)
@@ -128,14 +130,68 @@ fn behind_sibling_ns(input: &Input, seen: &Seen) -> Option<i64> {
     Some(seen.row.time_ns - (bytes / seen.sibling?).round() as i64)
 }
 
+/// What each role takes of the category and of the time in which the GPU is busy. Traffic between GPUs is
+/// none of the category.
+fn roles(input: &Input, rows: &[Row]) -> Table {
+    let (profile, roles) = (input.profile, MoeRoles::of(input.profile));
+    let mut of_role: Map<Option<MoeRole>, (u64, i64)> = Map::default();
+    let mut add = |role, id| {
+        let work = profile.gpu.get(id);
+        let ns = work.map_or(0, |work| work.span.length());
+        let (n, all_ns): &mut (u64, i64) = of_role.entry(role).or_default();
+        (*n, *all_ns) = (*n + 1, all_ns.saturating_add(ns));
+    };
+    for row in rows {
+        let operation = input.operation(row.operation);
+        for id in operation.work() {
+            add(roles.within(profile, operation, id), id);
+        }
+    }
+    let of_experts = exchanges(input);
+    for id in of_experts {
+        add(Some(MoeRole::Dispatch), id);
+    }
+    let category_ns = sum(rows.iter().map(|row| row.time_ns));
+    let busy_ns = input.timelines.whole.map_or(0, |whole| whole.busy_ns);
+    let mut roles: Vec<(Option<MoeRole>, u64, i64)> = of_role
+        .into_iter()
+        .map(|(role, (n, ns))| (role, n, ns))
+        .collect();
+    roles.arrange_by_key(|(role, _, ns)| (std::cmp::Reverse(*ns), *role));
+    let label = |role: Option<MoeRole>| role.map_or("other", MoeRole::label).to_owned();
+    let of_category = |role: Option<MoeRole>, ns| {
+        percent_of(ns, category_ns).filter(|_| role != Some(MoeRole::Dispatch))
+    };
+    #[rustfmt::skip]
+    let columns: &[CellColumn<&(Option<MoeRole>, u64, i64)>] = &[
+        ("role", "Role", &|(role, ..)| Value::Text(label(*role))),
+        ("count", "Kernels", &|(_, n, _)| Value::Count(*n)),
+        ("total_time", "Time", &|(.., ns)| Value::Ns(*ns)),
+        ("percent_of_category", "% of MoE", &|(role, _, ns)| Value::percent(of_category(*role, *ns))),
+        ("percent_of_busy", "% of busy time", &|(.., ns)| Value::percent(percent_of(*ns, busy_ns))),
+    ];
+    Table::of("roles", "Roles of kernels", &roles, columns)
+}
+
+/// Kernels that move tokens to the GPUs of their experts and back.
+fn exchanges(input: &Input) -> Vec<GpuId> {
+    let events = input.profile.gpu_events(input.options.gpu_events);
+    let all = input.profile.gpu.iter();
+    let all = all.filter(|(_, work)| work.class == GpuClass::Communication && events.counts(work));
+    let strings = &input.profile.trace.strings;
+    all.filter(|(_, work)| is_of_experts(strings.get(work.name)))
+        .map(|(id, _)| id)
+        .collect()
+}
+
 fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
-    use MoePart::{Fused, Routing, Sorting, Unfused};
+    use MoeRole::{Combine, Fused, Router, Sort, TopK};
     #[rustfmt::skip]
     outcome.counts(seen, &[
-        ("fused_count", "Fused MoE operations", &|seen| seen.part == Fused),
-        ("unfused_count", "Separate expert GEMMs", &|seen| seen.part == Unfused),
-        ("routing_count", "Routing operations", &|seen| seen.part == Routing),
-        ("sorting_count", "Operations that sort tokens", &|seen| seen.part == Sorting),
+        ("fused_count", "Fused MoE operations", &|seen| seen.role == Fused),
+        ("unfused_count", "Separate expert GEMMs", &|seen| seen.role.is_gemm()),
+        ("routing_count", "Routing operations", &|seen| matches!(seen.role, Router | TopK)),
+        ("sorting_count", "Operations that sort tokens", &|seen| matches!(seen.role, Sort | Combine)),
     ]);
     let around = seen.iter().filter(|seen| seen.is_around());
     let around: Vec<&Row> = around.map(|seen| seen.row).collect();

@@ -6,7 +6,7 @@ use crate::findings::narrower::less_arithmetic;
 use crate::findings::prelude::*;
 use crate::hardware::Precision;
 use crate::hardware::roofline::Bound;
-use crate::names::moe::{MoePart, is_fused_routing, is_narrow};
+use crate::names::moe::{MoeRole, is_fused_routing, is_narrow};
 
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
@@ -45,7 +45,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "unfused_experts",
         when: "both GEMMs of the experts are kernels of their own, and what lies between them is a good part of what they move, or is not known",
-        applies: |_, seen| seen.part == MoePart::Unfused && !seen.reads_weights,
+        applies: |_, seen| seen.role.is_gemm() && !seen.reads_weights,
         gate: |group| group.is_large(|lines| lines.moe_gate_ms),
         title: "Expert GEMMs in separate kernels",
         issue: "{figures}; its GEMMs are kernels of their own.",
@@ -60,7 +60,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "expert_weights_gap",
         when: "a GEMM of the experts is slow, and nearly all it moves is their weights",
-        applies: |_, seen| seen.part == MoePart::Unfused && seen.is_slow,
+        applies: |_, seen| seen.role.is_gemm() && seen.is_slow,
         title: "Expert GEMMs far from the memory bandwidth",
         issue: "{figures}.",
         model: "batch more tokens: each weight that is read then serves more of them.",
@@ -89,12 +89,12 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ],
         words: |group| {
             let ns = |is: fn(&str) -> bool| {
-                group.sum(
-                    |seen| match seen.part == MoePart::Routing && is(seen.name) {
+                group.sum(|seen| {
+                    match matches!(seen.role, MoeRole::Router | MoeRole::TopK) && is(seen.name) {
                         true => seen.row.time_ns,
                         false => 0,
-                    },
-                )
+                    }
+                })
             };
             let is_fused = ns(is_fused_routing) > ns(|_| true) / 2;
             let mut rows = group.rows.iter();
@@ -160,7 +160,7 @@ const SLOW: Rule<Seen> = Rule {
 };
 
 fn is_slow_fused(seen: &Seen) -> bool {
-    seen.part == MoePart::Fused && seen.is_slow
+    seen.role == MoeRole::Fused && seen.is_slow
 }
 
 fn percent_of_layers(group: &Group<Seen<'static>>) -> f64 {

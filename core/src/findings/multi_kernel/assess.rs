@@ -3,7 +3,7 @@
 use crate::assess::Thresholds;
 use crate::base::interval::{percent_of, sum};
 use crate::findings::{Input, Severity};
-use crate::profile::collectives::{CollectiveSummary, Waits, collectives};
+use crate::profile::collectives::{CollectiveSummary, StagedTime, Waits, collectives, staged_time};
 use crate::profile::copies::{Copies, CopySummary, Direction, HostMemory, OfDdp, copies};
 use crate::profile::exposed::Spans;
 use crate::profile::kernels::Running;
@@ -15,6 +15,8 @@ pub(crate) struct Facts {
     pub(crate) timeline: GpuTimeline,
     pub(crate) copies: CopySummary,
     pub(crate) collectives: CollectiveSummary,
+    /// Copies into and out of the buffers of collectives.
+    pub(crate) staging: Option<StagedTime>,
     /// From the same spans as the copies and collectives, to be compared with the timeline.
     pub(crate) own: GpuTimeline,
     /// Of several GPUs the one with the least exposed communication: the others wait for it.
@@ -45,6 +47,7 @@ impl Facts {
         let mut facts = Facts {
             copies: copies(profile, timelines.events, &own.memcpy),
             collectives: collectives(profile, timelines.events, &own.communication),
+            staging: staged_time(profile, timelines.events, &own.memcpy),
             own: own.timeline,
             exposed_memcpy_ns: own.most_memcpy_ns,
             hideable: match timelines.gpus.is_empty() {

@@ -14,6 +14,7 @@ mod tests;
 
 use super::{Severity, pattern};
 use crate::findings::prelude::*;
+use crate::profile::collectives::OfSteps;
 use crate::profile::copies::Direction;
 use crate::profile::kernels::GpuEvents;
 use crate::profile::timeline::GpuClass;
@@ -120,6 +121,22 @@ fn notes(input: &Input, facts: &Facts) -> Vec<String> {
     notes
 }
 
+/// What the all-reduces of a step tell.
+fn notes_on_steps(steps: &OfSteps) -> Vec<String> {
+    /// The first one of a step so many times as long as the others waits for other ranks.
+    const LEAST_RATIO: i64 = 2;
+    let mut notes = Vec::new();
+    if steps.other_ns > 0 && steps.first_ns > LEAST_RATIO * steps.other_ns {
+        notes.push(format!(
+            "The first all-reduce of a step takes {}, the others {} (medians): a step starts with waiting for the ranks that start it later.",
+            format::time_ns(steps.first_ns),
+            format::time_ns(steps.other_ns)
+        ));
+    }
+    notes.extend(steps.unexpected());
+    notes
+}
+
 fn notes_on_collectives(input: &Input, facts: &Facts) -> Vec<String> {
     let mut notes = Vec::new();
     if facts.collectives.count == 0 {
@@ -137,7 +154,15 @@ fn notes_on_collectives(input: &Input, facts: &Facts) -> Vec<String> {
     }
     if facts.n_gpus == 1 {
         notes.push("A trace of one process shows types, sizes and times of collectives. How much of the time is waiting for other ranks cannot be told from it.".to_owned());
+        let excess_ns = sum(facts.collectives.groups.iter().map(|group| group.excess_ns));
+        if excess_ns > 0 {
+            notes.push(format!(
+                "Collectives of one type and size take {} beyond their median in all: waiting or skew, not separable on one rank. Bandwidths are those of the median.",
+                format::time_ns(excess_ns)
+            ));
+        }
     }
+    notes.extend(facts.collectives.steps.iter().flat_map(notes_on_steps));
     let unknown = facts.collectives.groups.iter();
     let unknown = unknown.filter(|group| group.key.elements.is_none());
     let n_unknown: u64 = unknown.map(|group| group.count).sum();

@@ -6,7 +6,7 @@ use crate::findings::finding::Estimate;
 use crate::findings::pattern::Pattern;
 use crate::findings::prelude::*;
 use crate::findings::{Severity, fill};
-use crate::profile::collectives::Waits;
+use crate::profile::collectives::{StagedTime, Waits};
 use crate::profile::copies::Direction::{
     self, DeviceToDevice, DeviceToHost, HostToDevice, PeerToPeer,
 };
@@ -40,6 +40,8 @@ enum About<'a> {
     /// Communication beside computation, of which there is too little.
     Overlap,
     Uneven,
+    /// Copies into and out of the buffers of collectives.
+    Staging,
 }
 
 pub(super) fn seen<'a>(input: &Input, facts: &'a Facts) -> Vec<Seen<'a>> {
@@ -47,6 +49,8 @@ pub(super) fn seen<'a>(input: &Input, facts: &'a Facts) -> Vec<Seen<'a>> {
         assessed.is_flagged
             && match assessed.direction {
                 DeviceToHost | HostToDevice => true,
+                // They have a finding of their own.
+                DeviceToDevice if is_mostly_staging(facts, assessed) => false,
                 // What stays on GPUs blocks no CPU: its count alone says nothing.
                 DeviceToDevice | PeerToPeer => assessed.is_material,
                 _ => false,
@@ -56,11 +60,24 @@ pub(super) fn seen<'a>(input: &Input, facts: &'a Facts) -> Vec<Seen<'a>> {
     let overlap = facts.overlap().is_flagged.then_some(About::Overlap);
     let communication = blocking.into_iter().chain(overlap);
     let uneven = facts.uneven();
+    let line = facts.thresholds.gate_percent_of_total;
+    let staging = facts.staging.as_ref();
+    let staging = staging.filter(|staging| facts.percent(staging.exposed_ns) >= line);
     copies
         .map(|assessed| Seen::of_copies(input, facts, assessed))
         .chain(communication.map(|about| Seen::of_communication(facts, about)))
         .chain(uneven.map(|waits| Seen::of_uneven(input, facts, waits)))
+        .chain(staging.map(|staging| Seen::of_staging(facts, staging)))
         .collect()
+}
+
+/// Whether most of the copies within the GPU are into and out of the buffers of collectives.
+fn is_mostly_staging(facts: &Facts, assessed: &CopyAssessment) -> bool {
+    let staging_ns = facts
+        .staging
+        .as_ref()
+        .map_or(0, |staging| staging.copies_ns);
+    staging_ns > assessed.copies.time_ns / 2
 }
 
 /// Every pattern that is flagged.
@@ -194,6 +211,41 @@ impl<'a> Seen<'a> {
         }
     }
 
+    fn of_staging(facts: &'a Facts, staging: &'a StagedTime) -> Seen<'a> {
+        let severity = facts.comm_severity(facts.percent(staging.exposed_ns));
+        let all_ns = staging.copies_ns.saturating_add(staging.collectives_ns);
+        let of_all = percent_of(staging.copies_ns, all_ns).unwrap_or(0.0);
+        let size = staging
+            .bytes
+            .map(|bytes| format!(" of {}", format::bytes(bytes)));
+        Seen {
+            facts,
+            about: About::Staging,
+            severity,
+            evidence: Evidence {
+                events: staging.copies.iter().copied().take(10).collect(),
+                impact: Some(Impact::at_most(staging.exposed_ns)),
+                tables: vec![tables::kinds(facts)],
+                ..Evidence::new(severity.priority(), staging.copies_ns)
+            },
+            words: vec![
+                ("time", format::time_ns(staging.copies_ns)),
+                (
+                    "copies",
+                    format!("{} copies", format::count(staging.n_copies)),
+                ),
+                ("size", size.unwrap_or_default()),
+                (
+                    "collectives",
+                    format::counted(staging.n_collectives, "collective"),
+                ),
+                ("share", format::percent(facts.percent(staging.copies_ns))),
+                ("of_all", format::percent(of_all)),
+                ("all", format::time_ns(all_ns)),
+            ],
+        }
+    }
+
     /// Whether it is about copies in a direction, of which something holds.
     fn copies(&self, direction: Direction, holds: fn(&CopyAssessment) -> bool) -> bool {
         matches!(self.about, About::Copies(all) if all.direction == direction && holds(all))
@@ -317,6 +369,20 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         kernel: "nothing to gain in the collectives: they wait for what runs before them on the last GPU.",
         notes: &[
             "A collective ends for all once the last of its ranks has started: what a GPU spends in it before is waiting. With an even load all would start at the mean of their times.",
+        ],
+        saves: Saves::Evidence,
+        ..Rule::BASE
+    },
+    Rule {
+        key: "staging_copies",
+        when: "copies into and out of the buffers of collectives take a good part of the run",
+        applies: |_, seen| matches!(seen.about, About::Staging),
+        title: "Copies into and out of the buffers of all-reduces",
+        issue: "{copies}{size} directly before and after {collectives} take {time} ({share} of the run), {of_all} of the {all} that these take with their copies.",
+        model: "let the GEMM before the all-reduce write into the symmetric buffer, and what follows read from it; fuse the all-reduce with the norm after it, where the engine can.",
+        kernel: "an all-reduce that reads its message where it is, and writes the result where it is needed, makes the copies unnecessary.",
+        notes: &[
+            "The copies have the size of the message and run on the stream of the collective: its cost is all three.",
         ],
         saves: Saves::Evidence,
         ..Rule::BASE

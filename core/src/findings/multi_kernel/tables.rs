@@ -164,6 +164,12 @@ pub(super) fn kinds(facts: &Facts) -> Table {
         ("count", "Count", &|group| Value::Count(group.count)),
         ("total_time", "Time", &|group| Value::Ns(group.time_ns)),
         ("exposed_time", "While nothing computes", &|group| Value::Ns(group.exposed_ns)),
+        ("median_time", "Median", &|group| Value::Ns(group.median_ns)),
+        ("excess_time", "Beyond the median", &|group| Value::Ns(group.excess_ns)),
+        ("staging_time", "Copies in and out", &|group| match group.staging_ns {
+            0 => Value::NO_NS,
+            ns => Value::Ns(ns),
+        }),
         ("algorithm_bandwidth", "Algorithm bandwidth", &|group| Value::gbps(group.algorithm_bandwidth())),
         ("bus_bandwidth", "Bus bandwidth", &|group| Value::gbps(group.bus_bandwidth())),
         ("best_bus_bandwidth", "Bus bandwidth of the shortest", &|group| Value::gbps(group.best_bus_bandwidth())),

@@ -5,11 +5,11 @@ use crate::base::interval::{Interval, sum};
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::attention::is_main;
-use crate::names::moe::MoePart;
+use crate::names::moe::MoeRole;
 use crate::names::{Family, family_of_kernel};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
-use crate::profile::routers::Routers;
+use crate::profile::moe_roles::MoeRoles;
 use crate::profile::serving::activity::Launched;
 use crate::profile::serving::replays::graphs;
 use crate::trace::{Category, EventId, StringId, TrackId};
@@ -34,11 +34,15 @@ impl Role {
         match family_of_kernel(name) {
             Family::Attention if is_main(name) => Role::Attention,
             Family::Gemm => Role::Gemm,
-            Family::Moe => match MoePart::of(name, "") {
-                MoePart::Unfused | MoePart::Fused => Role::Experts,
-                _ => Role::Routing,
-            },
+            Family::Moe => Role::of_moe(MoeRole::of(name, "")),
             _ => Role::Other,
+        }
+    }
+
+    fn of_moe(role: MoeRole) -> Role {
+        match role.is_gemm() || role == MoeRole::Fused {
+            true => Role::Experts,
+            false => Role::Routing,
         }
     }
 }
@@ -109,15 +113,15 @@ impl Passes {
             true => replays,
             false => of_steps(profile),
         };
-        let routers = Routers::of(profile);
+        let moe = MoeRoles::of(profile);
         let mut roles: Map<StringId, Role> = Map::default();
         let mut role_of = |id: GpuId, name: StringId| {
             let role = *roles
                 .entry(name)
                 .or_insert_with(|| Role::of_kernel(profile.trace.strings.get(name)));
-            match role == Role::Gemm && routers.have([id].into_iter()) {
-                true => Role::Routing,
-                false => role,
+            match role {
+                Role::Gemm | Role::Other => moe.get(id).map_or(role, Role::of_moe),
+                role => role,
             }
         };
         let mut all = Vec::with_capacity(work.len());

@@ -82,7 +82,8 @@ fn find<'r>(
         let is_known = row.efficiency_percent.is_some()
             || is_launch_scale(input, row)
             || operation.is_in_graph(input.profile)
-            || operation.sees_window;
+            || operation.sees_window
+            || input.judged(row.operation).reads_less;
         (!is_known).then(|| (short_name(input, operation), row))
     });
     let mut by_name: Vec<(String, Vec<&Row>)> = grouped(unknown, Vec::push);

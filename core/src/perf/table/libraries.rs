@@ -32,7 +32,7 @@ pub(super) const LIBRARIES: &[Row] = &[
     ours(|call| unlisted(flash_attention::XFORMERS_BACKWARD.backward(call)), "xformers_flash::flash_bwd"),
     ours(|call| unlisted(flash_attention::XFORMERS.forward(call)), "xformers_flash::flash_fwd"),
 
-    reference(InferenceAttention, inference_attention::unified, "pseudo_mla_decode_fwd"),
+    reference(InferenceAttention, inference_attention::latent, "pseudo_mla_decode_fwd"),
     reference(InferenceAttention, |call| inference_attention::prefill(call, 0), "pseudo_mla_prefill_fwd"),
 
     reference(CrossEntropy, loss::cross_entropy, "CrossEntropyFunction"),

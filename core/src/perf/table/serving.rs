@@ -41,6 +41,7 @@ pub(super) const SERVING: &[Row] = &[
     reference(Sdpa, |call| flash_attention::AITER_WRAPPER.forward(call), "aiter::wrapper_fmha_v3_fwd").backward(|call| flash_attention::AITER_WRAPPER.backward(call), Some("SDPA_bwd")),
 
     ours(inference_attention::paged, "_C::paged_attention_v1 _rocm_C::paged_attention"),
+    ours(inference_attention::latent_layer, "vllm::unified_mla_attention_with_output"),
     reference(InferenceAttention, inference_attention::varlen, "
         aiter::fmha_v3_varlen_fwd aiter::mha_varlen_fwd"),
     reference(InferenceAttention, inference_attention::gated_delta, "

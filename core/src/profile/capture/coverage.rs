@@ -10,6 +10,7 @@ use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::base::map::{Map, Set};
 use crate::import::warning::{WarningKind, Warnings};
+use crate::trace::EventId;
 
 /// How far captures explain the replays of a trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -18,6 +19,9 @@ pub struct Coverage {
     pub files: Vec<FileUse>,
     /// The graphs, in the order of their first replay.
     pub graphs: Vec<GraphUse>,
+    /// Launches of graphs whose last captured launches the trace has no kernels of.
+    #[serde(skip)]
+    pub(crate) cut: Vec<EventId>,
 }
 
 /// What was made of a file.
@@ -110,6 +114,7 @@ impl Coverage {
             ..graph.clone()
         });
         Coverage {
+            cut: [&before.cut[..], &self.cut].concat(),
             graphs: merged.chain(self.graphs).collect(),
             files: before.files.iter().cloned().chain(self.files).collect(),
         }
@@ -312,7 +317,7 @@ pub(super) fn of(
     let mut used: Set<(usize, usize)> = Set::default();
     let mut n_kernels = vec![0; files.len()];
     let mut graphs: Map<usize, GraphUse> = Map::default();
-    let mut order = Vec::new();
+    let (mut order, mut cut) = (Vec::new(), Vec::new());
     for (at, replay) in replays.all.iter().enumerate() {
         let graph = graphs.entry(replay.graph).or_insert_with(|| {
             order.push(replay.graph);
@@ -340,6 +345,10 @@ pub(super) fn of(
                     *of_file += graph.n_matched;
                 }
                 graph.n_unrecorded = n_launches.saturating_sub(fit.n_matched) as u64;
+                let last = fit.pairs.iter().flatten().max();
+                if last.is_some_and(|last| (*last as usize) + 1 < n_launches) {
+                    cut.push(replay.launch);
+                }
             }
             None => {
                 let why = plan
@@ -366,6 +375,7 @@ pub(super) fn of(
         });
     Coverage {
         files: uses.collect(),
+        cut,
         graphs: order
             .iter()
             .filter_map(|graph| graphs.remove(graph))

@@ -1,8 +1,8 @@
 //! Operators for the parts of a mixture of experts, where one operator launches all of them.
 //!
-//! The reference's inference report does the same: under `vllm::moe_forward` each expert GEMM gets
-//! an operator of its own around its launch, so that its work can be told. The launch still belongs to
-//! `vllm::moe_forward`.
+//! The reference's inference report does the same: under `vllm::moe_forward` and the like each expert GEMM
+//! gets an operator of its own around its launch, so that its work can be told. The launch still belongs
+//! to the operator of all.
 
 use crate::base::sort::Arrange;
 use crate::profile::capture::copies::number;
@@ -10,13 +10,22 @@ use crate::profile::launch::{GpuId, Launches, is_graph_call};
 use crate::profile::tree::{CallTree, Frames, NodeId};
 use crate::trace::{Category, Dims, EventId, NewEvent, Trace, extra_args};
 
-/// The operator whose parts are told apart.
-const WHOLE: &str = "vllm::moe_forward";
+/// An operator whose parts are told apart.
+#[derive(Debug, Clone, Copy)]
+struct Whole {
+    op: &'static str,
+    /// What kernels of expert GEMMs are called: the first is the up projection, others are the down
+    /// projection.
+    gemm: &'static str,
+    up: &'static str,
+    down: &'static str,
+}
 
-/// The kernels of its expert GEMMs: the first is the up projection, others are the down projection.
-const GEMM: &str = "matmul_ogs";
-const UP: &str = "pseudo_op::moe_triton_unfused_up";
-const DOWN: &str = "pseudo_op::moe_triton_unfused_down";
+#[rustfmt::skip]
+const WHOLES: &[Whole] = &[
+    Whole { op: "vllm::moe_forward", gemm: "matmul_ogs", up: "pseudo_op::moe_triton_unfused_up", down: "pseudo_op::moe_triton_unfused_down" },
+    Whole { op: "vllm::outplace_fused_experts", gemm: "fused_moe_kernel_gptq_awq", up: "pseudo_op::moe_gptq_awq_up", down: "pseudo_op::moe_gptq_awq_down" },
+];
 
 /// The one kernel that adds up what the experts say.
 const COMBINE: &str = "matmul_scatter";
@@ -24,20 +33,28 @@ const COMBINED: &str = "pseudo_op::moe_triton_unfused_finalize_matmul_scatter";
 
 /// Puts operators around the launches of expert GEMMs, in the whole trace.
 pub(super) fn add(trace: &mut Trace, launches: &Launches) {
-    if trace.strings.find(WHOLE).is_none() {
+    if WHOLES
+        .iter()
+        .all(|whole| trace.strings.find(whole.op).is_none())
+    {
         return;
     }
     let tree = CallTree::new(trace, Frames::Without, launches);
-    let wholes: Vec<(NodeId, EventId)> = tree
+    let of_call = |event: EventId| {
+        let is_op = trace.events.category(event) == Category::CpuOp;
+        let mut wholes = WHOLES.iter().filter(|_| is_op);
+        wholes.find(|whole| trace.name(event) == whole.op)
+    };
+    let wholes: Vec<(NodeId, EventId, &Whole)> = tree
         .ids()
-        .filter_map(|node| Some((node, tree.event(node)?)))
-        .filter(|(_, event)| {
-            trace.events.category(*event) == Category::CpuOp && trace.name(*event) == WHOLE
+        .filter_map(|node| {
+            let event = tree.event(node)?;
+            Some((node, event, of_call(event)?))
         })
         .collect();
     let mut uid = trace.next_uid();
-    for (node, whole) in wholes {
-        let parts = parts(trace, launches, tree.gpu_work(node));
+    for (node, whole, of) in wholes {
+        let parts = parts(trace, launches, of, tree.gpu_work(node));
         let facts = facts(trace, &tree, node, whole, &parts);
         let facts = trace.strings.intern(&facts);
         for Part { call, name, .. } in parts {
@@ -72,7 +89,7 @@ struct Part {
 }
 
 /// The parts among the kernels of an operator.
-fn parts(trace: &Trace, launches: &Launches, work: &[GpuId]) -> Vec<Part> {
+fn parts(trace: &Trace, launches: &Launches, whole: &Whole, work: &[GpuId]) -> Vec<Part> {
     let kernel = |id: &GpuId| {
         let event = *launches.work.get(id.index())?;
         let call = launches
@@ -89,11 +106,11 @@ fn parts(trace: &Trace, launches: &Launches, work: &[GpuId]) -> Vec<Part> {
         of_part.map(|(_, event, call)| (*event, *call)).collect()
     };
     let combines = named(COMBINE);
-    let gemms = named(GEMM).into_iter().enumerate();
+    let gemms = named(whole.gemm).into_iter().enumerate();
     let mut parts: Vec<Part> = gemms
         .map(|(at, (kernel, call))| Part {
             call,
-            name: if at == 0 { UP } else { DOWN },
+            name: if at == 0 { whole.up } else { whole.down },
             kernel,
         })
         .collect();

@@ -120,6 +120,36 @@ fn each_replay_gets_the_captured_operators() {
     assert!(gemm.is_replayed(&profile) && !gemm.is_in_graph(&profile));
 }
 
+/// µs: two replays, launched at 0 and 2, run from 20 to 35 and from 40 to 55. The capture has a fourth launch.
+#[test]
+fn a_gap_behind_a_replay_that_lacks_its_last_kernel_is_no_idle_time() {
+    use crate::report::{Report, ReportOptions};
+    let mut trace = Timetable::new().without_flows();
+    for (n, (host, gpu)) in (0_u32..).zip([(0_u32, 20_u32), (2, 40), (4, 60)]) {
+        trace = trace.runtime("hipGraphLaunch", n, host..host + 1);
+        for (nth, kernel) in (0..).zip(["gemm", "norm", "head"]) {
+            trace = trace.kernel(n, kernel, gpu + nth * 5..gpu + nth * 5 + 5);
+        }
+    }
+    let time = |launches: &[Launch]| {
+        let profile = merged(&trace, &[file("c", &capture(launches))]);
+        let report = Report::new(&profile, &ReportOptions::default());
+        let idle = report.analyses.outcome("cpu_idle").unwrap();
+        idle.get("unrecorded_kernels_time")
+            .map(|value| value.text())
+    };
+    let own = [LAUNCHES[0], LAUNCHES[1], LAUNCHES[3]];
+    let longer = [
+        LAUNCHES[0],
+        LAUNCHES[1],
+        LAUNCHES[3],
+        ("aten::mul", "16", Some("scale")),
+    ];
+    // Both gaps of 5 µs.
+    assert_eq!(time(&longer).as_deref(), Some("10.0 µs"));
+    assert_eq!(time(&own), None);
+}
+
 #[test]
 fn captured_calls_take_no_time_on_the_cpu() {
     let profile = merged(&replays(&[0]), &[file("c", &capture(&LAUNCHES))]);
@@ -407,4 +437,44 @@ fn captures_that_no_replay_needs_are_one_line() {
         line(&[spare("a"), needed(), spare("b")]),
         ["2 of 3 capture files are needed by no replay."]
     );
+}
+
+/// Weights of four bits, eight to a whole number: 4 experts, of which a token of 8 chooses one.
+#[test]
+fn both_gemms_of_experts_in_one_operator_are_told_apart() {
+    const KERNEL: &str = "fused_moe_kernel_gptq_awq";
+    let experts = "1x8:c10::Half, 4x16x1:int, 4x8x1:int, 1x1:float, 1x1:int";
+    let mut capture = Timetable::new()
+        .without_flows()
+        .annotation("capture_1_FULL", 0..900)
+        .frame("model.py(3): forward", 1..899)
+        .runtime("hipStreamBeginCapture", 1, 2..3)
+        .op("vllm::outplace_fused_experts", 10..60)
+        .args(experts);
+    let mut trace = Timetable::new()
+        .without_flows()
+        .runtime("hipGraphLaunch", 1, 0..10);
+    for nth in 0_u32..2 {
+        capture = capture
+            .runtime(
+                "hipModuleLaunchKernel",
+                100 + nth,
+                12 + nth * 20..15 + nth * 20,
+            )
+            .args(&format!(r#""kernel": "{KERNEL}""#));
+        trace = trace.kernel(1, KERNEL, 20 + nth * 5..25 + nth * 5);
+    }
+    let capture = capture.runtime("hipStreamEndCapture", 2, 850..851);
+    let profile = merged(&trace, &[file("c", &capture)]);
+    let operations = profile.operations().iter();
+    let told: Vec<(&str, Option<f64>)> = operations
+        .map(|one| {
+            (
+                one.short_name(&profile),
+                one.modelled.as_ref().map(|of| of.work.flops),
+            )
+        })
+        .collect();
+    let (up, down) = ("pseudo_op::moe_gptq_awq_up", "pseudo_op::moe_gptq_awq_down");
+    assert_eq!(told, [(up, Some(256.0)), (down, Some(128.0))]);
 }

@@ -1,5 +1,6 @@
 //! What a trace says of a collective: its kind, the type and size of its message, its ranks.
 
+use super::ranks::Ranks;
 use crate::names::collective::{CollectiveKind, ranks_of_kernel};
 use crate::perf::{OpInput, Tensor, element_bytes};
 use crate::profile::Profile;
@@ -16,6 +17,8 @@ pub(crate) struct Key {
     pub(crate) dtype: Option<String>,
     /// The larger of what a rank gives and gets.
     pub(crate) elements: Option<f64>,
+    /// The size of the message where nothing but that is told: by the copies into and out of its buffer.
+    pub(crate) bytes: Option<u64>,
     pub(crate) group_size: Option<f64>,
     /// The ranks exchange parts of different sizes: what stays with each is not told.
     pub(crate) is_uneven: bool,
@@ -57,10 +60,10 @@ pub(super) fn group<'a>(profile: &'a Profile, work: &GpuWork) -> Group<'a> {
 
 /// What is known of a collective: from its kernel, else from the operator that asked for it, else
 /// from names.
-pub(super) fn key(profile: &Profile, work: &GpuWork) -> Key {
+pub(super) fn key(profile: &Profile, work: &GpuWork, ranks: &Ranks, staged: Option<u64>) -> Key {
     let trace = &profile.trace;
     let Some(event) = said_by(profile, work) else {
-        return key_of_kernel(profile, work);
+        return key_of_kernel(profile, work, ranks, staged);
     };
     let given = args::number(trace, event, "In msg nelems");
     let got = args::number(trace, event, "Out msg nelems");
@@ -72,6 +75,7 @@ pub(super) fn key(profile: &Profile, work: &GpuWork) -> Key {
             (Some(given), Some(got)) => Some(given.max(got)),
             (given, got) => given.or(got),
         },
+        bytes: None,
         group_size: args::number(trace, event, "Group size"),
         is_uneven: ["In split size", "Out split size"]
             .into_iter()
@@ -107,22 +111,26 @@ fn is_uneven(sizes: &str) -> bool {
 
 /// What a kernel's name and the operator above it tell. Of an all-reduce the largest tensor is the
 /// message: all ranks give and get the same size.
-fn key_of_kernel(profile: &Profile, work: &GpuWork) -> Key {
+fn key_of_kernel(profile: &Profile, work: &GpuWork, ranks: &Ranks, staged: Option<u64>) -> Key {
     let name = profile.trace.strings.get(work.name);
     let kind = CollectiveKind::of_name(name);
     let call = work.launched_by;
     let is_in_graph = call.is_some_and(|call| is_graph_call(&profile.trace, call));
     let message = match kind {
         // A graph launch has no operator for each kernel.
-        CollectiveKind::AllReduce if !is_in_graph => largest_tensor(profile, work),
+        kind if kind.is_all_reduce() && !is_in_graph => largest_tensor(profile, work),
         _ => None,
     };
+    let named = || ops_above(profile, work).find_map(|event| ranks.of_call(profile, event));
     let (elements, dtype) = message.unzip();
     Key {
         kind,
         dtype,
         elements,
-        group_size: ranks_of_kernel(name),
+        bytes: staged.filter(|_| elements.is_none()),
+        group_size: ranks_of_kernel(name)
+            .or_else(|| if is_in_graph { None } else { named() })
+            .or(ranks.only),
         is_uneven: false,
     }
 }

@@ -6,12 +6,16 @@
 
 mod key;
 mod purpose;
+mod ranks;
+mod staging;
+mod steps;
 mod together;
 
 use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
+use crate::base::stats::median_ns;
 use crate::names::Family;
 use crate::names::collective::{CollectiveKind, Purpose};
 use crate::perf::{collective_element_bytes, element_bytes};
@@ -23,9 +27,14 @@ use crate::profile::timeline::GpuClass;
 use crate::trace::EventId;
 use key::{group, key};
 use purpose::Purposes;
+use ranks::Ranks;
+use staging::{Staged, Staging};
 use together::{Attended, waits};
 
 pub(crate) use key::Key;
+pub(crate) use ranks::layer_ranks;
+pub(crate) use staging::StagedTime;
+pub(crate) use steps::{OfSteps, of_steps};
 pub(crate) use together::Waits;
 
 /// Collectives of one kind, whatever their size.
@@ -50,6 +59,12 @@ pub(crate) struct Collectives {
     /// Sum of the durations; waiting for the other ranks counts.
     pub(crate) time_ns: i64,
     min_ns: i64,
+    /// Median duration.
+    pub(crate) median_ns: i64,
+    /// What those that take longer than the median take beyond it: waiting for the other ranks, or skew.
+    pub(crate) excess_ns: i64,
+    /// Time of the copies into and out of their buffers.
+    pub(crate) staging_ns: i64,
     /// Time in which nothing computes beside one of them.
     pub(crate) exposed_ns: i64,
 }
@@ -57,6 +72,9 @@ pub(crate) struct Collectives {
 impl Collectives {
     /// The size of the message: the whole of it, as benchmarks of collectives count it.
     pub(crate) fn message_bytes(&self) -> Option<f64> {
+        if let Some(bytes) = self.key.bytes {
+            return Some(bytes as f64);
+        }
         let dtype = self.key.dtype.as_deref()?;
         let element = collective_element_bytes(dtype).or_else(|| element_bytes(dtype))?;
         Some(self.key.elements? * element)
@@ -73,17 +91,14 @@ impl Collectives {
         (ns > 0).then(|| bytes / ns as f64)
     }
 
-    fn mean_ns(&self) -> i64 {
-        self.time_ns / i64::try_from(self.count.max(1)).unwrap_or(i64::MAX)
-    }
-
+    /// Of the median, which a few that wait for other ranks do not change.
     pub(crate) fn algorithm_bandwidth(&self) -> Option<f64> {
-        self.algorithm_gbps(self.mean_ns())
+        self.algorithm_gbps(self.median_ns)
     }
 
-    /// In the mean.
+    /// Of the median.
     pub(crate) fn bus_bandwidth(&self) -> Option<f64> {
-        self.bus_gbps(self.mean_ns())
+        self.bus_gbps(self.median_ns)
     }
 
     /// Of the shortest, which waits least for the other ranks.
@@ -128,6 +143,8 @@ pub(crate) struct CollectiveSummary {
     pub(crate) purpose: Option<Purpose>,
     /// What GPUs of the trace wait for each other; `None` where no collective of several is in it.
     pub(crate) waits: Option<Waits>,
+    /// All-reduces in the steps of a serving engine.
+    pub(crate) steps: Option<OfSteps>,
 }
 
 impl CollectiveSummary {
@@ -166,6 +183,7 @@ struct One {
     key: Key,
     purpose: Purpose,
     on: OnGpu,
+    staging_ns: i64,
 }
 
 /// Sums up the collectives among the GPU events that count. `exposed` is the time in which
@@ -180,11 +198,14 @@ pub(crate) fn collectives(
     let mut all: Vec<(String, One)> = Vec::new();
     let mut attended: Vec<Attended> = Vec::new();
     let mut numbers: Map<String, usize> = Map::default();
-    let work = profile.gpu.of(events);
-    for work in work.filter(|work| work.class == GpuClass::Communication) {
+    let (ranks, staging) = (Ranks::new(&profile.trace), Staging::of(profile));
+    let work = profile.gpu.iter().filter(|(_, work)| events.counts(work));
+    for (id, work) in work.filter(|(_, work)| work.class == GpuClass::Communication) {
         summary.add(work);
         let on = (process(&profile.trace, work.event), work.span);
-        let (key, group) = (key(profile, work), group(profile, work));
+        let staged = staging.get(id);
+        let bytes = staged.map(|staged| staged.bytes);
+        let (key, group) = (key(profile, work, &ranks, bytes), group(profile, work));
         let purpose = purposes.of(work, key.kind, group);
         let spelled = format!("{key:?}");
         if exposed.is_of_several_gpus() {
@@ -196,7 +217,15 @@ pub(crate) fn collectives(
                 on,
             });
         }
-        all.push((spelled, One { key, purpose, on }));
+        let copies = staged.iter().flat_map(Staged::copies);
+        let copies = copies.filter_map(|id| profile.gpu.get(id));
+        let one = One {
+            staging_ns: sum(copies.map(|copy| copy.span.length())),
+            key,
+            purpose,
+            on,
+        };
+        all.push((spelled, one));
     }
     let of_purposes = all.iter().map(|(_, one)| (one.purpose, one.on));
     let of_purposes = grouped(of_purposes, Vec::push).into_iter();
@@ -208,11 +237,15 @@ pub(crate) fn collectives(
     let alike = grouped(all, Vec::push).into_iter();
     let groups = alike.filter_map(|(_, alike): (_, Vec<One>)| {
         let lengths = || alike.iter().map(|one| one.on.1.length());
+        let median_ns = median_ns(lengths().collect())?;
         let spans: Vec<OnGpu> = alike.iter().map(|one| one.on).collect();
         let group = Collectives {
             count: spans.len() as u64,
             time_ns: sum(lengths()),
             min_ns: lengths().min()?,
+            median_ns,
+            excess_ns: sum(lengths().map(|ns| (ns - median_ns).max(0))),
+            staging_ns: sum(alike.iter().map(|one| one.staging_ns)),
             exposed_ns: exposed.within_all(&spans),
             key: alike.into_iter().next()?.key,
         };
@@ -221,11 +254,21 @@ pub(crate) fn collectives(
     let groups: Vec<(Collectives, Vec<OnGpu>)> = groups.collect();
     summary.kinds = by_kind(&groups, exposed);
     summary.waits = waits(attended, exposed);
+    summary.steps = of_steps(profile);
     summary.groups = groups.into_iter().map(|(group, _)| group).collect();
     summary
         .groups
         .arrange_by_key(|group| std::cmp::Reverse((group.exposed_ns, group.time_ns)));
     summary
+}
+
+/// What copies into and out of the buffers of collectives take; `None` where there are none.
+pub(crate) fn staged_time(
+    profile: &Profile,
+    events: GpuEvents,
+    exposed: &Exposed,
+) -> Option<StagedTime> {
+    Staging::of(profile).time(profile, events, exposed)
 }
 
 /// Sums up groups by kind.
@@ -277,7 +320,7 @@ mod tests {
     use super::*;
     use CollectiveKind::*;
 
-    /// 8 ranks, 4 000 000 floats of 4 bytes in 100 µs: 16 MB / 100 µs = 160 GB/s. An all-reduce
+    /// 8 ranks, 4 000 000 floats of 4 bytes in 100 µs in the median of 80, 100 and 220: 16 MB / 100 µs = 160 GB/s. An all-reduce
     /// moves 2 · 7 / 8 = 1.75 of that, 280 GB/s, a gathering 7 / 8, 140 GB/s.
     #[test]
     fn bandwidth_by_hand() {
@@ -286,12 +329,16 @@ mod tests {
                 kind,
                 dtype: Some("Float".to_owned()),
                 elements: Some(4e6),
+                bytes: None,
                 group_size: Some(group_size),
                 is_uneven: false,
             },
-            count: 2,
-            time_ns: 200_000,
+            count: 3,
+            time_ns: 400_000,
             min_ns: 80_000,
+            median_ns: 100_000,
+            excess_ns: 120_000,
+            staging_ns: 0,
             exposed_ns: 0,
         };
         let reduce = of(AllReduce, 8.0);
@@ -303,6 +350,10 @@ mod tests {
         assert_eq!(of(Broadcast, 8.0).bus_bandwidth(), Some(160.0));
         assert_eq!(of(AllReduce, 1.0).bus_bandwidth(), None);
         assert_eq!(of(Barrier, 8.0).bus_bandwidth(), None);
+        // A message of which only the size is told.
+        let mut sized = of(AllReduce, 8.0);
+        (sized.key.dtype, sized.key.bytes) = (None, Some(8_000_000));
+        assert_eq!(sized.algorithm_bandwidth(), Some(80.0));
         // Of uneven parts nobody knows what leaves.
         let mut uneven = of(AllToAll, 8.0);
         assert_eq!(uneven.bus_bandwidth(), Some(140.0));

@@ -22,7 +22,7 @@ use crate::perf::{Modelled, OpInput, Tensor, Work};
 use crate::profile::Profile;
 use crate::profile::kernels::GpuEvents;
 use crate::profile::launch::{GpuId, is_launched_by_graph, is_replayed};
-use crate::profile::routers::Routers;
+use crate::profile::moe_roles::MoeRoles;
 use crate::profile::rows::{Pass, PerfRow, leftover_name, perf_rows};
 use crate::profile::timeline::GpuClass;
 use crate::trace::{Dims, OpArgs, StringId};
@@ -232,9 +232,14 @@ fn work_of_calls(profile: &Profile, calls: &[PerfRow]) -> Option<Modelled> {
         return Some(modelled);
     }
     let (mut flops, mut bytes, mut n) = (0.0, Some(0.0), 0.0);
+    let mut their_flops = Some(0.0);
     for call in calls {
-        let work = call.binding?.work(profile, &call.work)?.work;
+        let of_call = call.binding?.work(profile, &call.work)?;
+        let work = of_call.work;
         flops += work.flops;
+        their_flops = their_flops
+            .zip(of_call.their_flops)
+            .map(|(sum, of)| sum + of);
         bytes = bytes.zip(work.bytes).map(|(sum, bytes)| sum + bytes);
         n += 1.0;
     }
@@ -244,6 +249,7 @@ fn work_of_calls(profile: &Profile, calls: &[PerfRow]) -> Option<Modelled> {
             bytes: bytes.map(|bytes| bytes / n),
             ..modelled.work
         },
+        their_flops: their_flops.map(|theirs| theirs / n),
         ..modelled
     })
 }
@@ -360,7 +366,7 @@ fn main_family(profile: &Profile, operation: &Operation) -> Family {
         .zip(times)
         .find(|(_, time)| most > 0 && *time == most)
         .map_or(Family::Other, |(family, _)| family);
-    Routers::of(profile).family(family, operation.work())
+    MoeRoles::of(profile).family(family, operation.work())
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ const NO_GPU: &str = "No GPU is chosen to measure by: choose one under GPU at th
 const NO_ARGUMENTS: &str = "Its shapes were not recorded, so its FLOPs and bytes are unknown: record with record_shapes=True.";
 const NO_OPERATOR: &str = "No operator above it is known, so its FLOPs and bytes are unknown. ProfilerActivity.CPU records operators, record_shapes=True their shapes.";
 const SLIDING_WINDOW: &str = "It sees a sliding window of the context, and how wide it is, is not recorded: its FLOPs and bytes are unknown.";
+const READS_LESS: &str = "It reads less than the full context: the keys and values of all of it would be more than the memory can move in its time, so its FLOPs and bytes are unknown.";
 const NO_MODEL: &str = "There is no FLOP/byte model for such a call.";
 const OVER_LINK: &str = "It copies between memories: how fast that can be depends on the link, of which the GPU's figures say nothing.";
 /// The GPU has no figure, or the bytes are not known.
@@ -93,6 +94,7 @@ fn of_operation(profile: &Profile, report: &Report, at: usize) -> Result<Positio
     let judged = report.judged.get(at).ok_or(NO_MODEL)?;
     judged.work.ok_or(match operation {
         _ if operation.sees_window => SLIDING_WINDOW,
+        _ if judged.reads_less => READS_LESS,
         _ if !operation.is_linked => NO_CALLER,
         _ if operation.is_kernel() => NO_OPERATOR,
         _ if operation.key.args.is_none() => NO_ARGUMENTS,

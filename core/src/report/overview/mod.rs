@@ -10,6 +10,7 @@ mod hardware;
 mod headline;
 mod quality;
 mod roofs;
+mod rope;
 mod serving;
 mod split;
 mod step_memory;
@@ -132,6 +133,10 @@ impl Overview {
             }
             let across = profile.serving().map(|all| steps::facts(all, thresholds));
             serving.facts.extend(across.into_iter().flatten());
+            let busy_ns = whole.map_or(0, |whole| whole.busy_ns);
+            serving
+                .facts
+                .extend(rope::fact(profile, timelines.events, busy_ns));
         }
         Overview {
             window: profile.window.clone(),

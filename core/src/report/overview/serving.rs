@@ -6,9 +6,10 @@ use crate::base::format;
 use crate::base::stats::median_ns;
 use crate::names::batch::{Batch, Phase};
 use crate::profile::Profile;
+use crate::profile::collectives::{layer_ranks, of_steps};
+use crate::profile::runtime_calls::records_busy_queues;
 use crate::profile::serving::{Basis, Blocks, NamedBy, Serving, Shape, ShapeKind, StepTime};
 use crate::report::steps::phase_label;
-use crate::trace::Trace;
 
 /// What is said of a serving engine or a diffusion pipeline.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -264,10 +265,20 @@ fn facts(profile: &Profile, serving: &Serving) -> Vec<(String, String)> {
     add("Model", profile.model_info().model.value.clone());
     add(
         "TP size",
-        tensor_parallel(&profile.trace).map(|size| size.to_string()),
+        layer_ranks(&profile.trace).map(|size| size.to_string()),
     );
     add("Launches", Some(shape(&serving.shape)));
     add("Layers", serving.blocks.as_ref().map(layers));
+    add(
+        "All-reduces",
+        of_steps(profile).map(|steps| {
+            let each = format::time_ns(match steps.n {
+                1 => steps.first_ns,
+                _ => steps.other_ns,
+            });
+            format!("{} in a step, {each} each (medians)", steps.n)
+        }),
+    );
     facts
 }
 
@@ -345,40 +356,11 @@ fn notes(profile: &Profile, serving: &Serving, phases: &[PhaseFigures]) -> Vec<S
             format::time_ns(cut_ns)
         ));
     }
-    if records_busy_queues(profile) {
+    notes.extend(of_steps(profile).and_then(|steps| steps.unexpected()));
+    if records_busy_queues(&profile.trace) {
         notes.push(BUSY_QUEUES.to_owned());
     }
     notes
 }
 
 const BUSY_QUEUES: &str = "On ROCm the recorded start of a kernel in a busy queue is the end of the one before it: kernel times include the gap before them, and idle time inside a graph replay reads as none.";
-
-/// Whether the profiler records no gaps in a busy queue.
-pub(super) fn records_busy_queues(profile: &Profile) -> bool {
-    let calls = [
-        "hipGraphLaunch",
-        "hipLaunchKernel",
-        "hipModuleLaunchKernel",
-        "hipExtModuleLaunchKernel",
-    ];
-    let strings = &profile.trace.strings;
-    calls.iter().any(|call| strings.find(call).is_some())
-}
-
-/// The number of GPUs that share each layer, where the recording tells: the one group of several ranks,
-/// or 1.
-fn tensor_parallel(trace: &Trace) -> Option<u64> {
-    let (_, text) = trace
-        .metadata
-        .iter()
-        .find(|(key, _)| key == "distributedInfo")?;
-    let info: serde_json::Value = serde_json::from_str(text).ok()?;
-    let world = info.get("world_size")?.as_u64()?;
-    let groups = info.get("pg_config").and_then(|groups| groups.as_array());
-    let sizes = groups
-        .into_iter()
-        .flatten()
-        .filter_map(|group| group.get("pg_size")?.as_u64());
-    let is_one_group = sizes.filter(|size| *size > 1).all(|size| size == world);
-    (world == 1 || is_one_group).then_some(world)
-}

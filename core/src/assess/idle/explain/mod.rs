@@ -121,9 +121,10 @@ impl<'a> Explainer<'a> {
     /// 1. Unlinked GPU activity runs in it: unlinked. Nothing is known of the launch of what ends
     ///    it, or that lies after the window: unknown.
     /// 2. What ran before and after belongs to one graph launch: inside GPU graphs. A graph was
-    ///    launched meanwhile of which nothing was recorded: graphs without recorded kernels.
+    ///    launched meanwhile of which nothing was recorded: graphs without recorded kernels. Where the gap
+    ///    ends before the call of the graph does, the GPU waited for the call: launch-bound.
     /// 3. The launch was over before the gap began (with time for it to arrive), or most of the
-    ///    gap came after it: queued. At the start of the trace, before the first recorded activity
+    ///    gap came after it: queued; behind a replay that lacks its last kernels: kernels not recorded. At the start of the trace, before the first recorded activity
     ///    of a stream: before the recording.
     /// 4. Half of the gap until the launch is data loading, compilation, capture, the profiler, or
     ///    loading of kernels, in calls of its own or in a launch that takes unusually long; or
@@ -175,7 +176,10 @@ impl<'a> Explainer<'a> {
         explained.is_graph = launched.kind == RuntimeCall::GraphLaunch;
         let launched_before = before.and_then(|before| before.launched_by).map(recorded);
         if explained.is_graph && launched_before == Some(call) {
-            return Some(IdleCause::InGraph);
+            return Some(match gap.span.end_ns < end_ns {
+                true => IdleCause::LaunchBound,
+                false => IdleCause::InGraph,
+            });
         }
         let since_ns = launched_before.map_or(gap.span.start_ns, |call| self.span(call).start_ns);
         let unrecorded = &self.graphs.unrecorded_ns;
@@ -198,6 +202,10 @@ impl<'a> Explainer<'a> {
             explained.waited_in = Some(call).filter(|_| is_copy && end_ns >= gap.span.end_ns);
             return Some(match self.may_follow_unrecorded(&gap, after) {
                 true => IdleCause::BeforeRecording,
+                // What followed was queued: the kernels that the replay lacks ran.
+                false if launched_before.is_some_and(|call| self.lacks_last_kernels(call)) => {
+                    IdleCause::UnrecordedKernel
+                }
                 false => IdleCause::Queued,
             });
         }
@@ -313,6 +321,11 @@ impl<'a> Explainer<'a> {
             true => late(IdleCause::LaunchBound),
             false => untold,
         }
+    }
+
+    fn lacks_last_kernels(&self, graph_launch: EventId) -> bool {
+        let coverage = self.profile.coverage.as_ref();
+        coverage.is_some_and(|coverage| coverage.cut.contains(&graph_launch))
     }
 
     /// Whether a gap is most of the time since the first recorded activity, and ended by the first

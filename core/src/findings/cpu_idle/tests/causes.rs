@@ -76,6 +76,21 @@ fn each_cause_by_when_it_was_launched() {
     }
 }
 
+/// Kernels of one replay run from 20 to 30 µs and from 130 to 140.
+#[test]
+fn a_gap_in_a_replay_that_ends_before_its_launch_does_waits_for_the_cpu() {
+    let replay = |launched_us: u32| {
+        Timetable::new()
+            .without_flows()
+            .runtime("cudaGraphLaunch", 1, 0..launched_us)
+            .kernel(1, "a", 20..30)
+            .kernel(1, "b", 130..140)
+            .profile()
+    };
+    assert_eq!(longest(&replay(10)), ("graph_launch".to_owned(), 100.0));
+    assert_eq!(longest(&replay(200)), ("launch_bound".to_owned(), 100.0));
+}
+
 /// Whether the GPU was busy after the graph of which nothing was recorded, nobody knows.
 #[test]
 fn a_graph_without_recorded_work_may_fill_its_gap() {

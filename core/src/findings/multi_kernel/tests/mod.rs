@@ -5,6 +5,7 @@ mod advice;
 mod collectives;
 mod copies;
 mod overlap;
+mod serving;
 mod several_gpus;
 
 use super::*;

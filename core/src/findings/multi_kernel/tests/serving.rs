@@ -1,0 +1,106 @@
+//! All-reduces of tensor parallelism in the steps of a serving engine.
+
+use super::*;
+
+const REDUCE: &str = "multimem_all_reduce_kernel<c10::BFloat16, 16>";
+const STEP: &str = "execute_4_context_0(sq0sk0sqsq0sqsk0)_generation_4(sq4sk40sqsq4sqsk40)";
+
+/// A decode step of three layers: of each attention, an all-reduce, the MLP and an all-reduce; one
+/// behind the embedding. The first takes longer. With copies of a size, where there is one.
+fn decode(copied: Option<u64>, n_reduced: usize) -> Profile {
+    let mut timetable = Timetable::new().annotation(STEP, 0..2000);
+    let (mut host, mut gpu) = (1, 5000);
+    let mut reduced = 0;
+    let mut run = |timetable: Timetable, name: &str, us: u32, bytes: Option<u64>| {
+        let launched = timetable.launched(name, host..host + 1, gpu..gpu + us);
+        (host, gpu) = (host + 2, gpu + us);
+        match bytes {
+            Some(bytes) => launched.args(&format!("\"bytes\": {bytes}")),
+            None => launched,
+        }
+    };
+    let mut kernels = vec!["embedding", REDUCE];
+    kernels.extend(["attn_fwd", REDUCE, "gemm_mlp", REDUCE].repeat(3));
+    for name in kernels {
+        if name != REDUCE {
+            timetable = run(timetable, name, 40, None);
+            continue;
+        }
+        reduced += 1;
+        if reduced > n_reduced {
+            continue;
+        }
+        let us = if reduced == 1 { 90 } else { 10 };
+        let copy =
+            |timetable, run: &mut dyn FnMut(Timetable, &str, u32, Option<u64>) -> Timetable| {
+                match copied {
+                    Some(bytes) => run(timetable, D2D, 5, Some(bytes)),
+                    None => timetable,
+                }
+            };
+        timetable = copy(timetable, &mut run);
+        timetable = run(timetable, REDUCE, us, None);
+        timetable = copy(timetable, &mut run);
+    }
+    timetable.profile()
+}
+
+/// 7 all-reduces with two copies of 5 µs each: 70 µs of copies beside 90 + 6 · 10 µs.
+#[test]
+fn copies_around_all_reduces_are_one_finding_with_them() {
+    let profile = decode(Some(8_000_000), 7);
+    let outcome = outcome(&profile, &ReportOptions::default());
+    let found = outcome
+        .findings
+        .iter()
+        .find(|found| found.pattern == "staging_copies");
+    let found = found.expect("copies around all-reduces");
+    says(
+        &found.issue,
+        &[
+            "14 copies of 8.00 MB",
+            "7 collectives",
+            "70.0 µs",
+            "31.8 % of the 220 µs",
+        ],
+    );
+    assert_eq!(saves(found).2, 70_000);
+    // They are no copies that anybody asked for beside them.
+    assert!(!keys(&outcome.findings).contains(&"high_d2d_memcpy"));
+    // Size by the copies, rates by the median: 8 MB in 10 µs.
+    let table = outcome
+        .tables
+        .iter()
+        .find(|table| table.key == "collectives")
+        .unwrap();
+    let row: Vec<String> = table.rows[0].iter().map(Value::text).collect();
+    for text in ["8.00 MB", "10.0 µs", "80.0 µs", "70.0 µs", "800 GB/s"] {
+        assert!(row.iter().any(|cell| cell == text), "{text}: {row:?}");
+    }
+    // Without copies there is none.
+    let without = self::outcome(&decode(None, 7), &ReportOptions::default());
+    assert!(!keys(&without.findings).contains(&"staging_copies"));
+}
+
+#[test]
+fn the_all_reduces_of_a_step_are_counted() {
+    let notes = |n_reduced| {
+        outcome(&decode(None, n_reduced), &ReportOptions::default())
+            .notes
+            .join("\n")
+    };
+    // 2 · 3 layers + 1.
+    let expected = notes(7);
+    assert!(!expected.contains("A step has"), "{expected}");
+    says(
+        &expected,
+        &[
+            "The first all-reduce of a step takes 90.0 µs, the others 10.0 µs",
+            "take 80.0 µs beyond their median",
+        ],
+    );
+    says(
+        &notes(6),
+        &["A step has 6 all-reduces", "are 7:", "3 layers"],
+    );
+}

@@ -1,0 +1,69 @@
+//! How many ranks take part in collectives that do not say it themselves.
+
+use crate::perf::OpInput;
+use crate::profile::Profile;
+use crate::trace::{EventId, Trace};
+
+/// The groups of ranks that a recording tells of.
+#[derive(Debug, Default)]
+pub(super) struct Ranks {
+    /// Name and size.
+    groups: Vec<(String, f64)>,
+    /// The size of every group of several ranks, where all have the same: all ranks.
+    pub(super) only: Option<f64>,
+}
+
+impl Ranks {
+    pub(super) fn new(trace: &Trace) -> Ranks {
+        let groups = groups(trace);
+        Ranks {
+            groups: groups.unwrap_or_default(),
+            only: layer_ranks(trace).filter(|n| *n > 1).map(|n| n as f64),
+        }
+    }
+
+    /// The size of the group that an operator was given the name of.
+    pub(super) fn of_call(&self, profile: &Profile, call: EventId) -> Option<f64> {
+        let input = OpInput::of_call(&profile.trace, call)?;
+        let mut values = (0..input.n_args()).map(|at| input.value(at).trim_matches(['\'', '"']));
+        values.find_map(|value| {
+            let mut groups = self.groups.iter();
+            groups
+                .find(|(name, _)| !value.is_empty() && name == value)
+                .map(|(_, size)| *size)
+        })
+    }
+}
+
+fn info(trace: &Trace) -> Option<serde_json::Value> {
+    let mut metadata = trace.metadata.iter();
+    let (_, text) = metadata.find(|(key, _)| key == "distributedInfo")?;
+    serde_json::from_str(text).ok()
+}
+
+fn groups(trace: &Trace) -> Option<Vec<(String, f64)>> {
+    let info = info(trace)?;
+    let groups = info.get("pg_config")?.as_array()?.iter();
+    let named = groups.filter_map(|group| {
+        let name = group.get("pg_name")?;
+        let name = name
+            .as_str()
+            .map_or_else(|| name.to_string(), str::to_owned);
+        Some((name, group.get("pg_size")?.as_f64()?))
+    });
+    Some(named.collect())
+}
+
+/// The number of GPUs that share each layer, where the recording tells: the size of all its groups of
+/// several ranks, which is that of the job, or 1.
+pub(crate) fn layer_ranks(trace: &Trace) -> Option<u64> {
+    let info = info(trace)?;
+    let world = info.get("world_size")?.as_u64()?;
+    let groups = info.get("pg_config").and_then(|groups| groups.as_array());
+    let sizes = groups
+        .into_iter()
+        .flatten()
+        .filter_map(|group| group.get("pg_size")?.as_u64());
+    let is_one_group = sizes.filter(|size| *size > 1).all(|size| size == world);
+    (world == 1 || is_one_group).then_some(world)
+}

@@ -1,0 +1,118 @@
+//! What the KV cache of a serving engine holds: by the operator that writes it, else by its kernel.
+//!
+//! Attention is called with the new keys and values in the type of the model, and reads older ones in the
+//! type of the cache, which may be narrower.
+
+use std::sync::Arc;
+
+use crate::names::attention::{CacheType, cache_argument, cache_type};
+use crate::profile::Profile;
+use crate::profile::kernels::GpuEvents;
+use crate::trace::{Category, StringId, Trace};
+
+/// The type of the elements of the KV cache.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct KvCache {
+    /// As the operator that writes it names it.
+    named: Option<StringId>,
+    /// By the kernel that writes it.
+    of_kernel: Option<CacheType>,
+}
+
+impl KvCache {
+    /// Found once.
+    pub(crate) fn of(profile: &Profile) -> Arc<KvCache> {
+        profile.once(GpuEvents::All, || KvCache::find(&profile.trace))
+    }
+
+    /// Its type; `None` where that is the type of the model, or nothing tells.
+    pub(crate) fn dtype<'a>(&self, trace: &'a Trace) -> Option<&'a str> {
+        match (self.named, self.of_kernel) {
+            (Some(named), _) => Some(trace.strings.get(named)),
+            (None, Some(CacheType::Fp8)) => Some("unsigned char"),
+            (None, _) => None,
+        }
+    }
+
+    fn find(trace: &Trace) -> KvCache {
+        let of_kernel = || trace.strings.iter().find_map(|(_, name)| cache_type(name));
+        let writers: Vec<(StringId, usize)> = trace
+            .strings
+            .iter()
+            .filter_map(|(id, name)| Some((id, cache_argument(name)?)))
+            .collect();
+        let argument = |name| {
+            writers
+                .iter()
+                .find(|(of, _)| *of == name)
+                .map(|(_, at)| *at)
+        };
+        let mut events = trace.events.ids().filter(|_| !writers.is_empty());
+        let named = events.find_map(|event| {
+            let at = argument(trace.events.name(event))?;
+            let is_op = trace.events.category(event) == Category::CpuOp;
+            let args = trace
+                .args
+                .get(trace.events.op_args(event).filter(|_| is_op)?)?;
+            args.types.as_deref()?.get(at).copied()
+        });
+        KvCache {
+            named,
+            of_kernel: of_kernel(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Timetable;
+
+    #[test]
+    fn what_writes_the_cache_tells_its_type() {
+        let op = "_C_cache_ops::reshape_and_cache_flash";
+        let types = r#""Input Dims": [[2, 1, 8], [2, 1, 8], [99, 16, 1, 8]], "Input type": ["c10::BFloat16", "c10::BFloat16", "unsigned char"]"#;
+        let kernel = |n: u32| {
+            format!(
+                "void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, unsigned char, (vllm::Fp8KVCacheDataType){n}>(int)"
+            )
+        };
+        let dtype = |timetable: Timetable| {
+            let profile = timetable.profile();
+            let cache = KvCache::of(&profile);
+            cache.dtype(&profile.trace).map(str::to_owned)
+        };
+        let by_op = Timetable::new().call(op, types, &kernel(0), 10..20);
+        assert_eq!(dtype(by_op).as_deref(), Some("unsigned char"));
+        // A kernel of a graph: 0 is the type of the model.
+        let by_kernel = |n| dtype(Timetable::new().work("hipGraphLaunch", &kernel(n), 10..20));
+        assert_eq!(by_kernel(1).as_deref(), Some("unsigned char"));
+        assert_eq!(by_kernel(0), None);
+    }
+
+    /// Two requests of one new token, 8 tokens in the cache, a head of width 4: new 2·(2 + 1)·8 numbers of two
+    /// bytes, in the cache 8·8 of one.
+    #[test]
+    fn attention_reads_the_cache_in_its_type() {
+        let step = "execute_2_context_0(sq0sk0sqsq0sqsk0)_generation_2(sq2sk10sqsq2sqsk10)";
+        let bytes = |cache: &str| {
+            let store = format!("2x1x4:c10::Half*2, 99x16x1x4:{cache}");
+            let profile = Timetable::new()
+                .annotation(step, 0..100)
+                .op("vllm::unified_attention_with_output", 10..20)
+                .args("2x2x4:c10::Half, 2x1x4:c10::Half*2")
+                .launched("attn", 11..12, 200..210)
+                .op("_C_cache_ops::reshape_and_cache_flash", 30..40)
+                .args(&store)
+                .launched("store", 31..32, 210..220)
+                .profile();
+            let mut all = profile.operations().iter();
+            let attention = all
+                .find(|one| one.name(&profile).contains("attention"))
+                .unwrap();
+            attention.modelled.as_ref().unwrap().work.bytes
+        };
+        assert_eq!(bytes("unsigned char"), Some(96.0 + 64.0));
+        assert_eq!(bytes("c10::Half"), Some(96.0 + 128.0));
+    }
+}

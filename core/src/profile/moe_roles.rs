@@ -1,0 +1,382 @@
+//! Roles of kernels in MoE layers: by their names, and of those that are like all others by what
+//! precedes and follows them on their stream.
+//!
+//! A router scores the experts for each token, right before a kernel chooses among them. Between both
+//! may stand one kernel that pads tokens or changes the type of the scores, and a GEMM may end with a kernel
+//! that adds up its parts. The same kernel may run twice in a layer, for both GEMMs; the activation
+//! between them, and what quantizes for them, go by names that dense layers have too.
+
+use std::sync::Arc;
+
+use crate::base::sort::Arrange;
+use crate::names::gemm::is_split_sum;
+use crate::names::moe::{
+    MoeRole, chooses_experts, is_gated_activation, is_grouped_gemm, quantizes,
+};
+use crate::names::{Family, family_of_kernel};
+use crate::profile::Profile;
+use crate::profile::kernels::GpuEvents;
+use crate::profile::launch::GpuId;
+use crate::profile::operations::Operation;
+use crate::trace::{ByName, Category};
+
+/// The roles of kernels in MoE layers.
+#[derive(Debug, Default)]
+pub(crate) struct MoeRoles {
+    /// By GPU activity; empty where no kernel is of an MoE layer by its name.
+    roles: Vec<Option<MoeRole>>,
+}
+
+/// What a kernel's name tells.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Told {
+    family: Family,
+    /// Of a kernel that is named after experts, or multiplies for them.
+    role: Option<MoeRole>,
+    chooses: bool,
+    is_grouped: bool,
+    activates: bool,
+    quantizes: bool,
+    adds_up: bool,
+}
+
+impl Told {
+    fn by(name: &str) -> Told {
+        let family = family_of_kernel(name);
+        let is_grouped = is_grouped_gemm(name);
+        Told {
+            family,
+            role: match family == Family::Moe || is_grouped {
+                true => MoeRole::said_by(name),
+                false => None,
+            },
+            chooses: chooses_experts(name),
+            is_grouped,
+            activates: is_gated_activation(name),
+            quantizes: quantizes(name),
+            adds_up: is_split_sum(name),
+        }
+    }
+
+    fn is_moe(self) -> bool {
+        self.family == Family::Moe
+    }
+
+    /// Whether it may be of any layer.
+    fn is_common(self) -> bool {
+        matches!(
+            self.family,
+            Family::Elementwise | Family::Triton | Family::Other
+        )
+    }
+}
+
+impl MoeRoles {
+    /// Found once.
+    pub(crate) fn of(profile: &Profile) -> Arc<MoeRoles> {
+        profile.once(GpuEvents::All, || MoeRoles::find(profile))
+    }
+
+    fn find(profile: &Profile) -> MoeRoles {
+        let (trace, events) = (&profile.trace, &profile.trace.events);
+        let mut told = ByName::new(Told::by);
+        let kernels = || {
+            let all = profile.gpu.iter();
+            all.filter(|(_, work)| events.category(work.event) == Category::Kernel)
+        };
+        if !kernels().any(|(_, work)| told.of(trace, work.event).is_moe()) {
+            return MoeRoles::default();
+        }
+        let on_stream = kernels().map(|(id, work)| {
+            let stream = events.track(work.event);
+            (stream, work.span.start_ns, id, work.event)
+        });
+        let mut on_stream: Vec<_> = on_stream.collect();
+        on_stream.arrange();
+        let mut roles = vec![None; profile.gpu.len()];
+        for of_stream in on_stream.chunk_by(|one, next| one.0 == next.0) {
+            let kernels = of_stream.iter();
+            let kernels = kernels.map(|(.., id, event)| (*id, told.of(trace, *event)));
+            let kernels: Vec<(GpuId, Told)> = kernels
+                .filter(|(_, told)| told.family != Family::MemoryCopy)
+                .collect();
+            for (id, role) in roles_on_stream(&kernels) {
+                if let Some(slot) = roles.get_mut(id.index()) {
+                    *slot = Some(role);
+                }
+            }
+        }
+        MoeRoles { roles }
+    }
+
+    /// The role of a kernel; `None` where it is none of an MoE layer, or nothing tells.
+    pub(crate) fn get(&self, id: GpuId) -> Option<MoeRole> {
+        self.roles.get(id.index()).copied().flatten()
+    }
+
+    /// The family of some GPU activity that goes by this one: what runs for a layer of experts alone is a
+    /// part of it.
+    pub(crate) fn family(&self, family: Family, mut work: impl Iterator<Item = GpuId>) -> Family {
+        let may_be = matches!(
+            family,
+            Family::Gemm | Family::Elementwise | Family::Triton | Family::Other
+        );
+        match may_be && !self.roles.is_empty() && work.all(|id| self.get(id).is_some()) {
+            true => Family::Moe,
+            false => family,
+        }
+    }
+
+    /// What a kernel does for an operation of an MoE layer.
+    pub(crate) fn within(
+        &self,
+        profile: &Profile,
+        operation: &Operation,
+        id: GpuId,
+    ) -> Option<MoeRole> {
+        let of_operation = MoeRole::of(operation.short_name(profile), operation.key.label);
+        match (self.get(id), of_operation) {
+            // The operator tells which, its kernel may not.
+            (Some(role), MoeRole::Gemm1 | MoeRole::Gemm2) if role.is_gemm() => Some(of_operation),
+            (Some(role), _) => Some(role),
+            (None, MoeRole::Fused) if !operation.is_kernel() => None,
+            (None, role) => Some(role),
+        }
+    }
+
+    /// The role of an operation: that of its kernels where they have one in common.
+    pub(crate) fn of_operation(&self, profile: &Profile, operation: &Operation) -> MoeRole {
+        let by_name = MoeRole::of(operation.short_name(profile), operation.key.label);
+        if matches!(by_name, MoeRole::Gemm1 | MoeRole::Gemm2) {
+            return by_name;
+        }
+        let mut roles = operation.work().map(|id| self.get(id));
+        let first = roles.next().flatten();
+        first
+            .filter(|_| roles.all(|role| role == first))
+            .unwrap_or(by_name)
+    }
+}
+
+/// The kernels of a stream, in order, that are of MoE layers.
+fn roles_on_stream(kernels: &[(GpuId, Told)]) -> Vec<(GpuId, MoeRole)> {
+    let mut found = Vec::new();
+    let mut layer = Layer::default();
+    for (at, (id, told)) in kernels.iter().enumerate() {
+        let before = kernels.get(..at).unwrap_or_default();
+        if told.chooses {
+            layer.close(&mut found);
+            found.extend(routers(before).map(|id| (id, MoeRole::Router)));
+        }
+        if told.is_moe() || (told.is_grouped && layer.is_open) {
+            layer.add(*id, *told, &mut found);
+        } else if told.family == Family::Attention {
+            layer.close(&mut found);
+            layer.is_open = false;
+        } else if told.is_common() {
+            layer.common.push((*id, *told));
+        } else {
+            layer.common.clear();
+        }
+    }
+    layer.close(&mut found);
+    found
+}
+
+/// The GEMM right before a choice of experts, and what adds up its parts.
+fn routers(before: &[(GpuId, Told)]) -> impl Iterator<Item = GpuId> {
+    let prepares = |told: &Told| told.is_common() || told.role == Some(MoeRole::Prepare);
+    let mut before = before.iter().rev().peekable();
+    before.next_if(|(_, told)| prepares(told) && !told.adds_up);
+    let mut gemm = before.take_while(|(_, told)| told.family == Family::Gemm);
+    let last = gemm.next();
+    let first = last
+        .filter(|(_, told)| told.adds_up)
+        .and_then(|_| gemm.next());
+    [last, first].into_iter().flatten().map(|(id, _)| *id)
+}
+
+/// A layer, as far as it was seen.
+#[derive(Debug, Default)]
+struct Layer {
+    /// A kernel that is named after experts ran since the last attention.
+    is_open: bool,
+    gemms: Vec<(GpuId, MoeRole)>,
+    /// Kernels since the last one of the layer that any layer may have.
+    common: Vec<(GpuId, Told)>,
+}
+
+impl Layer {
+    fn add(&mut self, id: GpuId, told: Told, found: &mut Vec<(GpuId, MoeRole)>) {
+        self.is_open = true;
+        let common = std::mem::take(&mut self.common);
+        let Some(role) = told.role else { return };
+        if !role.is_gemm() {
+            found.push((id, role));
+            if role == MoeRole::Combine {
+                self.close(found);
+            }
+            return;
+        }
+        let is_second = !self.gemms.is_empty();
+        found.extend(common.into_iter().filter_map(|(id, told)| match told {
+            told if told.activates && is_second => Some((id, MoeRole::Activation)),
+            told if told.quantizes => Some((id, MoeRole::Prepare)),
+            _ => None,
+        }));
+        self.gemms.push((id, role));
+    }
+
+    /// Tells both GEMMs apart: by name, else they take turns. A single one may be all of the experts.
+    fn close(&mut self, found: &mut Vec<(GpuId, MoeRole)>) {
+        let gemms = std::mem::take(&mut self.gemms);
+        let is_single = gemms.len() < 2;
+        let mut last = None;
+        found.extend(gemms.into_iter().map(|(id, role)| {
+            let role = match (role, last) {
+                (MoeRole::Gemm, _) if is_single => role,
+                (MoeRole::Gemm, Some(MoeRole::Gemm1)) => MoeRole::Gemm2,
+                (MoeRole::Gemm, _) => MoeRole::Gemm1,
+                _ => role,
+            };
+            last = Some(role);
+            (id, role)
+        }));
+        self.common.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Timetable;
+    use MoeRole::{Activation, Combine, Gemm, Gemm1, Gemm2, Prepare, Router, Sort, TopK};
+
+    const DENSE: &str = "Cijk_Alik_Bljk_BBS_BH_MT16x16x256";
+
+    /// Kernels of one stream, each of an operator of its own: their roles.
+    fn roles(kernels: &[&str]) -> Vec<Option<MoeRole>> {
+        let mut timetable = Timetable::new();
+        for (at, kernel) in (0_u32..).zip(kernels) {
+            let op = format!("my::op_{at}");
+            timetable = timetable.work(&op, kernel, at * 10 + 100..at * 10 + 105);
+        }
+        let profile = timetable.profile();
+        let roles = MoeRoles::of(&profile);
+        let all = profile.gpu.iter();
+        all.map(|(id, _)| roles.get(id)).collect()
+    }
+
+    #[test]
+    fn the_gemm_before_a_choice_of_experts_is_the_router_s() {
+        let cases: &[(&[&str], &[usize])] = &[
+            (&[DENSE, "Rmsnorm2dFwd", DENSE, "_topk_forward"], &[2]),
+            // Tokens are padded, scores are made FP32, parts of the sum over K are added up.
+            (
+                &[
+                    DENSE,
+                    "triton_poi_fused_constant_pad_nd_moe_forward_0",
+                    "_topk_forward",
+                ],
+                &[0],
+            ),
+            (
+                &[
+                    DENSE,
+                    DENSE,
+                    "triton_poi_fused__to_copy_0",
+                    "vllm::moe::topkGatingSoftmax",
+                ],
+                &[1],
+            ),
+            (
+                &[
+                    "nvjet_tst_64x64",
+                    "cublasLt::splitKreduce_kernel",
+                    "_topk_forward",
+                ],
+                &[0, 1],
+            ),
+            // What chooses in steps has one router.
+            (
+                &[DENSE, "_topk_forward", "_combined_routing_compute", DENSE],
+                &[0],
+            ),
+            // The choice of tokens, and experts without a router.
+            (&[DENSE, "gatherTopK", DENSE], &[]),
+            (&[DENSE, "Rmsnorm2dFwd", "_topk_forward"], &[]),
+        ];
+        for (kernels, expected) in cases {
+            let roles = roles(kernels).into_iter().enumerate();
+            let routers = roles.filter(|(_, role)| *role == Some(Router));
+            let routers: Vec<usize> = routers.map(|(at, _)| at).collect();
+            assert_eq!(routers, *expected, "{kernels:?}");
+        }
+    }
+
+    #[test]
+    fn a_layer_tells_what_its_kernels_do() {
+        const GROUPED: &str = "void cutlass::device_kernel<cutlass::gemm::GroupProblemShape<int>>";
+        const ACTIVATION: &str = "void vllm::act_and_mul_kernel<c10::BFloat16>";
+        const QUANT: &str = "_per_token_group_quant_fp8";
+        #[rustfmt::skip]
+        let cases: &[&[(&str, Option<MoeRole>)]] = &[
+            // One kernel for both GEMMs, twice in a row for two chunks of tokens.
+            &[
+                (DENSE, Some(Router)), ("void vllm::moe::topkGatingSoftmax<4>", Some(TopK)),
+                ("void vllm::moe::moe_align_block_size_kernel<int>", Some(Sort)),
+                ("fused_moe_kernel", Some(Gemm1)), (ACTIVATION, Some(Activation)), ("fused_moe_kernel", Some(Gemm2)),
+                ("fused_moe_kernel", Some(Gemm1)), (ACTIVATION, Some(Activation)), ("fused_moe_kernel", Some(Gemm2)),
+                ("void vllm::moe::moe_sum_kernel<c10::BFloat16, 8>", Some(Combine)),
+            ],
+            // FP8: tokens are quantized for both; the dense layer before and after has the same kernels.
+            &[
+                (QUANT, None), (DENSE, None), (ACTIVATION, None), (QUANT, None), (DENSE, None), ("attn_fwd", None),
+                ("biased_grouped_topk", Some(TopK)),
+                (QUANT, Some(Prepare)), ("fused_moe_kernel", Some(Gemm1)), (ACTIVATION, Some(Activation)),
+                (QUANT, Some(Prepare)), ("fused_moe_kernel", Some(Gemm2)), (ACTIVATION, None), (DENSE, None),
+            ],
+            // One name says it is the first, the other is the second.
+            &[
+                ("_topk_forward", Some(TopK)),
+                ("_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1_swiglu", Some(Gemm1)),
+                ("_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1", Some(Gemm2)),
+            ],
+            // Grouped GEMMs are of experts where something chose them.
+            &[(GROUPED, None), ("attn_fwd", None), ("expandInputRowsKernel", Some(Sort)), (GROUPED, Some(Gemm1)), (GROUPED, Some(Gemm2))],
+            // A single GEMM in a layer may be all of the experts.
+            &[("_topk_forward", Some(TopK)), ("fused_moe_kernel", Some(Gemm)), ("attn_fwd", None)],
+        ];
+        for layer in cases {
+            let (kernels, expected): (Vec<&str>, Vec<Option<MoeRole>>) =
+                layer.iter().copied().unzip();
+            assert_eq!(roles(&kernels), expected, "{kernels:?}");
+        }
+    }
+
+    #[test]
+    fn what_runs_for_experts_alone_is_mixture_of_experts_work() {
+        let profile = Timetable::new()
+            .work("aten::mm", "Cijk_MT16x16x256", 100..110)
+            .work("TopK", "_topk_forward", 110..120)
+            .work("my::up", "fused_moe_kernel", 120..150)
+            .work("my::silu", "act_and_mul_kernel", 150..155)
+            .work("my::down", "fused_moe_kernel", 155..170)
+            .work("aten::linear", "Cijk_MT16x16x256", 170..210)
+            .profile();
+        let families = profile.operations().iter();
+        let mut families: Vec<(&str, Family)> = families
+            .map(|one| (one.short_name(&profile), one.family))
+            .collect();
+        families.sort_by_key(|(name, _)| *name);
+        let expected = [
+            ("TopK", Family::Moe),
+            ("aten::linear", Family::Gemm),
+            ("aten::mm", Family::Moe),
+            ("my::down", Family::Moe),
+            ("my::silu", Family::Moe),
+            ("my::up", Family::Moe),
+        ];
+        assert_eq!(families, expected);
+    }
+}
