@@ -13,7 +13,8 @@ const NOTES: &str = r#"[{"file": "capture.json", "batch_size": 32, "mode": "FULL
 async fn shows_operators(page: &Page) {
     page.wait_text("[data-testid=top-operations]", "aten::mm")
         .await;
-    page.wait_text("[data-testid=captures]", "capture.json").await;
+    page.wait_text("[data-testid=captures]", "capture.json")
+        .await;
     page.wait_text("[data-testid=captures]", "2 of 2 kernels matched")
         .await;
     page.wait_text(".file", "trace.json").await;
@@ -88,14 +89,38 @@ fn what_does_not_fit_is_said_and_leaves_the_trace_as_it_is() {
         let foreign = capture(&[("aten::relu", "relu")]);
         page.open("trace.json", &replay()).await;
         for (name, text, sentence) in [
-            ("foreign.json", &*foreign, "No replay of this trace comes from the capture foreign.json"),
-            ("half.json", half, "The capture half.json ends before 1 graph did"),
-            ("start.json", start, "The capture start.json is cut off before the launches of any graph"),
-            ("empty.json", r#"{"traceEvents": []}"#, "The capture empty.json has no events"),
+            (
+                "foreign.json",
+                &*foreign,
+                "No replay of this trace comes from the capture foreign.json",
+            ),
+            (
+                "half.json",
+                half,
+                "The capture half.json ends before 1 graph did",
+            ),
+            (
+                "start.json",
+                start,
+                "The capture start.json is cut off before the launches of any graph",
+            ),
+            (
+                "empty.json",
+                r#"{"traceEvents": []}"#,
+                "The capture empty.json has no events",
+            ),
             ("nothing.json", "", "nothing.json cannot be analyzed"),
-            ("page.json", "<html>log in</html>", "This is a web page"),
-            ("execution_details.json", NOTES, "drop it together with them"),
-            ("config.json", r#"{"architectures": ["X"]}"#, "the configuration of a model"),
+            ("page.json", "<html>log in</html>", "this is a web page"),
+            (
+                "execution_details.json",
+                NOTES,
+                "drop it together with them",
+            ),
+            (
+                "config.json",
+                r#"{"architectures": ["X"]}"#,
+                "the configuration of a model",
+            ),
         ] {
             page.drop_file(name, text).await;
             page.wait_text("#open-error", sentence).await;
@@ -113,7 +138,8 @@ fn what_does_not_fit_is_said_and_leaves_the_trace_as_it_is() {
         page.wait_text("#open-error", "have operators from captures already")
             .await;
         page.drop_beside("capture.json", &whole).await;
-        page.wait_text("#reference-error", "no run to compare with").await;
+        page.wait_text("#reference-error", "no run to compare with")
+            .await;
         page.click("#reference-error ~ [aria-label=Close]").await;
         shows_operators(page).await;
 
@@ -121,7 +147,8 @@ fn what_does_not_fit_is_said_and_leaves_the_trace_as_it_is() {
         page.open("eager.json", &kernels(&[30])).await;
         page.wait_text(".file", "eager.json").await;
         page.drop_file("capture.json", &whole).await;
-        page.wait_text("#open-error", "the open trace replays no graph").await;
+        page.wait_text("#open-error", "the open trace replays no graph")
+            .await;
         page.wait_text(".file", "eager.json").await;
         assert_eq!(page.requests_after_load(), []);
     });
@@ -131,7 +158,11 @@ fn what_does_not_fit_is_said_and_leaves_the_trace_as_it_is() {
 fn two_traces_with_a_capture_are_compared() {
     with_page("capture-two", async |page| {
         let (trace, capture) = (replay(), capture(&CAPTURED));
-        let files = [("trace.json", &*trace), ("capture.json", &capture), ("old.json", &trace)];
+        let files = [
+            ("trace.json", &*trace),
+            ("capture.json", &capture),
+            ("old.json", &trace),
+        ];
         page.drop_files(&files).await;
         page.find("[data-testid^=compare]").await;
         page.wait_for("$('[data-testid=compare-headline]')?.innerText.startsWith('No difference')")
@@ -139,7 +170,8 @@ fn two_traces_with_a_capture_are_compared() {
         page.click("#swap").await;
         page.wait_text("[data-role=target]", "old.json").await;
         page.click("[data-nav=overview]").await;
-        page.wait_text("[data-testid=captures]", "capture.json").await;
+        page.wait_text("[data-testid=captures]", "capture.json")
+            .await;
         page.click("[data-testid=captures] button").await;
         page.find("[data-testid=capture-hint]").await;
     });
@@ -147,7 +179,10 @@ fn two_traces_with_a_capture_are_compared() {
 
 /// A real trace with its capture: where they lie.
 fn real(folder: &Path, name: &str) -> [PathBuf; 2] {
-    ["", ".capture"].map(|part| folder.join(format!("serving/{name}{part}.json.gz")))
+    ["", ".capture"].map(|part| {
+        let file = folder.join(format!("serving/{name}{part}.json.gz"));
+        file.canonicalize().unwrap()
+    })
 }
 
 #[test]

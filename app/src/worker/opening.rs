@@ -6,7 +6,7 @@ use dormer_core::Profile;
 use dormer_core::import::Imported;
 use dormer_core::profile::capture::{CaptureFile, has_bare_replays};
 
-use super::analysis::sources;
+use super::analysis::configured;
 use super::incoming::{Group, Incoming, NO_REPLAYS};
 use super::{Analysis, Traces};
 use crate::protocol::{Choice, Failure, FileNames, LeftOut, Opened, OpeningStep, TakeOff};
@@ -77,7 +77,7 @@ impl Traces {
         let (config_name, config) = config.unzip();
         let config = config.map(Arc::new);
         let given = |profile: Profile| match takes_shapes(&profile) {
-            true => profile.with_sources(sources(config.as_ref())),
+            true => configured(profile, config.as_ref()),
             false => profile,
         };
         let mut traces = Traces::new(Analysis::new(given(target), choice));
@@ -90,7 +90,9 @@ impl Traces {
             let analysis = Analysis::new(given(profile), &choice.of_reference());
             (of_reference, traces.compare_with(analysis, files))
         });
-        let is_given = traces.sides_mut().any(|side| side.captures().model.is_some());
+        let is_given = traces
+            .sides_mut()
+            .any(|side| side.captures().model.is_some());
         if let Some(name) = config_name.filter(|_| !is_given) {
             group.leave_out(name, NO_REPLAYS);
         }
@@ -470,7 +472,10 @@ mod tests {
         assert_eq!(model(&together), model(&with));
         let eager = Timetable::new().work("my::op", "kernel", 10..20).json();
         let (_, eager) = opened(&[("config.json", CONFIG), ("eager.json", &eager)]).unwrap();
-        assert_eq!(said(&eager.left_out), [format!("config.json: {NO_REPLAYS}")]);
+        assert_eq!(
+            said(&eager.left_out),
+            [format!("config.json: {NO_REPLAYS}")]
+        );
     }
 
     #[test]

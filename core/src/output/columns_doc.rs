@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::compare::sheets;
 use crate::report::labels;
 use crate::report::sheet::{Column, Unit};
-use crate::report::{Parts, SHEETS, SheetKind, window};
+use crate::report::{Parts, SHEETS, SheetKind, layer_kernels, window};
 
 const HEAD: &str = "\
 # Columns
@@ -21,7 +21,12 @@ GPU to judge by, and `param: …` columns need operators that have the parameter
 Names, units and order are TraceLens's. What is marked \u{2726} is Dormer's own, and comes after them.
 ";
 
-const OWN_SHEETS: [&str; 3] = [window::NAME, "nn_module_summary", "cpu_ops_summary"];
+const OWN_SHEETS: [&str; 4] = [
+    window::NAME,
+    layer_kernels::NAME,
+    "nn_module_summary",
+    "cpu_ops_summary",
+];
 
 /// The columns of all sheets as Markdown. Sheets with the same columns share a table.
 pub fn columns_markdown() -> String {

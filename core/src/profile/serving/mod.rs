@@ -12,6 +12,7 @@
 pub(crate) mod activity;
 pub(crate) mod layers;
 pub(crate) mod replays;
+pub(crate) mod slots;
 pub(crate) mod stages;
 pub(crate) mod steps;
 #[cfg(test)]
