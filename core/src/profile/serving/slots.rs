@@ -212,10 +212,56 @@ fn around(anchors: &[usize], runs: &[Run], symbols: &[u32]) -> Vec<(Range<usize>
         let gap = anchors.get(at + 1).map_or(0, |next| next - anchor - 1);
         starts.push(anchor.saturating_sub(lead.unwrap_or(gap / 2)).max(least));
     }
+    lead_in(anchors, &kinds, symbols, &mut starts);
     let end = last_end(anchors, &starts, symbols);
     let ends = starts.iter().skip(1).copied().chain([end]);
     let ranges = starts.iter().zip(ends).map(|(start, end)| *start..end);
     ranges.zip(kinds).collect()
+}
+
+/// The first layer may lack a kernel that all others have, or have one more, so that what repeats starts
+/// behind it: layers of its kind start where they start to be like the first one.
+fn lead_in(anchors: &[usize], kinds: &[usize], symbols: &[u32], starts: &mut [usize]) {
+    let [first, second, ..] = *anchors else {
+        return;
+    };
+    let [own, lead] = shared_lead(symbols, first, second);
+    let known = starts.get(1).map_or(0, |start| second - start);
+    if kinds.first() != kinds.get(1) || lead <= known {
+        return;
+    }
+    for (at, (start, anchor)) in starts.iter_mut().zip(anchors).enumerate() {
+        let before = at.checked_sub(1).and_then(|at| anchors.get(at));
+        let least = before.map_or(0, |before| before + 1);
+        let lead = if at == 0 { own } else { lead };
+        if kinds.get(at) == kinds.first() {
+            *start = anchor.saturating_sub(lead).max(least);
+        }
+    }
+}
+
+/// How far back from two attention kernels, the first and the next, the same kernels run, but for one
+/// or two in a row that only one of both has.
+fn shared_lead(symbols: &[u32], first: usize, next: usize) -> [usize; 2] {
+    const MOST_SKIPPED: usize = 2;
+    let symbol = |end: usize| symbols.get(end.checked_sub(1)?);
+    let (mut one, mut other) = (first, next);
+    while one > 0 && other > first + 1 {
+        let is_same = |skipped: &[usize; 2]| {
+            let ends = [one.checked_sub(skipped[0]), other.checked_sub(skipped[1])];
+            let [Some(one), Some(other)] = ends else {
+                return false;
+            };
+            other > first + 1 && symbol(one).is_some() && symbol(one) == symbol(other)
+        };
+        let skips = (0..=MOST_SKIPPED).flat_map(|n| [[0, n], [n, 0]]);
+        let Some([of_one, of_other]) = skips.into_iter().find(is_same) else {
+            break;
+        };
+        one -= of_one + 1;
+        other -= of_other + 1;
+    }
+    [first - one, next - other]
 }
 
 /// How many kernels of a layer are before its attention: from where the blocks around it start.
@@ -289,6 +335,11 @@ mod tests {
             ),
             // The first layer starts with another kernel, and another follows the last.
             ("eqAonqAonqAonqAohz", "-e qAon qAon qAon qAoh -z"),
+            // The first layer lacks a kernel.
+            (
+                "enqrAonqtrAonqtrAonqtrAoh",
+                "-e nqrAo nqtrAo nqtrAo nqtrAo -h",
+            ),
             // Nothing that repeats is attention, and nothing repeats.
             ("xabcabcabcy", "-x abc abc abc -y"),
             ("abcde", "-abcde"),
