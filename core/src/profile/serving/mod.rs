@@ -16,6 +16,7 @@ pub mod graphs;
 mod inferred;
 pub(crate) mod layers;
 pub(crate) mod replays;
+pub(crate) mod slots;
 pub(crate) mod stages;
 pub mod steady;
 pub(crate) mod steps;
