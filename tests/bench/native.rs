@@ -60,8 +60,13 @@ pub(crate) fn stages(trace: &Path, n_runs: usize) -> io::Result<()> {
     drop(profile);
     let peak_bytes = peak_bytes();
 
-    let [mut import_s, mut parse_s, mut profile_s, mut report_s, mut repeats_s] =
-        [const { Vec::new() }; 5];
+    let [
+        mut import_s,
+        mut parse_s,
+        mut profile_s,
+        mut report_s,
+        mut repeats_s,
+    ] = [const { Vec::new() }; 5];
     let mut text = Vec::new();
     MultiGzDecoder::new(open()?).read_to_end(&mut text)?;
     for _ in 0..n_runs {
