@@ -121,8 +121,8 @@ fn serving(overview: &Overview, out: &mut Out) -> io::Result<()> {
     let Some(serving) = &overview.serving else {
         return Ok(());
     };
-    let facts = serving.facts.iter();
-    let facts = facts.map(|(label, value)| [label.clone(), table::printable(value).to_string()]);
+    let facts = serving.all_facts().into_iter();
+    let facts = facts.map(|(label, value)| [label, table::printable(&value).to_string()]);
     table::section(out, ["steps", ""], facts)?;
     let stages = serving.stages.iter().map(|stage| {
         let [time, busy, idle] = stage.texts();

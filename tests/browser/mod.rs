@@ -5,6 +5,7 @@
 //! except where `CI` is set. What the tests saw lies in `tests/output/`.
 
 mod accessibility;
+mod captures;
 mod chromium;
 mod compare;
 mod findings;

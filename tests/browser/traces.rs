@@ -51,6 +51,32 @@ pub(crate) fn host_only() -> String {
     trace(&[op("aten::mm"), event(r#""name": "aten::add""#)].join(",\n"))
 }
 
+/// A replay of a GPU graph: a GEMM and a norm, that no operator is known of.
+pub(crate) fn replay() -> String {
+    let replay = Timetable::new().without_flows();
+    let replay = replay.runtime("hipGraphLaunch", 1, 0..10);
+    let replay = replay.kernel(1, "gemm", 20..60);
+    replay.kernel(1, "norm", 60..70).json()
+}
+
+/// The operators and kernels of that graph.
+pub(crate) const CAPTURED: [(&str, &str); 2] = [("aten::mm", "gemm"), ("my::norm", "norm")];
+
+/// The capture of a graph of these operators and kernels.
+pub(crate) fn capture(launches: &[(&str, &str)]) -> String {
+    let start = Timetable::new().without_flows();
+    let start = start.frame("model.py(3): forward", 1..900);
+    let start = start.runtime("hipStreamBeginCapture", 1, 2..3);
+    let all = launches.iter().zip(1..).fold(start, |all, (launch, nth)| {
+        let (at, (op, kernel)) = (20 * nth, launch);
+        all.op(op, at..at + 15)
+            .args("32x64, 64x16")
+            .runtime("hipModuleLaunchKernel", 100 + nth, at + 1..at + 5)
+            .args(&format!(r#""kernel": "{kernel}""#))
+    });
+    all.runtime("hipStreamEndCapture", 2, 850..851).json()
+}
+
 /// An operator that begins at so many milliseconds, and its kernel.
 fn call(all: Timetable, name: &str, args: &str, at_ms: u32, dur_us: u32) -> Timetable {
     let at = 1000 * at_ms;

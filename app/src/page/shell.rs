@@ -10,7 +10,7 @@ use crate::page::components::models_dialog::{self, models_dialog};
 use crate::page::components::op_details::{IN_VIEW, details_panel};
 use crate::page::components::palette::palette;
 use crate::page::components::thresholds::thresholds_panel;
-use crate::page::components::versus::{open_error, versus};
+use crate::page::components::versus::{adding, open_error, versus};
 use crate::page::prelude::*;
 use crate::page::state::Stage;
 use crate::page::views::start::{empty, failed, loading};
@@ -64,6 +64,7 @@ pub fn app() -> impl IntoView {
         }>"Skip to the content"</a>
         {header()}
         <div class="bars">
+            {adding()}
             {open_error()}
             {versus()}
             {window_bar()}
@@ -109,7 +110,7 @@ fn file_inputs() -> impl IntoView {
     }
 }
 
-/// Files were dropped: one, or two to compare; on the right half of the window, what the open
+/// Files were dropped: a trace with its captures, or two to compare; on the right half of the window, what the open
 /// trace is to be compared with; or performance models.
 fn take_dropped(state: AppState, engine: Engine, files: Vec<File>, half: Half) {
     let is_open = untrack(|| state.is_open());
@@ -136,7 +137,10 @@ fn drop_zones() -> impl IntoView {
             false => view! { <div class="drop" aria-hidden="true"><p>"Drop to open"</p></div> }.into_any(),
             true => view! {
                 <div class="drop two" aria-hidden="true">
-                    <p class:here=half == Half::Left>"Replace the open trace"</p>
+                    <p class:here=half == Half::Left>{match state.takes_captures() {
+                        true => "Merge a capture, or replace the open trace",
+                        false => "Replace the open trace",
+                    }}</p>
                     <p class:here=half == Half::Right>{format!("Compare with {}", state.file_name.get())}</p>
                 </div>
             }

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use crate::page::browser::{self, Half};
 use crate::page::url::{DetailsOf, Focus, Place, Theme};
 use crate::page::views::{VIEWS, View};
-use crate::protocol::{Choice, Failure, OWN, Opened, Overview, Progress, ReferenceOpened};
+use crate::protocol::{Choice, Failure, LeftOut, OWN, Opened, Overview, Progress, ReferenceOpened};
 
 /// What the page is doing with a file: that of the trace, or that which it is compared with.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -72,8 +72,10 @@ pub struct AppState {
     pub reference: RwSignal<Stage<ReferenceOpened>>,
     /// The name of the file that `reference` is about.
     pub reference_name: RwSignal<String>,
-    /// What could not be opened while the open trace stays open: the file's name, and why.
-    pub open_error: RwSignal<Option<(String, Failure)>>,
+    /// What could not be opened while the open trace stays open.
+    pub open_error: RwSignal<Vec<LeftOut>>,
+    /// Files that are being added to the open trace: what they are called, and how far it has come.
+    pub adding: RwSignal<Option<(String, Progress)>>,
     /// The name of the file that `stage` is about.
     pub file_name: RwSignal<String>,
     /// Milliseconds from choosing that file to its first report.
@@ -136,6 +138,19 @@ impl AppState {
     /// Whether a trace is open.
     pub fn is_open(self) -> bool {
         self.stage.with(Stage::is_open)
+    }
+
+    /// Whether captures can be merged with what is open; not read as a signal.
+    pub fn takes_captures(self) -> bool {
+        let reference = self.reference.with_untracked(|stage| match stage {
+            Stage::Open(reference) => reference.takes_captures,
+            _ => false,
+        });
+        let is_open = self.stage.with_untracked(Stage::is_open);
+        let target = self
+            .overview
+            .with_untracked(|overview| overview.captures.are_taken());
+        is_open && (target || reference)
     }
 
     /// What is known of the open trace; the usual where none is open.
@@ -287,6 +302,18 @@ impl AppState {
             left.insert(old_view, old_focus);
         });
         self.place.set(Place::parse(hash));
+    }
+
+    /// Forgets rows that were selected: they mean others now.
+    pub fn forget_rows(self) {
+        let forget = |focus: &mut Focus| {
+            focus.row = None;
+            focus.top = None;
+            focus.details = None;
+        };
+        self.left_behind
+            .update(|left| left.values_mut().for_each(forget));
+        self.look_at(forget);
     }
 
     /// Forgets what was selected, searched and marked off in the trace before.

@@ -21,6 +21,8 @@ pub struct ReferenceOpened {
     pub detected: Option<String>,
     /// Events in the file, digits grouped.
     pub events: String,
+    /// It replays GPU graphs, whose captures can be merged with it.
+    pub takes_captures: bool,
 }
 
 /// Makes the target the reference, and the reference the target.

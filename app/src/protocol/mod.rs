@@ -50,8 +50,13 @@ pub use tree::*;
 /// Page to worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// Analyze the `File` that travels beside this message.
-    OpenFile(Choice),
+    /// Analyze the files that travel beside this message: a trace with its captures, or two to
+    /// compare. Another trace may be open in another worker.
+    OpenFiles(Choice, IsBeside),
+    /// Add the files that travel beside this message to the open trace, or open the trace among them.
+    AddFiles(Choice),
+    /// Stop reading the files that are to be added.
+    CancelAdding,
     /// Analyze the built-in sample.
     OpenSample(Choice),
     /// Compare the open trace with the `File` that travels beside this message. The choice
@@ -72,6 +77,14 @@ pub enum Reply {
     Opened(Box<Opened>),
     /// The file cannot be analyzed.
     Failed(Failure),
+    /// How far reading the files that are to be added has come.
+    AddProgress(Progress),
+    /// The files are added: what the open trace is with them.
+    Added(Box<Opened>),
+    /// There was a trace among the files: it is open in the place of the other.
+    Replaced(Box<Opened>),
+    /// Nothing is added; the open trace is as it was.
+    NotAdded(Vec<LeftOut>),
     /// How far opening the reference has come.
     ReferenceProgress(Progress),
     ReferenceOpened(ReferenceOpened),

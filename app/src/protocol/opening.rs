@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Overview, StepLine};
+use super::{Choice, Overview, ReferenceOpened, StepLine};
 
 /// What the worker is doing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,9 +49,48 @@ pub struct Failure {
     pub at_byte: Option<String>,
 }
 
+/// A file that was not opened, or not added, while others may be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Its name; `None` where the sentence names what it is about.
+    pub name: Option<String>,
+    /// Why.
+    pub failure: Failure,
+}
+
+impl LeftOut {
+    /// A file that cannot be analyzed.
+    pub fn new(name: String, failure: Failure) -> LeftOut {
+        LeftOut {
+            name: Some(name),
+            failure,
+        }
+    }
+}
+
+/// Whether another trace is open.
+pub type IsBeside = bool;
+
+/// Takes off a capture that is merged with the open trace, or the configuration of its model.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TakeOff {
+    /// The capture's name; `None` for the configuration.
+    pub name: Option<String>,
+    /// The user's choice.
+    pub choice: Choice,
+}
+
 /// A trace that is open, and everything the header and the Overview show of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opened {
+    /// What its file is called.
+    pub file_name: String,
+    /// It holds captures of GPU graphs and no GPU activity.
+    pub is_capture: bool,
+    /// What it is compared with, by its file's name, where both came together.
+    pub reference: Option<(String, ReferenceOpened)>,
+    /// Files that came with it and are not used.
+    pub left_out: Vec<LeftOut>,
     /// Events in the file, digits grouped.
     pub events: String,
     /// The GPUs that can be chosen, in the table's order.

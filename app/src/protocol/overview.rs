@@ -40,8 +40,28 @@ pub struct Overview {
     pub top_measure: String,
     /// What import and profile had to say.
     pub quality: Quality,
+    /// Captures of the GPU graphs that it replays.
+    pub captures: CaptureFacts,
     /// The GPU the report is judged against.
     pub gpu: GpuFacts,
+}
+
+/// Captures of the GPU graphs that a trace replays.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CaptureFacts {
+    /// Files that are merged: what each is called, and how much it explains.
+    pub merged: Vec<(String, String)>,
+    /// The model whose configuration was given.
+    pub model: Option<String>,
+    /// Graphs are replayed that no capture is merged with.
+    pub is_wanted: bool,
+}
+
+impl CaptureFacts {
+    /// Whether captures can be merged with the trace, or are.
+    pub fn are_taken(&self) -> bool {
+        self.is_wanted || !self.merged.is_empty()
+    }
 }
 
 /// What is analyzed of a trace, where that is a part of it or could be.

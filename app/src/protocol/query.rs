@@ -75,6 +75,7 @@ queries! {
     DiffRowsQuery -> TreePage<DiffRow>;
     SwapTraces -> Option<Swapped>;
     CloseReference -> ();
+    TakeOff -> Option<Box<Opened>>;
     DocumentQuery -> Document;
     ReproducerQuery -> Option<Reproducer>;
     ArtifactsQuery -> Vec<Offer>;

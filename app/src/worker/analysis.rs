@@ -6,11 +6,14 @@ use std::sync::Arc;
 
 use dormer_core::assess::Thresholds;
 use dormer_core::hardware::{self, Basis, GPUS, GpuSpec};
-use dormer_core::import::ImportError;
+use dormer_core::import::{ImportError, Imported};
 use dormer_core::output::document::Document;
 use dormer_core::output::documents::Documents as _;
 use dormer_core::output::export;
 use dormer_core::perf::UserModels;
+use dormer_core::perf::model_config::ModelConfig;
+use dormer_core::profile::capture::{CaptureFile, has_bare_replays};
+use dormer_core::profile::shapes::ShapeSources;
 use dormer_core::profile::window::Window;
 use dormer_core::report::GpuEvents;
 use dormer_core::report::details::{OpDetails, Subject};
@@ -25,8 +28,8 @@ use super::tree::TreeView;
 use super::window::Steps;
 use super::{columns, overview, palette, rows};
 use crate::protocol::{
-    Choice, DetailsQuery, DocumentQuery, Failure, Opened, OperationFound, Overview, RowsPage,
-    RowsQuery,
+    CaptureFacts, Choice, DetailsQuery, DocumentQuery, Failure, Opened, OperationFound, Overview,
+    RowsPage, RowsQuery,
 };
 
 /// An open trace.
@@ -47,6 +50,8 @@ pub struct Analysis {
     pub(super) tree: TreeView,
     /// Nothing of it is worked out before the view is first opened.
     pub(super) timeline: Option<Open>,
+    /// It replays graphs that no capture is merged with.
+    wants_captures: bool,
 }
 
 impl Analysis {
@@ -60,6 +65,7 @@ impl Analysis {
             families,
             rows: Rows::default(),
             timeline: None,
+            wants_captures: has_bare_replays(&profile.trace, &profile.launches),
             steps: Steps::new(&profile),
             whole: profile,
             part: None,
@@ -84,6 +90,10 @@ impl Analysis {
         let unlinked = self.whole.launches.n_unlinked();
         let n_launches = self.whole.launches.launches.len();
         Opened {
+            file_name: String::new(),
+            is_capture: !self.whole.has_gpu_events() && CaptureFile::is_capture(&self.whole.trace),
+            reference: None,
+            left_out: Vec::new(),
             events: format::count(self.whole.trace.n_events_read),
             gpus: GPUS.iter().map(|gpu| gpu.name.to_string()).collect(),
             detected: self.detected.map(|gpu| gpu.name.to_string()),
@@ -222,7 +232,68 @@ impl Analysis {
     }
 
     pub(super) fn overview(&self) -> Overview {
-        overview::overview(self.analyzed(), &self.report, self.window_facts())
+        let mut overview = overview::overview(self.analyzed(), &self.report, self.window_facts());
+        overview.captures = self.captures();
+        overview
+    }
+
+    /// The captures that are merged, and whether there could be more.
+    pub(super) fn captures(&self) -> CaptureFacts {
+        let merged = self.whole.coverage.iter().flat_map(|of| of.merged_files());
+        CaptureFacts {
+            merged: merged.map(|(name, says)| (name.to_owned(), says)).collect(),
+            model: self.whole.sources.config.as_ref().map(|of| of.name.clone()),
+            is_wanted: self.wants_captures,
+        }
+    }
+
+    /// Merges captures; or says why nothing is merged, with everything as it was.
+    pub(super) fn merge(&mut self, files: &[CaptureFile], choice: &Choice) -> Result<(), String> {
+        let merging = self.whole.merging(files);
+        let coverage = merging.coverage();
+        if merging.is_empty() {
+            return Err(coverage.refusal(self.whole.coverage.as_deref()));
+        }
+        self.replace(choice, |whole| whole.and_captures(files, merging));
+        Ok(())
+    }
+
+    /// Takes off all captures, and merges these.
+    pub(super) fn merge_only(&mut self, files: &[CaptureFile], choice: &Choice) {
+        self.replace(choice, |whole| {
+            let whole = whole.without_captures()?;
+            let merging = whole.merging(files);
+            match merging.is_empty() {
+                true => Ok(whole),
+                false => whole.and_captures(files, merging),
+            }
+        });
+    }
+
+    /// Takes the sizes of the model, which tell shapes that no capture does; `None` forgets them.
+    pub(super) fn configure(&mut self, config: Option<&Arc<ModelConfig>>, choice: &Choice) {
+        let sources = sources(config);
+        self.replace(choice, |whole| Ok(whole.with_sources(sources)));
+    }
+
+    /// Makes all anew with another profile of the trace.
+    fn replace(
+        &mut self,
+        choice: &Choice,
+        change: impl FnOnce(Profile) -> Result<Profile, Box<Profile>>,
+    ) {
+        let nothing = Analysis::new(Profile::new(Imported::default()), &Choice::default());
+        // All that shares the trace is gone then.
+        let Analysis { whole, .. } = std::mem::replace(self, nothing);
+        let whole = change(whole).unwrap_or_else(|whole| *whole);
+        *self = Analysis::new(whole, choice);
+    }
+}
+
+pub(super) fn sources(config: Option<&Arc<ModelConfig>>) -> ShapeSources {
+    ShapeSources {
+        config: config.cloned(),
+        ..ShapeSources::default()
     }
 }
 

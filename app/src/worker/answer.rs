@@ -78,6 +78,7 @@ impl Traces {
             AnyQuery::DiffRowsQuery(query) => query.said(&self.diff_rows(&query)),
             AnyQuery::SwapTraces(query) => query.said(&self.swap(&query.choice)),
             AnyQuery::CloseReference(query) => query.said(&self.close_reference()),
+            AnyQuery::TakeOff(query) => query.said(&self.take_off(&query).map(Box::new)),
             AnyQuery::DocumentQuery(query) => query.said(&self.target().document(query)),
             AnyQuery::ReproducerQuery(query) => {
                 let target = self.target();

@@ -1,19 +1,19 @@
 //! The worker: reads the trace, owns what it means, answers the page.
 //!
 //! It starts once its script has the compiled module (`page/browser/worker.rs` writes that script). A message
-//! is `{ id, body, file? }`, as `protocol` says. Reading awaits the file's chunks; everything else
+//! is `{ id, body, files? }`, as `protocol` says. Reading awaits the file's chunks; everything else
 //! runs to its end. To stop it the page ends the worker.
 
 use std::cell::{Cell, RefCell};
 
 use crate::protocol::wire::{error_text, is_request, message, part, to_js};
 use crate::protocol::{
-    AnyQuery, Choice, Failure, FileNames, OpeningStep, Progress, Reply, Request,
+    AnyQuery, Choice, Failure, FileNames, Opened, OpeningStep, Progress, Reply, Request,
 };
-use crate::worker::{Analysis, Traces, analysis};
-use dormer_core::Profile;
-use dormer_core::import::{ImportError, Imported, Importer};
-use js_sys::Uint8Array;
+use crate::worker::incoming::MOST_ASIDE_BYTES;
+use crate::worker::{Added, Analysis, Content, Incoming, Traces, analysis};
+use dormer_core::import::{ImportError, Importer};
+use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{
@@ -30,6 +30,8 @@ thread_local! {
     static TRACES: RefCell<Option<Traces>> = const { RefCell::new(None) };
     /// Counts the references that were asked for: reading one ends when another is.
     static REFERENCE: Cell<u32> = const { Cell::new(0) };
+    /// The same of files that are to be added.
+    static ADDING: Cell<u32> = const { Cell::new(0) };
 }
 
 /// Starts to hear the page.
@@ -38,14 +40,14 @@ pub fn start() {
         let message = event.data();
         let id = part(&message, "id");
         match serde_wasm_bindgen::from_value(part(&message, "body")) {
-            Ok(Request::OpenFile(choice)) => {
-                let file: File = part(&message, "file").unchecked_into();
-                spawn_local(open_file(file, choice));
+            Ok(Request::OpenFiles(choice, is_beside)) => {
+                spawn_local(open_files(files(&message), choice, is_beside));
             }
+            Ok(Request::AddFiles(choice)) => spawn_local(add_files(files(&message), choice)),
+            Ok(Request::CancelAdding) => ADDING.set(ADDING.get() + 1),
             Ok(Request::OpenSample(choice)) => open_sample(&choice),
             Ok(Request::OpenReference(choice, names)) => {
-                let file: File = part(&message, "file").unchecked_into();
-                spawn_local(open_reference(file, choice, names));
+                spawn_local(open_reference(files(&message), choice, names));
             }
             Ok(Request::CancelReference) => REFERENCE.set(REFERENCE.get() + 1),
             Ok(Request::Ask(query)) => answer(&id, query),
@@ -55,6 +57,12 @@ pub fn start() {
     scope().set_onmessage(Some(hear.as_ref().unchecked_ref()));
     // It lives as long as the worker.
     hear.forget();
+}
+
+/// The files beside a message.
+fn files(message: &JsValue) -> Vec<File> {
+    let files: Array = part(message, "files").unchecked_into();
+    files.iter().map(JsCast::unchecked_into).collect()
 }
 
 fn scope() -> DedicatedWorkerGlobalScope {
@@ -94,6 +102,9 @@ struct Teller {
     reply: fn(Progress) -> Reply,
     bytes_total: f64,
     last_ms: f64,
+    /// Of the files that were read: bytes and events.
+    before: [f64; 2],
+    now: [f64; 2],
 }
 
 impl Teller {
@@ -102,17 +113,23 @@ impl Teller {
             reply,
             bytes_total,
             last_ms: now_ms(),
+            before: [0.0; 2],
+            now: [0.0; 2],
         }
     }
 
-    fn tell(&mut self, step: OpeningStep, importer: &Importer) {
-        let read = importer.progress();
+    fn of(reply: fn(Progress) -> Reply, files: &[File]) -> Teller {
+        Teller::new(reply, files.iter().map(|file| file.size()).sum())
+    }
+
+    fn tell(&mut self, step: OpeningStep) {
         self.last_ms = now_ms();
+        let [bytes, events] = [0, 1].map(|at| self.before[at] + self.now[at]);
         let progress = Progress {
             step,
-            bytes_read: read.bytes_read as f64,
+            bytes_read: bytes,
             bytes_total: self.bytes_total,
-            events: read.events as f64,
+            events,
         };
         send(&(self.reply)(progress), &[]);
     }
@@ -120,38 +137,62 @@ impl Teller {
     fn push(&mut self, importer: &mut Importer, bytes: &[u8]) -> Result<(), ImportError> {
         for slice in bytes.chunks(SLICE) {
             importer.push(slice)?;
+            let read = importer.progress();
+            self.now = [read.bytes_read as f64, read.events as f64];
             if now_ms() - self.last_ms >= PROGRESS_MS {
-                self.tell(OpeningStep::Reading, importer);
+                self.tell(OpeningStep::Reading);
             }
         }
         Ok(())
     }
 
-    /// The number of events beside the trace.
-    fn finish(&mut self, importer: Importer) -> Result<(f64, Imported), ImportError> {
-        self.tell(OpeningStep::Profiling, &importer);
-        let events = importer.progress().events as f64;
-        Ok((events, importer.finish()?))
+    /// Another file follows.
+    fn next(&mut self) {
+        self.before = [0, 1].map(|at| self.before[at] + self.now[at]);
+        self.now = [0.0; 2];
     }
 }
 
-async fn open_file(file: File, choice: Choice) {
-    let mut teller = Teller::new(Reply::Progress, file.size());
-    match read(&file, &mut teller, || true).await {
-        Ok(Some((events, imported))) => finish(&teller, events, imported, &choice),
-        Ok(None) => {}
-        Err(failure) => send(&Reply::Failed(failure), &[]),
+async fn open_files(files: Vec<File>, choice: Choice, is_beside: bool) {
+    let mut teller = Teller::of(Reply::Progress, &files);
+    if let Some(incoming) = read_all(files, &mut teller, || true).await {
+        finish(incoming, &mut teller, &choice, is_beside);
     }
+}
+
+/// Reads files beside what is open, which stays where they are of no use.
+async fn add_files(files: Vec<File>, choice: Choice) {
+    let number = ADDING.get() + 1;
+    ADDING.set(number);
+    let mut teller = Teller::of(Reply::AddProgress, &files);
+    let incoming = read_all(files, &mut teller, || ADDING.get() == number).await;
+    let added = incoming.and_then(|incoming| {
+        TRACES.with_borrow_mut(|traces| {
+            let told = |step| teller.tell(step);
+            Some(traces.as_mut()?.add(incoming, &choice, told))
+        })
+    });
+    let reply = match added {
+        Some(Added::Merged(opened)) => Reply::Added(with_memory(opened)),
+        Some(Added::Replaced(opened)) => Reply::Replaced(with_memory(opened)),
+        Some(Added::Refused(left_out)) => Reply::NotAdded(left_out),
+        None => return,
+    };
+    send(&reply, &[]);
 }
 
 /// Reads a second file beside the one that is open, which stays whatever comes of it.
-async fn open_reference(file: File, choice: Choice, names: FileNames) {
+async fn open_reference(files: Vec<File>, choice: Choice, names: FileNames) {
     let number = REFERENCE.get() + 1;
     REFERENCE.set(number);
-    let mut teller = Teller::new(Reply::ReferenceProgress, file.size());
-    match read(&file, &mut teller, || REFERENCE.get() == number).await {
-        Ok(Some((_, imported))) => {
-            let analysis = Analysis::new(Profile::new(imported), &choice);
+    let mut teller = Teller::of(Reply::ReferenceProgress, &files);
+    let read = read_all(files, &mut teller, || REFERENCE.get() == number).await;
+    let Some(files) = read else {
+        return;
+    };
+    teller.tell(OpeningStep::Profiling);
+    match Analysis::of_run(files, &choice) {
+        Ok(analysis) => {
             let opened = TRACES.with_borrow_mut(|traces| {
                 let traces = traces.as_mut()?;
                 Some(traces.compare_with(analysis, names))
@@ -160,21 +201,43 @@ async fn open_reference(file: File, choice: Choice, names: FileNames) {
                 send(&Reply::ReferenceOpened(opened), &[]);
             }
         }
-        Ok(None) => {}
         Err(failure) => send(&Reply::ReferenceFailed(failure), &[]),
     }
 }
 
-/// Reads a file to its end, chunk by chunk, as long as it is wanted. Gives the number of events
-/// beside the trace.
+/// Reads files one after another, as long as they are wanted.
+async fn read_all(
+    files: Vec<File>,
+    teller: &mut Teller,
+    is_wanted: impl Fn() -> bool,
+) -> Option<Vec<Incoming>> {
+    let mut incoming = Vec::new();
+    for file in files {
+        let content = match read(&file, teller, &is_wanted).await {
+            Ok(content) => Ok(content?),
+            Err(failure) => Err(failure),
+        };
+        teller.next();
+        incoming.push(Incoming {
+            name: file.name(),
+            content,
+        });
+    }
+    Some(incoming)
+}
+
+/// Reads a file to its end, chunk by chunk; `None` where it is no longer wanted.
 async fn read(
     file: &File,
     teller: &mut Teller,
     is_wanted: impl Fn() -> bool,
-) -> Result<Option<(f64, Imported)>, Failure> {
+) -> Result<Option<Content>, Failure> {
     let reader: ReadableStreamDefaultReader = file.stream().get_reader().unchecked_into();
     let mut importer = Importer::new();
     let mut buffer = Vec::new();
+    // What lies beside traces is small, and is told apart as a whole.
+    let mut small = (file.size() <= MOST_ASIDE_BYTES).then(Vec::new);
+    let failure = |error: ImportError| analysis::failure(&error);
     loop {
         let chunk = JsFuture::from(reader.read())
             .await
@@ -188,12 +251,18 @@ async fn read(
         let bytes: Uint8Array = part(&chunk, "value").unchecked_into();
         buffer.resize(bytes.length() as usize, 0);
         bytes.copy_to(&mut buffer);
-        teller
-            .push(&mut importer, &buffer)
-            .map_err(|error| analysis::failure(&error))?;
+        match &mut small {
+            Some(small) => small.extend_from_slice(&buffer),
+            None => teller.push(&mut importer, &buffer).map_err(failure)?,
+        }
     }
-    let read = teller.finish(importer).map(Some);
-    read.map_err(|error| analysis::failure(&error))
+    let small = small.unwrap_or_default();
+    if let Some(aside) = Content::aside(&small) {
+        return Ok(Some(aside));
+    }
+    teller.push(&mut importer, &small).map_err(failure)?;
+    let imported = importer.finish().map_err(failure)?;
+    Ok(Some(Content::Recording(Box::new(imported))))
 }
 
 fn unreadable(error: &JsValue) -> Failure {
@@ -211,28 +280,30 @@ fn open_sample(choice: &Choice) {
     let mut teller = Teller::new(Reply::Progress, text.len() as f64);
     let mut importer = Importer::new();
     let read = teller.push(&mut importer, text.as_bytes());
-    match read.and_then(|()| teller.finish(importer)) {
-        Ok((events, imported)) => finish(&teller, events, imported, choice),
-        Err(error) => send(&Reply::Failed(analysis::failure(&error)), &[]),
-    }
+    let read = read.and_then(|()| importer.finish());
+    let content = read.map(|imported| Content::Recording(Box::new(imported)));
+    let sample = Incoming {
+        name: "sample trace".to_owned(),
+        content: content.map_err(|error| analysis::failure(&error)),
+    };
+    finish(vec![sample], &mut teller, choice, false);
 }
 
-fn finish(teller: &Teller, events: f64, imported: Imported, choice: &Choice) {
-    let profile = Profile::new(imported);
-    send(
-        &Reply::Progress(Progress {
-            step: OpeningStep::Reporting,
-            bytes_read: teller.bytes_total,
-            bytes_total: teller.bytes_total,
-            events,
-        }),
-        &[],
-    );
-    let analysis = Analysis::new(profile, choice);
-    let mut opened = analysis.opened();
+fn finish(files: Vec<Incoming>, teller: &mut Teller, choice: &Choice, is_beside: bool) {
+    let opened = Traces::open(files, choice, is_beside, |step| teller.tell(step));
+    let reply = match opened {
+        Ok((traces, opened)) => {
+            TRACES.set(Some(traces));
+            Reply::Opened(with_memory(Box::new(opened)))
+        }
+        Err(failure) => Reply::Failed(failure),
+    };
+    send(&reply, &[]);
+}
+
+fn with_memory(mut opened: Box<Opened>) -> Box<Opened> {
     opened.wasm_bytes = wasm_bytes();
-    TRACES.set(Some(Traces::new(analysis)));
-    send(&Reply::Opened(Box::new(opened)), &[]);
+    opened
 }
 
 fn wasm_bytes() -> f64 {

@@ -3,8 +3,12 @@
 //! All views but Compare show the target. Without a reference nothing here does anything beyond
 //! what [`Analysis`] does.
 
+use std::sync::Arc;
+
 use dormer_core::compare::{self, Pair, Side};
 use dormer_core::output::export::pair as export;
+use dormer_core::perf::model_config::ModelConfig;
+use dormer_core::profile::capture::CaptureFile;
 use dormer_core::report::sheet::Field;
 use dormer_core::{Profile, base::format};
 
@@ -20,16 +24,22 @@ use crate::protocol::{
 
 /// The traces that are open.
 pub struct Traces {
-    target: Analysis,
-    reference: Option<Reference>,
+    pub(super) target: Analysis,
+    /// What its file is called.
+    pub(super) name: String,
+    /// The files that are merged with it or with the reference.
+    pub(super) captures: Vec<CaptureFile>,
+    /// The sizes of the model.
+    pub(super) config: Option<Arc<ModelConfig>>,
+    pub(super) reference: Option<Reference>,
     /// Made when it is first asked for.
     compared: Option<Compared>,
     /// Kept as long as files of it are asked for.
     redacted: Option<Redacted>,
 }
 
-struct Reference {
-    analysis: Analysis,
+pub(super) struct Reference {
+    pub(super) analysis: Analysis,
     /// What both traces are called, which differs.
     names: [String; 2],
     files: FileNames,
@@ -54,6 +64,9 @@ impl Traces {
     pub fn new(target: Analysis) -> Traces {
         Traces {
             target,
+            name: String::new(),
+            captures: Vec::new(),
+            config: None,
             reference: None,
             compared: None,
             redacted: None,
@@ -87,6 +100,7 @@ impl Traces {
             analysis, files, ..
         } = self.reference.take()?;
         let old_target = std::mem::replace(&mut self.target, analysis);
+        self.name.clone_from(&files.reference);
         let files = FileNames {
             target: files.reference,
             reference: files.target,
@@ -95,13 +109,13 @@ impl Traces {
         self.choose(choice);
         let reference = &self.reference.as_ref()?.analysis;
         Some(Swapped {
-            target: self.target.opened(),
+            target: self.opened(),
             reference: reference_opened(reference),
         })
     }
 
     /// Throws away what follows from both sides as they were.
-    fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.compared = None;
         self.redacted = None;
     }
@@ -237,6 +251,7 @@ fn reference_opened(analysis: &Analysis) -> ReferenceOpened {
     ReferenceOpened {
         detected: analysis.detected.map(|gpu| gpu.name.to_string()),
         events: format::count(analysis.whole.trace.n_events_read),
+        takes_captures: analysis.captures().are_taken(),
     }
 }
 

@@ -33,6 +33,7 @@ mod linalg;
 mod loss;
 mod mask;
 mod mhc;
+pub mod model_config;
 mod moe;
 mod moe_layer;
 mod norm;

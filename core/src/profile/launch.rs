@@ -319,6 +319,17 @@ impl Launches {
         self.arrange();
     }
 
+    /// Gives the kernels of replays back to the calls that replay them.
+    pub(crate) fn leave_captures(&mut self, trace: &Trace) {
+        for launch in &mut self.launches {
+            launch.call = trace.recorded_call(launch.call);
+        }
+        for call in self.launched_by.iter_mut().flatten() {
+            *call = trace.recorded_call(*call);
+        }
+        self.arrange();
+    }
+
     /// In file order of the calls; for each call in file order of the work.
     fn arrange(&mut self) {
         let key = |launch: &Launch| (launch.call, launch.work);

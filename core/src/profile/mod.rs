@@ -51,6 +51,7 @@ pub mod rows;
 pub(crate) mod runtime_calls;
 pub(crate) mod scopes;
 pub mod serving;
+pub mod shapes;
 pub(crate) mod shares;
 pub(crate) mod streams;
 pub(crate) mod tensors;
@@ -69,7 +70,7 @@ use crate::import::Imported;
 use crate::import::warning::{WarningKind, Warnings};
 use crate::perf::names_batch;
 use crate::profile::autograd::is_engine_call;
-use crate::profile::capture::{CaptureFile, Coverage};
+use crate::profile::capture::{CaptureFile, Coverage, Merging};
 use crate::profile::host_ops::{HostOp, host_ops};
 use crate::profile::kernels::{GpuEvents, GpuTable, Running};
 use crate::profile::launch::{GpuId, Launches};
@@ -80,6 +81,7 @@ use crate::profile::ops::OpTable;
 use crate::profile::recompute::Recompute;
 use crate::profile::rows::PerfRow;
 use crate::profile::serving::Serving;
+use crate::profile::shapes::ShapeSources;
 use crate::profile::tree::{CallTree, Frames};
 use crate::profile::window::{Window, WindowOf};
 use crate::trace::annotations::Annotations;
@@ -102,6 +104,8 @@ pub struct Profile {
     pub clocks_ns: Option<i64>,
     /// How far captures explain the replays of graphs; `None` where none was given.
     pub coverage: Option<Arc<Coverage>>,
+    /// What tells the shapes of replayed kernels beside the trace.
+    pub sources: ShapeSources,
     /// GPU activity and the calls that launched it.
     pub launches: Launches,
     /// The call tree that the numbers rest on. Python frames are in it only where they decide
@@ -189,12 +193,40 @@ impl Profile {
             clocks_ns,
             launches,
         };
-        parts.profile(captures, None)
+        let merging =
+            (!captures.is_empty()).then(|| capture::find(&parts.trace, &parts.launches, captures));
+        parts.profile(captures, merging, None)
     }
 
-    /// The same with what was recorded while its GPU graphs were captured. Of the whole trace: a
-    /// window is to be made anew. A profile that others share the trace of stays as it is.
-    pub fn and_captures(self, captures: &[CaptureFile]) -> Result<Profile, Box<Profile>> {
+    /// What captures explain of the replays that none is merged with yet.
+    pub fn merging(&self, captures: &[CaptureFile]) -> Merging {
+        capture::find(&self.trace, &self.launches, captures)
+    }
+
+    /// The same with what was recorded while its GPU graphs were captured: what `merging` found in
+    /// these files. Of the whole trace: a window is to be made anew. A profile that others share the
+    /// trace of stays as it is.
+    pub fn and_captures(
+        self,
+        captures: &[CaptureFile],
+        merging: Merging,
+    ) -> Result<Profile, Box<Profile>> {
+        let (parts, before, sources) = self.recorded()?;
+        let profile = parts.profile(captures, Some(merging), before);
+        Ok(profile.with_sources(sources))
+    }
+
+    /// The same without what was merged: as it was recorded. A window, and a profile that others share
+    /// the trace of, stay as they are.
+    pub fn without_captures(self) -> Result<Profile, Box<Profile>> {
+        let (mut parts, _, sources) = self.recorded()?;
+        parts.launches.leave_captures(&parts.trace);
+        parts.trace.leave_captured();
+        Ok(parts.profile(&[], None, None).with_sources(sources))
+    }
+
+    /// What it was made of, and what is known beside the trace.
+    fn recorded(self) -> Result<Beside, Box<Profile>> {
         if self.window.is_some() || Arc::strong_count(&self.trace) > 1 {
             return Err(Box::new(self));
         }
@@ -205,11 +237,12 @@ impl Profile {
             clocks_ns,
             launches,
             coverage,
+            sources,
             ..
         } = self;
         let Some(trace) = Arc::into_inner(trace) else {
             // Counted above.
-            return Ok(Profile::new(Imported::default()));
+            return Err(Box::new(Profile::new(Imported::default())));
         };
         let parts = Recorded {
             trace,
@@ -218,7 +251,18 @@ impl Profile {
             clocks_ns,
             launches,
         };
-        Ok(parts.profile(captures, coverage))
+        Ok((parts, coverage, sources))
+    }
+
+    /// The same with what tells the shapes of replayed kernels beside the trace.
+    pub fn with_sources(mut self, sources: ShapeSources) -> Profile {
+        self.sources = sources;
+        // What rests on operations is worked out anew.
+        self.operations = OnceLock::new();
+        self.owners = OnceLock::new();
+        self.model_info = OnceLock::new();
+        self.memo = Memo::default();
+        self
     }
 
     /// What a part of the time means; [`crate::profile::window`] says what belongs to it. A window around
@@ -242,6 +286,7 @@ impl Profile {
             text_bytes: self.text_bytes,
             clocks_ns: self.clocks_ns,
             coverage: self.coverage.clone(),
+            sources: self.sources.clone(),
             tree: self.tree.within(trace, &launches, span),
             launches,
             host_ops: host_ops(trace, &self.tree, Some(span)),
@@ -273,6 +318,7 @@ impl Profile {
             text_bytes: parts.text_bytes,
             clocks_ns: parts.clocks_ns,
             coverage: parts.coverage,
+            sources: parts.sources,
             launches: parts.launches,
             tree: parts.tree,
             recompute,
@@ -493,10 +539,14 @@ struct Parts {
     text_bytes: u64,
     clocks_ns: Option<i64>,
     coverage: Option<Arc<Coverage>>,
+    sources: ShapeSources,
     launches: Launches,
     tree: CallTree,
     host_ops: Vec<HostOp>,
 }
+
+/// A trace, what captures explain of it, and what tells its shapes.
+type Beside = (Recorded, Option<Arc<Coverage>>, ShapeSources);
 
 /// A trace whose times are mended, and who launched what in it.
 struct Recorded {
@@ -508,13 +558,19 @@ struct Recorded {
 }
 
 impl Recorded {
-    /// Merges captures and works out the rest. `before`: what captures that are merged already
-    /// explain.
-    fn profile(mut self, captures: &[CaptureFile], before: Option<Arc<Coverage>>) -> Profile {
-        let coverage = match captures {
-            [] => before,
-            files => {
-                let coverage = capture::merge(&mut self.trace, &mut self.launches, files);
+    /// Merges what was found in captures and works out the rest. `before`: what captures that are
+    /// merged already explain.
+    fn profile(
+        mut self,
+        captures: &[CaptureFile],
+        merging: Option<Merging>,
+        before: Option<Arc<Coverage>>,
+    ) -> Profile {
+        let coverage = match merging {
+            None => before,
+            Some(merging) => {
+                let (trace, launches) = (&mut self.trace, &mut self.launches);
+                let coverage = capture::merge(trace, launches, captures, merging);
                 Some(Arc::new(coverage.after(before.as_deref())))
             }
         };
@@ -534,6 +590,7 @@ impl Recorded {
             text_bytes: self.text_bytes,
             clocks_ns: self.clocks_ns,
             coverage,
+            sources: ShapeSources::default(),
             launches,
             tree,
             host_ops,

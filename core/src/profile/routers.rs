@@ -1,14 +1,14 @@
 //! The GEMMs of routers: by their names they are GEMMs like all others, and what follows tells.
 //!
 //! A router scores the experts for each token, right before a kernel chooses among them. Between both
-//! may stand one kernel that changes the type of the scores, and a GEMM may end with a kernel that adds up
-//! its parts.
+//! may stand one kernel that changes the type of the scores or pads the tokens, and a GEMM may end with a
+//! kernel that adds up its parts.
 
 use std::sync::Arc;
 
 use crate::base::sort::Arrange;
 use crate::names::gemm::is_split_sum;
-use crate::names::moe::chooses_experts;
+use crate::names::moe::{MoePart, chooses_experts};
 use crate::names::{Family, family_of_kernel};
 use crate::profile::Profile;
 use crate::profile::kernels::GpuEvents;
@@ -20,6 +20,15 @@ use crate::trace::{ByName, Category};
 pub(crate) struct Routers {
     /// Rising.
     kernels: Vec<GpuId>,
+}
+
+/// Whether a kernel may stand between a router's GEMM and the choice of experts.
+fn stands_between(kernel: &str) -> bool {
+    match family_of_kernel(kernel) {
+        Family::Elementwise | Family::Triton => true,
+        Family::Moe => MoePart::of(kernel, "") == MoePart::Preparation,
+        _ => false,
+    }
 }
 
 /// Whether a kernel adds up the parts of a GEMM.
@@ -50,7 +59,8 @@ impl Routers {
         });
         let mut on_stream: Vec<_> = on_stream.collect();
         on_stream.arrange();
-        let mut family = ByName::new(family_of_kernel);
+        let mut is_gemm = ByName::new(|name: &str| family_of_kernel(name) == Family::Gemm);
+        let mut is_between = ByName::new(stands_between);
         let mut kernels = Vec::new();
         for of_stream in on_stream.chunk_by(|one, next| one.0 == next.0) {
             for (at, (.., event)) in of_stream.iter().enumerate() {
@@ -58,18 +68,15 @@ impl Routers {
                     continue;
                 }
                 let before = of_stream.get(..at).unwrap_or_default().iter().rev();
-                let mut before = before
-                    .map(|(.., id, event)| (*id, family.of(trace, *event)))
-                    .peekable();
-                before
-                    .next_if(|(_, family)| matches!(family, Family::Elementwise | Family::Triton));
-                let mut gemm = before.take_while(|(_, family)| *family == Family::Gemm);
-                let Some((last, _)) = gemm.next() else {
+                let mut before = before.peekable();
+                before.next_if(|(.., event)| is_between.of(trace, *event));
+                let mut gemm = before.take_while(|(.., event)| is_gemm.of(trace, *event));
+                let Some(&(.., last, _)) = gemm.next() else {
                     continue;
                 };
                 kernels.push(last);
                 if adds_up(profile, last) {
-                    kernels.extend(gemm.next().map(|(id, _)| id));
+                    kernels.extend(gemm.next().map(|(.., id, _)| *id));
                 }
             }
         }
@@ -135,6 +142,15 @@ mod tests {
             // What chooses in steps has one router.
             (
                 &[GEMM, "_topk_forward", "_combined_routing_compute", GEMM],
+                &[0],
+            ),
+            // Tokens are padded for the experts in between.
+            (
+                &[
+                    GEMM,
+                    "triton_poi_fused_constant_pad_nd_moe_forward_0",
+                    "_topk_forward",
+                ],
                 &[0],
             ),
             // The choice of tokens, and experts without a router.

@@ -124,6 +124,15 @@ impl Captured {
 }
 
 impl Trace {
+    /// Takes out what was added.
+    pub(crate) fn leave_captured(&mut self) {
+        if let Some(first) = self.captured.first {
+            let added = self.events.ids().skip(first.index());
+            self.leave_out(&added.collect::<Vec<_>>());
+        }
+        self.captured = Captured::default();
+    }
+
     /// The first number that no event has: those of the recording and what was added.
     pub fn next_uid(&self) -> u64 {
         self.n_events_read.max(self.captured.next_uid)

@@ -4,7 +4,7 @@
 use super::gpu_picker::gpu_options;
 use crate::page::prelude::*;
 use crate::page::state::Stage;
-use crate::protocol::{Failure, OpeningStep, Progress, ReferenceOpened};
+use crate::protocol::{LeftOut, OpeningStep, Progress, ReferenceOpened};
 
 /// Which trace is which; nothing while there is one alone.
 pub fn versus() -> impl IntoView {
@@ -25,7 +25,8 @@ pub fn versus() -> impl IntoView {
             Stage::Failed(failure) => {
                 let (name, id) = (state.reference_name.get_untracked(), "reference-error");
                 let close = move || engine.close_reference();
-                unreadable(id, name, &failure, browser::choose_reference, close)
+                let left_out = vec![LeftOut::new(name, failure)];
+                unreadable(id, left_out, browser::choose_reference, close)
             }
             Stage::Open(_) => pair().into_any(),
         };
@@ -45,6 +46,17 @@ fn reading() -> impl IntoView {
             _ => None,
         })
     });
+    let cancel = move || engine.cancel_reference();
+    reading_bar("cancel-reference", move || name.get(), progress, cancel)
+}
+
+/// How far reading a file has come while another is open.
+fn reading_bar(
+    cancel_id: &'static str,
+    name: impl Fn() -> String + Send + 'static,
+    progress: Memo<Option<Progress>>,
+    cancel: impl Fn() + 'static,
+) -> AnyView {
     let share = move || {
         let Progress {
             step,
@@ -57,9 +69,28 @@ fn reading() -> impl IntoView {
     };
     let label = move || progress.get().map_or("", |progress| progress.step.label());
     view! {
-        <p class="reading-second" role="status">{label} " \u{b7} " <b>{move || name.get()}</b></p>
+        <p class="reading-second" role="status">{label} " \u{b7} " <b>{name}</b></p>
         <progress aria-label="Bytes read" max="1" value=share></progress>
-        <button type="button" class="small" id="cancel-reference" on:click=move |_| engine.cancel_reference()>"Cancel"</button>
+        <button type="button" class="small" id=cancel_id on:click=move |_| cancel()>"Cancel"</button>
+    }
+    .into_any()
+}
+
+/// Files that are being added to the open trace; nothing while there are none.
+pub fn adding() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let is_adding = Memo::new(move |_| state.adding.with(Option::is_some));
+    let progress = Memo::new(move |_| state.adding.with(|adding| Some(adding.as_ref()?.1)));
+    let name = move || {
+        let name = state.adding.with(|adding| Some(adding.as_ref()?.0.clone()));
+        name.unwrap_or_default()
+    };
+    move || {
+        is_adding.get().then(|| {
+            let bar = reading_bar("cancel-adding", name, progress, move || engine.cancel_adding());
+            view! { <section class="versus" aria-label="File being added" data-testid="adding">{bar}</section> }
+        })
     }
 }
 
@@ -67,32 +98,33 @@ fn reading() -> impl IntoView {
 pub fn open_error() -> impl IntoView {
     let state = expect_context::<AppState>();
     move || {
-        let (name, failure) = state.open_error.get()?;
-        let close = move || state.open_error.set(None);
+        let left_out = state.open_error.get();
+        if left_out.is_empty() {
+            return None;
+        }
+        let close = move || state.open_error.set(Vec::new());
         Some(view! {
             <section class="versus" aria-label="File error">
-                {unreadable("open-error", name, &failure, browser::choose_file, close)}
+                {unreadable("open-error", left_out, browser::choose_file, close)}
             </section>
         })
     }
 }
 
-/// A file that cannot be analyzed, and the way to choose another.
+/// Files that cannot be analyzed, and the way to choose another.
 fn unreadable(
     id: &'static str,
-    name: String,
-    failure: &Failure,
+    left_out: Vec<LeftOut>,
     choose: fn(),
     close: impl Fn() + 'static,
 ) -> AnyView {
-    let at = failure
-        .at_byte
-        .as_ref()
-        .map(|byte| format!(" (at byte {byte})"));
+    let sentences = each(left_out, |LeftOut { name, failure }| {
+        let at = failure.at_byte.map(|byte| format!(" (at byte {byte})"));
+        let name = name.map(|name| view! { <b>{name}</b> " cannot be analyzed: " });
+        view! { <span>{name} {failure.sentence} {at} ". "</span> }
+    });
     view! {
-        <p class="odd" role="alert" id=id tabindex="-1">
-            <b>{name}</b> " cannot be analyzed: " {failure.sentence.clone()} {at} "."
-        </p>
+        <p class="odd" role="alert" id=id tabindex="-1">{sentences}</p>
         <span class="grow"></span>
         <button type="button" class="small" on:click=move |_| choose()>"Choose another file"</button>
         <button type="button" class="small" aria-label="Close" on:click=move |_| close()>"\u{2715}"</button>
@@ -110,16 +142,20 @@ fn pair() -> impl IntoView {
         })
     };
     let of_reference = move || {
-        reference().map(|ReferenceOpened { detected, events }| {
-            let name = state.reference_name.get();
-            view! {
-                <p class="trace" data-role="reference">
-                    <span class="role">"Reference"</span>
-                    <b title=format!("{name}, {events} events")>{name.clone()}</b>
-                </p>
-                {reference_gpu(detected)}
-            }
-        })
+        reference().map(
+            |ReferenceOpened {
+                 detected, events, ..
+             }| {
+                let name = state.reference_name.get();
+                view! {
+                    <p class="trace" data-role="reference">
+                        <span class="role">"Reference"</span>
+                        <b title=format!("{name}, {events} events")>{name.clone()}</b>
+                    </p>
+                    {reference_gpu(detected)}
+                }
+            },
+        )
     };
     let judged_by = move || {
         state

@@ -9,7 +9,7 @@ use super::{Engine, Running, TraceSource};
 use crate::page::browser;
 use crate::page::state::Stage;
 use crate::page::url::{Focus, Place};
-use crate::protocol::{Failure, Opened, ReferenceOpened};
+use crate::protocol::{Failure, LeftOut, Opened, ReferenceOpened};
 
 /// A trace that was open, its worker, and what the page showed of it.
 pub(super) struct Before {
@@ -67,7 +67,6 @@ impl Engine {
             inner.past_requests -= before.running.requests;
             inner.running = Some(before.running);
             inner.source = before.source;
-            inner.reference = None;
         });
         let state = self.state;
         state.file_name.set(before.file_name);
@@ -86,14 +85,14 @@ impl Engine {
         let state = self.state;
         let name = state.file_name.get_untracked();
         match self.bring_back() {
-            true => self.not_opened(name, failure),
+            true => self.not_opened(vec![LeftOut::new(name, failure)]),
             false => state.stage.set(Stage::Failed(failure)),
         }
     }
 
     /// Says what could not be opened while something else stays open.
-    pub(super) fn not_opened(self, name: String, failure: Failure) {
-        self.state.open_error.set(Some((name, failure)));
+    pub(super) fn not_opened(self, left_out: Vec<LeftOut>) {
+        self.state.open_error.set(left_out);
         browser::after_paint(|| browser::focus_on("open-error"));
     }
 }

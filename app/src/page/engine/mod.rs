@@ -9,7 +9,7 @@ mod before;
 use std::collections::HashMap;
 
 use gloo::events::EventListener;
-use js_sys::Uint8Array;
+use js_sys::{Array, Uint8Array};
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, File, MessageEvent, Worker};
@@ -19,15 +19,16 @@ use crate::page::state::{AppState, Stage};
 use crate::page::url::Focus;
 use crate::protocol::wire;
 use crate::protocol::{
-    CloseReference, Failure, FileNames, Opened, Query, ReferenceOpened, Reply, Request, SwapTraces,
+    CloseReference, Failure, FileNames, LeftOut, Opened, Progress, Query, ReferenceOpened, Reply,
+    Request, SwapTraces, TakeOff,
 };
 use before::Before;
 
 /// What can be opened.
 #[derive(Clone)]
 pub enum TraceSource {
-    /// A file of the user's.
-    File(File),
+    /// Files of the user's, which came together.
+    Files(Vec<File>),
     /// The built-in sample.
     Sample,
 }
@@ -49,10 +50,13 @@ struct Inner {
     before: Option<Before>,
     /// What to open as soon as the worker's files are there.
     wanted: Option<TraceSource>,
-    /// What was opened last; opened anew where a second trace was too much for the worker.
+    /// What was opened last, and what is merged with it; opened anew where more was too much for
+    /// the worker.
     source: Option<TraceSource>,
-    /// What it is to be compared with as soon as it is open.
-    reference: Option<File>,
+    /// Files that are being added to it.
+    adding: Vec<File>,
+    /// Files that were being read when others came: what captures among those may be of.
+    interrupted: Vec<File>,
     /// Who waits for the answer to which question.
     waiting: HashMap<u32, Waiting>,
     last_id: u32,
@@ -108,21 +112,28 @@ impl Engine {
     pub fn open(self, source: TraceSource) {
         let state = self.state;
         let (name, size) = match &source {
-            TraceSource::File(file) => (file.name(), file.size()),
+            TraceSource::Files(files) => (called(files), total_bytes(files)),
             TraceSource::Sample => ("sample trace".to_owned(), 0.0),
         };
+        self.cancel_adding();
+        let is_loading = state
+            .stage
+            .with_untracked(|stage| matches!(stage, Stage::Loading(_)));
         self.set_aside();
         if state.loads.get_untracked() > 0 {
             state.forget_focus();
         }
-        state.open_error.set(None);
+        state.open_error.set(Vec::new());
         state.reference.set(Stage::Empty);
         state.file_name.set(name);
         state.stage.set(Stage::loading(size));
         self.inner.update_value(|inner| {
             inner.chosen_at_ms = browser::now_ms();
+            inner.interrupted = match inner.source.take() {
+                Some(TraceSource::Files(files)) if is_loading => files,
+                _ => Vec::new(),
+            };
             inner.source = Some(source.clone());
-            inner.reference = None;
         });
         self.renew_worker();
         let ready = self.inner.with_value(|inner| inner.running.is_some());
@@ -133,39 +144,86 @@ impl Engine {
         }
     }
 
-    /// Opens files that came together: the second is what the first is compared with.
-    pub fn open_all(self, files: Vec<File>) {
-        let n_files = files.len();
-        let mut files = files.into_iter();
-        match (files.next(), files.next(), files.next()) {
-            (None, ..) => {}
-            (Some(target), reference, None) => {
-                self.open(TraceSource::File(target));
-                self.inner.update_value(|inner| inner.reference = reference);
+    /// Opens files that came together: a trace with captures of its GPU graphs, or two to compare.
+    /// Where the open trace replays graphs, captures are merged with it.
+    pub fn open_all(self, mut files: Vec<File>) {
+        let state = self.state;
+        if files.is_empty() {
+            return;
+        }
+        if state.takes_captures() {
+            self.add(files);
+            return;
+        }
+        // A capture that was opened alone waits for its trace.
+        if state.of_opened(|opened| opened.is_capture) {
+            let source = self.inner.with_value(|inner| inner.source.clone());
+            if let Some(TraceSource::Files(open)) = source {
+                files.extend(open);
             }
-            _ => self.refuse(n_files),
+        }
+        self.open(TraceSource::Files(files));
+    }
+
+    /// Adds files to the open trace, which stays open whatever comes of it.
+    fn add(self, files: Vec<File>) {
+        let state = self.state;
+        state.open_error.set(Vec::new());
+        let files = self.take(|inner| {
+            inner.chosen_at_ms = browser::now_ms();
+            // Those that are being read are read anew with the others.
+            inner.adding.extend(files);
+            Some(inner.adding.clone())
+        });
+        let files = files.unwrap_or_default();
+        let progress = Progress {
+            bytes_total: total_bytes(&files),
+            ..Progress::default()
+        };
+        state.adding.set(Some((called(&files), progress)));
+        let choice = untrack(|| state.whole_choice());
+        self.send(&Request::AddFiles(choice), &files, None);
+    }
+
+    /// Stops reading files that are to be added.
+    pub fn cancel_adding(self) {
+        if self.added().is_some() {
+            self.send(&Request::CancelAdding, &[], None);
         }
     }
 
-    /// Says that so many files are too many. What is open stays open.
-    fn refuse(self, n_files: usize) {
-        let state = self.state;
-        let name = format!("A group of {n_files} files");
-        let failure = Failure {
-            sentence: "open one trace, or two to compare".to_owned(),
-            at_byte: None,
-        };
-        let is_open = || state.stage.with_untracked(Stage::is_open);
-        if !is_open() {
-            self.cancel();
-        }
-        match is_open() {
-            true => self.not_opened(name, failure),
-            false => {
-                state.file_name.set(name);
-                state.stage.set(Stage::Failed(failure));
+    /// The files that were being added, which are no longer.
+    fn added(self) -> Option<Vec<File>> {
+        let is_adding = self.state.adding.with_untracked(Option::is_some);
+        is_adding.then(|| {
+            self.state.adding.set(None);
+            self.take(|inner| Some(std::mem::take(&mut inner.adding)))
+                .unwrap_or_default()
+        })
+    }
+
+    /// Takes off a capture that is merged with the open trace, or the configuration of its model.
+    pub fn take_off(self, name: Option<String>) {
+        let choice = untrack(|| self.state.whole_choice());
+        self.inner.update_value(|inner| {
+            inner.chosen_at_ms = browser::now_ms();
+            if let Some(TraceSource::Files(files)) = &mut inner.source
+                && let Some(at) = files.iter().position(|file| Some(file.name()) == name)
+            {
+                files.remove(at);
             }
-        }
+        });
+        self.ask(TakeOff { name, choice }, move |opened| {
+            if let Some(opened) = opened {
+                self.merged(opened);
+            }
+        });
+    }
+
+    /// The open trace, with other captures: all of it is made anew.
+    fn merged(self, opened: Box<Opened>) {
+        self.state.forget_rows();
+        self.show(opened);
     }
 
     /// Compares the open trace with another one. It stays open whatever comes of it.
@@ -178,12 +236,12 @@ impl Engine {
         state.reference_name.set(file.name());
         state.reference.set(Stage::loading(file.size()));
         let choice = untrack(|| state.whole_choice()).of_reference();
-        self.send(&Request::OpenReference(choice, names), Some(&file), None);
+        self.send(&Request::OpenReference(choice, names), &[file], None);
     }
 
     /// Stops reading the trace that the open one is to be compared with.
     pub fn cancel_reference(self) {
-        self.send(&Request::CancelReference, None, None);
+        self.send(&Request::CancelReference, &[], None);
         self.state.reference.set(Stage::Empty);
     }
 
@@ -265,7 +323,7 @@ impl Engine {
                     Err(error) => leptos::logging::error!("an answer that cannot be read: {error}"),
                 },
             );
-        self.send(&Request::Ask(query.into()), None, Some(waiting));
+        self.send(&Request::Ask(query.into()), &[], Some(waiting));
     }
 
     fn send_open(self, source: &TraceSource) {
@@ -276,12 +334,15 @@ impl Engine {
             }
         });
         match source {
-            TraceSource::File(file) => self.send(&Request::OpenFile(choice), Some(file), None),
-            TraceSource::Sample => self.send(&Request::OpenSample(choice), None, None),
+            TraceSource::Files(files) => {
+                let is_beside = self.inner.with_value(|inner| inner.before.is_some());
+                self.send(&Request::OpenFiles(choice, is_beside), files, None);
+            }
+            TraceSource::Sample => self.send(&Request::OpenSample(choice), &[], None),
         }
     }
 
-    fn send(self, request: &Request, file: Option<&File>, waiting: Option<Waiting>) {
+    fn send(self, request: &Request, files: &[File], waiting: Option<Waiting>) {
         let Ok(body) = serde_wasm_bindgen::to_value(request) else {
             return;
         };
@@ -291,8 +352,9 @@ impl Engine {
             };
             inner.last_id += 1;
             let mut parts = vec![("id", inner.last_id.into()), ("body", body)];
-            if let Some(file) = file {
-                parts.push(("file", file.into()));
+            if !files.is_empty() {
+                let files: Array = files.iter().collect();
+                parts.push(("files", files.into()));
             }
             if running.worker.post_message(&wire::message(&parts)).is_ok()
                 && let Some(waiting) = waiting
@@ -370,6 +432,34 @@ impl Engine {
             Ok(Reply::Progress(progress)) => self.state.stage.set(Stage::Loading(progress)),
             Ok(Reply::Opened(opened)) => self.opened(opened),
             Ok(Reply::Failed(failure)) => self.failed(failure),
+            Ok(Reply::AddProgress(now)) => self.state.adding.update(|adding| {
+                if let Some((_, progress)) = adding {
+                    *progress = now;
+                }
+            }),
+            Ok(Reply::Added(opened)) => {
+                if let Some(files) = self.added() {
+                    self.inner.update_value(|inner| {
+                        if let Some(TraceSource::Files(open)) = &mut inner.source {
+                            open.extend(files);
+                        }
+                    });
+                    self.merged(opened);
+                }
+            }
+            Ok(Reply::Replaced(opened)) => {
+                if let Some(files) = self.added() {
+                    self.inner
+                        .update_value(|inner| inner.source = Some(TraceSource::Files(files)));
+                    self.state.forget_focus();
+                    self.opened(opened);
+                }
+            }
+            Ok(Reply::NotAdded(left_out)) => {
+                if self.added().is_some() {
+                    self.not_opened(left_out);
+                }
+            }
             Ok(Reply::ReferenceProgress(now)) => self.state.reference.update(|stage| {
                 if let Stage::Loading(progress) = stage {
                     *progress = now;
@@ -382,7 +472,39 @@ impl Engine {
         }
     }
 
-    fn opened(self, opened: Box<Opened>) {
+    /// Another trace is open.
+    fn opened(self, mut opened: Box<Opened>) {
+        let state = self.state;
+        let interrupted = self.take(|inner| Some(std::mem::take(&mut inner.interrupted)));
+        let interrupted = interrupted.unwrap_or_default();
+        if opened.is_capture && !interrupted.is_empty() {
+            // It came while its trace was being read.
+            let own = self.inner.with_value(|inner| inner.source.clone());
+            let own = match own {
+                Some(TraceSource::Files(files)) => files,
+                _ => Vec::new(),
+            };
+            self.open(TraceSource::Files([interrupted, own].concat()));
+            return;
+        }
+        state.file_name.set(opened.file_name.clone());
+        let reference = opened.reference.take();
+        let has_reference = reference.is_some();
+        state.reference.set(match reference {
+            Some((name, reference)) => {
+                state.reference_name.set(name);
+                Stage::Open(reference)
+            }
+            None => Stage::Empty,
+        });
+        self.show(opened);
+        if has_reference {
+            self.go_to_comparison();
+        }
+    }
+
+    /// Shows what is open.
+    fn show(self, mut opened: Box<Opened>) {
         let state = self.state;
         let chosen_at_ms = self.inner.with_value(|inner| inner.chosen_at_ms);
         state.overview.set(opened.overview.clone());
@@ -391,9 +513,10 @@ impl Engine {
         state.report.update(|report| *report += 1);
         self.inner.update_value(|inner| inner.before = None);
         let wasm_bytes = opened.wasm_bytes;
+        let left_out = std::mem::take(&mut opened.left_out);
         state.stage.set(Stage::Open(opened));
-        if let Some(reference) = self.take(|inner| inner.reference.take()) {
-            self.compare_with(reference);
+        if !left_out.is_empty() {
+            self.not_opened(left_out);
         }
         browser::after_paint(move || {
             browser::mark_ready(
@@ -414,11 +537,15 @@ impl Engine {
         state.reference.set(next);
         if is_open {
             state.report.update(|report| *report += 1);
-            state.go(|place| {
-                place.view = "compare".to_owned();
-                place.focus = Focus::default();
-            });
+            self.go_to_comparison();
         }
+    }
+
+    fn go_to_comparison(self) {
+        self.state.go(|place| {
+            place.view = "compare".to_owned();
+            place.focus = Focus::default();
+        });
     }
 
     fn answered(self, message: &JsValue) {
@@ -454,13 +581,40 @@ impl Engine {
         };
         let state = self.state;
         let source = self.inner.with_value(|inner| inner.source.clone());
-        match (state.reference.get_untracked(), source) {
-            // The second trace was too much: the first is opened again.
-            (Stage::Loading(_), Some(source)) => {
+        let is_second = matches!(state.reference.get_untracked(), Stage::Loading(_));
+        let is_open = state.stage.with_untracked(Stage::is_open);
+        let added = self.added().map(|files| called(&files));
+        match (source, added) {
+            // What came second was too much: the first is opened again.
+            (Some(source), _) if is_second => {
                 self.open(source);
                 state.reference.set(Stage::Failed(failure));
+            }
+            (Some(source), Some(name)) => {
+                self.open(source);
+                state.open_error.set(vec![LeftOut::new(name, failure)]);
+            }
+            (Some(TraceSource::Files(files)), None) if files.len() > 1 && !is_open => {
+                let names = called(&files);
+                state.stage.set(Stage::Empty);
+                self.open(TraceSource::Files(files.into_iter().take(1).collect()));
+                state.open_error.set(vec![LeftOut::new(names, failure)]);
             }
             _ => self.failed(failure),
         }
     }
+}
+
+/// What files are called that come together.
+fn called(files: &[File]) -> String {
+    let first = files.first().map(|file| file.name()).unwrap_or_default();
+    match files.len() {
+        0 | 1 => first,
+        2 => format!("{first} and another file"),
+        n => format!("A group of {n} files"),
+    }
+}
+
+fn total_bytes(files: &[File]) -> f64 {
+    files.iter().map(|file| file.size()).sum()
 }

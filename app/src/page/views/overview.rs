@@ -4,7 +4,7 @@ use dormer_core::report::overview::{Quality, ServingFacts};
 
 use super::operations::OPERATORS;
 use crate::page::prelude::*;
-use crate::protocol::{GpuFacts, TopOperation};
+use crate::protocol::{CaptureFacts, GpuFacts, TopOperation};
 
 /// The answer in a sentence, where the time went, what to do about it, and whether to believe it.
 pub fn overview() -> impl IntoView {
@@ -19,6 +19,11 @@ pub fn overview() -> impl IntoView {
             Some(_) => "operations",
             None => "kernels",
         };
+        let key_facts = overview
+            .serving
+            .iter()
+            .flat_map(|serving| serving.key_facts.clone());
+        let key_facts = each(key_facts, |facts| pairs("facts", facts));
         let by_category = (!families.is_empty()).then(|| {
             view! {
                 <section class="card">
@@ -43,15 +48,16 @@ pub fn overview() -> impl IntoView {
                     <h1 data-testid="headline">{with_units(&overview.headline)}</h1>
                     {split}
                 </section>
-                {overview.serving.map(serving)}
+                {key_facts}
                 {findings(overview.findings, overview.gpu.name.is_some(), overview.no_gpu)}
                 {pairs("facts", overview.facts)}
                 <div class="cols">
                     {(!overview.top.is_empty())
                         .then(|| top_table(overview.top, overview.top_is_kernels, overview.top_measure))}
                     <aside>
+                        {overview.serving.map(serving)}
                         {by_category}
-                        {trust(overview.quality)}
+                        {trust(overview.quality, overview.captures)}
                         {this_gpu(overview.gpu)}
                     </aside>
                 </div>
@@ -60,7 +66,7 @@ pub fn overview() -> impl IntoView {
     }
 }
 
-/// The steps of a serving engine, and the parts of the time around them.
+/// What a serving engine runs and how it launches it, and the parts of the time around its steps.
 fn serving(serving: ServingFacts) -> impl IntoView {
     let stages = each(serving.stages, |stage| {
         let [time, busy, idle] = stage.texts();
@@ -75,7 +81,7 @@ fn serving(serving: ServingFacts) -> impl IntoView {
     });
     let notes = each(serving.notes, |note| view! { <p class="fine">{note}</p> });
     view! {
-        <section class="card" data-testid="serving">
+        <section class="card serving" data-testid="serving">
             <h2>"Steps"</h2>
             {pairs("pairs", serving.facts)}
             <table class="list">
@@ -169,7 +175,7 @@ fn top_table(rows: Vec<TopOperation>, are_kernels: bool, measure: String) -> imp
 }
 
 /// How far the numbers can be trusted.
-fn trust(quality: Quality) -> impl IntoView {
+fn trust(quality: Quality, captures: CaptureFacts) -> impl IntoView {
     let lines = each(quality.lines, |line| {
         view! {
             <li class=line.level.token()>
@@ -183,8 +189,49 @@ fn trust(quality: Quality) -> impl IntoView {
             <h2>"Data quality"</h2>
             <p>{quality.sentence}</p>
             <ul>{lines}</ul>
+            {merged_files(captures)}
         </section>
     }
+}
+
+/// The files that are merged with the trace, each with a way to take it off; and that a capture can
+/// be dropped, where graphs are replayed without.
+fn merged_files(captures: CaptureFacts) -> impl IntoView {
+    let engine = expect_context::<Engine>();
+    let config = captures.model.map(|model| (None, model));
+    let merged = captures.merged.into_iter();
+    let files: Vec<_> = merged
+        .map(|(name, says)| (Some(name), says))
+        .chain(config)
+        .collect();
+    let merged = (!files.is_empty()).then(|| {
+        let files = each(files, |(file, says)| {
+            let name = file.clone().unwrap_or_else(|| "Model configuration".to_owned());
+            let label = format!("Take off {name}");
+            view! {
+                <li>
+                    <p class="name" title=name.clone()>{name.clone()}</p>
+                    <p class="fine">{says}</p>
+                    <button type="button" class="small" aria-label=label on:click=move |_| engine.take_off(file.clone())>
+                        "Take off"
+                    </button>
+                </li>
+            }
+        });
+        view! {
+            <h3>"Merged files"</h3>
+            <ul class="merged" data-testid="captures">{files}</ul>
+        }
+    });
+    let wanted = captures.is_wanted.then(|| {
+        view! {
+            <p class="fine" data-testid="capture-hint">
+                "Kernels replayed by GPU graphs have no operators or shapes of their own. If the capture of the graphs was recorded, drop its file on this page to add them; the "
+                <code>"config.json"</code> " of the model gives shapes."
+            </p>
+        }
+    });
+    view! { {merged} {wanted} }
 }
 
 /// The GPU the report is judged against.

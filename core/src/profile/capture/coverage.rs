@@ -29,6 +29,8 @@ pub struct FileUse {
     pub n_segments: u64,
     /// Those of them that a replay comes from.
     pub n_used: u64,
+    /// Kernels of all replays that come from its launches.
+    pub n_kernels: u64,
     /// Why it is of no use, or not all of it.
     pub problem: Option<Problem>,
 }
@@ -226,6 +228,33 @@ impl Coverage {
         problems
     }
 
+    /// Why nothing is merged, in sentences; `before`: what is merged already.
+    pub fn refusal(&self, before: Option<&Coverage>) -> String {
+        let problems = self.problems();
+        if !problems.is_empty() {
+            return problems.join(" ");
+        }
+        match before.filter(|before| before.is_merged()) {
+            Some(_) => "All GPU graph replays of the trace have operators from captures already."
+                .to_owned(),
+            None => self.summary(),
+        }
+    }
+
+    /// The files that something is merged from: what each is called, and how much it explains.
+    pub fn merged_files(&self) -> impl Iterator<Item = (&str, String)> {
+        let (n_kernels, _) = self.kernels();
+        let used = self.files.iter().filter(|file| file.n_used > 0);
+        used.map(move |file| {
+            let says = format!(
+                "{} of {} matched",
+                format::count(file.n_kernels),
+                format::counted(n_kernels, "kernel")
+            );
+            (file.name.as_str(), says)
+        })
+    }
+
     /// Captured launches that replays do not have, in a sentence; `None` where there are none.
     pub fn unrecorded(&self) -> Option<String> {
         let merged = self.graphs.iter().filter(|graph| graph.n_merged > 0);
@@ -281,6 +310,7 @@ pub(super) fn of(
     plan: &Plan,
 ) -> Coverage {
     let mut used: Set<(usize, usize)> = Set::default();
+    let mut n_kernels = vec![0; files.len()];
     let mut graphs: Map<usize, GraphUse> = Map::default();
     let mut order = Vec::new();
     for (at, replay) in replays.all.iter().enumerate() {
@@ -306,6 +336,9 @@ pub(super) fn of(
                 let n_launches = segment.map_or(0, |segment| segment.launches.len());
                 graph.n_merged += 1;
                 graph.n_matched = n_matched(&fit.pairs) as u64;
+                if let Some(of_file) = n_kernels.get_mut(file) {
+                    *of_file += graph.n_matched;
+                }
                 graph.n_unrecorded = n_launches.saturating_sub(fit.n_matched) as u64;
             }
             None => {
@@ -327,6 +360,7 @@ pub(super) fn of(
                 name: file.name.clone(),
                 n_segments: found.found.segments.len() as u64,
                 n_used,
+                n_kernels: n_kernels.get(at).copied().unwrap_or(0),
                 problem: problem(file, found, n_used, replays.is_empty()),
             }
         });

@@ -44,6 +44,7 @@ use crate::import::{ImportError, Imported};
 use crate::profile::launch::Launches;
 use crate::trace::Trace;
 use choosing::{File, Replays};
+use copies::Merge;
 use names::Symbols;
 
 /// A file that may hold captures.
@@ -84,24 +85,54 @@ pub fn has_bare_replays(trace: &Trace, launches: &Launches) -> bool {
     !Replays::find(trace, launches, &mut Symbols::default()).is_empty()
 }
 
+/// What captures explain of the replays of a trace, before anything is merged.
+#[derive(Debug)]
+pub struct Merging {
+    merges: Vec<Merge>,
+    coverage: Coverage,
+}
+
+impl Merging {
+    /// Whether nothing is merged.
+    pub fn is_empty(&self) -> bool {
+        self.merges.is_empty()
+    }
+
+    /// How far the files explain the replays that are not merged yet, and what is wrong with them.
+    pub fn coverage(&self) -> &Coverage {
+        &self.coverage
+    }
+}
+
+/// Finds which captured calls each replay comes from.
+pub(super) fn find(trace: &Trace, launches: &Launches, files: &[CaptureFile]) -> Merging {
+    let mut symbols = Symbols::default();
+    let replays = Replays::find(trace, launches, &mut symbols);
+    let found = files.iter().map(|file| {
+        let source = file.trace();
+        let segments = source.map(|source| segments::find(source, file.size, &mut symbols));
+        File::new(source, segments.unwrap_or_default())
+    });
+    let found: Vec<File> = found.collect();
+    let plan = choosing::choose(trace, &replays, &found);
+    let coverage = coverage::of(files, &found, &replays, &plan);
+    Merging {
+        merges: plan.into_merges(&replays, found),
+        coverage,
+    }
+}
+
 /// Puts captured calls below the launches that replay them, and says how far that went.
-pub(super) fn merge(trace: &mut Trace, launches: &mut Launches, files: &[CaptureFile]) -> Coverage {
+pub(super) fn merge(
+    trace: &mut Trace,
+    launches: &mut Launches,
+    files: &[CaptureFile],
+    merging: Merging,
+) -> Coverage {
     let sources: Vec<Option<&Trace>> = files.iter().map(CaptureFile::trace).collect();
-    let (merges, coverage) = {
-        let mut symbols = Symbols::default();
-        let replays = Replays::find(trace, launches, &mut symbols);
-        let found = sources.iter().zip(files).map(|(source, file)| {
-            let segments = source.map(|source| segments::find(source, file.size, &mut symbols));
-            File::new(*source, segments.unwrap_or_default())
-        });
-        let found: Vec<File> = found.collect();
-        let plan = choosing::choose(trace, &replays, &found);
-        let coverage = coverage::of(files, &found, &replays, &plan);
-        (plan.into_merges(&replays, found), coverage)
-    };
-    copies::put_below(trace, launches, &sources, &merges);
-    if !merges.is_empty() {
+    copies::put_below(trace, launches, &sources, &merging.merges);
+    if !merging.merges.is_empty() {
         parts::add(trace, launches);
     }
-    coverage
+    merging.coverage
 }

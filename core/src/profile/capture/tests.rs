@@ -318,20 +318,67 @@ fn a_recording_that_holds_both_is_merged_with_itself() {
     assert_eq!((all, matched), (3, 3));
 }
 
+/// Merges what comes later; or says why not.
+fn and(profile: Profile, files: &[CaptureFile]) -> Result<Profile, String> {
+    let merging = profile.merging(files);
+    match merging.is_empty() {
+        true => Err(merging.coverage().refusal(profile.coverage.as_deref())),
+        false => Ok(profile.and_captures(files, merging).unwrap()),
+    }
+}
+
 #[test]
-fn a_capture_that_comes_later_is_merged_as_well() {
+fn a_capture_that_comes_later_is_merged_and_can_be_taken_off() {
     let trace = replays(&[0, 100]);
-    let late = trace
-        .profile()
-        .and_captures(&[file("c", &capture(&LAUNCHES))])
-        .unwrap();
+    let bare = shown(&trace.profile());
+    let late = and(trace.profile(), &[file("c", &capture(&LAUNCHES))]).unwrap();
     assert_eq!(shown(&late), [ONE, ONE].concat());
-    // What is merged stays so.
-    let again = late
-        .and_captures(&[file("d", &capture(&LAUNCHES))])
-        .unwrap();
+    let merged: Vec<_> = late.coverage.as_ref().unwrap().merged_files().collect();
+    assert_eq!(merged, [("c", "6 of 6 kernels matched".to_owned())]);
+
+    let without = late.without_captures().unwrap();
+    assert_eq!((shown(&without), &without.coverage), (bare, &None));
+    let again = and(without, &[file("d", &capture(&LAUNCHES))]).unwrap();
     assert_eq!(shown(&again), [ONE, ONE].concat());
-    assert!(again.coverage.as_ref().unwrap().is_complete());
+}
+
+#[test]
+fn what_cannot_be_merged_says_why() {
+    let whole = capture(&LAUNCHES).json();
+    let bytes = |name: &str, bytes: &[u8]| CaptureFile::new(name, import(bytes), &[]);
+    let other = [("aten::relu", "4", Some("relu")); 3];
+    let why = |trace: &Timetable, file| and(trace.profile(), &[file]).unwrap_err();
+    let trace = replays(&[0]);
+    for (file, expected) in [
+        (
+            file("other.json", &capture(&other)),
+            "No replay of this trace comes from the capture other.json: it is of another model, size or version. A graph of 3 kernels, replayed once, stays without operators: no capture launches these kernels.",
+        ),
+        (
+            file("eager.json", &Timetable::new().op("aten::mm", 0..9)),
+            "eager.json holds no capture of a GPU graph: nothing in it starts and ends one.",
+        ),
+        (
+            bytes("cut.json", &whole.as_bytes()[..whole.len() - 200]),
+            "The capture cut.json ends before 1 graph did; what it has of it was not used.",
+        ),
+        (
+            bytes("empty.json", br#"{"traceEvents": []}"#),
+            "The capture empty.json has no events.",
+        ),
+    ] {
+        assert_eq!(why(&trace, file), expected);
+    }
+    let eager = Timetable::new().work("aten::mm", "gemm", 0..9);
+    assert_eq!(
+        why(&eager, file("c", &capture(&LAUNCHES))),
+        "The trace replays no GPU graph that a capture could explain."
+    );
+    let done = merged(&trace, &[file("c", &capture(&LAUNCHES))]);
+    assert_eq!(
+        and(done, &[file("c", &capture(&LAUNCHES))]).unwrap_err(),
+        "All GPU graph replays of the trace have operators from captures already."
+    );
 }
 
 #[test]

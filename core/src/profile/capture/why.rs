@@ -36,7 +36,7 @@ impl Why {
                 "no capture launches these kernels; {} of them at most match in order",
                 count(*n_matched)
             ),
-            Why::Ambiguous { sizes } if sizes.is_empty() => {
+            Why::Ambiguous { sizes } if sizes.len() < 2 => {
                 "several captures with other shapes launch these kernels, and nothing tells which it is".to_owned()
             }
             Why::Ambiguous { sizes } => {

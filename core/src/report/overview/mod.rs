@@ -123,8 +123,12 @@ impl Overview {
         let gpus = whole.map(|whole| Gpus::new(whole, timelines, profile));
         let mut serving = ServingFacts::new(profile);
         if let Some(serving) = &mut serving {
-            let memory = step_memory::fact(profile, options, judged, &serving.phases);
-            serving.facts.extend(memory);
+            if let Some([floor, traffic]) =
+                step_memory::facts(profile, options, judged, &serving.phases)
+            {
+                serving.key_facts[0].push(floor);
+                serving.facts.push(traffic);
+            }
             let across = profile.serving().map(|all| steps::facts(all, thresholds));
             serving.facts.extend(across.into_iter().flatten());
         }

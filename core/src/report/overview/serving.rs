@@ -15,10 +15,12 @@ use crate::trace::Trace;
 pub struct ServingFacts {
     /// The answer, in a sentence.
     pub sentence: String,
-    /// Label and value.
-    pub facts: Vec<(String, String)>,
     /// Steps by what their requests do.
     pub phases: Vec<PhaseFigures>,
+    /// The figures of each phase, short enough to stand side by side: label and value.
+    pub key_facts: Vec<Vec<(String, String)>>,
+    /// The engine, the model and how the work is launched: label and value.
+    pub facts: Vec<(String, String)>,
     /// Parts of the time, in their order.
     pub stages: Vec<StageLine>,
     /// What the recording does to the times, a sentence each.
@@ -89,11 +91,24 @@ impl ServingFacts {
         });
         Some(ServingFacts {
             sentence: sentence(serving, &phases),
-            facts: facts(profile, serving, &phases),
+            key_facts: phases.iter().map(|phase| phase.facts(serving)).collect(),
+            facts: facts(profile, serving),
             stages: stages.collect(),
             notes: notes(profile, serving, &phases),
             phases,
         })
+    }
+
+    /// All facts, those of a phase with its name where there are several: label and value.
+    pub fn all_facts(&self) -> Vec<(String, String)> {
+        let of_phases = self.phases.iter().zip(&self.key_facts);
+        let of_phases = of_phases.flat_map(|(phase, facts)| {
+            facts.iter().map(|(label, value)| match self.phases.len() {
+                1 => (label.clone(), value.clone()),
+                _ => (format!("{label}, {}", phase.phase), value.clone()),
+            })
+        });
+        of_phases.chain(self.facts.iter().cloned()).collect()
     }
 }
 
@@ -127,6 +142,38 @@ impl PhaseFigures {
             tokens_per_s: rate.map(|tokens| tokens as f64 / ns as f64 * 1e9),
             is_at_most: basis == Basis::GpuSpan,
         })
+    }
+
+    /// Its figures side by side: label and value.
+    fn facts(&self, serving: &Serving) -> Vec<(String, String)> {
+        let count = |n: Option<u64>| n.map(format::count);
+        let mean = serving
+            .of(Some(Phase::Decode))
+            .next()
+            .and_then(|step| step.batch?.mean_context())
+            .filter(|_| serving.steps.len() == 1)
+            .map(|mean| format::count(mean.round() as u64));
+        let denoising = denoising(serving).filter(|_| is_diffusion(serving));
+        let (n_iterations, iteration_ns) = denoising.unzip();
+        let time = format!("Time per step ({})", self.basis);
+        let rows = [
+            ("Steps", Some(format!("{} {}", self.n_steps, self.phase))),
+            ("Requests", count(self.requests)),
+            ("Padded to", count(self.padded_to)),
+            ("Tokens", count(self.tokens)),
+            ("KV tokens", count(self.kv_tokens)),
+            ("Mean context", mean),
+            (&time, Some(format::time_ns(self.step_ns))),
+            ("Rate", self.rate()),
+            ("Denoising steps", n_iterations.map(|n| n.to_string())),
+            (
+                "Time per denoising step (median)",
+                iteration_ns.map(format::time_ns),
+            ),
+        ];
+        let rows = rows.into_iter();
+        rows.filter_map(|(label, value)| Some((label.to_owned(), value?)))
+            .collect()
     }
 
     /// "2,979 tokens/s at most".
@@ -176,8 +223,13 @@ fn sentence(serving: &Serving, phases: &[PhaseFigures]) -> String {
     }
 }
 
+/// Denoising steps of a pipeline: how many, and the median of their times in nanoseconds.
+fn denoising(serving: &Serving) -> Option<(usize, i64)> {
+    let steps = serving.stages.iter().find(|stage| stage.parts.len() > 1)?;
+    Some((steps.parts.len(), steps.median_ns()?))
+}
+
 fn diffusion(serving: &Serving) -> String {
-    let steps = serving.stages.iter().find(|stage| stage.parts.len() > 1);
     let all = serving.span().map_or(0, |span| span.length());
     let images = serving.steps.iter().find_map(|step| step.batch?.images);
     let what = match images {
@@ -193,15 +245,14 @@ fn diffusion(serving: &Serving) -> String {
         true => ("take", format::time_ns(all)),
         false => ("takes", format::time_ns(all)),
     };
-    let steps = steps.and_then(|stage| {
-        let median = format::time_ns(stage.median_ns()?);
-        let n = stage.parts.len();
-        Some(format!(", in {n} denoising steps of {median} each"))
+    let steps = denoising(serving).map(|(n, median_ns)| {
+        let median = format::time_ns(median_ns);
+        format!(", in {n} denoising steps of {median} each")
     });
     format!("{what} {takes} {all}{}.", steps.unwrap_or_default())
 }
 
-fn facts(profile: &Profile, serving: &Serving, phases: &[PhaseFigures]) -> Vec<(String, String)> {
+fn facts(profile: &Profile, serving: &Serving) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     let mut add = |label: &str, value: Option<String>| {
         facts.extend(value.map(|value| (label.to_owned(), value)));
@@ -214,36 +265,6 @@ fn facts(profile: &Profile, serving: &Serving, phases: &[PhaseFigures]) -> Vec<(
     add(
         "TP size",
         tensor_parallel(&profile.trace).map(|size| size.to_string()),
-    );
-    let count = |n: Option<u64>| n.map(format::count);
-    for phase in phases {
-        let label = |what: &str| match phases.len() {
-            1 => what.to_owned(),
-            _ => format!("{what}, {}", phase.phase),
-        };
-        add(
-            &label("Steps"),
-            Some(format!("{} ({})", phase.n_steps, phase.phase)),
-        );
-        add(&label("Requests"), count(phase.requests));
-        add(&label("Padded to"), count(phase.padded_to));
-        add(&label("Tokens"), count(phase.tokens));
-        add(&label("KV tokens"), count(phase.kv_tokens));
-        let time = format::time_ns(phase.step_ns);
-        add(
-            &label("Time per step"),
-            Some(format!("{time} ({})", phase.basis)),
-        );
-        add(&label("Rate"), phase.rate());
-    }
-    let mean = serving
-        .of(Some(Phase::Decode))
-        .next()
-        .and_then(|step| step.batch?.mean_context());
-    let mean = mean.filter(|_| serving.steps.len() == 1);
-    add(
-        "Mean context",
-        mean.map(|mean| format::count(mean.round() as u64)),
     );
     add("Launches", Some(shape(&serving.shape)));
     add("Layers", serving.blocks.as_ref().map(layers));

@@ -11,14 +11,14 @@ use crate::report::{Judged, ReportOptions};
 /// Of less of the time with a known work nothing is said, in percent.
 const LEAST_KNOWN_PERCENT: f64 = 90.0;
 
-/// The bytes of a step in GEMMs, experts and attention, and the least time for them at the memory
-/// bandwidth; `None` for steps of several phases, and where the work is not known.
-pub(super) fn fact(
+/// The least time of a step at the memory bandwidth, and the bytes of its GEMMs, experts and attention
+/// that ask for it; `None` for steps of several phases, and where the work is not known.
+pub(super) fn facts(
     profile: &Profile,
     options: &ReportOptions,
     judged: &[Judged],
     phases: &[PhaseFigures],
-) -> Option<(String, String)> {
+) -> Option<[(String, String); 2]> {
     let [phase] = phases else { return None };
     phase.kv_tokens?;
     let gbps = options.gpu.as_deref()?.mem_bw_gbps;
@@ -45,14 +45,18 @@ pub(super) fn fact(
     let (bytes, text) = (weights + cache, |bytes: f64| format::bytes(bytes as u64));
     let least_ns = bytes / gbps;
     let percent = least_ns / phase.step_ns.max(1) as f64 * 100.0;
-    let value = format!(
-        "{} at {}, {} of the step: at least {} ({} in GEMMs and experts, {} in attention with its KV cache)",
+    let floor = format!(
+        "{}, {} of the step",
         format::time_ns(least_ns as i64),
-        format::bandwidth_gbps(gbps),
-        format::percent(percent),
+        format::percent(percent)
+    );
+    let traffic = format!(
+        "at least {} per step ({} in GEMMs and experts, {} in attention with its KV cache), at {}",
         text(bytes),
         text(weights),
-        text(cache)
+        text(cache),
+        format::bandwidth_gbps(gbps)
     );
-    Some(("Memory floor".to_owned(), value))
+    let facts = [("Memory floor", floor), ("Memory traffic", traffic)];
+    Some(facts.map(|(label, value)| (label.to_owned(), value)))
 }

@@ -29,7 +29,8 @@ pub(super) fn all(source: &Input) -> Vec<Part> {
 
 /// The steps of a serving engine, and the parts of the time around them.
 fn steps(document: &mut Document, serving: &ServingFacts) {
-    let facts = DocTable::of(&serving.facts)
+    let facts = serving.all_facts();
+    let facts = DocTable::of(&facts)
         .text("Steps", |(label, _)| label.clone())
         .line(">Value", |(_, value)| line(value));
     document.table(facts);

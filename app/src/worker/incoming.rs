@@ -1,0 +1,183 @@
+//! Files on their way in, told apart by their content: runs, captures of their GPU graphs, and what lies
+//! beside both.
+
+use dormer_core::import::Imported;
+use dormer_core::import::warning::WarningKind;
+use dormer_core::perf::model_config::{self, ModelConfig};
+use dormer_core::profile::capture::{CaptureFile, Note, notes};
+use dormer_core::trace::Trace;
+
+use crate::protocol::{Failure, LeftOut};
+
+/// A file that was read.
+pub struct Incoming {
+    /// Its name.
+    pub name: String,
+    /// What it holds, or why it cannot be read.
+    pub content: Result<Content, Failure>,
+}
+
+/// What a file holds.
+pub enum Content {
+    /// What a profiler recorded.
+    Recording(Box<Imported>),
+    /// Which capture is of which batch size.
+    Notes(Vec<Note>),
+    /// The sizes of a model, or why they cannot be told.
+    Config(Result<ModelConfig, String>),
+}
+
+/// Larger files are recordings.
+pub(super) const MOST_ASIDE_BYTES: f64 = 1_048_576.0;
+
+impl Content {
+    /// What lies beside recordings; `None` for anything else.
+    pub fn aside(bytes: &[u8]) -> Option<Content> {
+        let text = std::str::from_utf8(bytes).ok()?.trim_start();
+        match text.as_bytes().first()? {
+            b'[' => {
+                let notes = notes(text).filter(|notes| !notes.is_empty())?;
+                Some(Content::Notes(notes))
+            }
+            b'{' if model_config::is_config(bytes) => {
+                let config = model_config::parse(text);
+                Some(Content::Config(config.map_err(|error| error.to_string())))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Why the sizes of a model are of no use.
+pub(super) const NO_REPLAYS: &str = "it is the configuration of a model: it tells the shapes of kernels that a GPU graph replays, and no open trace replays one";
+
+/// A recording and the name of its file.
+pub(super) type Named = (String, Imported);
+
+/// Files that came together, by what they are.
+#[derive(Default)]
+pub(super) struct Group {
+    /// What ran, in the order of the files.
+    pub(super) runs: Vec<Named>,
+    /// What was recorded while GPU graphs were captured.
+    pub(super) captures: Vec<Named>,
+    notes: Vec<Note>,
+    /// The sizes of the model, with the name of the file.
+    pub(super) config: Option<(String, ModelConfig)>,
+    /// What cannot be read or is of no use.
+    pub(super) left_out: Vec<LeftOut>,
+}
+
+impl Group {
+    /// Tells files apart.
+    pub(super) fn new(files: Vec<Incoming>) -> Group {
+        let mut group = Group::default();
+        let mut names_of_notes = Vec::new();
+        for Incoming { name, content } in files {
+            match content {
+                Ok(Content::Recording(recorded)) if CaptureFile::is_capture(&recorded.trace) => {
+                    group.captures.push((name, *recorded));
+                }
+                Ok(Content::Recording(recorded)) => group.runs.push((name, *recorded)),
+                Ok(Content::Notes(notes)) => {
+                    group.notes.extend(notes);
+                    names_of_notes.push(name);
+                }
+                Ok(Content::Config(Ok(config))) => group.config = Some((name, config)),
+                Ok(Content::Config(Err(why))) => group.leave_out(name, &why),
+                Err(failure) => group.left_out.push(LeftOut {
+                    name: Some(name),
+                    failure,
+                }),
+            }
+        }
+        if group.captures.is_empty() {
+            for name in names_of_notes {
+                group.leave_out(
+                    name,
+                    "it says what captures of GPU graphs are of; drop it together with them",
+                );
+            }
+        }
+        group
+    }
+
+    /// Beside a trace that takes captures, a recording without GPU activity that is cut off or empty
+    /// is a capture that broke.
+    pub(super) fn beside_replays(mut self) -> Group {
+        let (broken, runs) = self.runs.into_iter().partition(|(_, run)| {
+            let is_cut = [WarningKind::CutGzip, WarningKind::CutJson]
+                .iter()
+                .any(|kind| run.warnings.count(*kind) > 0);
+            !has_gpu_activity(&run.trace) && (is_cut || run.trace.events.is_empty())
+        });
+        self.runs = runs;
+        self.captures.extend::<Vec<Named>>(broken);
+        self
+    }
+
+    /// Where nothing else ran, a capture in which graphs are replayed is a run as well; so is one that
+    /// came alone, where that is allowed. Else says why nothing can be opened; `why` of captures.
+    pub(super) fn with_a_run(mut self, is_allowed: bool, why: &str) -> Result<Group, Failure> {
+        if !self.runs.is_empty() {
+            return Ok(self);
+        }
+        let mut captures = self.captures.iter();
+        let replayed = captures.position(|(_, capture)| has_gpu_activity(&capture.trace));
+        let alone = (is_allowed && self.captures.len() == 1).then_some(0);
+        if let Some((name, _)) = self.config.take_if(|_| self.captures.is_empty()) {
+            self.leave_out(name, NO_REPLAYS);
+        }
+        if let Some(at) = replayed.or(alone) {
+            self.runs.push(self.captures.remove(at));
+            return Ok(self);
+        }
+        let failure = |sentence: &str| Failure {
+            sentence: sentence.to_owned(),
+            at_byte: None,
+        };
+        Err(match (self.captures.len(), self.left_out.pop()) {
+            (0, Some(left_out)) => left_out.failure,
+            (0, None) => failure("no file was given"),
+            _ => failure(why),
+        })
+    }
+
+    /// The captures, as they are merged.
+    pub(super) fn files(&mut self) -> Vec<CaptureFile> {
+        let captures = std::mem::take(&mut self.captures).into_iter();
+        captures
+            .map(|(name, capture)| CaptureFile::new(&name, Ok(capture), &self.notes))
+            .collect()
+    }
+
+    /// Says why a file is of no use.
+    pub(super) fn leave_out(&mut self, name: String, sentence: &str) {
+        self.left_out.push(LeftOut {
+            name: Some(name),
+            failure: Failure {
+                sentence: sentence.to_owned(),
+                at_byte: None,
+            },
+        });
+    }
+}
+
+impl LeftOut {
+    /// Captures that are not merged, and why: sentences that name them.
+    pub(super) fn captures(why: &str) -> LeftOut {
+        LeftOut {
+            name: None,
+            failure: Failure {
+                sentence: why.trim_end_matches('.').to_owned(),
+                at_byte: None,
+            },
+        }
+    }
+}
+
+/// Whether anything ran on the GPU.
+pub(super) fn has_gpu_activity(trace: &Trace) -> bool {
+    let events = &trace.events;
+    events.ids().any(|event| events.category(event).is_gpu())
+}

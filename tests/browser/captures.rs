@@ -1,0 +1,183 @@
+//! Captures of GPU graphs: dropped with their trace or after it, and what is said of those that do
+//! not fit.
+
+use std::path::{Path, PathBuf};
+
+use super::page::{Page, with_page};
+use super::traces::{CAPTURED, capture, kernels, replay};
+use crate::support::shared;
+
+const NOTES: &str = r#"[{"file": "capture.json", "batch_size": 32, "mode": "FULL"}]"#;
+
+/// Waits until the operators of the capture are shown, with what is merged.
+async fn shows_operators(page: &Page) {
+    page.wait_text("[data-testid=top-operations]", "aten::mm")
+        .await;
+    page.wait_text("[data-testid=captures]", "capture.json").await;
+    page.wait_text("[data-testid=captures]", "2 of 2 kernels matched")
+        .await;
+    page.wait_text(".file", "trace.json").await;
+    page.wait_for("!$('[data-testid=capture-hint]')").await;
+}
+
+/// Waits until the bare replay is shown.
+async fn shows_kernels(page: &Page) {
+    page.wait_text("[data-testid=top-operations]", "gemm").await;
+    page.wait_text(".file", "trace.json").await;
+    page.find("[data-testid=capture-hint]").await;
+    page.wait_for("!$('[data-testid=captures]')").await;
+}
+
+#[test]
+fn a_capture_dropped_on_the_open_trace_is_merged_and_taken_off() {
+    with_page("capture-after", async |page| {
+        page.open("trace.json", &replay()).await;
+        shows_kernels(page).await;
+        page.screenshot("capture-bare.png").await;
+        page.drop_file("capture.json", &capture(&CAPTURED)).await;
+        shows_operators(page).await;
+        page.screenshot("capture-merged.png").await;
+        page.visit_all_views().await;
+        // Files have the operators, too.
+        page.click("[data-nav=export]").await;
+        page.click("[data-format=csv] > summary").await;
+        page.click("button[data-path='perf_report_csvs/ops_summary.csv']")
+            .await;
+        let sheet = page.downloaded("ops_summary.csv").await;
+        assert!(String::from_utf8(sheet).unwrap().contains("my::norm"));
+
+        page.click("[data-nav=overview]").await;
+        page.click("[data-testid=captures] button").await;
+        shows_kernels(page).await;
+        assert_eq!(page.requests_after_load(), []);
+    });
+}
+
+#[test]
+fn a_trace_and_its_capture_can_come_in_any_order() {
+    with_page("capture-together", async |page| {
+        let (trace, capture) = (replay(), capture(&CAPTURED));
+        let mut files = [
+            ("trace.json", &*trace),
+            ("capture.json", &capture),
+            ("execution_details.json", NOTES),
+        ];
+        for n_loads in 1..=files.len() as u32 {
+            page.load("").await;
+            files.rotate_left(1);
+            page.drop_files(&files).await;
+            page.wait_until_shown(1).await;
+            shows_operators(page).await;
+            assert!(page.value::<bool>("!$('#open-error')").await, "{n_loads}");
+        }
+        // The capture first, and the trace after it.
+        page.load("").await;
+        page.open("capture.json", &capture).await;
+        page.drop_file("trace.json", &trace).await;
+        shows_operators(page).await;
+        assert_eq!(page.requests_after_load(), []);
+    });
+}
+
+#[test]
+fn what_does_not_fit_is_said_and_leaves_the_trace_as_it_is() {
+    with_page("capture-errors", async |page| {
+        let whole = capture(&CAPTURED);
+        let half = &whole[..whole.len() - 150];
+        let start = &half[..half.find("hipStreamBegin").unwrap()];
+        let foreign = capture(&[("aten::relu", "relu")]);
+        page.open("trace.json", &replay()).await;
+        for (name, text, sentence) in [
+            ("foreign.json", &*foreign, "No replay of this trace comes from the capture foreign.json"),
+            ("half.json", half, "The capture half.json ends before 1 graph did"),
+            ("start.json", start, "The capture start.json is cut off before the launches of any graph"),
+            ("empty.json", r#"{"traceEvents": []}"#, "The capture empty.json has no events"),
+            ("nothing.json", "", "nothing.json cannot be analyzed"),
+            ("page.json", "<html>log in</html>", "This is a web page"),
+            ("execution_details.json", NOTES, "drop it together with them"),
+            ("config.json", r#"{"architectures": ["X"]}"#, "the configuration of a model"),
+        ] {
+            page.drop_file(name, text).await;
+            page.wait_text("#open-error", sentence).await;
+            shows_kernels(page).await;
+            if name == "foreign.json" {
+                page.screenshot("capture-foreign.png").await;
+            }
+            page.click("#open-error ~ [aria-label=Close]").await;
+            page.wait_for("!$('#open-error')").await;
+        }
+        // A second capture of the same graph, and one beside the trace.
+        page.drop_file("capture.json", &whole).await;
+        shows_operators(page).await;
+        page.drop_file("rank1.json", &whole).await;
+        page.wait_text("#open-error", "have operators from captures already")
+            .await;
+        page.drop_beside("capture.json", &whole).await;
+        page.wait_text("#reference-error", "no run to compare with").await;
+        page.click("#reference-error ~ [aria-label=Close]").await;
+        shows_operators(page).await;
+
+        // A trace without graphs takes none, and another trace replaces this one.
+        page.open("eager.json", &kernels(&[30])).await;
+        page.wait_text(".file", "eager.json").await;
+        page.drop_file("capture.json", &whole).await;
+        page.wait_text("#open-error", "the open trace replays no graph").await;
+        page.wait_text(".file", "eager.json").await;
+        assert_eq!(page.requests_after_load(), []);
+    });
+}
+
+#[test]
+fn two_traces_with_a_capture_are_compared() {
+    with_page("capture-two", async |page| {
+        let (trace, capture) = (replay(), capture(&CAPTURED));
+        let files = [("trace.json", &*trace), ("capture.json", &capture), ("old.json", &trace)];
+        page.drop_files(&files).await;
+        page.find("[data-testid^=compare]").await;
+        page.wait_for("$('[data-testid=compare-headline]')?.innerText.startsWith('No difference')")
+            .await;
+        page.click("#swap").await;
+        page.wait_text("[data-role=target]", "old.json").await;
+        page.click("[data-nav=overview]").await;
+        page.wait_text("[data-testid=captures]", "capture.json").await;
+        page.click("[data-testid=captures] button").await;
+        page.find("[data-testid=capture-hint]").await;
+    });
+}
+
+/// A real trace with its capture: where they lie.
+fn real(folder: &Path, name: &str) -> [PathBuf; 2] {
+    ["", ".capture"].map(|part| folder.join(format!("serving/{name}{part}.json.gz")))
+}
+
+#[test]
+fn a_capture_is_merged_about_as_fast_as_it_is_read() {
+    let Some(folder) = shared::folder().filter(|folder| folder.join("serving").is_dir()) else {
+        return;
+    };
+    with_page("capture-time", async |page| {
+        for name in ["vllm_decode_full", "xdit_flux_sage"] {
+            let files = real(&folder, name);
+            let opened_ms = async |page: &mut Page, path: &Path, n_loads| {
+                page.choose(path).await;
+                page.wait_until_shown(n_loads).await;
+                page.value::<f64>("Number(document.documentElement.dataset.openedMs)")
+                    .await
+            };
+            let mut alone_ms = 0.0;
+            for file in &files {
+                page.load("").await;
+                alone_ms += opened_ms(page, file, 1).await;
+            }
+            page.load("").await;
+            let mut merged_ms = opened_ms(page, &files[0], 1).await;
+            page.screenshot(&format!("capture-{name}-bare.png")).await;
+            merged_ms += opened_ms(page, &files[1], 2).await;
+            page.find("[data-testid=captures]").await;
+            page.screenshot(&format!("capture-{name}.png")).await;
+            eprintln!("{name}: {merged_ms:.0} ms merged, {alone_ms:.0} ms each alone");
+            // 1.2 is the goal; the rest is for a machine that does other work.
+            assert!(merged_ms < 1.6 * alone_ms, "{merged_ms} of {alone_ms} ms");
+        }
+    });
+}
