@@ -48,6 +48,7 @@ mod redaction;
 mod requirements;
 mod serving;
 mod spellings;
+mod step_findings;
 mod support;
 mod tiling;
 mod trees;

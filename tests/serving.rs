@@ -240,7 +240,7 @@ fn what_repeats_is_found_in_time_that_grows_with_the_trace() {
 }
 
 /// A trace of a serving engine with its capture.
-fn captured(name: &str) -> Option<Profile> {
+pub(crate) fn captured(name: &str) -> Option<Profile> {
     let trace = import(&shared::serving(name)?).unwrap();
     let file = format!("{name}.capture");
     let capture = CaptureFile::new(&file, import(&shared::serving(&file)?), &[]);

@@ -38,40 +38,76 @@ impl Subject for Row {
     }
 }
 
-pub(super) const GRAPH_DOCS: Docs = || rule::docs(&[IN_GRAPHS]);
+pub(super) const GRAPH_DOCS: Docs = || rule::docs(GRAPHS);
 pub(super) const RECOMPUTE_DOCS: Docs = || rule::docs(&[RECOMPUTED]);
 pub(super) const CALLS_DOCS: Docs = || rule::docs(&[CALLS_DIFFER]);
+
+const GRAPHS: &[Rule<Row>] = &[IN_GRAPHS, NOT_CAPTURED];
+
+/// What would tell the shapes of kernels in graphs, by the engine that launched them.
+fn capture_flags(input: &Input) -> (&'static str, String) {
+    let serving = input.profile.serving();
+    let flags = serving.and_then(|serving| serving.engine);
+    let flags = flags.map(|engine| {
+        format!(
+            "write the capture of the graphs as well ({}) and open it beside this trace (`--capture`): it confirms the shapes of every kernel. Or ",
+            engine.capture_flags()
+        )
+    });
+    ("capture", flags.unwrap_or_default())
+}
+
+fn is_large_in_graphs(group: &Group<Row>) -> bool {
+    let thresholds = &group.input.options.thresholds;
+    let shares = group.rows.iter().filter_map(|row| row.percent_of_compute);
+    group.input.gpu().is_some() && shares.sum::<f64>() > thresholds.medium_percent_of_compute
+}
+
+fn kernels_in_graphs(group: &Group<Row>) -> Words {
+    let (input, longest) = (group.input, group.first());
+    let kernels = |row: &&Row| input.operation(row.operation).work().count() as u64;
+    let n_kernels = group.rows.iter().map(kernels).sum();
+    let name = short_name(input, input.operation(longest.operation));
+    vec![
+        ("kernels", format::counted(n_kernels, "kernel")),
+        either("take", n_kernels == 1, "takes", "take"),
+        ("longest", name),
+        ("longest_time", format::time_ns(longest.time_ns)),
+        capture_flags(input),
+    ]
+}
+
+/// Shapes that are worked out are right where their source is: a capture shows it.
+const NOT_CAPTURED: Rule<Row> = Rule {
+    key: "shapes_without_capture",
+    when: "a good part of compute is kernels of GPU graphs whose shapes are worked out, without a capture",
+    gate: is_large_in_graphs,
+    title: "GPU graphs: shapes worked out, not recorded",
+    issue: "{kernels} of GPU graphs {take} {time}; their shapes come from what is known of the model, not from recorded operators.",
+    model: "{capture}record one step without graphs (eager execution, which serving engines have a switch for): its operators confirm the shapes.",
+    kernel: "nothing to gain in a kernel.",
+    words: kernels_in_graphs,
+    saves: Saves::Nothing,
+    effect: Effect::FirstStep,
+    has_reproducer: false,
+    ..Rule::BASE
+};
 
 /// A graph records no operators, so that no model counts the FLOPs of its kernels.
 const IN_GRAPHS: Rule<Row> = Rule {
     key: "unknown_in_graphs",
     when: "a good part of compute is kernels of GPU graphs without a FLOP/byte model",
     applies: |_, row| row.efficiency_percent.is_none(),
-    gate: |group| {
-        let thresholds = &group.input.options.thresholds;
-        let shares = group.rows.iter().filter_map(|row| row.percent_of_compute);
-        group.input.gpu().is_some() && shares.sum::<f64>() > thresholds.medium_percent_of_compute
-    },
+    gate: is_large_in_graphs,
     title: "GPU graphs: no FLOP/byte model for their kernels",
     issue: "{kernels} of GPU graphs {take} {time}; a graph records no operators, whose shapes would tell FLOPs and bytes.",
-    model: "record one step without graphs as well (eager execution, which serving engines have a switch for): the shapes of its operators tell FLOPs and bytes.",
+    model: "{capture}record one step without graphs as well (eager execution, which serving engines have a switch for): the shapes of its operators tell FLOPs and bytes.",
     kernel: "measure the longest under a hardware profiler.",
     notes: &[
         "A graph launch replays kernels that were captured before: names alone tell what they do. The operator that calls it takes the tensors of all of it.",
         "The longest are those of `{longest}` ({longest_time}).",
     ],
-    words: |group| {
-        let (input, longest) = (group.input, group.first());
-        let kernels = |row: &&Row| input.operation(row.operation).work().count() as u64;
-        let n_kernels = group.rows.iter().map(kernels).sum();
-        let name = short_name(input, input.operation(longest.operation));
-        vec![
-            ("kernels", format::counted(n_kernels, "kernel")),
-            either("take", n_kernels == 1, "takes", "take"),
-            ("longest", name),
-            ("longest_time", format::time_ns(longest.time_ns)),
-        ]
-    },
+    words: kernels_in_graphs,
     // What a step without graphs would tell saves nothing by itself.
     saves: Saves::Nothing,
     has_reproducer: false,
@@ -121,7 +157,7 @@ pub(super) fn calls_that_differ(input: &Input, outcome: &Outcome) -> Vec<Finding
 }
 
 pub(super) fn run_graphs(input: &Input, rows: &[Row], outcome: &mut Outcome) {
-    run(input, rows, outcome, &IN_GRAPHS, |rows| {
+    run(input, rows, outcome, GRAPHS, |rows| {
         let mut unknown = rows.to_vec();
         unknown.retain(|row| row.efficiency_percent.is_none());
         let (time, unknown) = (Value::Ns(time_ns(rows)), Value::Ns(time_ns(&unknown)));
@@ -133,7 +169,7 @@ pub(super) fn run_graphs(input: &Input, rows: &[Row], outcome: &mut Outcome) {
 }
 
 pub(super) fn run_recompute(input: &Input, rows: &[Row], outcome: &mut Outcome) {
-    run(input, rows, outcome, &RECOMPUTED, |rows| {
+    run(input, rows, outcome, &[RECOMPUTED], |rows| {
         let (count, time) = (Value::Count(n_calls(rows)), Value::Ns(time_ns(rows)));
         [
             ("recompute_count", "Recomputed calls", count),
@@ -147,7 +183,7 @@ fn run(
     input: &Input,
     rows: &[Row],
     outcome: &mut Outcome,
-    rule: &Rule<Row>,
+    rules: &[Rule<Row>],
     facts: impl Fn(&[&Row]) -> [(&'static str, &'static str, Value); 2],
 ) {
     let rows: Vec<&Row> = rows.iter().collect();
@@ -156,7 +192,7 @@ fn run(
         ..Outcome::new(outcome.kind, Status::Done)
     };
     outcome.facts(facts(&rows));
-    outcome.findings = rule::find(input, std::slice::from_ref(rule), rows);
+    outcome.findings = rule::find(input, rules, rows);
     for finding in &mut outcome.findings {
         run_time::turn(input, finding);
     }

@@ -16,6 +16,8 @@ pub enum Effect {
     FewerLaunches,
     /// More is known; no time is saved by that alone.
     FirstStep,
+    /// Nothing by itself: it says how much is left to save at most.
+    Limit,
 }
 
 labelled! {
@@ -97,8 +99,9 @@ impl Finding {
         }
     }
 
-    /// Whether following it saves time: to know FLOPs and bytes is a first step that saves none.
+    /// Whether following it saves time: to know FLOPs and bytes is a first step that saves none, and a
+    /// limit is what all others save at most.
     pub fn says_what_to_do(&self) -> bool {
-        self.effect != Effect::FirstStep
+        !matches!(self.effect, Effect::FirstStep | Effect::Limit)
     }
 }

@@ -41,6 +41,7 @@ mod rule;
 pub(crate) mod run_time;
 #[cfg(test)]
 mod samples;
+mod serving;
 mod triton;
 mod unmodelled;
 
@@ -56,6 +57,7 @@ pub use rank::{Findings, RankedFinding, Within};
 pub use row::Row;
 pub use rule::RuleDoc;
 pub(crate) use rule::{Words, fill};
+pub(crate) use serving::memory::StepMemory;
 
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::reduction::ReductionKind;
@@ -124,6 +126,7 @@ pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "other", title: "Other", subject: "other operations", tier: Tier::Compute, covers: other::covers, is_of_whole: true, class: |profile, operation| other::kind_of(profile, operation).label().to_owned(), run: other::run, rules: other::DOCS },
     AnalysisKind { key: "multi_kernel", title: "Copies and communication", subject: "memory copies or collectives", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: multi_kernel::run, rules: multi_kernel::DOCS },
     AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: cpu_idle::run, rules: cpu_idle::DOCS },
+    AnalysisKind { key: "serving", title: "Serving steps", subject: "steps of serving engines", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: serving::run, rules: serving::DOCS },
     AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: any_kind::runs_in_graphs, is_of_whole: false, class: |_, _| String::new(), run: any_kind::run_graphs, rules: any_kind::GRAPH_DOCS },
     AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: any_kind::is_recomputed, is_of_whole: false, class: |_, _| String::new(), run: any_kind::run_recompute, rules: any_kind::RECOMPUTE_DOCS },
     AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: fusion::run, rules: fusion::DOCS },

@@ -1,6 +1,6 @@
 //! All findings in one list, what is worth most first.
 
-use super::finding::{Finding, Impact, Priority};
+use super::finding::{Effect, Finding, Impact, Priority};
 use super::one_cause;
 use super::outcome::Outcome;
 use super::{AnalysisKind, Input};
@@ -148,7 +148,9 @@ fn together(input: &Input, ranked: &[RankedFinding]) -> Option<Impact> {
     let mut of_operation = vec![Saved::default(); input.profile.operations().len()];
     let mut all: Option<Impact> = None;
     for RankedFinding { finding, .. } in ranked {
-        let Some(impact) = finding.impact else {
+        // A limit is no saving beside those that come near it.
+        let impact = finding.impact.filter(|_| finding.effect != Effect::Limit);
+        let Some(impact) = impact else {
             continue;
         };
         // The part of its impact that no finding before it saves already.

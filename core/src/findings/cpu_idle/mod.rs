@@ -11,6 +11,7 @@ mod patterns;
 mod reasoning;
 mod rules;
 mod seen;
+mod stages;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -23,13 +24,20 @@ use crate::base::interval::Interval;
 use crate::findings::prelude::*;
 use code::CodeSeen;
 use seen::Seen;
+use stages::StageSeen;
 use turns::Turns;
 
 pub(crate) use patterns::patterns;
 
 pub(super) const DOCS: Docs = || {
     let of_code = rule::docs(code::RULES);
-    [of_code, rule::docs(rules::RULES), rule::docs(turns::RULES)].concat()
+    [
+        of_code,
+        rule::docs(stages::RULES),
+        rule::docs(rules::RULES),
+        rule::docs(turns::RULES),
+    ]
+    .concat()
 };
 
 pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
@@ -50,10 +58,19 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     let (seen, turns) = (Seen::of(input, &idle, &mut code), Turns::of(input, &idle));
     let of_code = code.iter();
     let of_code = of_code.flat_map(|seen| rule::find(input, code::RULES, vec![seen]));
-    let of_causes = seen.iter();
+    let stage = StageSeen::of(input, &idle, &code);
+    // The part of the run says more than the cause of its gaps.
+    let of_causes = seen.iter().filter(|seen| {
+        stage.is_none() || !seen.cause.is_late_launch() || !seen.cause.can_be_saved()
+    });
     let of_causes = of_causes.flat_map(|seen| rule::find(input, rules::RULES, vec![seen]));
     let turns = rule::find(input, turns::RULES, turns.iter().collect());
-    outcome.findings = of_code.chain(of_causes).chain(turns).collect();
+    let of_stage = rule::find(input, stages::RULES, stage.iter().collect());
+    outcome.findings = of_code
+        .chain(of_stage)
+        .chain(of_causes)
+        .chain(turns)
+        .collect();
     outcome.nothing_found = nothing_found(&idle);
     outcome.notes = notes(input, &idle);
 }

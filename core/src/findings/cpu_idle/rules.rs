@@ -5,6 +5,7 @@ use super::seen::Seen;
 use super::tables::{code_of_cause, longest_gaps};
 use crate::assess::idle::cause::IdleCause;
 use crate::findings::prelude::*;
+use crate::names::batch::Engine;
 
 impl Subject for Seen<'static> {
     type Of<'a> = Seen<'a>;
@@ -64,6 +65,22 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         model: "compile or fuse what these kernels do, so that fewer and longer ones remain; a GPU graph makes the distance smaller.",
         kernel: OVERLAP,
         ..CAUSE
+    },
+    Rule {
+        key: "eager_steps",
+        when: "kernels of decode steps, or of prefill of few tokens, finish before the next launch, and no GPU graph is launched",
+        applies: |input, seen| seen.cause == IdleCause::LaunchBound && seen.are_steps_eager(input),
+        title: "Eager steps where a GPU graph is usual",
+        issue: "Steps are launched kernel by kernel, and kernels finish before the next are launched: the GPU is idle for {time}.",
+        model: "let the engine capture these steps in GPU graphs: {eager_flag}check `cudagraph_mode` (`FULL`, `PIECEWISE`, `FULL_DECODE_ONLY`, `FULL_AND_PIECEWISE`, `NONE`) where it has one. If the recording was eager on purpose, its times are not those of production.",
+        words: |group| {
+            let serving = group.input.profile.serving();
+            let engine = serving.and_then(|serving| serving.engine);
+            let flag = engine.and_then(Engine::eager_flag);
+            let flag = flag.map_or(String::new(), |flag| format!("remove {flag}, "));
+            vec![("eager_flag", flag)]
+        },
+        ..LAUNCH_BOUND
     },
     Rule {
         when: "kernels finish before the next launch, most of them before graph launches",

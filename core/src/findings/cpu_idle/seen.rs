@@ -7,7 +7,9 @@ use crate::base::tally::Tally;
 use crate::findings::Severity;
 use crate::findings::prelude::*;
 use crate::names::Family;
+use crate::names::batch::Phase;
 use crate::names::host_calls::{FUSED_OPTIMIZERS, optimizer_of_step};
+use crate::profile::serving::{ServingStep, ShapeKind};
 
 /// Kernels of one stream leave no less between them.
 const LEAST_DISTANCE_NS: i64 = 3_000;
@@ -99,6 +101,27 @@ impl<'a> Seen<'a> {
             && last
                 .next()
                 .is_some_and(|gap| self.is_most(gap.gap.span.length()))
+    }
+
+    /// Whether the GPU is idle for most of the run in steps that serving engines usually replay as a graph:
+    /// those that decode, or read in few tokens.
+    pub(super) fn are_steps_eager(&self, input: &Input) -> bool {
+        /// Engines capture graphs for up to about so many tokens.
+        const MOST_TOKENS: u64 = 512;
+        let Some(serving) = input.profile.serving() else {
+            return false;
+        };
+        let is_small = |step: &ServingStep| {
+            let tokens = step.batch.and_then(|batch| batch.tokens());
+            step.phase() == Some(Phase::Decode)
+                || tokens.is_some_and(|tokens| (1..=MOST_TOKENS).contains(&tokens))
+        };
+        let working = serving.steps.iter().filter(|step| step.activity.is_some());
+        let n_small = working.clone().filter(|step| is_small(step)).count();
+        serving.shape.kind == ShapeKind::Eager
+            && !self.idle.has_graphs
+            && n_small * 2 > working.count()
+            && self.idle.idle_percent() > 50.0
     }
 
     pub(super) fn is_in_compiled_code(&self) -> bool {

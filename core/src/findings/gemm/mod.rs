@@ -41,6 +41,8 @@ struct Seen<'a> {
     is_quantized: bool,
     /// Most GEMMs of the trace are in types of 16 bits or fewer.
     among_narrow: bool,
+    /// A vector that does not depend on the tokens is multiplied by a matrix of each layer.
+    is_of_one_input: bool,
 }
 
 impl Seen<'_> {
@@ -134,7 +136,8 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         KernelsOfGemms(vec![OnceLock::new(); input.profile.operations().len()])
     });
     let look = |row| look(input, row, &known, among_narrow);
-    let seen: Vec<Seen> = rows.iter().map(look).collect();
+    let mut seen: Vec<Seen> = rows.iter().map(look).collect();
+    mark_one_input(input, &mut seen);
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
         row.class = rule::class_of(input, rules::RULES, seen);
         // Without sizes nothing tells that they are regular.
@@ -170,6 +173,10 @@ fn is_candidate(input: &Input, seen: &Seen, gate: &Gate) -> bool {
         || missing_units(input, row).is_some()
     {
         return false;
+    }
+    // Judged together: each is small.
+    if seen.is_of_one_input {
+        return !row.is_anomaly;
     }
     // What is measured, or saved by another type, needs no gap to the roofline.
     let needs_no_gap =
@@ -235,6 +242,47 @@ fn look<'a>(
             || kernels.is_narrow
             || spec.is_some_and(is_narrow),
         among_narrow,
+        is_of_one_input: false,
+    }
+}
+
+/// How often a layer's operation is called in a step at least.
+const LEAST_PER_STEP: u64 = 4;
+
+/// Marks GEMMs of one row beside GEMMs of many: where a step has many tokens, one row is no token of it but
+/// something that all layers take, as the time step of a diffusion pipeline.
+fn mark_one_input(input: &Input, seen: &mut [Seen]) {
+    let Some(serving) = input.profile.serving() else {
+        return;
+    };
+    let parts = serving.stages.iter().map(|stage| stage.parts.len());
+    let n_steps = parts.max().unwrap_or(0).max(1) as u64;
+    // Of a matrix: how many rows are multiplied by it.
+    let rows = |seen: &Seen| {
+        let sizes = seen.sizes.filter(|sizes| sizes.batch == 1)?;
+        let weights = (sizes.m.max(sizes.n), sizes.k);
+        Some((sizes.m.min(sizes.n), weights))
+    };
+    let known: Vec<(u64, (u64, u64), i64)> = seen
+        .iter()
+        .filter_map(|one| rows(one).map(|(rows, weights)| (rows, weights, one.row.time_ns)))
+        .collect();
+    let ns = |is: &dyn Fn(u64) -> bool| {
+        let of_it = known.iter().filter(|(rows, ..)| is(*rows));
+        sum(of_it.map(|(.., ns)| *ns))
+    };
+    if ns(&|rows| rows > 1) < ns(&|rows| rows == 1) {
+        return;
+    }
+    for one in seen {
+        let Some((1, weights)) = rows(one) else {
+            continue;
+        };
+        // What some calls multiply by more rows is of tokens, as an expert's weights are.
+        let is_of_tokens = known
+            .iter()
+            .any(|(rows, of, _)| *rows > 1 && *of == weights);
+        one.is_of_one_input = !is_of_tokens && one.row.n_calls >= LEAST_PER_STEP * n_steps;
     }
 }
 

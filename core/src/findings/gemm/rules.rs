@@ -64,6 +64,22 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..Rule::BASE
     },
     Rule {
+        key: "gemv_of_one_input",
+        class: "matrix × vector of one input",
+        when: "M or N is 1 in each layer of a step that has many tokens",
+        applies: |_, seen| seen.is_of_one_input,
+        gate: |group| group.is_large(|lines| lines.gemm_gate_ms),
+        title: "One vector times a matrix of each layer",
+        issue: "{subject} multiplies one row by a matrix of each layer, {calls} in all, while the other GEMMs have many rows: {time}{at}.",
+        model: "compute it for all layers in one GEMM per step, with their weights joined: the row does not depend on the tokens (modulation by the time step).",
+        kernel: "a matrix-vector kernel should come close to the memory bandwidth; one launch of all weights does more easily.",
+        notes: &[
+            "That all layers take the same row is likely, not sure: shapes say that it is none of the tokens.",
+            "The weights are read all the same: the estimate is the gap to the memory bandwidth.",
+        ],
+        ..Rule::BASE
+    },
+    Rule {
         key: "gemv",
         class: "matrix × vector",
         when: "M or N is 1",

@@ -30,6 +30,8 @@ struct Seen<'a> {
     /// Bytes in a nanosecond of the other expert GEMM, where both are bound by memory and it is far
     /// ahead.
     sibling: Option<f64>,
+    /// Nearly all that it moves is weights of experts: what lies between both GEMMs is next to nothing.
+    reads_weights: bool,
 }
 
 impl Seen<'_> {
@@ -60,6 +62,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         are_gemms_told,
         is_slow: is_bottleneck(input, row, &gate) && !is_launch_scale(input, row),
         sibling: sibling(input, rows, row),
+        reads_weights: reads_weights(input, row),
     });
     let seen: Vec<Seen> = seen.collect();
     add_facts(input, outcome, &seen);
@@ -81,6 +84,21 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         "How many tokens each expert got, and how well the routing spreads them, is not in a trace."
             .to_owned(),
     );
+}
+
+/// Whether what the other GEMM of the experts writes or reads is a small part of what one moves.
+fn reads_weights(input: &Input, row: &Row) -> bool {
+    const LEAST_PERCENT: f64 = 10.0;
+    /// Of a number between both.
+    const BYTES: f64 = 2.0;
+    let between = || {
+        let modelled = input.operation(row.operation).modelled.as_ref()?;
+        let size = |wanted: &str| Some(modelled.param(wanted)?.size()? as f64);
+        let numbers = size("M")? * size("topk")? * size("N")?;
+        let all = input.judged(row.operation).work?.bytes?;
+        Some(numbers * BYTES / all * 100.0)
+    };
+    between().is_some_and(|percent| percent < LEAST_PERCENT)
 }
 
 /// Bytes of a memory-bound row, and how many it moves in a nanosecond.

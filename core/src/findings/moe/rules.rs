@@ -44,8 +44,8 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         key: "unfused_experts",
-        when: "both GEMMs of the experts are kernels of their own",
-        applies: |_, seen| seen.role.is_gemm(),
+        when: "both GEMMs of the experts are kernels of their own, and what lies between them is a good part of what they move, or is not known",
+        applies: |_, seen| seen.role.is_gemm() && !seen.reads_weights,
         gate: |group| group.is_large(|lines| lines.moe_gate_ms),
         title: "Expert GEMMs in separate kernels",
         issue: "{figures}; its GEMMs are kernels of their own.",
@@ -53,6 +53,21 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         kernel: "tune tiles of both GEMMs for these numbers of tokens with the reproducer.",
         notes: &[
             "The first GEMM writes what the second reads; a fused kernel keeps it on the chip.",
+            EVENLY,
+        ],
+        ..Rule::BASE
+    },
+    Rule {
+        key: "expert_weights_gap",
+        when: "a GEMM of the experts is slow, and nearly all it moves is their weights",
+        applies: |_, seen| seen.role.is_gemm() && seen.is_slow,
+        title: "Expert GEMMs far from the memory bandwidth",
+        issue: "{figures}.",
+        model: "batch more tokens: each weight that is read then serves more of them.",
+        kernel: "have tiles and split of K tuned for these numbers of tokens, with the reproducer.",
+        by: |seen| seen.row.gap_bucket(),
+        notes: &[
+            "It reads weights for nearly all of its bytes: keeping what lies between both GEMMs on the chip, as a fused kernel does, would change little.",
             EVENLY,
         ],
         ..Rule::BASE

@@ -26,6 +26,38 @@ labelled! {
     }
 }
 
+impl Engine {
+    /// What has it record the capture of its graphs, in code font.
+    pub(crate) fn capture_flags(self) -> &'static str {
+        match self {
+            Engine::Vllm => {
+                "`--profiler-config.capture_torch_profiler True --profiler-config.detailed_trace_annotation True`"
+            }
+            Engine::Sglang => "`--enable-profile-cuda-graph`",
+            Engine::Atom => "`--mark-trace`, with `ATOM_PROFILER_MORE=1`",
+            Engine::Xdit => "`--profile_capture_phase`",
+        }
+    }
+
+    /// What chooses the sizes that its graphs are captured for, in code font.
+    pub(crate) fn graph_sizes_flags(self) -> Option<&'static str> {
+        match self {
+            Engine::Vllm => Some("`cudagraph_capture_sizes` in `--compilation-config`"),
+            Engine::Sglang => Some("`--cuda-graph-bs`, `--cuda-graph-max-bs`"),
+            Engine::Atom | Engine::Xdit => None,
+        }
+    }
+
+    /// What lets it launch kernel by kernel, without graphs, in code font.
+    pub(crate) fn eager_flag(self) -> Option<&'static str> {
+        match self {
+            Engine::Vllm | Engine::Atom => Some("`--enforce-eager`"),
+            Engine::Sglang => Some("`--disable-cuda-graph`"),
+            Engine::Xdit => None,
+        }
+    }
+}
+
 labelled! {
     /// How much an annotation says. Where a trace has detailed ones, plain ones name no steps: an
     /// engine may write both around the same step.

@@ -6,15 +6,18 @@ use super::shared::{Action, Replay, Table, Window, facts, thresholds};
 use super::{list, record, round, value};
 use crate::base::interval::percent_of;
 use crate::base::value::rounded;
-use crate::findings::{Confidence, Impact as Saved, Outcome, RankedFinding};
+use crate::findings::{Confidence, Impact as Saved, Outcome, RankedFinding, StepMemory};
 use crate::output::title::of_trace;
 use crate::profile::Profile;
 use crate::profile::model_info::{Inferred, ModelInfo};
 use crate::profile::operations::Operation as Called;
 use crate::profile::recorded_flops::recorded_flops;
+use crate::profile::serving::{Blocks, Shape, ShapeKind};
 use crate::profile::timeline::GpuTimeline;
 use crate::report::Report;
-use crate::report::overview::{HardwareFigure, Quality, QualityLine};
+use crate::report::overview::{
+    HardwareFigure, PhaseFigures, Quality, QualityLine, ServingFacts, StageLine, step_memory,
+};
 
 const FORMAT: u32 = 1;
 
@@ -27,6 +30,7 @@ record! {
         hardware: "What it was judged by." = Hardware::of(report),
         run: "How the time splits; null without GPU activity." = report.timelines.whole.as_ref().map(Run::of),
         window: "The part of the trace that is analyzed alone; null: all of it." = profile.window.as_ref().map(Window::of),
+        serving: "Steps of a serving engine, or the run of a diffusion pipeline; null: the trace has none." = report.overview.serving.as_ref().map(|facts| Serving::of(profile, report, facts)),
         findings: "What was found, in order." = list(&report.analyses.findings.ranked, |one| Finding::of(profile, report, one)),
         together: "What following all of them saves." = report.analyses.findings.together.as_ref().map(|all| Impact::of(all, report.overview.total_ns)),
         n_small: "Findings that are too small to be listed." = report.analyses.findings.n_small,
@@ -90,6 +94,73 @@ record! {
         exposed_memcpy_time_percent: "Its share." = of_whole(whole, whole.exposed_memcpy_ns),
         idle_time_ms: "In which nothing runs." = ms(whole.idle_ns),
         idle_time_percent: "Its share." = of_whole(whole, whole.idle_ns),
+    }
+
+    /// Steps of a serving engine, or the run of a diffusion pipeline.
+    Serving(profile: &Profile, report: &Report, facts: &ServingFacts) {
+        engine: "Who ran them; null: nothing tells." = profile.serving().and_then(|serving| Some(serving.engine?.key())),
+        phases: "Steps by what their requests do; medians where there are several." = list(&facts.phases, Phase::of),
+        stages: "Parts of the time: before, in, between and after steps or denoising steps." = list(&facts.stages, Stage::of),
+        launches: "How GPU activity was launched." = profile.serving().map(|serving| Launches::of(&serving.shape)),
+        layers: "What repeats in a step; null: nothing does." = profile.serving().and_then(|serving| serving.blocks.as_ref()).map(Layers::of),
+        memory: "What a step has to read; null: not known, or steps of several phases." = step_memory(profile, &report.options, &report.judged, &facts.phases).map(|memory| Memory::of(&memory, &facts.phases)),
+    }
+
+    /// Steps of one phase.
+    Phase(phase: &PhaseFigures) {
+        phase: "prefill, decode, mixed, diffusion, or unknown phase." = phase.phase,
+        steps: "How many have GPU activity." = phase.n_steps,
+        requests: "Requests of a step; null: not known." = phase.requests,
+        padded_to: "Requests that its graph was captured for; null: not known." = phase.padded_to,
+        tokens: "Tokens that a step computes; null: not known." = phase.tokens,
+        kv_tokens: "Tokens that a step attends to; null: not known." = phase.kv_tokens,
+        step_time_ms: "The time of a step." = ms(phase.step_ns),
+        step_time_basis: "What that time is." = phase.basis,
+        tokens_per_s: "Tokens computed in a second; null: not known, or not all are put out." = round(phase.tokens_per_s, 1),
+        is_at_most: "The true rate may be lower: the time is of the GPU activity of the step alone." = phase.is_at_most,
+    }
+
+    /// A part of the time.
+    Stage(stage: &StageLine) {
+        name: "What it is." = stage.name,
+        time_ms: "How long it is." = ms(stage.ns),
+        busy_time_ms: "In which the GPU is busy." = ms(stage.busy_ns),
+        idle_time_ms: "In which it is idle." = ms(stage.ns.saturating_sub(stage.busy_ns)),
+        median_ms: "Of steps: the median; null: it has none." = stage.median_ns.map(ms),
+    }
+
+    /// How GPU activity was launched.
+    Launches(shape: &Shape) {
+        kind: "eager, full_graph or piecewise_graph." = match shape.kind {
+            ShapeKind::Eager => "eager",
+            ShapeKind::FullGraph => "full_graph",
+            ShapeKind::PiecewiseGraph => "piecewise_graph",
+        },
+        graph_launches: "Launches of graphs." = shape.launches,
+        graphs: "Graphs that differ." = shape.graphs,
+        kernels_in_graphs: "Kernels, copies and fills that graphs replay." = shape.n_work,
+        kernels_outside: "Those that no graph replays." = shape.n_outside,
+        replay_time_ms: "From the first to the last GPU activity of each replay, added up." = ms(shape.replay_ns),
+    }
+
+    /// What repeats in a step.
+    Layers(blocks: &Blocks) {
+        layers: "Layers, where both ways of counting agree; null: they do not." = blocks.layers,
+        attention_kernels: "Attention kernels, one of each layer." = blocks.attention,
+        alike: "The same in groups of layers that follow each other and are alike." = blocks.alike,
+        kernels_per_block: "Kernels of a block that repeats, in the mean." = rounded(blocks.period, 2),
+        blocks: "How often it repeats." = rounded(blocks.blocks, 2),
+        layers_per_block: "Layers of a block." = blocks.layers_per_block,
+        block_time_ms: "The mean time of a block." = rounded(blocks.ns as f64 / blocks.blocks.max(1.0) / 1e6, 6),
+    }
+
+    /// What a step has to read.
+    Memory(memory: &StepMemory, phases: &[PhaseFigures]) {
+        bytes: "In GEMMs, experts and attention." = memory.bytes(),
+        weight_bytes: "In GEMMs and experts." = memory.weights,
+        cache_bytes: "In attention with its KV cache." = memory.cache,
+        least_time_ms: "Reading them at the memory bandwidth." = rounded(memory.least_ns() / 1e6, 6),
+        percent_of_step: "Its share of the time of a step." = phases.first().map(|phase| rounded(memory.least_ns() / phase.step_ns.max(1) as f64 * 100.0, 2)),
     }
 
     /// What following a finding saves of the run; of a finding null where a trace cannot tell.
@@ -206,5 +277,40 @@ mod tests {
         assert_eq!(json["quality"]["level"], "note");
         assert_eq!(json["analyses"][0]["status"], "OK");
         assert_eq!(json["model"]["model"]["value"], Json::Null);
+    }
+
+    #[test]
+    fn steps_of_an_engine_are_written_with_their_figures() {
+        let step = "execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk3200sqsq32sqsk3200)";
+        let profile = Timetable::new()
+            .call(
+                "aten::mm",
+                "32x8192, 8192x8192",
+                "Cijk_MT16x16x32",
+                100..200,
+            )
+            .annotation(step, 0..50)
+            .profile();
+        let report = Report::new(&profile, &options_on("MI300X"));
+        let json = findings(&profile, &report);
+        let serving = &json["serving"];
+        assert_eq!(serving["engine"], "vllm");
+        let phase = &serving["phases"][0];
+        assert_eq!(phase["phase"], "decode");
+        assert_eq!([&phase["requests"], &phase["kv_tokens"]], [32, 3200]);
+        assert_eq!(
+            (&phase["step_time_ms"], &phase["is_at_most"]),
+            (&0.1.into(), &true.into())
+        );
+        // 32 tokens in 0.1 ms.
+        assert_eq!(phase["tokens_per_s"], 320_000.0);
+        assert_eq!(serving["launches"]["kind"], "eager");
+        assert_eq!(serving["layers"], Json::Null);
+        // 8 192² weights, and 32 rows in and out, of two bytes each.
+        assert_eq!(serving["memory"]["bytes"], 135_266_304.0);
+        assert_eq!(serving["memory"]["cache_bytes"], 0.0);
+        let none = Timetable::new().work("aten::mm", "gemm", 10..20).profile();
+        let report = Report::new(&none, &options_on("MI300X"));
+        assert_eq!(findings(&none, &report)["serving"], Json::Null);
     }
 }

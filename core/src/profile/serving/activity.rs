@@ -38,7 +38,7 @@ pub(crate) struct Launched<'a> {
 }
 
 impl<'a> Launched<'a> {
-    pub(super) fn new(profile: &'a Profile) -> Launched<'a> {
+    pub(crate) fn new(profile: &'a Profile) -> Launched<'a> {
         let events = &profile.trace.events;
         let launched = profile.gpu.iter().filter_map(|(id, work)| {
             let call = work.launched_by?;
@@ -62,7 +62,7 @@ impl<'a> Launched<'a> {
     }
 
     /// What a thread launched in a time, in the order of the launches.
-    pub(super) fn during(&self, track: TrackId, span: Interval) -> impl Iterator<Item = GpuId> {
+    pub(crate) fn during(&self, track: TrackId, span: Interval) -> impl Iterator<Item = GpuId> {
         let until = |ns: i64| {
             self.work
                 .partition_point(|(of, at, _)| (*of, *at) < (track, ns))

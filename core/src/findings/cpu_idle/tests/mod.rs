@@ -4,6 +4,7 @@ mod advice;
 mod causes;
 mod code;
 mod figures;
+mod steps;
 
 use std::ops::Range;
 

@@ -20,6 +20,36 @@ fn found_of(op: &str, args: &str, kernel: &str) -> Vec<&'static str> {
     patterns(&slow("MI300X", op, args, kernel))
 }
 
+/// A run of a pipeline with so many layers: a GEMM of one row, and one of many rows.
+fn of_one_row(n_layers: u32, one: &str, many: &str) -> Vec<&'static str> {
+    let calls = (0..n_layers).fold(Calls::new(), |calls, _| {
+        let calls = calls.call("aten::mm", one, "gemvx", 40);
+        calls.call("aten::mm", many, "Cijk_MT128x128x32", 60)
+    });
+    let calls = calls.with(|table| table.annotation("execute_diffusion_1_256x256", 0..100_000));
+    patterns(&calls.outcome("gemm"))
+}
+
+#[test]
+fn a_row_that_is_no_token_is_one_finding_for_all_layers() {
+    const TOKENS: &str = "768x3072, 3072x3072";
+    let key = "gemv_of_one_input";
+    let has = |found: Vec<&str>| found.contains(&key);
+    assert!(has(of_one_row(8, "1x3072, 3072x9216", TOKENS)));
+    // Once or twice in a step; weights that other calls multiply by more rows, as those of experts.
+    assert!(!has(of_one_row(2, "1x3072, 3072x9216", TOKENS)));
+    assert!(!has(of_one_row(8, "1x3072, 3072x3072", TOKENS)));
+    // Decode of one request: every row is its token.
+    assert!(!has(of_one_row(
+        8,
+        "1x3072, 3072x9216",
+        "1x3072, 3072x3072"
+    )));
+    // No steps are known.
+    let calls = Calls::new().calls(8, "aten::mm", "1x3072, 3072x9216", "gemvx", 40);
+    assert!(!has(patterns(&calls.outcome("gemm"))));
+}
+
 #[test]
 fn each_pattern_is_seen() {
     #[rustfmt::skip]

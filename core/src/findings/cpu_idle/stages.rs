@@ -1,0 +1,114 @@
+//! A part of the run beside GPU graphs that the CPU keeps waiting: what is launched kernel by kernel
+//! before, between or after what graphs replay.
+
+use super::code::CodeSeen;
+use crate::assess::idle::Idle;
+use crate::findings::prelude::*;
+use crate::names::batch::Phase;
+use crate::profile::serving::{Stage, StageKind};
+
+/// A part of the time with most of the idle time of the run.
+pub(super) struct StageSeen<'a> {
+    idle: &'a Idle,
+    stage: &'a Stage,
+    is_diffusion: bool,
+    /// Idle time of it that code findings are not about.
+    left_ns: i64,
+}
+
+/// Of the idle time of the run it has so much.
+const MOST_PERCENT: f64 = 80.0;
+
+impl<'a> StageSeen<'a> {
+    /// `None` without graphs, and where idle time is anywhere else.
+    pub(super) fn of(
+        input: &Input<'a>,
+        idle: &'a Idle,
+        code: &[CodeSeen],
+    ) -> Option<StageSeen<'a>> {
+        let serving = input.profile.serving()?;
+        if serving.shape.launches == 0 {
+            return None;
+        }
+        let beside = serving.stages.iter();
+        let beside = beside.filter(|stage| stage.kind != StageKind::Steps);
+        let stage = beside.max_by_key(|stage| stage.idle_ns())?;
+        let share = percent_of(stage.idle_ns(), idle.timeline.idle_ns)?;
+        let is_of_cpu = percent_of(idle.code.all.ns, idle.timeline.idle_ns)? >= MOST_PERCENT;
+        let is_large = idle.percent(stage.idle_ns()) >= idle.thresholds.idle_code_percent;
+        let told = sum(code.iter().map(|seen| seen.row.all.ns));
+        let one_off = idle.code.rows.iter().filter(|row| row.is_one_off);
+        let told = told.saturating_add(sum(one_off.map(|row| row.all.ns)));
+        let left_ns = stage.idle_ns().saturating_sub(told);
+        let seen = StageSeen {
+            idle,
+            stage,
+            is_diffusion: serving.of(Some(Phase::Diffusion)).next().is_some(),
+            left_ns,
+        };
+        (share >= MOST_PERCENT && is_of_cpu && is_large && left_ns > 0).then_some(seen)
+    }
+}
+
+impl Subject for StageSeen<'static> {
+    type Of<'a> = StageSeen<'a>;
+
+    fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
+        let seen = group.first();
+        let severity = seen.idle.severity_of(seen.idle.percent(seen.left_ns));
+        Some(Evidence {
+            impact: Some(Impact::at_most(seen.left_ns)),
+            ..Evidence::new(severity.priority(), seen.left_ns)
+        })
+    }
+
+    fn words(group: &Group<Self>) -> Words {
+        let (seen, idle) = (group.first(), group.first().idle);
+        let ns = seen.stage.idle_ns();
+        let elsewhere_ns = idle.timeline.idle_ns.saturating_sub(ns);
+        let told_ns = ns.saturating_sub(seen.left_ns);
+        let name = seen.stage.name(seen.is_diffusion);
+        let (first, rest) = name.split_at(1);
+        vec![
+            ("stage", format!("{}{rest}", first.to_lowercase())),
+            ("idle", format::time_ns(ns)),
+            ("share", format::percent(idle.percent(ns))),
+            ("busy", format::time_ns(seen.stage.busy_ns)),
+            ("length", format::time_ns(seen.stage.ns)),
+            ("elsewhere", format::time_ns(elsewhere_ns)),
+            (
+                "told",
+                match told_ns {
+                    0 => String::new(),
+                    ns => format!(
+                        "Of this {} are a cold start, or code that has findings of its own: they are not in the estimate.",
+                        format::time_ns(ns)
+                    ),
+                },
+            ),
+            (
+                "between",
+                match seen.stage.kind {
+                    StageKind::Between => {
+                        "prepare and schedule the next step while the GPU runs this one (asynchronous scheduling), or "
+                    }
+                    _ => "",
+                }
+                .to_owned(),
+            ),
+        ]
+    }
+}
+
+pub(super) const RULES: &[Rule<StageSeen>] = &[Rule {
+    key: "cpu_bound_beside_graphs",
+    when: "most idle time lies before, between or after steps that graphs replay, and the CPU causes it",
+    title: "CPU-bound part beside GPU graphs",
+    issue: "The GPU is idle for {idle} ({share} of the run) {stage}, where it is busy for {busy} of {length}; elsewhere for {elsewhere}.",
+    model: "{between}compile what runs there (`torch.compile`) or capture it in a GPU graph: it is launched kernel by kernel.",
+    kernel: "nothing to tune: fewer, longer kernels need fewer launches.",
+    notes: &["{told}"],
+    saves: Saves::Evidence,
+    has_reproducer: false,
+    ..Rule::BASE
+}];

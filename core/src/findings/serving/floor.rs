@@ -1,0 +1,166 @@
+//! What each kernel takes at least, and kernels that take no more.
+
+use super::chains::spared;
+use super::passes::Kernel;
+use super::{Kind, Seen, Source, pass_word};
+use crate::base::map::Map;
+use crate::findings::prelude::*;
+use crate::names::{Family, family_of_kernel};
+use crate::trace::StringId;
+
+/// A smaller share of the replays is no fixed cost to speak of.
+const LEAST_PERCENT: f64 = 5.0;
+
+/// Kernels of a graph take a few microseconds each however little they do.
+pub(super) fn fixed_cost(source: &Source) -> Vec<Seen> {
+    let passes = source.passes;
+    let (floor_ns, all_ns) = (passes.floor_ns, passes.ns());
+    if !passes.are_replays || floor_ns == 0 {
+        return Vec::new();
+    }
+    let n = passes.kernels().count() as u64;
+    let fixed_ns = floor_ns.saturating_mul(n as i64).min(all_ns);
+    let percent = percent_of(fixed_ns, all_ns).unwrap_or(0.0);
+    if percent < LEAST_PERCENT {
+        return Vec::new();
+    }
+    let near_ns = passes.near_floor_ns();
+    let near: Vec<&Kernel> = passes.kernels().filter(|one| one.ns < near_ns).collect();
+    let near_all_ns = sum(near.iter().map(|one| one.ns));
+    let (n_spared, operations) = spared(passes);
+    let spared_ns = sum(operations.values().copied());
+    // Kernels that follow none as short have nothing to be merged with.
+    if n_spared == 0 {
+        return Vec::new();
+    }
+    let words = vec![
+        ("n", format::counted(n, "kernel")),
+        ("floor", format::time_ns(floor_ns)),
+        ("fixed", format::time_ns(fixed_ns)),
+        ("percent", format::percent(percent)),
+        ("n_near", format::counted(near.len() as u64, "kernel")),
+        ("near", format::time_ns(near_ns)),
+        ("near_time", format::time_ns(near_all_ns)),
+        (
+            "near_percent",
+            format::percent(percent_of(near_all_ns, all_ns).unwrap_or(0.0)),
+        ),
+        ("n_spared", format::counted(n_spared, "kernel")),
+        ("spared", format::time_ns(spared_ns)),
+    ];
+    let rows = by_name(&near).into_iter().take(20);
+    let rows = rows.map(|(name, n, ns)| (source.name(name), n, ns));
+    let table = source.kernels_table("short_kernels", "Shortest kernels by name", rows.collect());
+    let seen = Seen::new(Kind::FixedCost, fixed_ns);
+    vec![Seen {
+        words,
+        tables: vec![table],
+        ..seen.saving(Impact::at_most(spared_ns), operations)
+    }]
+}
+
+/// How often each kernel runs, the longest together first: name, number, time.
+fn by_name(kernels: &[&Kernel]) -> Vec<(StringId, u64, i64)> {
+    let times = kernels.iter().map(|one| (one.name, one.ns));
+    let add = |(n, all_ns): &mut (u64, i64), ns| {
+        *n += 1;
+        *all_ns = all_ns.saturating_add(ns);
+    };
+    let all = grouped(times, add).into_iter();
+    let mut all: Vec<_> = all.map(|(name, (n, ns))| (name, n, ns)).collect();
+    all.arrange_by_key(|(_, _, ns)| std::cmp::Reverse(*ns));
+    all
+}
+
+/// Kernels of a name that do nearly nothing, very often.
+struct Tiny {
+    name: StringId,
+    n: u64,
+    ns: i64,
+    operations: Vec<usize>,
+    /// Of its largest operand; `None` where arguments are not known.
+    elements: Option<u64>,
+}
+
+/// Element-wise kernels of one name that run several times in each layer and take no longer than any kernel
+/// does: with their arguments known, of one element; without, of few.
+fn tiny(source: &Source) -> Vec<Tiny> {
+    /// A smaller share of their time is not worth a finding.
+    const LEAST_PERCENT: f64 = 1.0;
+    /// So often in each layer, or in each pass where layers are not known.
+    const LEAST_PER_LAYER: u64 = 2;
+    const LEAST_PER_PASS: u64 = 100;
+    let (passes, profile) = (source.passes, source.input.profile);
+    let (all_ns, near_ns) = (passes.ns(), passes.near_floor_ns());
+    let all: Vec<&Kernel> = passes.kernels().collect();
+    let mut operations_of: Map<StringId, Vec<usize>> = Map::default();
+    for kernel in &all {
+        let operations = operations_of.entry(kernel.name).or_default();
+        let at = kernel.operation.filter(|at| !operations.contains(at));
+        operations.extend(at);
+    }
+    let layers = passes.layers() as u64;
+    let least = match layers {
+        0 => LEAST_PER_PASS,
+        layers => layers.saturating_mul(LEAST_PER_LAYER).min(LEAST_PER_PASS),
+    };
+    let least = least.saturating_mul(passes.all.len() as u64);
+    let elements = |operations: &[usize]| {
+        let tensors = operations
+            .iter()
+            .flat_map(|at| source.input.operation(*at).tensors(profile));
+        tensors.map(|tensor| tensor.n() as u64).max()
+    };
+    let often = by_name(&all).into_iter().filter(|&(name, n, ns)| {
+        let family = family_of_kernel(profile.trace.strings.get(name));
+        n >= least
+            && ns < near_ns.saturating_mul(n as i64)
+            && percent_of(ns, all_ns).is_some_and(|percent| percent >= LEAST_PERCENT)
+            && matches!(family, Family::Elementwise | Family::Triton)
+    });
+    let tiny = often.map(|(name, n, ns)| {
+        let operations = operations_of.get(&name).cloned().unwrap_or_default();
+        Tiny {
+            name,
+            n,
+            ns,
+            elements: elements(&operations),
+            operations,
+        }
+    });
+    tiny.filter(|one| one.elements.is_none_or(|elements| elements <= 1))
+        .collect()
+}
+
+/// The names of such kernels.
+pub(super) fn tiny_names(source: &Source) -> Vec<StringId> {
+    tiny(source).iter().map(|one| one.name).collect()
+}
+
+/// Kernels that need not be, or could be a part of others.
+pub(super) fn one_element(source: &Source) -> Vec<Seen> {
+    let passes = source.passes;
+    let per_pass = |n: u64| n / passes.all.len().max(1) as u64;
+    let seen = tiny(source).into_iter().map(|one| {
+        let words = vec![
+            ("name", source.name(one.name)),
+            ("n", format::count(one.n)),
+            ("mean", format::time_ns(one.ns / (one.n as i64).max(1))),
+            ("per_pass", format::count(per_pass(one.n))),
+            ("pass", pass_word(passes).to_owned()),
+            ("floor", format::time_ns(passes.floor_ns)),
+            holds("one", one.elements == Some(1)),
+        ];
+        let savings = match one.operations.as_slice() {
+            // A kernel of a graph may share its operation with all others of its launch.
+            [at] => vec![(*at, one.ns.min(source.input.operation(*at).kernel_ns))],
+            _ => Vec::new(),
+        };
+        Seen {
+            operations: one.operations,
+            words,
+            ..Seen::new(Kind::OneElement, one.ns).saving(Impact::at_most(one.ns), savings)
+        }
+    });
+    seen.collect()
+}

@@ -1,0 +1,232 @@
+//! How steps are launched: padding to a captured size, many graphs, slow launches, the first layer.
+
+use super::passes::{Pass, Role};
+use super::{Kind, Seen, Source};
+use crate::base::interval::{Interval, gaps_in, union};
+use crate::base::stats::median_ns;
+use crate::findings::prelude::*;
+use crate::hardware::roofline::Bound;
+use crate::names::batch::{Engine, Phase};
+use crate::profile::serving::{ServingStep, ShapeKind};
+use crate::trace::Category;
+
+/// Requests that are none: a graph runs for the size that it was captured for.
+pub(super) fn padding(source: &Source) -> Vec<Seen> {
+    /// A smaller part of the requests is not worth a word.
+    const LEAST_PERCENT: f64 = 5.0;
+    let Some(serving) = source.serving else {
+        return Vec::new();
+    };
+    let padded = serving.steps.iter().filter_map(|step| {
+        let batch = step.batch?;
+        let (requests, padded) = (batch.requests()?, batch.padded_to?);
+        let ns = step.activity?.span.length();
+        (padded > requests).then_some((requests, padded, ns))
+    });
+    let padded: Vec<(u64, u64, i64)> = padded.collect();
+    let Some((requests, captured, _)) = padded.iter().max_by_key(|(.., ns)| *ns) else {
+        return Vec::new();
+    };
+    let time_ns = sum(padded.iter().map(|(.., ns)| *ns));
+    let weighted = padded.iter().map(|(requests, padded, ns)| {
+        let empty = (padded - requests) as f64 / *padded as f64;
+        (empty * 100.0, *ns)
+    });
+    let Some(percent) = super::super::outcome::weighted(weighted) else {
+        return Vec::new();
+    };
+    if percent < LEAST_PERCENT {
+        return Vec::new();
+    }
+    // Only what computes for each token is shorter with fewer of them; weights are read all the same.
+    let input = source.input;
+    let bound = input.operations().filter(|(_, operation, judged)| {
+        let is_bound = judged.roof.is_some_and(|roof| roof.bound == Bound::Compute);
+        is_bound && !judged.is_anomaly && operation.is_replayed(input.profile)
+    });
+    let savings = bound.map(|(at, operation, _)| {
+        let ns = operation.kernel_ns as f64 * percent / 100.0;
+        (at, ns.round() as i64)
+    });
+    let savings: Vec<(usize, i64)> = savings.collect();
+    let saved_ns = sum(savings.iter().map(|(_, ns)| *ns));
+    let flag = serving.engine.and_then(Engine::graph_sizes_flags);
+    let words = vec![
+        ("steps", format::counted(padded.len() as u64, "step")),
+        ("requests", format::count(*requests)),
+        ("captured", format::count(*captured)),
+        ("percent", format::percent(percent)),
+        (
+            "flag",
+            flag.unwrap_or("the engine's list of graph sizes")
+                .to_owned(),
+        ),
+        holds("priced", saved_ns > 0),
+    ];
+    let seen = Seen::new(Kind::GraphPadding, time_ns);
+    let seen = match saved_ns {
+        0 => seen,
+        ns => Seen {
+            operations: savings.iter().map(|(at, _)| *at).collect(),
+            ..seen.saving(Impact::at_most(ns), savings)
+        },
+    };
+    vec![Seen { words, ..seen }]
+}
+
+/// Graph launches that take as long as what they launch, and decode in many graphs.
+pub(super) fn seen(source: &Source) -> Vec<Seen> {
+    piecewise(source)
+        .into_iter()
+        .chain(slow_launch(source))
+        .collect()
+}
+
+/// The replays that a step launched.
+fn replays_of<'a>(source: &'a Source, step: &'a ServingStep) -> impl Iterator<Item = &'a Pass> {
+    let events = &source.input.profile.trace.events;
+    source.passes.all.iter().filter(move |pass| {
+        pass.call().is_some_and(|call| {
+            events.track(call) == step.track && step.on_host.contains(events.ts_ns(call))
+        })
+    })
+}
+
+fn piecewise(source: &Source) -> Option<Seen> {
+    let serving = source.serving?;
+    if serving.shape.kind != ShapeKind::PiecewiseGraph || !source.passes.are_replays {
+        return None;
+    }
+    /// A step of fewer launches is one graph and what belongs to it.
+    const LEAST_LAUNCHES: usize = 5;
+    let steps = serving.of(Some(Phase::Decode));
+    let steps = steps.map(|step| (step, replays_of(source, step).count()));
+    let many: Vec<(&ServingStep, usize)> = steps.filter(|(_, n)| *n >= LEAST_LAUNCHES).collect();
+    let n_launches: usize = many.iter().map(|(_, n)| n).sum();
+    let activity = many.iter().filter_map(|(step, _)| step.activity);
+    let idle_ns = sum(activity.clone().map(|one| one.span.length() - one.busy_ns));
+    let time_ns = sum(activity.map(|one| one.span.length()));
+    let n = many.len() as u64;
+    (n > 0).then(|| Seen {
+        events: many.iter().take(10).map(|(step, _)| step.event).collect(),
+        words: vec![
+            ("steps", format::counted(n, "decode step")),
+            ("per_step", format::count(n_launches as u64 / n)),
+            ("idle", format::time_ns(idle_ns)),
+            ("step_time", format::time_ns(time_ns)),
+        ],
+        ..Seen::new(Kind::Piecewise, idle_ns)
+    })
+}
+
+fn slow_launch(source: &Source) -> Option<Seen> {
+    /// Of the time of the replays.
+    const LONG: f64 = 0.5;
+    const LEAST_WAITED: f64 = 0.01;
+    if !source.passes.are_replays {
+        return None;
+    }
+    let events = &source.input.profile.trace.events;
+    let (mut launch_ns, mut replay_ns, mut waited_ns) = (0_i64, 0_i64, 0_i64);
+    let mut calls = Vec::new();
+    for pass in &source.passes.all {
+        let (Some(call), Some(span)) = (pass.call(), pass.span()) else {
+            continue;
+        };
+        let on_host = events.span(call);
+        let busy = union(pass.kernels.iter().map(|one| one.span()).collect());
+        let gaps = gaps_in(span, &busy).filter(|gap| gap.end_ns <= on_host.end_ns);
+        waited_ns = waited_ns.saturating_add(sum(gaps.map(Interval::length)));
+        launch_ns = launch_ns.saturating_add(on_host.length());
+        replay_ns = replay_ns.saturating_add(span.length());
+        calls.push((on_host.length(), call));
+    }
+    let is_long = launch_ns as f64 > replay_ns as f64 * LONG;
+    let is_waited = waited_ns as f64 > replay_ns as f64 * LEAST_WAITED;
+    calls.arrange_by_key(|(ns, _)| std::cmp::Reverse(*ns));
+    (is_long || is_waited).then(|| Seen {
+        events: calls.iter().take(10).map(|(_, call)| *call).collect(),
+        words: vec![
+            (
+                "launches",
+                format::counted(calls.len() as u64, "graph launch"),
+            ),
+            ("launch_time", format::time_ns(launch_ns)),
+            ("replay_time", format::time_ns(replay_ns)),
+            (
+                "waits_said",
+                match is_waited {
+                    true => format!(
+                        "; replays wait {} for their own launch",
+                        format::time_ns(waited_ns)
+                    ),
+                    false => String::new(),
+                },
+            ),
+        ],
+        ..Seen::new(Kind::SlowLaunch, waited_ns)
+    })
+}
+
+/// The first layer of the first step, where it takes far longer than the others.
+pub(super) fn cold_start(source: &Source) -> Vec<Seen> {
+    /// So many times the median of the others.
+    const FAR: i64 = 3;
+    const LEAST_LAYERS: usize = 4;
+    /// Of the step.
+    const LEAST_SHARE: f64 = 0.01;
+    let seen = || {
+        let first = source.passes.all.iter();
+        let pass = first.min_by_key(|pass| pass.span().map_or(i64::MAX, |span| span.start_ns))?;
+        let attention = pass.kernels.iter();
+        let attention: Vec<_> = attention
+            .filter(|kernel| kernel.role == Role::Attention)
+            .collect();
+        let layers = attention.iter().zip(attention.iter().skip(1));
+        let layers = layers.map(|(one, next)| next.start_ns.saturating_sub(one.start_ns));
+        let layers: Vec<i64> = layers.collect();
+        let (first_ns, others) = layers.split_first()?;
+        let median_ns = median_ns(others.to_vec())?;
+        let more_ns = first_ns.saturating_sub(median_ns);
+        let span_ns = pass.span()?.length();
+        let is_far = others.len() >= LEAST_LAYERS
+            && *first_ns >= median_ns.saturating_mul(FAR)
+            && more_ns as f64 >= span_ns as f64 * LEAST_SHARE;
+        if !is_far {
+            return None;
+        }
+        let events = &source.input.profile.trace.events;
+        let call_ns = |at: usize| {
+            let call = attention.get(at)?.call?;
+            Some(events.ts_ns(call))
+        };
+        let on_cpu = call_ns(0).zip(call_ns(1));
+        let overhead = on_cpu.map(|(from, to)| {
+            let span = Interval::new(from, to.max(from));
+            let all = events.ids();
+            let all = all.filter(|event| events.category(*event) == Category::Overhead);
+            sum(all.filter_map(|event| Some(events.span(event).overlap(span)?.length())))
+        });
+        let overhead_ns = overhead.unwrap_or(0).min(more_ns);
+        Some(Seen {
+            events: attention.iter().take(2).map(|one| one.event).collect(),
+            words: vec![
+                ("more", format::time_ns(more_ns)),
+                ("median", format::time_ns(median_ns)),
+                ("first", format::time_ns(*first_ns)),
+                (
+                    "overhead_said",
+                    match overhead_ns {
+                        0 => String::new(),
+                        ns => format!(
+                            "; {} of it are loading of kernels and the profiler's own work",
+                            format::time_ns(ns)
+                        ),
+                    },
+                ),
+            ],
+            ..Seen::new(Kind::ColdStart, more_ns)
+        })
+    };
+    seen().into_iter().collect()
+}

@@ -1,0 +1,261 @@
+//! Steps of serving engines, and what graphs replay: what a step costs beside the work of its kernels.
+//!
+//! ```text
+//! replays of graphs, else steps ─passes→ kernels by role ─chains, floor→ what comes back in each layer
+//! annotations, arguments ─→ what a step has to read, what does not depend on its batch
+//! ```
+//!
+//! How fast single kernels are is for the analyses of their kinds of work. Here are the causes that show
+//! in a step as a whole: kernels too many and too short, work done again in each layer, and how
+//! the step is launched.
+
+mod chains;
+mod constant;
+mod floor;
+mod launches;
+pub(crate) mod memory;
+mod passes;
+mod preparation;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use super::run_time;
+use crate::findings::prelude::*;
+use crate::profile::serving::Serving;
+use crate::trace::EventId;
+use passes::Passes;
+
+/// What was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A decode step takes longer than reading its weights and its cache.
+    Memory,
+    /// An operation at the roofline.
+    AtRoofline,
+    /// Work that gives the same in each layer.
+    Constant,
+    /// A chain of short kernels.
+    Chain(chains::Topic),
+    /// What each kernel of a graph takes at least.
+    FixedCost,
+    /// A kernel as short as any, very often.
+    OneElement,
+    /// Quantizing for attention takes longer than the attention.
+    Quantizing,
+    /// Requests that are none.
+    GraphPadding,
+    /// Decode in many graphs.
+    Piecewise,
+    /// Launching graphs takes as long as running them.
+    SlowLaunch,
+    /// The first layer takes longer than the others.
+    ColdStart,
+}
+
+/// What was seen, with its figures.
+struct Seen {
+    kind: Kind,
+    /// The measured time that it is about.
+    time_ns: i64,
+    impact: Option<Impact>,
+    /// Of which operation how much of the middle of the impact comes.
+    savings: Vec<(usize, i64)>,
+    /// What shows it.
+    operations: Vec<usize>,
+    events: Vec<EventId>,
+    efficiency_percent: Option<f64>,
+    words: Words,
+    tables: Vec<Table>,
+}
+
+impl Seen {
+    fn new(kind: Kind, time_ns: i64) -> Seen {
+        Seen {
+            kind,
+            time_ns,
+            impact: None,
+            savings: Vec::new(),
+            operations: Vec::new(),
+            events: Vec::new(),
+            efficiency_percent: None,
+            words: Vec::new(),
+            tables: Vec::new(),
+        }
+    }
+
+    /// The same, of which at most so much of these operations is saved.
+    fn saving(self, impact: Impact, of: impl IntoIterator<Item = (usize, i64)>) -> Seen {
+        let middle = |ns: i64| {
+            let share = impact.mid_ns as f64 / impact.high_ns.max(1) as f64;
+            (ns as f64 * share).round() as i64
+        };
+        Seen {
+            savings: of.into_iter().map(|(at, ns)| (at, middle(ns))).collect(),
+            impact: Some(impact),
+            ..self
+        }
+    }
+}
+
+impl Subject for Seen {
+    type Of<'a> = Seen;
+
+    fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
+        let seen = group.first();
+        Some(Evidence {
+            impact: seen.impact,
+            savings: seen.savings.clone(),
+            events: seen.events.clone(),
+            efficiency_percent: seen.efficiency_percent,
+            tables: seen.tables.clone(),
+            ..Evidence::of_time(group.input, seen.operations.clone(), seen.time_ns)
+        })
+    }
+
+    fn words(group: &Group<Self>) -> Words {
+        let seen = group.first();
+        let mut words = vec![("time", time_and_share(seen.time_ns, group.input))];
+        words.extend(seen.words.iter().cloned());
+        words
+    }
+}
+
+/// What the findings look at.
+struct Source<'a> {
+    input: &'a Input<'a>,
+    serving: Option<&'a Serving>,
+    passes: &'a Passes,
+}
+
+impl Source<'_> {
+    fn name(&self, name: crate::trace::StringId) -> String {
+        let name = self.input.profile.trace.strings.get(name);
+        format!("`{}`", format::middle_ellipsis(name, 60))
+    }
+
+    /// Kernels by name, in their order: name, how often, time.
+    fn kernels_table(
+        &self,
+        key: &'static str,
+        title: &str,
+        rows: Vec<(String, u64, i64)>,
+    ) -> Table {
+        let columns: &[CellColumn<(String, u64, i64)>] = &[
+            ("kernel", "Kernel", &|row| {
+                Value::Quoted(row.0.trim_matches('`').to_owned())
+            }),
+            ("calls", "Calls", &|row| Value::Count(row.1)),
+            ("time", "Time", &|row| Value::Ns(row.2)),
+        ];
+        Table::of(key, title, rows, columns)
+    }
+}
+
+pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
+
+pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
+    let profile = input.profile;
+    let serving = profile.serving();
+    let passes = profile.once(input.timelines.events, || Passes::new(profile));
+    if passes.all.is_empty() && serving.is_none() {
+        return;
+    }
+    outcome.status = Status::Done;
+    outcome.time_ns = passes.ns();
+    let source = Source {
+        input,
+        serving,
+        passes: &passes,
+    };
+    facts(outcome, &source);
+    let find: [fn(&Source) -> Vec<Seen>; 10] = [
+        memory::seen,
+        memory::at_roofline,
+        constant::seen,
+        chained,
+        floor::fixed_cost,
+        floor::one_element,
+        preparation::seen,
+        launches::padding,
+        launches::seen,
+        launches::cold_start,
+    ];
+    for seen in find.into_iter().flat_map(|find| find(&source)) {
+        let mut findings = rule::find(input, rules::RULES, vec![&seen]);
+        for finding in &mut findings {
+            if !finding.savings.is_empty() {
+                run_time::turn(input, finding);
+            }
+        }
+        outcome.findings.append(&mut findings);
+    }
+    outcome.notes.extend(memory::unknown(&source));
+}
+
+fn facts(outcome: &mut Outcome, source: &Source) {
+    let passes = source.passes;
+    let n_kernels = passes.kernels().count() as u64;
+    let floor = match passes.floor_ns {
+        0 => Value::NO_NS,
+        ns => Value::Ns(ns),
+    };
+    #[rustfmt::skip]
+    outcome.facts([
+        ("replays", "They are graph replays", Value::Flag(passes.are_replays)),
+        ("pass_count", "Steps or graph replays", Value::Count(passes.all.len() as u64)),
+        ("kernel_count", "Kernels and copies in them", Value::Count(n_kernels)),
+        ("least_kernel_time", "A kernel takes at least", floor),
+    ]);
+}
+
+/// Chains that come back in each layer.
+fn chained(source: &Source) -> Vec<Seen> {
+    let passes = source.passes;
+    let mut by_topic: BTreeMap<chains::Topic, Vec<chains::Chain>> = BTreeMap::new();
+    for chain in chains::chains(passes, &floor::tiny_names(source)) {
+        by_topic.entry(chain.topic).or_default().push(chain);
+    }
+    let seen = by_topic.into_iter().filter_map(|(topic, chains)| {
+        let all = |of: fn(&chains::Chain) -> i64| sum(chains.iter().map(of));
+        let count = |of: fn(&chains::Chain) -> u64| chains.iter().map(of).sum::<u64>();
+        let (ns, saved_ns) = (all(|chain| chain.ns), all(|chain| chain.saved_ns));
+        let longest = chains.first()?;
+        let n = count(|chain| chain.n);
+        let savings = chains.iter().flat_map(chains::Chain::savings);
+        let savings = times_by_operation(savings);
+        let kernels = longest.names.iter().map(|name| source.name(*name));
+        let names: Vec<String> = kernels.collect();
+        let per = passes.all.len().max(1) as u64;
+        let operations = savings.iter().map(|(at, _)| *at).collect();
+        let words = vec![
+            ("n", longest.names.len().to_string()),
+            (
+                "kernels",
+                format::counted(count(|chain| chain.n_kernels), "kernel"),
+            ),
+            ("chains", format::counted(n, "chain")),
+            ("per_pass", format::count(n / per)),
+            ("pass", pass_word(passes).to_owned()),
+            ("names", format::listed(&names)),
+            ("floor", format::time_ns(passes.floor_ns)),
+            ("saved", format::time_ns(saved_ns)),
+        ];
+        Some(Seen {
+            operations,
+            events: longest.first.clone(),
+            words,
+            ..Seen::new(Kind::Chain(topic), ns).saving(Impact::at_most(saved_ns), savings)
+        })
+    });
+    seen.collect()
+}
+
+fn pass_word(passes: &Passes) -> &'static str {
+    match passes.are_replays {
+        true => "graph replay",
+        false => "step",
+    }
+}

@@ -1,0 +1,204 @@
+//! What a recording runs again and again, kernel by kernel: replays of graphs, else the GPU activity of
+//! steps.
+
+use crate::base::interval::{Interval, sum};
+use crate::base::map::Map;
+use crate::base::sort::Arrange;
+use crate::names::attention::is_main;
+use crate::names::moe::MoeRole;
+use crate::names::{Family, family_of_kernel};
+use crate::profile::Profile;
+use crate::profile::launch::GpuId;
+use crate::profile::moe_roles::MoeRoles;
+use crate::profile::serving::activity::Launched;
+use crate::profile::serving::replays::graphs;
+use crate::trace::{Category, EventId, StringId, TrackId};
+
+/// What a kernel does in a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Multiplies with weights.
+    Gemm,
+    /// Computes the attention of a layer.
+    Attention,
+    /// Multiplies with the weights of experts.
+    Experts,
+    /// Chooses experts, sorts tokens by them, adds up their results; the router's GEMM.
+    Routing,
+    /// Anything else.
+    Other,
+}
+
+impl Role {
+    fn of_kernel(name: &str) -> Role {
+        match family_of_kernel(name) {
+            Family::Attention if is_main(name) => Role::Attention,
+            Family::Gemm => Role::Gemm,
+            _ => Role::Other,
+        }
+    }
+
+    fn of_experts(role: MoeRole) -> Role {
+        match role {
+            role if role.is_around() => Role::Routing,
+            role if role.is_gemm() || role == MoeRole::Fused => Role::Experts,
+            _ => Role::Other,
+        }
+    }
+}
+
+/// A kernel, copy or fill of a pass.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kernel {
+    pub(super) event: EventId,
+    pub(super) track: TrackId,
+    pub(super) name: StringId,
+    pub(super) start_ns: i64,
+    pub(super) ns: i64,
+    pub(super) role: Role,
+    /// Position in the profile's operations.
+    pub(super) operation: Option<usize>,
+    /// The recorded call that launched it.
+    pub(super) call: Option<EventId>,
+}
+
+/// One replay of a graph, or one step.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pass {
+    /// By start, stream after stream.
+    pub(super) kernels: Vec<Kernel>,
+}
+
+impl Pass {
+    /// The call that launched it, of a replay.
+    pub(super) fn call(&self) -> Option<EventId> {
+        self.kernels.first()?.call
+    }
+
+    /// From its first start to its last end.
+    pub(super) fn span(&self) -> Option<Interval> {
+        let spans = self.kernels.iter().map(Kernel::span);
+        spans.reduce(Interval::hull)
+    }
+}
+
+impl Kernel {
+    pub(super) fn span(&self) -> Interval {
+        Interval::new(self.start_ns, self.start_ns.saturating_add(self.ns))
+    }
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct Passes {
+    /// They are replays of graphs.
+    pub(super) are_replays: bool,
+    pub(super) all: Vec<Pass>,
+    /// No kernel is much shorter than this: one in a hundred is no longer.
+    pub(super) floor_ns: i64,
+}
+
+/// Of fewer kernels no floor is known.
+const LEAST_KERNELS: usize = 20;
+
+impl Passes {
+    pub(super) fn new(profile: &Profile) -> Passes {
+        let replays: Vec<Vec<GpuId>> = graphs(profile)
+            .into_iter()
+            .flat_map(|graph| graph.replays)
+            .map(|replay| replay.work)
+            .collect();
+        let are_replays = !replays.is_empty();
+        let work = match are_replays {
+            true => replays,
+            false => of_steps(profile),
+        };
+        let of_experts = MoeRoles::of(profile);
+        let mut roles: Map<StringId, Role> = Map::default();
+        let mut role_of = |id: GpuId, name: StringId| match of_experts.get(id) {
+            Some(role) => Role::of_experts(role),
+            None => *roles
+                .entry(name)
+                .or_insert_with(|| Role::of_kernel(profile.trace.strings.get(name))),
+        };
+        let mut all = Vec::with_capacity(work.len());
+        for ids in work {
+            let kernels = ids.into_iter().filter_map(|id| {
+                let work = profile.gpu.get(id)?;
+                Some(Kernel {
+                    event: work.event,
+                    track: profile.trace.events.track(work.event),
+                    name: work.name,
+                    start_ns: work.span.start_ns,
+                    ns: work.span.length(),
+                    role: match work.category {
+                        Category::Kernel => role_of(id, work.name),
+                        _ => Role::Other,
+                    },
+                    operation: profile.owner_of(id).map(|owner| owner.operation),
+                    call: work
+                        .launched_by
+                        .map(|call| profile.trace.recorded_call(call)),
+                })
+            });
+            let mut kernels: Vec<Kernel> = kernels.collect();
+            kernels.arrange_by_key(|kernel| (kernel.track, kernel.start_ns, kernel.event));
+            all.push(Pass { kernels });
+        }
+        let floor_ns = floor_ns(&all);
+        Passes {
+            are_replays,
+            all,
+            floor_ns,
+        }
+    }
+
+    pub(super) fn kernels(&self) -> impl Iterator<Item = &Kernel> {
+        self.all.iter().flat_map(|pass| &pass.kernels)
+    }
+
+    /// The time of all their kernels.
+    pub(super) fn ns(&self) -> i64 {
+        sum(self.kernels().map(|kernel| kernel.ns))
+    }
+
+    /// Attention kernels of a pass, of which a layer has one, in the mean.
+    pub(super) fn layers(&self) -> usize {
+        let attention = self.kernels();
+        let attention = attention.filter(|kernel| kernel.role == Role::Attention);
+        attention.count() / self.all.len().max(1)
+    }
+
+    /// Kernels up to this are little more than what each of them takes at least, in whole microseconds.
+    pub(super) fn near_floor_ns(&self) -> i64 {
+        /// Two fifths more than the floor.
+        const NEAR: f64 = 1.4;
+        (self.floor_ns as f64 * NEAR / 1e3).ceil() as i64 * 1_000
+    }
+}
+
+fn of_steps(profile: &Profile) -> Vec<Vec<GpuId>> {
+    let Some(serving) = profile.serving() else {
+        return Vec::new();
+    };
+    let launched = Launched::new(profile);
+    let steps = serving.steps.iter();
+    let working = steps.filter(|step| step.activity.is_some());
+    working
+        .map(|step| launched.during(step.track, step.on_host).collect())
+        .collect()
+}
+
+fn floor_ns(passes: &[Pass]) -> i64 {
+    let kernels = passes.iter().flat_map(|pass| &pass.kernels);
+    let mut times: Vec<i64> = kernels
+        .map(|kernel| kernel.ns)
+        .filter(|ns| *ns > 0)
+        .collect();
+    if times.len() < LEAST_KERNELS {
+        return 0;
+    }
+    let at = (times.len() / 100).saturating_sub(1);
+    let (_, floor_ns, _) = times.select_nth_unstable(at);
+    *floor_ns
+}

@@ -1,0 +1,126 @@
+//! What runs between the last GEMM and a quantized attention: making its operands.
+
+use super::passes::{Kernel, Role};
+use super::{Kind, Seen, Source};
+use crate::findings::prelude::*;
+use crate::names::attention::AttentionKernel;
+use crate::names::moe::quantizes;
+use crate::profile::attention_sizes::AttentionSizes;
+
+/// Preparing that hardly quantizes is not for the sake of a cheaper kernel.
+const LEAST_QUANTIZING_PERCENT: f64 = 10.0;
+
+/// Attention of one kernel with what prepares it.
+#[derive(Default)]
+struct Prepared<'a> {
+    first: Option<&'a Kernel>,
+    n: u64,
+    attention_ns: i64,
+    preparation_ns: i64,
+    /// Of it in kernels that quantize by their names.
+    quantizing_ns: i64,
+    kernels: Vec<&'a Kernel>,
+}
+
+/// Where preparing takes longer than the attention that it makes cheaper.
+pub(super) fn seen(source: &Source) -> Vec<Seen> {
+    let strings = &source.input.profile.trace.strings;
+    let quantizes = |kernel: &Kernel| quantizes(strings.get(kernel.name));
+    let mut all: Vec<(crate::trace::StringId, Prepared)> = Vec::new();
+    for pass in &source.passes.all {
+        let mut before: Vec<&Kernel> = Vec::new();
+        let mut track = None;
+        for kernel in &pass.kernels {
+            if track.replace(kernel.track) != Some(kernel.track) {
+                before.clear();
+            }
+            match kernel.role {
+                Role::Attention => {
+                    let name = strings.get(kernel.name);
+                    let is_paged = AttentionKernel::of_name(name) == Some(AttentionKernel::Paged);
+                    let is_quantized = !is_paged && before.iter().any(|one| quantizes(one));
+                    if is_quantized {
+                        let at = all.iter().position(|(name, _)| *name == kernel.name);
+                        let at = at.unwrap_or_else(|| {
+                            all.push((kernel.name, Prepared::default()));
+                            all.len() - 1
+                        });
+                        if let Some((_, prepared)) = all.get_mut(at) {
+                            prepared.add(kernel, &before, &quantizes);
+                        }
+                    }
+                    before.clear();
+                }
+                Role::Gemm | Role::Experts => before.clear(),
+                _ => before.push(kernel),
+            }
+        }
+    }
+    let worth = all.into_iter().filter(|(_, one)| {
+        let quantizing = percent_of(one.quantizing_ns, one.preparation_ns);
+        one.preparation_ns > one.attention_ns
+            && quantizing.is_some_and(|percent| percent >= LEAST_QUANTIZING_PERCENT)
+    });
+    worth.filter_map(|(_, one)| one.seen(source)).collect()
+}
+
+impl<'a> Prepared<'a> {
+    fn add(
+        &mut self,
+        attention: &'a Kernel,
+        before: &[&'a Kernel],
+        quantizes: &impl Fn(&Kernel) -> bool,
+    ) {
+        let first = *self.first.get_or_insert(attention);
+        if first.event == attention.event {
+            self.kernels = before.to_vec();
+        }
+        self.n += 1;
+        self.attention_ns = self.attention_ns.saturating_add(attention.ns);
+        self.preparation_ns = self
+            .preparation_ns
+            .saturating_add(sum(before.iter().map(|one| one.ns)));
+        let quantizing = before.iter().filter(|one| quantizes(one));
+        self.quantizing_ns = self
+            .quantizing_ns
+            .saturating_add(sum(quantizing.map(|one| one.ns)));
+    }
+
+    fn seen(self, source: &Source) -> Option<Seen> {
+        let attention = self.first?;
+        let n = self.n.max(1) as i64;
+        let profile = source.input.profile;
+        let operation = attention.operation.map(|at| source.input.operation(at));
+        // Which dimension of a tensor is which, only a model of the operator tells.
+        let operation = operation.filter(|one| one.modelled.is_some());
+        let sizes = operation.and_then(|one| AttentionSizes::of(profile, one));
+        let at = sizes.map(|sizes| {
+            let tokens = format::count(sizes.queries().round() as u64);
+            format!("at {tokens} tokens ")
+        });
+        let names = self.kernels.iter().map(|one| source.name(one.name));
+        let names: Vec<String> = names.collect();
+        let words = vec![
+            ("name", source.name(attention.name)),
+            ("preparation", format::time_ns(self.preparation_ns / n)),
+            ("attention", format::time_ns(self.attention_ns / n)),
+            ("preparation_all", format::time_ns(self.preparation_ns)),
+            ("attention_all", format::time_ns(self.attention_ns)),
+            ("calls", format::counted(self.n, "call")),
+            ("at_tokens", at.unwrap_or_default()),
+            ("names", format::listed(&names)),
+        ];
+        let operations = self.kernels.iter().chain([&attention]);
+        let operations = operations.filter_map(|one| one.operation);
+        let operations = times_by_operation(operations.map(|at| (at, 0)));
+        Some(Seen {
+            operations: operations.into_iter().map(|(at, _)| at).collect(),
+            events: vec![attention.event],
+            words,
+            ..Seen::new(
+                Kind::Quantizing,
+                self.preparation_ns.saturating_add(self.attention_ns),
+            )
+        })
+    }
+}

@@ -1,0 +1,196 @@
+//! What can be found of steps and of what graphs replay.
+
+use super::chains::Topic;
+use super::{Kind, Seen};
+use crate::findings::prelude::*;
+
+pub(super) const RULES: &[Rule<Seen>] = &[
+    Rule {
+        key: "decode_memory_floor",
+        when: "all steps decode, and bytes are known of nearly all of their kernel time",
+        applies: |_, seen| seen.kind == Kind::Memory,
+        title: "Decode reaches {percent} of the memory bandwidth",
+        issue: "{steps} reads {bytes} (weights {weights}, KV cache {cache}): {least} at the memory bandwidth of {rate}; it takes {step}.",
+        model: "decode more requests at once, so that each weight that is read serves more tokens; the other findings say where the rest of the time goes.",
+        kernel: "kernels that stream weights and KV cache decide; their own findings name the slowest.",
+        notes: &[
+            "The estimate is the time of all decode steps at 75, 87.5 and 100 % of the memory bandwidth: an upper bound for what all other findings save together, so it is not added to theirs.",
+        ],
+        saves: Saves::Evidence,
+        effect: Effect::Limit,
+        ..STEP
+    },
+    Rule {
+        key: "moe_routing_chain",
+        when: "four kernels or more, each hardly longer than the shortest, choose experts and sort tokens in each layer",
+        applies: |_, seen| seen.kind == Kind::Chain(Topic::Routing),
+        title: "MoE routing in {n} short kernels",
+        issue: "Between attention and the experts {kernels} choose experts, sort tokens and add up results ({chains}, {per_pass} in a {pass}): {time}.",
+        model: "use the routing of the serving engine or library that scores, chooses and sorts in one or two kernels, where there is one for this number of experts.",
+        kernel: "merge the router's top-k with sorting and padding: the data is small, and each kernel takes at least {floor} however little it does.",
+        ..CHAIN
+    },
+    Rule {
+        key: "attention_preparation_chain",
+        when: "four kernels or more, each hardly longer than the shortest, precede attention in each layer",
+        applies: |_, seen| seen.kind == Kind::Chain(Topic::BeforeAttention),
+        title: "{n} short kernels before attention",
+        issue: "Between a GEMM and attention {kernels} prepare queries and keys ({chains}, {per_pass} in a {pass}): {time}.",
+        model: "use the fused operation of the engine for QK norm, RoPE and the KV cache store, or let `torch.compile` merge them.",
+        kernel: "normalize, rotate and store in one kernel: each takes at least {floor} however little it does.",
+        ..CHAIN
+    },
+    Rule {
+        key: "short_kernel_chain",
+        when: "four kernels or more, each hardly longer than the shortest, follow each other between two GEMMs in each layer",
+        applies: |_, seen| seen.kind == Kind::Chain(Topic::Between),
+        title: "{n} short kernels between GEMMs",
+        issue: "Between GEMMs {kernels} follow each other ({chains}, {per_pass} in a {pass}): {time}.",
+        model: "compile the module (`torch.compile`), or use a fused operation for these steps.",
+        kernel: "do the work of several in one kernel: each takes at least {floor} however little it does.",
+        ..CHAIN
+    },
+    Rule {
+        key: "fixed_kernel_cost",
+        when: "what each kernel of a replay takes at least is 5 % of the replays or more",
+        applies: |_, seen| seen.kind == Kind::FixedCost,
+        title: "Fixed cost of {n} in graph replays",
+        issue: "Each kernel of a replay takes at least {floor}: of {n} that is up to {fixed}, {percent} of the replays. Of all, {n_near} take less than {near}, together {near_time} ({near_percent}).",
+        model: "fewer kernels, not faster ones: compile or use fused operations for runs of short kernels.",
+        kernel: "nothing to tune in kernels this short; merge neighbors.",
+        notes: &[
+            "The least time is that which 1 % of the kernels do not exceed. Where the profiler records no gaps between kernels of a busy queue, it includes the gap.",
+            "The estimate counts {n_spared} that follow another short one without a GEMM or attention in between, each with the least time: {spared} at most.",
+        ],
+        saves: Saves::Evidence,
+        effect: Effect::FewerLaunches,
+        ..STEP
+    },
+    Rule {
+        key: "one_element_kernels",
+        when: "an element-wise kernel that takes no longer than any kernel does runs several times in each layer",
+        applies: |_, seen| seen.kind == Kind::OneElement,
+        title: "{one?Kernels of one element|Kernels as short as any}",
+        issue: "{name} {one?works on one element|takes no longer than any kernel does}: {n} calls of {mean}, {per_pass} in a {pass}, {time}.",
+        model: "fill or convert such values once, for all layers together, or let the kernel that reads them do it.",
+        kernel: "nothing to tune: a kernel takes at least {floor} here, however little it does.",
+        notes: &["{one?|Its sizes are not recorded; its time says that it does little.}"],
+        saves: Saves::Evidence,
+        effect: Effect::FewerLaunches,
+        ..STEP
+    },
+    Rule {
+        key: "batch_independent_work",
+        when: "an operation of each layer has large operands, and none of their dimensions counts tokens, requests or their cache",
+        applies: |_, seen| seen.kind == Kind::Constant,
+        title: "The same work in each layer",
+        issue: "{name} ({shapes}) does not depend on the batch and runs in each layer: {calls} of {mean}, {time}.",
+        model: "convert or compute it once and keep the result: for all layers where its operand is the same, as a cache of positions, and when the model is loaded where it is a weight.",
+        kernel: "nothing to tune in work that need not be done.",
+        notes: &[
+            "Shapes tell that, not values: that the operand is the same in all layers is likely, not sure.",
+            "The estimate is the time of all calls but one in each {pass}: {saved}.",
+        ],
+        saves: Saves::Evidence,
+        ..STEP
+    },
+    Rule {
+        key: "costly_quantization",
+        when: "what runs between a GEMM and attention, quantizing among it, takes longer than the attention",
+        applies: |_, seen| seen.kind == Kind::Quantizing,
+        title: "Quantizing for attention takes longer than attention",
+        issue: "{preparation} of preparation precede each {attention} of {name} ({calls}; {preparation_all} and {attention_all} in all).",
+        model: "{at_tokens}quantizing costs more than attention: try the attention kernel that is not quantized, and measure both.",
+        kernel: "quantize in the kernel before (norm, RoPE), or on load in the attention kernel.",
+        notes: &[
+            "Preparation is all that runs between the last GEMM and attention: {names}. Norms and RoPE in it are needed in any case.",
+            "What another kernel would take is not in the trace, so there is no estimate.",
+        ],
+        saves: Saves::Nothing,
+        ..STEP
+    },
+    Rule {
+        key: "graph_padding",
+        when: "graphs are captured for at least 5 % more requests than a step has",
+        applies: |_, seen| seen.kind == Kind::GraphPadding,
+        title: "Graphs padded by {percent}",
+        issue: "{steps} run in graphs captured for more requests than they have ({requests} of {captured}): {percent} of the rows are empty.",
+        model: "capture graphs for sizes in between: {flag}.",
+        kernel: "nothing to gain in a kernel.",
+        notes: &[
+            "{priced?The estimate is that part of the operations that are bound by arithmetic; what reads weights takes as long without empty rows.|Where steps are bound by memory, empty rows cost next to nothing: weights are read all the same.}",
+        ],
+        saves: Saves::Evidence,
+        ..STEP
+    },
+    Rule {
+        key: "piecewise_decode",
+        when: "steps that only decode are launched as many graphs",
+        applies: |_, seen| seen.kind == Kind::Piecewise,
+        title: "Decode in piecewise graphs",
+        issue: "{steps} launch {per_step} graphs each; between them the GPU is idle for {idle} of {step_time}.",
+        model: "capture decode as one graph: with vLLM a `cudagraph_mode` of `FULL_DECODE_ONLY` or `FULL_AND_PIECEWISE` in `--compilation-config`, where the attention backend allows it.",
+        kernel: "nothing to gain in a kernel.",
+        notes: &[
+            "How much of this is saved depends on the CPU; idle time is counted by its own findings.",
+        ],
+        saves: Saves::Nothing,
+        ..STEP
+    },
+    Rule {
+        key: "slow_graph_launch",
+        when: "graph launches take more than half as long as the replays, or a replay waits for its own launch",
+        applies: |_, seen| seen.kind == Kind::SlowLaunch,
+        title: "Graph launches as long as their replays",
+        issue: "{launches} take {launch_time} on the CPU for replays of {replay_time}{waits_said}.",
+        model: "launch the next graph before the last one has finished, and capture fewer, longer kernels: a launch takes longer the more of them a graph has.",
+        kernel: "fewer kernels make the launch of a graph shorter.",
+        notes: &[
+            "Idle time inside replays that ends before the launch call does is time of the CPU; it is counted by its own findings.",
+        ],
+        saves: Saves::Nothing,
+        ..STEP
+    },
+    Rule {
+        key: "cold_first_layer",
+        when: "the first layer of the first step takes at least three times as long as the median of the others",
+        applies: |_, seen| seen.kind == Kind::ColdStart,
+        title: "Cold start in the first layer",
+        issue: "The first layer takes {more} more than the others ({first} against a median of {median}){overhead_said}.",
+        model: "run a step before recording, then record again; leave the first layer out of statistics of layers.",
+        kernel: "nothing to gain in a kernel: later layers are faster.",
+        notes: &[
+            "What happens in the first step alone does not return in a long run, so there is no estimate.",
+        ],
+        saves: Saves::Nothing,
+        effect: Effect::FirstStep,
+        ..STEP
+    },
+    Rule {
+        key: "nothing_to_gain",
+        when: "an operation of a serving step with at least 1 % of the run reaches 75 % of the roofline",
+        applies: |_, seen| seen.kind == Kind::AtRoofline,
+        title: "Nothing to gain: at roofline",
+        issue: "{longest} reaches {rate}, {percent} of {of}.{more} Together: {time}.",
+        model: "leave it as it is; only less work (narrower types, fewer tokens) makes it shorter.",
+        kernel: "nothing to tune: it is as fast as this GPU lets it be.",
+        saves: Saves::Nothing,
+        effect: Effect::Limit,
+        ..STEP
+    },
+];
+
+const STEP: Rule<Seen> = Rule {
+    has_reproducer: false,
+    ..Rule::BASE
+};
+
+const CHAIN: Rule<Seen> = Rule {
+    notes: &[
+        "They are {names}.",
+        "Each is shorter than three times the least time of a kernel, {floor}. The estimate is their time less one such kernel for each chain: {saved} at most.",
+    ],
+    saves: Saves::Evidence,
+    effect: Effect::FewerLaunches,
+    ..STEP
+};
