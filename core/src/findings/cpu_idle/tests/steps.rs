@@ -56,5 +56,5 @@ fn idle_time_before_replays_is_one_finding() {
     assert_eq!(keys, ["cpu_bound_beside_graphs"]);
     says(&found[0].issue, &["before the first denoising step"]);
     // Little idle time is none.
-    assert!(!self::keys(&pipeline(2)).contains(&"cpu_bound_beside_graphs"));
+    assert!(!self::keys(&pipeline(1)).contains(&"cpu_bound_beside_graphs"));
 }
