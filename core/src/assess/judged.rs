@@ -4,7 +4,7 @@ use super::rates::{mean_rate, roof_share};
 use super::{ReportOptions, Timelines};
 use crate::hardware::roofline::{Achieved, Roofline, roofline};
 use crate::hardware::{Basis, Precision};
-use crate::perf::{ComputeSpec, Unit, Work, is_tf32_kernel};
+use crate::perf::{ComputeSpec, Unit, Work, is_tf32_kernel, matrix_of};
 use crate::profile::Profile;
 use crate::profile::copies;
 use crate::profile::held::held_ns;
@@ -89,34 +89,46 @@ impl Judged {
     }
 }
 
-/// The work by the units that do it: FP32 matrix units, unless its kernels say TF32.
+/// The work by the units that do it: FP32 matrix units, unless its kernels say TF32; and the type of the
+/// activations where the GPU cannot multiply in the narrower one of the weights.
 fn on_its_units(
     profile: &Profile,
     operation: &Operation,
     options: &ReportOptions,
     work: Work,
 ) -> Work {
-    let tf32 = || {
-        let gpu = options.gpu.as_deref()?;
-        let has = |precision| {
-            let mut bases = [Basis::Peak, Basis::Achievable].into_iter();
-            bases.any(|basis| gpu.matrix(precision, basis).is_some())
-        };
-        let spec = work
-            .compute
-            .filter(|spec| spec.unit == Unit::Matrix && spec.precision == Precision::Fp32)?;
-        if !has(Precision::Fp32) || !has(Precision::Tf32) {
-            return None;
-        }
+    let (Some(gpu), Some(spec)) = (options.gpu.as_deref(), work.compute) else {
+        return work;
+    };
+    let has = |precision| {
+        let mut bases = [Basis::Peak, Basis::Achievable].into_iter();
+        bases.any(|basis| gpu.matrix(precision, basis).is_some())
+    };
+    let is_of_kernels = || {
         let mut kernels = operation.kernel_names(profile).into_iter();
-        let is_tf32 = kernels.any(is_tf32_kernel);
-        is_tf32.then_some(ComputeSpec {
-            precision: Precision::Tf32,
-            ..spec
-        })
+        kernels.any(is_tf32_kernel)
+    };
+    let of_activations = || {
+        let arguments = operation.arguments(profile)?;
+        let dtype = arguments.tensors().next()?.dtype;
+        let spec = matrix_of(dtype).filter(|spec| has(spec.precision))?;
+        matches!(spec.precision, Precision::Fp16 | Precision::Bf16).then_some(spec)
+    };
+    let compute = match (spec.unit, spec.precision) {
+        (Unit::Matrix, Precision::Fp32) => {
+            let may_be = has(Precision::Fp32) && has(Precision::Tf32);
+            (may_be && is_of_kernels()).then_some(ComputeSpec {
+                precision: Precision::Tf32,
+                ..spec
+            })
+        }
+        (Unit::Matrix, Precision::Fp4 | Precision::Fp6 | Precision::Fp8) if !has(spec.precision) => {
+            of_activations()
+        }
+        _ => None,
     };
     Work {
-        compute: tf32().or(work.compute),
+        compute: compute.or(work.compute),
         ..work
     }
 }

@@ -107,11 +107,6 @@ pub(crate) fn is_main(kernel: &str) -> bool {
     family_of_kernel(kernel) == Family::Attention && !holds(own, AROUND) && computes()
 }
 
-/// Whether a kernel makes operands narrower.
-pub(crate) fn quantizes(kernel: &str) -> bool {
-    holds(kernel, &["quant"]) && !holds(kernel, &["dequant", "noquant"])
-}
-
 /// The type of a KV cache, by the kernel that writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CacheType {

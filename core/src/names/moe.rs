@@ -138,7 +138,8 @@ pub(crate) fn is_gated_activation(kernel: &str) -> bool {
 
 /// Whether a kernel that need not be of experts quantizes.
 pub(crate) fn quantizes(kernel: &str) -> bool {
-    holds(kernel, &["quant", "to_fp8", "to_fp4", "to_mxfp"]) && !holds(kernel, &["dequant"])
+    holds(kernel, &["quant", "to_fp8", "to_fp4", "to_mxfp"])
+        && !holds(kernel, &["dequant", "noquant"])
 }
 
 /// Whether one kernel does all of the routing.

@@ -65,7 +65,7 @@ pub(super) fn complex_factors(dtype: &str) -> (f64, f64) {
 }
 
 /// The matrix units in the precision of a type.
-pub(super) fn matrix(dtype: &str) -> Option<ComputeSpec> {
+pub(crate) fn matrix(dtype: &str) -> Option<ComputeSpec> {
     spec(Unit::Matrix, dtype)
 }
 

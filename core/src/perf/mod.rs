@@ -71,7 +71,9 @@ use crate::names::moe::is_layer;
 
 pub use attention::FusedAttention;
 pub(crate) use collective::collective_element_bytes;
-pub(crate) use dtype::{bytes as element_bytes, is_integer as is_integer_type};
+pub(crate) use dtype::{
+    bytes as element_bytes, is_integer as is_integer_type, matrix as matrix_of,
+};
 pub use inference_attention::names_batch;
 pub use input::OpInput;
 pub(crate) use input::{Tensor, are_placeholders};

@@ -5,8 +5,9 @@ use super::{Parts, SheetInput, labels};
 use crate::base::map::Map;
 use crate::base::stats::Stats;
 use crate::names::attention::{AttentionKernel, is_main};
-use crate::names::moe::MoePart;
+use crate::names::moe::MoeRole;
 use crate::names::{Family, family_of_kernel};
+use crate::profile::moe_roles::MoeRoles;
 use crate::profile::serving::slots::{Part, Slot, slots};
 
 pub(crate) const NAME: &str = "kernels_by_layer";
@@ -143,13 +144,11 @@ fn role(input: &SheetInput, slot: &Slot) -> String {
             "KV cache"
         }
         Family::Attention => "Attention, other",
-        Family::Moe if family_of_kernel(name) == Family::Gemm => "MoE router",
-        Family::Moe => match MoePart::of(name, "") {
-            MoePart::Routing => "MoE routing",
-            MoePart::Preparation => "MoE padding",
-            MoePart::Sorting => "MoE sorting",
-            MoePart::Unfused | MoePart::Fused => "MoE GEMM",
-        },
+        Family::Moe => {
+            let role = first.and_then(|(id, _)| MoeRoles::of(profile).get(*id));
+            let role = role.unwrap_or_else(|| MoeRole::of(name, ""));
+            return format!("MoE {}", role.label());
+        }
         family => family.label(),
     }
     .to_owned()

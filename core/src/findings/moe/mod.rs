@@ -32,6 +32,8 @@ struct Seen<'a> {
     sibling: Option<f64>,
     /// Nearly all that it moves is weights of experts: what lies between both GEMMs is next to nothing.
     reads_weights: bool,
+    /// An operator launched it: of kernels in graphs nothing tells what an operator could do instead.
+    is_of_operator: bool,
 }
 
 impl Seen<'_> {
@@ -63,6 +65,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
         is_slow: is_bottleneck(input, row, &gate) && !is_launch_scale(input, row),
         sibling: sibling(input, rows, row),
         reads_weights: reads_weights(input, row),
+        is_of_operator: !input.operation(row.operation).is_kernel(),
     });
     let seen: Vec<Seen> = seen.collect();
     add_facts(input, outcome, &seen);

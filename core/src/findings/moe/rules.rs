@@ -45,7 +45,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "unfused_experts",
         when: "both GEMMs of the experts are kernels of their own, and what lies between them is a good part of what they move, or is not known",
-        applies: |_, seen| seen.role.is_gemm() && !seen.reads_weights,
+        applies: |_, seen| seen.role.is_gemm() && !seen.reads_weights && seen.is_of_operator,
         gate: |group| group.is_large(|lines| lines.moe_gate_ms),
         title: "Expert GEMMs in separate kernels",
         issue: "{figures}; its GEMMs are kernels of their own.",

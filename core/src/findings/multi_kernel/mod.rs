@@ -164,7 +164,7 @@ fn notes_on_collectives(input: &Input, facts: &Facts) -> Vec<String> {
     }
     notes.extend(facts.collectives.steps.iter().flat_map(notes_on_steps));
     let unknown = facts.collectives.groups.iter();
-    let unknown = unknown.filter(|group| group.key.elements.is_none());
+    let unknown = unknown.filter(|group| group.message_bytes().is_none());
     let n_unknown: u64 = unknown.map(|group| group.count).sum();
     if n_unknown > 0 {
         let all = format::counted(facts.collectives.count, "collective");

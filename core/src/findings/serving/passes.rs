@@ -34,15 +34,15 @@ impl Role {
         match family_of_kernel(name) {
             Family::Attention if is_main(name) => Role::Attention,
             Family::Gemm => Role::Gemm,
-            Family::Moe => Role::of_moe(MoeRole::of(name, "")),
             _ => Role::Other,
         }
     }
 
-    fn of_moe(role: MoeRole) -> Role {
-        match role.is_gemm() || role == MoeRole::Fused {
-            true => Role::Experts,
-            false => Role::Routing,
+    fn of_experts(role: MoeRole) -> Role {
+        match role {
+            role if role.is_around() => Role::Routing,
+            role if role.is_gemm() || role == MoeRole::Fused => Role::Experts,
+            _ => Role::Other,
         }
     }
 }
@@ -113,16 +113,13 @@ impl Passes {
             true => replays,
             false => of_steps(profile),
         };
-        let moe = MoeRoles::of(profile);
+        let of_experts = MoeRoles::of(profile);
         let mut roles: Map<StringId, Role> = Map::default();
-        let mut role_of = |id: GpuId, name: StringId| {
-            let role = *roles
+        let mut role_of = |id: GpuId, name: StringId| match of_experts.get(id) {
+            Some(role) => Role::of_experts(role),
+            None => *roles
                 .entry(name)
-                .or_insert_with(|| Role::of_kernel(profile.trace.strings.get(name)));
-            match role {
-                Role::Gemm | Role::Other => moe.get(id).map_or(role, Role::of_moe),
-                role => role,
-            }
+                .or_insert_with(|| Role::of_kernel(profile.trace.strings.get(name))),
         };
         let mut all = Vec::with_capacity(work.len());
         for ids in work {

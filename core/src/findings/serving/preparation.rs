@@ -3,7 +3,8 @@
 use super::passes::{Kernel, Role};
 use super::{Kind, Seen, Source};
 use crate::findings::prelude::*;
-use crate::names::attention::{AttentionKernel, quantizes};
+use crate::names::attention::AttentionKernel;
+use crate::names::moe::quantizes;
 use crate::profile::attention_sizes::AttentionSizes;
 
 /// Preparing that hardly quantizes is not for the sake of a cheaper kernel.
