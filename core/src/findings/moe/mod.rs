@@ -11,9 +11,11 @@ mod tests;
 use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
 use crate::names::moe::MoePart;
+use crate::perf::model_config::Role;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 use crate::profile::routers::Routers;
+use crate::profile::shapes::Estimate;
 
 struct Seen<'a> {
     row: &'a Row,
@@ -42,6 +44,11 @@ fn is_around(part: MoePart) -> bool {
 pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
 pub(super) fn part(profile: &Profile, operation: &Operation) -> MoePart {
+    let is_one_of_two =
+        |estimate: &Estimate| matches!(estimate.role, Role::ExpertsUp | Role::ExpertsDown);
+    if operation.estimate.as_ref().is_some_and(is_one_of_two) {
+        return MoePart::Unfused;
+    }
     match Routers::of(profile).have(operation.work()) {
         true => MoePart::Routing,
         false => MoePart::of(operation.short_name(profile), operation.key.label),

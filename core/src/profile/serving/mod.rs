@@ -11,6 +11,7 @@
 
 pub(crate) mod activity;
 pub(crate) mod layers;
+mod parallel;
 pub(crate) mod replays;
 pub(crate) mod stages;
 pub(crate) mod steps;
@@ -27,6 +28,7 @@ use crate::trace::{EventId, TrackId};
 
 pub use activity::Activity;
 pub use layers::{Blocks, StreamRuns, stream_runs};
+pub use parallel::tensor_parallel;
 pub use replays::{Graph, Shape, ShapeKind};
 pub use stages::{Stage, StageKind};
 pub use steps::NamedBy;

@@ -6,8 +6,9 @@ use crate::base::format;
 use crate::base::stats::median_ns;
 use crate::names::batch::{Batch, Phase};
 use crate::profile::Profile;
-use crate::profile::serving::{Basis, Blocks, NamedBy, Serving, Shape, ShapeKind, StepTime};
-use crate::trace::Trace;
+use crate::profile::serving::{
+    Basis, Blocks, NamedBy, Serving, Shape, ShapeKind, StepTime, tensor_parallel,
+};
 
 /// What is said of a serving engine or a diffusion pipeline.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -326,22 +327,4 @@ pub(super) fn records_busy_queues(profile: &Profile) -> bool {
     ];
     let strings = &profile.trace.strings;
     calls.iter().any(|call| strings.find(call).is_some())
-}
-
-/// The number of GPUs that share each layer, where the recording tells: the one group of several ranks,
-/// or 1.
-fn tensor_parallel(trace: &Trace) -> Option<u64> {
-    let (_, text) = trace
-        .metadata
-        .iter()
-        .find(|(key, _)| key == "distributedInfo")?;
-    let info: serde_json::Value = serde_json::from_str(text).ok()?;
-    let world = info.get("world_size")?.as_u64()?;
-    let groups = info.get("pg_config").and_then(|groups| groups.as_array());
-    let sizes = groups
-        .into_iter()
-        .flatten()
-        .filter_map(|group| group.get("pg_size")?.as_u64());
-    let is_one_group = sizes.filter(|size| *size > 1).all(|size| size == world);
-    (world == 1 || is_one_group).then_some(world)
 }
