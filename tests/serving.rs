@@ -1,15 +1,18 @@
 //! Steps of serving engines and diffusion pipelines, in real traces.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dormer_core::base::interval::Interval;
 use dormer_core::base::periods::runs;
 use dormer_core::base::value::Value;
 use dormer_core::import::import;
+use dormer_core::perf::model_config::{self, Role};
 use dormer_core::profile::Profile;
 use dormer_core::profile::capture::CaptureFile;
 use dormer_core::profile::serving::slices::of_steps;
 use dormer_core::profile::serving::{Serving, stream_runs};
+use dormer_core::profile::shapes::ShapeSources;
 use dormer_core::profile::window::of_all_steps;
 use dormer_core::report::overview::ServingFacts;
 use dormer_core::report::sheet::Cell;
@@ -444,4 +447,103 @@ fn the_sheets_of_a_step_have_its_batch_and_its_launches() {
     }
     assert_eq!(cell("serving_steps", "over usual ms"), Cell::Empty);
     assert_eq!(cell("serving_graphs", "kernels"), Cell::Int(421));
+}
+
+/// A configuration with the sizes of gpt-oss-20b.
+const GPT_OSS: &str = r#"{
+    "architectures": ["GptOssForCausalLM"], "model_type": "gpt_oss", "hidden_size": 2880,
+    "intermediate_size": 2880, "num_hidden_layers": 24, "num_attention_heads": 64,
+    "num_key_value_heads": 8, "head_dim": 64, "vocab_size": 201088, "sliding_window": 128,
+    "layer_types": ["sliding_attention", "full_attention"], "num_local_experts": 32,
+    "num_experts_per_tok": 4, "hidden_act": "silu", "torch_dtype": "bfloat16",
+    "quantization_config": {"quant_method": "mxfp4"}}"#;
+
+/// What follows from the sizes of the model without a capture, and without its configuration: times in
+/// microseconds, TFLOPS, TB/s and shares of the roofline.
+#[test]
+fn the_work_of_a_decode_step_without_a_capture() {
+    let Some(trace) = shared::serving("vllm_decode_full") else {
+        return;
+    };
+    let alone = profile(trace.clone());
+    let config = model_config::parse(GPT_OSS).unwrap();
+    let given = profile(trace).with_sources(ShapeSources {
+        config: Some(Arc::new(config)),
+        ..ShapeSources::default()
+    });
+    #[rustfmt::skip]
+    let expected = [
+        (Role::Qkv, 24, 16.13, Some(58.6), 1.864, 35.2),
+        (Role::Output, 24, 15.26, Some(49.6), 1.580, 29.8),
+        (Role::Router, 24, 8.36, Some(0.71), 0.0446, 0.84),
+        (Role::Attention, 24, 23.44, Some(19.25), 2.418, 45.6),
+        (Role::WindowedAttention, 12, 13.48, None, 0.661, 12.5),
+        (Role::ExpertsUp, 24, 136.36, None, 2.046, 38.6),
+        (Role::ExpertsDown, 24, 156.75, None, 0.893, 16.8),
+    ];
+    for profile in [alone, given] {
+        let report = report(&profile);
+        let serving = report.overview.serving.as_ref().unwrap();
+        assert_eq!(fact(serving, "Model"), "gpt-oss-20b");
+        let known = fact(serving, "Known work");
+        let percent: f64 = known.split_once(' ').unwrap().0.parse().unwrap();
+        assert!(percent >= 90.0 && known.contains("from config"), "{known}");
+        for (role, n, us, tflops, tbps, roof) in expected {
+            let all = profile.operations().iter().zip(&report.judged);
+            let all = all.filter(|(one, _)| {
+                one.estimate
+                    .as_ref()
+                    .is_some_and(|known| known.role == role)
+            });
+            let (mut calls, mut ns, mut flops, mut bytes, mut roofs) = (0, 0.0, 0.0, 0.0, 0.0);
+            for (one, judged) in all {
+                let work = judged.work.unwrap();
+                calls += one.calls.len();
+                ns += one.kernel_ns as f64;
+                flops += work.flops * one.calls.len() as f64;
+                bytes += work.bytes.unwrap() * one.calls.len() as f64;
+                roofs += judged.achieved.unwrap().roof_percent * one.kernel_ns as f64;
+            }
+            let is_near = |seen: f64, expected: f64| (seen / expected - 1.0).abs() < 0.006;
+            assert_eq!(calls, n, "{role:?}");
+            assert!(
+                is_near(ns / 1e3 / n as f64, us),
+                "{role:?}: {} µs",
+                ns / 1e3 / n as f64
+            );
+            assert!(
+                is_near(bytes / ns / 1e3, tbps),
+                "{role:?}: {} TB/s",
+                bytes / ns / 1e3
+            );
+            assert!(is_near(roofs / ns, roof), "{role:?}: {} %", roofs / ns);
+            assert!(
+                tflops.is_none_or(|one| is_near(flops / ns / 1e3, one)),
+                "{role:?}: {}",
+                flops / ns / 1e3
+            );
+        }
+        // At the rate of the first the second expert GEMM takes 2.12 ms less.
+        let mut ranked = report.analyses.findings.ranked.iter();
+        assert!(ranked.any(|one| one.finding.pattern == "slower_expert_gemm"));
+    }
+}
+
+/// The width of the window judges the sliding layers of a captured step.
+#[test]
+fn sliding_layers_with_the_width_of_their_window() {
+    let Some(profile) = captured("vllm_decode_full") else {
+        return;
+    };
+    let config = model_config::parse(GPT_OSS).unwrap();
+    let profile = profile.with_sources(ShapeSources {
+        config: Some(Arc::new(config)),
+        ..ShapeSources::default()
+    });
+    let report = report(&profile);
+    let mut all = profile.operations().iter().zip(&report.judged);
+    let (_, judged) = all.find(|(one, _)| one.sees_window).unwrap();
+    assert_eq!(judged.work.unwrap().bytes, Some(8_912_896.0));
+    let percent = judged.achieved.unwrap().roof_percent;
+    assert!((percent - 12.5).abs() < 0.1, "{percent}");
 }

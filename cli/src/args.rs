@@ -12,6 +12,7 @@ use dormer_core::base::interval::Interval;
 use dormer_core::findings::Priority;
 use dormer_core::hardware::{self, Basis, GpuSpec};
 use dormer_core::output::export::{self, Source};
+use dormer_core::perf::model_config::{self, ModelConfig};
 use dormer_core::perf::user::{self, UserModels};
 
 /// How commands end, for scripts.
@@ -78,6 +79,16 @@ pub(crate) struct ReportArgs {
     /// it; an execution_details.json beside it is read
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) capture: Vec<PathBuf>,
+
+    /// The config.json of the model, as Hugging Face has it, or that of the transformer of a diffusion
+    /// pipeline: the sizes of kernels that GPU graphs replay follow from it, where no capture tells them
+    #[arg(long, value_name = "FILE", value_parser = model_of)]
+    pub(crate) model_config: Option<Arc<ModelConfig>>,
+
+    /// An eager trace of the same model, or a capture of it: the sizes of kernels that GPU graphs replay are
+    /// those of its operators at the same places, where no capture tells them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) shapes_from: Option<PathBuf>,
 
     /// Analyze one step alone: the position of a step of a serving engine, from 1, the number of a
     /// ProfilerStep, or the whole name of a range that the program named. Several steps of an engine by
@@ -355,6 +366,13 @@ fn names_of(argument: &str) -> Result<[String; 2], String> {
         [reference, target] => Ok([reference, target].map(|name| (*name).to_owned())),
         _ => Err("expected two names, REF,TARGET".to_owned()),
     }
+}
+
+/// The configuration of a model.
+fn model_of(argument: &str) -> Result<Arc<ModelConfig>, String> {
+    let text = small_file(Path::new(argument), model_config::MAX_FILE_BYTES)?;
+    let config = model_config::parse(&text).map_err(|error| error.to_string())?;
+    Ok(Arc::new(config))
 }
 
 /// Models that a user wrote.

@@ -1,12 +1,15 @@
 //! `dormer report`: the summary on standard output, the files into a folder.
 
 use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
 
 use dormer_core::base::format;
 use dormer_core::findings::RankedFinding;
 use dormer_core::output::export::markdown;
 use dormer_core::output::{archive, export};
 use dormer_core::profile::Profile;
+use dormer_core::profile::shapes::{EagerShapes, ShapeSources};
 use dormer_core::report::Report;
 use dormer_core::report::cards::{self, Worth};
 use dormer_core::report::overview::{Measure, Overview, WorkTime};
@@ -32,6 +35,10 @@ const PRINTED: &[(&str, &str)] = &[
 pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     let wanted = output::wanted(args.output.as_deref(), &args.format, PRINTED)?;
     let whole = captures::profile(&args.trace, &args.capture)?;
+    let whole = whole.with_sources(ShapeSources {
+        config: args.model_config.clone(),
+        eager: args.shapes_from.as_deref().map(eager).transpose()?,
+    });
     let whole = window::of_step(whole, &args.trace, args.step.as_deref())?;
     let chosen = input::redacted(window::of_range(whole, args.window), &args.redact);
     window::check(&chosen, &args.trace)?;
@@ -67,6 +74,13 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
     // Freeing millions of events one by one would take longer than the exit that follows.
     std::mem::forget((steps, chosen, report, of_tables));
     after(printed, verdict)
+}
+
+/// The sizes of an eager trace.
+fn eager(path: &Path) -> Result<Arc<EagerShapes>, Failure> {
+    let profile = Profile::new(input::import(path)?);
+    EagerShapes::of(&profile)
+        .map_err(|why| Failure::Sentence(format!("{}: {why}", input::name(path))))
 }
 
 fn summary(profile: &Profile, report: &Report, is_all: bool, out: &mut Out) -> io::Result<()> {

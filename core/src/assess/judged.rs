@@ -42,14 +42,12 @@ pub struct Judged {
 
 impl Judged {
     fn new(profile: &Profile, operation: &Operation, options: &ReportOptions) -> Judged {
-        let built_in = || operation.modelled.as_ref().map(|modelled| modelled.work);
+        let built_in = || operation.known().map(|known| known.work);
         let own = options.perf_models.as_ref().and_then(|models| {
             models.work_of(&profile.trace, &operation.name(profile), operation.key.args)
         });
-        // Of a window whose size is not known, the annotation of the step says too much.
-        let work = own
-            .unwrap_or_else(built_in)
-            .filter(|_| !operation.sees_window);
+        let own = own.filter(|_| !operation.sees_window);
+        let work = own.unwrap_or_else(built_in);
         let work = work.map(|work| on_its_units(profile, operation, options, work));
         let mean = |amount| mean_rate(&operation.times_us, amount);
         let roof = work

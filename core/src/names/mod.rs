@@ -23,6 +23,7 @@ pub(crate) mod fusion;
 pub(crate) mod gemm;
 mod helper;
 pub(crate) mod host_calls;
+pub(crate) mod layer;
 mod library;
 pub mod modules;
 pub(crate) mod moe;

@@ -23,6 +23,7 @@ mod collective;
 mod conv;
 mod dtype;
 mod elementwise;
+pub(crate) mod estimate;
 mod fft;
 mod flash_attention;
 mod gemm;

@@ -159,6 +159,42 @@ pub(super) struct Stored {
     compute: Option<ComputeSpec>,
 }
 
+impl Stored {
+    /// By the types in a kernel's name; `None` where it has none.
+    pub(super) fn named(kernel: &str, tokens: &str) -> Option<Stored> {
+        let types = kernel
+            .split('_')
+            .find(|part| part.contains("f16x") || part.contains("fp8"))?;
+        // A block of 32 numbers of four bits has a scale of a byte; they are multiplied in the tokens' type.
+        let bytes = match types.rsplit_once('x')?.1 {
+            // The x of "mx" parts it, too.
+            "fp4" | "mxfp4" => Some(0.5 + 1.0 / 32.0),
+            "bf16" | "fp16" => Some(2.0),
+            "fp8" | "fp8e4m3" | "fp8e5m2" => Some(1.0),
+            _ => None,
+        };
+        Some(Stored {
+            packing: 1.0,
+            bytes,
+            compute: dtype::matrix(tokens),
+        })
+    }
+
+    /// Of so many bytes, multiplied in a type.
+    pub(super) fn of(bytes: Option<f64>, math: &str) -> Stored {
+        Stored {
+            packing: 1.0,
+            bytes,
+            compute: dtype::matrix(math),
+        }
+    }
+
+    /// Whether its bytes are known.
+    pub(super) fn is_known(&self) -> bool {
+        self.bytes.is_some()
+    }
+}
+
 /// A row of `width` weights in `elements` of a type. Whole numbers hold several narrow weights, and
 /// the product is then one of the tokens' type; numbers of four bits are multiplied as they are.
 pub(super) fn stored(dtype: &str, [width, elements]: [f64; 2], tokens: &str) -> Stored {
@@ -246,22 +282,7 @@ pub(super) fn ragged(input: &OpInput) -> Option<Mixture> {
     let facts = input.extra_args?;
     let number = |key| extra_args::value(facts, key)?.parse::<f64>().ok();
     let kernel = input.kernels.first()?;
-    let types = kernel
-        .split('_')
-        .find(|part| part.contains("f16x") || part.contains("fp8"))?;
-    // A block of 32 numbers of four bits has a scale of a byte; they are multiplied in the tokens' type.
-    let bytes = match types.rsplit_once('x')?.1 {
-        // The x of "mx" parts it, too.
-        "fp4" | "mxfp4" => Some(0.5 + 1.0 / 32.0),
-        "bf16" | "fp16" => Some(2.0),
-        "fp8" | "fp8e4m3" | "fp8e5m2" => Some(1.0),
-        _ => None,
-    };
-    let weights = Stored {
-        packing: 1.0,
-        bytes,
-        compute: dtype::matrix(input.dtype(0)),
-    };
+    let weights = Stored::named(kernel, input.dtype(0))?;
     let sizes = [tokens, hidden, number("inner").unwrap_or(hidden)];
     let mixture = Mixture {
         gate: if kernel.contains("swiglu") { 2.0 } else { 1.0 },

@@ -26,10 +26,7 @@ pub(crate) struct AttentionSizes {
 impl AttentionSizes {
     /// Of an operation; `None` where nothing tells.
     pub(crate) fn of(profile: &Profile, operation: &Operation) -> Option<AttentionSizes> {
-        let of_params = operation
-            .modelled
-            .as_ref()
-            .and_then(AttentionSizes::of_params);
+        let of_params = operation.known().and_then(AttentionSizes::of_params);
         let sizes = of_params
             .or_else(|| AttentionSizes::of_shapes(profile, operation))
             .or_else(|| AttentionSizes::of_packed(profile, operation))?;

@@ -20,7 +20,7 @@ impl GemmSizes {
 
     /// From the parameters of the model.
     pub(crate) fn of_params(operation: &Operation) -> Option<GemmSizes> {
-        let modelled = operation.modelled.as_ref()?;
+        let modelled = operation.known()?;
         let size = |wanted: &str| modelled.param(wanted)?.size();
         Some(GemmSizes {
             batch: size("B").unwrap_or(1),
@@ -87,7 +87,7 @@ pub(crate) fn odd_pitches(
     let GemmSizes { m, n, k, .. } = sizes;
     // Of an operand of rows × columns: the contiguous size, and the distance to the next.
     let contiguous = |stride: &str, rows: (&'static str, u64), columns: (&'static str, u64)| {
-        let modelled = operation.modelled.as_ref();
+        let modelled = operation.known();
         let strides = modelled.and_then(|modelled| last_two(modelled.param(stride)?.sizes()?));
         match strides {
             // No row follows a single one.

@@ -82,7 +82,7 @@ use crate::profile::ops::OpTable;
 use crate::profile::recompute::Recompute;
 use crate::profile::rows::PerfRow;
 use crate::profile::serving::Serving;
-use crate::profile::shapes::ShapeSources;
+use crate::profile::shapes::{KnownModel, ShapeSources};
 use crate::profile::tree::{CallTree, Frames};
 use crate::profile::window::{Window, WindowOf};
 use crate::trace::annotations::Annotations;
@@ -126,6 +126,10 @@ pub struct Profile {
     batches: OnceLock<Annotations>,
     /// Worked out when a report first asks.
     operations: OnceLock<Vec<Operation>>,
+    /// The model that replayed kernels are of, found with the operations.
+    known_model: OnceLock<Result<Option<KnownModel>, String>>,
+    /// What an eager trace tells of its replays.
+    eager_coverage: OnceLock<String>,
     /// Of each piece of GPU activity, found when a story is first told.
     owners: OnceLock<Vec<Option<Owner>>>,
     /// Looked for when first asked for: that reads every event.
@@ -260,6 +264,8 @@ impl Profile {
         self.sources = sources;
         // What rests on operations is worked out anew.
         self.operations = OnceLock::new();
+        self.known_model = OnceLock::new();
+        self.eager_coverage = OnceLock::new();
         self.owners = OnceLock::new();
         self.model_info = OnceLock::new();
         self.memo = Memo::default();
@@ -329,6 +335,8 @@ impl Profile {
             full_tree: OnceLock::new(),
             batches: OnceLock::new(),
             operations: OnceLock::new(),
+            known_model: OnceLock::new(),
+            eager_coverage: OnceLock::new(),
             owners: OnceLock::new(),
             has_python_frames: OnceLock::new(),
             model_info: OnceLock::new(),
@@ -402,6 +410,30 @@ impl Profile {
     /// Operators by arguments, with their GPU time and their work, the longest first.
     pub fn operations(&self) -> &[Operation] {
         self.operations.get_or_init(|| operations(self))
+    }
+
+    /// The model that the sizes of replayed kernels follow from; `None` where nothing tells.
+    pub fn known_model(&self) -> Option<&KnownModel> {
+        self.model_of_replays()?.as_ref().ok()?.as_ref()
+    }
+
+    /// Why nothing follows from the configuration that was given, in a sentence; `None` where it is
+    /// used, and without one.
+    pub fn unfit_config(&self) -> Option<&str> {
+        let why = self.model_of_replays()?.as_ref().err()?;
+        Some(why)
+    }
+
+    /// How much an eager trace tells of what graphs replay, in a sentence; `None` without one.
+    pub fn eager_coverage(&self) -> Option<&str> {
+        self.operations();
+        self.eager_coverage.get().map(String::as_str)
+    }
+
+    fn model_of_replays(&self) -> Option<&Result<Option<KnownModel>, String>> {
+        // It is found with them.
+        self.operations();
+        self.known_model.get()
     }
 
     /// The call that a piece of GPU activity is counted in; `None` for collectives.

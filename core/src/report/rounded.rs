@@ -9,7 +9,7 @@ use super::families::{self, ModelledCalls};
 use super::{Rows, SHEETS, ops_summary, ops_unique_args};
 use crate::perf::SheetFamily;
 use crate::profile::Profile;
-use crate::profile::operations::{busy_us, with_windowed};
+use crate::profile::operations::{busy_us, with_parts};
 use crate::profile::ops::Op;
 use crate::profile::rows::Pass;
 
@@ -91,7 +91,7 @@ impl<'a> RoundedTimes<'a> {
     fn of_operations(&self) -> Vec<RoundedTime> {
         let operations = self.profile.operations().iter();
         let rows = operations.filter(|operation| operation.has_own_row());
-        rows.map(|operation| RoundedTime::of(&with_windowed(self.profile, operation).times_us))
+        rows.map(|operation| RoundedTime::of(&with_parts(self.profile, operation).times_us))
             .collect()
     }
 

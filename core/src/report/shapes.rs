@@ -16,6 +16,9 @@ const SHOWN: usize = 6;
 /// all have the same. `scalar int64` where no tensor has a dimension; empty without tensors.
 pub fn shapes(profile: &Profile, operation: &Operation) -> String {
     let trace = &profile.trace;
+    if let Some(estimate) = &operation.estimate {
+        return format!("{}: {}", estimate.role.label(), estimate.sizes(operation));
+    }
     let args = operation.args(profile);
     let line = args.map(|args| shapes_of(trace, args)).unwrap_or_default();
     // The same call stands twice then, once for the first time.

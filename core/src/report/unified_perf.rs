@@ -10,7 +10,7 @@ use crate::hardware::roofline::Roofline;
 use crate::perf::{Modelled, Work, python_dict};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
-use crate::profile::operations::{Operation, with_windowed};
+use crate::profile::operations::{Operation, with_parts};
 use crate::profile::rows::PerfRow;
 
 #[rustfmt::skip]
@@ -97,7 +97,12 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let mut shares = Shares::of(all_ns);
     let mut cells = Vec::new();
     for (operation, judged) in counted() {
-        let operation = &*with_windowed(profile, operation);
+        let operation = &*with_parts(profile, operation);
+        // The sheet has what was recorded.
+        let judged = match operation.estimate {
+            Some(_) => &Judged::default(),
+            None => judged,
+        };
         let Some(mut row) = row(input, operation, judged) else {
             continue;
         };

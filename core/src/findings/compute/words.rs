@@ -65,11 +65,15 @@ pub fn called_from(input: &Input, rows: &[&Row]) -> Option<String> {
 pub const NOT_SHOWN: &str =
     "A trace does not show why a kernel is slow: a reproducer under a hardware profiler does.";
 
-/// "8944 × 1024, 1024 × 2816 bf16": the shapes of an operation. Empty for kernels of GPU graphs: what
-/// calls a graph takes the tensors of all of it.
+/// "8944 × 1024, 1024 × 2816 bf16": the shapes of an operation. Of kernels of GPU graphs what follows from
+/// the model, "QKV projection: 32×5120×2880, from config", else nothing: what calls a graph takes the
+/// tensors of all of it.
 pub fn shapes(input: &Input, operation: &Operation) -> String {
     /// More operands than this are counted.
     const MAX_SHAPES: usize = 3;
+    if let Some(estimate) = &operation.estimate {
+        return format!("{}: {}", estimate.role.label(), estimate.sizes(operation));
+    }
     let args = operation.args(input.profile);
     let Some(args) = args.filter(|_| !operation.is_in_graph(input.profile)) else {
         return String::new();

@@ -294,7 +294,7 @@ fn step_table(input: &Input, candidate: &Candidate) -> Table {
         let name = names.first().map(|name| format::middle_ellipsis(name, 100));
         name.map_or(Value::Empty, Value::Quoted)
     };
-    let has_model = |at: usize| input.operation(at).modelled.is_some();
+    let has_model = |at: usize| input.operation(at).known().is_some();
     #[rustfmt::skip]
     let columns: &[CellColumn<(&(usize, i64), &String)>] = &[
         ("kernel", "Kernel", &|((at, _), _)| kernel(*at)),

@@ -13,6 +13,7 @@ use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
 use crate::names::collective::is_of_experts;
 use crate::names::moe::MoeRole;
+use crate::perf::model_config::Role;
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::profile::moe_roles::MoeRoles;
@@ -46,6 +47,11 @@ pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
 /// A GEMM of which nothing tells that there is another one may be all of the experts.
 pub(super) fn role(profile: &Profile, operation: &Operation) -> MoeRole {
+    match operation.estimate.as_ref().map(|estimate| estimate.role) {
+        Some(Role::ExpertsUp) => return MoeRole::Gemm1,
+        Some(Role::ExpertsDown) => return MoeRole::Gemm2,
+        _ => {}
+    }
     let role = MoeRoles::of(profile).of_operation(profile, operation);
     match role == MoeRole::Gemm && operation.key.label != "MoE_unfused" {
         true => MoeRole::Fused,

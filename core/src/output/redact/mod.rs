@@ -58,6 +58,7 @@ pub fn redact(plain: &Profile) -> Profile {
         .coverage
         .as_ref()
         .map(|coverage| Arc::new(coverage.without_names()));
+    let whole = whole.with_sources(plain.sources.without_names());
     let Some(of) = &plain.window else {
         return whole;
     };

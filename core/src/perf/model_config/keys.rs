@@ -9,7 +9,7 @@ use super::{
 use crate::base::file_error::FileError;
 
 /// Longer documents are no configuration: the longest have some hundred kilobytes.
-const MAX_FILE_BYTES: usize = 1 << 22;
+pub const MAX_FILE_BYTES: usize = 1 << 22;
 /// No size of a model is larger.
 const MAX_SIZE: u64 = 1 << 32;
 /// Longest name, in characters.

@@ -15,12 +15,15 @@
 
 mod keys;
 mod proved;
+mod roles;
 #[cfg(test)]
 mod tests;
 mod weights;
 
-pub use keys::{is_config, parse};
+pub use keys::{MAX_FILE_BYTES, is_config, parse};
 pub(crate) use proved::proved;
+pub(crate) use roles::Matrix;
+pub use roles::Role;
 pub(crate) use weights::Weights;
 
 /// The sizes of a model.

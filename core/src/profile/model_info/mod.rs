@@ -14,7 +14,7 @@ use modules::{Modules, of_denoiser, of_file};
 use precision::precision;
 use scale::scale;
 
-pub(crate) use modules::{GENERIC, WRAPPERS};
+pub(crate) use modules::{GENERIC, WRAPPERS, families};
 
 /// What stands where nothing tells.
 pub const UNKNOWN: &str = "Cannot be inferred from trace";
@@ -64,10 +64,12 @@ impl ModelInfo {
         let denoiser = denoiser.filter(|_| architecture.text() == DIFFUSION);
         ModelInfo {
             // The encoders of the prompt have more modules, and are not what the model is.
-            model: match denoiser.map_or_else(|| modules.model(), of_denoiser) {
-                Inferred { value: None, .. } => of_file(&profile.trace),
-                model => model,
-            },
+            model: of_sizes(profile).unwrap_or_else(|| {
+                match denoiser.map_or_else(|| modules.model(), of_denoiser) {
+                    Inferred { value: None, .. } => of_file(&profile.trace),
+                    model => model,
+                }
+            }),
             scale: scale(profile, &modules, &architecture),
             architecture,
             precision: precision(profile),
@@ -78,4 +80,10 @@ impl ModelInfo {
     pub fn title(&self) -> &str {
         self.model.value.as_deref().unwrap_or("Workload")
     }
+}
+
+/// The model whose sizes are known.
+fn of_sizes(profile: &Profile) -> Option<Inferred> {
+    let known = profile.known_model()?;
+    Some(Inferred::new(&*known.config.name, &*known.evidence))
 }

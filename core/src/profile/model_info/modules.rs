@@ -164,6 +164,43 @@ pub(super) fn of_file(trace: &Trace) -> Inferred {
     })
 }
 
+/// What the model may be called in files of code: "gpt_oss", by functions of `models/gpt_oss.py` that ran
+/// and by classes of modules.
+pub(crate) fn families(trace: &Trace) -> Vec<String> {
+    /// What a class is of its model.
+    const PARTS: &[&str] = &["ForCausalLM", "DecoderLayer", "Model"];
+    let of_name = |name: &str| {
+        if let Some((_, rest)) = name.rsplit_once("/models/") {
+            let (file, _) = rest.split_once(".py(")?;
+            return (!file.contains('/')).then(|| file.to_owned());
+        }
+        let class = name.strip_prefix("nn.Module: ")?;
+        let (class, _) = class.rsplit_once('_')?;
+        let model = PARTS.iter().find_map(|part| class.strip_suffix(part))?;
+        Some(snake_case(model))
+    };
+    let mut families: Vec<String> = trace
+        .strings
+        .iter()
+        .filter_map(|(_, name)| of_name(name))
+        .collect();
+    families.arrange();
+    families.dedup();
+    families
+}
+
+/// "gpt_oss" of "GptOss".
+fn snake_case(class: &str) -> String {
+    let mut snake = String::new();
+    for letter in class.chars() {
+        if letter.is_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.extend(letter.to_lowercase());
+    }
+    snake
+}
+
 /// The name of a model that takes noise away, by the class of a module of it.
 pub(super) fn of_denoiser(class: &str) -> Inferred {
     let stem = Some(stem(class)).filter(|stem| stem.len() > 1);

@@ -79,7 +79,7 @@ pub(super) fn scale(profile: &Profile, modules: &Modules, architecture: &Inferre
 
 /// A parameter of a model's formula as a number.
 fn param(operation: &Operation, wanted: &str) -> Option<u64> {
-    operation.modelled.as_ref()?.param(wanted)?.size()
+    operation.known()?.param(wanted)?.size()
 }
 
 /// The columns of the output layer: of the wide products the one that runs least often, the widest

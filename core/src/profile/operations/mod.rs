@@ -24,13 +24,14 @@ use crate::profile::kernels::GpuEvents;
 use crate::profile::launch::{GpuId, is_launched_by_graph, is_replayed};
 use crate::profile::moe_roles::MoeRoles;
 use crate::profile::rows::{Pass, PerfRow, leftover_name, perf_rows};
+use crate::profile::shapes::{self, Estimate};
 use crate::profile::timeline::GpuClass;
 use crate::trace::{Dims, OpArgs, StringId};
 
 pub use key::CallKey;
 pub use owner::Owner;
 pub(crate) use owner::owners;
-pub(crate) use windowed::with_windowed;
+pub(crate) use windowed::with_parts;
 
 /// Calls of one operator with equal arguments.
 #[derive(Debug, Clone)]
@@ -50,8 +51,13 @@ pub struct Operation {
     pub modelled: Option<Modelled>,
     /// Whether a launching call is known. Unlinked operations are kernels by name.
     pub is_linked: bool,
-    /// Attention to a sliding window of unknown size, beside calls that see all of the context.
+    /// What follows from the model's sizes, of kernels of which no operator was recorded.
+    pub estimate: Option<Estimate>,
+    /// Attention to a sliding window, beside calls that see all of the context. How wide it is, only the
+    /// model's configuration tells.
     pub sees_window: bool,
+    /// Calls of an operation that are a part of its row in the reference's sheets.
+    pub is_part: bool,
 }
 
 impl Operation {
@@ -135,13 +141,23 @@ impl Operation {
         self.calls.len() as u64
     }
 
-    /// Whether it is a row of the sheet of operations; what sees a window is in that of what sees all.
+    /// Whether it is a row of the sheet of operations; what is a part is in that of the whole.
     pub fn has_own_row(&self) -> bool {
-        self.is_linked && !self.sees_window
+        self.is_linked && !self.is_part
+    }
+
+    /// What is known of a call's work: by the model of its operator, else by that of its kernel's role.
+    pub fn known(&self) -> Option<&Modelled> {
+        let estimated = || self.estimate.as_ref().map(|estimate| &estimate.modelled);
+        match self.sees_window {
+            // The annotation of the step says too much.
+            true => estimated(),
+            false => self.modelled.as_ref().or_else(estimated),
+        }
     }
 
     /// Sums up its calls.
-    fn measure(&mut self, profile: &Profile) {
+    pub(super) fn measure(&mut self, profile: &Profile) {
         self.kernel_ns = sum(self.calls.iter().map(|call| call.kernel_ns));
         let times_us = self.calls.iter().map(|call| time_us(profile, call));
         self.times_us = times_us.collect();
@@ -214,6 +230,7 @@ pub(crate) fn operations(profile: &Profile) -> Vec<Operation> {
     for operation in &mut linked {
         operation.modelled = work_of_calls(profile, &operation.calls);
     }
+    shapes::add(profile, &mut linked);
     for operation in &mut unlinked {
         operation.is_linked = false;
     }
@@ -271,7 +288,9 @@ fn group(profile: &Profile, rows: Vec<PerfRow>) -> Vec<Operation> {
                 kernel_ns: 0,
                 modelled: None,
                 is_linked: true,
+                estimate: None,
                 sees_window: false,
+                is_part: false,
             });
         }
         operations[at].calls.push(row);

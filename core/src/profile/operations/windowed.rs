@@ -40,7 +40,9 @@ pub(super) fn split(profile: &Profile, operations: &mut [Operation]) -> Vec<Oper
             calls: Vec::new(),
             times_us: Vec::new(),
             modelled: None,
+            estimate: None,
             sees_window: true,
+            is_part: true,
             ..*operation
         };
         for (call, sees_window) in calls.into_iter().zip(sees_window) {
@@ -57,21 +59,19 @@ pub(super) fn split(profile: &Profile, operations: &mut [Operation]) -> Vec<Oper
     windowed
 }
 
-/// An operation with its calls that see a window, as the reference has it.
-pub(crate) fn with_windowed<'a>(
-    profile: &'a Profile,
-    operation: &'a Operation,
-) -> Cow<'a, Operation> {
-    let mut others = profile.operations().iter();
-    let other = others.find(|other| other.sees_window && other.key == operation.key);
-    let Some(other) = other.filter(|_| !operation.sees_window) else {
+/// An operation with all of its calls, as the reference has it.
+pub(crate) fn with_parts<'a>(profile: &'a Profile, operation: &'a Operation) -> Cow<'a, Operation> {
+    let of_it = |other: &&Operation| other.is_part && other.key == operation.key;
+    let mut parts = profile.operations().iter().filter(of_it).peekable();
+    if operation.is_part || parts.peek().is_none() {
         return Cow::Borrowed(operation);
-    };
-    let mut both = operation.clone();
-    both.calls.extend_from_slice(&other.calls);
-    both.calls.arrange_by_key(|call| call.uid);
-    both.measure(profile);
-    Cow::Owned(both)
+    }
+    let mut whole = operation.clone();
+    let calls = parts.flat_map(|part| part.calls.iter().cloned());
+    whole.calls.extend(calls);
+    whole.calls.arrange_by_key(|call| call.uid);
+    whole.measure(profile);
+    Cow::Owned(whole)
 }
 
 /// By call: whether it sees a window, as its step shows.

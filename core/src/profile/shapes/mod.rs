@@ -1,12 +1,177 @@
 //! Shapes of kernels that a GPU graph replays, of which no operator was recorded.
+//!
+//! ```text
+//! config, or sizes of a proved model ─┬→ roles by order ─→ sizes ─┐
+//! kernels of a forward pass ──────────┘                           ├→ FLOPs and bytes, with their source
+//! annotation of the step, operators beside the graph ─→ tokens ───┘
+//! ```
+//!
+//! Each size has a [`Source`], and each figure the weakest source that it rests on. What is found here
+//! is never in the sheets with the reference's names: those have what was recorded.
+
+mod diffusion;
+mod eager;
+mod grid;
+mod inputs;
+mod known;
+mod passes;
+mod roles;
+mod split;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod windows;
+mod work;
 
 use std::sync::Arc;
 
-use crate::perf::model_config::ModelConfig;
+use crate::base::labels::labelled;
+use crate::base::map::Map;
+use crate::perf::Modelled;
+use crate::perf::model_config::{ModelConfig, Role};
+use crate::profile::Profile;
+use crate::profile::gemm::GemmSizes;
+use crate::profile::launch::GpuId;
+use crate::profile::operations::Operation;
+
+pub use eager::EagerShapes;
+pub use inputs::ImageTokens;
+pub use known::KnownModel;
 
 /// What a user gives beside a trace to tell the shapes of replayed kernels.
 #[derive(Debug, Clone, Default)]
 pub struct ShapeSources {
     /// The configuration of the model.
     pub config: Option<Arc<ModelConfig>>,
+    /// An eager trace of the same model.
+    pub eager: Option<Arc<EagerShapes>>,
+}
+
+impl ShapeSources {
+    /// The same without what the model is called.
+    pub(crate) fn without_names(&self) -> ShapeSources {
+        let unnamed = |config: &Arc<ModelConfig>| {
+            Arc::new(ModelConfig {
+                name: "model".to_owned(),
+                ..(**config).clone()
+            })
+        };
+        ShapeSources {
+            config: self.config.as_ref().map(unnamed),
+            eager: self.eager.clone(),
+        }
+    }
+}
+
+labelled! {
+    /// Where a size comes from, the strongest first.
+    pub enum Source {
+        /// An operator of this trace.
+        Recorded => "recorded" as "recorded",
+        /// An operator of a capture.
+        Captured => "captured" as "captured",
+        /// An operator of an eager trace of the same model.
+        Eager => "from eager trace" as "eager_trace",
+        /// The model's configuration, or a model whose sizes are known.
+        Config => "from config" as "config",
+        /// The launch grid of a kernel.
+        Grid => "from launch grid" as "launch_grid",
+        /// Operators beside the graph.
+        Neighbors => "from neighbors" as "neighbors",
+    }
+}
+
+/// What is known of a kernel, or of calls of one, that no operator tells of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimate {
+    /// What it computes in its layer.
+    pub role: Role,
+    /// The weakest source of its sizes.
+    pub source: Source,
+    /// Its work and its sizes.
+    pub modelled: Modelled,
+    /// Sizes that padding may make larger: FLOPs and bytes are at least these.
+    pub is_least: bool,
+}
+
+/// The estimates of a profile.
+#[derive(Debug, Default)]
+pub(crate) struct Estimates {
+    all: Vec<Estimate>,
+    /// Which of them, and the part of it that is the kernel's.
+    of: Map<GpuId, (u32, f64)>,
+}
+
+impl Estimate {
+    /// "32×5120×2880, from config"; of experts how many there are, and of what is no GEMM only the
+    /// source.
+    pub(crate) fn sizes(&self, operation: &Operation) -> String {
+        let size = |name: &str| self.modelled.param(name)?.size();
+        let experts = size("E").zip(size("topk"));
+        let sizes = match experts.zip(size("K")).zip(size("N")) {
+            Some((((experts, chosen), hidden), inner)) => Some(format!(
+                "{experts} experts of {hidden}×{inner}, {chosen} of each token, "
+            )),
+            None => GemmSizes::of_params(operation).map(|sizes| format!("{}, ", sizes.text())),
+        };
+        format!("{}{}", sizes.unwrap_or_default(), self.source.label())
+    }
+}
+
+impl Estimates {
+    /// The estimate of a kernel, and the part of it that is the kernel's.
+    fn of(&self, id: GpuId) -> Option<(&Estimate, f64)> {
+        let (at, share) = self.of.get(&id)?;
+        Some((self.all.get(*at as usize)?, *share))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.of.is_empty()
+    }
+
+    /// Adds the estimate of a kernel at a place of a pass, where it is replayed and has none.
+    fn put(
+        &mut self,
+        pass: &passes::ForwardPass,
+        at: usize,
+        share: f64,
+        make: impl FnOnce() -> Estimate,
+    ) {
+        let is_bare = pass.is_bare.get(at).copied().unwrap_or(false);
+        let id = pass.kernels.get(at).copied().filter(|_| is_bare);
+        if let Some(id) = id.filter(|id| !self.of.contains_key(id)) {
+            self.all.push(make());
+            self.of.insert(id, (self.all.len() as u32 - 1, share));
+        }
+    }
+}
+
+/// Gives operations of kernels that no operator tells of what is known of them. `recorded`: the
+/// operations of a profile as they were recorded; parts of them come last.
+pub(crate) fn add(profile: &Profile, recorded: &mut Vec<Operation>) {
+    let (sources, passes) = (&profile.sources, passes::find(profile));
+    if passes.is_empty() && sources.config.is_none() {
+        return;
+    }
+    let known = known::find(profile, recorded, &passes);
+    let known = profile.known_model.get_or_init(|| known);
+    let known = known.as_ref().ok().and_then(Option::as_ref);
+    let mut estimates = Estimates::default();
+    if let Some(eager) = &sources.eager {
+        // Weights that were recorded come first.
+        eager.add(profile, &passes, &mut estimates);
+        let told = eager.coverage(&passes, &estimates);
+        let _ = profile.eager_coverage.set(told);
+    }
+    if let Some(known) = known {
+        work::add(profile, known, &passes, &mut estimates);
+        if let Some(model) = known.config.diffusion() {
+            diffusion::add(profile, model, &passes, &mut estimates);
+        }
+    }
+    let mut parts = split::split(profile, recorded, &estimates);
+    recorded.append(&mut parts);
+    if let Some(known) = known {
+        windows::add(profile, known, recorded);
+    }
 }

@@ -156,7 +156,17 @@ impl OpDetails {
         let gpu_ns = sum(instances.iter().map(|instance| instance.gpu_ns));
         let share = report.overview.busy_ns;
         let share = share.and_then(|busy_ns| percent_of(gpu_ns, busy_ns));
+        let estimate = match subject {
+            Subject::Operation(at) => profile.operations().get(at),
+            _ => None,
+        };
+        let estimate = estimate.and_then(|one| Some((one.estimate.as_ref()?, one)));
         let figures = [
+            (
+                "Role",
+                estimate.map(|(known, _)| known.role.label().to_owned()),
+            ),
+            ("Sizes", estimate.map(|(known, one)| known.sizes(one))),
             ("GPU time", Some(format::time_ns(gpu_ns))),
             ("% of GPU time", share.map(format::percent)),
             ("Calls", Some(format::counted(instances.len() as u64, noun))),

@@ -109,7 +109,15 @@ fn of_operation(profile: &Profile, report: &Report, at: usize) -> Result<Positio
         Some(_) => NO_FIGURE,
     })?;
     let percent = judged.achieved.ok_or(NO_TIME)?.roof_percent;
-    let share = format::percent(percent);
+    // What pads the sizes of a model is not known.
+    let is_least = operation
+        .estimate
+        .as_ref()
+        .is_some_and(|known| known.is_least);
+    let share = match is_least && !judged.is_anomaly {
+        true => format!("At least {}", format::percent(percent)),
+        false => format::percent(percent),
+    };
     if judged.is_anomaly {
         return Ok(Position {
             verdict: format!(

@@ -8,6 +8,7 @@ mod facts;
 mod gpus;
 mod hardware;
 mod headline;
+mod known_work;
 mod quality;
 mod roofs;
 mod rope;
@@ -137,6 +138,8 @@ impl Overview {
             serving
                 .facts
                 .extend(rope::fact(profile, timelines.events, busy_ns));
+            serving.facts.extend(known_work::image_tokens(profile));
+            serving.facts.extend(known_work::fact(profile, judged));
         }
         Overview {
             window: profile.window.clone(),
@@ -177,7 +180,10 @@ impl Overview {
                 timelines.events,
                 &anomalies,
                 [before_recording_ns, whole.map(GpuTimeline::total_ns)],
-                arguments::lines(profile),
+                arguments::lines(profile)
+                    .into_iter()
+                    .chain(shape_sources(profile))
+                    .collect(),
                 thresholds,
             ),
             hardware: Hardware {
@@ -192,4 +198,14 @@ impl Overview {
     pub fn busy_percent(&self) -> Option<f64> {
         percent_of(self.busy_ns?, self.total_ns?)
     }
+}
+
+/// What came of the configuration and the eager trace that were given.
+fn shape_sources(profile: &Profile) -> Vec<(Level, String)> {
+    let unfit = profile.unfit_config().map(|why| (Level::Warn, why));
+    let eager = profile.eager_coverage().map(|told| (Level::Note, told));
+    let lines = unfit.into_iter().chain(eager);
+    lines
+        .map(|(level, line)| (level, line.to_owned()))
+        .collect()
 }

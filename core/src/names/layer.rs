@@ -1,0 +1,135 @@
+//! What a kernel does in the order of a layer: GEMMs get their roles by what is around them.
+
+use super::attention::{AttentionKernel, is_main};
+use super::gemm::{is_layout_change, is_split_sum};
+use super::moe::MoeRole;
+use super::words::holds;
+use super::{Family, family_of_kernel};
+
+/// A kernel in the order of a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Step {
+    /// A GEMM with a matrix of weights.
+    Gemm,
+    /// Adds up the parts of the GEMM before it.
+    GemmSum,
+    /// The attention of a layer.
+    Attention,
+    /// Adds up what the attention before it computed in parts.
+    AttentionSum,
+    /// Writes keys and values to the cache.
+    Store,
+    /// Rotates queries and keys by their positions.
+    Rope,
+    /// Normalizes, and adds to the residual where it says so.
+    Norm { adds: bool },
+    /// Applies the activation of an MLP, with its gate or without.
+    Activation,
+    /// Chooses experts.
+    TopK,
+    /// A GEMM over experts.
+    Expert,
+    /// Adds up what the experts of a token computed.
+    Combine,
+    /// Pads tokens for the experts.
+    Pad,
+    /// Anything else.
+    Other,
+}
+
+#[rustfmt::skip]
+const ACTIVATIONS: &[&str] = &["silu", "gelu", "swiglu", "act_and_mul"];
+const NARROWS: &[&str] = &["quant"];
+
+impl Step {
+    /// By the name of a kernel.
+    pub(crate) fn of(kernel: &str) -> Step {
+        if is_split_sum(kernel) {
+            return Step::GemmSum;
+        }
+        let is_activation = || holds(kernel, ACTIVATIONS) && !holds(kernel, NARROWS);
+        match family_of_kernel(kernel) {
+            Family::Attention => of_attention(kernel),
+            Family::Gemm if !is_layout_change(kernel) => Step::Gemm,
+            Family::Moe => of_experts(kernel),
+            Family::Normalization => Step::Norm {
+                adds: holds(kernel, &["fused_add", "add_rms", "fusedadd", "addrms"]),
+            },
+            _ if holds(kernel, &["rotary", "_rope_", "rope_kernel"]) => Step::Rope,
+            Family::Elementwise | Family::Triton | Family::Other if is_activation() => {
+                Step::Activation
+            }
+            _ => Step::Other,
+        }
+    }
+}
+
+fn of_attention(kernel: &str) -> Step {
+    const STORES: &[&str] = &[
+        "and_cache",
+        "store_cache",
+        "store_kvcache",
+        "kv_cache_kernel",
+    ];
+    const SUMS: &[&str] = &["reduce", "combine", "merge_state", "stage2"];
+    match AttentionKernel::of_name(kernel) {
+        _ if is_main(kernel) => Step::Attention,
+        Some(AttentionKernel::Cache) if holds(kernel, STORES) => Step::Store,
+        _ if holds(kernel, SUMS) => Step::AttentionSum,
+        _ => Step::Other,
+    }
+}
+
+fn of_experts(kernel: &str) -> Step {
+    let is_narrowing = || holds(kernel, NARROWS) && !is_gemm(kernel);
+    match MoeRole::of(kernel, "") {
+        MoeRole::Router | MoeRole::TopK => Step::TopK,
+        MoeRole::Combine => Step::Combine,
+        MoeRole::Activation => Step::Activation,
+        MoeRole::Sort | MoeRole::Dispatch => Step::Other,
+        _ if is_narrowing() => Step::Other,
+        MoeRole::Prepare => Step::Pad,
+        MoeRole::Gemm1 | MoeRole::Gemm2 | MoeRole::Gemm | MoeRole::Fused => Step::Expert,
+    }
+}
+
+/// Whether a name that tells a quantization is of a GEMM all the same.
+fn is_gemm(kernel: &str) -> bool {
+    holds(kernel, &["gemm", "matmul", "fused_moe_kernel"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_the_step() {
+        #[rustfmt::skip]
+        let cases = [
+            ("Cijk_Alik_Bljk_BBS_BH_MT32x32x256", Step::Gemm),
+            ("nvjet_tst_64x64_64x16_2x1_2cta_v_bz_bias_TNT", Step::Gemm),
+            ("void cublasLt::splitKreduce_kernel<32, 16>", Step::GemmSum),
+            ("kernel_unified_attention_2d", Step::Attention),
+            ("reduce_segments", Step::AttentionSum),
+            ("void vllm::reshape_and_cache_flash_kernel<__hip_bfloat16>", Step::Store),
+            ("void vllm::rotary_embedding_kernel<c10::BFloat16, true>", Step::Rope),
+            ("void flashinfer::BatchQKApplyRotaryPosIdsCosSinCacheKernel<true, 64, 8>", Step::Rope),
+            ("void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>", Step::Norm { adds: true }),
+            ("_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_27Rmsnorm2dFwdPipelineOnePass", Step::Norm { adds: false }),
+            ("void vllm::act_and_mul_kernel<c10::BFloat16, silu_kernel>", Step::Activation),
+            ("triton_poi_fused_mul_silu_3", Step::Activation),
+            ("_topk_forward", Step::TopK),
+            ("void vllm::moe::topkGatingSoftmax<4, 128>", Step::TopK),
+            ("_sum_bitmatrix_rows", Step::Other),
+            ("_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1_swiglu", Step::Expert),
+            ("fused_moe_kernel", Step::Expert),
+            ("_finalize_matmul_scatter_bf16", Step::Combine),
+            ("void vllm::moe::moe_sum_kernel<c10::BFloat16, 4>", Step::Combine),
+            ("triton_poi_fused_constant_pad_nd_moe_forward_0", Step::Pad),
+            ("triton_poi_fused__to_copy_1", Step::Other),
+        ];
+        for (kernel, expected) in cases {
+            assert_eq!(Step::of(kernel), expected, "{kernel}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Gives operations of replayed kernels what is known of them: kernels of one name that have several
+//! roles, or several sizes, become an operation each.
+
+use std::collections::BTreeMap;
+
+use super::{Estimate, Estimates};
+use crate::base::sort::Arrange;
+use crate::perf::{Modelled, Param, Work};
+use crate::profile::Profile;
+use crate::profile::operations::Operation;
+use crate::profile::rows::PerfRow;
+
+/// The calls of an operation that are alike: the first estimate, sums of FLOPs and bytes.
+struct Alike {
+    estimate: Option<Estimate>,
+    calls: Vec<PerfRow>,
+    flops: f64,
+    bytes: Option<f64>,
+}
+
+/// Takes calls of other roles or sizes than most out of their operation.
+pub(crate) fn split(
+    profile: &Profile,
+    operations: &mut [Operation],
+    estimates: &Estimates,
+) -> Vec<Operation> {
+    let mut parts = Vec::new();
+    if estimates.is_empty() {
+        return parts;
+    }
+    for operation in operations {
+        let is_told = |call: &PerfRow| estimates.of(first(call)?).is_some().then_some(());
+        if operation.modelled.is_some() || !operation.calls.iter().any(|one| is_told(one).is_some())
+        {
+            continue;
+        }
+        let calls = std::mem::take(&mut operation.calls);
+        let mut groups = groups(calls, estimates);
+        // The longest keeps the place of all.
+        groups.arrange_by_key(|group| {
+            let ns: i64 = group.calls.iter().map(|call| call.kernel_ns).sum();
+            std::cmp::Reverse(ns)
+        });
+        for (at, group) in groups.into_iter().enumerate() {
+            let mut part = Operation {
+                estimate: group
+                    .estimate
+                    .map(|estimate| mean(estimate, &group.calls, group.flops, group.bytes)),
+                calls: group.calls,
+                times_us: Vec::new(),
+                modelled: None,
+                is_part: at > 0,
+                ..*operation
+            };
+            part.measure(profile);
+            match at {
+                0 => *operation = part,
+                _ => parts.push(part),
+            }
+        }
+    }
+    parts
+}
+
+fn first(call: &PerfRow) -> Option<crate::profile::launch::GpuId> {
+    match call.work[..] {
+        [id] => Some(id),
+        _ => None,
+    }
+}
+
+fn groups(calls: Vec<PerfRow>, estimates: &Estimates) -> Vec<Alike> {
+    let mut by_sizes: BTreeMap<Vec<u64>, Alike> = BTreeMap::new();
+    for call in calls {
+        let found = first(&call).and_then(|id| estimates.of(id));
+        let key = found.map_or_else(Vec::new, |(estimate, _)| sizes(estimate));
+        let group = by_sizes.entry(key).or_insert_with(|| Alike {
+            estimate: found.map(|(estimate, _)| estimate.clone()),
+            calls: Vec::new(),
+            flops: 0.0,
+            bytes: Some(0.0),
+        });
+        if let Some((Estimate { modelled, .. }, share)) = found {
+            group.flops += modelled.work.flops * share;
+            let bytes = modelled.work.bytes.map(|bytes| bytes * share);
+            group.bytes = group.bytes.zip(bytes).map(|(sum, bytes)| sum + bytes);
+        }
+        group.calls.push(call);
+    }
+    by_sizes.into_values().collect()
+}
+
+/// What calls of one operation have in common: role, source, and sizes; of attention not the keys that each
+/// step reads.
+fn sizes(estimate: &Estimate) -> Vec<u64> {
+    let Modelled { work, params, .. } = &estimate.modelled;
+    let sizes = params.iter().filter_map(|(_, param)| match param {
+        Param::Int(size) => Some(*size as u64),
+        _ => None,
+    });
+    let mut key = vec![estimate.role as u64, estimate.source as u64];
+    key.extend(sizes);
+    // Of what has no sizes the bytes tell them apart.
+    let bytes = work.bytes.filter(|_| params.is_empty());
+    key.extend(bytes.map(|bytes| bytes as u64));
+    key
+}
+
+fn mean(estimate: Estimate, calls: &[PerfRow], flops: f64, bytes: Option<f64>) -> Estimate {
+    let n = calls.len().max(1) as f64;
+    let work = Work {
+        flops: flops / n,
+        bytes: bytes.map(|bytes| bytes / n),
+        ..estimate.modelled.work
+    };
+    Estimate {
+        modelled: Modelled {
+            work,
+            ..estimate.modelled
+        },
+        ..estimate
+    }
+}

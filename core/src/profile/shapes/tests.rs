@@ -1,0 +1,258 @@
+use std::sync::Arc;
+
+use super::{EagerShapes, Estimate, ShapeSources, Source};
+use crate::perf::model_config::{Role, parse};
+use crate::profile::Profile;
+use crate::testing::Timetable;
+
+/// Two layers, hidden size 256, 4 query heads and 2 of keys and values of 64, a vocabulary of 30 000.
+const CONFIG: &str = r#"{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 256,
+    "intermediate_size": 512, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+    "vocab_size": 30000, "hidden_act": "silu"}"#;
+
+/// Three requests of 10, 20 and 30 tokens grow.
+const STEP: &str = "execute_3_context_0(sq0sk0sqsq0sqsk0)_generation_3(sq3sk60sqsq3sqsk60)";
+
+const LAYER: &[(&str, u32)] = &[
+    ("nvjet_tst_64x64_qkv", 10),
+    ("void vllm::rotary_embedding_kernel<c10::BFloat16>", 2),
+    (
+        "void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16>",
+        2,
+    ),
+    ("kernel_unified_attention_3d", 9),
+    ("reduce_segments", 1),
+    ("nvjet_tst_64x64", 5),
+    ("void vllm::fused_add_rms_norm_kernel<c10::BFloat16>", 2),
+    ("nvjet_tst_64x64", 20),
+    (
+        "void vllm::act_and_mul_kernel<c10::BFloat16, silu_kernel>",
+        2,
+    ),
+    ("nvjet_tst_64x64", 10),
+    ("void vllm::fused_add_rms_norm_kernel<c10::BFloat16>", 2),
+];
+
+/// A step that replays so many layers in one graph, and a GEMM behind it.
+fn replay(step: &str, layers: usize, head: &str) -> Timetable {
+    let mut timetable =
+        Timetable::new()
+            .annotation(step, 0..100)
+            .runtime("cudaGraphLaunch", 5, 10..20);
+    let mut start = 200;
+    for (kernel, us) in LAYER.repeat(layers) {
+        timetable = timetable.kernel(5, kernel, start..start + us);
+        start += us;
+    }
+    let bf16 = r#""Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+    timetable
+        .op("aten::mm", 30..40)
+        .args(&format!(r#""Input Dims": {head}, {bf16}"#))
+        .launched("nvjet_tst_128x64", 31..32, start..start + 50)
+}
+
+const HEAD: &str = "[[3, 256], [256, 30000]]";
+
+fn with_config(timetable: &Timetable, config: &str) -> Profile {
+    let config = parse(config).unwrap();
+    timetable.profile().with_sources(ShapeSources {
+        config: Some(Arc::new(config)),
+        ..ShapeSources::default()
+    })
+}
+
+/// Role, calls, and what one of them computes and moves.
+fn estimates(profile: &Profile) -> Vec<(Role, usize, f64, f64)> {
+    let all = profile.operations().iter();
+    let all = all.filter_map(|one| {
+        let Estimate { role, modelled, .. } = one.estimate.as_ref()?;
+        Some((
+            *role,
+            one.calls.len(),
+            modelled.work.flops,
+            modelled.work.bytes?,
+        ))
+    });
+    let mut all: Vec<_> = all.collect();
+    all.sort_by_key(|one| one.0);
+    all
+}
+
+#[test]
+fn replayed_kernels_get_their_sizes_from_a_configuration() {
+    let profile = with_config(&replay(STEP, 2, HEAD), CONFIG);
+    let gemm = |n: f64, k: f64| (2.0 * 3.0 * n * k, 2.0 * (3.0 * n + 3.0 * k + n * k));
+    // 60 pairs; 3 new tokens and 57 of the cache. Nine tenths are of the kernel, one of its sum.
+    let attention = (
+        2.0 * 4.0 * 128.0 * 60.0,
+        2.0 * (3.0 * 6.0 * 128.0 + 57.0 * 2.0 * 128.0),
+    );
+    #[rustfmt::skip]
+    let expected = [
+        (Role::Qkv, 2, gemm(512.0, 256.0).0, gemm(512.0, 256.0).1),
+        (Role::Attention, 2, attention.0 * 0.9, attention.1 * 0.9),
+        (Role::Attention, 2, attention.0 * 0.1, attention.1 * 0.1),
+        (Role::Output, 2, gemm(256.0, 256.0).0, gemm(256.0, 256.0).1),
+        (Role::GateUp, 2, gemm(1024.0, 256.0).0, gemm(1024.0, 256.0).1),
+        (Role::Down, 2, gemm(256.0, 512.0).0, gemm(256.0, 512.0).1),
+        (Role::Norm, 4, 0.0, 3.0 * 4.0 * 256.0 * 2.0),
+        (Role::Rope, 2, 0.0, 3.0 * 2.0 * 6.0 * 64.0 * 2.0),
+        (Role::Store, 2, 0.0, 3.0 * 2.0 * 2.0 * 64.0 * 4.0),
+        (Role::Activation, 2, 0.0, 3.0 * 3.0 * 512.0 * 2.0),
+    ];
+    let seen = estimates(&profile);
+    assert_eq!(seen.len(), expected.len(), "{seen:#?}");
+    for (seen, expected) in seen.iter().zip(expected) {
+        let is_near = |one: f64, other: f64| (one - other).abs() <= 1e-6 * other.abs();
+        assert_eq!((seen.0, seen.1), (expected.0, expected.1));
+        assert!(
+            is_near(seen.2, expected.2) && is_near(seen.3, expected.3),
+            "{seen:?} for {expected:?}"
+        );
+    }
+    let sources = profile
+        .operations()
+        .iter()
+        .filter_map(|one| Some(one.estimate.as_ref()?.source));
+    assert!(sources.into_iter().all(|source| source == Source::Config));
+}
+
+/// Sheets have one row for a kernel, whatever its roles.
+#[test]
+fn kernels_of_several_roles_are_one_row_of_the_sheet() {
+    let plain = replay(STEP, 2, HEAD).profile();
+    let known = with_config(&replay(STEP, 2, HEAD), CONFIG);
+    let rows = |profile: &Profile| {
+        let report = crate::Report::new(profile, &crate::testing::options_on("H100"));
+        let sheet = report.sheet(profile, "unified_perf_summary").unwrap();
+        format!("{:?}", sheet)
+    };
+    assert_eq!(rows(&known), rows(&plain));
+    let n = |profile: &Profile| profile.operations().len();
+    assert_eq!((n(&plain), n(&known)), (9, 11));
+}
+
+#[test]
+fn what_a_graph_is_padded_to_is_told_by_what_follows() {
+    let profile = with_config(&replay(STEP, 2, "[[8, 256], [256, 30000]]"), CONFIG);
+    let all = profile.operations().iter();
+    let qkv = all
+        .filter_map(|one| one.estimate.as_ref())
+        .find(|one| one.role == Role::Qkv);
+    let qkv = qkv.unwrap();
+    assert_eq!(
+        (qkv.source, qkv.modelled.work.flops),
+        (Source::Neighbors, 2.0 * 8.0 * 512.0 * 256.0)
+    );
+}
+
+#[test]
+fn a_configuration_of_another_model_is_refused() {
+    let swap = |from: &str, to: &str| CONFIG.replace(from, to);
+    let cases = [
+        (
+            swap(r#""hidden_size": 256"#, r#""hidden_size": 512"#),
+            "The configuration is of another model: its hidden size is 512, that of the trace 256.",
+        ),
+        (
+            swap("30000", "60000"),
+            "The configuration is of another model: its vocabulary is 60\u{202f}000, that of the trace 30\u{202f}000.",
+        ),
+        (
+            swap(r#""num_hidden_layers": 2"#, r#""num_hidden_layers": 3"#),
+            "The configuration is of another model: its number of layers is 3, that of the trace 2.",
+        ),
+    ];
+    for (config, expected) in cases {
+        let profile = with_config(&replay(STEP, 2, HEAD), &config);
+        assert_eq!(estimates(&profile), [], "{config}");
+        assert_eq!(profile.unfit_config(), Some(expected));
+    }
+}
+
+#[test]
+fn without_a_configuration_other_models_stay_unknown() {
+    let profile = replay(STEP, 2, HEAD).profile();
+    assert_eq!(estimates(&profile), []);
+    assert_eq!(
+        (profile.known_model(), profile.unfit_config()),
+        (None, None)
+    );
+}
+
+/// Two layers that were recorded: operators with the weights of each GEMM, whose kernels have other names.
+fn eager(config_of_layer: &[(&str, &str, &str)]) -> Timetable {
+    let bf16 = r#""Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16"]"#;
+    let mut timetable = Timetable::new();
+    let mut at = 100;
+    for _ in 0..2 {
+        for (op, dims, kernel) in config_of_layer {
+            let args = format!(r#""Input Dims": {dims}, {bf16}"#);
+            timetable = timetable.call(op, &args, kernel, at..at + 5);
+            at += 10;
+        }
+    }
+    timetable
+}
+
+#[test]
+fn an_eager_trace_tells_the_weights_by_their_order() {
+    let (gemm, attention) = ("aten::mm", "vllm::unified_attention_with_output");
+    let layer = [
+        (gemm, "[[7, 256], [256, 512]]", "cutlass_128x128_gemm"),
+        (
+            attention,
+            "[[7, 4, 64], [7, 2, 64], [7, 2, 64]]",
+            "flash_fwd_kernel",
+        ),
+        (gemm, "[[7, 256], [256, 256]]", "cutlass_64x64_gemm"),
+        (gemm, "[[7, 256], [256, 1024]]", "cutlass_256x128_gemm"),
+        (
+            "_C::silu_and_mul",
+            "[[7, 512], [7, 1024]]",
+            "act_and_mul_kernel",
+        ),
+        (gemm, "[[7, 512], [512, 256]]", "cutlass_64x64_gemm"),
+    ];
+    let shapes = EagerShapes::of(&eager(&layer).profile()).unwrap();
+    let profile = replay(STEP, 2, HEAD).profile().with_sources(ShapeSources {
+        eager: Some(shapes),
+        ..ShapeSources::default()
+    });
+    let gemm = |n: f64, k: f64| 2.0 * 3.0 * n * k;
+    let attention = 2.0 * 4.0 * 128.0 * 60.0;
+    let seen: Vec<(Role, usize, f64)> = estimates(&profile)
+        .into_iter()
+        .map(|(role, n, flops, _)| (role, n, flops.round()))
+        .collect();
+    #[rustfmt::skip]
+    let expected = [
+        (Role::Qkv, 2, gemm(512.0, 256.0)),
+        (Role::Attention, 2, (attention * 0.9_f64).round()),
+        (Role::Attention, 2, (attention * 0.1_f64).round()),
+        (Role::Output, 2, gemm(256.0, 256.0)),
+        (Role::GateUp, 2, gemm(1024.0, 256.0)),
+        (Role::Down, 2, gemm(256.0, 512.0)),
+    ];
+    assert_eq!(seen, expected);
+    assert_eq!(
+        profile.eager_coverage(),
+        Some(
+            "The eager trace, of 2 attentions, tells the sizes of 10 of 10 replayed GEMMs and attentions."
+        )
+    );
+    // One layer more than the graph has: nothing agrees.
+    let other = replay(STEP, 3, HEAD)
+        .profile()
+        .with_sources(profile.sources.clone());
+    assert_eq!(estimates(&other), []);
+}
+
+#[test]
+fn a_trace_without_layers_tells_nothing() {
+    let why = EagerShapes::of(&Timetable::new().profile()).unwrap_err();
+    assert_eq!(
+        why,
+        "The eager trace has no layers: no attention of two of them was recorded."
+    );
+}

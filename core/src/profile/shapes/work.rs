@@ -1,0 +1,283 @@
+//! The work of the kernels of forward passes, by their roles.
+
+use std::rc::Rc;
+
+use super::known::KnownModel;
+use super::passes::ForwardPass;
+use super::roles::{Place, assign};
+use super::tokens::Rows;
+use super::{Estimate, Estimates, Source, grid};
+use crate::base::map::Map;
+use crate::names::attention::{CacheType, cache_type};
+use crate::names::layer::Step;
+use crate::perf::estimate::{self, ExpertSizes, PagedSizes};
+use crate::perf::model_config::{LanguageModel, Role};
+use crate::perf::{Modelled, element_bytes};
+use crate::profile::Profile;
+use crate::profile::launch::GpuId;
+
+/// Adds the estimates of all passes to those that are there.
+pub(super) fn add(
+    profile: &Profile,
+    known: &KnownModel,
+    passes: &[ForwardPass],
+    found: &mut Estimates,
+) {
+    let Some(model) = known.config.language() else {
+        return;
+    };
+    let rows = Rows::of(profile, model.hidden);
+    let mut roles: Map<*const Vec<Step>, Rc<Vec<Option<Place>>>> = Map::default();
+    for pass in passes {
+        let is_whole = pass.n_layers > 1
+            && ((pass.n_layers as u64).is_multiple_of(model.layers)
+                || model.layers.is_multiple_of(pass.n_layers as u64));
+        let Some((tokens, source)) = rows.tokens(pass).filter(|_| is_whole) else {
+            continue;
+        };
+        let places = roles
+            .entry(Rc::as_ptr(&pass.steps))
+            .or_insert_with(|| Rc::new(assign(&pass.steps, model)));
+        let places = Rc::clone(places);
+        let of = PassWork {
+            profile,
+            model,
+            gpus: known.gpus,
+            pass,
+            tokens,
+            source,
+            cache_bytes: cache_bytes(profile, pass),
+        };
+        of.add(&places, found);
+    }
+}
+
+/// Bytes of an element of the cache, by the kernel that writes it.
+fn cache_bytes(profile: &Profile, pass: &ForwardPass) -> Option<f64> {
+    let kernels = pass.kernels.iter().zip(pass.steps.iter());
+    let (id, _) = kernels
+        .into_iter()
+        .find(|(_, step)| **step == Step::Store)?;
+    (cache_type(name(profile, *id)) == Some(CacheType::Fp8)).then_some(1.0)
+}
+
+fn name(profile: &Profile, id: GpuId) -> &str {
+    let name = profile.gpu.get(id).map(|work| work.name);
+    name.map_or("", |name| profile.trace.strings.get(name))
+}
+
+/// One pass and what its kernels compute.
+struct PassWork<'a> {
+    profile: &'a Profile,
+    model: &'a LanguageModel,
+    gpus: u64,
+    pass: &'a ForwardPass,
+    tokens: u64,
+    source: Source,
+    cache_bytes: Option<f64>,
+}
+
+/// Kernels of one name and role, whose work is the same in every layer of a kind.
+type Alike = (crate::trace::StringId, Role, bool);
+
+impl PassWork<'_> {
+    fn add(&self, places: &[Option<Place>], found: &mut Estimates) {
+        let mut times: Map<(Role, usize), i64> = Map::default();
+        let all = || self.pass.kernels.iter().zip(places);
+        let length = |id: GpuId| {
+            let work = self.profile.gpu.get(id);
+            work.map_or(0, |work| work.span.length())
+        };
+        for (id, place) in all() {
+            if let Some(Place { role, layer }) = *place
+                && is_shared(role)
+            {
+                *times.entry((role, layer)).or_default() += length(*id);
+            }
+        }
+        let padded = self.padded(places);
+        let mut known: Map<Alike, Option<u32>> = Map::default();
+        for ((id, place), is_bare) in all().zip(&self.pass.is_bare) {
+            let (Some(place), true) = (*place, *is_bare) else {
+                continue;
+            };
+            let Some(work) = self.profile.gpu.get(*id) else {
+                continue;
+            };
+            let has_experts = self.model.experts_of(place.layer).is_some();
+            let at = *known
+                .entry((work.name, place.role, has_experts))
+                .or_insert_with(|| {
+                    let estimate = self.estimate(*id, place, padded)?;
+                    found.all.push(estimate);
+                    Some(found.all.len() as u32 - 1)
+                });
+            let Some(at) = at else { continue };
+            let share = match times.get(&(place.role, place.layer)) {
+                Some(all_ns) if *all_ns > 0 => length(*id) as f64 / *all_ns as f64,
+                _ => 1.0,
+            };
+            found.of.entry(*id).or_insert((at, share));
+        }
+    }
+
+    fn estimate(&self, id: GpuId, place: Place, padded: Padded) -> Option<Estimate> {
+        let role = place.role;
+        let (modelled, source, is_least) = match role {
+            Role::Attention | Role::WindowedAttention => {
+                let sizes = PagedSizes {
+                    cache_bytes: self.cache_bytes,
+                    ..PagedSizes::of(self.model, self.gpus, place.layer)?
+                };
+                let batch = self.pass.batch.filter(|batch| batch.has_lengths())?;
+                // Sums over requests are recorded: what pads a step attends to nothing.
+                let modelled = estimate::attention(&batch, sizes, self.model.dtype)?;
+                (modelled, Source::Config, false)
+            }
+            Role::ExpertsUp | Role::ExpertsDown | Role::ExpertsFused => {
+                let modelled = self.experts(id, role, padded)?;
+                let source = if padded.is_known {
+                    Source::Grid
+                } else {
+                    Source::Config
+                };
+                (modelled, source.max(self.source), !padded.is_known)
+            }
+            _ => {
+                let modelled = self.gemm(role).or_else(|| self.around(id, role))?;
+                (modelled, Source::Config.max(self.source), role == Role::Pad)
+            }
+        };
+        Some(Estimate {
+            role,
+            source,
+            modelled,
+            is_least,
+        })
+    }
+
+    fn gemm(&self, role: Role) -> Option<Modelled> {
+        let matrix = self.model.matrix(role, self.gpus)?;
+        let module = LanguageModel::module(role);
+        let weights = self.model.weights.as_ref();
+        let weights =
+            weights.filter(|weights| module.is_some_and(|module| weights.hold_for(module)));
+        Some(estimate::gemm(
+            matrix,
+            self.tokens,
+            self.model.dtype,
+            weights,
+        ))
+    }
+
+    fn experts(&self, id: GpuId, role: Role, padded: Padded) -> Option<Modelled> {
+        let experts = self.model.experts?;
+        let sizes = ExpertSizes {
+            tokens: self.tokens,
+            hidden: padded.hidden,
+            inner: padded.inner,
+            experts: experts.n,
+            chosen: experts.chosen,
+        };
+        let weights = self.model.weights.as_ref();
+        let weights = weights.filter(|weights| weights.hold_for("experts"));
+        let kernel = name(self.profile, id);
+        estimate::experts(role, sizes, kernel, self.model.dtype, weights)
+    }
+
+    /// Sizes of the weights of experts on this GPU. Shared out by experts they have as many bytes and
+    /// as much work when tokens choose evenly.
+    fn padded(&self, places: &[Option<Place>]) -> Padded {
+        let Some(experts) = self.model.experts else {
+            return Padded::default();
+        };
+        let (hidden, inner) = (self.model.hidden, experts.inner.div_ceil(self.gpus.max(1)));
+        let columns = |wanted: Role, least: u64| {
+            let mut all = self.pass.kernels.iter().zip(places);
+            let (id, _) = all.find(|(_, place)| place.is_some_and(|place| place.role == wanted))?;
+            let kernel = self.profile.gpu.get(*id)?.event;
+            let sizes = [self.tokens, experts.chosen, experts.n];
+            grid::expert_columns(&self.profile.trace, kernel, sizes, least)
+        };
+        let up = columns(Role::ExpertsUp, 2 * inner);
+        let down = columns(Role::ExpertsDown, hidden);
+        Padded {
+            hidden: down.unwrap_or(hidden),
+            inner: up.map_or(inner, |columns| columns / 2),
+            is_known: up.is_some() && down.is_some(),
+        }
+    }
+
+    /// Kernels around GEMMs and attention: what they read and write once.
+    fn around(&self, id: GpuId, role: Role) -> Option<Modelled> {
+        let (model, tokens) = (self.model, self.tokens);
+        let (heads, kv_heads) = model.heads_of(self.gpus)?;
+        let elements = |n: u64| Some(estimate::elements(tokens.saturating_mul(n), model.dtype));
+        let hidden = model.hidden;
+        match role {
+            Role::Norm => match Step::of(name(self.profile, id)) {
+                Step::Norm { adds: true } => elements(4 * hidden),
+                _ => elements(2 * hidden),
+            },
+            Role::Rope => {
+                let of_head = model.latent.map_or(model.head_dim, |latent| latent.rope);
+                elements(2 * (heads + kv_heads) * of_head)
+            }
+            Role::Store => {
+                let of_token = match model.latent {
+                    Some(latent) => latent.kv_rank + latent.rope,
+                    None => 2 * kv_heads * model.head_dim,
+                };
+                let size = element_bytes(model.dtype)?;
+                let both = size + self.cache_bytes.unwrap_or(size);
+                Some(estimate::bytes((tokens * of_token) as f64 * both))
+            }
+            Role::Activation => {
+                let inner = model.inner?.div_ceil(self.gpus.max(1));
+                elements(if model.is_gated? {
+                    3 * inner
+                } else {
+                    2 * inner
+                })
+            }
+            Role::TopK => {
+                /// A weight and an id of each choice.
+                const OF_CHOICE: f64 = 8.0;
+                let experts = model.experts?;
+                let scores = experts.n as f64 * element_bytes(model.dtype)?;
+                let of_token = scores + experts.chosen as f64 * OF_CHOICE;
+                Some(estimate::bytes(tokens as f64 * of_token))
+            }
+            Role::Combine => elements((model.experts?.chosen + 1) * hidden),
+            Role::Pad => elements(2 * hidden),
+            _ => None,
+        }
+    }
+}
+
+/// Sizes of the weights of experts.
+#[derive(Debug, Clone, Copy, Default)]
+struct Padded {
+    hidden: u64,
+    inner: u64,
+    /// With what pads them.
+    is_known: bool,
+}
+
+/// Whether the work of a role is that of all kernels that have it in a layer: of an attention and of
+/// a GEMM in parts, and what adds them up.
+fn is_shared(role: Role) -> bool {
+    !matches!(
+        role,
+        Role::ExpertsUp
+            | Role::ExpertsDown
+            | Role::ExpertsFused
+            | Role::TopK
+            | Role::Combine
+            | Role::Pad
+            | Role::Norm
+            | Role::Rope
+            | Role::Store
+            | Role::Activation
+    )
+}
