@@ -26,6 +26,7 @@ pub mod copies;
 pub(crate) mod cpu_activity;
 pub(crate) mod dataflow;
 pub(crate) mod elementwise;
+pub mod estimate;
 pub(crate) mod exposed;
 pub mod gaps;
 pub(crate) mod gemm;
@@ -409,7 +410,11 @@ impl Profile {
 
     /// Operators by arguments, with their GPU time and their work, the longest first.
     pub fn operations(&self) -> &[Operation] {
-        self.operations.get_or_init(|| operations(self))
+        self.operations.get_or_init(|| {
+            let mut all = operations(self);
+            shapes::add(self, &mut all);
+            all
+        })
     }
 
     /// The model that the sizes of replayed kernels follow from; `None` where nothing tells.

@@ -17,7 +17,7 @@ const SHOWN: usize = 6;
 pub fn shapes(profile: &Profile, operation: &Operation) -> String {
     let trace = &profile.trace;
     if let Some(estimate) = &operation.estimate {
-        return format!("{}: {}", estimate.role.label(), estimate.sizes(operation));
+        return format!("{}: {}", estimate.role.label(), estimate.sizes());
     }
     let args = operation.args(profile);
     let line = args.map(|args| shapes_of(trace, args)).unwrap_or_default();

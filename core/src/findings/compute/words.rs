@@ -72,7 +72,7 @@ pub fn shapes(input: &Input, operation: &Operation) -> String {
     /// More operands than this are counted.
     const MAX_SHAPES: usize = 3;
     if let Some(estimate) = &operation.estimate {
-        return format!("{}: {}", estimate.role.label(), estimate.sizes(operation));
+        return format!("{}: {}", estimate.role.label(), estimate.sizes());
     }
     let args = operation.args(input.profile);
     let Some(args) = args.filter(|_| !operation.is_in_graph(input.profile)) else {

@@ -20,11 +20,11 @@ use crate::base::sort::Arrange;
 use crate::names::{Family, OTHER, family_of_kernel, family_of_op};
 use crate::perf::{Modelled, OpInput, Tensor, Work};
 use crate::profile::Profile;
+use crate::profile::estimate::Estimate;
 use crate::profile::kernels::GpuEvents;
 use crate::profile::launch::{GpuId, is_launched_by_graph, is_replayed};
 use crate::profile::moe_roles::MoeRoles;
 use crate::profile::rows::{Pass, PerfRow, leftover_name, perf_rows};
-use crate::profile::shapes::{self, Estimate};
 use crate::profile::timeline::GpuClass;
 use crate::trace::{Dims, OpArgs, StringId};
 
@@ -230,7 +230,6 @@ pub(crate) fn operations(profile: &Profile) -> Vec<Operation> {
     for operation in &mut linked {
         operation.modelled = work_of_calls(profile, &operation.calls);
     }
-    shapes::add(profile, &mut linked);
     for operation in &mut unlinked {
         operation.is_linked = false;
     }

@@ -25,15 +25,13 @@ mod work;
 
 use std::sync::Arc;
 
-use crate::base::labels::labelled;
 use crate::base::map::Map;
-use crate::perf::Modelled;
-use crate::perf::model_config::{ModelConfig, Role};
+use crate::perf::model_config::ModelConfig;
 use crate::profile::Profile;
-use crate::profile::gemm::GemmSizes;
 use crate::profile::launch::GpuId;
 use crate::profile::operations::Operation;
 
+pub use crate::profile::estimate::{Estimate, Source};
 pub use eager::EagerShapes;
 pub use inputs::ImageTokens;
 pub use known::KnownModel;
@@ -63,59 +61,12 @@ impl ShapeSources {
     }
 }
 
-labelled! {
-    /// Where a size comes from, the strongest first.
-    pub enum Source {
-        /// An operator of this trace.
-        Recorded => "recorded" as "recorded",
-        /// An operator of a capture.
-        Captured => "captured" as "captured",
-        /// An operator of an eager trace of the same model.
-        Eager => "from eager trace" as "eager_trace",
-        /// The model's configuration, or a model whose sizes are known.
-        Config => "from config" as "config",
-        /// The launch grid of a kernel.
-        Grid => "from launch grid" as "launch_grid",
-        /// Operators beside the graph.
-        Neighbors => "from neighbors" as "neighbors",
-    }
-}
-
-/// What is known of a kernel, or of calls of one, that no operator tells of.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Estimate {
-    /// What it computes in its layer.
-    pub role: Role,
-    /// The weakest source of its sizes.
-    pub source: Source,
-    /// Its work and its sizes.
-    pub modelled: Modelled,
-    /// Sizes that padding may make larger: FLOPs and bytes are at least these.
-    pub is_least: bool,
-}
-
 /// The estimates of a profile.
 #[derive(Debug, Default)]
 pub(crate) struct Estimates {
     all: Vec<Estimate>,
     /// Which of them, and the part of it that is the kernel's.
     of: Map<GpuId, (u32, f64)>,
-}
-
-impl Estimate {
-    /// "32×5120×2880, from config"; of experts how many there are, and of what is no GEMM only the
-    /// source.
-    pub(crate) fn sizes(&self, operation: &Operation) -> String {
-        let size = |name: &str| self.modelled.param(name)?.size();
-        let experts = size("E").zip(size("topk"));
-        let sizes = match experts.zip(size("K")).zip(size("N")) {
-            Some((((experts, chosen), hidden), inner)) => Some(format!(
-                "{experts} experts of {hidden}×{inner}, {chosen} of each token, "
-            )),
-            None => GemmSizes::of_params(operation).map(|sizes| format!("{}, ", sizes.text())),
-        };
-        format!("{}{}", sizes.unwrap_or_default(), self.source.label())
-    }
 }
 
 impl Estimates {

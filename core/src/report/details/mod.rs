@@ -160,13 +160,10 @@ impl OpDetails {
             Subject::Operation(at) => profile.operations().get(at),
             _ => None,
         };
-        let estimate = estimate.and_then(|one| Some((one.estimate.as_ref()?, one)));
+        let estimate = estimate.and_then(|one| one.estimate.as_ref());
         let figures = [
-            (
-                "Role",
-                estimate.map(|(known, _)| known.role.label().to_owned()),
-            ),
-            ("Sizes", estimate.map(|(known, one)| known.sizes(one))),
+            ("Role", estimate.map(|known| known.role.label().to_owned())),
+            ("Sizes", estimate.map(|known| known.sizes())),
             ("GPU time", Some(format::time_ns(gpu_ns))),
             ("% of GPU time", share.map(format::percent)),
             ("Calls", Some(format::counted(instances.len() as u64, noun))),

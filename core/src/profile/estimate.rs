@@ -1,0 +1,57 @@
+//! What is known of a kernel that no operator tells of, and where it comes from.
+
+use crate::base::labels::labelled;
+use crate::perf::Modelled;
+use crate::perf::model_config::Role;
+
+labelled! {
+    /// Where a size comes from, the strongest first.
+    pub enum Source {
+        /// An operator of this trace.
+        Recorded => "recorded" as "recorded",
+        /// An operator of a capture.
+        Captured => "captured" as "captured",
+        /// An operator of an eager trace of the same model.
+        Eager => "from eager trace" as "eager_trace",
+        /// The model's configuration, or a model whose sizes are known.
+        Config => "from config" as "config",
+        /// The launch grid of a kernel.
+        Grid => "from launch grid" as "launch_grid",
+        /// Operators beside the graph.
+        Neighbors => "from neighbors" as "neighbors",
+    }
+}
+
+/// What is known of a kernel, or of calls of one, that no operator tells of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimate {
+    /// What it computes in its layer.
+    pub role: Role,
+    /// The weakest source of its sizes.
+    pub source: Source,
+    /// Its work and its sizes.
+    pub modelled: Modelled,
+    /// Sizes that padding may make larger: FLOPs and bytes are at least these.
+    pub is_least: bool,
+}
+
+impl Estimate {
+    /// "32×5120×2880, from config"; of experts how many there are, and of what is no GEMM only the
+    /// source.
+    pub(crate) fn sizes(&self) -> String {
+        let size = |name: &str| self.modelled.param(name)?.size();
+        let experts = size("E").zip(size("topk"));
+        let gemm = size("M").zip(size("N")).zip(size("K"));
+        let sizes = match (experts, gemm) {
+            (Some((experts, chosen)), Some(((_, inner), hidden))) => {
+                format!("{experts} experts of {hidden}×{inner}, {chosen} of each token, ")
+            }
+            (None, Some(((m, n), k))) => match size("B") {
+                Some(batch) => format!("{batch} of {m}×{n}×{k}, "),
+                None => format!("{m}×{n}×{k}, "),
+            },
+            _ => String::new(),
+        };
+        format!("{sizes}{}", self.source.label())
+    }
+}
