@@ -80,8 +80,11 @@ pub(crate) struct ReportArgs {
     pub(crate) capture: Vec<PathBuf>,
 
     /// Analyze one step alone: the position of a step of a serving engine, from 1, the number of a
-    /// ProfilerStep, or the whole name of a range that the program named
-    #[arg(long, value_name = "N|NAME", conflicts_with = "window")]
+    /// ProfilerStep, or the whole name of a range that the program named. Several steps of an engine by
+    /// the first and the last (12-43), or by the load: steady is the longest run of decode steps near the
+    /// most requests; tracelens-mixed, tracelens-decode and tracelens-prefill are the windows that
+    /// TraceLens picks
+    #[arg(long, value_name = "N|A-B|NAME", conflicts_with = "window")]
     pub(crate) step: Option<String>,
 
     /// Analyze the whole recording, also of a serving engine: else its annotated steps are analyzed, from
@@ -165,6 +168,11 @@ pub(crate) struct CompareArgs {
     /// for the whole trace
     #[arg(long, value_name = "REF,TARGET", value_parser = steps_of, conflicts_with = "window")]
     pub(crate) step: Option<[Option<String>; 2]>,
+
+    /// Compare the whole recordings, also of serving engines: else their annotated steps are compared,
+    /// from the first to the last
+    #[arg(long, conflicts_with_all = ["step", "window"])]
+    pub(crate) whole: bool,
 
     /// Compare a part of the time alone, in microseconds after the first event of a trace: of both
     /// the same, or of the reference and then of the target

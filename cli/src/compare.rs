@@ -45,7 +45,17 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<(), Failure> {
         let range = args.window.map(|windows| windows[which as usize]);
         let profile = input::redacted(window::of_range(profile, range), &args.redact);
         window::check(&profile, path)?;
-        Ok(profile)
+        // As in a report: the steps of a serving engine, unless something else is asked for.
+        let is_chosen = args.whole || step.is_some() || range.is_some();
+        let steps = (!is_chosen).then(|| window::of_serving(&profile)).flatten();
+        Ok(match steps {
+            Some(steps) => {
+                // As at the end of a command: freeing takes longer than the exit.
+                std::mem::forget(profile);
+                steps
+            }
+            None => profile,
+        })
     };
     let profiles = [
         profile(&args.reference, Which::Reference)?,
@@ -109,6 +119,8 @@ fn summary(input: &Input, is_all: bool, out: &mut Out) -> io::Result<()> {
     let [a, b] = names.each_ref().map(|name| format!(">{name}"));
     let heads = ["GPU timeline", &a, &b, ">difference"];
     table::section(out, heads, timeline(reference, target))?;
+    let heads = ["steps", &a, &b, ">ratio"];
+    table::section(out, heads, steps(input.comparison()))?;
     let heads = ["what differs most", &a, &b, ">difference", ""];
     table::section(out, heads, operations(input.comparison(), &names))?;
     gaps(input.comparison(), is_all, out)?;
@@ -126,6 +138,16 @@ fn summary(input: &Input, is_all: bool, out: &mut Out) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Steps of serving engines by phase and batch size.
+fn steps(comparison: &Comparison) -> Vec<[String; 4]> {
+    let rows = comparison.steps.iter().map(|row| {
+        let ratio = row.ratio().map(|ratio| format!("{ratio:.2}\u{d7}"));
+        let [reference, target] = [Which::Reference, Which::Target].map(|which| row.time(which));
+        [row.label(), reference, target, ratio.unwrap_or_default()]
+    });
+    rows.collect()
 }
 
 /// Where the target falls behind, a line each, and where the rest is.

@@ -199,6 +199,8 @@ pub mod sheet {
     /// Classes of modules.
     pub const MODULES: &str = "compare_modules";
     pub const COLLECTIVES: &str = "compare_collectives";
+    /// Steps of serving engines by phase and batch size.
+    pub const STEPS: &str = "compare_steps";
     /// Both call trees, side by side; not a table.
     pub const TREE: &str = "compare_tree";
     /// Places where the call trees differ.

@@ -272,8 +272,7 @@ impl Analysis {
 
     /// Takes the sizes of the model, which tell shapes that no capture does; `None` forgets them.
     pub(super) fn configure(&mut self, config: Option<&Arc<ModelConfig>>, choice: &Choice) {
-        let sources = sources(config);
-        self.replace(choice, |whole| Ok(whole.with_sources(sources)));
+        self.replace(choice, |whole| Ok(configured(whole, config)));
     }
 
     /// Makes all anew with another profile of the trace.
@@ -290,11 +289,11 @@ impl Analysis {
     }
 }
 
-pub(super) fn sources(config: Option<&Arc<ModelConfig>>) -> ShapeSources {
-    ShapeSources {
-        config: config.cloned(),
-        ..ShapeSources::default()
-    }
+/// The profile with the sizes of the model, or without.
+pub(super) fn configured(profile: Profile, config: Option<&Arc<ModelConfig>>) -> Profile {
+    let mut sources: ShapeSources = profile.sources.clone();
+    sources.config = config.cloned();
+    profile.with_sources(sources)
 }
 
 /// Says why a file cannot be analyzed.

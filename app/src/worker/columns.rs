@@ -34,6 +34,7 @@ const GPU_TIME: &[(&str, &str, f64)] = &[
     (OPERATIONS, "Kernel Time (µs)_sum", 1.0),
     (OPERATORS, "total_direct_kernel_time_ms", 1e3),
     ("kernel_summary", "Kernel duration (µs)_sum", 1.0),
+    ("kernels_by_layer", "Kernel duration (µs)_sum", 1.0),
 ];
 /// Empty for kernels of which no launching call is known.
 const LAUNCHED_IN: &str = "Parent op category";

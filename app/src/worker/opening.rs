@@ -6,7 +6,7 @@ use dormer_core::Profile;
 use dormer_core::import::Imported;
 use dormer_core::profile::capture::{CaptureFile, has_bare_replays};
 
-use super::analysis::sources;
+use super::analysis::configured;
 use super::incoming::{Group, Incoming, NO_REPLAYS};
 use super::{Analysis, Traces};
 use crate::protocol::{Choice, Failure, FileNames, LeftOut, Opened, OpeningStep, TakeOff};
@@ -77,7 +77,7 @@ impl Traces {
         let (config_name, config) = config.unzip();
         let config = config.map(Arc::new);
         let given = |profile: Profile| match takes_shapes(&profile) {
-            true => profile.with_sources(sources(config.as_ref())),
+            true => configured(profile, config.as_ref()),
             false => profile,
         };
         let mut traces = Traces::new(Analysis::new(given(target), choice));

@@ -40,7 +40,7 @@ pub(super) fn overview(
             .as_ref()
             .map(|unfused| unfused.sentence()),
         top: top(profile, report),
-        top_is_kernels: !has_operators(profile) && !overview.kernels.is_empty(),
+        top_is_kernels: !profile.has_host_ops() && !overview.kernels.is_empty(),
         top_measure: overview.measure.label().to_owned(),
         quality: overview.quality.clone(),
         captures: CaptureFacts::default(),
@@ -48,15 +48,10 @@ pub(super) fn overview(
     }
 }
 
-/// Whether operators are known: recorded in the run, or in the capture of a graph that it replays.
-fn has_operators(profile: &Profile) -> bool {
-    profile.has_host_ops() || !profile.trace.captured.is_empty()
-}
-
 /// What took the most time. Collectives belong to no operation; a call that launches a kernel says
 /// nothing of what it is.
 fn top(profile: &Profile, report: &Report) -> Vec<TopOperation> {
-    let has_operators = has_operators(profile);
+    let has_operators = profile.has_host_ops();
     let overview = &report.overview;
     let one = |time: &WorkTime, row, is_kernel| TopOperation {
         time: time.clone(),

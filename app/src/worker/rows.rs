@@ -1,6 +1,7 @@
 //! Windows of a sheet: filtered, sorted, as text.
 
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dormer_core::base::format;
 use dormer_core::base::sort::Arrange;
@@ -42,12 +43,10 @@ impl Rows {
             let rows = order(table, &query.find, &query.only, query.sort.as_ref());
             (wanted, rows)
         });
-        let rows = matching
-            .iter()
-            .skip(query.offset)
-            .take(query.count)
-            .filter_map(|&row| table_row(table, row, &query.columns))
-            .collect();
+        let rows = matching.iter().skip(query.offset).take(query.count);
+        let rows = rows.filter_map(|&row| table_row(table, row, &query.columns));
+        let mut rows: Vec<TableRow> = rows.collect();
+        tell_apart(&mut rows);
         RowsPage {
             docs: query
                 .columns
@@ -165,7 +164,7 @@ fn table_row(table: &Table, row: usize, columns: &[String]) -> Option<TableRow> 
             return TableCell::default();
         };
         let whole = text(&column, &cell);
-        let shown = format::middle_ellipsis(&format::kernel_name(&whole), NAME_CHARS);
+        let shown = format::middle_ellipsis(&short_name(&whole), NAME_CHARS);
         TableCell {
             whole: (shown != whole).then_some(whole),
             text: shown,
@@ -178,6 +177,55 @@ fn table_row(table: &Table, row: usize, columns: &[String]) -> Option<TableRow> 
         token: table.family(row).token().to_owned(),
         cells: columns.iter().map(cell).collect(),
     })
+}
+
+/// A name for reading. What the reference calls a kernel without an operator of its own,
+/// `hipGraphLaunch->kernel (Synthetic Op)`, is the kernel; an operator before it stays.
+fn short_name(name: &str) -> String {
+    let synthetic = name.strip_suffix(" (Synthetic Op)");
+    match synthetic.and_then(|name| name.split_once("->")) {
+        Some((launch, kernel)) if launch.contains("GraphLaunch") => format::kernel_name(kernel),
+        Some((op, kernel)) => format!("{op} \u{2192} {}", format::kernel_name(kernel)),
+        None => format::kernel_name(name),
+    }
+}
+
+/// Texts that were shortened and read alike though they differ get a piece of what tells them apart.
+fn tell_apart(rows: &mut [TableRow]) {
+    /// Of the piece.
+    const CHARS: usize = 20;
+    let n_columns = rows.first().map_or(0, |row| row.cells.len());
+    for column in 0..n_columns {
+        let mut alike: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for cell in rows.iter().filter_map(|row| row.cells.get(column)) {
+            if let Some(whole) = &cell.whole {
+                alike.entry(&cell.text).or_default().insert(whole);
+            }
+        }
+        alike.retain(|_, wholes| wholes.len() > 1);
+        let same: BTreeMap<String, usize> = alike
+            .into_iter()
+            .filter_map(|(text, wholes)| {
+                let (first, last) = (wholes.first()?, wholes.last()?);
+                // In order, the first and the last have the least in common.
+                let same = first.chars().zip(last.chars());
+                Some((
+                    text.to_owned(),
+                    same.take_while(|(one, other)| one == other).count(),
+                ))
+            })
+            .collect();
+        for cell in rows.iter_mut().filter_map(|row| row.cells.get_mut(column)) {
+            if let (Some(same), Some(whole)) = (same.get(&cell.text), &cell.whole) {
+                let piece: String = whole
+                    .chars()
+                    .skip(same.saturating_sub(4))
+                    .take(CHARS)
+                    .collect();
+                cell.text = format!("{} (\u{2026}{piece}\u{2026})", cell.text);
+            }
+        }
+    }
 }
 
 /// A cell for people, with its unit.
@@ -234,6 +282,48 @@ mod tests {
 
     use super::*;
     use crate::worker::columns::RowKind;
+
+    #[test]
+    fn names_of_graph_kernels_are_short_and_differ() {
+        let long = |options: &str| {
+            format!(
+                "hipGraphLaunch->Cijk_Alik_Bljk_BBS_BH_MT32x32x256_MI16x16x1_{options}_WG64_4_1 (Synthetic Op)"
+            )
+        };
+        let wholes = [
+            long("SN_LDSB1_GRVWA8"),
+            long("SN_LDSB1_GRVWA4"),
+            long("SN_LDSB0_GRVWA8"),
+            "hipGraphLaunch->void vllm::rms_norm<float>(float*) (Synthetic Op)".to_owned(),
+            "aten::index->my_gather (Synthetic Op)".to_owned(),
+            "aten::mm".to_owned(),
+        ];
+        let row = |whole: &String| {
+            let text = short_name(whole);
+            TableRow {
+                row: 0,
+                token: String::new(),
+                cells: vec![TableCell {
+                    whole: (text != *whole).then(|| whole.clone()),
+                    text,
+                    ..TableCell::default()
+                }],
+            }
+        };
+        let mut rows: Vec<TableRow> = wholes.iter().map(row).collect();
+        tell_apart(&mut rows);
+        let texts: Vec<&str> = rows.iter().map(|row| row.cells[0].text.as_str()).collect();
+        let distinct: BTreeSet<&str> = texts.iter().copied().collect();
+        assert_eq!(distinct.len(), texts.len(), "{texts:?}");
+        assert_eq!(
+            texts[3..],
+            [
+                "vllm::rms_norm<float>",
+                "aten::index \u{2192} my_gather",
+                "aten::mm"
+            ]
+        );
+    }
 
     /// Three ops: name, count, time in milliseconds.
     fn sheet() -> Sheet {

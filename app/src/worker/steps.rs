@@ -3,12 +3,18 @@
 use dormer_core::base::format;
 use dormer_core::base::interval::percent_of;
 use dormer_core::base::stats::median_ns;
+use dormer_core::names::batch::Batch;
 use dormer_core::profile::lanes::range_timeline;
+use dormer_core::profile::serving::Serving;
 use dormer_core::profile::window::StepWindow;
 use dormer_core::report::overview::split;
+use dormer_core::report::steps::{
+    StepChart, StepFigures, batch_table, denoising_table, graph_table, slow, steady_text,
+    step_figures, step_trends, trend_sentences,
+};
 
 use super::analysis::Analysis;
-use crate::protocol::{StepTime, StepTimes};
+use crate::protocol::{StepChoice, StepTime, StepTimes};
 
 /// A step that takes so much of the median is slow.
 const SLOW_PERCENT: f64 = 110.0;
@@ -23,7 +29,7 @@ impl Analysis {
             let headline = "No steps were recorded: call the profiler\u{2019}s `step()` after each iteration, or name parts of the run with `record_function`.";
             return StepTimes {
                 headline: headline.to_owned(),
-                steps: Vec::new(),
+                ..StepTimes::default()
             };
         };
         let longest_ns = lengths_ns.iter().copied().max().unwrap_or_default();
@@ -33,19 +39,128 @@ impl Analysis {
             let timeline = range_timeline(&self.whole, self.report.options.gpu_events, range);
             let share = percent_of(range.length(), median_ns).filter(|_| lengths_ns.len() > 1);
             StepTime {
+                time: line.window_length.clone(),
                 line,
                 of_median: share.map_or(String::new(), |share| format!("{:.2}×", share / 100.0)),
                 is_slow: share.is_some_and(|share| share >= SLOW_PERCENT),
+                cells: Vec::new(),
                 parts: split(&timeline),
                 percent: percent_of(range.length(), longest_ns).unwrap_or_default(),
             }
         });
         let steps: Vec<StepTime> = steps.collect();
-        StepTimes {
+        let times = StepTimes {
             headline: headline(&steps, median_ns),
             steps,
+            n_more: self.steps.n_more(),
+            ..StepTimes::default()
+        };
+        match self.whole.serving() {
+            Some(serving) => self.of_engine(serving, times),
+            None => times,
         }
     }
+
+    /// The steps of a serving engine: each beside those like it, with its batch.
+    fn of_engine(&self, serving: &Serving, mut times: StepTimes) -> StepTimes {
+        let thresholds = &self.report.options.thresholds;
+        let figures = step_figures(serving, thresholds);
+        let windows = self.steps.windows().iter();
+        for (time, window) in times.steps.iter_mut().zip(windows) {
+            let event = window.step.event;
+            if let Some(step) = figures.iter().find(|step| step.step.event == event) {
+                time.time = format::time_ns(step.length.ns);
+                let over = step.over_ns();
+                time.of_median = over.map_or(String::new(), format::signed_time_ns);
+                time.is_slow = step.is_slow;
+                time.cells = cells(step);
+            }
+        }
+        times.columns = COLUMNS.map(str::to_owned).to_vec();
+        drop_empty(&mut times);
+        let notes = step_trends(&figures, thresholds);
+        times.notes = trend_sentences(&notes);
+        let runs = self.steps.runs.iter().map(|(steady, window)| StepChoice {
+            label: capitalized(steady.kind.label()),
+            text: steady_text(steady, &figures),
+            window: self.steps.edges(window.span),
+        });
+        times.choices = runs.collect();
+        let tables = [
+            denoising_table(serving),
+            batch_table(&figures).filter(|_| figures.len() > 1),
+            graph_table(&self.whole.trace, serving),
+        ];
+        times.tables = tables.into_iter().flatten().collect();
+        times.chart = StepChart::new(&figures);
+        if figures.len() > 1 {
+            times.headline = match slow(&figures) {
+                Some(slow) => format!("Slow steps: {slow}."),
+                None => format!(
+                    "None of {} takes much longer than the steps like it.",
+                    format::counted(figures.len() as u64, "step")
+                ),
+            };
+        }
+        times
+    }
+}
+
+/// What is said of each step of a serving engine.
+const COLUMNS: [&str; 8] = [
+    "Phase",
+    "Requests",
+    "Tokens",
+    "KV tokens",
+    "Padded to",
+    "Kernels",
+    "Launches",
+    "Replays",
+];
+
+fn cells(step: &StepFigures) -> Vec<String> {
+    let batch = step.step.batch;
+    let of_batch = |of: fn(&Batch) -> Option<u64>| {
+        let n = batch.as_ref().and_then(of);
+        n.map_or(String::new(), format::count)
+    };
+    let number = |n: usize| format::count(n as u64);
+    vec![
+        step.phase().to_owned(),
+        of_batch(Batch::requests),
+        of_batch(Batch::tokens),
+        of_batch(Batch::kv_tokens),
+        of_batch(|batch| batch.padded_to),
+        number(step.activity.n_work),
+        number(step.activity.n_launches),
+        number(step.activity.n_replays),
+    ]
+}
+
+/// Columns that no step has something in are not shown.
+fn drop_empty(times: &mut StepTimes) {
+    let is_shown: Vec<bool> = (0..times.columns.len())
+        .map(|at| {
+            let mut cells = times.steps.iter().filter_map(|step| step.cells.get(at));
+            cells.any(|cell| !cell.is_empty())
+        })
+        .collect();
+    let keep = |texts: &mut Vec<String>| {
+        let mut shown = is_shown.iter();
+        texts.retain(|_| shown.next() == Some(&true));
+    };
+    keep(&mut times.columns);
+    for step in &mut times.steps {
+        keep(&mut step.cells);
+    }
+}
+
+fn capitalized(label: &str) -> String {
+    let mut letters = label.chars();
+    let first = letters
+        .next()
+        .map(|letter| letter.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
 }
 
 fn headline(steps: &[StepTime], median_ns: i64) -> String {
@@ -93,7 +208,9 @@ mod tests {
     #[test]
     fn a_step_that_takes_longer_than_the_others_leads() {
         let analysis = Analysis::new(three_steps().profile(), &Choice::default());
-        let StepTimes { headline, steps } = analysis.step_times();
+        let StepTimes {
+            headline, steps, ..
+        } = analysis.step_times();
         assert_eq!(
             headline,
             "ProfilerStep#3 takes 100 µs: 1.67× the median of 60.0 µs."
@@ -119,5 +236,58 @@ mod tests {
             times.steps.is_empty() && times.headline.contains("`step()`"),
             "{times:?}"
         );
+    }
+
+    #[test]
+    fn steps_of_an_engine_stand_beside_those_like_them() {
+        let mut trace = Timetable::new();
+        for at in 0..12_u32 {
+            let (host, gpu) = (at * 20, 1000 + at * 100);
+            let us = if at == 5 { 180 } else { 90 };
+            let gpu = if at > 5 { gpu + 90 } else { gpu };
+            trace = trace
+                .annotation("step[DECODE bs=8 toks=8]", host..host + 18)
+                .op("aten::mm", host + 1..host + 17)
+                .launched("gemm", host + 2..host + 4, gpu..gpu + us);
+        }
+        let times = Analysis::new(trace.profile(), &Choice::default()).step_times();
+        assert!(
+            times
+                .headline
+                .starts_with("Slow steps: 1 of 12; the slowest is step 6"),
+            "{}",
+            times.headline
+        );
+        assert_eq!(
+            times.columns,
+            [
+                "Phase", "Requests", "Tokens", "Kernels", "Launches", "Replays"
+            ]
+        );
+        let slow = &times.steps[5];
+        assert_eq!(
+            (&*slow.time, &*slow.of_median, slow.is_slow),
+            ("190 µs", "+90.0 µs", true)
+        );
+        assert_eq!(slow.cells, ["decode", "8", "8", "1", "1", "0"]);
+        let chart = times.chart.unwrap();
+        assert_eq!(
+            (chart.bars.len(), chart.per_bar, &*chart.top),
+            (12, 1, "190 µs")
+        );
+        // Steps 1 to 12 are one load; its window is known by name.
+        let own = &times.choices[0];
+        assert!(
+            own.text
+                .starts_with("steps 1 to 12: 12 steps of 8 requests"),
+            "{}",
+            own.text
+        );
+        let mut analysis = Analysis::new(trace.profile(), &Choice::default());
+        let chosen = analysis.choose(&Choice {
+            window: Some(own.window),
+            ..Choice::default()
+        });
+        assert_eq!(chosen.window.unwrap().name, "Steps 1 to 12");
     }
 }

@@ -3,6 +3,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`flame`] | the tree as blocks |
+//! | [`replays`] | what graph launches replay: layers and kernels |
 //! | [`shape`] | the calls, in the way that was chosen |
 //! | [`unfolded`] | which nodes are open, and the rows that makes |
 //! | [`search`] | going from one node of a name to the next |
@@ -285,6 +286,11 @@ impl TreeView {
 
     /// The family of calls that launch GPU activity themselves.
     fn family(&self, calls: &Calls, item: Item) -> Option<Family> {
+        if calls.replayed(item).is_some() {
+            let trace = &calls.profile.trace;
+            let kernel = trace.events.name(calls.event(item)?);
+            return Some(self.families.of_kernel(None, trace.strings.get(kernel)));
+        }
         let Some(of) = calls.merged(item) else {
             return self.launching.get(&calls.event(item)?).copied();
         };
@@ -338,6 +344,7 @@ impl TreeView {
 }
 
 mod flame;
+mod replays;
 pub(super) mod search;
 pub(super) mod shape;
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use dormer_core::base::interval::Interval;
 use dormer_core::names::batch;
 use dormer_core::profile::lanes::recorded_span;
-use dormer_core::profile::window::{StepWindow, Window, of_all_steps, step_windows};
+use dormer_core::profile::serving::Steady;
+use dormer_core::profile::window::{StepWindow, Window, of_all_steps, of_steps, step_windows};
 use dormer_core::{Profile, base::format};
 
 use super::Analysis;
@@ -16,6 +17,8 @@ pub(super) struct Steps {
     start_ns: i64,
     length_ns: i64,
     steps: Vec<StepWindow>,
+    /// Steps of a serving engine that follow each other, of a steady load.
+    pub(super) runs: Vec<(Steady, Window)>,
     /// What is analyzed where nothing is chosen; `None` for the whole trace.
     pub(super) usual: Option<Window>,
 }
@@ -27,6 +30,7 @@ impl Steps {
             start_ns: recorded.map_or(0, |span| span.start_ns),
             length_ns: recorded.map_or(0, Interval::length),
             steps: step_windows(whole),
+            runs: runs(whole),
             usual: of_all_steps(whole),
         }
     }
@@ -46,8 +50,7 @@ impl Steps {
 
     /// The steps for people to choose from.
     pub(super) fn lines(&self) -> Vec<StepLine> {
-        let since_start = |ns: i64| ns.saturating_sub(self.start_ns).max(0) as u64;
-        let edges = |span: Interval| (since_start(span.start_ns), since_start(span.end_ns));
+        let edges = |span| self.edges(span);
         self.windows()
             .iter()
             .zip(1_u32..)
@@ -64,6 +67,17 @@ impl Steps {
             .collect()
     }
 
+    /// Steps that are not shown.
+    pub(super) fn n_more(&self) -> usize {
+        self.steps.len() - self.windows().len()
+    }
+
+    /// As the choice has it.
+    pub(super) fn edges(&self, span: Interval) -> (u64, u64) {
+        let since_start = |ns: i64| ns.saturating_sub(self.start_ns).max(0) as u64;
+        (since_start(span.start_ns), since_start(span.end_ns))
+    }
+
     /// The part of the time between two times; the step that it is of, where it is one.
     pub(super) fn window(&self, (from_ns, to_ns): (u64, u64)) -> Window {
         let at = |ns: u64| {
@@ -71,16 +85,20 @@ impl Steps {
             self.start_ns.saturating_add(ns)
         };
         let span = Interval::new(at(from_ns), at(to_ns));
-        let step = self.steps.iter().find(|step| step.window.span == span);
-        match step {
-            Some(step) => step.window.clone(),
-            None => Window::range(span),
-        }
+        let steps = self.steps.iter().map(|step| &step.window);
+        let runs = self.runs.iter().map(|(_, window)| window);
+        let mut known = steps.chain(runs);
+        let known = known.find(|window| window.span == span);
+        known.cloned().unwrap_or_else(|| Window::range(span))
     }
 
     /// The step of another trace that goes by the name of one of these: the second of that name where
-    /// this is the second. `None` for a range of time.
+    /// this is the second; of steps of a steady load those of the same kind. `None` for a range of time.
     pub(super) fn same_step(&self, of: &Window, other: &Steps) -> Option<Window> {
+        if let Some((steady, _)) = self.runs.iter().find(|(_, window)| window == of) {
+            let mut same = other.runs.iter().filter(|(one, _)| one.kind == steady.kind);
+            return same.next().map(|(_, window)| window.clone());
+        }
         let name = of.step.as_deref()?;
         let at = self.named(name).position(|window| window == of)?;
         other.named(name).nth(at).cloned()
@@ -90,6 +108,16 @@ impl Steps {
         let windows = self.steps.iter().map(|step| &step.window);
         windows.filter(move |window| window.step.as_deref() == Some(name))
     }
+}
+
+fn runs(whole: &Profile) -> Vec<(Steady, Window)> {
+    let serving = whole.serving();
+    let steady = serving.map(|serving| serving.steady()).unwrap_or_default();
+    let runs = steady.into_iter().filter_map(|one| {
+        let window = of_steps(whole, one.steps.clone())?;
+        Some((one, window))
+    });
+    runs.collect()
 }
 
 /// A step by its number and its batch, where its name says that; else its name.

@@ -11,6 +11,7 @@ use super::named::{Named, Tally};
 use super::ops::{MatchedOp, Operations};
 use super::pair::{Pair, Which};
 use super::parts::Parts;
+use super::steps::StepPair;
 use crate::assess::Thresholds;
 use crate::hardware::Basis;
 use crate::names::Family;
@@ -35,6 +36,8 @@ pub struct Comparison {
     /// The time of both traces in parts that sum up to it; no parts where one of them has no GPU
     /// activity.
     pub parts: Parts,
+    /// Steps of serving engines by phase and batch size; empty where one of them is of none.
+    pub steps: Vec<StepPair>,
     /// Kernel time of all that computes: what shares of compute are of.
     pub compute_ns: Pair<i64>,
     /// Operations by arguments, with what was expected of them.

@@ -31,6 +31,7 @@ pub(crate) mod pair;
 pub(crate) mod parts;
 pub mod sheets;
 pub(crate) mod side;
+pub(crate) mod steps;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod tree;
@@ -52,6 +53,7 @@ pub use ops::{Helper, KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operatio
 pub use pair::{Pair, Which};
 pub use parts::{Part, PartKind, Parts, Step};
 pub use side::Side;
+pub use steps::{StepPair, StepsBy};
 
 use crate::profile::shares::Shares;
 use expected::Judge;
@@ -69,6 +71,7 @@ impl Comparison {
         let mut comparison = Comparison {
             amount: Amount::new(sides, &operations, misses_calls),
             parts: Parts::new(sides, &operations),
+            steps: steps::steps(sides),
             compute_ns: sides.map(|side| side.report.timelines.compute_ns().unwrap_or(0)),
             explained: Explained::of(&operations),
             hardware: hardware::ratios(&about, &operations, &judge),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::compare::sheets;
 use crate::report::labels;
 use crate::report::sheet::{Column, Unit};
-use crate::report::{Parts, SHEETS, SheetKind, steps, window};
+use crate::report::{Parts, SHEETS, SheetKind, layer_kernels, steps, window};
 
 const HEAD: &str = "\
 # Columns
@@ -21,11 +21,12 @@ GPU to judge by, and `param: …` columns need operators that have the parameter
 Names, units and order are TraceLens's. What is marked \u{2726} is Dormer's own, and comes after them.
 ";
 
-const OWN_SHEETS: [&str; 6] = [
+const OWN_SHEETS: [&str; 7] = [
     window::NAME,
     steps::STEPS,
     steps::BATCHES,
     steps::GRAPHS,
+    layer_kernels::NAME,
     "nn_module_summary",
     "cpu_ops_summary",
 ];

@@ -500,10 +500,13 @@ impl Profile {
         !self.has_gpu_events() && kinds.iter().any(|kind| self.imported.count(*kind) > 0)
     }
 
-    /// True when PyTorch operators were recorded, in the window or elsewhere.
+    /// True when PyTorch operators were recorded, in the window or elsewhere, or while a graph was
+    /// captured that the trace replays.
     pub fn has_host_ops(&self) -> bool {
         let window = self.window.as_ref();
-        !self.host_ops.is_empty() || window.is_some_and(|window| window.trace_has_host_ops)
+        !self.host_ops.is_empty()
+            || !self.trace.captured.is_empty()
+            || window.is_some_and(|window| window.trace_has_host_ops)
     }
 
     /// The GPU activity that counts for a choice: all of it where none could be linked, because the

@@ -19,6 +19,7 @@ mod gpu_timeline;
 mod kernel_details;
 mod kernel_summary;
 pub(crate) mod labels;
+pub(crate) mod layer_kernels;
 mod modules;
 mod ops_by_category;
 mod ops_summary;
@@ -354,6 +355,7 @@ pub const SHEETS: &[SheetKind] = &[
     calls("elementwise_fwd", "Other element-wise operators", SheetFamily::Elementwise, Pass::Forward),
     calls("elementwise_bwd", "Other element-wise operators, backward", SheetFamily::Elementwise, Pass::Backward),
     of("kernel_summary", "Kernels", kernel_summary::columns, kernel_summary::rows),
+    of(layer_kernels::NAME, "Kernels of GPU graphs by layer", layer_kernels::columns, layer_kernels::rows),
     of("short_kernel_histogram", "Durations of short kernels", |_| short_kernels::HISTOGRAM_COLUMNS.to_vec(), short_kernels::histogram),
     of("short_kernels_summary", "Short kernels", short_kernels::summary_columns, short_kernels::summary),
     of("nn_module_summary", "Modules by GPU time", |_| [&modules::COLUMNS[..], &SHARES].concat(), modules::rows),

@@ -37,6 +37,13 @@ pub fn replace_hash(hash: String) {
         write();
     } else {
         let rest = (PAUSE_MS - waited) as u32;
+        let here = self::hash();
+        // Who went elsewhere meanwhile stays there, also before the browser tells of it.
+        let write = move || {
+            if self::hash() == here {
+                write();
+            }
+        };
         LATE_HASH.set(Some(Timeout::new(rest, write)));
     }
 }

@@ -39,14 +39,31 @@ const ON_HOST: &[TableColumn] = &[
     TableColumn::new("Percentage (%)", "Share", Width::Share).rank(2),
 ];
 
+#[rustfmt::skip]
+const BY_LAYER: &[TableColumn] = &[
+    TableColumn::new("name", "Layers and role", Width::Rest),
+    TableColumn::new(FAMILY, "Category", Width::Label).rank(9),
+    TableColumn::new("Kernel name", "Kernel", Width::Name).rank(4),
+    TableColumn::new("Kernel duration (µs)_count", "Count", Width::Small).rank(6),
+    TableColumn::new("Kernel duration (µs)_sum", "GPU time", Width::Figure).rank(1),
+    TableColumn::new(SHARE, "Share", Width::Small).rank(2),
+    TableColumn::new("Kernel duration (µs)_median", "Median", Width::Figure).rank(3),
+    TableColumn::new("Kernel duration (µs)_max", "Longest", Width::Figure).rank(7),
+    TableColumn::new("outliers", "Outliers", Width::Figure).rank(5),
+    TableColumn::new("slowest layer", "Slowest layer", Width::Label).rank(8),
+];
+
 /// The sheet of operations: an operator with its arguments.
 pub const SHEET: &str = "unified_perf_summary";
 pub const OPERATORS_SHEET: &str = "ops_summary";
-/// What the URL calls the table by operator.
+const LAYERS_SHEET: &str = "kernels_by_layer";
+/// What the URL calls the table by layer, and that by operator.
+const LAYERS: &str = "layers";
 pub(super) const OPERATORS: &str = "operators";
 /// The tables of the view whose rows have details.
 pub(super) const SHEETS: &[(&str, &str)] = &[("", SHEET), (OPERATORS, OPERATORS_SHEET)];
 
+const NO_GRAPHS: &str = "No GPU graph is replayed.";
 const NO_OPERATORS: &str =
     "No PyTorch operators were recorded. Record with ProfilerActivity.CPU to see operators.";
 
@@ -55,7 +72,11 @@ const NO_OPERATORS: &str =
 pub fn operations() -> impl IntoView {
     let state = expect_context::<AppState>();
     let has_gpu_events = untrack(|| state.of_opened(|opened| opened.has_gpu_events));
-    let by_operator = state.of_place(|place| place.focus.table == OPERATORS);
+    let grouped_by = state.of_place(|place| match place.focus.table.as_str() {
+        OPERATORS => OPERATORS,
+        LAYERS => LAYERS,
+        _ => "",
+    });
     let guesses = move || {
         let has_guesses = state.overview.with(|overview| overview.guessed.is_some());
         has_guesses.then(category_legend)
@@ -67,7 +88,7 @@ pub fn operations() -> impl IntoView {
             }
             .into_any();
         }
-        let tools = grouping(by_operator).into_any();
+        let tools = grouping(grouped_by).into_any();
         let kernels = move || {
             view! {
                 <p class="under">
@@ -77,12 +98,16 @@ pub fn operations() -> impl IntoView {
             }
         };
         let notes = move || view! { {basis()} {guesses()} };
-        match by_operator.get() {
-            true => view! {
+        match grouped_by.get() {
+            LAYERS => view! {
+                <SheetTable sheet=LAYERS_SHEET noun="kernels" columns=BY_LAYER empty=NO_GRAPHS tools note=layers elsewhere=kernels/>
+            }
+            .into_any(),
+            OPERATORS => view! {
                 <SheetTable sheet=OPERATORS_SHEET noun="operators" columns=BY_OPERATOR empty=NO_OPERATORS tools note=guesses elsewhere=kernels/>
             }
             .into_any(),
-            false => view! {
+            _ => view! {
                 <SheetTable sheet=SHEET noun="operations" columns=BY_ARGUMENTS empty=NO_OPERATORS tools note=notes elsewhere=kernels/>
             }
             .into_any(),
@@ -94,15 +119,15 @@ pub fn operations() -> impl IntoView {
     }
 }
 
-/// What is one row: an operator, or an operator with its arguments.
-fn grouping(by_operator: Memo<bool>) -> impl IntoView {
+/// What is one row: an operator with its arguments, an operator, or a kernel of a GPU graph in one place
+/// of its layers.
+fn grouping(grouped_by: Memo<&'static str>) -> impl IntoView {
     let state = expect_context::<AppState>();
     // Rows and columns of one table mean nothing in the other; Back brings them again.
-    let choose = move |wanted: bool| {
-        if by_operator.get_untracked() == wanted {
+    let choose = move |table: &'static str| {
+        if grouped_by.get_untracked() == table {
             return;
         }
-        let table = if wanted { OPERATORS } else { "" };
         let focus = state.place.with_untracked(|place| Focus {
             find: place.focus.find.clone(),
             only: place.focus.only.clone(),
@@ -110,13 +135,31 @@ fn grouping(by_operator: Memo<bool>) -> impl IntoView {
         });
         browser::go_to_hash(&state.link_into("operations", focus));
     };
+    let button = move |id: &'static str, table: &'static str, says: &'static str| {
+        let is_pressed = move || (grouped_by.get() == table).to_string();
+        view! { <button type="button" id=id aria-pressed=is_pressed on:click=move |_| choose(table)>{says}</button> }
+    };
+    let has_graphs = move || {
+        let taken = state
+            .overview
+            .with(|overview| overview.captures.are_taken());
+        taken || grouped_by.get() == LAYERS
+    };
     view! {
-        <Switch
-            label="Group rows"
-            options=[("by-arguments", "By arguments"), ("by-operator", "By operator")]
-            on=by_operator
-            choose
-        />
+        <div class="seg" role="group" aria-label="Group rows">
+            {button("by-arguments", "", "By arguments")}
+            {button("by-operator", OPERATORS, "By operator")}
+            <Show when=has_graphs>{button("by-layer", LAYERS, "By layer")}</Show>
+        </div>
+    }
+}
+
+/// What the figures of a kernel by layer are.
+fn layers() -> impl IntoView {
+    view! {
+        <p class="fine under">
+            "Kernels of GPU graphs, in the order in which they run. Layers are counted from 0; an outlier takes at least 1.5 times the median of its row."
+        </p>
     }
 }
 

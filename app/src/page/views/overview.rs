@@ -207,13 +207,13 @@ fn merged_files(captures: CaptureFacts) -> impl IntoView {
     let merged = (!files.is_empty()).then(|| {
         let files = each(files, |(file, says)| {
             let name = file.clone().unwrap_or_else(|| "Model configuration".to_owned());
-            let label = format!("Take off {name}");
+            let label = format!("Remove {name}");
             view! {
                 <li>
                     <p class="name" title=name.clone()>{name.clone()}</p>
                     <p class="fine">{says}</p>
                     <button type="button" class="small" aria-label=label on:click=move |_| engine.take_off(file.clone())>
-                        "Take off"
+                        "Remove"
                     </button>
                 </li>
             }

@@ -1,48 +1,157 @@
 //! Steps: what each step took, side by side.
 
-use crate::page::prelude::*;
-use crate::protocol::{StepTime, StepTimes, StepsQuery};
+use dormer_core::report::steps::StepChart;
 
-/// A row for each step of the trace; its name analyzes the step alone.
+use crate::page::prelude::*;
+use crate::protocol::{StepChoice, StepTime, StepTimes, StepsQuery};
+
+/// A row for each step of the trace; its name analyzes the step alone. Of a serving engine a chart of
+/// them, and its batches and graphs.
 pub fn steps() -> impl IntoView {
     let facts = expect_context::<Engine>().follow(|| StepsQuery);
     move || {
-        let StepTimes { headline, steps } = facts.get()?;
-        let parts = steps.first().map(|step| step.parts.clone());
-        let parts = each(parts.into_iter().flatten(), |part| {
-            view! {
-                <th scope="col" class="n">
-                    <i class=format!("dot c-{}", part.kind.token()) aria-hidden="true"></i>
-                    {part.kind.label()}
-                </th>
-            }
-        });
-        let table = (!steps.is_empty()).then(|| {
-            view! {
-                <section class="card flush">
-                    <div class="wide" tabindex="0" role="region" aria-label="Steps">
-                        <table class="list">
-                            <thead>
-                                <tr>
-                                    <th scope="col">"Step"</th>
-                                    <th scope="col" class="n">"Step time"</th>
-                                    <th scope="col" class="n">"Of the median"</th>
-                                    <td></td>
-                                    {parts}
-                                </tr>
-                            </thead>
-                            <tbody>{each(steps, row)}</tbody>
-                        </table>
-                    </div>
-                </section>
-            }
+        let StepTimes {
+            headline,
+            notes,
+            choices,
+            chart,
+            tables,
+            columns,
+            steps,
+            n_more,
+        } = facts.get()?;
+        let notes = each(notes, |note| view! { <p>{note}</p> });
+        let tables = tables.into_iter().map(facts_table).collect_view();
+        let more = (n_more > 0).then(|| {
+            let more = format::counted(n_more as u64, "more step");
+            view! { <p class="fine">{format!("{more}: the chart and the exported tables have all.")}</p> }
         });
         Some(view! {
             <article class="overview step-times" data-testid="steps">
-                <section class="lead"><h1>{prose(headline)}</h1></section>
-                {table}
+                <section class="lead"><h1>{prose(headline)}</h1>{notes}</section>
+                {chart.map(step_chart)}
+                {(!choices.is_empty()).then(|| loads(choices))}
+                {tables}
+                {(!steps.is_empty()).then(|| table(columns, steps))}
+                {more}
             </article>
         })
+    }
+}
+
+/// A bar for each step, its time above and its tokens below; the table has the figures.
+fn step_chart(chart: StepChart) -> impl IntoView {
+    const HEIGHT: f64 = 100.0;
+    const TOKENS: f64 = 36.0;
+    let n = chart.bars.len();
+    let bars = each(chart.bars.into_iter().enumerate(), |(at, bar)| {
+        let height = (bar.percent * HEIGHT / 100.0).max(1.0);
+        let tokens = bar.tokens_percent * TOKENS / 100.0;
+        view! {
+            <g class=format!("p-{}", bar.token) class:cut=bar.is_cut class:slow=bar.is_slow>
+                <rect x=at.to_string() y=format!("{:.2}", HEIGHT - height) width="0.84" height=format!("{height:.2}")></rect>
+                <rect class="tokens" x=at.to_string() y=format!("{:.2}", HEIGHT + 6.0) width="0.84" height=format!("{tokens:.2}")></rect>
+                <title>{bar.text}</title>
+            </g>
+        }
+    });
+    let phases = each(chart.phases, |(token, text)| {
+        view! { <li class=format!("p-{token}")><i class="dot" aria-hidden="true"></i>{text}</li> }
+    });
+    let has_tokens = !chart.tokens_top.is_empty();
+    let (width, bottom) = (
+        n.max(24),
+        if has_tokens {
+            HEIGHT + 6.0 + TOKENS
+        } else {
+            HEIGHT
+        },
+    );
+    let tokens = has_tokens.then(|| format!("; below, tokens: up to {}", chart.tokens_top));
+    let shared =
+        (chart.per_bar > 1).then(|| format!(" A bar is the longest of {} steps.", chart.per_bar));
+    view! {
+        <section class="card step-chart" data-testid="step-chart">
+            <h2>"Step time"</h2>
+            <svg viewBox=format!("0 0 {width} {bottom}") preserveAspectRatio="none" role="img" aria-label="Step times; the tables have the figures">
+                {bars}
+            </svg>
+            <ul class="keys">{phases}</ul>
+            <p class="fine">
+                {format!("Full height: {}{}.", chart.top, tokens.unwrap_or_default())}
+                {shared}
+            </p>
+        </section>
+    }
+}
+
+/// Steps of a steady load, to be analyzed together.
+fn loads(choices: Vec<StepChoice>) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let rows = each(choices, |choice| {
+        let window = Some(choice.window);
+        let here = move || {
+            let is_analyzed = state.place.with(|place| place.choice.window == window);
+            is_analyzed.then_some("true")
+        };
+        view! {
+            <tr aria-current=here>
+                <th scope="row">
+                    <button type="button" class="link" title="Analyze these steps alone" on:click=move |_| state.analyze(window)>
+                        {choice.label}
+                    </button>
+                </th>
+                <td class="text">{choice.text}</td>
+            </tr>
+        }
+    });
+    view! {
+        <section class="card flush" data-testid="loads">
+            <h3>"Steady load"</h3>
+            <table class="list">
+                <thead class="unseen"><tr><th scope="col">"Choice"</th><th scope="col">"Steps"</th></tr></thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </section>
+    }
+}
+
+fn table(columns: Vec<String>, steps: Vec<StepTime>) -> impl IntoView {
+    let parts = steps.first().map(|step| step.parts.clone());
+    let parts = each(parts.into_iter().flatten(), |part| {
+        view! {
+            <th scope="col" class="n">
+                <i class=format!("dot c-{}", part.kind.token()) aria-hidden="true"></i>
+                {part.kind.label()}
+            </th>
+        }
+    });
+    let beside = match columns.is_empty() {
+        true => "Of the median",
+        false => "Over usual",
+    };
+    let columns = each(columns, |column| {
+        let is_number = column != "Phase";
+        view! { <th scope="col" class:n=is_number>{column}</th> }
+    });
+    view! {
+        <section class="card flush">
+            <div class="wide" tabindex="0" role="region" aria-label="Steps">
+                <table class="list">
+                    <thead>
+                        <tr>
+                            <th scope="col">"Step"</th>
+                            <th scope="col" class="n">"Step time"</th>
+                            <th scope="col" class="n">{beside}</th>
+                            {columns}
+                            <td></td>
+                            {parts}
+                        </tr>
+                    </thead>
+                    <tbody>{each(steps, row)}</tbody>
+                </table>
+            </div>
+        </section>
     }
 }
 
@@ -56,6 +165,9 @@ fn row(step: StepTime) -> AnyView {
     let bar = each(step.parts.iter(), |part| {
         view! { <span class=format!("c-{}", part.kind.token()) style:flex-grow=format!("{:.4}", part.percent)></span> }
     });
+    let batch = each(step.cells.into_iter().enumerate(), |(at, cell)| {
+        view! { <td class:n=at != 0>{cell}</td> }
+    });
     let cells = each(step.parts.iter(), |part| {
         view! { <td class="n" title=part.share()>{part.time()}</td> }
     });
@@ -66,8 +178,9 @@ fn row(step: StepTime) -> AnyView {
                     {step.line.name}
                 </button>
             </th>
-            <td class="n"><b>{step.line.window_length}</b></td>
+            <td class="n"><b>{step.time}</b></td>
             <td class="n" class:odd=step.is_slow>{step.of_median}</td>
+            {batch}
             <td class="way" aria-hidden="true">
                 <div style:width=format!("{:.2}%", step.percent)>{bar}</div>
             </td>

@@ -2,7 +2,7 @@
 
 use dormer_core::base::format;
 use dormer_core::compare::{
-    Comparison, KernelUse, LoneOp, MatchedOp, Named, Pair, Tally, Timed, Verdict,
+    Comparison, KernelUse, LoneOp, MatchedOp, Named, Pair, StepPair, Tally, Timed, Verdict,
 };
 use dormer_core::names::Family;
 use dormer_core::report::sheet::{Cell, Column, Sheet, Unit};
@@ -57,6 +57,9 @@ pub(super) fn tables(comparison: &Comparison) -> Vec<CompareTable> {
         }),
         lone(sheet::TARGET_ONLY, &operations.lone.target),
         lone(sheet::REFERENCE_ONLY, &operations.lone.reference),
+        CompareTable::new(sheet::STEPS, STEPS, &comparison.steps, |_| {
+            (Family::Other, "")
+        }),
         named(
             sheet::CATEGORIES,
             &comparison.categories,
@@ -133,6 +136,17 @@ const LONE: &[TableColumn<LoneOp>] = &[
     (column::SHARE, Unit::Percent, "Share of the computation time of its trace.", |op| maybe(op.side.percent_of_compute)),
     (column::COUNT, Unit::Count, "Calls.", |op| integer(op.side.calls)),
     ("kernels", Unit::Text, "Its longest kernels.", |op| kernels(&op.side.kernels)),
+];
+
+#[rustfmt::skip]
+const STEPS: &[TableColumn<StepPair>] = &[
+    (column::NAME, Unit::Text, "What the requests of the steps do, and the size of their batch.", |row| words(row.label())),
+    (column::REFERENCE, Unit::Ms, "Time of a step in the reference, the median; for each token where batches differ.", |row| ms(row.ns.reference as i64)),
+    (column::TARGET, Unit::Ms, "Time of a step in the target, the median; for each token where batches differ.", |row| ms(row.ns.target as i64)),
+    (column::DIFFERENCE, Unit::Ms, DIFFERENCE, |row| ms((row.ns.target - row.ns.reference) as i64)),
+    (column::RATIO, Unit::Number, "Time in the target divided by that in the reference.", |row| maybe(row.ratio())),
+    (column::REFERENCE_COUNT, Unit::Count, "Steps in the reference.", |row| integer(row.n_steps.reference as u64)),
+    (column::TARGET_COUNT, Unit::Count, "Steps in the target.", |row| integer(row.n_steps.target as u64)),
 ];
 
 /// A row that is told by its name.

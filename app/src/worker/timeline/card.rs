@@ -1,6 +1,7 @@
 //! One event of the timeline, with all that was recorded of it.
 
 use dormer_core::base::format;
+use dormer_core::base::interval::{Interval, busy};
 use dormer_core::profile::launch::GpuId;
 use dormer_core::report::details::{is_in_tree, launching_call};
 use dormer_core::report::shapes::shapes_of;
@@ -23,7 +24,13 @@ impl Timeline<'_> {
     pub fn span(&self, query: &SpanQuery) -> Option<SpanCard> {
         let trace = &self.source.profile.trace;
         let event = match *query {
-            SpanQuery::At(place) => self.at(place)?,
+            SpanQuery::At(place) => {
+                let event = self.at(place)?;
+                if let Some(card) = self.part_card(place.row, event) {
+                    return Some(card);
+                }
+                event
+            }
             SpanQuery::Event(uid) => trace.events.by_uid(uid)?,
             SpanQuery::Beside(uid, towards) => self.beside(trace.events.by_uid(uid)?, towards)?,
         };
@@ -34,6 +41,9 @@ impl Timeline<'_> {
     pub fn glance(&self, query: &GlanceQuery) -> Option<SpanCard> {
         let trace = &self.source.profile.trace;
         let event = self.at(*query)?;
+        if let Some(card) = self.part_card(query.row, event) {
+            return Some(card);
+        }
         let name = trace.strings.get(trace.events.name(event));
         let mut fields = self.main_fields(event);
         fields.truncate(AT_POINTER);
@@ -43,6 +53,36 @@ impl Timeline<'_> {
             to_ns: self.since_start(trace.events.end_ns(event)),
             name: format::middle_ellipsis(name, NAME_CHARS),
             fields,
+            ..SpanCard::default()
+        })
+    }
+
+    /// A part of the time that begins with an event: a step or a layer. `None` in any other row.
+    fn part_card(&self, row: usize, event: EventId) -> Option<SpanCard> {
+        let profile = self.source.profile;
+        let (span, name) = self.row(row)?.part(event)?;
+        let inside = profile.gpu.iter().map(|(_, work)| work.span);
+        let inside: Vec<Interval> = inside.filter(|work| span.contains(work.start_ns)).collect();
+        let events = format::counted(inside.len() as u64, "GPU event");
+        let busy = busy(inside.into_iter().filter_map(|work| work.overlap(span)));
+        let start_ns = span.start_ns.saturating_sub(self.open.lanes.span.start_ns);
+        let fields = [
+            ("Duration", format::time_ns(span.length())),
+            ("Start", format::time_ns(start_ns)),
+            ("GPU busy", format!("{} in {events}", format::time_ns(busy))),
+        ];
+        Some(SpanCard {
+            uid: profile.trace.events.uid(event),
+            row,
+            from_ns: self.since_start(span.start_ns),
+            to_ns: self.since_start(span.end_ns),
+            name: name.to_owned(),
+            kind: "part of the time on the GPU".to_owned(),
+            token: "annotation".to_owned(),
+            fields: fields
+                .map(|(label, value)| (label.to_owned(), value))
+                .to_vec(),
+            in_tree: is_in_tree(self.source.analyzed, event),
             ..SpanCard::default()
         })
     }

@@ -206,10 +206,16 @@ impl Timeline<'_> {
             let Some(row) = self.row(number) else {
                 continue;
             };
-            for block in row.draw(trace, &view, |event| hues.of(source, event)) {
+            let hue = |event: EventId| match row.part(event) {
+                Some(_) => hue::of_cpu(None),
+                None => hues.of(source, event),
+            };
+            for block in row.draw(trace, &view, hue) {
                 let seen_px = block.right_px.min(query.width_px) - block.left_px.max(0.0);
                 if block.count == 1 && seen_px >= LABEL_PX {
-                    labels.push((n_blocks, label(source, block.event)));
+                    let part = row.part(block.event).map(|(_, name)| name.to_owned());
+                    let name = part.unwrap_or_else(|| label(source, block.event));
+                    labels.push((n_blocks, name));
                 }
                 append(&mut bytes, number, trace.events.uid(block.event), &block);
                 n_blocks += 1;

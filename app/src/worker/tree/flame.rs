@@ -177,7 +177,13 @@ impl Drawing<'_> {
         let events = &self.calls.profile.trace.events;
         let category = self.calls.event(item).map(|event| events.category(event));
         match (self.view.family(&self.calls, item), category) {
-            (Some(family), Some(Category::CpuOp | Category::Runtime | Category::Driver)) => {
+            (Some(family), Some(category))
+                if category.is_gpu()
+                    || matches!(
+                        category,
+                        Category::CpuOp | Category::Runtime | Category::Driver
+                    ) =>
+            {
                 hue::of_family(family)
             }
             (_, category) => hue::of_cpu(category),

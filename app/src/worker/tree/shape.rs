@@ -13,6 +13,7 @@ use dormer_core::profile::tree::{
 };
 use dormer_core::trace::{Category, EventId, StringId, Trace, TrackId};
 
+use super::replays::{Node, Replays, What};
 use super::unfolded::Branches;
 use crate::protocol::{Sort, TreeMode, tree_sort};
 
@@ -48,8 +49,8 @@ pub(super) struct Figures {
 /// The calls, one way. Cheap to clone.
 #[derive(Clone)]
 pub(super) enum Shape {
-    /// Every call by itself, by thread.
-    Recorded(Rc<Launched>),
+    /// Every call by itself, by thread; below graph launches the layers that they replay.
+    Recorded(Rc<Launched>, Rc<Replays>),
     /// Calls of a name together.
     Merged(Rc<MergedTree>),
     /// Names above their callers, which are made as they are asked for.
@@ -62,7 +63,8 @@ impl Shape {
         let merged = match mode {
             TreeMode::Recorded => {
                 let launched = Launched::new(profile, Owner::Launch);
-                return Some(Shape::Recorded(Rc::new(launched)));
+                let replays = Replays::new(profile);
+                return Some(Shape::Recorded(Rc::new(launched), Rc::new(replays)));
             }
             TreeMode::TopDown => MergedTree::top_down(profile),
             TreeMode::BottomUp => {
@@ -87,7 +89,7 @@ impl Calls<'_> {
     /// What nothing is above, in the order of the trace.
     pub(super) fn roots(&self) -> Vec<Item> {
         match &self.shape {
-            Shape::Recorded(_) => {
+            Shape::Recorded(..) => {
                 let tree = self.profile.full_tree();
                 let n_strays = usize::from(tree.strays().len() > 0);
                 let n_headings = tree.tracks().len() + n_strays;
@@ -103,11 +105,14 @@ impl Calls<'_> {
         match (&self.shape, as_heading(item)) {
             (Shape::Merged(tree), _) => items(tree.children(MergedId(item))),
             (Shape::Callers(tree), _) => items(tree.borrow_mut().callers(MergedId(item))),
-            (Shape::Recorded(_), None) => {
-                let children = self.profile.full_tree().children(NodeId(item));
-                children.map(|node| node.0).collect()
-            }
-            (Shape::Recorded(_), Some(position)) => {
+            (Shape::Recorded(_, replays), None) => match replays.below(item) {
+                Some(below) => below.collect(),
+                None => {
+                    let children = self.profile.full_tree().children(NodeId(item));
+                    children.map(|node| node.0).collect()
+                }
+            },
+            (Shape::Recorded(..), Some(position)) => {
                 below_heading(self.profile.full_tree(), position)
             }
         }
@@ -116,8 +121,10 @@ impl Calls<'_> {
     pub(super) fn knows(&self, item: Item) -> bool {
         match (&self.shape, as_heading(item)) {
             (Shape::Merged(_) | Shape::Callers(_), _) => self.merged(item).is_some(),
-            (Shape::Recorded(_), None) => (item as usize) < self.profile.full_tree().len(),
-            (Shape::Recorded(_), Some(position)) => position < self.roots().len(),
+            (Shape::Recorded(_, replays), None) => {
+                replays.get(item).is_some() || (item as usize) < self.profile.full_tree().len()
+            }
+            (Shape::Recorded(..), Some(position)) => position < self.roots().len(),
         }
     }
 
@@ -125,17 +132,31 @@ impl Calls<'_> {
     pub(super) fn merged(&self, item: Item) -> Option<Merged> {
         let node = MergedId(item);
         match &self.shape {
-            Shape::Recorded(_) => None,
+            Shape::Recorded(..) => None,
             Shape::Merged(tree) => tree.get(node).copied(),
             Shape::Callers(tree) => tree.borrow().get(node).copied(),
         }
     }
 
-    /// The call of a row, or the first of its calls; `None` for a thread.
+    /// A layer or a kernel of a replay; `None` for a call or a heading.
+    pub(super) fn replayed(&self, item: Item) -> Option<&Node> {
+        match &self.shape {
+            Shape::Recorded(_, replays) => replays.get(item),
+            Shape::Merged(_) | Shape::Callers(_) => None,
+        }
+    }
+
+    /// The call or kernel of a row, or the first of its calls; `None` for a thread and a layer.
     pub(super) fn event(&self, item: Item) -> Option<EventId> {
+        if let Some(node) = self.replayed(item) {
+            return match node.what {
+                What::Work(event) => Some(event),
+                What::Part(_) => None,
+            };
+        }
         let node = match (&self.shape, as_heading(item)) {
             (_, Some(_)) => return None,
-            (Shape::Recorded(_), None) => NodeId(item),
+            (Shape::Recorded(..), None) => NodeId(item),
             (Shape::Merged(_) | Shape::Callers(_), None) => self.merged(item)?.first,
         };
         self.profile.full_tree().event(node)
@@ -154,7 +175,7 @@ impl Calls<'_> {
         let label = Label::Call(name(call)?);
         let is_same = |item: &Item| self.merged(*item).is_some_and(|of| of.label == label);
         let tree = match &self.shape {
-            Shape::Recorded(_) => return Some(call.0),
+            Shape::Recorded(..) => return Some(call.0),
             // Below the names stand callers.
             Shape::Callers(_) => return self.roots().into_iter().find(is_same),
             Shape::Merged(tree) => tree,
@@ -200,7 +221,10 @@ impl Calls<'_> {
                 let name = self.merged(item).map(|of| of.label.name(trace));
                 name.unwrap_or_default().to_owned()
             }
-            (Shape::Recorded(_), None) => {
+            (Shape::Recorded(..), None) => {
+                if let Some(What::Part(name)) = self.replayed(item).map(|node| &node.what) {
+                    return name.clone();
+                }
                 let name = self.searched(item);
                 name.map_or("", |name| trace.strings.get(name)).to_owned()
             }
@@ -227,6 +251,9 @@ impl Calls<'_> {
             Some(Label::Call(_)) | None => {}
         }
         let event = self.event(item);
+        if event.is_none() {
+            return "layer";
+        }
         event.map_or("", |event| {
             self.profile.trace.events.category(event).label()
         })
@@ -234,7 +261,7 @@ impl Calls<'_> {
 
     pub(super) fn figures(&self, item: Item) -> Figures {
         let launched = match &self.shape {
-            Shape::Recorded(launched) => launched,
+            Shape::Recorded(launched, _) => launched,
             Shape::Merged(_) | Shape::Callers(_) => {
                 return self
                     .merged(item)
@@ -247,6 +274,14 @@ impl Calls<'_> {
             }
         };
         let (trace, tree) = (&self.profile.trace, self.profile.full_tree());
+        if let Some(node) = self.replayed(item) {
+            let is_work = matches!(node.what, What::Work(_));
+            return Figures {
+                all: node.cost,
+                own: if is_work { node.cost } else { Cost::default() },
+                ..Figures::default()
+            };
+        }
         let Some(position) = as_heading(item) else {
             let node = NodeId(item);
             let event = tree.event(node);
@@ -341,8 +376,11 @@ impl Branches for Calls<'_> {
         match (&self.shape, as_heading(item)) {
             (Shape::Merged(tree), _) => tree.has_children(MergedId(item)),
             (Shape::Callers(tree), _) => tree.borrow().has_callers(MergedId(item)),
-            (Shape::Recorded(_), None) => self.profile.full_tree().has_children(NodeId(item)),
-            (Shape::Recorded(_), Some(_)) => self.knows(item),
+            (Shape::Recorded(_, replays), None) => match replays.below(item) {
+                Some(mut below) => below.next().is_some(),
+                None => self.profile.full_tree().has_children(NodeId(item)),
+            },
+            (Shape::Recorded(..), Some(_)) => self.knows(item),
         }
     }
 
@@ -350,13 +388,16 @@ impl Branches for Calls<'_> {
         if as_heading(item).is_some() {
             return None;
         }
+        if let Some(node) = self.replayed(item) {
+            return Some(node.parent);
+        }
         let tree = match &self.shape {
             Shape::Merged(tree) => return tree.parent(MergedId(item)).map(|node| node.0),
             Shape::Callers(tree) => {
                 let parent = tree.borrow().parent(MergedId(item));
                 return parent.map(|node| node.0);
             }
-            Shape::Recorded(_) => self.profile.full_tree(),
+            Shape::Recorded(..) => self.profile.full_tree(),
         };
         if let Some(parent) = tree.parent(NodeId(item)) {
             return Some(parent.0);
@@ -374,8 +415,13 @@ impl Branches for Calls<'_> {
             (_, Some(_)) => 0,
             (Shape::Merged(tree), None) => u32::from(tree.depth(MergedId(item))),
             (Shape::Callers(tree), None) => u32::from(tree.borrow().depth(MergedId(item))),
-            (Shape::Recorded(_), None) => {
-                u32::from(self.profile.full_tree().depth(NodeId(item))) + 1
+            (Shape::Recorded(..), None) => {
+                let mut call = item;
+                while let Some(node) = self.replayed(call) {
+                    call = node.parent;
+                }
+                let inside = self.replayed(item).map_or(0, |node| node.depth);
+                u32::from(self.profile.full_tree().depth(NodeId(call))) + 1 + inside
             }
         }
     }

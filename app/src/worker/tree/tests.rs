@@ -458,3 +458,63 @@ fn communication_has_its_color() {
         }
     }
 }
+
+/// A graph of three layers that is replayed, with nothing recorded below its launch.
+#[test]
+fn below_a_replay_stand_its_layers_and_their_kernels() {
+    let layer =
+        |_: u32| std::iter::once("attn_fwd".to_owned()).chain((0..4).map(|at| format!("k{at}")));
+    let names: Vec<String> = ["embedding".to_owned()]
+        .into_iter()
+        .chain((0..3).flat_map(layer))
+        .collect();
+    let start = Timetable::new()
+        .annotation("step[DECODE bs=4]", 0..20)
+        .op("aten::copy_", 1..15)
+        .runtime("cudaGraphLaunch", 1, 2..6)
+        .arrow_start(1);
+    let trace = names
+        .iter()
+        .zip(0..)
+        .fold(start, |trace, (name, at): (_, u32)| {
+            trace.kernel(1, name, 100 + at * 10..109 + at * 10)
+        });
+    let profile = trace.profile();
+    let families = Families::new(&profile, &Report::new(&profile, &ReportOptions::default()));
+    let mut tree = TreeView::new(&profile, &families);
+    tree.step(&profile, &TreeStep::ToDepth(9));
+    let query = TreeRowsQuery {
+        offset: 0,
+        count: 40,
+    };
+    let rows = tree.rows(&profile, &query).rows.into_iter();
+    let rows: Vec<_> = rows
+        .map(|row| (row.branch.depth, row.name, row.gpu_time))
+        .skip_while(|(_, name, _)| name != "cudaGraphLaunch")
+        .take(6)
+        .collect();
+    let depth = rows[0].0;
+    let seen: Vec<_> = rows
+        .iter()
+        .map(|(at, name, time)| (at - depth, &**name, &**time))
+        .collect();
+    let expected = [
+        (0, "cudaGraphLaunch", "144 µs"),
+        (1, "beside the layers", "9.00 µs"),
+        (2, "embedding", "9.00 µs"),
+        (1, "layer 1", "45.0 µs"),
+        (2, "attn_fwd", "9.00 µs"),
+        (2, "k0", "9.00 µs"),
+    ];
+    assert_eq!(seen, expected);
+    // A search finds kernels, and opens what lies above them.
+    let found = tree.step(
+        &profile,
+        &TreeStep::Find(FindInTree {
+            text: "k3".to_owned(),
+            from: None,
+            direction: Direction::Next,
+        }),
+    );
+    assert_eq!((found.position, found.of), (1, 3));
+}

@@ -126,6 +126,14 @@ pub(super) const KINDS: &[SheetKind] = &[
         ..BASE
     },
     SheetKind {
+        sheet: "serving_batches",
+        name: "serving_batches",
+        titles: titles!("Steps by phase and batch size"),
+        keys: Keys::Columns(&["phase", "batch", "requests", "tokens"]),
+        diffs: &["step time ms", "ms per token"],
+        ..BASE
+    },
+    SheetKind {
         sheet: "ops_summary",
         name: "ops_summary",
         titles: titles!("Operators by GPU time"),

@@ -20,9 +20,12 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use crate::base::format;
 use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
+use crate::profile::serving::slices::of_steps;
+use crate::profile::serving::{Serving, ServingStep, StepSlices};
 use crate::profile::tree::{CallTree, NodeId};
 use crate::trace::{Category, EventId, Trace, Track, TrackId};
 use pack::pack;
@@ -40,6 +43,8 @@ const MAX_STREAM_LANES: usize = 8;
 pub enum LaneKind {
     /// Ranges that the program named.
     Annotations,
+    /// Steps of a serving engine on the GPU, and their layers.
+    Layers,
     /// Kernels, copies and fills of one stream.
     Stream,
     /// Those of all streams of a device.
@@ -77,6 +82,7 @@ impl Lanes {
     pub fn new(profile: &Profile) -> Option<Lanes> {
         let trace = &profile.trace;
         let mut lanes = annotations(trace);
+        lanes.extend(layers(profile));
         lanes.extend(devices(profile));
         lanes.extend(threads(trace, profile.full_tree()));
         Some(Lanes {
@@ -127,6 +133,54 @@ fn annotations(trace: &Trace) -> Vec<Lane> {
         rows: pack(trace, events),
     };
     by_track.into_iter().map(lane).collect()
+}
+
+/// Steps of a serving engine or denoising steps on the GPU, and the layers of each; one lane, where the
+/// steps have several layers.
+fn layers(profile: &Profile) -> Option<Lane> {
+    let serving = profile.serving()?;
+    let mut steps = of_steps(profile);
+    steps.retain(|step| !step.slices.is_empty());
+    let span = |step: &StepSlices| {
+        step.slices
+            .iter()
+            .map(|slice| slice.span)
+            .reduce(Interval::hull)
+    };
+    steps.arrange_by_key(|step| span(step).map(|span| span.start_ns));
+    let track = steps.first()?.slices.first()?.track;
+    let whole = steps.iter().filter_map(|step| {
+        let first = step.slices.first()?.first(profile)?;
+        Some((first, span(step)?, step_name(serving, step)))
+    });
+    let inside = steps.iter().flat_map(|step| &step.slices);
+    let inside = inside
+        .filter(|slice| slice.number.is_some())
+        .filter_map(|slice| Some((slice.first(profile)?, slice.span, slice.name())));
+    Some(Lane {
+        kind: LaneKind::Layers,
+        title: "Steps and layers".to_owned(),
+        note: format!("on the GPU, {}", stream_name(&profile.trace, track)),
+        rows: vec![Row::of_parts(whole), Row::of_parts(inside)],
+    })
+}
+
+/// "Step 3: decode, 32 requests"
+fn step_name(serving: &Serving, step: &StepSlices) -> String {
+    if let Some(number) = step.iteration {
+        return format!("Denoising step {number}");
+    }
+    let of_step = serving.steps.get(step.step);
+    let phase = of_step.and_then(ServingStep::phase);
+    let phase = phase.map(|phase| format!(": {}", phase.label()));
+    let requests = of_step.and_then(|step| step.batch?.requests());
+    let requests = requests.map(|n| format!(", {}", format::counted(n, "request")));
+    format!(
+        "Step {}{}{}",
+        step.step + 1,
+        phase.unwrap_or_default(),
+        requests.unwrap_or_default()
+    )
 }
 
 /// GPU activity by device and stream.

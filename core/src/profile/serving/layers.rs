@@ -52,7 +52,7 @@ pub fn stream_runs(profile: &Profile) -> Vec<StreamRuns> {
         .collect()
 }
 
-fn by_stream(profile: &Profile, work: &[GpuId]) -> Vec<(TrackId, Vec<GpuId>)> {
+pub(super) fn by_stream(profile: &Profile, work: &[GpuId]) -> Vec<(TrackId, Vec<GpuId>)> {
     let events = &profile.trace.events;
     let work = work
         .iter()
@@ -169,7 +169,7 @@ fn of_work(profile: &Profile, work: &[GpuId]) -> Option<Blocks> {
 }
 
 /// Positions of the attention kernels, of which a layer has one.
-fn anchors(profile: &Profile, work: &[GpuId]) -> Vec<usize> {
+pub(super) fn anchors(profile: &Profile, work: &[GpuId]) -> Vec<usize> {
     let mut is_anchor = ByName::new(is_main);
     let events = work
         .iter()
@@ -181,7 +181,7 @@ fn anchors(profile: &Profile, work: &[GpuId]) -> Vec<usize> {
 }
 
 /// How many anchors follow each other about as far apart as the first two of them are.
-fn alike(anchors: &[usize]) -> Vec<usize> {
+pub(super) fn alike(anchors: &[usize]) -> Vec<usize> {
     /// Blocks of one kind differ by a kernel or two.
     const MOST_PERCENT: usize = 10;
     let mut groups: Vec<usize> = Vec::new();

@@ -249,3 +249,39 @@ fn a_graph_that_is_replayed_again_is_a_step() {
         .fold(Timetable::new(), replay);
     assert!(pieces.profile().serving().is_none());
 }
+
+#[test]
+fn a_replay_is_cut_between_its_layers() {
+    let names = layers_of_kernels();
+    let trace = names.iter().zip(0..).fold(
+        Timetable::new()
+            .annotation("step[DECODE bs=4]", 0..10)
+            .runtime("cudaGraphLaunch", 1, 2..6)
+            .arrow_start(1),
+        |trace, (name, at): (_, u32)| trace.kernel(1, name, 100 + at * 10..108 + at * 10),
+    );
+    let profile = trace.profile();
+    let steps = slices::of_steps(&profile);
+    assert_eq!(
+        (steps.len(), steps[0].step, steps[0].iteration),
+        (1, 0, None)
+    );
+    let parts = steps[0].slices.iter().map(|slice| {
+        let start = slice.span.start_ns / 1000;
+        (slice.name(), start, slice.work.len())
+    });
+    let expected = [
+        ("beside the layers", 100, 2),
+        ("layer 1", 120, 24),
+        ("layer 2", 360, 24),
+        ("layer 3", 600, 24),
+        ("beside the layers", 840, 1),
+    ];
+    let expected = expected.map(|(name, start, n)| (name.to_owned(), start, n));
+    assert_eq!(parts.collect::<Vec<_>>(), expected);
+    // Nothing is lost, and what has no layers is one part.
+    let serving = profile.serving().unwrap();
+    let all: Vec<GpuId> = profile.gpu.iter().map(|(id, _)| id).collect();
+    let some = slices::of_work(&profile, serving, &all[..2]);
+    assert_eq!((some.len(), some[0].number), (1, None));
+}

@@ -46,12 +46,14 @@ pub fn slow(steps: &[StepFigures]) -> Option<String> {
         true => format!("; the GPU is idle in {} of it", format::time_ns(idle)),
         false => String::new(),
     };
+    let phase = worst.step.phase();
+    let phase = phase.map(|phase| format!(" ({})", phase.label()));
     Some(format!(
-        "{} of {}; the slowest is step {} ({}): {}, {} longer than the median of steps like it, {}{idle}",
+        "{} of {}; the slowest is step {}{}: {}, {} longer than the median of steps like it, {}{idle}",
         format::count(slow.len() as u64),
         format::count(steps.len() as u64),
         worst.number,
-        worst.phase(),
+        phase.unwrap_or_default(),
         format::time_ns(worst.length.ns),
         format::time_ns(over_ns),
         format::time_ns(usual_ns),

@@ -1,6 +1,7 @@
 //! Steps of a serving engine one by one: how long each takes beside those like it, what becomes of that
 //! over the recording, and the batches and the graphs behind it.
 
+mod chart;
 mod facts;
 mod sheets;
 #[cfg(test)]
@@ -15,7 +16,9 @@ use crate::base::stats::median_ns;
 use crate::base::trend::trend;
 use crate::names::batch::{Batch, Phase};
 use crate::profile::serving::{Activity, Serving, ServingStep, StepLength};
+use crate::trace::{EventId, TrackId};
 
+pub use chart::{StepBar, StepChart, batch_table, denoising_table, graph_table};
 pub(crate) use facts::facts;
 pub use facts::{slow, steady_text, trend_sentences};
 pub(crate) use sheets::{
@@ -34,8 +37,10 @@ pub struct StepFigures<'a> {
     pub activity: Activity,
     /// How long it takes.
     pub length: StepLength,
-    /// The median of the steps like it: of its phase, with about as many tokens; `None` where there are
-    /// too few of them.
+    /// The position of the first graph that it replays in [`Serving::graphs`].
+    pub graph: Option<usize>,
+    /// The median of the steps like it: of its phase, with about as many tokens, or of its graph where
+    /// nothing tells of tokens; `None` where there are too few of them.
     pub usual_ns: Option<i64>,
     /// It takes much longer than they do.
     pub is_slow: bool,
@@ -66,6 +71,7 @@ const LEAST_DEVIATIONS: i64 = 5;
 
 /// The steps that have GPU activity, in the order in which the CPU ran them.
 pub fn step_figures<'a>(serving: &'a Serving, thresholds: &Thresholds) -> Vec<StepFigures<'a>> {
+    let graphs = first_graphs(serving);
     let all = serving.steps.iter().zip(1..);
     let working = all.filter_map(|(step, number)| {
         Some(StepFigures {
@@ -73,6 +79,7 @@ pub fn step_figures<'a>(serving: &'a Serving, thresholds: &Thresholds) -> Vec<St
             step,
             activity: step.activity?,
             length: step.length?,
+            graph: graphs.get(&(step.track, step.event)).copied(),
             usual_ns: None,
             is_slow: false,
         })
@@ -80,7 +87,7 @@ pub fn step_figures<'a>(serving: &'a Serving, thresholds: &Thresholds) -> Vec<St
     let mut figures: Vec<StepFigures> = working.collect();
     let usual = Usual::new(&figures);
     for step in &mut figures {
-        let Some((median_ns, deviation_ns)) = usual.of(step.step) else {
+        let Some((median_ns, deviation_ns)) = usual.of(step) else {
             continue;
         };
         let over_ns = step.length.ns.saturating_sub(median_ns);
@@ -92,7 +99,25 @@ pub fn step_figures<'a>(serving: &'a Serving, thresholds: &Thresholds) -> Vec<St
     figures
 }
 
-type Alike = (Option<Phase>, Option<u64>);
+/// By step, its thread and its event, the position of the first graph that it replays.
+fn first_graphs(serving: &Serving) -> BTreeMap<(TrackId, EventId), usize> {
+    let mut calls: Vec<(i64, usize)> = Vec::new();
+    for (at, graph) in serving.graphs.iter().enumerate() {
+        let starts = graph.replays.iter().map(|replay| replay.on_host.start_ns);
+        calls.extend(starts.map(|ns| (ns, at)));
+    }
+    calls.sort_unstable();
+    let steps = serving.steps.iter().filter_map(|step| {
+        let first = calls.partition_point(|(ns, _)| *ns < step.on_host.start_ns);
+        let (ns, graph) = calls.get(first)?;
+        let is_inside = step.on_host.contains(*ns);
+        is_inside.then_some(((step.track, step.event), *graph))
+    });
+    steps.collect()
+}
+
+/// Phase, tokens, and the graph where nothing tells of tokens.
+type Alike = (Option<Phase>, Option<u64>, Option<usize>);
 
 /// The median of the steps like a step, and the median of how far they are from it.
 struct Usual {
@@ -103,13 +128,13 @@ impl Usual {
     fn new(steps: &[StepFigures]) -> Usual {
         let mut sizes: BTreeMap<Alike, Vec<i64>> = BTreeMap::new();
         for figures in steps {
-            let of_size = sizes.entry(alike(figures.step)).or_default();
+            let of_size = sizes.entry(alike(figures)).or_default();
             of_size.push(figures.length.ns);
         }
-        let usual = |(phase, tokens): Alike| {
+        let usual = |(phase, tokens, graph): Alike| {
             let range = match tokens {
-                Some(n) => (phase, Some(least(n)))..=(phase, Some(most(n))),
-                None => (phase, None)..=(phase, None),
+                Some(n) => (phase, Some(least(n)), graph)..=(phase, Some(most(n)), graph),
+                None => (phase, None, graph)..=(phase, None, graph),
             };
             let times = sizes
                 .range(range)
@@ -127,13 +152,19 @@ impl Usual {
         }
     }
 
-    fn of(&self, step: &ServingStep) -> Option<(i64, i64)> {
+    fn of(&self, step: &StepFigures) -> Option<(i64, i64)> {
         self.by_size.get(&alike(step)).copied().flatten()
     }
 }
 
-fn alike(step: &ServingStep) -> Alike {
-    (step.phase(), step.batch.and_then(|batch| batch.tokens()))
+fn alike(figures: &StepFigures) -> Alike {
+    let step = figures.step;
+    let tokens = step.batch.and_then(|batch| batch.tokens());
+    (
+        step.phase(),
+        tokens,
+        figures.graph.filter(|_| tokens.is_none()),
+    )
 }
 
 fn least(tokens: u64) -> u64 {
@@ -177,8 +208,9 @@ impl StepTrend {
             format!("; their KV tokens {} by {percent}", verb(change))
         });
         format!(
-            "{} steps{} {} by {} ({}) over {}, {} a step{}",
-            phase_label(self.phase),
+            "{}steps{} {} by {} ({}) over {}, {} a step{}",
+            self.phase
+                .map_or(String::new(), |phase| format!("{} ", phase.label())),
             requests.unwrap_or_default(),
             verb(self.change_ns),
             format::percent(self.change_percent.abs()),
@@ -190,17 +222,22 @@ impl StepTrend {
     }
 }
 
-/// Trends of the time of a step, of each phase in its steps of the commonest number of requests; none that
-/// chance may have made, or that are small.
+/// Trends of the time of a step, of each phase in its steps of the commonest number of requests, or of
+/// the commonest graph where nothing tells of requests; none that chance may have made, or that are
+/// small.
 pub fn step_trends(steps: &[StepFigures], thresholds: &Thresholds) -> Vec<StepTrend> {
-    let mut groups: BTreeMap<(Option<Phase>, Option<u64>), Vec<&StepFigures>> = BTreeMap::new();
+    let mut groups: BTreeMap<Alike, Vec<&StepFigures>> = BTreeMap::new();
     for figures in steps {
         let requests = figures.step.batch.and_then(|batch| batch.requests());
-        let key = (figures.step.phase(), requests);
-        groups.entry(key).or_default().push(figures);
+        let graph = figures.graph.filter(|_| requests.is_none());
+        // Of steps whose batch may be any a trend says nothing.
+        if requests.is_some() || graph.is_some() {
+            let key = (figures.step.phase(), requests, graph);
+            groups.entry(key).or_default().push(figures);
+        }
     }
     let mut largest: BTreeMap<Option<Phase>, (Option<u64>, Vec<&StepFigures>)> = BTreeMap::new();
-    for ((phase, requests), group) in groups {
+    for ((phase, requests, _), group) in groups {
         let known = largest.entry(phase).or_default();
         if group.len() > known.1.len() {
             *known = (requests, group);

@@ -1,6 +1,7 @@
 //! Steps beside each other, in small traces.
 
 use super::*;
+use crate::profile::window::{StepRun, find_step};
 use crate::report::sheet::{Cell, Sheet};
 use crate::report::{Report, ReportOptions};
 use crate::testing::Timetable;
@@ -77,6 +78,38 @@ fn a_step_is_slow_beside_those_like_it() {
     // The last is followed by none: its own activity.
     let last = cells(&sheet, 11, &["step time ms", "step time is"]);
     assert_eq!(last, [float(0.095), Cell::Text("GPU span".to_owned())]);
+}
+
+#[test]
+fn steps_that_follow_each_other_are_analyzed_together() {
+    let profile = decode((0..8).map(|at| (if at < 2 { 2 } else { 8 }, 800, 100))).profile();
+    let asked = |asked: &str| {
+        let window = find_step(&profile, asked).ok()?;
+        let part = profile.window(&window);
+        let n = part.serving().unwrap().steps.len();
+        Some((
+            window.run?,
+            window.span.length() / 1000,
+            part.window?.name(),
+            n,
+        ))
+    };
+    let run = |first, n| StepRun {
+        first: Some(first),
+        n,
+    };
+    assert_eq!(
+        asked("2-4"),
+        Some((run(2, 3), 295, "Steps 2 to 4".to_owned(), 3))
+    );
+    // The decode steps near the most requests.
+    assert_eq!(
+        asked("steady"),
+        Some((run(3, 6), 595, "Steps 3 to 8".to_owned(), 6))
+    );
+    for unknown in ["4-2", "0-3", "7-9", "steadily"] {
+        assert_eq!(asked(unknown), None, "{unknown}");
+    }
 }
 
 #[test]

@@ -60,10 +60,11 @@ const PLACES: &[TableColumn] = &[
 
 /// The tables: what they are asked for by, their titles, what their rows are, and their columns.
 #[rustfmt::skip]
-const TABLES: [(&str, &str, &str, &[TableColumn]); 10] = [
+const TABLES: [(&str, &str, &str, &[TableColumn]); 11] = [
     (sheet::OPERATIONS, "Operations", "operations", MATCHED),
     (sheet::TARGET_ONLY, "Only in the target", "operations", LONE),
     (sheet::REFERENCE_ONLY, "Only in the reference", "operations", LONE),
+    (sheet::STEPS, "Steps", "steps", NAMED),
     (sheet::TREE, "Call trees", "calls", &[]),
     (sheet::PLACES, "Differences by call", "places", PLACES),
     (sheet::CATEGORIES, "Categories", "categories", NAMED),

@@ -4,7 +4,7 @@ use crate::base::format;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
 use crate::compare::ops::label;
-use crate::compare::pair::Pair;
+use crate::compare::pair::{Pair, Which};
 use crate::compare::parts::{PartKind, Step};
 use crate::compare::words;
 use crate::output::document::{DocTable, Document, Line, dash, line, text, time};
@@ -121,6 +121,7 @@ fn key_findings(comparison: &Comparison) -> Vec<String> {
         findings.extend(waste(comparison));
         return findings;
     }
+    findings.extend(steps(comparison));
     findings.extend(largest(comparison));
     let judged = [explained(comparison), verdicts(comparison)];
     let judged: Vec<String> = judged.into_iter().flatten().collect();
@@ -139,6 +140,29 @@ fn waste(comparison: &Comparison) -> Option<String> {
     (!named.is_empty()).then(|| {
         let named = named.join("; ");
         format!("What both traces waste, and what it saves on the target: {named}.")
+    })
+}
+
+/// The first rows of the table of steps.
+fn steps(comparison: &Comparison) -> Option<String> {
+    let named = comparison.steps.iter().take(N_NAMED).map(|row| {
+        let ratio = row
+            .ratio()
+            .map(|ratio| format!(", {}", words::times(ratio)));
+        format!(
+            "{}: {} against {}{}",
+            row.label(),
+            row.time(Which::Target),
+            row.time(Which::Reference),
+            ratio.unwrap_or_default()
+        )
+    });
+    let named: Vec<String> = named.collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "Steps of the target against the reference: {}.",
+            named.join("; ")
+        )
     })
 }
 

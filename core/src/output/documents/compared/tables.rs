@@ -9,6 +9,7 @@ use crate::compare::gap::Waste;
 use crate::compare::named::{Named, Timed};
 use crate::compare::ops::{LoneOp, MatchedOp};
 use crate::compare::pair::{Pair, Which};
+use crate::compare::steps::StepPair;
 use crate::compare::words;
 use crate::names::Family;
 use crate::output::document::{DocTable, Line, code, dash, line, text};
@@ -58,6 +59,37 @@ pub(super) fn waterfall(comparison: &Comparison) -> Option<Part> {
              for the sum.{matched}"
         ));
     }))
+}
+
+/// Steps of serving engines by phase and batch size.
+pub(super) fn steps(comparison: &Comparison) -> Option<Part> {
+    let rows = &comparison.steps;
+    let counts = |n: Pair<usize>| format!("{} / {}", n.reference, n.target);
+    let kv = |row: &StepPair| {
+        let tokens = row.kv_tokens.both();
+        let texts = tokens.map(|both| both.map(format::count));
+        dash(texts, |both| {
+            format!("{} / {}", both.reference, both.target)
+        })
+    };
+    (!rows.is_empty()).then(|| {
+        part("Steps by phase and batch size", |document| {
+            document.table(
+                DocTable::of(rows)
+                    .text("Steps", |row| row.label())
+                    .text(">Steps (reference / target)", |row| counts(row.n_steps))
+                    .line(">KV tokens (reference / target)", |row| kv(row))
+                    .text(">Reference", |row| row.time(Which::Reference))
+                    .text(">Target", |row| row.time(Which::Target))
+                    .line(">Ratio", |row| times(row.ratio())),
+            );
+            document.text(
+                "Steps of one batch size are compared by their median time, from the start of one to \
+                 the start of the next; steps of sizes that the other trace has not by their time for \
+                 each token that they compute.",
+            );
+        })
+    })
 }
 
 /// What both traces lose in the same way.

@@ -21,7 +21,9 @@ use crate::compare::named::{Named as Row, Tally as Counted};
 use crate::compare::ops::{LoneOp, MatchedOp};
 use crate::compare::pair::{Pair, Which};
 use crate::compare::parts::{Part as Piece, PartKind};
+use crate::compare::steps::{StepPair, StepsBy};
 use crate::hardware::Basis;
+use crate::names::batch::Phase;
 use crate::output::title::of_comparison;
 use crate::profile::timeline::GpuTimeline;
 use crate::report::ModuleTime;
@@ -42,6 +44,7 @@ record! {
         hardware: "Figures of both GPUs that operations are judged by." = list(&comparison.hardware, Hardware::of),
         caveats: "Sentences to keep in mind." = comparison.caveats(),
         amount: "How much of the same the target does for what the reference does." = Amount::of(&comparison.amount),
+        steps: "Steps of serving engines by phase and batch size; none where one of the traces is of none." = list(&comparison.steps, Steps::of),
         parts: "The time in parts that sum up to it." = Parts::of(comparison),
         explained: "Of all operations with a prediction, the steps from one trace to the other." = Explained::of(comparison),
         operations: "Operations of both traces and of one alone." = Operations::of(comparison),
@@ -137,6 +140,25 @@ record! {
         rest: "What is in no row." = Times::of(comparison.parts.rest),
         matched_percent: "Share of the difference in computation that is in operations of both traces." = round(comparison.parts.matched_percent(), 4),
         rows: "The parts; none where one of the traces has no GPU activity." = list(&comparison.parts.parts, Part::of),
+    }
+
+    /// Steps of both traces that can be compared.
+    Steps(row: &StepPair) {
+        label: "What they are, for people." = row.label(),
+        phase: "What their requests do; null: nothing tells." = row.phase.map(Phase::label),
+        by: "What the times are of: batch (a step of one batch size, the median), token (a token that is computed, the mean), step (the median) or denoising step." = row.by.key(),
+        requests: "Requests of each step; null: of several numbers, or not known." = match row.by {
+            StepsBy::Batch(requests, _) => requests,
+            _ => None,
+        },
+        tokens: "Tokens that each step computes; null: as above." = match row.by {
+            StepsBy::Batch(_, tokens) => tokens,
+            _ => None,
+        },
+        steps: "How many steps they are." = row.n_steps,
+        kv_tokens: "Tokens that a step attends to, the median; null: not known." = row.kv_tokens,
+        times_ms: "The times." = row.ns.map(|ns| rounded(ns / 1e6, 6)),
+        ratio: "Target over reference." = round(row.ratio(), 4),
     }
 
     /// Times in whole nanoseconds.

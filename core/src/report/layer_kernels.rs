@@ -1,0 +1,266 @@
+//! Sheet `kernels_by_layer`: the kernels of GPU graphs by their place in the layers.
+
+use super::sheet::{Cell, Column, Unit, column};
+use super::{Parts, SheetInput, labels};
+use crate::base::map::Map;
+use crate::base::stats::Stats;
+use crate::names::attention::{AttentionKernel, is_main};
+use crate::names::moe::MoeRole;
+use crate::names::{Family, family_of_kernel};
+use crate::profile::moe_roles::MoeRoles;
+use crate::profile::serving::slots::{Part, Slot, slots};
+
+pub(crate) const NAME: &str = "kernels_by_layer";
+
+/// A run that takes so many times the median of its slot is an outlier.
+const OUTLIER: f64 = 1.5;
+
+#[rustfmt::skip]
+const COLUMNS: [Column; 11] = [
+    column("name", Unit::Text, "The layers, and what the kernel does in them; kernels that do the same are numbered in their order."),
+    column("graph", Unit::Count, "The GPU graph, by its time: 1 takes the most."),
+    column("layers", Unit::Count, "How many layers of the graph have it; empty outside layers."),
+    column("Kernel name", Unit::Text, "The kernel."),
+    column("Kernel duration (µs)_sum", Unit::Us, "Sum of its durations in this place, over all layers and replays."),
+    column("Kernel duration (µs)_count", Unit::Count, "How often it ran there."),
+    column("Kernel duration (µs)_median", Unit::Us, "Median duration."),
+    column("Kernel duration (µs)_min", Unit::Us, "Shortest duration."),
+    column("Kernel duration (µs)_max", Unit::Us, "Longest duration."),
+    column("outliers", Unit::Count, "Runs that took at least 1.5 times the median."),
+    column("slowest layer", Unit::Text, "The layer with the longest median, where that is an outlier."),
+];
+
+pub(super) fn columns(_: &Parts) -> Vec<Column> {
+    [&COLUMNS[..], &labels::OF_KERNEL].concat()
+}
+
+pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
+    let slots = slots(input.profile);
+    let roles: Vec<String> = slots.iter().map(|slot| role(input, slot)).collect();
+    let numbers = numbers(&slots, &roles);
+    let has_many = slots.iter().any(|slot| slot.graph > 0);
+    let named = slots.iter().zip(roles).zip(numbers);
+    named
+        .filter_map(|((slot, role), number)| {
+            let graph = has_many.then(|| format!("graph {} \u{b7} ", slot.graph + 1));
+            let place = place(slot, &slots).map(|place| format!("{place} \u{b7} "));
+            let number = number.map(|number| format!(" {number}"));
+            let name = [graph, place, Some(role), number];
+            row(input, slot, name.into_iter().flatten().collect())
+        })
+        .collect()
+}
+
+fn row(input: &SheetInput, slot: &Slot, name: String) -> Option<Vec<Cell>> {
+    let profile = input.profile;
+    let (first, _) = slot.work.first()?;
+    let timed = slot.work.iter().filter_map(|(id, layer)| {
+        let event = profile.gpu.get(*id)?.event;
+        Some((*layer, profile.trace.events.dur_ns(event)?))
+    });
+    let timed: Vec<(usize, i64)> = timed.collect();
+    let durations: Vec<i64> = timed.iter().map(|(_, ns)| *ns).collect();
+    let stats = Stats::of_ns(&durations)?;
+    let is_outlier = |us: f64| stats.n > 1 && us >= OUTLIER * stats.median && us > 0.0;
+    let n_outliers = durations.iter().filter(|ns| is_outlier(**ns as f64 / 1e3));
+    let n_outliers = n_outliers.count() as i64;
+    let slowest = slowest(&timed).filter(|(_, us)| slot.layers.len() > 1 && is_outlier(*us));
+    let slowest = slowest.map(|(layer, us)| format!("{layer}: {us:.1} µs"));
+    let layers = matches!(slot.part, Part::Layers(_)).then_some(slot.layers.len() as i64);
+    let mut row = vec![
+        Cell::Text(name),
+        Cell::Int(slot.graph as i64 + 1),
+        layers.map_or(Cell::Empty, Cell::Int),
+        Cell::Text(profile.trace.strings.get(slot.name).to_owned()),
+        Cell::Float(stats.sum),
+        Cell::Int(stats.n as i64),
+        Cell::Float(stats.median),
+        Cell::Float(stats.min),
+        Cell::Float(stats.max),
+        Cell::Int(n_outliers),
+        slowest.map_or(Cell::Empty, Cell::Text),
+    ];
+    row.extend(input.labels.kernel_cells(*first, profile.gpu.get(*first)?));
+    Some(row)
+}
+
+/// The layer with the longest median, and that.
+fn slowest(timed: &[(usize, i64)]) -> Option<(usize, f64)> {
+    let mut of_layer: Map<usize, Vec<i64>> = Map::default();
+    for (layer, ns) in timed {
+        of_layer.entry(*layer).or_default().push(*ns);
+    }
+    let medians = of_layer.into_iter();
+    let medians = medians.filter_map(|(layer, all)| Some((layer, Stats::of_ns(&all)?.median)));
+    medians.max_by(|one, next| one.1.total_cmp(&next.1).then(next.0.cmp(&one.0)))
+}
+
+/// Where a kernel runs; `None` in a graph that shows no layers.
+fn place(slot: &Slot, all: &[Slot]) -> Option<String> {
+    let is_layer = |of: &Slot| of.graph == slot.graph && matches!(of.part, Part::Layers(_));
+    match slot.part {
+        Part::Before if !all.iter().any(is_layer) => None,
+        Part::Before => Some("before the layers".to_owned()),
+        Part::Layers(_) => Some(format!("layer {}", ranges(&slot.layers))),
+        Part::After => Some("after the layers".to_owned()),
+        Part::Beside => Some("other stream".to_owned()),
+    }
+}
+
+/// "0\u{2013}23", "0, 2, \u{2026} 22", "3, 7".
+fn ranges(layers: &[usize]) -> String {
+    let (Some(first), Some(last)) = (layers.first(), layers.last()) else {
+        return String::new();
+    };
+    let mut steps = layers.iter().zip(layers.iter().skip(1));
+    let step = layers.get(1).map_or(1, |second| second - first);
+    let is_even = steps.all(|(one, next)| next - one == step);
+    match layers {
+        [one] => one.to_string(),
+        _ if is_even && step == 1 => format!("{first}\u{2013}{last}"),
+        [_, second, _, _, ..] if is_even => format!("{first}, {second}, \u{2026} {last}"),
+        _ => {
+            let runs = layers.chunk_by(|one, next| one + 1 == *next);
+            let runs = runs.map(|run| match run {
+                [one] => one.to_string(),
+                [one, .., last] => format!("{one}\u{2013}{last}"),
+                [] => String::new(),
+            });
+            runs.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+/// What a kernel does.
+fn role(input: &SheetInput, slot: &Slot) -> String {
+    let profile = input.profile;
+    let name = profile.trace.strings.get(slot.name);
+    let first = slot.work.first();
+    let family = first.and_then(|(id, _)| Some(input.labels.of(*id, profile.gpu.get(*id)?).family));
+    let family = family.unwrap_or_else(|| family_of_kernel(name));
+    match family {
+        Family::Attention if is_main(name) => "Attention",
+        Family::Attention if AttentionKernel::of_name(name) == Some(AttentionKernel::Cache) => {
+            "KV cache"
+        }
+        Family::Attention => "Attention, other",
+        Family::Moe => {
+            let role = first.and_then(|(id, _)| MoeRoles::of(profile).get(*id));
+            let role = role.unwrap_or_else(|| MoeRole::of(name, ""));
+            return format!("MoE {}", role.label());
+        }
+        family => family.label(),
+    }
+    .to_owned()
+}
+
+/// Kernels of one role in one layer are numbered; those that are alone there are not.
+fn numbers(slots: &[Slot], roles: &[String]) -> Vec<Option<usize>> {
+    type Layer = (usize, Part, usize);
+    let key =
+        |slot: &Slot| -> Option<Layer> { Some((slot.graph, slot.part, *slot.layers.first()?)) };
+    let mut of_layer: Map<(Layer, &str), usize> = Map::default();
+    let mut last: Map<(usize, Part, &str), usize> = Map::default();
+    // How many of a role any one layer has.
+    for (slot, role) in slots.iter().zip(roles) {
+        for layer in &slot.layers {
+            let n = of_layer
+                .entry(((slot.graph, slot.part, *layer), role.as_str()))
+                .or_default();
+            *n += 1;
+            let most = last
+                .entry((slot.graph, slot.part, role.as_str()))
+                .or_default();
+            *most = (*most).max(*n);
+        }
+    }
+    let mut seen: Map<(Layer, &str), usize> = Map::default();
+    let numbers = slots.iter().zip(roles).map(|(slot, role)| {
+        let own = key(slot).and_then(|layer| seen.get(&(layer, role.as_str())).copied());
+        let number = own.unwrap_or(0) + 1;
+        for layer in &slot.layers {
+            let entry = seen.entry(((slot.graph, slot.part, *layer), role.as_str()));
+            *entry.or_default() += 1;
+        }
+        let most = last.get(&(slot.graph, slot.part, role.as_str())).copied();
+        (most > Some(1)).then_some(number)
+    });
+    numbers.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{Report, ReportOptions};
+    use crate::testing::Timetable;
+
+    #[test]
+    fn layers_are_ranges() {
+        for (layers, expected) in [
+            (vec![0, 1, 2, 3], "0\u{2013}3"),
+            (vec![0, 2, 4, 6], "0, 2, \u{2026} 6"),
+            (vec![5], "5"),
+            (vec![1, 2, 5], "1\u{2013}2, 5"),
+            (vec![], ""),
+        ] {
+            assert_eq!(ranges(&layers), expected);
+        }
+    }
+
+    /// Layers of two GEMMs of one kernel around attention, replayed twice; of the last layer the second
+    /// GEMM is slow.
+    #[test]
+    fn kernels_of_one_name_are_told_apart_by_their_place() {
+        const GEMM: &str = "Cijk_Alik_Bljk_BBS_BH_MT16x16x256";
+        let mut trace = Timetable::new().without_flows();
+        for replay in 0..2 {
+            let start = replay * 1000;
+            trace = trace.runtime("hipGraphLaunch", replay, start..start + 5);
+            let mut at = start + 10;
+            let mut kernels = vec![("embed", 5)];
+            for layer in 0..4 {
+                let slow = if layer == 3 { 30 } else { 10 };
+                kernels.extend([(GEMM, 20), ("kernel_unified_attention_2d", 8), (GEMM, slow)]);
+            }
+            kernels.push(("head", 5));
+            for (name, us) in kernels {
+                trace = trace.kernel(replay, name, at..at + us);
+                at += us;
+            }
+        }
+        let profile = trace.profile();
+        let report = Report::new(&profile, &ReportOptions::default());
+        let sheet = report.sheet(&profile, NAME).unwrap();
+        let cell = |row: &Vec<Cell>, label| row[sheet.column(label).unwrap()].clone();
+        let shown: Vec<String> = sheet
+            .rows
+            .iter()
+            .map(|row| {
+                let labels = [
+                    "name",
+                    "Kernel duration (µs)_count",
+                    "Kernel duration (µs)_median",
+                    "outliers",
+                    "slowest layer",
+                ];
+                let cells = labels.map(|label| match cell(row, label) {
+                    Cell::Text(text) => text,
+                    Cell::Int(n) => n.to_string(),
+                    Cell::Float(us) => format!("{us}"),
+                    _ => String::new(),
+                });
+                cells.join(" | ")
+            })
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "before the layers \u{b7} Other | 2 | 5 | 0 | ",
+                "layer 0\u{2013}3 \u{b7} GEMM 1 | 8 | 20 | 0 | ",
+                "layer 0\u{2013}3 \u{b7} Attention | 8 | 8 | 0 | ",
+                "layer 0\u{2013}3 \u{b7} GEMM 2 | 8 | 10 | 2 | 3: 30.0 µs",
+                "after the layers \u{b7} Other | 2 | 5 | 0 | ",
+            ]
+        );
+    }
+}

@@ -1,0 +1,258 @@
+//! The steps as bars over the recording, and tables of their batches and graphs: what views draw.
+
+use serde::{Deserialize, Serialize};
+
+use super::{BatchFigures, StepFigures, by_batch, phase_label};
+use crate::base::format;
+use crate::base::stats::{median_ns, quantile_ns};
+use crate::names::batch::{Batch, Phase};
+use crate::profile::serving::{GraphFacts, Serving, StageKind};
+use crate::report::fact_table::{CellKind, FactRow, FactTable};
+use crate::trace::Trace;
+
+/// Bars of a chart; of more steps several share one.
+const MOST_BARS: usize = 400;
+/// Rows of the table of batches.
+const MOST_BATCHES: usize = 30;
+/// Rows of the table of graphs.
+const MOST_GRAPHS: usize = 40;
+
+/// A bar for each step: its time above, its tokens below.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StepChart {
+    /// In the order in which they ran.
+    pub bars: Vec<StepBar>,
+    /// What the full height is worth.
+    pub top: String,
+    /// The same of tokens; empty where none are known.
+    pub tokens_top: String,
+    /// What the colors stand for: the token and the text of each.
+    pub phases: Vec<(String, String)>,
+    /// Steps that share a bar, of which the longest is drawn.
+    pub per_bar: usize,
+}
+
+/// A step, or several of which the longest is drawn.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StepBar {
+    /// The position of the step, from 1.
+    pub number: usize,
+    /// The name of its color.
+    pub token: String,
+    /// Its time in percent of the full height.
+    pub percent: f64,
+    /// It is higher than that.
+    pub is_cut: bool,
+    /// Its tokens in percent of the most.
+    pub tokens_percent: f64,
+    /// It takes much longer than the steps like it.
+    pub is_slow: bool,
+    /// What it is, for people.
+    pub text: String,
+}
+
+impl StepChart {
+    /// `None` for fewer than two steps.
+    pub fn new(steps: &[StepFigures]) -> Option<StepChart> {
+        /// A step this many times as long as nearly all others is cut.
+        const MOST_OVER: i64 = 4;
+        let lengths = || steps.iter().map(|step| step.length.ns);
+        let longest_ns = lengths().max().filter(|_| steps.len() > 1)?;
+        let usual_ns = quantile_ns(lengths().collect(), 0.95).unwrap_or(longest_ns);
+        let top_ns = longest_ns.min(usual_ns.saturating_mul(MOST_OVER)).max(1);
+        let most_tokens = steps.iter().filter_map(tokens).max();
+        let per_bar = steps.len().div_ceil(MOST_BARS);
+        let bar = |group: &[StepFigures]| {
+            let step = group.iter().max_by_key(|step| step.length.ns)?;
+            let share = |n: u64| n as f64 / most_tokens.unwrap_or(1).max(1) as f64 * 100.0;
+            Some(StepBar {
+                number: step.number,
+                token: phase_label(step.step.phase()).replace(' ', "-"),
+                percent: step.length.ns.min(top_ns) as f64 / top_ns as f64 * 100.0,
+                is_cut: step.length.ns > top_ns,
+                tokens_percent: tokens(step).map_or(0.0, share),
+                is_slow: group.iter().any(|step| step.is_slow),
+                text: text(step),
+            })
+        };
+        let all = Phase::ALL.into_iter().map(Some).chain([None]);
+        let phases = all.filter_map(|phase| {
+            let n = steps
+                .iter()
+                .filter(|step| step.step.phase() == phase)
+                .count();
+            let label = phase_label(phase);
+            let noun = phase.map_or("step".to_owned(), |_| format!("{label} step"));
+            let text = format::counted(n as u64, &noun);
+            (n > 0).then(|| (label.replace(' ', "-"), text))
+        });
+        Some(StepChart {
+            bars: steps.chunks(per_bar).filter_map(bar).collect(),
+            top: format::time_ns(top_ns),
+            tokens_top: most_tokens.map_or(String::new(), |n| format::counted(n, "token")),
+            phases: phases.collect(),
+            per_bar,
+        })
+    }
+}
+
+fn tokens(step: &StepFigures) -> Option<u64> {
+    step.step.batch?.tokens()
+}
+
+/// "Step 12: decode, 32 requests, 32 tokens, 10.7 ms"
+fn text(step: &StepFigures) -> String {
+    let batch = step.step.batch;
+    let counted = |n: Option<u64>, noun: &str| n.map(|n| format!("{}, ", format::counted(n, noun)));
+    let over = step.over_ns().filter(|_| step.is_slow);
+    let over = over.map(|ns| format!(", {} longer than steps like it", format::time_ns(ns)));
+    let phase = step
+        .step
+        .phase()
+        .map(|phase| format!("{}, ", phase.label()));
+    format!(
+        "Step {}: {}{}{}{}{}",
+        step.number,
+        phase.unwrap_or_default(),
+        counted(batch.and_then(|batch| batch.requests()), "request").unwrap_or_default(),
+        counted(batch.and_then(|batch| batch.tokens()), "token").unwrap_or_default(),
+        format::time_ns(step.length.ns),
+        over.unwrap_or_default()
+    )
+}
+
+fn count(n: Option<u64>) -> String {
+    n.map_or(String::new(), format::count)
+}
+
+/// Steps by phase and batch size: medians.
+pub fn batch_table(steps: &[StepFigures]) -> Option<FactTable> {
+    use CellKind::{Number, Text};
+    let columns = [
+        ("Phase", Text),
+        ("Requests", Number),
+        ("Tokens", Number),
+        ("KV tokens", Number),
+        ("Steps", Number),
+        ("Step time", Number),
+        ("GPU busy", Number),
+        ("Per token", Number),
+    ];
+    let row = |row: &BatchFigures| {
+        let (requests, tokens) = row.size.unwrap_or_default();
+        let phase = phase_label(row.phase);
+        let busy = median_ns(row.busy_ns.clone()).map_or(String::new(), format::time_ns);
+        let per_token = row.ns_per_token();
+        FactRow {
+            cells: vec![
+                match row.size {
+                    Some(_) => phase.to_owned(),
+                    None => format!("{phase}, all"),
+                },
+                count(requests),
+                count(tokens),
+                count(row.kv_tokens),
+                format::count(row.n_steps as u64),
+                format::time_ns(row.median_ns()),
+                busy,
+                per_token.map_or(String::new(), |ns| format::time_us(ns / 1e3)),
+            ],
+            ..FactRow::default()
+        }
+    };
+    let rows: Vec<BatchFigures> = by_batch(steps);
+    let title = match rows.len() > MOST_BATCHES {
+        true => "By phase and batch size: medians (all are in serving_batches.csv)",
+        false => "By phase and batch size: medians",
+    };
+    let rows = rows.iter().take(MOST_BATCHES).map(row).collect();
+    FactTable::new(title, &columns, rows)
+}
+
+/// The graphs that are replayed, with the batches that they serve.
+pub fn graph_table(trace: &Trace, serving: &Serving) -> Option<FactTable> {
+    use CellKind::{Name, Number, Text};
+    let columns = [
+        ("Longest kernel", Name),
+        ("Kernels", Number),
+        ("Replays", Number),
+        ("Replay", Number),
+        ("All replays", Number),
+        ("Phases", Text),
+        ("Requests", Number),
+        ("Tokens", Number),
+        ("Padding", Number),
+    ];
+    let range = |range: Option<(u64, u64)>| match range {
+        Some((least, most)) if least == most => format::count(most),
+        Some((least, most)) => format::range(&format::count(least), &format::count(most)),
+        None => String::new(),
+    };
+    let row = |graph: &GraphFacts| {
+        let phases: Vec<&str> = graph.phases().into_iter().map(Phase::label).collect();
+        let is_named = graph.captured_for().is_some_and(|one| one.is_named);
+        let padding = graph.padding_percent().map(|percent| match is_named {
+            true => format::percent(percent),
+            false => format!("at least {}", format::percent(percent)),
+        });
+        let call = graph
+            .replays
+            .first()
+            .map(|replay| trace.events.uid(replay.call));
+        FactRow {
+            cells: vec![
+                format::kernel_name(trace.name(graph.longest)),
+                format::count(graph.n_work as u64),
+                format::count(graph.replays.len() as u64),
+                format::time_ns(graph.median_ns()),
+                format::time_ns(graph.ns()),
+                phases.join(", "),
+                range(graph.range(Batch::requests)),
+                range(graph.range(Batch::tokens)),
+                padding.unwrap_or_default(),
+            ],
+            event: call,
+            ..FactRow::default()
+        }
+    };
+    let rows = serving.graphs.iter().take(MOST_GRAPHS).map(row).collect();
+    let n = serving.graphs.len();
+    let title = match n > MOST_GRAPHS {
+        true => format!(
+            "GPU graphs: the longest {MOST_GRAPHS} of {}",
+            format::count(n as u64)
+        ),
+        false => "GPU graphs".to_owned(),
+    };
+    FactTable::new(title, &columns, rows)
+}
+
+/// The denoising steps of a diffusion pipeline, one after the other.
+pub fn denoising_table(serving: &Serving) -> Option<FactTable> {
+    use CellKind::{Number, Text};
+    serving.of(Some(Phase::Diffusion)).next()?;
+    let mut stages = serving.stages.iter();
+    let stage = stages.find(|stage| stage.kind == StageKind::Steps && stage.parts.len() > 1)?;
+    let (first, median) = (stage.parts.first()?.start_ns, stage.median_ns()?);
+    let columns = [
+        ("Denoising step", Text),
+        ("Starts after", Number),
+        ("Time", Number),
+        ("Over the median", Number),
+    ];
+    let rows = stage.parts.iter().take(MOST_BATCHES).zip(1..);
+    let rows = rows.map(|(span, number)| FactRow {
+        cells: vec![
+            number.to_string(),
+            format::time_ns(span.start_ns.saturating_sub(first)),
+            format::time_ns(span.length()),
+            format::signed_time_ns(span.length().saturating_sub(median)),
+        ],
+        ..FactRow::default()
+    });
+    let title = match stage.parts.len() {
+        n if n > MOST_BATCHES => format!("The first {MOST_BATCHES} of {n} denoising steps"),
+        _ => "Denoising steps".to_owned(),
+    };
+    FactTable::new(title, &columns, rows.collect())
+}
