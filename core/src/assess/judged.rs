@@ -25,7 +25,7 @@ pub struct Judged {
     /// Faster than the GPU can be: shown as what it is and never ranked.
     pub is_anomaly: bool,
     /// It would move the keys and values of the full context faster than the memory can, so it reads less
-    /// of them: its work is unknown.
+    /// of them: it has no roofline.
     pub reads_less: bool,
     /// All that it runs are copies that leave the GPU's memory, whose bandwidth does not bound them.
     pub is_over_link: bool,
@@ -67,9 +67,9 @@ impl Judged {
         };
         let reads_less = is_cached()
             && achieved.is_some_and(|achieved: Achieved| achieved.bandwidth_percent > 100.0);
-        let (work, roof, achieved) = match reads_less {
-            true => (None, None, None),
-            false => (work, roof, achieved),
+        let (roof, achieved) = match reads_less {
+            true => (None, None),
+            false => (roof, achieved),
         };
         Judged {
             work,
@@ -79,7 +79,7 @@ impl Judged {
             is_anomaly: achieved
                 .is_some_and(|achieved| achieved.roof_percent > options.thresholds.anomaly_percent),
             is_over_link: is_over_link(profile, operation),
-            tb_per_s: mean(work.and_then(|work| work.bytes)),
+            tb_per_s: mean(work.and_then(|work| work.bytes)).filter(|_| !reads_less),
             tflops_per_s: mean(work.map(|work| work.flops)),
             run_ns: operation.kernel_ns,
             held_ns: 0,

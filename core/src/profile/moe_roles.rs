@@ -17,7 +17,6 @@ use crate::names::{Family, family_of_kernel};
 use crate::profile::Profile;
 use crate::profile::kernels::GpuEvents;
 use crate::profile::launch::GpuId;
-use crate::profile::operations::Operation;
 use crate::trace::{ByName, Category};
 
 /// The roles of kernels in MoE layers.
@@ -125,36 +124,6 @@ impl MoeRoles {
             true => Family::Moe,
             false => family,
         }
-    }
-
-    /// What a kernel does for an operation of an MoE layer.
-    pub(crate) fn within(
-        &self,
-        profile: &Profile,
-        operation: &Operation,
-        id: GpuId,
-    ) -> Option<MoeRole> {
-        let of_operation = MoeRole::of(operation.short_name(profile), operation.key.label);
-        match (self.get(id), of_operation) {
-            // The operator tells which, its kernel may not.
-            (Some(role), MoeRole::Gemm1 | MoeRole::Gemm2) if role.is_gemm() => Some(of_operation),
-            (Some(role), _) => Some(role),
-            (None, MoeRole::Fused) if !operation.is_kernel() => None,
-            (None, role) => Some(role),
-        }
-    }
-
-    /// The role of an operation: that of its kernels where they have one in common.
-    pub(crate) fn of_operation(&self, profile: &Profile, operation: &Operation) -> MoeRole {
-        let by_name = MoeRole::of(operation.short_name(profile), operation.key.label);
-        if matches!(by_name, MoeRole::Gemm1 | MoeRole::Gemm2) {
-            return by_name;
-        }
-        let mut roles = operation.work().map(|id| self.get(id));
-        let first = roles.next().flatten();
-        first
-            .filter(|_| roles.all(|role| role == first))
-            .unwrap_or(by_name)
     }
 }
 

@@ -4,21 +4,16 @@
 //! all the same, as each token goes to the same number of experts; of experts spread over several
 //! GPUs they are the share that comes with even choices, as the bytes of weights are everywhere.
 
+mod roles;
 mod rules;
 #[cfg(test)]
 mod tests;
 
-use crate::base::map::Map;
 use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
-use crate::names::collective::is_of_experts;
 use crate::names::moe::MoeRole;
-use crate::perf::model_config::Role;
-use crate::profile::Profile;
-use crate::profile::launch::GpuId;
-use crate::profile::moe_roles::MoeRoles;
-use crate::profile::operations::Operation;
-use crate::profile::timeline::GpuClass;
+
+pub(super) use roles::role;
 
 struct Seen<'a> {
     row: &'a Row,
@@ -45,20 +40,6 @@ impl Seen<'_> {
 
 pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 
-/// A GEMM of which nothing tells that there is another one may be all of the experts.
-pub(super) fn role(profile: &Profile, operation: &Operation) -> MoeRole {
-    match operation.estimate.as_ref().map(|estimate| estimate.role) {
-        Some(Role::ExpertsUp) => return MoeRole::Gemm1,
-        Some(Role::ExpertsDown) => return MoeRole::Gemm2,
-        _ => {}
-    }
-    let role = MoeRoles::of(profile).of_operation(profile, operation);
-    match role == MoeRole::Gemm && operation.key.label != "MoE_unfused" {
-        true => MoeRole::Fused,
-        false => role,
-    }
-}
-
 pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let gate = Gate::of(input, input.options.thresholds.moe_gate_ms);
     let role_of = |row: &Row| role(input.profile, input.operation(row.operation));
@@ -75,7 +56,7 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     });
     let seen: Vec<Seen> = seen.collect();
     add_facts(input, outcome, &seen);
-    outcome.tables.push(roles(input, rows));
+    outcome.tables.push(roles::table(input, rows));
     let candidates = seen.iter().filter(|seen| !seen.row.is_anomaly);
     outcome.findings = rule::find(input, rules::RULES, candidates.collect());
     let (what, of_unknown): (_, fn(&Seen) -> bool) = match are_gemms_told {
@@ -137,60 +118,6 @@ fn sibling(input: &Input, rows: &[Row], row: &Row) -> Option<f64> {
 fn behind_sibling_ns(input: &Input, seen: &Seen) -> Option<i64> {
     let (bytes, _) = bytes_and_rate(input, seen.row)?;
     Some(seen.row.time_ns - (bytes / seen.sibling?).round() as i64)
-}
-
-/// What each role takes of the category and of the time in which the GPU is busy. Traffic between GPUs is
-/// none of the category.
-fn roles(input: &Input, rows: &[Row]) -> Table {
-    let (profile, roles) = (input.profile, MoeRoles::of(input.profile));
-    let mut of_role: Map<Option<MoeRole>, (u64, i64)> = Map::default();
-    let mut add = |role, id| {
-        let work = profile.gpu.get(id);
-        let ns = work.map_or(0, |work| work.span.length());
-        let (n, all_ns): &mut (u64, i64) = of_role.entry(role).or_default();
-        (*n, *all_ns) = (*n + 1, all_ns.saturating_add(ns));
-    };
-    for row in rows {
-        let operation = input.operation(row.operation);
-        for id in operation.work() {
-            add(roles.within(profile, operation, id), id);
-        }
-    }
-    let of_experts = exchanges(input);
-    for id in of_experts {
-        add(Some(MoeRole::Dispatch), id);
-    }
-    let category_ns = sum(rows.iter().map(|row| row.time_ns));
-    let busy_ns = input.timelines.whole.map_or(0, |whole| whole.busy_ns);
-    let mut roles: Vec<(Option<MoeRole>, u64, i64)> = of_role
-        .into_iter()
-        .map(|(role, (n, ns))| (role, n, ns))
-        .collect();
-    roles.arrange_by_key(|(role, _, ns)| (std::cmp::Reverse(*ns), *role));
-    let label = |role: Option<MoeRole>| role.map_or("other", MoeRole::label).to_owned();
-    let of_category = |role: Option<MoeRole>, ns| {
-        percent_of(ns, category_ns).filter(|_| role != Some(MoeRole::Dispatch))
-    };
-    #[rustfmt::skip]
-    let columns: &[CellColumn<&(Option<MoeRole>, u64, i64)>] = &[
-        ("role", "Role", &|(role, ..)| Value::Text(label(*role))),
-        ("count", "Kernels", &|(_, n, _)| Value::Count(*n)),
-        ("total_time", "Time", &|(.., ns)| Value::Ns(*ns)),
-        ("percent_of_category", "% of MoE", &|(role, _, ns)| Value::percent(of_category(*role, *ns))),
-        ("percent_of_busy", "% of busy time", &|(.., ns)| Value::percent(percent_of(*ns, busy_ns))),
-    ];
-    Table::of("roles", "Roles of kernels", &roles, columns)
-}
-
-/// Kernels that move tokens to the GPUs of their experts and back.
-fn exchanges(input: &Input) -> Vec<GpuId> {
-    let events = input.profile.gpu_events(input.options.gpu_events);
-    let all = input.profile.gpu.iter();
-    let all = all.filter(|(_, work)| work.class == GpuClass::Communication && events.counts(work));
-    let strings = &input.profile.trace.strings;
-    all.filter(|(_, work)| is_of_experts(strings.get(work.name)))
-        .map(|(id, _)| id)
-        .collect()
 }
 
 fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {

@@ -94,12 +94,14 @@ fn of_operation(profile: &Profile, report: &Report, at: usize) -> Result<Positio
     let judged = report.judged.get(at).ok_or(NO_MODEL)?;
     judged.work.ok_or(match operation {
         _ if operation.sees_window => SLIDING_WINDOW,
-        _ if judged.reads_less => READS_LESS,
         _ if !operation.is_linked => NO_CALLER,
         _ if operation.is_kernel() => NO_OPERATOR,
         _ if operation.key.args.is_none() => NO_ARGUMENTS,
         _ => NO_MODEL,
     })?;
+    if judged.reads_less {
+        return Err(READS_LESS);
+    }
     if judged.is_over_link && judged.roof.is_some() {
         return Err(OVER_LINK);
     }
