@@ -74,7 +74,7 @@ fn a_decode_step_in_one_graph() {
     assert!(phase.is_at_most);
     assert_eq!(fact(&serving, "Mean context"), "1\u{202f}721");
     assert!(fact(&serving, "Layers").starts_with("24 (35 kernels repeat 11.9 times"));
-    assert_eq!(fact(&serving, "Model"), "gpt_oss");
+    assert_eq!(fact(&serving, "Model"), "gpt-oss-20b");
     let shape = profile.serving().unwrap().shape;
     assert_eq!(
         (shape.launches, shape.n_work, shape.n_outside),
@@ -475,7 +475,7 @@ fn the_work_of_a_decode_step_without_a_capture() {
     let expected = [
         (Role::Qkv, 24, 16.13, Some(58.6), 1.864, 35.2),
         (Role::Output, 24, 15.26, Some(49.6), 1.580, 29.8),
-        (Role::Router, 24, 8.36, Some(0.71), 0.0446, 0.84),
+        (Role::Router, 24, 8.36, Some(0.7055), 0.0446, 0.84),
         (Role::Attention, 24, 23.44, Some(19.25), 2.418, 45.6),
         (Role::WindowedAttention, 12, 13.48, None, 0.661, 12.5),
         (Role::ExpertsUp, 24, 136.36, None, 2.046, 38.6),
