@@ -2,13 +2,16 @@
 
 use std::time::{Duration, Instant};
 
+use dormer_core::base::interval::Interval;
 use dormer_core::base::periods::runs;
 use dormer_core::import::import;
 use dormer_core::profile::Profile;
 use dormer_core::profile::capture::CaptureFile;
+use dormer_core::profile::serving::slices::of_steps;
 use dormer_core::profile::serving::{Serving, stream_runs};
 use dormer_core::profile::window::of_all_steps;
 use dormer_core::report::overview::ServingFacts;
+use dormer_core::report::sheet::Cell;
 use dormer_core::trace::Dims;
 
 use crate::support::opened::{profile, report};
@@ -334,4 +337,83 @@ fn categories_of_a_decode_step_do_not_depend_on_its_capture() {
         let shares = ["moe", "sdpa_fwd", "gemm", "norm"].map(share);
         assert_eq!(shares, [745, 80, 96, 31]);
     }
+}
+
+/// Of each step the kernels between one layer and the next, none of them twice.
+#[test]
+fn steps_are_cut_at_their_layers() {
+    let expected = [
+        ("vllm_decode_full", vec![(24, true, 434)]),
+        ("xdit_flux_sage", vec![(57, false, 1566); 4]),
+    ];
+    for (name, expected) in expected {
+        let Some(trace) = shared::serving(name) else {
+            return;
+        };
+        let profile = profile(trace);
+        let steps = of_steps(&profile);
+        let seen: Vec<(usize, bool, usize)> = steps
+            .iter()
+            .map(|step| {
+                let layers = step.slices.iter().filter(|slice| slice.number.is_some());
+                let work = step.slices.iter().map(|slice| slice.work.len());
+                let is_layer = layers.clone().all(|slice| slice.is_layer);
+                (layers.count(), is_layer, work.sum())
+            })
+            .collect();
+        assert_eq!(seen, expected, "{name}");
+        // One after the other.
+        for step in &steps {
+            let spans = step.slices.iter().map(|slice| slice.span);
+            let spans: Vec<Interval> = spans.collect();
+            assert!(spans.is_sorted_by_key(|span| span.start_ns), "{name}");
+        }
+    }
+    // Layers of a decode step that look at all keys take longer than those that look at a window.
+    let Some(trace) = shared::serving("vllm_decode_full") else {
+        return;
+    };
+    let steps = of_steps(&profile(trace));
+    let layers = steps[0]
+        .slices
+        .iter()
+        .filter(|slice| slice.number.is_some());
+    let times: Vec<i64> = layers.map(|slice| slice.span.length()).collect();
+    let mean_of = |first: usize| {
+        let own: Vec<i64> = times.iter().skip(first).step_by(2).copied().collect();
+        own.iter().sum::<i64>() / own.len() as i64
+    };
+    let (sliding_ns, full_ns) = (mean_of(0), mean_of(1));
+    assert!(full_ns > sliding_ns + 20_000, "{full_ns} {sliding_ns}");
+    // Twelve of each make up the blocks that repeat: 867 µs for two.
+    assert!(
+        (860_000..875_000).contains(&(sliding_ns + full_ns)),
+        "{full_ns} {sliding_ns}"
+    );
+}
+
+/// The trace of one step has a row, and nothing to hold it against.
+#[test]
+fn the_sheets_of_a_step_have_its_batch_and_its_launches() {
+    let Some(trace) = shared::serving("vllm_decode_full") else {
+        return;
+    };
+    let profile = profile(trace);
+    let report = report(&profile);
+    let cell = |sheet: &str, label: &str| {
+        let sheet = report.sheet(&profile, sheet).unwrap();
+        sheet.rows[0][sheet.column(label).unwrap()].clone()
+    };
+    for (label, expected) in [
+        ("requests", 32),
+        ("tokens", 32),
+        ("KV tokens", 55_086),
+        ("kernels", 434),
+        ("launches", 14),
+        ("graph replays", 1),
+    ] {
+        assert_eq!(cell("serving_steps", label), Cell::Int(expected), "{label}");
+    }
+    assert_eq!(cell("serving_steps", "over usual ms"), Cell::Empty);
+    assert_eq!(cell("serving_graphs", "kernels"), Cell::Int(421));
 }

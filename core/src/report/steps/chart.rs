@@ -6,7 +6,7 @@ use super::{BatchFigures, StepFigures, by_batch, phase_label};
 use crate::base::format;
 use crate::base::stats::{median_ns, quantile_ns};
 use crate::names::batch::{Batch, Phase};
-use crate::profile::serving::{GraphFacts, Serving};
+use crate::profile::serving::{GraphFacts, Serving, StageKind};
 use crate::report::fact_table::{CellKind, FactRow, FactTable};
 use crate::trace::Trace;
 
@@ -225,4 +225,34 @@ pub fn graph_table(trace: &Trace, serving: &Serving) -> Option<FactTable> {
         false => "GPU graphs".to_owned(),
     };
     FactTable::new(title, &columns, rows)
+}
+
+/// The denoising steps of a diffusion pipeline, one after the other.
+pub fn denoising_table(serving: &Serving) -> Option<FactTable> {
+    use CellKind::{Number, Text};
+    serving.of(Some(Phase::Diffusion)).next()?;
+    let mut stages = serving.stages.iter();
+    let stage = stages.find(|stage| stage.kind == StageKind::Steps && stage.parts.len() > 1)?;
+    let (first, median) = (stage.parts.first()?.start_ns, stage.median_ns()?);
+    let columns = [
+        ("Denoising step", Text),
+        ("Starts after", Number),
+        ("Time", Number),
+        ("Over the median", Number),
+    ];
+    let rows = stage.parts.iter().take(MOST_BATCHES).zip(1..);
+    let rows = rows.map(|(span, number)| FactRow {
+        cells: vec![
+            number.to_string(),
+            format::time_ns(span.start_ns.saturating_sub(first)),
+            format::time_ns(span.length()),
+            format::signed_time_ns(span.length().saturating_sub(median)),
+        ],
+        ..FactRow::default()
+    });
+    let title = match stage.parts.len() {
+        n if n > MOST_BATCHES => format!("The first {MOST_BATCHES} of {n} denoising steps"),
+        _ => "Denoising steps".to_owned(),
+    };
+    FactTable::new(title, &columns, rows.collect())
 }

@@ -18,7 +18,7 @@ use crate::names::batch::{Batch, Phase};
 use crate::profile::serving::{Activity, Serving, ServingStep, StepLength};
 use crate::trace::{EventId, TrackId};
 
-pub use chart::{StepBar, StepChart, batch_table, graph_table};
+pub use chart::{StepBar, StepChart, batch_table, denoising_table, graph_table};
 pub(crate) use facts::facts;
 pub use facts::{slow, steady_text, trend_sentences};
 pub(crate) use sheets::{
