@@ -4,6 +4,7 @@
 //! all the same, as each token goes to the same number of experts; of experts spread over several
 //! GPUs they are the share that comes with even choices, as the bytes of weights are everywhere.
 
+mod padding;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -42,7 +43,7 @@ impl Seen<'_> {
     }
 }
 
-pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
+pub(super) const DOCS: Docs = || [rule::docs(rules::RULES), rule::docs(padding::RULES)].concat();
 
 /// A GEMM of which nothing tells that there is another one may be all of the experts.
 pub(super) fn role(profile: &Profile, operation: &Operation) -> MoeRole {
@@ -72,6 +73,10 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     outcome.tables.push(roles(input, rows));
     let candidates = seen.iter().filter(|seen| !seen.row.is_anomaly);
     outcome.findings = rule::find(input, rules::RULES, candidates.collect());
+    // Apart from the rate at which they are read.
+    let padded = padding::padded(input, rows);
+    let padded = rule::find(input, padding::RULES, padded.iter().collect());
+    outcome.findings.extend(padded);
     let (what, of_unknown): (_, fn(&Seen) -> bool) = match are_gemms_told {
         true => ("MoE kernel", |seen| seen.role == MoeRole::Fused),
         false => ("routing or sorting", |seen| seen.is_around()),
