@@ -254,7 +254,10 @@ mod tests {
             cache_bytes: Some(1.0),
             ..SIZES
         };
-        assert_eq!(figures(DECODE, narrow).1, 589_824.0 + 56_375_296.0);
+        assert_eq!(
+            figures(DECODE, narrow),
+            (902_529_024.0, 589_824.0 + 56_375_296.0)
+        );
     }
 
     #[test]

@@ -392,7 +392,7 @@ mod tests {
         assert_eq!(Requests::parse(vllm), Some(expected));
         let sglang = "step[MIXED bs=3 toks=9 c=2 g=1 c_sq=8 c_sqsq=32 c_sqsk=40 c_sk=10 g_sq=1 g_sqsq=1 g_sqsk=9 g_sk=9]";
         assert_eq!(Requests::parse(sglang), Some(expected));
-        assert_eq!(expected.pairs(), [28.0, 9.0]);
+        assert_eq!(expected.pairs().map(|n| n as u64), [28, 9]);
         assert_eq!((expected.new_tokens(), expected.cached()), (9.0, 10.0));
         assert_eq!(Requests::parse("step[DECODE bs=64]"), None);
         assert_eq!(Requests::parse("ProfilerStep#3"), None);

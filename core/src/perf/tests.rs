@@ -143,7 +143,7 @@ fn sheets_keep_the_reference_s_count_of_packed_attention() {
     };
     assert_eq!((modelled.work.flops, in_sheets(4480.0)), (4480.0, 4288.0));
     // What a model of the user counts stays as it is.
-    assert_eq!(in_sheets(1.0), 1.0);
+    assert_eq!((in_sheets(1.0), in_sheets(2.0)), (1.0, 2.0));
 }
 
 /// It takes a mask of attention for granted; its K counts elements of packed weights, and bytes of

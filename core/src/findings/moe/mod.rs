@@ -4,6 +4,7 @@
 //! all the same, as each token goes to the same number of experts; of experts spread over several
 //! GPUs they are the share that comes with even choices, as the bytes of weights are everywhere.
 
+mod padding;
 mod roles;
 mod rules;
 #[cfg(test)]
@@ -38,7 +39,7 @@ impl Seen<'_> {
     }
 }
 
-pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
+pub(super) const DOCS: Docs = || [rule::docs(rules::RULES), rule::docs(padding::RULES)].concat();
 
 pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let gate = Gate::of(input, input.options.thresholds.moe_gate_ms);
@@ -59,6 +60,10 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     outcome.tables.push(roles::table(input, rows));
     let candidates = seen.iter().filter(|seen| !seen.row.is_anomaly);
     outcome.findings = rule::find(input, rules::RULES, candidates.collect());
+    // Apart from the rate at which they are read.
+    let padded = padding::padded(input, rows);
+    let padded = rule::find(input, padding::RULES, padded.iter().collect());
+    outcome.findings.extend(padded);
     let (what, of_unknown): (_, fn(&Seen) -> bool) = match are_gemms_told {
         true => ("MoE kernel", |seen| seen.role == MoeRole::Fused),
         false => ("routing or sorting", |seen| seen.is_around()),

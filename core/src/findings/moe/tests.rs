@@ -1,6 +1,11 @@
 use super::super::samples::{Calls, found, only, patterns, says};
 use super::rules::EVENLY;
 use super::*;
+use crate::perf::model_config::parse;
+use crate::profile::shapes::ShapeSources;
+use crate::report::Report;
+use crate::testing::options_on;
+use std::sync::Arc;
 
 /// Routed tokens of eight experts.
 const LOGITS: &str = "16x8@8x1:float";
@@ -75,6 +80,39 @@ fn one_expert_gemm_is_held_to_the_rate_of_the_other() {
     assert_eq!(patterns(&both(450, 240)), [""; 0]);
     // 29 % of the memory bandwidth in both.
     assert_eq!(patterns(&both(1200, 600)), ["expert_weights_gap"]);
+}
+
+/// Up and down of experts of 4 096 × 14 336, of a model of another inner size.
+#[test]
+fn weights_padded_beyond_the_model_are_told() {
+    let args = "16x4096@4096x1, 8x28672x4096@117440512x4096x1, 8x4096x14336@58720256x14336x1, 16x2@2x1:float";
+    let up = "aiter::moe_cktile2stages_gemm1_ck";
+    let calls = Calls::new().call(up, args, "moe_gemm1", 450);
+    let with = |inner: u32| {
+        let config = format!(
+            r#"{{"architectures": ["MixtralForCausalLM"], "model_type": "mixtral", "hidden_size": 4096,
+            "intermediate_size": {inner}, "num_hidden_layers": 32, "num_attention_heads": 32,
+            "num_key_value_heads": 8, "vocab_size": 32000, "num_local_experts": 8,
+            "num_experts_per_tok": 2, "torch_dtype": "bfloat16"}}"#
+        );
+        let config = parse(&config).unwrap_or_else(|error| panic!("{error}"));
+        let sources = ShapeSources {
+            config: Some(Arc::new(config)),
+            ..ShapeSources::default()
+        };
+        let profile = calls.profile().with_sources(sources);
+        let report = Report::new(&profile, &options_on("MI300X"));
+        let outcome = report.analyses.outcome("moe").unwrap().clone();
+        let mut findings = outcome.findings.iter();
+        let padded = findings.find(|one| one.pattern == "padded_expert_weights");
+        padded.map(|one| one.impact.unwrap().high_ns / 1_000)
+    };
+    // A twelfth of the weights, of 450 µs.
+    assert_eq!(with(13_141), Some(37));
+    // The same; hardly more; shared by two GPUs.
+    for inner in [14_336, 14_300, 28_672, 7_168] {
+        assert_eq!(with(inner), None, "{inner}");
+    }
 }
 
 #[test]

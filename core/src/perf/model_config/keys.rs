@@ -197,7 +197,7 @@ fn language(all: &Map<String, Value>) -> Result<ModelConfig, FileError> {
     let name = proved::name_of(&model).map(str::to_owned).or(path);
     Ok(ModelConfig {
         name: name.or(class).unwrap_or_else(|| one_line(&model.family)),
-        kind: ModelKind::Language(model),
+        kind: ModelKind::Language(Box::new(model)),
     })
 }
 

@@ -39,7 +39,7 @@ pub struct ModelConfig {
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelKind {
     /// A language model: layers of attention, each followed by an MLP or by experts.
-    Language(LanguageModel),
+    Language(Box<LanguageModel>),
     /// The transformer of a diffusion pipeline.
     Diffusion(DiffusionModel),
 }

@@ -41,7 +41,7 @@ pub(crate) fn proved(family: &str, hidden: u64, vocab: u64, layers: u64) -> Opti
     let [heads, kv_heads] = row.heads;
     Some(ModelConfig {
         name: row.name.to_owned(),
-        kind: ModelKind::Language(LanguageModel {
+        kind: ModelKind::Language(Box::new(LanguageModel {
             family: row.family.to_owned(),
             layers: row.layers,
             hidden: row.hidden,
@@ -59,7 +59,7 @@ pub(crate) fn proved(family: &str, hidden: u64, vocab: u64, layers: u64) -> Opti
             experts,
             dtype: "c10::BFloat16",
             weights: experts.map(|_| Weights::mxfp4_experts()),
-        }),
+        })),
     })
 }
 

@@ -236,7 +236,7 @@ impl Pass<'_> {
                     found = Some(Arranged {
                         roles,
                         n_before,
-                        mlp: *mlp,
+                        mlp,
                     });
                 }
             }

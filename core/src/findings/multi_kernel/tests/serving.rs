@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Adds a kernel of some time, or a copy of some bytes.
+type Run<'a> = dyn FnMut(Timetable, &str, u32, Option<u64>) -> Timetable + 'a;
+
 const REDUCE: &str = "multimem_all_reduce_kernel<c10::BFloat16, 16>";
 const STEP: &str = "execute_4_context_0(sq0sk0sqsq0sqsk0)_generation_4(sq4sk40sqsq4sqsk40)";
 
@@ -31,13 +34,10 @@ fn decode(copied: Option<u64>, n_reduced: usize) -> Profile {
             continue;
         }
         let us = if reduced == 1 { 90 } else { 10 };
-        let copy =
-            |timetable, run: &mut dyn FnMut(Timetable, &str, u32, Option<u64>) -> Timetable| {
-                match copied {
-                    Some(bytes) => run(timetable, D2D, 5, Some(bytes)),
-                    None => timetable,
-                }
-            };
+        let copy = |timetable, run: &mut Run| match copied {
+            Some(bytes) => run(timetable, D2D, 5, Some(bytes)),
+            None => timetable,
+        };
         timetable = copy(timetable, &mut run);
         timetable = run(timetable, REDUCE, us, None);
         timetable = copy(timetable, &mut run);
