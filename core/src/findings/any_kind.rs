@@ -86,6 +86,9 @@ const NOT_CAPTURED: Rule<Row> = Rule {
     issue: "{kernels} of GPU graphs {take} {time}; their shapes come from what is known of the model, not from recorded operators.",
     model: "{capture}record one step without graphs (eager execution, which serving engines have a switch for): its operators confirm the shapes.",
     kernel: "nothing to gain in a kernel.",
+    notes: &[
+        "A graph launch replays kernels that were captured before, and records no shapes of them.",
+    ],
     words: kernels_in_graphs,
     saves: Saves::Nothing,
     effect: Effect::FirstStep,

@@ -107,7 +107,10 @@ pub(super) const RULES: &[Rule<StageSeen>] = &[Rule {
     issue: "The GPU is idle for {idle} ({share} of the run) {stage}, where it is busy for {busy} of {length}; elsewhere for {elsewhere}.",
     model: "{between}compile what runs there (`torch.compile`) or capture it in a GPU graph: it is launched kernel by kernel.",
     kernel: "nothing to tune: fewer, longer kernels need fewer launches.",
-    notes: &["{told}"],
+    notes: &[
+        "The estimate is the idle time that the CPU causes there, all of it at most.",
+        "{told}",
+    ],
     saves: Saves::Evidence,
     has_reproducer: false,
     ..Rule::BASE

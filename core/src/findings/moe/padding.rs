@@ -6,6 +6,7 @@ use crate::names::Family;
 use crate::perf::model_config::{LanguageModel, proved};
 use crate::profile::Profile;
 use crate::profile::gemm::GemmSizes;
+use crate::profile::model_info::families;
 
 /// A GEMM of the experts with padded weights.
 pub(super) struct Padded<'a> {
@@ -69,27 +70,16 @@ fn model_sizes(profile: &Profile) -> Option<([u64; 2], KnownBy)> {
     if let Some(config) = &profile.sources.config {
         return Some((of(config.language()?)?, KnownBy::Config));
     }
-    let family = as_file_name(profile.model_info().model.value.as_deref()?);
     let layers = profile.serving()?.blocks.as_ref()?.layers? as u64;
     let gemms = profile.operations().iter();
     let gemms = gemms.filter(|one| one.family == Family::Gemm);
     let sizes = gemms.filter_map(|one| GemmSizes::of(profile, one));
     // Logits are as many as the vocabulary has tokens.
     let vocabulary = sizes.max_by_key(|one| one.n)?;
-    let config = proved(&family, vocabulary.k, vocabulary.n, layers)?;
+    let known = families(&profile.trace);
+    let mut known = known.iter();
+    let config = known.find_map(|family| proved(family, vocabulary.k, vocabulary.n, layers))?;
     Some((of(config.language()?)?, KnownBy::Sizes))
-}
-
-/// "gpt_oss" of "GptOss", as files of models are called.
-fn as_file_name(class: &str) -> String {
-    let mut name = String::new();
-    for letter in class.chars() {
-        if letter.is_uppercase() && !name.is_empty() {
-            name.push('_');
-        }
-        name.extend(letter.to_lowercase());
-    }
-    name
 }
 
 impl Subject for Padded<'static> {

@@ -55,7 +55,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "what each kernel of a replay takes at least is 5 % of the replays or more",
         applies: |_, seen| seen.kind == Kind::FixedCost,
         title: "Fixed cost of {n} in graph replays",
-        issue: "Each kernel of a replay takes at least {floor}: of {n} that is up to {fixed}, {percent} of the replays. Of all, {n_near} take less than {near}, together {near_time} ({near_percent}).",
+        issue: "Each kernel of a replay takes at least {floor}: of {n} that is up to {fixed}, {percent} of the replays; {n_near} take less than {near}, together {near_time} ({near_percent}).",
         model: "fewer kernels, not faster ones: compile or use fused operations for runs of short kernels.",
         kernel: "nothing to tune in kernels this short; merge neighbors.",
         notes: &[
@@ -74,7 +74,10 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         issue: "{name} {one?works on one element|takes no longer than any kernel does}: {n} calls of {mean}, {per_pass} in a {pass}, {time}.",
         model: "fill or convert such values once, for all layers together, or let the kernel that reads them do it.",
         kernel: "nothing to tune: a kernel takes at least {floor} here, however little it does.",
-        notes: &["{one?|Its sizes are not recorded; its time says that it does little.}"],
+        notes: &[
+            "{one?Its arguments say that it works on one element.|Its sizes are not recorded; its time says that it does little.}",
+            "The estimate is all of its time: at most that is saved.",
+        ],
         saves: Saves::Evidence,
         effect: Effect::FewerLaunches,
         ..STEP
@@ -171,9 +174,12 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "an operation of a serving step with at least 1 % of the run reaches 75 % of the roofline",
         applies: |_, seen| seen.kind == Kind::AtRoofline,
         title: "Nothing to gain: at roofline",
-        issue: "{longest} reaches {rate}, {percent} of {of}.{more} Together: {time}.",
+        issue: "{longest} reaches {rate}, {percent} of {of}{more}: {time}.",
         model: "leave it as it is; only less work (narrower types, fewer tokens) makes it shorter.",
         kernel: "nothing to tune: it is as fast as this GPU lets it be.",
+        notes: &[
+            "Estimates count 75 % of the roofline as reached, so there is none for what is above.",
+        ],
         saves: Saves::Nothing,
         effect: Effect::Limit,
         ..STEP
