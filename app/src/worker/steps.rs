@@ -9,8 +9,8 @@ use dormer_core::profile::serving::Serving;
 use dormer_core::profile::window::StepWindow;
 use dormer_core::report::overview::split;
 use dormer_core::report::steps::{
-    StepChart, StepFigures, batch_table, graph_table, slow, steady_text, step_figures, step_trends,
-    trend_sentences,
+    StepChart, StepFigures, batch_table, denoising_table, graph_table, slow, steady_text,
+    step_figures, step_trends, trend_sentences,
 };
 
 use super::analysis::Analysis;
@@ -87,7 +87,8 @@ impl Analysis {
         });
         times.choices = runs.collect();
         let tables = [
-            batch_table(&figures),
+            denoising_table(serving),
+            batch_table(&figures).filter(|_| figures.len() > 1),
             graph_table(&self.whole.trace, serving),
         ];
         times.tables = tables.into_iter().flatten().collect();
