@@ -83,8 +83,8 @@ impl StepPair {
         format::time_us(self.ns.get(which) / 1e3)
     }
 
-    /// Steps of both that the less sure of the two rests on.
-    fn weight(&self) -> usize {
+    /// Steps that the less sure of the two times rests on.
+    pub(crate) fn weight(&self) -> usize {
         self.n_steps.reference.min(self.n_steps.target)
     }
 }

@@ -2,7 +2,7 @@
 //! [`attention`](super::attention).
 
 use super::attention::{Attention, FLASH, Layout};
-use super::{Modelled, OpInput, matrices, unlisted};
+use super::{Modelled, OpInput, matrices, on_matrices, unlisted};
 
 /// `_flash_attn_forward(q, k, v, dropout[3], scale, causal[5], window[6], …)`.
 pub(super) const FORWARD: Layout = FLASH.window(6);
@@ -123,6 +123,28 @@ pub(super) fn flash_backward(input: &OpInput) -> Option<Modelled> {
 pub(super) fn aiter_backward(input: &OpInput) -> Option<Modelled> {
     let [theirs, ours] = [0, 1].map(|q| AITER.at(q, Some(10), 12).window(13));
     theirs.beside(input, ours.backward(input))
+}
+
+/// SageAttention's Triton kernel `sage_fwd(q, k, v, …)`: the scales of Q and K have heads at their second
+/// place, and tell whether those of Q stand before the positions or behind them. No mask is recorded; the
+/// diffusion models that it is made for have none.
+pub(super) fn sage(input: &OpInput) -> Option<Modelled> {
+    let heads = (3..input.n_args()).find_map(|at| input.sized::<3>(at));
+    let [_, heads, _] = heads?;
+    let read = |at: usize| {
+        let [batch, one, other, width] = input.sized(at)?;
+        match [one, other].map(|n| n == heads) {
+            [true, _] => Some([batch, other, one, width]),
+            [false, true] => Some([batch, one, other, width]),
+            [false, false] => None,
+        }
+    };
+    let [_, n_kv, h_kv, _] = read(1)?;
+    let [.., d_v] = read(2)?;
+    let sizes = Attention::new(read(0)?, [n_kv, h_kv, d_v]);
+    let bytes = sizes.forward_bytes(input, 0);
+    let modelled = on_matrices(input.dtype(0), sizes.forward_flops(), bytes);
+    Some(modelled.with(EVOFORMER.params(input, &sizes)))
 }
 
 /// `EvoformerAttention(q, k, v, …)` with q of B × rows × positions × H × d, or its backward pass; every

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use super::SheetFamily;
 use super::{Modelled, OpInput, PerfModel, ProductSizes};
-use super::{moe_layer, optimizer, template, triton};
+use super::{flash_attention, moe_layer, optimizer, template, triton};
 
 type Formula = fn(&OpInput) -> Option<Modelled>;
 
@@ -90,6 +90,7 @@ const PREFIXES: &[Row] = &[
         "triton_poi_",
     ),
     ours(template::template, "triton_tem_"),
+    ours(flash_attention::sage, "sage_fwd"),
 ];
 
 /// Every model that is bound to one name, sorted by it.

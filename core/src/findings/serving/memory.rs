@@ -200,7 +200,7 @@ pub(super) fn at_roofline(source: &Source) -> Vec<Seen> {
             "more",
             match all.len() as u64 {
                 1 => String::new(),
-                n => format!(", and {} more as well", format::counted(n - 1, "operation")),
+                n => format!("; so do {} more", format::counted(n - 1, "operation")),
             },
         ),
     ];

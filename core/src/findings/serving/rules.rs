@@ -174,11 +174,11 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "an operation of a serving step with at least 1 % of the run reaches 75 % of the roofline",
         applies: |_, seen| seen.kind == Kind::AtRoofline,
         title: "Nothing to gain: at roofline",
-        issue: "{longest} reaches {rate}, {percent} of {of}{more}: {time}.",
+        issue: "{longest} reaches {rate}, {percent} of {of}{more}.",
         model: "leave it as it is; only less work (narrower types, fewer tokens) makes it shorter.",
         kernel: "nothing to tune: it is as fast as this GPU lets it be.",
         notes: &[
-            "Estimates count 75 % of the roofline as reached, so there is none for what is above.",
+            "In all {time}: no kernel reaches the whole roofline, and above 75 % of it none is worth the work.",
         ],
         saves: Saves::Nothing,
         effect: Effect::Limit,

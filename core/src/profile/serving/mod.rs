@@ -9,7 +9,7 @@
 //! during its annotation on its thread, whenever that ran: engines schedule ahead, so that the
 //! activity of a step may start after its annotation has ended.
 //!
-//! Where neither annotations nor frames name them, steps are [inferred] from what recurs.
+//! Where neither annotations nor frames name them, steps are inferred from what recurs.
 
 pub(crate) mod activity;
 pub mod graphs;

@@ -1,11 +1,13 @@
 //! The executive summary: one paragraph, the figures of both traces, what stands out.
 
 use crate::base::format;
+use crate::base::sort::Arrange;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
 use crate::compare::ops::label;
 use crate::compare::pair::{Pair, Which};
 use crate::compare::parts::{PartKind, Step};
+use crate::compare::steps::StepPair;
 use crate::compare::words;
 use crate::output::document::{DocTable, Document, Line, dash, line, text, time};
 use crate::output::documents::parts::Read;
@@ -143,9 +145,11 @@ fn waste(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// The first rows of the table of steps.
+/// The rows of the table of steps that most steps stand for.
 fn steps(comparison: &Comparison) -> Option<String> {
-    let named = comparison.steps.iter().take(N_NAMED).map(|row| {
+    let mut rows: Vec<&StepPair> = comparison.steps.iter().collect();
+    rows.arrange_by_key(|row| std::cmp::Reverse(row.weight()));
+    let named = rows.into_iter().take(N_NAMED).map(|row| {
         let ratio = row
             .ratio()
             .map(|ratio| format!(", {}", words::times(ratio)));
