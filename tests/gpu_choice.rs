@@ -39,7 +39,7 @@ const KEYS: &[(&str, &[&str])] = &[
     ("cpu_idle_metrics.json", &["category_findings"]),
     ("multi_kernel_metrics.json", &["category_findings", "description", "evidence", "notes"]),
     ("kernel_fusion_metrics.json", &["category_specific", "tables", "category_findings"]),
-    ("_metrics.json", &["average_efficiency_percent", "mean_efficiency_percent", "efficiency_known_percent", "category_specific", "tables", "category_findings", "notes", "assessment", "classification", "efficiency_percent", "compute_percent", "bandwidth_percent", "bound_type", "basis", "is_anomaly"]),
+    ("_metrics.json", &["average_efficiency_percent", "tb_s_achieved", "mean_efficiency_percent", "efficiency_known_percent", "category_specific", "tables", "category_findings", "notes", "assessment", "classification", "efficiency_percent", "compute_percent", "bandwidth_percent", "bound_type", "basis", "is_anomaly"]),
     ("_tree_data.json", &[]),
     ("multi_kernel_data.json", &[]),
 ];

@@ -502,7 +502,7 @@ fn below_a_replay_stand_its_layers_and_their_kernels() {
         (0, "cudaGraphLaunch", "144 µs"),
         (1, "beside the layers", "9.00 µs"),
         (2, "embedding", "9.00 µs"),
-        (1, "layer 1", "45.0 µs"),
+        (1, "layer 0", "45.0 µs"),
         (2, "attn_fwd", "9.00 µs"),
         (2, "k0", "9.00 µs"),
     ];

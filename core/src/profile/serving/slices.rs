@@ -20,7 +20,7 @@ use crate::trace::{EventId, TrackId};
 /// A layer of a step, or what lies beside layers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slice {
-    /// Its number among the layers of the step, from 1; `None` for what lies beside layers.
+    /// Its number among the layers of the step, from 0, as modules count them; `None` for what lies beside layers.
     pub number: Option<usize>,
     /// It is a layer for sure; else a block around an attention kernel.
     pub is_layer: bool,
@@ -165,7 +165,7 @@ fn cuts(profile: &Profile, main: &[GpuId], anchors: &[usize]) -> Vec<(usize, Ran
         let starts: Vec<usize> = group.iter().map(|at| at.saturating_sub(before)).collect();
         let last = starts.last().map_or(0, |start| start + apart);
         let ends = starts.iter().copied().skip(1).chain([last]);
-        let number = first - n + 1;
+        let number = first - n;
         for ((start, end), number) in starts.iter().zip(ends).zip(number..) {
             let before = all.last().map_or(0, |(_, place)| place.end);
             let place = (*start).max(before)..end.min(main.len());

@@ -272,9 +272,9 @@ fn a_replay_is_cut_between_its_layers() {
     });
     let expected = [
         ("beside the layers", 100, 2),
-        ("layer 1", 120, 24),
-        ("layer 2", 360, 24),
-        ("layer 3", 600, 24),
+        ("layer 0", 120, 24),
+        ("layer 1", 360, 24),
+        ("layer 2", 600, 24),
         ("beside the layers", 840, 1),
     ];
     let expected = expected.map(|(name, start, n)| (name.to_owned(), start, n));
