@@ -127,7 +127,7 @@ fn what_does_not_fit_is_said_and_leaves_the_trace_as_it_is() {
             (
                 "config.json",
                 r#"{"architectures": ["X"]}"#,
-                "the configuration of a model",
+                "is missing: without it the shapes of its GEMMs cannot be computed",
             ),
         ] {
             page.drop_file(name, text).await;

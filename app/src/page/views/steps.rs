@@ -21,6 +21,7 @@ pub fn steps() -> impl IntoView {
             n_more,
         } = facts.get()?;
         let notes = each(notes, |note| view! { <p>{note}</p> });
+        let has_tables = !(choices.is_empty() && tables.is_empty());
         let tables = tables.into_iter().map(facts_table).collect_view();
         let more = (n_more > 0).then(|| {
             let more = format::counted(n_more as u64, "more step");
@@ -30,6 +31,7 @@ pub fn steps() -> impl IntoView {
             <article class="overview step-times" data-testid="steps">
                 <section class="lead"><h1>{prose(headline)}</h1>{notes}</section>
                 {chart.map(step_chart)}
+                {has_tables.then(|| view! { <h2 class="unseen">"Loads, batches and graphs"</h2> })}
                 {(!choices.is_empty()).then(|| loads(choices))}
                 {tables}
                 {(!steps.is_empty()).then(|| table(columns, steps))}
