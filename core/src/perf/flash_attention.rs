@@ -129,15 +129,16 @@ pub(super) fn aiter_backward(input: &OpInput) -> Option<Modelled> {
 /// place, and tell whether those of Q stand before the positions or behind them. No mask is recorded; the
 /// diffusion models that it is made for have none.
 pub(super) fn sage(input: &OpInput) -> Option<Modelled> {
-    let heads = (3..input.n_args()).find_map(|at| input.sized::<3>(at));
-    let [_, heads, _] = heads?;
+    let scales = (3..input.n_args()).find_map(|at| <[i64; 3]>::try_from(input.sizes(at)?).ok());
+    let [_, heads, _] = scales?;
     let read = |at: usize| {
-        let [batch, one, other, width] = input.sized(at)?;
-        match [one, other].map(|n| n == heads) {
-            [true, _] => Some([batch, other, one, width]),
-            [false, true] => Some([batch, one, other, width]),
-            [false, false] => None,
-        }
+        let [batch, one, other, width] = <[i64; 4]>::try_from(input.sizes(at)?).ok()?;
+        let sizes = match [one == heads, other == heads] {
+            [true, _] => [batch, other, one, width],
+            [false, true] => [batch, one, other, width],
+            [false, false] => return None,
+        };
+        Some(sizes.map(|size| size as f64))
     };
     let [_, n_kv, h_kv, _] = read(1)?;
     let [.., d_v] = read(2)?;
