@@ -73,7 +73,10 @@ fn another_gpu_changes_rooflines_and_findings_alone() {
             let file = format!("{name}: {}", a.path);
             let (a_text, b_text) = (text(a), text(b));
             n_different += usize::from(a_text != b_text);
-            if a.path.ends_with(".csv") {
+            if a.path.ends_with("gap_waterfall.csv") {
+                // What one GPU's memory could not have read has no roofline on that GPU.
+                assert_same_rows_of_both(&file, a_text, b_text);
+            } else if a.path.ends_with(".csv") {
                 assert_same_cells(&file, a_text, b_text);
             } else if a.path.ends_with(".json") {
                 let keys = keys_of(&a.path);
@@ -119,6 +122,31 @@ fn difference(a: &Value, b: &Value) -> Option<(String, String)> {
     Some((a.to_owned(), b.to_owned()))
 }
 
+fn assert_same_rows_of_both(file: &str, a: &str, b: &str) {
+    let lines = |text: &str| -> Vec<Vec<String>> {
+        let rows = csv::rows(text);
+        let fixed: Vec<usize> = match rows.first() {
+            Some(heads) => (0..heads.len())
+                .filter(|at| !may_differ(&heads[*at]))
+                .collect(),
+            None => Vec::new(),
+        };
+        let row = |row: &Vec<String>| fixed.iter().map(|at| row[*at].clone()).collect();
+        rows.iter().map(row).collect()
+    };
+    let (a, b) = (lines(a), lines(b));
+    let (fewer, more) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    let mut rest = more.iter();
+    for row in &fewer {
+        assert!(rest.any(|other| other == row), "{file}: {row:?}");
+    }
+    assert!(more.len() - fewer.len() <= 2, "{file}: rows");
+}
+
+fn may_differ(head: &str) -> bool {
+    COLUMNS.iter().any(|column| head.starts_with(column))
+}
+
 fn assert_same_cells(file: &str, a: &str, b: &str) {
     let (a, b) = (csv::rows(a), csv::rows(b));
     assert_eq!(a.len(), b.len(), "{file}: rows");
@@ -126,8 +154,10 @@ fn assert_same_cells(file: &str, a: &str, b: &str) {
     assert_eq!(b.first(), Some(heads), "{file}: columns");
     for (at, (a, b)) in a.iter().zip(&b).enumerate() {
         for ((head, a), b) in heads.iter().zip(a).zip(b) {
-            let may_differ = COLUMNS.iter().any(|column| head.starts_with(column));
-            assert!(may_differ || a == b, "{file}, row {at}, {head}: {a}, {b}");
+            assert!(
+                may_differ(head) || a == b,
+                "{file}, row {at}, {head}: {a}, {b}"
+            );
         }
     }
 }

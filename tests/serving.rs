@@ -1,7 +1,6 @@
 //! Steps of serving engines and diffusion pipelines, in real traces.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use dormer_core::base::interval::Interval;
 use dormer_core::base::periods::runs;
@@ -216,33 +215,22 @@ fn a_prefill_step_that_waits_for_an_earlier_batch() {
     assert!(timeline.idle_ns < timeline.total_ns() / 20);
 }
 
+/// How long that takes is measured by the benchmark.
 #[test]
-fn what_repeats_is_found_in_time_that_grows_with_the_trace() {
+fn what_repeats_is_found_in_each_of_many_copies() {
     let Some(folder) = shared::folder() else {
         return;
     };
     let profile = profile(shared::trace(&folder, "xdit_sd35"));
     let names: Vec<u32> = profile.gpu.iter().map(|(_, work)| work.name.0).collect();
-    let time = |copies: usize| {
+    let found = |copies: u32| {
         // What stands between copies keeps them from being one run.
-        let sequence: Vec<u32> = (0..copies as u32)
-            .flat_map(|at| names.iter().copied().chain([u32::MAX - at]))
-            .collect();
-        let best = (0..3).map(|_| {
-            let start = Instant::now();
-            assert!(runs(&sequence).len() >= copies);
-            start.elapsed()
-        });
-        best.min().unwrap()
+        let copy = |at| names.iter().copied().chain([u32::MAX - at]);
+        let sequence: Vec<u32> = (0..copies).flat_map(copy).collect();
+        runs(&sequence).len()
     };
-    // 258 112 kernels, and a sixteenth.
-    let (once, many) = (time(2), time(32));
-    eprintln!("{} symbols: {once:?}; ×16: {many:?}", 2 * names.len());
-    // 16 times the sequence in 16 times the time, with room for a machine that does other things.
-    assert!(
-        many < once * 24 + Duration::from_millis(50),
-        "{once:?}, ×16 {many:?}"
-    );
+    // The four periods of its stages at least, in each copy.
+    assert!(found(1) >= 4 && found(16) >= 16 * 4);
 }
 
 /// A trace of a serving engine with its capture.

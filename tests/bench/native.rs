@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
+use dormer_core::base::periods::runs;
 use dormer_core::import::{Imported, Importer};
 use dormer_core::profile::Profile;
-use dormer_core::profile::serving::stream_runs;
 use dormer_core::report::{Report, ReportOptions};
 use flate2::read::MultiGzDecoder;
 use serde::{Deserialize, Serialize};
@@ -26,8 +26,10 @@ pub(crate) struct Stages {
     pub(crate) parse_s: f64,
     pub(crate) profile_s: f64,
     pub(crate) report_s: f64,
-    /// Finding what repeats in the kernels of each stream.
+    /// Finding what repeats in the kernels.
     pub(crate) repeats_s: f64,
+    /// The same in a sequence of 16 times that length.
+    pub(crate) repeats_16_s: f64,
     /// GPU activity that this is found in.
     pub(crate) n_work: f64,
     /// The most memory the process ever had, after one report; `None` where the system does not tell.
@@ -55,7 +57,7 @@ pub(crate) fn stages(trace: &Path, n_runs: usize) -> io::Result<()> {
     let (text_bytes, events) = (imported.text_bytes, imported.trace.events.len());
     let options = ReportOptions::default();
     let profile = Profile::new(imported);
-    let n_work = profile.gpu.len();
+    let (names, names_16) = (kernel_names(&profile, 1), kernel_names(&profile, 16));
     drop(Report::new(&profile, &options));
     drop(profile);
     let peak_bytes = peak_bytes();
@@ -66,7 +68,8 @@ pub(crate) fn stages(trace: &Path, n_runs: usize) -> io::Result<()> {
         mut profile_s,
         mut report_s,
         mut repeats_s,
-    ] = [const { Vec::new() }; 5];
+        mut repeats_16_s,
+    ] = [const { Vec::new() }; 6];
     let mut text = Vec::new();
     MultiGzDecoder::new(open()?).read_to_end(&mut text)?;
     for _ in 0..n_runs {
@@ -75,7 +78,8 @@ pub(crate) fn stages(trace: &Path, n_runs: usize) -> io::Result<()> {
         let imported = timed(&mut import_s, || import(open()?))?;
         let profile = timed(&mut profile_s, || Profile::new(imported));
         timed(&mut report_s, || Report::new(&profile, &options));
-        timed(&mut repeats_s, || stream_runs(&profile));
+        timed(&mut repeats_s, || runs(&names));
+        timed(&mut repeats_16_s, || runs(&names_16));
     }
     let measures = Stages {
         text_bytes: text_bytes as f64,
@@ -85,11 +89,21 @@ pub(crate) fn stages(trace: &Path, n_runs: usize) -> io::Result<()> {
         profile_s: median(profile_s),
         report_s: median(report_s),
         repeats_s: median(repeats_s),
-        n_work: n_work as f64,
+        repeats_16_s: median(repeats_16_s),
+        n_work: names.len() as f64,
         peak_bytes,
     };
     println!("{}", serde_json::to_string(&measures)?);
     Ok(())
+}
+
+/// The names of all GPU activity, `copies` times, with one that occurs nowhere else after each.
+fn kernel_names(profile: &Profile, copies: u32) -> Vec<u32> {
+    let copy = |at| {
+        let names = profile.gpu.iter().map(|(_, work)| work.name.0);
+        names.chain([u32::MAX - at])
+    };
+    (0..copies).flat_map(copy).collect()
 }
 
 /// Reads as the command line does: a piece at a time.

@@ -119,8 +119,10 @@ pub(crate) enum CacheType {
 /// `reshape_and_cache_flash_kernel<scalar, cache, (vllm::Fp8KVCacheDataType)1>`.
 pub(crate) fn cache_type(kernel: &str) -> Option<CacheType> {
     const MARK: &str = "Fp8KVCacheDataType)";
-    let writes = AttentionKernel::of_name(kernel) == Some(Cache);
-    let (_, rest) = kernel.split_once(MARK).filter(|_| writes)?;
+    let (_, rest) = kernel.split_once(MARK)?;
+    if AttentionKernel::of_name(kernel) != Some(Cache) {
+        return None;
+    }
     match leading_digits(rest) {
         "" => None,
         "0" => Some(CacheType::OfModel),

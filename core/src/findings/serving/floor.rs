@@ -112,11 +112,11 @@ fn tiny(source: &Source) -> Vec<Tiny> {
         tensors.map(|tensor| tensor.n() as u64).max()
     };
     let often = by_name(&all).into_iter().filter(|&(name, n, ns)| {
-        let family = family_of_kernel(profile.trace.strings.get(name));
+        let family = || family_of_kernel(profile.trace.strings.get(name));
         n >= least
             && ns < near_ns.saturating_mul(n as i64)
             && percent_of(ns, all_ns).is_some_and(|percent| percent >= LEAST_PERCENT)
-            && matches!(family, Family::Elementwise | Family::Triton)
+            && matches!(family(), Family::Elementwise | Family::Triton)
     });
     let tiny = often.map(|(name, n, ns)| {
         let operations = operations_of.get(&name).cloned().unwrap_or_default();
