@@ -1,7 +1,6 @@
 //! Roles of kernels in MoE layers, by the names of operators and kernels.
 
 use super::words::{Words, holds, said_by};
-use super::{Family, family_of_kernel};
 use crate::base::labels::labelled;
 
 labelled! {
@@ -118,16 +117,6 @@ pub(crate) fn is_layer(op: &str) -> bool {
         said.is_some_and(|role| !matches!(role, MoeRole::Gemm | MoeRole::Fused))
     };
     is_operator && holds(op, EXPERTS) && !holds(op, PARTS) && !is_part()
-}
-
-/// Whether a kernel chooses experts for tokens, or is the first step of that.
-pub(crate) fn chooses_experts(kernel: &str) -> bool {
-    MoeRole::said_by(kernel) == Some(MoeRole::TopK) && family_of_kernel(kernel) == Family::Moe
-}
-
-/// Whether a GEMM, which need not be of experts, multiplies a list of matrices of different heights.
-pub(crate) fn is_grouped_gemm(kernel: &str) -> bool {
-    MoeRole::said_by(kernel) == Some(MoeRole::Gemm) && family_of_kernel(kernel) == Family::Gemm
 }
 
 /// Whether a kernel that need not be of experts is an activation with its gate, also one that a

@@ -2,6 +2,7 @@
 
 use crate::base::interval::{Interval, difference, length, union};
 use crate::base::map::Map;
+use crate::names::{Family, family_of_kernel};
 use crate::profile::launch::{GpuId, Launches, process};
 use crate::profile::recompute::Recompute;
 use crate::profile::timeline::{GpuClass, is_communication_name};
@@ -27,6 +28,8 @@ pub struct GpuWork {
     pub stream: Option<i64>,
     /// The call that launched it.
     pub launched_by: Option<EventId>,
+    /// The family of its name.
+    pub family: Family,
     /// The operator nearest above that call.
     pub parent_op: Option<NodeId>,
     /// Launched while activations were computed again.
@@ -90,20 +93,24 @@ impl GpuTable {
         tree: &CallTree,
         recompute: Option<&Recompute>,
     ) -> GpuTable {
-        let mut by_name: Map<(StringId, Category), (GpuClass, bool)> = Map::default();
+        let mut by_name: Map<(StringId, Category), (Family, GpuClass, bool)> = Map::default();
         let rows = launches.work.iter().enumerate().map(|(row, &event)| {
             let id = GpuId(row as u32);
             let name = trace.events.name(event);
             let category = trace.events.category(event);
-            let (class, is_collective) = *by_name.entry((name, category)).or_insert_with(|| {
-                let name = trace.strings.get(name);
-                (GpuClass::of(category, name), is_communication_name(name))
-            });
+            let (family, class, is_collective) =
+                *by_name.entry((name, category)).or_insert_with(|| {
+                    let name = trace.strings.get(name);
+                    let family = family_of_kernel(name);
+                    let class = GpuClass::of_family(category, name, family);
+                    (family, class, is_communication_name(name))
+                });
             let launched_by = launches.launched_by(id);
             GpuWork {
                 event,
                 name,
                 category,
+                family,
                 class,
                 is_collective,
                 span: trace.events.span(event),

@@ -8,16 +8,15 @@
 
 use std::sync::Arc;
 
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
+use crate::names::Family;
 use crate::names::gemm::is_split_sum;
-use crate::names::moe::{
-    MoeRole, chooses_experts, is_gated_activation, is_grouped_gemm, quantizes,
-};
-use crate::names::{Family, family_of_kernel};
+use crate::names::moe::{MoeRole, is_gated_activation, quantizes};
 use crate::profile::Profile;
 use crate::profile::kernels::GpuEvents;
 use crate::profile::launch::GpuId;
-use crate::trace::{ByName, Category};
+use crate::trace::{Category, StringId};
 
 /// The roles of kernels in MoE layers.
 #[derive(Debug, Default)]
@@ -40,16 +39,14 @@ struct Told {
 }
 
 impl Told {
-    fn by(name: &str) -> Told {
-        let family = family_of_kernel(name);
-        let is_grouped = is_grouped_gemm(name);
+    fn by(family: Family, name: &str) -> Told {
+        let may_have = matches!(family, Family::Moe | Family::Gemm);
+        let role = may_have.then(|| MoeRole::said_by(name)).flatten();
+        let is_grouped = family == Family::Gemm && role == Some(MoeRole::Gemm);
         Told {
             family,
-            role: match family == Family::Moe || is_grouped {
-                true => MoeRole::said_by(name),
-                false => None,
-            },
-            chooses: chooses_experts(name),
+            role: role.filter(|_| family == Family::Moe || is_grouped),
+            chooses: family == Family::Moe && role == Some(MoeRole::TopK),
             is_grouped,
             activates: is_gated_activation(name),
             quantizes: quantizes(name),
@@ -78,24 +75,28 @@ impl MoeRoles {
 
     fn find(profile: &Profile) -> MoeRoles {
         let (trace, events) = (&profile.trace, &profile.trace.events);
-        let mut told = ByName::new(Told::by);
         let kernels = || {
             let all = profile.gpu.iter();
-            all.filter(|(_, work)| events.category(work.event) == Category::Kernel)
+            all.filter(|(_, work)| work.category == Category::Kernel)
         };
-        if !kernels().any(|(_, work)| told.of(trace, work.event).is_moe()) {
+        if !kernels().any(|(_, work)| work.family == Family::Moe) {
             return MoeRoles::default();
         }
         let on_stream = kernels().map(|(id, work)| {
             let stream = events.track(work.event);
-            (stream, work.span.start_ns, id, work.event)
+            (stream, work.span.start_ns, id)
         });
         let mut on_stream: Vec<_> = on_stream.collect();
         on_stream.arrange();
+        let mut known: Map<StringId, Told> = Map::default();
+        let mut told = |id: GpuId| {
+            let work = profile.gpu.get(id)?;
+            let by_name = || Told::by(work.family, trace.strings.get(work.name));
+            Some((id, *known.entry(work.name).or_insert_with(by_name)))
+        };
         let mut roles = vec![None; profile.gpu.len()];
         for of_stream in on_stream.chunk_by(|one, next| one.0 == next.0) {
-            let kernels = of_stream.iter();
-            let kernels = kernels.map(|(.., id, event)| (*id, told.of(trace, *event)));
+            let kernels = of_stream.iter().filter_map(|(.., id)| told(*id));
             let kernels: Vec<(GpuId, Told)> = kernels
                 .filter(|(_, told)| told.family != Family::MemoryCopy)
                 .collect();

@@ -21,6 +21,11 @@ pub enum GpuClass {
 impl GpuClass {
     /// The class of GPU activity by what it was recorded as and its name.
     pub fn of(category: Category, name: &str) -> GpuClass {
+        GpuClass::of_family(category, name, family_of_kernel(name))
+    }
+
+    /// The same where the family of the name is known already.
+    pub(crate) fn of_family(category: Category, name: &str, family: Family) -> GpuClass {
         if category == Category::GpuMemcpy {
             return GpuClass::Memcpy;
         }
@@ -32,7 +37,7 @@ impl GpuClass {
             if is_rocm_fill(name) {
                 return GpuClass::Computation;
             }
-            if family_of_kernel(name) == Family::Communication {
+            if family == Family::Communication {
                 return GpuClass::Communication;
             }
         }

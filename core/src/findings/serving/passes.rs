@@ -4,10 +4,11 @@
 use crate::base::interval::{Interval, sum};
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
+use crate::names::Family;
 use crate::names::attention::is_main;
 use crate::names::moe::MoeRole;
-use crate::names::{Family, family_of_kernel};
 use crate::profile::Profile;
+use crate::profile::kernels::GpuWork;
 use crate::profile::launch::GpuId;
 use crate::profile::moe_roles::MoeRoles;
 use crate::profile::serving::activity::Launched;
@@ -30,8 +31,8 @@ pub(super) enum Role {
 }
 
 impl Role {
-    fn of_kernel(name: &str) -> Role {
-        match family_of_kernel(name) {
+    fn of_kernel(family: Family, name: &str) -> Role {
+        match family {
             Family::Attention if is_main(name) => Role::Attention,
             Family::Gemm => Role::Gemm,
             _ => Role::Other,
@@ -115,11 +116,12 @@ impl Passes {
         };
         let of_experts = MoeRoles::of(profile);
         let mut roles: Map<StringId, Role> = Map::default();
-        let mut role_of = |id: GpuId, name: StringId| match of_experts.get(id) {
+        let mut role_of = |id: GpuId, work: &GpuWork| match of_experts.get(id) {
             Some(role) => Role::of_experts(role),
-            None => *roles
-                .entry(name)
-                .or_insert_with(|| Role::of_kernel(profile.trace.strings.get(name))),
+            None => *roles.entry(work.name).or_insert_with(|| {
+                let name = profile.trace.strings.get(work.name);
+                Role::of_kernel(work.family, name)
+            }),
         };
         let mut all = Vec::with_capacity(work.len());
         for ids in work {
@@ -132,7 +134,7 @@ impl Passes {
                     start_ns: work.span.start_ns,
                     ns: work.span.length(),
                     role: match work.category {
-                        Category::Kernel => role_of(id, work.name),
+                        Category::Kernel => role_of(id, work),
                         _ => Role::Other,
                     },
                     operation: profile.owner_of(id).map(|owner| owner.operation),

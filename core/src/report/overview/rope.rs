@@ -4,11 +4,12 @@ use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
+use crate::names::Family;
 use crate::names::elementwise::{converts, is_rope};
-use crate::names::{Family, family_of_kernel};
 use crate::profile::Profile;
-use crate::profile::kernels::GpuEvents;
-use crate::trace::{ByName, Category, StringId};
+use crate::profile::kernels::{GpuEvents, GpuWork};
+use crate::profile::launch::GpuId;
+use crate::trace::{Category, StringId};
 
 /// Kernels, and the conversions of types that run directly before them alone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,14 +46,6 @@ pub(super) fn fact(profile: &Profile, events: GpuEvents, busy_ns: i64) -> Option
 impl Rope {
     fn find(profile: &Profile, events: GpuEvents) -> Rope {
         let trace = &profile.trace;
-        let mut told = ByName::new(|name| {
-            let family = family_of_kernel(name);
-            let is_generic = matches!(family, Family::Elementwise | Family::Triton);
-            (
-                family == Family::Elementwise && is_rope(name),
-                is_generic && converts(name),
-            )
-        });
         let kernels = profile
             .gpu
             .iter()
@@ -60,12 +53,21 @@ impl Rope {
         let kernels =
             kernels.map(|(id, work)| (trace.events.track(work.event), work.span.start_ns, id));
         let mut kernels: Vec<_> = kernels.collect();
-        if !kernels.iter().any(|(.., id)| {
-            profile
-                .gpu
-                .get(*id)
-                .is_some_and(|work| told.of(trace, work.event).0)
-        }) {
+        let mut known: Map<StringId, (bool, bool)> = Map::default();
+        let mut told = |work: &GpuWork| {
+            let by_name = || {
+                let name = trace.strings.get(work.name);
+                let is_generic = matches!(work.family, Family::Elementwise | Family::Triton);
+                (
+                    work.family == Family::Elementwise && is_rope(name),
+                    is_generic && converts(name),
+                )
+            };
+            *known.entry(work.name).or_insert_with(by_name)
+        };
+        let work = |id: GpuId| profile.gpu.get(id);
+        let mut all = kernels.iter().filter_map(|(.., id)| work(*id));
+        if !all.any(|work| told(work).0) {
             return Rope::default();
         }
         kernels.arrange();
@@ -73,18 +75,18 @@ impl Rope {
         // By name: calls, those directly before, and the time of these.
         let mut conversions: Map<StringId, (u64, u64, i64)> = Map::default();
         for (at, (track, _, id)) in kernels.iter().enumerate() {
-            let Some(work) = profile.gpu.get(*id) else {
+            let Some(work) = work(*id) else {
                 continue;
             };
             let ns = work.span.length();
-            let (is_rope, converts) = told.of(trace, work.event);
+            let (is_rope, converts) = told(work);
             if is_rope {
                 (rope.n, rope.ns) = (rope.n + 1, rope.ns.saturating_add(ns));
             }
             if converts {
                 let next = kernels.get(at + 1).filter(|(of, ..)| of == track);
                 let next = next.and_then(|(.., id)| profile.gpu.get(*id));
-                let is_before = next.is_some_and(|next| told.of(trace, next.event).0);
+                let is_before = next.is_some_and(|next| told(next).0);
                 let (n, n_before, before_ns) = conversions.entry(work.name).or_default();
                 *n += 1;
                 *n_before += u64::from(is_before);
