@@ -9,6 +9,7 @@
 //! Each size has a [`Source`], and each figure the weakest source that it rests on. What is found here
 //! is never in the sheets with the reference's names: those have what was recorded.
 
+mod blocks;
 mod diffusion;
 mod eager;
 mod grid;
@@ -108,8 +109,8 @@ pub(crate) fn add(profile: &Profile, recorded: &mut Vec<Operation>) {
     let mut estimates = Estimates::default();
     if let Some(eager) = &sources.eager {
         // Weights that were recorded come first.
-        eager.add(profile, &passes, &mut estimates);
-        let told = eager.coverage(&passes, &estimates);
+        let n_windows = eager.add(profile, &passes, &mut estimates);
+        let told = eager.coverage(&passes, &estimates, n_windows);
         let _ = profile.eager_coverage.set(told);
     }
     if let Some(known) = known {
