@@ -44,26 +44,28 @@ impl ImageTokens {
 fn by_widths(model: &DiffusionModel, shapes: &[&[i64]]) -> Option<ImageTokens> {
     let (channels, width) = (model.channels? as i64, model.text_width? as i64);
     let patch = (model.patch as i64).max(1);
-    let only = |tokens: &dyn Fn(&[i64]) -> Option<(i64, i64)>| {
-        let mut all: Vec<(i64, i64)> = shapes.iter().filter_map(|shape| tokens(shape)).collect();
-        all.dedup();
-        match all[..] {
-            [one] => Some(one),
-            _ => None,
-        }
-    };
-    let image = only(&|shape| match *shape {
+    let image = only(shapes, |shape| match *shape {
         [batch, tokens, of_token] if of_token == channels => Some((batch, tokens)),
         [batch, of_pixel, height, width] if of_pixel == channels => {
             Some((batch, (height / patch).checked_mul(width / patch)?))
         }
         _ => None,
     })?;
-    let text = only(&|shape| match *shape {
+    let text = only(shapes, |shape| match *shape {
         [batch, tokens, of_token] if of_token == width => Some((batch, tokens)),
         _ => None,
     })?;
     (image.0 == text.0).then(|| ImageTokens::new(image.0, image.1, text.1))?
+}
+
+/// What some shapes tell, where one of them does.
+fn only(shapes: &[&[i64]], told: impl Fn(&[i64]) -> Option<(i64, i64)>) -> Option<(i64, i64)> {
+    let mut all: Vec<(i64, i64)> = shapes.iter().filter_map(|shape| told(shape)).collect();
+    all.dedup();
+    match all[..] {
+        [one] => Some(one),
+        _ => None,
+    }
 }
 
 /// Both inputs are of batch × tokens × width, and for each are positions of tokens × 3. An image has

@@ -35,7 +35,7 @@ pub(in crate::profile::shapes) fn blocks_of(
         // Of the modulation, of queries, keys and values, of an MLP, of both, and what comes last.
         _ if *k == hidden => {
             let columns = [1, 2, 3, 6].map(|times| hidden.saturating_mul(times));
-            let inner = [inner, inner.saturating_add(3 * hidden)];
+            let inner = [inner, inner.saturating_add(hidden.saturating_mul(3))];
             *n < hidden || columns.contains(n) || inner.contains(n)
         }
         _ => *n == hidden && [inner, both(inner)].contains(k),
