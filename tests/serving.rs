@@ -1,5 +1,6 @@
 //! Steps of serving engines and diffusion pipelines, in real traces.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use dormer_core::base::interval::Interval;
@@ -7,11 +8,13 @@ use dormer_core::base::periods::runs;
 use dormer_core::base::value::Value;
 use dormer_core::import::import;
 use dormer_core::perf::model_config::{self, Role};
+use dormer_core::perf::{Modelled, Param};
 use dormer_core::profile::Profile;
 use dormer_core::profile::capture::CaptureFile;
+use dormer_core::profile::operations::Operation;
 use dormer_core::profile::serving::slices::of_steps;
 use dormer_core::profile::serving::{Serving, stream_runs};
-use dormer_core::profile::shapes::ShapeSources;
+use dormer_core::profile::shapes::{EagerShapes, ShapeSources, Source};
 use dormer_core::profile::window::of_all_steps;
 use dormer_core::report::overview::ServingFacts;
 use dormer_core::report::sheet::Cell;
@@ -288,7 +291,7 @@ fn the_work_of_a_decode_step_with_its_capture() {
             .all(|(one, other)| is_near(*one, other));
         assert!(agree, "{op} {sizes:?}: {seen:?} for {all:?}");
     }
-    // The sliding layers: half of all, and not judged without the size of their window.
+    // The sliding layers, half of all, whose window the sizes of the proved model tell.
     let mut all = profile.operations().iter().zip(&report.judged);
     let (windowed, judged) = all.find(|(one, _)| one.sees_window).unwrap();
     let mean_us = windowed.kernel_ns as f64 / 1e3 / 12.0;
@@ -296,11 +299,21 @@ fn the_work_of_a_decode_step_with_its_capture() {
         windowed.calls.len() == 12 && is_near(mean_us, 13.48),
         "{mean_us}"
     );
-    assert_eq!((judged.work, judged.roof), (None, None));
+    assert_eq!(judged.work.unwrap().bytes, Some(8_912_896.0));
+    let percent = judged.achieved.unwrap().roof_percent;
+    assert!((percent - 12.5).abs() < 0.1, "{percent}");
     // Weights and KV cache at the memory bandwidth.
     let serving = report.overview.serving.as_ref().unwrap();
-    assert_eq!(fact(serving, "Memory floor"), "2.79 ms, 26.0 % of the step");
-    assert!(fact(serving, "Memory traffic").starts_with("at least 14.8 GB"));
+    assert_eq!(fact(serving, "Model"), "gpt-oss-20b");
+    assert_eq!(fact(serving, "Memory floor"), "2.80 ms, 26.0 % of the step");
+    let traffic = fact(serving, "Memory traffic");
+    for part in [
+        "at least 14.8 GB",
+        "13.4 GB of weights",
+        "1.47 GB in attention",
+    ] {
+        assert!(traffic.contains(part), "{traffic}");
+    }
     assert!(fact(serving, "Launches").starts_with("full graph: 1 graph replay"));
     // At the rate of the first the second expert GEMM takes 2.12 ms less, a fifth of the step.
     let mut ranked = report.analyses.findings.ranked.iter();
@@ -517,21 +530,131 @@ fn the_work_of_a_decode_step_without_a_capture() {
     }
 }
 
-/// The width of the window judges the sliding layers of a captured step.
+/// The configuration of FLUX.1-dev's transformer.
+const FLUX: &str = r#"{
+    "_class_name": "FluxTransformer2DModel", "num_layers": 19, "num_single_layers": 38,
+    "num_attention_heads": 24, "attention_head_dim": 128, "joint_attention_dim": 4096,
+    "in_channels": 64, "patch_size": 1, "guidance_embeds": true}"#;
+
+/// When the kernels of a profile start, with the operation of each.
+fn by_start(profile: &Profile) -> HashMap<i64, &Operation> {
+    let operations = profile.operations().iter();
+    let calls = operations.flat_map(|one| one.calls.iter().map(move |call| (one, call)));
+    let work = calls.flat_map(|(one, call)| call.work.iter().map(move |id| (one, *id)));
+    work.map(|(one, id)| (profile.gpu.get(id).unwrap().span.start_ns, one))
+        .collect()
+}
+
+/// Kernels that a trace alone tells of, by what the capture recorded for each: GEMMs and attentions of the
+/// same sizes, and others that move no more than was recorded.
+fn confirmed(alone: &Profile, merged: &Profile) -> (usize, usize, usize) {
+    let recorded = by_start(merged);
+    let (mut gemms, mut attentions, mut others) = (0, 0, 0);
+    for (start_ns, one) in by_start(alone) {
+        let Some(estimate) = &one.estimate else {
+            continue;
+        };
+        let Some(known) = recorded[&start_ns].modelled.as_ref() else {
+            continue;
+        };
+        let size = |modelled: &Modelled, name: &str| modelled.param(name).and_then(Param::size);
+        let sizes = |modelled| ["M", "N", "K"].map(|name| size(modelled, name));
+        let (ours, theirs) = (&estimate.modelled, known);
+        if estimate.role == Role::Attention {
+            attentions += 1;
+            assert_eq!(ours.work.flops.round(), theirs.work.flops.round());
+        } else if sizes(ours)[0].is_some() {
+            gemms += 1;
+            assert_eq!(
+                sizes(ours),
+                sizes(theirs),
+                "{:?} at {start_ns}",
+                estimate.role
+            );
+        } else {
+            others += 1;
+            assert!(estimate.is_least, "{:?}", estimate.role);
+            let (ours, theirs) = (ours.work.bytes.unwrap(), theirs.work.bytes.unwrap());
+            assert!(ours <= theirs, "{:?}: {ours} of {theirs}", estimate.role);
+        }
+    }
+    (gemms, attentions, others)
+}
+
+fn known_percent(profile: &Profile) -> f64 {
+    let report = report(profile);
+    let known = fact(report.overview.serving.as_ref().unwrap(), "Known work");
+    known.split_once(' ').unwrap().0.parse().unwrap()
+}
+
+/// What follows from the configuration of a diffusion transformer is what its capture recorded; and so is what
+/// follows from the capture as the eager side.
 #[test]
-fn sliding_layers_with_the_width_of_their_window() {
-    let Some(profile) = captured("vllm_decode_full") else {
+fn the_work_of_denoising_steps_without_their_capture() {
+    let name = "xdit_flux_sage";
+    let (Some(trace), Some(merged)) = (shared::serving(name), captured(name)) else {
         return;
     };
-    let config = model_config::parse(GPT_OSS).unwrap();
-    let profile = profile.with_sources(ShapeSources {
-        config: Some(Arc::new(config)),
+    let capture = shared::serving(&format!("{name}.capture")).unwrap();
+    let eager = EagerShapes::of(&profile(capture)).unwrap();
+    let config = ShapeSources {
+        config: Some(Arc::new(model_config::parse(FLUX).unwrap())),
+        ..ShapeSources::default()
+    };
+    let eager = ShapeSources {
+        eager: Some(eager),
+        ..ShapeSources::default()
+    };
+    for sources in [config, eager] {
+        let alone = profile(&trace).with_sources(sources);
+        // 495 of 503 GEMMs of a step; those that embed time, image and text have no role.
+        let (gemms, attentions, others) = confirmed(&alone, &merged);
+        assert_eq!((gemms, attentions), (4 * 495, 4 * 57));
+        assert!(others >= 4 * 76, "{others}");
+        let percent = known_percent(&alone);
+        assert!(percent >= 80.0, "{percent}");
+        if let Some(told) = alone.eager_coverage() {
+            assert!(told.contains("2\u{202f}208 of 2\u{202f}240"), "{told}");
+        }
+    }
+}
+
+/// The GEMMs of a decode step by the place of those in its capture, and its attention to all of the context.
+#[test]
+fn the_work_of_a_decode_step_by_an_eager_trace() {
+    let name = "vllm_decode_full";
+    let (Some(trace), Some(merged)) = (shared::serving(name), captured(name)) else {
+        return;
+    };
+    let capture = shared::serving(&format!("{name}.capture")).unwrap();
+    let eager = EagerShapes::of(&profile(capture)).unwrap();
+    let alone = profile(trace).with_sources(ShapeSources {
+        eager: Some(eager),
         ..ShapeSources::default()
     });
-    let report = report(&profile);
-    let mut all = profile.operations().iter().zip(&report.judged);
-    let (_, judged) = all.find(|(one, _)| one.sees_window).unwrap();
-    assert_eq!(judged.work.unwrap().bytes, Some(8_912_896.0));
-    let percent = judged.achieved.unwrap().roof_percent;
-    assert!((percent - 12.5).abs() < 0.1, "{percent}");
+    let told = alone.eager_coverage().unwrap();
+    for part in [
+        "tells the sizes of 84 of 96",
+        "12 attentions of a sliding window",
+    ] {
+        assert!(told.contains(part), "{told}");
+    }
+    let of_capture = alone.operations().iter().filter(|one| {
+        let source = one.estimate.as_ref().map(|known| known.source);
+        source == Some(Source::Eager)
+    });
+    let recorded = by_start(&merged);
+    let mut n = 0;
+    for one in of_capture {
+        let known = one.estimate.as_ref().unwrap();
+        for id in one.calls.iter().flat_map(|call| &call.work) {
+            let start_ns = alone.gpu.get(*id).unwrap().span.start_ns;
+            let theirs = recorded[&start_ns].modelled.as_ref().unwrap();
+            if let (Some(ours), Some(theirs)) = (known.modelled.param("K"), theirs.param("K")) {
+                assert_eq!(ours, theirs);
+                n += 1;
+            }
+        }
+    }
+    assert_eq!(n, 72);
 }

@@ -104,7 +104,7 @@ fn what_a_decode_step_could_do_better() {
         "batch_independent_work",
         &["131072 × 64", "23 calls of 12.7 µs"],
     );
-    // 2.79 of 10.74 ms.
+    // 2.80 of 10.74 ms.
     let floor = found(&merged, "decode_memory_floor").unwrap();
     let [percent, most_ms] = [
         floor.efficiency_percent.unwrap(),
@@ -115,7 +115,13 @@ fn what_a_decode_step_could_do_better() {
     says(
         &merged,
         "decode_memory_floor",
-        &["14.8 GB", "weights 13.4 GB", "10.7 ms"],
+        &[
+            "14.8 GB",
+            "weights 13.4 GB",
+            "KV cache 1.47 GB",
+            "2.80 ms",
+            "10.7 ms",
+        ],
     );
     let first = &merged.analyses.findings.ranked[0].finding;
     assert_eq!(first.pattern, "decode_memory_floor");

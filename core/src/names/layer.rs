@@ -3,6 +3,7 @@
 use super::attention::{AttentionKernel, is_main};
 use super::gemm::{is_layout_change, is_split_sum};
 use super::moe::MoeRole;
+use super::triton::LoopKind;
 use super::words::holds;
 use super::{Family, family_of_kernel};
 
@@ -55,6 +56,7 @@ impl Step {
             Family::Normalization => Step::Norm {
                 adds: holds(kernel, &["fused_add", "add_rms", "fusedadd", "addrms"]),
             },
+            Family::Triton if is_gemm_template(kernel) => Step::Gemm,
             _ if holds(kernel, &["rotary", "_rope_", "rope_kernel"]) => Step::Rope,
             Family::Elementwise | Family::Triton | Family::Other if is_activation() => {
                 Step::Activation
@@ -93,6 +95,21 @@ fn of_experts(kernel: &str) -> Step {
     }
 }
 
+/// Whether a kernel that was generated from a template is a GEMM.
+fn is_gemm_template(kernel: &str) -> bool {
+    LoopKind::of(kernel) == LoopKind::Template && holds(kernel, &["mm"])
+}
+
+/// Whether a kernel applies GELU, alone or with what it is fused with.
+pub(crate) fn is_gelu(kernel: &str) -> bool {
+    holds(kernel, &["gelu"])
+}
+
+/// Whether a kernel normalizes all of a token.
+pub(crate) fn is_layer_norm(kernel: &str) -> bool {
+    holds(kernel, &["layer_norm", "layernorm"])
+}
+
 /// Whether a name that tells a quantization is of a GEMM all the same.
 fn is_gemm(kernel: &str) -> bool {
     holds(kernel, &["gemm", "matmul", "fused_moe_kernel"])
@@ -127,6 +144,8 @@ mod tests {
             ("void vllm::moe::moe_sum_kernel<c10::BFloat16, 4>", Step::Combine),
             ("triton_poi_fused_constant_pad_nd_moe_forward_0", Step::Pad),
             ("triton_poi_fused__to_copy_1", Step::Other),
+            ("triton_tem_fused_addmm_gelu_5", Step::Gemm),
+            ("triton_per_fused__to_copy_addmm_mean_pow_view_7", Step::Other),
         ];
         for (kernel, expected) in cases {
             assert_eq!(Step::of(kernel), expected, "{kernel}");

@@ -5,12 +5,13 @@ use super::launch::launch_size;
 use super::operations::Operation;
 use crate::base::format;
 use crate::base::interval::sum;
+use crate::hardware::Precision;
 use crate::names::gemm::{
     is_by_columns, is_layout_change, is_narrow_tensile, is_of_tensile, is_split, is_split_sum,
 };
 use crate::names::tile::Tile;
-use crate::perf::ComputeSpec;
 pub(crate) use crate::perf::ProductSizes as GemmSizes;
+use crate::perf::{ComputeSpec, Param, Work};
 
 impl GemmSizes {
     /// From the parameters of the model, or from what it knows besides; `None` for what has neither.
@@ -63,6 +64,26 @@ impl GemmSizes {
             .saturating_mul(along_second.div_ceil(second));
         tiles.saturating_mul(self.batch)
     }
+}
+
+/// Bytes of an element of activations, by the type that a GEMM computes in.
+pub(crate) fn activation_bytes(compute: ComputeSpec) -> f64 {
+    match compute.precision {
+        Precision::Fp32 | Precision::Tf32 => 4.0,
+        Precision::Fp8 | Precision::Int8 => 1.0,
+        _ => 2.0,
+    }
+}
+
+/// Of the bytes of a GEMM, or of one over experts, those of its weights; `None` where its sizes are not known.
+pub(crate) fn weight_bytes(operation: &Operation, work: Work) -> Option<f64> {
+    let bytes = work.bytes?;
+    let sizes = GemmSizes::of_params(operation)?;
+    let chosen = operation.known()?.param("topk").and_then(Param::size);
+    let [batch, m, n, k] = [sizes.batch, sizes.m, sizes.n, sizes.k].map(|size| size as f64);
+    let n = n * chosen.unwrap_or(1) as f64;
+    let activations = batch * m * (n + k) * activation_bytes(work.compute?);
+    Some((bytes - activations).max(0.0))
 }
 
 /// A distance along memory that is no multiple of 16 bytes.

@@ -7,15 +7,16 @@ use crate::hardware::roofline::Bound;
 use crate::names::Family;
 use crate::names::batch::Phase;
 use crate::profile::Profile;
+use crate::profile::gemm::weight_bytes;
 use crate::profile::operations::Operation;
 
 /// Of less of the time with a known work nothing is said, in percent.
 const LEAST_KNOWN_PERCENT: f64 = 90.0;
 
-/// The bytes of a step in GEMMs, experts and attention, and the least time that reading them takes.
+/// The weights of a step and what its attention moves, and the least time that reading them takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct StepMemory {
-    /// In GEMMs and experts: most are weights.
+    /// Of GEMMs and experts, without their activations where sizes tell those.
     pub(crate) weights: f64,
     /// In attention: most are keys and values of its cache.
     pub(crate) cache: f64,
@@ -37,12 +38,12 @@ impl StepMemory {
         if known_percent(&all)? < LEAST_KNOWN_PERCENT {
             return None;
         }
-        let per_step = |is: &dyn Fn(Family) -> bool| {
-            let of_it = all.iter().filter(|(one, _)| is(one.family));
-            of_it.filter_map(bytes_of).sum::<f64>() / n_steps.max(1) as f64
-        };
-        let weights = per_step(&|family| matches!(family, Family::Gemm | Family::Moe));
-        let cache = per_step(&|family| family == Family::Attention);
+        let per_step = |bytes: f64| bytes / n_steps.max(1) as f64;
+        let of_it = |is: fn(Family) -> bool| all.iter().filter(move |(one, _)| is(one.family));
+        let products = of_it(|family| matches!(family, Family::Gemm | Family::Moe));
+        let weights = per_step(products.filter_map(weights_of).sum());
+        let attention = of_it(|family| family == Family::Attention);
+        let cache = per_step(attention.filter_map(bytes_of).sum());
         (weights + cache > 0.0).then_some(StepMemory {
             weights,
             cache,
@@ -72,6 +73,13 @@ fn computing<'a>(profile: &'a Profile, judged: &'a [Judged]) -> Vec<Computing<'a
 fn bytes_of((one, judged): &Computing) -> Option<f64> {
     let bytes = judged.work?.bytes.filter(|_| !judged.is_anomaly)?;
     Some(bytes * one.n_calls() as f64)
+}
+
+/// The same without the activations of a GEMM.
+fn weights_of(one: &Computing) -> Option<f64> {
+    let (all, (operation, judged)) = (bytes_of(one)?, one);
+    let weights = judged.work.and_then(|work| weight_bytes(operation, work));
+    Some(weights.map_or(all, |bytes| bytes * operation.n_calls() as f64))
 }
 
 /// Of how much of the time of what computes the bytes are known.

@@ -157,7 +157,7 @@ record! {
     /// What a step has to read.
     Memory(memory: &StepMemory, phases: &[PhaseFigures]) {
         bytes: "In GEMMs, experts and attention." = memory.bytes(),
-        weight_bytes: "In GEMMs and experts." = memory.weights,
+        weight_bytes: "Weights of GEMMs and experts." = memory.weights,
         cache_bytes: "In attention with its KV cache." = memory.cache,
         least_time_ms: "Reading them at the memory bandwidth." = rounded(memory.least_ns() / 1e6, 6),
         percent_of_step: "Its share of the time of a step." = phases.first().map(|phase| rounded(memory.least_ns() / phase.step_ns.max(1) as f64 * 100.0, 2)),
@@ -306,8 +306,8 @@ mod tests {
         assert_eq!(phase["tokens_per_s"], 320_000.0);
         assert_eq!(serving["launches"]["kind"], "eager");
         assert_eq!(serving["layers"], Json::Null);
-        // 8 192² weights, and 32 rows in and out, of two bytes each.
-        assert_eq!(serving["memory"]["bytes"], 135_266_304.0);
+        // 8 192² weights of two bytes each.
+        assert_eq!(serving["memory"]["bytes"], 134_217_728.0);
         assert_eq!(serving["memory"]["cache_bytes"], 0.0);
         let none = Timetable::new().work("aten::mm", "gemm", 10..20).profile();
         let report = Report::new(&none, &options_on("MI300X"));

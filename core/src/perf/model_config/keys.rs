@@ -12,6 +12,12 @@ use crate::base::file_error::FileError;
 pub const MAX_FILE_BYTES: usize = 1 << 22;
 /// No size of a model is larger.
 const MAX_SIZE: u64 = 1 << 32;
+/// Classes of diffusion transformers with the blocks whose GEMMs are known.
+const KNOWN_BLOCKS: [&str; 3] = ["FluxTransformer2D", DROPS_TEXT, "QwenImageTransformer2D"];
+/// The one whose last block gives the image alone.
+const DROPS_TEXT: &str = "SD3Transformer2D";
+/// The inner size of an MLP over the hidden size, in diffusion models that do not say.
+const MLP_RATIO: f64 = 4.0;
 /// Longest name, in characters.
 const MAX_NAME: usize = 80;
 
@@ -104,12 +110,20 @@ fn diffusion(keys: &Map<String, Value>) -> Result<ModelConfig, FileError> {
         ));
     }
     let shapes = "the shapes of its GEMMs and attention";
+    let heads = keys.needed(&["num_attention_heads"], shapes)?;
+    let head_dim = keys.needed(&["attention_head_dim"], shapes)?;
+    let ratio = keys.value(&["mlp_ratio"]).and_then(Value::as_f64);
+    let ratio = ratio.filter(|ratio| (0.1..=64.0).contains(ratio));
     let model = DiffusionModel {
         class: one_line(class),
+        has_known_blocks: KNOWN_BLOCKS.iter().any(|start| class.starts_with(start)),
+        drops_text: class.starts_with(DROPS_TEXT),
         double_blocks: keys.needed(&["num_layers"], "the number of its blocks")?,
         single_blocks: keys.size(&["num_single_layers"])?.unwrap_or(0),
-        heads: keys.needed(&["num_attention_heads"], shapes)?,
-        head_dim: keys.needed(&["attention_head_dim"], shapes)?,
+        heads,
+        head_dim,
+        patch: keys.size(&["patch_size"])?.unwrap_or(1).max(1),
+        inner: (heads.saturating_mul(head_dim) as f64 * ratio.unwrap_or(MLP_RATIO)) as u64,
         text_width: keys.size(&["joint_attention_dim", "cross_attention_dim"])?,
         channels: keys.size(&["in_channels"])?,
     };

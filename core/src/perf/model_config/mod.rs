@@ -131,8 +131,16 @@ pub struct DiffusionModel {
     pub head_dim: u64,
     /// Width of the text.
     pub text_width: Option<u64>,
-    /// Channels of a token of the image.
+    /// Channels of a token of the image, or of a pixel where the model cuts it into patches.
     pub channels: Option<u64>,
+    /// The side of such a patch.
+    pub patch: u64,
+    /// Inner size of an MLP.
+    pub inner: u64,
+    /// Whether its blocks have the GEMMs that are known: image and text with an MLP each, then both as one.
+    pub has_known_blocks: bool,
+    /// Whether the last block of two streams gives the image alone.
+    pub drops_text: bool,
 }
 
 impl ModelConfig {

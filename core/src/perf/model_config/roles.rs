@@ -66,6 +66,8 @@ labelled! {
         LmHead => "LM head" as "lm_head",
         /// Queries, keys or values, in a GEMM each.
         AttentionInput => "query, key or value projection" as "attention_input",
+        /// Queries, keys, values and the MLP's inner size in one GEMM.
+        QkvAndUp => "QKV and up projection" as "qkv_and_up",
         /// A linear layer of one row of conditioning for each image.
         Modulation => "modulation" as "modulation",
         /// From both the MLP's inner size and attention to the hidden size.

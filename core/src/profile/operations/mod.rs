@@ -31,7 +31,7 @@ use crate::trace::{Dims, OpArgs, StringId};
 pub use key::CallKey;
 pub use owner::Owner;
 pub(crate) use owner::owners;
-pub(crate) use windowed::with_parts;
+pub(crate) use windowed::{shorter_in_turns, with_parts};
 
 /// Calls of one operator with equal arguments.
 #[derive(Debug, Clone)]

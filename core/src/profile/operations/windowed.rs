@@ -110,19 +110,27 @@ fn seen_in_steps(profile: &Profile, calls: &[PerfRow]) -> Vec<bool> {
 
 /// Which layers of a step are the shorter ones; `None` unless there are two kinds that take turns.
 fn take_turns(profile: &Profile, layers: &[&PerfRow]) -> Option<Vec<bool>> {
-    if layers.len() < LEAST_CALLS {
-        return None;
-    }
-    let is_short = by_kernels(profile, layers)?;
+    let times: Vec<i64> = layers.iter().map(|layer| layer.kernel_ns).collect();
+    let is_short = (layers.len() >= LEAST_CALLS).then(|| by_kernels(profile, layers));
+    in_turns(&times, is_short??)
+}
+
+/// The same by the times of layers alone.
+pub(crate) fn shorter_in_turns(times: &[i64]) -> Option<Vec<bool>> {
+    let is_short = (times.len() >= LEAST_CALLS).then(|| by_time(times));
+    in_turns(times, is_short??)
+}
+
+fn in_turns(times: &[i64], is_short: Vec<bool>) -> Option<Vec<bool>> {
     let mean_ns = |short: bool| {
-        let of_kind = layers.iter().zip(&is_short);
+        let of_kind = times.iter().zip(&is_short);
         let times = of_kind.filter(|(_, is_short)| **is_short == short);
-        let times: Vec<i64> = times.map(|(layer, _)| layer.kernel_ns).collect();
+        let times: Vec<i64> = times.map(|(ns, _)| *ns).collect();
         let n = times.len();
         (n > 0).then(|| times.into_iter().sum::<i64>() as f64 / n as f64)
     };
     let ratio = mean_ns(false)? / mean_ns(true)?;
-    let mut turns = 2..=LONGEST_TURN.min(layers.len() / 2);
+    let mut turns = 2..=LONGEST_TURN.min(times.len() / 2);
     let take_turns = turns.any(|turn| {
         let mut pairs = is_short.iter().zip(is_short.iter().skip(turn));
         pairs.all(|(one, next)| one == next)
@@ -142,7 +150,8 @@ fn by_kernels(profile: &Profile, layers: &[&PerfRow]) -> Option<Vec<bool>> {
     let kinds: Vec<Vec<StringId>> = layers.iter().map(names).collect();
     let first = kinds.first()?;
     let Some(second) = kinds.iter().find(|kind| *kind != first) else {
-        return by_time(layers);
+        let times: Vec<i64> = layers.iter().map(|layer| layer.kernel_ns).collect();
+        return by_time(&times);
     };
     if kinds.iter().any(|kind| kind != first && kind != second) {
         return None;
@@ -163,23 +172,18 @@ fn by_kernels(profile: &Profile, layers: &[&PerfRow]) -> Option<Vec<bool>> {
 }
 
 /// Those before the widest gap between their times.
-fn by_time(layers: &[&PerfRow]) -> Option<Vec<bool>> {
-    let mut times: Vec<i64> = layers.iter().map(|layer| layer.kernel_ns).collect();
-    times.arrange();
+fn by_time(times: &[i64]) -> Option<Vec<bool>> {
+    let mut sorted = times.to_vec();
+    sorted.arrange();
     let ratio = |two: &[i64]| match two {
         [short, long] if *short > 0 => *long as f64 / *short as f64,
         _ => 0.0,
     };
-    let widest = times
+    let widest = sorted
         .windows(2)
         .max_by(|one, other| ratio(one).total_cmp(&ratio(other)))?;
     let least_long = *widest.get(1)?;
-    (ratio(widest) > LEAST_RATIO).then(|| {
-        layers
-            .iter()
-            .map(|layer| layer.kernel_ns < least_long)
-            .collect()
-    })
+    (ratio(widest) > LEAST_RATIO).then(|| times.iter().map(|ns| *ns < least_long).collect())
 }
 
 #[cfg(test)]

@@ -1,21 +1,26 @@
 //! Sizes of the kernels of a diffusion transformer, where order tells their roles.
 //!
-//! Attention is alike in all blocks. Of blocks with one set of weights for image and text the GEMMs are told by
-//! the activation between two of them; of blocks with two sets nothing tells which is which.
+//! Attention is alike in all blocks; the roles of GEMMs, and of the activations behind them, are those of
+//! [`blocks`](super::blocks).
 
+use std::ops::Range;
+
+use super::blocks::{self, Kernel, Place, Rows};
 use super::inputs::ImageTokens;
 use super::passes::ForwardPass;
-use super::roles::{Part, anchors, parts};
+use super::roles::{anchors, parts};
 use super::{Estimate, Estimates, Source};
-use crate::perf::estimate;
-use crate::perf::model_config::{DiffusionModel, Matrix, Role};
+use crate::names::layer::{Step, is_gelu, is_layer_norm};
+use crate::names::tile::Tile;
+use crate::names::words::holds;
+use crate::names::{Family, family_of_kernel};
+use crate::perf::model_config::{DiffusionModel, Role};
+use crate::perf::{Modelled, estimate};
 use crate::profile::Profile;
+use crate::trace::ByName;
 
 /// The type of activations.
 const DTYPE: &str = "c10::BFloat16";
-/// The inner size of an MLP over the hidden size, in models of this class.
-const MLP_RATIO: u64 = 4;
-const CLASS: &str = "Flux";
 
 /// Adds the estimates of denoising steps to those that are there.
 pub(super) fn add(
@@ -24,95 +29,205 @@ pub(super) fn add(
     passes: &[ForwardPass],
     found: &mut Estimates,
 ) {
-    let Some(tokens) = ImageTokens::of(profile) else {
+    let blocks = model.double_blocks.saturating_add(model.single_blocks);
+    let is_whole = |pass: &&ForwardPass| pass.n_layers as u64 == blocks;
+    let passes: Vec<&ForwardPass> = passes.iter().filter(is_whole).collect();
+    let Some(tokens) = (!passes.is_empty())
+        .then(|| ImageTokens::of(profile))
+        .flatten()
+    else {
         return;
     };
-    let blocks = model.double_blocks.saturating_add(model.single_blocks);
-    for pass in passes.iter().filter(|pass| pass.n_layers as u64 == blocks) {
-        let images = pass.batch.and_then(|batch| batch.images);
+    let mut told = ByName::new(Told::of);
+    for pass in passes {
+        let works = pass.kernels.iter().map(|id| profile.gpu.get(*id));
+        let Some(works) = works.collect::<Option<Vec<_>>>() else {
+            continue;
+        };
+        let told: Vec<Told> = works
+            .iter()
+            .map(|work| told.of(&profile.trace, work.event))
+            .collect();
+        // GPUs that share a step share its tokens, or its heads.
+        if told.iter().any(|told| told.communicates) {
+            continue;
+        }
+        let known = works.iter().zip(&told).zip(pass.steps.iter());
+        let kernels = known.map(|((work, told), step)| Kernel {
+            step: *step,
+            name: work.name.0,
+            ns: work.span.length(),
+            activates: told.activates,
+            side: told.side,
+        });
         let of = Denoising {
             model,
-            images: images.map(|images| images.batch),
-            tokens: tokens.image.saturating_add(tokens.text),
+            tokens,
+            pass,
+            kernels: kernels.collect(),
+            told,
         };
-        of.attention(profile, pass, found);
-        if model.class.contains(CLASS) {
-            let parts = parts(&pass.steps);
-            // What follows the attention of a block and precedes the next.
-            let of_single = (1..).zip(parts.iter().skip(1));
-            for (_, part) in of_single.filter(|(at, _)| *at > model.double_blocks) {
-                of.block(pass, part, found);
-            }
+        of.attention(found);
+        if model.has_known_blocks {
+            of.blocks(found);
+        }
+    }
+}
+
+/// What the name of a kernel tells.
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    communicates: bool,
+    activates: bool,
+    normalizes: bool,
+    /// Queries and keys are multiplied in eight bits.
+    is_sage: bool,
+    side: Option<u64>,
+}
+
+impl Told {
+    fn of(name: &str) -> Told {
+        let tile = Tile::of(name).map(|tile| tile.output.0.min(tile.output.1));
+        Told {
+            communicates: family_of_kernel(name) == Family::Communication,
+            activates: is_gelu(name),
+            normalizes: is_layer_norm(name),
+            is_sage: name.contains("sage"),
+            side: if holds(name, &["gemv"]) {
+                Some(1)
+            } else {
+                tile
+            },
         }
     }
 }
 
 struct Denoising<'a> {
     model: &'a DiffusionModel,
-    images: Option<u64>,
-    /// Of image and text.
-    tokens: u64,
+    tokens: ImageTokens,
+    pass: &'a ForwardPass,
+    kernels: Vec<Kernel>,
+    told: Vec<Told>,
 }
 
 impl Denoising<'_> {
-    fn attention(&self, profile: &Profile, pass: &ForwardPass, found: &mut Estimates) {
-        let Some(images) = self.images else { return };
-        for at in anchors(&pass.steps) {
-            let name = pass.kernels.get(at).and_then(|id| profile.gpu.get(*id));
-            let name = name.map_or("", |work| profile.trace.strings.get(work.name));
-            // It multiplies queries and keys in eight bits.
-            let math = if name.contains("sage") { "int8" } else { DTYPE };
-            let sizes = [images, self.tokens, self.model.heads, self.model.head_dim];
-            found.put(pass, at, 1.0, || Estimate {
-                role: Role::Attention,
+    fn put(
+        &self,
+        found: &mut Estimates,
+        at: usize,
+        role: Role,
+        modelled: impl FnOnce() -> Modelled,
+    ) {
+        // What is fused into them is not counted.
+        let is_least = matches!(role, Role::Activation | Role::Norm);
+        found.put(self.pass, at, 1.0, || Estimate {
+            role,
+            source: Source::Neighbors,
+            modelled: modelled(),
+            is_least,
+        });
+    }
+
+    fn attention(&self, found: &mut Estimates) {
+        let sizes = [
+            self.tokens.batch,
+            self.tokens.image.saturating_add(self.tokens.text),
+            self.model.heads,
+            self.model.head_dim,
+        ];
+        for at in anchors(&self.pass.steps) {
+            let is_sage = self.told.get(at).is_some_and(|told| told.is_sage);
+            let math = if is_sage { "int8" } else { DTYPE };
+            self.put(found, at, Role::Attention, || {
+                estimate::full_attention(sizes, DTYPE, math)
+            });
+        }
+    }
+
+    fn blocks(&self, found: &mut Estimates) {
+        let places = blocks::assign(&self.kernels, self.model, self.tokens);
+        let mut up: Option<Place> = None;
+        for (at, place) in places.iter().enumerate() {
+            let step = self.kernels.get(at).map(|kernel| kernel.step);
+            match place {
+                Some(place) => {
+                    let rows = place.rows.count(self.tokens);
+                    self.put_gemm(found, at, place.role, || {
+                        estimate::gemm(place.matrix, rows, DTYPE, None)
+                    });
+                }
+                None if self.told.get(at).is_some_and(|told| told.activates) => {
+                    let place = up.take().filter(|place| place.role == Role::Up);
+                    if let Some(place) = place.filter(|_| self.is_alone(at)) {
+                        self.put_elements(
+                            found,
+                            at,
+                            Role::Activation,
+                            place.rows,
+                            self.model.inner,
+                        );
+                    }
+                }
+                None => {}
+            }
+            if step == Some(Step::Gemm) {
+                up = *place;
+            }
+        }
+        // Of one stream all norms are of the same tokens.
+        let parts = parts(&self.pass.steps);
+        let single = parts.iter().skip(self.model.double_blocks as usize + 1);
+        for part in single.take((self.model.single_blocks as usize).saturating_sub(1)) {
+            self.norms(found, part.range.clone());
+        }
+    }
+
+    /// Whether no other activation stands between the same GEMMs.
+    fn is_alone(&self, at: usize) -> bool {
+        let behind = self.kernels.iter().skip(at + 1);
+        let mut behind = behind.take_while(|kernel| kernel.step != Step::Gemm);
+        !behind.any(|kernel| kernel.activates)
+    }
+
+    /// A GEMM; one that is split along K is added up by the kernel behind it, which takes its part.
+    fn put_gemm(
+        &self,
+        found: &mut Estimates,
+        at: usize,
+        role: Role,
+        modelled: impl Fn() -> Modelled,
+    ) {
+        let ns = |at: usize, wanted: Step| {
+            let kernel = self.kernels.get(at).filter(|kernel| kernel.step == wanted);
+            kernel.map_or(0, |kernel| kernel.ns)
+        };
+        let (own, sum) = (ns(at, Step::Gemm), ns(at + 1, Step::GemmSum));
+        for (at, ns) in [(at, own), (at + 1, sum)]
+            .into_iter()
+            .filter(|(_, ns)| *ns > 0)
+        {
+            let share = ns as f64 / (own + sum).max(1) as f64;
+            found.put(self.pass, at, share, || Estimate {
+                role,
                 source: Source::Neighbors,
-                modelled: estimate::full_attention(sizes, DTYPE, math),
+                modelled: modelled(),
                 is_least: false,
             });
         }
     }
 
-    /// The MLP and the output projection of a block, and the projections of the next one.
-    fn block(&self, pass: &ForwardPass, part: &Part, found: &mut Estimates) {
-        let (hidden, Some(images)) = (self.model.hidden(), self.images) else {
-            return;
-        };
-        let Some([up, down]) = part.around_activation() else {
-            return;
-        };
-        let inner = hidden.saturating_mul(MLP_RATIO);
-        let rows = self.tokens.saturating_mul(images);
-        let mut put = |n: usize, role: Role, rows: u64, [columns, k]: [u64; 2]| {
-            let (Some(at), matrix) = (
-                part.gemms.get(n),
-                Matrix {
-                    batch: 1,
-                    n: columns,
-                    k,
-                },
-            ) else {
-                return;
-            };
-            found.put(pass, *at, 1.0, || Estimate {
-                role,
-                source: Source::Neighbors,
-                modelled: estimate::gemm(matrix, rows, DTYPE, None),
-                is_least: false,
-            });
-        };
-        put(up, Role::Up, rows, [inner, hidden]);
-        put(
-            down,
-            Role::MlpAndOutput,
-            rows,
-            [hidden, inner.saturating_add(hidden)],
-        );
-        // Nothing of the next block can run before the output but what depends on the time step alone.
-        if part.gemms.len() == 6 && (up, down) == (1, 2) {
-            put(0, Role::Modulation, images, [3 * hidden, hidden]);
-            for n in 3..6 {
-                put(n, Role::AttentionInput, rows, [hidden, hidden]);
-            }
+    /// Reads and writes so many numbers of each token.
+    fn put_elements(&self, found: &mut Estimates, at: usize, role: Role, rows: Rows, width: u64) {
+        let n = rows.count(self.tokens).saturating_mul(width);
+        self.put(found, at, role, || {
+            estimate::elements(n.saturating_mul(2), DTYPE)
+        });
+    }
+
+    fn norms(&self, found: &mut Estimates, range: Range<usize>) {
+        let is_norm = |at: &usize| self.told.get(*at).is_some_and(|told| told.normalizes);
+        for at in range.filter(is_norm) {
+            self.put_elements(found, at, Role::Norm, Rows::Both, self.model.hidden());
         }
     }
 }

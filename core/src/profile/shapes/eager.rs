@@ -1,27 +1,34 @@
 //! Sizes from an eager trace of the same model, or from a capture of it.
 //!
 //! Kernels have other names there, as tiles change with the batch. What agrees is their order: the GEMMs
-//! between two attentions are as many, and the weights of each are those of the GEMM at its place.
+//! between two attentions are as many, and the weights of each are those of the GEMM at its place. A diffusion
+//! transformer orders image and text as it likes: of one the sizes of its blocks are taken.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use super::blocks::blocks_of;
 use super::passes::ForwardPass;
 use super::roles::{Part, anchors, parts};
 use super::tokens::Rows;
-use super::{Estimate, Estimates, Source};
+use super::{Estimate, Estimates, Source, diffusion};
 use crate::base::format;
 use crate::base::group::grouped;
+use crate::base::map::Map;
 use crate::base::sort::Arrange;
-use crate::hardware::{ComputeSpec, Precision};
+use crate::hardware::ComputeSpec;
+use crate::names::host_calls::is_capture_edge;
 use crate::names::layer::Step;
 use crate::names::{Family, family_of_op};
 use crate::perf::estimate::{self, PagedSizes};
-use crate::perf::model_config::{Matrix, Role};
-use crate::perf::{Modelled, OpInput, model};
+use crate::perf::model_config::{DiffusionModel, Matrix, Role};
+use crate::perf::{Modelled, OpInput, Param, model};
 use crate::profile::Profile;
 use crate::profile::binding::{Binding, Pass};
-use crate::profile::launch::GpuId;
-use crate::trace::{Category, EventId, TrackId, extra_args};
+use crate::profile::gemm::activation_bytes;
+use crate::profile::launch::{GpuId, is_graph_launch};
+use crate::profile::operations::shorter_in_turns;
+use crate::trace::{ByName, Category, EventId, TrackId, extra_args};
 
 /// The sizes of the layers of an eager trace.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,11 +37,15 @@ pub struct EagerShapes {
     parts: Vec<Vec<Option<Linear>>>,
     /// Of the attention of each layer; `None` where nothing tells.
     attention: Vec<Option<PagedSizes>>,
+    /// The blocks, where they are those of a diffusion transformer.
+    diffusion: Option<DiffusionModel>,
 }
 
 /// The weights of a GEMM.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Linear {
+    /// Rows of activations.
+    m: u64,
     matrix: Matrix,
     compute: Option<ComputeSpec>,
     /// Bytes of an element of activations, and of one of weights.
@@ -65,11 +76,16 @@ impl EagerShapes {
         }
         let call = |at: usize| stream.get(at).map(|one| one.call);
         let linear = |at: &usize| linear(profile, call(*at)?);
+        let parts: Vec<Vec<Option<Linear>>> = parts(&steps)
+            .iter()
+            .map(|part| part.gemms.iter().map(linear).collect())
+            .collect();
+        let first = anchors(&steps).first().and_then(|at| call(*at));
+        let sizes: Vec<Vec<[u64; 3]>> = parts.iter().map(|part| sizes(part)).collect();
+        let diffusion = first.and_then(|call| blocks_of(&sizes, full_heads(profile, call)?));
         let shapes = EagerShapes {
-            parts: parts(&steps)
-                .iter()
-                .map(|part| part.gemms.iter().map(linear).collect())
-                .collect(),
+            parts,
+            diffusion,
             attention: anchors(&steps)
                 .into_iter()
                 .map(|at| heads(profile, call(at)?))
@@ -97,8 +113,14 @@ impl EagerShapes {
         }
     }
 
-    /// How much of the GEMMs and attentions of some passes it tells, in a sentence.
-    pub(super) fn coverage(&self, passes: &[ForwardPass], found: &Estimates) -> String {
+    /// How much of the GEMMs and attentions of some passes it tells, in a sentence; of some attentions that see
+    /// a window no shape tells its width.
+    pub(super) fn coverage(
+        &self,
+        passes: &[ForwardPass],
+        found: &Estimates,
+        n_windows: usize,
+    ) -> String {
         let layers = self.attention.len();
         let replayed = passes.iter().flat_map(|pass| {
             let kernels = pass
@@ -116,19 +138,37 @@ impl EagerShapes {
             estimate.is_some_and(|source| source >= Source::Eager && source != Source::Config)
         });
         let of = [told.count(), replayed.len()].map(|n| format::count(n as u64));
+        let windows = match n_windows {
+            0 => String::new(),
+            n => format!(
+                " {} of a sliding window, whose width no shape tells, are not among them.",
+                format::counted(n as u64, "attention")
+            ),
+        };
         format!(
-            "The eager trace, of {layers} attentions, tells the sizes of {} of {} replayed GEMMs and attentions.",
+            "The eager trace, of {layers} attentions, tells the sizes of {} of {} replayed GEMMs and attentions.{windows}",
             of[0], of[1]
         )
     }
 
-    /// Adds what it tells of passes with as many layers, of kernels that nothing else tells of.
-    pub(super) fn add(&self, profile: &Profile, passes: &[ForwardPass], found: &mut Estimates) {
+    /// Adds what it tells of passes with as many layers, of kernels that nothing else tells of. Gives the
+    /// attentions that see a window of unknown width.
+    pub(super) fn add(
+        &self,
+        profile: &Profile,
+        passes: &[ForwardPass],
+        found: &mut Estimates,
+    ) -> usize {
+        let mut n_windows = 0;
         let layers = self.attention.len();
+        if let Some(model) = &self.diffusion {
+            diffusion::add(profile, model, passes, found);
+            return n_windows;
+        }
         // The last before an attention takes the hidden size.
         let hidden = self.parts.get(1).and_then(|part| *part.last()?);
         let Some(hidden) = hidden.map(|linear| linear.matrix.k) else {
-            return;
+            return n_windows;
         };
         let rows = Rows::of(profile, hidden);
         for pass in passes {
@@ -151,27 +191,37 @@ impl EagerShapes {
                     });
                 }
             }
-            self.add_attention(profile, pass, found);
+            n_windows += self.add_attention(profile, pass, found);
         }
+        n_windows
     }
 
-    fn add_attention(&self, profile: &Profile, pass: &ForwardPass, found: &mut Estimates) {
+    fn add_attention(&self, profile: &Profile, pass: &ForwardPass, found: &mut Estimates) -> usize {
         let Some(batch) = pass.batch.filter(|batch| batch.has_lengths()) else {
-            return;
+            return 0;
         };
         let anchors = anchors(&pass.steps);
         let length = |at: &usize| {
             let work = pass.kernels.get(*at).and_then(|id| profile.gpu.get(*id));
             work.map_or(0, |work| work.span.length())
         };
-        // Layers in other kernels, or much shorter ones, may see a window.
-        let mut times: Vec<i64> = anchors.iter().map(length).collect();
-        times.arrange();
-        let are_alike = match (times.first(), times.last()) {
+        // Of layers that take turns the shorter see a window.
+        let times: Vec<i64> = anchors.iter().map(length).collect();
+        let are_alike = match (times.iter().min(), times.iter().max()) {
             (Some(least), Some(most)) => *most as f64 <= *least as f64 * MOST_RATIO,
             _ => false,
         };
-        for (layer, at) in anchors.iter().enumerate().filter(|_| are_alike) {
+        let sees_window = match are_alike {
+            true => vec![false; times.len()],
+            // Others are of no known kind.
+            false => shorter_in_turns(&times).unwrap_or(vec![true; times.len()]),
+        };
+        for ((layer, at), _) in anchors
+            .iter()
+            .enumerate()
+            .zip(&sees_window)
+            .filter(|(_, sees_window)| !**sees_window)
+        {
             let Some(sizes) = self.attention.get(layer).copied().flatten() else {
                 continue;
             };
@@ -192,7 +242,16 @@ impl EagerShapes {
                 }
             }
         }
+        sees_window.iter().filter(|sees| **sees).count()
     }
+}
+
+/// Rows, columns and depth of the GEMMs of a part.
+fn sizes(part: &[Option<Linear>]) -> Vec<[u64; 3]> {
+    let linears = part.iter().flatten();
+    linears
+        .map(|one| [one.m, one.matrix.n, one.matrix.k])
+        .collect()
 }
 
 /// Attentions that differ by more are not of one kind.
@@ -207,8 +266,10 @@ impl Linear {
 /// What each stream runs, in order; of a capture, whose launches never ran, what each thread launches.
 fn streams(profile: &Profile) -> Vec<Vec<Launched>> {
     let (trace, events) = (&profile.trace, &profile.trace.events);
+    let mut is_graph = ByName::new(is_graph_launch);
     let on_gpu = profile.gpu.iter().filter_map(|(_, work)| {
-        let call = work.launched_by?;
+        // What a graph replays has no operators of its own.
+        let call = work.launched_by.filter(|call| !is_graph.of(trace, *call))?;
         let is_kernel = events.category(work.event) == Category::Kernel;
         is_kernel.then(|| {
             (
@@ -219,21 +280,25 @@ fn streams(profile: &Profile) -> Vec<Vec<Launched>> {
             )
         })
     });
+    let captures = captures(profile);
     let captured = events.ids().filter_map(|call| {
+        // Beside captures others launch as well.
+        let capture = captures.get(&events.track(call))?;
+        capture.contains(&events.ts_ns(call)).then_some(())?;
         let args = trace.strings.get(events.extra_args(call)?);
         let name = extra_args::value(args, "kernel")?;
         let is_launch = events.category(call).is_runtime();
         is_launch.then(|| (events.track(call), events.ts_ns(call), name, call))
     });
     let on_gpu: Vec<(TrackId, i64, &str, EventId)> = on_gpu.collect();
-    let has_layers = on_gpu
-        .iter()
-        .filter(|one| Step::of(one.2) == Step::Attention)
-        .count()
-        > 1;
-    let all = match has_layers {
+    let captured: Vec<(TrackId, i64, &str, EventId)> = captured.collect();
+    let layers = |all: &[(TrackId, i64, &str, EventId)]| {
+        let attentions = all.iter().filter(|one| Step::of(one.2) == Step::Attention);
+        attentions.count()
+    };
+    let all = match layers(&on_gpu) > 1 && layers(&on_gpu) >= layers(&captured) {
         true => on_gpu,
-        false => captured.collect(),
+        false => captured,
     };
     let by_track = all.into_iter().map(|(track, ns, name, call)| {
         (
@@ -255,6 +320,24 @@ fn streams(profile: &Profile) -> Vec<Vec<Launched>> {
         stream.into_iter().map(|(_, one)| one).collect()
     };
     streams.into_iter().map(in_time).collect()
+}
+
+/// From the start of the first capture of a thread to the end of the last: between pieces of a graph
+/// some kernels are launched as they are.
+fn captures(profile: &Profile) -> Map<TrackId, RangeInclusive<i64>> {
+    let (trace, events) = (&profile.trace, &profile.trace.events);
+    let mut is_edge = ByName::new(is_capture_edge);
+    let edges = events
+        .ids()
+        .filter(|event| events.category(*event).is_runtime());
+    let edges = edges.filter(|event| is_edge.of(trace, *event).is_some());
+    let mut captures: Map<TrackId, RangeInclusive<i64>> = Map::default();
+    for edge in edges {
+        let ns = events.ts_ns(edge);
+        let all = captures.entry(events.track(edge)).or_insert(ns..=ns);
+        *all = ns.min(*all.start())..=ns.max(*all.end());
+    }
+    captures
 }
 
 /// The operators around a call, the innermost first.
@@ -294,21 +377,29 @@ fn linear(profile: &Profile, call: EventId) -> Option<Linear> {
             }
         };
         let compute = modelled.work.compute;
-        let activation = match compute?.precision {
-            Precision::Fp32 | Precision::Tf32 => 4.0,
-            Precision::Fp8 | Precision::Int8 => 1.0,
-            _ => 2.0,
-        };
-        let [b, m, n, k] = [matrix.batch, m, matrix.n, matrix.k].map(|size| size as f64);
+        let activation = activation_bytes(compute?);
+        let [b, rows, n, k] = [matrix.batch, m, matrix.n, matrix.k].map(|size| size as f64);
         let bytes = modelled.work.bytes.map(|bytes| {
-            let weight = (bytes / b - (m * k + m * n) * activation) / (k * n);
+            let weight = (bytes / b - rows * (k + n) * activation) / (k * n);
             (activation, weight.max(0.5))
         });
         Some(Linear {
+            m,
             matrix,
             compute,
             bytes,
         })
+    })
+}
+
+/// Heads and head dimension of an attention of all tokens to all.
+fn full_heads(profile: &Profile, call: EventId) -> Option<[u64; 2]> {
+    around(profile, call).find_map(|op| {
+        let binding = Binding::new(model(profile.trace.name(op))?, op, Pass::Forward);
+        let modelled = binding.own_work(profile, &[])?;
+        let size = |wanted: &str| modelled.param(wanted)?.size();
+        let is_causal = matches!(modelled.param("causal"), Some(Param::Flag(true)));
+        (!is_causal).then_some([size("H_Q")?, size("d_h_qk")?])
     })
 }
 

@@ -1,94 +1,207 @@
 //! Tokens of a diffusion transformer, by what is copied into the inputs of its graph.
 
+use crate::perf::model_config::DiffusionModel;
 use crate::profile::Profile;
 use crate::profile::launch::is_graph_launch;
-use crate::trace::{ByName, Category, Dims, EventId};
+use crate::trace::{ByName, Category, Dims, EventId, TrackId};
 
 /// Tokens of a denoising step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImageTokens {
-    /// Of the image.
+    /// Images, each of which has a text.
+    pub batch: u64,
+    /// Of an image.
     pub image: u64,
-    /// Of the text.
+    /// Of its text.
     pub text: u64,
 }
 
 impl ImageTokens {
-    /// Those of the first graph that is launched, by the operator right before the launch; `None` where
-    /// that copies no such inputs.
-    ///
-    /// Both inputs are of batch × tokens × width, and for each are positions of tokens × 3. An
-    /// image has few channels to a token, and text as many as its encoder is wide.
+    /// Those of the first graph that has them among the inputs that are copied before its launch: by the
+    /// widths in the configuration of the model, else by their positions; `None` where none has.
     pub fn of(profile: &Profile) -> Option<ImageTokens> {
-        let (trace, events) = (&profile.trace, &profile.trace.events);
-        let mut is_graph = ByName::new(is_graph_launch);
-        let launches = events
-            .ids()
-            .filter(|event| events.category(*event).is_runtime());
-        let launch = launches
-            .filter(|event| is_graph.of(trace, *event))
-            .min_by_key(|event| events.ts_ns(*event))?;
-        let (track, until) = (events.track(launch), events.ts_ns(launch));
-        let before = events.ids().filter(|event| {
-            events.category(*event) == Category::CpuOp
-                && events.track(*event) == track
-                && events.ts_ns(*event) < until
-        });
-        let copies = before.filter(|event| trace.name(*event).contains("copy"));
-        let last = copies.max_by_key(|event| events.ts_ns(*event))?;
-        let shapes = shapes(profile, last)?;
-        let has_positions = |tokens: i64| shapes.iter().any(|shape| *shape == [tokens, 3]);
-        let inputs = shapes.iter().filter_map(|shape| match *shape {
-            [_, tokens, width] if has_positions(*tokens) => Some((*width, *tokens)),
-            _ => None,
-        });
-        let mut inputs: Vec<(i64, i64)> = inputs.collect();
-        inputs.sort_unstable();
-        inputs.dedup();
-        let [(_, image), (_, text)] = inputs[..] else {
-            return None;
-        };
+        let config = profile.sources.config.as_ref();
+        let model = config.and_then(|config| config.diffusion());
+        let inputs = inputs_of_graphs(profile);
+        inputs.iter().find_map(|shapes| {
+            let of_model = model.and_then(|model| by_widths(model, shapes));
+            of_model.or_else(|| by_positions(shapes))
+        })
+    }
+
+    fn new(batch: i64, image: i64, text: i64) -> Option<ImageTokens> {
+        let size = |size: i64| u64::try_from(size).ok().filter(|size| *size > 0);
         Some(ImageTokens {
-            image: u64::try_from(image).ok()?,
-            text: u64::try_from(text).ok()?,
+            batch: size(batch)?,
+            image: size(image)?,
+            text: size(text)?,
         })
     }
 }
 
+/// Image and text by their widths: tokens of so many channels, or an image that the model cuts into
+/// patches; tokens of the width of the text encoder.
+fn by_widths(model: &DiffusionModel, shapes: &[&[i64]]) -> Option<ImageTokens> {
+    let (channels, width) = (model.channels? as i64, model.text_width? as i64);
+    let patch = (model.patch as i64).max(1);
+    let image = only(shapes, |shape| match *shape {
+        [batch, tokens, of_token] if of_token == channels => Some((batch, tokens)),
+        [batch, of_pixel, height, width] if of_pixel == channels => {
+            Some((batch, (height / patch).checked_mul(width / patch)?))
+        }
+        _ => None,
+    })?;
+    let text = only(shapes, |shape| match *shape {
+        [batch, tokens, of_token] if of_token == width => Some((batch, tokens)),
+        _ => None,
+    })?;
+    (image.0 == text.0).then(|| ImageTokens::new(image.0, image.1, text.1))?
+}
+
+/// What some shapes tell, where one of them does.
+fn only(shapes: &[&[i64]], told: impl Fn(&[i64]) -> Option<(i64, i64)>) -> Option<(i64, i64)> {
+    let mut all: Vec<(i64, i64)> = shapes.iter().filter_map(|shape| told(shape)).collect();
+    all.dedup();
+    match all[..] {
+        [one] => Some(one),
+        _ => None,
+    }
+}
+
+/// Both inputs are of batch × tokens × width, and for each are positions of tokens × 3. An image has
+/// few channels to a token, and text as many as its encoder is wide.
+fn by_positions(shapes: &[&[i64]]) -> Option<ImageTokens> {
+    let has_positions = |tokens: i64| shapes.iter().any(|shape| **shape == [tokens, 3]);
+    let inputs = shapes.iter().filter_map(|shape| match **shape {
+        [batch, tokens, width] if has_positions(tokens) => Some((width, tokens, batch)),
+        _ => None,
+    });
+    let mut inputs: Vec<(i64, i64, i64)> = inputs.collect();
+    inputs.sort_unstable();
+    inputs.dedup();
+    match inputs[..] {
+        [(_, image, batch), (_, text, of_text)] if batch == of_text => {
+            ImageTokens::new(batch, image, text)
+        }
+        _ => None,
+    }
+}
+
+/// The shapes that are copied before each of the first launches of a graph, and after the launch before it.
+fn inputs_of_graphs(profile: &Profile) -> Vec<Vec<&[i64]>> {
+    /// A graph has fewer inputs that no model holds for itself.
+    const MOST_COPIES: usize = 64;
+    const MOST_LAUNCHES: usize = 64;
+    let (trace, events) = (&profile.trace, &profile.trace.events);
+    let mut is_graph = ByName::new(is_graph_launch);
+    let mut is_copy = ByName::new(|name| name.contains("copy"));
+    let (mut launches, mut copies) = (Vec::new(), Vec::new());
+    for event in events.ids() {
+        let (category, track, ns) = (
+            events.category(event),
+            events.track(event),
+            events.ts_ns(event),
+        );
+        if category.is_runtime() && is_graph.of(trace, event) {
+            launches.push((ns, track));
+        } else if category == Category::CpuOp
+            && is_copy.of(trace, event)
+            && !trace.captured.has(event)
+        {
+            copies.push((track, ns, event));
+        }
+    }
+    launches.sort_unstable();
+    copies.sort_unstable();
+    let first = launches.iter().take(MOST_LAUNCHES).enumerate();
+    let inputs = first.map(|(at, (until_ns, track))| {
+        let earlier = launches.iter().take(at).rev();
+        let since = earlier.into_iter().find(|(_, other)| other == track);
+        let place = |ns: i64| copies.partition_point(|(of, start, _)| (*of, *start) < (*track, ns));
+        let until = place(*until_ns);
+        let from = place(since.map_or(i64::MIN, |(ns, _)| *ns));
+        let from = from.max(until.saturating_sub(MOST_COPIES));
+        let copies: &[(TrackId, i64, EventId)] = copies.get(from..until).unwrap_or_default();
+        let shapes = copies.iter().flat_map(|(.., op)| shapes(profile, *op));
+        shapes.collect()
+    });
+    inputs.collect()
+}
+
 /// The shapes that an operator was given.
-fn shapes(profile: &Profile, op: EventId) -> Option<Vec<&[i64]>> {
+fn shapes(profile: &Profile, op: EventId) -> impl Iterator<Item = &[i64]> {
     let trace = &profile.trace;
-    let args = trace.args.get(trace.events.op_args(op)?)?;
-    let ids = args.dims.as_deref()?.iter().flat_map(|dims| match dims {
+    let args = trace.events.op_args(op).and_then(|id| trace.args.get(id));
+    let dims = args.and_then(|args| args.dims.as_deref());
+    let ids = dims.into_iter().flatten().flat_map(|dims| match dims {
         Dims::One(shape) => std::slice::from_ref(shape),
         Dims::Many(shapes) => shapes,
     });
-    Some(ids.map(|id| trace.args.shape(*id)).collect())
+    ids.map(|id| trace.args.shape(*id))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::perf::model_config::parse;
+    use crate::profile::shapes::ShapeSources;
     use crate::testing::Timetable;
 
-    /// What a copy right before a graph is given.
-    fn tokens(dims: &str) -> Option<(u64, u64)> {
-        let profile = Timetable::new()
-            .op("aten::_foreach_copy_", 0..10)
-            .args(&format!(
-                r#""Input Dims": {dims}, "Input type": ["TensorList", "TensorList"]"#
-            ))
-            .runtime("cudaGraphLaunch", 5, 20..30)
-            .kernel(5, "sage_fwd", 40..50)
-            .profile();
-        ImageTokens::of(&profile).map(|tokens| (tokens.image, tokens.text))
+    /// What copies right before a graph are given.
+    fn graph(copies: &[&str]) -> Timetable {
+        let mut timetable = Timetable::new();
+        for (at, dims) in (0..).zip(copies) {
+            timetable = timetable
+                .op("aten::copy_", at * 10..at * 10 + 5)
+                .args(&format!(
+                    r#""Input Dims": {dims}, "Input type": ["c10::BFloat16", "c10::BFloat16"]"#
+                ));
+        }
+        timetable
+            .runtime("cudaGraphLaunch", 5, 900..920)
+            .kernel(5, "sage_fwd", 940..950)
+    }
+
+    fn tokens(profile: &Profile) -> Option<(u64, u64, u64)> {
+        ImageTokens::of(profile).map(|tokens| (tokens.batch, tokens.image, tokens.text))
     }
 
     #[test]
     fn image_and_text_by_their_positions() {
         let flux = "[[[1], [1], [1, 768], [1, 256, 64], [1, 512, 4096], [512, 3], [256, 3]], []]";
-        assert_eq!(tokens(flux), Some((256, 512)));
-        assert_eq!(tokens("[[[1, 256, 64], [1, 512, 4096]], []]"), None);
-        assert_eq!(tokens("[[[1, 256, 64], [256, 3]], []]"), None);
+        let cases: [(&[&str], _); 4] = [
+            (&[flux], Some((1, 256, 512))),
+            // A copy of each of them below the one of all.
+            (&[flux, "[[256, 3], [256, 3]]"], Some((1, 256, 512))),
+            (&["[[[1, 256, 64], [1, 512, 4096]], []]"], None),
+            (&["[[[1, 256, 64], [256, 3]], []]"], None),
+        ];
+        for (copies, expected) in cases {
+            assert_eq!(tokens(&graph(copies).profile()), expected, "{copies:?}");
+        }
+    }
+
+    /// Two images at once, for guidance, as each input is copied by itself.
+    #[test]
+    fn image_and_text_by_the_widths_of_the_model() {
+        let sd3 = r#"{"_class_name": "SD3Transformer2DModel", "num_layers": 2, "num_attention_heads": 2,
+            "attention_head_dim": 64, "joint_attention_dim": 4096, "in_channels": 16, "patch_size": 2}"#;
+        let config = Some(Arc::new(parse(sd3).unwrap()));
+        let inputs = [
+            "[[2, 16, 64, 32], [2, 16, 64, 32]]",
+            "[[2, 333, 4096], [2, 333, 4096]]",
+            "[[2, 2048], [2, 2048]]",
+        ];
+        let of_model = |copies: &[&str]| {
+            tokens(&graph(copies).profile().with_sources(ShapeSources {
+                config: config.clone(),
+                ..ShapeSources::default()
+            }))
+        };
+        assert_eq!(of_model(&inputs), Some((2, 512, 333)));
+        assert_eq!(of_model(&inputs[..1]), None);
+        assert_eq!(tokens(&graph(&inputs).profile()), None);
     }
 }

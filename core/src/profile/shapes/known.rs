@@ -41,7 +41,7 @@ pub(crate) fn find(
     passes: &[ForwardPass],
 ) -> Result<Option<KnownModel>, Unfit> {
     let head = lm_head(profile, recorded);
-    let layers = usual_layers(passes);
+    let layers = usual_layers(passes).or_else(|| eager_layers(profile));
     let mut metadata = profile.trace.metadata.iter();
     let is_alone = !metadata.any(|(key, _)| key == "distributedInfo");
     let gpus = layer_ranks(&profile.trace).or(is_alone.then_some(1));
@@ -59,6 +59,12 @@ fn usual_layers(passes: &[ForwardPass]) -> Option<u64> {
     }
     let most = counts.into_iter().max_by_key(|(layers, n)| (*n, *layers))?;
     Some(most.0 as u64)
+}
+
+/// The layers of a step, where kernels and what repeats agree.
+fn eager_layers(profile: &Profile) -> Option<u64> {
+    let blocks = profile.serving()?.blocks.as_ref()?;
+    Some(blocks.layers? as u64)
 }
 
 /// Hidden size and columns of a recorded GEMM that gives logits.

@@ -9,6 +9,7 @@
 //! Each size has a [`Source`], and each figure the weakest source that it rests on. What is found here
 //! is never in the sheets with the reference's names: those have what was recorded.
 
+mod blocks;
 mod diffusion;
 mod eager;
 mod grid;
@@ -30,6 +31,7 @@ use crate::perf::model_config::ModelConfig;
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::profile::operations::Operation;
+use passes::ForwardPass;
 
 pub use crate::profile::estimate::{Estimate, Source};
 pub use eager::EagerShapes;
@@ -81,13 +83,7 @@ impl Estimates {
     }
 
     /// Adds the estimate of a kernel at a place of a pass, where it is replayed and has none.
-    fn put(
-        &mut self,
-        pass: &passes::ForwardPass,
-        at: usize,
-        share: f64,
-        make: impl FnOnce() -> Estimate,
-    ) {
+    fn put(&mut self, pass: &ForwardPass, at: usize, share: f64, make: impl FnOnce() -> Estimate) {
         let is_bare = pass.is_bare.get(at).copied().unwrap_or(false);
         let id = pass.kernels.get(at).copied().filter(|_| is_bare);
         if let Some(id) = id.filter(|id| !self.of.contains_key(id)) {
@@ -100,18 +96,21 @@ impl Estimates {
 /// Gives operations of kernels that no operator tells of what is known of them. `recorded`: the
 /// operations of a profile as they were recorded; parts of them come last.
 pub(crate) fn add(profile: &Profile, recorded: &mut Vec<Operation>) {
-    let (sources, passes) = (&profile.sources, passes::find(profile));
-    if passes.is_empty() && sources.config.is_none() {
+    let (sources, mut passes) = (&profile.sources, passes::find(profile));
+    let sees_window = recorded.iter().any(|one| one.sees_window);
+    if passes.is_empty() && sources.config.is_none() && !sees_window {
         return;
     }
     let known = known::find(profile, recorded, &passes);
+    // Operators of a capture tell the shapes of their kernels.
+    passes.retain(ForwardPass::has_bare);
     let known = profile.known_model.get_or_init(|| known);
     let known = known.as_ref().ok().and_then(Option::as_ref);
     let mut estimates = Estimates::default();
     if let Some(eager) = &sources.eager {
         // Weights that were recorded come first.
-        eager.add(profile, &passes, &mut estimates);
-        let told = eager.coverage(&passes, &estimates);
+        let n_windows = eager.add(profile, &passes, &mut estimates);
+        let told = eager.coverage(&passes, &estimates, n_windows);
         let _ = profile.eager_coverage.set(told);
     }
     if let Some(known) = known {

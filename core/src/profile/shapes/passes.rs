@@ -39,6 +39,7 @@ struct Launched {
     stream: TrackId,
     start_ns: i64,
     id: GpuId,
+    is_replayed: bool,
     is_bare: bool,
 }
 
@@ -50,7 +51,14 @@ struct Host {
     batch: Option<Batch>,
 }
 
-/// The forward passes of a profile that replay a graph without a capture.
+impl ForwardPass {
+    /// Whether it replays kernels of which nothing tells the operator.
+    pub(super) fn has_bare(&self) -> bool {
+        self.is_bare.contains(&true)
+    }
+}
+
+/// The forward passes of a profile that replay a graph, with a capture or without.
 pub(crate) fn find(profile: &Profile) -> Vec<ForwardPass> {
     let (trace, events) = (&profile.trace, &profile.trace.events);
     let has_graph = trace.strings.iter().any(|(_, name)| is_graph_launch(name));
@@ -77,6 +85,7 @@ pub(crate) fn find(profile: &Profile) -> Vec<ForwardPass> {
         }
         let is_bare = is_graph.of(trace, call);
         let call = trace.recorded_call(call);
+        let is_replayed = is_graph.of(trace, call);
         let (track, at_ns) = (events.track(call), events.ts_ns(call));
         let step = starts
             .partition_point(|start| *start <= (track, at_ns))
@@ -88,7 +97,7 @@ pub(crate) fn find(profile: &Profile) -> Vec<ForwardPass> {
             });
         let pass = match step {
             Some(step) => *step,
-            None if is_bare => *of_launch.entry(call).or_insert_with(|| {
+            None if is_replayed => *of_launch.entry(call).or_insert_with(|| {
                 hosts.push(Host {
                     on_host: events.span(call),
                     track,
@@ -99,7 +108,7 @@ pub(crate) fn find(profile: &Profile) -> Vec<ForwardPass> {
             }),
             None => continue,
         };
-        if let Some(host) = hosts.get_mut(pass).filter(|_| is_bare) {
+        if let Some(host) = hosts.get_mut(pass).filter(|_| is_replayed) {
             host.launched_ns = host.launched_ns.max(events.end_ns(call));
         }
         launched.push(Launched {
@@ -107,6 +116,7 @@ pub(crate) fn find(profile: &Profile) -> Vec<ForwardPass> {
             stream: events.track(work.event),
             start_ns: work.span.start_ns,
             id,
+            is_replayed,
             is_bare,
         });
     }
@@ -151,7 +161,7 @@ fn passes(profile: &Profile, hosts: &[Host], launched: Vec<Launched>) -> Vec<For
         let Some(host) = hosts.get(pass) else {
             continue;
         };
-        if !launched.iter().any(|one| one.is_bare) {
+        if !launched.iter().any(|one| one.is_replayed) {
             continue;
         }
         launched.arrange_by_key(|one| (one.start_ns, one.id));

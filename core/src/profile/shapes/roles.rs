@@ -79,6 +79,7 @@ pub(super) struct Part {
     /// The layer whose attention follows; `None` at its end.
     next: Option<usize>,
     /// Positions in the pass.
+    pub(super) range: std::ops::Range<usize>,
     pub(super) gemms: Vec<usize>,
     experts: Vec<usize>,
     activations: Vec<usize>,
@@ -105,20 +106,12 @@ impl Part {
             activations: all(|step| *step == Step::Activation),
             top_k: all(|step| *step == Step::TopK).first().copied(),
             others: all(|step| !matches!(step, Step::Gemm | Step::Expert | Step::Attention)),
+            range,
         }
     }
 }
 
 impl Part {
-    /// The GEMMs right before and right behind its one activation.
-    pub(super) fn around_activation(&self) -> Option<[usize; 2]> {
-        let [activation] = self.activations[..] else {
-            return None;
-        };
-        let behind = self.gemms.iter().position(|at| *at > activation)?;
-        Some([behind.checked_sub(1)?, behind])
-    }
-
     /// The role of a GEMM by what is next to it, where the model is not known.
     pub(super) fn loose_role(&self, n: usize) -> Role {
         let last = self.gemms.len().saturating_sub(1);

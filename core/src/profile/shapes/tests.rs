@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{EagerShapes, Estimate, ShapeSources, Source};
@@ -246,6 +247,169 @@ fn an_eager_trace_tells_the_weights_by_their_order() {
         .profile()
         .with_sources(profile.sources.clone());
     assert_eq!(estimates(&other), []);
+}
+
+/// What is worked out is told apart from what was recorded, and from what stays unknown.
+#[test]
+fn what_is_worked_out_is_said_to_be() {
+    let replay = replay(STEP, 2, HEAD);
+    let found = |profile: &Profile| {
+        let report = crate::Report::new(profile, &crate::testing::options_on("H100"));
+        let outcome = report.analyses.outcome("graphs").unwrap();
+        let us = |key: &str| outcome.get(key).map(|value| value.text());
+        let findings = outcome.findings.iter();
+        let findings: Vec<_> = findings
+            .map(|one| (one.pattern, one.time_ns / 1000))
+            .collect();
+        let facts = report.overview.serving.unwrap().all_facts();
+        let known = facts.into_iter().find(|(label, _)| label == "Known work");
+        (findings, us("graph_unknown"), known.unwrap().1)
+    };
+    // Two layers of 65 µs, and a head of 50.
+    assert_eq!(
+        found(&with_config(&replay, CONFIG)),
+        (
+            vec![("shapes_without_capture", 130)],
+            Some("0 µs".to_owned()),
+            "100 % of kernel time (from config 72.2 %, recorded 27.8 %)".to_owned()
+        )
+    );
+    assert_eq!(
+        found(&replay.profile()),
+        (
+            vec![("unknown_in_graphs", 130)],
+            Some("130 µs".to_owned()),
+            "27.8 % of kernel time (recorded 27.8 %)".to_owned()
+        )
+    );
+}
+
+/// Kernels of a small diffusion transformer, of hidden size 256: I and T of image and text from hidden to
+/// hidden size, U and V up, D and E down; B, W and O of both; m, s and z of the modulation; X, Y and F at its
+/// ends.
+fn sizes(letter: char, [image, text]: [u64; 2]) -> Option<[u64; 3]> {
+    let both = image + text;
+    Some(match letter {
+        'I' => [image, 256, 256],
+        'T' => [text, 256, 256],
+        'U' => [image, 1024, 256],
+        'V' => [text, 1024, 256],
+        'D' => [image, 256, 1024],
+        'E' => [text, 256, 1024],
+        'B' => [both, 256, 256],
+        'W' => [both, 1024, 256],
+        'O' => [both, 256, 1280],
+        'm' => [1, 1536, 256],
+        's' => [1, 768, 256],
+        'z' => [1, 512, 256],
+        'X' => [image, 256, 64],
+        'Y' => [text, 256, 4096],
+        'F' => [image, 64, 256],
+        _ => return None,
+    })
+}
+
+/// The blocks one by one, as they are written.
+fn eager_blocks(blocks: &str, tokens: [u64; 2]) -> Profile {
+    let bf16 =
+        r#""Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "Scalar", "Scalar"]"#;
+    let mut timetable = Timetable::new();
+    for (at, letter) in (10..).step_by(10).zip(blocks.chars()) {
+        let (op, dims, kernel) = match (letter, sizes(letter, tokens)) {
+            (_, Some([m, n, k])) => (
+                "aten::mm",
+                format!("[[{m}, {k}], [{k}, {n}]]"),
+                "ampere_bf16_s16816gemm_bf16_128x128_ldg8",
+            ),
+            ('a', None) => (
+                "aten::_scaled_dot_product_flash_attention",
+                {
+                    let all = format!("[1, 2, {}, 128]", tokens[0] + tokens[1]);
+                    // Queries, keys, values, dropout, and that nothing is masked.
+                    let rest = r#"[], []], "Concrete Inputs": ["", "", "", "0.", "False"]"#;
+                    format!("[{all}, {all}, {all}, {rest}")
+                },
+                "flash_fwd_kernel",
+            ),
+            _ => ("aten::gelu", "[[8, 8]]".to_owned(), "GeluCUDAKernelImpl"),
+        };
+        let args = format!(r#""Input Dims": {dims}, {bf16}"#);
+        timetable = timetable.call(op, &args, kernel, at..at + 5);
+    }
+    timetable.profile()
+}
+
+/// The same in a graph, in another order, for another image and by other kernels.
+fn compiled_blocks(blocks: &str) -> Timetable {
+    let inputs = r#""Input Dims": [[[1], [1, 640, 64], [1, 128, 4096], [128, 3], [640, 3]], []], "Input type": ["TensorList", ""]"#;
+    let mut timetable = Timetable::new()
+        .op("aten::_foreach_copy_", 0..10)
+        .args(inputs)
+        .runtime("cudaGraphLaunch", 5, 20..30);
+    let mut start = 100;
+    for letter in blocks.chars() {
+        let (kernel, us) = match letter {
+            'I' => ("Cijk_Alik_Bljk_BBS_BH_MT128x128x64", 40),
+            'T' | 'Y' => ("Cijk_Alik_Bljk_BBS_BH_MT64x48x64", 10),
+            'U' => ("Cijk_Alik_Bljk_BBS_BH_MT256x128x64", 80),
+            'V' => ("Cijk_Alik_Bljk_BBS_BH_MT64x64x64", 20),
+            'D' => ("Cijk_Alik_Bljk_BBS_BH_MT128x64x64", 90),
+            'E' => ("Cijk_Alik_Bljk_BBS_BH_MT64x32x64", 20),
+            'm' | 's' | 'z' => ("Cijk_Alik_Bljk_BBS_BH_MT192x16x128", 8),
+            'a' => ("flash_fwd_kernel", 30),
+            'g' => ("triton_poi_fused_addmm_gelu_view_4", 5),
+            _ => ("Cijk_Alik_Bljk_BBS_BH_MT256x256x64", 100),
+        };
+        timetable = timetable.kernel(5, kernel, start..start + us);
+        start += us;
+    }
+    timetable
+}
+
+/// Blocks have the same sizes by the configuration of the model and by an eager trace of it.
+#[test]
+fn blocks_of_image_and_text() {
+    const WRITTEN: &str = "XYmmIIITTTaITUgDVgEmmIIITTTaITUgDVgEsWgBBBaOsWgBBBaOzF";
+    const COMPILED: &str = "mmXYTITITIaITmUgDmVgETITITIaITsVgEUgDBBBasWgOBBBaWgOzF";
+    let config = r#"{"_class_name": "FluxTransformer2DModel", "num_layers": 2, "num_single_layers": 2,
+        "num_attention_heads": 2, "attention_head_dim": 128, "joint_attention_dim": 4096, "in_channels": 64}"#;
+    let config = ShapeSources {
+        config: Some(Arc::new(parse(config).unwrap())),
+        ..ShapeSources::default()
+    };
+    let by_eager = |eager: &Profile| ShapeSources {
+        eager: Some(EagerShapes::of(eager).unwrap()),
+        ..ShapeSources::default()
+    };
+    let found = |sources: ShapeSources| {
+        let profile = compiled_blocks(COMPILED).profile().with_sources(sources);
+        let told = profile.eager_coverage().map(str::to_owned);
+        let mut counts: BTreeMap<[u64; 3], usize> = BTreeMap::new();
+        for one in profile.operations() {
+            let Some(Estimate { modelled, .. }) = &one.estimate else {
+                continue;
+            };
+            let size = |name: &str| modelled.param(name)?.size();
+            if let (Some(m), Some(n), Some(k)) = (size("M"), size("N"), size("K")) {
+                *counts.entry([m, n, k]).or_default() += one.calls.len();
+            }
+        }
+        (counts, told)
+    };
+    let mut expected: BTreeMap<[u64; 3], usize> = BTreeMap::new();
+    for letter in COMPILED.chars().filter(|letter| !"XYF".contains(*letter)) {
+        if let Some(sizes) = sizes(letter, [640, 128]) {
+            *expected.entry(sizes).or_default() += 1_usize;
+        }
+    }
+    assert_eq!(found(config), (expected.clone(), None));
+    // Another image, as it is written: a GEMM at the same place may be of another size.
+    let eager = eager_blocks(WRITTEN, [256, 128]);
+    let told = "The eager trace, of 4 attentions, tells the sizes of 45 of 48 replayed GEMMs and attentions.";
+    assert_eq!(found(by_eager(&eager)), (expected, Some(told.to_owned())));
+    // One block less of one stream: of another model.
+    let other = eager_blocks(&WRITTEN.replacen("OsWgBBBa", "", 1), [256, 128]);
+    assert_eq!(found(by_eager(&other)).0.len(), 0);
 }
 
 #[test]

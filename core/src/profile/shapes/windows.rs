@@ -1,4 +1,4 @@
-//! Attention of operators that see a sliding window, whose width the model's configuration tells.
+//! Attention of operators that see a sliding window, whose width the model tells.
 
 use super::known::KnownModel;
 use super::{Estimate, Source};
@@ -12,10 +12,8 @@ use crate::profile::rows::PerfRow;
 
 /// Gives attention that sees a window the work that follows from its width.
 pub(super) fn add(profile: &Profile, known: &KnownModel, operations: &mut [Operation]) {
-    // A width that nobody gave is left open.
-    let given = profile.sources.config.as_ref();
-    let window = given.and_then(|_| known.config.language()?.window.as_ref());
-    let Some(window) = window.map(|window| window.size) else {
+    let model = known.config.language();
+    let Some(window) = model.and_then(|model| Some(model.window.as_ref()?.size)) else {
         return;
     };
     for operation in operations.iter_mut().filter(|one| one.sees_window) {

@@ -23,7 +23,7 @@ pub(super) fn add(
     passes: &[ForwardPass],
     found: &mut Estimates,
 ) {
-    let Some(model) = known.config.language() else {
+    let Some(model) = known.config.language().filter(|_| !passes.is_empty()) else {
         return;
     };
     let rows = Rows::of(profile, model.hidden);

@@ -6,7 +6,7 @@ use crate::findings::StepMemory;
 use crate::profile::Profile;
 use crate::report::{Judged, ReportOptions};
 
-/// The bytes of a step in GEMMs, experts and attention, and the least time for them at the memory
+/// The weights of a step and what its attention moves, and the least time for them at the memory
 /// bandwidth; `None` for steps of several phases, and where the work is not known.
 pub(crate) fn step_memory(
     profile: &Profile,
@@ -35,7 +35,7 @@ pub(super) fn facts(
         format::percent(memory.least_ns() / step_ns as f64 * 100.0)
     );
     let traffic = format!(
-        "at least {} per step ({} in GEMMs and experts, {} in attention with its KV cache), at {}",
+        "at least {} per step ({} of weights, {} in attention with its KV cache), at {}",
         text(memory.bytes()),
         text(memory.weights),
         text(memory.cache),

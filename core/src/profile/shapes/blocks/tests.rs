@@ -1,0 +1,140 @@
+//! Kernels as letters, and the rows and sizes that their places give.
+
+use super::*;
+use crate::perf::model_config::parse;
+
+/// Two blocks of two streams and two of one, hidden size 8: 64 tokens of the image, 16 of the text.
+const MODEL: &str = r#"{"_class_name": "FluxTransformer2DModel", "num_layers": 2, "num_single_layers": 2,
+    "num_attention_heads": 2, "attention_head_dim": 4, "joint_attention_dim": 4096, "in_channels": 64}"#;
+const TOKENS: ImageTokens = ImageTokens {
+    batch: 1,
+    image: 64,
+    text: 16,
+};
+
+/// Kernels as letters: I and T GEMMs of image and text, B of both, m of the modulation, a attention, g
+/// activation. A small M is a modulation of whose tile nothing is known but that it is smaller.
+fn places(kernels: &str, model: &str) -> String {
+    let (name, ns, side) = (0, 10, Some(64));
+    let kernel = |letter: char| {
+        let (step, name, ns, side) = match letter {
+            'I' => (Step::Gemm, 1, 40, side),
+            'T' => (Step::Gemm, 2, 15, side),
+            // The kernel of the image takes the text as well.
+            't' => (Step::Gemm, 1, 15, side),
+            'B' => (Step::Gemm, 3, 50, side),
+            'm' => (Step::Gemm, 4, ns, Some(16)),
+            'M' => (Step::Gemm, 5, ns, Some(32)),
+            'a' => (Step::Attention, name, ns, None),
+            _ => (Step::Activation, name, ns, None),
+        };
+        let activates = letter == 'g';
+        Kernel {
+            step,
+            name,
+            ns,
+            activates,
+            side,
+        }
+    };
+    let kernels: Vec<Kernel> = kernels
+        .chars()
+        .filter(|one| *one != ' ')
+        .map(kernel)
+        .collect();
+    let config = parse(model).unwrap();
+    let all = assign(&kernels, config.diffusion().unwrap(), TOKENS);
+    let gemms = all
+        .iter()
+        .zip(&kernels)
+        .filter(|(_, one)| one.step == Step::Gemm);
+    let texts = gemms.map(|(place, _)| match place {
+        Some(place) => format!(
+            "{}{}x{}",
+            match place.rows {
+                Rows::Conditioning => "c",
+                Rows::Image => "i",
+                Rows::Text => "t",
+                Rows::Both => "b",
+            },
+            place.matrix.n,
+            place.matrix.k
+        ),
+        None => "-".to_owned(),
+    });
+    texts.collect::<Vec<String>>().join(" ")
+}
+
+const INPUTS: &str = "i8x8 i8x8 i8x8 t8x8 t8x8 t8x8";
+
+/// As compiled: the text may come first, and the MLP of one stream follows attention.
+#[test]
+fn blocks_as_they_are_compiled() {
+    let kernels = "mmIT mm TITITI a IT mIgI mTgT TITITI a IT m TgT IgI BBB a mBgB BBB a mBgBI";
+    let inputs = "t8x8 i8x8 t8x8 i8x8 t8x8 i8x8";
+    let expected = format!(
+        "- - - - c48x8 c48x8 {inputs} i8x8 t8x8 c48x8 i32x8 i8x32 c48x8 t32x8 t8x32 {inputs} \
+         i8x8 t8x8 c24x8 t32x8 t8x32 i32x8 i8x32 b8x8 b8x8 b8x8 c24x8 b32x8 b8x40 b8x8 b8x8 b8x8 \
+         c16x8 b32x8 b8x40 -"
+    );
+    assert_eq!(places(kernels, MODEL), expected);
+}
+
+/// One after the other: the MLP of one stream precedes attention.
+#[test]
+fn blocks_as_they_are_written() {
+    let kernels =
+        "mmIT mm IIITTT a IT IgI TgT mm IIITTT a IT IgI TgT m Bg BBB a B m Bg BBB a B m I";
+    let expected = format!(
+        "- - - - c48x8 c48x8 {INPUTS} i8x8 t8x8 i32x8 i8x32 t32x8 t8x32 c48x8 c48x8 {INPUTS} \
+         i8x8 t8x8 i32x8 i8x32 t32x8 t8x32 c24x8 b32x8 b8x8 b8x8 b8x8 b8x40 c24x8 b32x8 b8x8 b8x8 b8x8 \
+         b8x40 c16x8 -"
+    );
+    assert_eq!(places(kernels, MODEL), expected);
+    // MLPs that take turns, and one kernel for both streams.
+    let turns = kernels.replace("IT IgI TgT", "IT IT gg IT");
+    let mlps = "i8x8 t8x8 i32x8 i8x32 t32x8 t8x32";
+    let in_turn = "i8x8 t8x8 i32x8 t32x8 i8x32 t8x32";
+    assert_eq!(places(&turns, MODEL), expected.replace(mlps, in_turn));
+    assert_eq!(places(&kernels.replace('T', "t"), MODEL), expected);
+}
+
+/// Queries, keys and values in one GEMM; of one stream with the MLP in the same.
+#[test]
+fn blocks_of_fused_projections() {
+    let fused = "IT mm IT a IT IgI TgT mm IT a IT IgI TgT m B a gB m B a gB m I";
+    let expected = "- - c48x8 c48x8 i24x8 t24x8 i8x8 t8x8 i32x8 i8x32 t32x8 t8x32 c48x8 c48x8 i24x8 t24x8 \
+         i8x8 t8x8 i32x8 i8x32 t32x8 t8x32 c24x8 b56x8 b8x40 c24x8 b56x8 b8x40 c16x8 -";
+    assert_eq!(places(fused, MODEL), expected);
+}
+
+/// Of the last block the image alone goes on, and what modulates the text there has fewer columns.
+#[test]
+fn a_model_without_blocks_of_one_stream() {
+    let model = MODEL
+        .replace("Flux", "SD3")
+        .replace(r#""num_single_layers": 2,"#, "");
+    let kernels = "IT mm IIITTT a IT IgI TgT mm IIITTT a I IgI m I";
+    let expected = format!(
+        "- - - - {INPUTS} i8x8 t8x8 i32x8 i8x32 t32x8 t8x32 - - {INPUTS} i8x8 i32x8 i8x32 c16x8 -"
+    );
+    assert_eq!(places(kernels, &model), expected);
+}
+
+#[test]
+fn where_order_does_not_tell_nothing_is_said() {
+    let kernels = "IT mm IIITTT a IT IgI TgT mm IIITTT a IT IgI TgT m BBB a mBgB BBB a mBgBI";
+    let n_known = |kernels: &str| {
+        let places = places(kernels, MODEL);
+        places.split(' ').filter(|one| *one != "-").count()
+    };
+    assert_eq!(n_known(kernels), 41);
+    // Tiles that are only smaller than others do as well, where they are as many as they must be.
+    assert_eq!(n_known(&kernels.replace("TgT mm", "TgT MM")), 39);
+    // Both streams take as long: which is which stays open.
+    let alike = kernels.replace('T', "I");
+    assert_eq!(n_known(&alike), 17);
+    // A GEMM more between two blocks, and none of the activations.
+    assert_eq!(n_known(&kernels.replace("BBB a", "BBBB a")), 22);
+    assert_eq!(n_known(&kernels.replace('g', "")), 0);
+}
