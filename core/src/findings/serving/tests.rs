@@ -274,6 +274,15 @@ fn graph_launches_as_long_as_their_replays() {
     assert_eq!(with(300, 0.0), None);
     // The gap ends after the launch.
     assert_eq!(with(150, 50.0), None);
+    // Between nodes of a graph are gaps of 3 µs whoever launches them.
+    let mut table =
+        Timetable::new()
+            .annotation(DECODE, 0..900)
+            .runtime("cudaGraphLaunch", 1, 10..310);
+    for at in 0..20_u32 {
+        table = replays(table, 1, f64::from(100 + at * 50), &[(GEMM, 47.0)]);
+    }
+    assert_eq!(figures(&table, "slow_graph_launch"), None);
 }
 
 /// Layers of 100 µs, the first of 500; 200 µs of it the profiler loads kernels.

@@ -285,3 +285,84 @@ fn a_replay_is_cut_between_its_layers() {
     let some = slices::of_work(&profile, serving, &all[..2]);
     assert_eq!((some.len(), some[0].number), (1, None));
 }
+
+/// A step of five layers, of kernels with their times in microseconds.
+fn step_of(layer: &[(&str, u32)]) -> Blocks {
+    let mut trace = Timetable::new()
+        .annotation("step[DECODE bs=4]", 0..10)
+        .runtime("cudaGraphLaunch", 1, 2..6)
+        .arrow_start(1);
+    let mut at = 100;
+    for (name, us) in layer.repeat(5) {
+        trace = trace.kernel(1, name, at..at + us);
+        at += us;
+    }
+    serving(&trace).blocks.unwrap()
+}
+
+#[test]
+fn layers_are_known_where_attention_and_what_repeats_agree() {
+    const COMBINE: &str = "void cutlass::device_kernel<flash::enable_sm80_or_later<flash::FlashAttnFwdCombine<cute::tuple<>>>>";
+    let cases: &[(&[(&str, u32)], Option<usize>)] = &[
+        (&[("attn_fwd", 9), ("gemm", 40), ("norm", 2)], Some(5)),
+        // Attention that splits keys has a second kernel.
+        (
+            &[("flash_fwd_kernel", 9), (COMBINE, 2), ("gemm", 40)],
+            Some(5),
+        ),
+        // One kernel for GEMMs of several sizes, and one for both of the experts.
+        (&[("attn_fwd", 9), ("gemm", 10), ("gemm", 40)], Some(5)),
+        (
+            &[
+                ("attn_fwd", 9),
+                ("fused_moe_kernel", 40),
+                ("silu", 2),
+                ("fused_moe_kernel", 39),
+            ],
+            Some(5),
+        ),
+        // Two layers in each block.
+        (
+            &[
+                ("attn_fwd", 9),
+                ("gemm", 40),
+                ("attn_fwd", 20),
+                ("norm", 2),
+                ("gemm", 40),
+            ],
+            Some(10),
+        ),
+        // Two attentions for each of the longest kernel.
+        (&[("attn_fwd", 9), ("attn_fwd", 9), ("gemm", 40)], None),
+    ];
+    for (layer, expected) in cases {
+        assert_eq!(step_of(layer).layers, *expected, "{layer:?}");
+    }
+}
+
+/// Distances between the attention kernels of layers.
+#[test]
+fn layers_of_one_kind_are_told_by_how_far_they_are_apart() {
+    let groups = |apart: &[usize]| {
+        let mut anchors = vec![3];
+        anchors.extend(apart.iter().scan(3, |at, gap| {
+            *at += gap;
+            Some(*at)
+        }));
+        layers::alike(&anchors)
+    };
+    let cases: &[(&[usize], &[usize])] = &[
+        (&[], &[1]),
+        (&[20, 20, 20], &[4]),
+        (&[20, 21, 20, 19], &[5]),
+        // Three dense layers, then those of experts: what follows an attention is of its layer.
+        (&[20, 20, 20, 33, 33, 33, 33], &[3, 5]),
+        // Double blocks, then single ones: half of each lies between.
+        (&[39, 39, 39, 30, 24, 24, 24], &[4, 4]),
+        // No kind of layer comes twice.
+        (&[2, 9, 2, 9], &[2, 2, 1]),
+    ];
+    for (apart, expected) in cases {
+        assert_eq!(groups(apart), *expected, "{apart:?}");
+    }
+}
