@@ -7,6 +7,7 @@ use crate::base::stats::median_ns;
 use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
 use crate::names::batch::{Engine, Phase};
+use crate::profile::runtime_calls::NODE_GAP_NS;
 use crate::profile::serving::{ServingStep, ShapeKind};
 use crate::trace::Category;
 
@@ -123,8 +124,6 @@ fn slow_launch(source: &Source) -> Option<Seen> {
     /// Of the time of the replays.
     const LONG: f64 = 0.5;
     const LEAST_WAITED: f64 = 0.01;
-    /// Between the nodes of a graph a GPU leaves up to 3 µs without waiting for anything.
-    const LEAST_GAP_NS: i64 = 5_000;
     if !source.passes.are_replays {
         return None;
     }
@@ -138,7 +137,7 @@ fn slow_launch(source: &Source) -> Option<Seen> {
         let on_host = events.span(call);
         let busy = union(pass.kernels.iter().map(|one| one.span()).collect());
         let gaps = gaps_in(span, &busy)
-            .filter(|gap| gap.length() >= LEAST_GAP_NS && gap.end_ns <= on_host.end_ns);
+            .filter(|gap| gap.length() > NODE_GAP_NS && gap.end_ns <= on_host.end_ns);
         waited_ns = waited_ns.saturating_add(sum(gaps.map(Interval::length)));
         launch_ns = launch_ns.saturating_add(on_host.length());
         replay_ns = replay_ns.saturating_add(span.length());

@@ -102,6 +102,31 @@ fn detailed_annotations_go_before_plain_ones() {
     assert_eq!(found.steps[0].batch.unwrap().kv_tokens(), Some(9));
 }
 
+/// Beside steps that verify, those that decode are of the draft model.
+#[test]
+fn drafting_is_no_decode_step() {
+    let names = [
+        "step[TARGET_VERIFY bs=4 toks=16]",
+        "step[DECODE bs=4]",
+        "step[DRAFT_EXTEND bs=4 toks=8]",
+    ];
+    let phases = |names: &[&str]| {
+        let steps = (0_u32..).zip(names);
+        let steps: Vec<_> = steps
+            .map(|(at, name)| (*name, at * 30, 500 + at * 50))
+            .collect();
+        let found = serving(&decode(&steps));
+        found
+            .steps
+            .iter()
+            .map(ServingStep::phase)
+            .collect::<Vec<_>>()
+    };
+    let [decode, draft] = [Some(Phase::Decode), Some(Phase::Draft)];
+    assert_eq!(phases(&names), [decode, draft, draft]);
+    assert_eq!(phases(&names[1..2]), [decode]);
+}
+
 #[test]
 fn without_annotations_python_frames_name_the_steps() {
     let runner = "vllm/v1/worker/gpu_model_runner.py";
