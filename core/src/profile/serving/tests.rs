@@ -57,9 +57,54 @@ fn the_time_of_a_step_is_from_start_to_start_else_its_own() {
     assert_eq!(time(&[(name, 0, 500)]), (40, Basis::GpuSpan, 1));
     let three = [(name, 0, 500), (name, 30, 550), (name, 60, 610)];
     assert_eq!(time(&three), (50, Basis::StartToStart, 2));
+    // Steps of another thread follow none of this one.
+    let threads = |threads: &[u32]| {
+        let steps = threads
+            .iter()
+            .zip(0_u32..)
+            .fold(Timetable::new(), |trace, (thread, at)| {
+                let (host, gpu) = (at * 30, 500 + at * 50);
+                trace
+                    .thread(*thread)
+                    .annotation(name, host..host + 20)
+                    .op("aten::mm", host + 2..host + 18)
+                    .launched("gemm", host + 4..host + 5, gpu..gpu + 40)
+            });
+        let time = serving(&steps).step_time(Some(Phase::Decode)).unwrap();
+        (time.ns / 1000, time.basis, time.n)
+    };
+    assert_eq!(threads(&[1, 2, 1, 2]), (100, Basis::StartToStart, 2));
+    assert_eq!(threads(&[1, 2]), (40, Basis::GpuSpan, 2));
     // What follows a decode step is its end, of whatever phase.
     let mixed = [(name, 0, 500), ("step[EXTEND bs=1 toks=9]", 30, 545)];
     assert_eq!(time(&mixed), (45, Basis::StartToStart, 1));
+}
+
+/// Inputs of the second step are copied on another stream while the first one runs.
+#[test]
+fn inputs_that_are_copied_ahead_start_no_step() {
+    let step = |trace: Timetable, (id, copy, gpu): (u32, u32, u32)| {
+        let host = id * 30;
+        trace
+            .annotation("step[DECODE bs=4]", host..host + 20)
+            .op("aten::mm", host + 2..host + 18)
+            .runtime("cudaMemcpyAsync", id, host + 3..host + 4)
+            .arrow_start(id)
+            .stream(2)
+            .copy(id, "Memcpy HtoD (Pinned -> Device)", copy..copy + 2)
+            .stream(1)
+            .launched("gemm", host + 5..host + 6, gpu..gpu + 40)
+    };
+    let starts = |second_copy: u32| {
+        let steps = [(901, 27_490, 27_500), (902, second_copy, 27_545)];
+        let found = serving(&steps.into_iter().fold(Timetable::new(), step));
+        let steps = found.steps.iter();
+        let starts = steps.map(|step| step.activity.unwrap().span.start_ns / 1000);
+        starts.collect::<Vec<_>>()
+    };
+    assert_eq!(starts(27_510), [27_490, 27_545]);
+    // After the first step the copy is a part of the second.
+    assert_eq!(starts(27_541), [27_490, 27_541]);
 }
 
 #[test]
