@@ -1,5 +1,6 @@
 //! What the names of operators and kernels say of attention.
 
+use super::moe::quantizes;
 use super::words::{Words, holds, leading_digits, said_by};
 use super::{Family, family_of_kernel};
 use crate::base::labels::labelled;
@@ -82,9 +83,11 @@ pub(crate) fn splits_keys(kernel: &str) -> bool {
 pub(crate) fn is_main(kernel: &str) -> bool {
     const MOST_OWN: usize = 80;
     const AROUND: &[&str] = &[
-        "reduce",
+        "reduc",
         "combine",
-        "quant",
+        "concat",
+        "gather",
+        "set_mla",
         "prepare",
         "merge",
         "indices",
@@ -97,14 +100,23 @@ pub(crate) fn is_main(kernel: &str) -> bool {
         "position",
     ];
     // What a template is made with, and what a mangled name says after its own, are options.
-    let own = kernel.split('<').next().unwrap_or(kernel);
+    let own = own_name(kernel);
     let own = own.get(..MOST_OWN).unwrap_or(own);
     let computes = || match AttentionKernel::of_name(kernel) {
         Some(Linear) => holds(kernel, &["chunk_fwd_kernel_o", "fused_recurrent"]),
         Some(Cache) => false,
         _ => true,
     };
-    family_of_kernel(kernel) == Family::Attention && !holds(own, AROUND) && computes()
+    let is_around = || holds(own, AROUND) || quantizes(own);
+    family_of_kernel(kernel) == Family::Attention && !is_around() && computes()
+}
+
+/// The name of a kernel without what its template is made with; of one that only starts another, that
+/// other's: `cutlass::device_kernel<flash::enable_sm80_or_later<flash::FlashAttnFwdCombine<…>>>`.
+fn own_name(kernel: &str) -> &str {
+    const STARTERS: &[&str] = &["device_kernel", "enable_sm", "kentry"];
+    let mut parts = kernel.split('<');
+    parts.find(|part| !holds(part, STARTERS)).unwrap_or(kernel)
 }
 
 /// The type of a KV cache, by the kernel that writes it.
@@ -256,6 +268,25 @@ mod tests {
             ("_ZN7ck_tile6kentryILi2ENS_38FmhaBatchPrefillWithPagedKVCacheKernelINS_40BlockFmhaBatchPrefillPipelineQRKSVSAsyncINS_28BlockAttentionQuantScaleEnumE0E", true),
             ("_fwd_grouped_kernel_stage1", true),
             ("_fwd_kernel_stage2", false),
+            ("void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<flash::CollectiveMainloopFwdSm90<2>>>>", true),
+            ("void cutlass::device_kernel<flash::enable_sm80_or_later<flash::FlashAttnFwdCombine<cute::tuple<cute::C<8>>>>>", false),
+            ("void cutlass::device_kernel<cutlass::fmha::kernel::Sm100FmhaMlaKernelTmaWarpspecialized<cute::tuple<cute::C<128>>>>", true),
+            ("void cutlass::device_kernel<cutlass::fmha::kernel::Sm100FmhaMlaReductionKernel<cutlass::bfloat16_t>>", false),
+            ("void ck_tile::kentry<2, ck_tile::FmhaFwdSplitKVKernel<ck_tile::Problem>>", true),
+            ("void ck_tile::kentry<2, ck_tile::FmhaFwdSplitKVCombineKernel<ck_tile::Problem>>", false),
+            ("void flash_fwd_splitkv_mla_kernel<Flash_fwd_kernel_traits_mla<576, 64, 64, 8>>", true),
+            ("void flash_fwd_mla_combine_kernel<cutlass::bfloat16_t, 512>", false),
+            ("_ZN5aiter32mla_a16w16_qh16_m16x4_n16x1_coex0_mask1E", true),
+            ("kn_mla_reduce_v1_ps", false),
+            ("fmhaSm100aKernel_QkvE4m3OBfloat16H64PagedKvSlidingOrChunkedCausalP32VarSeqQ8Kv128StaticSwapsAbForGen", true),
+            ("void flashinfer::BatchDecodeWithPagedKVCacheKernel<128u, 2u>", true),
+            ("void flashinfer::PersistentVariableLengthMergeStatesKernel<8u, 16u>", false),
+            ("void paged_attention_ll4mi_QKV_mfma16_kernel<__hip_bfloat16, 16, 128>", true),
+            ("void paged_attention_ll4mi_reduce_kernel<__hip_bfloat16, 128>", false),
+            ("_ZN5aiter38pa_bf16_noquant_gqa8_1tg_4wE", true),
+            ("concat_mla_absorb_q_kernel", false),
+            ("set_mla_kv_buffer_kernel", false),
+            ("void vllm::concat_and_cache_mla_kernel<__nv_bfloat16, __nv_bfloat16>", false),
         ];
         for (kernel, is) in cases {
             assert_eq!(is_main(kernel), is, "{kernel}");

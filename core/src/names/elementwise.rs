@@ -100,6 +100,28 @@ pub(crate) fn converts(kernel: &str) -> bool {
     is_generated || holds(kernel, WORDS)
 }
 
+/// Whether a kernel makes values of nothing, or of constants: it fills, and computes with no operand that
+/// steps or layers have of their own.
+pub(crate) fn makes_values(kernel: &str) -> bool {
+    const MAKES: &[&str] = &["zeros", "ones", "full", "fill", "empty", "arange"];
+    const COMPUTES: &[&str] = &[
+        "add",
+        "mul",
+        "sub",
+        "mean",
+        "rsqrt",
+        "silu",
+        "gelu",
+        "cat_",
+        "quant",
+        "index",
+        "embedding",
+        "norm",
+        "mask",
+    ];
+    holds(kernel, MAKES) && !holds(kernel, COMPUTES)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +137,17 @@ mod tests {
         ];
         for (name, expected) in ropes {
             assert_eq!(is_rope(name), expected, "{name}");
+        }
+        #[rustfmt::skip]
+        let makers = [
+            ("triton_poi_fused__to_copy_div_empty_like_zeros_20", true),
+            ("void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>", true),
+            ("triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_0", false),
+            ("void per_token_group_quant_8bit_kernel<c10::BFloat16>", false),
+            ("triton_poi_fused_add_zeros_3", false), ("triton_poi_fused__to_copy_1", false),
+        ];
+        for (name, expected) in makers {
+            assert_eq!(makes_values(name), expected, "{name}");
         }
         assert!(converts("triton_poi_fused__to_copy_1"));
         assert!(!converts("triton_poi_fused__to_copy_add_1"));

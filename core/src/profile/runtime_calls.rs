@@ -28,6 +28,9 @@ pub(crate) fn records_busy_queues(trace: &Trace) -> bool {
     calls.iter().any(|call| trace.strings.find(call).is_some())
 }
 
+/// Between the nodes of a graph a GPU is idle for 1 to 3 µs, whoever launches it.
+pub(crate) const NODE_GAP_NS: i64 = 3_000;
+
 /// The launches of GPU graphs in a trace.
 #[derive(Debug, Default)]
 pub(crate) struct GraphReplays {

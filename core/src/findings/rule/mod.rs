@@ -171,7 +171,9 @@ impl<S: Subject> Rule<S> {
         let longest = group.rows.first().map(|row| row.operation);
         tables.extend(longest.and_then(|at| waterfall_table(group.input, at)));
         found.tables = tables;
-        let causes = longest.and_then(|at| causes_of(group.input, at));
+        // What first steps say is not how fast operations are.
+        let causes = longest.filter(|_| self.effect != Effect::FirstStep);
+        let causes = causes.and_then(|at| causes_of(group.input, at));
         found.causes = causes.unwrap_or_default();
         let templates = [self.title, self.issue, self.model, self.kernel];
         Some(said(found, templates, self.notes, &self.words_of(group)))

@@ -5,6 +5,7 @@ use super::passes::Kernel;
 use super::{Kind, Seen, Source, pass_word};
 use crate::base::map::Map;
 use crate::findings::prelude::*;
+use crate::names::elementwise::makes_values;
 use crate::names::{Family, family_of_kernel};
 use crate::trace::StringId;
 
@@ -128,8 +129,13 @@ fn tiny(source: &Source) -> Vec<Tiny> {
             operations,
         }
     });
-    tiny.filter(|one| one.elements.is_none_or(|elements| elements <= 1))
-        .collect()
+    // Without arguments only what makes a value of nothing is known to do the same in each layer.
+    let makes_values = |name| makes_values(profile.trace.strings.get(name));
+    tiny.filter(|one| match one.elements {
+        Some(elements) => elements <= 1,
+        None => makes_values(one.name),
+    })
+    .collect()
 }
 
 /// The names of such kernels.

@@ -7,6 +7,7 @@ use crate::base::stats::median_ns;
 use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
 use crate::names::batch::{Engine, Phase};
+use crate::profile::runtime_calls::NODE_GAP_NS;
 use crate::profile::serving::{ServingStep, ShapeKind};
 use crate::trace::Category;
 
@@ -135,7 +136,8 @@ fn slow_launch(source: &Source) -> Option<Seen> {
         };
         let on_host = events.span(call);
         let busy = union(pass.kernels.iter().map(|one| one.span()).collect());
-        let gaps = gaps_in(span, &busy).filter(|gap| gap.end_ns <= on_host.end_ns);
+        let gaps = gaps_in(span, &busy)
+            .filter(|gap| gap.length() > NODE_GAP_NS && gap.end_ns <= on_host.end_ns);
         waited_ns = waited_ns.saturating_add(sum(gaps.map(Interval::length)));
         launch_ns = launch_ns.saturating_add(on_host.length());
         replay_ns = replay_ns.saturating_add(span.length());

@@ -68,7 +68,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
     },
     Rule {
         key: "one_element_kernels",
-        when: "an element-wise kernel that takes no longer than any kernel does runs several times in each layer",
+        when: "an element-wise kernel of one element, or a fill of unknown size, takes no longer than any kernel does and runs several times in each layer",
         applies: |_, seen| seen.kind == Kind::OneElement,
         title: "{one?Kernels of one element|Kernels as short as any}",
         issue: "{name} {one?works on one element|takes no longer than any kernel does}: {n} calls of {mean}, {per_pass} in a {pass}, {time}.",

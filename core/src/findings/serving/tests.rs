@@ -167,7 +167,7 @@ fn routing_of_tokens_is_a_chain_of_its_own() {
     assert!(!is_split_sum(GEMM));
 }
 
-/// Three conversions of 4 µs in each of ten layers, 120 of 920 µs.
+/// Three fills of 4 µs in each of ten layers, 120 of 920 µs.
 #[test]
 fn kernels_as_short_as_any_several_times_in_each_layer() {
     let with = |n: usize, us: f64, kernel: &'static str| {
@@ -184,12 +184,19 @@ fn kernels_as_short_as_any_several_times_in_each_layer() {
             figures(&table, "attention_preparation_chain").is_some(),
         )
     };
-    const FILL: &str = "triton_poi_fused__to_copy_div_0";
+    const FILL: &str = "triton_poi_fused__to_copy_div_zeros_0";
     assert_eq!(with(3, 4.0, FILL), (Some((120, Some(120))), false));
     // Once in each layer, far longer than the shortest, or no element-wise kernel.
     assert_eq!(with(1, 4.0, FILL).0, None);
     assert_eq!(with(3, 8.0, FILL).0, None);
     assert_eq!(with(3, 4.0, "rms_norm_kernel"), (None, true));
+    // Norms and quantizing are of the data of their layer.
+    for of_layer in [
+        "triton_red_fused_add_mean_rsqrt_0",
+        "per_token_quant_kernel",
+    ] {
+        assert_eq!(with(3, 4.0, of_layer).0, None, "{of_layer}");
+    }
 }
 
 /// Quantizing of 60 µs before each attention of 40.
@@ -274,6 +281,15 @@ fn graph_launches_as_long_as_their_replays() {
     assert_eq!(with(300, 0.0), None);
     // The gap ends after the launch.
     assert_eq!(with(150, 50.0), None);
+    // Between nodes of a graph are gaps of 3 µs whoever launches them.
+    let mut table =
+        Timetable::new()
+            .annotation(DECODE, 0..900)
+            .runtime("cudaGraphLaunch", 1, 10..310);
+    for at in 0..20_u32 {
+        table = replays(table, 1, f64::from(100 + at * 50), &[(GEMM, 47.0)]);
+    }
+    assert_eq!(figures(&table, "slow_graph_launch"), None);
 }
 
 /// Layers of 100 µs, the first of 500; 200 µs of it the profiler loads kernels.

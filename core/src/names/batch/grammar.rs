@@ -59,10 +59,10 @@ const fn mode(name: &'static str, phase: Phase, is_context: Option<bool>) -> Mod
     }
 }
 
-const fn speculative(name: &'static str) -> Mode {
+const fn speculative(name: &'static str, phase: Phase) -> Mode {
     Mode {
         is_speculative: true,
-        ..mode(name, Phase::Decode, Some(true))
+        ..mode(name, phase, Some(true))
     }
 }
 
@@ -71,9 +71,9 @@ const MODES: &[Mode] = &[
     mode("DECODE", Phase::Decode, Some(false)),
     mode("MIXED", Phase::Mixed, None),
     mode("IDLE", Phase::Idle, None),
-    speculative("TARGET_VERIFY"),
-    speculative("DRAFT_EXTEND"),
-    speculative("DRAFT_EXTEND_V2"),
+    speculative("TARGET_VERIFY", Phase::Decode),
+    speculative("DRAFT_EXTEND", Phase::Draft),
+    speculative("DRAFT_EXTEND_V2", Phase::Draft),
     mode("SPLIT_PREFILL", Phase::Prefill, Some(true)),
     mode("DLLM_EXTEND", Phase::Prefill, Some(true)),
     // Requests whose context was read in elsewhere: nothing is computed.
@@ -326,8 +326,8 @@ mod tests {
             ("step[MIXED bs=3 toks=9]", Some((Sglang, Plain, Mixed, [Some(3), Some(9), None]))),
             ("step[IDLE bs=0]", Some((Sglang, Plain, Idle, [Some(0), Some(0), None]))),
             ("step[TARGET_VERIFY bs=4 c_sq=20 c_sk=99 c_sqsq=100 c_sqsk=495]", Some((Sglang, Detailed, Decode, [Some(4), Some(20), Some(99)]))),
-            ("step[DRAFT_EXTEND bs=4 toks=8]", Some((Sglang, Plain, Decode, [Some(4), Some(8), None]))),
-            ("step[DRAFT_EXTEND_V2 bs=4 toks=8]", Some((Sglang, Plain, Decode, [Some(4), Some(8), None]))),
+            ("step[DRAFT_EXTEND bs=4 toks=8]", Some((Sglang, Plain, Draft, [Some(4), Some(8), None]))),
+            ("step[DRAFT_EXTEND_V2 bs=4 toks=8]", Some((Sglang, Plain, Draft, [Some(4), Some(8), None]))),
             ("step[SPLIT_PREFILL bs=1 toks=512]", Some((Sglang, Plain, Prefill, [Some(1), Some(512), None]))),
             ("step[DLLM_EXTEND bs=1 toks=32]", Some((Sglang, Plain, Prefill, [Some(1), Some(32), None]))),
             ("step[PREBUILT bs=2]", Some((Sglang, Plain, Idle, [Some(2), Some(0), None]))),

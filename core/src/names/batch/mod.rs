@@ -78,6 +78,8 @@ labelled! {
         Decode => "decode" as "decode",
         /// Some of both, or nothing tells which.
         Mixed => "mixed" as "mixed",
+        /// Tokens are drafted, which another model then verifies.
+        Draft => "draft" as "draft",
         /// There are none.
         Idle => "idle" as "idle",
         /// Images are made.

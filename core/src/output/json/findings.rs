@@ -108,7 +108,7 @@ record! {
 
     /// Steps of one phase.
     Phase(phase: &PhaseFigures) {
-        phase: "prefill, decode, mixed, diffusion, or unknown phase." = phase.phase,
+        phase: "prefill, decode, mixed, draft, diffusion, or unknown phase." = phase.phase,
         steps: "How many have GPU activity." = phase.n_steps,
         requests: "Requests of a step; null: not known." = phase.requests,
         padded_to: "Requests that its graph was captured for; null: not known." = phase.padded_to,

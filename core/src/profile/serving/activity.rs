@@ -7,13 +7,13 @@ use crate::base::sort::Arrange;
 use crate::names::host_calls::RuntimeCall;
 use crate::profile::Profile;
 use crate::profile::launch::{GpuId, is_graph_call};
-use crate::trace::{ByName, EventId, TrackId};
+use crate::trace::{ByName, Category, EventId, TrackId};
 
 /// What the GPU did for a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Activity {
-    /// From its first to its last activity; from the end of the last gap in which an earlier batch ran
-    /// that was not recorded.
+    /// From its first to its last activity, without inputs that were copied ahead while the step before it
+    /// ran; from the end of the last gap in which an earlier batch ran that was not recorded.
     pub span: Interval,
     /// What such a gap takes off.
     pub cut_ns: i64,
@@ -31,6 +31,8 @@ pub struct Activity {
 pub(crate) struct Launched<'a> {
     profile: &'a Profile,
     work: Vec<(TrackId, i64, GpuId)>,
+    /// Until when that runs which the same thread launched before, by position in `work`.
+    earlier_until_ns: Vec<i64>,
     /// When anything runs.
     busy: Vec<Interval>,
     /// Calls in which a thread waits for the GPU, by start.
@@ -46,6 +48,15 @@ impl<'a> Launched<'a> {
         });
         let mut work: Vec<(TrackId, i64, GpuId)> = launched.collect();
         work.sort_unstable();
+        let mut last = None;
+        let earlier = work.iter().map(|(track, _, id)| {
+            let until = last.filter(|(of, _)| of == track);
+            let until_ns = until.map_or(i64::MIN, |(_, ns)| ns);
+            let end_ns = profile.gpu.get(*id).map_or(i64::MIN, |one| one.span.end_ns);
+            last = Some((*track, until_ns.max(end_ns)));
+            until_ns
+        });
+        let earlier_until_ns = earlier.collect();
         let mut is_wait = ByName::new(|name| RuntimeCall::of_name(name).is_blocking());
         let calls = events
             .ids()
@@ -55,6 +66,7 @@ impl<'a> Launched<'a> {
         waits.arrange();
         Launched {
             work,
+            earlier_until_ns,
             busy: union(profile.gpu.iter().map(|(_, work)| work.span).collect()),
             waits,
             profile,
@@ -83,6 +95,7 @@ impl<'a> Launched<'a> {
                 .filter_map(|id| Some(self.profile.gpu.get(*id)?.span))
         };
         let hull = spans().reduce(Interval::hull)?;
+        let hull = Interval::new(self.after_ahead(step, hull.start_ns, &own), hull.end_ns);
         let start_ns = self.cut(hull, &own).unwrap_or(hull.start_ns);
         let span = Interval::new(start_ns, hull.end_ns);
         let trace = &self.profile.trace;
@@ -100,6 +113,25 @@ impl<'a> Launched<'a> {
             n_launches: calls.len(),
             n_replays: replays.count(),
         })
+    }
+
+    /// The start of a step's activity without the copies and fills that run ahead, while what its thread
+    /// launched before still runs: inputs of the next step, on a stream of their own.
+    fn after_ahead(&self, step: &ServingStep, start_ns: i64, own: &[GpuId]) -> i64 {
+        let (track, from_ns) = (step.track, step.on_host.start_ns);
+        let at = self
+            .work
+            .partition_point(|(of, at, _)| (*of, *at) < (track, from_ns));
+        let until_ns = self.earlier_until_ns.get(at).copied();
+        let Some(until_ns) = until_ns.filter(|until_ns| start_ns < *until_ns) else {
+            return start_ns;
+        };
+        let own = own.iter().filter_map(|id| self.profile.gpu.get(*id));
+        let stays = own.filter(|one| {
+            let is_ahead = one.span.start_ns < until_ns;
+            !(is_ahead && one.category != Category::Kernel)
+        });
+        stays.map(|one| one.span.start_ns).min().unwrap_or(start_ns)
     }
 
     /// Time in a span during which anything runs, whoever launched it.

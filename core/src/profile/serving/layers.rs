@@ -9,6 +9,7 @@ use crate::base::map::Map;
 use crate::base::periods::{self, Run};
 use crate::base::sort::Arrange;
 use crate::names::attention::is_main;
+use crate::names::moe::MoeRole;
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::trace::{ByName, EventId, TrackId};
@@ -155,8 +156,12 @@ fn of_work(profile: &Profile, work: &[GpuId]) -> Option<Blocks> {
         .filter(|run| run.period() > 1.0)
         .max_by_key(time)?;
     let anchors = anchors(profile, &stream.work);
-    let layers_per_block = longest_in_block(profile, run, of_run(run));
-    let by_period = run.blocks.round() as usize * layers_per_block;
+    let counted = |n: usize| run.blocks.round() as usize * n;
+    let in_block = longest_in_block(profile, run, of_run(run));
+    let agrees = |n: &usize| *n > 0 && counted(*n) == anchors.len();
+    let agreed = in_block.iter().copied().find(agrees);
+    let layers_per_block = agreed.unwrap_or(in_block[0]);
+    let by_period = counted(layers_per_block);
     Some(Blocks {
         period: run.period(),
         blocks: run.blocks,
@@ -180,39 +185,47 @@ pub(super) fn anchors(profile: &Profile, work: &[GpuId]) -> Vec<usize> {
     anchors.map(|(at, _)| at).collect()
 }
 
-/// How many anchors follow each other about as far apart as the first two of them are.
+/// How many layers in a row are alike, by the distances between their anchors. What lies between two
+/// anchors is most of the first one's layer: the anchor before a change of the distance is the first of
+/// the layers that follow, where these go on in the same way.
 pub(super) fn alike(anchors: &[usize]) -> Vec<usize> {
     /// Blocks of one kind differ by a kernel or two.
     const MOST_PERCENT: usize = 10;
-    let mut groups: Vec<usize> = Vec::new();
-    let mut usual = None;
-    let mut last = None;
-    for at in anchors {
-        let gap = last.map(|last: usize| at - last);
-        last = Some(*at);
-        let is_like = match (gap, usual) {
-            (Some(gap), Some(usual)) => gap.abs_diff(usual) * 100 <= usual * MOST_PERCENT,
-            (Some(_), None) => true,
-            (None, _) => false,
-        };
-        match groups.last_mut().filter(|_| is_like) {
-            Some(group) => {
-                *group += 1;
-                usual = usual.or(gap);
-            }
-            None => {
+    let is_like = |one: usize, usual: usize| one.abs_diff(usual) * 100 <= usual * MOST_PERCENT;
+    let apart = anchors.iter().zip(anchors.iter().skip(1));
+    let mut groups = vec![usize::from(!anchors.is_empty())];
+    let (mut usual, mut change) = (None, None);
+    for gap in apart.map(|(one, next)| next - one) {
+        let last = groups.len() - 1;
+        match usual {
+            Some(of_group) if !is_like(gap, of_group) => {
                 groups.push(1);
-                usual = None;
+                (usual, change) = (None, Some(gap));
+                continue;
+            }
+            Some(_) => {}
+            None => {
+                let follows = change.is_some_and(|change| is_like(change, gap));
+                if follows && last > 0 && groups[last - 1] > 1 {
+                    groups[last - 1] -= 1;
+                    groups[last] += 1;
+                }
+                usual = Some(gap);
             }
         }
+        groups[last] += 1;
     }
+    groups.retain(|n| *n > 0);
     groups
 }
 
-/// How often the kernel with the longest mean occurs in the first block of a run.
-fn longest_in_block(profile: &Profile, run: &Run, work: &[GpuId]) -> usize {
-    let period = run.period().round() as usize;
-    let block = work.get(..period).unwrap_or(work);
+/// How often the kernel with the longest mean occurs in a block of a run: all calls of its name; those
+/// that take about as long, as GEMMs of different sizes may share a name; half of them where it
+/// computes both GEMMs of experts.
+fn longest_in_block(profile: &Profile, run: &Run, work: &[GpuId]) -> [usize; 3] {
+    /// Of the longest call.
+    const AS_LONG_PERCENT: i64 = 75;
+    let period = run.period().round().max(1.0) as usize;
     let mut times: Map<_, (i64, i64)> = Map::default();
     for work in work.iter().filter_map(|id| profile.gpu.get(*id)) {
         let (ns, n) = times.entry(work.name).or_default();
@@ -220,13 +233,24 @@ fn longest_in_block(profile: &Profile, run: &Run, work: &[GpuId]) -> usize {
         *n += 1;
     }
     let mean = |name| times.get(&name).map_or(0, |(ns, n)| ns / n.max(&1));
-    let names = || {
-        block
-            .iter()
-            .filter_map(|id| Some(profile.gpu.get(*id)?.name))
+    // The first block may be cold, the last one cut.
+    let middle = work.len() / period / 2 * period;
+    let block = work.get(middle..middle + period).unwrap_or(work);
+    let block = || block.iter().filter_map(|id| profile.gpu.get(*id));
+    let longest = block().max_by_key(|one| (mean(one.name), std::cmp::Reverse(one.name.0)));
+    let Some(longest) = longest.map(|one| one.name) else {
+        return [0; 3];
     };
-    let Some(longest) = names().max_by_key(|name| (mean(*name), std::cmp::Reverse(name.0))) else {
-        return 0;
+    let calls = block().filter(|one| one.name == longest);
+    let calls: Vec<i64> = calls.map(|one| one.span.length()).collect();
+    let longest_ns = calls.iter().copied().max().unwrap_or(0);
+    let least_ns = longest_ns / 100 * AS_LONG_PERCENT;
+    let is_as_long = |ns: &&i64| **ns >= least_ns;
+    let is_of_experts = MoeRole::said_by(profile.trace.strings.get(longest)) == Some(MoeRole::Gemm);
+    let layers_of_experts = match is_of_experts && calls.len().is_multiple_of(2) {
+        true => calls.len() / 2,
+        false => 0,
     };
-    names().filter(|name| *name == longest).count()
+    let as_long = calls.iter().filter(is_as_long).count();
+    [calls.len(), as_long, layers_of_experts]
 }

@@ -231,17 +231,13 @@ impl Serving {
     /// How long a step of a phase takes: from start to start, the median, where each is followed by
     /// another on its thread; else its own span, the median of several.
     pub fn step_time(&self, phase: Option<Phase>) -> Option<StepTime> {
-        let working: Vec<&ServingStep> = self
-            .steps
-            .iter()
-            .filter(|step| step.activity.is_some())
-            .collect();
-        let starts = working.iter().zip(working.iter().skip(1));
-        let apart = starts.filter_map(|(one, next)| {
-            let is_followed = one.phase() == phase && one.track == next.track;
-            let (one, next) = (one.activity?, next.activity?);
-            let ns = next.span.start_ns.saturating_sub(one.span.start_ns);
-            (is_followed && ns > 0).then_some(ns)
+        let mut before: Map<TrackId, (bool, i64)> = Map::default();
+        let apart = self.steps.iter().filter_map(|step| {
+            let start_ns = step.activity?.span.start_ns;
+            let is_of_phase = step.phase() == phase;
+            let (is_counted, from_ns) = before.insert(step.track, (is_of_phase, start_ns))?;
+            let ns = start_ns.saturating_sub(from_ns);
+            (is_counted && ns > 0).then_some(ns)
         });
         let apart: Vec<i64> = apart.collect();
         let time = |times: Vec<i64>, basis| {

@@ -78,7 +78,7 @@ impl Load {
         let has_prefill = match batch.phase {
             Phase::Diffusion => return None,
             Phase::Prefill | Phase::Mixed => true,
-            Phase::Decode | Phase::Idle => false,
+            Phase::Decode | Phase::Draft | Phase::Idle => false,
         };
         Some(Load {
             requests: batch.requests()?,

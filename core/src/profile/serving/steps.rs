@@ -2,7 +2,7 @@
 
 use super::ServingStep;
 use crate::base::sort::Arrange;
-use crate::names::batch::{self, Batch, Engine};
+use crate::names::batch::{self, Batch, Engine, Phase};
 use crate::names::frames::engine_step;
 use crate::trace::{ByName, Category, EventId, Trace};
 
@@ -52,8 +52,18 @@ fn by_annotations(trace: &Trace) -> Option<Named> {
     let sglang = all.iter().find(|(_, batch)| batch.engine == Engine::Sglang);
     let first = sglang.or_else(|| all.iter().find(|(_, batch)| batch.tier == tier));
     let engine = first.map(|(_, batch)| batch.engine);
+    let verifies = |batch: &Batch| batch.is_speculative && batch.phase == Phase::Decode;
+    let verified = all
+        .iter()
+        .any(|(_, batch)| verifies(batch) && batch.engine == Engine::Sglang);
     let steps = all.into_iter().filter(|(_, batch)| batch.tier == tier);
-    let steps = steps.map(|(event, batch)| step(trace, event, Some(batch)));
+    let steps = steps.map(|(event, mut batch)| {
+        // Beside steps that verify, those that grow by a token are of the model that drafts.
+        if verified && batch.phase == Phase::Decode && !batch.speculates() {
+            (batch.phase, batch.is_speculative) = (Phase::Draft, true);
+        }
+        step(trace, event, Some(batch))
+    });
     Some(Named {
         engine,
         by: NamedBy::Annotations,

@@ -57,9 +57,54 @@ fn the_time_of_a_step_is_from_start_to_start_else_its_own() {
     assert_eq!(time(&[(name, 0, 500)]), (40, Basis::GpuSpan, 1));
     let three = [(name, 0, 500), (name, 30, 550), (name, 60, 610)];
     assert_eq!(time(&three), (50, Basis::StartToStart, 2));
+    // Steps of another thread follow none of this one.
+    let threads = |threads: &[u32]| {
+        let steps = threads
+            .iter()
+            .zip(0_u32..)
+            .fold(Timetable::new(), |trace, (thread, at)| {
+                let (host, gpu) = (at * 30, 500 + at * 50);
+                trace
+                    .thread(*thread)
+                    .annotation(name, host..host + 20)
+                    .op("aten::mm", host + 2..host + 18)
+                    .launched("gemm", host + 4..host + 5, gpu..gpu + 40)
+            });
+        let time = serving(&steps).step_time(Some(Phase::Decode)).unwrap();
+        (time.ns / 1000, time.basis, time.n)
+    };
+    assert_eq!(threads(&[1, 2, 1, 2]), (100, Basis::StartToStart, 2));
+    assert_eq!(threads(&[1, 2]), (40, Basis::GpuSpan, 2));
     // What follows a decode step is its end, of whatever phase.
     let mixed = [(name, 0, 500), ("step[EXTEND bs=1 toks=9]", 30, 545)];
     assert_eq!(time(&mixed), (45, Basis::StartToStart, 1));
+}
+
+/// Inputs of the second step are copied on another stream while the first one runs.
+#[test]
+fn inputs_that_are_copied_ahead_start_no_step() {
+    let step = |trace: Timetable, (id, copy, gpu): (u32, u32, u32)| {
+        let host = id * 30;
+        trace
+            .annotation("step[DECODE bs=4]", host..host + 20)
+            .op("aten::mm", host + 2..host + 18)
+            .runtime("cudaMemcpyAsync", id, host + 3..host + 4)
+            .arrow_start(id)
+            .stream(2)
+            .copy(id, "Memcpy HtoD (Pinned -> Device)", copy..copy + 2)
+            .stream(1)
+            .launched("gemm", host + 5..host + 6, gpu..gpu + 40)
+    };
+    let starts = |second_copy: u32| {
+        let steps = [(901, 27_490, 27_500), (902, second_copy, 27_545)];
+        let found = serving(&steps.into_iter().fold(Timetable::new(), step));
+        let steps = found.steps.iter();
+        let starts = steps.map(|step| step.activity.unwrap().span.start_ns / 1000);
+        starts.collect::<Vec<_>>()
+    };
+    assert_eq!(starts(27_510), [27_490, 27_545]);
+    // After the first step the copy is a part of the second.
+    assert_eq!(starts(27_541), [27_490, 27_541]);
 }
 
 #[test]
@@ -100,6 +145,31 @@ fn detailed_annotations_go_before_plain_ones() {
     let found = serving(&trace);
     assert_eq!((found.engine, found.steps.len()), (Some(Engine::Sglang), 1));
     assert_eq!(found.steps[0].batch.unwrap().kv_tokens(), Some(9));
+}
+
+/// Beside steps that verify, those that decode are of the draft model.
+#[test]
+fn drafting_is_no_decode_step() {
+    let names = [
+        "step[TARGET_VERIFY bs=4 toks=16]",
+        "step[DECODE bs=4]",
+        "step[DRAFT_EXTEND bs=4 toks=8]",
+    ];
+    let phases = |names: &[&str]| {
+        let steps = (0_u32..).zip(names);
+        let steps: Vec<_> = steps
+            .map(|(at, name)| (*name, at * 30, 500 + at * 50))
+            .collect();
+        let found = serving(&decode(&steps));
+        found
+            .steps
+            .iter()
+            .map(ServingStep::phase)
+            .collect::<Vec<_>>()
+    };
+    let [decode, draft] = [Some(Phase::Decode), Some(Phase::Draft)];
+    assert_eq!(phases(&names), [decode, draft, draft]);
+    assert_eq!(phases(&names[1..2]), [decode]);
 }
 
 #[test]
@@ -284,4 +354,85 @@ fn a_replay_is_cut_between_its_layers() {
     let all: Vec<GpuId> = profile.gpu.iter().map(|(id, _)| id).collect();
     let some = slices::of_work(&profile, serving, &all[..2]);
     assert_eq!((some.len(), some[0].number), (1, None));
+}
+
+/// A step of five layers, of kernels with their times in microseconds.
+fn step_of(layer: &[(&str, u32)]) -> Blocks {
+    let mut trace = Timetable::new()
+        .annotation("step[DECODE bs=4]", 0..10)
+        .runtime("cudaGraphLaunch", 1, 2..6)
+        .arrow_start(1);
+    let mut at = 100;
+    for (name, us) in layer.repeat(5) {
+        trace = trace.kernel(1, name, at..at + us);
+        at += us;
+    }
+    serving(&trace).blocks.unwrap()
+}
+
+#[test]
+fn layers_are_known_where_attention_and_what_repeats_agree() {
+    const COMBINE: &str = "void cutlass::device_kernel<flash::enable_sm80_or_later<flash::FlashAttnFwdCombine<cute::tuple<>>>>";
+    let cases: &[(&[(&str, u32)], Option<usize>)] = &[
+        (&[("attn_fwd", 9), ("gemm", 40), ("norm", 2)], Some(5)),
+        // Attention that splits keys has a second kernel.
+        (
+            &[("flash_fwd_kernel", 9), (COMBINE, 2), ("gemm", 40)],
+            Some(5),
+        ),
+        // One kernel for GEMMs of several sizes, and one for both of the experts.
+        (&[("attn_fwd", 9), ("gemm", 10), ("gemm", 40)], Some(5)),
+        (
+            &[
+                ("attn_fwd", 9),
+                ("fused_moe_kernel", 40),
+                ("silu", 2),
+                ("fused_moe_kernel", 39),
+            ],
+            Some(5),
+        ),
+        // Two layers in each block.
+        (
+            &[
+                ("attn_fwd", 9),
+                ("gemm", 40),
+                ("attn_fwd", 20),
+                ("norm", 2),
+                ("gemm", 40),
+            ],
+            Some(10),
+        ),
+        // Two attentions for each of the longest kernel.
+        (&[("attn_fwd", 9), ("attn_fwd", 9), ("gemm", 40)], None),
+    ];
+    for (layer, expected) in cases {
+        assert_eq!(step_of(layer).layers, *expected, "{layer:?}");
+    }
+}
+
+/// Distances between the attention kernels of layers.
+#[test]
+fn layers_of_one_kind_are_told_by_how_far_they_are_apart() {
+    let groups = |apart: &[usize]| {
+        let mut anchors = vec![3];
+        anchors.extend(apart.iter().scan(3, |at, gap| {
+            *at += gap;
+            Some(*at)
+        }));
+        layers::alike(&anchors)
+    };
+    let cases: &[(&[usize], &[usize])] = &[
+        (&[], &[1]),
+        (&[20, 20, 20], &[4]),
+        (&[20, 21, 20, 19], &[5]),
+        // Three dense layers, then those of experts: what follows an attention is of its layer.
+        (&[20, 20, 20, 33, 33, 33, 33], &[3, 5]),
+        // Double blocks, then single ones: half of each lies between.
+        (&[39, 39, 39, 30, 24, 24, 24], &[4, 4]),
+        // No kind of layer comes twice.
+        (&[2, 9, 2, 9], &[2, 2, 1]),
+    ];
+    for (apart, expected) in cases {
+        assert_eq!(groups(apart), *expected, "{apart:?}");
+    }
 }

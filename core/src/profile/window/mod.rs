@@ -197,16 +197,18 @@ impl WindowOf {
         if let Some(StepRun { first, n }) = self.window.run {
             let what = match (first, n) {
                 (Some(first), n) => format!(
-                    "the GPU activity of {}",
+                    "the GPU activity of {} is analyzed",
                     steps_text(first, n).to_lowercase()
                 ),
-                (None, 1) => "the GPU activity of the one annotated step".to_owned(),
+                (None, 1) => "the GPU activity of the one annotated step is analyzed".to_owned(),
                 (None, n) => {
-                    format!("the GPU activity of {n} annotated steps, from the first to the last")
+                    format!(
+                        "the GPU activity of {n} annotated steps, from the first to the last, is analyzed"
+                    )
                 }
             };
             return format!(
-                "Of {what}: {}, from {from} to {to} after the trace begins.",
+                "Only {what}: {}, from {from} to {to} after the trace begins.",
                 self.length()
             );
         }
@@ -216,7 +218,7 @@ impl WindowOf {
             None => "a part of the trace".to_owned(),
         };
         format!(
-            "Of {what} alone: {}, from {from} to {to} after the trace begins.",
+            "Only {what} is analyzed: {}, from {from} to {to} after the trace begins.",
             self.length()
         )
     }

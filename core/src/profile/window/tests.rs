@@ -360,13 +360,13 @@ fn a_window_says_what_it_is() {
     );
     assert_eq!(
         of.sentence(),
-        "Of Step 1 alone: 38.0 µs, from 54.0 µs to 92.0 µs after the trace begins."
+        "Only Step 1 is analyzed: 38.0 µs, from 54.0 µs to 92.0 µs after the trace begins."
     );
     let of = profile.window(&us(56, 60)).window.unwrap();
     assert_eq!(of.name(), "56.0 µs to 60.0 µs");
     assert_eq!(
         of.sentence(),
-        "Of a part of the trace alone: 4.00 µs, from 56.0 µs to 60.0 µs after the trace begins."
+        "Only a part of the trace is analyzed: 4.00 µs, from 56.0 µs to 60.0 µs after the trace begins."
     );
 }
 

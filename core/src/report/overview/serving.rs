@@ -158,7 +158,14 @@ impl PhaseFigures {
         let (n_iterations, iteration_ns) = denoising.unzip();
         let time = format!("Time per step ({})", self.basis);
         let rows = [
-            ("Steps", Some(format!("{} {}", self.n_steps, self.phase))),
+            (
+                "Steps",
+                Some(
+                    format!("{} {}", self.n_steps, self.word())
+                        .trim_end()
+                        .to_owned(),
+                ),
+            ),
             ("Requests", count(self.requests)),
             ("Padded to", count(self.padded_to)),
             ("Tokens", count(self.tokens)),
@@ -177,6 +184,14 @@ impl PhaseFigures {
             .collect()
     }
 
+    /// What its requests do, before the word "step"; nothing where that is not known.
+    fn word(&self) -> &str {
+        match self.phase.as_str() {
+            phase if phase == phase_label(None) => "",
+            phase => phase,
+        }
+    }
+
     /// "2,979 tokens/s at most".
     fn rate(&self) -> Option<String> {
         let rate = format::count(self.tokens_per_s?.round() as u64);
@@ -192,9 +207,10 @@ impl PhaseFigures {
             .requests
             .map(|n| format!(" of {}", format::counted(n, "request")));
         let rate = self.rate().map(|rate| format!(", {rate}"));
+        let word = self.word();
+        let separator = if word.is_empty() { "" } else { " " };
         format!(
-            "{} step{} takes {}{}",
-            self.phase,
+            "{word}{separator}step{} takes {}{}",
             requests.unwrap_or_default(),
             format::time_ns(self.step_ns),
             rate.unwrap_or_default()
@@ -303,6 +319,8 @@ fn shape(shape: &Shape) -> String {
 
 /// Where both ways of counting agree the layers, else what repeats alone.
 fn layers(blocks: &Blocks) -> String {
+    /// More groups of layers are no structure of a model.
+    const MOST_GROUPS: usize = 4;
     let repeats = format!(
         "{:.0} kernels repeat {:.1} times",
         blocks.period, blocks.blocks
@@ -316,7 +334,7 @@ fn layers(blocks: &Blocks) -> String {
     let alike: Vec<String> = blocks.alike.iter().map(usize::to_string).collect();
     match blocks.attention {
         0 => repeats,
-        n if alike.len() > 1 && alike.len() < n => {
+        n if (2..=MOST_GROUPS).contains(&alike.len()) && alike.len() < n => {
             format!("{n} attention kernels ({}); {repeats}", alike.join(" + "))
         }
         n => format!("{n} attention kernels; {repeats}"),

@@ -16,7 +16,7 @@ pub(crate) const GRAPHS: &str = "serving_graphs";
 #[rustfmt::skip]
 pub(crate) const STEP_COLUMNS: [Column; 19] = [
     column("step", Unit::Count, "Its position among the steps, from 1; `--step` takes it."),
-    column("phase", Unit::Text, "What its requests do: prefill, decode, mixed, idle, or diffusion; empty where nothing tells."),
+    column("phase", Unit::Text, "What its requests do: prefill, decode, mixed, draft, idle, or diffusion; empty where nothing tells."),
     column("start ms", Unit::Ms, "When its GPU activity starts, after the first event of the trace."),
     column("requests", Unit::Count, "Requests of its batch."),
     column("tokens", Unit::Count, "Tokens that it computes."),

@@ -22,7 +22,7 @@ use crate::profile::Profile;
 use crate::profile::cpu_activity::CpuActivities;
 use crate::profile::gaps::Gap;
 use crate::profile::kernels::GpuWork;
-use crate::profile::runtime_calls::GraphReplays;
+use crate::profile::runtime_calls::{GraphReplays, NODE_GAP_NS};
 use crate::profile::timeline::GpuClass;
 use crate::trace::{ByName, EventId, TrackId};
 
@@ -122,7 +122,8 @@ impl<'a> Explainer<'a> {
     ///    it, or that lies after the window: unknown.
     /// 2. What ran before and after belongs to one graph launch: inside GPU graphs. A graph was
     ///    launched meanwhile of which nothing was recorded: graphs without recorded kernels. Where the gap
-    ///    ends before the call of the graph does, the GPU waited for the call: launch-bound.
+    ///    ends before the call of the graph does, the GPU waited for the call: launch-bound; gaps as short
+    ///    as between any nodes of a graph tell no wait.
     /// 3. The launch was over before the gap began (with time for it to arrive), or most of the
     ///    gap came after it: queued; behind a replay that lacks its last kernels: kernels not recorded. At the start of the trace, before the first recorded activity
     ///    of a stream: before the recording.
@@ -176,7 +177,8 @@ impl<'a> Explainer<'a> {
         explained.is_graph = launched.kind == RuntimeCall::GraphLaunch;
         let launched_before = before.and_then(|before| before.launched_by).map(recorded);
         if explained.is_graph && launched_before == Some(call) {
-            return Some(match gap.span.end_ns < end_ns {
+            let is_waited = gap.span.end_ns < end_ns && gap.span.length() > NODE_GAP_NS;
+            return Some(match is_waited {
                 true => IdleCause::LaunchBound,
                 false => IdleCause::InGraph,
             });
