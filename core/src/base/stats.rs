@@ -21,6 +21,14 @@ pub fn median_ns(lengths_ns: Vec<i64>) -> Option<i64> {
     quantile_ns(lengths_ns, 0.5)
 }
 
+/// The middle of some lengths, the mean of two; `None` for none.
+pub fn mean_of_middle_ns(mut lengths_ns: Vec<i64>) -> Option<i64> {
+    lengths_ns.sort_unstable();
+    let last = lengths_ns.len().checked_sub(1)?;
+    let (low, high) = (lengths_ns.get(last / 2)?, lengths_ns.get(last.div_ceil(2))?);
+    Some(low.midpoint(*high))
+}
+
 /// The length that a share of all lengths does not exceed; `None` for none.
 pub(crate) fn quantile_ns(mut lengths_ns: Vec<i64>, share: f64) -> Option<i64> {
     lengths_ns.sort_unstable();

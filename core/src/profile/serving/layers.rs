@@ -3,12 +3,14 @@
 
 use super::ServingStep;
 use super::activity::Launched;
+use super::replays::Graph;
 use crate::base::group::grouped;
 use crate::base::interval::Interval;
 use crate::base::map::Map;
 use crate::base::periods::{self, Run};
 use crate::base::sort::Arrange;
 use crate::names::attention::is_main;
+use crate::names::batch::Phase;
 use crate::names::moe::MoeRole;
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
@@ -119,23 +121,52 @@ pub(super) fn longest_run(profile: &Profile, work: &[GpuId], least: usize) -> Ve
     blocks.map(<[GpuId]>::to_vec).collect()
 }
 
-/// What repeats in a step: in the one of median length of the phase that has the most, or in an
-/// iteration of a diffusion pipeline.
+/// What repeats in a step: in the one of median length that drafts no tokens, or in an iteration of a
+/// diffusion pipeline. Of several replays in a step the largest is the model.
 pub(super) fn blocks(
     profile: &Profile,
     steps: &[ServingStep],
     iterations: &[Vec<GpuId>],
+    graphs: &[Graph],
     launched: &Launched,
 ) -> Option<Blocks> {
-    let mut working: Vec<&ServingStep> = steps
-        .iter()
-        .filter(|step| step.activity.is_some())
-        .collect();
+    let working = steps.iter().filter(|step| step.activity.is_some());
+    let mut working: Vec<&ServingStep> = working.collect();
+    if working.iter().any(|step| !is_draft(step)) {
+        working.retain(|step| !is_draft(step));
+    }
     working.arrange_by_key(|step| step.activity.map_or(0, |activity| activity.n_work));
     let step = working.get(working.len() / 2)?;
-    let own = || launched.during(step.track, step.on_host).collect();
-    let work = iterations.last().cloned().unwrap_or_else(own);
-    of_work(profile, &work)
+    if let Some(work) = iterations.last() {
+        return of_work(profile, work);
+    }
+    let own: Vec<GpuId> = launched.during(step.track, step.on_host).collect();
+    let whole = of_work(profile, &own)?;
+    let largest = largest_replay(profile, step, graphs);
+    let of_model = largest.and_then(|work| of_work(profile, work));
+    // Pieces of a graph have a layer at most.
+    let is_model = |one: &Blocks| one.layers.is_some() && one.attention * 2 > whole.attention;
+    Some(of_model.filter(is_model).unwrap_or(whole))
+}
+
+fn is_draft(step: &ServingStep) -> bool {
+    step.phase() == Some(Phase::Draft)
+}
+
+/// The replay of most kernels that a step launched: beside it a draft model may run.
+fn largest_replay<'a>(
+    profile: &Profile,
+    step: &ServingStep,
+    graphs: &'a [Graph],
+) -> Option<&'a [GpuId]> {
+    let events = &profile.trace.events;
+    let replays = graphs.iter().flat_map(|graph| &graph.replays);
+    let own = replays.filter(|replay| {
+        let is_in_step = step.on_host.contains(events.ts_ns(replay.call));
+        is_in_step && events.track(replay.call) == step.track
+    });
+    own.map(|replay| replay.work.as_slice())
+        .max_by_key(|work| work.len())
 }
 
 /// Layers of some work, where both ways of counting them agree.

@@ -27,7 +27,7 @@ mod tokens;
 
 use crate::base::interval::Interval;
 use crate::base::map::Map;
-use crate::base::stats::median_ns;
+use crate::base::stats::mean_of_middle_ns;
 use crate::names::batch::{Batch, Engine, Phase};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
@@ -172,7 +172,7 @@ impl Serving {
             named_by: named.by,
             shape: Shape::new(&graphs, steps.len(), profile),
             stages: stages::stages(profile, &steps, &iterations, &launched),
-            blocks: layers::blocks(profile, &steps, &iterations, &launched),
+            blocks: layers::blocks(profile, &steps, &iterations, &graphs, &launched),
             graphs: graphs::facts(profile, &graphs, &steps),
             steps,
         })
@@ -242,7 +242,7 @@ impl Serving {
         let apart: Vec<i64> = apart.collect();
         let time = |times: Vec<i64>, basis| {
             let n = times.len();
-            median_ns(times).map(|ns| StepTime { ns, basis, n })
+            mean_of_middle_ns(times).map(|ns| StepTime { ns, basis, n })
         };
         let spans = self.of(phase).filter_map(|step| step.activity);
         let spans: Vec<i64> = spans.map(|activity| activity.span.length()).collect();

@@ -56,7 +56,8 @@ fn the_time_of_a_step_is_from_start_to_start_else_its_own() {
     let name = "step[DECODE bs=4]";
     assert_eq!(time(&[(name, 0, 500)]), (40, Basis::GpuSpan, 1));
     let three = [(name, 0, 500), (name, 30, 550), (name, 60, 610)];
-    assert_eq!(time(&three), (50, Basis::StartToStart, 2));
+    // Of two times neither is the time of a step.
+    assert_eq!(time(&three), (55, Basis::StartToStart, 2));
     // Steps of another thread follow none of this one.
     let threads = |threads: &[u32]| {
         let steps = threads
@@ -408,6 +409,25 @@ fn layers_are_known_where_attention_and_what_repeats_agree() {
     for (layer, expected) in cases {
         assert_eq!(step_of(layer).layers, *expected, "{layer:?}");
     }
+}
+
+/// A step of ten layers in a graph, and a draft of one layer in another.
+#[test]
+fn a_draft_beside_the_model_adds_no_layer() {
+    let replay = |trace: Timetable, (id, n_layers): (u32, u32)| {
+        let trace = trace
+            .runtime("cudaGraphLaunch", id, id..id + 1)
+            .arrow_start(id);
+        (0..n_layers).fold(trace, |trace, at| {
+            let at = id * 1000 + at * 60;
+            let trace = trace.kernel(id, "attn_fwd", at..at + 9);
+            let trace = trace.kernel(id, "gemm", at + 9..at + 49);
+            trace.kernel(id, "norm", at + 49..at + 52)
+        })
+    };
+    let step = Timetable::new().annotation("step[DECODE bs=4]", 0..10);
+    let trace = [(2, 10), (4, 1), (6, 1)].into_iter().fold(step, replay);
+    assert_eq!(serving(&trace).blocks.unwrap().layers, Some(10));
 }
 
 /// Distances between the attention kernels of layers.
