@@ -7,17 +7,17 @@
 
 use std::sync::Arc;
 
-use crate::base::interval::Interval;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
-use crate::names::batch;
 use crate::profile::launch::{GpuId, Launches, is_graph_launch};
-use crate::trace::{ByName, Category, EventId, Trace, TrackId, extra_args};
+use crate::trace::distributed::rank;
+use crate::trace::{ByName, EventId, Trace, TrackId, extra_args};
 
 use super::copies::Merge;
 use super::matching::{self, Launched, Pairs, Replayed};
 use super::names::{self, Class, Symbols, Work};
 use super::segments::{Found, Segment};
+use super::steps::{Step, Steps};
 use super::why::Why;
 
 /// A file's captures.
@@ -36,14 +36,6 @@ impl<'a> File<'a> {
             rank: trace.and_then(rank).or_else(|| names::rank_of_file(name)),
         }
     }
-}
-
-/// The rank that a trace says it is of.
-fn rank(trace: &Trace) -> Option<u64> {
-    let mut entries = trace.metadata.iter();
-    let (_, json) = entries.find(|(key, _)| key == "distributedInfo")?;
-    let value: serde_json::Value = serde_json::from_str(json).ok()?;
-    value.get("rank")?.as_u64()
 }
 
 /// A replay of a graph.
@@ -356,76 +348,6 @@ fn best(
     };
     fits.retain(|fit| score(fit) == top);
     (fits, None)
-}
-
-/// What is known of the step that a launch belongs to.
-#[derive(Debug, Clone, Copy, Default)]
-struct Step {
-    /// Tells steps apart.
-    number: usize,
-    tokens: Option<u64>,
-    /// The place of the launch among those of the step, and how many there are.
-    nth: usize,
-    n_launches: usize,
-}
-
-struct Steps {
-    of_replay: Vec<Step>,
-}
-
-impl Steps {
-    fn new(trace: &Trace, replays: &Replays) -> Steps {
-        let events = &trace.events;
-        let annotated = events.ids().filter_map(|event| {
-            let is_annotation = events.category(event) == Category::UserAnnotation;
-            let tokens = is_annotation.then(|| tokens(trace.name(event))).flatten()?;
-            Some((events.span(event), events.track(event), tokens))
-        });
-        let mut annotated: Vec<(Interval, TrackId, u64)> = annotated.collect();
-        annotated.arrange_by_key(|(span, ..)| (span.start_ns, span.end_ns));
-        let mut of_replay: Vec<Step> = Vec::with_capacity(replays.all.len());
-        let mut n_of_step: Map<usize, usize> = Map::default();
-        for replay in &replays.all {
-            let start_ns = events.ts_ns(replay.launch);
-            let next = annotated.partition_point(|(span, ..)| span.start_ns <= start_ns);
-            // The innermost that has not ended, of those that started last; on its own thread, if any.
-            let before = annotated
-                .get(next.saturating_sub(8)..next)
-                .unwrap_or_default();
-            let track = events.track(replay.launch);
-            let open = |is_own: bool| {
-                before
-                    .iter()
-                    .rposition(|(span, of, _)| start_ns < span.end_ns && (!is_own || *of == track))
-            };
-            let around = open(true).or_else(|| open(false));
-            let row = around.map(|at| next.saturating_sub(8) + at);
-            let number = row.map_or(0, |row| row + 1);
-            let n_launches = n_of_step.entry(number).or_default();
-            of_replay.push(Step {
-                number,
-                tokens: row
-                    .and_then(|row| annotated.get(row))
-                    .map(|(.., tokens)| *tokens),
-                nth: *n_launches,
-                n_launches: 0,
-            });
-            *n_launches += 1;
-        }
-        for step in &mut of_replay {
-            step.n_launches = n_of_step.get(&step.number).copied().unwrap_or(0);
-        }
-        Steps { of_replay }
-    }
-
-    fn of(&self, replay: usize) -> Step {
-        self.of_replay.get(replay).copied().unwrap_or_default()
-    }
-}
-
-/// The tokens that a step works on, as its annotation says.
-fn tokens(annotation: &str) -> Option<u64> {
-    batch::parse(annotation)?.tokens()
 }
 
 struct Chooser<'a> {

@@ -35,6 +35,7 @@ mod names;
 mod notes;
 mod parts;
 mod segments;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod why;
