@@ -90,6 +90,10 @@ impl<'a> Prepared<'a> {
         let attention = self.first?;
         let n = self.n.max(1) as i64;
         let profile = source.input.profile;
+        let rate = attention
+            .operation
+            .and_then(|at| source.input.judged(at).tflops_per_s);
+        let rate = rate.map(|rate| format!(" at {}", format::tflops(rate)));
         let operation = attention.operation.map(|at| source.input.operation(at));
         // Which dimension of a tensor is which, only a model of the operator tells.
         let operation = operation.filter(|one| one.modelled.is_some());
@@ -108,6 +112,7 @@ impl<'a> Prepared<'a> {
             ("attention_all", format::time_ns(self.attention_ns)),
             ("calls", format::counted(self.n, "call")),
             ("at_tokens", at.unwrap_or_default()),
+            ("at_rate", rate.unwrap_or_default()),
             ("names", format::listed(&names)),
         ];
         let operations = self.kernels.iter().chain([&attention]);

@@ -22,6 +22,9 @@ pub struct Coverage {
     /// Launches of graphs whose last captured launches the trace has no kernels of.
     #[serde(skip)]
     pub(crate) cut: Vec<EventId>,
+    /// What launches of graphs were captured for, where annotations or notes tell.
+    #[serde(skip)]
+    pub(crate) sizes: Vec<(EventId, u64)>,
 }
 
 /// What was made of a file.
@@ -131,6 +134,7 @@ impl Coverage {
         });
         Coverage {
             cut: [&before.cut[..], &self.cut].concat(),
+            sizes: [&before.sizes[..], &self.sizes].concat(),
             graphs: merged.chain(self.graphs).collect(),
             files: before.files.iter().cloned().chain(self.files).collect(),
         }
@@ -348,7 +352,7 @@ pub(super) fn of(
     let mut used: Set<(usize, usize)> = Set::default();
     let mut n_kernels = vec![0; found.len()];
     let mut graphs: Map<usize, GraphUse> = Map::default();
-    let (mut order, mut cut) = (Vec::new(), Vec::new());
+    let (mut order, mut cut, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
     for (at, replay) in replays.all.iter().enumerate() {
         let graph = graphs.entry(replay.graph).or_insert_with(|| {
             order.push(replay.graph);
@@ -369,6 +373,8 @@ pub(super) fn of(
                 let segment = found
                     .get(file)
                     .and_then(|file| file.found.segments.get(segment));
+                let size = segment.and_then(|segment| segment.size);
+                sizes.extend(size.map(|size| (replay.launch, size)));
                 let n_launches = segment.map_or(0, |segment| segment.launches.len());
                 graph.n_merged += 1;
                 graph.n_matched = n_matched(&fit.pairs) as u64;
@@ -415,6 +421,7 @@ pub(super) fn of(
     Coverage {
         files: uses.chain(own.filter(|own| own.n_used > 0)).collect(),
         cut,
+        sizes,
         graphs: order
             .iter()
             .filter_map(|graph| graphs.remove(graph))

@@ -36,7 +36,7 @@ pub use quality::{Level, Quality, QualityLine};
 pub use roofs::Anomaly;
 pub use serving::{PhaseFigures, ServingFacts, StageLine};
 pub use split::{SplitKind, SplitPart, split};
-pub(crate) use step_memory::step_memory;
+pub(crate) use step_memory::{phase_of_memory, step_memory};
 pub use time::{FamilyTime, WorkTime};
 pub use unfused::UnfusedAttention;
 
