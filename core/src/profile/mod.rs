@@ -601,11 +601,7 @@ struct Recorded {
 impl Recorded {
     /// What captures explain; `None` where none are given, and the trace holds none that it replays.
     fn merging(&self, captures: &[CaptureFile]) -> Option<Merging> {
-        let holds_both = || {
-            capture::has_bare_replays(&self.trace, &self.launches)
-                && CaptureFile::is_capture(&self.trace)
-        };
-        if captures.is_empty() && !holds_both() {
+        if captures.is_empty() && !capture::holds_both(&self.trace, &self.launches) {
             return None;
         }
         let merging = capture::find(&self.trace, &self.launches, captures);

@@ -175,7 +175,7 @@ fn pieces_are_merged_in_their_order() {
             ),
         ]
     };
-    let of_size = |rows: u32| {
+    let of_size = |rows: u32, argument: &str| {
         let pieces: Vec<Vec<_>> = [0, 1, 1, 2].iter().map(|nth| piece(*nth, rows)).collect();
         let name = format!("capture_{rows}_PIECEWISE");
         let borrowed: Vec<Vec<Launch>> = pieces
@@ -187,7 +187,8 @@ fn pieces_are_merged_in_their_order() {
             })
             .collect();
         let given: Vec<(&str, &[Launch])> = borrowed.iter().map(|of| (&*name, &**of)).collect();
-        file(&format!("{rows}.json"), &captures(&given))
+        let json = captures(&given).json().replace("\"kernel\"", argument);
+        CaptureFile::new(&format!("{rows}.json"), import(json.as_bytes()), &[])
     };
     let mut trace = Timetable::new()
         .without_flows()
@@ -207,19 +208,21 @@ fn pieces_are_merged_in_their_order() {
             trace = trace.kernel(nth, kernel, start..start + 10);
         }
     }
-    let profile = merged(&trace, &[of_size(8), of_size(64), of_size(16)]);
-    assert_eq!(profile.coverage.as_ref().unwrap().kernels(), (12, 12));
-    assert_eq!(rows_of(&profile, "my::norm"), [(16, 4)]);
-    // The first piece, both in the middle, the last.
-    assert_eq!(rows_of(&profile, "aten::mm"), [(16, 1), (16, 1), (16, 2)]);
-    assert_eq!(
-        rows_of(&profile, "vllm::unified_attention_with_output"),
-        [(12, 3)]
-    );
-    assert_eq!(
-        said(&profile)[1],
-        "2 of 3 capture files are needed by no replay."
-    );
+    // Launches of CUDA have no names.
+    for argument in ["\"kernel\"", "\"hidden\""] {
+        let files = [8, 64, 16].map(|rows| of_size(rows, argument));
+        let profile = merged(&trace, &files);
+        assert_eq!(profile.coverage.as_ref().unwrap().kernels(), (12, 12));
+        assert_eq!(rows_of(&profile, "my::norm"), [(16, 4)]);
+        // The first piece, both in the middle, the last.
+        assert_eq!(rows_of(&profile, "aten::mm"), [(16, 1), (16, 1), (16, 2)]);
+        let attention = "vllm::unified_attention_with_output";
+        assert_eq!(rows_of(&profile, attention), [(12, 3)]);
+        assert_eq!(
+            said(&profile)[1],
+            "2 of 3 capture files are needed by no replay."
+        );
+    }
 }
 
 #[test]

@@ -244,7 +244,8 @@ pub(super) fn choose(trace: &Trace, replays: &Replays, files: &[File]) -> Plan {
             }
         })
         .collect();
-    let steps = Steps::new(trace, replays);
+    let launches: Vec<EventId> = replays.all.iter().map(|replay| replay.launch).collect();
+    let steps = Steps::new(trace, &launches);
     let mut chooser = Chooser {
         files,
         rank: rank(trace),

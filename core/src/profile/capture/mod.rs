@@ -45,8 +45,8 @@ pub use notes::{Note, notes};
 pub use why::Why;
 
 use crate::import::{ImportError, Imported};
-use crate::profile::launch::Launches;
-use crate::trace::Trace;
+use crate::profile::launch::{Launches, is_graph_launch};
+use crate::trace::{ByName, Trace};
 use choosing::{File, Replays};
 use copies::Merge;
 use names::Symbols;
@@ -108,6 +108,13 @@ impl CaptureFile {
 /// Whether a trace replays graphs that no capture is merged with.
 pub fn has_bare_replays(trace: &Trace, launches: &Launches) -> bool {
     !Replays::find(trace, launches, &mut Symbols::default()).is_empty()
+}
+
+/// Whether a trace holds captures of graphs, and launches graphs.
+pub(super) fn holds_both(trace: &Trace, launches: &Launches) -> bool {
+    let mut is_graph = ByName::new(is_graph_launch);
+    let mut launches = launches.launches.iter();
+    launches.any(|launch| is_graph.of(trace, launch.call)) && CaptureFile::is_capture(trace)
 }
 
 /// What captures explain of the replays of a trace, before anything is merged.

@@ -1,11 +1,10 @@
 //! The steps that replays belong to, as annotations say.
 
-use super::choosing::Replays;
 use crate::base::interval::Interval;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 use crate::names::batch;
-use crate::trace::{Category, Trace, TrackId};
+use crate::trace::{Category, EventId, Trace, TrackId};
 
 /// What is known of the step that a launch belongs to.
 #[derive(Debug, Clone, Copy, Default)]
@@ -23,7 +22,7 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    pub(super) fn new(trace: &Trace, replays: &Replays) -> Steps {
+    pub(super) fn new(trace: &Trace, launches: &[EventId]) -> Steps {
         let events = &trace.events;
         let annotated = events.ids().filter_map(|event| {
             let is_annotation = events.category(event) == Category::UserAnnotation;
@@ -32,16 +31,16 @@ impl Steps {
         });
         let mut annotated: Vec<(Interval, TrackId, u64)> = annotated.collect();
         annotated.arrange_by_key(|(span, ..)| (span.start_ns, span.end_ns));
-        let mut of_replay: Vec<Step> = Vec::with_capacity(replays.all.len());
+        let mut of_replay: Vec<Step> = Vec::with_capacity(launches.len());
         let mut n_of_step: Map<usize, usize> = Map::default();
-        for replay in &replays.all {
-            let start_ns = events.ts_ns(replay.launch);
+        for launch in launches {
+            let start_ns = events.ts_ns(*launch);
             let next = annotated.partition_point(|(span, ..)| span.start_ns <= start_ns);
             // The innermost that has not ended, of those that started last; on its own thread, if any.
             let before = annotated
                 .get(next.saturating_sub(8)..next)
                 .unwrap_or_default();
-            let track = events.track(replay.launch);
+            let track = events.track(*launch);
             let open = |is_own: bool| {
                 before
                     .iter()

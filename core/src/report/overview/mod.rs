@@ -129,7 +129,13 @@ impl Overview {
             if let Some([floor, traffic]) =
                 step_memory::facts(profile, options, judged, &serving.phases)
             {
-                serving.key_facts[0].push(floor);
+                let of_it = step_memory::phase_of_memory(&serving.phases);
+                let label = of_it.map(|phase| phase.phase.clone());
+                let mut phases = serving.phases.iter().zip(&mut serving.key_facts);
+                if let Some((_, facts)) = phases.find(|(one, _)| Some(&one.phase) == label.as_ref())
+                {
+                    facts.push(floor);
+                }
                 serving.facts.push(traffic);
             }
             let across = profile.serving().map(|all| steps::facts(all, thresholds));
