@@ -16,7 +16,8 @@ use crate::profile::serving::{Blocks, Shape, ShapeKind};
 use crate::profile::timeline::GpuTimeline;
 use crate::report::Report;
 use crate::report::overview::{
-    HardwareFigure, PhaseFigures, Quality, QualityLine, ServingFacts, StageLine, phase_of_memory, step_memory,
+    HardwareFigure, PhaseFigures, Quality, QualityLine, ServingFacts, StageLine, phase_of_memory,
+    step_memory,
 };
 
 const FORMAT: u32 = 1;
