@@ -14,14 +14,20 @@ const NOTES: &str = "execution_details.json";
 /// The profile of a trace, merged with the captures that are given.
 pub(crate) fn profile(trace: &Path, captures: &[PathBuf]) -> Result<Profile, Failure> {
     let imported = input::import(trace)?;
-    let mut files = Vec::new();
+    let (mut files, mut unreadable) = (Vec::new(), Vec::new());
     for path in captures {
         let folder = match path.is_dir() {
             true => Some(path.as_path()),
             false => path.parent(),
         };
         let all = folder.map(in_folder).transpose()?.unwrap_or_default();
-        let notes = all_notes(&all);
+        let (notes, unread) = all_notes(&all);
+        for name in unread {
+            if !unreadable.contains(&name) {
+                files.push(CaptureFile::unreadable_notes(&name));
+                unreadable.push(name);
+            }
+        }
         let named: Vec<PathBuf> = match path.is_dir() {
             true => all
                 .into_iter()
@@ -79,12 +85,15 @@ fn is_same(one: &Path, other: &Path) -> bool {
     whole(one).is_some() && whole(one) == whole(other)
 }
 
-/// What the notes among some files say.
-fn all_notes(files: &[PathBuf]) -> Vec<Note> {
-    let is_notes = |file: &&PathBuf| file_name(file).ends_with(NOTES);
-    let texts = files
-        .iter()
-        .filter(is_notes)
-        .filter_map(|file| fs::read_to_string(file).ok());
-    texts.filter_map(|text| notes(&text)).flatten().collect()
+/// What the notes among some files say, and which of them say nothing.
+fn all_notes(files: &[PathBuf]) -> (Vec<Note>, Vec<String>) {
+    let (mut all, mut unread) = (Vec::new(), Vec::new());
+    for file in files.iter().filter(|file| file_name(file).ends_with(NOTES)) {
+        let text = fs::read_to_string(file).ok();
+        match text.and_then(|text| notes(&text)) {
+            Some(notes) => all.extend(notes),
+            None => unread.push(file_name(file)),
+        }
+    }
+    (all, unread)
 }

@@ -356,6 +356,20 @@ mod tests {
         }
     }
 
+    /// A recording of a whole start of an engine captures its graphs, and replays them.
+    #[test]
+    fn a_recording_that_captures_and_replays_needs_no_other_file() {
+        let both = capture(&LAUNCHES)
+            .runtime("hipGraphLaunch", 900, 1_000..1_010)
+            .kernel(900, "gemm", 1_020..1_060)
+            .kernel(900, "norm", 1_060..1_070);
+        let (_, opened) = opened(&[("both.json", &both.json())]).unwrap();
+        assert_eq!(top(&opened), ["aten::mm", "my::norm"]);
+        let captures = &opened.overview.captures;
+        assert!(!captures.is_wanted && !opened.is_capture);
+        assert_eq!(captures.merged, []);
+    }
+
     #[test]
     fn a_capture_is_merged_with_the_open_trace_and_taken_off_again() {
         let (mut traces, bare) = opened(&[("trace.json", &replay().json())]).unwrap();

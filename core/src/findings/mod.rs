@@ -57,7 +57,7 @@ pub use rank::{Findings, RankedFinding, Within};
 pub use row::Row;
 pub use rule::RuleDoc;
 pub(crate) use rule::{Words, fill};
-pub(crate) use serving::memory::StepMemory;
+pub(crate) use serving::memory::{StepMemory, StepsOf};
 
 use crate::names::elementwise::ElementwiseKind;
 use crate::names::reduction::ReductionKind;

@@ -199,8 +199,7 @@ impl Profile {
             clocks_ns,
             launches,
         };
-        let merging =
-            (!captures.is_empty()).then(|| capture::find(&parts.trace, &parts.launches, captures));
+        let merging = parts.merging(captures);
         parts.profile(captures, merging, None)
     }
 
@@ -222,13 +221,14 @@ impl Profile {
         Ok(profile.with_sources(sources))
     }
 
-    /// The same without what was merged: as it was recorded. A window, and a profile that others share
+    /// The same without what was merged from files beside it. A window, and a profile that others share
     /// the trace of, stay as they are.
     pub fn without_captures(self) -> Result<Profile, Box<Profile>> {
         let (mut parts, _, sources) = self.recorded()?;
         parts.launches.leave_captures(&parts.trace);
         parts.trace.leave_captured();
-        Ok(parts.profile(&[], None, None).with_sources(sources))
+        let merging = parts.merging(&[]);
+        Ok(parts.profile(&[], merging, None).with_sources(sources))
     }
 
     /// What it was made of, and what is known beside the trace.
@@ -599,6 +599,15 @@ struct Recorded {
 }
 
 impl Recorded {
+    /// What captures explain; `None` where none are given, and the trace holds none that it replays.
+    fn merging(&self, captures: &[CaptureFile]) -> Option<Merging> {
+        if captures.is_empty() && !capture::holds_both(&self.trace, &self.launches) {
+            return None;
+        }
+        let merging = capture::find(&self.trace, &self.launches, captures);
+        Some(merging).filter(|merging| !captures.is_empty() || !merging.is_empty())
+    }
+
     /// Merges what was found in captures and works out the rest. `before`: what captures that are
     /// merged already explain.
     fn profile(

@@ -10,6 +10,7 @@ mod by_name;
 mod captured;
 mod column;
 mod devices;
+pub(crate) mod distributed;
 pub mod event_args;
 mod events;
 pub(crate) mod extra_args;

@@ -263,7 +263,8 @@ pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
 
 /// What is not judged because nothing tells how much of the context it sees.
 fn of_windows(seen: &[Seen]) -> Option<String> {
-    let rows = seen.iter().filter(|one| one.operation.sees_window);
+    let is_untold = |one: &&Seen| one.operation.sees_window && one.operation.estimate.is_none();
+    let rows = seen.iter().filter(is_untold);
     let rows: Vec<&Row> = rows.map(|one| one.row).collect();
     (!rows.is_empty()).then(|| {
         format!(

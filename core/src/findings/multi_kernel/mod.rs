@@ -163,6 +163,18 @@ fn notes_on_collectives(input: &Input, facts: &Facts) -> Vec<String> {
         }
     }
     notes.extend(facts.collectives.steps.iter().flat_map(notes_on_steps));
+    let told = facts.collectives.groups.iter();
+    let told = told.filter_map(|group| Some((group.count, group.key.source?)));
+    let (n_told, weakest) = told.fold((0, None), |(n, weakest), (count, source)| {
+        (n + count, weakest.max(Some(source)))
+    });
+    if let Some(source) = weakest {
+        notes.push(format!(
+            "The message of {} in graphs is taken for the hidden states of all tokens of the step ({}).",
+            format::counted(n_told, "all-reduce"),
+            source.label()
+        ));
+    }
     let unknown = facts.collectives.groups.iter();
     let unknown = unknown.filter(|group| group.message_bytes().is_none());
     let n_unknown: u64 = unknown.map(|group| group.count).sum();

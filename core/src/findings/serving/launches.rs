@@ -8,54 +8,65 @@ use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
 use crate::names::batch::{Engine, Phase};
 use crate::profile::runtime_calls::NODE_GAP_NS;
+use crate::profile::serving::padding::{Padded, padded};
 use crate::profile::serving::{ServingStep, ShapeKind};
-use crate::trace::Category;
+use crate::profile::shapes::Source as Sizes;
+use crate::trace::{Category, EventId};
 
-/// Requests that are none: a graph runs for the size that it was captured for.
+/// Rows that are none of a step: a graph runs for the size that it was captured for.
 pub(super) fn padding(source: &Source) -> Vec<Seen> {
-    /// A smaller part of the requests is not worth a word.
+    /// A smaller part of the rows is not worth a word.
     const LEAST_PERCENT: f64 = 5.0;
     let Some(serving) = source.serving else {
         return Vec::new();
     };
-    let padded = serving.steps.iter().filter_map(|step| {
-        let batch = step.batch?;
-        let (requests, padded) = (batch.requests()?, batch.padded_to?);
-        let ns = step.activity?.span.length();
-        (padded > requests).then_some((requests, padded, ns))
+    let input = source.input;
+    let all = padded(input.profile);
+    let of_time = all.iter().filter_map(|one| {
+        let step = serving.steps.get(one.step)?;
+        Some((one, step.activity?.span.length(), step.event))
     });
-    let padded: Vec<(u64, u64, i64)> = padded.collect();
-    let Some((requests, captured, _)) = padded.iter().max_by_key(|(.., ns)| *ns) else {
+    let of_time: Vec<(&Padded, i64, EventId)> = of_time.collect();
+    let is_padded = |one: &&(&Padded, i64, EventId)| one.0.captured > one.0.real;
+    let steps: Vec<_> = of_time.iter().filter(is_padded).collect();
+    let Some((longest, ..)) = steps.iter().max_by_key(|(_, ns, _)| *ns) else {
         return Vec::new();
     };
-    let time_ns = sum(padded.iter().map(|(.., ns)| *ns));
-    let weighted = padded.iter().map(|(requests, padded, ns)| {
-        let empty = (padded - requests) as f64 / *padded as f64;
-        (empty * 100.0, *ns)
-    });
-    let Some(percent) = super::super::outcome::weighted(weighted) else {
+    let empty = |steps: &mut dyn Iterator<Item = &(&Padded, i64, EventId)>| {
+        super::super::outcome::weighted(steps.map(|(one, ns, _)| (one.percent(), *ns)))
+    };
+    let Some(percent) = empty(&mut steps.iter().copied()) else {
         return Vec::new();
     };
     if percent < LEAST_PERCENT {
         return Vec::new();
     }
-    // Only what computes for each token is shorter with fewer of them; weights are read all the same.
-    let input = source.input;
+    // Only what computes for each token is shorter with fewer of them; weights are read all the same. The
+    // same operations run in steps without padding.
+    let of_all = empty(&mut of_time.iter()).unwrap_or(0.0);
     let bound = input.operations().filter(|(_, operation, judged)| {
         let is_bound = judged.roof.is_some_and(|roof| roof.bound == Bound::Compute);
         is_bound && !judged.is_anomaly && operation.is_replayed(input.profile)
     });
     let savings = bound.map(|(at, operation, _)| {
-        let ns = operation.kernel_ns as f64 * percent / 100.0;
+        let ns = operation.kernel_ns as f64 * of_all / 100.0;
         (at, ns.round() as i64)
     });
     let savings: Vec<(usize, i64)> = savings.collect();
     let saved_ns = sum(savings.iter().map(|(_, ns)| *ns));
     let flag = serving.engine.and_then(Engine::graph_sizes_flags);
     let words = vec![
-        ("steps", format::counted(padded.len() as u64, "step")),
-        ("requests", format::count(*requests)),
-        ("captured", format::count(*captured)),
+        ("steps", format::counted(steps.len() as u64, "step")),
+        ("unit", longest.rows.label().to_owned()),
+        ("requests", format::count(longest.real)),
+        ("captured", format::count(longest.captured)),
+        (
+            "source",
+            match longest.source {
+                Sizes::Recorded => String::new(),
+                source => format!(", {}", source.label()),
+            },
+        ),
         ("percent", format::percent(percent)),
         (
             "flag",
@@ -64,7 +75,11 @@ pub(super) fn padding(source: &Source) -> Vec<Seen> {
         ),
         holds("priced", saved_ns > 0),
     ];
-    let seen = Seen::new(Kind::GraphPadding, time_ns);
+    let time_ns = sum(steps.iter().map(|(_, ns, _)| *ns));
+    let seen = Seen {
+        events: steps.iter().take(10).map(|(.., event)| *event).collect(),
+        ..Seen::new(Kind::GraphPadding, time_ns)
+    };
     let seen = match saved_ns {
         0 => seen,
         ns => Seen {

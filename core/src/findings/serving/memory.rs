@@ -2,13 +2,17 @@
 
 use super::{Kind, Seen, Source};
 use crate::assess::{Judged, ReportOptions};
+use crate::findings::Estimate;
 use crate::findings::prelude::*;
 use crate::hardware::roofline::Bound;
 use crate::names::Family;
 use crate::names::batch::Phase;
 use crate::profile::Profile;
 use crate::profile::gemm::weight_bytes;
+use crate::profile::kernels::GpuEvents;
 use crate::profile::operations::Operation;
+use crate::profile::shapes::Source as Sizes;
+use crate::trace::{EventId, TrackId};
 
 /// Of less of the time with a known work nothing is said, in percent.
 const LEAST_KNOWN_PERCENT: f64 = 90.0;
@@ -25,25 +29,25 @@ pub(crate) struct StepMemory {
 }
 
 impl StepMemory {
-    /// Of a step, where all of a profile's operations are those of so many of them; `None` where too much
-    /// of its work is not known.
+    /// Of a step, given which operations are those of so many of them; `None` where too much of their work
+    /// is not known.
     pub(crate) fn of_step(
         profile: &Profile,
         options: &ReportOptions,
         judged: &[Judged],
-        n_steps: usize,
+        steps: StepsOf,
     ) -> Option<StepMemory> {
         let gbps = options.gpu.as_deref()?.mem_bw_gbps;
-        let all = computing(profile, judged);
+        let all = computing(profile, judged, steps.are_some);
         if known_percent(&all)? < LEAST_KNOWN_PERCENT {
             return None;
         }
-        let per_step = |bytes: f64| bytes / n_steps.max(1) as f64;
-        let of_it = |is: fn(Family) -> bool| all.iter().filter(move |(one, _)| is(one.family));
+        let per_step = |bytes: f64| bytes / steps.n.max(1) as f64;
+        let of_it = |is: fn(Family) -> bool| all.iter().filter(move |one| is(one.operation.family));
         let products = of_it(|family| matches!(family, Family::Gemm | Family::Moe));
-        let weights = per_step(products.filter_map(weights_of).sum());
+        let weights = per_step(products.filter_map(Computing::weights).sum());
         let attention = of_it(|family| family == Family::Attention);
-        let cache = per_step(attention.filter_map(bytes_of).sum());
+        let cache = per_step(attention.filter_map(Computing::bytes).sum());
         (weights + cache > 0.0).then_some(StepMemory {
             weights,
             cache,
@@ -62,78 +66,170 @@ impl StepMemory {
     }
 }
 
-type Computing<'a> = (&'a Operation, &'a Judged);
+/// The steps that bytes are counted of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StepsOf {
+    /// How many.
+    pub(crate) n: usize,
+    /// Those that decode, beside others; else all that was recorded.
+    pub(crate) are_some: bool,
+}
 
-fn computing<'a>(profile: &'a Profile, judged: &'a [Judged]) -> Vec<Computing<'a>> {
-    let all = profile.operations().iter().zip(judged);
-    all.filter(|(one, judged)| one.family.computes() && !judged.is_over_link)
+/// An operation that computes, with how often it does in the steps that count, and how long.
+struct Computing<'a> {
+    operation: &'a Operation,
+    judged: &'a Judged,
+    calls: Calls,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Calls {
+    n: u64,
+    ns: i64,
+}
+
+/// By operation: its calls in steps that decode.
+struct DecodeCalls(Vec<Calls>);
+
+impl DecodeCalls {
+    /// A call is of the step that started last on its thread: what follows the annotation of a step, as
+    /// sampling, is of it.
+    fn of(profile: &Profile) -> DecodeCalls {
+        let (events, operations) = (&profile.trace.events, profile.operations());
+        let mut steps: Vec<(TrackId, i64, bool)> = Vec::new();
+        for step in profile.serving().iter().flat_map(|serving| &serving.steps) {
+            let decodes = step.phase() == Some(Phase::Decode);
+            steps.push((step.track, step.on_host.start_ns, decodes));
+        }
+        steps.arrange();
+        let decodes = |call: EventId| {
+            let at = (events.track(call), events.ts_ns(call));
+            let until = steps.partition_point(|(track, ns, _)| (*track, *ns) <= at);
+            let step = until.checked_sub(1).and_then(|last| steps.get(last));
+            step.is_some_and(|(track, _, decodes)| *track == at.0 && *decodes)
+        };
+        let of_operation = |operation: &Operation| {
+            let calls = operation.calls.iter();
+            let calls = calls.filter(|call| decodes(profile.trace.recorded_call(call.event)));
+            calls.fold(Calls::default(), |all, call| Calls {
+                n: all.n + 1,
+                ns: all.ns.saturating_add(call.kernel_ns),
+            })
+        };
+        DecodeCalls(operations.iter().map(of_operation).collect())
+    }
+}
+
+impl Computing<'_> {
+    fn bytes(&self) -> Option<f64> {
+        let bytes = self
+            .judged
+            .work?
+            .bytes
+            .filter(|_| !self.judged.is_anomaly)?;
+        Some(bytes * self.calls.n as f64)
+    }
+
+    /// The same without the activations of a GEMM.
+    fn weights(&self) -> Option<f64> {
+        let all = self.bytes()?;
+        let work = self.judged.work;
+        let weights = work.and_then(|work| weight_bytes(self.operation, work));
+        Some(weights.map_or(all, |bytes| bytes * self.calls.n as f64))
+    }
+}
+
+fn computing<'a>(
+    profile: &'a Profile,
+    judged: &'a [Judged],
+    decoding_only: bool,
+) -> Vec<Computing<'a>> {
+    let decoding = decoding_only.then(|| profile.once(GpuEvents::All, || DecodeCalls::of(profile)));
+    let all = profile.operations().iter().zip(judged).enumerate();
+    let all = all.map(|(at, (operation, judged))| Computing {
+        operation,
+        judged,
+        calls: match &decoding {
+            Some(calls) => calls.0.get(at).copied().unwrap_or_default(),
+            None => Calls {
+                n: operation.n_calls(),
+                ns: operation.kernel_ns,
+            },
+        },
+    });
+    all.filter(|one| one.operation.family.computes() && !one.judged.is_over_link)
         .collect()
-}
-
-fn bytes_of((one, judged): &Computing) -> Option<f64> {
-    let bytes = judged.work?.bytes.filter(|_| !judged.is_anomaly)?;
-    Some(bytes * one.n_calls() as f64)
-}
-
-/// The same without the activations of a GEMM.
-fn weights_of(one: &Computing) -> Option<f64> {
-    let (all, (operation, judged)) = (bytes_of(one)?, one);
-    let weights = judged.work.and_then(|work| weight_bytes(operation, work));
-    Some(weights.map_or(all, |bytes| bytes * operation.n_calls() as f64))
 }
 
 /// Of how much of the time of what computes the bytes are known.
 fn known_percent(all: &[Computing]) -> Option<f64> {
     let ns = |known: bool| {
-        let of_it = all.iter().filter(|one| !known || bytes_of(one).is_some());
-        sum(of_it.map(|(one, _)| one.kernel_ns))
+        let of_it = all.iter().filter(|one| !known || one.bytes().is_some());
+        sum(of_it.map(|one| one.calls.ns))
     };
     percent_of(ns(true), ns(false))
 }
 
-/// The steps, where all decode and their KV tokens are known: how many, and the time of one.
-fn decode_steps(source: &Source) -> Option<(usize, i64)> {
+/// The steps that decode, where their KV tokens are known, and the time of one.
+fn decode_steps(source: &Source) -> Option<(StepsOf, i64)> {
     let serving = source.serving?;
     let phases = serving.phases();
-    let mut working = phases
+    let working = phases
         .iter()
         .filter(|(phase, _)| *phase != Some(Phase::Idle));
-    let (Some((Some(Phase::Decode), n)), None) = (working.next(), working.next()) else {
-        return None;
-    };
+    let (_, n) = phases
+        .iter()
+        .find(|(phase, _)| *phase == Some(Phase::Decode))?;
     let are_counted = serving
         .of(Some(Phase::Decode))
         .all(|step| step.batch.is_some_and(|batch| batch.kv_tokens().is_some()));
     let time = serving.step_time(Some(Phase::Decode))?;
-    are_counted.then_some((*n, time.ns))
+    let steps = StepsOf {
+        n: *n,
+        are_some: working.count() > 1,
+    };
+    are_counted.then_some((steps, time.ns))
 }
 
 /// A decode step against the memory bandwidth.
 pub(super) fn seen(source: &Source) -> Vec<Seen> {
     let input = source.input;
     let seen = || {
-        let (n_steps, step_ns) = decode_steps(source)?;
-        let memory = StepMemory::of_step(input.profile, input.options, input.judged, n_steps)?;
+        let (steps, step_ns) = decode_steps(source)?;
+        let memory = StepMemory::of_step(input.profile, input.options, input.judged, steps)?;
         let percent = memory.least_ns() / step_ns.max(1) as f64 * 100.0;
         // A rate above the peak is no measurement.
         if percent > 100.0 {
             return None;
         }
-        let all_ns = step_ns.saturating_mul(n_steps as i64);
+        let all_ns = step_ns.saturating_mul(steps.n as i64);
         let all_ns = all_ns.min(input.total_ns()?);
         let bytes = |bytes: f64| format::bytes(bytes as u64);
         let words = vec![
-            ("steps", either("", n_steps == 1, "The step", "A step").1),
+            (
+                "steps",
+                match (steps.are_some, steps.n) {
+                    (false, 1) => "The step",
+                    (false, _) => "A step",
+                    (true, 1) => "The decode step",
+                    (true, _) => "A decode step",
+                }
+                .to_owned(),
+            ),
             ("bytes", bytes(memory.bytes())),
             ("weights", bytes(memory.weights)),
             ("cache", bytes(memory.cache)),
+            ("source", sources(input, steps)),
             ("least", format::time_ns(memory.least_ns() as i64)),
             ("rate", format::bandwidth_gbps(memory.gbps)),
             ("step", format::time_ns(step_ns)),
             ("percent", format::percent(percent)),
         ];
         Some(Seen {
-            impact: Some(Impact::of_efficiency(all_ns, percent)),
+            impact: Some(Impact {
+                estimate: Estimate::UpperBound,
+                ..Impact::of_efficiency(all_ns, percent)
+            }),
             efficiency_percent: Some(percent),
             words,
             ..Seen::new(Kind::Memory, all_ns)
@@ -142,12 +238,31 @@ pub(super) fn seen(source: &Source) -> Vec<Seen> {
     seen().into_iter().collect()
 }
 
+/// Where the bytes come from that no operator of the trace tells: "; captured, from config".
+fn sources(input: &Input, steps: StepsOf) -> String {
+    let profile = input.profile;
+    let counted = computing(profile, input.judged, steps.are_some).into_iter();
+    let counted: Vec<Sizes> = counted
+        .filter(|one| one.bytes().is_some_and(|bytes| bytes > 0.0))
+        .map(|one| one.operation.source(profile))
+        .collect();
+    let others = Sizes::ALL
+        .iter()
+        .filter(|source| **source != Sizes::Recorded);
+    let others = others.filter(|source| counted.contains(source));
+    let labels: Vec<&str> = others.map(|source| source.label()).collect();
+    match labels.is_empty() {
+        true => String::new(),
+        false => format!("; {}", labels.join(", ")),
+    }
+}
+
 /// What would tell how much a decode step reads, where that is not known.
 pub(super) fn unknown(source: &Source) -> Option<String> {
-    decode_steps(source)?;
+    let (steps, _) = decode_steps(source)?;
     let input = source.input;
     input.gpu()?;
-    let percent = known_percent(&computing(input.profile, input.judged))?;
+    let percent = known_percent(&computing(input.profile, input.judged, steps.are_some))?;
     (percent < LEAST_KNOWN_PERCENT).then(|| {
         format!(
             "FLOPs and bytes are known of {} of the kernel time, too little to say how much a step has to read: the capture of its graphs (`--capture`) or the configuration of the model (`--model-config config.json`) tells more.",

@@ -19,6 +19,7 @@ mod preparation;
 mod rules;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 use std::collections::BTreeMap;
 
@@ -45,6 +46,8 @@ enum Kind {
     OneElement,
     /// Quantizing for attention takes longer than the attention.
     Quantizing,
+    /// Layers of two kinds of attention.
+    Windows,
     /// Requests that are none.
     GraphPadding,
     /// Decode in many graphs.
@@ -171,7 +174,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
         passes: &passes,
     };
     facts(outcome, &source);
-    let find: [fn(&Source) -> Vec<Seen>; 10] = [
+    let find: [fn(&Source) -> Vec<Seen>; 11] = [
         memory::seen,
         memory::at_roofline,
         constant::seen,
@@ -179,6 +182,7 @@ pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
         floor::fixed_cost,
         floor::one_element,
         preparation::seen,
+        windows::seen,
         launches::padding,
         launches::seen,
         launches::cold_start,

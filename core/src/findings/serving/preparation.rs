@@ -90,6 +90,15 @@ impl<'a> Prepared<'a> {
         let attention = self.first?;
         let n = self.n.max(1) as i64;
         let profile = source.input.profile;
+        // Over the time of all calls.
+        let rate = attention.operation.and_then(|at| {
+            let (judged, operation) = (source.input.judged(at), source.input.operation(at));
+            let work = judged.work.filter(|_| !judged.is_anomaly)?;
+            let flops = work.flops * operation.n_calls() as f64;
+            (operation.kernel_ns > 0).then(|| flops / operation.kernel_ns as f64 / 1e3)
+        });
+        let rate = rate.filter(|rate| *rate > 0.0);
+        let rate = rate.map(|rate| format!(" at {}", format::tflops(rate)));
         let operation = attention.operation.map(|at| source.input.operation(at));
         // Which dimension of a tensor is which, only a model of the operator tells.
         let operation = operation.filter(|one| one.modelled.is_some());
@@ -108,6 +117,7 @@ impl<'a> Prepared<'a> {
             ("attention_all", format::time_ns(self.attention_ns)),
             ("calls", format::counted(self.n, "call")),
             ("at_tokens", at.unwrap_or_default()),
+            ("at_rate", rate.unwrap_or_default()),
             ("names", format::listed(&names)),
         ];
         let operations = self.kernels.iter().chain([&attention]);

@@ -7,10 +7,10 @@ use crate::findings::prelude::*;
 pub(super) const RULES: &[Rule<Seen>] = &[
     Rule {
         key: "decode_memory_floor",
-        when: "all steps decode, and bytes are known of nearly all of their kernel time",
+        when: "steps decode, and bytes are known of nearly all of their kernel time",
         applies: |_, seen| seen.kind == Kind::Memory,
         title: "Decode reaches {percent} of the memory bandwidth",
-        issue: "{steps} reads {bytes} (weights {weights}, KV cache {cache}): {least} at the memory bandwidth of {rate}; it takes {step}.",
+        issue: "{steps} reads {bytes} (weights {weights}, KV cache {cache}{source}): {least} at the memory bandwidth of {rate}; it takes {step}.",
         model: "decode more requests at once, so that each weight that is read serves more tokens; the other findings say where the rest of the time goes.",
         kernel: "kernels that stream weights and KV cache decide; their own findings name the slowest.",
         notes: &[
@@ -102,7 +102,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         when: "what runs between a GEMM and attention, quantizing among it, takes longer than the attention",
         applies: |_, seen| seen.kind == Kind::Quantizing,
         title: "Quantizing for attention takes longer than attention",
-        issue: "{preparation} of preparation precede each {attention} of {name} ({calls}; {preparation_all} and {attention_all} in all).",
+        issue: "{preparation} of preparation precede each {attention} of {name}{at_rate} ({calls}; {preparation_all} and {attention_all} in all).",
         model: "{at_tokens}quantizing costs more than attention: try the attention kernel that is not quantized, and measure both.",
         kernel: "quantize in the kernel before (norm, RoPE), or on load in the attention kernel.",
         notes: &[
@@ -113,11 +113,26 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..STEP
     },
     Rule {
+        key: "sliding_window_layers",
+        when: "layers that see a sliding window take turns with layers that see the full context",
+        applies: |_, seen| seen.kind == Kind::Windows,
+        title: "Sliding and full attention take turns",
+        issue: "{which}: {sliding} sliding layers take {sliding_time}{sliding_rate}, {full} full layers {full_time}{full_rate}.",
+        model: "nothing to change: layers that see a window read no more of the KV cache than that, however long the context is.",
+        kernel: "judge both kinds apart: full layers read the whole context, sliding ones take hardly longer than their launch in a short step.",
+        notes: &[
+            "{unjudged?How wide the window is, nothing tells, so the efficiency of sliding layers is unknown: the configuration of the model does (`--model-config config.json`).|The window is that of the model's configuration.}",
+        ],
+        saves: Saves::Nothing,
+        effect: Effect::Limit,
+        ..STEP
+    },
+    Rule {
         key: "graph_padding",
-        when: "graphs are captured for at least 5 % more requests than a step has",
+        when: "graphs are captured for at least 5 % more requests or tokens than a step has",
         applies: |_, seen| seen.kind == Kind::GraphPadding,
         title: "Graphs padded by {percent}",
-        issue: "{steps} run in graphs captured for more requests than they have ({requests} of {captured}): {percent} of the rows are empty.",
+        issue: "{steps} run in graphs captured for more {unit} than they have ({requests} of {captured}{source}): {percent} of the rows are empty.",
         model: "capture graphs for sizes in between: {flag}.",
         kernel: "nothing to gain in a kernel.",
         notes: &[

@@ -240,6 +240,52 @@ fn graphs_for_more_requests_than_a_step_has() {
     ] {
         assert_eq!(figures(&step(full), "graph_padding"), None, "{full}");
     }
+    // What the first operator behind the graph takes: 40 rows for 32 tokens.
+    let beside = step(DECODE)
+        .op("aten::index", 30..40)
+        .args("40x2880, 32:long int");
+    says(
+        &issue(&beside, "graph_padding"),
+        &["32 of 40, from neighbors", "20.0 % of the rows"],
+    );
+}
+
+/// Layers of attention, 10 µs with a window, 40 µs without; a GEMM before each.
+#[test]
+fn sliding_and_full_layers_are_told_apart() {
+    const WINDOW: &str = "kernel_unified_attention_2d";
+    const FULL: &str = "kernel_unified_attention_3d";
+    let with = |layers: &[&'static str]| {
+        let kernels = layers.iter().flat_map(|attention| {
+            let us = if *attention == WINDOW { 10.0 } else { 40.0 };
+            [(GEMM, 50.0), (*attention, us)]
+        });
+        replay(DECODE, &kernels.collect::<Kernels>())
+    };
+    let key = "sliding_window_layers";
+    let second = with(&[WINDOW, FULL].repeat(4));
+    assert_eq!(figures(&second, key), Some((200, None)));
+    says(
+        &issue(&second, key),
+        &[
+            "Every second layer sees a sliding window, the first layer does",
+            "4 sliding layers take 40.0 µs",
+            "4 full layers 160 µs",
+        ],
+    );
+    let sixth = [WINDOW, WINDOW, WINDOW, FULL].repeat(2);
+    says(
+        &issue(&with(&sixth), key),
+        &["One layer of 4 sees the full context"],
+    );
+    // All of one kind, no turns, too few layers.
+    for other in [
+        vec![WINDOW; 8],
+        [vec![WINDOW; 3], vec![FULL; 5]].concat(),
+        vec![WINDOW, FULL, WINDOW, FULL],
+    ] {
+        assert_eq!(figures(&with(&other), key), None, "{other:?}");
+    }
 }
 
 /// Six graphs in a step, 10 µs apart, each of another kernel.
@@ -381,6 +427,22 @@ fn a_decode_step_is_held_to_the_memory_bandwidth() {
     assert_eq!(figures(&step(100, prefill), "decode_memory_floor"), None);
     // No time below that of reading.
     assert_eq!(figures(&step(20, DECODE), "decode_memory_floor"), None);
+    // Beside a step that reads requests in, the steps that decode count alone.
+    let beside = (0..4).fold(far.annotation(prefill, 2_010..4_000), |table, at: u32| {
+        let run = 4_000 + at * 500..4_000 + (at + 1) * 500;
+        let host = 2_020 + at * 20;
+        let table = table
+            .op("aten::mm", host..host + 10)
+            .args("512x8192, 8192x8192");
+        table.launched(GEMM, host + 1..host + 2, run)
+    });
+    let mixed = figures(&beside, "decode_memory_floor");
+    assert_eq!(mixed, Some((1_000, Some(746))));
+    says(
+        &issue(&beside, "decode_memory_floor"),
+        &["The decode step reads 1.34 GB", "it takes 1.00 ms"],
+    );
+    let far = step(100, DECODE);
     // What the step could save at most is saved by others.
     let profile = far.profile();
     let report = Report::new(&profile, &options_on("MI300X"));

@@ -16,7 +16,8 @@ use crate::profile::serving::{Blocks, Shape, ShapeKind};
 use crate::profile::timeline::GpuTimeline;
 use crate::report::Report;
 use crate::report::overview::{
-    HardwareFigure, PhaseFigures, Quality, QualityLine, ServingFacts, StageLine, step_memory,
+    HardwareFigure, PhaseFigures, Quality, QualityLine, ServingFacts, StageLine, phase_of_memory,
+    step_memory,
 };
 
 const FORMAT: u32 = 1;
@@ -103,7 +104,7 @@ record! {
         stages: "Parts of the time: before, in, between and after steps or denoising steps." = list(&facts.stages, Stage::of),
         launches: "How GPU activity was launched." = profile.serving().map(|serving| Launches::of(&serving.shape)),
         layers: "What repeats in a step; null: nothing does." = profile.serving().and_then(|serving| serving.blocks.as_ref()).map(Layers::of),
-        memory: "What a step has to read; null: not known, or steps of several phases." = step_memory(profile, &report.options, &report.judged, &facts.phases).map(|memory| Memory::of(&memory, &facts.phases)),
+        memory: "What a step has to read, of several phases one that decodes; null: not known." = step_memory(profile, &report.options, &report.judged, &facts.phases).map(|memory| Memory::of(&memory, &facts.phases)),
     }
 
     /// Steps of one phase.
@@ -160,7 +161,7 @@ record! {
         weight_bytes: "Weights of GEMMs and experts." = memory.weights,
         cache_bytes: "In attention with its KV cache." = memory.cache,
         least_time_ms: "Reading them at the memory bandwidth." = rounded(memory.least_ns() / 1e6, 6),
-        percent_of_step: "Its share of the time of a step." = phases.first().map(|phase| rounded(memory.least_ns() / phase.step_ns.max(1) as f64 * 100.0, 2)),
+        percent_of_step: "Its share of the time of a step." = phase_of_memory(phases).map(|phase| rounded(memory.least_ns() / phase.step_ns.max(1) as f64 * 100.0, 2)),
     }
 
     /// What following a finding saves of the run; of a finding null where a trace cannot tell.

@@ -7,17 +7,17 @@
 
 use std::sync::Arc;
 
-use crate::base::interval::Interval;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
-use crate::names::batch;
 use crate::profile::launch::{GpuId, Launches, is_graph_launch};
-use crate::trace::{ByName, Category, EventId, Trace, TrackId};
+use crate::trace::distributed::rank;
+use crate::trace::{ByName, EventId, Trace, TrackId, extra_args};
 
 use super::copies::Merge;
 use super::matching::{self, Launched, Pairs, Replayed};
 use super::names::{self, Class, Symbols, Work};
 use super::segments::{Found, Segment};
+use super::steps::{Step, Steps};
 use super::why::Why;
 
 /// A file's captures.
@@ -29,21 +29,13 @@ pub(super) struct File<'a> {
 }
 
 impl<'a> File<'a> {
-    pub(super) fn new(trace: Option<&'a Trace>, found: Found) -> File<'a> {
+    pub(super) fn new(name: &str, trace: Option<&'a Trace>, found: Found) -> File<'a> {
         File {
             trace,
             found,
-            rank: trace.and_then(rank),
+            rank: trace.and_then(rank).or_else(|| names::rank_of_file(name)),
         }
     }
-}
-
-/// The rank that a trace says it is of.
-fn rank(trace: &Trace) -> Option<u64> {
-    let mut entries = trace.metadata.iter();
-    let (_, json) = entries.find(|(key, _)| key == "distributedInfo")?;
-    let value: serde_json::Value = serde_json::from_str(json).ok()?;
-    value.get("rank")?.as_u64()
 }
 
 /// A replay of a graph.
@@ -109,7 +101,8 @@ impl<'a> Replays<'a> {
             let hash = names::ordered_on(work.iter().map(|(track, work, _)| (track.0, *work)));
             let graph = *known.entry(hash).or_insert_with(|| {
                 let starts = kernels.iter().map(|(_, start_ns, _)| *start_ns);
-                replays.graphs.push(Graph::new(&work, starts));
+                let node = |place: u32| node(trace, event(kernels.get(place as usize)?.2)?);
+                replays.graphs.push(Graph::new(&work, starts, node));
                 replays.graphs.len() - 1
             });
             replays.all.push(Replay {
@@ -130,7 +123,11 @@ impl<'a> Replays<'a> {
 }
 
 impl<'a> Graph<'a> {
-    fn new(work: &[(TrackId, Work, &'a str)], starts: impl Iterator<Item = i64>) -> Graph<'a> {
+    fn new(
+        work: &[(TrackId, Work, &'a str)],
+        starts: impl Iterator<Item = i64>,
+        node: impl Fn(u32) -> Option<u64>,
+    ) -> Graph<'a> {
         let mut places: Vec<(i64, u32)> = starts.zip(0..).collect();
         places.sort_unstable();
         let kernels = places.iter().filter_map(|(_, place)| {
@@ -138,6 +135,7 @@ impl<'a> Graph<'a> {
             Some(Replayed {
                 work,
                 stream,
+                node: node(*place),
                 class: Class::of_kernel(name, work),
             })
         });
@@ -146,6 +144,13 @@ impl<'a> Graph<'a> {
             places: places.iter().map(|(_, place)| *place).collect(),
         }
     }
+}
+
+/// The number of a kernel among the nodes of its graph, where the profiler says it.
+fn node(trace: &Trace, kernel: EventId) -> Option<u64> {
+    let args = trace.strings.get(trace.events.extra_args(kernel)?);
+    let node = extra_args::value(args, "graph node id")?;
+    node.parse().ok().filter(|node| *node != 0)
 }
 
 /// A segment of a file.
@@ -239,7 +244,8 @@ pub(super) fn choose(trace: &Trace, replays: &Replays, files: &[File]) -> Plan {
             }
         })
         .collect();
-    let steps = Steps::new(trace, replays);
+    let launches: Vec<EventId> = replays.all.iter().map(|replay| replay.launch).collect();
+    let steps = Steps::new(trace, &launches);
     let mut chooser = Chooser {
         files,
         rank: rank(trace),
@@ -345,70 +351,6 @@ fn best(
     (fits, None)
 }
 
-/// What is known of the step that a launch belongs to.
-#[derive(Debug, Clone, Copy, Default)]
-struct Step {
-    /// Tells steps apart.
-    number: usize,
-    tokens: Option<u64>,
-    /// The place of the launch among those of the step, and how many there are.
-    nth: usize,
-    n_launches: usize,
-}
-
-struct Steps {
-    of_replay: Vec<Step>,
-}
-
-impl Steps {
-    fn new(trace: &Trace, replays: &Replays) -> Steps {
-        let events = &trace.events;
-        let annotated = events.ids().filter_map(|event| {
-            let is_annotation = events.category(event) == Category::UserAnnotation;
-            let tokens = is_annotation.then(|| tokens(trace.name(event))).flatten()?;
-            Some((events.span(event), tokens))
-        });
-        let mut annotated: Vec<(Interval, u64)> = annotated.collect();
-        annotated.arrange_by_key(|(span, _)| (span.start_ns, span.end_ns));
-        let mut of_replay: Vec<Step> = Vec::with_capacity(replays.all.len());
-        let mut n_of_step: Map<usize, usize> = Map::default();
-        for replay in &replays.all {
-            let start_ns = events.ts_ns(replay.launch);
-            let next = annotated.partition_point(|(span, _)| span.start_ns <= start_ns);
-            // The innermost that has not ended, of those that started last.
-            let before = annotated
-                .get(next.saturating_sub(8)..next)
-                .unwrap_or_default();
-            let around = before.iter().rposition(|(span, _)| start_ns < span.end_ns);
-            let row = around.map(|at| next.saturating_sub(8) + at);
-            let number = row.map_or(0, |row| row + 1);
-            let n_launches = n_of_step.entry(number).or_default();
-            of_replay.push(Step {
-                number,
-                tokens: row
-                    .and_then(|row| annotated.get(row))
-                    .map(|(_, tokens)| *tokens),
-                nth: *n_launches,
-                n_launches: 0,
-            });
-            *n_launches += 1;
-        }
-        for step in &mut of_replay {
-            step.n_launches = n_of_step.get(&step.number).copied().unwrap_or(0);
-        }
-        Steps { of_replay }
-    }
-
-    fn of(&self, replay: usize) -> Step {
-        self.of_replay.get(replay).copied().unwrap_or_default()
-    }
-}
-
-/// The tokens that a step works on, as its annotation says.
-fn tokens(annotation: &str) -> Option<u64> {
-    batch::parse(annotation)?.tokens()
-}
-
 struct Chooser<'a> {
     files: &'a [File<'a>],
     /// The rank that the trace is of.
@@ -428,19 +370,16 @@ impl Chooser<'_> {
         let mut rows: Vec<usize> = (0..fits.len()).collect();
         let segment = |row: &usize| fits.get(*row).and_then(|fit| self.segment(fit));
         if let Some(tokens) = step.tokens {
-            let largest = rows.iter().filter_map(|row| segment(row)?.size).max();
-            rows.retain(|row| segment(row).is_some_and(|segment| segment.holds(tokens)));
-            if rows.is_empty() {
+            let largest = rows.iter().filter_map(|row| segment(row)?.told_size());
+            let largest = largest.max().unwrap_or(0);
+            let capacity = |row: &usize| segment(row)?.capacity(tokens);
+            let Some(least) = rows.iter().filter_map(capacity).min() else {
                 return Err(Why::TooSmall {
-                    captured: largest.unwrap_or(0),
+                    captured: largest,
                     tokens,
                 });
-            }
-            let sizes = rows.iter().filter_map(|row| segment(row)?.size);
-            let smallest = sizes.filter(|size| *size >= tokens).min();
-            if smallest.is_some() {
-                rows.retain(|row| segment(row).is_some_and(|segment| segment.size == smallest));
-            }
+            };
+            rows.retain(|row| capacity(row) == Some(least));
         }
         let own = |row: &usize| {
             let file = fits.get(*row).and_then(|fit| self.files.get(fit.segment.0));
@@ -449,13 +388,17 @@ impl Chooser<'_> {
         if rows.iter().any(own) {
             rows.retain(own);
         }
-        // Without a size, captures of one file are the layers of one step.
+        // Captures of one file that are of one size are the layers of one step.
         let shapes = |row: &usize| segment(row).map(|segment| segment.shapes);
         let file = |row: &usize| fits.get(*row).map(|fit| fit.segment.0);
+        let size = |row: &usize| segment(row).and_then(Segment::told_size);
         let first = *rows.first().ok_or(Why::Unlike { n_matched: 0 })?;
-        let differs = |row: &&usize| shapes(row) != shapes(&first) && file(row) != file(&first);
-        if rows.iter().any(|row| differs(&row)) {
-            let sizes = rows.iter().filter_map(|row| segment(row)?.size);
+        let is_other = |row: &&usize| {
+            let is_beside = file(row) != file(&first);
+            shapes(row) != shapes(&first) && (is_beside || size(row) != size(&first))
+        };
+        if rows.iter().any(|row| is_other(&row)) {
+            let sizes = rows.iter().filter_map(size);
             let mut sizes: Vec<u64> = sizes.collect();
             sizes.sort_unstable();
             sizes.dedup();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::names;
 use super::segments::Segment;
 use crate::base::map::Map;
 use crate::names::MODULE;
@@ -23,7 +24,8 @@ pub(super) struct Merge {
     pub(super) kernels: Vec<(GpuId, u32)>,
 }
 
-/// Copies the captured calls of each replay, and gives its kernels to the launches among them.
+/// Copies the captured calls of each replay, and gives its kernels to the launches among them. A merge of
+/// none of the sources is of the trace itself.
 pub(super) fn put_below(
     trace: &mut Trace,
     launches: &mut Launches,
@@ -34,11 +36,13 @@ pub(super) fn put_below(
     let mut uid = trace.next_uid();
     let mut n_added = 0;
     for merge in merges {
-        let Some(source) = sources.get(merge.file).copied().flatten() else {
-            continue;
+        let source = match sources.get(merge.file) {
+            Some(None) => continue,
+            Some(source) => *source,
+            None => None,
         };
         let translation = translations.entry(merge.file).or_default();
-        let is_wanted = wanted(source, merge, n_added < MOST_WITH_FRAMES);
+        let is_wanted = wanted(source.unwrap_or(trace), merge, n_added < MOST_WITH_FRAMES);
         let mut copy_of: Map<u32, EventId> = Map::default();
         let first = trace.events.len() as u32;
         let events = &trace.events;
@@ -51,22 +55,28 @@ pub(super) fn put_below(
             if !is_wanted.get(row).copied().unwrap_or(false) {
                 continue;
             }
-            let (event, of) = (call.event, &source.events);
+            let event = call.event;
+            let of = &source.unwrap_or(trace).events;
+            let (category, name) = (of.category(event), of.name(event));
+            let (op_args, extra_args) = (of.op_args(event), of.extra_args(event));
+            let mut name = translation.string(source, trace, name);
+            if category == Category::CpuOp
+                && let Some(plain) = names::without_number(trace.strings.get(name))
+            {
+                let plain = plain.to_owned();
+                name = trace.strings.intern(&plain);
+            }
             let copy = NewEvent {
                 uid: number(uid + row as u64),
-                category: of.category(event),
-                name: translation.string(source, trace, of.name(event)),
+                category,
+                name,
                 track,
                 ts_ns,
                 dur_ns,
                 external_id: None,
                 correlation: None,
-                op_args: of
-                    .op_args(event)
-                    .map(|id| translation.args(source, trace, id)),
-                extra_args: of
-                    .extra_args(event)
-                    .map(|text| translation.string(source, trace, text)),
+                op_args: op_args.map(|id| translation.args(source, trace, id)),
+                extra_args: extra_args.map(|text| translation.string(source, trace, text)),
             };
             let copy = trace.events.push(copy);
             trace.captured.add(copy, call.depth);
@@ -124,7 +134,7 @@ fn wanted(source: &Trace, merge: &Merge, with_frames: bool) -> Vec<bool> {
     wanted
 }
 
-/// What strings and arguments of a capture are in the trace.
+/// What strings and arguments of a capture are in the trace; those of the trace itself stay what they are.
 #[derive(Debug, Default)]
 struct Translation {
     strings: Map<StringId, StringId>,
@@ -132,12 +142,14 @@ struct Translation {
 }
 
 impl Translation {
-    fn string(&mut self, from: &Trace, to: &mut Trace, id: StringId) -> StringId {
+    fn string(&mut self, from: Option<&Trace>, to: &mut Trace, id: StringId) -> StringId {
+        let Some(from) = from else { return id };
         let known = self.strings.entry(id);
         *known.or_insert_with(|| to.strings.intern(from.strings.get(id)))
     }
 
-    fn args(&mut self, from: &Trace, to: &mut Trace, id: OpArgsId) -> OpArgsId {
+    fn args(&mut self, from: Option<&Trace>, to: &mut Trace, id: OpArgsId) -> OpArgsId {
+        let Some(from) = from else { return id };
         if let Some(known) = self.args.get(&id) {
             return *known;
         }
@@ -154,6 +166,7 @@ impl Translation {
     }
 
     fn strings(&mut self, from: &Trace, to: &mut Trace, all: &[StringId]) -> Box<[StringId]> {
+        let from = Some(from);
         all.iter().map(|id| self.string(from, to, *id)).collect()
     }
 }

@@ -22,12 +22,15 @@ pub struct Coverage {
     /// Launches of graphs whose last captured launches the trace has no kernels of.
     #[serde(skip)]
     pub(crate) cut: Vec<EventId>,
+    /// What launches of graphs were captured for, where annotations or notes tell.
+    #[serde(skip)]
+    pub(crate) sizes: Vec<(EventId, u64)>,
 }
 
 /// What was made of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileUse {
-    /// What it is called.
+    /// What it is called; empty where the trace holds captures itself.
     pub name: String,
     /// Captures in it.
     pub n_segments: u64,
@@ -52,6 +55,15 @@ pub enum Problem {
     Unfinished(u64),
     /// The file is cut off before any capture.
     Cut,
+    /// Notes beside it name another size than it has.
+    OtherSize {
+        /// As the notes say.
+        noted: u64,
+        /// As its annotations or its operators say.
+        own: u64,
+    },
+    /// It is no capture, and no notes about captures either.
+    NoNotes,
     /// No replay of the trace comes from it.
     Unused,
 }
@@ -93,6 +105,13 @@ impl FileUse {
             Problem::Cut => format!(
                 "The capture {name} is cut off before the launches of any graph; copy it again."
             ),
+            Problem::OtherSize { noted, own } => format!(
+                "Notes beside the capture {name} say that it is of {}; it is of {own}, which counts.",
+                format::counted(*noted, "token")
+            ),
+            Problem::NoNotes => format!(
+                "{name} is no list of capture files with their batch sizes; it was not used."
+            ),
             Problem::Unused => format!(
                 "No replay of this trace comes from the capture {name}: it is of another model, size or version."
             ),
@@ -115,6 +134,7 @@ impl Coverage {
         });
         Coverage {
             cut: [&before.cut[..], &self.cut].concat(),
+            sizes: [&before.sizes[..], &self.sizes].concat(),
             graphs: merged.chain(self.graphs).collect(),
             files: before.files.iter().cloned().chain(self.files).collect(),
         }
@@ -123,7 +143,8 @@ impl Coverage {
     /// The same without the names of the files, which are the user's own.
     pub(crate) fn without_names(&self) -> Coverage {
         let mut plain = self.clone();
-        for (file, number) in plain.files.iter_mut().zip(1..) {
+        let named = plain.files.iter_mut().filter(|file| !file.name.is_empty());
+        for (file, number) in named.zip(1..) {
             file.name = format!("capture_{number}");
         }
         plain
@@ -174,13 +195,25 @@ impl Coverage {
                 format::counted(n_kernels, "kernel")
             );
         }
+        let is_own = |file: &&FileUse| file.n_used > 0 && file.name.is_empty();
+        let own = match self.files.iter().any(|file| is_own(&file)) {
+            true if self
+                .files
+                .iter()
+                .all(|file| file.n_used == 0 || is_own(&file)) =>
+            {
+                ", recorded in this trace itself"
+            }
+            true => ", some of them recorded in this trace itself",
+            false => "",
+        };
         let n_used: u64 = self.files.iter().map(|file| file.n_used).sum();
         let n_segments: u64 = self.files.iter().map(|file| file.n_segments).sum();
         let share = percent_of(n_matched as i64, n_kernels as i64);
         let share = share.filter(|_| n_matched < n_kernels).map(format::percent);
         let share = share.map_or(String::new(), |share| format!(" ({share})"));
         format!(
-            "Operators and shapes of {} of {} kernels{share} in {} of {} graph replays come from {} of {} captured graphs.",
+            "Operators and shapes of {} of {} kernels{share} in {} of {} graph replays come from {} of {} captured graphs{own}.",
             format::count(n_matched),
             format::count(n_kernels),
             format::count(n_merged),
@@ -246,10 +279,12 @@ impl Coverage {
         }
     }
 
-    /// The files that something is merged from: what each is called, and how much it explains.
+    /// The files beside the trace that something is merged from: what each is called, and how much it
+    /// explains.
     pub fn merged_files(&self) -> impl Iterator<Item = (&str, String)> {
         let (n_kernels, _) = self.kernels();
-        let used = self.files.iter().filter(|file| file.n_used > 0);
+        let used = self.files.iter();
+        let used = used.filter(|file| file.n_used > 0 && !file.name.is_empty());
         used.map(move |file| {
             let says = format!(
                 "{} of {} matched",
@@ -315,9 +350,9 @@ pub(super) fn of(
     plan: &Plan,
 ) -> Coverage {
     let mut used: Set<(usize, usize)> = Set::default();
-    let mut n_kernels = vec![0; files.len()];
+    let mut n_kernels = vec![0; found.len()];
     let mut graphs: Map<usize, GraphUse> = Map::default();
-    let (mut order, mut cut) = (Vec::new(), Vec::new());
+    let (mut order, mut cut, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
     for (at, replay) in replays.all.iter().enumerate() {
         let graph = graphs.entry(replay.graph).or_insert_with(|| {
             order.push(replay.graph);
@@ -338,6 +373,8 @@ pub(super) fn of(
                 let segment = found
                     .get(file)
                     .and_then(|file| file.found.segments.get(segment));
+                let size = segment.and_then(|segment| segment.size);
+                sizes.extend(size.map(|size| (replay.launch, size)));
                 let n_launches = segment.map_or(0, |segment| segment.launches.len());
                 graph.n_merged += 1;
                 graph.n_matched = n_matched(&fit.pairs) as u64;
@@ -373,9 +410,18 @@ pub(super) fn of(
                 problem: problem(file, found, n_used, replays.is_empty()),
             }
         });
+    // Behind them the trace itself, where it holds captures; none of its own are missed.
+    let own = found.get(files.len()).map(|own| FileUse {
+        name: String::new(),
+        n_segments: own.found.segments.len() as u64,
+        n_used: used.iter().filter(|(of, _)| *of == files.len()).count() as u64,
+        n_kernels: n_kernels.get(files.len()).copied().unwrap_or(0),
+        problem: None,
+    });
     Coverage {
-        files: uses.collect(),
+        files: uses.chain(own.filter(|own| own.n_used > 0)).collect(),
         cut,
+        sizes,
         graphs: order
             .iter()
             .filter_map(|graph| graphs.remove(graph))
@@ -391,6 +437,7 @@ fn is_cut(warnings: &Warnings) -> bool {
 fn problem(file: &CaptureFile, found: &File, n_used: u64, is_eager: bool) -> Option<Problem> {
     let imported = match &file.imported {
         Ok(imported) => imported,
+        Err(_) if file.are_notes => return Some(Problem::NoNotes),
         Err(why) => return Some(Problem::Unreadable(why.clone())),
     };
     let n_unfinished = u64::from(found.found.n_unfinished);
@@ -401,6 +448,9 @@ fn problem(file: &CaptureFile, found: &File, n_used: u64, is_eager: bool) -> Opt
         (false, 0) if is_cut(&imported.warnings) => Some(Problem::Cut),
         (false, 0) => Some(Problem::NoCapture),
         _ if n_used == 0 && !is_eager => Some(Problem::Unused),
-        _ => None,
+        _ => {
+            let told = found.found.contradiction;
+            told.map(|(noted, own)| Problem::OtherSize { noted, own })
+        }
     }
 }

@@ -8,6 +8,7 @@
 use super::names::{Class, Work};
 use crate::base::map::Map;
 use crate::base::sequence;
+use crate::base::sort::Arrange;
 use crate::trace::TrackId;
 
 /// A launch of a capture.
@@ -23,6 +24,9 @@ pub(super) struct Launched<'a> {
 pub(super) struct Replayed<'a> {
     pub(super) work: Work,
     pub(super) stream: TrackId,
+    /// Its place among the nodes of the graph, which are made in the order of the launches; where the
+    /// profiler says it.
+    pub(super) node: Option<u64>,
     pub(super) class: Class<'a>,
 }
 
@@ -48,10 +52,11 @@ pub(super) fn pair(replay: &[Replayed], capture: &[Launched]) -> Pairs {
     let is_named = |launch: &Launched| launch.is_named || !is_kernel(launch.work);
     let n_streams_differ = replay.windows(2).any(|two| two[0].stream != two[1].stream);
     if !capture.iter().any(|launch| launch.is_named) {
-        return match n_streams_differ {
+        return match (n_streams_differ, by_node(replay)) {
+            (false, _) => by_class(replay, capture),
+            (true, Some(order)) => in_given_order(replay, capture, &order),
             // Nothing tells what was captured for which stream.
-            true => vec![None; replay.len()],
-            false => by_class(replay, capture),
+            (true, None) => vec![None; replay.len()],
         };
     }
     let paired = match n_streams_differ {
@@ -148,6 +153,26 @@ fn by_difference(replay: &[Replayed], capture: &[Launched]) -> Pairs {
     let mut pairs = vec![None; replay.len()];
     for (kernel, launch) in sequence::align(&kernels, &launches) {
         pairs[kernel] = Some(launch as u32);
+    }
+    pairs
+}
+
+/// The order of the nodes of the graph, where all of them are told.
+fn by_node(replay: &[Replayed]) -> Option<Vec<usize>> {
+    let nodes: Option<Vec<u64>> = replay.iter().map(|kernel| kernel.node).collect();
+    let nodes = nodes?;
+    let mut order: Vec<usize> = (0..replay.len()).collect();
+    order.arrange_by_key(|at| nodes[*at]);
+    let are_distinct = order.windows(2).all(|two| nodes[two[0]] != nodes[two[1]]);
+    are_distinct.then_some(order)
+}
+
+/// The same as on one stream, with the kernels in this order.
+fn in_given_order(replay: &[Replayed], capture: &[Launched], order: &[usize]) -> Pairs {
+    let ordered: Vec<Replayed> = order.iter().map(|at| replay[*at]).collect();
+    let mut pairs = vec![None; replay.len()];
+    for (at, pair) in order.iter().zip(by_class(&ordered, capture)) {
+        pairs[*at] = pair;
     }
     pairs
 }
@@ -342,6 +367,7 @@ mod tests {
             .map(|(at, name)| Replayed {
                 work: work(name),
                 stream: TrackId(stream(at)),
+                node: None,
                 class: class(name),
             })
             .collect()
@@ -412,8 +438,17 @@ mod tests {
             let pairs = pair(&replay, &launches(capture, true));
             assert_eq!(shown(&pairs), expected, "{capture}");
         }
-        let unnamed = pair(&on_streams("ab", streams), &launches("ab", false));
-        assert_eq!(shown(&unnamed), "- -");
+        let unnamed = |nodes: [Option<u64>; 4]| {
+            let mut kernels = on_streams("GaNb", streams);
+            for (kernel, node) in kernels.iter_mut().zip(nodes) {
+                kernel.node = node;
+            }
+            shown(&pair(&kernels, &launches("GNxy", false)))
+        };
+        assert_eq!(unnamed([None; 4]), "- - - -");
+        // The nodes of a graph are numbered as they were captured.
+        assert_eq!(unnamed([Some(8), Some(11), Some(9), Some(10)]), "0 3 1 2");
+        assert_eq!(unnamed([Some(8), Some(11), Some(9), Some(9)]), "- - - -");
     }
 
     #[test]

@@ -18,20 +18,24 @@
 //! | which of them a replay comes from | `choosing.rs` |
 //! | which launch each kernel comes from | `matching.rs`, `names.rs` |
 //! | copies below the launches | `copies.rs` |
-//! | operators for the parts of a mixture of experts | `parts.rs` |
+//! | operators for the parts of a mixture of experts, and for functions | `parts.rs`, `functions.rs` |
 //! | what was merged, and what was not and why | `coverage.rs`, `why.rs` |
 //!
 //! Times, streams and counts are the replay's; operators, shapes, modules and launch grids the
 //! capture's.
 
+#[cfg(test)]
+mod cases;
 mod choosing;
 mod copies;
 mod coverage;
+mod functions;
 mod matching;
 mod names;
 mod notes;
 mod parts;
 mod segments;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod why;
@@ -41,11 +45,12 @@ pub use notes::{Note, notes};
 pub use why::Why;
 
 use crate::import::{ImportError, Imported};
-use crate::profile::launch::Launches;
-use crate::trace::Trace;
+use crate::profile::launch::{Launches, is_graph_launch};
+use crate::trace::{ByName, Trace};
 use choosing::{File, Replays};
 use copies::Merge;
 use names::Symbols;
+use segments::Told;
 
 /// A file that may hold captures.
 #[derive(Debug)]
@@ -56,6 +61,8 @@ pub struct CaptureFile {
     imported: Result<Imported, String>,
     /// What it was captured for, as notes beside it say: tokens.
     size: Option<u64>,
+    /// It should have been notes about captures.
+    are_notes: bool,
 }
 
 impl CaptureFile {
@@ -66,6 +73,17 @@ impl CaptureFile {
             name: notes::file_name(name).to_owned(),
             imported: imported.map_err(|error| error.to_string()),
             size: own.and_then(|note| note.size),
+            are_notes: false,
+        }
+    }
+
+    /// Notes about captures that cannot be read.
+    pub fn unreadable_notes(name: &str) -> CaptureFile {
+        CaptureFile {
+            name: notes::file_name(name).to_owned(),
+            imported: Err(String::new()),
+            size: None,
+            are_notes: true,
         }
     }
 
@@ -78,11 +96,25 @@ impl CaptureFile {
         let mut names = trace.strings.iter();
         names.any(|(_, name)| segments::is_begin(name))
     }
+
+    fn told(&self) -> Told {
+        Told {
+            noted: self.size,
+            named: names::size_of_file(&self.name),
+        }
+    }
 }
 
 /// Whether a trace replays graphs that no capture is merged with.
 pub fn has_bare_replays(trace: &Trace, launches: &Launches) -> bool {
     !Replays::find(trace, launches, &mut Symbols::default()).is_empty()
+}
+
+/// Whether a trace holds captures of graphs, and launches graphs.
+pub(super) fn holds_both(trace: &Trace, launches: &Launches) -> bool {
+    let mut is_graph = ByName::new(is_graph_launch);
+    let mut launches = launches.launches.iter();
+    launches.any(|launch| is_graph.of(trace, launch.call)) && CaptureFile::is_capture(trace)
 }
 
 /// What captures explain of the replays of a trace, before anything is merged.
@@ -104,16 +136,21 @@ impl Merging {
     }
 }
 
-/// Finds which captured calls each replay comes from.
+/// Finds which captured calls each replay comes from: of these files, and of the trace itself, which may
+/// hold captures and replays alike.
 pub(super) fn find(trace: &Trace, launches: &Launches, files: &[CaptureFile]) -> Merging {
     let mut symbols = Symbols::default();
     let replays = Replays::find(trace, launches, &mut symbols);
     let found = files.iter().map(|file| {
         let source = file.trace();
-        let segments = source.map(|source| segments::find(source, file.size, &mut symbols));
-        File::new(source, segments.unwrap_or_default())
+        let segments = source.map(|source| segments::find(source, file.told(), &mut symbols));
+        File::new(&file.name, source, segments.unwrap_or_default())
     });
-    let found: Vec<File> = found.collect();
+    let mut found: Vec<File> = found.collect();
+    if !replays.is_empty() && CaptureFile::is_capture(trace) {
+        let own = segments::find(trace, Told::default(), &mut symbols);
+        found.push(File::new("", Some(trace), own));
+    }
     let plan = choosing::choose(trace, &replays, &found);
     let coverage = coverage::of(files, &found, &replays, &plan);
     Merging {
@@ -133,6 +170,7 @@ pub(super) fn merge(
     copies::put_below(trace, launches, &sources, &merging.merges);
     if !merging.merges.is_empty() {
         parts::add(trace, launches);
+        functions::add(trace, launches);
     }
     merging.coverage
 }

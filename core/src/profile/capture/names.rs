@@ -86,6 +86,38 @@ pub(super) fn captured_size(annotation: &str) -> Option<u64> {
     digits.parse().ok().filter(|_| is_whole)
 }
 
+/// What a capture file is of, as engines call it: `bs_8_rank0.json.gz`, `bs_8_q_4_rank0.json`.
+pub(super) fn size_of_file(name: &str) -> Option<u64> {
+    let rest = name.strip_prefix("bs_")?;
+    let (requests, rest) = number(rest)?;
+    let of_request = rest.strip_prefix("_q_").and_then(number);
+    requests.checked_mul(of_request.map_or(1, |(tokens, _)| tokens))
+}
+
+/// The rank that the name of a file says: `graph_capture_rank_0.…`, `bs_8_rank0.json.gz`.
+pub(super) fn rank_of_file(name: &str) -> Option<u64> {
+    let (_, rest) = name.rsplit_once("rank")?;
+    let rest = rest.trim_start_matches(['_', '-']);
+    number(rest).map(|(rank, _)| rank)
+}
+
+/// Without the number that SGLang's profiler of kernel shapes puts behind the names of its operators, as
+/// the reference has them; `None` for others.
+pub(super) fn without_number(op: &str) -> Option<&str> {
+    let (name, digits) = op.rsplit_once('_')?;
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && op.starts_with(SHAPE_PROFILER)).then_some(name)
+}
+
+/// What names of operators start with that SGLang's profiler of kernel shapes puts around launches.
+pub(super) const SHAPE_PROFILER: &str = "sglang_profiler::";
+
+/// A number and what follows it.
+fn number(text: &str) -> Option<(u64, &str)> {
+    let digits = leading_digits(text);
+    Some((digits.parse().ok()?, text.get(digits.len()..)?))
+}
+
 /// Of a sequence, in order.
 pub(super) fn ordered(work: impl Iterator<Item = Work>) -> u64 {
     let mut hasher = FxHasher::default();
@@ -204,6 +236,24 @@ mod tests {
             ("execute_32", None),
         ] {
             assert_eq!(captured_size(name), size, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_of_files_tell_size_and_rank() {
+        for (name, size, rank) in [
+            ("bs_8_rank0.json.gz", Some(8), Some(0)),
+            ("bs_8_q_4_rank3.json", Some(32), Some(3)),
+            ("graph_capture_rank_1.1722.pt.trace.json.gz", None, Some(1)),
+            ("capture_trace_rank_0.json.gz", None, Some(0)),
+            ("bs_.json", None, None),
+            ("frank.json", None, None),
+        ] {
+            assert_eq!(
+                (size_of_file(name), rank_of_file(name)),
+                (size, rank),
+                "{name}"
+            );
         }
     }
 

@@ -1,30 +1,39 @@
-//! Operators for the parts of a mixture of experts, where one operator launches all of them.
+//! Operators for the parts of a mixture of experts, where one operator launches all of them, and for
+//! attention that several operators make together.
 //!
 //! The reference's inference report does the same: under `vllm::moe_forward` and the like each expert GEMM
 //! gets an operator of its own around its launch, so that its work can be told. The launch still belongs
-//! to the operator of all.
+//! to the operator of all. Functions of AITER, by their Python frames, are in `functions.rs`.
 
 use crate::base::sort::Arrange;
 use crate::profile::capture::copies::number;
 use crate::profile::launch::{GpuId, Launches, is_graph_call};
 use crate::profile::tree::{CallTree, Frames, NodeId};
-use crate::trace::{Category, Dims, EventId, NewEvent, Trace, extra_args};
+use crate::trace::{Category, Dims, EventId, NewEvent, StringId, Trace, extra_args};
 
 /// An operator whose parts are told apart.
 #[derive(Debug, Clone, Copy)]
 struct Whole {
     op: &'static str,
-    /// What kernels of expert GEMMs are called: the first is the up projection, others are the down
-    /// projection.
+    /// What kernels of expert GEMMs are called.
     gemm: &'static str,
-    up: &'static str,
-    down: &'static str,
+    parts: Parts,
+}
+
+/// What the expert GEMMs of an operator are, by start.
+#[derive(Debug, Clone, Copy)]
+enum Parts {
+    /// The first is the up projection, others are the down projection.
+    UpDown(&'static str, &'static str),
+    /// One kernel is both.
+    One(&'static str),
 }
 
 #[rustfmt::skip]
 const WHOLES: &[Whole] = &[
-    Whole { op: "vllm::moe_forward", gemm: "matmul_ogs", up: "pseudo_op::moe_triton_unfused_up", down: "pseudo_op::moe_triton_unfused_down" },
-    Whole { op: "vllm::outplace_fused_experts", gemm: "fused_moe_kernel_gptq_awq", up: "pseudo_op::moe_gptq_awq_up", down: "pseudo_op::moe_gptq_awq_down" },
+    Whole { op: "vllm::moe_forward", gemm: "matmul_ogs", parts: Parts::UpDown("pseudo_op::moe_triton_unfused_up", "pseudo_op::moe_triton_unfused_down") },
+    Whole { op: "vllm::outplace_fused_experts", gemm: "fused_moe_kernel_gptq_awq", parts: Parts::UpDown("pseudo_op::moe_gptq_awq_up", "pseudo_op::moe_gptq_awq_down") },
+    Whole { op: "vllm::rocm_aiter_fused_moe", gemm: "fmoe", parts: Parts::One("pseudo_op::moe_aiter_fused_1stage") },
 ];
 
 /// The one kernel that adds up what the experts say.
@@ -52,33 +61,43 @@ pub(super) fn add(trace: &mut Trace, launches: &Launches) {
             Some((node, event, of_call(event)?))
         })
         .collect();
-    let mut uid = trace.next_uid();
     for (node, whole, of) in wholes {
         let parts = parts(trace, launches, of, tree.gpu_work(node));
         let facts = facts(trace, &tree, node, whole, &parts);
         let facts = trace.strings.intern(&facts);
         for Part { call, name, .. } in parts {
-            let name = trace.strings.intern(name);
-            let events = &trace.events;
-            let part = NewEvent {
-                uid: number(uid),
-                category: Category::CpuOp,
-                name,
-                track: events.track(call),
-                ts_ns: events.ts_ns(call),
-                dur_ns: None,
-                external_id: None,
-                correlation: None,
-                op_args: events.op_args(whole),
-                extra_args: Some(facts),
-            };
-            let part = trace.events.push(part);
-            trace.captured.add(part, 0);
-            trace.captured.put_around(call, part);
-            uid += 1;
+            put_around(trace, call, name, whole, Some(facts));
         }
     }
-    trace.captured.number_from(uid);
+}
+
+/// Puts an operator around a call, with the arguments of another one.
+pub(super) fn put_around(
+    trace: &mut Trace,
+    call: EventId,
+    name: &str,
+    donor: EventId,
+    facts: Option<StringId>,
+) {
+    let name = trace.strings.intern(name);
+    let uid = trace.next_uid();
+    let events = &trace.events;
+    let part = NewEvent {
+        uid: number(uid),
+        category: Category::CpuOp,
+        name,
+        track: events.track(call),
+        ts_ns: events.ts_ns(call),
+        dur_ns: None,
+        external_id: None,
+        correlation: None,
+        op_args: events.op_args(donor),
+        extra_args: facts,
+    };
+    let part = trace.events.push(part);
+    trace.captured.add(part, 0);
+    trace.captured.put_around(call, part);
+    trace.captured.number_from(uid + 1);
 }
 
 /// A kernel that gets an operator.
@@ -99,18 +118,34 @@ fn parts(trace: &Trace, launches: &Launches, whole: &Whole, work: &[GpuId]) -> V
     };
     let mut kernels: Vec<_> = work.iter().filter_map(kernel).collect();
     kernels.arrange_by_key(|(start_ns, ..)| *start_ns);
-    let named = |part: &str| -> Vec<(EventId, EventId)> {
+    let named = |is_part: &dyn Fn(&str) -> bool| -> Vec<(EventId, EventId)> {
         let of_part = kernels
             .iter()
-            .filter(|(_, event, _)| trace.name(*event).contains(part));
+            .filter(|(_, event, _)| is_part(trace.name(*event)));
         of_part.map(|(_, event, call)| (*event, *call)).collect()
     };
-    let combines = named(COMBINE);
-    let gemms = named(whole.gemm).into_iter().enumerate();
+    let (up, down) = match whole.parts {
+        Parts::UpDown(up, down) => (up, down),
+        Parts::One(name) => {
+            let computes = |kernel: &str| {
+                kernel.contains(whole.gemm)
+                    && kernel.contains("aiter")
+                    && !kernel.contains("MoeSorting")
+                    && !kernel.to_ascii_lowercase().contains("quant")
+            };
+            return match named(&computes)[..] {
+                [(kernel, call)] => vec![Part { call, name, kernel }],
+                _ => Vec::new(),
+            };
+        }
+    };
+    let combines = named(&|kernel| kernel.contains(COMBINE));
+    let gemms = named(&|kernel| kernel.contains(whole.gemm));
+    let gemms = gemms.into_iter().enumerate();
     let mut parts: Vec<Part> = gemms
         .map(|(at, (kernel, call))| Part {
             call,
-            name: if at == 0 { whole.up } else { whole.down },
+            name: if at == 0 { up } else { down },
             kernel,
         })
         .collect();

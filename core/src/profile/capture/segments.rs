@@ -44,15 +44,38 @@ pub(super) struct Segment {
     pub(super) size: Option<u64>,
     /// The most frequent first dimension of its operators.
     pub(super) rows: Option<u64>,
+    /// Whether operators have a first dimension of the size that notes beside the file say; `None` where
+    /// they say none, and without shapes.
+    has_noted: Option<bool>,
     /// Of the shapes of all operators: segments with equal ones say the same.
     pub(super) shapes: u64,
 }
 
 impl Segment {
-    /// Whether it is large enough for a step of so many tokens.
-    pub(super) fn holds(&self, tokens: u64) -> bool {
-        let sizes = [self.size, self.rows];
-        sizes.iter().all(Option::is_none) || sizes.into_iter().flatten().any(|size| size >= tokens)
+    /// What tells whether it is the smallest that holds so many tokens, the smallest first; `None` where it
+    /// is too small.
+    pub(super) fn capacity(&self, tokens: u64) -> Option<(bool, u64)> {
+        /// A request of speculative decoding computes no more tokens.
+        const MOST_OF_REQUEST: u64 = 32;
+        // Engines name requests or tokens; what is no multiple of them are no rows of tokens.
+        let is_of_size = |rows: &u64| {
+            let size = self.size.unwrap_or(0);
+            size > 0 && rows.is_multiple_of(size) && rows / size <= MOST_OF_REQUEST
+        };
+        let Some(told) = self.told_size() else {
+            return Some((false, u64::MAX));
+        };
+        let of_requests = self.rows.filter(is_of_size).unwrap_or(0);
+        match (told >= tokens, of_requests >= tokens) {
+            (true, _) => Some((false, told)),
+            (false, true) => Some((true, of_requests)),
+            (false, false) => None,
+        }
+    }
+
+    /// What it was captured for, as far as anything tells.
+    pub(super) fn told_size(&self) -> Option<u64> {
+        self.size.or(self.rows)
     }
 }
 
@@ -67,39 +90,105 @@ pub(super) struct Found {
     pub(super) segments: Vec<Segment>,
     /// Captures whose end was not recorded.
     pub(super) n_unfinished: u32,
+    /// What notes beside the file say it was captured for, where annotations or shapes say something else:
+    /// that, and what they say.
+    pub(super) contradiction: Option<(u64, u64)>,
 }
 
-/// Finds the segments of a capture file, in order. `size`: what notes beside the file say.
-pub(super) fn find<'a>(trace: &'a Trace, size: Option<u64>, symbols: &mut Symbols<'a>) -> Found {
+/// Finds the segments of a capture file, in order.
+pub(super) fn find<'a>(trace: &'a Trace, told: Told, symbols: &mut Symbols<'a>) -> Found {
     let (begins, ends) = bounds(trace);
+    let spans = spans(trace, &begins, &ends);
     let mut found = Found {
-        n_unfinished: begins.len().saturating_sub(ends.len()) as u32,
+        n_unfinished: begins.len().saturating_sub(spans.len()) as u32,
         ..Found::default()
     };
-    if begins.is_empty() || ends.is_empty() {
+    if spans.is_empty() {
         return found;
     }
     let tree = CallTree::new(trace, Frames::With, &Launches::default());
     let sizes = annotated_sizes(trace);
-    for (begin, end) in begins.iter().zip(&ends) {
-        let span = Interval::new(trace.events.end_ns(*begin), trace.events.ts_ns(*end));
-        if span.start_ns > span.end_ns {
-            continue;
-        }
+    for span in spans {
         let around = sizes
             .iter()
             .filter(|(around, _)| around.contains(span.start_ns));
         let around = around.max_by_key(|(around, _)| around.start_ns);
         let own = around.map(|(_, size)| *size);
-        let segment = Reader {
+        let reader = Reader {
             trace,
             tree: &tree,
             span,
-        }
-        .read(own.or(size), symbols);
-        found.segments.push(segment);
+            noted: told.noted,
+        };
+        found.segments.push(reader.read(own, symbols));
     }
+    found.believe(told);
     found
+}
+
+impl Found {
+    /// Takes over what is told beside the file, unless the file itself says something else.
+    fn believe(&mut self, told: Told) {
+        let own = self.segments.iter().find_map(|segment| segment.size);
+        let rows = self.segments.iter().find_map(|segment| segment.rows);
+        let mut seen = self.segments.iter().filter_map(|segment| segment.has_noted);
+        let is_seen = seen.next().is_none_or(|first| first || seen.any(|has| has));
+        self.contradiction = match (told.noted, own) {
+            // One may count requests, the other their tokens.
+            (Some(noted), Some(own)) if own % noted.max(1) != 0 && noted % own.max(1) != 0 => {
+                Some((noted, own))
+            }
+            (Some(noted), None) if !is_seen => rows.map(|rows| (noted, rows)),
+            _ => None,
+        };
+        let noted = told.noted.filter(|_| self.contradiction.is_none());
+        for segment in &mut self.segments {
+            segment.size = segment.size.or(noted).or(told.named);
+        }
+    }
+}
+
+/// What is told of a file beside what it holds: what it was captured for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Told {
+    /// By notes beside it.
+    pub(super) noted: Option<u64>,
+    /// By its name.
+    pub(super) named: Option<u64>,
+}
+
+/// From the end of the call that starts a capture to the call that ends it: the first of the file with the
+/// first. In a file that starts or ends in the middle of a capture, each with the next that ends one.
+fn spans(trace: &Trace, begins: &[EventId], ends: &[EventId]) -> Vec<Interval> {
+    let events = &trace.events;
+    let span = |begin: EventId, end: EventId| {
+        (events.end_ns(begin) <= events.ts_ns(end))
+            .then(|| Interval::new(events.end_ns(begin), events.ts_ns(end)))
+    };
+    let pairs = || {
+        begins
+            .iter()
+            .zip(ends)
+            .map(|(begin, end)| span(*begin, *end))
+    };
+    if pairs().all(|pair| pair.is_some()) {
+        return pairs().flatten().collect();
+    }
+    let (mut begins, mut ends) = (begins.to_vec(), ends.to_vec());
+    begins.arrange_by_key(|event| (events.ts_ns(*event), *event));
+    ends.arrange_by_key(|event| (events.ts_ns(*event), *event));
+    let next = |begin: &EventId| {
+        let at = ends.partition_point(|end| events.ts_ns(*end) < events.end_ns(*begin));
+        ends.get(at).copied()
+    };
+    let pairs = begins.iter().enumerate().filter_map(|(at, begin)| {
+        let end = next(begin)?;
+        let is_own = begins
+            .get(at + 1)
+            .is_none_or(|other| events.ts_ns(*other) >= events.ts_ns(end));
+        span(*begin, end).filter(|_| is_own)
+    });
+    pairs.collect()
 }
 
 /// The calls that start and that end captures, in file order.
@@ -135,6 +224,7 @@ struct Reader<'a, 't> {
     trace: &'a Trace,
     tree: &'t CallTree,
     span: Interval,
+    noted: Option<u64>,
 }
 
 impl<'a> Reader<'a, '_> {
@@ -144,6 +234,7 @@ impl<'a> Reader<'a, '_> {
             launches: Vec::new(),
             size,
             rows: None,
+            has_noted: None,
             shapes: 0,
         };
         for root in self.roots() {
@@ -193,6 +284,8 @@ impl<'a> Reader<'a, '_> {
                 };
             }
         }
+        // Of several threads, by start.
+        roots.arrange_by_key(|root| (start_ns(root.0), root.0));
         roots
     }
 
@@ -262,6 +355,10 @@ impl<'a> Reader<'a, '_> {
             }
         }
         segment.shapes = hasher.finish();
+        let noted = self.noted.and_then(|size| i64::try_from(size).ok());
+        segment.has_noted = noted
+            .filter(|_| !rows.is_empty())
+            .map(|size| rows.contains_key(&size));
         let most = rows.into_iter().max_by_key(|(size, n)| (*n, *size));
         segment.rows = most.and_then(|(size, _)| u64::try_from(size).ok());
     }

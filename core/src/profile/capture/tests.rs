@@ -6,11 +6,11 @@ use crate::profile::Profile;
 use crate::testing::{Timetable, outline};
 
 /// A graph of three kernels, replayed at each of these times, in µs.
-fn replays(at: &[u32]) -> Timetable {
+pub(super) fn replays(at: &[u32]) -> Timetable {
     replays_of(at, ["gemm", "norm", "Memcpy DtoD (Device -> Device)"])
 }
 
-fn replays_of(at: &[u32], kernels: [&str; 3]) -> Timetable {
+pub(super) fn replays_of(at: &[u32], kernels: [&str; 3]) -> Timetable {
     let mut table = Timetable::new().without_flows();
     for (n, at) in (0..).zip(at) {
         table = table.runtime("hipGraphLaunch", n, *at..at + 10);
@@ -25,9 +25,9 @@ fn replays_of(at: &[u32], kernels: [&str; 3]) -> Timetable {
 }
 
 /// Launches of a capture: the operator above each, its shape, and the kernel; a copy has none.
-type Launch<'a> = (&'a str, &'a str, Option<&'a str>);
+pub(super) type Launch<'a> = (&'a str, &'a str, Option<&'a str>);
 
-const LAUNCHES: [Launch; 4] = [
+pub(super) const LAUNCHES: [Launch; 4] = [
     ("aten::mm", "32x64, 64x16", Some("gemm")),
     ("my::norm", "32x16", Some("norm")),
     ("aten::copy_", "32x16, 32x16", None),
@@ -35,12 +35,12 @@ const LAUNCHES: [Launch; 4] = [
 ];
 
 /// A capture of such launches.
-fn capture(launches: &[Launch]) -> Timetable {
+pub(super) fn capture(launches: &[Launch]) -> Timetable {
     captures(&[("capture_32_FULL", launches)])
 }
 
 /// Captures one after the other, each in its annotation.
-fn captures(all: &[(&str, &[Launch])]) -> Timetable {
+pub(super) fn captures(all: &[(&str, &[Launch])]) -> Timetable {
     let mut table = Timetable::new().without_flows();
     for (n, (annotation, launches)) in (0..).zip(all) {
         let start: u32 = n * 1_000;
@@ -64,20 +64,20 @@ fn captures(all: &[(&str, &[Launch])]) -> Timetable {
     table
 }
 
-fn file(name: &str, table: &Timetable) -> CaptureFile {
+pub(super) fn file(name: &str, table: &Timetable) -> CaptureFile {
     CaptureFile::new(name, import(table.json().as_bytes()), &[])
 }
 
-fn merged(trace: &Timetable, files: &[CaptureFile]) -> Profile {
+pub(super) fn merged(trace: &Timetable, files: &[CaptureFile]) -> Profile {
     Profile::with_captures(import(trace.json().as_bytes()).unwrap(), files)
 }
 
-fn shown(profile: &Profile) -> String {
+pub(super) fn shown(profile: &Profile) -> String {
     outline(&profile.trace, &profile.tree, &profile.launches)
 }
 
 /// What is said of the captures.
-fn said(profile: &Profile) -> Vec<String> {
+pub(super) fn said(profile: &Profile) -> Vec<String> {
     let coverage = profile.coverage.as_ref().unwrap();
     let mut said = vec![coverage.summary()];
     said.extend(coverage.problems());

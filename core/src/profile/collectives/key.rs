@@ -6,6 +6,7 @@ use crate::perf::{OpInput, Tensor, element_bytes};
 use crate::profile::Profile;
 use crate::profile::kernels::GpuWork;
 use crate::profile::launch::is_graph_call;
+use crate::profile::shapes::{Messages, Source};
 use crate::trace::event_args as args;
 use crate::trace::{Category, EventId, Trace};
 
@@ -19,6 +20,8 @@ pub(crate) struct Key {
     pub(crate) elements: Option<f64>,
     /// The size of the message where nothing but that is told: by the copies into and out of its buffer.
     pub(crate) bytes: Option<u64>,
+    /// Where the size comes from that nothing recorded tells.
+    pub(crate) source: Option<Source>,
     pub(crate) group_size: Option<f64>,
     /// The ranks exchange parts of different sizes: what stays with each is not told.
     pub(crate) is_uneven: bool,
@@ -76,6 +79,7 @@ pub(super) fn key(profile: &Profile, work: &GpuWork, ranks: &Ranks, staged: Opti
             (given, got) => given.or(got),
         },
         bytes: None,
+        source: None,
         group_size: args::number(trace, event, "Group size"),
         is_uneven: ["In split size", "Out split size"]
             .into_iter()
@@ -121,6 +125,17 @@ fn key_of_kernel(profile: &Profile, work: &GpuWork, ranks: &Ranks, staged: Optio
         kind if kind.is_all_reduce() && !is_in_graph => largest_tensor(profile, work),
         _ => None,
     };
+    // What nothing else tells of, in the graph of a known model, are the hidden states of its tokens.
+    let states = || {
+        let call = call.filter(|_| is_in_graph && kind.is_all_reduce() && staged.is_none())?;
+        Messages::of(profile).at(profile, call)
+    };
+    let (message, source) = match message {
+        Some(message) => (Some(message), None),
+        None => states()
+            .map(|(elements, dtype, source)| ((elements, dtype), source))
+            .unzip(),
+    };
     let named = || ops_above(profile, work).find_map(|event| ranks.of_call(profile, event));
     let (elements, dtype) = message.unzip();
     Key {
@@ -128,6 +143,7 @@ fn key_of_kernel(profile: &Profile, work: &GpuWork, ranks: &Ranks, staged: Optio
         dtype,
         elements,
         bytes: staged.filter(|_| elements.is_none()),
+        source,
         group_size: ranks_of_kernel(name)
             .or_else(|| if is_in_graph { None } else { named() })
             .or(ranks.only),

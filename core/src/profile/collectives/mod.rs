@@ -32,7 +32,6 @@ use staging::{Staged, Staging};
 use together::{Attended, waits};
 
 pub(crate) use key::Key;
-pub(crate) use ranks::layer_ranks;
 pub(crate) use staging::StagedTime;
 pub(crate) use steps::{OfSteps, of_steps};
 pub(crate) use together::Waits;
@@ -330,6 +329,7 @@ mod tests {
                 dtype: Some("Float".to_owned()),
                 elements: Some(4e6),
                 bytes: None,
+                source: None,
                 group_size: Some(group_size),
                 is_uneven: false,
             },

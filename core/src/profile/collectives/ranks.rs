@@ -2,6 +2,7 @@
 
 use crate::perf::OpInput;
 use crate::profile::Profile;
+use crate::trace::distributed::{info, layer_ranks};
 use crate::trace::{EventId, Trace};
 
 /// The groups of ranks that a recording tells of.
@@ -35,12 +36,6 @@ impl Ranks {
     }
 }
 
-fn info(trace: &Trace) -> Option<serde_json::Value> {
-    let mut metadata = trace.metadata.iter();
-    let (_, text) = metadata.find(|(key, _)| key == "distributedInfo")?;
-    serde_json::from_str(text).ok()
-}
-
 fn groups(trace: &Trace) -> Option<Vec<(String, f64)>> {
     let info = info(trace)?;
     let groups = info.get("pg_config")?.as_array()?.iter();
@@ -52,18 +47,4 @@ fn groups(trace: &Trace) -> Option<Vec<(String, f64)>> {
         Some((name, group.get("pg_size")?.as_f64()?))
     });
     Some(named.collect())
-}
-
-/// The number of GPUs that share each layer, where the recording tells: the size of all its groups of
-/// several ranks, which is that of the job, or 1.
-pub(crate) fn layer_ranks(trace: &Trace) -> Option<u64> {
-    let info = info(trace)?;
-    let world = info.get("world_size")?.as_u64()?;
-    let groups = info.get("pg_config").and_then(|groups| groups.as_array());
-    let sizes = groups
-        .into_iter()
-        .flatten()
-        .filter_map(|group| group.get("pg_size")?.as_u64());
-    let is_one_group = sizes.filter(|size| *size > 1).all(|size| size == world);
-    (world == 1 || is_one_group).then_some(world)
 }

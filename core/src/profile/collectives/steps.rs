@@ -32,7 +32,7 @@ impl OfSteps {
     pub(crate) fn unexpected(&self) -> Option<String> {
         let expected = self.expected().filter(|expected| *expected != self.n)?;
         Some(format!(
-            "A step has {}, where collectives of tensor parallelism are {expected}: one behind attention and one behind the MLP of each of {} layers, and one behind the embedding.",
+            "A step has {}; tensor parallelism takes {expected}: one after attention and one after the MLP in each of {} layers, and one after the embedding.",
             format::counted(self.n as u64, "all-reduce"),
             self.layers?
         ))
@@ -86,7 +86,8 @@ fn find(profile: &Profile) -> Option<OfSteps> {
         others.extend(rest.iter().map(|(_, ns)| *ns));
     }
     let blocks = serving.blocks.as_ref();
-    let layers = blocks.map(|blocks| blocks.layers.unwrap_or(blocks.attention));
+    // Where both ways of counting disagree, attention kernels are no number of layers.
+    let layers = blocks.and_then(|blocks| blocks.layers);
     Some(OfSteps {
         n: usize::try_from(median_ns(counts)?).ok()?,
         layers: layers.filter(|n| *n > 0),

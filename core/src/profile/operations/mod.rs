@@ -20,7 +20,7 @@ use crate::base::sort::Arrange;
 use crate::names::{Family, OTHER, family_of_kernel, family_of_op};
 use crate::perf::{Modelled, OpInput, Tensor, Work};
 use crate::profile::Profile;
-use crate::profile::estimate::Estimate;
+use crate::profile::estimate::{Estimate, Source};
 use crate::profile::kernels::GpuEvents;
 use crate::profile::launch::{GpuId, is_launched_by_graph, is_replayed};
 use crate::profile::moe_roles::MoeRoles;
@@ -72,6 +72,18 @@ impl Operation {
     pub(crate) fn is_replayed(&self, profile: &Profile) -> bool {
         let mut work = self.work().peekable();
         work.peek().is_some() && work.all(|id| is_replayed(profile, id))
+    }
+
+    /// Where its FLOPs and bytes come from.
+    pub(crate) fn source(&self, profile: &Profile) -> Source {
+        if let Some(estimate) = &self.estimate {
+            return estimate.source;
+        }
+        let call = self.first().map(|call| call.event);
+        match call.is_some_and(|call| profile.trace.captured.has(call)) {
+            true => Source::Captured,
+            false => Source::Recorded,
+        }
     }
 
     /// Its name as sheets write it.

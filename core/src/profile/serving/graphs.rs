@@ -14,6 +14,8 @@ use crate::trace::EventId;
 pub struct GraphFacts {
     /// What tells it from others: the profiler's id of it, else the hash of the names of its kernels.
     pub key: u64,
+    /// It is the profiler's id; else graphs of several sizes may be one here.
+    pub has_id: bool,
     /// Kernels, copies and fills of a replay.
     pub n_work: usize,
     /// The longest of its kernels.
@@ -68,7 +70,8 @@ impl GraphFacts {
     }
 
     /// The batch that it was captured for, as far as the recording tells: the size that annotations
-    /// name, else the largest that it serves, which is the least it can be.
+    /// name, else, of a graph that the profiler tells from others, the largest that it serves, which is the
+    /// least it can be.
     pub fn captured_for(&self) -> Option<CapturedFor> {
         let named = self.range(|batch| batch.padded_to);
         if let Some((_, requests)) = named {
@@ -78,7 +81,7 @@ impl GraphFacts {
             });
         }
         let (least, most) = self.range(Batch::tokens)?;
-        (least < most).then_some(CapturedFor {
+        (self.has_id && least < most).then_some(CapturedFor {
             n: most,
             is_named: false,
         })
@@ -93,8 +96,14 @@ impl GraphFacts {
             false => batch.tokens(),
         };
         let shares = self.batches().filter_map(|batch| {
-            let of = batch.padded_to.unwrap_or(captured.n).max(1) as f64;
-            Some((of - real(batch)? as f64).max(0.0) / of * 100.0)
+            let real = real(batch)?;
+            let of = match captured.is_named {
+                // Annotations name no size that is the real one.
+                true => batch.padded_to.unwrap_or(real),
+                false => captured.n,
+            };
+            let of = of.max(1) as f64;
+            Some((of - real as f64).max(0.0) / of * 100.0)
         });
         let shares: Vec<f64> = shares.collect();
         (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
@@ -135,6 +144,7 @@ pub(super) fn facts(profile: &Profile, graphs: &[Graph], steps: &[ServingStep]) 
         });
         Some(GraphFacts {
             key: graph.key,
+            has_id: graph.has_id,
             n_work: work.len(),
             longest,
             replays: replays.collect(),

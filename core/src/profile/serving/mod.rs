@@ -15,6 +15,7 @@ pub(crate) mod activity;
 pub mod graphs;
 mod inferred;
 pub(crate) mod layers;
+pub(crate) mod padding;
 pub(crate) mod replays;
 pub mod slices;
 pub(crate) mod slots;

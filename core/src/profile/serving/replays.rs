@@ -29,6 +29,8 @@ pub struct Replay {
 pub struct Graph {
     /// What it is known by.
     pub key: u64,
+    /// The key is the profiler's: graphs of other sizes have others, be it that they run the same kernels.
+    pub has_id: bool,
     /// Its replays, by start.
     pub replays: Vec<Replay>,
 }
@@ -66,9 +68,10 @@ pub(crate) fn graphs(profile: &Profile) -> Vec<Graph> {
         let Some(whole) = work.iter().map(|id| span(*id)).reduce(Interval::hull) else {
             continue;
         };
-        let key = key(profile, &work);
+        let (key, has_id) = key(profile, &work);
         let graph = by_key.entry(key).or_insert(Graph {
             key,
+            has_id,
             replays: Vec::new(),
         });
         graph.replays.push(Replay {
@@ -85,7 +88,8 @@ pub(crate) fn graphs(profile: &Profile) -> Vec<Graph> {
     graphs
 }
 
-fn key(profile: &Profile, work: &[GpuId]) -> u64 {
+/// What a graph is known by, and whether that is the profiler's id of it.
+fn key(profile: &Profile, work: &[GpuId]) -> (u64, bool) {
     let mut hash = FxHasher::default();
     let (trace, events) = (&profile.trace, &profile.trace.events);
     let graph_id = |id: &GpuId| {
@@ -95,7 +99,7 @@ fn key(profile: &Profile, work: &[GpuId]) -> u64 {
     };
     if let Some(id) = work.first().and_then(graph_id) {
         id.hash(&mut hash);
-        return hash.finish();
+        return (hash.finish(), true);
     }
     let names = work.iter().filter_map(|id| {
         let work = profile.gpu.get(*id)?;
@@ -105,7 +109,7 @@ fn key(profile: &Profile, work: &[GpuId]) -> u64 {
     // Stable: the kernels of each stream stay in their order.
     names.arrange_by_key(|(track, _)| *track);
     names.hash(&mut hash);
-    hash.finish()
+    (hash.finish(), false)
 }
 
 /// How the GPU activity of a recording was launched.

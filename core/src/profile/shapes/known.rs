@@ -9,10 +9,10 @@ use crate::base::map::Map;
 use crate::names::Family;
 use crate::perf::model_config::{ModelConfig, proved};
 use crate::profile::Profile;
-use crate::profile::collectives::layer_ranks;
 use crate::profile::gemm::GemmSizes;
 use crate::profile::model_info::families;
 use crate::profile::operations::Operation;
+use crate::trace::distributed::layer_ranks;
 
 /// Narrower GEMMs are no LM head.
 const MIN_VOCABULARY: u64 = 20_000;

@@ -15,6 +15,7 @@ mod eager;
 mod grid;
 mod inputs;
 mod known;
+mod messages;
 mod passes;
 mod roles;
 mod split;
@@ -37,6 +38,7 @@ pub use crate::profile::estimate::{Estimate, Source};
 pub use eager::EagerShapes;
 pub use inputs::ImageTokens;
 pub use known::KnownModel;
+pub(crate) use messages::Messages;
 
 /// What a user gives beside a trace to tell the shapes of replayed kernels.
 #[derive(Debug, Clone, Default)]

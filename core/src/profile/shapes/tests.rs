@@ -147,6 +147,31 @@ fn what_a_graph_is_padded_to_is_told_by_what_follows() {
     );
 }
 
+/// An all-reduce of the hidden states of three tokens, 256 wide, of two bytes each; between two ranks both
+/// move all of them.
+#[test]
+fn all_reduces_in_a_graph_move_the_hidden_states() {
+    use crate::names::collective::CollectiveKind;
+    use crate::profile::shapes::Messages;
+    let timetable = replay(STEP, 2, HEAD);
+    let known = with_config(&timetable, CONFIG);
+    let call = known.gpu.iter().find_map(|(_, work)| {
+        let call = work.launched_by?;
+        crate::profile::launch::is_graph_launch(known.trace.name(call)).then_some(call)
+    });
+    let call = call.unwrap();
+    assert_eq!(
+        Messages::of(&known).at(&known, call),
+        Some((768.0, "BFloat16".to_owned(), Source::Config))
+    );
+    let plain = timetable.profile();
+    assert_eq!(Messages::of(&plain).at(&plain, call), None);
+    assert_eq!(
+        CollectiveKind::of_name("cross_device_reduce_1stage").bus_factor(2.0),
+        Some(1.0)
+    );
+}
+
 #[test]
 fn a_configuration_of_another_model_is_refused() {
     let swap = |from: &str, to: &str| CONFIG.replace(from, to);

@@ -102,12 +102,12 @@ impl Nodes {
             while above.last().is_some_and(|(of_last, _)| *of_last >= depth) {
                 self.end(above.pop());
             }
-            if !frames.admit(trace.events.category(call)) {
-                continue;
-            }
             if let Some(operator) = trace.captured.around(call) {
                 let operator = add(self, &above, operator);
                 above.push((depth, operator));
+            }
+            if !frames.admit(trace.events.category(call)) {
+                continue;
             }
             let call = add(self, &above, call);
             above.push((depth, call));

@@ -5,7 +5,6 @@ use crate::base::format;
 use crate::base::interval::{percent_of, sum};
 use crate::names::batch::Phase;
 use crate::profile::Profile;
-use crate::profile::operations::Operation;
 use crate::profile::shapes::{ImageTokens, Source};
 
 /// "91.2 % of kernel time (from config 78.4 %, recorded 12.8 %)"; `None` where no graph is replayed: all
@@ -20,7 +19,7 @@ pub(super) fn fact(profile: &Profile, judged: &[Judged]) -> Option<(String, Stri
     let known = |wanted: Option<Source>| {
         let of_it = all().filter(|(one, judged)| {
             let has_work = judged.work.is_some() && !judged.is_anomaly;
-            has_work && wanted.is_none_or(|wanted| source(profile, one) == wanted)
+            has_work && wanted.is_none_or(|wanted| one.source(profile) == wanted)
         });
         sum(of_it.map(|(one, _)| one.kernel_ns))
     };
@@ -41,18 +40,6 @@ pub(super) fn fact(profile: &Profile, judged: &[Judged]) -> Option<(String, Stri
     };
     let value = format!("{} of kernel time{parts}", share(known(None))?);
     Some(("Known work".to_owned(), value))
-}
-
-/// Where the FLOPs and bytes of an operation come from.
-fn source(profile: &Profile, operation: &Operation) -> Source {
-    if let Some(estimate) = &operation.estimate {
-        return estimate.source;
-    }
-    let call = operation.first().map(|call| call.event);
-    match call.is_some_and(|call| profile.trace.captured.has(call)) {
-        true => Source::Captured,
-        false => Source::Recorded,
-    }
 }
 
 /// "256 of the image, 512 of the text (from neighbors)" of a diffusion transformer.

@@ -36,7 +36,7 @@ pub use quality::{Level, Quality, QualityLine};
 pub use roofs::Anomaly;
 pub use serving::{PhaseFigures, ServingFacts, StageLine};
 pub use split::{SplitKind, SplitPart, split};
-pub(crate) use step_memory::step_memory;
+pub(crate) use step_memory::{phase_of_memory, step_memory};
 pub use time::{FamilyTime, WorkTime};
 pub use unfused::UnfusedAttention;
 
@@ -129,7 +129,13 @@ impl Overview {
             if let Some([floor, traffic]) =
                 step_memory::facts(profile, options, judged, &serving.phases)
             {
-                serving.key_facts[0].push(floor);
+                let of_it = step_memory::phase_of_memory(&serving.phases);
+                let label = of_it.map(|phase| phase.phase.clone());
+                let mut phases = serving.phases.iter().zip(&mut serving.key_facts);
+                if let Some((_, facts)) = phases.find(|(one, _)| Some(&one.phase) == label.as_ref())
+                {
+                    facts.push(floor);
+                }
                 serving.facts.push(traffic);
             }
             let across = profile.serving().map(|all| steps::facts(all, thresholds));

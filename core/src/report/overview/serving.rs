@@ -6,7 +6,7 @@ use crate::base::format;
 use crate::base::stats::median_ns;
 use crate::names::batch::{Batch, Phase};
 use crate::profile::Profile;
-use crate::profile::collectives::{layer_ranks, of_steps};
+use crate::profile::collectives::of_steps;
 use crate::profile::runtime_calls::records_busy_queues;
 use crate::profile::serving::{Basis, Blocks, NamedBy, Serving, Shape, ShapeKind, StepTime};
 use crate::report::steps::phase_label;
@@ -281,7 +281,7 @@ fn facts(profile: &Profile, serving: &Serving) -> Vec<(String, String)> {
     add("Model", profile.model_info().model.value.clone());
     add(
         "TP size",
-        layer_ranks(&profile.trace).map(|size| size.to_string()),
+        crate::trace::distributed::layer_ranks(&profile.trace).map(|size| size.to_string()),
     );
     add("Launches", Some(shape(&serving.shape)));
     add("Layers", serving.blocks.as_ref().map(layers));

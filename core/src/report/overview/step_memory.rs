@@ -2,21 +2,37 @@
 
 use super::PhaseFigures;
 use crate::base::format;
-use crate::findings::StepMemory;
+use crate::findings::{StepMemory, StepsOf};
+use crate::names::batch::Phase;
 use crate::profile::Profile;
+use crate::report::steps::phase_label;
 use crate::report::{Judged, ReportOptions};
 
+/// The phase whose steps are held to the memory bandwidth: the only one, else decode.
+pub(crate) fn phase_of_memory(phases: &[PhaseFigures]) -> Option<&PhaseFigures> {
+    match phases {
+        [phase] => Some(phase),
+        _ => phases
+            .iter()
+            .find(|one| one.phase == phase_label(Some(Phase::Decode))),
+    }
+}
+
 /// The weights of a step and what its attention moves, and the least time for them at the memory
-/// bandwidth; `None` for steps of several phases, and where the work is not known.
+/// bandwidth, of several phases of a step that decodes; `None` where the work is not known.
 pub(crate) fn step_memory(
     profile: &Profile,
     options: &ReportOptions,
     judged: &[Judged],
     phases: &[PhaseFigures],
 ) -> Option<StepMemory> {
-    let [phase] = phases else { return None };
+    let phase = phase_of_memory(phases)?;
     phase.kv_tokens?;
-    StepMemory::of_step(profile, options, judged, phase.n_steps)
+    let steps = StepsOf {
+        n: phase.n_steps,
+        are_some: phases.len() > 1,
+    };
+    StepMemory::of_step(profile, options, judged, steps)
 }
 
 /// The same as two facts: the time, and the bytes that ask for it.
@@ -27,15 +43,20 @@ pub(super) fn facts(
     phases: &[PhaseFigures],
 ) -> Option<[(String, String); 2]> {
     let memory = step_memory(profile, options, judged, phases)?;
-    let step_ns = phases.first()?.step_ns.max(1);
+    let phase = phase_of_memory(phases)?;
+    let step_ns = phase.step_ns.max(1);
+    let of = match phases.len() {
+        1 => String::new(),
+        _ => format!("{} ", phase.phase),
+    };
     let text = |bytes: f64| format::bytes(bytes as u64);
     let floor = format!(
-        "{}, {} of the step",
+        "{}, {} of the {of}step",
         format::time_ns(memory.least_ns() as i64),
         format::percent(memory.least_ns() / step_ns as f64 * 100.0)
     );
     let traffic = format!(
-        "at least {} per step ({} of weights, {} in attention with its KV cache), at {}",
+        "at least {} per {of}step ({} of weights, {} in attention with its KV cache), at {}",
         text(memory.bytes()),
         text(memory.weights),
         text(memory.cache),

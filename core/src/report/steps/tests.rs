@@ -195,11 +195,11 @@ fn a_graph_that_serves_several_sizes_is_padded() {
             .iter()
             .zip(0..)
             .fold(trace, |trace, (name, kernel): (_, u32)| {
-                trace.kernel(
-                    at + 1,
-                    name,
-                    gpu + kernel * 10..gpu + kernel * 10 + 9 - kernel,
-                )
+                let span = gpu + kernel * 10..gpu + kernel * 10 + 9 - kernel;
+                let graph = 1 + u32::from(requests > 4);
+                trace
+                    .kernel(at + 1, name, span)
+                    .args(&format!(r#""graph id": {graph}"#))
             })
     };
     let trace = (0..5).zip([7, 8, 8, 4, 4]).fold(Timetable::new(), step);

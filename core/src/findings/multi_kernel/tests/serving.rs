@@ -101,6 +101,6 @@ fn the_all_reduces_of_a_step_are_counted() {
     );
     says(
         &notes(6),
-        &["A step has 6 all-reduces", "are 7:", "3 layers"],
+        &["A step has 6 all-reduces", "takes 7:", "3 layers"],
     );
 }

@@ -135,6 +135,7 @@ pub(super) fn data(input: &Input) -> Option<Json> {
             "dtype": group.key.dtype,
             "group_size": group.key.group_size,
             "message_bytes": group.message_bytes(),
+            "message_source": group.key.source.map(|source| source.label()),
             "count": group.count,
             "total_time_us": us(group.time_ns),
             "exposed_time_us": us(group.exposed_ns),

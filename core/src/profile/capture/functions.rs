@@ -1,0 +1,112 @@
+//! Operators for functions of AITER that are called in Python alone: a stage of experts, latent attention
+//! with its reduction. They are told by their frames, or by what SGLang's profiler of kernel shapes puts
+//! around them.
+
+use super::names::SHAPE_PROFILER;
+use super::parts::put_around;
+use crate::profile::launch::Launches;
+use crate::profile::tree::{CallTree, Frames, NodeId};
+use crate::trace::{Category, EventId, Trace};
+
+/// A function that gets an operator around it.
+struct Function {
+    /// What it is called in Python.
+    name: &'static str,
+    /// Of the file that it has to be in.
+    file: &'static str,
+    operator: &'static str,
+    /// Whose arguments the operator has.
+    donor: Donor,
+}
+
+#[derive(Clone, Copy)]
+enum Donor {
+    /// The nearest operator of this name around it.
+    Above(&'static str),
+    /// The first operator of this name in it.
+    Below(&'static str),
+}
+
+#[rustfmt::skip]
+const FUNCTIONS: &[Function] = &[
+    Function { name: "flydsl_moe_stage1", file: "", operator: "pseudo_op::moe_flydsl_stage1", donor: Donor::Above("aiter::fused_moe_") },
+    Function { name: "flydsl_moe_stage2", file: "", operator: "pseudo_op::moe_flydsl_stage2", donor: Donor::Above("aiter::fused_moe_") },
+    Function { name: "mla_decode_fwd", file: "aiter/mla.py(", operator: "pseudo_mla_decode_fwd", donor: Donor::Below("aiter::mla_decode_stage1_asm_fwd") },
+    Function { name: "mla_fp8_prefill_attn", file: "", operator: "pseudo_mla_prefill_fwd", donor: Donor::Below("aiter::mla_prefill_ps_asm_fwd") },
+];
+
+impl Function {
+    /// Whether it is what a frame is of: `aiter/mla.py(12): mla_decode_fwd`.
+    fn is_frame(&self, frame: &str) -> bool {
+        let (place, function) = frame.rsplit_once(": ").unwrap_or_default();
+        function == self.name && place.contains(self.file)
+    }
+
+    /// Whether an operator of SGLang's profiler is around it.
+    fn is_profiled(&self, op: &str) -> bool {
+        op.starts_with(SHAPE_PROFILER) && op.ends_with(self.name)
+    }
+
+    /// The calls that it is: operators of a profiler, else its frames. Frames of eager calls are in no tree
+    /// of operators.
+    fn calls(&self, trace: &Trace, tree: &CallTree) -> Vec<NodeId> {
+        let of = |is_it: &dyn Fn(EventId) -> bool| -> Vec<NodeId> {
+            let nodes = tree.ids();
+            nodes
+                .filter(|node| tree.event(*node).is_some_and(is_it))
+                .collect()
+        };
+        let category = |event| trace.events.category(event);
+        let profiled =
+            of(&|event| category(event) == Category::CpuOp && self.is_profiled(trace.name(event)));
+        if !profiled.is_empty() {
+            return profiled;
+        }
+        of(&|event| {
+            category(event) == Category::PythonFunction
+                && trace.captured.has(event)
+                && self.is_frame(trace.name(event))
+        })
+    }
+
+    fn donor(&self, trace: &Trace, tree: &CallTree, call: NodeId) -> Option<EventId> {
+        let is_it = |event: &EventId, name: &str| {
+            trace.events.category(*event) == Category::CpuOp && trace.name(*event) == name
+        };
+        match self.donor {
+            Donor::Above(name) => {
+                let mut above = tree.ancestors(call).filter_map(|node| tree.event(node));
+                above.find(|event| is_it(event, name))
+            }
+            Donor::Below(name) => {
+                let below = tree.subtree(call).map(NodeId);
+                let mut below = below.filter_map(|node| tree.event(node));
+                below.find(|event| is_it(event, name))
+            }
+        }
+    }
+}
+
+/// Puts operators around such functions, in the whole trace.
+pub(super) fn add(trace: &mut Trace, launches: &Launches) {
+    let has_donor = |function: &&Function| {
+        let (Donor::Above(name) | Donor::Below(name)) = function.donor;
+        trace.strings.find(name).is_some()
+    };
+    let functions: Vec<&Function> = FUNCTIONS.iter().filter(has_donor).collect();
+    if functions.is_empty() {
+        return;
+    }
+    let tree = CallTree::new(trace, Frames::With, launches);
+    for function in functions {
+        for call in function.calls(trace, &tree) {
+            let donor = function.donor(trace, &tree, call);
+            let (Some(donor), Some(event)) = (donor, tree.event(call)) else {
+                continue;
+            };
+            if !tree.gpu_work(call).is_empty() && trace.captured.around(event).is_none() {
+                put_around(trace, event, function.operator, donor, None);
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The steps that replays belong to, as annotations say.
+
+use crate::base::interval::Interval;
+use crate::base::map::Map;
+use crate::base::sort::Arrange;
+use crate::names::batch;
+use crate::trace::{Category, EventId, Trace, TrackId};
+
+/// What is known of the step that a launch belongs to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Step {
+    /// Tells steps apart.
+    pub(super) number: usize,
+    pub(super) tokens: Option<u64>,
+    /// The place of the launch among those of the step, and how many there are.
+    pub(super) nth: usize,
+    pub(super) n_launches: usize,
+}
+
+pub(super) struct Steps {
+    of_replay: Vec<Step>,
+}
+
+impl Steps {
+    pub(super) fn new(trace: &Trace, launches: &[EventId]) -> Steps {
+        let events = &trace.events;
+        let annotated = events.ids().filter_map(|event| {
+            let is_annotation = events.category(event) == Category::UserAnnotation;
+            let tokens = is_annotation.then(|| tokens(trace.name(event))).flatten()?;
+            Some((events.span(event), events.track(event), tokens))
+        });
+        let mut annotated: Vec<(Interval, TrackId, u64)> = annotated.collect();
+        annotated.arrange_by_key(|(span, ..)| (span.start_ns, span.end_ns));
+        let mut of_replay: Vec<Step> = Vec::with_capacity(launches.len());
+        let mut n_of_step: Map<usize, usize> = Map::default();
+        for launch in launches {
+            let start_ns = events.ts_ns(*launch);
+            let next = annotated.partition_point(|(span, ..)| span.start_ns <= start_ns);
+            // The innermost that has not ended, of those that started last; on its own thread, if any.
+            let before = annotated
+                .get(next.saturating_sub(8)..next)
+                .unwrap_or_default();
+            let track = events.track(*launch);
+            let open = |is_own: bool| {
+                before
+                    .iter()
+                    .rposition(|(span, of, _)| start_ns < span.end_ns && (!is_own || *of == track))
+            };
+            let around = open(true).or_else(|| open(false));
+            let row = around.map(|at| next.saturating_sub(8) + at);
+            let number = row.map_or(0, |row| row + 1);
+            let n_launches = n_of_step.entry(number).or_default();
+            of_replay.push(Step {
+                number,
+                tokens: row
+                    .and_then(|row| annotated.get(row))
+                    .map(|(.., tokens)| *tokens),
+                nth: *n_launches,
+                n_launches: 0,
+            });
+            *n_launches += 1;
+        }
+        for step in &mut of_replay {
+            step.n_launches = n_of_step.get(&step.number).copied().unwrap_or(0);
+        }
+        Steps { of_replay }
+    }
+
+    pub(super) fn of(&self, replay: usize) -> Step {
+        self.of_replay.get(replay).copied().unwrap_or_default()
+    }
+}
+
+/// The tokens that a step works on, as its annotation says.
+fn tokens(annotation: &str) -> Option<u64> {
+    batch::parse(annotation)?.tokens()
+}

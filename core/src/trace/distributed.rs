@@ -1,0 +1,29 @@
+//! The job that a recording is of: its ranks and groups, as the profiler notes them.
+
+use super::Trace;
+
+/// What the profiler notes of the job: `distributedInfo`.
+pub(crate) fn info(trace: &Trace) -> Option<serde_json::Value> {
+    let mut metadata = trace.metadata.iter();
+    let (_, text) = metadata.find(|(key, _)| key == "distributedInfo")?;
+    serde_json::from_str(text).ok()
+}
+
+/// The rank that a recording is of.
+pub(crate) fn rank(trace: &Trace) -> Option<u64> {
+    info(trace)?.get("rank")?.as_u64()
+}
+
+/// The number of GPUs that share each layer, where the recording tells: the size of all its groups of
+/// several ranks, which is that of the job, or 1.
+pub(crate) fn layer_ranks(trace: &Trace) -> Option<u64> {
+    let info = info(trace)?;
+    let world = info.get("world_size")?.as_u64()?;
+    let groups = info.get("pg_config").and_then(|groups| groups.as_array());
+    let sizes = groups
+        .into_iter()
+        .flatten()
+        .filter_map(|group| group.get("pg_size")?.as_u64());
+    let is_one_group = sizes.filter(|size| *size > 1).all(|size| size == world);
+    (world == 1 || is_one_group).then_some(world)
+}
