@@ -1,6 +1,6 @@
 //! Steps of serving engines and diffusion pipelines, in real traces.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dormer_core::base::interval::Interval;
@@ -537,7 +537,7 @@ const FLUX: &str = r#"{
     "in_channels": 64, "patch_size": 1, "guidance_embeds": true}"#;
 
 /// When the kernels of a profile start, with the operation of each.
-fn by_start(profile: &Profile) -> HashMap<i64, &Operation> {
+fn by_start(profile: &Profile) -> BTreeMap<i64, &Operation> {
     let operations = profile.operations().iter();
     let calls = operations.flat_map(|one| one.calls.iter().map(move |call| (one, call)));
     let work = calls.flat_map(|(one, call)| call.work.iter().map(move |id| (one, *id)));
@@ -562,7 +562,7 @@ fn confirmed(alone: &Profile, merged: &Profile) -> (usize, usize, usize) {
         let (ours, theirs) = (&estimate.modelled, known);
         if estimate.role == Role::Attention {
             attentions += 1;
-            assert_eq!(ours.work.flops.round(), theirs.work.flops.round());
+            assert!((ours.work.flops / theirs.work.flops - 1.0).abs() < 1e-9);
         } else if sizes(ours)[0].is_some() {
             gemms += 1;
             assert_eq!(

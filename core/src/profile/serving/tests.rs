@@ -371,10 +371,13 @@ fn step_of(layer: &[(&str, u32)]) -> Blocks {
     serving(&trace).blocks.unwrap()
 }
 
+/// Names of kernels, and how long each runs in microseconds.
+type Kernels<'a> = &'a [(&'a str, u32)];
+
 #[test]
 fn layers_are_known_where_attention_and_what_repeats_agree() {
     const COMBINE: &str = "void cutlass::device_kernel<flash::enable_sm80_or_later<flash::FlashAttnFwdCombine<cute::tuple<>>>>";
-    let cases: &[(&[(&str, u32)], Option<usize>)] = &[
+    let cases: &[(Kernels, Option<usize>)] = &[
         (&[("attn_fwd", 9), ("gemm", 40), ("norm", 2)], Some(5)),
         // Attention that splits keys has a second kernel.
         (
