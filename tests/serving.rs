@@ -308,7 +308,7 @@ fn the_work_of_a_decode_step_with_its_capture() {
     assert_eq!(fact(serving, "Memory floor"), "2.80 ms, 26.0 % of the step");
     let traffic = fact(serving, "Memory traffic");
     for part in [
-        "at least 14.8 GB",
+        "about 14.8 GB",
         "13.4 GB of weights",
         "1.47 GB in attention",
     ] {

@@ -26,6 +26,8 @@ pub(crate) struct StepMemory {
     pub(crate) cache: f64,
     /// GB/s.
     pub(crate) gbps: f64,
+    /// Weights of experts are among them: as many as tokens that choose evenly read, which is the most.
+    pub(crate) has_experts: bool,
 }
 
 impl StepMemory {
@@ -52,6 +54,7 @@ impl StepMemory {
             weights,
             cache,
             gbps,
+            has_experts: all.iter().any(|one| one.operation.family == Family::Moe),
         })
     }
 
@@ -224,6 +227,7 @@ pub(super) fn seen(source: &Source) -> Vec<Seen> {
             ("rate", format::bandwidth_gbps(memory.gbps)),
             ("step", format::time_ns(step_ns)),
             ("percent", format::percent(percent)),
+            holds("experts", memory.has_experts),
         ];
         Some(Seen {
             impact: Some(Impact {
@@ -323,7 +327,8 @@ pub(super) fn at_roofline(source: &Source) -> Vec<Seen> {
             "more",
             match all.len() as u64 {
                 1 => String::new(),
-                n => format!("; so do {} more", format::counted(n - 1, "operation")),
+                2 => "; so does 1 more operation".to_owned(),
+                n => format!("; so do {} more operations", format::count(n - 1)),
             },
         ),
     ];

@@ -15,6 +15,7 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         kernel: "kernels that stream weights and KV cache decide; their own findings name the slowest.",
         notes: &[
             "The estimate is the time of all decode steps at 75, 87.5 and 100 % of the memory bandwidth: an upper bound for what all other findings save together, so it is not added to theirs.",
+            "{experts?Weights of experts are counted as if tokens chose them evenly; less even choices read fewer of them.|}",
         ],
         saves: Saves::Evidence,
         effect: Effect::Limit,

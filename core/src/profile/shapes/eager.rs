@@ -39,6 +39,8 @@ pub struct EagerShapes {
     attention: Vec<Option<PagedSizes>>,
     /// The blocks, where they are those of a diffusion transformer.
     diffusion: Option<DiffusionModel>,
+    /// They are of steps of the same trace that replay no graph.
+    is_own: bool,
 }
 
 /// The weights of a GEMM.
@@ -86,6 +88,7 @@ impl EagerShapes {
         let shapes = EagerShapes {
             parts,
             diffusion,
+            is_own: false,
             attention: anchors(&steps)
                 .into_iter()
                 .map(|at| heads(profile, call(at)?))
@@ -98,6 +101,24 @@ impl EagerShapes {
             ),
             _ => Ok(Arc::new(shapes)),
         }
+    }
+
+    /// Those of the steps of a serving engine that replay no graph, beside steps that do; `None` where there
+    /// are none.
+    pub(super) fn of_own_steps(
+        profile: &Profile,
+        passes: &[ForwardPass],
+    ) -> Option<Arc<EagerShapes>> {
+        // What runs beside a diffusion pipeline is of other models.
+        if !passes.iter().any(|pass| pass.batch.is_some()) {
+            return None;
+        }
+        let shapes = EagerShapes::of(profile).ok()?;
+        Some(Arc::new(EagerShapes {
+            is_own: true,
+            diffusion: None,
+            ..Arc::unwrap_or_clone(shapes)
+        }))
     }
 
     /// The GEMMs of a part of a pass of so many layers; those that precede the first attention count from
@@ -114,13 +135,13 @@ impl EagerShapes {
     }
 
     /// How much of the GEMMs and attentions of some passes it tells, in a sentence; of some attentions that see
-    /// a window no shape tells its width.
+    /// a window no shape tells its width. `None` where steps of the same trace tell nothing.
     pub(super) fn coverage(
         &self,
         passes: &[ForwardPass],
         found: &Estimates,
         n_windows: usize,
-    ) -> String {
+    ) -> Option<String> {
         let layers = self.attention.len();
         let replayed = passes.iter().flat_map(|pass| {
             let kernels = pass
@@ -137,7 +158,8 @@ impl EagerShapes {
             let estimate = found.of(**id).map(|(estimate, _)| estimate.source);
             estimate.is_some_and(|source| source >= Source::Eager && source != Source::Config)
         });
-        let of = [told.count(), replayed.len()].map(|n| format::count(n as u64));
+        let n_told = told.count();
+        let of = [n_told, replayed.len()].map(|n| format::count(n as u64));
         let windows = match n_windows {
             0 => String::new(),
             n => format!(
@@ -145,10 +167,16 @@ impl EagerShapes {
                 format::counted(n as u64, "attention")
             ),
         };
-        format!(
-            "The eager trace, of {layers} attentions, tells the sizes of {} of {} replayed GEMMs and attentions.{windows}",
+        let subject = match self.is_own {
+            true => format!("Steps of this trace without a graph, with {layers} attentions, tell"),
+            false => format!("The eager trace, of {layers} attentions, tells"),
+        };
+        let told = format!(
+            "{subject} the sizes of {} of {} replayed GEMMs and attentions.{windows}",
             of[0], of[1]
-        )
+        );
+        // What was given is answered for, also where it tells nothing.
+        (n_told > 0 || !self.is_own).then_some(told)
     }
 
     /// Adds what it tells of passes with as many layers, of kernels that nothing else tells of. Gives the

@@ -109,11 +109,13 @@ pub(crate) fn add(profile: &Profile, recorded: &mut Vec<Operation>) {
     let known = profile.known_model.get_or_init(|| known);
     let known = known.as_ref().ok().and_then(Option::as_ref);
     let mut estimates = Estimates::default();
-    if let Some(eager) = &sources.eager {
+    let own = || EagerShapes::of_own_steps(profile, &passes);
+    if let Some(eager) = sources.eager.clone().or_else(own) {
         // Weights that were recorded come first.
         let n_windows = eager.add(profile, &passes, &mut estimates);
-        let told = eager.coverage(&passes, &estimates, n_windows);
-        let _ = profile.eager_coverage.set(told);
+        if let Some(told) = eager.coverage(&passes, &estimates, n_windows) {
+            let _ = profile.eager_coverage.set(told);
+        }
     }
     if let Some(known) = known {
         work::add(profile, known, &passes, &mut estimates);

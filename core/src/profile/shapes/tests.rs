@@ -36,20 +36,25 @@ const LAYER: &[(&str, u32)] = &[
 
 /// A step that replays so many layers in one graph, and a GEMM behind it.
 fn replay(step: &str, layers: usize, head: &str) -> Timetable {
+    replay_after(Timetable::new(), 0, step, layers, head)
+}
+
+/// The same from a time on.
+fn replay_after(before: Timetable, at: u32, step: &str, layers: usize, head: &str) -> Timetable {
     let mut timetable =
-        Timetable::new()
-            .annotation(step, 0..100)
-            .runtime("cudaGraphLaunch", 5, 10..20);
-    let mut start = 200;
+        before
+            .annotation(step, at..at + 100)
+            .runtime("cudaGraphLaunch", 5, at + 10..at + 20);
+    let mut start = at + 200;
     for (kernel, us) in LAYER.repeat(layers) {
         timetable = timetable.kernel(5, kernel, start..start + us);
         start += us;
     }
     let bf16 = r#""Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
     timetable
-        .op("aten::mm", 30..40)
+        .op("aten::mm", at + 30..at + 40)
         .args(&format!(r#""Input Dims": {head}, {bf16}"#))
-        .launched("nvjet_tst_128x64", 31..32, start..start + 50)
+        .launched("nvjet_tst_128x64", at + 31..at + 32, start..start + 50)
 }
 
 const HEAD: &str = "[[3, 256], [256, 30000]]";
@@ -265,6 +270,20 @@ fn an_eager_trace_tells_the_weights_by_their_order() {
         profile.eager_coverage(),
         Some(
             "The eager trace, of 2 attentions, tells the sizes of 10 of 10 replayed GEMMs and attentions."
+        )
+    );
+    // So do steps of the same trace that were launched without a graph, as prefill often is.
+    let own = replay_after(eager(&layer), 1000, STEP, 2, HEAD).profile();
+    let of_own: Vec<(Role, usize)> = estimates(&own)
+        .into_iter()
+        .map(|(role, n, ..)| (role, n))
+        .collect();
+    let roles: Vec<(Role, usize)> = expected.iter().map(|(role, n, _)| (*role, *n)).collect();
+    assert_eq!(of_own, roles);
+    assert_eq!(
+        own.eager_coverage(),
+        Some(
+            "Steps of this trace without a graph, with 2 attentions, tell the sizes of 10 of 10 replayed GEMMs and attentions."
         )
     );
     // One layer more than the graph has: nothing agrees.

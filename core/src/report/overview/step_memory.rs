@@ -55,8 +55,13 @@ pub(super) fn facts(
         format::time_ns(memory.least_ns() as i64),
         format::percent(memory.least_ns() / step_ns as f64 * 100.0)
     );
+    // Tokens that choose experts unevenly read fewer weights.
+    let bound = match memory.has_experts {
+        true => "about",
+        false => "at least",
+    };
     let traffic = format!(
-        "at least {} per {of}step ({} of weights, {} in attention with its KV cache), at {}",
+        "{bound} {} per {of}step ({} of weights, {} in attention with its KV cache), at {}",
         text(memory.bytes()),
         text(memory.weights),
         text(memory.cache),
