@@ -306,6 +306,7 @@ fn the_work_of_a_decode_step_with_its_capture() {
     let serving = report.overview.serving.as_ref().unwrap();
     assert_eq!(fact(serving, "Model"), "gpt-oss-20b");
     assert_eq!(fact(serving, "Memory floor"), "2.80 ms, 26.0 % of the step");
+    assert!(known_percent(&profile) >= 97.0);
     let traffic = fact(serving, "Memory traffic");
     for part in [
         "about 14.8 GB",

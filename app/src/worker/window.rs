@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(page.rows.len(), 1);
         assert_eq!(page.rows[0].cells[0].text, "aten::mm");
         let report = markdown(&analysis.document(DocumentQuery::Report));
-        let expected = "Of a part of the trace alone: 49.0 µs";
+        let expected = "Only a part of the trace is analyzed: 49.0 µs";
         assert!(report.contains(expected), "{report}");
     }
 

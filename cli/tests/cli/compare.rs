@@ -26,7 +26,10 @@ fn steps_of_two_traces_can_be_compared() {
     let compare = "compare --reference trace.json trace.json --names old,new --step 4,5 -o .";
     let said = folder.run(compare).done();
     assert!(said.contains("new takes 30.0 µs"), "{said}");
-    assert!(said.contains("old: Of Step 4 alone: 40.0 µs"), "{said}");
+    assert!(
+        said.contains("old: Only Step 4 is analyzed: 40.0 µs"),
+        "{said}"
+    );
     let fair = folder.read("comparative_analysis_fair.md");
     assert!(
         fair.contains("Of the reference `Step 4` alone (40.0 µs) is compared, of the target `Step 5` alone (30.0 µs)."),

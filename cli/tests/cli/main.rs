@@ -144,7 +144,8 @@ const STEPS: &str = r#"{"traceEvents": [
 fn a_step_or_a_part_of_the_time_can_be_analysed_alone() {
     let folder = Folder::with("trace.json", STEPS);
     let of_step = folder.run("report trace.json --step 5").done();
-    let first = "Of Step 5 alone: 30.0 µs, from 40.0 µs to 70.0 µs after the trace begins.\n";
+    let first =
+        "Only Step 5 is analyzed: 30.0 µs, from 40.0 µs to 70.0 µs after the trace begins.\n";
     assert!(of_step.starts_with(first), "{of_step}");
     assert!(of_step.contains("aten::add"), "{of_step}");
     assert!(!of_step.contains("aten::mm"), "{of_step}");
@@ -155,8 +156,7 @@ fn a_step_or_a_part_of_the_time_can_be_analysed_alone() {
     assert!(fair.contains(first), "{fair}");
 
     let by_time = folder.run("report trace.json --window 40,70.5").done();
-    let first =
-        "Of a part of the trace alone: 30.5 µs, from 40.0 µs to 70.5 µs after the trace begins.\n";
+    let first = "Only a part of the trace is analyzed: 30.5 µs, from 40.0 µs to 70.5 µs after the trace begins.\n";
     assert!(by_time.starts_with(first));
     assert_eq!(folder.run("report trace.json --window 70,40").code, 2);
 

@@ -28,6 +28,8 @@ pub(crate) enum Step {
     Activation,
     /// Chooses experts.
     TopK,
+    /// Sorts tokens by their experts.
+    Sort,
     /// A GEMM over experts.
     Expert,
     /// Adds up what the experts of a token computed.
@@ -88,7 +90,8 @@ fn of_experts(kernel: &str) -> Step {
         MoeRole::Router | MoeRole::TopK => Step::TopK,
         MoeRole::Combine => Step::Combine,
         MoeRole::Activation => Step::Activation,
-        MoeRole::Sort | MoeRole::Dispatch => Step::Other,
+        MoeRole::Sort => Step::Sort,
+        MoeRole::Dispatch => Step::Other,
         _ if is_narrowing() => Step::Other,
         MoeRole::Prepare => Step::Pad,
         MoeRole::Gemm1 | MoeRole::Gemm2 | MoeRole::Gemm | MoeRole::Fused => Step::Expert,
@@ -137,7 +140,7 @@ mod tests {
             ("triton_poi_fused_mul_silu_3", Step::Activation),
             ("_topk_forward", Step::TopK),
             ("void vllm::moe::topkGatingSoftmax<4, 128>", Step::TopK),
-            ("_sum_bitmatrix_rows", Step::Other),
+            ("_sum_bitmatrix_rows", Step::Sort),
             ("_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1_swiglu", Step::Expert),
             ("fused_moe_kernel", Step::Expert),
             ("_finalize_matmul_scatter_bf16", Step::Combine),

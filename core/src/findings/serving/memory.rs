@@ -133,8 +133,12 @@ impl Computing<'_> {
         Some(bytes * self.calls.n as f64)
     }
 
-    /// The same without the activations of a GEMM.
+    /// The same without the activations of a GEMM; `None` of what routes tokens to experts.
     fn weights(&self) -> Option<f64> {
+        let estimate = self.operation.estimate.as_ref();
+        if estimate.is_some_and(|estimate| estimate.role.is_routing()) {
+            return None;
+        }
         let all = self.bytes()?;
         let work = self.judged.work;
         let weights = work.and_then(|work| weight_bytes(self.operation, work));

@@ -50,6 +50,8 @@ labelled! {
         ExpertsFused => "MoE GEMMs" as "experts_fused",
         /// Chooses experts.
         TopK => "top-k" as "top_k",
+        /// Sorts tokens by their experts.
+        Sort => "MoE token sort" as "sort",
         /// Adds up what experts give.
         Combine => "MoE combine" as "combine",
         /// Pads tokens for experts.
@@ -74,6 +76,13 @@ labelled! {
         MlpAndOutput => "MLP and attention output projection" as "mlp_and_output",
         /// A GEMM of no known role.
         Linear => "linear layer" as "linear",
+    }
+}
+
+impl Role {
+    /// Whether it takes tokens to experts and back, beside their GEMMs.
+    pub fn is_routing(self) -> bool {
+        matches!(self, Role::TopK | Role::Sort | Role::Pad | Role::Combine)
     }
 }
 

@@ -297,7 +297,8 @@ fn streams(profile: &Profile) -> Vec<Vec<Launched>> {
     let mut is_graph = ByName::new(is_graph_launch);
     let on_gpu = profile.gpu.iter().filter_map(|(_, work)| {
         // What a graph replays has no operators of its own.
-        let call = work.launched_by.filter(|call| !is_graph.of(trace, *call))?;
+        let mut is_replay = |call: &EventId| is_graph.of(trace, trace.recorded_call(*call));
+        let call = work.launched_by.filter(|call| !is_replay(call))?;
         let is_kernel = events.category(work.event) == Category::Kernel;
         is_kernel.then(|| {
             (

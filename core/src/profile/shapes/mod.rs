@@ -104,10 +104,13 @@ pub(crate) fn add(profile: &Profile, recorded: &mut Vec<Operation>) {
         return;
     }
     let known = known::find(profile, recorded, &passes);
-    // Operators of a capture tell the shapes of their kernels.
-    passes.retain(ForwardPass::has_bare);
     let known = profile.known_model.get_or_init(|| known);
     let known = known.as_ref().ok().and_then(Option::as_ref);
+    if let Some(known) = known {
+        work::add_routing(profile, known, &passes, recorded);
+    }
+    // Operators of a capture tell the shapes of their kernels.
+    passes.retain(ForwardPass::has_bare);
     let mut estimates = Estimates::default();
     let own = || EagerShapes::of_own_steps(profile, &passes);
     if let Some(eager) = sources.eager.clone().or_else(own) {

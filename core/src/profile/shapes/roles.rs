@@ -315,6 +315,7 @@ impl Pass<'_> {
                 // Norms of queries and keys are of another size.
                 Some(Step::Norm { .. }) if !is_next && arranged.is_some() => Role::Norm,
                 Some(Step::TopK) => Role::TopK,
+                Some(Step::Sort) => Role::Sort,
                 Some(Step::Combine) => Role::Combine,
                 Some(Step::Pad) => Role::Pad,
                 Some(Step::Activation) if part.experts.is_empty() && arranged.is_some() => {

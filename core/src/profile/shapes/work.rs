@@ -8,13 +8,17 @@ use super::roles::{Place, assign};
 use super::tokens::Rows;
 use super::{Estimate, Estimates, Source, grid};
 use crate::base::map::Map;
+use crate::names::Family;
 use crate::names::attention::{CacheType, cache_type};
 use crate::names::layer::Step;
+use crate::names::moe::MoeRole;
 use crate::perf::estimate::{self, ExpertSizes, PagedSizes};
 use crate::perf::model_config::{LanguageModel, Role};
 use crate::perf::{Modelled, element_bytes};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
+use crate::profile::moe_roles::MoeRoles;
+use crate::profile::operations::Operation;
 
 /// Adds the estimates of all passes to those that are there.
 pub(super) fn add(
@@ -145,7 +149,7 @@ impl PassWork<'_> {
             }
             _ => {
                 let modelled = self.gemm(role).or_else(|| self.around(id, role))?;
-                (modelled, Source::Config.max(self.source), role == Role::Pad)
+                (modelled, Source::Config.max(self.source), is_least(role))
             }
         };
         Some(Estimate {
@@ -240,18 +244,85 @@ impl PassWork<'_> {
                     2 * inner
                 })
             }
-            Role::TopK => {
-                /// A weight and an id of each choice.
-                const OF_CHOICE: f64 = 8.0;
-                let experts = model.experts?;
-                let scores = experts.n as f64 * element_bytes(model.dtype)?;
-                let of_token = scores + experts.chosen as f64 * OF_CHOICE;
-                Some(estimate::bytes(tokens as f64 * of_token))
-            }
-            Role::Combine => elements((model.experts?.chosen + 1) * hidden),
-            Role::Pad => elements(2 * hidden),
-            _ => None,
+            _ => routing(model, role, tokens),
         }
+    }
+}
+
+/// What a step around the GEMMs of experts reads and writes once.
+fn routing(model: &LanguageModel, role: Role, tokens: u64) -> Option<Modelled> {
+    /// Bytes of an index, and of a weight.
+    const OF_ONE: f64 = 4.0;
+    let experts = model.experts?;
+    let elements = |n: u64| Some(estimate::elements(tokens.saturating_mul(n), model.dtype));
+    let choices = tokens as f64 * experts.chosen as f64;
+    match role {
+        // Scores to a weight and an expert for each choice.
+        Role::TopK => {
+            let scores = tokens as f64 * experts.n as f64 * element_bytes(model.dtype)?;
+            Some(estimate::bytes(scores + 2.0 * OF_ONE * choices))
+        }
+        // The expert of each choice to its place among all.
+        Role::Sort => Some(estimate::bytes(2.0 * OF_ONE * choices)),
+        Role::Combine => elements((experts.chosen + 1) * model.hidden),
+        Role::Pad => elements(2 * model.hidden),
+        _ => None,
+    }
+}
+
+/// Whether such kernels may move more than their work counts.
+fn is_least(role: Role) -> bool {
+    matches!(role, Role::Pad | Role::Sort)
+}
+
+/// Gives operators of a capture that no model counts, and that route tokens to experts, the work of their
+/// role.
+pub(super) fn add_routing(
+    profile: &Profile,
+    known: &KnownModel,
+    passes: &[ForwardPass],
+    operations: &mut [Operation],
+) {
+    let Some(model) = known.config.language() else {
+        return;
+    };
+    let rows = Rows::of(profile, model.hidden);
+    let roles = MoeRoles::of(profile);
+    let mut tokens: Map<GpuId, (u64, Source)> = Map::default();
+    for pass in passes.iter().filter(|pass| !pass.has_bare()) {
+        if let Some(known) = rows.tokens(pass) {
+            tokens.extend(pass.kernels.iter().map(|id| (*id, known)));
+        }
+    }
+    let unknown = |one: &&mut Operation| one.known().is_none() && one.family == Family::Moe;
+    for operation in operations.iter_mut().filter(unknown) {
+        let firsts = operation
+            .calls
+            .iter()
+            .map(|call| call.work.first().copied());
+        let firsts: Option<Vec<GpuId>> = firsts.collect();
+        let Some((first, firsts)) = firsts.as_deref().and_then(<[GpuId]>::split_first) else {
+            continue;
+        };
+        let Some((n, source)) = tokens.get(first).copied() else {
+            continue;
+        };
+        let role = match roles.get(*first) {
+            Some(MoeRole::TopK) => Role::TopK,
+            Some(MoeRole::Sort) => Role::Sort,
+            Some(MoeRole::Combine) => Role::Combine,
+            Some(MoeRole::Prepare) => Role::Pad,
+            _ => continue,
+        };
+        let is_alike = |id: &GpuId| tokens.get(id).is_some_and(|of| of.0 == n);
+        operation.estimate = routing(model, role, n)
+            .filter(|_| firsts.iter().all(is_alike))
+            .map(|modelled| Estimate {
+                role,
+                source: Source::Config.max(source),
+                modelled,
+                is_least: is_least(role),
+            });
     }
 }
 
