@@ -110,7 +110,8 @@ impl EagerShapes {
         passes: &[ForwardPass],
     ) -> Option<Arc<EagerShapes>> {
         // What runs beside a diffusion pipeline is of other models.
-        if !passes.iter().any(|pass| pass.batch.is_some()) {
+        let has_tokens = |pass: &ForwardPass| pass.batch.is_some_and(|of| of.tokens().is_some());
+        if !passes.iter().any(has_tokens) {
             return None;
         }
         let shapes = EagerShapes::of(profile).ok()?;
@@ -321,8 +322,14 @@ fn streams(profile: &Profile) -> Vec<Vec<Launched>> {
     });
     let on_gpu: Vec<(TrackId, i64, &str, EventId)> = on_gpu.collect();
     let captured: Vec<(TrackId, i64, &str, EventId)> = captured.collect();
+    // Names are few, kernels are many.
+    let mut known: Map<&str, Step> = Map::default();
+    for (_, _, name, _) in on_gpu.iter().chain(&captured) {
+        known.entry(name).or_insert_with(|| Step::of(name));
+    }
+    let step = |name: &str| known.get(name).copied().unwrap_or(Step::Other);
     let layers = |all: &[(TrackId, i64, &str, EventId)]| {
-        let attentions = all.iter().filter(|one| Step::of(one.2) == Step::Attention);
+        let attentions = all.iter().filter(|one| step(one.2) == Step::Attention);
         attentions.count()
     };
     let all = match layers(&on_gpu) > 1 && layers(&on_gpu) >= layers(&captured) {
@@ -335,7 +342,7 @@ fn streams(profile: &Profile) -> Vec<Vec<Launched>> {
             (
                 ns,
                 Launched {
-                    step: Step::of(name),
+                    step: step(name),
                     call,
                 },
             ),
