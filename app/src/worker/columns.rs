@@ -101,10 +101,12 @@ const BESIDE: &[Beside] = &[
         unit: Unit::Us,
         source: ColumnSource::Instead("Kernel Time (µs)_sum"),
         cell: |table, row| {
-            let operation = table.operation(row);
-            operation.map_or(Cell::Empty, |operation| {
-                Cell::Float(operation.kernel_ns as f64 / 1e3)
-            })
+            let parts = table.parts(row);
+            let ns: i64 = parts.iter().map(|(one, _)| one.kernel_ns).sum();
+            match parts.is_empty() {
+                true => Cell::Empty,
+                false => Cell::Float(ns as f64 / 1e3),
+            }
         },
     },
     Beside {
@@ -240,8 +242,56 @@ impl<'a> Table<'a> {
         {
             return Some(Cell::Empty);
         }
+        if let Some(cell) = self.rate_of_parts(row, label) {
+            return Some(cell);
+        }
         let cells = self.sheet.rows.get(row)?;
         cells.get(self.sheet.column(label)?).cloned()
+    }
+
+    /// The operation of a row and the parts of it that are judged apart, as attention to a sliding window.
+    fn parts(&self, row: usize) -> Vec<(&'a Operation, &'a Judged)> {
+        let (Some(profile), Some(report), Some(operation)) =
+            (self.profile(), self.report(), self.operation(row))
+        else {
+            return Vec::new();
+        };
+        let own = self.judged(row).map(|judged| (operation, judged));
+        // They come last.
+        let parts = profile.operations().iter().zip(&report.judged).rev();
+        let parts = parts.take_while(|(one, _)| one.is_part);
+        let parts = parts.filter(|(one, _)| one.key == operation.key);
+        own.into_iter().chain(parts).collect()
+    }
+
+    /// A rate of an operation that reads less than its arguments say, or in parts: what the sheet has counts
+    /// the full context for each call. Empty where the work is not known.
+    fn rate_of_parts(&self, row: usize, label: &str) -> Option<Cell> {
+        if self.sheet.name != OPERATIONS {
+            return None;
+        }
+        let (of, mean) = label.rsplit_once('_').unwrap_or((label, "mean"));
+        let amount: fn(&Judged) -> Option<f64> = match of {
+            "TB/s" => |judged| Some(judged.work?.bytes? / 1e3),
+            "TFLOPS/s" => |judged| Some(judged.work?.flops / 1e3),
+            OF_ROOF => |judged| Some(judged.roof?.time_us * 1e3 * 100.0),
+            _ => return None,
+        };
+        let reads_less = self.judged(row)?.reads_less;
+        let parts = self.parts(row);
+        if parts.len() < 2 && !reads_less {
+            return None;
+        }
+        let all = parts.iter().map(|(one, judged)| {
+            let known = amount(judged).filter(|_| !judged.reads_less)?;
+            Some(known * one.n_calls() as f64)
+        });
+        let all: Option<f64> = all.sum::<Option<f64>>().filter(|_| mean == "mean");
+        let ns: i64 = parts.iter().map(|(one, _)| one.kernel_ns).sum();
+        Some(match all.filter(|_| ns > 0) {
+            Some(all) => Cell::Float(all / ns as f64),
+            None => Cell::Empty,
+        })
     }
 
     /// Dormer's own category of a row: of the operation, as the sheet says it, else of the operator.
@@ -367,6 +417,36 @@ mod tests {
         assert_eq!(shares(OPERATIONS), [percent(50.0)]);
         assert_eq!(shares("ops_summary"), [percent(50.0)]);
         assert_eq!(shares("kernel_summary"), [percent(75.0), percent(50.0)]);
+    }
+
+    /// Eight layers of attention, every second one to a window of unknown width: the sheet counts the full
+    /// context for all of them.
+    #[test]
+    fn attention_to_a_window_of_unknown_width_has_no_rate() {
+        let step = "execute_3_context_0(sq0sk0sqsq0sqsk0)_generation_3(sq3sk9sqsq3sqsk9)";
+        let mut timetable = Timetable::new().annotation(step, 0..400);
+        for at in 0_u32..8 {
+            let (kernel, us) = if at % 2 == 0 {
+                ("attn_2d", 10)
+            } else {
+                ("attn_3d", 40)
+            };
+            let (host, gpu) = (at * 20 + 1, 1000 + at * 50);
+            timetable = timetable
+                .op("vllm::unified_attention_with_output", host..host + 15)
+                .args("3x2x4:c10::Half, 3x1x4:c10::Half*2")
+                .launched(kernel, host + 1..host + 2, gpu..gpu + us);
+        }
+        let analysis = Analysis::new(timetable.profile(), &Choice::default());
+        let table = analysis.table(OPERATIONS).unwrap();
+        assert_eq!(table.cell(0, TIME), Some(Cell::Float(200.0)));
+        assert_eq!(table.cell(0, "operation_count"), Some(Cell::Int(8)));
+        assert_eq!(table.cell(0, "TB/s_mean"), Some(Cell::Empty));
+        let own = table
+            .sheet
+            .column("TB/s_mean")
+            .map(|at| &table.sheet.rows[0][at]);
+        assert!(matches!(own, Some(Cell::Float(_))), "{own:?}");
     }
 
     /// One kernel below an operator, one that a graph ran.

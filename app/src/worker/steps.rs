@@ -163,15 +163,25 @@ fn capitalized(label: &str) -> String {
     first.unwrap_or_default() + letters.as_str()
 }
 
+/// "Step 1: decode, 32 requests" as "Step 1 (decode, 32 requests)".
+fn in_a_sentence(name: &str) -> String {
+    match name.split_once(": ") {
+        Some((step, batch)) => format!("{step} ({batch})"),
+        None => name.to_owned(),
+    }
+}
+
 fn headline(steps: &[StepTime], median_ns: i64) -> String {
     let median = format::time_ns(median_ns);
     let slow: Vec<&StepTime> = steps.iter().filter(|step| step.is_slow).collect();
     match (steps, &slow[..]) {
-        ([only], _) => format!("{} takes {median}.", only.line.name),
+        ([only], _) => format!("{} takes {median}.", in_a_sentence(&only.line.name)),
         (_, []) => format!("{} steps take about {median} each.", steps.len()),
         (_, [slow]) => format!(
             "{} takes {}: {} the median of {median}.",
-            slow.line.name, slow.line.window_length, slow.of_median
+            in_a_sentence(&slow.line.name),
+            slow.line.window_length,
+            slow.of_median
         ),
         (_, slow) => format!(
             "{} of {} steps take at least a tenth longer than the median of {median}.",

@@ -115,10 +115,17 @@ pub fn probes(tokens: Signal<Vec<String>>) -> impl IntoView {
     }
 }
 
-/// A name with room for so many letters.
+/// A name with room for so many letters. Of "layer 12" its number tells it from its neighbors.
 fn shortened(name: &str, letters: usize) -> String {
     if letters >= SHORT {
         return format::middle_ellipsis(name, letters);
+    }
+    let number = name
+        .rsplit_once(' ')
+        .map(|(_, last)| last)
+        .filter(|last| last.len() <= letters && last.bytes().all(|letter| letter.is_ascii_digit()));
+    if let Some(number) = number.filter(|_| name.chars().count() > letters) {
+        return number.to_owned();
     }
     match name.char_indices().nth(letters) {
         None => name.to_owned(),
@@ -191,6 +198,8 @@ mod tests {
     fn a_short_name_keeps_its_beginning_and_a_longer_one_its_end_too() {
         assert_eq!(shortened("aten::addmm", 11), "aten::addmm");
         assert_eq!(shortened("aten::addmm", 8), "aten::a…");
+        assert_eq!(shortened("layer 12", 8), "layer 12");
+        assert_eq!(shortened("layer 12", 7), "12");
         let long = shortened("ncclDevKernel_AllReduce_RING_LL", 16);
         assert!(long.starts_with("nccl") && long.ends_with("LL"), "{long}");
         assert!(long.chars().count() <= 16, "{long}");
