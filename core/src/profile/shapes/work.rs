@@ -286,6 +286,11 @@ pub(super) fn add_routing(
     let Some(model) = known.config.language() else {
         return;
     };
+    let is_unknown = |one: &Operation| one.known().is_none() && one.family == Family::Moe;
+    // What follows reads every event.
+    if !operations.iter().any(is_unknown) || passes.iter().all(ForwardPass::has_bare) {
+        return;
+    }
     let rows = Rows::of(profile, model.hidden);
     let roles = MoeRoles::of(profile);
     let mut tokens: Map<GpuId, (u64, Source)> = Map::default();
@@ -294,8 +299,7 @@ pub(super) fn add_routing(
             tokens.extend(pass.kernels.iter().map(|id| (*id, known)));
         }
     }
-    let unknown = |one: &&mut Operation| one.known().is_none() && one.family == Family::Moe;
-    for operation in operations.iter_mut().filter(unknown) {
+    for operation in operations.iter_mut().filter(|one| is_unknown(one)) {
         let firsts = operation
             .calls
             .iter()
