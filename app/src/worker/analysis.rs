@@ -15,7 +15,7 @@ use dormer_core::perf::model_config::ModelConfig;
 use dormer_core::profile::capture::{CaptureFile, has_bare_replays};
 use dormer_core::profile::shapes::ShapeSources;
 use dormer_core::profile::window::Window;
-use dormer_core::report::GpuEvents;
+use dormer_core::report::SheetEvents;
 use dormer_core::report::details::{OpDetails, Subject};
 use dormer_core::report::sheet::Field;
 use dormer_core::{Profile, Report, ReportOptions, base::format};
@@ -320,9 +320,9 @@ fn options(choice: &Choice, detected: Option<&'static GpuSpec>) -> ReportOptions
             true => Basis::Peak,
             false => Basis::Achievable,
         },
-        gpu_events: match choice.all_gpu_events {
-            true => GpuEvents::All,
-            false => GpuEvents::Linked,
+        sheet_events: match choice.all_gpu_events {
+            true => SheetEvents::All,
+            false => SheetEvents::Attributed,
         },
         thresholds: thresholds(&choice.thresholds),
         perf_models: models.map(Arc::new),

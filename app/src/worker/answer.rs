@@ -22,7 +22,7 @@ impl Traces {
             }
             AnyQuery::ModelsText(query) => {
                 let target = self.target();
-                let checked = check(&query.text, target.analyzed(), &target.report.options);
+                let checked = check(&query.text, target.analyzed());
                 query.said(&checked)
             }
             AnyQuery::RowsQuery(query) => query.said(&self.rows(&query)),

@@ -5,7 +5,6 @@
 use dormer_core::assess::Judged;
 use dormer_core::hardware::roofline::Bound;
 use dormer_core::names::{Certainty, Family};
-use dormer_core::profile::kernels::GpuEvents;
 use dormer_core::profile::operations::Operation;
 use dormer_core::report::shapes::shapes;
 use dormer_core::report::sheet::{Cell, Column, Sheet, Unit};
@@ -36,8 +35,6 @@ const GPU_TIME: &[(&str, &str, f64)] = &[
     ("kernel_summary", "Kernel duration (µs)_sum", 1.0),
     ("kernels_by_layer", "Kernel duration (µs)_sum", 1.0),
 ];
-/// Empty for kernels of which no launching call is known.
-const LAUNCHED_IN: &str = "Parent op category";
 
 /// The column of GPU time of a sheet: where it stands, and what makes microseconds of it.
 fn gpu_time(sheet: &Sheet) -> Option<(usize, f64)> {
@@ -368,16 +365,12 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The GPU time of a row as a share of the time in which anything runs; `None` for kernels that
-    /// the timeline leaves out, because nobody knows what launched them.
+    /// The GPU time of a row as a share of the time in which anything runs.
     fn share(&self, row: usize) -> Option<f64> {
         let report = self.report()?;
         let (column, to_us) = gpu_time(self.sheet)?;
         let time = number(self.sheet.rows.get(row)?.get(column)?)? * to_us;
-        let is_counted = report.options.gpu_events == GpuEvents::All
-            || self.sheet.column(LAUNCHED_IN).is_none()
-            || self.text(row, LAUNCHED_IN).is_some();
-        let busy_ns = report.overview.busy_ns.filter(|ns| is_counted && *ns > 0)?;
+        let busy_ns = report.overview.busy_ns.filter(|ns| *ns > 0)?;
         Some(time * 1e3 / busy_ns as f64 * 100.0)
     }
 

@@ -36,7 +36,7 @@ impl Analysis {
         let lines = self.steps.lines().into_iter();
         let steps = lines.zip(windows).map(|(line, step)| {
             let range = step.window.span;
-            let timeline = range_timeline(&self.whole, self.report.options.gpu_events, range);
+            let timeline = range_timeline(&self.whole, range);
             let share = percent_of(range.length(), median_ns).filter(|_| lengths_ns.len() > 1);
             StepTime {
                 time: line.window_length.clone(),

@@ -10,6 +10,7 @@ use super::pair::{Pair, Which};
 use super::side::Side;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
+use crate::profile::shares::Shares;
 use crate::profile::timeline::GpuTimeline;
 
 /// What a part is.
@@ -19,6 +20,8 @@ pub enum PartKind {
     Matched(usize),
     /// Computation of an operation of one trace: its place in [`Operations::lone`].
     Lone(Which, usize),
+    /// Computation of [unattributed](crate::profile::unattributed) kernels.
+    Unattributed,
     /// Communication while nothing is computed.
     ExposedCommunication,
     /// Copies while nothing is computed or communicated.
@@ -30,7 +33,10 @@ pub enum PartKind {
 impl PartKind {
     /// Whether something is computed.
     pub fn is_computation(self) -> bool {
-        matches!(self, PartKind::Matched(_) | PartKind::Lone(..))
+        matches!(
+            self,
+            PartKind::Matched(_) | PartKind::Lone(..) | PartKind::Unattributed
+        )
     }
 }
 
@@ -75,7 +81,7 @@ pub struct Step {
 }
 
 impl Parts {
-    pub(crate) fn new(sides: Pair<Side>, operations: &Operations) -> Parts {
+    pub(crate) fn new(sides: Pair<Side>, shares: &Pair<Shares>, operations: &Operations) -> Parts {
         let timelines = sides.map(|side| side.report.timelines.whole);
         let of =
             |get: fn(&GpuTimeline) -> i64| timelines.map(|whole| whole.as_ref().map_or(0, get));
@@ -102,7 +108,15 @@ impl Parts {
         });
         let communication = of(|whole| whole.exposed_comm_ns);
         let copies = of(|whole| whole.exposed_memcpy_ns);
+        let unattributed = Pair::of(|which| {
+            let operations = sides.get(which).profile.operations().iter();
+            let all = operations.zip(&shares.get(which).operations_ns);
+            sum(all
+                .filter(|(operation, _)| operation.is_unattributed())
+                .map(|(_, ns)| *ns))
+        });
         let others = [
+            (PartKind::Unattributed, "Unattributed kernels", unattributed),
             (
                 PartKind::ExposedCommunication,
                 "Exposed communication",

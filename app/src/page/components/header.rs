@@ -31,7 +31,6 @@ pub fn header() -> impl IntoView {
     let choices = move || {
         opened().map(|opened| {
             view! {
-                {opened.unlinked.clone().map(events_switch)}
                 {opened.has_gpu_events.then(|| gpu_picker(opened.gpus.clone(), opened.detected.clone()))}
             }
         })
@@ -81,21 +80,6 @@ pub fn window_bar() -> impl IntoView {
                 </section>
             }
         })
-    }
-}
-
-/// Which GPU events count: those a launching CPU call was found for, or all.
-fn events_switch(unlinked: String) -> impl IntoView {
-    let state = expect_context::<AppState>();
-    let all = state.of_place(|place| place.choice.all_gpu_events);
-    view! {
-        <Switch
-            label="GPU events to count"
-            title=format!("{unlinked} GPU events have no launching CPU call")
-            options=[("events-linked", "Linked"), ("events-all", "All GPU events")]
-            on=all
-            choose=move |all| state.go(|place| place.choice.all_gpu_events = all)
-        />
     }
 }
 

@@ -11,6 +11,7 @@ pub mod gpu_dialog;
 pub mod gpu_picker;
 pub mod header;
 pub mod key_sheet;
+pub mod limits;
 pub mod models_dialog;
 pub mod op_details;
 pub mod palette;

@@ -25,7 +25,6 @@ pub fn kernels() -> impl IntoView {
     let has_unlinked = untrack(|| state.of_opened(|opened| opened.unlinked.is_some()));
     let has_guesses =
         move || has_unlinked || state.overview.with(|overview| overview.guessed.is_some());
-    let leaves_out = move || has_unlinked && state.place.with(|place| !place.choice.all_gpu_events);
     let empty = Signal::derive(move || {
         let none = state.overview.with(|overview| overview.no_gpu);
         none.map_or_else(String::new, |none| {
@@ -36,11 +35,6 @@ pub fn kernels() -> impl IntoView {
         view! {
             <Show when=has_guesses>
                 {category_legend()}
-            </Show>
-            <Show when=leaves_out>
-                <p class="fine under">
-                    "Kernels without a known launching call have no share. Choose \u{201c}All GPU events\u{201d} to count them."
-                </p>
             </Show>
         }
     };

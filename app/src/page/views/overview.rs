@@ -46,11 +46,12 @@ pub fn overview() -> impl IntoView {
             <div class="overview">
                 <section class="lead">
                     <h1 data-testid="headline">{with_units(&overview.headline)}</h1>
+                    {limits(overview.limits)}
                     {split}
                 </section>
                 {key_facts}
-                {findings(overview.findings, overview.gpu.name.is_some(), overview.no_gpu)}
                 {pairs("facts", overview.facts)}
+                {findings(overview.findings, overview.gpu.name.is_some(), overview.no_gpu)}
                 <div class="cols">
                     {(!overview.top.is_empty())
                         .then(|| top_table(overview.top, overview.top_is_kernels, overview.top_measure))}

@@ -11,6 +11,7 @@ pub fn system() -> impl IntoView {
     move || {
         let SystemFacts {
             headline,
+            limits: trust,
             lead,
             split,
             sections,
@@ -26,6 +27,7 @@ pub fn system() -> impl IntoView {
             <article class="overview system" data-testid="system">
                 <section class="lead">
                     <h1 data-testid="system-headline">{with_units(&headline)}</h1>
+                    {limits(trust)}
                     {split}
                     <div class="sentences">{lead}</div>
                 </section>

@@ -8,8 +8,8 @@ mod tests;
 
 use dormer_core::base::interval::{Interval, percent_of};
 use dormer_core::findings::cpu_idle::{IdleGap, idle_gaps};
-use dormer_core::profile::kernels::GpuEvents;
 use dormer_core::profile::lanes::{Block, LaneKind, Lanes, Row, View};
+use dormer_core::profile::unattributed::Unattributed;
 use dormer_core::trace::EventId;
 use dormer_core::{Profile, Report, base::format};
 
@@ -130,11 +130,7 @@ impl Timeline<'_> {
             first_row += lane.rows.len();
             line
         });
-        let work = self
-            .source
-            .profile
-            .gpu
-            .of(self.source.report.timelines.events);
+        let work = self.source.profile.gpu.all();
         let gpu = work.map(|work| work.span).reduce(Interval::hull);
         let edges = |span: Interval| {
             (
@@ -172,14 +168,12 @@ impl Timeline<'_> {
                     format::time_ns(gpu.idle_ns),
                     format::percent(idle)
                 );
-                let table = &self.source.profile.gpu;
-                let counted = table.of(self.source.report.timelines.events).count();
-                let left_out = table.of(GpuEvents::All).count() - counted;
-                if left_out > 0 {
+                let unattributed = Unattributed::of(self.source.profile);
+                if unattributed.all.count > 0 {
                     lead += &format!(
-                        " {} without a launching CPU call {} drawn but not counted.",
-                        format::counted(left_out as u64, "GPU event"),
-                        if left_out == 1 { "is" } else { "are" }
+                        " {} of kernel and copy time ({}) is unattributed.",
+                        format::time_ns(unattributed.all.ns),
+                        format::counted(unattributed.all.count, "event"),
                     );
                 }
                 lead

@@ -124,6 +124,7 @@ fn both() -> impl IntoView {
             <article class="overview compare" data-testid="compare">
                 <section class="lead">
                     <h1 data-testid="compare-headline">{with_units(&facts.headline)}</h1>
+                    {limits(facts.limits)}
                     <div class="sentences">{sentences}</div>
                     <div class="sides">{sides}</div>
                 </section>
