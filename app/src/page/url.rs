@@ -38,6 +38,8 @@ pub struct Focus {
     pub span: Option<(u64, u64)>,
     /// Which of its tables or documents the view shows; empty for the first.
     pub table: String,
+    /// Calls without GPU time are rows of the tree, too.
+    pub all_rows: bool,
     /// The heading of a document to start at, by its slug.
     pub section: String,
     /// The color tokens of the categories that are shown; empty for all.
@@ -179,6 +181,7 @@ const KEYS: &[Key] = &[
     ("event", |at| number(at.focus.event), |at, value| at.focus.event = value.parse().ok()),
     ("span", |at| at.focus.span.map(write_span), |at, value| at.focus.span = parse_span(&value)),
     ("table", |at| text(&at.focus.table), |at, value| at.focus.table = value),
+    ("rows", |at| word("all", at.focus.all_rows), |at, value| at.focus.all_rows = value == "all"),
     ("section", |at| text(&at.focus.section), |at, value| at.focus.section = value),
     ("only", |at| text(&at.focus.only.join(".")), |at, value| at.focus.only = parse_only(&value)),
     ("story", |at| at.focus.details.map(DetailsOf::word), |at, value| at.focus.details = DetailsOf::parse(&value)),
@@ -314,6 +317,7 @@ mod tests {
                 event: Some(4_711),
                 span: Some((1_000, 25_000_000_000)),
                 table: "operators".into(),
+                all_rows: true,
                 section: "p1-tiny-batched-products".into(),
                 only: vec!["gemm".into(), "norm".into()],
                 details: Some(DetailsOf::Event(4_711)),

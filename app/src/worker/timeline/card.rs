@@ -2,6 +2,7 @@
 
 use dormer_core::base::format;
 use dormer_core::base::interval::{Interval, busy};
+use dormer_core::names::without_prefix;
 use dormer_core::profile::launch::GpuId;
 use dormer_core::report::details::{is_in_tree, launching_call};
 use dormer_core::report::shapes::shapes_of;
@@ -51,7 +52,7 @@ impl Timeline<'_> {
             row: query.row,
             from_ns: self.since_start(trace.events.ts_ns(event)),
             to_ns: self.since_start(trace.events.end_ns(event)),
-            name: format::middle_ellipsis(name, NAME_CHARS),
+            name: format::middle_ellipsis(without_prefix(name), NAME_CHARS),
             fields,
             ..SpanCard::default()
         })
@@ -123,7 +124,7 @@ impl Timeline<'_> {
             row: self.row_of(event)?,
             from_ns: self.since_start(events.ts_ns(event)),
             to_ns: self.since_start(events.end_ns(event)),
-            name: trace.strings.get(events.name(event)).to_owned(),
+            name: without_prefix(trace.strings.get(events.name(event))).to_owned(),
             kind: category.label().to_owned(),
             token: hue::token(self.source, event).to_owned(),
             fields: self.fields(event),

@@ -8,6 +8,7 @@ mod tests;
 
 use dormer_core::base::interval::{Interval, percent_of};
 use dormer_core::findings::cpu_idle::{IdleGap, idle_gaps};
+use dormer_core::names::without_prefix;
 use dormer_core::profile::kernels::GpuEvents;
 use dormer_core::profile::lanes::{Block, LaneKind, Lanes, Row, View};
 use dormer_core::trace::EventId;
@@ -252,7 +253,7 @@ fn label(source: TimelineSource, event: EventId) -> String {
     let name = trace.strings.get(trace.events.name(event));
     let name = match trace.events.category(event).is_gpu() {
         true => format::kernel_name(name),
-        false => name.to_owned(),
+        false => without_prefix(name).to_owned(),
     };
     format::middle_ellipsis(&name, LABEL_CHARS)
 }
