@@ -132,6 +132,8 @@ pub const KEYS: &[KeyGroup] = &[
             row(&["Enter", "f", "F"], "Zoom to the selected event"),
             row(&["g", "G"], "Show all GPU activity"),
             row(&["Home"], "Show everything"),
+            row(&["/"], "Search"),
+            row(&["n", "N"], "Next, previous match"),
             row(&["Escape"], "Clear the selection"),
         ],
     },

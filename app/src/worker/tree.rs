@@ -156,6 +156,18 @@ impl TreeView {
         }
     }
 
+    /// Opens the calls of the stack that are not folded any more.
+    fn open_stack(&mut self, calls: &Calls) {
+        let part = &self.part;
+        let tree = Shown { calls, part };
+        let first = part
+            .innermost()
+            .map(|innermost| tree.below(Some(innermost)));
+        if let Some(first) = first.and_then(|below| below.first().copied()) {
+            self.unfolded.reveal(&tree, first);
+        }
+    }
+
     /// Without any GPU activity nothing is hidden.
     fn hides(&self) -> bool {
         !self.all_rows && self.all_gpu_ns > 0
@@ -206,6 +218,7 @@ impl TreeView {
             TreeStep::StartAt(node) => {
                 if self.part.start_at(node) {
                     self.renew(calls);
+                    self.open_stack(calls);
                 }
                 node
             }
@@ -339,8 +352,12 @@ impl TreeView {
         if let Shape::Merged(tree) = &calls.shape {
             tree.borrow_mut().arrange_for(MergedId(item));
         }
+        let n_folded = self.part.folded().len();
         if self.part.show(calls, item) {
             self.renew(calls);
+        }
+        if self.part.folded().len() < n_folded {
+            self.open_stack(calls);
         }
         let part = &self.part;
         self.unfolded.reveal(&Shown { calls, part }, item);

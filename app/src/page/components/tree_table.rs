@@ -222,7 +222,7 @@ pub fn tree_search(
     });
     let said = Signal::derive(move || match found.get() {
         None => String::new(),
-        Some((_, 0)) => "No matching call".to_owned(),
+        Some((_, 0)) => "No match".to_owned(),
         Some((position, matches)) => {
             let count = |number: usize| format::count(number as u64);
             format!("{} of {}", count(position), count(matches))
@@ -232,13 +232,13 @@ pub fn tree_search(
     view! {
         <label class="search">
             {icon("search")}
-            <span class="unseen">"Search the call tree"</span>
+            <span class="unseen">"Search by name"</span>
             <input
                 id="search"
                 type="search"
                 autocomplete="off"
                 spellcheck="false"
-                placeholder="Search calls"
+                placeholder="Search by name"
                 prop:value=move || text.get()
                 on:input=typed
                 on:keydown=pressed

@@ -22,7 +22,20 @@ const VALUE_CHARS: usize = 240;
 
 impl Timeline<'_> {
     /// The event that is asked for.
-    pub fn span(&self, query: &SpanQuery) -> Option<SpanCard> {
+    pub fn span(&mut self, query: &SpanQuery) -> Option<SpanCard> {
+        let card = self.span_alone(query)?;
+        let start_ns = self.absolute(card.from_ns);
+        let gaps = self.gaps();
+        let next = gaps.partition_point(|gap| gap.span.end_ns < start_ns);
+        let gap = gaps.get(next).filter(|gap| gap.span.end_ns == start_ns);
+        let gap_start_ns = gap.map(|gap| gap.span.start_ns);
+        Some(SpanCard {
+            gap_from_ns: gap_start_ns.map(|ns| self.since_start(ns)),
+            ..card
+        })
+    }
+
+    fn span_alone(&self, query: &SpanQuery) -> Option<SpanCard> {
         let trace = &self.source.profile.trace;
         let event = match *query {
             SpanQuery::At(place) => {
@@ -114,7 +127,7 @@ impl Timeline<'_> {
         }
     }
 
-    fn card(&self, event: EventId) -> Option<SpanCard> {
+    pub(super) fn card(&self, event: EventId) -> Option<SpanCard> {
         let profile = self.source.profile;
         let trace = &profile.trace;
         let events = &trace.events;
@@ -130,6 +143,7 @@ impl Timeline<'_> {
             fields: self.fields(event),
             arrows: self.arrows(event),
             in_tree: is_in_tree(self.source.analyzed, event),
+            gap_from_ns: None,
         })
     }
 

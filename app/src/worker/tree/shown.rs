@@ -40,6 +40,11 @@ impl Part {
         self.stack.get(..self.folded).unwrap_or_default()
     }
 
+    /// The innermost of the stack, folded or not.
+    pub(super) fn innermost(&self) -> Option<Item> {
+        self.stack.last().copied()
+    }
+
     /// More of the stack can be folded.
     pub(super) fn can_fold(&self) -> bool {
         self.folded < self.stack.len()
@@ -176,8 +181,8 @@ impl Branches for Shown<'_> {
     }
 }
 
-/// The calls around all that is shown, down to the first that has several below it or GPU activity
-/// of its own.
+/// The calls around all that is shown, down to the first that has several below it, stands for several
+/// modules, or has GPU activity of its own.
 fn stack(shown: &Shown) -> Vec<Item> {
     let below = |above: Option<Item>| {
         let mut below = match above {
@@ -190,6 +195,9 @@ fn stack(shown: &Shown) -> Vec<Item> {
     let mut stack = Vec::new();
     let mut siblings = below(None);
     while let [only] = *siblings {
+        if shown.calls.instances(only).is_some() {
+            break;
+        }
         siblings = below(Some(only));
         if siblings.is_empty() {
             // Nothing branches.

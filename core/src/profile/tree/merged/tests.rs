@@ -3,6 +3,7 @@
 use super::{BottomUp, ClassTree, Merged, MergedId, MergedTree};
 use crate::import::import;
 use crate::profile::Profile;
+use crate::profile::tree::cost::own_cpu_of_all;
 use crate::profile::tree::{Cost, Launched, Owner, own_cpu_ns};
 use crate::testing::Timetable;
 
@@ -404,4 +405,14 @@ fn a_class_is_split_into_its_modules_and_put_together_again() {
     let head = tree.roots().nth(1).unwrap();
     tree.split(head, true);
     assert!(!tree.is_split(head));
+}
+
+#[test]
+fn own_times_in_one_go_are_those_of_each_call() {
+    let sample = Profile::new(import(crate::sample::TRACE.as_bytes()).unwrap());
+    for profile in [two_steps(), two_layers(), sample] {
+        let (trace, tree) = (&profile.trace, profile.full_tree());
+        let each = tree.ids().map(|call| own_cpu_ns(trace, tree, call));
+        assert_eq!(own_cpu_of_all(trace, tree), each.collect::<Vec<i64>>());
+    }
 }
