@@ -42,6 +42,14 @@ pub const KEYS: &[KeyGroup] = &[
         ],
     },
     KeyGroup {
+        title: "Overview: steps",
+        sources: &["components/step_bars.rs"],
+        rows: &[
+            row(&["ArrowLeft", "ArrowRight"], "Previous, next step"),
+            row(&["Home", "End"], "First, last step"),
+        ],
+    },
+    KeyGroup {
         title: "Command palette",
         sources: &["components/palette.rs"],
         rows: &[
@@ -91,7 +99,8 @@ pub const KEYS: &[KeyGroup] = &[
     KeyGroup {
         title: "Call tree",
         sources: &["views/tree/state.rs"],
-        rows: &[row(&["h"], "Expand the path with the most GPU time")],
+        rows: &[
+            row(&["i"], "Show the modules of a class separately, or merge them"),row(&["h"], "Expand the path with the most GPU time")],
     },
     KeyGroup {
         title: "Call tree: flame graph",
@@ -123,6 +132,8 @@ pub const KEYS: &[KeyGroup] = &[
             row(&["Enter", "f", "F"], "Zoom to the selected event"),
             row(&["g", "G"], "Show all GPU activity"),
             row(&["Home"], "Show everything"),
+            row(&["/"], "Search"),
+            row(&["n", "N"], "Next, previous match"),
             row(&["Escape"], "Clear the selection"),
         ],
     },

@@ -71,6 +71,7 @@ queries! {
     GlanceQuery -> Option<SpanCard>;
     SpanQuery -> Option<SpanCard>;
     RangeQuery -> RangeCard;
+    FindEvents -> FoundEvents;
     CompareQuery -> CompareFacts;
     DiffRowsQuery -> TreePage<DiffRow>;
     SwapTraces -> Option<Swapped>;

@@ -68,11 +68,15 @@ impl Traces {
             }
             AnyQuery::SpanQuery(query) => {
                 let timeline = self.target().timeline();
-                query.said(&timeline.and_then(|of| of.span(&query)))
+                query.said(&timeline.and_then(|mut of| of.span(&query)))
             }
             AnyQuery::RangeQuery(query) => {
                 let range = self.target().timeline().map(|of| of.range(&query));
                 query.said(&range.unwrap_or_default())
+            }
+            AnyQuery::FindEvents(query) => {
+                let found = self.target().timeline().map(|mut of| of.find(&query));
+                query.said(&found.unwrap_or_default())
             }
             AnyQuery::CompareQuery(query) => query.said(&self.compare()),
             AnyQuery::DiffRowsQuery(query) => query.said(&self.diff_rows(&query)),

@@ -18,6 +18,7 @@ pub mod palette;
 pub mod roofline_chart;
 pub mod row_window;
 pub mod sheet_table;
+pub mod step_bars;
 pub mod table_column;
 pub mod thresholds;
 pub mod tree_table;

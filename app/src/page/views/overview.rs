@@ -3,6 +3,7 @@
 use dormer_core::report::overview::{Quality, ServingFacts};
 
 use super::operations::OPERATORS;
+use crate::page::components::step_bars::step_bars;
 use crate::page::prelude::*;
 use crate::protocol::{CaptureFacts, GpuFacts, TopOperation};
 
@@ -52,6 +53,7 @@ pub fn overview() -> impl IntoView {
                 {key_facts}
                 {pairs("facts", overview.facts)}
                 {findings(overview.findings, overview.gpu.name.is_some(), overview.no_gpu)}
+                {step_bars()}
                 <div class="cols">
                     {(!overview.top.is_empty())
                         .then(|| top_table(overview.top, overview.top_is_kernels, overview.top_measure))}
