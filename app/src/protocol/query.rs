@@ -58,6 +58,7 @@ queries! {
     ModelsText -> Result<CheckedModels, WhatIsWrong>;
     RowsQuery -> RowsPage;
     RowQuery -> Vec<Field>;
+    TotalsQuery -> Vec<Total>;
     FindOperations -> Vec<OperationFound>;
     DetailsQuery -> Option<OpDetails>;
     TreeQuery -> TreeChange;

@@ -27,6 +27,7 @@ impl Traces {
             }
             AnyQuery::RowsQuery(query) => query.said(&self.rows(&query)),
             AnyQuery::RowQuery(query) => query.said(&self.row(&query)),
+            AnyQuery::TotalsQuery(query) => query.said(&self.totals(&query)),
             AnyQuery::FindOperations(query) => {
                 query.said(&self.target().find_operations(&query.text))
             }

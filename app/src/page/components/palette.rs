@@ -262,13 +262,17 @@ fn entries(
 /// Every file that the Export view offers, the archives of them all first.
 fn downloads(state: AppState, offers: &[Offer]) -> Vec<Entry> {
     let entry = |about, path: Option<&str>, name: String, title: &str| {
+        let saved = match path {
+            Some(_) => export::saved_name(state, about, false, &name),
+            None => name.clone(),
+        };
         let query = ArtifactQuery::new(about, path, false);
         Entry {
             note: match about {
                 About::Target => title.to_owned(),
                 About::Comparison => format!("{title} (comparison)"),
             },
-            ..Entry::new("Export", &name.clone(), Act::Download(query, name))
+            ..Entry::new("Export", &name.clone(), Act::Download(query, saved))
         }
     };
     let archives = offers.iter().map(|offer| {

@@ -3,6 +3,7 @@
 use dormer_core::base::format;
 use dormer_core::base::interval::percent_of;
 use dormer_core::compare::{About, Comparison, Pair, PartKind, Step, Which};
+use dormer_core::names::Family;
 use dormer_core::report::overview::{SplitKind, split};
 
 use crate::protocol::{CompareFacts, ComparedSide, VerdictCount, WaterfallStep};
@@ -164,7 +165,7 @@ fn waterfall(comparison: &Comparison) -> (Vec<WaterfallStep>, Option<String>) {
                 _ => "faster",
             }
             .to_owned(),
-            token: token(comparison, step.kind),
+            token: token(step),
             span: (
                 at(step.from_ns.min(step.to_ns)),
                 at(step.from_ns.max(step.to_ns)),
@@ -193,19 +194,14 @@ fn scale_start(least: i64, most: i64) -> i64 {
     }
 }
 
-fn token(comparison: &Comparison, kind: Option<PartKind>) -> String {
-    let operations = &comparison.operations;
-    let token = match kind {
-        Some(PartKind::Matched(at)) => operations.matched.get(at).map(|op| op.family.token()),
-        Some(PartKind::Lone(which, at)) => {
-            let lone = operations.lone.get(which).get(at);
-            lone.map(|op| op.family.token())
-        }
+fn token(step: &Step) -> String {
+    let of_kind = match step.kind {
         Some(PartKind::ExposedCommunication) => Some(SplitKind::ExposedCommunication.token()),
         Some(PartKind::ExposedCopies) => Some(SplitKind::ExposedCopies.token()),
         Some(PartKind::Idle) => Some(SplitKind::Idle.token()),
-        None => None,
+        _ => None,
     };
+    let token = step.family.map(Family::token).or(of_kind);
     token.unwrap_or_default().to_owned()
 }
 
