@@ -59,7 +59,7 @@ queries! {
     RowsQuery -> RowsPage;
     RowQuery -> Vec<Field>;
     TotalsQuery -> Vec<Total>;
-    FindOperations -> Vec<OperationFound>;
+    FindInTrace -> Vec<Found>;
     DetailsQuery -> Option<OpDetails>;
     TreeQuery -> TreeChange;
     TreeRowsQuery -> TreePage<TreeRow>;

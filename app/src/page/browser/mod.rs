@@ -31,7 +31,7 @@ pub use files::{
 };
 pub use focus::{
     catch_focus, focus_leaves, focus_on, has_open_dialog, on_key, remember_focus, return_focus,
-    types_text,
+    reveal, types_text,
 };
 pub use kept::{KeptTrace, forget_trace, keep_trace, kept_trace, kept_traces};
 pub use layout::{

@@ -245,7 +245,8 @@ pub(super) fn reproduce(row: u32) -> impl IntoView {
                         {icon("download")}
                         "Reproducer"
                     </button>
-                    <span class="fine">"A PyTorch script that runs this operation alone. It contains only names, shapes, types and scalars."</span>
+                    {offered.python.map(|python| view! { <span id="copy-python">{copy_button(python, "Copy Python")}</span> })}
+                    <span class="fine">"A PyTorch script that runs this operation alone, as a package or as ten lines to paste. It contains only names, shapes, types and scalars."</span>
                 </p>
             }
             .into_any(),
