@@ -72,7 +72,8 @@ pub const KEYS: &[KeyGroup] = &[
         sources: &["components/sheet_table.rs"],
         rows: &[
             row(&["Enter"], "Move to the details of the selected row"),
-            row(&["Escape"], "Clear the selection"),
+            row(&[" "], "Mark the row; marked rows are added up (Ctrl+click, Shift+click)"),
+            row(&["Escape"], "Unmark all rows; clear the selection"),
         ],
     },
     KeyGroup {
@@ -139,7 +140,7 @@ pub const KEYS: &[KeyGroup] = &[
     },
     KeyGroup {
         title: "Menus and panels",
-        sources: &["components/op_details/mod.rs", "components/table_column.rs", "components/thresholds.rs"],
+        sources: &["components/op_details/mod.rs", "components/table_tools.rs", "components/thresholds.rs"],
         rows: &[row(&["Escape"], "Close; from the details panel, back to where it was opened")],
     },
 ];

@@ -1,8 +1,8 @@
 //! What is shown, to the URL's hash and back.
 //!
 //! `#/operations?find=bmm&sort=-Count&row=3&gpu=NVIDIA%20H100&events=all&theme=dark&t.short_kernel_us=5`:
-//! the view, what it shows, and what the user chose for the whole page. Never anything of the trace
-//! but what the user typed or picked.
+//! the view, what it shows, what the user chose for the whole page, and the name of the trace's file.
+//! Never anything of the trace but what the user typed or picked.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
@@ -19,6 +19,8 @@ pub struct Place {
     pub choice: Choice,
     /// Colors.
     pub theme: Theme,
+    /// The name of the trace's file, so that a link says which one it is of; empty for none.
+    pub file: String,
 }
 
 /// What one view shows.
@@ -211,6 +213,7 @@ const KEYS: &[Key] = &[
     ("basis", |at| word("peak", at.choice.peak), |at, value| at.choice.peak = value == "peak"),
     ("events", |at| word("all", at.choice.all_gpu_events), |at, value| at.choice.all_gpu_events = value == "all"),
     ("theme", |at| word(at.theme.word(), at.theme != Theme::System), |at, value| at.theme = Theme::parse(&value)),
+    ("file", |at| text(&at.file), |at, value| at.file = value),
 ];
 
 impl Place {
@@ -375,6 +378,7 @@ mod tests {
                 thresholds: [("short_kernel_us".to_owned(), 2.5)].into(),
             },
             theme: Theme::Dark,
+            file: "run 7/trace.json.gz".into(),
         };
         assert_eq!(Place::parse(&place.hash()), place);
     }

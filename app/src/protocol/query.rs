@@ -58,7 +58,8 @@ queries! {
     ModelsText -> Result<CheckedModels, WhatIsWrong>;
     RowsQuery -> RowsPage;
     RowQuery -> Vec<Field>;
-    FindOperations -> Vec<OperationFound>;
+    TotalsQuery -> Vec<Total>;
+    FindInTrace -> Vec<Found>;
     DetailsQuery -> Option<OpDetails>;
     TreeQuery -> TreeChange;
     TreeRowsQuery -> TreePage<TreeRow>;

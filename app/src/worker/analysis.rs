@@ -26,10 +26,10 @@ use super::rows::Rows;
 use super::timeline::{Open, Timeline, TimelineSource};
 use super::tree::TreeView;
 use super::window::Steps;
-use super::{columns, overview, palette, rows};
+use super::{overview, rows};
 use crate::protocol::{
-    CaptureFacts, Choice, DetailsQuery, DocumentQuery, Failure, Opened, OperationFound, Overview,
-    RowsPage, RowsQuery,
+    CaptureFacts, Choice, DetailsQuery, DocumentQuery, Failure, Opened, Overview, RowsPage,
+    RowsQuery,
 };
 
 /// An open trace.
@@ -156,12 +156,6 @@ impl Analysis {
     pub fn row(&self, sheet: &str, row: usize) -> Vec<Field> {
         let table = self.table(sheet);
         table.map_or_else(Vec::new, |table| rows::fields(&table, row))
-    }
-
-    /// Operations by what was typed.
-    pub fn find_operations(&self, text: &str) -> Vec<OperationFound> {
-        let table = self.table(columns::OPERATIONS);
-        table.map_or_else(Vec::new, |table| palette::find(&table, text))
     }
 
     /// A sheet as it is shown; `None` where the report has none of that name.
@@ -366,7 +360,7 @@ mod tests {
             .profile();
         let analysis = Analysis::new(profile, &Choice::default());
         let row = |row| DetailsQuery::Row {
-            sheet: columns::OPERATIONS.to_owned(),
+            sheet: crate::worker::columns::OPERATIONS.to_owned(),
             row,
         };
         let operation = analysis.details(&row(0)).unwrap();

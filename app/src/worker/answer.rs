@@ -27,9 +27,8 @@ impl Traces {
             }
             AnyQuery::RowsQuery(query) => query.said(&self.rows(&query)),
             AnyQuery::RowQuery(query) => query.said(&self.row(&query)),
-            AnyQuery::FindOperations(query) => {
-                query.said(&self.target().find_operations(&query.text))
-            }
+            AnyQuery::TotalsQuery(query) => query.said(&self.totals(&query)),
+            AnyQuery::FindInTrace(query) => query.said(&self.target().find(&query.text)),
             AnyQuery::DetailsQuery(query) => query.said(&self.target().details(&query)),
             AnyQuery::TreeQuery(query) if query.of_both => query.said(&self.diff_step(&query.step)),
             AnyQuery::TreeQuery(query) => {

@@ -1,5 +1,6 @@
 //! Which part of a long list is seen, and the cursor in it.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use leptos::html::Div;
@@ -28,6 +29,8 @@ pub struct RowWindow {
     pub width_px: RwSignal<f64>,
     /// Position of the row that keys go on from.
     pub cursor: RwSignal<Option<usize>>,
+    /// Rows that are marked to be taken together, by what the address calls them.
+    pub marked: RwSignal<BTreeSet<u32>>,
     pub drawn: Memo<Drawn>,
     top_px: RwSignal<f64>,
     height_px: RwSignal<f64>,
@@ -62,6 +65,7 @@ impl RowWindow {
             arrived: RwSignal::new(false),
             width_px: RwSignal::new(900.0),
             cursor: RwSignal::new(None),
+            marked: RwSignal::new(BTreeSet::new()),
             drawn: Memo::new(move |_| scrolled().drawn()),
             top_px,
             height_px,

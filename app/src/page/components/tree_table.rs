@@ -151,7 +151,7 @@ impl<T: VirtualRow> TreeRows<T> {
     pub fn act(self, act: RowAct, press: impl FnOnce(&str, Option<u32>) -> bool) -> bool {
         let drawn = |position| self.rows.drawn(position).map(|row| row.id());
         let step = match act {
-            RowAct::Pick(row) => {
+            RowAct::Pick(row) | RowAct::Mark(row) | RowAct::MarkTo(row) => {
                 let node = drawn(row);
                 node.inspect(|node| self.select(TreeTarget { row, node: *node }, false));
                 return node.is_some();

@@ -18,7 +18,7 @@ pub fn system() -> impl IntoView {
         } = facts.get()?;
         let lead = each(
             lead.iter(),
-            |sentence| view! { <p>{with_units(sentence)}</p> },
+            |sentence| view! { <p>{prose(sentence.clone())}</p> },
         );
         let families = state.overview.with(|overview| overview.families.clone());
         let split = (!split.is_empty()).then(|| split_bar(split, families));

@@ -179,7 +179,7 @@ fn waterfall(comparison: &Comparison) -> (Vec<WaterfallStep>, Option<String>) {
                 _ => "faster",
             }
             .to_owned(),
-            token: token(comparison, step.kind),
+            token: token(step),
             span: (
                 at(step.from_ns.min(step.to_ns)),
                 at(step.from_ns.max(step.to_ns)),
@@ -208,20 +208,15 @@ fn scale_start(least: i64, most: i64) -> i64 {
     }
 }
 
-fn token(comparison: &Comparison, kind: Option<PartKind>) -> String {
-    let operations = &comparison.operations;
-    let token = match kind {
-        Some(PartKind::Matched(at)) => operations.matched.get(at).map(|op| op.family.token()),
-        Some(PartKind::Lone(which, at)) => {
-            let lone = operations.lone.get(which).get(at);
-            lone.map(|op| op.family.token())
-        }
+fn token(step: &Step) -> String {
+    let of_kind = match step.kind {
         Some(PartKind::Unattributed) => Some(Family::Unattributed.token()),
         Some(PartKind::ExposedCommunication) => Some(SplitKind::ExposedCommunication.token()),
         Some(PartKind::ExposedCopies) => Some(SplitKind::ExposedCopies.token()),
         Some(PartKind::Idle) => Some(SplitKind::Idle.token()),
-        None => None,
+        _ => None,
     };
+    let token = step.family.map(Family::token).or(of_kind);
     token.unwrap_or_default().to_owned()
 }
 

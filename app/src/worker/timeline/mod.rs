@@ -188,8 +188,7 @@ impl Timeline<'_> {
 
     fn minimap(&self) -> Vec<f32> {
         let (profile, span) = (self.source.profile, self.open.lanes.span);
-        let events = self.source.report.timelines.events;
-        let shares = utilization(profile, events, span, MINIMAP_PARTS);
+        let shares = utilization(profile, span, MINIMAP_PARTS);
         shares.into_iter().map(|share| share as f32).collect()
     }
 

@@ -6,7 +6,6 @@ use super::{View, is_drawn};
 use crate::base::interval::{Coverage, Interval, union};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
-use crate::profile::kernels::GpuEvents;
 
 /// A number that holds until the next sample.
 #[derive(Debug, Clone, PartialEq)]
@@ -137,9 +136,9 @@ fn launch_queues(profile: &Profile) -> Vec<Counter> {
 
 /// How busy the GPU is in each of so many equal parts of a span, 0 to 1; the CPU in a trace without
 /// GPU activity.
-pub fn utilization(profile: &Profile, events: GpuEvents, span: Interval, parts: usize) -> Vec<f64> {
+pub fn utilization(profile: &Profile, span: Interval, parts: usize) -> Vec<f64> {
     let trace = &profile.trace;
-    let gpu: Vec<Interval> = profile.gpu.of(events).map(|work| work.span).collect();
+    let gpu: Vec<Interval> = profile.gpu.all().map(|work| work.span).collect();
     let spans = match gpu.is_empty() {
         false => gpu,
         true => {
@@ -212,7 +211,7 @@ mod tests {
             .min();
         let start_ns = start_ns.unwrap();
         let span = Interval::new(start_ns, start_ns + 100_000);
-        let percent = utilization(&profile, GpuEvents::All, span, 4).into_iter();
+        let percent = utilization(&profile, span, 4).into_iter();
         let percent: Vec<i64> = percent
             .map(|share| (share * 100.0).round() as i64)
             .collect();

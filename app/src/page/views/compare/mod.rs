@@ -113,7 +113,7 @@ fn both() -> impl IntoView {
         };
         let sentences = each(
             facts.sentences.iter(),
-            |sentence| view! { <p>{with_units(sentence)}</p> },
+            |sentence| view! { <p>{prose(sentence.clone())}</p> },
         );
         let sides = facts.sides.into_iter().map(side_bar).collect_view();
         let steps = (!facts.steps.is_empty()).then(|| waterfall(facts.steps, facts.scale_from));
