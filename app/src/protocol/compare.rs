@@ -234,7 +234,7 @@ pub mod column {
     /// Whether the hardware explains it.
     pub const VERDICT: &str = "verdict";
     /// The same by printed peaks alone.
-    pub const PEAK_VERDICT: &str = "verdict by peaks";
+    pub const OTHER_VERDICT: &str = "verdict on the other basis";
     /// How often in the reference.
     pub const REFERENCE_COUNT: &str = "reference count";
     /// How often in the target.

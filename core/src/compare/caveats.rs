@@ -35,7 +35,7 @@ const CAVEATS: &[Caveat] = &[
     Caveat { words: few_partners, text: "Only {percent} of the kernel time of the target is in operations that the reference has too: kinds of work tell more than single operations." },
     Caveat { words: other_calls, text: "Operations with {percent} of the matched kernel time were called another number of times ({reference} on the reference, {target} on the target): verdicts compare single calls, totals do not.{lost}{amount}" },
     Caveat { words: no_expectation, text: "Nothing is expected of the target, because no GPU profile is known for {whom}: choose one to see the share of the hardware in each difference." },
-    Caveat { words: mixed_basis, text: "{figure} is judged by {reference} on the reference and by {target} on the target, so that verdicts on operations that it binds depend on this choice.{peak}" },
+    Caveat { words: mixed_basis, text: "An achievable figure of {figure} is known for one of the GPUs alone ({reference} for the reference, {target} for the target), so both are judged by peaks: {peak} is expected. By achievable figures where they are known it is {achievable}; {verdicts}." },
     Caveat { words: other_sizes, text: "{operations} with {percent} of the kernel time of the target {are} the same as on the reference with other sizes or types: {first} first, on {shapes} instead of {reference_shapes}. Each is judged by the roofline of its own work." },
     Caveat { words: |comparison| implausible(comparison, Which::Reference), text: IMPLAUSIBLE },
     Caveat { words: |comparison| implausible(comparison, Which::Target), text: IMPLAUSIBLE },
@@ -316,15 +316,26 @@ fn mixed_basis(comparison: &Comparison) -> Option<Words> {
         let label = basis.label();
         format!("{article} {label} figure ({})", format::tflops(tflops))
     };
-    let peak = mixed.peak_ratio.map_or(String::new(), |peak| {
-        format!(
-            " By peaks on both sides {} would be expected instead of {}; verdicts by peaks are listed too.",
-            words::times(peak),
-            words::times(mixed.ratio)
-        )
-    });
-    let mut words = of_both(mixed.values.map(named));
-    words.extend([("figure", mixed.figure.label()), ("peak", peak)]);
+    // Without a peak of both there is nothing to judge both by.
+    let peak = mixed.peak_ratio?;
+    let achievable = mixed.achievable.reference.0 / mixed.achievable.target.0;
+    let matched = &comparison.operations.matched;
+    let depends = matched.iter().filter(|op| op.judgement.depends_on_basis());
+    let verdicts = match depends.count() as u64 {
+        0 => "no verdict depends on it".to_owned(),
+        1 => "1 verdict depends on it and is marked *".to_owned(),
+        n => format!(
+            "{} verdicts depend on it and are marked *",
+            format::count(n)
+        ),
+    };
+    let mut words = of_both(mixed.achievable.map(named));
+    words.extend([
+        ("figure", mixed.figure.label()),
+        ("peak", words::times(peak)),
+        ("achievable", words::times(achievable)),
+        ("verdicts", verdicts),
+    ]);
     Some(words)
 }
 

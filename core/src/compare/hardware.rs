@@ -14,7 +14,10 @@ pub struct HardwareRatio {
     /// What it is: the memory bandwidth, or the rate of some units in a precision.
     pub figure: Figure,
     /// How much each GPU has: GB/s for the memory, TFLOPS for arithmetic; and what the number is.
+    /// Both peaks where only one of them has an achievable figure.
     pub values: Pair<(f64, Basis)>,
+    /// The same with achievable figures wherever they are known.
+    pub achievable: Pair<(f64, Basis)>,
     /// The ratio of times that follows for work that it binds on both: reference ÷ target.
     pub ratio: f64,
     /// The same by peaks alone; `None` where a peak is not known.
@@ -43,10 +46,14 @@ impl Figure {
 }
 
 impl HardwareRatio {
-    /// Whether one figure is a peak and the other an achievable one.
+    /// Whether an achievable figure is known for one GPU alone.
     pub fn is_mixed(&self) -> bool {
-        self.values.reference.1 != self.values.target.1
+        is_mixed(&self.achievable)
     }
+}
+
+fn is_mixed(values: &Pair<(f64, Basis)>) -> bool {
+    values.reference.1 != values.target.1
 }
 
 /// The figures that judged the operations of two traces: the memory, then arithmetic in the order
@@ -65,6 +72,7 @@ pub(crate) fn ratios(
     let mut ratios = vec![HardwareRatio {
         figure: Figure::Memory,
         values: memory,
+        achievable: memory,
         ratio: of(memory),
         peak_ratio: Some(of(memory)),
     }];
@@ -79,15 +87,18 @@ pub(crate) fn ratios(
     }
     for spec in specs {
         let values = |basis| gpus.map(|gpu| peak_tflops(spec, gpu, basis)).both();
-        let Some(own) = values(judge.basis) else {
+        let (Some(chosen), Some(achievable)) = (values(judge.basis), values(Basis::Achievable))
+        else {
             continue;
         };
         let peaks = values(Basis::Peak);
         let peaks = peaks
             .filter(|values| values.reference.1 == Basis::Peak && values.target.1 == Basis::Peak);
+        let own = peaks.filter(|_| is_mixed(&chosen)).unwrap_or(chosen);
         ratios.push(HardwareRatio {
             figure: Figure::Compute(spec),
             values: own,
+            achievable,
             ratio: of(own),
             peak_ratio: peaks.map(of),
         });

@@ -106,12 +106,22 @@ pub(super) const TARGET: &str = "Total time in the target.";
 const OPERATION: &str = "The operation, or the kernel if it belongs to no operation.";
 const SHAPES: &str = "Shapes and types of its arguments.";
 
+/// The verdict, marked where it depends on the basis.
+fn verdict(op: &MatchedOp) -> String {
+    let mark = if op.judgement.depends_on_basis() {
+        "*"
+    } else {
+        ""
+    };
+    format!("{}{mark}", op.judgement.verdict.label())
+}
+
 #[rustfmt::skip]
 const MATCHED: &[TableColumn<MatchedOp>] = &[
     (column::NAME, Unit::Text, OPERATION, |op| words(&*op.name)),
     ("name in the reference", Unit::Text, "Its name in the reference, if different.", |op| op.reference_name.as_deref().map_or(Cell::Empty, words)),
     (column::SHAPES, Unit::Text, SHAPES, |op| words(&*op.shapes)),
-    (column::VERDICT, Unit::Text, "Whether the hardware explains the difference.", |op| words(op.judgement.verdict.label())),
+    (column::VERDICT, Unit::Text, "Whether the hardware explains the difference; * where the other basis of figures says otherwise.", |op| words(verdict(op))),
     ("not judged because", Unit::Text, "Why there is no prediction.", |op| words(why(op.judgement.verdict))),
     (column::REFERENCE, Unit::Ms, REFERENCE, |op| ms(op.sides.reference.time_ns)),
     (column::TARGET, Unit::Ms, TARGET, |op| ms(op.sides.target.time_ns)),
@@ -120,7 +130,8 @@ const MATCHED: &[TableColumn<MatchedOp>] = &[
     (column::EXPECTED, Unit::Number, "The ratio that the rooflines of both GPUs predict.", |op| maybe(op.judgement.expected)),
     (column::EXCESS, Unit::Number, "Measured ratio divided by expected ratio: 1 means the hardware explains the difference.", |op| maybe(op.judgement.excess)),
     ("expected ratio by peaks", Unit::Number, "The expected ratio by data sheet peaks.", |op| maybe(op.judgement.peak_expected)),
-    (column::PEAK_VERDICT, Unit::Text, "Whether the hardware explains the difference, by data sheet peaks.", |op| words(op.judgement.peak_verdict.label())),
+    ("expected ratio by achievable figures", Unit::Number, "The expected ratio by achievable figures, wherever they are known.", |op| maybe(op.judgement.achievable_expected)),
+    (column::OTHER_VERDICT, Unit::Text, "Whether the hardware explains the difference, on the basis of figures that does not decide.", |op| words(op.judgement.on_other_basis().2.label())),
     (column::REFERENCE_COUNT, Unit::Count, "Calls in the reference.", |op| integer(op.sides.reference.calls)),
     (column::TARGET_COUNT, Unit::Count, "Calls in the target.", |op| integer(op.sides.target.calls)),
     ("matched by", Unit::Text, "What matches in both traces.", |op| words(op.level.label())),

@@ -55,15 +55,19 @@ impl Roof {
 pub struct Judgement {
     /// Time of a call on the target over that on the reference; `None` where one has none.
     pub actual: Option<f64>,
-    /// The same as the hardware predicts it, by the basis of the target's report: achievable
-    /// figures where they are known, unless another one was chosen.
+    /// The same as the hardware predicts it, on one basis: that of the target's report, and peaks
+    /// where achievable figures are known for one of the GPUs alone.
     pub expected: Option<f64>,
     /// The same by peaks alone.
     pub peak_expected: Option<f64>,
+    /// The same by achievable figures, wherever they are known: for one of the GPUs alone, too.
+    pub achievable_expected: Option<f64>,
     /// `actual` over `expected`.
     pub excess: Option<f64>,
     /// `actual` over `peak_expected`.
     pub peak_excess: Option<f64>,
+    /// `actual` over `achievable_expected`.
+    pub achievable_excess: Option<f64>,
     /// The roofs that `expected` is made of.
     pub roofs: Pair<Option<Roof>>,
     /// The work of a call where the models of both traces count the same; `None` where it is not
@@ -78,6 +82,8 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// By `peak_expected`.
     pub peak_verdict: Verdict,
+    /// By `achievable_expected`.
+    pub achievable_verdict: Verdict,
     /// Takes more than twice as long on the target, whatever the hardware predicts.
     pub is_more_than_twice: bool,
     /// Takes less than its own roofline allows.
@@ -85,10 +91,22 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// Whether one of the roofs is by a peak and the other by an achievable figure.
-    pub fn is_mixed(&self) -> bool {
-        let bases = self.roofs.map(|roof| roof.map(|roof| roof.basis)).both();
-        bases.is_some_and(|bases| bases.reference != bases.target)
+    /// Whether peaks say something else than achievable figures.
+    pub fn depends_on_basis(&self) -> bool {
+        self.peak_verdict != self.achievable_verdict
+    }
+
+    /// The prediction, the excess and the verdict on the basis that does not decide.
+    pub fn on_other_basis(&self) -> (Option<f64>, Option<f64>, Verdict) {
+        let is_by_peaks = self.expected == self.peak_expected;
+        match is_by_peaks {
+            true => (
+                self.achievable_expected,
+                self.achievable_excess,
+                self.achievable_verdict,
+            ),
+            false => (self.peak_expected, self.peak_excess, self.peak_verdict),
+        }
     }
 }
 
@@ -156,9 +174,13 @@ impl Judge {
         };
         let none = Pair::default();
         let is_over_link = ops.reference.is_over_link() || ops.target.is_over_link();
-        let (own, peak) = match is_over_link || sizes == Sizes::Unknown {
-            true => (none, none),
-            false => (roofs(self.basis), roofs(Basis::Peak)),
+        let [chosen, peak, achievable] = match is_over_link || sizes == Sizes::Unknown {
+            true => [none; 3],
+            false => [self.basis, Basis::Peak, Basis::Achievable].map(roofs),
+        };
+        let own = match is_mixed(&chosen) {
+            true => peak,
+            false => chosen,
         };
         let expected = |roofs: Pair<Option<Roof>>| match roofs.both() {
             Some(roofs) if roofs.reference.us_per_call > 0.0 => {
@@ -173,11 +195,13 @@ impl Judge {
             }
             _ => None,
         };
-        let (expected, peak_expected) = (expected(own), expected(peak));
+        let [expected, peak_expected, achievable_expected] = [own, peak, achievable].map(expected);
+        // That of the roofs which decide.
+        let basis = own.reference.map_or(self.basis, |roof| roof.basis);
         let work_ratio = match expected {
             Some(expected) if self.is_same_gpu => expected,
             Some(_) if work_differs => self
-                .roof(Which::Reference, &works.target, n_calls.target, self.basis)
+                .roof(Which::Reference, &works.target, n_calls.target, basis)
                 .zip(own.reference)
                 .filter(|(_, reference)| reference.us_per_call > 0.0)
                 .map_or(1.0, |(roof, reference)| {
@@ -186,7 +210,8 @@ impl Judge {
             _ => 1.0,
         };
         let over = |expected: Option<f64>| Some(actual? / expected?);
-        let (excess, peak_excess) = (over(expected), over(peak_expected));
+        let [excess, peak_excess, achievable_excess] =
+            [expected, peak_expected, achievable_expected].map(over);
         let is_small = per_call.reference < self.thresholds.compare_small_us * 1e3
             && per_call.target < self.thresholds.compare_small_us * 1e3;
         let is_tiny = || {
@@ -209,8 +234,10 @@ impl Judge {
             actual,
             expected,
             peak_expected,
+            achievable_expected,
             excess,
             peak_excess,
+            achievable_excess,
             roofs: own,
             work: works
                 .as_ref()
@@ -222,6 +249,7 @@ impl Judge {
             work_ratio,
             verdict: verdict(excess, own),
             peak_verdict: verdict(peak_excess, peak),
+            achievable_verdict: verdict(achievable_excess, achievable),
             is_implausible: own.zip(per_call).map(|(roof, ns)| {
                 let percent = roof.map_or(0.0, |roof| roof.percent(ns));
                 percent > self.thresholds.compare_implausible_percent
@@ -315,6 +343,12 @@ impl Judge {
             _ => NotJudged::NoFigure(Which::Target),
         }
     }
+}
+
+/// Whether one of the roofs is by a peak and the other by an achievable figure.
+fn is_mixed(roofs: &Pair<Option<Roof>>) -> bool {
+    let bases = roofs.map(|roof| roof.map(|roof| roof.basis)).both();
+    bases.is_some_and(|bases| bases.reference != bases.target)
 }
 
 /// The names of the devices that a trace was recorded on, however many of each there are: "NVIDIA

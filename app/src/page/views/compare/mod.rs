@@ -23,7 +23,7 @@ const MATCHED: &[TableColumn] = &[
     TableColumn::new(column::EXCESS, "Excess", Width::Small).rank(8),
     TableColumn::new(column::REFERENCE_COUNT, "Ref. calls", Width::Figure).rank(10),
     TableColumn::new(column::TARGET_COUNT, "Calls", Width::Figure).rank(11),
-    TableColumn::new(column::PEAK_VERDICT, "Verdict (peaks)", Width::Phrase).rank(12),
+    TableColumn::new(column::OTHER_VERDICT, "Verdict (other basis)", Width::Phrase).rank(12),
 ];
 
 #[rustfmt::skip]

@@ -102,7 +102,7 @@ const SLOWER: GapRule = GapRule {
         "{beside}",
         "A call takes {actual} the time on the target, {predicted} is expected: {excess} what the hardware explains.",
         "On the target it is bound by {target_bound}, on the reference by {reference_bound}.",
-        "By peaks on both sides {peak} is expected, and the target takes {peak_excess} that.",
+        "By achievable figures where they are known {other} is expected, and the target takes {other_excess} that: the verdict depends on the basis.",
         "{other_work}The models count a different amount of work in each trace; each is judged by its own.",
         "{above_roofline} of its own roofline on the reference is implausible: its data is small enough to stay on the chip, or times, sizes or figures are off, so that less may be expected of the target than is said here.",
         "{floor_because} The target cannot go below {floor} on this hardware, by its roofline.",
@@ -237,13 +237,15 @@ fn note_words(first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
     let beside = run_time::said(time_ns, sum(targets().map(|side| side.run_ns)));
     words.extend(beside.map(|beside| ("beside", beside)));
     let judgement = &first.judgement;
-    let peak = judgement.peak_expected.filter(|_| judgement.is_mixed());
+    let (other, other_excess, _) = judgement.on_other_basis();
+    let other = other
+        .filter(|_| judgement.depends_on_basis() && judgement.expected == judgement.peak_expected);
     let ratios = [
         ("actual", judgement.actual),
         ("predicted", judgement.expected),
         ("excess", judgement.excess),
-        ("peak", peak),
-        ("peak_excess", judgement.peak_excess),
+        ("other", other),
+        ("other_excess", other_excess),
     ];
     let known = ratios.into_iter();
     words.extend(known.filter_map(|(word, ratio)| Some((word, words::times(ratio?)))));

@@ -5,7 +5,6 @@ use super::tables::times;
 use crate::base::format;
 use crate::compare::comparison::Comparison;
 use crate::compare::hardware::Figure;
-use crate::compare::ops::MatchedOp;
 use crate::compare::pair::Which;
 use crate::compare::words;
 use crate::hardware::Basis;
@@ -20,7 +19,7 @@ pub(super) fn all(comparison: &Comparison) -> Vec<Part> {
     let mut parts = vec![part("Hardware Reference", |document| {
         hardware(document, comparison);
     })];
-    parts.extend(peaks(comparison));
+    parts.extend(by_basis(comparison));
     parts.push(part("Replay Artifacts", |document| {
         document.append(card::reproducers(comparison));
     }));
@@ -63,31 +62,32 @@ fn hardware(document: &mut Document, comparison: &Comparison) {
     );
 }
 
-/// What would be said if both GPUs were judged by peaks: the operations for which that is another
-/// expectation.
-fn peaks(comparison: &Comparison) -> Option<Part> {
-    let differs = |op: &&MatchedOp| {
-        let judgement = &op.judgement;
-        let both = judgement.expected.zip(judgement.peak_expected);
-        both.is_some_and(|(own, peak)| (own - peak).abs() > 1e-9 * own)
-    };
-    let ops = comparison.operations.matched.iter().filter(differs);
+/// The verdicts that depend on the basis.
+fn by_basis(comparison: &Comparison) -> Option<Part> {
+    let matched = comparison.operations.matched.iter();
+    let ops = matched.filter(|op| op.judgement.depends_on_basis());
     let table: DocTable = DocTable::of(ops.take(MAX_ROWS))
         .line("Operation", |op| code(&op.name, 60))
         .text("Shapes", |op| op.shapes.as_str())
         .line(">Actual", |op| times(op.judgement.actual))
-        .line(">Expected", |op| times(op.judgement.expected))
-        .line(">Excess", |op| times(op.judgement.excess))
         .line(">Expected by peaks", |op| times(op.judgement.peak_expected))
         .line(">Excess by peaks", |op| times(op.judgement.peak_excess))
-        .text("Verdict", |op| op.judgement.verdict.label())
+        .line(">Expected, achievable", |op| {
+            times(op.judgement.achievable_expected)
+        })
+        .line(">Excess, achievable", |op| {
+            times(op.judgement.achievable_excess)
+        })
         .text("Verdict by peaks", |op| op.judgement.peak_verdict.label())
+        .text("Verdict, achievable", |op| {
+            op.judgement.achievable_verdict.label()
+        })
         .into();
     (!table.rows.is_empty()).then(|| {
-        part("Verdicts by peaks", |document| {
+        part("Verdicts by basis", |document| {
             document.text(
-                "Achievable figures are not known for every GPU. By peaks on both sides these \
-                 operations are judged otherwise:",
+                "By peaks on both sides these operations are judged otherwise than by achievable \
+                 figures wherever those are known:",
             );
             document.table(table);
         })

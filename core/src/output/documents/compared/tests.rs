@@ -85,14 +85,14 @@ fn a_card_has_gap_action_and_impact() {
     assert_eq!(
         lines[0],
         "Gap: The target takes 900 µs on aten::mm, 350 % more than the reference's 200 µs; from the \
-         hardware 39.7 % more would follow."
+         hardware 24.3 % less would follow."
     );
     assert!(lines[1].starts_with("Action: Model: ") && lines[1].contains(" Kernel: "));
-    // 200 µs · 989.4 ÷ 708 = 279.5 µs are expected; the roofline is 2·4096³ ÷ 708 TFLOPS = 194 µs.
+    // 200 µs · 989.4 ÷ 1307.4 = 151.4 µs are expected; the roofline is 2·4096³ ÷ 1307.4 TFLOPS = 105 µs.
     assert_eq!(
         lines[2],
-        "Impact: 621 µs, 68.2 % of the run of the target, when it takes as long as predicted; up to \
-         706 µs at the roofline of the target. Severity: Critical. Details"
+        "Impact: 749 µs, 82.3 % of the run of the target, when it takes as long as predicted; up to \
+         795 µs at the roofline of the target. Severity: Critical. Details"
     );
 }
 

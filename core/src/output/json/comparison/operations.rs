@@ -72,12 +72,16 @@ record! {
     /// What was expected of a call. Ratios are target over reference.
     Judgement(judged: &Judged) {
         actual: "The measured ratio." = round(judged.actual, 4),
-        expected: "The ratio that the hardware predicts." = round(judged.expected, 4),
+        expected: "The ratio that the hardware predicts, on one basis: peaks where an achievable figure is known for one GPU alone." = round(judged.expected, 4),
         excess: "Actual over expected." = round(judged.excess, 4),
         peak_expected: "The prediction by peaks." = round(judged.peak_expected, 4),
         peak_excess: "Actual over that." = round(judged.peak_excess, 4),
+        achievable_expected: "The prediction by achievable figures, wherever they are known." = round(judged.achievable_expected, 4),
+        achievable_excess: "Actual over that." = round(judged.achievable_excess, 4),
+        depends_on_basis: "Peaks give another verdict than achievable figures." = judged.depends_on_basis(),
         verdict: "The verdict." = judged.verdict.key(),
         peak_verdict: "The verdict by peaks." = judged.peak_verdict.key(),
+        achievable_verdict: "The verdict by achievable figures." = judged.achievable_verdict.key(),
         why: "Why it is not judged; null where it is." = match judged.verdict {
             Verdict::NotJudged(why) => Some(why.label()),
             _ => None,
