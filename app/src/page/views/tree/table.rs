@@ -45,8 +45,8 @@ const COLUMNS: [Column; 8] = [
     Column { title: "GPU self time", sort: tree_sort::GPU_OWN, width: "w-number", least_px: 960.0, doc: "Total duration of the kernels, copies and fills that the call launched itself", cell: |row| number(&row.gpu_own) },
     Column { title: "Kernels", sort: tree_sort::KERNELS, width: "w-small", least_px: 860.0, doc: "Kernels, copies and fills launched by the call and its children", cell: |row| number(&row.gpu_count) },
     Column { title: "CPU time", sort: tree_sort::CPU, width: "w-number", least_px: 560.0, doc: "CPU time of the call and its children", cell: |row| number(&row.cpu_time) },
-    Column { title: "CPU self time", sort: tree_sort::CPU_OWN, width: "w-number", least_px: 1070.0, doc: "CPU time of the call without its children", cell: |row| number(&row.cpu_own) },
-    Column { title: "Per module", sort: "", width: "w-spread", least_px: 1250.0, doc: "", cell: |row| text_cell("n", row.instances.as_ref().map(spread).unwrap_or_default()) },
+    Column { title: "CPU self time", sort: tree_sort::CPU_OWN, width: "w-number", least_px: 1290.0, doc: "CPU time of the call without its children", cell: |row| number(&row.cpu_own) },
+    Column { title: "Per module", sort: "", width: "w-spread", least_px: 1080.0, doc: "", cell: |row| text_cell("n", row.instances.as_ref().map(spread).unwrap_or_default()) },
     Column { title: "Calls", sort: tree_sort::CALLS, width: "w-small", least_px: 780.0, doc: "Number of merged calls", cell: |row| number(&row.calls) },
 ];
 
