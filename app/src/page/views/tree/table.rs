@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use dormer_core::names::frames::file_of;
+
 use super::state::TreeState;
 use crate::page::prelude::*;
 use crate::protocol::{Sort, TreeInstances, TreeMode, TreeRow, TreeStep, tree_sort};
@@ -102,6 +104,17 @@ pub(super) fn table(tree: TreeState) -> AnyView {
     .view(rows, move |row| line(tree, row, &columns.get_untracked()))
 }
 
+/// In a narrower table files stand without their folders, which the title and the panel have.
+const NARROW_PX: f64 = 620.0;
+
+fn shown_name(tree: TreeState, row: &TreeRow) -> String {
+    let is_narrow = tree.list.rows.window.width_px.get_untracked() < NARROW_PX;
+    match is_narrow && !row.code.is_empty() {
+        true => file_of(&row.name).to_owned(),
+        false => row.name.clone(),
+    }
+}
+
 /// How many modules a row stands for: a button that puts them below it by themselves, or together
 /// again.
 fn instances(tree: TreeState, node: u32, of: &TreeInstances) -> AnyView {
@@ -169,7 +182,7 @@ fn line(tree: TreeState, row: &TreeRow, columns: &[&'static Column]) -> Line {
         .map(|of| instances(tree, row.node, of));
     let name = view! {
         <td class="mono" title=title style:padding-left=indent(row.branch.depth, INDENT_PERCENT)>
-            <span class="line">{fold_mark(row.branch.open)} {dot} {cut_name(row.name.clone())} {instances}</span>
+            <span class="line">{fold_mark(row.branch.open)} {dot} {cut_name(shown_name(tree, row))} {instances}</span>
         </td>
     };
     let class = match (row.uid, &*row.code) {
