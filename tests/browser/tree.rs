@@ -231,7 +231,7 @@ fn deep_rows_stay_readable_on_a_phone() {
         page.go("#/tree?rows=all").await;
         page.click("#hottest").await;
         page.find("tr[aria-selected=true]").await;
-        page.wait_for("$('tr[aria-selected=true] .cut').getBoundingClientRect().width >= 110")
+        page.wait_for("$('tr[aria-selected=true] .cut').getBoundingClientRect().width >= 100")
             .await;
     });
 }

@@ -139,6 +139,11 @@ pub const KEYS: &[KeyGroup] = &[
         ],
     },
     KeyGroup {
+        title: "Timeline: note of a range",
+        sources: &["views/timeline/details.rs"],
+        rows: &[row(&["Enter"], "Keep the range with the note")],
+    },
+    KeyGroup {
         title: "Menus and panels",
         sources: &["components/op_details/mod.rs", "components/table_tools.rs", "components/thresholds.rs"],
         rows: &[row(&["Escape"], "Close; from the details panel, back to where it was opened")],

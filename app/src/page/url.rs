@@ -38,8 +38,6 @@ pub struct Focus {
     pub event: Option<u32>,
     /// The part of the time that the timeline shows, in nanoseconds since the first event.
     pub span: Option<(u64, u64)>,
-    /// A marked range of the timeline, to be gone to.
-    pub range: Option<(u64, u64)>,
     /// What was done to the lanes of the timeline, as `tracks` of that view reads it.
     pub tracks: String,
     /// Ranges of the timeline that were kept, with a note each.
@@ -199,7 +197,6 @@ const KEYS: &[Key] = &[
     ("top", |at| number(at.focus.top), |at, value| at.focus.top = value.parse().ok()),
     ("event", |at| number(at.focus.event), |at, value| at.focus.event = value.parse().ok()),
     ("span", |at| at.focus.span.map(write_span), |at, value| at.focus.span = parse_span(&value)),
-    ("range", |at| at.focus.range.map(write_span), |at, value| at.focus.range = parse_span(&value)),
     ("tracks", |at| text(&at.focus.tracks), |at, value| at.focus.tracks = value),
     ("kept", |at| text(&write_kept(&at.focus.kept)), |at, value| at.focus.kept = parse_kept(&value)),
     ("table", |at| text(&at.focus.table), |at, value| at.focus.table = value),
@@ -354,7 +351,6 @@ mod tests {
                 top: Some(12),
                 event: Some(4_711),
                 span: Some((1_000, 25_000_000_000)),
-                range: Some((2_000, 3_000)),
                 tracks: "f0.h3".into(),
                 kept: vec![
                     ((1_000, 2_000), "why; so: 100 % idle?".into()),

@@ -334,7 +334,8 @@ impl TreeView {
         let hides = self.hides();
         self.part.start(&calls, hides);
         self.renew(&calls);
-        let top = self.part.folded().last().copied();
+        self.open_stack(&calls);
+        let top = self.part.innermost();
         if self.mode != TreeMode::BottomUp
             && let Some(hottest) = self.hottest_child(&calls, top)
         {

@@ -1,9 +1,16 @@
 //! Steps as stacked bars: a click analyzes one of them, with Shift all from the one before to it.
 
+use std::cell::Cell;
+
 use dormer_core::report::overview::SplitPart;
 
 use crate::page::prelude::*;
 use crate::protocol::{StepChoice, StepTime, StepTimes, StepsQuery};
+
+thread_local! {
+    /// The bar that was chosen last, until the answer is drawn.
+    static CHOSEN: Cell<Option<usize>> = const { Cell::new(None) };
+}
 
 /// A bar for each step of the trace, as high as the step is long; nothing for fewer than two.
 pub fn step_bars() -> impl IntoView {
@@ -16,21 +23,27 @@ pub fn step_bars() -> impl IntoView {
 
 fn chart(times: StepTimes) -> AnyView {
     let state = expect_context::<AppState>();
-    // Where a range starts, and the bar that Tab leads to.
-    let anchor = RwSignal::new(None::<usize>);
-    let tabbed = RwSignal::new(0_usize);
+    // The Overview of another window is drawn anew: the keyboard stays on its bar.
+    let chosen = CHOSEN.take();
+    if let Some(at) = chosen {
+        browser::after_paint(move || browser::focus_on(&format!("step-bar-{at}")));
+    }
+    // The bar that Tab leads to.
+    let tabbed = RwSignal::new(chosen.unwrap_or(0));
     let windows: Vec<(u64, u64)> = times.steps.iter().map(|step| step.line.window).collect();
     let n_slow = times.steps.iter().filter(|step| step.is_slow).count();
     let n_steps = times.steps.len();
     let choose = Callback::new(move |(at, is_range): (usize, bool)| {
-        let from = anchor.get_untracked().filter(|_| is_range).unwrap_or(at);
-        if !is_range {
-            anchor.set(Some(at));
-        }
+        // A range starts at the first step that is analyzed.
+        let present = state.place.with_untracked(|place| place.choice.window);
+        let mut within = windows.iter();
+        let first = within.position(|step| present.is_some_and(|window| holds(window, *step)));
+        let from = first.filter(|_| is_range).unwrap_or(at);
         let chosen = windows.get(from.min(at)..=from.max(at));
         let chosen = chosen.unwrap_or_default().iter().copied();
         let window = chosen.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)));
         tabbed.set(at);
+        CHOSEN.set(Some(at));
         state.analyze(window);
     });
     let press = move |event: KeyboardEvent| {
@@ -84,6 +97,10 @@ fn chart(times: StepTimes) -> AnyView {
     .into_any()
 }
 
+fn holds(window: (u64, u64), step: (u64, u64)) -> bool {
+    window.0 <= step.0 && step.1 <= window.1
+}
+
 fn bar(
     at: usize,
     step: StepTime,
@@ -91,11 +108,11 @@ fn bar(
     choose: Callback<(usize, bool)>,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let (from_ns, to_ns) = step.line.window;
+    let of_step = step.line.window;
     // Steps of a range are within it.
     let is_analyzed = move || {
         let window = state.place.with(|place| place.choice.window);
-        window.is_some_and(|(from, to)| from <= from_ns && to_ns <= to)
+        window.is_some_and(|window| holds(window, of_step))
     };
     let beside = match step.of_median.is_empty() {
         true => String::new(),

@@ -305,7 +305,7 @@ impl Timeline<'_> {
 fn amount(value: f64, unit: &str) -> String {
     match unit {
         "bytes" => format::bytes(value as u64),
-        _ => format!("{} {unit}", format::number(value)),
+        _ => format!("{} {unit}", format::count(value.round() as u64)),
     }
 }
 

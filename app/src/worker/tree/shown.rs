@@ -32,7 +32,7 @@ impl Part {
             ..Part::default()
         };
         self.stack = stack(&Shown { calls, part: self });
-        self.folded = self.stack.len();
+        self.fold();
     }
 
     /// The folded calls, outermost first.
@@ -47,12 +47,19 @@ impl Part {
 
     /// More of the stack can be folded.
     pub(super) fn can_fold(&self) -> bool {
-        self.folded < self.stack.len()
+        self.folded < self.foldable()
     }
 
     /// Folds the whole stack.
     pub(super) fn fold(&mut self) {
-        self.folded = self.stack.len();
+        self.folded = self.foldable();
+    }
+
+    fn foldable(&self) -> usize {
+        match self.stack.len() {
+            0..FOLD_FROM => 0,
+            n => n,
+        }
     }
 
     /// Makes a folded call the first row; `None` shows all rows. False for a call that is not folded.
@@ -207,9 +214,6 @@ fn stack(shown: &Shown) -> Vec<Item> {
             break;
         }
         stack.push(only);
-    }
-    if stack.len() < FOLD_FROM {
-        stack.clear();
     }
     stack
 }

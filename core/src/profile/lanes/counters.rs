@@ -73,6 +73,12 @@ impl Counter {
         let mut value = self.at(view.from_ns);
         let mut pixels = Vec::with_capacity(n_pixels);
         for px in 0..n_pixels {
+            while let Some((at, sample)) = self.samples.get(next)
+                && *at <= time(px)
+            {
+                value = *sample;
+                next += 1;
+            }
             let mut most = value;
             while let Some((at, sample)) = self.samples.get(next)
                 && *at < time(px + 1)
@@ -197,7 +203,7 @@ mod tests {
             .into_iter()
             .map(|value| value as i64)
             .collect();
-        assert_eq!(pixels, [3, 3, 2, 1, 1, 1, 1, 0]);
+        assert_eq!(pixels, [3, 2, 1, 1, 1, 1, 0, 0]);
     }
 
     #[test]

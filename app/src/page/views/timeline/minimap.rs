@@ -5,7 +5,7 @@ use leptos::ev::PointerEvent;
 use leptos::html::{Canvas, Div};
 
 use super::model::Model;
-use crate::page::components::canvas::{brush, text_px};
+use crate::page::components::canvas::{Stage, brush, text_px};
 use crate::page::prelude::*;
 use crate::protocol::MINIMAP_PARTS;
 
@@ -18,13 +18,16 @@ pub(super) fn minimap(model: Model) -> impl IntoView {
     let canvas = NodeRef::<Canvas>::new();
     let frame = NodeRef::<Div>::new();
     let width = RwSignal::new(0.0_f64);
+    // Its frames are painted beside those of the lanes.
+    let own = Stage::default();
     // How far from its middle the shown part was caught, in pixels.
     let caught = StoredValue::new(None::<f64>);
     browser::follow_size(frame, move |wide, _| width.set(wide));
     Effect::new(move || {
         width.track();
         model.stage.palette.track();
-        model.on_change(move || {
+        model.track();
+        own.repaint(move || {
             if let (Some(canvas), Some(wide)) = (
                 canvas.try_get_untracked().flatten(),
                 width.try_get_untracked(),

@@ -145,12 +145,23 @@ pub(super) fn titles(model: Model) -> impl IntoView {
             });
             let mark = if is_folded { "fold" } else { "fold open" };
             Some(view! {
-                <h2 class="lane" style:top=format!("{top}px")>
+                // Presses and keys of its buttons are not the lanes'.
+                <h2
+                    class="lane"
+                    style:top=format!("{top}px")
+                    on:pointerdown=|event| event.stop_propagation()
+                    on:keydown=|event| event.stop_propagation()
+                >
                     <button
                         type="button"
                         class="small ghost title"
                         aria-expanded=(!is_folded).to_string()
-                        on:click=move |_| model.turn(FOLDED, at, !is_folded)
+                        id=format!("lane-{at}")
+                        on:click=move |_| {
+                            model.turn(FOLDED, at, !is_folded);
+                            // The titles are made anew: the keyboard stays where it was.
+                            browser::after_paint(move || browser::focus_on(&format!("lane-{at}")));
+                        }
                     >
                         <i class=mark aria-hidden="true"></i>
                         {lane.title} <span class="soft">{lane.note}</span>

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use dormer_core::names::frames::file_of;
+
 use super::state::TreeState;
 use crate::page::prelude::*;
 use crate::protocol::{Sort, TreeInstances, TreeMode, TreeRow, TreeStep, tree_sort};
@@ -45,8 +47,8 @@ const COLUMNS: [Column; 8] = [
     Column { title: "GPU self time", sort: tree_sort::GPU_OWN, width: "w-number", least_px: 960.0, doc: "Total duration of the kernels, copies and fills that the call launched itself", cell: |row| number(&row.gpu_own) },
     Column { title: "Kernels", sort: tree_sort::KERNELS, width: "w-small", least_px: 860.0, doc: "Kernels, copies and fills launched by the call and its children", cell: |row| number(&row.gpu_count) },
     Column { title: "CPU time", sort: tree_sort::CPU, width: "w-number", least_px: 560.0, doc: "CPU time of the call and its children", cell: |row| number(&row.cpu_time) },
-    Column { title: "CPU self time", sort: tree_sort::CPU_OWN, width: "w-number", least_px: 1070.0, doc: "CPU time of the call without its children", cell: |row| number(&row.cpu_own) },
-    Column { title: "Per module", sort: "", width: "w-spread", least_px: 1250.0, doc: "", cell: |row| text_cell("n", row.instances.as_ref().map(spread).unwrap_or_default()) },
+    Column { title: "CPU self time", sort: tree_sort::CPU_OWN, width: "w-number", least_px: 1290.0, doc: "CPU time of the call without its children", cell: |row| number(&row.cpu_own) },
+    Column { title: "Per module", sort: "", width: "w-spread", least_px: 1080.0, doc: "", cell: |row| text_cell("n", row.instances.as_ref().map(spread).unwrap_or_default()) },
     Column { title: "Calls", sort: tree_sort::CALLS, width: "w-small", least_px: 780.0, doc: "Number of merged calls", cell: |row| number(&row.calls) },
 ];
 
@@ -100,6 +102,17 @@ pub(super) fn table(tree: TreeState) -> AnyView {
         is_alone: false,
     }
     .view(rows, move |row| line(tree, row, &columns.get_untracked()))
+}
+
+/// In a narrower table files stand without their folders, which the title and the panel have.
+const NARROW_PX: f64 = 620.0;
+
+fn shown_name(tree: TreeState, row: &TreeRow) -> String {
+    let is_narrow = tree.list.rows.window.width_px.get_untracked() < NARROW_PX;
+    match is_narrow && !row.code.is_empty() {
+        true => file_of(&row.name).to_owned(),
+        false => row.name.clone(),
+    }
 }
 
 /// How many modules a row stands for: a button that puts them below it by themselves, or together
@@ -169,7 +182,7 @@ fn line(tree: TreeState, row: &TreeRow, columns: &[&'static Column]) -> Line {
         .map(|of| instances(tree, row.node, of));
     let name = view! {
         <td class="mono" title=title style:padding-left=indent(row.branch.depth, INDENT_PERCENT)>
-            <span class="line">{fold_mark(row.branch.open)} {dot} {cut_name(row.name.clone())} {instances}</span>
+            <span class="line">{fold_mark(row.branch.open)} {dot} {cut_name(shown_name(tree, row))} {instances}</span>
         </td>
     };
     let class = match (row.uid, &*row.code) {

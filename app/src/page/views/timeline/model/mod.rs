@@ -146,14 +146,9 @@ impl Model {
         }
         self.scene.set(Scene::default());
         if !self.arrived.get_untracked() {
-            let place = self.state.place;
-            let (span, range) = place.with_untracked(|place| (place.focus.span, place.focus.range));
-            if let Some((from_ns, to_ns)) = range {
-                self.range.set(Some((from_ns as f64, to_ns as f64)));
-            }
-            let around = range.map(|(from_ns, to_ns)| (from_ns as f64, to_ns as f64));
+            let span = self.state.place.with_untracked(|place| place.focus.span);
             let analyzed = self.outline.with_untracked(|outline| outline.window);
-            match (span, around.or(analyzed)) {
+            match (span, analyzed) {
                 (Some((from_ns, to_ns)), _) => self.go(from_ns as f64, to_ns as f64),
                 (None, Some(analyzed)) => self.go_around(analyzed),
                 (None, None) => self.show_gpu(),
@@ -236,6 +231,12 @@ impl Model {
 
     /// Has a frame painted whenever something changes that it depends on.
     pub(crate) fn on_change(self, paint: impl FnOnce() + 'static) {
+        self.track();
+        self.stage.repaint(paint);
+    }
+
+    /// Tracks what a frame depends on.
+    pub(crate) fn track(self) {
         self.window.track();
         self.scene.track();
         self.selected.track();
@@ -244,7 +245,6 @@ impl Model {
         self.found.track();
         self.layout.track();
         self.outline.track();
-        self.stage.repaint(paint);
     }
 
     /// Height of the stage, for the canvas.
