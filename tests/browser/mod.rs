@@ -10,6 +10,7 @@ mod chromium;
 mod compare;
 mod findings;
 mod looks;
+mod memory;
 mod opening;
 mod operation;
 mod page;

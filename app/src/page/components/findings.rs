@@ -118,6 +118,9 @@ fn finding_card(card: Card, most: f64) -> impl IntoView {
     let in_system = card.is_system.then(|| {
         view! { " " <ViewLink view="system" focus=Focus::default()>"Idle & communication"</ViewLink> }
     });
+    let in_memory = card.is_memory.then(|| {
+        view! { " " <ViewLink view="memory" focus=Focus::default()>"Memory"</ViewLink> }
+    });
     let within = (!card.within.is_empty()).then(|| {
         let text = format!("Also resolved: {}.", card.within.join("; "));
         view! { <p class="fine" data-testid="within">{prose(text)}</p> }
@@ -136,7 +139,7 @@ fn finding_card(card: Card, most: f64) -> impl IntoView {
                         {sure}
                     </span>
                 </span>
-                {worth_figures(card.worth, most)}
+                {worth_figures(card.worth, card.memory, most)}
             </summary>
             <div class="body">
                 <div class="advice">
@@ -150,7 +153,7 @@ fn finding_card(card: Card, most: f64) -> impl IntoView {
                     {evidence_list(card.evidence, card.n_more)}
                     {card.gap.map(gap_chart)}
                     {within}
-                    <p class="fine">{card.basis} " " {in_report} {in_system}</p>
+                    <p class="fine">{card.basis} " " {in_report} {in_system} {in_memory}</p>
                 </div>
             </div>
         </details>
@@ -158,9 +161,18 @@ fn finding_card(card: Card, most: f64) -> impl IntoView {
 }
 
 /// What following a finding saves.
-fn worth_figures(worth: Option<Worth>, most: f64) -> AnyView {
+fn worth_figures(worth: Option<Worth>, memory: Option<String>, most: f64) -> AnyView {
     let Some(worth) = worth else {
-        return view! { <span class="worth soft">"Savings unknown"</span> }.into_any();
+        return match memory {
+            Some(memory) => view! {
+                <span class="worth">
+                    <span class="saves"><b>{with_units(&memory)}</b> " of memory"</span>
+                    <span>"no time"</span>
+                </span>
+            }
+            .into_any(),
+            None => view! { <span class="worth soft">"Savings unknown"</span> }.into_any(),
+        };
     };
     let of_run = worth.of_run.as_ref();
     let bar = of_run.map(|of_run| {
