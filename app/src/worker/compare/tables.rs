@@ -53,7 +53,7 @@ pub(super) fn tables(comparison: &Comparison) -> Vec<CompareTable> {
     let operations = &comparison.operations;
     let lone = |name, rows: &[LoneOp]| CompareTable::new(name, LONE, rows, |op| (op.family, ""));
     let memory = comparison.memory.iter().flat_map(|memory| memory.rows());
-    let memory: Vec<(&str, &MemorySize)> = memory.collect();
+    let memory: Vec<Size> = memory.map(|(part, size)| (part, size.clone())).collect();
     vec![
         CompareTable::new(sheet::OPERATIONS, MATCHED, &operations.matched, |op| {
             (op.family, op.judgement.verdict.key())
@@ -154,7 +154,7 @@ const STEPS: &[TableColumn<StepPair>] = &[
 ];
 
 /// A size of memory, with the part of it that it belongs to.
-type Size<'a> = (&'static str, &'a MemorySize);
+type Size = (&'static str, MemorySize);
 
 #[rustfmt::skip]
 const MEMORY: &[TableColumn<Size>] = &[
