@@ -8,6 +8,8 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use dormer_core::output::export::{Artifact, Input, Source};
+use dormer_core::report::SheetEvents;
+use dormer_core::{Profile, Report, ReportOptions};
 use serde_json::Value;
 
 use crate::support::csv;
@@ -34,11 +36,20 @@ struct Table {
 static FILES: LazyLock<Vec<(String, Vec<Artifact>)>> = LazyLock::new(|| {
     let files = |(name, trace): (String, Vec<u8>)| {
         let profile = profile(trace);
-        let files = Input::new(&profile, &report(&profile)).artifacts();
+        let files = Input::new(&profile, &report_of_all(&profile)).artifacts();
         (name, files)
     };
     shared::with_sample().into_iter().map(files).collect()
 });
+
+/// Its sheets count what all else counts.
+fn report_of_all(profile: &Profile) -> Report {
+    let options = ReportOptions {
+        sheet_events: SheetEvents::All,
+        ..report(profile).options
+    };
+    Report::new(profile, &options)
+}
 
 #[test]
 fn no_label_has_two_values() {

@@ -33,7 +33,7 @@ const COLUMNS: &[&str] = &[
 #[rustfmt::skip]
 const KEYS: &[(&str, &[&str])] = &[
     ("perf_report.json", &["gpu", "hardware_basis", "basis_caveat", "anomalies", "rows"]),
-    ("findings.json", &["title", "hardware", "quality", "findings", "together", "n_small", "figures", "notes", "average_efficiency_percent", "efficiency_known_percent", "least_time_ms", "percent_of_step"]),
+    ("findings.json", &["title", "hardware", "limits", "quality", "findings", "together", "n_small", "figures", "notes", "average_efficiency_percent", "efficiency_known_percent", "least_time_ms", "percent_of_step"]),
     ("_metadata.json", &["platform", "peak_hbm_bw_tbs", "memory_gb", "rates"]),
     ("category_manifest.json", &["platform"]),
     ("cpu_idle_metrics.json", &["category_findings"]),

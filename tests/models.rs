@@ -36,7 +36,8 @@ fn models_count_nearly_all_time() {
         }
         let report = report(&profile);
         let mut shares = Shares::default();
-        for (operation, judged) in report.operations(&profile) {
+        let all = report.operations(&profile);
+        for (operation, judged) in all.filter(|(operation, _)| !operation.is_unattributed()) {
             add(&mut shares, &profile, operation, judged);
         }
         let percent = |part: i64| part as f64 * 100.0 / shares.all as f64;

@@ -227,7 +227,7 @@ pub(crate) struct JudgeArgs {
     #[arg(long, value_name = "FILE.toml", value_parser = models_of)]
     pub(crate) perf_models: Option<Arc<UserModels>>,
 
-    /// Count GPU activity that no host call could be found for, too
+    /// Count unattributed GPU activity in the sheets that have TraceLens's names, too; all else counts it
     #[arg(long)]
     pub(crate) all_gpu_events: bool,
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dormer_core::assess::Thresholds;
 use dormer_core::hardware::{self, GpuSpec};
 use dormer_core::profile::Profile;
-use dormer_core::report::{GpuEvents, ReportOptions};
+use dormer_core::report::{ReportOptions, SheetEvents};
 
 use crate::args::JudgeArgs;
 
@@ -24,9 +24,9 @@ pub(crate) fn options(
             .cloned()
             .or_else(|| hardware::detect(&profile.trace.devices).map(Arc::from)),
         basis: args.basis,
-        gpu_events: match args.all_gpu_events {
-            true => GpuEvents::All,
-            false => GpuEvents::Linked,
+        sheet_events: match args.all_gpu_events {
+            true => SheetEvents::All,
+            false => SheetEvents::Attributed,
         },
         thresholds,
         perf_models: args.perf_models.clone(),

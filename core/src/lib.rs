@@ -58,8 +58,9 @@
 //! 4. Times are integer nanoseconds, from the decimal digits of the trace; they become floating
 //!    point in a [`report::sheet::Cell`] and not before.
 //! 5. An unknown is `None` and an empty cell, never zero.
-//! 6. One population of GPU events feeds timeline, analyses and sheets; which one is an explicit
-//!    choice ([`profile::kernels::GpuEvents`]).
+//! 6. All GPU activity feeds timeline, analyses and views, with what is
+//!    [unattributed](profile::unattributed) as a part of its own. Sheets with the reference's names
+//!    keep its population, unless asked otherwise ([`profile::kernels::SheetEvents`]).
 //! 7. The order of output is never a hash map's; the same input gives the same bytes.
 //! 8. Strings from a trace are hostile: never evaluated, escaped where they are written.
 //!

@@ -52,7 +52,7 @@ fn a_capture_dropped_on_the_open_trace_is_merged_and_taken_off() {
         page.click("[data-format=csv] > summary").await;
         page.click("button[data-path='perf_report_csvs/ops_summary.csv']")
             .await;
-        let sheet = page.downloaded("ops_summary.csv").await;
+        let sheet = page.downloaded("trace-ops_summary.csv").await;
         assert!(String::from_utf8(sheet).unwrap().contains("my::norm"));
 
         page.click("[data-nav=overview]").await;

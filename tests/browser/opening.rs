@@ -192,7 +192,8 @@ fn the_hash_says_what_is_shown() {
         for (view, mark) in VIEWS {
             page.click(&format!("[data-nav={view}]")).await;
             page.find(mark).await;
-            assert_eq!(page.hash().await, format!("#/{view}"));
+            let file = "sample%20trace";
+            assert_eq!(page.hash().await, format!("#/{view}?file={file}"));
         }
         page.go("#/operations?find=mm").await;
         page.wait_for("$('#filter')?.value === 'mm'").await;

@@ -75,7 +75,8 @@ fn a_call_of_the_tree_and_an_event_of_the_timeline_have_stories() {
 fn a_finding_opens_the_details_of_its_evidence() {
     with_page("details-finding", async |page| {
         page.open_sample().await;
-        page.click("[data-testid=finding] [data-to=op-details]")
+        page.unfold_finding("[data-to=op-details]").await;
+        page.click("[data-testid=finding][open] [data-to=op-details]")
             .await;
         page.wait_hash("story=").await;
         let name = told(page).await;

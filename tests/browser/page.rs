@@ -210,6 +210,16 @@ impl Page {
             .unwrap_or_else(|error| panic!("{css}: {error}"));
     }
 
+    /// Opens the first finding that holds an element, where it is not open.
+    pub(crate) async fn unfold_finding(&self, css: &str) {
+        let holds = format!("[data-testid=finding]:has({css})");
+        self.find(&holds).await;
+        if self.value(&format!("!$({}).open", json!(holds))).await {
+            self.click(&format!("{holds}:not([open]) > summary")).await;
+            self.wait_for(&format!("$({}).open", json!(holds))).await;
+        }
+    }
+
     /// Sends keys to an element, as soon as it is there.
     pub(crate) async fn enter(&self, css: &str, keys: impl Into<TypingData>) {
         self.find(css).await.send_keys(keys).await.unwrap();

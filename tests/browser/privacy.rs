@@ -46,7 +46,7 @@ fn everything_works_without_the_server() {
         let path = "perf_report_csvs/gpu_timeline.csv";
         page.click(&format!("button[data-path='{path}']")).await;
         assert_eq!(
-            page.downloaded("gpu_timeline.csv").await,
+            page.downloaded("offline-gpu_timeline.csv").await,
             artifact(&trace, path)
         );
 
@@ -54,7 +54,7 @@ fn everything_works_without_the_server() {
         page.command("kernel_summary csv", "kernel_summary.csv")
             .await;
         assert_eq!(
-            page.downloaded("kernel_summary.csv").await,
+            page.downloaded("offline-kernel_summary.csv").await,
             artifact(&trace, "perf_report_csvs/kernel_summary.csv")
         );
     });

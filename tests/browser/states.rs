@@ -138,6 +138,8 @@ const WITHIN: &[State] = &[
     at("details-beside", "overview?story=operation-0", "#op-details .op-details"),
     by("tree-call", "tree", &[Step::Click("#hottest")], "[data-testid=details].some"),
     by("columns", "operations", &[Step::Click("#columns")], ".menu[open] fieldset"),
+    by("search-help", "operations", &[Step::Click("#search-help")], ".menu[open] .search-help"),
+    by("recent", "overview", &[Step::Click("#recent-button")], "#recent-dialog[open]"),
     by("thresholds", "overview", &[Step::Click("#thresholds-button")], ".panel"),
     by("step-chosen", "timeline", &[Step::Choose("#step", "Step")], "#analyze-range"),
     by("step-analyzed", "timeline", &[Step::Choose("#step", "Step"), Step::Click("#analyze-range"), Step::Click("[data-nav=overview]")], "#window"),

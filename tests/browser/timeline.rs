@@ -79,3 +79,112 @@ fn the_tree_leads_to_the_timeline_and_back() {
         assert!(page.hash().await.starts_with("#/tree"));
     });
 }
+
+#[test]
+fn the_minimap_shows_the_whole_run_and_moves_the_window() {
+    with_page("minimap", async |page| {
+        page.open("kernels.json", &kernels(&[30; 200])).await;
+        page.go("#/timeline").await;
+        page.find("#lanes .lane").await;
+        page.enter("#lanes", "wwwww").await;
+        page.wait_hash("span=").await;
+        let before = page.hash().await;
+        page.js(
+            "const map = $('.minimap'), box = map.getBoundingClientRect();
+             const at = (type, x) => map.dispatchEvent(new PointerEvent(type, {
+               bubbles: true, pointerId: 1, button: 0, clientX: box.left + x, clientY: box.top + 9 }));
+             at('pointerdown', 40); at('pointermove', 60); at('pointerup', 60);",
+        )
+        .await;
+        let before = serde_json::json!(before);
+        page.wait_for(&format!("location.hash !== {before}")).await;
+    });
+}
+
+#[test]
+fn events_are_searched_by_name_with_next_and_previous() {
+    with_page("timeline-search", async |page| {
+        page.open("kernels.json", &kernels(&[30; 20])).await;
+        page.go("#/timeline").await;
+        page.find("#lanes .lane").await;
+        page.enter("#search", "aten::mm").await;
+        page.wait_text("[data-testid=matches]", " of 20").await;
+        page.wait_text("[data-testid=details]", "aten::mm").await;
+        let first = page.text("[data-testid=matches]").await;
+        page.click("#find-next").await;
+        let first = serde_json::json!(first);
+        page.wait_for(&format!("$('[data-testid=matches]').innerText !== {first}"))
+            .await;
+        page.enter("#lanes", "N").await;
+        page.wait_for(&format!("$('[data-testid=matches]').innerText === {first}"))
+            .await;
+        page.wait_hash("find=").await;
+    });
+}
+
+#[test]
+fn tracks_fold_hide_are_pinned_and_filtered() {
+    with_page("tracks", async |page| {
+        page.open("kernels.json", &kernels(&[30; 20])).await;
+        page.go("#/timeline").await;
+        let names = "$$('#lanes .lane .title').map(title => title.innerText.trim().split(/[ ,]/)[0]).join()";
+        page.wait_for(&format!("{names} === 'GPU,Launch,Thread'"))
+            .await;
+        page.click("#lanes .lane .title").await;
+        page.wait_hash("tracks=f0").await;
+        page.find("#lanes .lane [aria-expanded=false]").await;
+        page.click("#tracks summary").await;
+        page.click("#tracks li:nth-child(3) button").await;
+        page.wait_for(&format!("{names} === 'Thread,GPU,Launch'"))
+            .await;
+        page.click("#tracks li:nth-child(2) input").await;
+        page.wait_for(&format!("{names} === 'Thread,GPU'")).await;
+        page.enter("#track-filter", "gpu").await;
+        page.wait_for(&format!("{names} === 'GPU'")).await;
+    });
+}
+
+#[test]
+fn a_range_is_kept_with_its_note_in_the_link() {
+    with_page("kept", async |page| {
+        page.open("kernels.json", &kernels(&[30; 200])).await;
+        page.go("#/timeline").await;
+        page.find("#lanes .lane").await;
+        page.js(
+            "const ruler = $('.lanes .ruler'), box = ruler.getBoundingClientRect();
+             const at = (type, x) => ruler.dispatchEvent(new PointerEvent(type, {
+               bubbles: true, pointerId: 1, button: 0, clientX: box.left + x, clientY: box.top + 5 }));
+             at('pointerdown', 100); at('pointermove', 200); at('pointerup', 300);",
+        )
+        .await;
+        page.enter("#range-note", "look here").await;
+        page.click("#keep-range").await;
+        page.wait_text("[data-testid=kept-ranges]", "look here")
+            .await;
+        page.wait_hash("kept=").await;
+        let link = page.hash().await;
+        page.go("#/overview").await;
+        page.go(&link).await;
+        page.wait_text("[data-testid=kept-ranges]", "look here")
+            .await;
+        page.click("[data-testid=kept-ranges] button:last-child")
+            .await;
+        page.wait_for("!location.hash.includes('kept=')").await;
+    });
+}
+
+#[test]
+fn the_longest_gap_is_marked_where_it_is() {
+    with_page("gap-link", async |page| {
+        page.open_sample().await;
+        page.go("#/system").await;
+        let length = "$('[data-testid=gaps] li b').innerText";
+        let length = page.wait_for(length).await;
+        page.click("[data-testid=gaps] li:first-child [data-to=timeline]")
+            .await;
+        page.wait_for(&format!(
+            "$('[data-testid=details]')?.innerText.includes('Range of ' + {length})"
+        ))
+        .await;
+    });
+}

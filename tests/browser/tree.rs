@@ -102,10 +102,136 @@ fn the_selected_call_stays_selected_when_calls_are_put_together() {
         let headings = "$$('.sheet.tree th').some(head => head.innerText.startsWith('Calls'))";
         assert!(!page.value::<bool>(headings).await);
         page.click("[data-mode=top-down]").await;
-        page.wait_for(&format!("{headings} && {selected} === {name}"))
+        // What a call of the runtime launched is its operator's.
+        let operator = page
+            .wait_for(&format!(
+                "{headings} && {selected} !== {name} && {selected}"
+            ))
             .await;
         page.click("[data-mode='']").await;
-        page.wait_for(&format!("!{headings} && {selected} === {name}"))
+        page.wait_for(&format!("!{headings} && {selected} === {operator}"))
+            .await;
+    });
+}
+
+/// Three layers of one class with a kernel each, 10, 20 and 30 µs, below four frames, and a call
+/// without GPU activity.
+fn three_layers() -> String {
+    let table = Timetable::new()
+        .frame("train.py(1): <module>", 0..1000)
+        .frame("train.py(9): main", 1..999)
+        .frame("torch/nn/modules/module.py(5): _call_impl", 2..998)
+        .frame("model/net.py(7): forward", 3..997)
+        .op("aten::empty", 4..6);
+    let layer = |table: Timetable, layer: u32| {
+        let start = 100 * layer + 10;
+        table
+            .frame(&format!("nn.Module: Layer_{layer}"), start..start + 90)
+            .op("aten::mm", start + 10..start + 20)
+            .launched(
+                "gemm",
+                start + 11..start + 12,
+                start + 30..start + 40 + 10 * layer,
+            )
+    };
+    (0..3).fold(table, layer).json()
+}
+
+const NAMES: &str = "$$('[id^=node-] .cut').map(name => name.textContent).join()";
+
+#[test]
+fn modules_of_one_class_are_merged_and_opened_into_instances() {
+    with_page("tree-classes", async |page| {
+        page.open("layers.json", &three_layers()).await;
+        page.go("#/tree?table=top-down").await;
+        page.wait_for(&format!("{NAMES} === 'Layer,aten::mm'"))
+            .await;
+        page.click("[id^=node-] .instances").await;
+        let split = format!("{NAMES} === 'Layer,Layer_2,Layer_1,Layer_0'");
+        page.wait_for(&split).await;
+        // The panel says what one takes, and merges them again.
+        let about = page.text("[data-testid=details]").await;
+        assert!(about.contains("20.0 µs (10.0–30.0 µs)"), "{about}");
+        page.click("#instances").await;
+        page.wait_for(&format!("{NAMES} === 'Layer,aten::mm'"))
+            .await;
+        page.enter("table.tree", "i").await;
+        page.wait_for(&split).await;
+    });
+}
+
+#[test]
+fn the_common_stack_is_a_breadcrumb_and_rows_without_gpu_time_come_by_a_switch() {
+    with_page("tree-stack", async |page| {
+        page.open("layers.json", &three_layers()).await;
+        page.go("#/tree?table=top-down").await;
+        page.wait_for("$$('[data-testid=stack] li').length === 4")
+            .await;
+        page.wait_text("[data-testid=hidden-rows]", "(1 hidden)")
+            .await;
+        page.click("[data-testid=stack] li:nth-child(3) button")
+            .await;
+        page.wait_for("$$('[data-testid=stack] li').length === 2")
+            .await;
+        page.find("tr.code-pytorch").await;
+        page.find("tr.code-own").await;
+        page.click("#fold-stack").await;
+        page.wait_for("$$('[data-testid=stack] li').length === 4")
+            .await;
+        page.click("#all-rows").await;
+        page.wait_hash("rows=all").await;
+        page.wait_for(&format!("{NAMES}.includes('aten::empty')"))
+            .await;
+    });
+}
+
+#[test]
+fn a_search_shows_its_hit() {
+    with_page("tree-hit", async |page| {
+        page.open_sample().await;
+        page.go("#/tree?rows=all").await;
+        page.enter("#search", "aten::addmm").await;
+        page.wait_text("[data-testid=matches]", "1 of ").await;
+        let is_seen = "(() => {
+            const row = $('tr[aria-selected=true]')?.getBoundingClientRect();
+            const box = $('.scroller').getBoundingClientRect();
+            const head = $('.scroller thead').getBoundingClientRect();
+            return !!row && row.top >= head.bottom - 1 && row.bottom <= box.bottom + 1
+                && $('tr[aria-selected=true] .cut').textContent === 'aten::addmm';
+        })()";
+        for next in ["2 of ", "3 of ", "4 of "] {
+            page.wait_for(is_seen).await;
+            page.click("#find-next").await;
+            page.wait_text("[data-testid=matches]", next).await;
+        }
+        page.wait_for(is_seen).await;
+    });
+}
+
+#[test]
+fn bottom_up_after_the_hottest_path_shows_the_operator_and_its_time() {
+    with_page("tree-bottom-up", async |page| {
+        page.open_sample().await;
+        page.go("#/tree").await;
+        page.click("#hottest").await;
+        page.find("tr[aria-selected=true]").await;
+        page.click("[data-mode=bottom-up]").await;
+        page.wait_for("/\\d/.test($('tr[aria-selected=true] .share')?.textContent ?? '')")
+            .await;
+        page.wait_for("$('tr[aria-selected=true] .cut').textContent.startsWith('aten::')")
+            .await;
+    });
+}
+
+#[test]
+fn deep_rows_stay_readable_on_a_phone() {
+    with_page("tree-phone", async |page| {
+        page.resize(390, 844).await;
+        page.open_sample().await;
+        page.go("#/tree?rows=all").await;
+        page.click("#hottest").await;
+        page.find("tr[aria-selected=true]").await;
+        page.wait_for("$('tr[aria-selected=true] .cut').getBoundingClientRect().width >= 110")
             .await;
     });
 }

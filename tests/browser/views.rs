@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use thirtyfour::prelude::*;
 
 use super::page::{Page, with_page};
-use super::traces::{headline, host_only, kernels, many_operations, shows, slow_product, unlinked};
+use super::traces::{host_only, kernels, many_operations, shows, slow_product, unlinked};
 use crate::support::text::trace;
 
 /// The texts of a column of the shown table, from 1.
@@ -101,7 +101,9 @@ fn the_system_view_says_why_the_gpu_idles_and_leads_into_the_tree() {
     with_page("system", async |page| {
         page.open_sample().await;
         // A finding about the system leads here.
-        page.click("[data-testid=finding] [data-to=system]").await;
+        page.unfold_finding("[data-to=system]").await;
+        page.click("[data-testid=finding][open] [data-to=system]")
+            .await;
         let headline = page.text("[data-testid=system-headline]").await;
         assert!(headline.starts_with("The GPU is idle "), "{headline}");
         assert!(
@@ -153,6 +155,17 @@ fn a_user_may_bring_figures_of_a_gpu() {
         page.open_sample().await;
         page.choose_option("#gpu", "Enter values…").await;
         page.wait_for("$('#gpu-dialog').open").await;
+        // It starts with the figures of the GPU that judges.
+        let has = |field: &str, value: &str| format!("$('#gpu-{field}').value === '{value}'");
+        page.wait_for(&has("name", "NVIDIA H100 SXM")).await;
+        page.wait_for(&has("mem_bw_gbps", "3350")).await;
+        for field in ["name", "matrix_bf16", "mem_bw_gbps"] {
+            page.find(&format!("#gpu-{field}"))
+                .await
+                .clear()
+                .await
+                .unwrap();
+        }
         page.enter("#gpu-name", "Mine").await;
         page.enter("#gpu-matrix_bf16", "500").await;
         page.click("#gpu-use").await;
@@ -234,7 +247,7 @@ fn an_operation_can_be_had_as_a_program() {
         page.open("slow.json", &slow_product(&["my::op"])).await;
         page.go("#/operations?row=0").await;
         page.click("#reproduce").await;
-        let file = page.downloaded("replay_aten_mm.zip").await;
+        let file = page.downloaded("slow-replay_aten_mm.zip").await;
         assert!(file.starts_with(b"PK"));
         // Its arguments were not recorded.
         page.go("#/operations?row=1").await;
@@ -244,18 +257,23 @@ fn an_operation_can_be_had_as_a_program() {
 }
 
 #[test]
-fn unlinked_gpu_work_counts_on_request() {
-    with_page("unlinked", async |page| {
+fn unattributed_gpu_activity_counts_and_its_chip_explains_it() {
+    with_page("unattributed", async |page| {
         let trace = unlinked();
         page.open("unlinked.json", &trace).await;
         shows(page, &trace).await;
+        let chip = "[data-testid=limits] [data-limit=unattributed]";
+        page.wait_text(chip, "Unattributed").await;
+        page.click(&format!("{chip} summary")).await;
+        page.wait_text(chip, "All views count it").await;
+        // Sheets with TraceLens's names count it on request.
         page.click("#events-all").await;
-        let unlike = format!(
-            "$('[data-testid=headline]').innerText !== {}",
-            json!(headline(&trace))
-        );
-        page.wait_for(&unlike).await;
-        assert!(page.hash().await.contains("events=all"));
+        page.wait_for("location.hash.includes('events=all')").await;
+        page.wait_for("$('#events-all').getAttribute('aria-pressed') === 'true'")
+            .await;
+        // It stands under every headline.
+        page.go("#/system").await;
+        page.wait_text(chip, "Unattributed").await;
     });
 }
 

@@ -17,7 +17,10 @@ const WAY: [(&str, &str); 4] = [
     (".details [data-to=timeline]", "#/timeline?event="),
 ];
 
-const FINDING: &str = "[data-testid=finding] [data-to=op-details]";
+const FINDING: &str = "[data-testid=finding][open] [data-to=op-details]";
+
+/// A finding about operations, before it is opened.
+const FOLDED: &str = "[data-testid=finding]:not([open]):has([data-to=op-details]) > summary";
 
 /// Waits until the address begins with something and is another one than before.
 async fn arrive(page: &Page, begins: &str, before: &str) -> String {
@@ -55,6 +58,7 @@ fn by_mouse() {
     with_page("walk-mouse", async |page| {
         page.open_sample().await;
         let mut hash = page.hash().await;
+        page.click(FOLDED).await;
         for (css, begins) in WAY {
             page.click(css).await;
             hash = arrive(page, begins, &hash).await;
@@ -87,6 +91,7 @@ fn by_keyboard_alone() {
         page.wait_until_shown(1).await;
         let mut hash = page.hash().await;
         let [finding, row, tree, timeline] = WAY;
+        enter(page, FOLDED).await;
         enter(page, finding.0).await;
         hash = arrive(page, finding.1, &hash).await;
         page.wait_for("document.activeElement.id === 'op-details'")

@@ -1,5 +1,6 @@
 //! A part of the time that is analyzed alone.
 
+use dormer_core::testing::Timetable;
 use serde_json::Value;
 
 use super::page::with_page;
@@ -66,5 +67,51 @@ fn the_palette_analyses_a_step_and_the_whole() {
         page.find("#window").await;
         page.command("analyze whole", "Analyze").await;
         page.wait_for("!$('#window')").await;
+    });
+}
+
+#[test]
+fn a_bar_of_the_overview_is_analysed_alone_or_a_range_of_them() {
+    with_page("step-bars", async |page| {
+        page.open_sample().await;
+        page.find("[data-testid=step-bars] #step-bar-0").await;
+        let n = page
+            .value::<u32>("$$('[data-testid=step-bars] .bar').length")
+            .await;
+        assert!(n > 1);
+        page.click("#step-bar-0").await;
+        page.wait_text("#window", "Showing only Step ").await;
+        page.wait_for("$$('.step-bars .bar[aria-pressed=true]').length === 1")
+            .await;
+        page.wait_for("!!$('#step-bar-1')").await;
+        page.js(
+            "$('#step-bar-1').dispatchEvent(new MouseEvent('click', { bubbles: true, shiftKey: true }))",
+        )
+        .await;
+        page.wait_for("$$('.step-bars .bar[aria-pressed=true]').length === 2")
+            .await;
+    });
+}
+
+#[test]
+fn the_median_of_many_equal_steps_is_offered_and_not_chosen() {
+    with_page("median-step", async |page| {
+        let step = |trace: Timetable, number: u32| {
+            let start = 1000 + number * 100;
+            trace
+                .annotation(&format!("ProfilerStep#{number}"), start..start + 100)
+                .op("aten::mm", start + 2..start + 12)
+                .launched(
+                    "gemm",
+                    start + 4..start + 6,
+                    start + 20..start + 60 + number % 2,
+                )
+        };
+        let trace = (1..=8).fold(Timetable::new(), step).json();
+        page.open("steps.json", &trace).await;
+        page.find("#median-step").await;
+        assert!(!page.hash().await.contains("window="));
+        page.click("#median-step").await;
+        page.wait_hash("window=").await;
     });
 }

@@ -42,6 +42,14 @@ pub const KEYS: &[KeyGroup] = &[
         ],
     },
     KeyGroup {
+        title: "Overview: steps",
+        sources: &["components/step_bars.rs"],
+        rows: &[
+            row(&["ArrowLeft", "ArrowRight"], "Previous, next step"),
+            row(&["Home", "End"], "First, last step"),
+        ],
+    },
+    KeyGroup {
         title: "Command palette",
         sources: &["components/palette.rs"],
         rows: &[
@@ -64,7 +72,8 @@ pub const KEYS: &[KeyGroup] = &[
         sources: &["components/sheet_table.rs"],
         rows: &[
             row(&["Enter"], "Move to the details of the selected row"),
-            row(&["Escape"], "Clear the selection"),
+            row(&[" "], "Mark the row; marked rows are added up (Ctrl+click, Shift+click)"),
+            row(&["Escape"], "Unmark all rows; clear the selection"),
         ],
     },
     KeyGroup {
@@ -91,7 +100,8 @@ pub const KEYS: &[KeyGroup] = &[
     KeyGroup {
         title: "Call tree",
         sources: &["views/tree/state.rs"],
-        rows: &[row(&["h"], "Expand the path with the most GPU time")],
+        rows: &[
+            row(&["i"], "Show the modules of a class separately, or merge them"),row(&["h"], "Expand the path with the most GPU time")],
     },
     KeyGroup {
         title: "Call tree: flame graph",
@@ -123,12 +133,14 @@ pub const KEYS: &[KeyGroup] = &[
             row(&["Enter", "f", "F"], "Zoom to the selected event"),
             row(&["g", "G"], "Show all GPU activity"),
             row(&["Home"], "Show everything"),
+            row(&["/"], "Search"),
+            row(&["n", "N"], "Next, previous match"),
             row(&["Escape"], "Clear the selection"),
         ],
     },
     KeyGroup {
         title: "Menus and panels",
-        sources: &["components/op_details/mod.rs", "components/table_column.rs", "components/thresholds.rs"],
+        sources: &["components/op_details/mod.rs", "components/table_tools.rs", "components/thresholds.rs"],
         rows: &[row(&["Escape"], "Close; from the details panel, back to where it was opened")],
     },
 ];

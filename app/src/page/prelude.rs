@@ -10,6 +10,7 @@ pub use super::components::buttons::{StepButton, Steps, Switch, copy_button, ico
 pub use super::components::charts::{bar_list, bars, facts_table, gaps, split_bar, waterfall};
 pub use super::components::dialog::{ReadFile, show_while};
 pub use super::components::findings::{evidence_list, findings};
+pub use super::components::limits::limits;
 pub use super::components::op_details::{self, details_button};
 pub use super::components::row_window::RowWindow;
 pub use super::components::sheet_table::SheetTable;

@@ -1,14 +1,17 @@
 //! The shell: header, navigation, and whatever the page is doing with a file.
 
+use leptos::attr::custom::custom_attribute;
 use web_sys::File;
 
-use crate::page::browser::{Drag, Half};
+use crate::page::browser::{Drag, Dropped, Half};
 use crate::page::components::dialog::file_input;
-use crate::page::components::header::{header, navigation, window_bar};
+use crate::page::components::file_chooser::file_chooser;
+use crate::page::components::header::{carried_bar, header, navigation, wanted_bar, window_bar};
 use crate::page::components::key_sheet::{self, key_sheet};
 use crate::page::components::models_dialog::{self, models_dialog};
 use crate::page::components::op_details::{IN_VIEW, details_panel};
 use crate::page::components::palette::palette;
+use crate::page::components::recent::recent_dialog;
 use crate::page::components::thresholds::thresholds_panel;
 use crate::page::components::versus::{adding, open_error, versus};
 use crate::page::prelude::*;
@@ -22,6 +25,8 @@ pub fn app() -> impl IntoView {
     let engine = Engine::new(state);
     provide_context(state);
     provide_context(engine);
+    engine.start();
+    browser::ask_before_leaving(move || state.would_lose());
     browser::on_hash_change(move |hash| {
         let before = untrack(|| state.view().slug);
         state.follow(&hash);
@@ -38,8 +43,8 @@ pub fn app() -> impl IntoView {
             Drag::Over(half) => Some(half),
             _ => None,
         });
-        if let Drag::Dropped(files, half) = drag {
-            take_dropped(state, engine, files, half);
+        if let Drag::Dropped(dropped, half) = drag {
+            take_dropped(state, engine, dropped, half);
         }
     });
     Effect::new(move || browser::set_theme(state.theme().get()));
@@ -68,6 +73,8 @@ pub fn app() -> impl IntoView {
             {open_error()}
             {versus()}
             {window_bar()}
+            {carried_bar()}
+            {wanted_bar()}
         </div>
         <Show when=move || is_open.get()>
             {navigation()}
@@ -90,6 +97,8 @@ pub fn app() -> impl IntoView {
             {thresholds_panel()}
             {models_dialog()}
         </Show>
+        {recent_dialog()}
+        {file_chooser()}
         {key_sheet()}
         {palette()}
         {drop_zones()}
@@ -101,18 +110,45 @@ pub fn app() -> impl IntoView {
 fn file_inputs() -> impl IntoView {
     const TRACES: &str = ".json,.gz,.zip,application/json,application/gzip,application/zip";
     let engine = expect_context::<Engine>();
-    let open = move |files| engine.open_all(files);
+    let open = move |files: Vec<File>| match files.len() > FEW {
+        true => {
+            let named = files.into_iter().map(|file| (file.name(), file));
+            engine.choose_among(Dropped {
+                files: named.collect(),
+                folder: None,
+            });
+        }
+        false => engine.open_all(files),
+    };
     let compare =
         move |files: Vec<File>| files.into_iter().for_each(|file| engine.compare_with(file));
     view! {
         {file_input("file-input".to_owned(), "Trace file", TRACES, true, open)}
         {file_input("reference-input".to_owned(), "Trace to compare with", TRACES, false, compare)}
+        <input
+            {..custom_attribute("webkitdirectory", "")}
+            id="folder-input"
+            class="unseen"
+            type="file"
+            tabindex="-1"
+            aria-label="Folder of traces"
+            on:change=move |event| engine.choose_among(browser::take_folder(&event))
+        />
     }
 }
 
+/// So many files are what belongs together: a trace with its captures, or two to compare. Of more the
+/// user chooses.
+const FEW: usize = 4;
+
 /// Files were dropped: a trace with its captures, or two to compare; on the right half of the window, what the open
 /// trace is to be compared with; or performance models.
-fn take_dropped(state: AppState, engine: Engine, files: Vec<File>, half: Half) {
+fn take_dropped(state: AppState, engine: Engine, dropped: Dropped, half: Half) {
+    if dropped.folder.is_some() || dropped.files.len() > FEW {
+        engine.choose_among(dropped);
+        return;
+    }
+    let files: Vec<File> = dropped.files.into_iter().map(|(_, file)| file).collect();
     let is_open = untrack(|| state.is_open());
     let only = match files.as_slice() {
         [file] => Some(file.clone()),

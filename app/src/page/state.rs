@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use dormer_core::base::format;
 use leptos::prelude::*;
 
-use crate::page::browser::{self, Half};
+use crate::page::browser::{self, Half, KeptTrace};
 use crate::page::url::{DetailsOf, Focus, Place, Theme};
 use crate::page::views::{VIEWS, View};
-use crate::protocol::{Choice, Failure, LeftOut, OWN, Opened, Overview, Progress, ReferenceOpened};
+use crate::protocol::{
+    CandidateFile, Choice, Failure, LeftOut, OWN, Opened, Overview, Progress, ReferenceOpened,
+};
 
 /// What the page is doing with a file: that of the trace, or that which it is compared with.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -54,6 +57,9 @@ const KEPT_TEXT: &str = "dormer.gpu.text";
 const KEPT_KEYS: &str = "dormer.keys";
 const KEYS_OFF: &str = "off";
 
+/// The key under which it is kept that traces are.
+const KEPT_TRACES: &str = "dormer.traces";
+
 /// The user's own performance models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnModels {
@@ -74,6 +80,22 @@ pub struct AppState {
     pub reference_name: RwSignal<String>,
     /// What could not be opened while the open trace stays open.
     pub open_error: RwSignal<Vec<LeftOut>>,
+    /// Traces that are kept on this computer.
+    pub kept_traces: RwSignal<Vec<KeptTrace>>,
+    /// Traces that are opened are kept.
+    pub keeps_traces: RwSignal<bool>,
+    /// Why a trace could not be kept; empty where it could.
+    pub keep_error: RwSignal<String>,
+    /// The dialog about kept traces is shown.
+    pub recent_dialog: RwSignal<bool>,
+    /// The trace that a link is of, while it is not open.
+    pub wanted_trace: RwSignal<Option<String>>,
+    /// The GPU stays chosen when another trace is opened.
+    pub gpu_is_pinned: RwSignal<bool>,
+    /// What was kept of the choices when another trace was opened, in words.
+    pub carried: RwSignal<Vec<String>>,
+    /// Files of which the user chooses what to open.
+    pub candidates: RwSignal<Vec<CandidateFile>>,
     /// Files that are being added to the open trace: what they are called, and how far it has come.
     pub adding: RwSignal<Option<(String, Progress)>>,
     /// The name of the file that `stage` is about.
@@ -129,6 +151,7 @@ impl AppState {
         AppState {
             own_gpu_is_kept: RwSignal::new(kept.is_some()),
             own_gpu: RwSignal::new(kept.map(|(name, text)| OwnGpu { name, text })),
+            keeps_traces: RwSignal::new(browser::kept(KEPT_TRACES).is_some()),
             single_keys: RwSignal::new(browser::kept(KEPT_KEYS).as_deref() != Some(KEYS_OFF)),
             place: RwSignal::new(Place::parse(&browser::hash())),
             ..AppState::default()
@@ -228,6 +251,56 @@ impl AppState {
         });
     }
 
+    /// Keeps the traces that are opened from now on, or keeps no more.
+    pub fn keep_traces(self, on: bool) {
+        browser::keep_text(KEPT_TRACES, on.then_some("keep"));
+        self.keeps_traces.set(on);
+    }
+
+    /// Whether closing the page would lose what the user made: the browser asks then, and only then.
+    pub fn would_lose(self) -> bool {
+        let has_models = self.own_models.with_untracked(Option::is_some);
+        let has_gpu = self.own_gpu.with_untracked(Option::is_some);
+        let is_kept = self.own_gpu_is_kept.get_untracked();
+        let thresholds = self
+            .place
+            .with_untracked(|place| place.choice.thresholds.len());
+        let is_open = self.stage.with_untracked(Stage::is_open);
+        is_open && (has_models || (has_gpu && !is_kept) || thresholds > 0)
+    }
+
+    /// Another trace is opened: what was chosen for the one before is let go of, but for settings and a
+    /// GPU that is pinned. What is kept is said.
+    pub fn let_go(self) {
+        self.forget_focus();
+        let is_pinned = self.gpu_is_pinned.get_untracked();
+        self.go(|place| {
+            let choice = &mut place.choice;
+            choice.reference_gpu = None;
+            if !is_pinned {
+                choice.gpu = None;
+            }
+        });
+        let carried = self.place.with_untracked(|place| carried(&place.choice));
+        let models = self.own_models.with_untracked(Option::is_some);
+        let models = models.then(|| "custom perf models".to_owned());
+        self.carried
+            .set(carried.into_iter().chain(models).collect());
+    }
+
+    /// Goes back to what a page has that was just opened.
+    pub fn drop_carried(self) {
+        self.gpu_is_pinned.set(false);
+        self.own_models.set(None);
+        self.carried.set(Vec::new());
+        self.go(|place| {
+            place.choice = Choice {
+                window: place.choice.window,
+                ..Choice::default()
+            };
+        });
+    }
+
     /// Switches single keys on or off; this browser keeps it.
     pub fn use_single_keys(self, on: bool) {
         browser::keep_text(KEPT_KEYS, (!on).then_some(KEYS_OFF));
@@ -301,7 +374,16 @@ impl AppState {
         self.left_behind.update(|left| {
             left.insert(old_view, old_focus);
         });
-        self.place.set(Place::parse(hash));
+        let mut place = Place::parse(hash);
+        let open = self.place.with_untracked(|place| place.file.clone());
+        if place.file.is_empty() {
+            place.file = open;
+        } else if place.file != open && untrack(|| self.is_open()) {
+            // A link to a place of another trace: this one has no such place.
+            self.wanted_trace.set(Some(place.file));
+            place.file = open;
+        }
+        self.place.set(place);
     }
 
     /// Forgets rows that were selected: they mean others now.
@@ -322,5 +404,40 @@ impl AppState {
         self.left_behind.set(BTreeMap::new());
         self.folds.set(BTreeMap::new());
         self.look_at(|focus| *focus = Focus::default());
+    }
+}
+
+/// What of some choices is not as usual, in words.
+fn carried(choice: &Choice) -> Vec<String> {
+    let n_thresholds = choice.thresholds.len() as u64;
+    let parts = [
+        choice.gpu.as_ref().map(|gpu| {
+            let name = gpu.strip_prefix(OWN).unwrap_or(gpu);
+            format!("GPU {name} (pinned)")
+        }),
+        (n_thresholds > 0).then(|| format::counted(n_thresholds, "threshold")),
+        choice.peak.then(|| "peak figures".to_owned()),
+        choice.all_gpu_events.then(|| "all GPU events".to_owned()),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_carried_over_is_said() {
+        assert_eq!(carried(&Choice::default()), [""; 0]);
+        let choice = Choice {
+            gpu: Some("own:Mine".to_owned()),
+            peak: true,
+            thresholds: [("short_kernel_us".to_owned(), 2.5)].into(),
+            ..Choice::default()
+        };
+        assert_eq!(
+            carried(&choice),
+            ["GPU Mine (pinned)", "1 threshold", "peak figures"]
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! What is shown, to the URL's hash and back.
 //!
 //! `#/operations?find=bmm&sort=-Count&row=3&gpu=NVIDIA%20H100&events=all&theme=dark&t.short_kernel_us=5`:
-//! the view, what it shows, and what the user chose for the whole page. Never anything of the trace
-//! but what the user typed or picked.
+//! the view, what it shows, what the user chose for the whole page, and the name of the trace's file.
+//! Never anything of the trace but what the user typed or picked.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
@@ -19,6 +19,8 @@ pub struct Place {
     pub choice: Choice,
     /// Colors.
     pub theme: Theme,
+    /// The name of the trace's file, so that a link says which one it is of; empty for none.
+    pub file: String,
 }
 
 /// What one view shows.
@@ -36,8 +38,16 @@ pub struct Focus {
     pub event: Option<u32>,
     /// The part of the time that the timeline shows, in nanoseconds since the first event.
     pub span: Option<(u64, u64)>,
+    /// A marked range of the timeline, to be gone to.
+    pub range: Option<(u64, u64)>,
+    /// What was done to the lanes of the timeline, as `tracks` of that view reads it.
+    pub tracks: String,
+    /// Ranges of the timeline that were kept, with a note each.
+    pub kept: Vec<((u64, u64), String)>,
     /// Which of its tables or documents the view shows; empty for the first.
     pub table: String,
+    /// Calls without GPU time are rows of the tree, too.
+    pub all_rows: bool,
     /// The heading of a document to start at, by its slug.
     pub section: String,
     /// The color tokens of the categories that are shown; empty for all.
@@ -45,6 +55,9 @@ pub struct Focus {
     /// What the details panel shows. In a table it is the selected row.
     pub details: Option<DetailsOf>,
 }
+
+/// The section of a [`Focus`] that looks for the idle time before its event.
+pub const GAP: &str = "gap";
 
 impl Focus {
     fn with(change: impl FnOnce(&mut Focus)) -> Focus {
@@ -56,6 +69,14 @@ impl Focus {
     /// An event is looked for.
     pub fn at_event(uid: u32) -> Focus {
         Focus::with(|focus| focus.event = Some(uid))
+    }
+
+    /// The GPU's idle time that an event ends is looked for.
+    pub fn at_gap(uid: u32) -> Focus {
+        Focus::with(|focus| {
+            focus.event = Some(uid);
+            focus.section = GAP.to_owned();
+        })
     }
 
     /// A row is selected.
@@ -178,7 +199,11 @@ const KEYS: &[Key] = &[
     ("top", |at| number(at.focus.top), |at, value| at.focus.top = value.parse().ok()),
     ("event", |at| number(at.focus.event), |at, value| at.focus.event = value.parse().ok()),
     ("span", |at| at.focus.span.map(write_span), |at, value| at.focus.span = parse_span(&value)),
+    ("range", |at| at.focus.range.map(write_span), |at, value| at.focus.range = parse_span(&value)),
+    ("tracks", |at| text(&at.focus.tracks), |at, value| at.focus.tracks = value),
+    ("kept", |at| text(&write_kept(&at.focus.kept)), |at, value| at.focus.kept = parse_kept(&value)),
     ("table", |at| text(&at.focus.table), |at, value| at.focus.table = value),
+    ("rows", |at| word("all", at.focus.all_rows), |at, value| at.focus.all_rows = value == "all"),
     ("section", |at| text(&at.focus.section), |at, value| at.focus.section = value),
     ("only", |at| text(&at.focus.only.join(".")), |at, value| at.focus.only = parse_only(&value)),
     ("story", |at| at.focus.details.map(DetailsOf::word), |at, value| at.focus.details = DetailsOf::parse(&value)),
@@ -188,6 +213,7 @@ const KEYS: &[Key] = &[
     ("basis", |at| word("peak", at.choice.peak), |at, value| at.choice.peak = value == "peak"),
     ("events", |at| word("all", at.choice.all_gpu_events), |at, value| at.choice.all_gpu_events = value == "all"),
     ("theme", |at| word(at.theme.word(), at.theme != Theme::System), |at, value| at.theme = Theme::parse(&value)),
+    ("file", |at| text(&at.file), |at, value| at.file = value),
 ];
 
 impl Place {
@@ -262,6 +288,21 @@ fn parse_span(value: &str) -> Option<(u64, u64)> {
     Some((from_ns.parse().ok()?, to_ns.parse().ok()?))
 }
 
+/// `1000-2000:a%20note;5000-6000:`
+fn write_kept(kept: &[((u64, u64), String)]) -> String {
+    let ranges = kept.iter();
+    let ranges = ranges.map(|(span, note)| format!("{}:{}", write_span(*span), encode(note)));
+    ranges.collect::<Vec<String>>().join(";")
+}
+
+fn parse_kept(value: &str) -> Vec<((u64, u64), String)> {
+    let range = |range: &str| {
+        let (span, note) = range.split_once(':')?;
+        Some((parse_span(span)?, decode(note)))
+    };
+    value.split(';').filter_map(range).collect()
+}
+
 fn write_sort(sort: &Sort) -> String {
     let sign = if sort.descending { "-" } else { "" };
     format!("{sign}{}", encode(&sort.column))
@@ -313,7 +354,14 @@ mod tests {
                 top: Some(12),
                 event: Some(4_711),
                 span: Some((1_000, 25_000_000_000)),
+                range: Some((2_000, 3_000)),
+                tracks: "f0.h3".into(),
+                kept: vec![
+                    ((1_000, 2_000), "why; so: 100 % idle?".into()),
+                    ((5_000, 6_000), String::new()),
+                ],
                 table: "operators".into(),
+                all_rows: true,
                 section: "p1-tiny-batched-products".into(),
                 only: vec!["gemm".into(), "norm".into()],
                 details: Some(DetailsOf::Event(4_711)),
@@ -330,6 +378,7 @@ mod tests {
                 thresholds: [("short_kernel_us".to_owned(), 2.5)].into(),
             },
             theme: Theme::Dark,
+            file: "run 7/trace.json.gz".into(),
         };
         assert_eq!(Place::parse(&place.hash()), place);
     }

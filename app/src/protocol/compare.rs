@@ -1,6 +1,6 @@
 //! Two traces: the second one on its way, and the Compare view.
 
-use dormer_core::report::overview::SplitPart;
+use dormer_core::report::overview::{Limit, SplitPart};
 use serde::{Deserialize, Serialize};
 
 use super::{Branch, Evidence, Findings, Opened};
@@ -56,6 +56,8 @@ pub struct CompareFacts {
     pub headline: String,
     /// How much of it the hardware explains, and what cannot be told.
     pub sentences: Vec<String>,
+    /// What limits trust in the numbers of either.
+    pub limits: Vec<Limit>,
     /// Reference and target.
     pub sides: Vec<ComparedSide>,
     /// The way from the time of the reference to that of the target; empty where nothing differs.

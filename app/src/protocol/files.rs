@@ -127,6 +127,8 @@ pub struct Reproducer {
     pub file_name: String,
     /// Why it cannot be rebuilt; half a sentence.
     pub reason: Option<String>,
+    /// The same in a few lines of Python; `None` where it cannot be rebuilt or has no such lines.
+    pub python: Option<String>,
     /// The file, where it was to be made.
     pub made: Option<MadeArtifact>,
 }

@@ -11,6 +11,7 @@
 //! | [`compare`] | the second trace, and what both say about each other |
 //! | [`opening`] | a file on its way to being open |
 //! | [`query`] | every query, with the type of its answer |
+//! | [`search`] | what is typed into the filter of a table |
 //! | the others | the view they are named after |
 
 pub mod choice;
@@ -24,6 +25,7 @@ pub mod overview;
 pub mod palette;
 pub mod query;
 pub mod roofline;
+pub mod search;
 pub mod steps;
 pub mod system;
 pub mod table;

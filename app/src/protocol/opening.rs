@@ -68,6 +68,24 @@ impl LeftOut {
     }
 }
 
+/// A file of many that came at once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CandidateFile {
+    /// Its name, with the folders that it came in.
+    pub path: String,
+    pub bytes: f64,
+}
+
+/// Why several traces are not opened.
+pub const TOO_MANY: &str = "open one trace, or two to compare";
+
+/// Whether a file of a folder may be a trace or belong to one, by its name.
+pub fn may_be_opened(name: &str) -> bool {
+    const ENDINGS: [&str; 3] = [".json", ".gz", ".zip"];
+    let small = name.to_ascii_lowercase();
+    !small.starts_with('.') && ENDINGS.iter().any(|ending| small.ends_with(ending))
+}
+
 /// Whether another trace is open.
 pub type IsBeside = bool;
 
@@ -108,4 +126,25 @@ pub struct Opened {
     pub overview: Overview,
     /// Bytes of wasm memory the worker holds.
     pub wasm_bytes: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn traces_are_picked_from_a_folder_by_their_names() {
+        let names = [
+            "rank0.pt.trace.json.gz",
+            "A.JSON",
+            "run.zip",
+            "notes.txt",
+            ".hidden.json",
+        ];
+        let picked: Vec<&str> = names
+            .into_iter()
+            .filter(|name| may_be_opened(name))
+            .collect();
+        assert_eq!(picked, ["rank0.pt.trace.json.gz", "A.JSON", "run.zip"]);
+    }
 }

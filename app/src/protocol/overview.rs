@@ -3,7 +3,9 @@
 use dormer_core::NoGpu;
 use dormer_core::report::cards::{Asides, Worth};
 use dormer_core::report::gap_chart::GapChart;
-use dormer_core::report::overview::{FamilyTime, Quality, ServingFacts, SplitPart, WorkTime};
+use dormer_core::report::overview::{
+    FamilyTime, Limit, Quality, ServingFacts, SplitPart, WorkTime,
+};
 use serde::{Deserialize, Serialize};
 
 /// The Overview, ready to be shown.
@@ -40,6 +42,8 @@ pub struct Overview {
     pub top_measure: String,
     /// What import and profile had to say.
     pub quality: Quality,
+    /// What limits trust in the numbers, in a few words each.
+    pub limits: Vec<Limit>,
     /// Captures of the GPU graphs that it replays.
     pub captures: CaptureFacts,
     /// The GPU the report is judged against.

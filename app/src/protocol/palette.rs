@@ -1,24 +1,36 @@
-//! Operations by what was typed.
+//! What of the trace answers to what was typed.
 
 use serde::{Deserialize, Serialize};
 
-/// Asks for the operations that answer best to what was typed, at most 30.
+/// Asks for what answers best to what was typed, a few of each kind.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct FindOperations {
+pub struct FindInTrace {
     /// What was typed.
     pub text: String,
 }
 
-/// An operation that answers to it.
+/// What something is that was found, and how it is reached.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OperationFound {
+pub enum FoundKind {
+    /// A finding, by its heading in the report.
+    Finding(String),
+    /// A category, by its color token.
+    Category(String),
+    /// A class of modules, by its name.
+    Module(String),
     /// Its row in the sheet of operations.
-    pub row: u32,
-    /// The color token of its family.
+    Operation(u32),
+    /// Its row in the sheet of kernels.
+    Kernel(u32),
+}
+
+/// Something of the trace that answers to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    pub kind: FoundKind,
+    /// The color token of its family; empty for what has none.
     pub token: String,
     pub name: String,
-    /// Shapes and types of its tensors; empty when unknown.
-    pub shapes: String,
-    /// Its time on the GPU, with its unit.
-    pub time: String,
+    /// What is said beside it: shapes, time, what it saves.
+    pub note: String,
 }

@@ -59,7 +59,8 @@ queries! {
     ModelsText -> Result<CheckedModels, WhatIsWrong>;
     RowsQuery -> RowsPage;
     RowQuery -> Vec<Field>;
-    FindOperations -> Vec<OperationFound>;
+    TotalsQuery -> Vec<Total>;
+    FindInTrace -> Vec<Found>;
     DetailsQuery -> Option<OpDetails>;
     TreeQuery -> TreeChange;
     TreeRowsQuery -> TreePage<TreeRow>;
@@ -73,6 +74,7 @@ queries! {
     GlanceQuery -> Option<SpanCard>;
     SpanQuery -> Option<SpanCard>;
     RangeQuery -> RangeCard;
+    FindEvents -> FoundEvents;
     CompareQuery -> CompareFacts;
     DiffRowsQuery -> TreePage<DiffRow>;
     SwapTraces -> Option<Swapped>;

@@ -20,6 +20,8 @@ pub struct StepTimes {
     pub notes: Vec<String>,
     /// Steps of a steady load, to be analyzed together.
     pub choices: Vec<StepChoice>,
+    /// The step of median length, where many steps are alike: to be analyzed for all of them.
+    pub median: Option<StepChoice>,
     /// Of a serving engine: a bar for each step.
     pub chart: Option<StepChart>,
     /// Of a serving engine: its batches and graphs.

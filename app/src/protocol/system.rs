@@ -1,7 +1,7 @@
 //! The Idle & communication view: idle time, communication, copies.
 
 use dormer_core::report::fact_table::FactTable;
-use dormer_core::report::overview::SplitPart;
+use dormer_core::report::overview::{Limit, SplitPart};
 use serde::{Deserialize, Serialize};
 
 /// Asks what the Idle & communication view shows.
@@ -13,6 +13,8 @@ pub struct SystemQuery;
 pub struct SystemFacts {
     /// The answer in a sentence.
     pub headline: String,
+    /// What limits trust in these numbers.
+    pub limits: Vec<Limit>,
     /// A sentence each on communication and on copies.
     pub lead: Vec<String>,
     /// Where the recorded GPU time went; empty without GPU activity.

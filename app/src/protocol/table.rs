@@ -22,6 +22,19 @@ pub const SHARE: &str = "busy_share";
 /// A column beside those of a sheet of operations: what keeps the GPU from being faster, in a word.
 pub const BOUND: &str = "bound";
 
+/// A column beside those of a sheet of operations: M×N×K of a GEMM.
+pub const SIZES: &str = "M×N×K";
+/// A column beside those of sheets of operations and operators: the module around their first call.
+pub const MODULE: &str = "module";
+/// Columns beside those of the sheet of kernels: what they were launched with, and their durations.
+pub const GRID: &str = "grid";
+pub const BLOCK: &str = "block";
+pub const REGISTERS: &str = "registers";
+pub const SHARED_MEMORY: &str = "shared memory";
+pub const OCCUPANCY: &str = "occupancy";
+pub const MEDIAN: &str = "median";
+pub const P95: &str = "p95";
+
 /// Asks for rows `offset .. offset + count` of a sheet, filtered and sorted.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct RowsQuery {
@@ -29,7 +42,7 @@ pub struct RowsQuery {
     pub sheet: String,
     /// Labels of the wanted columns, in the wanted order; those beside the sheet's among them.
     pub columns: Vec<String>,
-    /// Text that one of the row's text cells must contain; case does not count.
+    /// What a row has to be, as [`super::search`] reads it.
     pub find: String,
     /// Color tokens of the categories that are wanted; empty for all.
     pub only: Vec<String>,
@@ -47,6 +60,10 @@ pub struct RowsQuery {
 pub struct RowsPage {
     /// What each wanted column means; `None` for those that the sheet does not have.
     pub docs: Vec<Option<String>>,
+    /// What of the search could not be taken as it seems to be meant, in sentences.
+    pub remarks: Vec<String>,
+    /// The order that the rows have of themselves, where none was asked for and a column tells it.
+    pub own_order: Option<Sort>,
     /// Where the row that was to be located stands; `None` where the filter leaves it out.
     pub located: Option<usize>,
     /// Rows of the sheet.
@@ -89,6 +106,26 @@ pub enum Note {
     Aside(String),
     /// It is told by less than those around it: by what.
     Guess(String),
+}
+
+/// Asks what some rows of a sheet come to together.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TotalsQuery {
+    /// The sheet's name.
+    pub sheet: String,
+    /// Their positions in the sheet.
+    pub rows: Vec<u32>,
+    /// Labels of the columns; those that cannot be added are left out of the answer.
+    pub columns: Vec<String>,
+}
+
+/// A column of some rows, added up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Total {
+    /// The column's label.
+    pub column: String,
+    /// The sum, with its unit.
+    pub text: String,
 }
 
 /// Asks for everything about one row of a sheet.

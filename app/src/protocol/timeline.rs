@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Direction;
+
 /// Asks what lanes there are.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct TimelineQuery;
@@ -24,9 +26,12 @@ pub struct TimelineOutline {
     pub gpu: Option<(f64, f64)>,
     /// Color tokens; a block has the position of its own.
     pub tokens: Vec<String>,
+    /// How busy the GPU is, 0 to 1, in each of [`MINIMAP_PARTS`] equal parts of the recording; the CPU
+    /// in a trace without GPU activity.
+    pub minimap: Vec<f32>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LaneLine {
     pub title: String,
     /// What is to be known of it; empty for nothing.
@@ -36,6 +41,49 @@ pub struct LaneLine {
     pub rows: usize,
     /// Idle gaps of the GPU are marked behind it.
     pub has_gaps: bool,
+    /// So many rows from the top have one call alone, which all others run inside.
+    pub stack: usize,
+    /// A number over time, which has no rows.
+    pub counter: Option<CounterLine>,
+}
+
+/// A number over time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CounterLine {
+    /// Its position among the counters.
+    pub number: u32,
+    /// Its greatest value, which is as high as its lane.
+    pub most: f64,
+    /// That, with its unit.
+    pub most_text: String,
+}
+
+/// Parts that the minimap has.
+pub const MINIMAP_PARTS: usize = 1000;
+
+/// Looks for the next event whose name contains a text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FindEvents {
+    /// Case does not count. Empty for no search.
+    pub text: String,
+    /// The event to start from.
+    pub from: Option<u32>,
+    /// Without one, the time to start from.
+    pub from_ns: f64,
+    pub direction: Direction,
+}
+
+/// What a search found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct FoundEvents {
+    /// The event to go to.
+    pub card: Option<SpanCard>,
+    /// The how many-eth that is, by start; zero for none.
+    pub position: usize,
+    /// How many there are.
+    pub of: usize,
+    /// The parts of the minimap in which some start, ascending.
+    pub marks: Vec<u16>,
 }
 
 /// A part of the run that the program named.
@@ -51,7 +99,7 @@ pub struct StepLine {
 }
 
 /// Asks what some rows look like. The blocks travel beside the answer, [`BLOCK_BYTES`] each.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DrawQuery {
     /// Time at the left edge.
     pub from_ns: f64,
@@ -59,9 +107,9 @@ pub struct DrawQuery {
     pub ns_per_px: f64,
     /// Pixels.
     pub width_px: f64,
-    pub first_row: usize,
-    /// The row after the last.
-    pub end_row: usize,
+    pub rows: Vec<usize>,
+    /// Numbers of counters.
+    pub counters: Vec<u32>,
 }
 
 /// A block as it travels: left and right edge in pixels (`f32`), the event's number (`u32`), and
@@ -75,6 +123,10 @@ pub struct Drawn {
     pub labels: Vec<(u32, String)>,
     /// Idle gaps that can be seen.
     pub gaps: Vec<GapMark>,
+    /// Blocks of one event whose name contains the text that is searched, by their position.
+    pub hits: Vec<u32>,
+    /// By number of a counter: its greatest value in each pixel.
+    pub counters: Vec<(u32, Vec<f32>)>,
 }
 
 /// A time in which the GPU did nothing.
@@ -142,6 +194,8 @@ pub struct SpanCard {
     pub arrows: Vec<ArrowEnd>,
     /// The call tree has it, or the call that launched it.
     pub in_tree: bool,
+    /// The GPU's idle time that ends as it starts: its start.
+    pub gap_from_ns: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

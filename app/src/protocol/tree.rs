@@ -30,6 +30,12 @@ impl TreeMode {
         (TreeMode::Backward, "backward", "Forward + backward"),
     ];
 
+    /// The word in the URL.
+    pub fn slug(self) -> &'static str {
+        let known = TreeMode::ALL.iter().find(|(mode, ..)| *mode == self);
+        known.map(|(_, slug, _)| *slug).unwrap_or_default()
+    }
+
     /// The one of a word in the URL.
     pub fn of(slug: &str) -> TreeMode {
         let named = TreeMode::ALL.iter().find(|(_, known, _)| *known == slug);
@@ -65,6 +71,8 @@ pub struct TreeLook {
     pub sort: Option<Sort>,
     /// A node of the tree as it was shown before, to go to where this one has it.
     pub keep: Option<u32>,
+    /// Calls without GPU activity are rows, too.
+    pub all_rows: bool,
 }
 
 /// Asks for rows `offset .. offset + count` of the unfolded call tree.
@@ -109,16 +117,22 @@ pub struct TreeRow {
     pub name: String,
     /// The whole name, where `name` is shortened.
     pub whole: Option<String>,
-    /// What it is: "CPU op", "Python function", "thread" …
+    /// What it is: "CPU op", "module", "Python, own code", "thread" …
     pub kind: String,
+    /// Whose code a Python function is: "own", "pytorch" or "library"; empty for what is none.
+    pub code: String,
+    /// The modules that it stands for, where these are several.
+    pub instances: Option<TreeInstances>,
     /// The color token of its category; empty where it has none.
     pub token: String,
     /// Durations of everything it launched, directly or below, summed.
     pub gpu_time: String,
     /// Durations of what it launched itself.
     pub gpu_own: String,
-    /// That time as a share of all GPU time, to draw it.
+    /// That time as a share of what the row above has, to draw it; at the top of all GPU time.
     pub gpu_percent: Option<f64>,
+    /// That time as a share of all GPU time.
+    pub gpu_of_all: String,
     /// How many kernels, copies and fills those are.
     pub gpu_count: String,
     /// Its duration on the CPU.
@@ -129,6 +143,19 @@ pub struct TreeRow {
     pub calls: String,
     /// `N` of `dormer tree --uid N`, of the first of its calls; `None` for a thread.
     pub uid: Option<u32>,
+}
+
+/// Modules of one class that are one row.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TreeInstances {
+    /// How many they are.
+    pub n: u32,
+    /// The mean of their GPU times; of their CPU times in a trace without GPU activity.
+    pub mean: String,
+    /// The least and the most of these.
+    pub range: String,
+    /// They stand below the row by themselves.
+    pub split: bool,
 }
 
 /// Does something to the call tree, or to both call trees that are compared.
@@ -160,6 +187,12 @@ pub enum TreeStep {
     Hottest(Option<u32>),
     /// Opens so many levels and closes what is below.
     ToDepth(u32),
+    /// Puts the modules of a row below it by themselves, or together again.
+    Instances(u32),
+    /// Makes a call of the folded stack the first row; `None` shows all of the stack.
+    StartAt(Option<u32>),
+    /// Folds the calls that are around all others.
+    FoldStack,
     /// Shows of both trees only what differs and the calls around it, or all.
     OnlyDifferences(bool),
     /// Goes to a difference of both trees: 1 is the largest. What is beyond the last one is the
@@ -180,6 +213,12 @@ pub struct TreeChange {
     pub of: usize,
     /// Why there are no rows, where there are none; whether both trees differ.
     pub says: String,
+    /// The calls around all rows, outermost first, with their names.
+    pub stack: Vec<(u32, String)>,
+    /// More calls are around all others than those.
+    pub can_fold: bool,
+    /// Rows below open ones that are left out, as they have no GPU time.
+    pub hidden: usize,
 }
 
 /// A row of the unfolded call tree.

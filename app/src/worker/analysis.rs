@@ -15,7 +15,7 @@ use dormer_core::perf::model_config::ModelConfig;
 use dormer_core::profile::capture::{CaptureFile, has_bare_replays};
 use dormer_core::profile::shapes::ShapeSources;
 use dormer_core::profile::window::Window;
-use dormer_core::report::GpuEvents;
+use dormer_core::report::SheetEvents;
 use dormer_core::report::details::{OpDetails, Subject};
 use dormer_core::report::sheet::Field;
 use dormer_core::{Profile, Report, ReportOptions, base::format};
@@ -26,10 +26,10 @@ use super::rows::Rows;
 use super::timeline::{Open, Timeline, TimelineSource};
 use super::tree::TreeView;
 use super::window::Steps;
-use super::{columns, overview, palette, rows};
+use super::{overview, rows};
 use crate::protocol::{
-    CaptureFacts, Choice, DetailsQuery, DocumentQuery, Failure, Opened, OperationFound, Overview,
-    RowsPage, RowsQuery,
+    CaptureFacts, Choice, DetailsQuery, DocumentQuery, Failure, Opened, Overview, RowsPage,
+    RowsQuery,
 };
 
 /// An open trace.
@@ -156,12 +156,6 @@ impl Analysis {
     pub fn row(&self, sheet: &str, row: usize) -> Vec<Field> {
         let table = self.table(sheet);
         table.map_or_else(Vec::new, |table| rows::fields(&table, row))
-    }
-
-    /// Operations by what was typed.
-    pub fn find_operations(&self, text: &str) -> Vec<OperationFound> {
-        let table = self.table(columns::OPERATIONS);
-        table.map_or_else(Vec::new, |table| palette::find(&table, text))
     }
 
     /// A sheet as it is shown; `None` where the report has none of that name.
@@ -320,9 +314,9 @@ fn options(choice: &Choice, detected: Option<&'static GpuSpec>) -> ReportOptions
             true => Basis::Peak,
             false => Basis::Achievable,
         },
-        gpu_events: match choice.all_gpu_events {
-            true => GpuEvents::All,
-            false => GpuEvents::Linked,
+        sheet_events: match choice.all_gpu_events {
+            true => SheetEvents::All,
+            false => SheetEvents::Attributed,
         },
         thresholds: thresholds(&choice.thresholds),
         perf_models: models.map(Arc::new),
@@ -366,7 +360,7 @@ mod tests {
             .profile();
         let analysis = Analysis::new(profile, &Choice::default());
         let row = |row| DetailsQuery::Row {
-            sheet: columns::OPERATIONS.to_owned(),
+            sheet: crate::worker::columns::OPERATIONS.to_owned(),
             row,
         };
         let operation = analysis.details(&row(0)).unwrap();

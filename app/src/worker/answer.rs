@@ -23,14 +23,13 @@ impl Traces {
             }
             AnyQuery::ModelsText(query) => {
                 let target = self.target();
-                let checked = check(&query.text, target.analyzed(), &target.report.options);
+                let checked = check(&query.text, target.analyzed());
                 query.said(&checked)
             }
             AnyQuery::RowsQuery(query) => query.said(&self.rows(&query)),
             AnyQuery::RowQuery(query) => query.said(&self.row(&query)),
-            AnyQuery::FindOperations(query) => {
-                query.said(&self.target().find_operations(&query.text))
-            }
+            AnyQuery::TotalsQuery(query) => query.said(&self.totals(&query)),
+            AnyQuery::FindInTrace(query) => query.said(&self.target().find(&query.text)),
             AnyQuery::DetailsQuery(query) => query.said(&self.target().details(&query)),
             AnyQuery::TreeQuery(query) if query.of_both => query.said(&self.diff_step(&query.step)),
             AnyQuery::TreeQuery(query) => {
@@ -70,11 +69,15 @@ impl Traces {
             }
             AnyQuery::SpanQuery(query) => {
                 let timeline = self.target().timeline();
-                query.said(&timeline.and_then(|of| of.span(&query)))
+                query.said(&timeline.and_then(|mut of| of.span(&query)))
             }
             AnyQuery::RangeQuery(query) => {
                 let range = self.target().timeline().map(|of| of.range(&query));
                 query.said(&range.unwrap_or_default())
+            }
+            AnyQuery::FindEvents(query) => {
+                let found = self.target().timeline().map(|mut of| of.find(&query));
+                query.said(&found.unwrap_or_default())
             }
             AnyQuery::CompareQuery(query) => query.said(&self.compare()),
             AnyQuery::DiffRowsQuery(query) => query.said(&self.diff_rows(&query)),

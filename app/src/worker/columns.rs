@@ -3,23 +3,30 @@
 //! To add one: a row in [`BESIDE`].
 
 use dormer_core::assess::Judged;
+use dormer_core::base::format;
 use dormer_core::hardware::roofline::Bound;
 use dormer_core::names::{Certainty, Family};
-use dormer_core::profile::kernels::GpuEvents;
+use dormer_core::profile::kernels::GpuWork;
 use dormer_core::profile::operations::Operation;
-use dormer_core::report::shapes::shapes;
+use dormer_core::report::shapes::{gemm_sizes, shapes};
 use dormer_core::report::sheet::{Cell, Column, Sheet, Unit};
+use dormer_core::report::{KernelRuns, kernel_runs, module_of};
 use dormer_core::{Profile, Report};
 
 use super::families::Families;
 use super::notes::note;
 use super::rows::number;
-use crate::protocol::{BOUND, FAMILY, Note, SHAPES, SHARE, TIME};
+use crate::protocol::{
+    BLOCK, BOUND, FAMILY, GRID, MEDIAN, MODULE, Note, OCCUPANCY, P95, REGISTERS, SHAPES, SHARE,
+    SHARED_MEMORY, SIZES, TIME,
+};
 
 /// The sheet whose rows are the operations of the profile, in their order.
 pub(super) const OPERATIONS: &str = "unified_perf_summary";
 /// The sheet whose rows are the operators of the profile, in their order.
 const OPERATORS: &str = "ops_summary";
+/// The sheet of kernels.
+const KERNELS: &str = "kernel_summary";
 /// The column of the sheet of operations that says how close an operation comes to the roofline.
 const OF_ROOF: &str = "Pct Roofline";
 
@@ -36,8 +43,6 @@ const GPU_TIME: &[(&str, &str, f64)] = &[
     ("kernel_summary", "Kernel duration (µs)_sum", 1.0),
     ("kernels_by_layer", "Kernel duration (µs)_sum", 1.0),
 ];
-/// Empty for kernels of which no launching call is known.
-const LAUNCHED_IN: &str = "Parent op category";
 
 /// The column of GPU time of a sheet: where it stands, and what makes microseconds of it.
 fn gpu_time(sheet: &Sheet) -> Option<(usize, f64)> {
@@ -59,6 +64,10 @@ enum ColumnSource {
     Everywhere(&'static str),
     /// The sheet of operations has it; this is what it means.
     Operations(&'static str),
+    /// The sheets of operations and of operators have it; this is what it means.
+    Operators(&'static str),
+    /// The sheet of kernels has it; this is what it means.
+    Kernels(&'static str),
     /// That sheet has it where it has this column, which means the same to programs.
     Instead(&'static str),
     /// Sheets that have a column of GPU time have it instead of a share of their own sum; this is
@@ -97,6 +106,86 @@ const BESIDE: &[Beside] = &[
         },
     },
     Beside {
+        label: SIZES,
+        unit: Unit::Text,
+        source: ColumnSource::Operations("Sizes of a GEMM: M×K times K×N."),
+        cell: |table, row| {
+            let sizes = table
+                .profile()
+                .zip(table.operation(row))
+                .and_then(|(profile, operation)| gemm_sizes(profile, operation));
+            sizes.map_or(Cell::Empty, Cell::Text)
+        },
+    },
+    Beside {
+        label: MODULE,
+        unit: Unit::Text,
+        source: ColumnSource::Operators("The class of the innermost module around its first call."),
+        cell: |table, row| table.module(row).map_or(Cell::Empty, Cell::Text),
+    },
+    Beside {
+        label: GRID,
+        unit: Unit::Text,
+        source: ColumnSource::Kernels(
+            "Blocks that its longest run was launched with; on AMD GPUs some launches count threads.",
+        ),
+        cell: |table, row| {
+            let runs = table
+                .runs(row)
+                .and_then(|runs| Some((runs.size?.0, runs.n_other_sizes)));
+            runs.map_or(Cell::Empty, |(grid, n_others)| {
+                let others = match n_others {
+                    0 => String::new(),
+                    n => format!(" ({} others)", format::count(n)),
+                };
+                Cell::Text(three(grid) + &others)
+            })
+        },
+    },
+    Beside {
+        label: BLOCK,
+        unit: Unit::Text,
+        source: ColumnSource::Kernels("Threads of a block of its longest run."),
+        cell: |table, row| {
+            let size = table.runs(row).and_then(|runs| runs.size);
+            size.map_or(Cell::Empty, |(_, block)| Cell::Text(three(block)))
+        },
+    },
+    Beside {
+        label: REGISTERS,
+        unit: Unit::Number,
+        source: ColumnSource::Kernels("Registers of a thread, as the profiler recorded them."),
+        cell: |table, row| known(table.runs(row).and_then(|runs| runs.registers)),
+    },
+    Beside {
+        label: SHARED_MEMORY,
+        unit: Unit::Number,
+        source: ColumnSource::Kernels(
+            "Shared memory of a block, bytes, as the profiler recorded it.",
+        ),
+        cell: |table, row| known(table.runs(row).and_then(|runs| runs.shared_bytes)),
+    },
+    Beside {
+        label: OCCUPANCY,
+        unit: Unit::Percent,
+        source: ColumnSource::Kernels(
+            "The profiler's estimate from grid, block, registers and shared memory of the longest run. Not measured.",
+        ),
+        cell: |table, row| known(table.runs(row).and_then(|runs| runs.occupancy_percent)),
+    },
+    Beside {
+        label: MEDIAN,
+        unit: Unit::Us,
+        source: ColumnSource::Kernels("Median duration."),
+        cell: |table, row| known_us(table.runs(row).and_then(|runs| runs.median_ns)),
+    },
+    Beside {
+        label: P95,
+        unit: Unit::Us,
+        source: ColumnSource::Kernels("The duration that 95 % of its runs do not exceed."),
+        cell: |table, row| known_us(table.runs(row).and_then(|runs| runs.p95_ns)),
+    },
+    Beside {
         label: TIME,
         unit: Unit::Us,
         source: ColumnSource::Instead("Kernel Time (µs)_sum"),
@@ -127,12 +216,28 @@ const BESIDE: &[Beside] = &[
     },
 ];
 
+fn three(size: [u64; 3]) -> String {
+    size.map(|n| n.to_string()).join("×")
+}
+
+fn known(number: Option<f64>) -> Cell {
+    number.map_or(Cell::Empty, Cell::Float)
+}
+
+fn known_us(ns: Option<i64>) -> Cell {
+    known(ns.map(|ns| ns as f64 / 1e3))
+}
+
 impl Beside {
     /// As a column of this sheet; `None` where it is none.
     pub(super) fn column(&self, sheet: &Sheet) -> Option<Column> {
         let doc = match self.source {
             ColumnSource::Everywhere(doc) => doc,
             ColumnSource::Operations(doc) => (sheet.name == OPERATIONS).then_some(doc)?,
+            ColumnSource::Operators(doc) => [OPERATIONS, OPERATORS]
+                .contains(&sheet.name)
+                .then_some(doc)?,
+            ColumnSource::Kernels(doc) => (sheet.name == KERNELS).then_some(doc)?,
             ColumnSource::GpuWork(doc) => gpu_time(sheet).map(|_| doc)?,
             ColumnSource::Instead(column) => {
                 let column = sheet.column(column).filter(|_| sheet.name == OPERATIONS)?;
@@ -333,6 +438,15 @@ impl<'a> Table<'a> {
 
     /// The calls of a row have their names in common, so the first piece of work speaks for all.
     fn certainty_of_first_work(&self, row: usize) -> Option<Certainty> {
+        let work = self.first_work(row)?;
+        Some(match work.parent_op.is_some() {
+            true => Certainty::ByOperator,
+            false => Certainty::ByKernelName,
+        })
+    }
+
+    /// The first GPU activity of the calls of a row.
+    fn first_work(&self, row: usize) -> Option<&'a GpuWork> {
         let profile = self.profile()?;
         let work = match self.sheet.name {
             OPERATIONS => self.operation(row)?.work().next()?,
@@ -343,11 +457,21 @@ impl<'a> Table<'a> {
             }
             _ => return None,
         };
-        let is_told = profile.gpu.get(work)?.parent_op.is_some();
-        Some(match is_told {
-            true => Certainty::ByOperator,
-            false => Certainty::ByKernelName,
-        })
+        profile.gpu.get(work)
+    }
+
+    /// The class of the innermost module around the first call of a row.
+    fn module(&self, row: usize) -> Option<String> {
+        let call = self.first_work(row)?.launched_by?;
+        let module = module_of(self.profile()?, call)?;
+        // All of them are called so.
+        let class = module.strip_prefix("nn.Module: ").unwrap_or(module);
+        Some(class.to_owned())
+    }
+
+    /// How the runs of a kernel were launched.
+    fn runs(&self, row: usize) -> Option<KernelRuns> {
+        kernel_runs(self.profile()?, self.report()?, row)
     }
 
     fn text(&self, row: usize, label: &str) -> Option<&'a str> {
@@ -368,16 +492,12 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The GPU time of a row as a share of the time in which anything runs; `None` for kernels that
-    /// the timeline leaves out, because nobody knows what launched them.
+    /// The GPU time of a row as a share of the time in which anything runs.
     fn share(&self, row: usize) -> Option<f64> {
         let report = self.report()?;
         let (column, to_us) = gpu_time(self.sheet)?;
         let time = number(self.sheet.rows.get(row)?.get(column)?)? * to_us;
-        let is_counted = report.options.gpu_events == GpuEvents::All
-            || self.sheet.column(LAUNCHED_IN).is_none()
-            || self.text(row, LAUNCHED_IN).is_some();
-        let busy_ns = report.overview.busy_ns.filter(|ns| is_counted && *ns > 0)?;
+        let busy_ns = report.overview.busy_ns.filter(|ns| *ns > 0)?;
         Some(time * 1e3 / busy_ns as f64 * 100.0)
     }
 

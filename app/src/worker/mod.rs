@@ -18,6 +18,7 @@ mod families;
 mod files;
 mod findings;
 mod incoming;
+mod matching;
 mod messages;
 mod models;
 mod notes;

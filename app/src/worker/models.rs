@@ -2,7 +2,7 @@
 
 use dormer_core::base::interval::sum;
 use dormer_core::perf::UserModels;
-use dormer_core::{Profile, ReportOptions, base::format};
+use dormer_core::{Profile, base::format};
 
 use crate::protocol::{CheckedModels, ModelUse};
 
@@ -15,15 +15,11 @@ struct Use {
 }
 
 /// Reads a file of models and says which operations they count the work of.
-pub(super) fn check(
-    text: &str,
-    profile: &Profile,
-    options: &ReportOptions,
-) -> Result<CheckedModels, String> {
+pub(super) fn check(text: &str, profile: &Profile) -> Result<CheckedModels, String> {
     let models = UserModels::parse(text).map_err(|error| error.to_string())?;
     let mut uses = vec![Use::default(); models.len()];
     let operations = profile.operations().iter();
-    for operation in operations.filter(|operation| operation.counts(options.gpu_events)) {
+    for operation in operations {
         let name = operation.name(profile);
         let Some(model) = models.position(&name).and_then(|at| uses.get_mut(at)) else {
             continue;
@@ -88,7 +84,7 @@ mod tests {
     }
 
     fn check_text(text: &str) -> Result<CheckedModels, String> {
-        check(text, &profile(), &ReportOptions::default())
+        check(text, &profile())
     }
 
     #[test]

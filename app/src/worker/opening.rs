@@ -9,7 +9,9 @@ use dormer_core::profile::capture::{CaptureFile, has_bare_replays};
 use super::analysis::configured;
 use super::incoming::{Group, Incoming, NO_REPLAYS};
 use super::{Analysis, Traces};
-use crate::protocol::{Choice, Failure, FileNames, LeftOut, Opened, OpeningStep, TakeOff};
+use crate::protocol::{
+    Choice, Failure, FileNames, LeftOut, Opened, OpeningStep, TOO_MANY, TakeOff,
+};
 
 /// Why captures alone are no trace.
 const ALONE: &str = "all of them are captures of GPU graphs; drop the trace that replays the graphs together with them";
@@ -60,7 +62,7 @@ impl Traces {
         let (Some((name, target)), reference, None) = (runs.next(), runs.next(), runs.next())
         else {
             return Err(Failure {
-                sentence: "open one trace, or two to compare".to_owned(),
+                sentence: TOO_MANY.to_owned(),
                 at_byte: None,
             });
         };

@@ -43,6 +43,7 @@ pub(super) fn overview(
         top_is_kernels: !profile.has_host_ops() && !overview.kernels.is_empty(),
         top_measure: overview.measure.label().to_owned(),
         quality: overview.quality.clone(),
+        limits: overview.limits.clone(),
         captures: CaptureFacts::default(),
         gpu: gpu_facts(&overview.hardware),
     }
@@ -61,7 +62,9 @@ fn top(profile: &Profile, report: &Report) -> Vec<TopOperation> {
     let operations = overview.operations.iter().filter(|_| has_operators);
     let operations = operations.map(|time| one(time, row_of(profile, time), false));
     let kernels = overview.kernels.iter();
-    let kernels = kernels.filter(|kernel| !has_operators || kernel.family == Family::Communication);
+    let kernels = kernels.filter(|kernel| {
+        !has_operators || matches!(kernel.family, Family::Communication | Family::Unattributed)
+    });
     let kernels = kernels.map(|time| one(time, None, true));
     let mut top: Vec<TopOperation> = operations.chain(kernels).collect();
     top.arrange_by_key(|one| std::cmp::Reverse(one.time.ns));

@@ -1,72 +1,195 @@
-//! Operations by what was typed, for the page's palette.
+//! What of a trace answers to what was typed, for the page's palette.
 
 use dormer_core::base::format;
+use dormer_core::report::cards::detail_heading;
 use dormer_core::report::sheet::Cell;
 
-use super::columns::Table;
+use super::Analysis;
+use super::columns::{OPERATIONS, Table};
 use super::rows::number;
 use crate::protocol::fuzzy;
-use crate::protocol::{OperationFound, SHAPES, TIME};
+use crate::protocol::{Found, FoundKind, SHAPES, SIZES, TIME};
 
-/// More than this nobody reads.
-const MOST: usize = 30;
+/// Operations and kernels of one answer, of each.
+const MOST: usize = 20;
+/// Findings, categories and modules of one answer, of each.
+const FEW: usize = 6;
 
-/// The operations whose names and shapes answer best, best first; equally good ones in the order of
-/// the sheet, which is by time.
-pub(super) fn find(table: &Table, query: &str) -> Vec<OperationFound> {
-    if query.trim().is_empty() {
-        return Vec::new();
+impl Analysis {
+    /// What answers best, by kind: findings, categories, modules, operations, kernels; best first, equally
+    /// good ones in the order of their lists, which is by time.
+    pub fn find(&self, typed: &str) -> Vec<Found> {
+        if typed.trim().is_empty() {
+            return Vec::new();
+        }
+        let operations = self.rows_found(typed, OPERATIONS, FoundKind::Operation);
+        let kernels = self.rows_found(typed, "kernel_summary", FoundKind::Kernel);
+        [
+            best(typed, FEW, self.findings_named()),
+            best(typed, FEW, self.categories_named()),
+            best(typed, FEW, self.modules_named()),
+            operations,
+            kernels,
+        ]
+        .concat()
     }
-    let text = |row: usize, label: &str| match table.cell(row, label) {
+
+    fn findings_named(&self) -> Vec<Found> {
+        let ranked = self.report.analyses.findings.ranked.iter();
+        let named = ranked.map(|ranked| {
+            let impact = ranked.finding.impact;
+            Found {
+                kind: FoundKind::Finding(detail_heading(ranked)),
+                token: String::new(),
+                name: ranked.finding.title.replace('`', ""),
+                note: impact.map_or(String::new(), |impact| {
+                    format!(
+                        "saves {}",
+                        format::time_range_ns(impact.low_ns, impact.high_ns)
+                    )
+                }),
+            }
+        });
+        named.collect()
+    }
+
+    fn categories_named(&self) -> Vec<Found> {
+        let families = self.report.overview.families.iter();
+        let named = families.map(|time| Found {
+            kind: FoundKind::Category(time.family.token().to_owned()),
+            token: time.family.token().to_owned(),
+            name: time.family.label().to_owned(),
+            note: format!("{} \u{b7} {}", time.time(), time.share()),
+        });
+        named.collect()
+    }
+
+    fn modules_named(&self) -> Vec<Found> {
+        let Some(table) = self.table("nn_module_summary") else {
+            return Vec::new();
+        };
+        let rows = 0..table.sheet.rows.len();
+        let named = rows.filter_map(|row| {
+            let name = text(&table, row, "nn.Module");
+            // What runs outside of modules is none.
+            let class = name.strip_prefix("nn.Module: ").unwrap_or(&name);
+            let time = table.cell(row, "total_subtree_kernel_time_ms");
+            let time = time.and_then(|cell| number(&cell));
+            (!class.starts_with('(')).then(|| Found {
+                kind: FoundKind::Module(class.to_owned()),
+                token: String::new(),
+                name: class.to_owned(),
+                note: time.map_or_else(String::new, |ms| format::time_us(ms * 1e3)),
+            })
+        });
+        named.collect()
+    }
+
+    /// Rows of a sheet whose names and shapes answer best.
+    fn rows_found(&self, typed: &str, sheet: &str, kind: fn(u32) -> FoundKind) -> Vec<Found> {
+        let Some(table) = self.table(sheet) else {
+            return Vec::new();
+        };
+        let rows = 0..table.sheet.rows.len();
+        let scored = rows.filter_map(|row| {
+            let name = name(&table, row);
+            // What is searched beside the name is as it is displayed.
+            let sizes = format!("{} {}", text(&table, row, SHAPES), text(&table, row, SIZES));
+            let plain = typed.replace('x', "×");
+            let searched = format!("{name} {sizes}");
+            let score =
+                fuzzy::score(typed, &searched).or_else(|| fuzzy::score(&plain, &searched))?;
+            Some((score, (row, name)))
+        });
+        let found = fuzzy::best(scored, MOST).into_iter();
+        found
+            .map(|(row, name)| {
+                let time = [TIME, "Kernel duration (µs)_sum"]
+                    .iter()
+                    .find_map(|label| number(&table.cell(row, label)?));
+                let time = time.map(format::time_us);
+                let shapes = Some(text(&table, row, SHAPES)).filter(|shapes| !shapes.is_empty());
+                let parts: Vec<String> = shapes.into_iter().chain(time).collect();
+                Found {
+                    kind: kind(u32::try_from(row).unwrap_or(u32::MAX)),
+                    token: table.family(row).token().to_owned(),
+                    name: format::kernel_name(&name),
+                    note: parts.join(" \u{b7} "),
+                }
+            })
+            .collect()
+    }
+}
+
+fn name(table: &Table, row: usize) -> String {
+    let names = ["name", "Kernel name"].map(|label| text(table, row, label));
+    names
+        .into_iter()
+        .find(|name| !name.is_empty())
+        .unwrap_or_default()
+}
+
+fn text(table: &Table, row: usize, label: &str) -> String {
+    match table.cell(row, label) {
         Some(Cell::Text(text)) => text,
         _ => String::new(),
-    };
-    let rows = 0..table.sheet.rows.len();
-    let scored = rows.filter_map(|row| {
-        let name = text(row, "name");
-        let score = fuzzy::score(query, &format!("{name} {}", text(row, SHAPES)))?;
-        Some((score, (row, name)))
-    });
-    let found = fuzzy::best(scored, MOST).into_iter();
-    found
-        .map(|(row, name)| OperationFound {
-            row: u32::try_from(row).unwrap_or(u32::MAX),
-            token: table.family(row).token().to_owned(),
-            name: format::kernel_name(&name),
-            shapes: text(row, SHAPES),
-            time: table
-                .cell(row, TIME)
-                .and_then(|cell| number(&cell))
-                .map_or_else(String::new, format::time_us),
-        })
-        .collect()
+    }
+}
+
+/// Those whose names answer best.
+fn best(typed: &str, most: usize, all: Vec<Found>) -> Vec<Found> {
+    let scored = all
+        .into_iter()
+        .filter_map(|one| Some((fuzzy::score(typed, &one.name)?, one)));
+    fuzzy::best(scored, most)
 }
 
 #[cfg(test)]
 mod tests {
     use dormer_core::testing::Timetable;
 
+    use super::*;
     use crate::protocol::Choice;
-    use crate::worker::Analysis;
 
-    #[test]
-    fn operations_are_found_by_a_part_of_their_names() {
+    fn analysis() -> Analysis {
         let trace =
             Timetable::new()
                 .work("aten::mm", "gemm", 100..130)
                 .work("aten::bmm", "gemm", 200..250);
-        let analysis = Analysis::new(trace.profile(), &Choice::default());
-        let found = |text: &str| -> Vec<(String, u32)> {
-            let found = analysis.find_operations(text).into_iter();
-            found.map(|one| (one.name, one.row)).collect()
-        };
-        let (mm, bmm) = (("aten::mm".to_owned(), 1), ("aten::bmm".to_owned(), 0));
+        Analysis::new(trace.profile(), &Choice::default())
+    }
+
+    fn rows(found: &[Found]) -> Vec<(&str, FoundKind)> {
+        let found = found
+            .iter()
+            .filter(|one| matches!(one.kind, FoundKind::Operation(_)));
+        found
+            .map(|one| (one.name.as_str(), one.kind.clone()))
+            .collect()
+    }
+
+    #[test]
+    fn operations_are_found_by_a_part_of_their_names() {
+        let analysis = analysis();
+        let (mm, bmm) = (
+            ("aten::mm", FoundKind::Operation(1)),
+            ("aten::bmm", FoundKind::Operation(0)),
+        );
         // The longer one is the first row; "mm" is a word of the other one.
-        assert_eq!(found("mm"), [mm, bmm.clone()]);
-        assert_eq!(found("BMM"), [bmm]);
-        assert!(found("conv").is_empty());
-        assert!(found(" ").is_empty());
-        let times = analysis.find_operations("bmm").into_iter();
-        assert_eq!(times.map(|one| one.time).collect::<Vec<_>>(), ["50.0 µs"]);
+        assert_eq!(rows(&analysis.find("mm")), [mm, bmm.clone()]);
+        assert_eq!(rows(&analysis.find("BMM")), [bmm]);
+        assert!(analysis.find("conv").is_empty());
+        assert!(analysis.find(" ").is_empty());
+        let found = analysis.find("bmm");
+        assert!(found[0].note.ends_with("50.0 µs"), "{found:?}");
+    }
+
+    /// Categories before operations, operations before kernels.
+    #[test]
+    fn categories_and_kernels_are_found_in_their_order() {
+        let analysis = analysis();
+        let found = analysis.find("gemm");
+        assert_eq!(found[0].kind, FoundKind::Category("gemm".to_owned()));
+        assert!(matches!(found.last().unwrap().kind, FoundKind::Kernel(_)));
     }
 }

@@ -1,7 +1,7 @@
 //! A program that runs one operation alone, with the arguments that the trace recorded.
 
 use dormer_core::output::archive;
-use dormer_core::output::replay::Package;
+use dormer_core::output::replay::{Entry, Package};
 use dormer_core::{Profile, Report};
 
 use crate::protocol::{MadeArtifact, Reproducer, ReproducerQuery};
@@ -23,6 +23,7 @@ pub(super) fn reproducer(
     };
     let reproducer = Reproducer {
         file_name: file_name(&name),
+        python: package.entries.first().and_then(Entry::python),
         reason,
         made: bytes
             .as_ref()
@@ -69,6 +70,11 @@ mod tests {
     fn what_was_recorded_whole_is_made_when_it_is_asked_for() {
         let (offered, bytes) = ask(0, false).unwrap();
         assert_eq!(offered.file_name, "replay_aten_mm.zip");
+        let python = offered.python.unwrap();
+        assert!(
+            python.contains("torch.ops.aten.mm.default(self, mat2)"),
+            "{python}"
+        );
         assert_eq!((offered.reason, offered.made, bytes), (None, None, None));
         let (made, bytes) = ask(0, true).unwrap();
         assert_eq!(
@@ -83,7 +89,7 @@ mod tests {
         let (offered, bytes) = ask(1, true).unwrap();
         let reason = offered.reason.unwrap();
         assert!(reason.contains("record_shapes=True"), "{reason}");
-        assert_eq!((offered.made, bytes), (None, None));
+        assert_eq!((offered.python, offered.made, bytes), (None, None, None));
         assert_eq!(ask(2, false), None);
     }
 }

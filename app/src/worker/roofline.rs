@@ -74,8 +74,7 @@ fn counted<'a>(
     profile: &'a Profile,
     report: &'a Report,
 ) -> impl Iterator<Item = (&'a Operation, &'a Judged)> {
-    let all = profile.operations().iter().zip(&report.judged);
-    all.filter(|(operation, _)| operation.counts(report.options.gpu_events))
+    profile.operations().iter().zip(&report.judged)
 }
 
 fn mark(profile: &Profile, report: &Report, drawn: &charts::Mark, percent: f64) -> Mark {

@@ -8,7 +8,11 @@ use dormer_core::base::sort::Arrange;
 use dormer_core::report::sheet::{Cell, Column, Field, Unit};
 
 use super::columns::{Table, beside};
-use crate::protocol::{FAMILY, RowsPage, RowsQuery, Sort, TableCell, TableRow};
+use super::matching::{Matcher, remarks};
+use crate::protocol::search::Search;
+use crate::protocol::{
+    FAMILY, RowsPage, RowsQuery, SHARE, Sort, TIME, TableCell, TableRow, Total, TotalsQuery, column,
+};
 
 /// The page cuts names to the width of their column; longer than this none can be.
 const NAME_CHARS: usize = 240;
@@ -47,7 +51,13 @@ impl Rows {
         let rows = rows.filter_map(|&row| table_row(table, row, &query.columns));
         let mut rows: Vec<TableRow> = rows.collect();
         tell_apart(&mut rows);
+        let own_order = match query.sort {
+            None => own_order(table, matching),
+            Some(_) => None,
+        };
         RowsPage {
+            remarks: remarks(table, &query.find),
+            own_order,
             docs: query
                 .columns
                 .iter()
@@ -81,7 +91,7 @@ pub(super) fn fields(table: &Table, row: usize) -> Vec<Field> {
     beside
         .chain(own)
         .map(|(column, cell)| Field {
-            label: plain_label(column.label),
+            label: plain_label(column.label, column.unit),
             doc: column.doc.to_owned(),
             value: text(&column, &cell),
         })
@@ -90,22 +100,12 @@ pub(super) fn fields(table: &Table, row: usize) -> Vec<Field> {
 }
 
 fn order(table: &Table, find: &str, only: &[String], sort: Option<&Sort>) -> Vec<usize> {
-    let find = find.trim().to_lowercase();
-    let contains = |text: &str| text.to_lowercase().contains(&find);
-    let fits = |row: usize, cells: &[Cell]| {
-        if find.is_empty() && only.is_empty() {
-            return true;
-        }
+    let search = Matcher::new(table, &Search::parse(find));
+    let fits = |row: usize| {
         (only.is_empty() || only.iter().any(|word| table.is_of(row, word)))
-            && (find.is_empty()
-                || contains(table.family(row).label())
-                || cells.iter().any(|cell| match cell {
-                    Cell::Text(text) => contains(text),
-                    _ => false,
-                }))
+            && search.fits(table, row)
     };
-    let rows = table.sheet.rows.iter().enumerate();
-    let rows = rows.filter(|(row, cells)| fits(*row, cells));
+    let rows = (0..table.sheet.rows.len()).filter(|row| fits(*row));
     // The cells that decide, once for each row: those beside the sheet are made anew each time, and
     // case does not count.
     let label = sort.map_or("", |sort| &sort.column);
@@ -113,7 +113,7 @@ fn order(table: &Table, find: &str, only: &[String], sort: Option<&Sort>) -> Vec
         Some(Cell::Text(text)) => Some(Cell::Text(text.to_lowercase())),
         cell => cell,
     };
-    let mut rows: Vec<(usize, Option<Cell>)> = rows.map(|(row, _)| (row, decides(row))).collect();
+    let mut rows: Vec<(usize, Option<Cell>)> = rows.map(|row| (row, decides(row))).collect();
     // Stable: rows of equal value keep the sheet's order, whichever way the order goes.
     if let Some(sort) = sort {
         rows.arrange_by(|(_, one), (_, other)| {
@@ -121,6 +121,69 @@ fn order(table: &Table, find: &str, only: &[String], sort: Option<&Sort>) -> Vec
         });
     }
     rows.into_iter().map(|(row, _)| row).collect()
+}
+
+/// What some rows come to together, for columns that can be added: times, counts and shares.
+pub(super) fn totals(table: &Table, query: &TotalsQuery) -> Vec<Total> {
+    let total = |label: &String| {
+        let column = table
+            .column(label)
+            .filter(|_| CAN_BE_ADDED.contains(&&**label))?;
+        let cells = query
+            .rows
+            .iter()
+            .map(|row| table.cell(*row as usize, label));
+        let numbers = cells.filter_map(|cell| number(&cell?));
+        let numbers: Vec<f64> = numbers.collect();
+        let sum: f64 = numbers.iter().sum();
+        let sum = match column.unit {
+            Unit::Count => Cell::Int(sum as i64),
+            _ => Cell::Float(sum),
+        };
+        (!numbers.is_empty()).then(|| Total {
+            column: label.clone(),
+            text: text(&column, &sum),
+        })
+    };
+    query.columns.iter().filter_map(total).collect()
+}
+
+/// Columns whose values of several rows are a value of all of them together.
+#[rustfmt::skip]
+const CAN_BE_ADDED: &[&str] = &[
+    TIME, SHARE, "operation_count", "Count", "Kernel duration (µs)_sum", "Kernel duration (µs)_count",
+    "total_direct_kernel_time_ms", "self_cpu_time_ms", "Percentage (%)", column::REFERENCE,
+    column::TARGET, column::DIFFERENCE, column::TIME, column::COUNT, column::REFERENCE_COUNT,
+    column::TARGET_COUNT, column::SHARE,
+];
+
+/// The columns by which sheets may be in order of themselves.
+#[rustfmt::skip]
+const OWN_ORDERS: &[&str] = &[
+    TIME, "Kernel duration (µs)_sum", "total_direct_kernel_time_ms", "self_cpu_time_ms", column::TIME,
+];
+
+/// The column whose largest values come first in the order that a sheet has of itself.
+fn own_order(table: &Table, rows: &[usize]) -> Option<Sort> {
+    let is_in_order = |label: &&&str| {
+        let numbers = rows
+            .iter()
+            .map(|row| table.cell(*row, label).and_then(|cell| number(&cell)));
+        let numbers: Vec<f64> = numbers
+            .map(|number| number.unwrap_or(f64::NEG_INFINITY))
+            .collect();
+        // In microseconds, nanoseconds may be off by the last digit.
+        let falls = |pair: &[f64]| match pair {
+            [one, next] => next <= one || (next - one).abs() <= 1e-9 * next.abs(),
+            _ => true,
+        };
+        numbers.first().is_some_and(|first| first.is_finite()) && numbers.windows(2).all(falls)
+    };
+    let column = OWN_ORDERS.iter().find(is_in_order)?;
+    Some(Sort {
+        column: (*column).to_owned(),
+        descending: true,
+    })
 }
 
 /// Orders two cells of a column; what is unknown comes last either way.
@@ -181,7 +244,7 @@ fn table_row(table: &Table, row: usize, columns: &[String]) -> Option<TableRow> 
 
 /// A name for reading. What the reference calls a kernel without an operator of its own,
 /// `hipGraphLaunch->kernel (Synthetic Op)`, is the kernel; an operator before it stays.
-fn short_name(name: &str) -> String {
+pub(super) fn short_name(name: &str) -> String {
     let synthetic = name.strip_suffix(" (Synthetic Op)");
     match synthetic.and_then(|name| name.split_once("->")) {
         Some((launch, kernel)) if launch.contains("GraphLaunch") => format::kernel_name(kernel),
@@ -250,13 +313,17 @@ fn text(column: &Column, cell: &Cell) -> String {
 }
 
 /// A column's label for reading: the values carry their unit, so the label need not.
-fn plain_label(label: &str) -> String {
+fn plain_label(label: &str, unit: Unit) -> String {
     if label == FAMILY {
         return "Category".to_owned();
     }
-    let label = label.strip_suffix("_ms").unwrap_or(label);
-    let label = label.replace(" (µs)", "").replace(" (%)", "");
-    let label = label.replace('_', " ").replace("cpu ", "CPU ");
+    let is_unit = |word: &&str| match unit {
+        Unit::Us | Unit::Ms => matches!(*word, "us" | "ms" | "(µs)" | "(ms)"),
+        Unit::Percent => *word == "(%)",
+        _ => false,
+    };
+    let words = label.split([' ', '_']).filter(|word| !is_unit(word));
+    let label = words.collect::<Vec<_>>().join(" ").replace("cpu ", "CPU ");
     let mut letters = label.chars();
     let first = letters.next();
     first.map_or(String::new(), |first| {
@@ -412,6 +479,11 @@ mod tests {
         check("MM", None, &[0, 2]);
         check(" softmax ", None, &[1]);
         check("12", None, &[]);
+        check("mm aten::b", None, &[2]);
+        check("-mm", None, &[1]);
+        check("time>1ms", None, &[0]);
+        check("calls>=1200", None, &[1]);
+        check("category:gemm -name:bmm", None, &[0]);
         // Dormer's own category counts as text of the row.
         check("gemm", None, &[0, 2]);
     }
@@ -443,12 +515,27 @@ mod tests {
             ["Reduction", "aten::Softmax", &format::count(1200)]
         );
         assert_eq!(values(9), Vec::<String>::new());
-        assert_eq!(
-            plain_label("Kernel duration (µs)_mean"),
-            "Kernel duration mean"
-        );
-        assert_eq!(plain_label("self_cpu_time_ms"), "Self CPU time");
-        assert_eq!(plain_label(FAMILY), "Category");
+    }
+
+    /// What the value carries, the label need not; other units stay.
+    #[test]
+    fn a_label_has_no_unit_where_the_value_has_one() {
+        for (label, unit, expected) in [
+            (
+                "Kernel duration (µs)_mean",
+                Unit::Us,
+                "Kernel duration mean",
+            ),
+            ("total_duration_us", Unit::Us, "Total duration"),
+            ("duration_us_median", Unit::Us, "Duration median"),
+            ("self_cpu_time_ms", Unit::Ms, "Self CPU time"),
+            ("start ms", Unit::Ms, "Start"),
+            ("Percentage (%)", Unit::Percent, "Percentage"),
+            ("Data Moved (MB)", Unit::Number, "Data Moved (MB)"),
+            (FAMILY, Unit::Text, "Category"),
+        ] {
+            assert_eq!(plain_label(label, unit), expected);
+        }
         assert_eq!(plain_list("['GEMM', 'other']"), "GEMM, other");
     }
 }

@@ -9,8 +9,8 @@ use dormer_core::profile::serving::Serving;
 use dormer_core::profile::window::StepWindow;
 use dormer_core::report::overview::split;
 use dormer_core::report::steps::{
-    StepChart, StepFigures, batch_table, denoising_table, graph_table, slow, steady_text,
-    step_figures, step_trends, trend_sentences,
+    StepChart, StepFigures, batch_table, denoising_table, graph_table, median_step, slow,
+    steady_text, step_figures, step_trends, trend_sentences,
 };
 
 use super::analysis::Analysis;
@@ -36,7 +36,7 @@ impl Analysis {
         let lines = self.steps.lines().into_iter();
         let steps = lines.zip(windows).map(|(line, step)| {
             let range = step.window.span;
-            let timeline = range_timeline(&self.whole, self.report.options.gpu_events, range);
+            let timeline = range_timeline(&self.whole, range);
             let share = percent_of(range.length(), median_ns).filter(|_| lengths_ns.len() > 1);
             StepTime {
                 time: line.window_length.clone(),
@@ -57,8 +57,26 @@ impl Analysis {
         };
         match self.whole.serving() {
             Some(serving) => self.of_engine(serving, times),
-            None => times,
+            None => StepTimes {
+                median: self.median_step(),
+                ..times
+            },
         }
+    }
+
+    /// Of steps that are no batches of requests: those may all be different.
+    fn median_step(&self) -> Option<StepChoice> {
+        let steps = self.steps.all();
+        let lengths = steps.iter().map(|step| step.window.span.length());
+        let at = median_step(&lengths.collect::<Vec<i64>>())?;
+        let step = steps.get(at)?;
+        let length = format::time_ns(step.window.span.length());
+        let n_steps = format::counted(steps.len() as u64, "step");
+        Some(StepChoice {
+            label: "median step".to_owned(),
+            text: format!("{}, {length}: the median of {n_steps}", step.step.name),
+            window: self.steps.edges(step.window.span),
+        })
     }
 
     /// The steps of a serving engine: each beside those like it, with its batch.
@@ -236,6 +254,37 @@ mod tests {
         assert_eq!(shown.collect::<Vec<_>>(), expected);
         let parts: Vec<i64> = steps[2].parts.iter().map(|part| part.ns).collect();
         assert_eq!(parts, [80_000, 0, 0, 20_000]);
+    }
+
+    #[test]
+    fn the_median_of_many_equal_steps_is_offered() {
+        let step = |trace: Timetable, number: u32| {
+            let start = 1000 + number * 100;
+            let kernel_us = if number == 4 { 75 } else { 40 + number % 2 };
+            trace
+                .annotation(&format!("ProfilerStep#{number}"), start..start + 100)
+                .op("aten::mm", start + 2..start + 12)
+                .launched(
+                    "gemm",
+                    start + 4..start + 6,
+                    start + 20..start + 20 + kernel_us,
+                )
+        };
+        let trace = (1..=6).fold(Timetable::new(), step);
+        let times = Analysis::new(trace.profile(), &Choice::default()).step_times();
+        let median = times.median.unwrap();
+        assert_eq!(median.label, "median step");
+        assert!(
+            times
+                .steps
+                .iter()
+                .any(|step| step.line.window == median.window && !step.is_slow),
+            "{}",
+            median.text
+        );
+        // Three steps are too few.
+        let three = Analysis::new(three_steps().profile(), &Choice::default()).step_times();
+        assert_eq!(three.median, None);
     }
 
     #[test]

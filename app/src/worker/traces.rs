@@ -16,10 +16,11 @@ use super::Analysis;
 use super::compare::Compared;
 use super::files::Files;
 use super::redacted::Redacted;
+use super::rows::totals;
 use crate::protocol::{
     About, ArtifactQuery, ArtifactsQuery, Choice, CompareFacts, DiffRow, DiffRowsQuery, FileNames,
-    MadeArtifact, Offer, Overview, ReferenceOpened, RowQuery, RowsPage, RowsQuery, Swapped,
-    TreeChange, TreePage, TreeStep,
+    MadeArtifact, Offer, Overview, ReferenceOpened, RowQuery, RowsPage, RowsQuery, Swapped, Total,
+    TotalsQuery, TreeChange, TreePage, TreeStep,
 };
 
 /// The traces that are open.
@@ -152,6 +153,16 @@ impl Traces {
         }
         let compared = self.compared();
         compared.map_or_else(Vec::new, |compared| compared.row(&query.sheet, query.row))
+    }
+
+    /// What some rows of a table come to together.
+    pub fn totals(&mut self, query: &TotalsQuery) -> Vec<Total> {
+        if !Compared::has(&query.sheet) {
+            let table = self.target.table(&query.sheet);
+            return table.map_or_else(Vec::new, |table| totals(&table, query));
+        }
+        let compared = self.compared();
+        compared.map_or_else(Vec::new, |compared| compared.totals(query))
     }
 
     /// A window of both call trees.

@@ -5,6 +5,8 @@
 //! | [`flame`] | the tree as blocks |
 //! | [`replays`] | what graph launches replay: layers and kernels |
 //! | [`shape`] | the calls, in the way that was chosen |
+//! | [`naming`] | what rows are called and what they are |
+//! | [`shown`] | which of the calls are rows: the common stack is folded, calls without GPU activity are hidden |
 //! | [`unfolded`] | which nodes are open, and the rows that makes |
 //! | [`search`] | going from one node of a name to the next |
 
@@ -12,17 +14,19 @@ use std::collections::{HashMap, HashSet};
 
 use dormer_core::names::Family;
 use dormer_core::profile::ops::Op;
-use dormer_core::profile::tree::Label;
+use dormer_core::profile::tree::{Instances, Label, MergedId};
 use dormer_core::trace::{EventId, StringId};
-use dormer_core::{Profile, base::format};
+use dormer_core::{Profile, base::format, names::frames::CodeOf};
 
 use super::families::{Families, launched_collectives};
 use crate::protocol::{
-    FindInTree, Sort, TreeChange, TreeLook, TreeMode, TreePage, TreeRow, TreeRowsQuery, TreeStep,
+    FindInTree, Sort, TreeChange, TreeInstances, TreeLook, TreeMode, TreePage, TreeRow,
+    TreeRowsQuery, TreeStep,
 };
 use dormer_core::report::details::launching_call;
 use search::Search;
 use shape::{Calls, Item, Shape};
+use shown::{Part, Shown};
 use unfolded::{Branches, Row, Unfolded};
 
 /// The page cuts names to the width of their column; longer than this none can be.
@@ -36,6 +40,9 @@ pub struct TreeView {
     /// Made when it is first asked for anything; `None` inside where the trace has no such tree.
     shape: Option<Option<Shape>>,
     all_gpu_ns: i64,
+    /// Calls without GPU activity are rows, too.
+    all_rows: bool,
+    part: Part,
     unfolded: Unfolded,
     search: Search,
     families: Families,
@@ -64,6 +71,8 @@ impl TreeView {
             sort: None,
             shape: None,
             all_gpu_ns: 0,
+            all_rows: false,
+            part: Part::default(),
             unfolded: Unfolded::default(),
             search: Search::default(),
             launching: collectives.chain(ops).collect(),
@@ -84,10 +93,24 @@ impl TreeView {
             }
         };
         let total = self.unfolded.rows().len();
-        let missing = if total == 0 { self.missing() } else { "" };
-        TreeChange {
+        let change = TreeChange {
             total,
-            says: missing.to_owned(),
+            says: String::new(),
+            ..change
+        };
+        let Some(calls) = self.calls(profile) else {
+            return TreeChange {
+                says: self.missing().to_owned(),
+                ..change
+            };
+        };
+        let folded = self.part.folded().iter();
+        let stack = folded.map(|item| (*item, calls.counted_name(*item)));
+        TreeChange {
+            says: if total == 0 { self.missing() } else { "" }.to_owned(),
+            stack: stack.collect(),
+            can_fold: self.part.can_fold(),
+            hidden: self.part.n_hidden(&calls, &self.unfolded),
             ..change
         }
     }
@@ -107,6 +130,7 @@ impl TreeView {
             self.shape = None;
             self.unfolded.clear();
             self.sort = look.sort.clone();
+            self.all_rows = look.all_rows;
             let calls = self.calls(profile);
             keep = calls
                 .zip(call)
@@ -114,8 +138,45 @@ impl TreeView {
         }
         self.sort = look.sort.clone();
         let calls = self.calls(profile)?;
-        self.unfolded.renew(&calls);
+        if self.all_rows != look.all_rows {
+            self.all_rows = look.all_rows;
+            self.part.start(&calls, self.hides());
+        }
+        self.renew(&calls);
         self.reveal(&calls, keep?)
+    }
+
+    /// The call that follows the folded stack, which is the only one there.
+    fn first_row(&self, calls: &Calls) -> Option<Item> {
+        self.part.folded().last()?;
+        let part = &self.part;
+        match *(Shown { calls, part }).below(None) {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+
+    /// Opens the calls of the stack that are not folded any more.
+    fn open_stack(&mut self, calls: &Calls) {
+        let part = &self.part;
+        let tree = Shown { calls, part };
+        let first = part
+            .innermost()
+            .map(|innermost| tree.below(Some(innermost)));
+        if let Some(first) = first.and_then(|below| below.first().copied()) {
+            self.unfolded.reveal(&tree, first);
+        }
+    }
+
+    /// Without any GPU activity nothing is hidden.
+    fn hides(&self) -> bool {
+        !self.all_rows && self.all_gpu_ns > 0
+    }
+
+    /// Shows the rows anew: they are others, or in another order.
+    fn renew(&mut self, calls: &Calls) {
+        let part = &self.part;
+        self.unfolded.renew(&Shown { calls, part });
     }
 
     fn missing(&self) -> &'static str {
@@ -153,24 +214,61 @@ impl TreeView {
             TreeStep::Reveal(node) => self.reveal(calls, node),
             TreeStep::RevealEvent(uid) => self.reveal(calls, self.call(profile, uid)?),
             TreeStep::Hottest(from) => self.follow_hottest(calls, from),
+            TreeStep::Instances(node) => self.split(calls, node),
+            TreeStep::StartAt(node) => {
+                if self.part.start_at(node) {
+                    self.renew(calls);
+                    self.open_stack(calls);
+                }
+                node
+            }
+            TreeStep::FoldStack => {
+                self.part.fold();
+                self.renew(calls);
+                None
+            }
             TreeStep::ToDepth(depth) => {
+                let part = &self.part;
+                let shown = Shown { calls, part };
                 let mut open = HashSet::new();
-                let mut waiting = calls.roots();
+                let mut waiting = shown.below(None);
                 while let Some(item) = waiting.pop() {
-                    if calls.depth(item) < depth && calls.has_children(item) {
+                    if shown.depth(item) < depth && shown.has_children(item) {
                         open.insert(item);
-                        waiting.append(&mut calls.children(item));
+                        waiting.append(&mut shown.below(Some(item)));
                     }
                 }
-                self.unfolded.open_only(calls, open);
+                self.unfolded.open_only(&shown, open);
                 None
             }
             TreeStep::CloseAll => {
-                self.unfolded.open_only(calls, HashSet::new());
+                let part = &self.part;
+                let shown = Shown { calls, part };
+                self.unfolded.open_only(&shown, HashSet::new());
                 None
             }
-            _ => self.unfolded.step(calls, step),
+            _ => {
+                let part = &self.part;
+                self.unfolded.step(&Shown { calls, part }, step)
+            }
         }
+    }
+
+    /// Puts the modules of a row below it by themselves, or together again.
+    fn split(&mut self, calls: &Calls, item: Item) -> Option<Item> {
+        let Shape::Merged(tree) = &calls.shape else {
+            return None;
+        };
+        let is_split = calls.is_split(item);
+        tree.borrow_mut().split(MergedId(item), !is_split);
+        self.search = Search::default();
+        self.reveal(calls, item)?;
+        let part = &self.part;
+        if !self.unfolded.is_open(item) {
+            self.unfolded.toggle(&Shown { calls, part }, item);
+        }
+        self.renew(calls);
+        Some(item)
     }
 
     /// The call that an event is, or that launched it; the view may show calls together.
@@ -203,8 +301,14 @@ impl TreeView {
                 name.to_lowercase().contains(text)
             })
         };
-        let unfolded = &mut self.unfolded;
-        self.search.find(unfolded, &calls, query, contains)
+        let found = self.search.next(&calls, query, contains)?;
+        self.reveal(&calls, found.node);
+        Some(TreeChange {
+            target: self.unfolded.target(found.node),
+            position: found.position,
+            of: found.of,
+            ..TreeChange::default()
+        })
     }
 
     /// The tree; when it is first asked for, opens the first screen: what has the most GPU time.
@@ -227,11 +331,15 @@ impl TreeView {
         self.all_gpu_ns = linked
             .filter(|work| work.launched_by.is_some())
             .fold(0, |sum, work| sum.saturating_add(work.span.length()));
-        self.unfolded.renew(&calls);
+        let hides = self.hides();
+        self.part.start(&calls, hides);
+        self.renew(&calls);
+        let top = self.part.folded().last().copied();
         if self.mode != TreeMode::BottomUp
-            && let Some(hottest) = self.hottest_child(&calls, None)
+            && let Some(hottest) = self.hottest_child(&calls, top)
         {
-            self.unfolded.toggle(&calls, hottest);
+            let (calls, part) = (&calls, &self.part);
+            self.unfolded.toggle(&Shown { calls, part }, hottest);
         }
         Some(calls)
     }
@@ -241,7 +349,18 @@ impl TreeView {
         if !calls.knows(item) {
             return None;
         }
-        self.unfolded.reveal(calls, item);
+        if let Shape::Merged(tree) = &calls.shape {
+            tree.borrow_mut().arrange_for(MergedId(item));
+        }
+        let n_folded = self.part.folded().len();
+        if self.part.show(calls, item) {
+            self.renew(calls);
+        }
+        if self.part.folded().len() < n_folded {
+            self.open_stack(calls);
+        }
+        let part = &self.part;
+        self.unfolded.reveal(&Shown { calls, part }, item);
         Some(item)
     }
 
@@ -253,11 +372,12 @@ impl TreeView {
             .filter(|item| self.heat(calls, *item) > 0);
         let mut here = match from {
             Some(item) => item,
-            None => self.hottest_child(calls, None)?,
+            None => self.hottest_child(calls, self.part.folded().last().copied())?,
         };
         while let Some(child) = self.hottest_child(calls, Some(here)) {
             if !self.unfolded.is_open(here) {
-                self.unfolded.toggle(calls, here);
+                let part = &self.part;
+                self.unfolded.toggle(&Shown { calls, part }, here);
             }
             here = child;
         }
@@ -315,17 +435,31 @@ impl TreeView {
             true => format::time_ns(ns),
             false => String::new(),
         };
-        let has_share = of.all.n_work > 0 && self.all_gpu_ns > 0;
+        let part = &self.part;
+        let tree = Shown { calls, part };
+        let above = tree.parent(item).map(|above| calls.figures(above).all);
+        // What is a share of nothing has none.
+        let above_ns = above.map_or(self.all_gpu_ns, |above| above.gpu_ns);
+        let has_share = of.all.n_work > 0 && above_ns > 0;
+        let share = |ns: i64, of_ns: i64| 100.0 * ns as f64 / of_ns as f64;
         TreeRow {
             node: item,
-            branch: self.unfolded.branch(calls, row),
+            branch: self.unfolded.branch(&tree, row),
             whole: (shown != name).then_some(name),
             name: shown,
-            kind: calls.kind(item).to_owned(),
+            kind: calls.kind(item),
+            code: calls.code(item).map_or("", code_word).to_owned(),
+            instances: calls
+                .instances(item)
+                .map(|of| self.instances(of, calls.is_split(item))),
             token: family.map_or("", Family::token).to_owned(),
             gpu_time: gpu(of.all),
             gpu_own: gpu(of.own),
-            gpu_percent: has_share.then(|| 100.0 * of.all.gpu_ns as f64 / self.all_gpu_ns as f64),
+            gpu_percent: has_share.then(|| share(of.all.gpu_ns, above_ns)),
+            gpu_of_all: match of.all.n_work > 0 && self.all_gpu_ns > 0 {
+                true => format::percent(share(of.all.gpu_ns, self.all_gpu_ns)),
+                false => String::new(),
+            },
             gpu_count: match of.all.n_work {
                 0 => String::new(),
                 n_work => format::count(n_work),
@@ -341,12 +475,34 @@ impl TreeView {
                 .map(|event| calls.profile.trace.events.uid(event)),
         }
     }
+
+    /// By GPU time, where anything runs on the GPU.
+    fn instances(&self, of: Instances, split: bool) -> TreeInstances {
+        let spread = if self.all_gpu_ns > 0 { of.gpu } else { of.cpu };
+        TreeInstances {
+            n: of.n,
+            mean: format::time_ns(spread.mean_ns),
+            range: format::time_range_ns(spread.least_ns, spread.most_ns),
+            split,
+        }
+    }
+}
+
+/// As the style sheet calls it.
+pub(super) fn code_word(code: CodeOf) -> &'static str {
+    match code {
+        CodeOf::Program => "own",
+        CodeOf::PyTorch => "pytorch",
+        CodeOf::Library => "library",
+    }
 }
 
 mod flame;
+mod naming;
 mod replays;
 pub(super) mod search;
 pub(super) mod shape;
+mod shown;
 #[cfg(test)]
 mod tests;
 pub(super) mod unfolded;

@@ -67,6 +67,11 @@ impl Steps {
             .collect()
     }
 
+    /// All of them.
+    pub(super) fn all(&self) -> &[StepWindow] {
+        &self.steps
+    }
+
     /// Steps that are not shown.
     pub(super) fn n_more(&self) -> usize {
         self.steps.len() - self.windows().len()

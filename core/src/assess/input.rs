@@ -20,12 +20,10 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// The operations that count under the options, with their positions.
+    /// All operations with their positions.
     pub fn operations(&self) -> impl Iterator<Item = (usize, &'a Operation, &'a Judged)> + use<'a> {
-        let events = self.profile.gpu_events(self.options.gpu_events);
         let all = self.profile.operations().iter().zip(self.judged);
         all.enumerate()
-            .filter(move |(_, (operation, _))| operation.counts(events))
             .map(|(at, (operation, judged))| (at, operation, judged))
     }
 

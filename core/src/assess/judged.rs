@@ -152,19 +152,15 @@ pub(crate) fn judge(
     let mut judged: Vec<Judged> = operations()
         .map(|operation| Judged::new(profile, operation, options))
         .collect();
-    let events = timelines.events;
-    let held = profile.once(events, || HeldNs(held_ns(profile, &timelines.gaps, events)));
+    let held = profile.once(|| HeldNs(held_ns(profile, &timelines.gaps)));
     for (judged, held_ns) in judged.iter_mut().zip(&held.0) {
         judged.held_ns = *held_ns;
     }
     if timelines.overlaps {
-        let shares = Shares::of_run(profile, events);
+        let shares = Shares::of_run(profile);
         let shares = shares.operations_ns.iter();
         for ((operation, judged), share_ns) in operations().zip(&mut judged).zip(shares) {
-            // What does not count under the options has no share.
-            if operation.counts(events) {
-                judged.run_ns = operation.kernel_ns.min(*share_ns);
-            }
+            judged.run_ns = operation.kernel_ns.min(*share_ns);
         }
     }
     judged

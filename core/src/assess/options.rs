@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Thresholds;
 use crate::hardware::{Basis, GpuSpec};
 use crate::perf::UserModels;
-use crate::profile::kernels::GpuEvents;
+use crate::profile::kernels::SheetEvents;
 
 /// The choices a report is made with.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -14,8 +14,8 @@ pub struct ReportOptions {
     pub gpu: Option<Arc<GpuSpec>>,
     /// Which of its figures to judge by, where they are known.
     pub basis: Basis,
-    /// Which GPU activity the timeline counts.
-    pub gpu_events: GpuEvents,
+    /// Which GPU activity the sheets count that have the reference's names.
+    pub sheet_events: SheetEvents,
     /// Where the lines are drawn.
     pub thresholds: Thresholds,
     /// The user's own performance models, which go before the built-in ones.

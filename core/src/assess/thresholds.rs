@@ -76,7 +76,7 @@ thresholds! {
     }
     "Trust" {
         anomaly_percent: Percent = 105.0, "A measurement above this share of the roofline is not plausible: it is shown, never ranked.";
-        unlinked_percent: Percent = 1.0, "Unlinked GPU activity is reported as missing data from this share of the GPU time on; below, as a note.";
+        unlinked_percent: Percent = 1.0, "Unattributed GPU activity is reported as a limit from this share of the GPU time on; below, as a note.";
     }
     "Short kernels" {
         short_kernel_us: Us = 10.0, "Kernels shorter than this are short: launching one takes the CPU about as long.";

@@ -39,7 +39,7 @@ pub fn ungrouped(text: &str) -> String {
     plain
 }
 
-/// A duration: `41.7 ms`, `9.87 µs`, `1 172 ms`.
+/// A duration: `41.7 ms`, `9.87 µs`, `1 172 ms`, `13.3 s`.
 pub fn time_ns(ns: i64) -> String {
     time_us(ns as f64 / 1e3)
 }
@@ -50,13 +50,21 @@ pub fn time_us(us: f64) -> String {
     if us.abs() < 999.5 {
         with_unit(us, "µs")
     } else {
-        with_unit(us / 1e3, "ms")
+        time_ms(us / 1e3)
     }
 }
 
-/// A duration in milliseconds whatever its size, for columns that share a unit: `0.033 ms`.
+/// From here on durations are in seconds: what is less reads well in milliseconds.
+const SECONDS_FROM_MS: f64 = 9_999.5;
+
+/// A duration in milliseconds however small it is, for columns that share a unit: `0.033 ms`; in seconds
+/// from ten of them on: `13.3 s`.
 pub fn time_ms(ms: f64) -> String {
-    with_unit(ms, "ms")
+    if ms.abs() < SECONDS_FROM_MS {
+        with_unit(ms, "ms")
+    } else {
+        with_unit(ms / 1e3, "s")
+    }
 }
 
 /// A range of times in one unit: "0.61–3.05 ms"; one time where both ends read the same.
@@ -67,6 +75,7 @@ pub fn time_range_ns(low_ns: i64, high_ns: i64) -> String {
         [one, other] if one == other => return range(&low, &high),
         [_, Some("µs")] => 1e3,
         [_, Some("ms")] => 1e6,
+        [_, Some("s")] => 1e9,
         _ => return format!("{low} to {high}"),
     };
     format!("{}–{high}", number(low_ns as f64 / in_ns))
@@ -90,6 +99,17 @@ pub fn range(low: &str, high: &str) -> String {
 pub fn signed_time_ns(ns: i64) -> String {
     let sign = if ns > 0 { "+" } else { "" };
     format!("{sign}{}", time_ns(ns))
+}
+
+/// A difference as it is written, `−3.20 ms` or `0.041 ms`, with a sign before what is above nothing:
+/// `+0.041 ms`, `<+0.001 ms`; below it as it is, but `>−0.001 ms`.
+pub fn with_sign(written: &str, is_above: bool) -> String {
+    match (written.strip_prefix('<'), is_above) {
+        (Some(least), true) => format!("<+{least}"),
+        (Some(least), false) => format!(">\u{2212}{least}"),
+        (None, true) => format!("+{written}"),
+        (None, false) => written.to_owned(),
+    }
 }
 
 /// A change in percent: `+6.3 %`, `−3.2 %`, `0 %`. What is small but not nothing keeps its sign:
@@ -327,7 +347,10 @@ mod tests {
             (41_700_000, "41.7 ms"),
             (121_345_000, "121 ms"),
             (1_172_400_000, "1_172 ms"),
-            (3_600_000_000_000, "3_600_000 ms"),
+            (9_999_400_000, "9_999 ms"),
+            (9_999_700_000, "10.0 s"),
+            (13_322_000_000, "13.3 s"),
+            (3_600_000_000_000, "3_600 s"),
             (-2_500, "\u{2212}2.50 µs"),
         ];
         for (ns, expected) in cases {
@@ -336,6 +359,7 @@ mod tests {
         assert_eq!(time_us(f64::NAN), "–");
         assert_eq!(time_ms(0.0331), "0.033 ms");
         assert_eq!(time_ms(0.0001), "<0.001 ms");
+        assert_eq!(time_ms(13_322.0), "13.3 s");
     }
 
     #[test]
@@ -363,6 +387,13 @@ mod tests {
 
     #[test]
     fn differences_have_a_sign() {
+        let written = [(0.041, "+0.041 ms"), (0.0001, "<+0.001 ms")];
+        for (ms, expected) in written {
+            assert_eq!(with_sign(&time_ms(ms), true), expected);
+        }
+        assert_eq!(with_sign(&time_ms(-0.041), false), "\u{2212}0.041 ms");
+        assert_eq!(with_sign(&time_ms(-0.0001), false), ">\u{2212}0.001 ms");
+        assert_eq!(signed_time_ns(41), "+0.041 µs");
         assert_eq!(signed_time_ns(41_700_000), "+41.7 ms");
         assert_eq!(signed_time_ns(-9_870), "\u{2212}9.87 µs");
         assert_eq!(signed_time_ns(0), "0 µs");

@@ -12,6 +12,6 @@ pub(crate) mod row_id;
 pub(crate) mod sequence;
 pub mod sort;
 pub mod stats;
-pub(crate) mod tally;
+pub mod tally;
 pub(crate) mod trend;
 pub mod value;

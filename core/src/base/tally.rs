@@ -6,10 +6,13 @@ use std::hash::Hash;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
 
+/// How many, and their times together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    pub(crate) count: u64,
-    pub(crate) ns: i64,
+pub struct Tally {
+    /// How many.
+    pub count: u64,
+    /// Sum of their times.
+    pub ns: i64,
 }
 
 impl Tally {

@@ -13,7 +13,7 @@ use crate::profile::launch::is_graph_call;
 use crate::profile::runtime_calls::records_busy_queues;
 use crate::profile::timeline::GpuTimeline;
 use crate::profile::window::WindowOf;
-use crate::report::overview::{Measure, QualityLine};
+use crate::report::overview::{Limit, Measure, QualityLine};
 
 /// What is known of one of the traces.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +38,8 @@ pub struct About {
     pub n_gpu_events: u64,
     /// The part of the trace that is compared; `None` for all of it.
     pub window: Option<WindowOf>,
+    /// What limits trust in its numbers.
+    pub limits: Vec<Limit>,
     /// What was lost of it, worst first.
     pub losses: Vec<QualityLine>,
     /// Whether calls or GPU work are missing, so that their number tells nothing.
@@ -101,7 +103,6 @@ impl About {
         let hardware = &side.report.overview.hardware;
         let gpu = hardware.gpu.as_ref().map(|gpu| gpu.name.to_string());
         let host = side.profile.host_ops.iter();
-        let events = side.report.timelines.events;
         let mut operations = side.profile.operations().iter();
         About {
             has_shapes: operations.any(|operation| {
@@ -115,8 +116,9 @@ impl About {
             measure: side.report.overview.measure,
             timeline: side.report.timelines.whole,
             host_ns: sum(host.map(|op| op.self_ns)),
-            n_gpu_events: side.profile.gpu.of(events).count() as u64,
+            n_gpu_events: side.profile.gpu.all().count() as u64,
             window: side.profile.window.clone(),
+            limits: side.report.overview.limits.clone(),
             losses: losses(side),
             misses_calls: misses_calls(side),
             untold_idle_ns: untold_idle_ns(side),
@@ -135,7 +137,7 @@ impl About {
 /// Whether launches of graphs started most of the GPU work, by time.
 fn runs_graphs(side: &Side) -> bool {
     let trace = &side.profile.trace;
-    let work = || side.profile.gpu.of(side.report.timelines.events);
+    let work = || side.profile.gpu.all();
     let in_graphs = work().filter(|work| {
         let call = work.launched_by;
         call.is_some_and(|call| is_graph_call(trace, trace.recorded_call(call)))

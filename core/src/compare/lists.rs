@@ -12,7 +12,7 @@ use crate::report::{ModuleTime, module_times};
 /// longest first.
 pub(crate) fn kernels(sides: Pair<Side>) -> Vec<Named<String, Tally>> {
     by_key(&sides.map(|side| {
-        let work = side.profile.gpu.of(side.report.timelines.events);
+        let work = side.profile.gpu.all();
         let lengths = work.map(|work| (work.name, work.span.length()));
         let tallies = grouped(lengths, |tally: &mut Tally, ns| tally.add(1, ns)).into_iter();
         let strings = &side.profile.trace.strings;

@@ -1,9 +1,7 @@
 //! What a trace lost before it came here, and what cannot be told of it for that.
 
 use super::side::Side;
-use crate::base::interval::{Interval, difference, length, union};
 use crate::import::warning::WarningKind;
-use crate::profile::kernels::GpuEvents;
 use crate::report::overview::{Level, QualityLine};
 
 /// What is missing from the numbers of a trace, worst first.
@@ -31,41 +29,18 @@ pub(crate) fn misses_calls(side: &Side) -> bool {
     ];
     let profile = side.profile;
     let all = profile.gpu.len() as u64;
-    let left_out = match side.report.timelines.events {
-        GpuEvents::Linked => all.saturating_sub(profile.gpu.of(GpuEvents::Linked).count() as u64),
-        GpuEvents::All => 0,
-    };
-    kinds.iter().any(|kind| profile.warnings.count(*kind) > 0) || left_out * 100 > all * FEW_PERCENT
+    let unattributed = profile
+        .gpu
+        .all()
+        .filter(|work| work.is_unattributed(profile));
+    kinds.iter().any(|kind| profile.warnings.count(*kind) > 0)
+        || unattributed.count() as u64 * 100 > all * FEW_PERCENT
 }
 
-/// Idle time in which the GPU may have worked: on work of unknown duration, or on work that is left
-/// out because no call is known to have launched it.
+/// Idle time in which the GPU may have worked, on work of unknown duration.
 pub(crate) fn untold_idle_ns(side: &Side) -> i64 {
-    let Some(whole) = side.report.timelines.whole else {
-        return 0;
-    };
-    let gpu = &side.profile.gpu;
-    let events = side.report.timelines.events;
-    let left_out: Vec<Interval> = match events {
-        GpuEvents::All => Vec::new(),
-        GpuEvents::Linked => {
-            let rows = gpu.iter().filter(|(_, work)| work.launched_by.is_none());
-            let within = |span: Interval| {
-                let start_ns = span.start_ns.max(whole.span.start_ns);
-                Interval::new(start_ns, span.end_ns.min(whole.span.end_ns).max(start_ns))
-            };
-            rows.map(|(_, work)| within(work.span)).collect()
-        }
-    };
-    let left_out_ns = match left_out.is_empty() {
-        true => 0,
-        false => {
-            let known = union(gpu.of(events).map(|work| work.span).collect());
-            length(&difference(&union(left_out), &known))
-        }
-    };
-    let untold_ns = gpu.untold_ns(events).saturating_add(left_out_ns);
-    untold_ns.min(whole.idle_ns)
+    let idle_ns = side.report.timelines.whole.map_or(0, |whole| whole.idle_ns);
+    side.profile.gpu.untold_ns().min(idle_ns)
 }
 
 #[cfg(test)]
@@ -147,10 +122,8 @@ mod tests {
         let unlinked = products(|_| true, |id| id % 3 == 0);
         let comparison = compared(&whole(), &unlinked, H100);
         let target = &comparison.sides.target;
-        assert_eq!(
-            (target.untold_idle_ns, target.misses_calls),
-            (200_000, true)
-        );
+        let idle_ns = target.timeline.map(|whole| whole.idle_ns);
+        assert_eq!((idle_ns, target.misses_calls), (Some(0), true));
         assert!(comparison.gaps.ranked.is_empty(), "{:#?}", comparison.gaps);
     }
 }

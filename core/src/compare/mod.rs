@@ -64,15 +64,14 @@ impl Comparison {
     /// Compares two traces. Lines, and the basis of the figures, are those of the target's report.
     pub fn new(reference: Side, target: Side) -> Comparison {
         let sides = Pair { reference, target };
-        let shares =
-            sides.map(|side| Shares::of_computation(side.profile, side.report.timelines.events));
+        let shares = sides.map(|side| Shares::of_computation(side.profile));
         let judge = Judge::new(sides);
         let operations = Operations::new(sides, &shares, &judge);
         let about = sides.as_ref().map(About::new);
         let misses_calls = about.reference.misses_calls || about.target.misses_calls;
         let mut comparison = Comparison {
             amount: Amount::new(sides, &operations, misses_calls),
-            parts: Parts::new(sides, &operations),
+            parts: Parts::new(sides, &shares, &operations),
             steps: steps::steps(sides),
             memory: memory::memory(sides),
             compute_ns: sides.map(|side| side.report.timelines.compute_ns().unwrap_or(0)),

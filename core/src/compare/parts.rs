@@ -8,8 +8,11 @@
 use super::ops::Operations;
 use super::pair::{Pair, Which};
 use super::side::Side;
+use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
+use crate::names::Family;
+use crate::profile::shares::Shares;
 use crate::profile::timeline::GpuTimeline;
 
 /// What a part is.
@@ -19,6 +22,8 @@ pub enum PartKind {
     Matched(usize),
     /// Computation of an operation of one trace: its place in [`Operations::lone`].
     Lone(Which, usize),
+    /// Computation of [unattributed](crate::profile::unattributed) kernels.
+    Unattributed,
     /// Communication while nothing is computed.
     ExposedCommunication,
     /// Copies while nothing is computed or communicated.
@@ -30,7 +35,10 @@ pub enum PartKind {
 impl PartKind {
     /// Whether something is computed.
     pub fn is_computation(self) -> bool {
-        matches!(self, PartKind::Matched(_) | PartKind::Lone(..))
+        matches!(
+            self,
+            PartKind::Matched(_) | PartKind::Lone(..) | PartKind::Unattributed
+        )
     }
 }
 
@@ -41,6 +49,8 @@ pub struct Part {
     pub kind: PartKind,
     /// For people.
     pub label: String,
+    /// The kind of work that is computed; `None` for what is no computation.
+    pub family: Option<Family>,
     /// Its length in each trace.
     pub times: Pair<i64>,
 }
@@ -64,6 +74,8 @@ pub struct Parts {
 pub struct Step {
     /// The part; `None` for several of them together, and for the rest.
     pub kind: Option<PartKind>,
+    /// The kind of work of all that it is; `None` for what is no computation, or of several kinds.
+    pub family: Option<Family>,
     /// For people.
     pub label: String,
     /// In each trace.
@@ -75,7 +87,7 @@ pub struct Step {
 }
 
 impl Parts {
-    pub(crate) fn new(sides: Pair<Side>, operations: &Operations) -> Parts {
+    pub(crate) fn new(sides: Pair<Side>, shares: &Pair<Shares>, operations: &Operations) -> Parts {
         let timelines = sides.map(|side| side.report.timelines.whole);
         let of =
             |get: fn(&GpuTimeline) -> i64| timelines.map(|whole| whole.as_ref().map_or(0, get));
@@ -88,21 +100,39 @@ impl Parts {
                 rest: total,
             };
         }
-        let part = |kind, label: String, times| Part { kind, label, times };
+        let part = |kind, label: String, family, times| Part {
+            kind,
+            label,
+            family,
+            times,
+        };
         let matched = operations.matched.iter().enumerate().map(|(at, op)| {
             let times = op.sides.as_ref().map(|side| side.exclusive_ns);
-            part(PartKind::Matched(at), op.label(), times)
+            part(PartKind::Matched(at), op.label(), Some(op.family), times)
         });
         let lone = Which::ALL.into_iter().flat_map(|which| {
             let ops = operations.lone.get(which).iter().enumerate();
             ops.map(move |(at, op)| {
                 let times = Pair::only(which, op.side.exclusive_ns);
-                part(PartKind::Lone(which, at), op.label(), times)
+                part(
+                    PartKind::Lone(which, at),
+                    op.label(),
+                    Some(op.family),
+                    times,
+                )
             })
         });
         let communication = of(|whole| whole.exposed_comm_ns);
         let copies = of(|whole| whole.exposed_memcpy_ns);
+        let unattributed = Pair::of(|which| {
+            let operations = sides.get(which).profile.operations().iter();
+            let all = operations.zip(&shares.get(which).operations_ns);
+            sum(all
+                .filter(|(operation, _)| operation.is_unattributed())
+                .map(|(_, ns)| *ns))
+        });
         let others = [
+            (PartKind::Unattributed, "Unattributed kernels", unattributed),
             (
                 PartKind::ExposedCommunication,
                 "Exposed communication",
@@ -111,7 +141,7 @@ impl Parts {
             (PartKind::ExposedCopies, "Exposed copies", copies),
             (PartKind::Idle, "Idle", of(|whole| whole.idle_ns)),
         ];
-        let others = others.map(|(kind, label, times)| part(kind, label.to_owned(), times));
+        let others = others.map(|(kind, label, times)| part(kind, label.to_owned(), None, times));
         let all = matched.chain(lone).chain(others);
         let mut parts: Vec<Part> = all.filter(|part| part.times != Pair::default()).collect();
         // Stable: parts that differ alike stay in order of time.
@@ -126,7 +156,7 @@ impl Parts {
     }
 
     /// The way from the time of the reference to that of the target: the `n` parts that differ
-    /// most, then all others together, then the rest. The steps sum up to the difference. None where
+    /// most, then the others by the kind of work they are, then the rest. The steps sum up to the difference. None where
     /// one of the traces has no GPU activity.
     pub fn waterfall(&self, n: usize) -> Vec<Step> {
         let mut steps = Vec::new();
@@ -134,11 +164,12 @@ impl Parts {
             return steps;
         }
         let mut at_ns = self.total.reference;
-        let mut step = |kind, label: String, times: Pair<i64>| {
+        let mut step = |kind, family, label: String, times: Pair<i64>| {
             let from_ns = at_ns;
             at_ns = at_ns.saturating_add(times.difference());
             steps.push(Step {
                 kind,
+                family,
                 label,
                 times,
                 from_ns,
@@ -150,16 +181,14 @@ impl Parts {
         // One other would take as much room as its name does.
         let n = if shown.len() == n + 1 { n + 1 } else { n };
         for part in shown.iter().take(n) {
-            step(Some(part.kind), part.label.clone(), part.times);
+            step(Some(part.kind), part.family, part.label.clone(), part.times);
         }
         let others = shown.get(n..).unwrap_or_default();
-        if !others.is_empty() {
-            let times = others.iter().map(|part| part.times);
-            let all = times.fold(Pair::default(), Pair::plus);
-            step(None, format!("{} others", others.len()), all);
+        for group in by_family(others) {
+            step(group.kind, group.family, group.label, group.times);
         }
         if self.rest.difference() != 0 {
-            step(None, "Rest".to_owned(), self.rest);
+            step(None, None, "Rest".to_owned(), self.rest);
         }
         steps
     }
@@ -199,6 +228,70 @@ impl Parts {
             .map(|part| part.times)
             .fold(Pair::default(), Pair::plus)
     }
+}
+
+/// So many others are named together: a line for each kind of work would be longer.
+const FEW_OTHERS: usize = 6;
+/// Kinds of work that are told apart among the others.
+const FAMILIES: usize = 6;
+
+/// Some parts as one step.
+struct Group {
+    kind: Option<PartKind>,
+    family: Option<Family>,
+    label: String,
+    times: Pair<i64>,
+}
+
+impl Group {
+    /// Parts of one kind of work; one alone has its own name.
+    fn new(family: Option<Family>, parts: &[&Part]) -> Group {
+        let times = parts.iter().map(|part| part.times);
+        let times = times.fold(Pair::default(), Pair::plus);
+        let (kind, label) = match (parts, family) {
+            ([one], _) => (Some(one.kind), one.label.clone()),
+            (_, Some(family)) => (None, format!("{}: {} others", family.label(), parts.len())),
+            (_, None) => (None, format!("{} others", parts.len())),
+        };
+        Group {
+            kind,
+            family,
+            label,
+            times,
+        }
+    }
+}
+
+/// Parts that are not shown for themselves: together where they are few, else by the kind of work that
+/// they are, the kinds that differ most first and what is left of them last.
+fn by_family(parts: &[&Part]) -> Vec<Group> {
+    if parts.is_empty() {
+        return Vec::new();
+    }
+    if parts.len() <= FEW_OTHERS {
+        return vec![Group::new(None, parts)];
+    }
+    // What is no computation is no group: each is of its own kind.
+    let keyed = parts.iter().map(|part| {
+        let own = part.family.is_none().then_some(part.kind);
+        ((part.family, own), *part)
+    });
+    let mut kinds: Vec<(Option<Family>, Vec<&Part>)> = grouped(keyed, Vec::push)
+        .into_iter()
+        .map(|((family, _), parts)| (family, parts))
+        .collect();
+    let differs = |parts: &[&Part]| sum(parts.iter().map(|part| part.times.difference()));
+    kinds.arrange_by_key(|(_, parts)| std::cmp::Reverse(differs(parts).unsigned_abs()));
+    let rest = kinds.split_off(kinds.len().min(FAMILIES));
+    let rest: Vec<&Part> = rest.into_iter().flat_map(|(_, parts)| parts).collect();
+    let mut groups: Vec<Group> = kinds
+        .iter()
+        .map(|(family, parts)| Group::new(*family, parts))
+        .collect();
+    if !rest.is_empty() {
+        groups.push(Group::new(None, &rest));
+    }
+    groups
 }
 
 #[cfg(test)]
@@ -249,5 +342,26 @@ mod tests {
         ]));
         // One other would take as much room as its name does.
         assert_eq!(parts.waterfall(4).len(), 5);
+    }
+
+    /// Eight GEMMs and a copy that differ, after the one that differs most.
+    #[test]
+    fn many_others_are_told_by_the_kind_of_work() {
+        let trace = |us: u32| {
+            let gemms = (0..9).fold(Timetable::new(), |all, at| {
+                let start = 100 + 100 * at;
+                let longer = if at == 0 { 10 * us } else { us };
+                all.work(&format!("my{at}::mm"), "gemm", start..start + longer)
+            });
+            gemms.work("aten::add", "elementwise_kernel", 1_000..1_000 + us)
+        };
+        let parts = compared(&trace(2), &trace(4), None).parts;
+        let steps = parts.waterfall(2);
+        let labels = steps.iter().map(|step| step.label.as_str());
+        let labels: Vec<&str> = labels.collect();
+        assert_eq!(labels[..2], ["Idle", "my0::mm"]);
+        assert!(labels.contains(&"GEMM: 8 others"), "{labels:?}");
+        assert!(labels.contains(&"aten::add"), "{labels:?}");
+        assert_eq!(steps.last().unwrap().to_ns, parts.total.target);
     }
 }

@@ -44,6 +44,7 @@ pub(crate) mod run_time;
 mod samples;
 mod serving;
 mod triton;
+mod unattributed;
 mod unmodelled;
 
 pub use crate::assess::Input;
@@ -125,6 +126,7 @@ pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "moe", title: "MoE", subject: "mixtures of experts", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Moe, is_of_whole: false, class: |profile, operation| moe::role(profile, operation).label().to_owned(), run: moe::run, rules: moe::DOCS },
     AnalysisKind { key: "triton", title: "Triton", subject: "generated kernels", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Triton, is_of_whole: false, class: |profile, operation| LoopKind::of(operation.short_name(profile)).label().to_owned(), run: triton::run, rules: triton::DOCS },
     AnalysisKind { key: "other", title: "Other", subject: "other operations", tier: Tier::Compute, covers: other::covers, is_of_whole: true, class: |profile, operation| other::kind_of(profile, operation).label().to_owned(), run: other::run, rules: other::DOCS },
+    AnalysisKind { key: "unattributed", title: "Unattributed", subject: "unattributed kernels", tier: Tier::Compute, covers: |_, operation| operation.is_unattributed(), is_of_whole: false, class: |_, _| String::new(), run: unattributed::run, rules: unattributed::DOCS },
     AnalysisKind { key: "multi_kernel", title: "Copies and communication", subject: "memory copies or collectives", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: multi_kernel::run, rules: multi_kernel::DOCS },
     AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: cpu_idle::run, rules: cpu_idle::DOCS },
     AnalysisKind { key: "serving", title: "Serving steps", subject: "steps of serving engines", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: serving::run, rules: serving::DOCS },

@@ -10,7 +10,6 @@ use super::Input;
 use crate::Profile;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
-use crate::profile::kernels::GpuEvents;
 use crate::profile::rows::PerfRow;
 use crate::trace::TrackId;
 
@@ -33,7 +32,7 @@ impl Placed {
     }
 }
 
-/// The calls that count under the options, lane after lane, each in order of time.
+/// All calls, lane after lane, each in order of time.
 #[derive(Debug, Default)]
 pub(super) struct Order {
     calls: Vec<Placed>,
@@ -42,15 +41,15 @@ pub(super) struct Order {
 impl Order {
     /// That of a trace, sorted when it is first asked for.
     pub(super) fn of(input: &Input) -> Arc<Order> {
-        let (profile, events) = (input.profile, input.options.gpu_events);
-        profile.once(events, || Order::new(profile, profile.gpu_events(events)))
+        let profile = input.profile;
+        profile.once(|| Order::new(profile))
     }
 
-    fn new(profile: &Profile, counted: GpuEvents) -> Order {
+    fn new(profile: &Profile) -> Order {
         let (gpu, events) = (&profile.gpu, &profile.trace.events);
         let mut calls: Vec<Placed> = Vec::new();
         let operations = profile.operations().iter().enumerate();
-        for (at, operation) in operations.filter(|(_, operation)| operation.counts(counted)) {
+        for (at, operation) in operations {
             for (call, row) in operation.calls.iter().enumerate() {
                 let work = row.work.iter().filter_map(|id| gpu.get(*id));
                 let Some(first) = work.min_by_key(|work| (work.span.start_ns, work.event)) else {

@@ -105,6 +105,9 @@ mod tests {
             ("NVIDIA H100 SXM5 80GB", Some("H100")),
             ("NVIDIA H100 80GB HBM2e", Some("H100-PCIe")),
             ("NVIDIA A100-PCIE-40GB", Some("A100-40GB")),
+            // The board's number stands for the product's.
+            ("NVIDIA A100-PG509-200", Some("A100-40GB")),
+            ("A100-PG509-200", Some("A100-40GB")),
             ("NVIDIA A100-SXM4-40GB MIG 1g.5gb", None),
             ("NVIDIA GB300-WS", None),
             ("NVIDIA RTX PRO 6000 Blackwell Server Edition", None),

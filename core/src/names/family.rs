@@ -33,6 +33,8 @@ labelled! {
         Communication => "Communication" as "comm",
         /// Nothing is known about it.
         Other => "Other" as "other",
+        /// Kernels of which nothing tells what launched them, in a trace that tells it of others.
+        Unattributed => "Unattributed" as "unattributed",
     }
 }
 

@@ -34,6 +34,65 @@ const STANDARD: &[&str] = &[
     "tempfile", "threading", "tokenize", "traceback", "types", "typing", "warnings", "weakref",
 ];
 
+/// Packages that programs use, by the first folder of a file's path: profilers leave out where packages
+/// are installed.
+#[rustfmt::skip]
+const PACKAGES: &[&str] = &[
+    "accelerate", "aiter", "apex", "bitsandbytes", "click", "datasets", "debugpy", "deepspeed", "diffusers",
+    "fairseq", "fairscale", "fastapi", "flash_attn", "flashinfer", "fsspec", "gradio", "huggingface_hub",
+    "hydra", "IPython", "ipykernel", "jax", "joblib", "jupyter_client", "keras", "lightning",
+    "lightning_fabric", "llama_cpp", "matplotlib", "megatron", "mmcv", "mmengine", "nltk", "omegaconf",
+    "onnxruntime", "optimum", "peft", "pydantic", "pydantic_core", "pytorch_lightning", "ray", "regex",
+    "requests", "safetensors", "sentence_transformers", "sentencepiece", "sglang", "sklearn", "starlette",
+    "tensordict", "tensorflow", "timm", "tokenizers", "torchaudio", "torchdata", "torchmetrics", "torchtitan",
+    "torchtune", "torchvision", "tornado", "tqdm", "traitlets", "transformer_engine", "transformers", "trl",
+    "unsloth", "urllib3", "uvicorn", "uvloop", "vllm", "wandb", "xformers", "xfuser", "zmq",
+];
+
+/// The framework's own packages, likewise.
+const PYTORCH: &[&str] = &["torch", "functorch", "torchgen", "triton"];
+
+/// Whose code a Python function is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CodeOf {
+    /// The program's own.
+    Program,
+    /// PyTorch's, with what its compiler wrote.
+    PyTorch,
+    /// An installed package's, or Python's own library's.
+    Library,
+}
+
+impl CodeOf {
+    /// What the file of a Python frame tells; `None` for what is no Python function.
+    pub fn frame(name: &str) -> Option<CodeOf> {
+        if name.starts_with("<built-in") {
+            return Some(CodeOf::Library);
+        }
+        let frame = Frame::of(name)?;
+        let path = frame.package_path();
+        let first = path.split('/').next().unwrap_or_default();
+        let is_in_folder = first.len() < path.len();
+        let is_one_of = |names: &[&str]| is_in_folder && names.contains(&first);
+        let is_installed = path.len() < frame.path.len() || frame.path.starts_with('<');
+        Some(match () {
+            () if frame.is_generated() || is_one_of(PYTORCH) => CodeOf::PyTorch,
+            () if is_installed || is_one_of(PACKAGES) || is_one_of(LIBRARIES) => CodeOf::Library,
+            () if frame.is_standard() => CodeOf::Library,
+            () => CodeOf::Program,
+        })
+    }
+
+    /// For people.
+    pub fn label(self) -> &'static str {
+        match self {
+            CodeOf::Program => "own code",
+            CodeOf::PyTorch => "PyTorch",
+            CodeOf::Library => "library",
+        }
+    }
+}
+
 /// Whether a Python frame is the framework's own, or no function at all but a module.
 pub(crate) fn is_framework(frame: &str) -> bool {
     frame.starts_with(MODULE) || FRAMEWORK.iter().any(|part| frame.contains(part))
@@ -179,6 +238,42 @@ mod tests {
         );
         assert_eq!(Frame::of("<built-in function len>"), None);
         assert_eq!(Frame::of("aten::mm"), None);
+    }
+
+    #[test]
+    fn files_tell_whose_code_a_function_is() {
+        let cases = [
+            ("train.py(30): main", Some(CodeOf::Program)),
+            ("/home/me/model/block.py(3): forward", Some(CodeOf::Program)),
+            ("model/block.py(3): forward", Some(CodeOf::Program)),
+            (
+                "torch/nn/modules/module.py(1740): _call_impl",
+                Some(CodeOf::PyTorch),
+            ),
+            (
+                "/venv/lib/python3.12/site-packages/torch/_ops.py(1): __call__",
+                Some(CodeOf::PyTorch),
+            ),
+            (
+                "/tmp/torchinductor_me/ov/cov463.py(9): call",
+                Some(CodeOf::PyTorch),
+            ),
+            (
+                "transformers/models/bert/modeling_bert.py(364): forward",
+                Some(CodeOf::Library),
+            ),
+            (
+                "/venv/lib/python3.12/site-packages/mine/worker.py(3): run",
+                Some(CodeOf::Library),
+            ),
+            ("contextlib.py(81): inner", Some(CodeOf::Library)),
+            ("<built-in function len>", Some(CodeOf::Library)),
+            ("nn.Module: Linear_3", None),
+            ("aten::mm", None),
+        ];
+        for (name, code) in cases {
+            assert_eq!(CodeOf::frame(name), code, "{name}");
+        }
     }
 
     #[test]

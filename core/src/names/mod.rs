@@ -54,6 +54,12 @@ pub(crate) fn is_module(frame: &str) -> bool {
     frame.starts_with(MODULE)
 }
 
+/// A module without what its Python frame begins with, `Linear_3` for `nn.Module: Linear_3`; any other
+/// name as it is.
+pub fn without_prefix(name: &str) -> &str {
+    name.strip_prefix(MODULE).unwrap_or(name)
+}
+
 /// The label of an op nothing is known about.
 pub const OTHER: &str = "other";
 

@@ -32,23 +32,27 @@ pub fn zip(files: &mut dyn Iterator<Item = (String, Vec<u8>)>) -> Option<Vec<u8>
 /// What to call an archive of all files about these traces: `dormer-TRACE.zip`. Folders and endings
 /// are left away, and whatever else a file system might not take.
 pub fn file_name<'a>(traces: impl IntoIterator<Item = &'a str>) -> String {
-    let mut name = "dormer".to_owned();
-    for trace in traces {
-        let letters = base_name(trace)
-            .chars()
-            .take(60)
-            .map(|letter| match letter {
-                letter if letter.is_ascii_alphanumeric() || "._-".contains(letter) => letter,
-                _ => '_',
-            });
-        let part: String = letters.collect();
-        if !part.is_empty() {
-            name.push('-');
-            name.push_str(&part);
-        }
-    }
-    name.push_str(".zip");
-    name
+    let mut parts = vec!["dormer".to_owned()];
+    parts.extend(traces.into_iter().filter_map(plain));
+    format!("{}.zip", parts.join("-"))
+}
+
+/// What to call one file about these traces that leaves its folder: `TRACE-report.html`.
+pub fn alone<'a>(traces: impl IntoIterator<Item = &'a str>, file: &str) -> String {
+    let mut parts: Vec<String> = traces.into_iter().filter_map(plain).collect();
+    parts.push(file.to_owned());
+    parts.join("-")
+}
+
+/// The name of a trace as file systems take it; `None` where nothing is left of it.
+fn plain(trace: &str) -> Option<String> {
+    let letters = base_name(trace).chars().take(60);
+    let letters = letters.map(|letter| match letter {
+        letter if letter.is_ascii_alphanumeric() || "._-".contains(letter) => letter,
+        _ => '_',
+    });
+    let name: String = letters.collect();
+    (!name.is_empty()).then_some(name)
 }
 
 #[cfg(test)]
@@ -78,6 +82,15 @@ mod tests {
         for (traces, expected) in cases {
             assert_eq!(file_name(traces.iter().copied()), expected);
         }
+    }
+
+    #[test]
+    fn a_file_alone_carries_the_names_of_its_traces() {
+        let named = |traces: &[&str]| alone(traces.iter().copied(), "report.html");
+        assert_eq!(named(&["runs/step 7.json.gz"]), "step_7-report.html");
+        assert_eq!(named(&["h100.json", "mi300"]), "h100-mi300-report.html");
+        assert_eq!(named(&[".json"]), "report.html");
+        assert_eq!(named(&REDACTED), "redacted-report.html");
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::Profile;
-use super::kernels::GpuEvents;
 use crate::base::map::Map;
 use crate::hardware::Unit;
 
@@ -19,8 +18,8 @@ struct Reached {
 pub(crate) struct Demonstrated(Map<i32, [Option<Reached>; 2]>);
 
 impl Demonstrated {
-    pub(crate) fn of(profile: &Profile, events: GpuEvents) -> Arc<Demonstrated> {
-        profile.once(events, || {
+    pub(crate) fn of(profile: &Profile) -> Arc<Demonstrated> {
+        profile.once(|| {
             let mut all = Demonstrated::default();
             for (at, operation) in profile.operations().iter().enumerate() {
                 let work = operation.modelled.as_ref().map(|modelled| modelled.work);

@@ -5,10 +5,9 @@ use std::ops::Range;
 use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
-use crate::profile::kernels::GpuEvents;
 use crate::profile::launch::GpuId;
 
-/// A time in which nothing runs that counts.
+/// A time in which nothing runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Gap {
     /// From the last end before it to the first start after it.
@@ -17,16 +16,12 @@ pub struct Gap {
     pub(crate) before: Option<GpuId>,
     /// What starts first after it; `None` at the end of a window.
     pub(crate) after: Option<GpuId>,
-    /// No idle time: GPU activity runs in it that does not count, because it is not linked to a
-    /// launch.
-    pub(crate) is_filled: bool,
 }
 
-/// The gaps between the first start and the last end of what counts, in order, and those at the
-/// ends of a window. They are what the union of the timeline leaves out. Where unlinked activity
-/// runs in one, it is split: that time is no idle time.
-pub(crate) fn gaps(profile: &Profile, events: GpuEvents) -> Vec<Gap> {
-    let mut work = work(profile, |is_linked| is_linked || events == GpuEvents::All);
+/// The gaps between the first start and the last end of GPU activity, in order, and those at the
+/// ends of a window. They are what the union of the timeline leaves out.
+pub(crate) fn gaps(profile: &Profile) -> Vec<Gap> {
+    let mut work = work(profile);
     let own = work.iter().filter(|(_, id)| id.is_some());
     let Some(first) = own.map(|(span, _)| *span).min() else {
         return Vec::new();
@@ -43,12 +38,7 @@ pub(crate) fn gaps(profile: &Profile, events: GpuEvents) -> Vec<Gap> {
         (since_ns, before) = (busy.span.end_ns, busy.last);
     }
     gaps.extend(idle(since_ns..whole.end_ns, before, None));
-    if events == GpuEvents::All {
-        return gaps;
-    }
-    let mut unlinked = self::work(profile, |is_linked| !is_linked);
-    unlinked.arrange();
-    split(gaps, &stretches(unlinked))
+    gaps
 }
 
 /// A gap, where there is one.
@@ -57,19 +47,15 @@ fn idle(span: Range<i64>, before: Option<GpuId>, after: Option<GpuId>) -> Option
         span: Interval::new(span.start, span.end),
         before,
         after,
-        is_filled: false,
     })
 }
 
-/// What runs, by whether its launch is known, as far as it counts for a window; without a row
-/// where it belongs to another window.
-fn work(profile: &Profile, counts: impl Fn(bool) -> bool) -> Vec<(Interval, Option<GpuId>)> {
+/// What runs, as far as it counts for a window; without a row where it belongs to another window.
+fn work(profile: &Profile) -> Vec<(Interval, Option<GpuId>)> {
     let own = profile.gpu.iter();
-    let own = own.filter(|(_, work)| counts(work.launched_by.is_some()));
     let own = own.filter_map(|(id, work)| Some((profile.counted(work.span)?, Some(id))));
-    let beside = profile.beside(GpuEvents::All);
-    let beside = beside.filter(|work| counts(work.is_linked));
-    own.chain(beside.map(|work| (work.span, None))).collect()
+    own.chain(profile.beside().map(|work| (work.span, None)))
+        .collect()
 }
 
 /// A time in which something runs all along, and what starts it and what ends it.
@@ -99,32 +85,6 @@ fn stretches(work: Vec<(Interval, Option<GpuId>)>) -> Vec<Stretch> {
     stretches
 }
 
-/// Cuts gaps where unlinked activity starts and ends.
-fn split(gaps: Vec<Gap>, unlinked: &[Stretch]) -> Vec<Gap> {
-    if unlinked.is_empty() {
-        return gaps;
-    }
-    let mut parts = Vec::with_capacity(gaps.len());
-    for gap in gaps {
-        let Interval { start_ns, end_ns } = gap.span;
-        let from = unlinked.partition_point(|one| one.span.end_ns <= start_ns);
-        let inside = unlinked.get(from..).unwrap_or_default().iter();
-        let (mut since_ns, mut before) = (start_ns, gap.before);
-        for one in inside.take_while(|one| one.span.start_ns < end_ns) {
-            let filled = one.span.start_ns.max(since_ns)..one.span.end_ns.min(end_ns);
-            parts.extend(idle(since_ns..filled.start, before, one.first));
-            (since_ns, before) = (filled.end, one.last);
-            let filled = idle(filled, one.first, one.last);
-            parts.extend(filled.map(|gap| Gap {
-                is_filled: true,
-                ..gap
-            }));
-        }
-        parts.extend(idle(since_ns..end_ns, before, gap.after));
-    }
-    parts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,7 +104,7 @@ mod tests {
             .kernel(2, "b", 5..20)
             .kernel(4, "d", 50..55)
             .profile();
-        let found: Vec<(i64, i64, u32, u32)> = gaps(&profile, GpuEvents::All)
+        let found: Vec<(i64, i64, u32, u32)> = gaps(&profile)
             .iter()
             .map(|gap| {
                 let Interval { start_ns, end_ns } = gap.span;
@@ -159,7 +119,6 @@ mod tests {
             .collect();
         // Rows: a 0, c 1, b 2, d 3.
         assert_eq!(found, [(20, 30, 2, 1), (40, 50, 1, 3)]);
-        assert!(gaps(&profile, GpuEvents::Linked).is_empty());
     }
 
     /// ```text
@@ -168,7 +127,7 @@ mod tests {
     /// stream 9         [==?====)             its launch is not known
     /// ```
     #[test]
-    fn work_that_does_not_count_is_no_gap() {
+    fn unattributed_activity_is_no_gap() {
         let profile = Timetable::new()
             .op("aten::mm", 0..5)
             .launched("a", 0..1, 0..10)
@@ -176,16 +135,10 @@ mod tests {
             .stream(9)
             .kernel(3, "unlinked", 12..28)
             .profile();
-        let found = |events: GpuEvents| -> Vec<(i64, i64, bool)> {
-            let gaps = gaps(&profile, events).into_iter();
-            gaps.map(|gap| {
-                let Interval { start_ns, end_ns } = gap.span;
-                (start_ns / 1000, end_ns / 1000, gap.is_filled)
-            })
-            .collect()
-        };
-        let linked = [(10, 12, false), (12, 28, true), (28, 40, false)];
-        assert_eq!(found(GpuEvents::Linked), linked);
-        assert_eq!(found(GpuEvents::All), [(10, 12, false), (28, 40, false)]);
+        let gaps = gaps(&profile).into_iter();
+        let found: Vec<(i64, i64)> = gaps
+            .map(|gap| (gap.span.start_ns / 1000, gap.span.end_ns / 1000))
+            .collect();
+        assert_eq!(found, [(10, 12), (28, 40)]);
     }
 }

@@ -16,14 +16,13 @@ use crate::base::interval::{Interval, sum};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::profile::gaps::Gap;
-use crate::profile::kernels::GpuEvents;
 use crate::profile::runtime_calls::blocking_calls;
 use crate::profile::timeline::GpuClass;
 use crate::trace::EventId;
 
 /// How much of the kernel time of each of [`Profile::operations`] the run does not wait for.
-pub(crate) fn held_ns(profile: &Profile, gaps: &[Gap], events: GpuEvents) -> Vec<i64> {
-    let held = held(profile, gaps, events);
+pub(crate) fn held_ns(profile: &Profile, gaps: &[Gap]) -> Vec<i64> {
+    let held = held(profile, gaps);
     let is_held = |start_ns: i64| {
         let next = held.partition_point(|span| span.start_ns <= start_ns);
         let span = next.checked_sub(1).and_then(|at| held.get(at));
@@ -40,7 +39,7 @@ pub(crate) fn held_ns(profile: &Profile, gaps: &[Gap], events: GpuEvents) -> Vec
 }
 
 /// When kernels and copies run that nothing waits for, in order.
-fn held(profile: &Profile, gaps: &[Gap], events: GpuEvents) -> Vec<Interval> {
+fn held(profile: &Profile, gaps: &[Gap]) -> Vec<Interval> {
     let trace = &profile.trace;
     let mut held = Vec::new();
     let waits = OnceCell::new();
@@ -54,7 +53,7 @@ fn held(profile: &Profile, gaps: &[Gap], events: GpuEvents) -> Vec<Interval> {
         if trace.events.ts_ns(call) < gap.span.start_ns {
             continue;
         }
-        let waits = waits.get_or_init(|| self::waits(profile, events));
+        let waits = waits.get_or_init(|| self::waits(profile));
         let begun = waits.partition_point(|(start_ns, _)| *start_ns < gap.span.start_ns);
         let last = begun.checked_sub(1).and_then(|at| waits.get(at));
         let from_ns = last.map_or(since_ns, |(_, until_ns)| since_ns.max(*until_ns));
@@ -67,12 +66,12 @@ fn held(profile: &Profile, gaps: &[Gap], events: GpuEvents) -> Vec<Interval> {
 }
 
 /// When the CPU waited: starts in order, each with the latest end of all until it.
-fn waits(profile: &Profile, events: GpuEvents) -> Vec<(i64, i64)> {
+fn waits(profile: &Profile) -> Vec<(i64, i64)> {
     let trace = &profile.trace;
     let span = |event: EventId| (trace.events.ts_ns(event), trace.events.end_ns(event));
     let mut waits: Vec<(i64, i64)> = blocking_calls(trace).map(span).collect();
     // Calls that return only once their copy is done.
-    let copies = profile.gpu.of(events);
+    let copies = profile.gpu.all();
     let copies = copies.filter(|work| work.class == GpuClass::Memcpy);
     waits.extend(copies.filter_map(|copy| {
         let call = span(copy.launched_by?);
@@ -97,8 +96,8 @@ mod tests {
 
     fn held_us(timetable: &Timetable) -> Vec<(String, i64)> {
         let profile = timetable.profile();
-        let timelines = Timelines::of(&profile, GpuEvents::Linked);
-        let held = held_ns(&profile, &timelines.gaps, GpuEvents::Linked);
+        let timelines = Timelines::of(&profile);
+        let held = held_ns(&profile, &timelines.gaps);
         let operations = profile.operations().iter().zip(held);
         let mut rows: Vec<(String, i64)> = operations
             .map(|(operation, ns)| (operation.short_name(&profile).to_owned(), ns / 1000))

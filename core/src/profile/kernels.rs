@@ -3,6 +3,7 @@
 use crate::base::interval::{Interval, difference, length, union};
 use crate::base::map::Map;
 use crate::names::{Family, family_of_kernel};
+use crate::profile::Profile;
 use crate::profile::launch::{GpuId, Launches, process};
 use crate::profile::recompute::Recompute;
 use crate::profile::timeline::{GpuClass, is_communication_name};
@@ -37,6 +38,11 @@ pub struct GpuWork {
 }
 
 impl GpuWork {
+    /// Whether nothing tells what launched it, of a trace that tells it of other activity.
+    pub fn is_unattributed(&self, profile: &Profile) -> bool {
+        self.launched_by.is_none() && profile.has_launches()
+    }
+
     /// What it occupies, and when.
     pub(crate) fn running(&self, trace: &Trace) -> Running {
         Running {
@@ -60,20 +66,28 @@ pub(crate) struct Running {
     pub(crate) is_recompute: bool,
 }
 
-/// Which GPU activity a timeline counts.
+/// Which GPU activity the sheets count that have the reference's names. All else counts all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum GpuEvents {
-    /// Work whose launching call is known.
+pub enum SheetEvents {
+    /// As the reference: what is attributed to the call that launched it. All of it where the trace
+    /// tells of no launch, because the alternative is to show nothing.
     #[default]
-    Linked,
+    Attributed,
     /// All of it.
     All,
 }
 
-impl GpuEvents {
-    pub(crate) fn counts(self, work: &GpuWork) -> bool {
-        self == GpuEvents::All || work.launched_by.is_some()
+impl SheetEvents {
+    /// Whether activity counts, given whether the call that launched it is known.
+    pub(crate) fn counts(self, profile: &Profile, is_linked: bool) -> bool {
+        is_linked || self == SheetEvents::All || !profile.has_launches()
+    }
+
+    /// What occupies the GPUs and when, of what counts.
+    pub(crate) fn running(self, profile: &Profile) -> impl Iterator<Item = Running> {
+        let counts = move |work: &Running| self.counts(profile, work.is_linked);
+        profile.running().filter(counts)
     }
 }
 
@@ -129,11 +143,11 @@ impl GpuTable {
     }
 
     /// The time of which nothing tells whether the GPU worked, for want of durations.
-    pub fn untold_ns(&self, events: GpuEvents) -> i64 {
+    pub fn untold_ns(&self) -> i64 {
         if self.may_run.is_empty() {
             return 0;
         }
-        let known = union(self.of(events).map(|work| work.span).collect());
+        let known = union(self.all().map(|work| work.span).collect());
         length(&difference(&self.may_run, &known))
     }
 
@@ -161,9 +175,9 @@ impl GpuTable {
             .map(|(row, work)| (GpuId(row as u32), work))
     }
 
-    /// The work that counts for a choice, in file order.
-    pub fn of(&self, events: GpuEvents) -> impl Iterator<Item = &GpuWork> {
-        self.rows.iter().filter(move |work| events.counts(work))
+    /// All work without its ids, in file order.
+    pub fn all(&self) -> impl ExactSizeIterator<Item = &GpuWork> {
+        self.rows.iter()
     }
 
     /// The time during which at least one of these runs.

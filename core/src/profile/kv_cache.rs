@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use crate::names::attention::{CacheType, cache_argument, cache_type};
 use crate::profile::Profile;
-use crate::profile::kernels::GpuEvents;
 use crate::trace::{Category, StringId, Trace};
 
 /// The type of the elements of the KV cache.
@@ -22,7 +21,7 @@ pub(crate) struct KvCache {
 impl KvCache {
     /// Found once.
     pub(crate) fn of(profile: &Profile) -> Arc<KvCache> {
-        profile.once(GpuEvents::All, || KvCache::find(&profile.trace))
+        profile.once(|| KvCache::find(&profile.trace))
     }
 
     /// Its type; `None` where that is the type of the model, or nothing tells.

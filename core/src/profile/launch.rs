@@ -154,6 +154,13 @@ impl Launches {
         self.repeated.len() as u64
     }
 
+    /// Work that one of several calls launched, and nothing tells which, in order.
+    pub(crate) fn untold(&self) -> Vec<GpuId> {
+        let mut untold = [&self.ambiguous[..], &self.repeated].concat();
+        untold.sort_unstable();
+        untold
+    }
+
     /// Gives work to a call, unless another one has it: a runtime call and the driver call within
     /// it may carry the same id, and the work ran once.
     fn join(&mut self, call: EventId, work: GpuId) {

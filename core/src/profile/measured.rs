@@ -7,7 +7,7 @@ use super::Profile;
 use super::attention_sizes::AttentionSizes;
 use super::convolution::ConvolutionShape;
 use super::gemm::GemmSizes;
-use super::kernels::{GpuEvents, GpuWork};
+use super::kernels::GpuWork;
 use super::launch::launch_size;
 use super::operations::Operation;
 use crate::base::interval::sum;
@@ -99,10 +99,8 @@ pub(crate) struct Measured {
 pub(crate) struct MeasuredOperations(Vec<OnceLock<Measured>>);
 
 impl MeasuredOperations {
-    pub(crate) fn of(profile: &Profile, events: GpuEvents) -> Arc<MeasuredOperations> {
-        profile.once(events, || {
-            MeasuredOperations(vec![OnceLock::new(); profile.operations().len()])
-        })
+    pub(crate) fn of(profile: &Profile) -> Arc<MeasuredOperations> {
+        profile.once(|| MeasuredOperations(vec![OnceLock::new(); profile.operations().len()]))
     }
 
     /// Of the operation at a position; `None` where there is none.
@@ -326,7 +324,7 @@ mod tests {
             .launched("Cijk_Alik_Bljk_BBS_BH_MT64x96x128_GSU4", 3..4, 230..330)
             .launched("Cijk_SS_PostGSU4_VW4", 5..6, 330..335)
             .profile();
-        let measured = MeasuredOperations::of(&profile, GpuEvents::Linked);
+        let measured = MeasuredOperations::of(&profile);
         let found = measured.get(&profile, 0).unwrap();
         let main = found.main.unwrap();
         assert_eq!(main.tile.map(|tile| tile.output), Some((64, 96)));

@@ -1,23 +1,19 @@
 //! What later stages compute of a profile once, whatever GPU and thresholds are chosen.
 //!
-//! A value is known by its type and by the population of GPU events that it counts, the one choice
-//! that changes it. So each stage keeps its own types, and a change of choices recomputes only what
-//! depends on them.
+//! A value is known by its type. So each stage keeps its own types, and a change of choices recomputes
+//! only what depends on them.
 
 use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::kernels::GpuEvents;
-
 /// A value, and what it is known by.
 struct Known {
     of: TypeId,
-    events: GpuEvents,
     value: Arc<dyn Any + Send + Sync>,
 }
 
-/// Values by type and population.
+/// Values by type.
 #[derive(Default)]
 pub(crate) struct Memo {
     known: Mutex<Vec<Known>>,
@@ -25,12 +21,8 @@ pub(crate) struct Memo {
 
 impl Memo {
     /// The value of a type, made when it is first asked for.
-    pub(crate) fn get<T: Any + Send + Sync>(
-        &self,
-        events: GpuEvents,
-        make: impl FnOnce() -> T,
-    ) -> Arc<T> {
-        if let Some(known) = self.find(events) {
+    pub(crate) fn get<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
+        if let Some(known) = self.find() {
             return known;
         }
         // Made without the lock: one value may be made of another.
@@ -38,18 +30,15 @@ impl Memo {
         let value = Arc::clone(&made);
         self.lock().push(Known {
             of: TypeId::of::<T>(),
-            events,
             value,
         });
         made
     }
 
-    fn find<T: Any + Send + Sync>(&self, events: GpuEvents) -> Option<Arc<T>> {
+    fn find<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         let of = TypeId::of::<T>();
         let all = self.lock();
-        let known = all
-            .iter()
-            .find(|known| known.of == of && known.events == events)?;
+        let known = all.iter().find(|known| known.of == of)?;
         Arc::clone(&known.value).downcast().ok()
     }
 
@@ -69,17 +58,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_type_and_population_is_made_once() {
+    fn each_type_is_made_once() {
         let memo = Memo::default();
         let mut n_made = 0;
-        for events in [GpuEvents::Linked, GpuEvents::All, GpuEvents::Linked] {
-            memo.get(events, || {
+        for _ in 0..2 {
+            memo.get(|| {
                 n_made += 1;
                 7_u32
             });
         }
-        assert_eq!(n_made, 2);
-        assert_eq!(*memo.get(GpuEvents::All, || 8_u64), 8);
-        assert_eq!(*memo.get(GpuEvents::All, || 9_u32), 7);
+        assert_eq!(n_made, 1);
+        assert_eq!(*memo.get(|| 8_u64), 8);
+        assert_eq!(*memo.get(|| 9_u32), 7);
     }
 }

@@ -62,6 +62,7 @@ pub(crate) mod tensors;
 pub mod timeline;
 pub mod timelines;
 pub mod tree;
+pub mod unattributed;
 pub(crate) mod unfused_attention;
 pub mod window;
 
@@ -76,7 +77,7 @@ use crate::perf::names_batch;
 use crate::profile::autograd::is_engine_call;
 use crate::profile::capture::{CaptureFile, Coverage, Merging};
 use crate::profile::host_ops::{HostOp, host_ops};
-use crate::profile::kernels::{GpuEvents, GpuTable, Running};
+use crate::profile::kernels::{GpuTable, Running};
 use crate::profile::launch::{GpuId, Launches};
 use crate::profile::memo::Memo;
 use crate::profile::model_info::ModelInfo;
@@ -377,15 +378,15 @@ impl Profile {
         }
     }
 
-    /// What occupies the GPUs and when: the work that counts for a choice, and beside that of a
+    /// What occupies the GPUs and when: its own work, and beside that of a
     /// window the work of other windows, as far as it runs in this one.
-    pub(crate) fn running(&self, events: GpuEvents) -> impl Iterator<Item = Running> {
-        let own = self.gpu.of(events).map(|work| work.running(&self.trace));
+    pub(crate) fn running(&self) -> impl Iterator<Item = Running> {
+        let own = self.gpu.all().map(|work| work.running(&self.trace));
         let own = own.filter_map(|work| {
             let span = self.counted(work.span)?;
             Some(Running { span, ..work })
         });
-        own.chain(self.beside(events))
+        own.chain(self.beside())
     }
 
     /// A time of its own work, as far as it lies in the time that the GPU is judged over: what a
@@ -398,10 +399,9 @@ impl Profile {
     }
 
     /// What of other windows runs in this one; nothing where the profile is of the whole trace.
-    pub(crate) fn beside(&self, events: GpuEvents) -> impl Iterator<Item = Running> {
+    pub(crate) fn beside(&self) -> impl Iterator<Item = Running> {
         let beside = self.window.iter().flat_map(|window| &window.beside);
-        let counts = move |work: &&Running| work.is_linked || events == GpuEvents::All;
-        beside.filter(counts).copied()
+        beside.copied()
     }
 
     /// Annotations that name the lengths of the requests of a step.
@@ -457,13 +457,9 @@ impl Profile {
             .get(owner.call)
     }
 
-    /// What a later stage computes once for a population of GPU events, whatever else is chosen.
-    pub(crate) fn once<T: Any + Send + Sync>(
-        &self,
-        events: GpuEvents,
-        make: impl FnOnce() -> T,
-    ) -> Arc<T> {
-        self.memo.get(events, make)
+    /// What a later stage computes once, whatever is chosen.
+    pub(crate) fn once<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
+        self.memo.get(make)
     }
 
     /// What model it is of, as far as the trace tells.
@@ -513,14 +509,13 @@ impl Profile {
     pub fn is_idle_untold(&self) -> bool {
         /// Of all time so much at least may be either.
         const LEAST_PERCENT: i64 = 5;
-        let events = self.gpu_events(GpuEvents::Linked);
-        let untold_ns = self.gpu.untold_ns(events);
-        untold_ns > 0 && untold_ns / LEAST_PERCENT >= self.worked_ns(events) / 100
+        let untold_ns = self.gpu.untold_ns();
+        untold_ns > 0 && untold_ns / LEAST_PERCENT >= self.worked_ns() / 100
     }
 
     /// From the first start to the last end of GPU activity.
-    fn worked_ns(&self, events: GpuEvents) -> i64 {
-        let spans = self.gpu.of(events).map(|work| work.span);
+    fn worked_ns(&self) -> i64 {
+        let spans = self.gpu.all().map(|work| work.span);
         spans.reduce(Interval::hull).map_or(0, Interval::length)
     }
 
@@ -548,14 +543,10 @@ impl Profile {
             || window.is_some_and(|window| window.trace_has_host_ops)
     }
 
-    /// The GPU activity that counts for a choice: all of it where none could be linked, because the
-    /// alternative is to show nothing.
-    pub fn gpu_events(&self, choice: GpuEvents) -> GpuEvents {
-        if self.launches.launches.is_empty() {
-            GpuEvents::All
-        } else {
-            choice
-        }
+    /// Whether the calls that launched GPU activity were recorded, so that activity without one is
+    /// [unattributed](unattributed).
+    pub fn has_launches(&self) -> bool {
+        !self.launches.launches.is_empty()
     }
 
     /// Whether a backward pass was recorded, anywhere in the trace.
@@ -664,10 +655,9 @@ impl Profile {
         warnings.add_many(unlinked, launches.n_unlinked(), None);
         warnings.add_many(AmbiguousCorrelation, launches.n_ambiguous(), None);
         warnings.add_many(RepeatedCorrelation, launches.n_repeated(), None);
-        let events = self.gpu_events(GpuEvents::Linked);
-        let untold_ns = self.gpu.untold_ns(events);
+        let untold_ns = self.gpu.untold_ns();
         if untold_ns > 0 {
-            let (untold, all) = (untold_ns, self.worked_ns(events));
+            let (untold, all) = (untold_ns, self.worked_ns());
             let [untold, all] = [untold, all].map(format::time_ns);
             let detail = format!("It is {untold} of {all}.");
             self.warnings.add_with(UntoldGpuTime, 1, None, detail);

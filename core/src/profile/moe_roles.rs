@@ -14,7 +14,6 @@ use crate::names::Family;
 use crate::names::gemm::is_split_sum;
 use crate::names::moe::{MoeRole, is_gated_activation, quantizes};
 use crate::profile::Profile;
-use crate::profile::kernels::GpuEvents;
 use crate::profile::launch::GpuId;
 use crate::trace::{Category, StringId};
 
@@ -70,7 +69,7 @@ impl Told {
 impl MoeRoles {
     /// Found once.
     pub(crate) fn of(profile: &Profile) -> Arc<MoeRoles> {
-        profile.once(GpuEvents::All, || MoeRoles::find(profile))
+        profile.once(|| MoeRoles::find(profile))
     }
 
     fn find(profile: &Profile) -> MoeRoles {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
-use crate::profile::kernels::{GpuEvents, Running};
+use crate::profile::kernels::Running;
 use crate::profile::timeline::GpuClass;
 use crate::trace::StringId;
 
@@ -36,8 +36,8 @@ pub(crate) struct Shares {
 
 impl Shares {
     /// Splits the computation of the GPU activity that counts.
-    pub(crate) fn of_computation(profile: &Profile, events: GpuEvents) -> Shares {
-        Shares::of(profile, events, |running| {
+    pub(crate) fn of_computation(profile: &Profile) -> Shares {
+        Shares::of(profile, |running| {
             (running.class == GpuClass::Computation).then_some(Running {
                 gpu: None,
                 ..running
@@ -48,28 +48,23 @@ impl Shares {
     /// Splits the run: of each GPU the time in which work of one class runs and none of another.
     /// Nobody has the rest, because neither class alone would shorten it. In a window also work of
     /// others counts, which belongs to no operation.
-    pub(crate) fn of_run(profile: &Profile, events: GpuEvents) -> Arc<Shares> {
-        profile.once(events, || Shares::of(profile, events, Some))
+    pub(crate) fn of_run(profile: &Profile) -> Arc<Shares> {
+        profile.once(|| Shares::of(profile, Some))
     }
 
-    fn of(
-        profile: &Profile,
-        events: GpuEvents,
-        counted_as: impl Fn(Running) -> Option<Running>,
-    ) -> Shares {
+    fn of(profile: &Profile, counted_as: impl Fn(Running) -> Option<Running>) -> Shares {
         // The last owner is nobody.
         let nobody = profile.operations().len();
-        let counts = |work: &Running| work.is_linked || events == GpuEvents::All;
         let own = profile.gpu.iter().filter_map(|(id, work)| {
             let owner = profile.owner_of(id).map_or(nobody, |owner| owner.operation);
             let work = work.running(&profile.trace);
             let span = profile.counted(work.span)?;
             Some((owner, Running { span, ..work }))
         });
-        let beside = profile.beside(events).map(|work| (nobody, work));
+        let beside = profile.beside().map(|work| (nobody, work));
         let mut gpus: Vec<Option<StringId>> = Vec::new();
         let mut spans: Vec<Span> = Vec::new();
-        for (owner, work) in own.chain(beside).filter(|(_, work)| counts(work)) {
+        for (owner, work) in own.chain(beside) {
             let Some(work) = counted_as(work) else {
                 continue;
             };
@@ -263,9 +258,7 @@ mod tests {
             .map(|operation| operation.short_name(&profile))
             .collect();
         assert_eq!(names, ["aten::add", "aten::mm", "unlinked"]);
-        let linked = Shares::of_computation(&profile, GpuEvents::Linked);
-        assert_eq!(linked.operations_ns, [30_000, 30_000, 0]);
-        let all = Shares::of_computation(&profile, GpuEvents::All);
+        let all = Shares::of_computation(&profile);
         assert_eq!(all.operations_ns, [30_000, 30_000, 10_000]);
         assert_eq!(all.others_ns, 0);
     }
@@ -291,7 +284,7 @@ mod tests {
             names.zip(times).collect()
         };
         // Of the product 10 µs run beside the all-reduce and 10 beside the copy; of the addition 5.
-        let run = Shares::of_run(&profile, GpuEvents::Linked);
+        let run = Shares::of_run(&profile);
         // Alone are 100 to 110, 120 to 130 and 145 to 150; the all-reduce and the copy never.
         assert_eq!(run.others_ns, 0);
         let run = named((*run).clone());
@@ -300,7 +293,7 @@ mod tests {
             (of("aten::mm"), of("aten::add"), of("aten::copy_")),
             (20, 5, 0)
         );
-        let computation = named(Shares::of_computation(&profile, GpuEvents::Linked));
+        let computation = named(Shares::of_computation(&profile));
         assert!(computation.contains(&("aten::mm", 40)));
     }
 
@@ -318,7 +311,7 @@ mod tests {
             .work("aten::mm", "gemm", 110..120)
             .work("c10d::allreduce_", NCCL, 100..110)
             .profile();
-        let run = Shares::of_run(&profile, GpuEvents::Linked);
+        let run = Shares::of_run(&profile);
         // Each ten µs have two halves: the product's, and that of the GPU that waits.
         assert_eq!(run.operations_ns, [10_000]);
         assert_eq!(run.others_ns, 10_000);

@@ -1,4 +1,4 @@
-//! How GPU time splits, under the choice of which GPU events count.
+//! How GPU time splits.
 
 use std::sync::Arc;
 
@@ -7,16 +7,14 @@ use crate::base::interval::{Interval, busy, sum};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::profile::gaps::{Gap, gaps};
-use crate::profile::kernels::{GpuEvents, Running};
+use crate::profile::kernels::{Running, SheetEvents};
 use crate::profile::timeline::{GpuClass, GpuTimeline};
 use crate::trace::StringId;
 
-/// The timeline of a chosen population of GPU activity.
+/// The timeline of all GPU activity.
 #[derive(Debug, Clone)]
 pub struct Timelines {
-    /// What is counted: the choice, or everything where nothing could be linked.
-    pub events: GpuEvents,
-    /// Of everything counted, all GPUs taken together; `None` without GPU activity.
+    /// All GPUs taken together; `None` without GPU activity.
     pub whole: Option<GpuTimeline>,
     /// Of each GPU over the time of the whole, where there are several; by number, then by name.
     pub gpus: Vec<(StringId, GpuTimeline)>,
@@ -24,60 +22,45 @@ pub struct Timelines {
     pub kernel_ns: i64,
     /// Time in which the profile's own kernels compute: a window's timeline has others, too.
     own_computation_ns: i64,
-    /// Some of what is counted runs at once, on several streams or GPUs.
+    /// Some of it runs at once, on several streams or GPUs.
     pub(crate) overlaps: bool,
-    /// Of a trace that recomputes activations: first without recomputation, then that alone.
-    pub recompute: Option<[Option<GpuTimeline>; 2]>,
     /// When nothing of it runs; none where the causes of idle time cannot be told.
     pub(crate) gaps: Vec<Gap>,
 }
 
 impl Timelines {
-    /// Of a profile, for a choice of GPU events; made once.
-    pub(crate) fn of(profile: &Profile, choice: GpuEvents) -> Arc<Timelines> {
-        let events = profile.gpu_events(choice);
-        profile.once(events, || Timelines::new(profile, events))
+    /// Of a profile; made once.
+    pub(crate) fn of(profile: &Profile) -> Arc<Timelines> {
+        profile.once(|| Timelines::new(profile))
     }
 
-    fn new(profile: &Profile, events: GpuEvents) -> Timelines {
+    fn new(profile: &Profile) -> Timelines {
         // A window without GPU activity of its own has no time of the GPU.
-        let has_work = profile.gpu.of(events).next().is_some();
-        let running: Vec<Running> = match has_work {
-            true => profile.running(events).collect(),
-            false => Vec::new(),
+        let running: Vec<Running> = match profile.gpu.is_empty() {
+            false => profile.running().collect(),
+            true => Vec::new(),
         };
-        let over = |timeline: GpuTimeline| timeline.over(profile.gpu_span(timeline.span));
-        let half = |is_recompute: bool| {
-            let work = running.iter();
-            timeline(work.filter(|work| work.is_recompute == is_recompute)).map(over)
-        };
-        let whole = timeline(&running).map(over);
-        let own_computation_ns = match profile.beside(events).next() {
+        let whole = timeline_of_run(profile, &running);
+        let own_computation_ns = match profile.beside().next() {
             None => whole.map_or(0, |whole| whole.computation_ns),
             Some(_) => {
-                let own = profile.gpu.of(events);
+                let own = profile.gpu.all();
                 let own = own.filter(|work| work.class == GpuClass::Computation);
                 busy(own.map(|work| work.span))
             }
         };
-        let operations = profile.operations().iter();
-        let computing = operations.filter(|operation| operation.counts(events));
+        let computing = profile.operations().iter();
         let all_ns = sum(running.iter().map(|work| work.span.length()));
         Timelines {
-            events,
             kernel_ns: sum(computing.map(|operation| operation.computing_ns(profile))),
             own_computation_ns,
             overlaps: whole.is_some_and(|whole| all_ns > whole.busy_ns),
             gpus: whole.map_or(Vec::new(), |whole| by_gpu(profile, &running, whole.span)),
             whole,
             gaps: match profile.without_idle_causes() {
-                None => gaps(profile, events),
+                None => gaps(profile),
                 Some(_) => Vec::new(),
             },
-            recompute: profile
-                .recompute
-                .is_some()
-                .then(|| [half(false), half(true)]),
         }
     }
 
@@ -95,6 +78,40 @@ impl Timelines {
         self.whole.as_ref()?;
         Some(self.kernel_ns.max(self.own_computation_ns)).filter(|ns| *ns > 0)
     }
+}
+
+/// How GPU time splits in the sheets that have the reference's names.
+#[derive(Debug, Clone)]
+pub struct SheetTimelines {
+    /// All that they count; `None` without any.
+    pub(crate) whole: Option<GpuTimeline>,
+    /// Of a trace that recomputes activations: first without recomputation, then that alone.
+    pub(crate) recompute: Option<[Option<GpuTimeline>; 2]>,
+}
+
+impl SheetTimelines {
+    pub(crate) fn new(profile: &Profile, events: SheetEvents) -> SheetTimelines {
+        let has_work = profile
+            .gpu
+            .all()
+            .any(|work| events.counts(profile, work.launched_by.is_some()));
+        let running: Vec<Running> = match has_work {
+            true => events.running(profile).collect(),
+            false => Vec::new(),
+        };
+        let half = |is_recompute: bool| {
+            let half = running.iter();
+            timeline_of_run(
+                profile,
+                half.filter(|work| work.is_recompute == is_recompute),
+            )
+        };
+        let has_halves = profile.recompute.is_some();
+        SheetTimelines {
+            whole: timeline_of_run(profile, &running),
+            recompute: has_halves.then(|| [half(false), half(true)]),
+        }
+    }
 
     /// The total of other sheets; as in the reference without recomputed work.
     pub(crate) fn total_ns(&self) -> Option<i64> {
@@ -104,6 +121,15 @@ impl Timelines {
         };
         timeline.map(GpuTimeline::total_ns)
     }
+}
+
+/// Over the time that the GPU is judged over.
+fn timeline_of_run<'a>(
+    profile: &Profile,
+    running: impl IntoIterator<Item = &'a Running>,
+) -> Option<GpuTimeline> {
+    let timeline = timeline(running)?;
+    Some(timeline.over(profile.gpu_span(timeline.span)))
 }
 
 fn timeline<'a>(running: impl IntoIterator<Item = &'a Running>) -> Option<GpuTimeline> {

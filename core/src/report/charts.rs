@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::overview::SplitKind;
-use super::{GpuEvents, Judged, Report};
+use super::{Judged, Report};
 use crate::base::format;
 use crate::base::interval::{Interval, length, sum, union};
 use crate::base::sort::Arrange;
@@ -115,7 +115,7 @@ pub fn roofline<'a>(profile: &'a Profile, report: &'a Report) -> Option<Roofline
     let mut marks = Vec::new();
     let all = profile.operations().iter().zip(&report.judged).enumerate();
     for (row, (operation, judged)) in all {
-        if !operation.counts(report.options.gpu_events) || judged.is_over_link {
+        if judged.is_over_link {
             continue;
         }
         let Some(spot) = spot(judged) else {
@@ -234,14 +234,13 @@ pub fn strip(profile: &Profile, report: &Report, n: usize) -> Vec<(GpuClass, Vec
     let Some(whole) = whole.filter(|whole| whole.total_ns() > 0) else {
         return Vec::new();
     };
-    let events: GpuEvents = report.timelines.events;
     let classes = [
         GpuClass::Computation,
         GpuClass::Communication,
         GpuClass::Memcpy,
     ];
     let rows = classes.into_iter().filter_map(|class| {
-        let work = profile.gpu.of(events).filter(|work| work.class == class);
+        let work = profile.gpu.all().filter(|work| work.class == class);
         let spans = union(work.map(|work| work.span).collect());
         let is_there = length(&spans) > 0;
         is_there.then(|| {

@@ -14,9 +14,9 @@ const COLUMNS: [Column; 3] = [
 
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let mut rows = Vec::new();
-    match &input.timelines.recompute {
+    match &input.sheet_timelines.recompute {
         None => {
-            if let Some(whole) = &input.timelines.whole {
+            if let Some(whole) = &input.sheet_timelines.whole {
                 push_rows(&mut rows, input, whole, None);
             }
         }
@@ -81,7 +81,7 @@ fn micro_idle_ns(input: &SheetInput, whole: Interval, is_recompute: Option<bool>
         return None;
     }
     let limit_ns = (limit_us * 1e3) as i64;
-    let work = input.profile.running(input.timelines.events);
+    let work = input.options.sheet_events.running(input.profile);
     let counted = work.filter(|work| is_recompute.is_none_or(|only| work.is_recompute == only));
     let worked = union(counted.map(|work| work.span).collect());
     let lengths = gaps_in(whole, &worked).map(Interval::length);

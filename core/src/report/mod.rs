@@ -15,8 +15,10 @@ mod families;
 mod family_columns;
 pub mod gap_chart;
 mod gap_waterfall;
+mod gpu_activity;
 mod gpu_timeline;
 mod kernel_details;
+mod kernel_runs;
 mod kernel_summary;
 pub(crate) mod labels;
 pub(crate) mod layer_kernels;
@@ -42,12 +44,14 @@ pub(crate) mod window;
 
 use crate::assess::judged;
 pub use crate::assess::{Judged, ReportOptions, Timelines};
-pub use crate::profile::kernels::GpuEvents;
+pub use crate::profile::kernels::SheetEvents;
 pub(crate) use call_key::args_cells;
 pub(crate) use collectives::collectives;
+pub use kernel_runs::{KernelRuns, kernel_runs};
 pub use modules::ModuleTime;
 pub(crate) use modules::module_times;
 pub use overview::Overview;
+pub use parent_modules::parent as module_of;
 pub(crate) use rounded::{RoundedTime, RoundedTimes};
 pub use unified_perf::has_row;
 
@@ -62,6 +66,7 @@ use crate::profile::operations::Operation;
 use crate::profile::rows::Pass;
 
 use crate::profile::Profile;
+use crate::profile::timelines::SheetTimelines;
 use families::ModelledCalls;
 use labels::Labels;
 use sheet::{Cell, Column, Sheet, Unit, column};
@@ -86,7 +91,7 @@ pub struct Report {
 impl Report {
     /// Judges a profile.
     pub fn new(profile: &Profile, options: &ReportOptions) -> Report {
-        let timelines = Timelines::of(profile, options.gpu_events);
+        let timelines = Timelines::of(profile);
         let judged = judged::judge(profile, options, &timelines);
         let analyses = Analyses::new(&Input {
             profile,
@@ -108,15 +113,12 @@ impl Report {
         }
     }
 
-    /// The operations that count under the choices, with what the GPU makes of them, the longest
-    /// first.
+    /// The operations with what the GPU makes of them: attributed ones first, each the longest first.
     pub fn operations<'a>(
         &'a self,
         profile: &'a Profile,
     ) -> impl Iterator<Item = (&'a Operation, &'a Judged)> {
-        let events = profile.gpu_events(self.options.gpu_events);
-        let all = profile.operations().iter().zip(&self.judged);
-        all.filter(move |(operation, _)| operation.counts(events))
+        profile.operations().iter().zip(&self.judged)
     }
 
     /// What the analyzes were made from.
@@ -152,6 +154,7 @@ impl Report {
             judged: &self.judged,
             options: &self.options,
             timelines: &self.timelines,
+            sheet_timelines: SheetTimelines::new(profile, self.options.sheet_events),
             parts: Parts::of(profile, &self.options),
             labels: Labels::new(profile),
             modelled_calls: OnceCell::new(),
@@ -165,8 +168,10 @@ pub struct SheetInput<'a> {
     pub profile: &'a Profile,
     /// The choices.
     pub options: &'a ReportOptions,
-    /// How GPU time splits under these choices.
+    /// How GPU time splits.
     pub timelines: &'a Timelines,
+    /// The same of the GPU activity that sheets with the reference's names count.
+    pub(crate) sheet_timelines: SheetTimelines,
     /// What the GPU makes of each of [`Profile::operations`].
     pub judged: &'a [Judged],
     /// What decides which columns sheets have.
@@ -306,6 +311,8 @@ const fn calls(
 pub const SHEETS: &[SheetKind] = &[
     of(window::NAME, "The part of the trace that is analyzed alone", |_| window::COLUMNS.to_vec(), window::rows),
     of("gpu_timeline", "How GPU time splits", gpu_timeline::columns, gpu_timeline::rows),
+    of(gpu_activity::NAME, "GPU activity, attributed and unattributed", |_| gpu_activity::COLUMNS.to_vec(), gpu_activity::rows),
+    of(gpu_activity::KERNELS, "Unattributed GPU activity and the reasons", |_| gpu_activity::KERNEL_COLUMNS.to_vec(), gpu_activity::kernel_rows),
     of(steps::STEPS, "Steps of a serving engine", |_| steps::STEP_COLUMNS.to_vec(), steps::step_rows),
     of(steps::BATCHES, "Steps of a serving engine by phase and batch size", |_| steps::BATCH_COLUMNS.to_vec(), steps::batch_rows),
     of(steps::GRAPHS, "GPU graphs that are replayed", |_| steps::GRAPH_COLUMNS.to_vec(), steps::graph_rows),

@@ -24,7 +24,7 @@ fn around(profile: &Profile, call: EventId) -> impl Iterator<Item = &str> {
 }
 
 /// The innermost module around a call, by class.
-pub(super) fn parent(profile: &Profile, call: EventId) -> Option<&str> {
+pub fn parent(profile: &Profile, call: EventId) -> Option<&str> {
     around(profile, call).next().map(without_number)
 }
 

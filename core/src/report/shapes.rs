@@ -1,7 +1,9 @@
 //! Shapes and types of an operation's tensors, in one line.
 
 use crate::base::format;
+use crate::names::Family;
 use crate::profile::Profile;
+use crate::profile::gemm::GemmSizes;
 use crate::profile::operations::Operation;
 use crate::trace::{ArgsTable, Dims, OpArgs, StringTable, Trace};
 
@@ -27,6 +29,14 @@ pub fn shapes(profile: &Profile, operation: &Operation) -> String {
         (true, true) => RECOMPUTED.to_owned(),
         (true, false) => format!("{line}{NEXT}{RECOMPUTED}"),
     }
+}
+
+/// `M×N×K` of a GEMM, `16 of 8×64×8` of several in one call; `None` for what is no GEMM, and for one whose
+/// sizes are not known.
+pub fn gemm_sizes(profile: &Profile, operation: &Operation) -> Option<String> {
+    let is_gemm = operation.family == Family::Gemm;
+    let sizes = is_gemm.then(|| GemmSizes::of(profile, operation))?;
+    sizes.map(GemmSizes::text)
 }
 
 /// The same for the arguments of one call.

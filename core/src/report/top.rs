@@ -12,7 +12,6 @@ use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
-use crate::profile::kernels::GpuEvents;
 use crate::profile::launch::{GpuId, is_graph_launch};
 use crate::profile::ops::OpId;
 use crate::profile::timeline::GpuClass;
@@ -34,7 +33,7 @@ pub(crate) struct Bottleneck {
 
 /// All of them, the longest first. Of a call the time counts during which one of its kernels runs:
 /// kernels on several streams at once are counted once, as everywhere.
-pub(crate) fn longest(profile: &Profile, events: GpuEvents) -> Vec<Bottleneck> {
+pub(crate) fn longest(profile: &Profile) -> Vec<Bottleneck> {
     let trace = &profile.trace;
     let mut graphs = ByName::new(is_graph_launch);
     let mut index: HashMap<(StringId, bool, bool), usize, FxBuildHasher> = HashMap::default();
@@ -43,8 +42,7 @@ pub(crate) fn longest(profile: &Profile, events: GpuEvents) -> Vec<Bottleneck> {
     let mut calls: Vec<(usize, Vec<GpuId>)> = Vec::new();
     let mut call_of: HashMap<OpId, usize, FxBuildHasher> = HashMap::default();
     for (id, work) in profile.gpu.iter() {
-        let is_counted = events == GpuEvents::All || work.launched_by.is_some();
-        if !is_counted || work.class != GpuClass::Computation {
+        if work.class != GpuClass::Computation {
             continue;
         }
         let is_of_graph = work.launched_by.is_some_and(|call| graphs.of(trace, call));
@@ -107,7 +105,7 @@ pub struct TopOperation {
 /// The operators and kernels that compute for the longest; none without GPU time.
 pub fn top_operations(profile: &Profile, report: &Report) -> Vec<TopOperation> {
     let compute_ns = report.timelines.compute_ns();
-    let longest = longest(profile, report.timelines.events).into_iter();
+    let longest = longest(profile).into_iter();
     let named = |one: &Bottleneck| match (profile.trace.strings.get(one.name), one.is_kernel) {
         (name, true) => format::kernel_name(name),
         (name, false) => name.to_owned(),
@@ -130,7 +128,7 @@ mod tests {
 
     fn rows(timetable: Timetable) -> Vec<(String, bool, i64)> {
         let profile = timetable.profile();
-        let rows = longest(&profile, GpuEvents::Linked).into_iter();
+        let rows = longest(&profile).into_iter();
         rows.map(|row| {
             let name = profile.trace.strings.get(row.name).to_owned();
             (name, row.is_kernel, row.ns / 1000)

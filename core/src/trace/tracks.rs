@@ -83,6 +83,13 @@ impl TrackTable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LinkId(pub u32);
 
+impl LinkId {
+    /// The number that it was written as; `None` for large ones and names.
+    pub(crate) fn number(self) -> Option<u32> {
+        (self.0 < LinkIds::SPELLED).then_some(self.0)
+    }
+}
+
 /// The link ids that are no small integers.
 #[derive(Debug, Default)]
 pub struct LinkIds {

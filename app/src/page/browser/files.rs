@@ -2,9 +2,10 @@
 
 use std::cell::RefCell;
 
+use dormer_core::base::sort::Arrange;
 use gloo::events::{EventListener, EventListenerOptions};
 use gloo::timers::callback::Timeout;
-use js_sys::{Array, Uint8Array};
+use js_sys::{Array, Function, Promise, Uint8Array};
 use wasm_bindgen::prelude::*;
 use web_sys::{
     Blob, BlobPropertyBag, DragEvent, File, HtmlAnchorElement, HtmlElement, HtmlInputElement, Url,
@@ -19,7 +20,15 @@ pub enum Drag {
     Over(Half),
     /// It left.
     Gone,
-    Dropped(Vec<File>, Half),
+    Dropped(Dropped, Half),
+}
+
+/// What was dropped.
+pub struct Dropped {
+    /// Files, with the folders they came in.
+    pub files: Vec<(String, File)>,
+    /// The name of the first folder, where there was one.
+    pub folder: Option<String>,
 }
 
 /// Half of the window.
@@ -60,11 +69,12 @@ pub fn on_drag(then: impl Fn(Drag) + Clone + 'static) {
                 "dragover" => then(Drag::Over(half)),
                 "dragleave" if *innermost.borrow() == event.target() => then(Drag::Gone),
                 "drop" => {
-                    let files = event.data_transfer().and_then(|data| data.files());
-                    let files = files.map(all_files).unwrap_or_default();
-                    then(match files.is_empty() {
-                        true => Drag::Gone,
-                        false => Drag::Dropped(files, half),
+                    let then = then.clone();
+                    take(event, move |dropped| {
+                        then(match dropped.files.is_empty() && dropped.folder.is_none() {
+                            true => Drag::Gone,
+                            false => Drag::Dropped(dropped, half),
+                        });
                     });
                 }
                 _ => {}
@@ -74,6 +84,103 @@ pub fn on_drag(then: impl Fn(Drag) + Clone + 'static) {
         let listener = EventListener::new_with_options(&window(), kind, options, hear);
         keep(listener);
     }
+}
+
+/// Takes what an event carries; folders are read with all that lies below them.
+fn take(event: &DragEvent, then: impl FnOnce(Dropped) + 'static) {
+    let Some(data) = event.data_transfer() else {
+        return;
+    };
+    // What is an entry is known while the event is heard, and no longer.
+    let items = part(&data, "items");
+    let n_items = part(&items, "length").as_f64().unwrap_or(0.0) as u32;
+    let item = |at| js_sys::Reflect::get_u32(&items, at).ok();
+    let entries = (0..n_items).filter_map(|at| call(&item(at)?, "webkitGetAsEntry", &[]));
+    let entries: Vec<JsValue> = entries.filter(|entry| !entry.is_null()).collect();
+    let is_folder = |entry: &&JsValue| part(entry, "isDirectory").is_truthy();
+    let folder = entries.iter().find(is_folder);
+    let folder = folder.and_then(|entry| part(entry, "name").as_string());
+    if folder.is_none() {
+        let files = data.files().map(all_files).unwrap_or_default();
+        let files = files.into_iter().map(|file| (file.name(), file)).collect();
+        then(Dropped { files, folder });
+        return;
+    }
+    wasm_bindgen_futures::spawn_local(async move {
+        let files = files_below(entries).await;
+        then(Dropped { files, folder });
+    });
+}
+
+/// All files below some entries, in order of their paths.
+async fn files_below(entries: Vec<JsValue>) -> Vec<(String, File)> {
+    /// A folder with more is none of traces.
+    const MOST: usize = 5_000;
+    let mut files: Vec<(String, File)> = Vec::new();
+    let mut open = entries;
+    while let Some(entry) = open.pop() {
+        if files.len() + open.len() > MOST {
+            break;
+        }
+        if part(&entry, "isFile").is_truthy() {
+            let path = part(&entry, "fullPath").as_string().unwrap_or_default();
+            if let Some(file) = called_back(&entry, "file").await {
+                files.push((
+                    path.trim_start_matches('/').to_owned(),
+                    file.unchecked_into(),
+                ));
+            }
+            continue;
+        }
+        let Some(reader) = call(&entry, "createReader", &[]) else {
+            continue;
+        };
+        // A folder is read in parts, of which the last is empty.
+        while let Some(some) = called_back(&reader, "readEntries").await {
+            let some: Array = some.unchecked_into();
+            if some.length() == 0 {
+                break;
+            }
+            open.extend(some.iter());
+        }
+    }
+    files.arrange_by(|(one, _), (other, _)| one.cmp(other));
+    files
+}
+
+/// Calls a method of an object; `None` where it has none, or throws.
+pub(super) fn call(object: &JsValue, method: &str, arguments: &[JsValue]) -> Option<JsValue> {
+    let method: Function = part(object, method).dyn_into().ok()?;
+    method.apply(object, &arguments.iter().collect()).ok()
+}
+
+/// What a method calls its first callback with; `None` where it calls its second.
+async fn called_back(object: &JsValue, method: &str) -> Option<JsValue> {
+    let promise = Promise::new(&mut |resolve, reject| {
+        call(object, method, &[resolve.into(), reject.into()]);
+    });
+    wasm_bindgen_futures::JsFuture::from(promise).await.ok()
+}
+
+/// The files of a chosen folder, with the folders they lie in.
+pub fn take_folder(event: &web_sys::Event) -> Dropped {
+    let path = |file: &File| {
+        let path = part(file, "webkitRelativePath").as_string();
+        path.filter(|path| !path.is_empty())
+            .unwrap_or_else(|| file.name())
+    };
+    let files = take_files(event).into_iter();
+    let files: Vec<(String, File)> = files.map(|file| (path(&file), file)).collect();
+    let folder = files.first().and_then(|(path, _)| path.split_once('/'));
+    Dropped {
+        folder: Some(folder.map_or(String::new(), |(folder, _)| folder.to_owned())),
+        files,
+    }
+}
+
+/// Opens the file dialog that chooses a folder.
+pub fn choose_folder() {
+    click("folder-input");
 }
 
 fn carries_files(event: &DragEvent) -> bool {

@@ -21,6 +21,16 @@ pub fn focus_on(id: &str) {
     }
 }
 
+/// Puts the keyboard focus on an element; what it is folded away in is opened.
+pub fn reveal(id: &str) {
+    if let Some(element) = by_id::<HtmlElement>(id) {
+        if let Ok(Some(folded)) = element.closest("details") {
+            let _ = folded.set_attribute("open", "");
+        }
+        let _ = element.focus();
+    }
+}
+
 /// What has the keyboard focus; `None` where nothing has.
 fn focused() -> Option<HtmlElement> {
     let element: HtmlElement = document().active_element()?.dyn_into().ok()?;

@@ -5,18 +5,20 @@
 //! | `address` | the hash, read, written and followed |
 //! | `worker` | workers, their messages, and requests |
 //! | `files` | files that come in and go out |
+//! | `kept` | traces that stay on this computer |
 //! | `focus` | the keyboard focus, and keys that no element took |
 //! | `layout` | sizes, places, scrolling |
 
 mod address;
 mod files;
 mod focus;
+mod kept;
 mod layout;
 mod worker;
 
 use std::cell::RefCell;
 
-use gloo::events::EventListener;
+use gloo::events::{EventListener, EventListenerOptions};
 use gloo::timers::callback::Timeout;
 use wasm_bindgen::prelude::*;
 use web_sys::{Document, HtmlElement, HtmlInputElement, Window};
@@ -24,13 +26,14 @@ use web_sys::{Document, HtmlElement, HtmlInputElement, Window};
 use crate::page::url::Theme;
 pub use address::{go_to_hash, hash, on_hash_change, replace_hash};
 pub use files::{
-    Drag, Half, choose_file, choose_reference, click, copy, download, on_drag, read_text,
-    take_files,
+    Drag, Dropped, Half, choose_file, choose_folder, choose_reference, click, copy, download,
+    on_drag, read_text, take_files, take_folder,
 };
 pub use focus::{
     catch_focus, focus_leaves, focus_on, has_open_dialog, on_key, remember_focus, return_focus,
-    types_text,
+    reveal, types_text,
 };
+pub use kept::{KeptTrace, forget_trace, keep_trace, kept_trace, kept_traces};
 pub use layout::{
     bring_into_view, capture_pointer, colors_of, design_px, follow_size, go_to_element,
     is_wider_than, last_passed, on_scroll, pointer_in, scroll_to_top,
@@ -93,6 +96,21 @@ pub fn mark_ready(loads: u32, opened_in_ms: f64, wasm_bytes: f64) {
     let _ = marks.set("ready", &loads.to_string());
 }
 
+/// Has the browser ask before the page is closed or loaded anew, while something would be lost.
+pub fn ask_before_leaving(would_lose: impl Fn() -> bool + 'static) {
+    let options = EventListenerOptions::enable_prevent_default();
+    keep(EventListener::new_with_options(
+        &window(),
+        "beforeunload",
+        options,
+        move |event| {
+            if would_lose() {
+                event.prevent_default();
+            }
+        },
+    ));
+}
+
 /// Calls back after the next frame was drawn.
 pub fn after_paint(then: impl FnOnce() + 'static) {
     let next_task = Closure::once_into_js(move || {
@@ -110,6 +128,20 @@ pub fn before_paint(then: impl FnOnce() + 'static) {
 /// What stands in a text field; empty where there is none.
 pub fn input_value(id: &str) -> String {
     by_id(id).map_or(String::new(), |input: HtmlInputElement| input.value())
+}
+
+/// Puts a text into a text field.
+pub fn set_input_value(id: &str, value: &str) {
+    if let Some(input) = by_id::<HtmlInputElement>(id) {
+        input.set_value(value);
+    }
+}
+
+/// Ticks a box or a radio button.
+pub fn check(id: &str) {
+    if let Some(input) = by_id::<HtmlInputElement>(id) {
+        input.set_checked(true);
+    }
 }
 
 /// Whether a box or a radio button is ticked.

@@ -154,7 +154,9 @@ fn gap_line(gap: Gap) -> impl IntoView {
                 <b>{gap.length}</b>
                 <span>{gap.cause}</span>
                 <span class="fine">{format!("{} after the first GPU activity", gap.start)}</span>
-                {way_to("timeline", "Show in timeline", gap.event)}
+                {gap.event.map(|event| view! {
+                    <ViewLink view="timeline" focus=Focus::at_gap(event) class="to-tree">"Show in timeline"</ViewLink>
+                })}
                 {way_to("tree", "Show in call tree", gap.event)}
             </p>
             <dl>

@@ -7,17 +7,11 @@ use crate::page::components::gap_chart::gap_chart;
 use crate::page::prelude::*;
 use crate::protocol::{Card, Evidence, Findings as Found};
 
-/// So many cards are open from the start; the others stand behind a line.
-const OPEN: usize = 3;
+/// So many cards are open from the start; the others are one line each until they are opened.
+const OPEN: usize = 1;
 
 /// The findings of a report.
 pub fn findings(findings: Found, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl IntoView {
-    let state = expect_context::<AppState>();
-    let most = findings
-        .cards
-        .iter()
-        .filter_map(|card| Some(card.worth.as_ref()?.of_run.as_ref()?.percent.1))
-        .fold(0.0, f64::max);
     let asides = findings.asides;
     let nothing = asides
         .nothing
@@ -30,23 +24,7 @@ pub fn findings(findings: Found, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl I
             </p>
         }
     });
-    let mut cards = findings.cards;
-    let rest = cards.split_off(cards.len().min(OPEN));
-    let first = each(cards, |card| finding_card(card, most));
-    let more = (!rest.is_empty()).then(|| {
-        let count = format::counted(rest.len() as u64, "more finding");
-        let is_open = move || fold(state, "more", false);
-        let cards = each(rest, |card| finding_card(card, most));
-        view! {
-            <details class="more" data-testid="more-findings" open=is_open>
-                <summary on:click=move |event| {
-                    event.prevent_default();
-                    turn(state, "more", !is_open());
-                }>{count}</summary>
-                <div class="findings">{cards}</div>
-            </details>
-        }
-    });
+    let cards = each(findings.cards, finding_card);
     let asides: Vec<String> = [asides.together, asides.small]
         .into_iter()
         .flatten()
@@ -63,8 +41,7 @@ pub fn findings(findings: Found, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl I
             </header>
             {blind}
             {nothing}
-            <div class="findings">{first}</div>
-            {more}
+            <div class="findings">{cards}</div>
             {asides}
         </section>
     }
@@ -102,7 +79,7 @@ fn choose_gpu() -> impl IntoView {
     }
 }
 
-fn finding_card(card: Card, most: f64) -> impl IntoView {
+fn finding_card(card: Card) -> impl IntoView {
     let state = expect_context::<AppState>();
     let usual = card.number <= OPEN;
     let key = StoredValue::new(card.key);
@@ -139,7 +116,7 @@ fn finding_card(card: Card, most: f64) -> impl IntoView {
                         {sure}
                     </span>
                 </span>
-                {worth_figures(card.worth, card.memory, most)}
+                {worth_figures(card.worth, card.memory)}
             </summary>
             <div class="body">
                 <div class="advice">
@@ -161,7 +138,7 @@ fn finding_card(card: Card, most: f64) -> impl IntoView {
 }
 
 /// What following a finding saves.
-fn worth_figures(worth: Option<Worth>, memory: Option<String>, most: f64) -> AnyView {
+fn worth_figures(worth: Option<Worth>, memory: Option<String>) -> AnyView {
     let Some(worth) = worth else {
         return match memory {
             Some(memory) => view! {
@@ -177,7 +154,7 @@ fn worth_figures(worth: Option<Worth>, memory: Option<String>, most: f64) -> Any
     let of_run = worth.of_run.as_ref();
     let bar = of_run.map(|of_run| {
         let (low, high) = of_run.percent;
-        let width = |percent: f64| format!("{:.2}%", 100.0 * percent / most.max(f64::MIN_POSITIVE));
+        let width = |percent: f64| format!("{:.2}%", percent.clamp(0.0, 100.0));
         view! {
             <span class="range" aria-hidden="true">
                 <span style:width=width(high)></span>

@@ -3,6 +3,7 @@
 //! Either way they become one text, the JSON that the command line reads too; the worker reads it
 //! and says what is wrong. It is kept in the browser only where the user ticks the box.
 
+use dormer_core::hardware::{Basis, GpuSpec, Unit};
 use leptos::html::Dialog;
 use web_sys::File;
 
@@ -121,6 +122,7 @@ pub fn gpu_dialog(dialog: NodeRef<Dialog>, wants_file: RwSignal<bool>) -> impl I
                     <h2 id="gpu-dialog-title">"Custom GPU"</h2>
                     <button type="button" class="ghost square" aria-label="Close" on:click=move |_| close()>"×"</button>
                 </header>
+                <p class="soft fine">"Starts with the figures of the chosen GPU."</p>
                 <ReadFile
                     id="gpu-file"
                     says="Read a file\u{2026}"
@@ -159,6 +161,39 @@ pub fn gpu_dialog(dialog: NodeRef<Dialog>, wants_file: RwSignal<bool>) -> impl I
             </form>
         </dialog>
     }
+}
+
+/// Fills the form with the figures of a GPU, on this basis where they are known, so that one may be
+/// changed and the others stay; without a GPU it is empty.
+pub fn fill(gpu: Option<&GpuSpec>, basis: Basis) {
+    let on = |basis: Basis| gpu.is_some_and(|gpu| gpu.rates.iter().any(|of| of.basis == basis));
+    let basis = if on(basis) { basis } else { basis.other() };
+    browser::check(match gpu.is_some() && basis == Basis::Peak {
+        true => "gpu-basis-peak",
+        false => "gpu-basis-achievable",
+    });
+    browser::set_input_value("gpu-name", gpu.map_or("", |gpu| &*gpu.name));
+    for (key, ..) in MEMORY.iter().chain(&MATRIX).chain(&VECTOR) {
+        let value = gpu.and_then(|gpu| figure(gpu, key, basis));
+        let text = value.map(|value| value.to_string()).unwrap_or_default();
+        browser::set_input_value(&format!("gpu-{key}"), &text);
+    }
+}
+
+/// A figure of a GPU by its key in the file.
+fn figure(gpu: &GpuSpec, key: &str, basis: Basis) -> Option<f64> {
+    let unit = match key.split_once('_')? {
+        ("matrix", _) => Unit::Matrix,
+        ("vector", _) => Unit::Vector,
+        _ if key == "memory_gb" => return gpu.memory_gb,
+        _ => return Some(gpu.mem_bw_gbps),
+    };
+    let mut rates = gpu.rates.iter();
+    let rates = rates.find(|rates| rates.unit == unit && rates.basis == basis)?;
+    let (_, precision) = key.split_once('_')?;
+    let mut known = rates.tflops.iter();
+    let (_, tflops) = known.find(|(known, _)| known.key() == precision)?;
+    Some(*tflops)
 }
 
 /// What was typed, as the text of a file.
@@ -226,6 +261,24 @@ fn in_words(error: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Every figure of the table that the form has a field for is found by its key.
+    #[test]
+    fn figures_are_found_by_their_keys() {
+        let h100 = dormer_core::hardware::find("H100").unwrap();
+        assert_eq!(figure(h100, "mem_bw_gbps", Basis::Peak), Some(3350.0));
+        assert_eq!(figure(h100, "memory_gb", Basis::Peak), Some(80.0));
+        let bf16 = |basis| figure(h100, "matrix_bf16", basis);
+        let listed = |basis| {
+            let known = h100.matrix(dormer_core::hardware::Precision::Bf16, basis);
+            known.map(|figure| figure.tflops)
+        };
+        for basis in [Basis::Peak, Basis::Achievable] {
+            assert_eq!(bf16(basis), listed(basis));
+        }
+        assert!(bf16(Basis::Peak).is_some());
+        assert_eq!(figure(h100, "matrix_fp4", Basis::Peak), None);
+    }
 
     #[test]
     fn errors_speak_of_the_form() {

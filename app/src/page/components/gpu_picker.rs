@@ -1,9 +1,9 @@
 //! The GPU that the report judges by: one of the table, or the user's own figures.
 
-use dormer_core::hardware;
+use dormer_core::hardware::{self, Basis};
 use leptos::html::Dialog;
 
-use super::gpu_dialog::gpu_dialog;
+use super::gpu_dialog::{fill, gpu_dialog};
 use crate::page::prelude::*;
 use crate::protocol::OWN;
 
@@ -28,8 +28,10 @@ pub fn gpu_picker(names: Vec<String>, detected: Option<String>) -> impl IntoView
             }
         }),
     });
+    let of_trace = StoredValue::new(detected.clone());
     let open = move |file: bool| {
         wants_file.set(file);
+        fill_from_chosen(state, of_trace.get_value());
         if let Some(dialog) = dialog.get_untracked() {
             let _ = dialog.show_modal();
         }
@@ -75,9 +77,46 @@ pub fn gpu_picker(names: Vec<String>, detected: Option<String>) -> impl IntoView
                 <option value=BY_HAND>"Enter values…"</option>
             </select>
         </label>
+        {pin(state)}
         {unknown}
         {missing}
         {gpu_dialog(dialog, wants_file)}
+    }
+}
+
+/// Keeps the chosen GPU for the traces that are opened next; nothing while the trace's own judges.
+fn pin(state: AppState) -> impl IntoView {
+    let is_chosen = state.of_place(|place| place.choice.gpu.is_some());
+    view! {
+        <Show when=move || is_chosen.get()>
+            <button
+                type="button"
+                id="pin-gpu"
+                class="ghost pin"
+                aria-pressed=move || state.gpu_is_pinned.get().to_string()
+                title="Keep this GPU when another trace is opened"
+                on:click=move |_| state.gpu_is_pinned.update(|is| *is = !*is)
+            >
+                {move || if state.gpu_is_pinned.get() { "Pinned" } else { "Pin" }}
+            </button>
+        </Show>
+    }
+}
+
+/// Starts the form with the figures of the GPU that judges now: the chosen one, else the one that the
+/// trace names.
+fn fill_from_chosen(state: AppState, detected: Option<String>) {
+    let choice = untrack(|| state.whole_choice());
+    let basis = if choice.peak {
+        Basis::Peak
+    } else {
+        Basis::Achievable
+    };
+    let own = choice.profile.as_deref().map(hardware::parse);
+    let name = choice.gpu.or(detected);
+    match (own, name.as_deref().and_then(hardware::find)) {
+        (Some(Ok(own)), _) => fill(Some(&own), basis),
+        (_, known) => fill(known, basis),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::gpu_picker::gpu_picker;
 use super::key_sheet::keys_button;
 use super::models_dialog::models_button;
+use super::recent::recent_button;
 use crate::page::prelude::*;
 use crate::page::views::VIEWS;
 use crate::protocol::WindowChoice;
@@ -31,7 +32,6 @@ pub fn header() -> impl IntoView {
     let choices = move || {
         opened().map(|opened| {
             view! {
-                {opened.unlinked.clone().map(events_switch)}
                 {opened.has_gpu_events.then(|| gpu_picker(opened.gpus.clone(), opened.detected.clone()))}
             }
         })
@@ -84,18 +84,38 @@ pub fn window_bar() -> impl IntoView {
     }
 }
 
-/// Which GPU events count: those a launching CPU call was found for, or all.
-fn events_switch(unlinked: String) -> impl IntoView {
+/// What was kept of the choices for the trace before; nothing where that is nothing.
+pub fn carried_bar() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let all = state.of_place(|place| place.choice.all_gpu_events);
-    view! {
-        <Switch
-            label="GPU events to count"
-            title=format!("{unlinked} GPU events have no launching CPU call")
-            options=[("events-linked", "Linked"), ("events-all", "All GPU events")]
-            on=all
-            choose=move |all| state.go(|place| place.choice.all_gpu_events = all)
-        />
+    let is_open = Memo::new(move |_| state.is_open());
+    move || {
+        let carried = state.carried.get();
+        (is_open.get() && !carried.is_empty()).then(|| {
+            view! {
+                <section class="versus" aria-label="Kept choices" data-testid="carried">
+                    <p role="status">{format!("Kept from the trace before: {}.", carried.join(", "))}</p>
+                    <span class="grow"></span>
+                    <button type="button" class="small" id="drop-carried" on:click=move |_| state.drop_carried()>"Use the defaults"</button>
+                    <button type="button" class="small" aria-label="Close" on:click=move |_| state.carried.set(Vec::new())>"\u{2715}"</button>
+                </section>
+            }
+        })
+    }
+}
+
+/// Which trace a link is of that is not open.
+pub fn wanted_bar() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    move || {
+        let wanted = state.wanted_trace.get()?;
+        Some(view! {
+            <section class="versus" aria-label="The trace of this link" data-testid="wanted">
+                <p role="status">"This link is of " <b>{wanted}</b> ". Choose or drop that file to see what it shows."</p>
+                <span class="grow"></span>
+                <button type="button" class="small" on:click=|_| browser::choose_file()>"Choose the file"</button>
+                <button type="button" class="small" aria-label="Close" on:click=move |_| state.wanted_trace.set(None)>"\u{2715}"</button>
+            </section>
+        })
     }
 }
 
@@ -153,5 +173,5 @@ pub fn navigation() -> impl IntoView {
         state.place.track();
         browser::after_paint(|| browser::bring_into_view(".side [aria-current]"));
     });
-    view! { <nav class="side" aria-label="Views">{links}{thresholds_button()}{models_button()}</nav> }
+    view! { <nav class="side" aria-label="Views">{links}{thresholds_button()}{models_button()}{recent_button()}</nav> }
 }

@@ -1,8 +1,11 @@
-//! Finds anything by typing: views, operations, GPUs, files to export, actions.
+//! Finds anything by typing: views, settings, actions, GPUs; findings, categories, modules, operations and
+//! kernels of the trace; thresholds; and after all of these files to export.
 //!
-//! Views, GPUs, files and actions are matched here; the worker finds operations. To add an action: a
+//! What the page has is matched here; the worker finds what the trace has. To add an action: a
 //! variant of `Act`, a row in `actions`, an arm in `act`.
 
+use dormer_core::assess::Thresholds;
+use dormer_core::output::document::slug;
 use gloo::timers::callback::Timeout;
 use leptos::html::Dialog;
 
@@ -12,8 +15,7 @@ use crate::page::state::Stage;
 use crate::page::url::Theme;
 use crate::page::views::{VIEWS, export};
 use crate::protocol::{
-    About, ArtifactLine, ArtifactQuery, ArtifactsQuery, FindOperations, Offer, OperationFound,
-    fuzzy,
+    About, ArtifactLine, ArtifactQuery, ArtifactsQuery, FindInTrace, Found, FoundKind, Offer, fuzzy,
 };
 
 /// What the names of exported files end with.
@@ -42,6 +44,25 @@ enum Act {
     CloseReference,
     Theme(Theme),
     Keys,
+    /// Shows the panel of thresholds.
+    Thresholds,
+    /// Shows one of them, by its key.
+    Threshold(&'static str),
+    Models,
+    Recent,
+    /// Judges by printed peaks, or by achievable figures.
+    Peak(bool),
+    OpenFolder,
+}
+
+impl Act {
+    /// It changes how the page is, and nothing of what is open.
+    fn is_setting(&self) -> bool {
+        matches!(
+            self,
+            Act::Theme(_) | Act::Keys | Act::Thresholds | Act::Models | Act::Recent | Act::Peak(_)
+        )
+    }
 }
 
 /// A line of the list.
@@ -75,14 +96,14 @@ pub fn palette() -> impl IntoView {
     let engine = expect_context::<Engine>();
     let dialog = NodeRef::<Dialog>::new();
     let text = RwSignal::new(String::new());
-    let operations = RwSignal::new(Vec::<OperationFound>::new());
+    let in_trace = RwSignal::new(Vec::<Found>::new());
     let files = RwSignal::new(Vec::<Entry>::new());
     let cursor = RwSignal::new(0_usize);
     show_while(dialog, state.palette);
     Effect::new(move || {
         if state.palette.get() {
             text.set(String::new());
-            operations.set(Vec::new());
+            in_trace.set(Vec::new());
             files.set(Vec::new());
             cursor.set(0);
             if state.is_open() {
@@ -92,7 +113,7 @@ pub fn palette() -> impl IntoView {
         }
     });
     let entries = Memo::new(move |_| match state.palette.get() {
-        true => text.with(|text| entries(state, text, files.get(), &operations.get())),
+        true => text.with(|text| entries(state, text, files.get(), &in_trace.get())),
         false => Vec::new(),
     });
     let wait = StoredValue::new_local(None::<Timeout>);
@@ -101,9 +122,9 @@ pub fn palette() -> impl IntoView {
         cursor.set(0);
         // Typing is faster than anyone reads.
         wait.set_value(Some(Timeout::new(60, move || {
-            if untrack(|| state.of_opened(|opened| opened.has_gpu_events)) {
+            if untrack(|| state.is_open()) {
                 let text = text.get_untracked();
-                engine.ask(FindOperations { text }, move |found| operations.set(found));
+                engine.ask(FindInTrace { text }, move |found| in_trace.set(found));
             }
         })));
     };
@@ -164,14 +185,14 @@ pub fn palette() -> impl IntoView {
                     id="palette-find"
                     type="text"
                     role="combobox"
-                    aria-label="Views, operations, GPUs, files, actions"
+                    aria-label="Operations, kernels, modules, findings, settings, views, files"
                     aria-autocomplete="list"
                     aria-expanded="true"
                     aria-controls="palette-list"
                     aria-activedescendant=active
                     autocomplete="off"
                     spellcheck="false"
-                    placeholder="Views, operations, GPUs, files, actions"
+                    placeholder="Operations, kernels, modules, findings, settings, views, files"
                     prop:value=move || text.get()
                     on:input=typed
                     on:keydown=on_key
@@ -194,12 +215,7 @@ fn option_id(position: usize) -> String {
 }
 
 /// What answers to the text: views, GPUs and actions by how well they do, then operations and files.
-fn entries(
-    state: AppState,
-    text: &str,
-    files: Vec<Entry>,
-    operations: &[OperationFound],
-) -> Vec<Entry> {
+fn entries(state: AppState, text: &str, files: Vec<Entry>, in_trace: &[Found]) -> Vec<Entry> {
     let mut all = Vec::new();
     if let Stage::Open(opened) = state.stage.get() {
         let views = VIEWS.iter();
@@ -231,44 +247,79 @@ fn entries(
         fuzzy::best(scored, MOST)
     };
     let mut found = best(all);
-    let operation = |one: &OperationFound| {
-        let focus = Focus::at_row(one.row);
-        Entry {
-            kind: "Operation",
-            token: one.token.clone(),
-            text: one.name.clone(),
-            note: [one.shapes.as_str(), one.time.as_str()]
-                .into_iter()
-                .filter(|part| !part.is_empty())
-                .collect::<Vec<_>>()
-                .join(" \u{b7} "),
-            act: Act::Tell(state.link_into("operations", focus)),
-        }
+    let of_trace: Vec<Entry> = in_trace.iter().map(|one| of_trace(state, one)).collect();
+    let (files, thresholds) = match text.trim() {
+        "" => (Vec::new(), Vec::new()),
+        _ => (best(files), best(thresholds(state))),
     };
-    let files = match text.trim() {
-        "" => Vec::new(),
-        _ => best(files),
-    };
-    let operations = operations.iter().map(operation).collect();
     // Whoever types the ending of a file looks for one.
     let is_file = text.split([' ', '.']).any(|word| ENDINGS.contains(&word));
     found.extend(match is_file {
-        true => [files, operations].concat(),
-        false => [operations, files].concat(),
+        true => [files, of_trace, thresholds].concat(),
+        false => [of_trace, thresholds, files].concat(),
     });
     found
+}
+
+/// Something of the trace, and the way to it.
+fn of_trace(state: AppState, one: &Found) -> Entry {
+    let (kind, act) = match &one.kind {
+        FoundKind::Finding(heading) => {
+            let focus = Focus::at_section(slug(heading));
+            ("Finding", Act::Go(state.link_into("report", focus)))
+        }
+        FoundKind::Category(token) => {
+            let focus = Focus::of_category(token.clone());
+            ("Category", Act::Go(state.link_into("operations", focus)))
+        }
+        FoundKind::Module(class) => {
+            let focus = Focus::finding(format!("module:\"{class}\""));
+            ("Module", Act::Go(state.link_into("operations", focus)))
+        }
+        FoundKind::Operation(row) => {
+            let focus = Focus::at_row(*row);
+            ("Operation", Act::Tell(state.link_into("operations", focus)))
+        }
+        FoundKind::Kernel(row) => {
+            let focus = Focus::at_row(*row);
+            ("Kernel", Act::Tell(state.link_into("kernels", focus)))
+        }
+    };
+    Entry {
+        kind,
+        token: one.token.clone(),
+        text: one.name.clone(),
+        note: one.note.clone(),
+        act,
+    }
+}
+
+/// The lines that can be moved.
+fn thresholds(state: AppState) -> Vec<Entry> {
+    if !state.is_open() {
+        return Vec::new();
+    }
+    let all = Thresholds::ALL.iter().map(|threshold| Entry {
+        note: threshold.group.to_owned(),
+        ..Entry::new("Threshold", threshold.doc, Act::Threshold(threshold.key))
+    });
+    all.collect()
 }
 
 /// Every file that the Export view offers, the archives of them all first.
 fn downloads(state: AppState, offers: &[Offer]) -> Vec<Entry> {
     let entry = |about, path: Option<&str>, name: String, title: &str| {
+        let saved = match path {
+            Some(_) => export::saved_name(state, about, false, &name),
+            None => name.clone(),
+        };
         let query = ArtifactQuery::new(about, path, false);
         Entry {
             note: match about {
                 About::Target => title.to_owned(),
                 About::Comparison => format!("{title} (comparison)"),
             },
-            ..Entry::new("Export", &name.clone(), Act::Download(query, name))
+            ..Entry::new("Export", &name.clone(), Act::Download(query, saved))
         }
     };
     let archives = offers.iter().map(|offer| {
@@ -304,10 +355,30 @@ fn actions(state: AppState) -> Vec<Entry> {
         (true, "Colors: dark", Act::Theme(Theme::Dark)),
         (true, "Colors: system", Act::Theme(Theme::System)),
         (true, "Keyboard shortcuts", Act::Keys),
+        (true, "Choose a folder of traces\u{2026}", Act::OpenFolder),
+        (true, "Recent traces", Act::Recent),
+        (is_open, "Thresholds", Act::Thresholds),
+        (is_open, "Custom perf models", Act::Models),
+        (is_open, "Roofline peaks: achievable", Act::Peak(false)),
+        (
+            is_open,
+            "Roofline peaks: data sheet (peak)",
+            Act::Peak(true),
+        ),
     ];
     let possible = rows.into_iter().filter(|(is_possible, ..)| *is_possible);
     possible
-        .map(|(_, text, act)| Entry::new("Action", text, act))
+        .map(|(_, text, act)| {
+            Entry::new(
+                if act.is_setting() {
+                    "Setting"
+                } else {
+                    "Action"
+                },
+                text,
+                act,
+            )
+        })
         .collect()
 }
 
@@ -328,5 +399,17 @@ fn act(state: AppState, engine: Engine, act: Act) {
         Act::CloseReference => engine.close_reference(),
         Act::Theme(theme) => state.go(|place| place.theme = theme),
         Act::Keys => state.key_sheet.set(true),
+        Act::Thresholds => {
+            state.thresholds.set(true);
+            browser::after_paint(|| browser::focus_on("thresholds"));
+        }
+        Act::Threshold(key) => {
+            state.thresholds.set(true);
+            browser::after_paint(move || browser::reveal(&format!("threshold-{key}")));
+        }
+        Act::Models => state.models_dialog.set(true),
+        Act::Recent => state.recent_dialog.set(true),
+        Act::Peak(peak) => state.go(|place| place.choice.peak = peak),
+        Act::OpenFolder => browser::choose_folder(),
     }
 }

@@ -1,5 +1,6 @@
 //! Which part of a long list is seen, and the cursor in it.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use leptos::html::Div;
@@ -28,9 +29,13 @@ pub struct RowWindow {
     pub width_px: RwSignal<f64>,
     /// Position of the row that keys go on from.
     pub cursor: RwSignal<Option<usize>>,
+    /// Rows that are marked to be taken together, by what the address calls them.
+    pub marked: RwSignal<BTreeSet<u32>>,
     pub drawn: Memo<Drawn>,
     top_px: RwSignal<f64>,
     height_px: RwSignal<f64>,
+    /// Where it is being scrolled to, until it is drawn there.
+    bound_for: StoredValue<Option<f64>>,
 }
 
 /// The rows that are drawn, and the space that stands for the others.
@@ -60,9 +65,11 @@ impl RowWindow {
             arrived: RwSignal::new(false),
             width_px: RwSignal::new(900.0),
             cursor: RwSignal::new(None),
+            marked: RwSignal::new(BTreeSet::new()),
             drawn: Memo::new(move |_| scrolled().drawn()),
             top_px,
             height_px,
+            bound_for: StoredValue::new(None),
         };
         browser::follow_size(window.scroller, move |width, height| {
             window.height_px.set(height);
@@ -91,6 +98,10 @@ impl RowWindow {
 
     /// To be called when the element scrolls.
     pub fn scroll(self) {
+        // A list that has just grown still has its old height: it stops short of where it is going.
+        if self.bound_for.get_value().is_some() {
+            return;
+        }
         if let Some(element) = self.scroller.get_untracked() {
             self.top_px.set(f64::from(element.scroll_top()));
         }
@@ -153,10 +164,17 @@ impl RowWindow {
         // The spacers may still have the height of the list before: they are drawn first.
         self.top_px.set(top);
         if let Some(element) = self.scroller.get_untracked() {
+            self.bound_for.set_value(Some(top));
             element.set_scroll_top(top as i32);
             browser::after_paint(move || {
-                if self.top_px.try_get_untracked() == Some(top) {
+                if self.bound_for.try_get_value().flatten() == Some(top) {
                     element.set_scroll_top(top as i32);
+                    self.bound_for.set_value(None);
+                    // The list may be too short to scroll that far.
+                    let here = f64::from(element.scroll_top());
+                    if (here - top).abs() > 1.0 {
+                        self.top_px.set(here);
+                    }
                 }
             });
         }

@@ -1,5 +1,6 @@
 //! A sheet as a table of visible rows: sort, filter, select, copy; by mouse or by keyboard.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dormer_core::names::Family;
@@ -8,8 +9,9 @@ use gloo::timers::callback::Timeout;
 
 use super::op_details::{LONG, field_list};
 use super::table_column::{column_chooser, fitting, least_px};
+use super::table_tools::{copy_table, search_help, search_remarks, totals};
 use crate::page::prelude::*;
-use crate::protocol::{RowQuery, RowsQuery, TableCell, TableRow};
+use crate::protocol::{RowQuery, RowsQuery, Sort, TableCell, TableRow};
 
 impl VirtualRow for TableRow {
     fn id(&self) -> u32 {
@@ -47,6 +49,8 @@ pub fn SheetTable(
         focus.with(|focus| (focus.find.clone(), focus.only.clone(), focus.sort.clone()))
     });
     let docs = RwSignal::new(Vec::<Option<String>>::new());
+    let remarks = RwSignal::new(Vec::<String>::new());
+    let own_order = RwSignal::new(None::<Sort>);
     // The URL may name a row: its place is known once the first rows are here.
     let wanted = StoredValue::new(focus.with_untracked(|focus| focus.row));
 
@@ -73,6 +77,12 @@ pub fn SheetTable(
             if docs.with_untracked(|docs| *docs != page.docs) {
                 docs.set(page.docs);
             }
+            if remarks.with_untracked(|remarks| *remarks != page.remarks) {
+                remarks.set(page.remarks);
+            }
+            if own_order.with_untracked(|order| *order != page.own_order) {
+                own_order.set(page.own_order);
+            }
             wanted.set_value(None);
             if let Some(position) = page.located {
                 rows.window.cursor.set(Some(position));
@@ -81,6 +91,22 @@ pub fn SheetTable(
         });
     });
     let window = rows.window;
+    let marked = window.marked;
+    // Rows of another report may be others.
+    Effect::watch(
+        move || state.report.get(),
+        move |_, _, _| marked.update(BTreeSet::clear),
+        false,
+    );
+    let mark = move |position: usize| {
+        if let Some(row) = rows.drawn(position) {
+            marked.update(|marked| {
+                if !marked.remove(&row.id()) {
+                    marked.insert(row.id());
+                }
+            });
+        }
+    };
     Effect::watch(
         move || (order.get(), state.report.get()),
         move |new, old, _| {
@@ -117,10 +143,24 @@ pub fn SheetTable(
         match act {
             RowAct::Pick(position) => window.cursor.set(Some(position)),
             RowAct::Toggle(_) => {}
+            RowAct::Mark(position) => mark(position),
+            RowAct::MarkTo(position) => {
+                let from = window.cursor.get_untracked().unwrap_or(position);
+                let between = from.min(position)..=from.max(position);
+                let ids = between.filter_map(|at| Some(rows.drawn(at)?.id()));
+                marked.update(|marked| marked.extend(ids));
+            }
             RowAct::Press(event) => match event.key().as_str() {
                 "Enter" if has_details && selected.get_untracked().is_some() => {
                     op_details::enter(state);
                     return true;
+                }
+                " " => {
+                    window.cursor.get_untracked().into_iter().for_each(mark);
+                    return true;
+                }
+                "Escape" if marked.with_untracked(|marked| !marked.is_empty()) => {
+                    marked.update(BTreeSet::clear);
                 }
                 "Escape" => {
                     window.cursor.set(None);
@@ -160,7 +200,10 @@ pub fn SheetTable(
             column.label,
             column.width.is_number(),
             Signal::derive(move || doc_of(column.label)),
-            Signal::derive(move || order.with(|(.., sort)| sort.clone())),
+            Signal::derive(move || {
+                let chosen = order.with(|(.., sort)| sort.clone());
+                chosen.or_else(|| own_order.get())
+            }),
             move |sort| state.look_at(|focus| focus.sort = sort),
         )
     };
@@ -201,16 +244,19 @@ pub fn SheetTable(
             {filter(noun, of_all, window.total)}
             <span class="grow"></span>
             {tools}
+            {copy_table(sheet, shown, marked)}
             {column_chooser(sheet, known, shown, Signal::derive(move || chosen.with(Option::is_some)))}
         </div>
+        {search_remarks(remarks)}
         {table.view(rows, line)}
+        {totals(sheet, columns, marked)}
         {(!has_details).then(|| selected_row(sheet, selected))}
         {move || match (window.arrived.get(), of_all.get()) {
             (false, _) => ().into_any(),
             (true, 0) => elsewhere.run(),
             (true, _) => view! {
                 <Show when=move || has_details && selected.get().is_none()>
-                    <p class="fine under">"Select a row to see its details. Arrow keys move, Enter moves to the details, Escape clears the selection."</p>
+                    <p class="fine under">"Select a row to see its details." <span class="by-keys">" Arrow keys move, Enter moves to the details, Space marks rows to add up, Escape clears the selection."</span></p>
                 </Show>
                 {note.run()}
             }
@@ -243,11 +289,13 @@ fn filter(noun: &'static str, of_all: RwSignal<usize>, matching: RwSignal<usize>
                     type="search"
                     autocomplete="off"
                     spellcheck="false"
-                    placeholder=format!("Filter {noun}")
+                    placeholder=format!("Filter {noun}: mm 2816, dur>1ms")
+                    title="Words combine; fields as dur>1ms, category:gemm. The question mark beside lists them."
                     prop:value=move || find.get()
                     on:input=typed
                 />
             </label>
+            {search_help()}
             {only()}
             <p class="count" role="status" data-testid="count">
                 {move || {
@@ -294,8 +342,8 @@ fn cell_view(column: &TableColumn, cell: &TableCell, is_first: bool) -> AnyView 
         Width::Share => share_cell(cell.number, text),
         Width::Gauge => gauge_cell(cell.number, text, note),
         Width::Signed => match cell.number {
-            Some(number) if number > 0.0 => text_cell("n slower", format!("+{text}")),
-            Some(number) if number < 0.0 => text_cell("n faster", text),
+            Some(number) if number > 0.0 => text_cell("n slower", format::with_sign(&text, true)),
+            Some(number) if number < 0.0 => text_cell("n faster", format::with_sign(&text, false)),
             _ => text_cell("n", text),
         },
         Width::Number | Width::Figure | Width::Small => text_cell("n", text),
@@ -342,7 +390,7 @@ fn selected_row(sheet: &'static str, selected: Memo<Option<u32>>) -> impl IntoVi
         if fields.is_empty() {
             return view! {
                 <p class="hint">
-                    "Select a row to see its full name and every value. Arrow keys move, Escape clears the selection."
+                    "Select a row to see its full name and every value." <span class="by-keys">" Arrow keys move, Escape clears the selection."</span>
                 </p>
             }
             .into_any();

@@ -4,9 +4,8 @@
 //! laid out within a frame.
 
 use dormer_core::base::sort::Arrange;
-use leptos::ev::FocusEvent;
-use leptos::html::Details;
 
+use super::table_tools::menu;
 use super::words::ends;
 use crate::page::prelude::*;
 use crate::page::url;
@@ -47,9 +46,11 @@ impl Width {
         let least_px = window_px.clamp(1.0, 900.0) * 0.24 + 26.0;
         match self {
             Width::Rest => ("w-rest", false, least_px, least_px),
-            Width::Name | Width::Phrase => ("w-name", false, 190.0, 190.0),
+            Width::Name => ("w-name", false, 190.0, 150.0),
+            Width::Phrase => ("w-name", false, 190.0, 190.0),
             Width::Label => ("w-label", false, 132.0, 132.0),
-            Width::Number | Width::Signed => ("w-number", true, 104.0, 104.0),
+            Width::Number => ("w-number", true, 104.0, 104.0),
+            Width::Signed => ("w-signed", true, 122.0, 122.0),
             Width::Figure => ("w-figure", true, 90.0, 82.0),
             Width::Small => ("w-small", true, 76.0, 76.0),
             Width::Share => ("w-share", true, 150.0, 82.0),
@@ -120,9 +121,14 @@ pub fn fitting(columns: &[&'static TableColumn], window_px: f64) -> Vec<&'static
     let mut left_px = window_px;
     let kept: Vec<&'static str> = by_rank
         .into_iter()
-        .take_while(|column| {
-            left_px -= column.width.px(window_px);
-            column.rank == 0 || left_px >= 0.0
+        // One that is too wide leaves room for narrower ones.
+        .filter(|column| {
+            let px = column.width.px(window_px);
+            let fits = column.rank == 0 || px <= left_px;
+            if fits {
+                left_px -= px;
+            }
+            fits
         })
         .map(|column| column.label)
         .collect();
@@ -213,7 +219,6 @@ pub fn column_chooser(
     is_chosen: Signal<bool>,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let menu = NodeRef::<Details>::new();
     let toggle = move |label: &'static str| {
         let mut chosen: Vec<&'static str> =
             shown.with_untracked(|shown| shown.iter().map(|column| column.label).collect());
@@ -222,29 +227,14 @@ pub fn column_chooser(
             columns.insert(sheet, chosen);
         });
     };
-    let left = move |event: FocusEvent| {
-        if let Some(menu) = menu.get_untracked()
-            && browser::focus_leaves(&menu, &event)
-        {
-            menu.set_open(false);
-        }
+    let summary = view! {
+        "Columns"
+        <small>{move || {
+            let (shown, known) = (shown.with(Vec::len), known.with(Vec::len));
+            (shown < known).then(|| format!("{shown} of {known}"))
+        }}</small>
     };
-    let on_key = move |event: KeyboardEvent| {
-        if let Some(menu) = menu.get_untracked()
-            && event.key() == "Escape"
-        {
-            menu.set_open(false);
-        }
-    };
-    view! {
-        <details class="menu" node_ref=menu on:focusout=left on:keydown=on_key>
-            <summary id="columns">
-                "Columns"
-                <small>{move || {
-                    let (shown, known) = (shown.with(Vec::len), known.with(Vec::len));
-                    (shown < known).then(|| format!("{shown} of {known}"))
-                }}</small>
-            </summary>
+    let inside = view! {
             <fieldset>
                 <legend class="unseen">"Columns to show"</legend>
                 {move || each(known.get(), |column| {
@@ -271,8 +261,8 @@ pub fn column_chooser(
                     })
                 >"Fit to width"</button>
             </fieldset>
-        </details>
-    }
+    };
+    menu("columns", summary, inside)
 }
 
 #[cfg(test)]

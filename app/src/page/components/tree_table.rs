@@ -4,7 +4,9 @@
 use gloo::timers::callback::Timeout;
 
 use crate::page::prelude::*;
-use crate::protocol::{Direction, FindInTree, Query, TreePage, TreeQuery, TreeStep, TreeTarget};
+use crate::protocol::{
+    Direction, FindInTree, Query, TreeChange, TreePage, TreeQuery, TreeStep, TreeTarget,
+};
 
 /// Indentation of a level.
 const STEP_PX: u32 = 16;
@@ -46,6 +48,8 @@ pub struct TreeRows<T: VirtualRow> {
     pub difference: RwSignal<(usize, usize)>,
     /// Why it has no rows, or whether there are differences.
     pub says: RwSignal<String>,
+    /// What the last step did.
+    pub told: RwSignal<TreeChange>,
 }
 
 impl<T: VirtualRow> Clone for TreeRows<T> {
@@ -77,6 +81,7 @@ impl<T: VirtualRow> TreeRows<T> {
             found: RwSignal::new(None),
             difference: RwSignal::new((0, 0)),
             says: RwSignal::new(String::new()),
+            told: RwSignal::new(TreeChange::default()),
         }
     }
 
@@ -92,6 +97,7 @@ impl<T: VirtualRow> TreeRows<T> {
             if self.rows.are_gone() {
                 return;
             }
+            self.told.set(change.clone());
             self.says.set(change.says);
             match is_search {
                 true => self.found.set(Some((change.position, change.of))),
@@ -145,7 +151,7 @@ impl<T: VirtualRow> TreeRows<T> {
     pub fn act(self, act: RowAct, press: impl FnOnce(&str, Option<u32>) -> bool) -> bool {
         let drawn = |position| self.rows.drawn(position).map(|row| row.id());
         let step = match act {
-            RowAct::Pick(row) => {
+            RowAct::Pick(row) | RowAct::Mark(row) | RowAct::MarkTo(row) => {
                 let node = drawn(row);
                 node.inspect(|node| self.select(TreeTarget { row, node: *node }, false));
                 return node.is_some();
@@ -216,7 +222,7 @@ pub fn tree_search(
     });
     let said = Signal::derive(move || match found.get() {
         None => String::new(),
-        Some((_, 0)) => "No matching call".to_owned(),
+        Some((_, 0)) => "No match".to_owned(),
         Some((position, matches)) => {
             let count = |number: usize| format::count(number as u64);
             format!("{} of {}", count(position), count(matches))
@@ -226,13 +232,13 @@ pub fn tree_search(
     view! {
         <label class="search">
             {icon("search")}
-            <span class="unseen">"Search the call tree"</span>
+            <span class="unseen">"Search by name"</span>
             <input
                 id="search"
                 type="search"
                 autocomplete="off"
                 spellcheck="false"
-                placeholder="Search calls"
+                placeholder="Search by name"
                 prop:value=move || text.get()
                 on:input=typed
                 on:keydown=pressed

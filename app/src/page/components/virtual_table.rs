@@ -48,6 +48,10 @@ pub enum RowAct<'a> {
     Pick(usize),
     /// The mark of the row at this position is clicked, or the row twice.
     Toggle(usize),
+    /// The row at this position is clicked with Ctrl held: it is marked, too.
+    Mark(usize),
+    /// The row at this position is clicked with Shift held: all up to it are marked.
+    MarkTo(usize),
     /// A key is pressed that does not move the cursor, without another one held.
     Press(&'a KeyboardEvent),
 }
@@ -91,7 +95,7 @@ impl VirtualTable {
                 <For
                     each=move || slots()
                     key=|slot| *slot
-                    children=move |slot| row(slot.position, row_at(slot.position), ids, n_columns, selected)
+                    children=move |slot| row(slot.position, row_at(slot.position), ids, n_columns, (selected, window))
                 />
             }
         };
@@ -122,6 +126,10 @@ impl VirtualTable {
         // One for all rows: rows come and go with every turn of the wheel.
         let click = move |event: MouseEvent| {
             match clicked_row(&event) {
+                Some((position, _)) if event.ctrl_key() || event.meta_key() => {
+                    clicked(RowAct::Mark(position))
+                }
+                Some((position, _)) if event.shift_key() => clicked(RowAct::MarkTo(position)),
                 Some((position, true)) => clicked(RowAct::Toggle(position)),
                 Some((position, false)) => clicked(RowAct::Pick(position)),
                 None => false,
@@ -171,7 +179,7 @@ fn row(
     drawn: Option<(u32, Option<Branch>, Line)>,
     ids: &'static str,
     n_columns: usize,
-    selected: Memo<Option<u32>>,
+    (selected, window): (Memo<Option<u32>>, RowWindow),
 ) -> AnyView {
     let Some((id, branch, line)) = drawn else {
         return view! {
@@ -180,7 +188,8 @@ fn row(
         .into_any();
     };
     let branch = branch.as_ref();
-    let is_selected = move || match selected.get() == Some(id) {
+    let is_marked = move || window.marked.with(|marked| marked.contains(&id));
+    let is_selected = move || match selected.get() == Some(id) || is_marked() {
         true => "true",
         false => "false",
     };
@@ -189,6 +198,7 @@ fn row(
             {..custom_attribute("aria-level", branch.map(|branch| branch.depth + 1))}
             id=format!("{ids}-{id}")
             class=line.class
+            class:marked=is_marked
             aria-rowindex=position + 2
             aria-posinset=branch.map(|branch| branch.position)
             aria-setsize=branch.map(|branch| branch.siblings)

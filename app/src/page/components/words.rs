@@ -50,11 +50,25 @@ pub fn prose(text: String) -> impl IntoView {
 
 /// A sentence whose numbers keep their units beside them when it wraps.
 pub fn with_units(sentence: &str) -> String {
-    ["%", "ms", "µs"]
+    let with_most = ["%", "ms", "µs"]
         .iter()
         .fold(sentence.to_owned(), |sentence, unit| {
             sentence.replace(&format!(" {unit}"), &format!("\u{a0}{unit}"))
-        })
+        });
+    // Many words begin with the letter of seconds.
+    let mut kept = String::with_capacity(with_most.len());
+    let mut letters = with_most.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let after_digit = kept.ends_with(|last: char| last.is_ascii_digit());
+        let mut ahead = letters.clone();
+        let is_seconds =
+            ahead.next() == Some('s') && !ahead.next().is_some_and(char::is_alphanumeric);
+        kept.push(match letter == ' ' && after_digit && is_seconds {
+            true => '\u{a0}',
+            false => letter,
+        });
+    }
+    kept
 }
 
 /// A list of labels with their values; nothing where there are none.
@@ -121,6 +135,18 @@ pub fn ViewLink(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_keep_their_units_beside_them() {
+        let cases = [
+            ("takes 13.3 s.", "takes 13.3\u{a0}s."),
+            ("in 24 steps", "in 24 steps"),
+            ("41.7 ms, 3 %", "41.7\u{a0}ms, 3\u{a0}%"),
+        ];
+        for (sentence, kept) in cases {
+            assert_eq!(with_units(sentence), kept);
+        }
+    }
 
     #[test]
     fn advice_starts_with_a_capital_and_names_stay() {

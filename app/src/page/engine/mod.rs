@@ -14,15 +14,18 @@ use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, File, MessageEvent, Worker};
 
-use crate::page::browser::{self, WorkerFiles};
+use crate::page::browser::{self, Dropped, WorkerFiles};
 use crate::page::state::{AppState, Stage};
 use crate::page::url::Focus;
 use crate::protocol::wire;
 use crate::protocol::{
-    CloseReference, Failure, FileNames, LeftOut, Opened, Progress, Query, ReferenceOpened, Reply,
-    Request, SwapTraces, TakeOff,
+    CandidateFile, CloseReference, Failure, FileNames, LeftOut, Opened, Progress, Query,
+    ReferenceOpened, Reply, Request, SwapTraces, TOO_MANY, TakeOff, may_be_opened,
 };
 use before::Before;
+
+/// What the built-in sample is called.
+const SAMPLE: &str = "sample trace";
 
 /// What can be opened.
 #[derive(Clone)]
@@ -55,6 +58,8 @@ struct Inner {
     source: Option<TraceSource>,
     /// Files that are being added to it.
     adding: Vec<File>,
+    /// Files of which the user chooses.
+    candidates: Vec<File>,
     /// Files that were being read when others came: what captures among those may be of.
     interrupted: Vec<File>,
     /// Who waits for the answer to which question.
@@ -110,19 +115,32 @@ impl Engine {
 
     /// Opens a trace. What is open stays as it is until the other one was read.
     pub fn open(self, source: TraceSource) {
+        self.open_as(source, false);
+    }
+
+    /// The same; `is_again` for the trace that was open before, which keeps all that was chosen.
+    fn open_as(self, source: TraceSource, is_again: bool) {
         let state = self.state;
         let (name, size) = match &source {
             TraceSource::Files(files) => (called(files), total_bytes(files)),
-            TraceSource::Sample => ("sample trace".to_owned(), 0.0),
+            TraceSource::Sample => (SAMPLE.to_owned(), 0.0),
         };
         self.cancel_adding();
         let is_loading = state
             .stage
             .with_untracked(|stage| matches!(stage, Stage::Loading(_)));
         self.set_aside();
-        if state.loads.get_untracked() > 0 {
-            state.forget_focus();
+        // The place of a link is that of its trace.
+        let of_link = state.place.with_untracked(|place| place.file.clone());
+        let is_other = match state.loads.get_untracked() {
+            0 => !of_link.is_empty() && of_link != name,
+            _ => true,
+        };
+        if is_other && !is_again {
+            state.let_go();
         }
+        state.wanted_trace.set(None);
+        state.candidates.set(Vec::new());
         state.open_error.set(Vec::new());
         state.reference.set(Stage::Empty);
         state.file_name.set(name);
@@ -163,6 +181,65 @@ impl Engine {
             }
         }
         self.open(TraceSource::Files(files));
+    }
+
+    /// Many files came at once, or a folder: of several that may be traces the user chooses.
+    pub fn choose_among(self, dropped: Dropped) {
+        let state = self.state;
+        let mut files = dropped.files;
+        if dropped.folder.is_some() {
+            files.retain(|(_, file)| may_be_opened(&file.name()));
+        }
+        match (files.len(), dropped.folder) {
+            (0, Some(folder)) => {
+                let sentence =
+                    "the folder has no file that may be a trace: .json, .json.gz or .zip";
+                let failure = Failure {
+                    sentence: sentence.to_owned(),
+                    at_byte: None,
+                };
+                self.not_opened(vec![LeftOut::new(folder, failure)]);
+            }
+            (0, None) => {}
+            (1, _) => self.open_all(files.into_iter().map(|(_, file)| file).collect()),
+            _ => {
+                state.open_error.set(Vec::new());
+                self.offer(files);
+            }
+        }
+    }
+
+    /// Shows files to choose from.
+    fn offer(self, files: Vec<(String, File)>) {
+        let candidates = files.iter().map(|(path, file)| CandidateFile {
+            path: path.clone(),
+            bytes: file.size(),
+        });
+        self.state.candidates.set(candidates.collect());
+        self.inner.update_value(|inner| {
+            inner.candidates = files.into_iter().map(|(_, file)| file).collect();
+        });
+    }
+
+    /// More traces came than can be opened: which of them is to be?
+    fn offer_where_too_many(self, failure: &Failure) {
+        let files = self.inner.with_value(|inner| match &inner.source {
+            Some(TraceSource::Files(files)) if failure.sentence == TOO_MANY => files.clone(),
+            _ => Vec::new(),
+        });
+        if !files.is_empty() {
+            self.offer(files.into_iter().map(|file| (file.name(), file)).collect());
+        }
+    }
+
+    /// Opens some of the files that were offered: the trace first, then what it is compared with.
+    pub fn open_candidates(self, chosen: &[usize]) {
+        let files = self.take(|inner| {
+            let all = std::mem::take(&mut inner.candidates);
+            let files = chosen.iter().filter_map(|at| all.get(*at).cloned());
+            Some(files.collect::<Vec<File>>())
+        });
+        self.open_all(files.unwrap_or_default());
     }
 
     /// Adds files to the open trace, which stays open whatever comes of it.
@@ -431,7 +508,10 @@ impl Engine {
         match serde_wasm_bindgen::from_value(wire::part(message, "body")) {
             Ok(Reply::Progress(progress)) => self.state.stage.set(Stage::Loading(progress)),
             Ok(Reply::Opened(opened)) => self.opened(opened),
-            Ok(Reply::Failed(failure)) => self.failed(failure),
+            Ok(Reply::Failed(failure)) => {
+                self.offer_where_too_many(&failure);
+                self.failed(failure);
+            }
             Ok(Reply::AddProgress(now)) => self.state.adding.update(|adding| {
                 if let Some((_, progress)) = adding {
                     *progress = now;
@@ -451,7 +531,7 @@ impl Engine {
                 if let Some(files) = self.added() {
                     self.inner
                         .update_value(|inner| inner.source = Some(TraceSource::Files(files)));
-                    self.state.forget_focus();
+                    self.state.let_go();
                     self.opened(opened);
                 }
             }
@@ -488,6 +568,7 @@ impl Engine {
             return;
         }
         state.file_name.set(opened.file_name.clone());
+        state.go(|place| place.file.clone_from(&opened.file_name));
         let reference = opened.reference.take();
         let has_reference = reference.is_some();
         state.reference.set(match reference {
@@ -500,6 +581,64 @@ impl Engine {
         self.show(opened);
         if has_reference {
             self.go_to_comparison();
+        }
+        if state.keeps_traces.get_untracked() {
+            self.keep_open_files();
+        }
+    }
+
+    /// Keeps the files that are open on this computer.
+    pub fn keep_open_files(self) {
+        let source = self.inner.with_value(|inner| inner.source.clone());
+        let Some(TraceSource::Files(files)) = source else {
+            return;
+        };
+        let state = self.state;
+        wasm_bindgen_futures::spawn_local(async move {
+            let mut said = String::new();
+            for file in files {
+                let name = file.name();
+                if let Err(why) = browser::keep_trace(file).await {
+                    said = format!("{name} is not kept: {why}.");
+                }
+            }
+            state.keep_error.set(said);
+            self.look_for_kept().await;
+        });
+    }
+
+    /// Sees which traces are kept on this computer.
+    pub async fn look_for_kept(self) {
+        let kept = browser::kept_traces().await;
+        let _ = self.state.kept_traces.try_set(kept);
+    }
+
+    /// Opens a trace that is kept; of a link only where nothing else was opened meanwhile.
+    pub fn open_kept(self, name: String, is_of_link: bool) {
+        let state = self.state;
+        wasm_bindgen_futures::spawn_local(async move {
+            let file = browser::kept_trace(&name).await;
+            let is_free = state.stage.with_untracked(|stage| *stage == Stage::Empty);
+            match file {
+                Some(file) if is_free || !is_of_link => self.open(TraceSource::Files(vec![file])),
+                Some(_) => {}
+                None => state
+                    .wanted_trace
+                    .set(Some(name).filter(|_| is_free || !is_of_link)),
+            }
+        });
+    }
+
+    /// What a page does that was just opened: it looks for kept traces, and opens the one that its link
+    /// is of.
+    pub fn start(self) {
+        let state = self.state;
+        let wanted = state.place.with_untracked(|place| place.file.clone());
+        wasm_bindgen_futures::spawn_local(self.look_for_kept());
+        if wanted == SAMPLE {
+            state.wanted_trace.set(Some(wanted));
+        } else if !wanted.is_empty() {
+            self.open_kept(wanted, true);
         }
     }
 
@@ -587,11 +726,11 @@ impl Engine {
         match (source, added) {
             // What came second was too much: the first is opened again.
             (Some(source), _) if is_second => {
-                self.open(source);
+                self.open_as(source, true);
                 state.reference.set(Stage::Failed(failure));
             }
             (Some(source), Some(name)) => {
-                self.open(source);
+                self.open_as(source, true);
                 state.open_error.set(vec![LeftOut::new(name, failure)]);
             }
             (Some(TraceSource::Files(files)), None) if files.len() > 1 && !is_open => {

@@ -106,7 +106,7 @@ fn whole(state: AppState, measuring: Measuring, offer: Offer) -> AnyView {
     let save = on_make(measuring.engine, query, name.clone(), making);
     let groups = offer.groups.into_iter().map(|group| {
         let kinds = group.kinds.into_iter();
-        let kinds = kinds.map(|kind| kind_view(measuring, kind, is_redacted));
+        let kinds = kinds.map(|kind| kind_view(state, measuring, kind, is_redacted));
         view! {
             <h3>{group.title}</h3>
             <div class="card flush">{kinds.collect_view()}</div>
@@ -137,20 +137,37 @@ fn reference_name(state: AppState) -> Option<String> {
 
 /// The name of the archive, after the files that are open.
 pub fn archive_name(state: AppState, about: About) -> String {
-    let target = state.file_name.get_untracked();
+    archive::file_name(traces(state, about).iter().map(String::as_str))
+}
+
+/// The name under which one file is saved, after the files that are open.
+pub fn saved_name(state: AppState, about: About, is_redacted: bool, file: &str) -> String {
+    match is_redacted {
+        true => archive::alone(archive::REDACTED, file),
+        false => archive::alone(traces(state, about).iter().map(String::as_str), file),
+    }
+}
+
+/// The files that something is about, the reference first.
+fn traces(state: AppState, about: About) -> Vec<String> {
     let reference = untrack(|| reference_name(state));
     let reference = reference.filter(|_| about == About::Comparison);
-    let names = reference.iter().chain([&target]).map(String::as_str);
-    archive::file_name(names)
+    let target = state.file_name.get_untracked();
+    reference.into_iter().chain([target]).collect()
 }
 
 /// Files of a kind; many of them are folded.
-fn kind_view(measuring: Measuring, kind: ArtifactKind, is_redacted: bool) -> AnyView {
+fn kind_view(
+    state: AppState,
+    measuring: Measuring,
+    kind: ArtifactKind,
+    is_redacted: bool,
+) -> AnyView {
     let n_files = kind.lines.len();
     let engine = measuring.engine;
     let measuring = kind.is_quick.then_some(measuring);
     let lines = each(kind.lines, |line| {
-        line_view(engine, line, measuring, is_redacted)
+        line_view((state, engine), line, measuring, is_redacted)
     });
     let lines = view! { <ul class="artifacts">{lines}</ul> };
     let lines = match n_files > FEW {
@@ -174,7 +191,7 @@ fn kind_view(measuring: Measuring, kind: ArtifactKind, is_redacted: bool) -> Any
 }
 
 fn line_view(
-    engine: Engine,
+    (state, engine): (AppState, Engine),
     line: ArtifactLine,
     measuring: Option<Measuring>,
     is_redacted: bool,
@@ -188,7 +205,8 @@ fn line_view(
     if let Some(measuring) = measuring {
         measuring.add(query.clone(), making);
     }
-    let save = on_make(engine, query, name.clone(), making);
+    let saved = saved_name(state, line.about, is_redacted, &name);
+    let save = on_make(engine, query, saved.clone(), making);
     // A size that nobody asked for is not read out.
     let is_asked = RwSignal::new(false);
     let live = move || if is_asked.get() { "polite" } else { "off" };
@@ -204,7 +222,7 @@ fn line_view(
             </span>
             <span class="soft">{line.title}</span>
             <span class="soft made" aria-live=live>{move || making.get().word()}</span>
-            <button type="button" class="small" aria-label=label data-path=line.path on:click=save>
+            <button type="button" class="small" aria-label=label title=saved data-path=line.path on:click=save>
                 {icon("download")}
                 "Download"
             </button>

@@ -1,7 +1,9 @@
 //! Kernels: every kernel by the op that launched it.
 
 use crate::page::prelude::*;
-use crate::protocol::{FAMILY, SHARE};
+use crate::protocol::{
+    BLOCK, FAMILY, GRID, MEDIAN, OCCUPANCY, P95, REGISTERS, SHARE, SHARED_MEMORY,
+};
 
 const SHEET: &str = "kernel_summary";
 /// Its table, whose rows have details.
@@ -12,10 +14,19 @@ const COLUMNS: &[TableColumn] = &[
     TableColumn::new("Kernel name", "Kernel", Width::Rest),
     TableColumn::new(FAMILY, "Category", Width::Label).rank(4),
     TableColumn::new("Parent cpu_op", "Launched by", Width::Name).rank(3),
-    TableColumn::new("Kernel stream", "Stream", Width::Figure).rank(7),
+    TableColumn::new("library", "Library", Width::Label).rank(12),
+    TableColumn::new("Kernel stream", "Stream", Width::Small).rank(8),
+    TableColumn::new(GRID, "Grid", Width::Label).rank(9),
+    TableColumn::new(BLOCK, "Block", Width::Figure).rank(10),
+    TableColumn::new(REGISTERS, "Registers", Width::Figure).rank(13),
+    TableColumn::new(SHARED_MEMORY, "Shared mem.", Width::Figure).unit("B").rank(14),
+    TableColumn::new(OCCUPANCY, "Est. occupancy", Width::Figure).rank(11),
     TableColumn::new("Kernel duration (µs)_count", "Count", Width::Figure).rank(5),
     TableColumn::new("Kernel duration (µs)_sum", "GPU time", Width::Number).rank(1),
-    TableColumn::new("Kernel duration (µs)_mean", "Mean", Width::Number).rank(6),
+    TableColumn::new("Kernel duration (µs)_mean", "Mean", Width::Figure).rank(7),
+    TableColumn::new(MEDIAN, "Median", Width::Figure).rank(6),
+    TableColumn::new(P95, "p95", Width::Figure).rank(15),
+    TableColumn::new("Kernel duration (µs)_max", "Longest", Width::Figure).rank(16),
     TableColumn::new(SHARE, "Share", Width::Share).rank(2),
 ];
 
@@ -25,7 +36,6 @@ pub fn kernels() -> impl IntoView {
     let has_unlinked = untrack(|| state.of_opened(|opened| opened.unlinked.is_some()));
     let has_guesses =
         move || has_unlinked || state.overview.with(|overview| overview.guessed.is_some());
-    let leaves_out = move || has_unlinked && state.place.with(|place| !place.choice.all_gpu_events);
     let empty = Signal::derive(move || {
         let none = state.overview.with(|overview| overview.no_gpu);
         none.map_or_else(String::new, |none| {
@@ -36,11 +46,6 @@ pub fn kernels() -> impl IntoView {
         view! {
             <Show when=has_guesses>
                 {category_legend()}
-            </Show>
-            <Show when=leaves_out>
-                <p class="fine under">
-                    "Kernels without a known launching call have no share. Choose \u{201c}All GPU events\u{201d} to count them."
-                </p>
             </Show>
         }
     };

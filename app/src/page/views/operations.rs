@@ -1,22 +1,26 @@
 //! Operations: what ran, with its time on the GPU and how close it comes to what the GPU can do.
 
 use crate::page::prelude::*;
-use crate::protocol::{BOUND, FAMILY, SHAPES, SHARE, TIME};
+use crate::protocol::{BOUND, FAMILY, MODULE, SHAPES, SHARE, SIZES, TIME};
 
 #[rustfmt::skip]
 const BY_ARGUMENTS: &[TableColumn] = &[
     TableColumn::new("name", "Operation", Width::Rest),
-    TableColumn::new(FAMILY, "Category", Width::Label).rank(9),
-    TableColumn::new("library", "Library", Width::Label).rank(11),
-    TableColumn::new(SHAPES, "Shapes", Width::Name).rank(4),
+    TableColumn::new(FAMILY, "Category", Width::Label).rank(10),
+    TableColumn::new("library", "Library", Width::Label).rank(12),
+    TableColumn::new(SHAPES, "Shapes", Width::Name).rank(2),
+    TableColumn::new(SIZES, "M×N×K", Width::Label).rank(8),
+    TableColumn::new(MODULE, "Module", Width::Label).rank(13),
     TableColumn::new("operation_count", "Calls", Width::Small).rank(6),
     TableColumn::new(TIME, "GPU time", Width::Figure).rank(1),
-    TableColumn::new(SHARE, "Share", Width::Small).rank(3),
-    TableColumn::new("Pct Roofline", "% roofline", Width::Gauge).rank(2),
+    TableColumn::new("Kernel Time (µs)_median", "Median", Width::Figure).rank(14),
+    TableColumn::new("Kernel Time (µs)_max", "Longest", Width::Figure).rank(15),
+    TableColumn::new(SHARE, "Share", Width::Small).rank(4),
+    TableColumn::new("Pct Roofline", "% roofline", Width::Gauge).rank(3),
     TableColumn::new(BOUND, "Bound by", Width::Figure).rank(5),
-    TableColumn::new("FLOPS/Byte", "Intensity", Width::Figure).unit("FLOPS/Byte").rank(10),
+    TableColumn::new("FLOPS/Byte", "Intensity", Width::Figure).unit("FLOPS/Byte").rank(11),
     TableColumn::new("TB/s_mean", "Memory", Width::Small).unit("TB/s").rank(7),
-    TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOPS/s").rank(8),
+    TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOPS/s").rank(9),
 ];
 
 #[rustfmt::skip]
@@ -26,6 +30,7 @@ const BY_OPERATOR: &[TableColumn] = &[
     TableColumn::new("Count", "Count", Width::Figure).rank(4),
     TableColumn::new("total_direct_kernel_time_ms", "GPU time", Width::Number).rank(1),
     TableColumn::new("total_subtree_kernel_time_ms", "With children", Width::Number).rank(5),
+    TableColumn::new(MODULE, "Module", Width::Label).rank(6),
     TableColumn::new(SHARE, "Share", Width::Share).rank(2),
 ];
 

@@ -3,6 +3,7 @@
 use dormer_core::report::overview::{Quality, ServingFacts};
 
 use super::operations::OPERATORS;
+use crate::page::components::step_bars::step_bars;
 use crate::page::prelude::*;
 use crate::protocol::{CaptureFacts, GpuFacts, TopOperation};
 
@@ -46,11 +47,13 @@ pub fn overview() -> impl IntoView {
             <div class="overview">
                 <section class="lead">
                     <h1 data-testid="headline">{with_units(&overview.headline)}</h1>
+                    {limits(overview.limits)}
                     {split}
                 </section>
                 {key_facts}
-                {findings(overview.findings, overview.gpu.name.is_some(), overview.no_gpu)}
                 {pairs("facts", overview.facts)}
+                {findings(overview.findings, overview.gpu.name.is_some(), overview.no_gpu)}
+                {step_bars()}
                 <div class="cols">
                     {(!overview.top.is_empty())
                         .then(|| top_table(overview.top, overview.top_is_kernels, overview.top_measure))}

@@ -2,7 +2,7 @@
 
 use dormer_core::output::document::{Document, markdown};
 
-use super::export::download;
+use super::export::{download, saved_name};
 use crate::page::components::document::{Heading, document_view, headings, with_lights};
 use crate::page::prelude::*;
 use crate::protocol::{About, ArtifactQuery, DocumentQuery};
@@ -66,7 +66,7 @@ pub fn report() -> impl IntoView {
         download(
             engine,
             ArtifactQuery::new(About::Target, Some(file), false),
-            file.to_owned(),
+            saved_name(state, About::Target, false, file),
             |_| {},
         );
     };

@@ -14,13 +14,13 @@ pub(super) const SHEETS: &[(&str, &str)] = &[("", SHEET)];
 const COLUMNS: &[TableColumn] = &[
     TableColumn::new("name", "Operation", Width::Rest),
     TableColumn::new(FAMILY, "Category", Width::Label).rank(8),
-    TableColumn::new(SHAPES, "Shapes", Width::Name).rank(7),
+    TableColumn::new(SHAPES, "Shapes", Width::Name).rank(2),
     TableColumn::new(TIME, "GPU time", Width::Figure).rank(1),
-    TableColumn::new("FLOPS/Byte", "Intensity", Width::Figure).unit("FLOPS/Byte").rank(3),
-    TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOPS/s").rank(4),
-    TableColumn::new("TB/s_mean", "Memory", Width::Figure).unit("TB/s").rank(5),
-    TableColumn::new(BOUND, "Bound by", Width::Figure).rank(6),
-    TableColumn::new("Pct Roofline", "% roofline", Width::Gauge).rank(2),
+    TableColumn::new("FLOPS/Byte", "Intensity", Width::Figure).unit("FLOPS/Byte").rank(4),
+    TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOPS/s").rank(5),
+    TableColumn::new("TB/s_mean", "Memory", Width::Figure).unit("TB/s").rank(6),
+    TableColumn::new(BOUND, "Bound by", Width::Figure).rank(7),
+    TableColumn::new("Pct Roofline", "% roofline", Width::Gauge).rank(3),
 ];
 
 /// The chart, its legend, and the same as a table.

@@ -1,5 +1,6 @@
 //! What is shown while no trace is open: the ways in, progress, and why a file cannot be read.
 
+use crate::page::components::recent::recent_list;
 use crate::page::engine::TraceSource;
 use crate::page::prelude::*;
 use crate::page::state::Stage;
@@ -15,6 +16,7 @@ pub fn empty() -> impl IntoView {
                 "Drop a PyTorch profiler trace anywhere on this page. In seconds, Dormer shows how busy the GPU was, which operations took the time, and what to optimize first."
             </p>
             {open_buttons()}
+            {recent_list()}
             <ul class="promises">
                 <li>
                     <b>"Nothing leaves your computer"</b>
@@ -47,6 +49,9 @@ fn open_buttons() -> impl IntoView {
             <button type="button" class="main" id="choose-file" on:click=|_| browser::choose_file()>
                 {icon("file")}
                 "Choose a file"
+            </button>
+            <button type="button" id="choose-folder" on:click=|_| browser::choose_folder()>
+                "Choose a folder"
             </button>
             <button type="button" id="open-sample" on:click=move |_| engine.open(TraceSource::Sample)>
                 "Open the sample"

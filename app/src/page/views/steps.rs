@@ -2,6 +2,7 @@
 
 use dormer_core::report::steps::StepChart;
 
+use crate::page::components::step_bars::median_offer;
 use crate::page::prelude::*;
 use crate::protocol::{StepChoice, StepTime, StepTimes, StepsQuery};
 
@@ -14,6 +15,7 @@ pub fn steps() -> impl IntoView {
             headline,
             notes,
             choices,
+            median,
             chart,
             tables,
             columns,
@@ -30,6 +32,7 @@ pub fn steps() -> impl IntoView {
         Some(view! {
             <article class="overview step-times" data-testid="steps">
                 <section class="lead"><h1>{prose(headline)}</h1>{notes}</section>
+                {median.map(median_offer)}
                 {chart.map(step_chart)}
                 {has_tables.then(|| view! { <h2 class="unseen">"Loads, batches and graphs"</h2> })}
                 {(!choices.is_empty()).then(|| loads(choices))}

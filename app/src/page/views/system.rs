@@ -11,13 +11,14 @@ pub fn system() -> impl IntoView {
     move || {
         let SystemFacts {
             headline,
+            limits: trust,
             lead,
             split,
             sections,
         } = facts.get()?;
         let lead = each(
             lead.iter(),
-            |sentence| view! { <p>{with_units(sentence)}</p> },
+            |sentence| view! { <p>{prose(sentence.clone())}</p> },
         );
         let families = state.overview.with(|overview| overview.families.clone());
         let split = (!split.is_empty()).then(|| split_bar(split, families));
@@ -26,6 +27,7 @@ pub fn system() -> impl IntoView {
             <article class="overview system" data-testid="system">
                 <section class="lead">
                     <h1 data-testid="system-headline">{with_units(&headline)}</h1>
+                    {limits(trust)}
                     {split}
                     <div class="sentences">{lead}</div>
                 </section>

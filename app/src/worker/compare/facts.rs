@@ -3,7 +3,8 @@
 use dormer_core::base::format;
 use dormer_core::base::interval::percent_of;
 use dormer_core::compare::{About, Comparison, Pair, PartKind, Step, Which};
-use dormer_core::report::overview::{SplitKind, split};
+use dormer_core::names::Family;
+use dormer_core::report::overview::{Limit, SplitKind, split};
 
 use crate::protocol::{CompareFacts, ComparedSide, VerdictCount, WaterfallStep};
 
@@ -25,6 +26,7 @@ pub(super) fn facts(comparison: &Comparison) -> CompareFacts {
                 side(which, about, *total.get(which), longest)
             })
             .collect(),
+        limits: limits(comparison),
         steps,
         scale_from,
         verdicts: verdicts(comparison),
@@ -32,6 +34,19 @@ pub(super) fn facts(comparison: &Comparison) -> CompareFacts {
         waste: super::gaps::waste(comparison),
         ..CompareFacts::default()
     }
+}
+
+/// What limits trust in either trace, each with its side.
+fn limits(comparison: &Comparison) -> Vec<Limit> {
+    let sides = [Which::Reference, Which::Target].into_iter();
+    let limits = sides.flat_map(|which| {
+        let about = comparison.sides.get(which);
+        about.limits.iter().map(move |limit| Limit {
+            label: format!("{}: {}", role(which), limit.label),
+            ..limit.clone()
+        })
+    });
+    limits.collect()
 }
 
 fn headline(comparison: &Comparison) -> String {
@@ -164,7 +179,7 @@ fn waterfall(comparison: &Comparison) -> (Vec<WaterfallStep>, Option<String>) {
                 _ => "faster",
             }
             .to_owned(),
-            token: token(comparison, step.kind),
+            token: token(step),
             span: (
                 at(step.from_ns.min(step.to_ns)),
                 at(step.from_ns.max(step.to_ns)),
@@ -193,19 +208,15 @@ fn scale_start(least: i64, most: i64) -> i64 {
     }
 }
 
-fn token(comparison: &Comparison, kind: Option<PartKind>) -> String {
-    let operations = &comparison.operations;
-    let token = match kind {
-        Some(PartKind::Matched(at)) => operations.matched.get(at).map(|op| op.family.token()),
-        Some(PartKind::Lone(which, at)) => {
-            let lone = operations.lone.get(which).get(at);
-            lone.map(|op| op.family.token())
-        }
+fn token(step: &Step) -> String {
+    let of_kind = match step.kind {
+        Some(PartKind::Unattributed) => Some(Family::Unattributed.token()),
         Some(PartKind::ExposedCommunication) => Some(SplitKind::ExposedCommunication.token()),
         Some(PartKind::ExposedCopies) => Some(SplitKind::ExposedCopies.token()),
         Some(PartKind::Idle) => Some(SplitKind::Idle.token()),
-        None => None,
+        _ => None,
     };
+    let token = step.family.map(Family::token).or(of_kind);
     token.unwrap_or_default().to_owned()
 }
 

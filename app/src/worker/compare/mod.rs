@@ -15,7 +15,9 @@ use dormer_core::report::sheet::Field;
 
 use super::columns::Table;
 use super::rows::{self, Rows};
-use crate::protocol::{CompareFacts, ComparedTable, RowsPage, RowsQuery, sheet};
+use crate::protocol::{
+    CompareFacts, ComparedTable, RowsPage, RowsQuery, Total, TotalsQuery, sheet,
+};
 use tables::CompareTable;
 use tree::DiffTree;
 
@@ -84,6 +86,12 @@ impl Compared {
     pub(super) fn rows(&mut self, query: &RowsQuery) -> RowsPage {
         let table = find(&self.tables, &query.sheet);
         self.rows.page(table.as_ref(), query)
+    }
+
+    /// What some rows of a table come to together.
+    pub(super) fn totals(&self, query: &TotalsQuery) -> Vec<Total> {
+        let table = find(&self.tables, &query.sheet);
+        table.map_or_else(Vec::new, |table| rows::totals(&table, query))
     }
 
     /// Everything about one row of a table.

@@ -19,7 +19,6 @@ const CAUSES: &[(&str, &str)] = &[
     ("allocation", "during memory allocation"),
     ("queued", "between launch and start of kernels"),
     ("before_recording", "possibly busy with kernels launched before the recording"),
-    ("unlinked_work", "because kernels without a known launch are not counted"),
     ("unrecorded_graphs", "possibly running GPU graphs that were not recorded"),
     ("unknown", "for unknown reasons"),
 ];

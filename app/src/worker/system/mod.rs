@@ -29,6 +29,7 @@ pub(super) fn shows(kind: &findings::AnalysisKind) -> bool {
 pub(super) fn system(report: &Report) -> SystemFacts {
     SystemFacts {
         headline: headline::headline(report),
+        limits: report.overview.limits.clone(),
         lead: headline::lead(report),
         split: report.overview.split.clone(),
         sections: SECTIONS.iter().map(|kind| kind.section(report)).collect(),

@@ -2,6 +2,7 @@
 
 use dormer_core::base::format;
 use dormer_core::base::interval::{Interval, busy};
+use dormer_core::names::without_prefix;
 use dormer_core::profile::launch::GpuId;
 use dormer_core::report::details::{is_in_tree, launching_call};
 use dormer_core::report::shapes::shapes_of;
@@ -21,7 +22,20 @@ const VALUE_CHARS: usize = 240;
 
 impl Timeline<'_> {
     /// The event that is asked for.
-    pub fn span(&self, query: &SpanQuery) -> Option<SpanCard> {
+    pub fn span(&mut self, query: &SpanQuery) -> Option<SpanCard> {
+        let card = self.span_alone(query)?;
+        let start_ns = self.absolute(card.from_ns);
+        let gaps = self.gaps();
+        let next = gaps.partition_point(|gap| gap.span.end_ns < start_ns);
+        let gap = gaps.get(next).filter(|gap| gap.span.end_ns == start_ns);
+        let gap_start_ns = gap.map(|gap| gap.span.start_ns);
+        Some(SpanCard {
+            gap_from_ns: gap_start_ns.map(|ns| self.since_start(ns)),
+            ..card
+        })
+    }
+
+    fn span_alone(&self, query: &SpanQuery) -> Option<SpanCard> {
         let trace = &self.source.profile.trace;
         let event = match *query {
             SpanQuery::At(place) => {
@@ -51,7 +65,7 @@ impl Timeline<'_> {
             row: query.row,
             from_ns: self.since_start(trace.events.ts_ns(event)),
             to_ns: self.since_start(trace.events.end_ns(event)),
-            name: format::middle_ellipsis(name, NAME_CHARS),
+            name: format::middle_ellipsis(without_prefix(name), NAME_CHARS),
             fields,
             ..SpanCard::default()
         })
@@ -113,7 +127,7 @@ impl Timeline<'_> {
         }
     }
 
-    fn card(&self, event: EventId) -> Option<SpanCard> {
+    pub(super) fn card(&self, event: EventId) -> Option<SpanCard> {
         let profile = self.source.profile;
         let trace = &profile.trace;
         let events = &trace.events;
@@ -123,12 +137,13 @@ impl Timeline<'_> {
             row: self.row_of(event)?,
             from_ns: self.since_start(events.ts_ns(event)),
             to_ns: self.since_start(events.end_ns(event)),
-            name: trace.strings.get(events.name(event)).to_owned(),
+            name: without_prefix(trace.strings.get(events.name(event))).to_owned(),
             kind: category.label().to_owned(),
             token: hue::token(self.source, event).to_owned(),
             fields: self.fields(event),
             arrows: self.arrows(event),
             in_tree: is_in_tree(self.source.analyzed, event),
+            gap_from_ns: None,
         })
     }
 

@@ -1,12 +1,20 @@
 //! The color of an event: its category where it has GPU time, else what it was recorded as.
 
 use dormer_core::names::Family;
+use dormer_core::names::frames::CodeOf;
 use dormer_core::trace::{Category, EventId};
 
 use super::TimelineSource;
 
 /// Tokens beside those of the families: what the CPU does.
-const CPU: [&str; 4] = ["annotation", "python", "op", "runtime"];
+const CPU: [&str; 6] = [
+    "annotation",
+    "python",
+    "op",
+    "runtime",
+    "own-code",
+    "library",
+];
 
 fn all() -> impl Iterator<Item = &'static str> {
     Family::ALL.into_iter().map(Family::token).chain(CPU)
@@ -29,6 +37,16 @@ pub(in crate::worker) fn of_cpu(category: Option<Category>) -> u8 {
         Some(Category::CpuOp) => 2,
         Some(Category::Runtime | Category::Driver) => 3,
         _ => 0,
+    };
+    (Family::ALL.len() + position) as u8
+}
+
+/// The hue of a Python function, by whose code it is; that of PyTorch's and of modules is one.
+pub(in crate::worker) fn of_code(code: Option<CodeOf>) -> u8 {
+    let position = match code {
+        Some(CodeOf::Program) => 4,
+        Some(CodeOf::Library) => 5,
+        Some(CodeOf::PyTorch) | None => 1,
     };
     (Family::ALL.len() + position) as u8
 }
@@ -85,9 +103,9 @@ fn find(source: TimelineSource, event: EventId) -> u8 {
                 false => of_cpu(Some(category)),
             }
         }
+        Category::PythonFunction => of_code(CodeOf::frame(name)),
         Category::UserAnnotation
         | Category::GpuUserAnnotation
-        | Category::PythonFunction
         | Category::Runtime
         | Category::Driver => of_cpu(Some(category)),
         _ => of_family(Family::Other),

@@ -1,6 +1,7 @@
 //! The Timeline view: what is drawn, what a span is, and what a range holds.
 
 mod card;
+mod find;
 pub(super) mod hue;
 mod range;
 #[cfg(test)]
@@ -8,15 +9,20 @@ mod tests;
 
 use dormer_core::base::interval::{Interval, percent_of};
 use dormer_core::findings::cpu_idle::{IdleGap, idle_gaps};
-use dormer_core::profile::kernels::GpuEvents;
-use dormer_core::profile::lanes::{Block, LaneKind, Lanes, Row, View};
+use dormer_core::names::without_prefix;
+use dormer_core::profile::lanes::{
+    Block, Counter, LaneKind, Lanes, Row, View, counters, utilization,
+};
+use dormer_core::profile::unattributed::Unattributed;
 use dormer_core::trace::EventId;
 use dormer_core::{Profile, Report, base::format};
 
 use super::families::Families;
 use crate::protocol::{
-    BLOCK_BYTES, DrawQuery, Drawn, GapMark, LaneLine, RangeCard, RangeQuery, TimelineOutline,
+    BLOCK_BYTES, CounterLine, DrawQuery, Drawn, GapMark, LaneLine, MINIMAP_PARTS, RangeCard,
+    RangeQuery, TimelineOutline,
 };
+use find::Hits;
 use hue::Hues;
 
 /// Narrower blocks have no room for a name.
@@ -45,6 +51,8 @@ pub(super) struct Open {
     hues: Hues,
     /// Idle times under the present report.
     gaps: Option<Vec<IdleGap>>,
+    counters: Vec<Counter>,
+    hits: Hits,
 }
 
 /// The timeline of an open trace with what it is made from.
@@ -64,6 +72,8 @@ impl Open {
             lanes,
             hues: Hues::default(),
             gaps: None,
+            counters: counters(profile),
+            hits: Hits::default(),
         })
     }
 
@@ -119,22 +129,26 @@ impl Timeline<'_> {
     /// What lanes there are.
     pub fn outline(&self) -> TimelineOutline {
         let mut first_row = 0;
+        let is_of_gpu = |kind: LaneKind| matches!(kind, LaneKind::Stream | LaneKind::Device);
         let lanes = self.open.lanes.lanes.iter().map(|lane| {
             let line = LaneLine {
+                stack: lane.common_stack(),
+                counter: None,
                 title: lane.title.clone(),
                 note: lane.note.clone(),
                 first_row,
                 rows: lane.rows.len(),
-                has_gaps: matches!(lane.kind, LaneKind::Stream | LaneKind::Device),
+                has_gaps: is_of_gpu(lane.kind),
             };
             first_row += lane.rows.len();
             line
         });
-        let work = self
-            .source
-            .profile
-            .gpu
-            .of(self.source.report.timelines.events);
+        let mut lanes: Vec<LaneLine> = lanes.collect();
+        // Counters stand below the GPUs.
+        let above = lanes.iter().rposition(|lane| lane.has_gaps);
+        let at = above.map_or(0, |above| above + 1);
+        lanes.splice(at..at, self.counter_lines());
+        let work = self.source.profile.gpu.all();
         let gpu = work.map(|work| work.span).reduce(Interval::hull);
         let edges = |span: Interval| {
             (
@@ -146,11 +160,36 @@ impl Timeline<'_> {
         TimelineOutline {
             length_ns: self.open.lanes.span.length() as f64,
             lead: self.lead(),
-            lanes: lanes.collect(),
+            lanes,
+            minimap: self.minimap(),
             window: window.map(|of| edges(of.window.span)),
             gpu: gpu.map(edges),
             tokens: hue::tokens(),
         }
+    }
+
+    fn counter_lines(&self) -> Vec<LaneLine> {
+        let counters = self.open.counters.iter().zip(0_u32..);
+        let line = |(counter, number): (&Counter, u32)| LaneLine {
+            title: counter.name.clone(),
+            note: counter.note.clone(),
+            first_row: 0,
+            rows: 0,
+            has_gaps: false,
+            stack: 0,
+            counter: Some(CounterLine {
+                number,
+                most: counter.most(),
+                most_text: amount(counter.most(), counter.unit),
+            }),
+        };
+        counters.map(line).collect()
+    }
+
+    fn minimap(&self) -> Vec<f32> {
+        let (profile, span) = (self.source.profile, self.open.lanes.span);
+        let shares = utilization(profile, span, MINIMAP_PARTS);
+        shares.into_iter().map(|share| share as f32).collect()
     }
 
     fn lead(&self) -> String {
@@ -172,14 +211,12 @@ impl Timeline<'_> {
                     format::time_ns(gpu.idle_ns),
                     format::percent(idle)
                 );
-                let table = &self.source.profile.gpu;
-                let counted = table.of(self.source.report.timelines.events).count();
-                let left_out = table.of(GpuEvents::All).count() - counted;
-                if left_out > 0 {
+                let unattributed = Unattributed::of(self.source.profile);
+                if unattributed.all.count > 0 {
                     lead += &format!(
-                        " {} without a launching CPU call {} drawn but not counted.",
-                        format::counted(left_out as u64, "GPU event"),
-                        if left_out == 1 { "is" } else { "are" }
+                        " {} of kernel and copy time ({}) is unattributed.",
+                        format::time_ns(unattributed.all.ns),
+                        format::counted(unattributed.all.count, "event"),
                     );
                 }
                 lead
@@ -202,8 +239,9 @@ impl Timeline<'_> {
         let trace = &source.profile.trace;
         let mut hues = std::mem::take(&mut self.open.hues);
         let (mut labels, mut bytes, mut n_blocks) = (Vec::new(), Vec::new(), 0_u32);
-        for number in query.first_row..query.end_row.min(self.open.rows.len()) {
-            let Some(row) = self.row(number) else {
+        let mut hits = Vec::new();
+        for number in &query.rows {
+            let Some(row) = self.row(*number) else {
                 continue;
             };
             let hue = |event: EventId| match row.part(event) {
@@ -217,19 +255,36 @@ impl Timeline<'_> {
                     let name = part.unwrap_or_else(|| label(source, block.event));
                     labels.push((n_blocks, name));
                 }
-                append(&mut bytes, number, trace.events.uid(block.event), &block);
+                if block.count == 1 && self.open.is_hit(trace.events.name(block.event)) {
+                    hits.push(n_blocks);
+                }
+                append(&mut bytes, *number, trace.events.uid(block.event), &block);
                 n_blocks += 1;
             }
         }
         self.open.hues = hues;
-        let gaps = self.marks(&view);
-        (Drawn { labels, gaps }, bytes)
+        let counters = query.counters.iter().filter_map(|number| {
+            let counter = self.open.counters.get(*number as usize)?;
+            let values = counter.draw(&view).into_iter();
+            Some((*number, values.map(|value| value as f32).collect()))
+        });
+        let drawn = Drawn {
+            labels,
+            hits,
+            counters: counters.collect(),
+            gaps: self.marks(&view),
+        };
+        (drawn, bytes)
+    }
+
+    fn gaps(&mut self) -> &[IdleGap] {
+        let input = self.source.report.analysis_input(self.source.profile);
+        self.open.gaps.get_or_insert_with(|| idle_gaps(&input))
     }
 
     /// The idle times of a view that can be seen.
     fn marks(&mut self, view: &View) -> Vec<GapMark> {
-        let input = self.source.report.analysis_input(self.source.profile);
-        let gaps = self.open.gaps.get_or_insert_with(|| idle_gaps(&input));
+        let gaps = self.gaps();
         let px = |ns: i64| ns.saturating_sub(view.from_ns) as f64 / view.ns_per_px;
         let first = gaps.partition_point(|gap| gap.span.end_ns <= view.from_ns);
         gaps.iter()
@@ -246,13 +301,21 @@ impl Timeline<'_> {
     }
 }
 
+/// A value with its unit: of bytes in the unit that fits.
+fn amount(value: f64, unit: &str) -> String {
+    match unit {
+        "bytes" => format::bytes(value as u64),
+        _ => format!("{} {unit}", format::number(value)),
+    }
+}
+
 /// The name on a block.
 fn label(source: TimelineSource, event: EventId) -> String {
     let trace = &source.profile.trace;
     let name = trace.strings.get(trace.events.name(event));
     let name = match trace.events.category(event).is_gpu() {
         true => format::kernel_name(name),
-        false => name.to_owned(),
+        false => without_prefix(name).to_owned(),
     };
     format::middle_ellipsis(&name, LABEL_CHARS)
 }

@@ -12,7 +12,7 @@ const LISTED: usize = 8;
 
 /// What happened in a range.
 pub(super) fn card(source: TimelineSource, range: Interval) -> RangeCard {
-    let totals = RangeTotals::new(source.profile, source.report.options.gpu_events, range);
+    let totals = RangeTotals::new(source.profile, range);
     let part = |label: &str, ns: i64| RangePart {
         label: label.to_owned(),
         time: format::time_ns(ns),

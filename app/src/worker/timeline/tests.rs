@@ -1,7 +1,7 @@
 use dormer_core::import::import;
 
 use super::*;
-use crate::protocol::{Choice, GlanceQuery, SpanCard, SpanQuery, Towards};
+use crate::protocol::{Choice, Direction, FindEvents, GlanceQuery, SpanCard, SpanQuery, Towards};
 use crate::worker::Analysis;
 
 /// What ran in a small step: an op with a kernel, and a kernel without one.
@@ -33,6 +33,7 @@ fn the_outline_counts_rows_through_all_lanes() {
         [
             "Annotations: 0 + 1",
             "GPU, stream 7: 1 + 1",
+            "Launch queue: 0 + 0",
             "Thread: 2 + 2"
         ]
     );
@@ -46,8 +47,8 @@ fn blocks_travel_as_bytes_with_names_where_there_is_room() {
         from_ns: 0.0,
         ns_per_px: 100.0,
         width_px: 700.0,
-        first_row: 1,
-        end_row: 9,
+        rows: (1..9).collect(),
+        counters: vec![0],
     };
     let (drawn, bytes) = opened(TRACE).timeline().unwrap().draw(&query);
     assert_eq!(bytes.len(), 3 * BLOCK_BYTES);
@@ -58,6 +59,12 @@ fn blocks_travel_as_bytes_with_names_where_there_is_room() {
     assert_eq!(bytes[15], 255);
     let labels: Vec<&str> = drawn.labels.iter().map(|(_, label)| &**label).collect();
     assert_eq!(labels, ["sgemm", "aten::mm", "cudaLaunchKernel"]);
+    // One kernel waits from the end of its launch, at 20 µs, to its start at 40 µs.
+    let [(0, queue)] = &drawn.counters[..] else {
+        panic!("{:?}", drawn.counters);
+    };
+    let waits: Vec<usize> = (0..700).filter(|px| queue[*px] > 0.5).collect();
+    assert_eq!((waits[0], waits[waits.len() - 1]), (200, 399));
 }
 
 #[test]
@@ -145,4 +152,34 @@ fn a_range_is_summed_up() {
 fn a_trace_without_events_has_no_timeline() {
     let mut opened = opened(r#"{"traceEvents": []}"#);
     assert!(opened.timeline().is_none());
+}
+
+#[test]
+fn events_are_found_by_name_from_one_to_the_next_and_marked() {
+    let mut opened = opened(TRACE);
+    let mut timeline = opened.timeline().unwrap();
+    let mut find = |text: &str, from, direction| {
+        let query = FindEvents {
+            text: text.to_owned(),
+            from,
+            from_ns: 0.0,
+            direction,
+        };
+        let found = timeline.find(&query);
+        let name = found.card.map(|card| (card.uid, card.name));
+        (name, found.position, found.of, found.marks)
+    };
+    let hit = |uid, name: &str| Some((uid, name.to_owned()));
+    // Of 70 µs: the operator at 10, the kernel at 40.
+    let marks = vec![142, 571];
+    let first = find("MM", None, Direction::Here);
+    assert_eq!(first, (hit(1, "aten::mm"), 1, 2, marks.clone()));
+    let second = find("mm", Some(1), Direction::Next);
+    assert_eq!(second, (hit(3, "sgemm"), 2, 2, marks.clone()));
+    let again = find("mm", Some(3), Direction::Next);
+    assert_eq!(again, (hit(1, "aten::mm"), 1, 2, marks.clone()));
+    let last = find("mm", Some(1), Direction::Previous);
+    assert_eq!(last, (hit(3, "sgemm"), 2, 2, marks));
+    assert_eq!(find("nothing", None, Direction::Here), (None, 0, 0, vec![]));
+    assert_eq!(find("", None, Direction::Here), (None, 0, 0, vec![]));
 }

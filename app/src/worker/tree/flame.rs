@@ -32,13 +32,18 @@ impl TreeView {
             flame.missing = Some(self.missing().to_owned());
             return (flame, Vec::new());
         };
+        // The common stack is above the drawing, unless it is asked for.
+        let first = match query.by_cpu {
+            true => None,
+            false => self.first_row(&calls),
+        };
         let drawing = Drawing {
             view: self,
             calls,
             by_cpu: query.by_cpu,
         };
         let is_top = |item: &Item| drawing.calls.knows(*item) && drawing.ns(*item) > 0;
-        let root = query.root.filter(is_top);
+        let root = query.root.or(first).filter(is_top);
         let mut blocks = drawing.blocks(root, query.width_px.clamp(1.0, 20_000.0));
         let total = |item: Option<Item>| match item {
             Some(item) => drawing.ns(item),
@@ -169,7 +174,7 @@ impl Drawing<'_> {
     }
 
     fn name(&self, item: Item) -> String {
-        format::middle_ellipsis(&self.calls.name(item), NAME_CHARS)
+        format::middle_ellipsis(&self.calls.counted_name(item), NAME_CHARS)
     }
 
     /// The color of the category of what launches GPU activity itself, else of what a call is.
@@ -186,6 +191,7 @@ impl Drawing<'_> {
             {
                 hue::of_family(family)
             }
+            (_, Some(Category::PythonFunction)) => hue::of_code(self.calls.code(item)),
             (_, category) => hue::of_cpu(category),
         }
     }

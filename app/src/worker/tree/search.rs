@@ -13,6 +13,16 @@ pub(in crate::worker) struct Search {
     matches: Vec<usize>,
 }
 
+/// A node whose name contains the text.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::worker) struct Match {
+    pub(in crate::worker) node: u32,
+    /// The how many-eth match it is, from 1.
+    pub(in crate::worker) position: usize,
+    /// How many matches there are.
+    pub(in crate::worker) of: usize,
+}
+
 impl Search {
     /// Looks through these rows alone, instead of all that there are.
     pub(in crate::worker) fn over(&mut self, rows: &[Row]) {
@@ -35,6 +45,23 @@ impl Search {
         query: &FindInTree,
         contains: &mut dyn FnMut(u32, &str) -> bool,
     ) -> Option<TreeChange> {
+        let found = self.next(tree, query, contains)?;
+        unfolded.reveal(tree, found.node);
+        Some(TreeChange {
+            target: unfolded.target(found.node),
+            position: found.position,
+            of: found.of,
+            ..TreeChange::default()
+        })
+    }
+
+    /// The next node whose name contains a text.
+    pub(in crate::worker) fn next(
+        &mut self,
+        tree: &dyn Branches,
+        query: &FindInTree,
+        contains: &mut dyn FnMut(u32, &str) -> bool,
+    ) -> Option<Match> {
         if self.everything.is_empty() {
             let all = unfold(tree, None, &|_| true);
             self.everything = all.iter().map(|row| row.node).collect();
@@ -62,12 +89,10 @@ impl Search {
         };
         let position = if position < n_matches { position } else { 0 };
         let node = *self.everything.get(*self.matches.get(position)?)?;
-        unfolded.reveal(tree, node);
-        Some(TreeChange {
-            target: unfolded.target(node),
+        Some(Match {
+            node,
             position: position + 1,
             of: n_matches,
-            ..TreeChange::default()
         })
     }
 }

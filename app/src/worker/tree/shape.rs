@@ -1,17 +1,16 @@
 //! The calls in the way that was chosen: as they were recorded, or put together by name.
 
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
 use std::cmp::Reverse;
-use std::collections::HashSet;
 use std::rc::Rc;
 
 use dormer_core::Profile;
 use dormer_core::base::sort::Arrange;
 use dormer_core::profile::tree::{
-    BottomUp, CallTree, Cost, Label, Launched, Merged, MergedId, MergedTree, NodeId, Owner,
-    own_cpu_ns,
+    BottomUp, CallTree, ClassTree, Cost, Instances, Launched, Merged, MergedId, MergedTree, NodeId,
+    Owner, own_cpu_ns,
 };
-use dormer_core::trace::{Category, EventId, StringId, Trace, TrackId};
+use dormer_core::trace::{EventId, StringId, Trace, TrackId};
 
 use super::replays::{Node, Replays, What};
 use super::unfolded::Branches;
@@ -28,7 +27,7 @@ fn heading(position: usize) -> Item {
 }
 
 /// Of a thread, or after the last thread of the calls that have no place in one.
-fn as_heading(item: Item) -> Option<usize> {
+pub(super) fn as_heading(item: Item) -> Option<usize> {
     let position = item.checked_sub(HEADING)?;
     Some(position as usize)
 }
@@ -51,8 +50,8 @@ pub(super) struct Figures {
 pub(super) enum Shape {
     /// Every call by itself, by thread; below graph launches the layers that they replay.
     Recorded(Rc<Launched>, Rc<Replays>),
-    /// Calls of a name together.
-    Merged(Rc<MergedTree>),
+    /// Calls of a name together, and modules of a class; made as they are asked for.
+    Merged(Rc<RefCell<ClassTree>>),
     /// Names above their callers, which are made as they are asked for.
     Callers(Rc<RefCell<BottomUp>>),
 }
@@ -74,7 +73,8 @@ impl Shape {
             TreeMode::Modules => MergedTree::by_module(profile)?,
             TreeMode::Backward => MergedTree::forward_and_backward(profile)?,
         };
-        Some(Shape::Merged(Rc::new(merged)))
+        let classes = ClassTree::new(&profile.trace, merged);
+        Some(Shape::Merged(Rc::new(RefCell::new(classes))))
     }
 }
 
@@ -95,7 +95,7 @@ impl Calls<'_> {
                 let n_headings = tree.tracks().len() + n_strays;
                 (0..n_headings).map(heading).collect()
             }
-            Shape::Merged(tree) => items(tree.roots()),
+            Shape::Merged(tree) => items(tree.borrow().roots()),
             Shape::Callers(tree) => items(tree.borrow().roots()),
         }
     }
@@ -103,7 +103,7 @@ impl Calls<'_> {
     /// What is right below, in the order of the trace.
     pub(super) fn children(&self, item: Item) -> Vec<Item> {
         match (&self.shape, as_heading(item)) {
-            (Shape::Merged(tree), _) => items(tree.children(MergedId(item))),
+            (Shape::Merged(tree), _) => items(tree.borrow_mut().children(MergedId(item))),
             (Shape::Callers(tree), _) => items(tree.borrow_mut().callers(MergedId(item))),
             (Shape::Recorded(_, replays), None) => match replays.below(item) {
                 Some(below) => below.collect(),
@@ -133,8 +133,26 @@ impl Calls<'_> {
         let node = MergedId(item);
         match &self.shape {
             Shape::Recorded(..) => None,
-            Shape::Merged(tree) => tree.get(node).copied(),
+            Shape::Merged(tree) => tree.borrow().get(node).copied(),
             Shape::Callers(tree) => tree.borrow().get(node).copied(),
+        }
+    }
+
+    /// The modules that a row stands for, where these are several.
+    pub(super) fn instances(&self, item: Item) -> Option<Instances> {
+        self.classes()?.instances(MergedId(item))
+    }
+
+    /// The modules of a row stand below it by themselves.
+    pub(super) fn is_split(&self, item: Item) -> bool {
+        let classes = self.classes();
+        classes.is_some_and(|tree| tree.is_split(MergedId(item)))
+    }
+
+    fn classes(&self) -> Option<Ref<'_, ClassTree>> {
+        match &self.shape {
+            Shape::Merged(tree) => Some(tree.borrow()),
+            Shape::Recorded(..) | Shape::Callers(_) => None,
         }
     }
 
@@ -165,98 +183,6 @@ impl Calls<'_> {
     /// The first call that an item stands for; `None` for a thread.
     pub(super) fn call(&self, item: Item) -> Option<NodeId> {
         self.profile.full_tree().node_of(self.event(item)?)
-    }
-
-    /// The item that a call is, or that stands for calls of its name: of several that whose place is
-    /// most like the call's.
-    pub(super) fn of_call(&self, call: NodeId) -> Option<Item> {
-        let (events, calls) = (&self.profile.trace.events, self.profile.full_tree());
-        let name = |node: NodeId| calls.event(node).map(|event| events.name(event));
-        let label = Label::Call(name(call)?);
-        let is_same = |item: &Item| self.merged(*item).is_some_and(|of| of.label == label);
-        let tree = match &self.shape {
-            Shape::Recorded(..) => return Some(call.0),
-            // Below the names stand callers.
-            Shape::Callers(_) => return self.roots().into_iter().find(is_same),
-            Shape::Merged(tree) => tree,
-        };
-        let around: HashSet<StringId> = calls.ancestors(call).filter_map(name).collect();
-        // Nodes above it that the call has around it, less those that it has not.
-        let likeness = |item: MergedId| {
-            let above = std::iter::successors(tree.parent(item), |node| tree.parent(*node));
-            above.fold(0_i32, |likeness, node| {
-                match tree.get(node).map(|of| of.label) {
-                    Some(Label::Call(name)) if around.contains(&name) => likeness + 1,
-                    Some(Label::Call(_)) => likeness - 1,
-                    _ => likeness,
-                }
-            })
-        };
-        let same = tree.ids().filter(|node| is_same(&node.0));
-        // Of equal ones the first.
-        let most = same.rev().max_by_key(|item| likeness(*item));
-        most.map(|item| item.0)
-    }
-
-    /// The name that a search looks at; `None` for a heading.
-    pub(super) fn searched(&self, item: Item) -> Option<StringId> {
-        match (&self.shape, as_heading(item)) {
-            (Shape::Merged(_) | Shape::Callers(_), None) => match self.merged(item)?.label {
-                Label::Call(name) | Label::Annotation(name) => Some(name),
-                Label::OutsideModules | Label::OutsideAnnotations => None,
-            },
-            _ => {
-                let event = self.event(item)?;
-                Some(self.profile.trace.events.name(event))
-            }
-        }
-    }
-
-    /// The name that is shown.
-    pub(super) fn name(&self, item: Item) -> String {
-        let trace = &self.profile.trace;
-        match (&self.shape, as_heading(item)) {
-            (_, Some(position)) => self.heading(position),
-            (Shape::Merged(_) | Shape::Callers(_), None) => {
-                let name = self.merged(item).map(|of| of.label.name(trace));
-                name.unwrap_or_default().to_owned()
-            }
-            (Shape::Recorded(..), None) => {
-                if let Some(What::Part(name)) = self.replayed(item).map(|node| &node.what) {
-                    return name.clone();
-                }
-                let name = self.searched(item);
-                name.map_or("", |name| trace.strings.get(name)).to_owned()
-            }
-        }
-    }
-
-    /// A thread's name, or what the heading behind the last thread says.
-    fn heading(&self, position: usize) -> String {
-        let thread = self.profile.full_tree().tracks().get(position);
-        thread.map_or_else(
-            || "Unfinished or overlapping calls".to_owned(),
-            |thread| thread_name(&self.profile.trace, thread.track),
-        )
-    }
-
-    /// What a row is, in words.
-    pub(super) fn kind(&self, item: Item) -> &'static str {
-        if as_heading(item).is_some() {
-            return "thread";
-        }
-        match self.merged(item).map(|of| of.label) {
-            Some(Label::Annotation(_)) => return Category::UserAnnotation.label(),
-            Some(Label::OutsideModules | Label::OutsideAnnotations) => return "",
-            Some(Label::Call(_)) | None => {}
-        }
-        let event = self.event(item);
-        if event.is_none() {
-            return "layer";
-        }
-        event.map_or("", |event| {
-            self.profile.trace.events.category(event).label()
-        })
     }
 
     pub(super) fn figures(&self, item: Item) -> Figures {
@@ -310,6 +236,17 @@ impl Calls<'_> {
         }
     }
 
+    /// It or what is below it led to GPU activity.
+    pub(super) fn has_work(&self, item: Item) -> bool {
+        let all = match (&self.shape, as_heading(item), self.replayed(item)) {
+            (Shape::Recorded(launched, _), None, None) => {
+                launched.within(self.profile.full_tree().subtree(NodeId(item)))
+            }
+            _ => self.figures(item).all,
+        };
+        all.n_work > 0
+    }
+
     /// GPU and CPU time: with all below it; where callers stand below, of what the name at the top
     /// cost itself.
     pub(super) fn times(&self, item: Item) -> (i64, i64) {
@@ -331,7 +268,7 @@ impl Calls<'_> {
     }
 
     /// Puts siblings, which come in the order of the trace, into another one.
-    fn sort(&self, items: &mut [Item]) {
+    pub(super) fn sort(&self, items: &mut [Item]) {
         let Some(sort) = &self.sort else {
             return;
         };
@@ -374,7 +311,7 @@ impl Branches for Calls<'_> {
 
     fn has_children(&self, item: Item) -> bool {
         match (&self.shape, as_heading(item)) {
-            (Shape::Merged(tree), _) => tree.has_children(MergedId(item)),
+            (Shape::Merged(tree), _) => tree.borrow().has_children(MergedId(item)),
             (Shape::Callers(tree), _) => tree.borrow().has_callers(MergedId(item)),
             (Shape::Recorded(_, replays), None) => match replays.below(item) {
                 Some(mut below) => below.next().is_some(),
@@ -392,7 +329,10 @@ impl Branches for Calls<'_> {
             return Some(node.parent);
         }
         let tree = match &self.shape {
-            Shape::Merged(tree) => return tree.parent(MergedId(item)).map(|node| node.0),
+            Shape::Merged(tree) => {
+                let parent = tree.borrow().parent(MergedId(item));
+                return parent.map(|node| node.0);
+            }
             Shape::Callers(tree) => {
                 let parent = tree.borrow().parent(MergedId(item));
                 return parent.map(|node| node.0);
@@ -413,7 +353,7 @@ impl Branches for Calls<'_> {
     fn depth(&self, item: Item) -> u32 {
         match (&self.shape, as_heading(item)) {
             (_, Some(_)) => 0,
-            (Shape::Merged(tree), None) => u32::from(tree.depth(MergedId(item))),
+            (Shape::Merged(tree), None) => u32::from(tree.borrow().depth(MergedId(item))),
             (Shape::Callers(tree), None) => u32::from(tree.borrow().depth(MergedId(item))),
             (Shape::Recorded(..), None) => {
                 let mut call = item;

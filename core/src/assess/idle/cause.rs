@@ -25,8 +25,6 @@ labelled! {
         Queued => "Queued on the GPU" as "queued",
         /// The same of the first activity of a stream: it may have waited for unrecorded work.
         BeforeRecording => "Before the recording" as "before_recording",
-        /// No idle time: unlinked GPU activity runs.
-        Unlinked => "Unlinked GPU activity" as "unlinked_work",
         /// A GPU graph was launched of whose kernels the trace has none: they may have run.
         UnrecordedGraph => "GPU graphs without recorded kernels" as "unrecorded_graphs",
         /// Behind a graph replay that lacks its last kernels: a capture has launches that the trace has no
@@ -43,10 +41,7 @@ impl IdleCause {
     pub(crate) fn is_unsure(self) -> bool {
         matches!(
             self,
-            IdleCause::BeforeRecording
-                | IdleCause::Unlinked
-                | IdleCause::UnrecordedGraph
-                | IdleCause::UnrecordedKernel
+            IdleCause::BeforeRecording | IdleCause::UnrecordedGraph | IdleCause::UnrecordedKernel
         )
     }
 

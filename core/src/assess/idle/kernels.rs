@@ -31,11 +31,7 @@ impl Kernels {
         }
         let mut kernels = Kernels::default();
         let mut families = [Tally::default(); Family::ALL.len()];
-        let events = input.timelines.events;
         for ((_, work), family) in profile.gpu.iter().zip(family_of) {
-            if !events.counts(work) {
-                continue;
-            }
             let ns = work.span.length();
             kernels.all.add(ns);
             kernels.n_short_of_all += u64::from(ns < short_ns);

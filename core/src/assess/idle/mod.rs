@@ -9,12 +9,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::assess::{Input, Severity, Thresholds};
-use crate::base::interval::{Interval, busy, sum};
+use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::base::tally::{Tallies, Tally, insert_longest};
 use crate::profile::copies::may_be_pageable;
 use crate::profile::cpu_activity::OptimizerRanges;
-use crate::profile::kernels::GpuEvents;
 use crate::profile::timeline::{GpuClass, GpuTimeline};
 use crate::trace::{EventId, StringId};
 use cause::IdleCause;
@@ -111,8 +110,6 @@ pub(crate) struct Idle {
     pub(crate) n_unrecorded_graphs: usize,
     /// Copies that pageable memory of the host may be at one end of.
     pub(crate) has_pageable: bool,
-    /// Idle time with all GPU activity counted, where the timeline leaves some out.
-    pub(crate) idle_of_all_ns: Option<i64>,
 }
 
 /// The idle time under the thresholds it was last asked for under: no GPU changes it.
@@ -122,9 +119,7 @@ struct LastIdle(Mutex<Option<Arc<Idle>>>);
 impl Idle {
     /// `None` without GPU activity, or where all of it has no length.
     pub(crate) fn once(input: &Input) -> Option<Arc<Idle>> {
-        let last = input
-            .profile
-            .once(input.timelines.events, LastIdle::default);
+        let last = input.profile.once(LastIdle::default);
         let mut last = last.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = last
             .take()
@@ -138,7 +133,7 @@ impl Idle {
         let profile = input.profile;
         let mut explainer = Explainer::new(input);
         let strings = &profile.trace.strings;
-        let mut work = profile.gpu.of(input.timelines.events);
+        let mut work = profile.gpu.all();
         let mut idle = Idle {
             timeline,
             thresholds: input.options.thresholds,
@@ -156,7 +151,6 @@ impl Idle {
             has_pageable: work.any(|work| {
                 work.class == GpuClass::Memcpy && may_be_pageable(strings.get(work.name))
             }),
-            idle_of_all_ns: idle_of_all_ns(input),
         };
         let ranges = OptimizerRanges::new(&profile.trace);
         let mut code = CodeTable::new(profile);
@@ -312,14 +306,4 @@ impl Idle {
         causes.arrange_by_key(|(_, gaps)| std::cmp::Reverse(gaps.all.ns));
         causes
     }
-}
-
-fn idle_of_all_ns(input: &Input) -> Option<i64> {
-    let profile = input.profile;
-    if input.timelines.events == GpuEvents::All || profile.launches.n_unlinked() == 0 {
-        return None;
-    }
-    let spans = || profile.running(GpuEvents::All).map(|work| work.span);
-    let span = profile.gpu_span(spans().reduce(Interval::hull)?);
-    Some(span.length() - busy(spans()))
 }

@@ -312,7 +312,7 @@ fn small_size(input: &Input, at: usize, operation: &Operation, judged: &Judged) 
     let roof = judged.roof.filter(|roof| roof.bound == Bound::Memory)?;
     let bytes = judged.work?.bytes?;
     let gpu_bandwidth = input.gpu()?.mem_bw_gbps * 1e9;
-    let all = Demonstrated::of(input.profile, input.options.gpu_events);
+    let all = Demonstrated::of(input.profile);
     let best = all.best(bytes, at)?;
     let own = bytes / (operation.kernel_ns as f64 / operation.calls.len() as f64 / 1e9);
     // What is faster than the memory is read from a cache, and a slower one shows nothing.

@@ -154,7 +154,7 @@ impl Waterfall {
         let profile = input.profile;
         let operation = profile.operations().get(at)?;
         let judged = input.judged.get(at)?;
-        let all = MeasuredOperations::of(profile, input.options.gpu_events);
+        let all = MeasuredOperations::of(profile);
         let measured = all.get(profile, at)?;
         Waterfall::new(input, at, operation, judged, measured)
     }

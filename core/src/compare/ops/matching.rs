@@ -201,11 +201,10 @@ fn join_split_calls(alignment: &mut Alignment<MatchLevel>, all: &Rows, level: Ma
     }
 }
 
-/// Positions of the operations of a trace that count under the choices of its report.
+/// Positions of the operations of a trace; what is unattributed is a part of its own.
 fn counted(side: &Side) -> Vec<usize> {
-    let events = side.report.timelines.events;
     let all = side.profile.operations().iter().enumerate();
-    all.filter(|(_, operation)| operation.counts(events))
+    all.filter(|(_, operation)| !operation.is_unattributed())
         .map(|(at, _)| at)
         .collect()
 }

@@ -100,7 +100,7 @@ impl OfKernels {
     /// Of equal operations together.
     fn of(side: &Side, positions: &[usize]) -> OfKernels {
         let profile = side.profile;
-        let measured = MeasuredOperations::of(profile, side.report.options.gpu_events);
+        let measured = MeasuredOperations::of(profile);
         let measured = |at: &usize| measured.get(profile, *at);
         let text = |name| profile.trace.strings.get(name);
         let helpers = positions

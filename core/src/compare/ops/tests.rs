@@ -1,7 +1,6 @@
 use super::*;
 use crate::compare::testing::{self, H100, pair, run, says};
 use crate::compare::{Comparison, Side, Verdict, Which};
-use crate::profile::kernels::GpuEvents;
 use crate::report::{Report, ReportOptions};
 use crate::testing::Timetable;
 
@@ -121,10 +120,7 @@ fn the_same_operator_on_other_sizes_is_judged_by_its_own_work() {
 fn kernels_of_a_recorded_graph_stand_against_the_operators_that_ran_them() {
     let eager = mm(MM, 40);
     let graph = Timetable::new().without_flows().kernel(1, "k", 100..150);
-    let all = ReportOptions {
-        gpu_events: GpuEvents::All,
-        ..ReportOptions::default()
-    };
+    let all = ReportOptions::default();
     let profiles = pair(eager.profile(), graph.profile());
     let reports = profiles.as_ref().map(|profile| Report::new(profile, &all));
     let side = |which: Which| Side::new(which.label(), profiles.get(which), reports.get(which));

@@ -43,7 +43,7 @@ pub fn cause_of(input: &Input, row: &Row, waterfall: Option<&Waterfall>) -> Opti
     if !is_known || !row.percent_of_total.is_some_and(is_large) {
         return None;
     }
-    let all = MeasuredOperations::of(input.profile, input.options.gpu_events);
+    let all = MeasuredOperations::of(input.profile);
     let measured = all.get(input.profile, row.operation)?;
     let helpers_ns = sum(measured.helpers.iter().map(|helper| helper.ns));
     let causes = [

@@ -127,7 +127,6 @@ fn add_facts(outcome: &mut Outcome, idle: &Idle) {
     ]);
     for (key, cause) in [
         ("before_recording_time", IdleCause::BeforeRecording),
-        ("unlinked_work_time", IdleCause::Unlinked),
         ("unrecorded_graphs_time", IdleCause::UnrecordedGraph),
         ("unrecorded_kernels_time", IdleCause::UnrecordedKernel),
     ] {
@@ -175,9 +174,6 @@ fn nothing_found(idle: &Idle) -> Option<String> {
 fn notes(input: &Input, idle: &Idle) -> Vec<String> {
     let n_gpus = input.timelines.gpus.len() as u64;
     let n_unrecorded = idle.n_unrecorded_graphs as u64;
-    let with_unlinked_ns = idle
-        .idle_of_all_ns
-        .filter(|all_ns| idle.percent(idle.timeline.idle_ns.saturating_sub(*all_ns)) >= 1.0);
     let notes = [
         idle.has_graphs.then(|| {
             "The trace has launches of GPU graphs. Profilers lengthen the gaps inside graphs, so without one the GPU is idle for less than this trace says."
@@ -197,12 +193,6 @@ fn notes(input: &Input, idle: &Idle) -> Vec<String> {
             format!(
                 "The trace has {}: idle is when none of them runs anything.",
                 format::counted(n_gpus, "GPU")
-            )
-        }),
-        with_unlinked_ns.map(|all_ns| {
-            format!(
-                "GPU activity whose launch is unknown is not counted; with it the GPU would be idle for {}.",
-                format::time_ns(all_ns)
             )
         }),
     ];

@@ -210,18 +210,6 @@ pub(super) const RULES: &[Rule<Seen>] = &[
         ..UNKNOWN
     },
     Rule {
-        key: IdleCause::Unlinked.key(),
-        when: "GPU activity of unknown launch runs in gaps",
-        applies: |_, seen| seen.cause == IdleCause::Unlinked,
-        title: "Unlinked GPU activity counts as idle time",
-        issue: "GPU activity whose launch is unknown, which does not count, runs for {time}.",
-        model: "count all GPU activity (on the command line with `--all-gpu-events`): then this is no idle time.",
-        kernel: "nothing to gain: the GPU is busy.",
-        notes: &["The time counts as idle, and in no saving."],
-        saves: Saves::Nothing,
-        ..CAUSE
-    },
-    Rule {
         key: IdleCause::UnrecordedGraph.key(),
         when: "GPU graphs were launched of whose kernels the trace has none",
         applies: |_, seen| seen.cause == IdleCause::UnrecordedGraph,

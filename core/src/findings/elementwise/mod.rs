@@ -130,9 +130,8 @@ fn gate(input: &Input) -> Gate {
 
 pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let baseline = Baseline::of(input);
-    let events = input.options.gpu_events;
     let steps = || OptimizerStep::all(input.profile);
-    let steps = input.profile.once(events, steps);
+    let steps = input.profile.once(steps);
     let look = |row| Seen::new(input, &baseline, &steps, row);
     let mut seen: Vec<Seen> = rows.iter().map(look).collect();
     facts(input, outcome, &baseline, &seen);

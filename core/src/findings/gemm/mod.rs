@@ -131,10 +131,9 @@ fn is_tiny(sizes: GemmSizes, thresholds: &Thresholds) -> bool {
 pub(super) fn run(input: &Input, rows: &[Row], outcome: &mut Outcome) {
     let gate = Gate::of(input, input.options.thresholds.gemm_gate_ms);
     let among_narrow = are_narrow(input, rows);
-    let events = input.options.gpu_events;
-    let known = input.profile.once(events, || {
-        KernelsOfGemms(vec![OnceLock::new(); input.profile.operations().len()])
-    });
+    let known = input
+        .profile
+        .once(|| KernelsOfGemms(vec![OnceLock::new(); input.profile.operations().len()]));
     let look = |row| look(input, row, &known, among_narrow);
     let mut seen: Vec<Seen> = rows.iter().map(look).collect();
     mark_one_input(input, &mut seen);

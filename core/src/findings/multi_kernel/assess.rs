@@ -40,14 +40,14 @@ impl Facts {
         let timeline = timelines.of_one_gpu()?;
         let timeline = Some(timeline).filter(|whole| whole.total_ns() > 0)?;
         let profile = input.profile;
-        let running: Vec<Running> = profile.running(timelines.events).collect();
+        let running: Vec<Running> = profile.running().collect();
         let own = Spans::new(&running, |span| profile.gpu_span(span))?;
         // The profile has both directions together.
         let link_gbps = input.gpu().and_then(|gpu| gpu.link_gbps);
         let mut facts = Facts {
-            copies: copies(profile, timelines.events, &own.memcpy),
-            collectives: collectives(profile, timelines.events, &own.communication),
-            staging: staged_time(profile, timelines.events, &own.memcpy),
+            copies: copies(profile, &own.memcpy),
+            collectives: collectives(profile, &own.communication),
+            staging: staged_time(profile, &own.memcpy),
             own: own.timeline,
             exposed_memcpy_ns: own.most_memcpy_ns,
             hideable: match timelines.gpus.is_empty() {

@@ -16,8 +16,6 @@ use super::{Severity, pattern};
 use crate::findings::prelude::*;
 use crate::profile::collectives::OfSteps;
 use crate::profile::copies::Direction;
-use crate::profile::kernels::GpuEvents;
-use crate::profile::timeline::GpuClass;
 
 pub(crate) use assess::Facts;
 pub(crate) use communication::out_of_reach;
@@ -89,7 +87,7 @@ fn notes(input: &Input, facts: &Facts) -> Vec<String> {
             facts.n_gpus
         ));
     }
-    notes.extend(notes_on_collectives(input, facts));
+    notes.extend(notes_on_collectives(facts));
     if facts.overlap().percent.is_some() && facts.overlap().severity.is_none() {
         notes.push("There is too little communication to judge its overlap.".to_owned());
     }
@@ -137,19 +135,10 @@ fn notes_on_steps(steps: &OfSteps) -> Vec<String> {
     notes
 }
 
-fn notes_on_collectives(input: &Input, facts: &Facts) -> Vec<String> {
+fn notes_on_collectives(facts: &Facts) -> Vec<String> {
     let mut notes = Vec::new();
     if facts.collectives.count == 0 {
-        let all = input.profile.gpu.of(GpuEvents::All);
-        let left_out = all.filter(|work| work.class == GpuClass::Communication);
-        let left_out = left_out.map(|work| work.span.length());
-        notes.push(match sum(left_out) {
-            0 => "No collective communication was recorded.".to_owned(),
-            ns => format!(
-                "The calls of all collective communication are missing, so that it is left out: {} of it.",
-                format::time_ns(ns)
-            ),
-        });
+        notes.push("No collective communication was recorded.".to_owned());
         return notes;
     }
     if facts.n_gpus == 1 {

@@ -40,7 +40,7 @@ impl<'a> Seen<'a> {
             baseline,
             yardstick: bytes.and_then(|bytes| baseline.yardstick(bytes)),
             gbps: gbps(input, row),
-            n_kernels: MeasuredOperations::of(input.profile, input.options.gpu_events)
+            n_kernels: MeasuredOperations::of(input.profile)
                 .get(input.profile, row.operation)
                 .map_or(1, |measured| measured.n_main_kinds),
         }

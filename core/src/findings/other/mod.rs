@@ -95,7 +95,7 @@ struct GraphKernels {
 impl GraphKernels {
     fn of(input: &Input) -> Arc<GraphKernels> {
         let profile = input.profile;
-        profile.once(input.options.gpu_events, || {
+        profile.once(|| {
             let operations = input.operations();
             let work = operations.flat_map(|(_, operation, _)| operation.work());
             let work = work.filter(|id| is_launched_by_graph(profile, *id));
@@ -118,8 +118,7 @@ fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
         ("recurrent_count", "Recurrent layers", &|seen| seen.kind == Recurrent),
         ("miscellaneous_count", "Operations without an analysis of their own", &|seen| seen.kind == Miscellaneous),
     ]);
-    let events = input.profile.gpu_events(input.options.gpu_events);
-    let (n_collectives, collectives_ns) = communication(input.profile, events);
+    let (n_collectives, collectives_ns) = communication(input.profile);
     let of_graphs = GraphKernels::of(input);
     let (n, ns) = (of_graphs.n, of_graphs.ns);
     #[rustfmt::skip]

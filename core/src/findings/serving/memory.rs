@@ -9,7 +9,6 @@ use crate::names::Family;
 use crate::names::batch::Phase;
 use crate::profile::Profile;
 use crate::profile::gemm::weight_bytes;
-use crate::profile::kernels::GpuEvents;
 use crate::profile::operations::Operation;
 use crate::profile::shapes::Source as Sizes;
 use crate::trace::{EventId, TrackId};
@@ -151,7 +150,7 @@ fn computing<'a>(
     judged: &'a [Judged],
     decoding_only: bool,
 ) -> Vec<Computing<'a>> {
-    let decoding = decoding_only.then(|| profile.once(GpuEvents::All, || DecodeCalls::of(profile)));
+    let decoding = decoding_only.then(|| profile.once(|| DecodeCalls::of(profile)));
     let all = profile.operations().iter().zip(judged).enumerate();
     let all = all.map(|(at, (operation, judged))| Computing {
         operation,

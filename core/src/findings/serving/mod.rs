@@ -162,7 +162,7 @@ pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
 pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
     let profile = input.profile;
     let serving = profile.serving();
-    let passes = profile.once(input.timelines.events, || Passes::new(profile));
+    let passes = profile.once(|| Passes::new(profile));
     if passes.all.is_empty() && serving.is_none() {
         return;
     }

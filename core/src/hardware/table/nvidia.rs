@@ -45,7 +45,7 @@ pub(super) fn rows() -> Vec<GpuSpec> {
         gpu(
             "A100-40GB",
             "NVIDIA A100 40 GB",
-            &["A100 SXM4 40GB", "A100 PCIE 40GB"],
+            &["A100 SXM4 40GB", "A100 PCIE 40GB", "A100 PG509 200"],
         )
         .chip(108, (8, 0))
         .memory(40.0, 1555.0, Some(600.0))

@@ -20,6 +20,7 @@ pub(crate) fn color(family: Family) -> &'static str {
         Family::MemoryCopy => "#a89880",
         Family::Communication => "#7274b6",
         Family::Other => "#98938a",
+        Family::Unattributed => "#7d7f86",
     }
 }
 

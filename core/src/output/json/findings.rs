@@ -5,6 +5,7 @@ use serde_json::Value as Json;
 use super::shared::{Action, Replay, Table, Window, facts, thresholds};
 use super::{list, record, round, value};
 use crate::base::interval::percent_of;
+use crate::base::tally::Tally;
 use crate::base::value::rounded;
 use crate::findings::{Confidence, Impact as Saved, Outcome, RankedFinding, StepMemory};
 use crate::output::title::of_trace;
@@ -16,13 +17,20 @@ use crate::profile::operations::Operation as Called;
 use crate::profile::recorded_flops::recorded_flops;
 use crate::profile::serving::{Blocks, Shape, ShapeKind};
 use crate::profile::timeline::GpuTimeline;
+use crate::profile::unattributed::{Reason, Unattributed};
 use crate::report::Report;
 use crate::report::overview::{
-    HardwareFigure, PhaseFigures, Quality, QualityLine, ServingFacts, StageLine, phase_of_memory,
-    step_memory,
+    HardwareFigure, Limit, PhaseFigures, Quality, QualityLine, ServingFacts, StageLine,
+    phase_of_memory, step_memory,
 };
 
 const FORMAT: u32 = 1;
+
+fn unattributed(profile: &Profile) -> Option<Json> {
+    let found = Unattributed::of(profile);
+    let reasons = found.by_reason(profile);
+    (found.all.count > 0).then(|| NoCall::of(&found, &reasons))
+}
 
 record! {
     /// The file.
@@ -39,6 +47,8 @@ record! {
         together: "What following all of them saves." = report.analyses.findings.together.as_ref().map(|all| Impact::of(all, report.overview.total_ns)),
         n_small: "Findings that are too small to be listed." = report.analyses.findings.n_small,
         analyses: "Every analysis." = list(&report.analyses.outcomes, |one| Analysis::of(report, one)),
+        limits: "What limits trust in the numbers, the file's own faults first." = list(&report.overview.limits, Limits::of),
+        unattributed: "GPU activity without a known launching call; null where there is none." = unattributed(profile),
         quality: "How far the numbers can be trusted." = Trust::of(&report.overview.quality),
         thresholds: "Every threshold that judgments were made by." = thresholds(&report.options.thresholds),
     }
@@ -48,6 +58,29 @@ record! {
         level: "The worst of the lines: good, note, warn (something was repaired), bad (something is missing from the numbers)." = quality.level.token(),
         sentence: "One sentence that sums it up." = quality.sentence,
         lines: "One for each kind of issue, worst first." = list(&quality.lines, Doubt::of),
+    }
+
+    /// What limits trust.
+    Limits(limit: &Limit) {
+        kind: "truncated, damaged, unattributed, before_recording, unknown_durations, clocks, mixed_basis or other_gpu." = limit.kind.key(),
+        label: "A few words." = limit.label,
+        explanation: "What it means, with its size." = limit.explanation,
+    }
+
+    /// GPU activity without a known launching call.
+    NoCall(found: &Unattributed, reasons: &[(Reason, Tally)]) {
+        count: "Kernels, copies and fills." = found.all.count,
+        ns: "Sum of their durations." = found.all.ns,
+        percent: "Share of the durations of all GPU activity." = found.percent().map(|percent| rounded(percent, 2)),
+        alone_ns: "Time in which nothing else runs." = found.alone_ns,
+        reasons: "Why, the longest first." = list(reasons, OfReason::of),
+    }
+
+    /// Unattributed GPU activity of one reason.
+    OfReason(one: &(Reason, Tally)) {
+        reason: "before_recording, graph, ambiguous or not_recorded." = one.0.key(),
+        count: "Kernels, copies and fills." = one.1.count,
+        ns: "Sum of their durations." = one.1.ns,
     }
 
     /// A kind of issue.

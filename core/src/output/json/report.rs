@@ -38,7 +38,7 @@ fn options(options: &ReportOptions) -> Value {
     json!({
         "gpu": options.gpu.as_deref().map(gpu),
         "basis": options.basis.label(),
-        "gpu_events": options.gpu_events,
+        "sheet_events": options.sheet_events,
         "thresholds": thresholds(&options.thresholds),
     })
 }
@@ -114,7 +114,7 @@ mod tests {
         let document: Value = serde_json::from_str(&json(&profile, &report).to_string()).unwrap();
         assert_eq!(document["format"], 1);
         assert_eq!(document["options"]["gpu"]["id"], "MI300X");
-        assert_eq!(document["options"]["gpu_events"], "linked");
+        assert_eq!(document["options"]["sheet_events"], "attributed");
         assert_eq!(document["overview"]["busy_ns"], 30_000);
         assert_eq!(document["overview"]["operations"][0]["name"], "aten::mm");
         assert_eq!(document["warnings"], json!([]));

@@ -154,7 +154,7 @@ fn of_family(family: Family) -> &'static str {
         Family::Triton => "triton",
         Family::MemoryCopy => "memcpy",
         Family::Communication => "all_reduce",
-        Family::Other => "other",
+        Family::Other | Family::Unattributed => "other",
     }
 }
 
@@ -401,7 +401,7 @@ mod tests {
         for family in Family::ALL {
             let name = match family {
                 Family::Triton => "triton_kernel_1".to_owned(),
-                Family::MemoryCopy => continue,
+                Family::MemoryCopy | Family::Unattributed => continue,
                 _ => format!("kernel_1_{}", of_family(family)),
             };
             assert_eq!(family_of_kernel(&name), family, "{name}");

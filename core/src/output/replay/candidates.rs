@@ -27,10 +27,8 @@ pub struct Candidate {
 /// a finding offers one for.
 pub fn candidates(profile: &Profile, report: &Report) -> Vec<Candidate> {
     let compute_ns = report.timelines.compute_ns();
-    let events = profile.gpu_events(report.options.gpu_events);
     let all = profile.operations().iter().zip(&report.judged).enumerate();
     let mut found: Vec<Candidate> = all
-        .filter(|(_, (operation, _))| operation.counts(events))
         .filter_map(|(at, (operation, judged))| {
             let share = operation.kernel_ns as f64 / compute_ns? as f64 * 100.0;
             let (is_recommended, reason) = reason(report, at, operation, judged, share)?;

@@ -8,13 +8,14 @@
 //! What an operator was called with is recorded as shapes, types, strides and values by position;
 //! `schema` gives the arguments their names. What is not told by the trace (the contents of
 //! tensors) is made up in `fill` so that the call is valid. An operation that cannot be rebuilt is
-//! listed with its `reason`.
+//! listed with its `reason`. One operation alone is also a few lines of Python.
 //!
 //! A package holds names of operators and kernels, shapes, strides, types, numbers and times: no
 //! names of modules, files or functions, and no weights.
 
 mod candidates;
 mod package;
+mod python;
 #[cfg(test)]
 mod tests;
 

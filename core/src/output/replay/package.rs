@@ -56,6 +56,13 @@ pub struct Package {
     gpu: Option<String>,
 }
 
+impl Entry {
+    /// As the runner reads it.
+    pub(super) fn json(&self) -> &Value {
+        &self.json
+    }
+}
+
 impl Package {
     /// The operations that are worth it, the recommended ones first.
     pub fn new(profile: &Profile, report: &Report) -> Package {

@@ -21,7 +21,7 @@ use crate::names::collective::{CollectiveKind, Purpose};
 use crate::perf::{collective_element_bytes, element_bytes};
 use crate::profile::Profile;
 use crate::profile::exposed::{Exposed, OnGpu};
-use crate::profile::kernels::{GpuEvents, GpuWork};
+use crate::profile::kernels::GpuWork;
 use crate::profile::launch::process;
 use crate::profile::timeline::GpuClass;
 use crate::trace::EventId;
@@ -185,20 +185,16 @@ struct One {
     staging_ns: i64,
 }
 
-/// Sums up the collectives among the GPU events that count. `exposed` is the time in which
+/// Sums up the collectives . `exposed` is the time in which
 /// collectives run and nothing computes.
-pub(crate) fn collectives(
-    profile: &Profile,
-    events: GpuEvents,
-    exposed: &Exposed,
-) -> CollectiveSummary {
+pub(crate) fn collectives(profile: &Profile, exposed: &Exposed) -> CollectiveSummary {
     let mut summary = CollectiveSummary::default();
-    let mut purposes = Purposes::new(profile, events);
+    let mut purposes = Purposes::new(profile);
     let mut all: Vec<(String, One)> = Vec::new();
     let mut attended: Vec<Attended> = Vec::new();
     let mut numbers: Map<String, usize> = Map::default();
     let (ranks, staging) = (Ranks::new(&profile.trace), Staging::of(profile));
-    let work = profile.gpu.iter().filter(|(_, work)| events.counts(work));
+    let work = profile.gpu.iter();
     for (id, work) in work.filter(|(_, work)| work.class == GpuClass::Communication) {
         summary.add(work);
         let on = (process(&profile.trace, work.event), work.span);
@@ -262,12 +258,8 @@ pub(crate) fn collectives(
 }
 
 /// What copies into and out of the buffers of collectives take; `None` where there are none.
-pub(crate) fn staged_time(
-    profile: &Profile,
-    events: GpuEvents,
-    exposed: &Exposed,
-) -> Option<StagedTime> {
-    Staging::of(profile).time(profile, events, exposed)
+pub(crate) fn staged_time(profile: &Profile, exposed: &Exposed) -> Option<StagedTime> {
+    Staging::of(profile).time(profile, exposed)
 }
 
 /// Sums up groups by kind.
@@ -299,13 +291,13 @@ fn by_kind(groups: &[(Collectives, Vec<OnGpu>)], exposed: &Exposed) -> Vec<OfKin
 }
 
 /// How many kernels communicate, by their names or by their operators, and their time.
-pub(crate) fn communication(profile: &Profile, events: GpuEvents) -> (u64, i64) {
-    let collectives = profile.gpu.of(events).filter(|work| work.is_collective);
+pub(crate) fn communication(profile: &Profile) -> (u64, i64) {
+    let collectives = profile.gpu.all().filter(|work| work.is_collective);
     let by_name = collectives.map(|work| (1, work.span.length()));
     let by_operator = profile
         .operations()
         .iter()
-        .filter(|operation| operation.counts(events) && operation.family == Family::Communication)
+        .filter(|operation| operation.family == Family::Communication)
         .map(|operation| (operation.n_calls(), operation.kernel_ns));
     by_name
         .chain(by_operator)

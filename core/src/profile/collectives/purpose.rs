@@ -5,7 +5,7 @@ use crate::names::Family;
 use crate::names::collective::{CollectiveKind, Purpose, is_of_experts, purpose_of_group};
 use crate::profile::Profile;
 use crate::profile::autograd::is_engine_call;
-use crate::profile::kernels::{GpuEvents, GpuWork};
+use crate::profile::kernels::GpuWork;
 use crate::trace::ByName;
 
 /// What a name above a launch tells.
@@ -26,10 +26,10 @@ pub(super) struct Purposes<'a> {
 }
 
 impl<'a> Purposes<'a> {
-    pub(super) fn new(profile: &'a Profile, events: GpuEvents) -> Purposes<'a> {
+    pub(super) fn new(profile: &'a Profile) -> Purposes<'a> {
         let has = |family: Family| {
             let mut operations = profile.operations().iter();
-            operations.any(|operation| operation.counts(events) && operation.family == family)
+            operations.any(|operation| operation.family == family)
         };
         let has_name = |start: &str| {
             let mut names = profile.trace.strings.iter();

@@ -14,7 +14,7 @@ use crate::names::words::holds;
 use crate::profile::Profile;
 use crate::profile::copies::{Direction, direction};
 use crate::profile::exposed::{Exposed, OnGpu};
-use crate::profile::kernels::{GpuEvents, GpuWork};
+use crate::profile::kernels::GpuWork;
 use crate::profile::launch::{GpuId, process};
 use crate::profile::timeline::GpuClass;
 use crate::trace::{EventId, StringId, event_args};
@@ -59,7 +59,7 @@ pub(crate) struct Staging {
 impl Staging {
     /// Found once.
     pub(crate) fn of(profile: &Profile) -> Arc<Staging> {
-        profile.once(GpuEvents::All, || Staging::find(profile))
+        profile.once(|| Staging::find(profile))
     }
 
     pub(crate) fn get(&self, collective: GpuId) -> Option<Staged> {
@@ -68,16 +68,11 @@ impl Staging {
 
     /// The time of these copies and of their collectives; `None` where there are none. `exposed` is the time
     /// in which copies run and nothing else does.
-    pub(crate) fn time(
-        &self,
-        profile: &Profile,
-        events: GpuEvents,
-        exposed: &Exposed,
-    ) -> Option<StagedTime> {
+    pub(crate) fn time(&self, profile: &Profile, exposed: &Exposed) -> Option<StagedTime> {
         let mut all: Vec<(GpuId, Staged)> =
             self.of.iter().map(|(id, staged)| (*id, *staged)).collect();
         all.arrange_by_key(|(id, _)| *id);
-        let counted = |id: GpuId| profile.gpu.get(id).filter(|work| events.counts(work));
+        let counted = |id: GpuId| profile.gpu.get(id);
         let mut time = StagedTime::default();
         let mut spans: Vec<OnGpu> = Vec::new();
         for (id, staged) in all {

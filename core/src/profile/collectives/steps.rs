@@ -6,7 +6,6 @@ use crate::base::stats::median_ns;
 use crate::names::batch::Phase;
 use crate::names::collective::CollectiveKind;
 use crate::profile::Profile;
-use crate::profile::kernels::GpuEvents;
 use crate::profile::timeline::GpuClass;
 use crate::trace::TrackId;
 
@@ -41,7 +40,7 @@ impl OfSteps {
 
 /// Found once; `None` without steps, and where these have no all-reduces.
 pub(crate) fn of_steps(profile: &Profile) -> Option<OfSteps> {
-    *profile.once(GpuEvents::All, || find(profile))
+    *profile.once(|| find(profile))
 }
 
 fn find(profile: &Profile) -> Option<OfSteps> {

@@ -7,7 +7,7 @@ use crate::base::interval::{Interval, sum};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::profile::exposed::{Exposed, OnGpu};
-use crate::profile::kernels::{GpuEvents, GpuWork};
+use crate::profile::kernels::GpuWork;
 use crate::profile::launch::process;
 use crate::profile::timeline::{GpuClass, is_rocm_fill};
 use crate::trace::event_args as args;
@@ -155,12 +155,12 @@ struct Copy {
 
 /// Sums up the copies among the GPU events that count. `exposed` is the time in which only copies
 /// run.
-pub(crate) fn copies(profile: &Profile, events: GpuEvents, exposed: &Exposed) -> CopySummary {
+pub(crate) fn copies(profile: &Profile, exposed: &Exposed) -> CopySummary {
     let trace = &profile.trace;
     let mut summary = CopySummary::default();
     let mut all: Vec<(Asker, Copy)> = Vec::new();
     let (mut frames, ddp) = (Frames::new(profile), Ddp::new(profile));
-    for work in profile.gpu.of(events) {
+    for work in profile.gpu.all() {
         if is_fill(trace.strings.get(work.name), work.category) {
             summary.n_fills += 1;
             summary.fill_ns = summary.fill_ns.saturating_add(work.span.length());

@@ -10,6 +10,7 @@
 //! they are and how much of their pixels they fill. Drawing costs what the screen shows, not what
 //! the trace holds.
 
+mod counters;
 mod draw;
 mod pack;
 mod range;
@@ -30,6 +31,7 @@ use crate::profile::tree::{CallTree, NodeId};
 use crate::trace::{Category, EventId, Trace, Track, TrackId};
 use pack::pack;
 
+pub use counters::{Counter, counters, utilization};
 pub use draw::{Block, View};
 pub use range::{RangeTotals, RangeWork, range_timeline};
 pub use row::Row;
@@ -77,6 +79,19 @@ pub struct Lanes {
     pub span: Interval,
 }
 
+impl Lane {
+    /// How many rows from the top have one call alone, which all others run inside.
+    pub fn common_stack(&self) -> usize {
+        match self.kind {
+            LaneKind::Thread => {
+                let alone = self.rows.iter().take_while(|row| row.len() == 1).count();
+                alone.min(self.rows.len().saturating_sub(1))
+            }
+            _ => 0,
+        }
+    }
+}
+
 impl Lanes {
     /// The lanes of a trace; `None` for one without events.
     pub fn new(profile: &Profile) -> Option<Lanes> {
@@ -103,17 +118,21 @@ impl Lanes {
     }
 }
 
-/// From the first start to the last end of anything that lanes show; `None` for a trace without.
-pub fn recorded_span(trace: &Trace) -> Option<Interval> {
-    let events = &trace.events;
-    let is_shown = |category: Category| match category {
+/// Whether lanes show events of a category.
+pub fn is_drawn(category: Category) -> bool {
+    match category {
         Category::CpuOp | Category::PythonFunction | Category::UserAnnotation => true,
         Category::GpuUserAnnotation | Category::Overhead | Category::Other => false,
         other => other.is_gpu() || other.is_runtime(),
-    };
+    }
+}
+
+/// From the first start to the last end of anything that lanes show; `None` for a trace without.
+pub fn recorded_span(trace: &Trace) -> Option<Interval> {
+    let events = &trace.events;
     let shown = events
         .ids()
-        .filter(|event| is_shown(events.category(*event)));
+        .filter(|event| is_drawn(events.category(*event)));
     shown.map(|event| events.span(event)).reduce(Interval::hull)
 }
 

@@ -4,7 +4,7 @@ use crate::base::interval::Interval;
 use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
-use crate::profile::kernels::{GpuEvents, GpuWork};
+use crate::profile::kernels::GpuWork;
 use crate::profile::timeline::GpuTimeline;
 use crate::profile::tree::NodeId;
 use crate::trace::{EventId, StringId};
@@ -35,10 +35,10 @@ pub struct RangeTotals {
 
 impl RangeTotals {
     /// Adds up what lies in a range; what reaches beyond it counts for the part inside.
-    pub fn new(profile: &Profile, events: GpuEvents, range: Interval) -> RangeTotals {
+    pub fn new(profile: &Profile, range: Interval) -> RangeTotals {
         let mut by_name: Map<StringId, RangeWork> = Map::default();
         let mut calls: Set<NodeId> = Set::default();
-        let inside: Vec<(&GpuWork, Interval)> = inside(profile, events, range).collect();
+        let inside: Vec<(&GpuWork, Interval)> = inside(profile, range).collect();
         for (work, part) in &inside {
             let call = work.parent_op.filter(|_| !work.is_collective);
             let op = call
@@ -67,18 +67,14 @@ impl RangeTotals {
 }
 
 /// How a range splits.
-pub fn range_timeline(profile: &Profile, events: GpuEvents, range: Interval) -> GpuTimeline {
-    let inside = inside(profile, events, range);
+pub fn range_timeline(profile: &Profile, range: Interval) -> GpuTimeline {
+    let inside = inside(profile, range);
     GpuTimeline::within(range, inside.map(|(work, part)| (work.class, part)))
 }
 
 /// GPU activity that lies in a range, and the part of its time that does.
-fn inside(
-    profile: &Profile,
-    events: GpuEvents,
-    range: Interval,
-) -> impl Iterator<Item = (&GpuWork, Interval)> {
-    let work = profile.gpu.of(profile.gpu_events(events));
+fn inside(profile: &Profile, range: Interval) -> impl Iterator<Item = (&GpuWork, Interval)> {
+    let work = profile.gpu.all();
     work.filter_map(move |work| {
         let part = work.span.overlap(range)?;
         (part.length() > 0).then_some((work, part))

@@ -1,5 +1,4 @@
 use super::*;
-use crate::profile::kernels::GpuEvents;
 use crate::testing::Timetable;
 
 /// Lanes as text: a heading for each, below it its rows as `name start–end` in microseconds.
@@ -203,7 +202,7 @@ fn a_range_counts_what_lies_inside_it() {
         .kernel(3, "add", 35..60)
         .profile();
     let range = Interval::new(10_000, 50_000);
-    let totals = RangeTotals::new(&profile, GpuEvents::Linked, range);
+    let totals = RangeTotals::new(&profile, range);
     // 10–20 and 30–50 run; 20–30 does not.
     let timeline = totals.timeline;
     assert_eq!((timeline.busy_ns, timeline.idle_ns), (30_000, 10_000));

@@ -21,7 +21,6 @@ use crate::names::{Family, OTHER, family_of_kernel, family_of_op};
 use crate::perf::{Modelled, OpInput, Tensor, Work};
 use crate::profile::Profile;
 use crate::profile::estimate::{Estimate, Source};
-use crate::profile::kernels::GpuEvents;
 use crate::profile::launch::{GpuId, is_launched_by_graph, is_replayed};
 use crate::profile::moe_roles::MoeRoles;
 use crate::profile::rows::{Pass, PerfRow, leftover_name, perf_rows};
@@ -222,9 +221,9 @@ impl Operation {
         kernels
     }
 
-    /// Whether it counts under a choice of GPU activity.
-    pub fn counts(&self, events: GpuEvents) -> bool {
-        self.is_linked || events == GpuEvents::All
+    /// Whether nothing tells what launched it, of a trace that tells it of other kernels.
+    pub fn is_unattributed(&self) -> bool {
+        self.family == Family::Unattributed
     }
 }
 
@@ -244,6 +243,9 @@ pub(crate) fn operations(profile: &Profile) -> Vec<Operation> {
     }
     for operation in &mut unlinked {
         operation.is_linked = false;
+        if profile.has_launches() {
+            operation.family = Family::Unattributed;
+        }
     }
     linked.append(&mut unlinked);
     linked
@@ -460,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn kernels_without_a_call_come_last_and_count_when_asked_for() {
+    fn kernels_without_a_call_come_last() {
         let profile = Timetable::new()
             .work("aten::mm", "gemm", 100..101)
             .kernel(8, "void flash_fwd_kernel<128>()", 200..900)
@@ -473,7 +475,7 @@ mod tests {
                 (
                     operation.short_name(&profile),
                     operation.family,
-                    operation.counts(GpuEvents::Linked),
+                    operation.is_linked,
                 )
             })
             .collect();
@@ -481,7 +483,7 @@ mod tests {
             seen,
             [
                 ("aten::mm", Family::Gemm, true),
-                ("void flash_fwd_kernel<128>()", Family::Attention, false),
+                ("void flash_fwd_kernel<128>()", Family::Unattributed, false),
             ]
         );
     }

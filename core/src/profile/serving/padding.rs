@@ -7,7 +7,6 @@ use super::replays::graphs;
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::profile::estimate::Source;
-use crate::profile::kernels::GpuEvents;
 use crate::trace::{Category, Dims, EventId, TrackId};
 
 /// What the rows of a graph are.
@@ -52,7 +51,7 @@ impl Padded {
 /// annotation, by the capture that their kernels come from, by the operator that takes the rows of the
 /// graph. Found once.
 pub(crate) fn padded(profile: &Profile) -> Arc<Vec<Padded>> {
-    profile.once(GpuEvents::All, || find(profile))
+    profile.once(|| find(profile))
 }
 
 fn find(profile: &Profile) -> Vec<Padded> {

@@ -7,7 +7,6 @@ use super::passes;
 use super::tokens::Rows;
 use crate::base::interval::Interval;
 use crate::profile::Profile;
-use crate::profile::kernels::GpuEvents;
 use crate::trace::{EventId, TrackId};
 
 /// The hidden states of a forward pass.
@@ -29,9 +28,7 @@ pub(crate) struct Messages {
 impl Messages {
     /// Found once.
     pub(crate) fn of(profile: &Profile) -> Arc<Messages> {
-        profile.once(GpuEvents::All, || {
-            Messages::find(profile).unwrap_or_default()
-        })
+        profile.once(|| Messages::find(profile).unwrap_or_default())
     }
 
     fn find(profile: &Profile) -> Option<Messages> {

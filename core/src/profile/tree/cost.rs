@@ -114,6 +114,44 @@ fn operator(trace: &Trace, tree: &CallTree, launch: NodeId) -> NodeId {
         .unwrap_or(launch)
 }
 
+/// By node: what [`own_cpu_ns`] says of it, in one go over the tree.
+pub(super) fn own_cpu_of_all(trace: &Trace, tree: &CallTree) -> Vec<i64> {
+    /// What is left of a call, how far what runs in it is known, and its end.
+    #[derive(Clone, Copy, Default)]
+    struct Left {
+        own_ns: i64,
+        until_ns: i64,
+        end_ns: i64,
+        is_recorded: bool,
+    }
+    let mut left = vec![Left::default(); tree.len()];
+    for call in tree.ids() {
+        let event = tree.event(call).filter(|event| !trace.captured.has(*event));
+        let Some(event) = event else {
+            continue;
+        };
+        let span = trace.events.span(event);
+        if let Some(slot) = left.get_mut(call.index()) {
+            *slot = Left {
+                own_ns: span.length(),
+                until_ns: span.start_ns,
+                end_ns: span.end_ns,
+                is_recorded: true,
+            };
+        }
+        let caller = tree.parent(call);
+        let caller = caller.and_then(|caller| left.get_mut(caller.index()));
+        if let Some(caller) = caller.filter(|caller| caller.is_recorded) {
+            let start_ns = span.start_ns.max(caller.until_ns);
+            let end_ns = span.end_ns.min(caller.end_ns).max(start_ns);
+            caller.until_ns = end_ns;
+            let inside_ns = Interval::new(start_ns, end_ns).length();
+            caller.own_ns = caller.own_ns.saturating_sub(inside_ns);
+        }
+    }
+    left.into_iter().map(|left| left.own_ns.max(0)).collect()
+}
+
 /// The time of a call that passed in no call below it; zero for a call of unknown duration.
 pub fn own_cpu_ns(trace: &Trace, tree: &CallTree, node: NodeId) -> i64 {
     // Calls of a graph's capture took no time in this recording.

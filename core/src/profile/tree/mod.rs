@@ -19,7 +19,7 @@ use crate::profile::launch::{GpuId, Launches};
 use crate::trace::{Category, EventId, Trace, TrackId};
 pub use cost::{Cost, Launched, Owner, own_cpu_ns};
 use host::Nodes;
-pub use merged::{BottomUp, Label, Merged, MergedId, MergedTree};
+pub use merged::{BottomUp, ClassTree, Instances, Label, Merged, MergedId, MergedTree, Spread};
 
 row_id! {
     /// A node of a [`CallTree`].

@@ -25,7 +25,7 @@ pub enum Subject {
 }
 
 /// Kernels that are one row of the sheet of kernels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KernelKey {
     /// Its name.
     pub name: StringId,

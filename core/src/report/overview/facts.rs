@@ -16,7 +16,7 @@ pub(super) fn facts(
     let mut add = |label: &str, value| facts.push((label.to_owned(), value));
     if let Some(whole) = whole {
         let n_of = |category: Category| {
-            let work = profile.gpu.of(timelines.events);
+            let work = profile.gpu.all();
             work.filter(|work| work.category == category).count() as u64
         };
         let label = match profile.window {

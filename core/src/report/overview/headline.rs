@@ -85,9 +85,8 @@ pub(super) fn of_gpu(
 
 /// Causes of what counts as idle time, in which the GPU does work or may do some, by their keys.
 #[rustfmt::skip]
-const NOT_IDLE: [(IdleCause, &str); 3] = [
+const NOT_IDLE: [(IdleCause, &str); 2] = [
     (IdleCause::BeforeRecording, "may still do what was launched before the recording"),
-    (IdleCause::Unlinked, "does work that counts as none, because its launch is not known"),
     (IdleCause::UnrecordedGraph, "may do what GPU graphs launched, of which nothing was recorded"),
 ];
 
@@ -154,5 +153,6 @@ pub(super) fn in_sentence(family: Family) -> &'static str {
         Family::MemoryCopy => "memory copying",
         Family::Communication => "communication",
         Family::Other => "other work",
+        Family::Unattributed => "unattributed work",
     }
 }

@@ -9,6 +9,7 @@ mod gpus;
 mod hardware;
 mod headline;
 mod known_work;
+mod limits;
 mod quality;
 mod roofs;
 mod rope;
@@ -32,6 +33,7 @@ use gpus::Gpus;
 
 pub(super) use hardware::recorded_on;
 pub use hardware::{Hardware, HardwareFigure};
+pub use limits::{Limit, LimitKind, LimitSwitch};
 pub use quality::{Level, Quality, QualityLine};
 pub use roofs::Anomaly;
 pub use serving::{PhaseFigures, ServingFacts, StageLine};
@@ -78,6 +80,8 @@ pub struct Overview {
     pub anomalies: Vec<Anomaly>,
     /// How far the numbers can be trusted.
     pub quality: Quality,
+    /// What limits that, in a few words each.
+    pub limits: Vec<Limit>,
     /// The GPU that the report judges by.
     pub hardware: Hardware,
 }
@@ -112,13 +116,11 @@ impl Overview {
         let whole = timelines.whole.as_ref();
         let thresholds = &options.thresholds;
         let times = match whole {
-            Some(whole) => time::on_gpu(profile, timelines.events, whole, thresholds),
+            Some(whole) => time::on_gpu(profile, whole, thresholds),
             None => time::on_host(profile),
         };
         let operations = profile.operations().iter().zip(judged).enumerate();
-        let counted = operations
-            .map(|(at, (operation, judged))| (at, operation, judged))
-            .filter(|(_, operation, _)| operation.counts(timelines.events));
+        let counted = operations.map(|(at, (operation, judged))| (at, operation, judged));
         let anomalies = roofs::anomalies(profile, counted.clone());
         let unfused =
             whole.and_then(|whole| UnfusedAttention::new(profile, analyses, whole.busy_ns));
@@ -141,31 +143,37 @@ impl Overview {
             let across = profile.serving().map(|all| steps::facts(all, thresholds));
             serving.facts.extend(across.into_iter().flatten());
             let busy_ns = whole.map_or(0, |whole| whole.busy_ns);
-            serving
-                .facts
-                .extend(rope::fact(profile, timelines.events, busy_ns));
+            serving.facts.extend(rope::fact(profile, busy_ns));
             serving.facts.extend(known_work::image_tokens(profile));
             serving.facts.extend(known_work::fact(profile, judged));
         }
+        let hardware = Hardware {
+            caveat: roofs::mixed_basis(counted),
+            ..Hardware::new(profile, options)
+        };
+        let unrecorded = [before_recording_ns, whole.map(GpuTimeline::total_ns)];
+        let limits = limits::limits(profile, &hardware, unrecorded, thresholds);
+        let headline = match whole.zip(gpus.as_ref()) {
+            Some(_) if profile.is_idle_untold() => headline::UNTOLD.to_owned(),
+            Some((whole, gpus)) => {
+                let mut headline = headline::of_gpu(
+                    whole,
+                    gpus,
+                    &times.families,
+                    unfused.as_ref(),
+                    serving.as_ref(),
+                    thresholds,
+                );
+                headline += &headline::not_idle(whole, analyses);
+                headline
+            }
+            None => headline::of_host(profile, &times.families),
+        };
         Overview {
             window: profile.window.clone(),
             no_gpu: profile.no_gpu(),
-            headline: match whole.zip(gpus.as_ref()) {
-                Some(_) if profile.is_idle_untold() => headline::UNTOLD.to_owned(),
-                Some((whole, gpus)) => {
-                    let mut headline = headline::of_gpu(
-                        whole,
-                        gpus,
-                        &times.families,
-                        unfused.as_ref(),
-                        serving.as_ref(),
-                        thresholds,
-                    );
-                    headline += &headline::not_idle(whole, analyses);
-                    headline
-                }
-                None => headline::of_host(profile, &times.families),
-            },
+            headline: format!("{}{headline}", limits::before_headline(&limits)),
+            limits,
             serving,
             each_gpu: gpus.and_then(|gpus| gpus.each),
             split: whole.map_or(Vec::new(), split),
@@ -183,19 +191,15 @@ impl Overview {
             kernels: times.kernels,
             quality: Quality::new(
                 profile,
-                timelines.events,
                 &anomalies,
-                [before_recording_ns, whole.map(GpuTimeline::total_ns)],
+                unrecorded,
                 arguments::lines(profile)
                     .into_iter()
                     .chain(shape_sources(profile))
                     .collect(),
                 thresholds,
             ),
-            hardware: Hardware {
-                caveat: roofs::mixed_basis(counted),
-                ..Hardware::new(profile, options)
-            },
+            hardware,
             anomalies,
         }
     }

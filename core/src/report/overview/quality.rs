@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::roofs::{self, Anomaly};
 use crate::assess::Thresholds;
 use crate::base::format;
-use crate::base::interval::{percent_of, sum};
+use crate::base::interval::percent_of;
 use crate::base::sort::Arrange;
 use crate::import::warning::{Severity, Warning, WarningKind, Warnings};
 use crate::profile::Profile;
 use crate::profile::capture::Coverage;
-use crate::profile::kernels::GpuEvents;
+use crate::profile::unattributed::Unattributed;
 
 /// How good or bad it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -106,16 +106,16 @@ impl Quality {
 
     pub(super) fn new(
         profile: &Profile,
-        events: GpuEvents,
         anomalies: &[Anomaly],
         [before_recording_ns, total_ns]: [Option<i64>; 2],
         arguments: Vec<(Level, String)>,
         thresholds: &Thresholds,
     ) -> Quality {
-        let unlinked = Unlinked::of(profile, events);
-        let is_little = unlinked.is_little(thresholds);
+        let unattributed = Unattributed::of(profile);
+        let percent = unattributed.percent();
+        let is_little = percent.is_none_or(|share| share < thresholds.unlinked_percent);
         let mut lines = lines(&profile.warnings, is_little);
-        unlinked.say_so(&mut lines, &profile.warnings);
+        say_how_much(&unattributed, &mut lines, &profile.warnings);
         lines.extend(
             profile
                 .coverage
@@ -176,57 +176,24 @@ fn before_recording(ns: i64, total_ns: Option<i64>) -> String {
     )
 }
 
-/// GPU activity that no call could be found for, or not for sure.
-struct Unlinked {
-    /// Its time, and that of all.
-    ns: i64,
-    all_ns: i64,
-    events: GpuEvents,
-}
-
-impl Unlinked {
-    fn of(profile: &Profile, events: GpuEvents) -> Unlinked {
-        let time_ns = |events| sum(profile.gpu.of(events).map(|work| work.span.length()));
-        let all_ns = time_ns(GpuEvents::All);
-        Unlinked {
-            ns: all_ns.saturating_sub(time_ns(GpuEvents::Linked)),
-            all_ns,
-            events,
-        }
-    }
-
-    /// Whether it is too little to miss: because it counts all the same, or by its share of the time.
-    fn is_little(&self, thresholds: &Thresholds) -> bool {
-        let share = percent_of(self.ns, self.all_ns);
-        let is_little = share.is_none_or(|share| share < thresholds.unlinked_percent);
-        self.events == GpuEvents::All || is_little
-    }
-
-    /// How much of the GPU time it is, and what counts it: behind the first line about it.
-    fn say_so(&self, lines: &mut [QualityLine], warnings: &Warnings) {
-        const KINDS: [WarningKind; 3] = [
-            WarningKind::UnlinkedGpuWork,
-            WarningKind::AmbiguousCorrelation,
-            WarningKind::RepeatedCorrelation,
-        ];
-        let about = warnings.iter().position(|of| KINDS.contains(&of.kind));
-        let line = about.and_then(|at| lines.get_mut(at));
-        let (Some(line), Some(share)) = (line, percent_of(self.ns, self.all_ns)) else {
-            return;
-        };
-        let amount = format!(
-            "{}, {} of the GPU time",
-            format::time_ns(self.ns),
-            format::percent(share)
-        );
-        let counted = match self.events {
-            GpuEvents::All => format!("{amount}, counts: all GPU events are chosen."),
-            GpuEvents::Linked => format!(
-                "{amount}, is left out: `--all-gpu-events`, or “All GPU events” at the top of the page, counts it."
-            ),
-        };
-        line.sentence = Cow::Owned(format!("{} {counted}", line.sentence));
-    }
+/// How much of the GPU time is unattributed: behind the first line about it.
+fn say_how_much(unattributed: &Unattributed, lines: &mut [QualityLine], warnings: &Warnings) {
+    const KINDS: [WarningKind; 3] = [
+        WarningKind::UnlinkedGpuWork,
+        WarningKind::AmbiguousCorrelation,
+        WarningKind::RepeatedCorrelation,
+    ];
+    let about = warnings.iter().position(|of| KINDS.contains(&of.kind));
+    let line = about.and_then(|at| lines.get_mut(at));
+    let (Some(line), Some(share)) = (line, unattributed.percent()) else {
+        return;
+    };
+    line.sentence = Cow::Owned(format!(
+        "{} {}, {} of the GPU time, counts as unattributed.",
+        line.sentence,
+        format::time_ns(unattributed.all.ns),
+        format::percent(share)
+    ));
 }
 
 /// How far captures explain what graphs replay.
@@ -325,7 +292,7 @@ mod tests {
         };
         let label = WarningKind::UnlinkedGpuWork.label();
         // The unlinked kernel takes 30 of 60 µs.
-        let expected = "30.0 µs, 50.0 % of the GPU time, is left out: `--all-gpu-events`, or “All GPU events” at the top of the page, counts it.";
+        let expected = "30.0 µs, 50.0 % of the GPU time, counts as unattributed.";
         assert_eq!(line.sentence, format!("{label} {expected}"));
         assert_eq!(line.count, 1);
     }

@@ -7,7 +7,7 @@ use crate::base::sort::Arrange;
 use crate::names::Family;
 use crate::names::elementwise::{converts, is_rope};
 use crate::profile::Profile;
-use crate::profile::kernels::{GpuEvents, GpuWork};
+use crate::profile::kernels::GpuWork;
 use crate::profile::launch::GpuId;
 use crate::trace::{Category, StringId};
 
@@ -21,8 +21,8 @@ struct Rope {
 }
 
 /// Label and value; `None` where no kernel is named so.
-pub(super) fn fact(profile: &Profile, events: GpuEvents, busy_ns: i64) -> Option<(String, String)> {
-    let rope = profile.once(events, || Rope::find(profile, events));
+pub(super) fn fact(profile: &Profile, busy_ns: i64) -> Option<(String, String)> {
+    let rope = profile.once(|| Rope::find(profile));
     let share = percent_of(rope.ns.saturating_add(rope.converted_ns), busy_ns)?;
     let before = percent_of(rope.converted_ns, busy_ns).filter(|_| rope.n_converted > 0);
     let before = before.map(|before| {
@@ -44,12 +44,12 @@ pub(super) fn fact(profile: &Profile, events: GpuEvents, busy_ns: i64) -> Option
 }
 
 impl Rope {
-    fn find(profile: &Profile, events: GpuEvents) -> Rope {
+    fn find(profile: &Profile) -> Rope {
         let trace = &profile.trace;
         let kernels = profile
             .gpu
             .iter()
-            .filter(|(_, work)| work.category == Category::Kernel && events.counts(work));
+            .filter(|(_, work)| work.category == Category::Kernel);
         let kernels =
             kernels.map(|(id, work)| (trace.events.track(work.event), work.span.start_ns, id));
         let mut kernels: Vec<_> = kernels.collect();
@@ -118,7 +118,7 @@ mod tests {
                 timetable = timetable.work("my::op", kernel, at * 10 + 100..at * 10 + 110);
             }
             let profile = timetable.profile();
-            fact(&profile, GpuEvents::All, 100_000).map(|(_, value)| value)
+            fact(&profile, 100_000).map(|(_, value)| value)
         };
         let (rope, cast) = (
             "vllm::rotary_embedding_kernel",

@@ -10,8 +10,7 @@ use crate::base::interval::{Interval, busy, percent_of, sum};
 use crate::base::sort::Arrange;
 use crate::names::{Certainty, Family, family_of_op, op_category};
 use crate::profile::Profile;
-use crate::profile::kernels::GpuEvents;
-use crate::profile::timeline::GpuTimeline;
+use crate::profile::timeline::{GpuClass, GpuTimeline};
 use crate::report::labels::Labels;
 use crate::trace::StringId;
 
@@ -84,7 +83,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn new(profile: &Profile, events: GpuEvents) -> Sums {
+    fn new(profile: &Profile) -> Sums {
         let labels = Labels::new(profile);
         let mut spans: [Vec<Interval>; Family::ALL.len()] = Default::default();
         let mut by_operation: Table<(StringId, bool), PerFamily> = Table::default();
@@ -92,11 +91,11 @@ impl Sums {
         let mut kernels: Vec<(StringId, u64, PerFamily)> = Vec::new();
         let mut by_kernel_name: Vec<Interval> = Vec::new();
         for (id, work) in profile.gpu.iter() {
-            if events == GpuEvents::Linked && work.launched_by.is_none() {
-                continue;
-            }
             let label = labels.of(id, work);
-            let family = label.family;
+            let family = match work.is_unattributed(profile) {
+                true if work.class == GpuClass::Computation => Family::Unattributed,
+                _ => label.family,
+            };
             if label.certainty == Certainty::ByKernelName {
                 by_kernel_name.push(work.span);
             }
@@ -128,13 +127,8 @@ impl Sums {
     }
 }
 
-pub(super) fn on_gpu(
-    profile: &Profile,
-    events: GpuEvents,
-    whole: &GpuTimeline,
-    thresholds: &Thresholds,
-) -> Times {
-    let sums = profile.once(events, || Sums::new(profile, events));
+pub(super) fn on_gpu(profile: &Profile, whole: &GpuTimeline, thresholds: &Thresholds) -> Times {
+    let sums = profile.once(|| Sums::new(profile));
     Times {
         families: family_times(sums.families.iter().copied(), whole.busy_ns),
         by_kernel_name_percent: percent_of(sums.by_kernel_name_ns, whole.busy_ns),

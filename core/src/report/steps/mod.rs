@@ -3,6 +3,7 @@
 
 mod chart;
 mod facts;
+mod median;
 mod sheets;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ use crate::trace::{EventId, TrackId};
 pub use chart::{StepBar, StepChart, batch_table, denoising_table, graph_table};
 pub(crate) use facts::facts;
 pub use facts::{slow, steady_text, trend_sentences};
+pub use median::median_step;
 pub(crate) use sheets::{
     BATCH_COLUMNS, BATCHES, GRAPH_COLUMNS, GRAPHS, STEP_COLUMNS, STEPS, batch_rows, graph_rows,
     step_rows,

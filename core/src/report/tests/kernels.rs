@@ -1,6 +1,7 @@
 //! Sheets of GPU time: its split, kernels, collectives.
 
 use super::*;
+use crate::report::SheetEvents;
 
 #[test]
 fn gpu_timeline() {
@@ -24,7 +25,7 @@ fn gpu_timeline() {
 #[test]
 fn gpu_timeline_of_all_gpu_work() {
     let options = ReportOptions {
-        gpu_events: GpuEvents::All,
+        sheet_events: SheetEvents::All,
         ..ReportOptions::default()
     };
     check_with(

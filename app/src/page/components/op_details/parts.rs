@@ -7,8 +7,9 @@ use dormer_core::report::details::{
 
 use super::subject;
 use crate::page::prelude::*;
+use crate::page::views::export::saved_name;
 use crate::page::views::title_of;
-use crate::protocol::{Reproducer, ReproducerQuery};
+use crate::protocol::{About, Reproducer, ReproducerQuery};
 
 /// Findings that are named; the report has all.
 const MAX_FINDINGS: usize = 5;
@@ -219,6 +220,7 @@ fn stack_view(stack: Vec<StackLine>) -> AnyView {
 
 /// A button that downloads the reproducer of an operation; where it cannot be rebuilt, the reason.
 pub(super) fn reproduce(row: u32) -> impl IntoView {
+    let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let offered = RwSignal::new(None::<Reproducer>);
     engine.ask(ReproducerQuery { row, make: false }, move |answer| {
@@ -229,7 +231,8 @@ pub(super) fn reproduce(row: u32) -> impl IntoView {
         engine.ask_for_bytes(query, move |answer, bytes| {
             let made = answer.and_then(|answer| Some((answer.file_name, answer.made?.mime)));
             if let Some(((file_name, mime), bytes)) = made.zip(bytes) {
-                browser::download(&file_name, &mime, &bytes);
+                let name = saved_name(state, About::Target, false, &file_name);
+                browser::download(&name, &mime, &bytes);
             }
         });
     };
@@ -242,7 +245,8 @@ pub(super) fn reproduce(row: u32) -> impl IntoView {
                         {icon("download")}
                         "Reproducer"
                     </button>
-                    <span class="fine">"A PyTorch script that runs this operation alone. It contains only names, shapes, types and scalars."</span>
+                    {offered.python.map(|python| view! { <span id="copy-python">{copy_button(python, "Copy Python")}</span> })}
+                    <span class="fine">"A PyTorch script that runs this operation alone, as a package or as ten lines to paste. It contains only names, shapes, types and scalars."</span>
                 </p>
             }
             .into_any(),

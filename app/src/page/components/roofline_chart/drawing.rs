@@ -29,7 +29,9 @@ const LINE: f64 = 15.0;
 const WIDE: f64 = 520.0;
 /// The axes go as far as operations of this share of the drawn time lie; a few short ones may lie
 /// decades away.
-const COVERED: f64 = 0.999;
+const COVERED: f64 = 0.99;
+/// And no farther below the roofline than this: what computes next to nothing stands at the edge.
+const DEPTH: f64 = 1e-5;
 
 /// The chart, placed.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -86,7 +88,10 @@ impl Drawing {
             },
             ..Drawing::default()
         };
-        let covered = covered(&chart.marks);
+        let is_shown =
+            |mark: &Mark| only.is_empty() || only.iter().any(|token| token == mark.family.token());
+        // What a filter leaves out has no say in the axes.
+        let covered = covered(chart.marks.iter().filter(|mark| is_shown(mark)));
         let spots = || covered.iter().map(|mark| mark.spot);
         let on_axes = |spot| match spot {
             Spot::Roof {
@@ -98,12 +103,18 @@ impl Drawing {
         let right = width - RIGHT;
         // The level part of the roofline is as long as it needs to be named.
         let named = chart.ceilings.iter().map(|ceiling| ceiling.ridge * 8.0);
+        let ridges = chart.ceilings.iter().map(|ceiling| ceiling.ridge);
+        let ridge = ridges.fold(0.0, f64::max);
         let intensities = spots().filter_map(|spot| on_axes(spot).0);
+        let intensities = intensities.map(|intensity| intensity.max(ridge * DEPTH));
         let across = LogScale::around(intensities.chain(named), LEFT, right);
         let ceilings = chart.ceilings.iter().map(|ceiling| ceiling.tflops);
+        let highest = ceilings.clone().fold(0.0, f64::max);
         let rates = spots().filter_map(|spot| on_axes(spot).1);
+        let rates = rates.map(|rate| rate.max(highest * DEPTH));
         let up = LogScale::around(rates.chain(ceilings), floor, TOP);
         let bandwidths = spots().filter_map(|spot| on_axes(spot).2);
+        let bandwidths = bandwidths.map(|rate| rate.max(memory.tb_per_s() * DEPTH));
         let band = LogScale::around(bandwidths.chain([memory.tb_per_s()]), LEFT, right);
         let band_middle = drawing.height - BOTTOM - (BAND - BOTTOM - 14.0) / 2.0;
         if has_roof {
@@ -123,8 +134,7 @@ impl Drawing {
             .marks
             .iter()
             .map(|mark| {
-                let is_shown =
-                    only.is_empty() || only.iter().any(|token| token == mark.family.token());
+                let is_shown = is_shown(mark);
                 let (x, y) = match on_axes(mark.spot) {
                     (Some(intensity), Some(rate), _) => (across.px(intensity), up.px(rate)),
                     (.., bandwidth) => (band.px(bandwidth.unwrap_or_default()), band_middle),
@@ -150,7 +160,7 @@ impl Drawing {
             let text = match width < WIDE {
                 true => format!("{} at the edge", format::count(n_outside)),
                 false => {
-                    let edge = format::counted(n_outside, "short operation");
+                    let edge = format::counted(n_outside, "operation");
                     format!("{edge} outside the chart, drawn at the edge")
                 }
             };
@@ -195,18 +205,16 @@ impl Drawing {
 }
 
 /// The longest operations, up to nearly all of the drawn time; the marks come in that order.
-fn covered(marks: &[Mark]) -> &[Mark] {
-    let all: f64 = marks.iter().map(|mark| mark.percent).sum();
+fn covered<'a>(marks: impl Iterator<Item = &'a Mark> + Clone) -> Vec<&'a Mark> {
+    let all: f64 = marks.clone().map(|mark| mark.percent).sum();
     let mut so_far = 0.0;
-    let n_covered = marks
-        .iter()
+    marks
         .take_while(|mark| {
             let is_needed = so_far < COVERED * all;
             so_far += mark.percent;
             is_needed
         })
-        .count();
-    marks.get(..n_covered).unwrap_or(marks)
+        .collect()
 }
 
 impl Drawing {
@@ -377,9 +385,37 @@ mod tests {
         // One that takes time has its place.
         chart.marks.swap(0, 3);
         chart.marks[0].percent = 64.0;
+        let near = Spot::Roof {
+            intensity: 1.0,
+            tflops_per_s: 0.01,
+        };
+        chart.marks[0].spot = near;
         let drawing = Drawing::new(&chart, &[], 1000.0);
         assert!(drawing.places[0].unwrap().y <= drawing.floor + 1e-9);
         assert!(!said(&drawing));
+    }
+
+    /// One that takes most of the time and computes next to nothing, as a long kernel of one thread.
+    #[test]
+    fn no_operation_stretches_the_axes_to_nothing() {
+        let mut chart = chart();
+        let next_to_nothing = Spot::Roof {
+            intensity: 1e-7,
+            tflops_per_s: 1e-9,
+        };
+        chart
+            .marks
+            .insert(0, mark(3, Family::Other, 90.0, next_to_nothing));
+        let drawing = Drawing::new(&chart, &[], 1000.0);
+        let place = drawing.places[0].unwrap();
+        assert!((place.y - drawing.floor).abs() < 1e-9 && (place.x - LEFT).abs() < 1e-9);
+        // The others have most of the height to themselves.
+        let product = drawing.places[1].unwrap();
+        assert!(product.y < TOP + 0.3 * (drawing.floor - TOP));
+        // Where it is filtered out, they have all of it.
+        let gemms = Drawing::new(&chart, &["norm".to_owned()], 1000.0);
+        let norm = |drawing: &Drawing| drawing.places[2].unwrap();
+        assert!(norm(&gemms).y > norm(&drawing).y + 50.0);
     }
 
     #[test]

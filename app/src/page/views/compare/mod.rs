@@ -123,7 +123,7 @@ fn both() -> impl IntoView {
         };
         let sentences = each(
             facts.sentences.iter(),
-            |sentence| view! { <p>{with_units(sentence)}</p> },
+            |sentence| view! { <p>{prose(sentence.clone())}</p> },
         );
         let sides = facts.sides.into_iter().map(side_bar).collect_view();
         let steps = (!facts.steps.is_empty()).then(|| waterfall(facts.steps, facts.scale_from));
@@ -134,6 +134,7 @@ fn both() -> impl IntoView {
             <article class="overview compare" data-testid="compare">
                 <section class="lead">
                     <h1 data-testid="compare-headline">{with_units(&facts.headline)}</h1>
+                    {limits(facts.limits)}
                     <div class="sentences">{sentences}</div>
                     <div class="sides">{sides}</div>
                 </section>

@@ -62,6 +62,35 @@ fn span(model: Model, card: SpanCard) -> impl IntoView {
     }
 }
 
+/// The way to keep the marked range, with a note.
+fn keep(model: Model) -> impl IntoView {
+    let is_kept = move || {
+        let range = model.range.get();
+        let kept = model.kept.get();
+        kept.iter().any(|kept| {
+            range.is_some_and(|(from_ns, to_ns)| {
+                (kept.from_ns - from_ns).abs() < 1.0 && (kept.to_ns - to_ns).abs() < 1.0
+            })
+        })
+    };
+    let keep = move || {
+        if let Some(range) = model.range.get_untracked() {
+            model.keep(range, &browser::input_value("range-note"), true);
+        }
+    };
+    let pressed = move |event: KeyboardEvent| {
+        if event.key() == "Enter" {
+            keep();
+        }
+    };
+    view! {
+        <Show when=move || !is_kept() fallback=|| view! { <span class="soft">"Kept in the link"</span> }>
+            <input id="range-note" class="note" placeholder="Note" aria-label="Note of the range" maxlength="120" on:keydown=pressed/>
+            <button type="button" class="small" id="keep-range" on:click=move |_| keep()>"Keep range"</button>
+        </Show>
+    }
+}
+
 fn range(model: Model, totals: RangeCard) -> impl IntoView {
     let more = (totals.more > 0).then(|| format!("and {} more", totals.more));
     let parts = totals.parts.into_iter().map(|part| {
@@ -82,17 +111,18 @@ fn range(model: Model, totals: RangeCard) -> impl IntoView {
     });
     let work = work.collect_view();
     view! {
-        <div class="long">
-            <h3>
-                {format!("Range of {}", totals.length)}
-                <span class="soft">{totals.n_work}</span>
-                {move || model.to_analyze().map(|(what, window)| view! {
-                    <button type="button" class="small main" id="analyze-range" on:click=move |_| model.analyze(window)>{what}</button>
-                })}
-                <button type="button" class="small" id="clear-range" on:click=move |_| model.clear()>"Clear"</button>
-            </h3>
-        </div>
-        <dl class="figures">{parts}</dl>
-        <ul class="range-work">{work} {more.map(|more| view! { <li class="soft">{more}</li> })}</ul>
-    }
+           <div class="long">
+               <h3>
+                   {format!("Range of {}", totals.length)}
+                   <span class="soft">{totals.n_work}</span>
+                   {move || model.to_analyze().map(|(what, window)| view! {
+                       <button type="button" class="small main" id="analyze-range" on:click=move |_| model.analyze(window)>{what}</button>
+                   })}
+    {keep(model)}
+                   <button type="button" class="small" id="clear-range" on:click=move |_| model.clear()>"Clear"</button>
+               </h3>
+           </div>
+           <dl class="figures">{parts}</dl>
+           <ul class="range-work">{work} {more.map(|more| view! { <li class="soft">{more}</li> })}</ul>
+       }
 }

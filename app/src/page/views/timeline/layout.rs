@@ -1,41 +1,64 @@
 //! Where lanes and rows lie, from top to bottom.
 
-use std::ops::Range;
-
+use super::tracks::Tracks;
 use crate::protocol::LaneLine;
 
 pub(super) const TITLE_PX: f64 = 22.0;
 pub(super) const ROW_PX: f64 = 18.0;
+/// Height of a number over time.
+pub(super) const COUNTER_PX: f64 = 44.0;
 /// Between two lanes.
 const APART_PX: f64 = 8.0;
 
-/// The place of every row.
+/// The place of every row that is shown.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Layout {
-    /// Top of each lane's title.
-    pub(super) titles: Vec<f64>,
-    /// Top of each row.
-    pub(super) rows: Vec<f64>,
-    /// Rows behind which idle gaps are marked.
-    pub(super) gaps: Vec<Range<usize>>,
+    /// Lanes that are shown, with the top of their titles.
+    pub(super) titles: Vec<(usize, f64)>,
+    /// Top of each row; `None` for one that is not shown.
+    tops: Vec<Option<f64>>,
+    /// The rows that are shown, from top to bottom.
+    rows: Vec<(f64, usize)>,
+    /// Top and bottom of where idle gaps are marked.
+    pub(super) gaps: Vec<(f64, f64)>,
+    /// Counters that are shown: position of the lane, number, and top.
+    pub(super) counters: Vec<(usize, u32, f64)>,
     /// Height of everything.
     pub(super) height: f64,
 }
 
 impl Layout {
-    /// One lane below the other.
-    pub(super) fn new(lanes: &[LaneLine]) -> Layout {
-        let mut layout = Layout::default();
+    /// One lane below the other: those that are pinned, then the others.
+    pub(super) fn new(lanes: &[LaneLine], tracks: &Tracks, filter: &str) -> Layout {
+        let n_rows = lanes.iter().map(|lane| lane.first_row + lane.rows).max();
+        let mut layout = Layout {
+            tops: vec![None; n_rows.unwrap_or(0)],
+            ..Layout::default()
+        };
         let mut y = 0.0;
-        for lane in lanes {
-            layout.titles.push(y);
+        for at in tracks.order(lanes, filter) {
+            let Some(lane) = lanes.get(at) else {
+                continue;
+            };
+            layout.titles.push((at, y));
             y += TITLE_PX;
-            if lane.has_gaps {
-                layout.gaps.push(lane.first_row..lane.first_row + lane.rows);
-            }
-            for _ in 0..lane.rows {
-                layout.rows.push(y);
-                y += ROW_PX;
+            if !tracks.is_folded(at) {
+                let above = y;
+                if let Some(counter) = &lane.counter {
+                    layout.counters.push((at, counter.number, y));
+                    y += COUNTER_PX;
+                }
+                for row in lane.first_row + tracks.folded_rows(at, lane)..lane.first_row + lane.rows
+                {
+                    if let Some(top) = layout.tops.get_mut(row) {
+                        *top = Some(y);
+                    }
+                    layout.rows.push((y, row));
+                    y += ROW_PX;
+                }
+                if lane.has_gaps && y > above {
+                    layout.gaps.push((above, y));
+                }
             }
             y += APART_PX;
         }
@@ -44,19 +67,31 @@ impl Layout {
     }
 
     pub(super) fn row_at(&self, y: f64) -> Option<usize> {
-        let row = self.rows.partition_point(|top| *top <= y).checked_sub(1)?;
-        (y < self.rows.get(row)? + ROW_PX).then_some(row)
+        let at = self
+            .rows
+            .partition_point(|(top, _)| *top <= y)
+            .checked_sub(1)?;
+        let (top, row) = self.rows.get(at)?;
+        (y < top + ROW_PX).then_some(*row)
     }
 
     /// The rows that are at least partly between two heights.
-    pub(super) fn rows_between(&self, top: f64, bottom: f64) -> Range<usize> {
-        let first = self.rows.partition_point(|row| row + ROW_PX <= top);
-        let end = self.rows.partition_point(|row| *row < bottom);
-        first..end.max(first)
+    pub(super) fn rows_between(&self, top: f64, bottom: f64) -> Vec<usize> {
+        let first = self.rows.partition_point(|(row, _)| row + ROW_PX <= top);
+        let rows = self.rows.iter().skip(first);
+        let rows = rows.take_while(|(row, _)| *row < bottom);
+        rows.map(|(_, row)| *row).collect()
+    }
+
+    /// The numbers of the counters that are at least partly between two heights.
+    pub(super) fn counters_between(&self, top: f64, bottom: f64) -> Vec<u32> {
+        let counters = self.counters.iter();
+        let seen = counters.filter(|(_, _, y)| *y < bottom && y + COUNTER_PX > top);
+        seen.map(|(_, number, _)| *number).collect()
     }
 
     pub(super) fn top(&self, row: usize) -> Option<f64> {
-        self.rows.get(row).copied()
+        self.tops.get(row).copied().flatten()
     }
 }
 
@@ -64,26 +99,32 @@ impl Layout {
 mod tests {
     use super::*;
 
-    fn lane(first_row: usize, rows: usize, has_gaps: bool) -> LaneLine {
+    fn lane(title: &str, first_row: usize, rows: usize, has_gaps: bool) -> LaneLine {
         LaneLine {
-            title: String::new(),
+            title: title.to_owned(),
             note: String::new(),
             first_row,
             rows,
             has_gaps,
+            stack: 0,
+            counter: None,
         }
+    }
+
+    fn lanes() -> Vec<LaneLine> {
+        vec![lane("GPU", 0, 2, true), lane("Thread", 2, 1, false)]
     }
 
     #[test]
     fn rows_are_found_by_height_and_titles_lie_between() {
-        let layout = Layout::new(&[lane(0, 2, true), lane(2, 1, false)]);
-        let expected = Layout {
-            titles: vec![0.0, 66.0],
-            rows: vec![22.0, 40.0, 88.0],
-            gaps: std::iter::once(0..2).collect(),
-            height: 114.0,
-        };
-        assert_eq!(layout, expected);
+        let layout = Layout::new(&lanes(), &Tracks::default(), "");
+        assert_eq!(layout.titles, [(0, 0.0), (1, 66.0)]);
+        let tops: Vec<Option<f64>> = (0..3).map(|row| layout.top(row)).collect();
+        assert_eq!(tops, [Some(22.0), Some(40.0), Some(88.0)]);
+        assert_eq!(
+            (layout.gaps.clone(), layout.height),
+            (vec![(22.0, 58.0)], 114.0)
+        );
         let cases = [
             (0.0, None),
             (22.0, Some(0)),
@@ -95,7 +136,26 @@ mod tests {
         for (y, row) in cases {
             assert_eq!(layout.row_at(y), row, "{y}");
         }
-        assert_eq!(layout.rows_between(41.0, 89.0), 1..3);
-        assert_eq!(layout.rows_between(500.0, 600.0), 3..3);
+        assert_eq!(layout.rows_between(41.0, 89.0), [1, 2]);
+        assert!(layout.rows_between(500.0, 600.0).is_empty());
+    }
+
+    #[test]
+    fn tracks_fold_hide_and_are_pinned_and_the_common_stack_is_folded() {
+        let rows = |tracks: &str, filter: &str| {
+            let mut lanes = lanes();
+            lanes.push(LaneLine {
+                stack: 3,
+                ..lane("Deep", 3, 5, false)
+            });
+            let layout = Layout::new(&lanes, &Tracks::parse(tracks), filter);
+            let titles: Vec<usize> = layout.titles.iter().map(|(lane, _)| *lane).collect();
+            (titles, layout.rows_between(0.0, 1e9))
+        };
+        assert_eq!(rows("", ""), (vec![0, 1, 2], vec![0, 1, 2, 6, 7]));
+        assert_eq!(rows("s2", ""), (vec![0, 1, 2], (0..8).collect()));
+        assert_eq!(rows("f0.h2", ""), (vec![0, 1], vec![2]));
+        assert_eq!(rows("p1.h2", ""), (vec![1, 0], vec![2, 0, 1]));
+        assert_eq!(rows("", "thr"), (vec![1], vec![2]));
     }
 }

@@ -11,9 +11,11 @@
 
 pub mod details;
 mod layout;
+mod minimap;
 pub mod model;
 pub(super) mod paint;
 mod scene;
+mod tracks;
 mod window;
 
 use leptos::ev::{PointerEvent, WheelEvent};
@@ -21,10 +23,12 @@ use leptos::html::{Canvas, Div};
 
 use crate::page::components::canvas::probes;
 use crate::page::prelude::*;
-use crate::protocol::{StepLine, Towards};
+use crate::protocol::{Direction, StepLine, Towards};
 use details::{about, hint};
+use minimap::minimap;
 use model::Model;
 use paint::RULER_PX;
+use tracks::{kept_ranges, menu, titles};
 
 /// One step of the wheel or of a key.
 const ZOOM: f64 = 1.25;
@@ -49,6 +53,7 @@ pub fn timeline() -> impl IntoView {
                 model.arrived.get().then(|| view! { <p class="none">{text}</p> })
             }
         >
+            {kept_ranges(model)}
             {stage(model)}
             {about(model)}
         </Show>
@@ -70,6 +75,8 @@ fn tools(model: Model) -> impl IntoView {
     let option = |(at, step): (usize, StepLine)| {
         view! { <option value=at.to_string()>{format!("{}, {}", step.name, step.window_length)}</option> }
     };
+    let find = Callback::new(move |direction| model.find(direction));
+    let found = model.told;
     view! {
         <div class="tools">
             <Show when=move || !steps.with(Vec::is_empty)>
@@ -78,7 +85,9 @@ fn tools(model: Model) -> impl IntoView {
                     {move || steps.get().into_iter().enumerate().map(option).collect_view()}
                 </select>
             </Show>
+            {tree_search(find, found)}
             <span class="grow"></span>
+            {menu(model)}
             <div class="steps">
                 <button type="button" id="zoom-in" title="Zoom in (W)" aria-label="Zoom in" on:click=move |_| model.zoom_middle(1.0 / ZOOM / ZOOM)>
                     {icon("plus")}
@@ -181,6 +190,7 @@ fn stage(model: Model) -> impl IntoView {
             class:moving=drags(model::DragKind::Move)
             class:marking=drags(model::DragKind::Mark)
         >
+            {minimap(model)}
             <canvas
                 node_ref=ruler
                 class="ruler"
@@ -223,22 +233,6 @@ fn stage(model: Model) -> impl IntoView {
     }
 }
 
-fn titles(model: Model) -> impl IntoView {
-    let titles = move || {
-        let tops = model.layout.with(|layout| layout.titles.clone());
-        let lanes = model.outline.with(|outline| outline.lanes.clone());
-        let title = |(lane, top): (crate::protocol::LaneLine, f64)| {
-            view! {
-                <h2 class="lane" style:top=format!("{top}px")>
-                    {lane.title} <span class="soft">{lane.note}</span>
-                </h2>
-            }
-        };
-        lanes.into_iter().zip(tops).map(title).collect_view()
-    };
-    view! { {titles} }
-}
-
 fn pressed(model: Model, event: &KeyboardEvent) {
     if event.ctrl_key() || event.meta_key() || event.alt_key() {
         return;
@@ -256,6 +250,9 @@ fn pressed(model: Model, event: &KeyboardEvent) {
         "Enter" | "f" | "F" => model.show_selected(),
         "g" | "G" => model.show_gpu(),
         "Home" => model.show_all(),
+        "/" => browser::focus_on("search"),
+        "n" => model.find(Direction::Next),
+        "N" => model.find(Direction::Previous),
         "Escape" => model.clear(),
         _ => return,
     }

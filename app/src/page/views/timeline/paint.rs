@@ -2,11 +2,12 @@
 
 use web_sys::CanvasRenderingContext2d;
 
-use super::layout::{Layout, ROW_PX};
+use super::layout::{COUNTER_PX, Layout, ROW_PX};
 use super::scene::Scene;
+use super::tracks::Kept;
 use super::window::{Window, tick_label, ticks};
 use crate::page::components::canvas::{Palette, letter_px, write};
-use crate::protocol::SpanCard;
+use crate::protocol::{LaneLine, SpanCard};
 
 pub(super) const RULER_PX: f64 = 26.0;
 /// Between two times on the ruler.
@@ -26,6 +27,9 @@ pub(super) struct Frame<'a> {
     pub(super) text_px: f64,
     pub(super) selected: Option<&'a SpanCard>,
     pub(super) range: Option<(f64, f64)>,
+    /// Ranges that were kept.
+    pub(super) kept: &'a [Kept],
+    pub(super) lanes: &'a [LaneLine],
     /// The part of the time that is analyzed; the rest is dimmed.
     pub(super) analyzed: Option<(f64, f64)>,
 }
@@ -40,8 +44,11 @@ impl Frame<'_> {
         self.grid(brush);
         self.gaps(brush);
         self.blocks(brush);
+        self.counters(brush);
         self.labels(brush);
+        self.hits(brush);
         self.dim(brush, self.height);
+        self.kept(brush, self.height);
         self.range(brush, self.height);
         if let Some(card) = self.selected {
             self.selection(brush, card);
@@ -57,12 +64,8 @@ impl Frame<'_> {
 
     fn gaps(&self, brush: &CanvasRenderingContext2d) {
         let letter_px = letter_px(brush);
-        for rows in &self.layout.gaps {
-            let last = self.layout.top(rows.end.saturating_sub(1));
-            let Some((top, bottom)) = self.layout.top(rows.start).zip(last) else {
-                continue;
-            };
-            let (top, high) = (top - self.top, bottom + ROW_PX - top);
+        for (top, bottom) in &self.layout.gaps {
+            let (top, high) = (top - self.top, bottom - top);
             for (from_ns, to_ns, text) in &self.scene.gaps {
                 let (left, right) = self.clip(*from_ns, *to_ns);
                 if right - left < 1.0 {
@@ -112,6 +115,81 @@ impl Frame<'_> {
             let wide = right - left;
             let seam = if wide > SEAM_PX { 1.0 } else { 0.0 };
             brush.fill_rect(left, top + 1.0, (wide - seam).max(0.75), ROW_PX - 2.0);
+        }
+        brush.set_global_alpha(1.0);
+    }
+
+    /// Numbers over time, each as high as its lane where it is greatest.
+    fn counters(&self, brush: &CanvasRenderingContext2d) {
+        brush.set_fill_style_str(&self.palette.ink);
+        brush.set_global_alpha(0.5);
+        for (lane, number, top) in &self.layout.counters {
+            let counter = self.lanes.get(*lane).and_then(|lane| lane.counter.as_ref());
+            let values = self
+                .scene
+                .counters
+                .iter()
+                .find(|(known, _)| known == number);
+            let Some((counter, (_, values))) = counter.zip(values) else {
+                continue;
+            };
+            let bottom = top - self.top + COUNTER_PX;
+            if bottom < 0.0 || bottom - COUNTER_PX > self.height || counter.most <= 0.0 {
+                continue;
+            }
+            let ns = |px: usize| self.scene.window.from_ns + px as f64 * self.scene.ns_per_px;
+            let mut at = 0;
+            // What stays the same is one rectangle.
+            for same in values.chunk_by(|one, other| one.to_bits() == other.to_bits()) {
+                let (from, to) = (
+                    self.px(ns(at)).max(0.0),
+                    self.px(ns(at + same.len())).min(self.width),
+                );
+                at += same.len();
+                let value = same.first().copied().map_or(0.0, f64::from);
+                let high = value / counter.most * (COUNTER_PX - 2.0);
+                if to > from && high > 0.0 {
+                    brush.fill_rect(from, bottom - high, to - from, high);
+                }
+            }
+            brush.fill_rect(0.0, bottom, self.width, 1.0);
+        }
+        brush.set_global_alpha(1.0);
+    }
+
+    /// Frames what a search found.
+    fn hits(&self, brush: &CanvasRenderingContext2d) {
+        brush.set_stroke_style_str(&self.palette.chosen);
+        brush.set_line_width(1.0);
+        for block in &self.scene.hits {
+            let Some(top) = self.layout.top(block.row).map(|top| top - self.top) else {
+                continue;
+            };
+            let (left, right) = self.clip(block.from_ns, block.to_ns);
+            if right > left && top < self.height && top + ROW_PX > 0.0 {
+                brush.stroke_rect(
+                    left + 0.5,
+                    top + 1.5,
+                    (right - left - 1.0).max(1.0),
+                    ROW_PX - 3.0,
+                );
+            }
+        }
+    }
+
+    /// Ranges that were kept: a line at either end.
+    fn kept(&self, brush: &CanvasRenderingContext2d, height: f64) {
+        brush.set_fill_style_str(&self.palette.chosen);
+        for kept in self.kept {
+            let (left, right) = self.clip(kept.from_ns, kept.to_ns);
+            if right <= 0.0 || left >= self.width {
+                continue;
+            }
+            brush.set_global_alpha(0.08);
+            brush.fill_rect(left, 0.0, right - left, height);
+            brush.set_global_alpha(0.6);
+            brush.fill_rect(left, 0.0, 1.0, height);
+            brush.fill_rect(right - 1.0, 0.0, 1.0, height);
         }
         brush.set_global_alpha(1.0);
     }
@@ -209,6 +287,7 @@ impl Frame<'_> {
             let _ = brush.fill_text(&tick_label(tick, step), x + 4.0, RULER_PX - 8.0);
         }
         self.dim(brush, RULER_PX);
+        self.kept(brush, RULER_PX);
         self.range(brush, RULER_PX);
     }
 }

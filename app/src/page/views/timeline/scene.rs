@@ -23,7 +23,11 @@ pub(super) struct Scene {
     pub(super) window: Window,
     /// Nanoseconds in a pixel when it was drawn.
     pub(super) ns_per_px: f64,
-    pub(super) rows: std::ops::Range<usize>,
+    pub(super) rows: Vec<usize>,
+    /// By number of a counter: its greatest value in each pixel.
+    pub(super) counters: Vec<(u32, Vec<f32>)>,
+    /// Blocks that a search found.
+    pub(super) hits: Vec<Block>,
     /// Its blocks, by hue and fill: a canvas likes to keep its brush.
     pub(super) blocks: Vec<Block>,
     /// Names of blocks, wherever they came to lie.
@@ -40,7 +44,7 @@ impl Scene {
     pub(super) fn new(
         window: Window,
         ns_per_px: f64,
-        rows: std::ops::Range<usize>,
+        rows: Vec<usize>,
         drawn: Drawn,
         bytes: &[u8],
     ) -> Scene {
@@ -53,12 +57,17 @@ impl Scene {
         let labels = labels
             .filter_map(|(position, label)| Some((*blocks.get(position as usize)?, label)))
             .collect();
+        let hits = drawn.hits.iter();
+        let hits = hits.filter_map(|position| blocks.get(*position as usize).copied());
+        let hits = hits.collect();
         blocks.arrange_by_key(|block| (block.hue, (block.filled * FILLS) as u8));
         let gap = |gap: GapMark| (ns(gap.left_px), ns(gap.right_px), gap.text);
         Scene {
             window,
             ns_per_px,
             rows,
+            counters: drawn.counters,
+            hits,
             blocks,
             labels,
             gaps: drawn.gaps.into_iter().map(gap).collect(),
@@ -70,11 +79,13 @@ impl Scene {
         &self,
         window: Window,
         ns_per_px: f64,
-        rows: &std::ops::Range<usize>,
+        rows: &[usize],
+        counters: &[u32],
     ) -> bool {
         let is_same_zoom = (self.ns_per_px / ns_per_px - 1.0).abs() < 1e-6;
-        let has_rows = self.rows.start <= rows.start && rows.end <= self.rows.end;
-        is_same_zoom && has_rows && self.window.holds(window)
+        let has_rows = rows.iter().all(|row| self.rows.contains(row));
+        let has = |number: &u32| self.counters.iter().any(|(known, _)| known == number);
+        is_same_zoom && has_rows && counters.iter().all(has) && self.window.holds(window)
     }
 }
 
@@ -123,8 +134,11 @@ mod tests {
                 right_px: 20.0,
                 text: "1.00 µs Launching".to_owned(),
             }],
+            hits: vec![0],
+            counters: Vec::new(),
         };
-        let scene = Scene::new(window, 100.0, 0..3, drawn, &all);
+        let scene = Scene::new(window, 100.0, vec![0, 1, 2], drawn, &all);
+        assert_eq!(scene.hits[0].uid, 7);
         let order: Vec<(u32, f64, f64)> = scene
             .blocks
             .iter()
@@ -145,10 +159,12 @@ mod tests {
     #[test]
     fn a_drawing_serves_what_lies_inside_it_at_its_zoom() {
         let window = |from_ns, to_ns| Window { from_ns, to_ns };
-        let scene = Scene::new(window(0.0, 300.0), 1.0, 2..9, Drawn::default(), &[]);
-        assert!(scene.serves(window(100.0, 200.0), 1.0, &(3..9)));
-        assert!(!scene.serves(window(250.0, 350.0), 1.0, &(3..9)));
-        assert!(!scene.serves(window(100.0, 200.0), 0.5, &(3..9)));
-        assert!(!scene.serves(window(100.0, 200.0), 1.0, &(1..9)));
+        let rows: Vec<usize> = (2..9).collect();
+        let scene = Scene::new(window(0.0, 300.0), 1.0, rows, Drawn::default(), &[]);
+        assert!(scene.serves(window(100.0, 200.0), 1.0, &[3, 8], &[]));
+        assert!(!scene.serves(window(250.0, 350.0), 1.0, &[3, 8], &[]));
+        assert!(!scene.serves(window(100.0, 200.0), 0.5, &[3, 8], &[]));
+        assert!(!scene.serves(window(100.0, 200.0), 1.0, &[1], &[]));
+        assert!(!scene.serves(window(100.0, 200.0), 1.0, &[3], &[0]));
     }
 }

@@ -14,11 +14,13 @@ mod flame;
 mod state;
 mod table;
 
+use dormer_core::names::frames::file_of;
+
 use crate::page::prelude::*;
 use crate::protocol::{TreeMode, TreeStep};
 use flame::flame;
 use state::{Drawing, TreeState};
-use table::table;
+use table::{instances_title, spread, table};
 
 /// The calls.
 pub fn tree() -> impl IntoView {
@@ -31,6 +33,7 @@ pub fn tree() -> impl IntoView {
         <h1 class="unseen">"Call tree"</h1>
         {modes(tree)}
         {tools(tree)}
+        {stack(tree)}
         {move || {
             let is_table = is_table.get();
             untrack(|| if is_table { table(tree) } else { flame(tree, engine, by_cpu) })
@@ -79,6 +82,7 @@ fn tools(tree: TreeState) -> AnyView {
                 "Hottest path"
             </button>
             <Show when=move || tree.drawing.get() == Drawing::Table>
+            {hiding(tree)}
             <select id="to-depth" aria-label="Expand to level" on:change=move |event| {
                 if let Ok(depth) = event_target_value(&event).parse() {
                     tree.list.step(TreeStep::ToDepth(depth));
@@ -92,6 +96,77 @@ fn tools(tree: TreeState) -> AnyView {
             </button>
             </Show>
         </div>
+    }
+    .into_any()
+}
+
+/// The switch for rows without GPU time, which says how many there are.
+fn hiding(tree: TreeState) -> AnyView {
+    let all_rows = Memo::new(move |_| tree.look.with(|look| look.all_rows));
+    let hidden = Memo::new(move |_| tree.list.told.with(|told| told.hidden));
+    let says = move || match (all_rows.get(), hidden.get()) {
+        (true, _) | (false, 0) => String::new(),
+        (false, n) => format!("({} hidden)", format::count(n as u64)),
+    };
+    view! {
+        <label class="check" title="Calls that launched no kernel, copy or fill, directly or below">
+            <input
+                type="checkbox"
+                id="all-rows"
+                prop:checked=move || all_rows.get()
+                on:change=move |_| tree.show_all_rows(!all_rows.get_untracked())
+            />
+            "Rows without GPU time "
+            <span class="count" data-testid="hidden-rows">{says}</span>
+        </label>
+    }
+    .into_any()
+}
+
+/// The calls around everything that the table shows: a click on one shows the tree from there.
+fn stack(tree: TreeState) -> AnyView {
+    let told = tree.list.told;
+    let steps = move || {
+        told.with(|told| told.stack.clone())
+            .into_iter()
+            .map(|(node, name)| {
+                view! {
+                    <li>
+                        <button
+                            type="button"
+                            class="small ghost"
+                            title=name.clone()
+                            on:click=move |_| tree.list.step(TreeStep::StartAt(Some(node)))
+                        >
+                            {format::middle_ellipsis(file_of(&name), 40)}
+                        </button>
+                    </li>
+                }
+            })
+            .collect_view()
+    };
+    let is_shown = Memo::new(move |_| {
+        let folds = told.with(|told| told.can_fold || !told.stack.is_empty());
+        folds && tree.drawing.get() == Drawing::Table
+    });
+    let count = move || told.with(|told| told.stack.len());
+    view! {
+        <Show when=move || is_shown.get()>
+            <nav class="flame-way" aria-label="Common stack" data-testid="stack">
+                <span class="fine">
+                    {move || match count() {
+                        0 => "Common stack shown".to_owned(),
+                        n => format!("Common stack, {} folded:", format::counted(n as u64, "call")),
+                    }}
+                </span>
+                <ol>{steps}</ol>
+                <Show when=move || told.with(|told| told.can_fold)>
+                    <button type="button" class="small" id="fold-stack" on:click=move |_| tree.list.step(TreeStep::FoldStack)>
+                        "Fold common stack"
+                    </button>
+                </Show>
+            </nav>
+        </Show>
     }
     .into_any()
 }
@@ -118,8 +193,24 @@ fn about(tree: TreeState) -> AnyView {
         let in_timeline = row.uid.map(|uid| {
             view! { {details_button(uid)} <ViewLink view="timeline" focus=Focus::at_event(uid)>"Show in timeline"</ViewLink> }
         });
+        let gpu_time = match row.gpu_of_all.is_empty() {
+            true => row.gpu_time.clone(),
+            false => format!("{} ({} of all)", row.gpu_time, row.gpu_of_all),
+        };
+        let node = row.node;
+        let instances = row.instances.as_ref().map(|of| {
+            view! {
+                <button type="button" class="small" id="instances" on:click=move |_| tree.rearrange(TreeStep::Instances(node))>
+                    {instances_title(of)}
+                </button>
+            }
+        });
         let figures = [
-            ("GPU time", row.gpu_time.clone()),
+            ("GPU time", gpu_time),
+            (
+                "Per module",
+                row.instances.as_ref().map(spread).unwrap_or_default(),
+            ),
             ("GPU self time", row.gpu_own.clone()),
             ("Kernels", row.gpu_count.clone()),
             ("CPU time", row.cpu_time.clone()),
@@ -131,7 +222,7 @@ fn about(tree: TreeState) -> AnyView {
         let uid = row.uid.map(|uid| format!("event {uid} of the trace"));
         view! {
             <div class="long">
-                <h2>{row.kind.clone()} <span class="soft">{uid}</span> {copy_button(name.clone(), "Copy")} {in_timeline}</h2>
+                <h2>{row.kind.clone()} <span class="soft">{uid}</span> {copy_button(name.clone(), "Copy")} {instances} {in_timeline}</h2>
                 <p class="mono">{name}</p>
             </div>
             {pairs("figures", figures.collect())}

@@ -29,6 +29,7 @@ fn look(focus: &Focus) -> TreeLook {
         mode,
         sort: sort.filter(|sort| sort.column != tree_sort::RECORDED),
         keep: None,
+        all_rows: focus.all_rows,
     }
 }
 
@@ -72,6 +73,8 @@ pub(super) struct TreeState {
     pub(super) drawing: Memo<Drawing>,
     /// The node that is to stay selected when the tree is shown in another way.
     keep: StoredValue<Option<u32>>,
+    /// How often the rows were arranged in another way than the place says.
+    pub(super) rearranged: RwSignal<u32>,
 }
 
 impl TreeState {
@@ -84,6 +87,7 @@ impl TreeState {
             look: state.of_place(|place| look(&place.focus)),
             drawing: state.of_place(|place| Drawing::of(&place.focus.section)),
             keep: StoredValue::new(None),
+            rearranged: RwSignal::new(0),
         };
         tree.send_look(None);
         // The URL may name a node that lies in a closed part of the tree, or an event.
@@ -134,10 +138,33 @@ impl TreeState {
         });
     }
 
-    /// Draws the same tree in another way.
+    /// Draws the same tree in another way. Of calls as they were recorded a flame graph is thousands of
+    /// blocks: it is first drawn of calls put together.
     pub(super) fn draw_as(self, drawing: Drawing) {
         let slug = drawing.slug().to_owned();
-        self.list.state.look_at(|focus| focus.section = slug);
+        let is_recorded = self
+            .look
+            .with_untracked(|look| look.mode == TreeMode::Recorded);
+        let was_table = self.drawing.get_untracked() == Drawing::Table;
+        if drawing != Drawing::Table && was_table && is_recorded {
+            self.show_as(|focus| {
+                focus.section = slug;
+                focus.table = TreeMode::TopDown.slug().to_owned();
+            });
+        } else {
+            self.list.state.look_at(|focus| focus.section = slug);
+        }
+    }
+
+    /// Shows calls without GPU time, too, or no longer.
+    pub(super) fn show_all_rows(self, all_rows: bool) {
+        self.show_as(|focus| focus.all_rows = all_rows);
+    }
+
+    /// Does something that changes the drawing, too.
+    pub(super) fn rearrange(self, step: TreeStep) {
+        self.list.step(step);
+        self.rearranged.update(|times| *times += 1);
     }
 
     /// What is done with a row or a key of the table.
@@ -145,6 +172,10 @@ impl TreeState {
         self.list.act(act, |key, node| {
             match key {
                 "h" => self.list.step(TreeStep::Hottest(node)),
+                "i" => match node {
+                    Some(node) => self.rearrange(TreeStep::Instances(node)),
+                    None => return false,
+                },
                 _ => return false,
             }
             true

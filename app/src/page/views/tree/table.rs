@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::state::TreeState;
 use crate::page::prelude::*;
-use crate::protocol::{Sort, TreeMode, TreeRow, tree_sort};
+use crate::protocol::{Sort, TreeInstances, TreeMode, TreeRow, TreeStep, tree_sort};
 
 /// Names are indented by this share of the table at most.
-const INDENT_PERCENT: u32 = 25;
+const INDENT_PERCENT: u32 = 14;
 
 /// A column after the name.
 struct Column {
@@ -28,19 +28,25 @@ impl PartialEq for Column {
     }
 }
 
+/// Mean, least and most of the modules of one class.
+pub(super) fn spread(of: &TreeInstances) -> String {
+    format!("{} ({})", of.mean, of.range)
+}
+
 fn number(text: &str) -> AnyView {
     text_cell("n", text.to_owned())
 }
 
 /// The columns after the name, from left to right.
 #[rustfmt::skip]
-const COLUMNS: [Column; 7] = [
+const COLUMNS: [Column; 8] = [
     Column { title: "Kind", sort: "", width: "w-label", least_px: 700.0, doc: "", cell: |row| text_cell("soft", row.kind.clone()) },
-    Column { title: "GPU time", sort: tree_sort::GPU, width: "w-share", least_px: 0.0, doc: "Total duration of the kernels, copies and fills launched by the call and its children", cell: |row| share_cell(row.gpu_percent, row.gpu_time.clone()) },
+    Column { title: "GPU time", sort: tree_sort::GPU, width: "w-share", least_px: 0.0, doc: "Total duration of the kernels, copies and fills launched by the call and its children. The bar is the share of the row above", cell: |row| share_cell(row.gpu_percent, row.gpu_time.clone()) },
     Column { title: "GPU self time", sort: tree_sort::GPU_OWN, width: "w-number", least_px: 960.0, doc: "Total duration of the kernels, copies and fills that the call launched itself", cell: |row| number(&row.gpu_own) },
     Column { title: "Kernels", sort: tree_sort::KERNELS, width: "w-small", least_px: 860.0, doc: "Kernels, copies and fills launched by the call and its children", cell: |row| number(&row.gpu_count) },
     Column { title: "CPU time", sort: tree_sort::CPU, width: "w-number", least_px: 560.0, doc: "CPU time of the call and its children", cell: |row| number(&row.cpu_time) },
     Column { title: "CPU self time", sort: tree_sort::CPU_OWN, width: "w-number", least_px: 1070.0, doc: "CPU time of the call without its children", cell: |row| number(&row.cpu_own) },
+    Column { title: "Per module", sort: "", width: "w-spread", least_px: 1250.0, doc: "", cell: |row| text_cell("n", row.instances.as_ref().map(spread).unwrap_or_default()) },
     Column { title: "Calls", sort: tree_sort::CALLS, width: "w-small", least_px: 780.0, doc: "Number of merged calls", cell: |row| number(&row.calls) },
 ];
 
@@ -48,7 +54,11 @@ const COLUMNS: [Column; 7] = [
 fn fitting(width_px: f64, mode: TreeMode) -> Vec<&'static Column> {
     let columns = COLUMNS.iter();
     let fitting = columns.filter(|column| {
-        let says_nothing = mode == TreeMode::Recorded && column.sort == tree_sort::CALLS;
+        let is_merged = !matches!(mode, TreeMode::Recorded | TreeMode::BottomUp);
+        let says_nothing = match column.width {
+            "w-spread" => !is_merged,
+            _ => mode == TreeMode::Recorded && column.sort == tree_sort::CALLS,
+        };
         column.least_px <= width_px && !says_nothing
     });
     fitting.collect()
@@ -89,7 +99,40 @@ pub(super) fn table(tree: TreeState) -> AnyView {
         empty: Signal::derive(move || tree.list.says.get()),
         is_alone: false,
     }
-    .view(rows, move |row| line(row, &columns.get_untracked()))
+    .view(rows, move |row| line(tree, row, &columns.get_untracked()))
+}
+
+/// How many modules a row stands for: a button that puts them below it by themselves, or together
+/// again.
+fn instances(tree: TreeState, node: u32, of: &TreeInstances) -> AnyView {
+    let step = move |event: MouseEvent| {
+        event.stop_propagation();
+        tree.rearrange(TreeStep::Instances(node));
+    };
+    let title = format!("{}, {} each. Key: I", instances_title(of), spread(of));
+    view! {
+        <button
+            type="button"
+            class="small instances"
+            tabindex="-1"
+            aria-pressed=of.split.to_string()
+            title=title
+            on:click=step
+            on:dblclick=|event| event.stop_propagation()
+        >
+            {format!("\u{d7}{}", of.n)}
+        </button>
+    }
+    .into_any()
+}
+
+/// What the button does.
+pub(super) fn instances_title(of: &TreeInstances) -> String {
+    let n = format::counted(u64::from(of.n), "module");
+    match of.split {
+        false => format!("Show {n} separately"),
+        true => format!("Merge {n}"),
+    }
 }
 
 fn heading(
@@ -116,18 +159,25 @@ fn heading(
     )
 }
 
-fn line(row: &TreeRow, columns: &[&'static Column]) -> Line {
+fn line(tree: TreeState, row: &TreeRow, columns: &[&'static Column]) -> Line {
     let dot = (!row.token.is_empty())
         .then(|| view! { <i class=format!("dot c-{}", row.token) aria-hidden="true"></i> });
     let title = row.whole.clone().unwrap_or_else(|| row.name.clone());
+    let instances = row
+        .instances
+        .as_ref()
+        .map(|of| instances(tree, row.node, of));
     let name = view! {
         <td class="mono" title=title style:padding-left=indent(row.branch.depth, INDENT_PERCENT)>
-            <span class="line">{fold_mark(row.branch.open)} {dot} {cut_name(row.name.clone())}</span>
+            <span class="line">{fold_mark(row.branch.open)} {dot} {cut_name(row.name.clone())} {instances}</span>
         </td>
     };
-    let class = match row.uid {
-        None => "thread",
-        Some(_) => "",
+    let class = match (row.uid, &*row.code) {
+        (None, _) => "thread",
+        (Some(_), "own") => "code-own",
+        (Some(_), "pytorch") => "code-pytorch",
+        (Some(_), "library") => "code-library",
+        (Some(_), _) => "",
     };
     let cells = columns.iter().map(|column| (column.cell)(row));
     Line {

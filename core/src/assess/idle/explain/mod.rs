@@ -118,8 +118,7 @@ impl<'a> Explainer<'a> {
 
     /// Why a gap is there. The rules, the first that fits:
     ///
-    /// 1. Unlinked GPU activity runs in it: unlinked. Nothing is known of the launch of what ends
-    ///    it, or that lies after the window: unknown.
+    /// 1. Nothing is known of the launch of what ends it, or that lies after the window: unknown.
     /// 2. What ran before and after belongs to one graph launch: inside GPU graphs. A graph was
     ///    launched meanwhile of which nothing was recorded: graphs without recorded kernels. Where the gap
     ///    ends before the call of the graph does, the GPU waited for the call: launch-bound; gaps as short
@@ -156,9 +155,6 @@ impl<'a> Explainer<'a> {
     /// Rules 1 to 3; `None` for unknown.
     fn cause(&mut self, explained: &mut ExplainedGap) -> Option<IdleCause> {
         let gap = explained.gap;
-        if gap.is_filled {
-            return Some(IdleCause::Unlinked);
-        }
         let profile = self.profile;
         let before = gap.before.and_then(|id| profile.gpu.get(id));
         let after = profile.gpu.get(gap.after?)?;

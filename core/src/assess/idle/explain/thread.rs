@@ -60,7 +60,9 @@ pub(super) struct Stretch {
 }
 
 impl Explainer<'_> {
-    /// Walks back from a launch to the launch before it on the same thread.
+    /// Walks back from a launch to the launch before it on the same thread, and no farther than the
+    /// window: not every call that launches is known as one, and each gap would walk back to the start
+    /// of the trace.
     pub(super) fn stretch(&mut self, launched: Launched, window: Interval) -> Stretch {
         let mut stretch = Stretch::default();
         let profile = self.profile;
@@ -75,6 +77,11 @@ impl Explainer<'_> {
         let mut previous = None;
         for at in (first..node.0).rev().map(NodeId) {
             let Some(event) = tree.event(at) else { break };
+            if trace.events.end_ns(event) < window.start_ns {
+                // What precedes it was over as well, but for what is around it.
+                previous = Some(at);
+                break;
+            }
             match trace.events.category(event) {
                 Category::CpuOp => self.add_op(event, window, &mut stretch),
                 category if category.is_runtime() => {

@@ -45,8 +45,7 @@ pub(super) fn has_softmax(input: &Input) -> bool {
 
 /// Every attention in separate operations, forward or backward.
 pub(super) fn find(input: &Input, order: &Order, is_backward: bool) -> Vec<Unfused> {
-    let events = input.options.gpu_events;
-    let found = input.profile.once(events, || {
+    let found = input.profile.once(|| {
         let roles = roles(input.profile);
         FoundInLanes([false, true].map(|is_backward| {
             let find = |lane: &[Placed]| {

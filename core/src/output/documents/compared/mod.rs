@@ -129,6 +129,8 @@ impl Subject for Comparison {
             names.extend(side.platform.as_deref());
             names.extend(side.gpu.as_deref().map(|gpu| &*gpu.name));
             names.push(&side.name);
+            let window = side.window.as_ref();
+            names.extend(window.and_then(|of| of.window.step.as_deref()));
         }
         names
     }

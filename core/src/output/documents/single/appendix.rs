@@ -7,7 +7,6 @@ use crate::output::documents::card;
 use crate::output::documents::parts::thresholds;
 use crate::output::documents::{Part, part};
 use crate::output::replay::{Package, candidates};
-use crate::report::GpuEvents;
 use crate::report::overview::ServingFacts;
 
 pub(super) fn all(source: &Input) -> Vec<Part> {
@@ -110,17 +109,13 @@ fn method(document: &mut Document, source: &Input) {
         document.text("Times are CPU self times: without the operators that an operator calls.");
         return;
     }
-    let counted = match source.report.timelines.events {
-        GpuEvents::Linked => "GPU activity counts where the call that launched it is known.",
-        GpuEvents::All => "All GPU activity counts, also where its launch is unknown.",
-    };
     let run = match source.profile.window {
         Some(_) => "the length of the window",
         None => "the time from the first GPU activity to the last",
     };
     document.text(&format!(
         "Efficiency is the roofline time over the measured time; the roofline time is the longer \
-         of arithmetic and memory traffic, with each operand read once. {counted} Recommendations \
+         of arithmetic and memory traffic, with each operand read once. All GPU activity counts. Recommendations \
          are ordered by expected savings. Shares of compute divide by the sum of kernel times, \
          where kernels that overlap all count; shares of the run by {run}."
     ));

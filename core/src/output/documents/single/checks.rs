@@ -13,7 +13,6 @@ use crate::output::document::{Block, Document, plain};
 use crate::output::documents::parts::TIMELINE;
 use crate::output::documents::{Names, Shown};
 use crate::profile::Profile;
-use crate::profile::kernels::GpuEvents;
 use crate::report::overview::{Level, Measure};
 use crate::report::top::{longest, top_operations};
 use crate::trace::StringId;
@@ -92,17 +91,15 @@ pub(super) fn shown(source: &Input) -> Vec<Shown> {
     summary.chain(details).collect()
 }
 
-/// The durations of all GPU activity that counts, and the time of all that computes. What overlaps
+/// The durations of all GPU activity, and the time of all that computes. What overlaps
 /// on several streams counts each time, as it does in categories and findings, but for that of one
 /// call: these sums, and not the time in which anything computes, are what they can be held against.
 fn durations(source: &Input) -> (i64, i64) {
     let profile = source.profile;
-    let events = profile.gpu_events(source.report.options.gpu_events);
-    let work = profile.gpu.iter().map(|(_, work)| work);
-    let counted = work.filter(|work| events == GpuEvents::All || work.launched_by.is_some());
-    let computing = longest(profile, events).into_iter();
+    let work = profile.gpu.all();
+    let computing = longest(profile).into_iter();
     (
-        sum(counted.map(|work| work.span.length())),
+        sum(work.map(|work| work.span.length())),
         sum(computing.map(|one| one.ns)),
     )
 }

@@ -161,10 +161,13 @@ impl Subject for Input<'_> {
     }
 
     fn names(&self) -> Vec<&str> {
-        vec![
+        let window = self.profile.window.iter();
+        let mut names = vec![
             self.profile.model_info().title(),
             title::platform(self.report),
-        ]
+        ];
+        names.extend(window.filter_map(|of| of.window.step.as_deref()));
+        names
     }
 
     fn quotable(&self) -> Option<Names> {

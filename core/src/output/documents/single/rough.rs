@@ -39,7 +39,7 @@ pub(super) fn steps(source: &Input) -> Vec<Part> {
         part("GPU utilization", |document| {
             document.text(&report.overview.headline);
             document.append(rows_of(report.sheet(profile, "gpu_timeline")));
-            if report.timelines.recompute.is_some() {
+            if source.profile.recompute.is_some() {
                 document.text(
                     "Recomputed activations have rows of their own. Each half is analyzed as if \
                      the other did not run, so its idle and exposed shares are larger than those \

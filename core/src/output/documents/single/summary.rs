@@ -7,7 +7,7 @@ use crate::base::interval::{percent_of, sum};
 use crate::findings::compute::varies;
 use crate::findings::{Row, Tier};
 use crate::output::document::{DocTable, Document, Line, Span, code, dash, line, text};
-use crate::report::overview::{Level, Measure, QualityLine, SplitKind, SplitPart};
+use crate::report::overview::{Level, LimitKind, Measure, QualityLine, SplitKind, SplitPart};
 use crate::report::top::{N_TOP, TopOperation, top_operations};
 
 /// Below this share of computation the summary first says where the rest of the time is.
@@ -44,6 +44,14 @@ fn paragraph(source: &Input) -> String {
     let rest: Vec<String> = rest.collect();
     if is_low && !source.profile.is_idle_untold() && !rest.is_empty() {
         sentences.push(format!("Outside computation: {}.", rest.join(", ")));
+    }
+    let limits = overview.limits.iter();
+    // Notes stand in the appendix; that it is another GPU was said first.
+    let limits =
+        limits.filter(|limit| limit.level > Level::Note && limit.kind != LimitKind::OtherGpu);
+    let limits: Vec<&str> = limits.map(|limit| limit.label.as_str()).collect();
+    if !limits.is_empty() {
+        sentences.push(format!("Limits: {}.", limits.join(", ").to_lowercase()));
     }
     let mut ranked = source.report.analyses.findings.ranked.iter();
     if let Some(first) = ranked.find(|ranked| ranked.finding.says_what_to_do()) {

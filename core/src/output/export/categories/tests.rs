@@ -3,8 +3,7 @@ use serde_json::Value as Json;
 use super::{MANIFEST, write};
 use crate::output::export::{Input, csv};
 use crate::profile::Profile;
-use crate::profile::kernels::GpuEvents;
-use crate::report::{Report, ReportOptions};
+use crate::report::Report;
 use crate::testing::{Timetable, options_on};
 
 /// A trace, judged by an MI300X.
@@ -14,12 +13,9 @@ struct Made {
 }
 
 impl Made {
-    fn of(timetable: Timetable, gpu_events: GpuEvents) -> Made {
+    fn of(timetable: Timetable) -> Made {
         let profile = timetable.profile();
-        let options = ReportOptions {
-            gpu_events,
-            ..options_on("MI300X")
-        };
+        let options = options_on("MI300X");
         let report = Report::new(&profile, &options);
         Made { profile, report }
     }
@@ -35,7 +31,7 @@ impl Made {
 }
 
 fn made(timetable: Timetable) -> Made {
-    Made::of(timetable, GpuEvents::Linked)
+    Made::of(timetable)
 }
 
 fn gemm() -> Made {
@@ -114,17 +110,17 @@ fn idle_time_is_no_kernel_time() {
     assert_eq!(times("multi_kernel"), [None, None, Some(0.0)]);
 }
 
-/// Without an operator above it a kernel is in no row of the sheet, but counts with all GPU events.
+/// Without an operator above it a kernel is in no row of the sheet, but counts.
 #[test]
-fn kernels_without_an_operator_are_rows_where_they_count() {
+fn unattributed_kernels_are_a_category() {
     let timetable =
         Timetable::new()
             .work("aten::mm", "gemm", 20..120)
             .kernel(9, "gemm_of_before", 120..170);
-    let csv = Made::of(timetable, GpuEvents::All).text("category_data/gemm_ops.csv");
+    let csv = Made::of(timetable).text("category_data/unattributed_ops.csv");
     let names = csv.lines().filter_map(|line| line.split(',').next());
     let names: Vec<&str> = names.collect();
-    assert_eq!(names, ["name", "aten::mm", "gemm_of_before"]);
+    assert_eq!(names, ["name", "gemm_of_before"]);
     assert!(csv.contains(",50.0,"), "{csv}");
 }
 

@@ -187,10 +187,11 @@ record! {
 
     /// A part of the time.
     Part(part: &Piece) {
-        kind: "matched, only_reference, only_target, exposed_communication, exposed_copies or idle." = match part.kind {
+        kind: "matched, only_reference, only_target, unattributed, exposed_communication, exposed_copies or idle." = match part.kind {
             PartKind::Matched(_) => "matched",
             PartKind::Lone(Which::Reference, _) => "only_reference",
             PartKind::Lone(Which::Target, _) => "only_target",
+            PartKind::Unattributed => "unattributed",
             PartKind::ExposedCommunication => "exposed_communication",
             PartKind::ExposedCopies => "exposed_copies",
             PartKind::Idle => "idle",
@@ -264,7 +265,7 @@ record! {
 
     /// What a finding is about.
     Subject(comparison: &Comparison, subject: &Subjects) {
-        kind: "operations, only_target, exposed_communication, exposed_copies or idle." = match subject {
+        kind: "operations, only_target, unattributed, exposed_communication, exposed_copies or idle." = match subject {
             Subjects::Operations(_) => "operations",
             Subjects::Lone(_) => "only_target",
             Subjects::ExposedCommunication => "exposed_communication",

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod package;
+mod python;
 
 use serde_json::Value;
 

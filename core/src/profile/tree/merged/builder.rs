@@ -3,7 +3,8 @@
 use super::{Label, Merged, MergedTree, Node};
 use crate::base::map::Map;
 use crate::profile::Profile;
-use crate::profile::tree::{Cost, Launched, NodeId, Owner, own_cpu_ns};
+use crate::profile::tree::cost::own_cpu_of_all;
+use crate::profile::tree::{Cost, Launched, NodeId, Owner};
 
 /// Nodes in the order in which they were asked for: each after the one above it.
 #[derive(Default)]
@@ -68,8 +69,8 @@ impl Builder {
     /// for each node of the full tree.
     pub(super) fn finish(mut self, profile: &Profile, place: &[u32]) -> MergedTree {
         let (trace, tree) = (&profile.trace, profile.full_tree());
-        for (call, &node) in tree.ids().zip(place) {
-            self.add_cpu(node, own_cpu_ns(trace, tree, call));
+        for (own_ns, &node) in own_cpu_of_all(trace, tree).into_iter().zip(place) {
+            self.add_cpu(node, own_ns);
         }
         for (call, gpu_ns) in Launched::new(profile, Owner::Operator).pieces() {
             let cost = Cost {

@@ -6,6 +6,7 @@
 //! | [bottom-up](BottomUp) | a name with what it cost itself; below it, who called it |
 //! | [by module](MergedTree::by_module) | a module or a named range; below it, the operators it ran |
 //! | [forward and backward](MergedTree::forward_and_backward) | the same, with the backward pass of an operator under it |
+//! | [of classes](ClassTree) | of any of these but the bottom-up one: siblings of one class of modules |
 //!
 //! GPU activity belongs to the operator that launched it. Nothing counts twice, also not where calls
 //! call themselves: in all but the bottom-up tree the cost of a subtree is the sum of the own
@@ -16,6 +17,7 @@
 mod backward;
 mod bottom_up;
 mod builder;
+mod classes;
 mod modules;
 #[cfg(test)]
 mod tests;
@@ -24,8 +26,10 @@ mod top_down;
 use std::ops::Range;
 
 pub use bottom_up::BottomUp;
+pub use classes::{ClassTree, Instances, Spread};
 
 use super::{Cost, NodeId, siblings};
+use crate::base::format::without_number;
 use crate::base::row_id::row_id;
 use crate::trace::{StringId, Trace};
 
@@ -39,6 +43,8 @@ row_id! {
 pub enum Label {
     /// Calls of this name.
     Call(StringId),
+    /// Modules of the class of this one.
+    Class(StringId),
     /// Ranges that the program named; a number behind `#`, as in `ProfilerStep#3`, does not tell
     /// them apart.
     Annotation(StringId),
@@ -53,6 +59,7 @@ impl Label {
     pub fn name(self, trace: &Trace) -> &str {
         match self {
             Label::Call(name) => trace.strings.get(name),
+            Label::Class(name) => without_number(trace.strings.get(name)),
             Label::Annotation(name) => without_step(trace.strings.get(name)),
             Label::OutsideModules => "Outside modules",
             Label::OutsideAnnotations => "Outside annotations",

@@ -1,8 +1,9 @@
 //! One small trace in every tree, written out, and what has to hold for the sample.
 
-use super::{BottomUp, Merged, MergedId, MergedTree};
+use super::{BottomUp, ClassTree, Merged, MergedId, MergedTree};
 use crate::import::import;
 use crate::profile::Profile;
+use crate::profile::tree::cost::own_cpu_of_all;
 use crate::profile::tree::{Cost, Launched, Owner, own_cpu_ns};
 use crate::testing::Timetable;
 
@@ -308,5 +309,110 @@ fn every_tree_of_the_sample_adds_up() {
         let of = bottom_up.get(id).unwrap();
         assert!(of.all.gpu_ns >= of.own.gpu_ns && of.all.gpu_ns <= all.gpu_ns);
         assert!(callers.gpu_ns <= of.own.gpu_ns && callers.cpu_ns <= of.own.cpu_ns);
+    }
+}
+
+/// Every node of a tree of classes that is reached, with the number of its modules and the spread of
+/// their GPU time in microseconds.
+fn lines_of_classes(profile: &Profile, tree: &mut ClassTree) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut waiting: Vec<MergedId> = tree.roots().collect();
+    waiting.reverse();
+    while let Some(node) = waiting.pop() {
+        let modules = tree.instances(node).map_or_else(String::new, |of| {
+            let [least, mean, most] =
+                [of.gpu.least_ns, of.gpu.mean_ns, of.gpu.most_ns].map(|ns| ns / 1000);
+            format!(", {} modules of {least} to {most}, mean {mean}", of.n)
+        });
+        let of = line(profile, tree.get(node).unwrap(), tree.depth(node));
+        lines.push(format!("{of}{modules}"));
+        let mut below: Vec<MergedId> = tree.children(node).collect();
+        assert_eq!(below.is_empty(), !tree.has_children(node));
+        below.reverse();
+        waiting.append(&mut below);
+    }
+    lines
+}
+
+/// Two layers with a projection each, whose kernels take 10 and 30 µs, and a head of another class.
+fn two_layers() -> Profile {
+    Timetable::new()
+        .frame("nn.Module: Layer_0", 0..100)
+        .frame("nn.Module: Linear_0", 10..90)
+        .op("aten::mm", 20..40)
+        .launched("gemm", 22..24, 60..70)
+        .frame("nn.Module: Layer_1", 100..200)
+        .frame("nn.Module: Linear_1", 110..190)
+        .op("aten::mm", 120..140)
+        .launched("gemm", 122..124, 160..190)
+        .frame("nn.Module: Head_0", 200..300)
+        .profile()
+}
+
+#[test]
+fn siblings_of_one_class_are_one_node_and_so_is_what_is_below_them() {
+    let profile = two_layers();
+    let names = MergedTree::by_module(&profile).unwrap();
+    let mut tree = ClassTree::new(&profile.trace, names);
+    assert_eq!(
+        lines_of_classes(&profile, &mut tree),
+        [
+            "nn.Module: Layer: GPU 0/40, CPU 40/200, 2 × 2, 2 modules of 10 to 30, mean 20",
+            "  nn.Module: Linear: GPU 0/40, CPU 120/160, 2 × 2, 2 modules of 10 to 30, mean 20",
+            "    aten::mm: GPU 40/40, CPU 36/40, 2 × 2",
+            "      cudaLaunchKernel: GPU 0/0, CPU 4/4, 2 × 0",
+            "nn.Module: Head_0: GPU 0/0, CPU 100/100, 1 × 0",
+        ]
+    );
+}
+
+#[test]
+fn a_class_is_split_into_its_modules_and_put_together_again() {
+    let profile = two_layers();
+    let names = MergedTree::by_module(&profile).unwrap();
+    let mut tree = ClassTree::new(&profile.trace, names);
+    let layers = tree.roots().next().unwrap();
+    let merged = lines_of_classes(&profile, &mut tree);
+    tree.split(layers, true);
+    let split = lines_of_classes(&profile, &mut tree);
+    assert_eq!(
+        split[1..4],
+        [
+            "  nn.Module: Layer_0: GPU 0/10, CPU 20/100, 1 × 1",
+            "    nn.Module: Linear_0: GPU 0/10, CPU 60/80, 1 × 1",
+            "      aten::mm: GPU 10/10, CPU 18/20, 1 × 1",
+        ]
+    );
+    // Each node of the tree below is found, split or not.
+    let names: Vec<MergedId> = tree.of_names().ids().collect();
+    for is_split in [true, false] {
+        tree.split(layers, is_split);
+        for name in &names {
+            let label = tree.of_names().get(*name).unwrap().label;
+            let held = tree.holding(*name).unwrap();
+            let held = tree.get(held).unwrap().label.name(&profile.trace);
+            assert!(label.name(&profile.trace).starts_with(held), "{held}");
+        }
+    }
+    assert_eq!(lines_of_classes(&profile, &mut tree), merged);
+    // A node of the split tree splits again what is above it.
+    let single = split.len() as u32;
+    assert!((0..single).any(|node| {
+        tree.arrange_for(MergedId(node));
+        tree.is_split(layers)
+    }));
+    // One module is not split.
+    let head = tree.roots().nth(1).unwrap();
+    tree.split(head, true);
+    assert!(!tree.is_split(head));
+}
+
+#[test]
+fn own_times_in_one_go_are_those_of_each_call() {
+    let sample = Profile::new(import(crate::sample::TRACE.as_bytes()).unwrap());
+    for profile in [two_steps(), two_layers(), sample] {
+        let (trace, tree) = (&profile.trace, profile.full_tree());
+        let each = tree.ids().map(|call| own_cpu_ns(trace, tree, call));
+        assert_eq!(own_cpu_of_all(trace, tree), each.collect::<Vec<i64>>());
     }
 }

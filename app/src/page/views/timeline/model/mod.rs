@@ -6,12 +6,12 @@
 //! | `moving` | zoom, pan and scroll |
 //! | `pointer` | presses, drags, pinches, hovering |
 //! | `selection` | a span is selected; a range is marked, and analyzed |
+//! | `search` | events are found by name |
 
 mod moving;
 mod pointer;
+mod search;
 mod selection;
-
-use std::ops::Range;
 
 use web_sys::HtmlCanvasElement;
 
@@ -21,8 +21,10 @@ use super::scene::Scene;
 use super::window::Window;
 use crate::page::components::canvas::{Stage, brush, text_px};
 use crate::page::prelude::*;
+use crate::page::views::timeline::tracks::{Kept, Tracks};
 use crate::protocol::{
-    DrawQuery, RangeCard, RangeQuery, SpanCard, StepLine, TimelineOutline, TimelineQuery,
+    DrawQuery, FoundEvents, RangeCard, RangeQuery, SpanCard, StepLine, TimelineOutline,
+    TimelineQuery,
 };
 
 pub use pointer::{Drag, DragKind, Hover};
@@ -49,19 +51,42 @@ pub struct Model {
     pub(super) selected: RwSignal<Option<SpanCard>>,
     pub(super) range: RwSignal<Option<(f64, f64)>>,
     pub(super) totals: RwSignal<Option<RangeCard>>,
+    /// What was done to the lanes.
+    pub(super) tracks: Memo<Tracks>,
+    /// Lanes of other names are not shown.
+    pub(super) filter: RwSignal<String>,
+    pub(super) kept: Memo<Vec<Kept>>,
+    /// What the search found.
+    pub(super) found: RwSignal<FoundEvents>,
+    /// The how many-eth event the search stands on, of how many; `None` without a search.
+    pub(super) told: RwSignal<Option<(usize, usize)>>,
+    /// What was searched last.
+    searched: StoredValue<String>,
 }
 
 impl Model {
     /// Asks for the lanes of the open trace, and shows its GPU activity or what the hash names.
     pub(super) fn new(state: AppState, engine: Engine) -> Model {
         let outline = RwSignal::new(TimelineOutline::default());
+        let tracks = state.of_place(|place| Tracks::parse(&place.focus.tracks));
+        let filter = RwSignal::new(String::new());
+        let kept = |((from_ns, to_ns), note): &((u64, u64), String)| Kept {
+            from_ns: *from_ns as f64,
+            to_ns: *to_ns as f64,
+            note: note.clone(),
+        };
         let model = Model {
             state,
             engine,
             outline,
             arrived: RwSignal::new(false),
             steps: Memo::new(move |_| state.of_opened(|opened| opened.steps.clone())),
-            layout: Memo::new(move |_| outline.with(|outline| Layout::new(&outline.lanes))),
+            layout: Memo::new(move |_| {
+                let filter = filter.get();
+                tracks.with(|tracks| {
+                    outline.with(|outline| Layout::new(&outline.lanes, tracks, &filter))
+                })
+            }),
             window: RwSignal::new(Window::default()),
             stage: Stage::default(),
             wanted_top: RwSignal::new(None),
@@ -73,6 +98,12 @@ impl Model {
             selected: RwSignal::new(None),
             range: RwSignal::new(None),
             totals: RwSignal::new(None),
+            tracks,
+            filter,
+            kept: state.of_place(move |place| place.focus.kept.iter().map(kept).collect()),
+            found: RwSignal::new(FoundEvents::default()),
+            told: RwSignal::new(None),
+            searched: StoredValue::new(String::new()),
         };
         Effect::new(move || {
             state.report.track();
@@ -103,6 +134,7 @@ impl Model {
             let focus = state.focus().get();
             if model.arrived.get() {
                 model.follow(focus.event);
+                model.search_again(&focus.find);
             }
         });
         model
@@ -114,9 +146,14 @@ impl Model {
         }
         self.scene.set(Scene::default());
         if !self.arrived.get_untracked() {
-            let span = self.state.place.with_untracked(|place| place.focus.span);
+            let place = self.state.place;
+            let (span, range) = place.with_untracked(|place| (place.focus.span, place.focus.range));
+            if let Some((from_ns, to_ns)) = range {
+                self.range.set(Some((from_ns as f64, to_ns as f64)));
+            }
+            let around = range.map(|(from_ns, to_ns)| (from_ns as f64, to_ns as f64));
             let analyzed = self.outline.with_untracked(|outline| outline.window);
-            match (span, analyzed) {
+            match (span, around.or(analyzed)) {
                 (Some((from_ns, to_ns)), _) => self.go(from_ns as f64, to_ns as f64),
                 (None, Some(analyzed)) => self.go_around(analyzed),
                 (None, None) => self.show_gpu(),
@@ -125,7 +162,12 @@ impl Model {
         }
     }
 
-    fn length_ns(self) -> f64 {
+    /// The part of the time that is shown.
+    pub(super) fn shown_window(self) -> Window {
+        self.window.get_untracked()
+    }
+
+    pub(super) fn length_ns(self) -> f64 {
         self.outline.with_untracked(|outline| outline.length_ns)
     }
 
@@ -136,27 +178,31 @@ impl Model {
 
 /// A drawing reaches this share of the window beyond it, on either side.
 const MARGIN: f64 = 0.6;
-/// Rows above and below the visible ones that are drawn too.
-const MARGIN_ROWS: usize = 12;
+/// So much above and below what is seen is drawn too.
+const MARGIN_PX: f64 = 216.0;
 
 impl Model {
-    fn visible_rows(self) -> Range<usize> {
+    /// The rows that are seen, and the numbers of the counters.
+    fn visible(self) -> (Vec<usize>, Vec<u32>) {
         let (top, height) = (self.stage.top.get(), self.stage.size.get().1);
-        self.layout
-            .with(|layout| layout.rows_between(top, top + height))
+        self.layout.with(|layout| {
+            let rows = layout.rows_between(top, top + height);
+            (rows, layout.counters_between(top, top + height))
+        })
     }
 
     /// Asks for another drawing where the present one does not serve; one at a time.
     fn keep_drawn(self) {
         let (window, (width, _)) = (self.window.get(), self.stage.size.get());
-        let rows = self.visible_rows();
-        if !self.arrived.get() || width < 1.0 || rows.is_empty() {
+        let (rows, counters) = self.visible();
+        let is_nothing = rows.is_empty() && counters.is_empty();
+        if !self.arrived.get() || width < 1.0 || is_nothing {
             return;
         }
         let ns_per_px = window.ns_per_px(width);
         let serves = self
             .scene
-            .with(|scene| scene.serves(window, ns_per_px, &rows));
+            .with(|scene| scene.serves(window, ns_per_px, &rows, &counters));
         if serves || self.is_asking.get_value() {
             return;
         }
@@ -167,14 +213,18 @@ impl Model {
             from_ns,
             to_ns: window.to_ns + margin_ns,
         };
-        let n_rows = self.layout.with_untracked(|layout| layout.rows.len());
-        let rows = rows.start.saturating_sub(MARGIN_ROWS)..(rows.end + MARGIN_ROWS).min(n_rows);
+        let top = self.stage.top.get_untracked();
+        let bottom = top + self.stage.size.get_untracked().1 + MARGIN_PX;
+        let (rows, counters) = self.layout.with_untracked(|layout| {
+            let rows = layout.rows_between(top - MARGIN_PX, bottom);
+            (rows, layout.counters_between(top - MARGIN_PX, bottom))
+        });
         let query = DrawQuery {
             from_ns,
             ns_per_px,
             width_px: covered.length_ns() / ns_per_px,
-            first_row: rows.start,
-            end_row: rows.end,
+            rows: rows.clone(),
+            counters,
         };
         self.engine.ask_for_bytes(query, move |drawn, bytes| {
             self.is_asking.try_set_value(false);
@@ -190,6 +240,8 @@ impl Model {
         self.scene.track();
         self.selected.track();
         self.range.track();
+        self.kept.track();
+        self.found.track();
         self.layout.track();
         self.outline.track();
         self.stage.repaint(paint);
@@ -206,6 +258,8 @@ impl Model {
         };
         let text_px = text_px();
         let selected = self.selected.read_untracked();
+        let outline = self.outline.read_untracked();
+        let kept = self.kept.read_untracked();
         let frame = Frame {
             palette: &self.stage.palette.read_untracked(),
             layout: &self.layout.read_untracked(),
@@ -217,7 +271,9 @@ impl Model {
             text_px,
             selected: selected.as_ref(),
             range: self.range.get_untracked(),
-            analyzed: self.outline.with_untracked(|outline| outline.window),
+            kept: &kept,
+            lanes: &outline.lanes,
+            analyzed: outline.window,
         };
         if let Some(brush) = brush(canvas, width, height, text_px) {
             frame.paint(&brush);

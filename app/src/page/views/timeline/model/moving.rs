@@ -15,12 +15,12 @@ impl Model {
         }
     }
 
-    pub(super) fn go(self, from_ns: f64, to_ns: f64) {
+    pub(crate) fn go(self, from_ns: f64, to_ns: f64) {
         self.set_window(Window::new(from_ns, to_ns, self.length_ns()));
     }
 
     /// Writes the window into the hash; of a burst of changes the last one gets there.
-    pub(super) fn remember(self) {
+    pub(crate) fn remember(self) {
         let window = self.window.get_untracked();
         let is_all = window.length_ns() >= self.length_ns();
         let span =
@@ -55,7 +55,7 @@ impl Model {
     }
 
     /// A part of the time with a little room around it.
-    pub(super) fn go_around(self, (from_ns, to_ns): (f64, f64)) {
+    pub(crate) fn go_around(self, (from_ns, to_ns): (f64, f64)) {
         let room = (to_ns - from_ns) * 0.05;
         self.go(from_ns - room, to_ns + room);
     }
@@ -111,6 +111,7 @@ impl Model {
     }
 
     pub(super) fn scroll_to(self, row: usize) {
+        self.unfold(row);
         let height = self.stage.size.get_untracked().1;
         let top = self.stage.top.get_untracked();
         let Some(y) = self.layout.with_untracked(|layout| layout.top(row)) else {

@@ -3,6 +3,8 @@
 use leptos::prelude::*;
 
 use super::Model;
+use crate::page::url::GAP;
+use crate::page::views::timeline::window::Window;
 use crate::protocol::{GlanceQuery, SpanCard, SpanQuery, Towards};
 
 impl Model {
@@ -54,10 +56,10 @@ impl Model {
         let query = match self.selected_uid() {
             Some(uid) => SpanQuery::Beside(uid, towards),
             None => {
-                let rows = untrack(|| self.visible_rows());
+                let (rows, _) = untrack(|| self.visible());
                 let (window, width) = (self.window.get_untracked(), self.width());
                 SpanQuery::At(GlanceQuery {
-                    row: rows.start,
+                    row: rows.first().copied().unwrap_or(0),
                     ns: window.ns(width / 2.0, width),
                     within_ns: self.length_ns(),
                 })
@@ -77,9 +79,17 @@ impl Model {
             Some(uid) if known != Some(uid) => {
                 self.engine.ask(SpanQuery::Event(uid), move |card| {
                     let is_found = card.is_some();
+                    let place = self.state.place;
+                    let wants_gap = place.with_untracked(|place| place.focus.section == GAP);
+                    let gap = card
+                        .as_ref()
+                        .and_then(|card| Some((card.gap_from_ns?, card.from_ns)));
+                    let gap = gap.filter(|_| wants_gap);
                     if self.selected.try_set(card).is_none() && is_found {
                         let span = self.state.place.with_untracked(|place| place.focus.span);
                         match span {
+                            // The gap itself, not what ends it.
+                            None if gap.is_some() => self.show_gap(gap),
                             Some((from_ns, to_ns)) => self.go(from_ns as f64, to_ns as f64),
                             None => self.show_selected(),
                         }
@@ -88,6 +98,21 @@ impl Model {
             }
             None if known.is_some() => self.selected.set(None),
             _ => {}
+        }
+    }
+
+    /// Marks an idle time of the GPU and what is around it.
+    fn show_gap(self, gap: Option<(f64, f64)>) {
+        if let Some((from_ns, to_ns)) = gap {
+            self.range.set(gap);
+            self.set_window(Window::around(from_ns, to_ns, self.length_ns()));
+            let row = self
+                .selected
+                .with_untracked(|card| Some(card.as_ref()?.row));
+            if let Some(row) = row {
+                self.scroll_to(row);
+            }
+            self.remember();
         }
     }
 

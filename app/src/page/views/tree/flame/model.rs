@@ -63,6 +63,7 @@ impl Model {
     fn ask(self) {
         let (width_px, _) = self.stage.size.get();
         self.tree.look.track();
+        self.tree.rearranged.track();
         self.tree.list.state.report.track();
         let query = FlameQuery {
             root: self.root.get(),

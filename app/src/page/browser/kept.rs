@@ -1,0 +1,101 @@
+//! Traces that the user keeps on this computer: files in the browser's private file system, which only
+//! this page can read.
+//!
+//! Browsers may have none of it, as in private windows and without a secure context: then nothing is
+//! kept, and the page says so.
+
+use dormer_core::base::sort::Arrange;
+use js_sys::Promise;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::File;
+
+use super::files::call;
+use super::window;
+use crate::protocol::wire::{error_text, part};
+
+/// The folder of the private file system.
+const FOLDER: &str = "traces";
+
+/// A trace that is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeptTrace {
+    pub name: String,
+    pub bytes: f64,
+    /// When it was kept, milliseconds since 1970.
+    pub kept_ms: f64,
+}
+
+/// What a method answers with later.
+async fn later(object: &JsValue, method: &str, arguments: &[JsValue]) -> Result<JsValue, String> {
+    let promise = call(object, method, arguments).ok_or("this browser cannot keep files")?;
+    let answer = JsFuture::from(Promise::resolve(&promise)).await;
+    answer.map_err(|error| error_text(&error))
+}
+
+fn option(key: &str) -> JsValue {
+    let options = js_sys::Object::new();
+    let _ = js_sys::Reflect::set(&options, &key.into(), &true.into());
+    options.into()
+}
+
+async fn folder() -> Result<JsValue, String> {
+    let storage = part(&window().navigator(), "storage");
+    let root = later(&storage, "getDirectory", &[]).await?;
+    let arguments = [FOLDER.into(), option("create")];
+    later(&root, "getDirectoryHandle", &arguments).await
+}
+
+async fn file_of(handle: &JsValue) -> Result<File, String> {
+    Ok(later(handle, "getFile", &[]).await?.unchecked_into())
+}
+
+/// All traces that are kept, those kept last first.
+pub async fn kept_traces() -> Vec<KeptTrace> {
+    let mut kept = Vec::new();
+    let Ok(folder) = folder().await else {
+        return kept;
+    };
+    let Some(values) = call(&folder, "values", &[]) else {
+        return kept;
+    };
+    while let Ok(next) = later(&values, "next", &[]).await {
+        if part(&next, "done").is_truthy() {
+            break;
+        }
+        if let Ok(file) = file_of(&part(&next, "value")).await {
+            kept.push(KeptTrace {
+                name: file.name(),
+                bytes: file.size(),
+                kept_ms: file.last_modified(),
+            });
+        }
+    }
+    kept.arrange_by(|one, other| other.kept_ms.total_cmp(&one.kept_ms));
+    kept
+}
+
+/// Keeps a file under its name.
+pub async fn keep_trace(file: File) -> Result<(), String> {
+    let folder = folder().await?;
+    let arguments = [file.name().into(), option("create")];
+    let handle = later(&folder, "getFileHandle", &arguments).await?;
+    let writer = later(&handle, "createWritable", &[]).await?;
+    // The stream closes the file at its end, and leaves it as it was where it breaks.
+    later(&file.stream(), "pipeTo", &[writer]).await?;
+    Ok(())
+}
+
+/// A file that is kept; `None` where there is none of that name.
+pub async fn kept_trace(name: &str) -> Option<File> {
+    let folder = folder().await.ok()?;
+    let handle = later(&folder, "getFileHandle", &[name.into()]).await.ok()?;
+    file_of(&handle).await.ok()
+}
+
+/// Forgets a file that is kept.
+pub async fn forget_trace(name: &str) {
+    if let Ok(folder) = folder().await {
+        let _ = later(&folder, "removeEntry", &[name.into()]).await;
+    }
+}

@@ -1,0 +1,121 @@
+//! Traces kept on this computer, where the user wants it: the list of them, and the switch.
+
+use leptos::html::Dialog;
+
+use crate::page::browser::KeptTrace;
+use crate::page::prelude::*;
+
+/// Opens the dialog about kept traces.
+pub fn recent_button() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    view! {
+        <button
+            type="button"
+            class="ghost setting"
+            id="recent-button"
+            aria-haspopup="dialog"
+            title="Traces kept on this computer: a reload or a link opens them again"
+            on:click=move |_| state.recent_dialog.set(true)
+        >
+            "Recent traces"
+            <Show when=move || state.keeps_traces.get()>
+                <span class="badge">"kept"</span>
+            </Show>
+        </button>
+    }
+}
+
+/// The dialog. It is shown while [`AppState::recent_dialog`] says so.
+pub fn recent_dialog() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let dialog = NodeRef::<Dialog>::new();
+    show_while(dialog, state.recent_dialog);
+    let close = move || state.recent_dialog.set(false);
+    view! {
+        <dialog class="dialog" id="recent-dialog" aria-labelledby="recent-title" node_ref=dialog on:close=move |_| close()>
+            <div>
+                <header>
+                    <h2 id="recent-title">"Recent traces"</h2>
+                    <button type="button" class="ghost square" aria-label="Close" on:click=move |_| close()>"×"</button>
+                </header>
+                {keep_switch()}
+                {recent_list()}
+                <Show when=move || state.kept_traces.with(Vec::is_empty)>
+                    <p class="soft fine">"No trace is kept."</p>
+                </Show>
+            </div>
+        </dialog>
+    }
+    .into_any()
+}
+
+/// Whether traces that are opened are kept.
+fn keep_switch() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let turn = move |event| {
+        let on = event_target_checked(&event);
+        state.keep_traces(on);
+        if on {
+            engine.keep_open_files();
+        }
+    };
+    view! {
+        <label class="keep-traces">
+            <input type="checkbox" id="keep-traces" prop:checked=move || state.keeps_traces.get() on:change=turn/>
+            <span>
+                "Keep on this computer"
+                <span class="fine">"The traces you open are copied into this browser\u{2019}s private storage, so that a reload or a link opens the same place. Nothing leaves this computer."</span>
+            </span>
+        </label>
+        <p class="fine" role="status" data-testid="keep-error">{move || state.keep_error.get()}</p>
+    }
+}
+
+/// The traces that are kept, with the ways to open and to forget each; nothing where there are none.
+pub fn recent_list() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let forget = move |names: Vec<String>| {
+        wasm_bindgen_futures::spawn_local(async move {
+            for name in names {
+                browser::forget_trace(&name).await;
+            }
+            engine.look_for_kept().await;
+        });
+    };
+    let line = move |kept: KeptTrace| {
+        let (name, again) = (kept.name.clone(), kept.name.clone());
+        let forget_label = format!("Forget {name}");
+        view! {
+            <li>
+                <button type="button" class="ghost name mono" data-kept=name.clone() on:click=move |_| {
+                    state.recent_dialog.set(false);
+                    engine.open_kept(name.clone(), false);
+                }>{kept.name.clone()}</button>
+                <span class="soft">{format::bytes(kept.bytes as u64)}</span>
+                <button type="button" class="small" aria-label=forget_label on:click=move |_| forget(vec![again.clone()])>"Forget"</button>
+            </li>
+        }
+    };
+    let total = move || {
+        let bytes: f64 = state
+            .kept_traces
+            .with(|kept| kept.iter().map(|one| one.bytes).sum());
+        format::bytes(bytes as u64)
+    };
+    let forget_all = move |_| {
+        let kept = state.kept_traces.get_untracked();
+        forget(kept.into_iter().map(|one| one.name).collect());
+    };
+    view! {
+        <Show when=move || state.kept_traces.with(|kept| !kept.is_empty())>
+            <section class="recent" aria-label="Traces kept on this computer" data-testid="recent">
+                <p class="fine">"Kept on this computer, " {total} " "
+                    <button type="button" class="small" id="forget-all" on:click=forget_all>"Forget all"</button>
+                </p>
+                <ul>{move || each(state.kept_traces.get(), line)}</ul>
+            </section>
+        </Show>
+    }
+}

@@ -1,0 +1,141 @@
+//! Steps as stacked bars: a click analyzes one of them, with Shift all from the one before to it.
+
+use dormer_core::report::overview::SplitPart;
+
+use crate::page::prelude::*;
+use crate::protocol::{StepChoice, StepTime, StepTimes, StepsQuery};
+
+/// A bar for each step of the trace, as high as the step is long; nothing for fewer than two.
+pub fn step_bars() -> impl IntoView {
+    let facts = expect_context::<Engine>().follow(|| StepsQuery);
+    move || {
+        let times = facts.get().filter(|times| times.steps.len() > 1)?;
+        Some(chart(times))
+    }
+}
+
+fn chart(times: StepTimes) -> AnyView {
+    let state = expect_context::<AppState>();
+    // Where a range starts, and the bar that Tab leads to.
+    let anchor = RwSignal::new(None::<usize>);
+    let tabbed = RwSignal::new(0_usize);
+    let windows: Vec<(u64, u64)> = times.steps.iter().map(|step| step.line.window).collect();
+    let n_slow = times.steps.iter().filter(|step| step.is_slow).count();
+    let n_steps = times.steps.len();
+    let choose = Callback::new(move |(at, is_range): (usize, bool)| {
+        let from = anchor.get_untracked().filter(|_| is_range).unwrap_or(at);
+        if !is_range {
+            anchor.set(Some(at));
+        }
+        let chosen = windows.get(from.min(at)..=from.max(at));
+        let chosen = chosen.unwrap_or_default().iter().copied();
+        let window = chosen.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)));
+        tabbed.set(at);
+        state.analyze(window);
+    });
+    let press = move |event: KeyboardEvent| {
+        let here = tabbed.get_untracked();
+        let to = match event.key().as_str() {
+            "ArrowLeft" => here.saturating_sub(1),
+            "ArrowRight" => (here + 1).min(n_steps - 1),
+            "Home" => 0,
+            "End" => n_steps - 1,
+            _ => return,
+        };
+        event.prevent_default();
+        tabbed.set(to);
+        browser::focus_on(&format!("step-bar-{to}"));
+    };
+    let keys = times.steps.first().map(|step| step.parts.clone());
+    let keys = each(keys.into_iter().flatten(), |part| {
+        view! { <li><i class=format!("dot c-{}", part.kind.token()) aria-hidden="true"></i>{part.kind.label()}</li> }
+    });
+    let bars = each(times.steps.into_iter().enumerate(), |(at, step)| {
+        bar(at, step, tabbed, choose)
+    });
+    let more = (times.n_more > 0).then(|| {
+        let all = format::count((n_steps + times.n_more) as u64);
+        format!(
+            " The first {} of {all} steps.",
+            format::count(n_steps as u64)
+        )
+    });
+    let slow = (n_slow > 0).then(|| {
+        let noun = format::counted(n_slow as u64, "outlier");
+        view! { <li><i class="mark" aria-hidden="true"></i>{noun}</li> }
+    });
+    view! {
+        <section class="card step-bars" data-testid="step-bars">
+            <header>
+                <h2>"Steps"</h2>
+                <a href=move || state.link_to("steps")>"All steps"</a>
+            </header>
+            <div class="bars-row" role="group" aria-label="Steps: arrow keys move, Enter analyzes one, Shift+Enter a range" on:keydown=press>
+                {bars}
+            </div>
+            <ul class="keys">{keys} {slow}</ul>
+            <p class="fine">
+                "Click a bar to analyze the step alone, Shift+click for a range."
+                {more}
+            </p>
+            {times.median.map(median_offer)}
+        </section>
+    }
+    .into_any()
+}
+
+fn bar(
+    at: usize,
+    step: StepTime,
+    tabbed: RwSignal<usize>,
+    choose: Callback<(usize, bool)>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let (from_ns, to_ns) = step.line.window;
+    // Steps of a range are within it.
+    let is_analyzed = move || {
+        let window = state.place.with(|place| place.choice.window);
+        window.is_some_and(|(from, to)| from <= from_ns && to_ns <= to)
+    };
+    let beside = match step.of_median.is_empty() {
+        true => String::new(),
+        false if step.of_median.ends_with('\u{d7}') => format!(", {} the median", step.of_median),
+        false => format!(", {} beside steps like it", step.of_median),
+    };
+    let outlier = if step.is_slow { ", outlier" } else { "" };
+    let text = format!("{}: {}{beside}{outlier}", step.line.name, step.time);
+    let part = |part: &SplitPart| {
+        view! { <span class=format!("c-{}", part.kind.token()) style:flex-grow=format!("{:.4}", part.percent)></span> }
+    };
+    view! {
+        <button
+            type="button"
+            id=format!("step-bar-{at}")
+            class="bar"
+            class:slow=step.is_slow
+            tabindex=move || if tabbed.get() == at { "0" } else { "-1" }
+            aria-pressed=move || is_analyzed().to_string()
+            aria-label=text.clone()
+            title=text
+            on:click=move |event| choose.run((at, event.shift_key()))
+        >
+            <span class="stack" style:height=format!("{:.2}%", step.percent.max(1.0))>{each(step.parts.iter(), part)}</span>
+        </button>
+    }
+}
+
+/// One step that stands for many that are alike: it is offered, never chosen for the user.
+pub fn median_offer(median: StepChoice) -> AnyView {
+    let state = expect_context::<AppState>();
+    let window = Some(median.window);
+    let is_here = move || state.place.with(|place| place.choice.window == window);
+    view! {
+        <p class="median" data-testid="median-step">
+            <button type="button" class="small" id="median-step" disabled=is_here on:click=move |_| state.analyze(window)>
+                {format!("Analyze the {}", median.label)}
+            </button>
+            <span class="fine">{median.text}</span>
+        </p>
+    }
+    .into_any()
+}

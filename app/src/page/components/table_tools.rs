@@ -1,0 +1,194 @@
+//! What stands around a table: how to search it, copying it, and what marked rows come to together.
+
+use std::collections::BTreeSet;
+
+use gloo::timers::callback::Timeout;
+use leptos::ev::FocusEvent;
+use leptos::html::Details;
+
+use super::table_text::TableText;
+use crate::page::prelude::*;
+use crate::protocol::search::{FIELDS, FieldKind};
+use crate::protocol::{RowsQuery, TableCell, Total, TotalsQuery};
+
+/// Rows that are copied at most.
+const MOST_COPIED: usize = 20_000;
+
+/// Examples of what can be typed, with what they leave.
+const EXAMPLES: &[(&str, &str)] = &[
+    ("mm 2816", "both words, anywhere in the row"),
+    ("8944×2816", "a shape as it is displayed"),
+    ("\"flash fwd\" -backward", "words together, without another"),
+    ("dur>1ms calls<10", "numbers, times with their unit"),
+    ("category:gemm module:attn", "fields by their text"),
+];
+
+/// A menu that closes when the focus leaves it.
+pub fn menu(
+    id: &'static str,
+    summary: impl IntoView + 'static,
+    inside: impl IntoView + 'static,
+) -> impl IntoView {
+    let menu = NodeRef::<Details>::new();
+    let left = move |event: FocusEvent| {
+        if let Some(menu) = menu.get_untracked()
+            && browser::focus_leaves(&menu, &event)
+        {
+            menu.set_open(false);
+        }
+    };
+    let on_key = move |event: KeyboardEvent| {
+        if let Some(menu) = menu.get_untracked()
+            && event.key() == "Escape"
+        {
+            menu.set_open(false);
+        }
+    };
+    view! {
+        <details class="menu" node_ref=menu on:focusout=left on:keydown=on_key>
+            <summary id=id>{summary}</summary>
+            {inside}
+        </details>
+    }
+}
+
+/// How a table is searched.
+pub fn search_help() -> impl IntoView {
+    let example = |(typed, leaves): &(&'static str, &'static str)| {
+        view! { <div><dt><code>{*typed}</code></dt><dd>{*leaves}</dd></div> }
+    };
+    let field = |kind: FieldKind| match kind {
+        FieldKind::Text => ":",
+        FieldKind::Time | FieldKind::Number => "> < =",
+    };
+    let fields = each(FIELDS, |one| {
+        let names = one.names.join(", ");
+        view! { <div><dt><code>{names}</code> " " <small>{field(one.kind)}</small></dt><dd>{one.what}</dd></div> }
+    });
+    let inside = view! {
+        <div class="search-help" data-testid="search-help" tabindex="0">
+            <dl>{each(EXAMPLES, example)}</dl>
+            <h3>"Fields"</h3>
+            <dl>{fields}</dl>
+        </div>
+    };
+    menu(
+        "search-help",
+        view! { <span class="unseen">"How to search"</span> <span aria-hidden="true">"?"</span> },
+        inside,
+    )
+}
+
+/// What of a search is not as it seems to be meant.
+pub fn search_remarks(remarks: RwSignal<Vec<String>>) -> impl IntoView {
+    view! {
+        <div class="remarks" role="status" data-testid="search-remarks">
+            {move || each(remarks.get(), |remark| view! { <p class="fine">{remark}</p> })}
+        </div>
+    }
+}
+
+/// The buttons that copy a table as it is shown: the rows that the filter leaves, or those that are
+/// marked.
+pub fn copy_table(
+    sheet: &'static str,
+    shown: Memo<Vec<&'static TableColumn>>,
+    marked: RwSignal<BTreeSet<u32>>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let focus = state.focus();
+    let said = RwSignal::new(String::new());
+    let copy = move |write: fn(&TableText) -> String| {
+        let columns = shown.get_untracked();
+        let query = focus.with_untracked(|focus| RowsQuery {
+            sheet: sheet.to_owned(),
+            columns: columns
+                .iter()
+                .map(|column| column.label.to_owned())
+                .collect(),
+            find: focus.find.clone(),
+            only: focus.only.clone(),
+            sort: focus.sort.clone(),
+            count: MOST_COPIED,
+            ..RowsQuery::default()
+        });
+        engine.ask(query, move |page| {
+            let marked = marked.get_untracked();
+            let is_wanted = |row: usize| marked.is_empty() || marked.contains(&(row as u32));
+            let heads = columns.iter().map(|column| match column.unit {
+                "" => column.heading.to_owned(),
+                unit => format!("{} ({unit})", column.heading),
+            });
+            let whole = |cell: TableCell| cell.whole.unwrap_or(cell.text);
+            let rows = page.rows.into_iter().filter(|row| is_wanted(row.row));
+            let rows = rows.map(|row| row.cells.into_iter().map(whole).collect());
+            let table = TableText {
+                heads: heads.collect(),
+                rows: rows.collect(),
+            };
+            let n_rows = format::counted(table.rows.len() as u64, "row");
+            browser::copy(&write(&table), move |copied| {
+                let _ = said.try_set(match copied {
+                    true => format!("{n_rows} copied"),
+                    false => "The browser does not allow copying".to_owned(),
+                });
+                Timeout::new(2400, move || {
+                    let _ = said.try_set(String::new());
+                })
+                .forget();
+            });
+        });
+    };
+    view! {
+        <span class="copy-table">
+            <span class="fine" role="status" data-testid="copied">{said}</span>
+            <button type="button" id="copy-table" title="Copy what is shown, with tabs between cells, for a spreadsheet" on:click=move |_| copy(TableText::tabbed)>"Copy table"</button>
+            <button type="button" id="copy-markdown" title="Copy what is shown as a Markdown table" on:click=move |_| copy(TableText::markdown)>"Markdown"</button>
+        </span>
+    }
+}
+
+/// What marked rows come to together; nothing while there are none.
+pub fn totals(
+    sheet: &'static str,
+    columns: &'static [TableColumn],
+    marked: RwSignal<BTreeSet<u32>>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let known = RwSignal::new(Vec::<Total>::new());
+    Effect::new(move || {
+        state.report.track();
+        let rows: Vec<u32> = marked.with(|marked| marked.iter().copied().collect());
+        if rows.is_empty() {
+            known.set(Vec::new());
+            return;
+        }
+        let query = TotalsQuery {
+            sheet: sheet.to_owned(),
+            rows,
+            columns: columns
+                .iter()
+                .map(|column| column.label.to_owned())
+                .collect(),
+        };
+        engine.ask(query, move |totals| {
+            let _ = known.try_set(totals);
+        });
+    });
+    let total = move |total: Total| {
+        let column = columns.iter().find(|column| column.label == total.column);
+        let heading = column.map_or("", |column| column.heading);
+        view! { <span class="total">{heading} " " <b>{total.text}</b></span> }
+    };
+    view! {
+        <Show when=move || marked.with(|marked| !marked.is_empty())>
+            <p class="totals" role="status" data-testid="totals">
+                <b>{move || format!("{} marked", format::counted(marked.with(BTreeSet::len) as u64, "row"))}</b>
+                {move || each(known.get(), total)}
+                <button type="button" class="small" id="unmark" on:click=move |_| marked.update(BTreeSet::clear)>"Unmark all"</button>
+            </p>
+        </Show>
+    }
+}

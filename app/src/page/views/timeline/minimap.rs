@@ -1,0 +1,144 @@
+//! The whole recording above the lanes: how busy the GPU is, what is found, and the part that is shown,
+//! which is dragged.
+
+use leptos::ev::PointerEvent;
+use leptos::html::{Canvas, Div};
+
+use super::model::Model;
+use crate::page::components::canvas::{brush, text_px};
+use crate::page::prelude::*;
+use crate::protocol::MINIMAP_PARTS;
+
+const HEIGHT_PX: f64 = 40.0;
+/// The part that is shown is never narrower than this, to be caught.
+const LEAST_PX: f64 = 6.0;
+
+/// The minimap. Keys that move the lanes move it, too.
+pub(super) fn minimap(model: Model) -> impl IntoView {
+    let canvas = NodeRef::<Canvas>::new();
+    let frame = NodeRef::<Div>::new();
+    let width = RwSignal::new(0.0_f64);
+    // How far from its middle the shown part was caught, in pixels.
+    let caught = StoredValue::new(None::<f64>);
+    browser::follow_size(frame, move |wide, _| width.set(wide));
+    Effect::new(move || {
+        width.track();
+        model.stage.palette.track();
+        model.on_change(move || {
+            if let (Some(canvas), Some(wide)) = (
+                canvas.try_get_untracked().flatten(),
+                width.try_get_untracked(),
+            ) && let Some(brush) = brush(&canvas, wide, HEIGHT_PX, text_px())
+            {
+                paint(model, &brush, wide);
+            }
+        });
+    });
+    let x_of = move |event: &PointerEvent| {
+        let element = frame.get_untracked()?;
+        Some(browser::pointer_in(&element, event).0)
+    };
+    let down = move |event: PointerEvent| {
+        let Some(x) = x_of(&event).filter(|_| event.button() == 0) else {
+            return;
+        };
+        browser::capture_pointer(&event);
+        let (left, right) = model.on_minimap(width.get_untracked());
+        let middle = (left + right) / 2.0;
+        let is_inside = (left..right).contains(&x);
+        caught.set_value(Some(if is_inside { x - middle } else { 0.0 }));
+        if !is_inside {
+            model.center(x / width.get_untracked().max(1.0));
+        }
+    };
+    let moved = move |event: PointerEvent| {
+        if let (Some(off), Some(x)) = (caught.get_value(), x_of(&event)) {
+            model.center((x - off) / width.get_untracked().max(1.0));
+        }
+    };
+    let up = move |_: PointerEvent| {
+        if caught.get_value().is_some() {
+            caught.set_value(None);
+            model.remember();
+        }
+    };
+    view! {
+        <div
+            node_ref=frame
+            class="minimap"
+            data-testid="minimap"
+            style:height=format!("{HEIGHT_PX}px")
+            title="The whole recording and how busy the GPU is; drag the part that is shown"
+            on:pointerdown=down
+            on:pointermove=moved
+            on:pointerup=up
+            on:pointercancel=up
+        >
+            <canvas node_ref=canvas style:height=format!("{HEIGHT_PX}px") aria-hidden="true"></canvas>
+        </div>
+    }
+}
+
+impl Model {
+    /// Left and right edge of the shown part, on a minimap of some width.
+    pub(super) fn on_minimap(self, width: f64) -> (f64, f64) {
+        let (window, length_ns) = (self.shown_window(), self.length_ns().max(1.0));
+        let left = window.from_ns / length_ns * width;
+        let right = window.to_ns / length_ns * width;
+        let room = (LEAST_PX - (right - left)).max(0.0) / 2.0;
+        (left - room, right + room)
+    }
+
+    /// Shows a part as long as now, around a share of the recording.
+    pub(super) fn center(self, share: f64) {
+        let window = self.shown_window();
+        let (middle, half) = (share * self.length_ns(), window.length_ns() / 2.0);
+        self.go(middle - half, middle + half);
+    }
+}
+
+fn paint(model: Model, brush: &web_sys::CanvasRenderingContext2d, width: f64) {
+    let palette = model.stage.palette.read_untracked();
+    let length_ns = model.length_ns().max(1.0);
+    let px = |ns: f64| ns / length_ns * width;
+    model.outline.with_untracked(|outline| {
+        let part_px = width / outline.minimap.len().max(1) as f64;
+        brush.set_fill_style_str(&palette.ink);
+        brush.set_global_alpha(0.55);
+        for (at, share) in outline.minimap.iter().enumerate() {
+            let high = f64::from(*share) * (HEIGHT_PX - 8.0);
+            brush.fill_rect(
+                at as f64 * part_px,
+                HEIGHT_PX - high,
+                part_px.max(0.5),
+                high,
+            );
+        }
+    });
+    brush.set_global_alpha(1.0);
+    brush.set_fill_style_str(&palette.chosen);
+    model.found.with_untracked(|found| {
+        for mark in &found.marks {
+            let x = f64::from(*mark) / MINIMAP_PARTS as f64 * width;
+            brush.fill_rect(x, 0.0, 1.5, 6.0);
+        }
+    });
+    for kept in model.kept.read_untracked().iter() {
+        let (left, right) = (px(kept.from_ns), px(kept.to_ns));
+        brush.fill_rect(left, HEIGHT_PX - 3.0, (right - left).max(2.0), 3.0);
+    }
+    let (left, right) = model.on_minimap(width);
+    brush.set_fill_style_str(&palette.ground);
+    brush.set_global_alpha(0.65);
+    brush.fill_rect(0.0, 0.0, left.max(0.0), HEIGHT_PX);
+    brush.fill_rect(right, 0.0, (width - right).max(0.0), HEIGHT_PX);
+    brush.set_global_alpha(1.0);
+    brush.set_stroke_style_str(&palette.chosen);
+    brush.set_line_width(1.5);
+    brush.stroke_rect(
+        left + 0.75,
+        0.75,
+        (right - left - 1.5).max(1.0),
+        HEIGHT_PX - 1.5,
+    );
+}

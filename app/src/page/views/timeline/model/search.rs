@@ -1,0 +1,57 @@
+//! Going from one event of a name to the next.
+
+use leptos::prelude::*;
+
+use super::Model;
+use crate::page::views::timeline::scene::Scene;
+use crate::protocol::{Direction, FindEvents};
+
+impl Model {
+    /// Goes to the next event whose name contains the text of the place.
+    pub(crate) fn find(self, direction: Direction) {
+        let text = self
+            .state
+            .place
+            .with_untracked(|place| place.focus.find.clone());
+        self.look_for(text, direction, true);
+    }
+
+    /// Marks what the place names, without going there.
+    pub(super) fn search_again(self, text: &str) {
+        let is_known = self.searched.with_value(|searched| searched == text);
+        if !is_known {
+            self.look_for(text.to_owned(), Direction::Here, false);
+        }
+    }
+
+    fn look_for(self, text: String, direction: Direction, goes: bool) {
+        self.searched.set_value(text.clone());
+        if text.trim().is_empty() && self.found.with_untracked(|found| found.of == 0) {
+            self.told.set(None);
+            return;
+        }
+        let is_empty = text.trim().is_empty();
+        let query = FindEvents {
+            text,
+            from: self
+                .selected
+                .with_untracked(|card| Some(card.as_ref()?.uid)),
+            from_ns: self.shown_window().from_ns,
+            direction,
+        };
+        self.engine.ask(query, move |found| {
+            let card = found.card.clone();
+            let told = (!is_empty).then_some((found.position, found.of));
+            let _ = self.told.try_set(told);
+            if self.found.try_set(found).is_some() {
+                return;
+            }
+            // What is marked is drawn anew.
+            self.scene.set(Scene::default());
+            if goes && card.is_some() {
+                self.range.set(None);
+                self.select(card, true);
+            }
+        });
+    }
+}

@@ -1,0 +1,227 @@
+//! GPU activity of which no recorded call is known to have launched it: how much, and why.
+//!
+//! All numbers of the GPU count it. It belongs to no operator, so it is a part of its own wherever
+//! time is split by operation. A trace that tells of no launch at all has none: there kernels stand for
+//! themselves.
+
+use std::sync::Arc;
+
+use crate::base::interval::busy;
+use crate::base::labels::labelled;
+use crate::base::map::Map;
+use crate::base::sort::Arrange;
+use crate::base::tally::Tally;
+use crate::profile::Profile;
+use crate::profile::kernels::GpuWork;
+use crate::profile::launch::GpuId;
+use crate::trace::{EventId, LinkId, StringId, Trace, extra_args};
+
+labelled! {
+    /// Why the launching call is unknown.
+    pub enum Reason {
+        /// Its correlation id precedes those of all recorded calls.
+        BeforeRecording => "Launched before the recording" as "before_recording",
+        /// It is a node of a graph.
+        Graph => "GPU graph whose launch was not recorded" as "graph",
+        /// Several calls carry its correlation id.
+        Ambiguous => "Several calls could have launched it" as "ambiguous",
+        /// No call carries its correlation id.
+        NotRecorded => "Launching call not recorded" as "not_recorded",
+    }
+}
+
+/// The unattributed GPU activity of a profile.
+#[derive(Debug, Default)]
+pub struct Unattributed {
+    /// Each piece of it with its reason, in file order.
+    pub(crate) work: Vec<(GpuId, Reason)>,
+    /// Number and sum of durations.
+    pub all: Tally,
+    /// The same of all GPU activity.
+    pub of: Tally,
+    /// Time in which nothing else runs on any GPU.
+    pub alone_ns: i64,
+}
+
+/// Unattributed runs of one kernel, copy or fill.
+#[derive(Debug, Clone, Copy)]
+pub struct UnattributedName {
+    /// Its name.
+    pub name: StringId,
+    /// Why their calls are unknown.
+    pub reason: Reason,
+    /// Number and sum of durations.
+    pub all: Tally,
+    /// The first of them.
+    pub first: EventId,
+}
+
+impl Unattributed {
+    /// That of a profile, found once.
+    pub fn of(profile: &Profile) -> Arc<Unattributed> {
+        profile.once(|| Unattributed::find(profile))
+    }
+
+    fn find(profile: &Profile) -> Unattributed {
+        let mut found = Unattributed::default();
+        for work in profile.gpu.all() {
+            found.of.add(work.span.length());
+        }
+        if !profile.has_launches() || profile.launches.n_unlinked() == 0 {
+            return found;
+        }
+        let reasons = Reasons::new(profile);
+        let is_unattributed = |(_, work): &(GpuId, &GpuWork)| work.is_unattributed(profile);
+        for (id, work) in profile.gpu.iter().filter(is_unattributed) {
+            found.all.add(work.span.length());
+            found.work.push((id, reasons.of(&profile.trace, id, work)));
+        }
+        let spans = |is_counted: fn(bool) -> bool| {
+            let all = profile.running();
+            let counted = all.filter(move |work| is_counted(work.is_linked));
+            busy(counted.map(|work| work.span))
+        };
+        found.alone_ns = spans(|_| true).saturating_sub(spans(|is_linked| is_linked));
+        found
+    }
+
+    /// Its share of the durations of all GPU activity, in percent; `None` without any.
+    pub fn percent(&self) -> Option<f64> {
+        crate::base::interval::percent_of(self.all.ns, self.of.ns)
+    }
+
+    /// Number and time by reason, the longest first; none without a reason.
+    pub fn by_reason(&self, profile: &Profile) -> Vec<(Reason, Tally)> {
+        let mut tallies = Reason::ALL.map(|reason| (reason, Tally::default()));
+        for (id, reason) in &self.work {
+            let ns = profile.gpu.get(*id).map_or(0, |work| work.span.length());
+            tallies[*reason as usize].1.add(ns);
+        }
+        let mut found: Vec<_> = tallies
+            .into_iter()
+            .filter(|(_, tally)| tally.count > 0)
+            .collect();
+        found.arrange_by_key(|(_, tally)| std::cmp::Reverse(tally.ns));
+        found
+    }
+
+    /// By name and reason, the longest first.
+    pub fn by_name(&self, profile: &Profile) -> Vec<UnattributedName> {
+        let mut index: Map<(StringId, Reason), usize> = Map::default();
+        let mut names: Vec<UnattributedName> = Vec::new();
+        for (id, reason) in &self.work {
+            let Some(work) = profile.gpu.get(*id) else {
+                continue;
+            };
+            let at = *index.entry((work.name, *reason)).or_insert(names.len());
+            if at == names.len() {
+                names.push(UnattributedName {
+                    name: work.name,
+                    reason: *reason,
+                    all: Tally::default(),
+                    first: work.event,
+                });
+            }
+            names[at].all.add(work.span.length());
+        }
+        names.arrange_by_key(|one| std::cmp::Reverse(one.all.ns));
+        names
+    }
+}
+
+/// What tells the reasons of a trace.
+struct Reasons {
+    ambiguous: Vec<GpuId>,
+    /// The smallest correlation id of a call.
+    first: Option<LinkId>,
+}
+
+impl Reasons {
+    fn new(profile: &Profile) -> Reasons {
+        let events = &profile.trace.events;
+        let calls = events.ids();
+        let calls = calls.filter(|event| events.category(*event).is_runtime());
+        let numbers = calls.filter_map(|call| events.correlation(call));
+        Reasons {
+            ambiguous: profile.launches.untold(),
+            first: numbers.filter(|id| id.number() > Some(0)).min(),
+        }
+    }
+
+    fn of(&self, trace: &Trace, id: GpuId, work: &GpuWork) -> Reason {
+        if self.ambiguous.binary_search(&id).is_ok() {
+            return Reason::Ambiguous;
+        }
+        let correlation = trace.events.correlation(work.event);
+        let number = |id: Option<LinkId>| id.and_then(LinkId::number);
+        if number(correlation)
+            .zip(number(self.first))
+            .is_some_and(|(own, first)| own < first)
+        {
+            return Reason::BeforeRecording;
+        }
+        match is_of_graph(trace, work.event) {
+            true => Reason::Graph,
+            false => Reason::NotRecorded,
+        }
+    }
+}
+
+fn is_of_graph(trace: &Trace, work: EventId) -> bool {
+    let args = trace.events.extra_args(work);
+    let args = args.map_or("", |args| trace.strings.get(args));
+    ["graph node id", "graph id"]
+        .iter()
+        .any(|key| extra_args::value(args, key).is_some_and(|id| id != "0"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Timetable;
+
+    /// ```text
+    /// id           1          2        7              9
+    /// call         –        call       –              –
+    /// GPU        [early)  [gemm)   [replayed)      [lost)
+    /// ```
+    #[test]
+    fn each_piece_has_its_reason() {
+        let profile = Timetable::new()
+            .without_flows()
+            .op("aten::mm", 10..20)
+            .launch(2, 11..12)
+            .kernel(1, "early", 0..15)
+            .kernel(2, "gemm", 20..40)
+            .kernel(7, "replayed", 40..70)
+            .args(r#""graph node id": 12"#)
+            .kernel(9, "lost", 60..80)
+            .profile();
+        let found = Unattributed::of(&profile);
+        let by_name = found.by_name(&profile).into_iter();
+        let by_name: Vec<(&str, Reason, u64, i64)> = by_name
+            .map(|one| {
+                let name = profile.trace.strings.get(one.name);
+                (name, one.reason, one.all.count, one.all.ns)
+            })
+            .collect();
+        assert_eq!(
+            by_name,
+            [
+                ("replayed", Reason::Graph, 1, 30_000),
+                ("lost", Reason::NotRecorded, 1, 20_000),
+                ("early", Reason::BeforeRecording, 1, 15_000),
+            ]
+        );
+        assert_eq!((found.all.ns, found.of.ns), (65_000, 85_000));
+        // From 0 to 15 and from 40 to 80 µs nothing else runs.
+        assert_eq!(found.alone_ns, 55_000);
+    }
+
+    #[test]
+    fn a_trace_without_launches_has_none() {
+        let profile = Timetable::new().kernel(1, "gemm", 0..15).profile();
+        let found = Unattributed::of(&profile);
+        assert_eq!((found.all.count, found.of.count), (0, 1));
+    }
+}

@@ -1,0 +1,267 @@
+//! What limits trust in the numbers: a few words each, with an explanation and the choice that
+//! changes it.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Hardware, Level};
+use crate::assess::Thresholds;
+use crate::base::format;
+use crate::base::interval::percent_of;
+use crate::base::labels::labelled;
+use crate::import::warning::{Severity, WarningKind};
+use crate::profile::Profile;
+use crate::profile::unattributed::Unattributed;
+
+labelled! {
+    /// What limits trust.
+    #[derive(Serialize, Deserialize)]
+    pub enum LimitKind {
+        /// The file ends early.
+        Truncated => "Truncated file" as "truncated",
+        /// Some of the file could not be read.
+        Damaged => "Damaged file" as "damaged",
+        /// Nothing tells what launched some GPU activity.
+        Unattributed => "Unattributed" as "unattributed",
+        /// The first GPU activity may have waited for what was launched before.
+        BeforeRecording => "Before the recording" as "before_recording",
+        /// Durations that cannot be true.
+        UnknownDurations => "Unknown durations" as "unknown_durations",
+        /// The clocks of CPU and GPU do not agree.
+        Clocks => "Clocks differ" as "clocks",
+        /// Some efficiencies are of peak, some of achievable figures.
+        MixedBasis => "Mixed basis" as "mixed_basis",
+        /// The figures are of another GPU than the one that was recorded.
+        OtherGpu => "Another GPU" as "other_gpu",
+    }
+}
+
+/// The choice that changes a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LimitSwitch {
+    /// That sheets with TraceLens's names count unattributed activity, too.
+    SheetEvents,
+    /// The basis of figures.
+    Basis,
+    /// The GPU that the report judges by.
+    Gpu,
+}
+
+/// One limit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limit {
+    /// What it is.
+    pub kind: LimitKind,
+    /// How bad it is.
+    pub level: Level,
+    /// A few words: "Unattributed 30.1 %".
+    pub label: String,
+    /// What it means, with its size.
+    pub explanation: String,
+    /// What changes it.
+    pub switch: Option<LimitSwitch>,
+}
+
+impl Limit {
+    fn new(kind: LimitKind, level: Level, size: &str, explanation: String) -> Limit {
+        let label = match size {
+            "" => kind.label().to_owned(),
+            size => format!("{} {size}", kind.label()),
+        };
+        Limit {
+            kind,
+            level,
+            label,
+            explanation,
+            switch: None,
+        }
+    }
+
+    fn with(self, switch: LimitSwitch) -> Limit {
+        Limit {
+            switch: Some(switch),
+            ..self
+        }
+    }
+}
+
+/// What limits trust in the numbers of a report, the file's own faults first.
+pub(super) fn limits(
+    profile: &Profile,
+    hardware: &Hardware,
+    [before_recording_ns, total_ns]: [Option<i64>; 2],
+    thresholds: &Thresholds,
+) -> Vec<Limit> {
+    let share = |ns| {
+        let percent = total_ns.and_then(|total_ns| percent_of(ns, total_ns));
+        percent.map_or_else(String::new, format::percent)
+    };
+    let before_recording = before_recording_ns.filter(|ns| *ns > 0).map(|ns| {
+        let explanation = format!(
+            "For {} no GPU activity is recorded, though the next was launched in time: what was launched before the recording may have run. That time counts as idle.",
+            format::time_ns(ns)
+        );
+        Limit::new(LimitKind::BeforeRecording, Level::Note, &share(ns), explanation)
+    });
+    let untold_ns = profile.gpu.untold_ns();
+    let unknown = (untold_ns > 0).then(|| {
+        let explanation = format!(
+            "For {} nothing tells how long the GPU worked: some durations cannot be true. That time counts as idle.",
+            format::time_ns(untold_ns)
+        );
+        Limit::new(LimitKind::UnknownDurations, Level::Bad, &share(untold_ns), explanation)
+    });
+    let clocks = profile.clocks_ns.map(|ns| {
+        let apart = format::time_ns(ns.saturating_abs());
+        let explanation = format!(
+            "The clocks of CPU and GPU are {apart} apart. GPU times stand; what the CPU did while the GPU was idle is not told."
+        );
+        Limit::new(LimitKind::Clocks, Level::Bad, &apart, explanation)
+    });
+    let mixed = hardware.caveat.as_ref().map(|caveat| {
+        Limit::new(LimitKind::MixedBasis, Level::Note, "", caveat.clone()).with(LimitSwitch::Basis)
+    });
+    let other = hardware.mismatch.as_ref().map(|mismatch| {
+        Limit::new(LimitKind::OtherGpu, Level::Warn, "", mismatch.clone()).with(LimitSwitch::Gpu)
+    });
+    let all = [
+        of_file(profile),
+        unattributed(profile, thresholds),
+        before_recording,
+        unknown,
+        clocks,
+        mixed,
+        other,
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// Kinds of warnings that say that the rest of the file is missing.
+const CUTS: [WarningKind; 4] = [
+    WarningKind::CutGzip,
+    WarningKind::CutJson,
+    WarningKind::TooManyEvents,
+    WarningKind::AnotherTrace,
+];
+
+/// That some of the file is missing.
+fn of_file(profile: &Profile) -> Option<Limit> {
+    let lost = profile.imported.iter();
+    let lost = lost.filter(|warning| warning.kind.severity() == Severity::DataLoss);
+    // What repairs and links made of it has limits of its own, or none.
+    let of_bytes = lost.filter(|warning| {
+        use WarningKind::*;
+        !matches!(
+            warning.kind,
+            ClocksDiffer
+                | UnknownCategory
+                | UnreadableArguments
+                | MissingDuration
+                | NegativeDuration
+                | ImpossibleDuration
+                | OverlongDuration
+        )
+    });
+    let of_bytes: Vec<_> = of_bytes.collect();
+    let is_cut = of_bytes.iter().any(|warning| CUTS.contains(&warning.kind));
+    let kind = match (of_bytes.is_empty(), is_cut) {
+        (true, _) => return None,
+        (_, true) => LimitKind::Truncated,
+        (_, false) => LimitKind::Damaged,
+    };
+    let n_read = format::counted(profile.trace.n_events_read, "event");
+    let sentences = of_bytes.iter().map(|warning| match warning.count {
+        1 => warning.sentence().into_owned(),
+        count => format!("{} ({} times)", warning.sentence(), format::count(count)),
+    });
+    let sentences: Vec<String> = sentences.collect();
+    let explanation = format!("{n_read} read. {}", sentences.join(" "));
+    Some(Limit::new(kind, Level::Bad, "", explanation))
+}
+
+fn unattributed(profile: &Profile, thresholds: &Thresholds) -> Option<Limit> {
+    let found = Unattributed::of(profile);
+    let percent = found.percent().filter(|_| found.all.count > 0)?;
+    if percent < thresholds.unlinked_percent {
+        return None;
+    }
+    let reasons = found.by_reason(profile).into_iter();
+    let reasons = reasons.map(|(reason, tally)| {
+        format!(
+            "{} ({})",
+            reason.label().to_lowercase(),
+            format::time_ns(tally.ns)
+        )
+    });
+    let explanation = format!(
+        "No recorded call launched {} of {} of kernels and copies ({}; {} in which nothing else runs): {}. All views count it, as a part of its own; sheets with TraceLens's names leave it out unless told otherwise.",
+        format::time_ns(found.all.ns),
+        format::time_ns(found.of.ns),
+        format::counted(found.all.count, "event"),
+        format::time_ns(found.alone_ns),
+        format::listed(&reasons.collect::<Vec<String>>()),
+    );
+    let size = format::percent(percent);
+    let limit = Limit::new(LimitKind::Unattributed, Level::Warn, &size, explanation);
+    Some(limit.with(LimitSwitch::SheetEvents))
+}
+
+/// What precedes the headline of a trace of which some is missing.
+pub(super) fn before_headline(limits: &[Limit]) -> &'static str {
+    match limits.first().map(|limit| limit.kind) {
+        Some(LimitKind::Truncated) => "The file ends early; this is about what could be read. ",
+        Some(LimitKind::Damaged) => "The file is damaged; this is about what could be read. ",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profile;
+    use crate::import::import;
+    use crate::report::{Overview, Report, ReportOptions};
+    use crate::testing::Timetable;
+
+    fn overview(profile: &Profile) -> Overview {
+        Report::new(profile, &ReportOptions::default()).overview
+    }
+
+    fn kinds(overview: &Overview) -> Vec<&str> {
+        overview
+            .limits
+            .iter()
+            .map(|limit| limit.kind.key())
+            .collect()
+    }
+
+    fn clean() -> Timetable {
+        Timetable::new().work("aten::mm", "gemm", 20..50)
+    }
+
+    #[test]
+    fn a_clean_trace_has_none() {
+        assert_eq!(overview(&clean().profile()).limits, []);
+    }
+
+    #[test]
+    fn a_truncated_file_says_so_before_the_answer() {
+        let json = clean().json();
+        let cut = json.get(..json.len() - 3).unwrap();
+        let overview = overview(&Profile::new(import(cut.as_bytes()).unwrap()));
+        assert_eq!(kinds(&overview), ["truncated"]);
+        assert!(overview.headline.starts_with("The file ends early"));
+    }
+
+    /// 30 of 60 µs have no call.
+    #[test]
+    fn unattributed_activity_has_its_share_and_time() {
+        let overview = overview(&clean().kernel(2, "gemm", 60..90).profile());
+        assert_eq!(kinds(&overview), ["unattributed"]);
+        let [limit] = &overview.limits[..] else {
+            panic!("{:?}", overview.limits);
+        };
+        assert_eq!(limit.label.replace('\u{202F}', " "), "Unattributed 50.0 %");
+        assert!(limit.explanation.contains("30.0"), "{}", limit.explanation);
+        assert_eq!(limit.switch, Some(LimitSwitch::SheetEvents));
+    }
+}

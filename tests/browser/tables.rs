@@ -1,0 +1,217 @@
+//! Tables: what can be typed into their filter, marking, copying, the order they have; and the palette.
+
+use serde_json::json;
+use thirtyfour::prelude::*;
+
+use super::page::{Page, with_page};
+use super::traces::{kernels, slow_product};
+
+/// Keeps what is copied as `window.copied`.
+const CATCH_COPIES: &str =
+    "navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }";
+
+async fn open_product(page: &Page, hash: &str) {
+    page.open("slow.json", &slow_product(&["my::op", "my::other"]))
+        .await;
+    page.go(hash).await;
+    page.find("table.sheet tbody tr[id]").await;
+}
+
+/// Types into the filter instead of what is there.
+async fn filter(page: &Page, text: &str) {
+    let text = json!(text);
+    page.js(&format!(
+        "$('#filter').value = {text}; $('#filter').dispatchEvent(new Event('input', {{ bubbles: true }}));"
+    ))
+    .await;
+}
+
+#[test]
+fn a_search_combines_words_shapes_and_fields() {
+    with_page("search", async |page| {
+        open_product(page, "#/operations").await;
+        for (typed, n_rows) in [
+            ("mm 1024", 1),
+            ("1024×1024", 1),
+            ("1024×1024×1024", 1),
+            ("dur>1ms", 1),
+            ("dur<1ms", 2),
+            ("category:gemm calls<2", 1),
+            ("my -other", 1),
+        ] {
+            filter(page, typed).await;
+            let count = format!("{n_rows} of 3 operations");
+            page.wait_text("[data-testid=count]", &count).await;
+        }
+        // What is no field is said, and the fields are listed.
+        filter(page, "famly:gemm").await;
+        page.wait_text("[data-testid=search-remarks]", "famly")
+            .await;
+        filter(page, "stream:7").await;
+        page.wait_text("[data-testid=search-remarks]", "This table has no")
+            .await;
+        page.click("#search-help").await;
+        page.wait_text("[data-testid=search-help]", "category")
+            .await;
+    });
+}
+
+#[test]
+fn a_table_says_its_order_and_is_marked_and_copied() {
+    with_page("marks", async |page| {
+        open_product(page, "#/operations").await;
+        page.resize(1500, 900).await;
+        page.js(CATCH_COPIES).await;
+        // The order that it has of itself.
+        page.wait_for("$('th[aria-sort=descending]')?.innerText.includes('GPU time')")
+            .await;
+        page.wait_for("$$('thead th').some(head => head.innerText.includes('Shapes'))")
+            .await;
+        page.enter("table.sheet", Key::Down + " ").await;
+        page.enter("table.sheet", Key::Down + " ").await;
+        page.wait_text("[data-testid=totals]", "2 rows marked")
+            .await;
+        page.wait_text("[data-testid=totals]", "GPU time 90.0 ms")
+            .await;
+        page.screenshot("marked.png").await;
+        page.click("#copy-table").await;
+        page.wait_for("window.copied?.startsWith('Operation\\t')")
+            .await;
+        assert_eq!(
+            page.value::<u64>("window.copied.trim().split('\\n').length")
+                .await,
+            3
+        );
+        page.click("#unmark").await;
+        page.wait_for("!$('[data-testid=totals]')").await;
+        page.click("#copy-markdown").await;
+        page.wait_for("window.copied?.startsWith('| Operation |')")
+            .await;
+        page.wait_for("window.copied.trim().split('\\n').length === 5")
+            .await;
+    });
+}
+
+#[test]
+fn kernels_say_how_they_spread() {
+    with_page("kernel-columns", async |page| {
+        page.open("kernels.json", &kernels(&[10, 20, 90])).await;
+        page.resize(2000, 900).await;
+        page.go("#/kernels").await;
+        let heads = "$$('thead th').map(head => head.innerText.trim().split('\\n')[0])";
+        for head in ["Median", "Mean"] {
+            page.wait_for(&format!("{heads}.includes('{head}')")).await;
+        }
+        let shows = "$$('tbody tr[id] td').some(cell => cell.textContent === '20.0 µs')";
+        page.wait_for(shows).await;
+    });
+}
+
+#[test]
+fn an_operation_is_copied_as_python() {
+    with_page("python", async |page| {
+        page.open("slow.json", &slow_product(&[])).await;
+        page.js(CATCH_COPIES).await;
+        page.go("#/operations?row=0").await;
+        page.click("#copy-python button").await;
+        page.wait_for("window.copied?.includes('torch.ops.aten.mm.default(self, mat2)')")
+            .await;
+    });
+}
+
+#[test]
+fn the_palette_finds_what_the_trace_has_before_files() {
+    with_page("palette-kinds", async |page| {
+        page.open_sample().await;
+        let kinds = "$$('#palette [role=option] .kind-of').map(kind => kind.textContent)";
+        page.enter("body", Key::Control + "k").await;
+        page.enter("#palette[open] input", "gemm").await;
+        for kind in ["Category", "Threshold"] {
+            page.wait_for(&format!("{kinds}.includes('{kind}')")).await;
+        }
+        let order: Vec<String> = page.value(kinds).await;
+        let first = |kind: &str| order.iter().position(|one| one == kind);
+        if let Some(file) = first("Export") {
+            assert!(first("Category") < Some(file) && first("Threshold") < Some(file));
+        }
+        page.enter("#palette[open] input", Key::Escape + "").await;
+
+        // A setting, a threshold in its place, and a module.
+        page.command("custom perf", "Custom perf models").await;
+        page.find("#models-dialog[open]").await;
+        page.click("#models-dialog header button").await;
+        page.enter("body", Key::Control + "k").await;
+        page.enter("#palette[open] input", "idle threshold").await;
+        page.wait_for(&format!("{kinds}.includes('Threshold')"))
+            .await;
+        page.js("$$('#palette [role=option]').find(one => one.textContent.includes('Threshold') && one.querySelector('.soft').textContent).click()")
+            .await;
+        page.wait_for("document.activeElement?.id.startsWith('threshold-')")
+            .await;
+    });
+}
+
+#[test]
+fn printed_tables_have_heads_and_no_buttons() {
+    with_page("print-heads", async |page| {
+        page.open_sample_at("#/operations", "[id^=unified_perf_summary-]")
+            .await;
+        let media = json!({"media": "print"});
+        let driver = page.chromium.driver.cdp();
+        driver
+            .send_raw("Emulation.setEmulatedMedia", media)
+            .await
+            .unwrap();
+        let shown = "$$('main thead th button').every(head => head.offsetHeight > 0)";
+        page.wait_for(shown).await;
+        page.wait_for("$$('main button').filter(one => !one.closest('thead')).every(one => one.offsetHeight === 0)")
+            .await;
+    });
+}
+
+#[test]
+fn a_phone_has_a_low_header_and_no_hints_of_keys() {
+    with_page("phone", async |page| {
+        page.open_sample_at("#/operations", "[id^=unified_perf_summary-]")
+            .await;
+        page.resize(390, 844).await;
+        page.wait_for("$('header.top').offsetHeight < 120").await;
+        page.wait_for("document.documentElement.scrollWidth <= innerWidth")
+            .await;
+        page.screenshot("phone.png").await;
+        page.find(".by-keys").await;
+        let touch = json!({"enabled": true, "maxTouchPoints": 1});
+        let driver = page.chromium.driver.cdp();
+        driver
+            .send_raw("Emulation.setTouchEmulationEnabled", touch)
+            .await
+            .unwrap();
+        let mobile = json!({"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": true});
+        driver
+            .send_raw("Emulation.setDeviceMetricsOverride", mobile)
+            .await
+            .unwrap();
+        page.wait_for("matchMedia('(hover: none) and (pointer: coarse)').matches")
+            .await;
+        page.wait_for("$('.by-keys').offsetHeight === 0").await;
+    });
+}
+
+/// The count of requests stays beside what judges, in windows of every width.
+#[test]
+fn nothing_of_the_header_lies_over_another() {
+    with_page("header", async |page| {
+        page.open_sample().await;
+        for width in [320, 640, 901, 960, 1024, 1100, 1241, 1400] {
+            page.resize(width, 800).await;
+            let over = "(() => {
+                const parts = $$('header.top > *').filter(one => one.offsetWidth).flatMap(one => one.matches('label') ? [...one.children] : [one]);
+                const boxes = parts.filter(one => one.offsetWidth).map(one => one.getBoundingClientRect());
+                const overlap = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+                return boxes.some((a, at) => boxes.slice(at + 1).some(b => overlap(a, b)));
+            })()";
+            page.wait_for(&format!("innerWidth === {width} && !{over}"))
+                .await;
+        }
+    });
+}
