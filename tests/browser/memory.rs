@@ -45,7 +45,7 @@ fn the_peak_is_said_drawn_and_listed() {
         page.wait_for("$$('[data-testid=memory-figures] tbody tr').length === 20")
             .await;
         let held = page
-            .text("[data-testid=memory-device] .card.flush table")
+            .text("[data-testid=memory-device] > .card.flush table")
             .await;
         assert!(held.contains("(before the recording)") && held.contains("aten::mul"));
     });

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::Profile;
-use super::kernels::GpuEvents;
 use super::lanes::Step;
 use super::memory::DeviceMemory;
 use super::window::step_windows;
@@ -54,7 +53,7 @@ struct NamedSteps(Arc<[Step]>);
 
 /// The steps of a trace, or those that a window touches, in order of time.
 pub(crate) fn named_steps(profile: &Profile) -> Arc<[Step]> {
-    let steps = profile.once(GpuEvents::All, || {
+    let steps = profile.once(|| {
         let window = profile.window.as_ref();
         let analyzed = window.map_or(Interval::ALL, |of| of.window.host_span());
         let steps = step_windows(profile).into_iter().map(|one| one.step);

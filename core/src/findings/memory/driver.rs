@@ -101,8 +101,8 @@ fn idle_ns(input: &Input, uses: &[DriverUse]) -> Option<i64> {
     if input.profile.without_idle_causes().is_some() {
         return None;
     }
-    let gaps = gaps(input.profile, input.timelines.events);
-    let idle = gaps.iter().filter(|gap| !gap.is_filled).map(|gap| gap.span);
+    let gaps = gaps(input.profile);
+    let idle = gaps.iter().map(|gap| gap.span);
     let idle = Coverage::new(idle.collect());
     let spans = crate::base::interval::union(uses.iter().map(|one| one.span).collect());
     Some(sum(spans.into_iter().map(|span| idle.within(span))))

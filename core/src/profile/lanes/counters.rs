@@ -6,6 +6,7 @@ use super::{View, is_drawn, recorded_span};
 use crate::base::interval::{Coverage, Interval, union};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
+use crate::profile::memory::{DeviceMemory, Point};
 
 /// A number that holds until the next sample.
 #[derive(Debug, Clone, PartialEq)]
@@ -199,6 +200,26 @@ mod tests {
             .launched("two", 3..4, 20..60)
             .launched("three", 5..6, 60..80)
             .profile()
+    }
+
+    #[test]
+    fn memory_is_counted_from_what_was_there_before() {
+        let profile = Timetable::new()
+            .memory(5_000_000, 8_000_000)
+            .op("aten::mul", 0..100)
+            .block(1, 2_000_000, 40)
+            .block(1, -2_000_000, 60)
+            .profile();
+        let counters = counters(&profile);
+        let [in_use, reserved] = &counters[..] else {
+            panic!("{counters:?}");
+        };
+        let samples = [(0, 5e6), (40_000, 7e6), (60_000, 5e6)];
+        assert_eq!((in_use.samples(), in_use.unit), (&samples[..], "bytes"));
+        assert_eq!(
+            (&*reserved.name, &*reserved.note),
+            ("Memory reserved", "GPU 0")
+        );
     }
 
     #[test]

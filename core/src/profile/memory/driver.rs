@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::base::interval::Interval;
 use crate::names::memory::DriverCall;
 use crate::profile::Profile;
-use crate::profile::kernels::GpuEvents;
 use crate::trace::{ByName, Category, EventId};
 
 /// A call to the driver that takes or gives back memory of the GPU.
@@ -27,7 +26,7 @@ struct DriverUses(Arc<[DriverUse]>);
 
 /// The calls of a trace, or of a window, in order of time.
 pub fn driver_uses(profile: &Profile) -> Arc<[DriverUse]> {
-    let uses = profile.once(GpuEvents::All, || DriverUses(find(profile).into()));
+    let uses = profile.once(|| DriverUses(find(profile).into()));
     Arc::clone(&uses.0)
 }
 

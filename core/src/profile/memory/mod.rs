@@ -25,7 +25,6 @@ mod tests;
 use std::sync::Arc;
 
 use super::Profile;
-use super::kernels::GpuEvents;
 use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
 use crate::trace::{EventId, FailedAllocation, MemoryDevice, Trace};
@@ -244,7 +243,7 @@ impl Memory {
 impl Profile {
     /// What the allocators reported; empty where the trace was recorded without.
     pub fn memory(&self) -> Arc<Memory> {
-        self.once(GpuEvents::All, || Memory::new(self))
+        self.once(|| Memory::new(self))
     }
 }
 
