@@ -16,6 +16,7 @@
 //! | `requirements` | the page of requirements, held to the source tree |
 //! | `compare` | two real traces of the same model, held against each other |
 //! | `idle` | the code behind the idle time of real traces, and of causes planted in them |
+//! | `memory` | memory of real traces to the byte, by operator and step |
 //! | `models` | how much of the GPU time of real traces has a model |
 //! | `trees` | the call trees of real traces against themselves and each other |
 //! | `words` | the vocabulary of everything that a user reads |
@@ -40,6 +41,7 @@ mod golden;
 mod gpu_choice;
 mod idle;
 mod layers;
+mod memory;
 mod models;
 mod outputs;
 mod planted;

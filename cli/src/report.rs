@@ -182,7 +182,11 @@ fn finding_row(report: &Report, ranked: &RankedFinding) -> [String; 4] {
         .impact
         .as_ref()
         .map(|impact| Worth::new(report, impact));
-    let saves = worth.map_or("savings unknown".to_owned(), |worth| {
+    let no_time = || match ranked.finding.memory_bytes {
+        Some(bytes) => format!("{} of GPU memory", format::bytes(bytes)),
+        None => "savings unknown".to_owned(),
+    };
+    let saves = worth.map_or_else(no_time, |worth| {
         let up_to = if worth.is_at_most { "up to " } else { "" };
         let share = worth
             .of_run

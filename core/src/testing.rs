@@ -60,6 +60,8 @@ pub struct Timetable {
     host_end_us: f64,
     /// How often [`Timetable::launched`] was called.
     n_works: u32,
+    /// What the allocator of the GPU has in use, and holds.
+    memory: (i64, i64),
 }
 
 #[derive(Debug, Clone, Default)]
@@ -82,6 +84,7 @@ impl Default for Timetable {
             flows: true,
             host_end_us: 0.0,
             n_works: 0,
+            memory: (0, 0),
         }
     }
 }
@@ -238,6 +241,30 @@ impl Timetable {
             ..Entry::default()
         });
         self
+    }
+
+    /// From here on the allocator of the GPU has so many bytes in use and holds so many.
+    pub fn memory(mut self, allocated: i64, reserved: i64) -> Timetable {
+        self.memory = (allocated, reserved);
+        self
+    }
+
+    /// The allocator of the current GPU reports, on the current thread, that a block at an address was
+    /// allocated, or released where its size is negative. It takes what it needs from the driver.
+    pub fn block(mut self, addr: u64, bytes: i64, at_us: impl Into<f64>) -> Timetable {
+        let (allocated, reserved) = self.memory;
+        let allocated = allocated + bytes;
+        let reserved = reserved.max(allocated);
+        self.memory = (allocated, reserved);
+        let (track, gpu) = (self.thread_track(), self.gpu);
+        let ts = decimal(nanoseconds(at_us));
+        let args = format!(
+            r#""Total Reserved": {reserved}, "Total Allocated": {allocated}, "Bytes": {bytes}, "Addr": {addr}, "Device Id": {gpu}, "Device Type": 1"#
+        );
+        let fields = format!(
+            r#""ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", {track}, "ts": {ts}, "args": {{{args}}}"#
+        );
+        self.raw(&format!("{{{fields}}}"))
     }
 
     /// The trace as the profiler writes it.

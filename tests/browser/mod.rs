@@ -11,6 +11,7 @@ mod compare;
 mod findings;
 mod keeping;
 mod looks;
+mod memory;
 mod opening;
 mod operation;
 mod page;

@@ -20,7 +20,7 @@ const FINDERS: &str = "const $ = css => document.querySelector(css);
     ";
 
 /// The views, and an element that only that view has.
-pub(crate) const VIEWS: [(&str, &str); 11] = [
+pub(crate) const VIEWS: [(&str, &str); 12] = [
     ("overview", "[data-testid=headline]"),
     ("report", "[data-testid=report]"),
     ("operations", "[id^=unified_perf_summary-]"),
@@ -29,6 +29,7 @@ pub(crate) const VIEWS: [(&str, &str); 11] = [
     ("tree", "[id^=node-]"),
     ("system", "[data-testid=system]"),
     ("timeline", "#lanes .lane"),
+    ("memory", "[data-testid=memory]"),
     ("steps", "[data-testid=steps]"),
     ("compare", "[data-testid^=compare]"),
     ("export", "[data-testid=artifacts]"),

@@ -203,6 +203,8 @@ pub mod sheet {
     pub const COLLECTIVES: &str = "compare_collectives";
     /// Steps of serving engines by phase and batch size.
     pub const STEPS: &str = "compare_steps";
+    /// Peaks of memory, and what operators hold of them.
+    pub const MEMORY: &str = "compare_memory";
     /// Both call trees, side by side; not a table.
     pub const TREE: &str = "compare_tree";
     /// Places where the call trees differ.
@@ -225,6 +227,12 @@ pub mod column {
     pub const TARGET: &str = "target time";
     /// Target minus reference.
     pub const DIFFERENCE: &str = "difference";
+    /// Memory in the reference.
+    pub const REFERENCE_MB: &str = "reference MB";
+    /// Memory in the target.
+    pub const TARGET_MB: &str = "target MB";
+    /// Target minus reference, of memory.
+    pub const DIFFERENCE_MB: &str = "difference MB";
     /// Target over reference, of a call.
     pub const RATIO: &str = "measured ratio";
     /// The same as the hardware predicts it.

@@ -129,6 +129,8 @@ pub struct Card {
     pub worth: Option<Worth>,
     /// What that is estimated from, or that it is not.
     pub basis: String,
+    /// The memory that it is about, where it is about that and not about time.
+    pub memory: Option<String>,
     /// What shows it, the longest first.
     pub evidence: Vec<Evidence>,
     /// How many more show it.
@@ -139,6 +141,8 @@ pub struct Card {
     pub details: String,
     /// The Idle & communication view shows what it is about.
     pub is_system: bool,
+    /// The Memory view shows what it is about.
+    pub is_memory: bool,
 }
 
 /// An operation or event that shows a finding.

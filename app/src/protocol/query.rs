@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsValue;
 
 use dormer_core::report::details::OpDetails;
+use dormer_core::report::memory::MemoryView;
 use dormer_core::report::sheet::Field;
 
 use super::wire::to_js;
@@ -66,6 +67,7 @@ queries! {
     FlameQuery -> Flame;
     RooflineQuery -> RooflineChart;
     SystemQuery -> SystemFacts;
+    MemoryQuery -> MemoryView;
     StepsQuery -> StepTimes;
     TimelineQuery -> TimelineOutline;
     DrawQuery -> Drawn;

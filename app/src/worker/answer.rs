@@ -1,6 +1,7 @@
 //! Which part of the worker answers which query.
 
 use dormer_core::hardware;
+use dormer_core::report::memory::memory_view;
 use wasm_bindgen::JsValue;
 
 use super::models::check;
@@ -50,6 +51,7 @@ impl Traces {
                 query.said(&roofline(target.analyzed(), &target.report))
             }
             AnyQuery::SystemQuery(query) => query.said(&system(&self.target().report)),
+            AnyQuery::MemoryQuery(query) => query.said(&memory_view(self.target().analyzed())),
             AnyQuery::StepsQuery(query) => query.said(&self.target().step_times()),
             AnyQuery::TimelineQuery(query) => {
                 let outline = self.target().timeline().map(|of| of.outline());

@@ -2,7 +2,7 @@
 
 use dormer_core::findings::{Finding, RankedFinding};
 use dormer_core::output::document::slug;
-use dormer_core::report::cards::{Light, NOT_QUANTIFIABLE, Worth, asides, detail_heading};
+use dormer_core::report::cards::{Light, Worth, asides, detail_heading, without_time};
 use dormer_core::report::details::is_in_tree;
 use dormer_core::report::gap_chart::GapChart;
 use dormer_core::report::has_row;
@@ -64,14 +64,20 @@ fn card(profile: &Profile, report: &Report, ranked: &RankedFinding) -> Card {
         model: finding.model.clone(),
         kernel: finding.kernel.clone(),
         worth: impact.map(|impact| Worth::new(report, impact)),
-        basis: impact
-            .map_or(NOT_QUANTIFIABLE, |impact| impact.estimate.label())
-            .to_owned(),
+        basis: impact.map_or_else(
+            || without_time(finding),
+            |impact| impact.estimate.label().to_owned(),
+        ),
+        memory: finding
+            .memory_bytes
+            .filter(|_| impact.is_none())
+            .map(format::bytes),
         n_more: all - evidence.len(),
         evidence,
         within: within(report, ranked.number),
         details: slug(&detail_heading(ranked)),
         is_system: super::system::shows(ranked.analysis),
+        is_memory: ranked.analysis.key == "memory",
     }
 }
 

@@ -198,6 +198,16 @@ thresholds! {
         triton_gate_ms: Ms = 10.0, "A generated kernel that takes longer than this can be a bottleneck whatever its share.";
         triton_slow_percent: Percent = 30.0, "A generated norm or reduction below this share of the roofline reads its data badly.";
     }
+    "Memory" {
+        memory_unused_percent: Percent = 25.0, "Memory that the allocator holds and nobody uses at the peak is a finding from this share of what it holds …";
+        memory_unused_mib: MiB = 512.0, "… and from this size on.";
+        memory_calls_percent: Percent = 0.5, "Calls that take memory from the driver or give it back, in steps after the first, are a finding when they take this share of the run, or when an allocation had to be tried again.";
+        memory_growth_percent: Percent = 1.0, "Memory in use grows when each step ends with more than this above the one before.";
+        memory_holder_percent: Percent = 30.0, "An operator that holds more than this share of the peak is a finding.";
+        memory_churn_mib: MiB = 64.0, "Blocks of at least this size …";
+        memory_churn_ms: Ms = 1.0, "… that are released within this time …";
+        memory_churn_ratio: Ratio = 3.0, "… are churn when an operator allocates more than this times the peak in them.";
+    }
     "Steps" {
         step_slow_percent: Percent = 20.0, "A step of a serving engine is slow when it takes this much longer than the median of the steps like it, and stands out of how they vary.";
         step_trend_percent: Percent = 2.0, "Steps become slower, or faster, when their time changes by at least this share of its median over the recording, steadily.";

@@ -7,6 +7,7 @@ use super::expected::Verdict;
 use super::explained::Explained;
 use super::gap::{Gaps, Waste};
 use super::hardware::HardwareRatio;
+use super::memory::MemoryPair;
 use super::named::{Named, Tally};
 use super::ops::{MatchedOp, Operations};
 use super::pair::{Pair, Which};
@@ -38,6 +39,8 @@ pub struct Comparison {
     pub parts: Parts,
     /// Steps of serving engines by phase and batch size; empty where one of them is of none.
     pub steps: Vec<StepPair>,
+    /// Memory of both; `None` where one of them has no memory events.
+    pub memory: Option<MemoryPair>,
     /// Kernel time of all that computes: what shares of compute are of.
     pub compute_ns: Pair<i64>,
     /// Operations by arguments, with what was expected of them.

@@ -23,6 +23,7 @@ pub(crate) mod gap;
 pub(crate) mod hardware;
 pub(crate) mod lists;
 pub(crate) mod losses;
+pub mod memory;
 pub(crate) mod named;
 pub(crate) mod names;
 pub(crate) mod op_side;
@@ -46,6 +47,7 @@ pub use expected::{Judgement, NotJudged, Roof, Verdict};
 pub use explained::{Explained, VerdictCount};
 pub use gap::{Gap, Gaps, Saving, Subject, Waste};
 pub use hardware::{Figure, HardwareRatio};
+pub use memory::{MemoryPair, MemorySize};
 pub use named::{Named, Tally, Timed};
 pub(crate) use names::base_name;
 pub use names::names;
@@ -71,6 +73,7 @@ impl Comparison {
             amount: Amount::new(sides, &operations, misses_calls),
             parts: Parts::new(sides, &shares, &operations),
             steps: steps::steps(sides),
+            memory: memory::memory(sides),
             compute_ns: sides.map(|side| side.report.timelines.compute_ns().unwrap_or(0)),
             explained: Explained::of(&operations),
             hardware: hardware::ratios(&about, &operations, &judge),

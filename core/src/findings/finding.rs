@@ -74,6 +74,10 @@ pub struct Finding {
     pub time_ns: i64,
     /// The share of the roofline that it reaches, weighted by time.
     pub efficiency_percent: Option<f64>,
+    /// The GPU memory that it is about, in bytes; `None` where it is about time alone.
+    pub memory_bytes: Option<u64>,
+    /// Patterns of findings that count the time that it saves: where there is one, it counts there.
+    pub counted_in: &'static [&'static str],
     /// What it saves; `None` where a trace cannot tell.
     pub impact: Option<Impact>,
     /// How much of the middle of the impact comes from which operation.

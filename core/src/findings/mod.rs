@@ -24,6 +24,7 @@ pub mod finding;
 mod fusion;
 mod gemm;
 mod impact;
+mod memory;
 mod moe;
 pub mod multi_kernel;
 mod narrower;
@@ -129,6 +130,7 @@ pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "multi_kernel", title: "Copies and communication", subject: "memory copies or collectives", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: multi_kernel::run, rules: multi_kernel::DOCS },
     AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: cpu_idle::run, rules: cpu_idle::DOCS },
     AnalysisKind { key: "serving", title: "Serving steps", subject: "steps of serving engines", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: serving::run, rules: serving::DOCS },
+    AnalysisKind { key: "memory", title: "Memory", subject: "memory of the GPU", tier: Tier::System, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: memory::run, rules: memory::DOCS },
     AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: any_kind::runs_in_graphs, is_of_whole: false, class: |_, _| String::new(), run: any_kind::run_graphs, rules: any_kind::GRAPH_DOCS },
     AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: any_kind::is_recomputed, is_of_whole: false, class: |_, _| String::new(), run: any_kind::run_recompute, rules: any_kind::RECOMPUTE_DOCS },
     AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, is_of_whole: true, class: |_, _| String::new(), run: fusion::run, rules: fusion::DOCS },

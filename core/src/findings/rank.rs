@@ -45,9 +45,9 @@ pub struct Findings {
     pub together: Option<Impact>,
 }
 
-/// Ranks what the analyses found: by the middle of the impact, its upper end, then time, then the
-/// order of the analyses. So what is saved only once the CPU launches in time comes later, and what
-/// saves an unknown time comes last.
+/// Ranks what the analyses found: by the middle of the impact, its upper end, then time, then memory,
+/// then the order of the analyses. So what is saved only once the CPU launches in time comes later,
+/// what saves an unknown time after that, and what saves memory and no time comes last.
 pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
     let thresholds = &input.options.thresholds;
     let total_ns = input.total_ns();
@@ -73,7 +73,8 @@ pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
             let impact = finding.impact;
             impact.map_or((-1, -1), |impact| (impact.mid_ns, impact.high_ns))
         };
-        worth(b).cmp(&worth(a)).then(b.time_ns.cmp(&a.time_ns))
+        let rest = |finding: &Finding| (finding.time_ns, finding.memory_bytes);
+        worth(b).cmp(&worth(a)).then(rest(b).cmp(&rest(a)))
     });
     let mut ranked: Vec<RankedFinding> = Vec::new();
     let mut within = Vec::new();
@@ -134,6 +135,12 @@ fn share_savings(input: &Input, a: &Finding, b: &Finding) -> bool {
     })
 }
 
+/// Whether another finding counts the time that one saves.
+fn is_counted_elsewhere(ranked: &[RankedFinding], finding: &Finding) -> bool {
+    let mut patterns = ranked.iter().map(|one| one.finding.pattern);
+    patterns.any(|pattern| finding.counted_in.contains(&pattern))
+}
+
 #[derive(Debug, Clone, Copy, Default)]
 struct Saved {
     /// By the finding that saves most of it.
@@ -149,7 +156,8 @@ fn together(input: &Input, ranked: &[RankedFinding]) -> Option<Impact> {
     let mut all: Option<Impact> = None;
     for RankedFinding { finding, .. } in ranked {
         // A limit is no saving beside those that come near it.
-        let impact = finding.impact.filter(|_| finding.effect != Effect::Limit);
+        let is_counted = finding.effect != Effect::Limit && !is_counted_elsewhere(ranked, finding);
+        let impact = finding.impact.filter(|_| is_counted);
         let Some(impact) = impact else {
             continue;
         };
@@ -199,6 +207,46 @@ mod tests {
         // 400 ns of 100 µs are below half a percent.
         assert_eq!(findings.n_small, 1);
         assert_eq!(findings.together.map(|all| all.mid_ns), Some(25_000));
+    }
+
+    #[test]
+    fn memory_comes_after_time_the_most_first() {
+        let memory = |title: &str, bytes| Finding {
+            time_ns: 0,
+            memory_bytes: Some(bytes),
+            ..made_up(title, None, &[])
+        };
+        let findings = ranked(vec![
+            memory("1 GB", 1_000_000_000),
+            memory("2 GB", 2_000_000_000),
+            made_up("unknown", None, &[]),
+            made_up("time", Some(5_000), &[]),
+        ]);
+        let titles = findings.ranked.iter().map(|one| one.finding.title.as_str());
+        let titles: Vec<&str> = titles.collect();
+        assert_eq!(titles, ["time", "unknown", "2 GB", "1 GB"]);
+    }
+
+    #[test]
+    fn what_another_finding_counts_is_saved_once() {
+        let twice = Finding {
+            counted_in: &["made_up"],
+            ..made_up("calls", Some(20_000), &[])
+        };
+        let alone = ranked(vec![twice.clone()]);
+        assert_eq!(alone.together.map(|all| all.mid_ns), Some(20_000));
+        let idle = Finding {
+            pattern: "made_up",
+            ..made_up("idle", Some(30_000), &[])
+        };
+        let both = ranked(vec![
+            idle,
+            Finding {
+                pattern: "calls",
+                ..twice
+            },
+        ]);
+        assert_eq!(both.together.map(|all| all.mid_ns), Some(30_000));
     }
 
     #[test]

@@ -49,6 +49,7 @@ labelled! {
         UnknownPhase => "Some events are of a kind that carries no time in a PyTorch trace; they were ignored.",
         UnknownCategory => "Some events have no category, or one that Dormer does not know, so no number counts them.",
         UnreadableArguments => "The shapes, types or values of some operators are not of the profiler's form, so FLOPs and bytes of these calls are unknown.",
+        UnreadableMemory => "Some reports of the memory allocator could not be read, so the memory of that device is shown by its totals only.",
         TooManyEvents => "The trace has more events than fit; the rest was left out. Record fewer steps to see all.",
         LargeMetadata => "Large entries beside the events were not kept.",
         WrongNesting => "Some calls end after the call they began in; they have no place in the call tree.",
@@ -81,11 +82,10 @@ impl WarningKind {
             }
             CutGzip | CorruptGzip | AnotherTrace | CutJson | UnreadableEvent | MissingTime
             | MissingDuration | NegativeDuration | ImpossibleDuration | OverlongDuration
-            | ImpossibleStart | UnreadableArguments | UnknownCategory | TooManyEvents
-            | WrongNesting | UnlinkedGpuWork | NothingLinked | AmbiguousCorrelation
-            | RepeatedCorrelation | ClocksDiffer | UntoldGpuTime | GpuEventsLost => {
-                Severity::DataLoss
-            }
+            | ImpossibleStart | UnreadableArguments | UnreadableMemory | UnknownCategory
+            | TooManyEvents | WrongNesting | UnlinkedGpuWork | NothingLinked
+            | AmbiguousCorrelation | RepeatedCorrelation | ClocksDiffer | UntoldGpuTime
+            | GpuEventsLost => Severity::DataLoss,
         }
     }
 }

@@ -25,6 +25,7 @@ mod helper;
 pub(crate) mod host_calls;
 pub(crate) mod layer;
 mod library;
+pub mod memory;
 pub mod modules;
 pub(crate) mod moe;
 pub(crate) mod norm;

@@ -38,6 +38,8 @@ pub mod lanes;
 pub mod launch;
 pub(crate) mod measured;
 mod memo;
+pub mod memory;
+pub mod memory_steps;
 pub mod model_info;
 pub(crate) mod moe_roles;
 pub(crate) mod norm;

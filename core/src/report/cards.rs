@@ -127,10 +127,18 @@ fn speed_up(saved_percent: f64) -> String {
 /// Instead of what a finding is worth.
 pub const NOT_QUANTIFIABLE: &str = "Not quantifiable from a trace.";
 
+/// Instead of the time that a finding saves: the memory that it is about, in a sentence.
+pub fn without_time(finding: &Finding) -> String {
+    match finding.memory_bytes {
+        Some(bytes) => format!("{} of GPU memory, no time.", format::bytes(bytes)),
+        None => NOT_QUANTIFIABLE.to_owned(),
+    }
+}
+
 /// What a finding is worth, in a sentence for its card.
 pub(crate) fn impact_sentence(report: &Report, finding: &Finding) -> String {
     let Some(impact) = &finding.impact else {
-        return NOT_QUANTIFIABLE.to_owned();
+        return without_time(finding);
     };
     let worth = Worth::new(report, impact).sentence();
     match impact.estimate {

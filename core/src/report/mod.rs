@@ -22,6 +22,7 @@ mod kernel_runs;
 mod kernel_summary;
 pub(crate) mod labels;
 pub(crate) mod layer_kernels;
+pub mod memory;
 mod modules;
 mod ops_by_category;
 mod ops_summary;
@@ -367,6 +368,11 @@ pub const SHEETS: &[SheetKind] = &[
     of("short_kernels_summary", "Short kernels", short_kernels::summary_columns, short_kernels::summary),
     of("nn_module_summary", "Modules by GPU time", |_| [&modules::COLUMNS[..], &SHARES].concat(), modules::rows),
     of("coll_analysis", "Collectives", |_| collectives::COLUMNS.to_vec(), collectives::rows),
+    of(memory::SUMMARY, "Memory by device", |_| memory::SUMMARY_COLUMNS.to_vec(), memory::summary_rows),
+    of(memory::PEAK, "What holds the memory peak", |_| memory::PEAK_COLUMNS.to_vec(), memory::peak_rows),
+    of(memory::BY_OPERATOR, "Memory by operator", |_| memory::OPERATOR_COLUMNS.to_vec(), memory::operator_rows),
+    of(memory::BY_STEP, "Memory by step", |_| memory::STEP_COLUMNS.to_vec(), memory::step_rows),
+    of(memory::DRIVER_CALLS, "Memory taken from the driver", memory::driver_columns, memory::driver_rows),
     of("cpu_ops_summary", "Operators by host time", |_| cpu_ops::COLUMNS.to_vec(), cpu_ops::rows),
 ];
 

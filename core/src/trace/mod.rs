@@ -15,6 +15,7 @@ pub mod event_args;
 mod events;
 pub(crate) mod extra_args;
 mod flows;
+mod memory;
 mod strings;
 mod tracks;
 
@@ -27,6 +28,7 @@ pub use column::Column;
 pub use devices::DeviceProperties;
 pub use events::{Category, EventId, EventTable, NewEvent};
 pub use flows::{FlowPoint, FlowTable};
+pub use memory::{FailedAllocation, MemoryDevice, MemoryEvent, MemoryTable};
 pub use strings::{StringId, StringTable};
 pub use tracks::{LinkId, LinkIds, Track, TrackId, TrackTable};
 
@@ -51,6 +53,8 @@ pub struct Trace {
     pub devices: Vec<DeviceProperties>,
     /// Small top-level keys beside `traceEvents`, as raw JSON, in file order.
     pub metadata: Vec<(String, String)>,
+    /// What the allocators reported.
+    pub memory: MemoryTable,
     /// Calls of a graph's capture, below the launches that replay it.
     pub captured: Captured,
     /// Events in the file, whatever their phase: also those no table keeps.

@@ -95,6 +95,9 @@ fn finding_card(card: Card) -> impl IntoView {
     let in_system = card.is_system.then(|| {
         view! { " " <ViewLink view="system" focus=Focus::default()>"Idle & communication"</ViewLink> }
     });
+    let in_memory = card.is_memory.then(|| {
+        view! { " " <ViewLink view="memory" focus=Focus::default()>"Memory"</ViewLink> }
+    });
     let within = (!card.within.is_empty()).then(|| {
         let text = format!("Also resolved: {}.", card.within.join("; "));
         view! { <p class="fine" data-testid="within">{prose(text)}</p> }
@@ -113,7 +116,7 @@ fn finding_card(card: Card) -> impl IntoView {
                         {sure}
                     </span>
                 </span>
-                {worth_figures(card.worth)}
+                {worth_figures(card.worth, card.memory)}
             </summary>
             <div class="body">
                 <div class="advice">
@@ -127,7 +130,7 @@ fn finding_card(card: Card) -> impl IntoView {
                     {evidence_list(card.evidence, card.n_more)}
                     {card.gap.map(gap_chart)}
                     {within}
-                    <p class="fine">{card.basis} " " {in_report} {in_system}</p>
+                    <p class="fine">{card.basis} " " {in_report} {in_system} {in_memory}</p>
                 </div>
             </div>
         </details>
@@ -135,9 +138,18 @@ fn finding_card(card: Card) -> impl IntoView {
 }
 
 /// What following a finding saves.
-fn worth_figures(worth: Option<Worth>) -> AnyView {
+fn worth_figures(worth: Option<Worth>, memory: Option<String>) -> AnyView {
     let Some(worth) = worth else {
-        return view! { <span class="worth soft">"Savings unknown"</span> }.into_any();
+        return match memory {
+            Some(memory) => view! {
+                <span class="worth">
+                    <span class="saves"><b>{with_units(&memory)}</b> " of memory"</span>
+                    <span>"no time"</span>
+                </span>
+            }
+            .into_any(),
+            None => view! { <span class="worth soft">"Savings unknown"</span> }.into_any(),
+        };
     };
     let of_run = worth.of_run.as_ref();
     let bar = of_run.map(|of_run| {

@@ -3,6 +3,7 @@
 pub mod compare;
 pub mod export;
 pub mod kernels;
+pub mod memory;
 pub mod operations;
 pub mod overview;
 pub mod report;
@@ -62,6 +63,7 @@ pub const VIEWS: &[View] = &[
     View { fills: true, ..View::new("tree", "Call tree", || tree::tree().into_any()) },
     View { fills: true, ..View::new("timeline", "Timeline", || timeline::timeline().into_any()) },
     View::new("system", "Idle & communication", || system::system().into_any()),
+    View::new("memory", "Memory", || memory::memory().into_any()),
     View::new("steps", "Steps", || steps::steps().into_any()),
     View { starts_group: true, ..View::new("compare", "Compare", || compare::compare().into_any()) },
     View::new("export", "Export", || export::export().into_any()),

@@ -75,9 +75,11 @@ fn card(comparison: &Comparison, gap: &Gap) -> Card {
         }
         .to_owned(),
         evidence: all.into_iter().take(NAMED).collect(),
+        memory: None,
         n_more,
         within: Vec::new(),
         details: String::new(),
+        is_memory: false,
         is_system: matches!(
             gap.subject,
             Subject::ExposedCommunication | Subject::ExposedCopies | Subject::Idle

@@ -2,7 +2,8 @@
 
 use dormer_core::base::format;
 use dormer_core::compare::{
-    Comparison, KernelUse, LoneOp, MatchedOp, Named, Pair, StepPair, Tally, Timed, Verdict,
+    Comparison, KernelUse, LoneOp, MatchedOp, MemorySize, Named, Pair, StepPair, Tally, Timed,
+    Verdict,
 };
 use dormer_core::names::Family;
 use dormer_core::report::sheet::{Cell, Column, Sheet, Unit};
@@ -51,6 +52,8 @@ impl CompareTable {
 pub(super) fn tables(comparison: &Comparison) -> Vec<CompareTable> {
     let operations = &comparison.operations;
     let lone = |name, rows: &[LoneOp]| CompareTable::new(name, LONE, rows, |op| (op.family, ""));
+    let memory = comparison.memory.iter().flat_map(|memory| memory.rows());
+    let memory: Vec<Size> = memory.map(|(part, size)| (part, size.clone())).collect();
     vec![
         CompareTable::new(sheet::OPERATIONS, MATCHED, &operations.matched, |op| {
             (op.family, op.judgement.verdict.key())
@@ -86,6 +89,7 @@ pub(super) fn tables(comparison: &Comparison) -> Vec<CompareTable> {
             let family = dormer_core::names::family_of_op(label, name, None);
             (name.clone(), family)
         }),
+        CompareTable::new(sheet::MEMORY, MEMORY, &memory, |_| (Family::Other, "")),
     ]
 }
 
@@ -159,6 +163,22 @@ const STEPS: &[TableColumn<StepPair>] = &[
     (column::REFERENCE_COUNT, Unit::Count, "Steps in the reference.", |row| integer(row.n_steps.reference as u64)),
     (column::TARGET_COUNT, Unit::Count, "Steps in the target.", |row| integer(row.n_steps.target as u64)),
 ];
+
+/// A size of memory, with the part of it that it belongs to.
+type Size = (&'static str, MemorySize);
+
+#[rustfmt::skip]
+const MEMORY: &[TableColumn<Size>] = &[
+    (column::NAME, Unit::Text, "What is measured, or the operator that asked for it.", |(part, size)| words(format!("{part}{}", size.label))),
+    (column::REFERENCE_MB, Unit::Number, "Megabytes in the reference.", |(_, size)| megabytes(size.bytes.reference)),
+    (column::TARGET_MB, Unit::Number, "Megabytes in the target.", |(_, size)| megabytes(size.bytes.target)),
+    (column::DIFFERENCE_MB, Unit::Number, "Target minus reference: positive means that the target needs more.", |(_, size)| maybe(size.difference().map(|bytes| bytes as f64 / 1e6))),
+    (column::RATIO, Unit::Number, "Memory in the target divided by that in the reference.", |(_, size)| maybe(size.ratio())),
+];
+
+fn megabytes(bytes: Option<u64>) -> Cell {
+    maybe(bytes.map(|bytes| bytes as f64 / 1e6))
+}
 
 /// A row that is told by its name.
 struct NamedRow {

@@ -25,6 +25,8 @@ pub(crate) enum Saves<S: Subject> {
     Each(for<'a> fn(&Input<'a>, &S::Of<'a>) -> Option<Impact>),
     /// What the [evidence](Subject::evidence) says; for what is no operation.
     Evidence,
+    /// Memory, which costs no time.
+    Memory,
     Nothing,
 }
 
@@ -39,6 +41,7 @@ impl<S: Subject> Saves<S> {
             Saves::All => "up to all of its time",
             Saves::Heuristic => "15–45 % of its time, a rule of thumb",
             Saves::Each(_) => "what each operation can save",
+            Saves::Memory => "GPU memory, no time",
             Saves::Nothing => "not quantifiable from a trace",
         }
     }
@@ -48,7 +51,7 @@ impl<S: Subject> Saves<S> {
         let input = group.input;
         match self {
             Saves::Gap => impact(input, &group.rows),
-            Saves::Evidence | Saves::Nothing => (None, Vec::new()),
+            Saves::Evidence | Saves::Memory | Saves::Nothing => (None, Vec::new()),
             Saves::Usual(band) => group.impacts(&|_, row| Impact::of_usual(row, *band)),
             Saves::Steps(causes) => group.impacts(&|_, row| {
                 let waterfall = Waterfall::of(input, row.operation)?;

@@ -10,6 +10,8 @@ use crate::base::value::rounded;
 use crate::findings::{Confidence, Impact as Saved, Outcome, RankedFinding, StepMemory};
 use crate::output::title::of_trace;
 use crate::profile::Profile;
+use crate::profile::lanes::recorded_span;
+use crate::profile::memory::{DeviceMemory as Allocator, Holder as Held};
 use crate::profile::model_info::{Inferred, ModelInfo};
 use crate::profile::operations::Operation as Called;
 use crate::profile::recorded_flops::recorded_flops;
@@ -40,6 +42,7 @@ record! {
         run: "How the time splits; null without GPU activity." = report.timelines.whole.as_ref().map(Run::of),
         window: "The part of the trace that is analyzed alone; null: all of it." = profile.window.as_ref().map(Window::of),
         serving: "Steps of a serving engine, or the run of a diffusion pipeline; null: the trace has none." = report.overview.serving.as_ref().map(|facts| Serving::of(profile, report, facts)),
+        memory: "Memory by device; none where no allocator reported anything." = list(&profile.memory().devices, |one| DeviceMemory::of(profile, one)),
         findings: "What was found, in order." = list(&report.analyses.findings.ranked, |one| Finding::of(profile, report, one)),
         together: "What following all of them saves." = report.analyses.findings.together.as_ref().map(|all| Impact::of(all, report.overview.total_ns)),
         n_small: "Findings that are too small to be listed." = report.analyses.findings.n_small,
@@ -197,6 +200,26 @@ record! {
         percent_of_step: "Its share of the time of a step." = phase_of_memory(phases).map(|phase| rounded(memory.least_ns() / phase.step_ns.max(1) as f64 * 100.0, 2)),
     }
 
+    /// Memory of one device.
+    DeviceMemory(profile: &Profile, device: &Allocator) {
+        device: "Its name." = device.label,
+        peak_bytes: "Most that is in use." = device.peak.allocated,
+        peak_ms: "When, after the first event of the trace." = ms(device.peak.ts_ns.saturating_sub(begin_ns(profile))),
+        before_bytes: "What of it was allocated before the recording, or before the part that is analyzed." = device.before_at_peak,
+        reserved_bytes: "What the allocator holds then, in use or not; null: it reserves nothing." = Some(device.peak.reserved).filter(|bytes| *bytes > 0),
+        allocations: "Blocks that were allocated." = device.n_allocations,
+        allocated_bytes: "What they come to." = device.allocated_bytes,
+        is_checked: "Totals and blocks agree; where not, only totals are told." = device.check.holds(),
+        at_peak: "What operators hold at the peak, the most first." = list(&device.peak_by_operator(&profile.trace), |one| Holder::of(profile, one)),
+    }
+
+    /// What an operator holds at the peak.
+    Holder(profile: &Profile, holder: &Held) {
+        operator: "The innermost operator that asked; null: none did." = holder.operator.map(|name| profile.trace.strings.get(name)),
+        blocks: "Its blocks." = holder.n_blocks,
+        bytes: "What they come to." = holder.bytes,
+    }
+
     /// What following a finding saves of the run; of a finding null where a trace cannot tell.
     Impact(saved: &Saved, total_ns: Option<i64>) {
         low_ms: "The low end of the range." = ms(saved.low_ns),
@@ -223,6 +246,7 @@ record! {
         time_ms: "The measured time that it is about." = ms(ranked.finding.time_ns),
         efficiency_percent: "In percent of roofline." = round(ranked.finding.efficiency_percent, 2),
         impact: "What following it saves; null: a trace cannot tell." = ranked.finding.impact.as_ref().map(|saved| Impact::of(saved, report.overview.total_ns)),
+        memory_bytes: "The GPU memory that it is about; null: it is about time alone." = ranked.finding.memory_bytes,
         overlaps: "Numbers of findings about some of the same operations." = ranked.overlaps,
         replay: "Its reproducer." = ranked.finding.replay.as_ref().map(Replay::of),
         operations: "The operations that it is about." = ranked.finding.operations.iter().filter_map(|at| Some(Operation::of(profile, profile.operations().get(*at)?))).collect::<Json>(),
@@ -269,6 +293,10 @@ pub(crate) fn ms(ns: i64) -> f64 {
     rounded(ns as f64 / 1e6, 3)
 }
 
+fn begin_ns(profile: &Profile) -> i64 {
+    recorded_span(&profile.trace).map_or(0, |span| span.start_ns)
+}
+
 fn of_whole(whole: &GpuTimeline, ns: i64) -> Option<f64> {
     of_run(ns, Some(whole.total_ns()))
 }
@@ -311,6 +339,30 @@ mod tests {
         assert_eq!(json["quality"]["level"], "note");
         assert_eq!(json["analyses"][0]["status"], "OK");
         assert_eq!(json["model"]["model"]["value"], Json::Null);
+    }
+
+    #[test]
+    fn memory_is_written_by_device() {
+        let profile = Timetable::new()
+            .memory(1_000_000, 8_000_000)
+            .op("aten::mul", 10..20)
+            .block(1, 3_000_000, 15)
+            .profile();
+        let report = Report::new(&profile, &options_on("MI300X"));
+        let json = findings(&profile, &report);
+        let device = &json["memory"][0];
+        assert_eq!(device["device"], "GPU 0");
+        assert_eq!(device["peak_bytes"], 4_000_000);
+        assert_eq!(device["before_bytes"], 1_000_000);
+        assert_eq!(device["peak_ms"], 0.005);
+        let held = &device["at_peak"][0];
+        assert_eq!(
+            (&held["operator"], &held["bytes"]),
+            (&"aten::mul".into(), &3_000_000.into())
+        );
+        let none = Timetable::new().work("aten::mm", "gemm", 10..20).profile();
+        let report = Report::new(&none, &options_on("MI300X"));
+        assert_eq!(findings(&none, &report)["memory"], Json::Array(Vec::new()));
     }
 
     #[test]

@@ -43,7 +43,8 @@ use crate::profile::Profile;
 use crate::profile::window::Window;
 use crate::trace::annotations::step_number;
 use crate::trace::{
-    Category, DeviceProperties, NewEvent, OpArgs, OpArgsId, StringId, Trace, TraceBuilder,
+    Category, DeviceProperties, NewEvent, OpArgs, OpArgsId, StringId, StringTable, Trace,
+    TraceBuilder,
 };
 use placeholder::Placeholders;
 
@@ -136,6 +137,13 @@ impl<'a> Redactor<'a> {
         let mut trace = self.new.finish();
         trace.devices = devices;
         trace.n_events_read = old.n_events_read;
+        // A process is called as its tracks are, which keep their ids.
+        trace.memory = old.memory.renamed(|pid| {
+            let mut tracks = old.tracks.iter();
+            let track = tracks.find(|(_, track)| track.pid == pid);
+            let renamed = track.and_then(|(id, _)| trace.tracks.get(id));
+            renamed.map_or(StringTable::EMPTY, |track| track.pid)
+        });
         // Events keep their ids.
         trace.captured = old.captured.clone();
         trace

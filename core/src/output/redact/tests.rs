@@ -43,6 +43,7 @@ const TRACE: &str = r#"{
     {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy acme", "pid": 0, "tid": 7, "ts": 600, "dur": 10, "args": {"correlation": 10, "stream": 7, "kind": "acme"}},
     {"ph": "X", "cat": "gpu_user_annotation", "name": "acme on the GPU", "pid": 0, "tid": 7, "ts": 40, "dur": 600},
     {"ph": "X", "cat": "overhead", "name": "acme overhead", "pid": "acme-1", "tid": "acme-t", "ts": 700, "dur": 10},
+    {"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": "acme-1", "tid": "acme-t", "ts": 421, "args": {"Device Type": 1, "Device Id": 0, "Addr": 16, "Bytes": 3000000, "Total Allocated": 5000000, "Total Reserved": 9000000}},
     {"ph": "X", "cat": "acme", "name": "acme event", "pid": "acme-1", "tid": "acme-t", "ts": 720, "dur": 10}
 ]}"#;
 

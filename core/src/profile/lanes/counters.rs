@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{View, is_drawn};
+use super::{View, is_drawn, recorded_span};
 use crate::base::interval::{Coverage, Interval, union};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
+use crate::profile::memory::{DeviceMemory, Point};
 
 /// A number that holds until the next sample.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,7 +97,7 @@ impl Counter {
 /// The counters of a trace, in the order in which they are shown. Another one is a row here: the
 /// timeline draws whatever there is.
 pub fn counters(profile: &Profile) -> Vec<Counter> {
-    let all = [launch_queues(profile)];
+    let all = [launch_queues(profile), memory(profile)];
     all.into_iter().flatten().collect()
 }
 
@@ -140,6 +141,33 @@ fn launch_queues(profile: &Profile) -> Vec<Counter> {
     by_device.into_iter().map(counter).collect()
 }
 
+/// By device: memory in use and reserved, where allocators reported it. What was there before the
+/// first report is there from the start.
+fn memory(profile: &Profile) -> Vec<Counter> {
+    let memory = profile.memory();
+    let start_ns = recorded_span(&profile.trace).map_or(i64::MIN, |span| span.start_ns);
+    let of_device = |device: &DeviceMemory| {
+        let counter = |name: &str, of: fn(&Point) -> u64| {
+            let first = device.curve.first().map_or(start_ns, |first| first.ts_ns);
+            let before = device.at(first.saturating_sub(1));
+            let before = (start_ns.min(first), of(&before) as f64);
+            let later = device.curve.iter();
+            let later = later.map(|point| (point.ts_ns, of(point) as f64));
+            Counter::new(
+                name.to_owned(),
+                device.label.clone(),
+                "bytes",
+                std::iter::once(before).chain(later).collect(),
+            )
+        };
+        let in_use = counter("Memory in use", |point| point.allocated);
+        let reserved = || counter("Memory reserved", |point| point.reserved);
+        let reserved = (device.most_reserved > 0).then(reserved);
+        std::iter::once(in_use).chain(reserved)
+    };
+    memory.main().flat_map(of_device).collect()
+}
+
 /// How busy the GPU is in each of so many equal parts of a span, 0 to 1; the CPU in a trace without
 /// GPU activity.
 pub fn utilization(profile: &Profile, span: Interval, parts: usize) -> Vec<f64> {
@@ -178,6 +206,26 @@ mod tests {
             .launched("two", 3..4, 20..60)
             .launched("three", 5..6, 60..80)
             .profile()
+    }
+
+    #[test]
+    fn memory_is_counted_from_what_was_there_before() {
+        let profile = Timetable::new()
+            .memory(5_000_000, 8_000_000)
+            .op("aten::mul", 0..100)
+            .block(1, 2_000_000, 40)
+            .block(1, -2_000_000, 60)
+            .profile();
+        let counters = counters(&profile);
+        let [in_use, reserved] = &counters[..] else {
+            panic!("{counters:?}");
+        };
+        let samples = [(0, 5e6), (40_000, 7e6), (60_000, 5e6)];
+        assert_eq!((in_use.samples(), in_use.unit), (&samples[..], "bytes"));
+        assert_eq!(
+            (&*reserved.name, &*reserved.note),
+            ("Memory reserved", "GPU 0")
+        );
     }
 
     #[test]

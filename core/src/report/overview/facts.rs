@@ -50,6 +50,15 @@ pub(super) fn facts(
     if n_ops > 0 {
         add("Operator calls", format::count(n_ops));
     }
+    for device in profile.memory().main() {
+        let peak = format::bytes(device.peak.allocated);
+        let reserved = match device.peak.reserved {
+            0 => String::new(),
+            bytes => format!(" of {} reserved", format::bytes(bytes)),
+        };
+        let label = format!("Memory peak, {}", device.label);
+        add(&label, format!("{peak}{reserved}"));
+    }
     add("Events", format::count(profile.trace.n_events_read));
     add("Trace size", format::bytes(profile.text_bytes));
     facts

@@ -48,6 +48,15 @@ const NAMED: &[TableColumn] = &[
 ];
 
 #[rustfmt::skip]
+const MEMORY: &[TableColumn] = &[
+    TableColumn::new(column::NAME, "Memory", Width::Rest),
+    TableColumn::new(column::REFERENCE_MB, "Reference, MB", Width::Number).rank(3),
+    TableColumn::new(column::TARGET_MB, "Target, MB", Width::Number).rank(2),
+    TableColumn::new(column::DIFFERENCE_MB, "Difference, MB", Width::Number).rank(1),
+    TableColumn::new(column::RATIO, "Ratio", Width::Small).rank(4),
+];
+
+#[rustfmt::skip]
 const PLACES: &[TableColumn] = &[
     TableColumn::new(column::NAME, "Inside", Width::Rest),
     TableColumn::new(column::REFERENCE_CALLS, "The reference calls", Width::Name).rank(3),
@@ -60,7 +69,7 @@ const PLACES: &[TableColumn] = &[
 
 /// The tables: what they are asked for by, their titles, what their rows are, and their columns.
 #[rustfmt::skip]
-const TABLES: [(&str, &str, &str, &[TableColumn]); 11] = [
+const TABLES: [(&str, &str, &str, &[TableColumn]); 12] = [
     (sheet::OPERATIONS, "Operations", "operations", MATCHED),
     (sheet::TARGET_ONLY, "Only in the target", "operations", LONE),
     (sheet::REFERENCE_ONLY, "Only in the reference", "operations", LONE),
@@ -72,6 +81,7 @@ const TABLES: [(&str, &str, &str, &[TableColumn]); 11] = [
     (sheet::MODULES, "Modules", "modules", NAMED),
     (sheet::COLLECTIVES, "Collectives", "collectives", NAMED),
     (sheet::CPU, "CPU", "operators", NAMED),
+    (sheet::MEMORY, "Memory", "sizes", MEMORY),
 ];
 
 /// Two traces, or the way to a second one.

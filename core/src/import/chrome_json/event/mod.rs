@@ -1,5 +1,6 @@
 //! One event of `traceEvents` to one row.
 
+mod memory;
 mod values;
 
 use std::borrow::Cow;
@@ -267,8 +268,9 @@ impl EventReader {
                 }
             }
             b'M' => self.metadata(&fields, offset),
-            // Other flows, and instants: nothing is computed from them.
-            b's' | b'f' | b't' | b'i' | b'I' | b'R' => {}
+            b'i' | b'I' | b'R' => self.instant(cursor, &fields, offset),
+            // Other flows: nothing is computed from them.
+            b's' | b'f' | b't' => {}
             _ if fields.is_work() => self.warn(WarningKind::UnreadableEvent, offset),
             _ => self.warn(WarningKind::UnknownPhase, offset),
         }

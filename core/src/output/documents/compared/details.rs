@@ -20,6 +20,7 @@ const N_OPERATIONS: usize = 6;
 pub(super) fn all(comparison: &Comparison) -> Vec<Part> {
     let mut parts = Vec::new();
     parts.extend(tables::steps(comparison));
+    parts.extend(tables::memory(comparison));
     parts.extend(tables::waterfall(comparison));
     parts.extend(tables::categories(comparison));
     let gaps = comparison.gaps.ranked.iter();

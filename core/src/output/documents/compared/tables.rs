@@ -21,6 +21,9 @@ pub(super) const N_STEPS: usize = 12;
 
 pub(super) const MAX_ROWS: usize = 12;
 
+/// Longer than this no operator's name is shown.
+const NAME_CHARS: usize = 60;
+
 pub(super) const PLACE: &str = "in the files of the comparison";
 
 pub(super) fn times(ratio: Option<f64>) -> Line {
@@ -90,6 +93,37 @@ pub(super) fn steps(comparison: &Comparison) -> Option<Part> {
             );
         })
     })
+}
+
+/// Peaks of memory, and what operators hold of them.
+pub(super) fn memory(comparison: &Comparison) -> Option<Part> {
+    let memory = comparison.memory.as_ref()?;
+    let bytes = |bytes: Option<u64>| dash(bytes, format::bytes);
+    let rows: Vec<_> = memory.sizes.iter().map(|size| (size, false)).collect();
+    let held = memory
+        .at_peak
+        .iter()
+        .take(MAX_ROWS)
+        .map(|size| (size, true));
+    let rows: Vec<_> = rows.into_iter().chain(held).collect();
+    let n_held = memory.at_peak.len();
+    Some(part("Memory", |document| {
+        document.table(
+            DocTable::of(rows)
+                .line("Memory", |(size, is_operator)| match is_operator {
+                    true => code(&size.label, NAME_CHARS),
+                    false => line(&size.label),
+                })
+                .line(">Reference", |(size, _)| bytes(size.bytes.reference))
+                .line(">Target", |(size, _)| bytes(size.bytes.target))
+                .line(">Ratio", |(size, _)| times(size.ratio())),
+        );
+        document.text(
+            "Of each trace the device with the highest peak counts. Operators stand with what they \
+             hold at the peak of their own trace.",
+        );
+        document.texts(more(n_held, MAX_ROWS, PLACE));
+    }))
 }
 
 /// What both traces lose in the same way.

@@ -239,8 +239,11 @@ fn data(source: &Input, ranked: &RankedFinding) -> Document {
     let efficiency = finding.efficiency_percent.map_or(String::new(), |percent| {
         format!(", {} of roofline", format::percent(percent))
     });
-    let measured = format::time_ns(finding.time_ns);
-    document.field("Data", &format!("{measured} measured{efficiency}."));
+    let measured = match finding.memory_bytes.filter(|_| finding.time_ns == 0) {
+        Some(bytes) => format!("{} of GPU memory", format::bytes(bytes)),
+        None => format!("{} measured", format::time_ns(finding.time_ns)),
+    };
+    document.field("Data", &format!("{measured}{efficiency}."));
     let all = source.profile.operations();
     let operations = finding.operations.iter();
     let operations: Vec<_> = operations.filter_map(|at| all.get(*at)).collect();

@@ -96,7 +96,11 @@ pub(super) fn steps(source: &Input) -> Vec<Part> {
                     .line(">Middle", |(_, one)| saves(one, |impact| impact.mid_ns))
                     .line(">High", |(_, one)| saves(one, |impact| impact.high_ns))
                     .text("Estimate", |(_, one)| {
-                        one.impact.map_or("not quantifiable", estimate)
+                        match (one.impact, one.memory_bytes) {
+                            (Some(impact), _) => estimate(impact).to_owned(),
+                            (None, Some(bytes)) => format!("{} of memory", format::bytes(bytes)),
+                            (None, None) => "not quantifiable".to_owned(),
+                        }
                     }),
             );
             document.or_text("No findings.");
@@ -374,6 +378,9 @@ pub(super) fn questions(source: &Input) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     for ranked in source.report.analyses.findings.ranked.iter().take(5) {
         let question = match (ranked.analysis.tier, ranked.finding.impact) {
+            (Tier::System, None) if ranked.finding.memory_bytes.is_some() => {
+                "is memory what limits the batch size or the sequence length?"
+            }
             (Tier::System, _) => {
                 "is the waiting inherent to the workload, or a matter of how it is run?"
             }

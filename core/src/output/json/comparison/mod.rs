@@ -17,6 +17,7 @@ use crate::compare::comparison::Comparison;
 use crate::compare::findings::{Gap, Saving as Saved, Subject as Subjects};
 use crate::compare::gap::Waste as Lost;
 use crate::compare::hardware::{Figure as Kind, HardwareRatio};
+use crate::compare::memory::{MemoryPair, MemorySize};
 use crate::compare::named::{Named as Row, Tally as Counted};
 use crate::compare::ops::{LoneOp, MatchedOp};
 use crate::compare::pair::{Pair, Which};
@@ -45,6 +46,7 @@ record! {
         caveats: "Sentences to keep in mind." = comparison.caveats(),
         amount: "How much of the same the target does for what the reference does." = Amount::of(&comparison.amount),
         steps: "Steps of serving engines by phase and batch size; none where one of the traces is of none." = list(&comparison.steps, Steps::of),
+        memory: "Memory of both; null: one of them has no memory events." = comparison.memory.as_ref().map(Memory::of),
         parts: "The time in parts that sum up to it." = Parts::of(comparison),
         explained: "Of all operations with a prediction, the steps from one trace to the other." = Explained::of(comparison),
         operations: "Operations of both traces and of one alone." = Operations::of(comparison),
@@ -159,6 +161,21 @@ record! {
         kv_tokens: "Tokens that a step attends to, the median; null: not known." = row.kv_tokens,
         times_ms: "The times." = row.ns.map(|ns| rounded(ns / 1e6, 6)),
         ratio: "Target over reference." = round(row.ratio(), 4),
+    }
+
+    /// Memory of the device with the highest peak of each trace.
+    Memory(memory: &MemoryPair) {
+        sizes: "The peak in use, what of it was allocated before, what is reserved then, and all that is allocated." = list(&memory.sizes, Size::of),
+        at_peak: "What operators hold at the peak, the most first." = list(&memory.at_peak, Size::of),
+        allocated: "What operators allocate in all, the most first." = list(&memory.allocated, Size::of),
+    }
+
+    /// A size in both traces.
+    Size(size: &MemorySize) {
+        label: "What it is: an operator, or a word for people." = size.label,
+        bytes: "Of each; null in a trace that has no such operator." = size.bytes,
+        difference_bytes: "Target minus reference." = size.difference(),
+        ratio: "Target over reference." = round(size.ratio(), 4),
     }
 
     /// Times in whole nanoseconds.

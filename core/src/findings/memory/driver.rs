@@ -1,0 +1,155 @@
+//! Memory that the allocator takes from the driver and gives back while steps run.
+
+use super::{Kind, Seen};
+use crate::base::interval::{Coverage, Interval, busy};
+use crate::findings::prelude::*;
+use crate::profile::gaps::gaps;
+use crate::profile::memory::{DeviceMemory, DriverCall, DriverUse, driver_uses};
+use crate::profile::memory_steps::{kind_of, named_steps};
+
+/// Calls that are shown.
+const MOST_ROWS: usize = 10;
+
+/// Calls in steady steps; where no steps are marked, all of them, if it is known what they take.
+pub(super) fn seen(input: &Input, device: Option<&DeviceMemory>) -> Option<Seen> {
+    let profile = input.profile;
+    let mut uses = driver_uses(profile).to_vec();
+    if uses.is_empty() {
+        return None;
+    }
+    let steady = steady(input);
+    match &steady {
+        Some(steady) => uses.retain(|one| {
+            let mut steps = steady.iter();
+            steps.any(|span| span.contains(one.span.start_ns))
+        }),
+        None => {
+            device?;
+        }
+    }
+    let spans = || uses.iter().map(|one| one.span);
+    let time_ns = busy(spans());
+    let n_retries = uses.iter().filter(|one| one.is_retry).count() as u64;
+    let percent = percent_of(time_ns, input.total_ns()?)?;
+    let is_long = percent >= input.options.thresholds.memory_calls_percent;
+    if uses.is_empty() || !(is_long || (n_retries > 0 && steady.is_some())) {
+        return None;
+    }
+    let idle_ns = idle_ns(input, &uses);
+    let levels = device.map(|device| changes(device, steady.as_deref()));
+    let bytes = levels
+        .map(|(taken, given)| taken.max(given))
+        .filter(|bytes| *bytes > 0);
+    let n_of = |call: DriverCall| uses.iter().filter(|one| one.call == call).count() as u64;
+    let (n_taken, n_given) = (n_of(DriverCall::Allocate), n_of(DriverCall::Free));
+    let text = |bytes: Option<u64>| match bytes.filter(|bytes| *bytes > 0) {
+        Some(bytes) => format::bytes(bytes),
+        None => String::new(),
+    };
+    Some(Seen {
+        kind: Kind::Driver,
+        priority: match n_retries > 0 {
+            true => Priority::High,
+            false => Priority::Medium,
+        },
+        bytes,
+        time_ns,
+        impact: idle_ns
+            .filter(|ns| *ns > 0)
+            .map(|ns| Impact::at_most(ns.min(time_ns))),
+        events: uses.iter().map(|one| one.event).take(MOST_ROWS).collect(),
+        words: vec![
+            ("taken", format::counted(n_taken, "allocation")),
+            ("given", format::counted(n_given, "release")),
+            ("time", format::time_ns(time_ns)),
+            ("share", format::percent(percent)),
+            (
+                "idle",
+                idle_ns
+                    .filter(|ns| *ns > 0)
+                    .map_or(String::new(), format::time_ns),
+            ),
+            (
+                "retries",
+                match n_retries {
+                    0 => String::new(),
+                    n => format::counted(n, "allocation"),
+                },
+            ),
+            ("grown", text(levels.map(|(taken, _)| taken))),
+            ("flushed", text(levels.map(|(_, given)| given))),
+            holds("steps", steady.is_some()),
+        ],
+        tables: vec![table(input, uses)],
+    })
+}
+
+/// The steps after the first of those that come several times; `None` where there are none.
+fn steady(input: &Input) -> Option<Vec<Interval>> {
+    let steps = named_steps(input.profile);
+    let steps = steps.iter().map(|step| (kind_of(&step.name), step.span));
+    let kinds = grouped(steps, |spans: &mut Vec<Interval>, span| spans.push(span));
+    let later = kinds
+        .into_iter()
+        .flat_map(|(_, spans)| spans.into_iter().skip(1));
+    let later: Vec<Interval> = later.collect();
+    (!later.is_empty()).then_some(later)
+}
+
+/// What the GPU is idle during such calls; `None` where clocks do not agree.
+fn idle_ns(input: &Input, uses: &[DriverUse]) -> Option<i64> {
+    if input.profile.without_idle_causes().is_some() {
+        return None;
+    }
+    let gaps = gaps(input.profile);
+    let idle = gaps.iter().map(|gap| gap.span);
+    let idle = Coverage::new(idle.collect());
+    let spans = crate::base::interval::union(uses.iter().map(|one| one.span).collect());
+    Some(sum(spans.into_iter().map(|span| idle.within(span))))
+}
+
+/// What the allocator took from the driver and gave back, by what it reports as reserved.
+fn changes(device: &DeviceMemory, steady: Option<&[Interval]>) -> (u64, u64) {
+    let pairs = device.curve.iter().zip(device.curve.iter().skip(1));
+    let counted = pairs.filter(|(_, next)| match steady {
+        Some(steady) => steady.iter().any(|span| span.contains(next.ts_ns)),
+        None => true,
+    });
+    counted.fold((0_u64, 0_u64), |(taken, given), (one, next)| {
+        let up = next.reserved.saturating_sub(one.reserved);
+        let down = one.reserved.saturating_sub(next.reserved);
+        (taken.saturating_add(up), given.saturating_add(down))
+    })
+}
+
+fn table(input: &Input, mut uses: Vec<DriverUse>) -> Table {
+    let trace = &input.profile.trace;
+    uses.arrange_by_key(|one| std::cmp::Reverse(one.span.length()));
+    uses.truncate(MOST_ROWS);
+    let operator = |one: &DriverUse| {
+        let tree = &input.profile.tree;
+        let above = tree
+            .node_of(one.event)
+            .and_then(|node| tree.op_above(trace, node));
+        let above = above.and_then(|node| tree.event(node));
+        above.map_or(Value::Empty, |event| {
+            Value::Quoted(trace.name(event).to_owned())
+        })
+    };
+    let columns: &[CellColumn<DriverUse>] = &[
+        ("call", "Call", &|one| {
+            Value::Quoted(trace.name(one.event).to_owned())
+        }),
+        ("operator", "Operator", &|one| operator(one)),
+        ("time", "Time", &|one| Value::Ns(one.span.length())),
+        ("retry", "Tried again", &|one| Value::Flag(one.is_retry)),
+    ];
+    let events = uses
+        .iter()
+        .map(|one| Some(trace.events.uid(one.event)))
+        .collect();
+    Table {
+        events,
+        ..Table::of("memory_calls", "The longest calls", uses, columns)
+    }
+}

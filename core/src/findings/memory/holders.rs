@@ -1,0 +1,180 @@
+//! Operators that hold much of the peak, and those whose large blocks come and go.
+
+use super::levels::mib;
+use super::{Kind, Seen, tables};
+use crate::base::map::Map;
+use crate::findings::prelude::*;
+use crate::names::is_module;
+use crate::profile::Profile;
+use crate::profile::memory::{Block, DeviceMemory, asked_for_by, share};
+use crate::trace::{Category, EventId, StringId};
+
+/// The usual remedy, where names prove what a block is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Remedy {
+    /// Scores of attention, of all queries and keys.
+    Scores,
+    /// Logits and what a loss makes of them.
+    Loss,
+    /// Gradients that are added up.
+    Gradients,
+    /// Tensors put together into a new one.
+    Concatenation,
+    /// Nothing says what it is.
+    Unknown,
+}
+
+impl Remedy {
+    fn of(profile: &Profile, call: EventId) -> Remedy {
+        let trace = &profile.trace;
+        let tree = &profile.tree;
+        let above = tree.node_of(call).into_iter();
+        let above = above.flat_map(|node| tree.ancestors(node));
+        let above = above
+            .filter_map(|node| tree.event(node))
+            .map(|event| trace.name(event));
+        let operator = trace.name(call);
+        let names: Vec<&str> = std::iter::once(operator).chain(above).collect();
+        let any = |is: &dyn Fn(&str) -> bool| names.iter().any(|name| is(name));
+        let is_softmax = matches!(operator, "aten::_softmax" | "aten::softmax");
+        if any(&|name| name.ends_with("_scaled_dot_product_attention_math"))
+            || (is_softmax && is_in_attention(profile, call))
+        {
+            return Remedy::Scores;
+        }
+        let losses = [
+            "aten::cross_entropy_loss",
+            "aten::nll_loss",
+            "aten::log_softmax",
+            "aten::_log_softmax",
+        ];
+        if any(&|name| losses.iter().any(|loss| name.starts_with(loss))) {
+            return Remedy::Loss;
+        }
+        if any(&|name| name.contains("torch::autograd::AccumulateGrad")) {
+            return Remedy::Gradients;
+        }
+        match operator {
+            "aten::cat" => Remedy::Concatenation,
+            _ => Remedy::Unknown,
+        }
+    }
+}
+
+/// Whether a call is in a module that is called attention.
+fn is_in_attention(profile: &Profile, call: EventId) -> bool {
+    if !profile.has_python_frames() {
+        return false;
+    }
+    let (trace, tree) = (&profile.trace, profile.full_tree());
+    let above = tree.node_of(call).into_iter();
+    let above = above.flat_map(|node| tree.ancestors(node));
+    let frames = above.filter_map(|node| tree.event(node));
+    let mut frames =
+        frames.filter(|event| trace.events.category(*event) == Category::PythonFunction);
+    frames.any(|event| {
+        let name = trace.name(event);
+        let lower = name.to_ascii_lowercase();
+        is_module(name) && (lower.contains("attention") || lower.contains("attn"))
+    })
+}
+
+/// Operators that hold a large part of the peak, by what memory was allocated for.
+pub(super) fn large(input: &Input, device: &DeviceMemory) -> Vec<Seen> {
+    let profile = input.profile;
+    let least = input.options.thresholds.memory_holder_percent;
+    let holders = device.peak_by_asking(profile).into_iter();
+    let large = holders.filter_map(|holder| {
+        let percent = share(holder.bytes, device.peak.allocated)?;
+        let (operator, call) = (holder.operator?, holder.call?);
+        if percent <= least {
+            return None;
+        }
+        let asking = asked_for_by(&profile.trace, &profile.tree, call);
+        let remedy = Remedy::of(profile, asking);
+        let mut seen = Seen::new(Kind::Holder(remedy), device, holder.bytes);
+        seen.events = vec![asking];
+        seen.words.extend([
+            ("operator", quoted(profile, operator)),
+            ("percent", format::percent(percent)),
+            ("blocks", format::counted(holder.n_blocks, "block")),
+            ("largest", format::bytes(holder.largest_bytes)),
+        ]);
+        let title = "Operators by what they hold at the peak";
+        seen.tables = vec![tables::operators(input, device, title, |one| {
+            one.peak_bytes
+        })];
+        Some(seen)
+    });
+    large.collect()
+}
+
+fn quoted(profile: &Profile, name: StringId) -> String {
+    let name = profile.trace.strings.get(name);
+    format!("`{}`", format::middle_ellipsis(name, 60))
+}
+
+/// Operators whose large blocks are released at once, again and again.
+pub(super) fn churn(input: &Input, device: &DeviceMemory) -> Option<Seen> {
+    let (profile, thresholds) = (input.profile, &input.options.thresholds);
+    let least_bytes = mib(thresholds.memory_churn_mib);
+    let most_ns = thresholds.memory_churn_ms * 1e6;
+    let is_brief = |block: &&Block| {
+        let life_ns = device.life_ns(block);
+        block.bytes >= least_bytes && life_ns.is_some_and(|ns| (ns as f64) < most_ns)
+    };
+    let mut by_operator: Map<StringId, (u64, Vec<Block>)> = Map::default();
+    for block in device.blocks.iter().filter(is_brief) {
+        let Some(call) = block.call else { continue };
+        let asking = asked_for_by(&profile.trace, &profile.tree, call);
+        let of_it = by_operator
+            .entry(profile.trace.events.name(asking))
+            .or_default();
+        of_it.0 = of_it.0.saturating_add(block.bytes);
+        of_it.1.push(*block);
+    }
+    let most = by_operator.into_iter();
+    // The most; of several the first name of the trace.
+    let (operator, (bytes, blocks)) =
+        most.max_by_key(|(name, (bytes, _))| (*bytes, std::cmp::Reverse(*name)))?;
+    if (bytes as f64) < device.peak.allocated as f64 * thresholds.memory_churn_ratio {
+        return None;
+    }
+    let mut seen = Seen::new(Kind::Churn, device, at_once(&blocks));
+    seen.priority = Priority::Low;
+    seen.events = blocks
+        .iter()
+        .filter_map(|block| block.call)
+        .take(1)
+        .collect();
+    let lives = blocks.iter().filter_map(|block| device.life_ns(block));
+    let life = crate::base::stats::median_ns(lives.collect()).unwrap_or(0);
+    seen.words.extend([
+        ("operator", quoted(profile, operator)),
+        ("blocks", format::counted(blocks.len() as u64, "block")),
+        ("bytes", format::bytes(bytes)),
+        ("life", format::time_ns(life)),
+    ]);
+    let title = "Operators by what they allocate";
+    seen.tables = vec![tables::operators(input, device, title, |one| one.bytes)];
+    Some(seen)
+}
+
+/// The most of some blocks that is in use at once.
+fn at_once(blocks: &[Block]) -> u64 {
+    let changes = blocks.iter().flat_map(|block| {
+        let freed = block.freed.map(|at| (at, false, block.bytes));
+        std::iter::once((block.born, true, block.bytes)).chain(freed)
+    });
+    let mut changes: Vec<(u32, bool, u64)> = changes.collect();
+    changes.arrange();
+    let (mut live, mut most) = (0_u64, 0_u64);
+    for (_, is_born, bytes) in changes {
+        live = match is_born {
+            true => live.saturating_add(bytes),
+            false => live.saturating_sub(bytes),
+        };
+        most = most.max(live);
+    }
+    most
+}

@@ -1,0 +1,187 @@
+//! Memory of the GPU: what is held at the peak, what is reserved and not in use, calls to the driver.
+//!
+//! Told from what allocators reported (`profile_memory=True`), and of calls to the driver from any trace.
+//! Blocks are told by the operator that asked for them. What they are for (parameters, gradients,
+//! what is kept for the backward pass) is not in the trace, and not said.
+
+mod driver;
+mod holders;
+mod levels;
+mod rules;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use crate::findings::prelude::*;
+use crate::profile::memory::{DeviceMemory, Memory};
+use crate::profile::memory_steps::memory_by_step;
+use crate::trace::EventId;
+use holders::Remedy;
+
+/// What was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// An allocation failed.
+    Failed,
+    /// Much is reserved and not in use at the peak.
+    Unused,
+    /// Memory is taken from the driver, or given back, in steady steps.
+    Driver,
+    /// Each step ends with more in use.
+    Growth,
+    /// One operator holds much of the peak.
+    Holder(Remedy),
+    /// Large blocks that are released at once, again and again.
+    Churn,
+}
+
+/// What was seen, with its figures.
+struct Seen {
+    kind: Kind,
+    priority: Priority,
+    /// Memory that it is about; `None` where no allocator reported any.
+    bytes: Option<u64>,
+    /// The measured time that it is about.
+    time_ns: i64,
+    impact: Option<Impact>,
+    /// What shows it.
+    events: Vec<EventId>,
+    words: Words,
+    tables: Vec<Table>,
+}
+
+impl Seen {
+    /// Of so much memory of a device, which costs no time.
+    fn new(kind: Kind, device: &DeviceMemory, bytes: u64) -> Seen {
+        Seen {
+            kind,
+            priority: Priority::Medium,
+            bytes: Some(bytes),
+            time_ns: 0,
+            impact: None,
+            events: Vec::new(),
+            words: vec![
+                ("device", device.label.clone()),
+                ("size", format::bytes(bytes)),
+                ("peak", format::bytes(device.peak.allocated)),
+            ],
+            tables: Vec::new(),
+        }
+    }
+}
+
+impl Subject for Seen {
+    type Of<'a> = Seen;
+
+    fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
+        let seen = group.first();
+        Some(Evidence {
+            memory_bytes: seen.bytes,
+            impact: seen.impact,
+            // Idle time of the GPU during such calls has findings by its cause and by its code.
+            counted_in: match seen.kind {
+                Kind::Driver => &["allocation", "memory_allocation"],
+                _ => &[],
+            },
+            events: seen.events.clone(),
+            tables: seen.tables.clone(),
+            ..Evidence::new(seen.priority, seen.time_ns)
+        })
+    }
+
+    fn words(group: &Group<Self>) -> Words {
+        group.first().words.clone()
+    }
+
+    fn reasoning(_: &Group<Self>) -> Vec<String> {
+        vec![
+            "Memory is told by the operator that asked for it; memory outside of the caching allocator, as that of communication libraries and workspaces, is in no figure."
+                .to_owned(),
+        ]
+    }
+}
+
+pub(super) const DOCS: Docs = || rule::docs(rules::RULES);
+
+pub(super) fn run(input: &Input, _: &[Row], outcome: &mut Outcome) {
+    let memory = input.profile.memory();
+    let mut all: Vec<Seen> = levels::failed(&memory);
+    let gpus = || memory.main().filter(|device| !device.device.is_cpu());
+    for device in gpus() {
+        let steps = memory_by_step(input.profile, device);
+        all.extend(levels::unused(input, device));
+        all.extend(levels::growth(input, device, &steps));
+        all.extend(holders::large(input, device));
+        all.extend(holders::churn(input, device));
+    }
+    all.extend(driver::seen(input, gpus().next()));
+    if memory.is_empty() && all.is_empty() {
+        return;
+    }
+    outcome.status = Status::Done;
+    facts(outcome, &memory);
+    for device in memory.main().filter(|device| device.check.holds()) {
+        outcome.tables.push(tables::at_peak(input.profile, device));
+        let steps = memory_by_step(input.profile, device);
+        if steps.len() > 1 {
+            let steps: Vec<_> = steps.iter().collect();
+            outcome.tables.push(tables::steps(&steps));
+        }
+    }
+    for seen in &all {
+        let mut findings = rule::find(input, rules::RULES, vec![seen]);
+        outcome.findings.append(&mut findings);
+    }
+    for device in memory.devices.iter().filter(|device| !device.check.holds()) {
+        outcome.notes.push(format!(
+            "{}: totals and blocks do not agree ({}), so only totals are told.",
+            device.label,
+            tables::disagreement(device)
+        ));
+    }
+    if !memory.is_empty() && all.is_empty() {
+        let nothing =
+            "Little of the reserved memory is unused, and no operator holds much of the peak.";
+        outcome.nothing_found = Some(nothing.to_owned());
+    }
+}
+
+/// Figures of the device with the highest peak; the tables have all.
+fn facts(outcome: &mut Outcome, memory: &Memory) {
+    let main = memory.main().max_by_key(|device| device.peak.allocated);
+    if let Some(device) = main {
+        let bytes = |bytes: Option<u64>| bytes.map_or(Value::NO_BYTES, Value::Bytes);
+        outcome.facts([
+            ("device", "Device", Value::Text(device.label.clone())),
+            ("peak", "Peak in use", Value::Bytes(device.peak.allocated)),
+            (
+                "before",
+                "Of it allocated before",
+                Value::Bytes(device.before_at_peak),
+            ),
+            (
+                "reserved",
+                "Reserved at the peak",
+                Value::Bytes(device.peak.reserved),
+            ),
+            (
+                "unused",
+                "Reserved and not in use at the peak",
+                bytes(device.peak.unused_bytes()),
+            ),
+            (
+                "allocation_count",
+                "Allocations",
+                Value::Count(device.n_allocations),
+            ),
+            (
+                "allocated",
+                "Allocated in all",
+                Value::Bytes(device.allocated_bytes),
+            ),
+        ]);
+    }
+    if !memory.devices.is_empty() {
+        outcome.tables.push(tables::devices(memory));
+    }
+}

@@ -1,0 +1,68 @@
+//! Operators that only allocate, and runtime calls that take memory from the driver.
+
+/// Operators that allocate for the operator that calls them.
+const ALLOCATING: &[&str] = &[
+    "aten::empty",
+    "aten::empty_like",
+    "aten::empty_strided",
+    "aten::empty_permuted",
+    "aten::new_empty",
+    "aten::new_empty_strided",
+    "aten::resize_",
+    "aten::resize_as_",
+];
+
+/// Whether an operator only allocates: what it does it for is what calls it.
+pub(crate) fn is_allocating(op: &str) -> bool {
+    ALLOCATING.contains(&op)
+}
+
+/// What a runtime call does with the memory of the GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DriverCall {
+    /// Takes memory from the driver.
+    Allocate,
+    /// Gives it back, which waits for the GPU.
+    Free,
+}
+
+impl DriverCall {
+    /// By the name of the call; `None` for all others, and for pinned memory of the CPU.
+    pub fn of_name(name: &str) -> Option<DriverCall> {
+        let rest = ["cuda", "hip", "cuMem", "xpu"];
+        let is_runtime = rest.iter().any(|start| name.starts_with(start));
+        if !is_runtime || name.contains("Host") || name.contains("Async") {
+            return None;
+        }
+        let is = |words: [&str; 2]| words.iter().any(|word| name.contains(word));
+        match () {
+            () if is(["Malloc", "MemAlloc"]) => Some(DriverCall::Allocate),
+            () if is(["Free", "MemRelease"]) => Some(DriverCall::Free),
+            () => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_to_the_driver_by_name() {
+        use DriverCall::{Allocate, Free};
+        let cases = [
+            ("cudaMalloc", Some(Allocate)),
+            ("hipExtMallocWithFlags", Some(Allocate)),
+            ("cuMemAlloc_v2", Some(Allocate)),
+            ("hipFree", Some(Free)),
+            ("cudaFreeHost", None),
+            ("hipHostMalloc", None),
+            ("cudaMallocAsync", None),
+            ("cudaLaunchKernel", None),
+            ("malloc", None),
+        ];
+        for (name, call) in cases {
+            assert_eq!(DriverCall::of_name(name), call, "{name}");
+        }
+    }
+}

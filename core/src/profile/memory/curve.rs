@@ -1,0 +1,156 @@
+//! Reports in order of time: totals, blocks, and whether they agree.
+
+use super::{Block, Check, DeviceMemory, Point};
+use crate::base::interval::Interval;
+use crate::base::map::Map;
+use crate::trace::{MemoryDevice, MemoryEvent, Trace};
+
+/// A device, with the reports that its blocks were made of.
+pub(super) struct Reported {
+    pub(super) memory: DeviceMemory,
+    /// In order of time, as the curve.
+    pub(super) events: Vec<MemoryEvent>,
+}
+
+/// The devices with reports in a time, in order of appearance.
+pub(super) fn devices(trace: &Trace, span: Interval) -> Vec<Reported> {
+    let n_devices = trace.memory.devices().len();
+    let mut events: Vec<Vec<MemoryEvent>> = vec![Vec::new(); n_devices];
+    for event in trace.memory.iter().filter(|one| span.contains(one.ts_ns)) {
+        if let Some(of_device) = events.get_mut(usize::from(event.device)) {
+            of_device.push(event);
+        }
+    }
+    let devices = trace.memory.devices().iter().zip(events);
+    let reported = devices.filter(|(_, events)| !events.is_empty());
+    reported
+        .map(|(device, mut events)| {
+            // Stable: reports of one time stay in file order.
+            if !events.is_sorted_by_key(|event| event.ts_ns) {
+                events.sort_by_key(|event| event.ts_ns);
+            }
+            Reported {
+                memory: memory(*device, &events),
+                events,
+            }
+        })
+        .collect()
+}
+
+/// A total without what a report added to it.
+fn before(event: &MemoryEvent) -> u64 {
+    match event.bytes {
+        bytes @ ..0 => event.allocated.saturating_add(bytes.unsigned_abs()),
+        bytes => event.allocated.saturating_sub(bytes.unsigned_abs()),
+    }
+}
+
+fn memory(device: MemoryDevice, events: &[MemoryEvent]) -> DeviceMemory {
+    let point = |event: &MemoryEvent| Point {
+        ts_ns: event.ts_ns,
+        allocated: event.allocated,
+        reserved: event.reserved,
+    };
+    let curve: Vec<Point> = events.iter().map(point).collect();
+    let first = events.first();
+    let before_bytes = first.map_or(0, before);
+    let start = Point {
+        ts_ns: first.map_or(0, |first| first.ts_ns),
+        allocated: before_bytes,
+        reserved: first.map_or(0, |first| first.reserved),
+    };
+    // The first of several that are as high.
+    let (mut peak, mut peak_at) = (start, None);
+    for (at, point) in curve.iter().enumerate() {
+        if point.allocated > peak.allocated {
+            (peak, peak_at) = (*point, Some(at));
+        }
+    }
+    let total = |is_counted: fn(i64) -> bool| {
+        let counted = events.iter().filter(move |event| is_counted(event.bytes));
+        let bytes = counted.map(|event| event.bytes.unsigned_abs());
+        bytes.fold((0_u64, 0_u64), |(n, all), bytes| {
+            (n + 1, all.saturating_add(bytes))
+        })
+    };
+    let (n_allocations, allocated_bytes) = total(|bytes| bytes > 0);
+    let (n_frees, freed_bytes) = total(|bytes| bytes < 0);
+    let mut lives = Lives::default();
+    for (at, event) in events.iter().enumerate() {
+        lives.add(at, event, peak_at.is_some_and(|peak| at <= peak));
+    }
+    let mut check = lives.check;
+    let pairs = events.iter().zip(events.iter().skip(1));
+    let jumps = pairs.filter(|(one, next)| before(next) != one.allocated);
+    check.n_jumps = jumps.count() as u64;
+    let before_at_peak = before_bytes.saturating_sub(lives.freed_before_peak);
+    let live = lives.blocks.iter();
+    let live = live.filter(|block| peak_at.is_some_and(|at| block.lives_at(at)));
+    let live_bytes = live.fold(0_u64, |all, block| all.saturating_add(block.bytes));
+    check.is_peak_explained = before_at_peak.saturating_add(live_bytes) == peak.allocated;
+    DeviceMemory {
+        device,
+        label: String::new(),
+        before_bytes,
+        peak,
+        peak_at,
+        before_at_peak,
+        most_reserved: curve.iter().map(|point| point.reserved).max().unwrap_or(0),
+        n_allocations,
+        allocated_bytes,
+        n_frees,
+        freed_bytes,
+        blocks: match check.holds() {
+            true => lives.blocks,
+            false => Vec::new(),
+        },
+        check,
+        curve,
+    }
+}
+
+/// Blocks, matched by their address.
+#[derive(Default)]
+struct Lives {
+    blocks: Vec<Block>,
+    /// By address: positions of blocks that are in use.
+    live: Map<u64, usize>,
+    check: Check,
+    /// What of before was released until the peak.
+    freed_before_peak: u64,
+}
+
+impl Lives {
+    fn add(&mut self, at: usize, event: &MemoryEvent, is_until_peak: bool) {
+        let position = u32::try_from(at).unwrap_or(u32::MAX);
+        let bytes = event.bytes.unsigned_abs();
+        if event.bytes > 0 {
+            self.blocks.push(Block {
+                bytes,
+                call: None,
+                born: position,
+                freed: None,
+            });
+            let before = self.live.insert(event.addr, self.blocks.len() - 1);
+            self.check.n_reused += u64::from(before.is_some());
+            return;
+        }
+        if event.bytes == 0 {
+            return;
+        }
+        let block = self.live.remove(&event.addr);
+        match block.and_then(|block| self.blocks.get_mut(block)) {
+            Some(block) => {
+                block.freed = Some(position);
+                self.check.n_wrong_sizes += u64::from(block.bytes != bytes);
+            }
+            // Totals that agree all along say that no report is missing: it is a block of before.
+            None => {
+                self.check.n_freed_before += 1;
+                if is_until_peak {
+                    self.freed_before_peak = self.freed_before_peak.saturating_add(bytes);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Calls to the driver: memory that the allocator takes and gives back.
+
+use std::sync::Arc;
+
+use crate::base::interval::Interval;
+use crate::names::memory::DriverCall;
+use crate::profile::Profile;
+use crate::trace::{ByName, Category, EventId};
+
+/// A call to the driver that takes or gives back memory of the GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DriverUse {
+    /// The call.
+    pub event: EventId,
+    /// What it does.
+    pub call: DriverCall,
+    /// When it ran.
+    pub span: Interval,
+    /// It takes memory after the same operator took and gave back some: an allocation that failed and was
+    /// tried again, after what was cached was given back.
+    pub is_retry: bool,
+}
+
+/// All of them, found once.
+struct DriverUses(Arc<[DriverUse]>);
+
+/// The calls of a trace, or of a window, in order of time.
+pub fn driver_uses(profile: &Profile) -> Arc<[DriverUse]> {
+    let uses = profile.once(|| DriverUses(find(profile).into()));
+    Arc::clone(&uses.0)
+}
+
+fn find(profile: &Profile) -> Vec<DriverUse> {
+    let (trace, events) = (&profile.trace, &profile.trace.events);
+    let window = profile.window.as_ref();
+    let span = window.map_or(Interval::ALL, |of| of.window.host_span());
+    let mut calls = ByName::new(DriverCall::of_name);
+    let mut uses: Vec<DriverUse> = events
+        .ids()
+        .filter(|event| events.category(*event).is_runtime() && !trace.captured.has(*event))
+        .filter_map(|event| {
+            let call = calls.of(trace, event)?;
+            let at = events.span(event);
+            span.contains(at.start_ns).then_some(DriverUse {
+                event,
+                call,
+                span: at,
+                is_retry: false,
+            })
+        })
+        .collect();
+    uses.sort_by_key(|one| (one.span.start_ns, one.event));
+    mark_retries(profile, &mut uses);
+    uses
+}
+
+/// Within one operator: taken, given back, taken again.
+fn mark_retries(profile: &Profile, uses: &mut [DriverUse]) {
+    let (trace, tree) = (&profile.trace, &profile.tree);
+    let operator = |event: EventId| {
+        let node = tree.node_of(event)?;
+        let mut above = tree.ancestors(node);
+        above.find(|node| tree.category(trace, *node) == Category::CpuOp)
+    };
+    let mut of_last = None;
+    // How far it has come in the operator of the last call.
+    let (mut has_taken, mut has_given) = (false, false);
+    for one in uses {
+        let of = operator(one.event);
+        if of.is_none() || of != of_last {
+            (of_last, has_taken, has_given) = (of, false, false);
+        }
+        match one.call {
+            DriverCall::Allocate => {
+                one.is_retry = has_taken && has_given && of.is_some();
+                (has_taken, has_given) = (true, false);
+            }
+            DriverCall::Free => has_given = has_taken,
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Blocks by operator, by module and by size.
+
+use super::{Block, DeviceMemory, asked_for_by};
+use crate::base::format::without_number;
+use crate::base::map::Map;
+use crate::base::sort::Arrange;
+use crate::base::stats::median_ns;
+use crate::names::{MODULE, is_module};
+use crate::profile::Profile;
+use crate::trace::{EventId, StringId, Trace};
+
+/// Modules that only hold others in a row.
+const CONTAINERS: [&str; 3] = ["Sequential", "ModuleList", "ModuleDict"];
+
+/// What an operator holds at the peak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Holder {
+    /// Its name; `None` for what was asked for outside of operators.
+    pub operator: Option<StringId>,
+    /// Blocks.
+    pub n_blocks: u64,
+    /// What they come to.
+    pub bytes: u64,
+    /// The largest of them.
+    pub largest_bytes: u64,
+    /// The call that asked for the largest.
+    pub call: Option<EventId>,
+}
+
+/// What modules of a class hold at the peak.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModuleHolder {
+    /// The class, after that of the module around it: "Block › Linear"; `None` outside of modules.
+    pub module: Option<String>,
+    /// Blocks.
+    pub n_blocks: u64,
+    /// What they come to.
+    pub bytes: u64,
+    /// The call that asked for the largest.
+    pub call: Option<EventId>,
+}
+
+/// Blocks of one size that are in use at the peak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SizeHolder {
+    /// The size of each.
+    pub each_bytes: u64,
+    /// How many.
+    pub n_blocks: u64,
+    /// What they come to.
+    pub bytes: u64,
+}
+
+/// What an operator allocated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OperatorMemory {
+    /// Its name; `None` for what was asked for outside of operators.
+    pub operator: Option<StringId>,
+    /// The operator that most of it was allocated for, where this one only allocates.
+    pub asked_by: Option<StringId>,
+    /// Allocations.
+    pub n_allocations: u64,
+    /// What they come to.
+    pub bytes: u64,
+    /// What of it lives on at the end.
+    pub net_bytes: u64,
+    /// The largest block.
+    pub largest_bytes: u64,
+    /// How long blocks are in use, the median of those that were released; `None` where none was.
+    pub median_life_ns: Option<i64>,
+    /// What of it is in use at the peak.
+    pub peak_bytes: u64,
+    /// The call that asked for the largest.
+    pub call: Option<EventId>,
+}
+
+/// Blocks in groups, in the order in which groups first appear.
+fn grouped<'b, K: std::hash::Hash + Eq + Copy>(
+    blocks: impl Iterator<Item = &'b Block>,
+    mut key: impl FnMut(&Block) -> K,
+) -> Vec<(K, Vec<&'b Block>)> {
+    let mut index: Map<K, usize> = Map::default();
+    let mut groups: Vec<(K, Vec<&Block>)> = Vec::new();
+    for block in blocks {
+        let key = key(block);
+        let at = *index.entry(key).or_insert(groups.len());
+        match groups.get_mut(at) {
+            Some((_, blocks)) => blocks.push(block),
+            None => groups.push((key, vec![block])),
+        }
+    }
+    groups
+}
+
+fn bytes_of(blocks: &[&Block]) -> u64 {
+    let bytes = blocks.iter().map(|block| block.bytes);
+    bytes.fold(0, u64::saturating_add)
+}
+
+/// The largest block; the first of several.
+fn largest<'b>(blocks: &[&'b Block]) -> Option<&'b Block> {
+    let largest = blocks.iter().rev().max_by_key(|block| block.bytes);
+    largest.copied()
+}
+
+impl DeviceMemory {
+    /// What operators hold at the peak, the most first: each the innermost that asked.
+    pub fn peak_by_operator(&self, trace: &Trace) -> Vec<Holder> {
+        self.holders(|block| block.call.map(|call| trace.events.name(call)))
+    }
+
+    /// The same by the operators that memory was allocated for.
+    pub(crate) fn peak_by_asking(&self, profile: &Profile) -> Vec<Holder> {
+        let trace = &profile.trace;
+        self.holders(|block| {
+            let asking = |call| asked_for_by(trace, &profile.tree, call);
+            block.call.map(|call| trace.events.name(asking(call)))
+        })
+    }
+
+    fn holders(&self, operator: impl Fn(&Block) -> Option<StringId>) -> Vec<Holder> {
+        let groups = grouped(self.live_at_peak(), operator).into_iter();
+        let mut holders: Vec<Holder> = groups
+            .map(|(operator, blocks)| Holder {
+                operator,
+                n_blocks: blocks.len() as u64,
+                bytes: bytes_of(&blocks),
+                largest_bytes: largest(&blocks).map_or(0, |block| block.bytes),
+                call: largest(&blocks).and_then(|block| block.call),
+            })
+            .collect();
+        // Stable: what is as large stays in order of appearance.
+        holders.arrange_by_key(|one| std::cmp::Reverse(one.bytes));
+        holders
+    }
+
+    /// What modules hold at the peak, the most first; empty where no modules were recorded.
+    pub fn peak_by_module(&self, profile: &Profile) -> Vec<ModuleHolder> {
+        let trace = &profile.trace;
+        let mut names = trace.strings.iter();
+        if !names.any(|(_, name)| is_module(name)) {
+            return Vec::new();
+        }
+        let mut known: Map<EventId, Option<(StringId, Option<StringId>)>> = Map::default();
+        let mut classes: Map<String, usize> = Map::default();
+        let groups = grouped(self.live_at_peak(), |block| {
+            let call = block.call?;
+            *known.entry(call).or_insert_with(|| modules(profile, call))
+        });
+        // Instances of a class differ by their number alone.
+        let mut holders: Vec<ModuleHolder> = Vec::new();
+        for (modules, blocks) in groups {
+            let class = |name: StringId| {
+                let name = trace.strings.get(name);
+                without_number(name.strip_prefix(MODULE).unwrap_or(name)).to_owned()
+            };
+            let module = modules.map(|(inner, outer)| match outer.map(class) {
+                Some(outer) => format!("{outer} › {}", class(inner)),
+                None => class(inner),
+            });
+            let key = module.clone().unwrap_or_default();
+            let at = *classes.entry(key).or_insert(holders.len());
+            if at == holders.len() {
+                holders.push(ModuleHolder {
+                    module,
+                    n_blocks: 0,
+                    bytes: 0,
+                    call: largest(&blocks).and_then(|block| block.call),
+                });
+            }
+            if let Some(holder) = holders.get_mut(at) {
+                holder.n_blocks += blocks.len() as u64;
+                holder.bytes = holder.bytes.saturating_add(bytes_of(&blocks));
+            }
+        }
+        holders.arrange_by_key(|one| std::cmp::Reverse(one.bytes));
+        holders
+    }
+
+    /// What is in use at the peak by the size of blocks, the most first.
+    pub fn peak_by_size(&self) -> Vec<SizeHolder> {
+        let groups = grouped(self.live_at_peak(), |block| block.bytes).into_iter();
+        let mut holders: Vec<SizeHolder> = groups
+            .map(|(each_bytes, blocks)| SizeHolder {
+                each_bytes,
+                n_blocks: blocks.len() as u64,
+                bytes: bytes_of(&blocks),
+            })
+            .collect();
+        holders.arrange_by_key(|one| std::cmp::Reverse((one.bytes, one.each_bytes)));
+        holders
+    }
+
+    /// What operators allocated, the most first: each the innermost that asked.
+    pub fn by_operator(&self, profile: &Profile) -> Vec<OperatorMemory> {
+        let trace = &profile.trace;
+        let name = |block: &Block| block.call.map(|call| trace.events.name(call));
+        let groups = grouped(self.blocks.iter(), name).into_iter();
+        let mut operators: Vec<OperatorMemory> = groups
+            .map(|(operator, blocks)| {
+                let live = blocks.iter().filter(|block| block.freed.is_none());
+                let at_peak = |at: usize| {
+                    let live = blocks.iter().filter(|block| block.lives_at(at));
+                    bytes_of(&live.copied().collect::<Vec<_>>())
+                };
+                let lives = blocks.iter().filter_map(|block| self.life_ns(block));
+                OperatorMemory {
+                    operator,
+                    asked_by: self
+                        .asked_by(profile, &blocks)
+                        .filter(|_| operator.is_some()),
+                    n_allocations: blocks.len() as u64,
+                    bytes: bytes_of(&blocks),
+                    net_bytes: bytes_of(&live.copied().collect::<Vec<_>>()),
+                    largest_bytes: largest(&blocks).map_or(0, |block| block.bytes),
+                    median_life_ns: median_ns(lives.collect()),
+                    peak_bytes: self.peak_at.map_or(0, at_peak),
+                    call: largest(&blocks).and_then(|block| block.call),
+                }
+            })
+            .collect();
+        operators.arrange_by_key(|one| std::cmp::Reverse(one.bytes));
+        operators
+    }
+
+    /// The operator that most of some blocks was allocated for, where it is another one.
+    fn asked_by(&self, profile: &Profile, blocks: &[&Block]) -> Option<StringId> {
+        let trace = &profile.trace;
+        let asking = grouped(blocks.iter().copied(), |block| {
+            let call = block.call?;
+            let asking = asked_for_by(trace, &profile.tree, call);
+            (asking != call).then(|| trace.events.name(asking))
+        });
+        let most = asking.into_iter().rev();
+        let (name, _) = most.max_by_key(|(_, blocks)| bytes_of(blocks))?;
+        name
+    }
+}
+
+/// The module around a call, and the one around that, containers left out.
+fn modules(profile: &Profile, call: EventId) -> Option<(StringId, Option<StringId>)> {
+    let (trace, tree) = (&profile.trace, profile.full_tree());
+    let node = tree.node_of(call)?;
+    let above = tree.ancestors(node).filter_map(|node| tree.event(node));
+    let mut modules = above
+        .map(|event| trace.events.name(event))
+        .filter(|name| is_module(trace.strings.get(*name)));
+    let inner = modules.next()?;
+    let mut around = modules.filter(|name| {
+        let name = trace.strings.get(*name);
+        let class = without_number(name.strip_prefix(MODULE).unwrap_or(name));
+        !CONTAINERS.contains(&class)
+    });
+    Some((inner, around.next()))
+}

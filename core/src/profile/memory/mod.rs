@@ -1,0 +1,272 @@
+//! Memory over time, as the allocators reported it: who held what when most of it was in use.
+//!
+//! ```text
+//! Trace.memory ─curve→ totals by device, their check ─blocks→ what lived when ─owners→ which operator asked
+//! ```
+//!
+//! Written by traces that were recorded with `profile_memory=True`. What was allocated before the
+//! recording (weights, caches, earlier steps) is known by its sum alone: the first total without
+//! the block that it reports. Memory outside of the caching allocator is in no figure here: that of
+//! communication libraries, of workspaces, of the driver's own.
+//!
+//! Totals are checked against the blocks ([`Check`]). Where a report is missing or damaged they do
+//! not agree, and only the totals are told.
+//!
+//! Of a window the reports made in it count, in the time of the CPU, which allocates: what was
+//! allocated before it is "before" whether or not it was recorded.
+
+mod curve;
+mod driver;
+mod groups;
+mod owners;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use super::Profile;
+use crate::base::interval::Interval;
+use crate::base::sort::Arrange;
+use crate::trace::{EventId, FailedAllocation, MemoryDevice, Trace};
+
+pub use crate::names::memory::DriverCall;
+pub use driver::{DriverUse, driver_uses};
+pub use groups::{Holder, ModuleHolder, OperatorMemory, SizeHolder};
+pub(crate) use owners::asked_for_by;
+
+/// What the allocators of a trace reported, or those of a window of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// One for each allocator: GPUs before CPUs.
+    pub devices: Vec<DeviceMemory>,
+    /// Allocations that failed, in order of time.
+    pub failed: Vec<FailedAllocation>,
+}
+
+/// The totals after a report.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Point {
+    /// When it was made.
+    pub ts_ns: i64,
+    /// Bytes in blocks that are in use.
+    pub allocated: u64,
+    /// Bytes that the allocator holds from the driver, in use or not.
+    pub reserved: u64,
+}
+
+impl Point {
+    /// Share of what is reserved that is not in use, in percent; `None` where nothing is reserved, as
+    /// by the allocator of the CPU.
+    pub fn unused_percent(self) -> Option<f64> {
+        let unused = self.unused_bytes()?;
+        Some(unused as f64 / self.reserved as f64 * 100.0)
+    }
+
+    /// Bytes that are reserved and not in use; `None` where nothing is reserved.
+    pub fn unused_bytes(self) -> Option<u64> {
+        let unused = self.reserved.checked_sub(self.allocated);
+        unused.filter(|_| self.reserved > 0)
+    }
+}
+
+/// A block of memory that was allocated in the recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block {
+    /// Its size.
+    pub bytes: u64,
+    /// The innermost operator that asked for it; `None` outside of operators.
+    pub call: Option<EventId>,
+    /// The report of its allocation: a position in [`DeviceMemory::curve`].
+    pub born: u32,
+    /// The report of its release; `None` where it lives on.
+    pub freed: Option<u32>,
+}
+
+impl Block {
+    /// Whether it is in use after a report.
+    pub fn lives_at(&self, position: usize) -> bool {
+        let after = |freed: u32| freed as usize > position;
+        self.born as usize <= position && self.freed.is_none_or(after)
+    }
+}
+
+/// How totals and blocks agree. A trace from which nothing is missing has only zeros, but for blocks
+/// of before the recording that are released in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Check {
+    /// Totals that differ from the one before by another size than was reported.
+    pub n_jumps: u64,
+    /// Releases of another size than was allocated.
+    pub n_wrong_sizes: u64,
+    /// Allocations where a block lives already.
+    pub n_reused: u64,
+    /// Releases of blocks that were allocated before.
+    pub n_freed_before: u64,
+    /// What was allocated before and is in use at the peak, and the blocks of the recording that
+    /// live then, are the peak.
+    pub is_peak_explained: bool,
+}
+
+impl Check {
+    /// Whether blocks can be told: totals and blocks agree.
+    pub fn holds(&self) -> bool {
+        self.n_jumps == 0 && self.n_wrong_sizes == 0 && self.n_reused == 0 && self.is_peak_explained
+    }
+}
+
+/// The memory of one device, as one process allocates it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceMemory {
+    /// Which.
+    pub device: MemoryDevice,
+    /// Its name, for people: "GPU 0".
+    pub label: String,
+    /// The totals after each report, in order of time.
+    pub curve: Vec<Point>,
+    /// What was in use before the first report.
+    pub before_bytes: u64,
+    /// When most was in use.
+    pub peak: Point,
+    /// The report after which that was so: a position in `curve`; `None` where it was before the first.
+    pub peak_at: Option<usize>,
+    /// What of the peak was allocated before.
+    pub before_at_peak: u64,
+    /// Most that was reserved.
+    pub most_reserved: u64,
+    /// Allocations.
+    pub n_allocations: u64,
+    /// What they come to.
+    pub allocated_bytes: u64,
+    /// Releases.
+    pub n_frees: u64,
+    /// What they come to.
+    pub freed_bytes: u64,
+    /// Whether totals and blocks agree.
+    pub check: Check,
+    /// What was allocated, in order of time; empty where the check does not hold.
+    pub blocks: Vec<Block>,
+}
+
+impl DeviceMemory {
+    /// Devices whose peak is smaller say nothing: the CPU's share of a GPU's run.
+    const LEAST_BYTES: u64 = 1_000_000;
+
+    /// Whether it is worth a sentence.
+    pub fn is_large(&self) -> bool {
+        self.peak.allocated >= Self::LEAST_BYTES
+    }
+
+    /// The blocks of the recording that are in use at the peak.
+    pub fn live_at_peak(&self) -> impl Iterator<Item = &Block> {
+        let at = self.peak_at;
+        let blocks = self.blocks.iter();
+        blocks.filter(move |block| at.is_some_and(|at| block.lives_at(at)))
+    }
+
+    /// What was allocated before, as a share of the peak in percent.
+    pub fn before_percent(&self) -> Option<f64> {
+        share(self.before_at_peak, self.peak.allocated)
+    }
+
+    /// How long a block was in use; `None` where it lives on.
+    pub fn life_ns(&self, block: &Block) -> Option<i64> {
+        let ts_ns = |at: u32| self.curve.get(at as usize).map(|point| point.ts_ns);
+        Some(ts_ns(block.freed?)?.saturating_sub(ts_ns(block.born)?))
+    }
+
+    /// The totals at a time: after the last report until then, or before the first.
+    pub fn at(&self, ns: i64) -> Point {
+        let n = self.curve.partition_point(|point| point.ts_ns <= ns);
+        let last = n.checked_sub(1).and_then(|last| self.curve.get(last));
+        last.copied().unwrap_or(Point {
+            ts_ns: ns,
+            allocated: self.before_bytes,
+            reserved: self.curve.first().map_or(0, |first| first.reserved),
+        })
+    }
+
+    /// The reports in a time, by their positions.
+    pub fn within(&self, span: Interval) -> std::ops::Range<usize> {
+        let before = |ns: i64| self.curve.partition_point(|point| point.ts_ns < ns);
+        before(span.start_ns)..before(span.end_ns)
+    }
+
+    /// What a report says: a release is negative. It is what the total before it differs by.
+    pub(crate) fn change(&self, position: usize) -> i64 {
+        let before = match position.checked_sub(1) {
+            Some(before) => self.curve.get(before).map_or(0, |point| point.allocated),
+            None => self.before_bytes,
+        };
+        let after = self.curve.get(position).map_or(0, |point| point.allocated);
+        // Totals are far below 2⁶³.
+        (after as i64).wrapping_sub(before as i64)
+    }
+}
+
+/// A part of a whole in percent; `None` of nothing.
+pub(crate) fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64 * 100.0)
+}
+
+impl Memory {
+    /// True where no allocator reported anything.
+    pub fn is_empty(&self) -> bool {
+        self.devices.is_empty() && self.failed.is_empty()
+    }
+
+    /// The devices that a summary is about: GPUs with memory in use worth a sentence, or else the CPU.
+    pub fn main(&self) -> impl Iterator<Item = &DeviceMemory> {
+        let large = || self.devices.iter().filter(|device| device.is_large());
+        let has_gpu = large().any(|device| !device.device.is_cpu());
+        large().filter(move |device| !has_gpu || !device.device.is_cpu())
+    }
+
+    fn new(profile: &Profile) -> Memory {
+        let trace = &profile.trace;
+        if trace.memory.is_empty() {
+            return Memory::default();
+        }
+        let window = profile.window.as_ref();
+        let span = window.map_or(Interval::ALL, |of| of.window.host_span());
+        let mut devices = curve::devices(trace, span);
+        owners::add(trace, &profile.tree, &mut devices);
+        let mut devices: Vec<DeviceMemory> = devices.into_iter().map(|one| one.memory).collect();
+        devices.arrange_by_key(|one| (one.device.is_cpu(), one.device));
+        label(trace, &mut devices);
+        let failed = trace.memory.failed().iter().copied();
+        let mut failed: Vec<_> = failed.filter(|one| span.contains(one.ts_ns)).collect();
+        failed.sort_by_key(|one| one.ts_ns);
+        Memory { devices, failed }
+    }
+}
+
+impl Profile {
+    /// What the allocators reported; empty where the trace was recorded without.
+    pub fn memory(&self) -> Arc<Memory> {
+        self.once(|| Memory::new(self))
+    }
+}
+
+/// Names devices; the process is told where there are several.
+fn label(trace: &Trace, devices: &mut [DeviceMemory]) {
+    let first = devices.first().map(|one| one.device.pid);
+    let is_one_process = devices.iter().all(|one| Some(one.device.pid) == first);
+    for one in devices {
+        one.label = name(trace, one.device, is_one_process);
+    }
+}
+
+/// "GPU 0", "CPU", "GPU 0 (process 17)".
+pub fn name(trace: &Trace, device: MemoryDevice, is_one_process: bool) -> String {
+    let MemoryDevice { pid, kind, index } = device;
+    let name = match kind {
+        0 => "CPU".to_owned(),
+        // CUDA, HIP, XPU.
+        1 | 6 | 12 => format!("GPU {}", index.max(0)),
+        _ => format!("Device {} of kind {kind}", index.max(0)),
+    };
+    match is_one_process {
+        true => name,
+        false => format!("{name} (process {})", trace.strings.get(pid)),
+    }
+}

@@ -1,0 +1,89 @@
+//! Which operator asked for a block.
+
+use super::curve::Reported;
+use crate::base::map::Map;
+use crate::base::sort::Arrange;
+use crate::names::memory::is_allocating;
+use crate::profile::tree::{CallTree, NodeId, TrackNodes};
+use crate::trace::{Category, EventId, MemoryEvent, Trace, TrackId};
+
+/// An allocation: when, of which device, which block.
+type Asked = (i64, usize, usize);
+
+/// Says of each block which operator asked for it: the innermost on the thread at that time.
+pub(super) fn add(trace: &Trace, tree: &CallTree, devices: &mut [Reported]) {
+    let mut asked: Map<TrackId, Vec<Asked>> = Map::default();
+    for (at, device) in devices.iter().enumerate() {
+        let events = device.events.iter().filter(|event| event.bytes > 0);
+        for (block, event) in events.enumerate().take(device.memory.blocks.len()) {
+            let MemoryEvent { ts_ns, track, .. } = *event;
+            let of_track = asked.entry(track).or_default();
+            of_track.push((ts_ns, at, block));
+        }
+    }
+    for track in tree.tracks() {
+        let Some(mut asked) = asked.remove(&track.track) else {
+            continue;
+        };
+        asked.arrange();
+        of_track(trace, tree, track, &asked, |device, block, call| {
+            let blocks = devices.get_mut(device).map(|one| &mut one.memory.blocks);
+            if let Some(block) = blocks.and_then(|blocks| blocks.get_mut(block)) {
+                block.call = Some(call);
+            }
+        });
+    }
+}
+
+/// Walks the calls of a thread and its allocations together, both in order of time.
+fn of_track(
+    trace: &Trace,
+    tree: &CallTree,
+    track: &TrackNodes,
+    asked: &[Asked],
+    mut found: impl FnMut(usize, usize, EventId),
+) {
+    let mut left = track.nodes.clone();
+    // The last call that has started, and its callers, innermost last.
+    let mut open: Vec<NodeId> = Vec::new();
+    for &(ts_ns, device, block) in asked {
+        while !left.is_empty() {
+            let node = NodeId(left.start);
+            let event = tree.event(node);
+            // What a graph's capture tells has the times of another recording.
+            let is_own = |event: &EventId| !trace.captured.has(*event);
+            if let Some(event) = event.filter(is_own) {
+                if trace.events.ts_ns(event) > ts_ns {
+                    break;
+                }
+                let parent = tree.parent(node);
+                while open.last().is_some_and(|last| Some(*last) != parent) {
+                    open.pop();
+                }
+                open.push(node);
+            }
+            left.start += 1;
+        }
+        let calls = open.iter().rev().filter_map(|node| tree.event(*node));
+        let mut running = calls.filter(|call| {
+            let is_operator = trace.events.category(*call) == Category::CpuOp;
+            is_operator && trace.events.end_ns(*call) >= ts_ns
+        });
+        if let Some(call) = running.next() {
+            found(device, block, call);
+        }
+    }
+}
+
+/// The operator that memory was allocated for: the call itself, or what calls one that only allocates.
+pub(crate) fn asked_for_by(trace: &Trace, tree: &CallTree, call: EventId) -> EventId {
+    if !is_allocating(trace.name(call)) {
+        return call;
+    }
+    let above = tree.node_of(call).into_iter();
+    let above = above.flat_map(|node| tree.ancestors(node));
+    let mut above = above.filter_map(|node| tree.event(node)).filter(|event| {
+        trace.events.category(*event) == Category::CpuOp && !is_allocating(trace.name(*event))
+    });
+    above.next().unwrap_or(call)
+}

@@ -1,0 +1,138 @@
+//! Memory over time, ready to be drawn.
+
+use serde::{Deserialize, Serialize};
+
+use super::begin_ns;
+use crate::base::format;
+use crate::base::interval::Interval;
+use crate::profile::Profile;
+use crate::profile::lanes::recorded_span;
+use crate::profile::memory::{DeviceMemory, Point};
+use crate::profile::memory_steps::StepMemory;
+
+/// Widths of the axis; of more reports in one, the most is drawn.
+const WIDTHS: i64 = 1000;
+/// Steps that are marked.
+const MOST_STEPS: usize = 60;
+/// Times at the axis.
+const TICKS: i64 = 5;
+
+/// What is in use and reserved over time, as steps from point to point.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct MemoryChart {
+    /// In order of time.
+    pub points: Vec<ChartPoint>,
+    /// What the full height is worth.
+    pub top: String,
+    /// Nothing is reserved, as by the allocator of the CPU.
+    pub has_reserved: bool,
+    /// Steps: where each lies.
+    pub steps: Vec<ChartSpan>,
+    /// Where most is in use, of 1000, and what that is.
+    pub peak: (f64, String),
+    /// Times at the axis: where, of 1000, and after the trace begins.
+    pub ticks: Vec<(f64, String)>,
+}
+
+/// From here on so much is in use and reserved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct ChartPoint {
+    /// When, of 1000.
+    pub at: f64,
+    /// In use, in percent of the full height.
+    pub allocated: f64,
+    /// Reserved, in percent of the full height.
+    pub reserved: f64,
+}
+
+/// A step.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ChartSpan {
+    /// Its name.
+    pub name: String,
+    /// Its start, of 1000.
+    pub from: f64,
+    /// Its end, of 1000.
+    pub to: f64,
+}
+
+/// What the axis shows: all that was recorded, or of a window that.
+pub(super) fn axis(profile: &Profile, device: &DeviceMemory) -> Interval {
+    let recorded = recorded_span(&profile.trace);
+    let own = device.curve.first().zip(device.curve.last());
+    let own = own.map(|(first, last)| Interval::new(first.ts_ns, last.ts_ns));
+    let window = profile.window.as_ref().map(|of| of.window.host_span());
+    let shown = window.or(recorded);
+    // Threads that only allocate may go on after all that is drawn.
+    let all = shown.into_iter().chain(own);
+    all.reduce(Interval::hull).unwrap_or_default()
+}
+
+impl MemoryChart {
+    pub(super) fn new(
+        profile: &Profile,
+        device: &DeviceMemory,
+        steps: &[StepMemory],
+        axis: Interval,
+    ) -> MemoryChart {
+        let length = axis.length().max(1) as f64;
+        let at = |ns: i64| {
+            let share = ns.saturating_sub(axis.start_ns) as f64 / length;
+            (share * WIDTHS as f64).clamp(0.0, WIDTHS as f64)
+        };
+        let most = device.most_reserved.max(device.peak.allocated).max(1);
+        let percent = |bytes: u64| bytes as f64 / most as f64 * 100.0;
+        let point = |at: f64, allocated: u64, reserved: u64| ChartPoint {
+            at,
+            allocated: percent(allocated),
+            reserved: percent(reserved),
+        };
+        let start = device.at(axis.start_ns.saturating_sub(1));
+        let mut points = vec![point(0.0, start.allocated, start.reserved)];
+        let is_few = device.curve.len() <= WIDTHS as usize;
+        let mut last = start;
+        let width = |one: &Point| at(one.ts_ns) as i64;
+        let groups = device
+            .curve
+            .chunk_by(|one, next| !is_few && width(one) == width(next));
+        for group in groups {
+            let (Some(first), Some(end)) = (group.first(), group.last()) else {
+                continue;
+            };
+            let most = |of: fn(&Point) -> u64| group.iter().map(of).max().unwrap_or(0);
+            let (allocated, reserved) = (most(|one| one.allocated), most(|one| one.reserved));
+            points.push(point(at(first.ts_ns), allocated, reserved));
+            if (allocated, reserved) != (end.allocated, end.reserved) {
+                points.push(point(at(end.ts_ns), end.allocated, end.reserved));
+            }
+            last = *end;
+        }
+        points.push(point(WIDTHS as f64, last.allocated, last.reserved));
+        let begin_ns = begin_ns(profile);
+        let time = |ns: i64| format::time_ns(ns.saturating_sub(begin_ns));
+        let ticks = (0..=TICKS).map(|tick| {
+            let ns = axis.start_ns.saturating_add(axis.length() / TICKS * tick);
+            (at(ns), time(ns))
+        });
+        let marks = steps.iter().take(MOST_STEPS).map(|step| ChartSpan {
+            name: step.name.clone(),
+            from: at(step.span.start_ns),
+            to: at(step.span.end_ns),
+        });
+        MemoryChart {
+            points,
+            top: format::bytes(most),
+            has_reserved: device.most_reserved > 0,
+            steps: marks.collect(),
+            peak: (
+                at(device.peak.ts_ns),
+                format!(
+                    "{} in use at {}",
+                    format::bytes(device.peak.allocated),
+                    time(device.peak.ts_ns)
+                ),
+            ),
+            ticks: ticks.collect(),
+        }
+    }
+}

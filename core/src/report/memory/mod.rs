@@ -1,0 +1,227 @@
+//! Memory: what is in use over time, what holds the peak, who allocates. What views draw and documents say.
+
+mod chart;
+mod sheets;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+use super::fact_table::FactTable;
+use crate::base::format;
+use crate::profile::Profile;
+use crate::profile::lanes::recorded_span;
+use crate::profile::memory::{DeviceMemory, DriverCall, Memory, driver_uses};
+use crate::profile::memory_steps::memory_by_step;
+pub use chart::{ChartPoint, ChartSpan, MemoryChart};
+pub(super) use sheets::{
+    BY_OPERATOR, BY_STEP, DRIVER_CALLS, OPERATOR_COLUMNS, PEAK, PEAK_COLUMNS, STEP_COLUMNS,
+    SUMMARY, SUMMARY_COLUMNS, driver_columns, driver_rows, operator_rows, peak_rows, step_rows,
+    summary_rows,
+};
+
+/// What is shown of memory.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct MemoryView {
+    /// The answer, in a sentence or two; why there is none where no allocator reported anything.
+    pub headline: String,
+    /// How to record it; `None` where it was recorded.
+    pub how: Option<String>,
+    /// What the figures are of, and what they leave out, a sentence each.
+    pub notes: Vec<String>,
+    /// GPUs before CPUs.
+    pub devices: Vec<DeviceView>,
+}
+
+/// What is shown of one device.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceView {
+    /// Its name.
+    pub label: String,
+    /// Figures: label and value.
+    pub figures: Vec<(String, String)>,
+    /// Memory over time.
+    pub chart: MemoryChart,
+    /// The figures of the chart.
+    pub twin: Option<FactTable>,
+    /// What holds the peak, operators, steps.
+    pub tables: Vec<FactTable>,
+    /// What holds only of it, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// What is said where no allocator reported anything.
+pub const NOT_RECORDED: &str = "This trace has no memory events.";
+/// How to record them.
+pub const HOW_TO_RECORD: &str = "Record with `profile(profile_memory=True)` to see memory in use over time, what holds the peak, and which operators allocate.";
+
+/// What is shown of the memory of a profile.
+pub fn memory_view(profile: &Profile) -> MemoryView {
+    let memory = profile.memory();
+    if memory.devices.is_empty() {
+        let what = match profile.window {
+            Some(_) if !profile.trace.memory.is_empty() => {
+                "No allocator reported anything in this part of the time."
+            }
+            _ => NOT_RECORDED,
+        };
+        let is_recorded = !profile.trace.memory.is_empty();
+        return MemoryView {
+            headline: what.to_owned(),
+            how: (!is_recorded).then(|| HOW_TO_RECORD.to_owned()),
+            ..MemoryView::default()
+        };
+    }
+    MemoryView {
+        headline: headline(profile, &memory),
+        how: None,
+        notes: notes(profile, &memory),
+        devices: memory
+            .devices
+            .iter()
+            .map(|one| device(profile, one))
+            .collect(),
+    }
+}
+
+/// What was there before the first report.
+fn before(profile: &Profile) -> &'static str {
+    match profile.window {
+        Some(_) => "before this part of the time",
+        None => "before the recording (weights, caches, earlier steps)",
+    }
+}
+
+/// The peak of each device that is worth a sentence.
+pub(crate) fn headline(profile: &Profile, memory: &Memory) -> String {
+    let sentences: Vec<String> = memory.main().map(|one| sentence(profile, one)).collect();
+    match sentences.is_empty() {
+        true => "Less than 1 MB is allocated on any device.".to_owned(),
+        false => sentences.join(" "),
+    }
+}
+
+fn sentence(profile: &Profile, device: &DeviceMemory) -> String {
+    let peak = device.peak;
+    let mut sentence = format!(
+        "At its peak {} has {} in use, {} after the trace begins",
+        device.label,
+        format::bytes(peak.allocated),
+        format::time_ns(peak.ts_ns.saturating_sub(begin_ns(profile)))
+    );
+    if let Some(percent) = device.before_percent() {
+        let before = before(profile);
+        sentence += &format!(
+            ": {} of it was allocated {before}",
+            format::percent(percent)
+        );
+    }
+    if let Some(percent) = peak.unused_percent() {
+        let reserved = format::bytes(peak.reserved);
+        sentence += &format!(
+            "; of {reserved} reserved then {} is not in use",
+            format::percent(percent)
+        );
+    }
+    sentence + "."
+}
+
+fn begin_ns(profile: &Profile) -> i64 {
+    recorded_span(&profile.trace).map_or(0, |span| span.start_ns)
+}
+
+fn notes(profile: &Profile, memory: &Memory) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !memory.failed.is_empty() {
+        let n = format::counted(memory.failed.len() as u64, "allocation");
+        notes.push(format!("Out of memory: {n} failed."));
+    }
+    if profile.window.is_some() {
+        notes.push(
+            "Reports made in this part of the time count, in the time of the CPU, which allocates."
+                .to_owned(),
+        );
+    }
+    let uses = driver_uses(profile);
+    if !uses.is_empty() {
+        let n_of = |call: DriverCall| uses.iter().filter(|one| one.call == call).count() as u64;
+        let time_ns = crate::base::interval::busy(uses.iter().map(|one| one.span));
+        notes.push(format!(
+            "Calls to the driver: {} and {} take {}.",
+            format::counted(n_of(DriverCall::Allocate), "allocation"),
+            format::counted(n_of(DriverCall::Free), "release"),
+            format::time_ns(time_ns)
+        ));
+    }
+    notes.push(
+        "Blocks are told by the operator that asked for them. Memory outside of the caching allocator (communication libraries, workspaces, the driver's own) is in no figure."
+            .to_owned(),
+    );
+    notes
+}
+
+fn device(profile: &Profile, device: &DeviceMemory) -> DeviceView {
+    let steps = memory_by_step(profile, device);
+    let axis = chart::axis(profile, device);
+    let chart = MemoryChart::new(profile, device, &steps, axis);
+    let held = [
+        tables::peak_by_operator(profile, device),
+        tables::peak_by_module(profile, device),
+        tables::peak_by_size(profile, device),
+        tables::by_operator(profile, device),
+        tables::by_step(profile, &steps),
+    ];
+    let twin = tables::over_time(profile, device, axis);
+    DeviceView {
+        label: device.label.clone(),
+        figures: figures(device),
+        notes: device_notes(profile, device),
+        tables: held.into_iter().flatten().collect(),
+        twin,
+        chart,
+    }
+}
+
+fn figures(device: &DeviceMemory) -> Vec<(String, String)> {
+    let peak = device.peak;
+    let mut figures = vec![
+        ("Peak in use", format::bytes(peak.allocated)),
+        ("Allocated before", format::bytes(device.before_at_peak)),
+    ];
+    if let Some((unused, percent)) = peak.unused_bytes().zip(peak.unused_percent()) {
+        let unused = format!("{} ({})", format::bytes(unused), format::percent(percent));
+        figures.push(("Reserved then", format::bytes(peak.reserved)));
+        figures.push(("Reserved, not in use", unused));
+    }
+    figures.extend([
+        ("Allocations", format::count(device.n_allocations)),
+        ("Allocated in all", format::bytes(device.allocated_bytes)),
+        ("Releases", format::count(device.n_frees)),
+    ]);
+    let named = figures.into_iter();
+    named
+        .map(|(label, value)| (label.to_owned(), value))
+        .collect()
+}
+
+fn device_notes(profile: &Profile, device: &DeviceMemory) -> Vec<String> {
+    let mut notes = Vec::new();
+    let check = device.check;
+    if !check.holds() {
+        notes.push(format!(
+            "Totals and blocks do not agree ({} differ from the one before by another size than was reported, {} of another size than was allocated, {} where a block lives already): reports are missing or damaged, and only totals are shown.",
+            format::counted(check.n_jumps, "total"),
+            format::counted(check.n_wrong_sizes, "release"),
+            format::counted(check.n_reused, "allocation"),
+        ));
+    }
+    if check.n_freed_before > 0 {
+        notes.push(format!(
+            "{} of what was allocated {} are part of it.",
+            format::counted(check.n_freed_before, "release"),
+            before(profile)
+        ));
+    }
+    notes
+}

@@ -1,0 +1,242 @@
+//! Tables of memory: what holds the peak, who allocates, steps, and the figures of the curve.
+
+use super::begin_ns;
+use crate::base::format;
+use crate::base::interval::Interval;
+use crate::profile::Profile;
+use crate::profile::memory::{DeviceMemory, share};
+use crate::profile::memory_steps::StepMemory;
+use crate::report::fact_table::CellKind::{Name, Number, Text};
+use crate::report::fact_table::{FactRow, FactTable};
+use crate::trace::{EventId, StringId};
+
+/// Rows of a table; sheets have all.
+const MOST_ROWS: usize = 20;
+/// Times of the table of the curve.
+const TIMES: i64 = 20;
+
+/// What no operator asked for.
+pub(super) const OUTSIDE: &str = "(outside operators)";
+/// What no module is around.
+pub(super) const NO_MODULE: &str = "(outside modules)";
+
+pub(super) fn operator(profile: &Profile, name: Option<StringId>) -> String {
+    let name = name.map(|name| profile.trace.strings.get(name));
+    name.unwrap_or(OUTSIDE).to_owned()
+}
+
+/// What was there before, as a row among those that hold the peak.
+pub(super) fn before_row(profile: &Profile) -> &'static str {
+    match profile.window {
+        Some(_) => "(before this part of the time)",
+        None => "(before the recording)",
+    }
+}
+
+/// A row of what holds the peak: name, blocks, bytes.
+struct Held {
+    name: String,
+    n_blocks: Option<u64>,
+    bytes: u64,
+    call: Option<EventId>,
+}
+
+/// What holds the peak, with what was there before as a row of its own, the most first.
+fn held(
+    profile: &Profile,
+    device: &DeviceMemory,
+    title: &str,
+    heading: (&str, crate::report::fact_table::CellKind),
+    mut all: Vec<Held>,
+) -> Option<FactTable> {
+    if !device.check.holds() {
+        return None;
+    }
+    if device.before_at_peak > 0 {
+        let place = all.partition_point(|one| one.bytes > device.before_at_peak);
+        let before = Held {
+            name: before_row(profile).to_owned(),
+            n_blocks: None,
+            bytes: device.before_at_peak,
+            call: None,
+        };
+        all.insert(place, before);
+    }
+    let percent = |bytes: u64| share(bytes, device.peak.allocated);
+    let uid = |call: EventId| profile.trace.events.uid(call);
+    let rows = all.into_iter().take(MOST_ROWS).map(|one| FactRow {
+        cells: vec![
+            one.name,
+            one.n_blocks.map_or(String::new(), format::count),
+            format::bytes(one.bytes),
+            percent(one.bytes).map_or(String::new(), format::percent),
+        ],
+        below: String::new(),
+        event: one.call.map(uid),
+    });
+    let columns = [
+        heading,
+        ("Blocks", Number),
+        ("At the peak", Number),
+        ("Of the peak", Number),
+    ];
+    FactTable::new(title, &columns, rows.collect())
+}
+
+pub(super) fn peak_by_operator(profile: &Profile, device: &DeviceMemory) -> Option<FactTable> {
+    let holders = device.peak_by_operator(&profile.trace).into_iter();
+    let all = holders.map(|one| Held {
+        name: operator(profile, one.operator),
+        n_blocks: Some(one.n_blocks),
+        bytes: one.bytes,
+        call: one.call,
+    });
+    let heading = ("Operator", Name);
+    held(
+        profile,
+        device,
+        "At the peak, by operator",
+        heading,
+        all.collect(),
+    )
+}
+
+pub(super) fn peak_by_module(profile: &Profile, device: &DeviceMemory) -> Option<FactTable> {
+    let holders = device.peak_by_module(profile);
+    if holders.is_empty() {
+        return None;
+    }
+    let all = holders.into_iter().map(|one| Held {
+        name: one.module.unwrap_or_else(|| NO_MODULE.to_owned()),
+        n_blocks: Some(one.n_blocks),
+        bytes: one.bytes,
+        call: one.call,
+    });
+    let heading = ("Module", Name);
+    held(
+        profile,
+        device,
+        "At the peak, by module",
+        heading,
+        all.collect(),
+    )
+}
+
+pub(super) fn peak_by_size(profile: &Profile, device: &DeviceMemory) -> Option<FactTable> {
+    let all = device.peak_by_size().into_iter().map(|one| Held {
+        name: format::bytes(one.each_bytes),
+        n_blocks: Some(one.n_blocks),
+        bytes: one.bytes,
+        call: None,
+    });
+    let heading = ("Size of a block", Text);
+    held(
+        profile,
+        device,
+        "At the peak, by size",
+        heading,
+        all.collect(),
+    )
+}
+
+pub(super) fn by_operator(profile: &Profile, device: &DeviceMemory) -> Option<FactTable> {
+    let columns = [
+        ("Operator", Name),
+        ("Allocations", Number),
+        ("Allocated", Number),
+        ("At the peak", Number),
+        ("Net", Number),
+        ("Largest block", Number),
+        ("Median life", Number),
+    ];
+    let operators = device.by_operator(profile).into_iter().take(MOST_ROWS);
+    let rows = operators.map(|one| FactRow {
+        cells: vec![
+            operator(profile, one.operator),
+            format::count(one.n_allocations),
+            format::bytes(one.bytes),
+            format::bytes(one.peak_bytes),
+            format::bytes(one.net_bytes),
+            format::bytes(one.largest_bytes),
+            one.median_life_ns.map_or(String::new(), format::time_ns),
+        ],
+        below: one.asked_by.map_or(String::new(), |name| {
+            format!("mostly for {}", profile.trace.strings.get(name))
+        }),
+        event: one.call.map(|call| profile.trace.events.uid(call)),
+    });
+    FactTable::new("Operators that allocate", &columns, rows.collect())
+}
+
+pub(super) fn by_step(profile: &Profile, steps: &[StepMemory]) -> Option<FactTable> {
+    let columns = [
+        ("Step", Name),
+        ("Allocations", Number),
+        ("Allocated", Number),
+        ("In use at its start", Number),
+        ("Most in use", Number),
+        ("In use at its end", Number),
+        ("Reserved at its end", Number),
+    ];
+    let rows = steps.iter().take(MOST_ROWS * 2).map(|step| FactRow {
+        cells: vec![
+            step.name.clone(),
+            format::count(step.n_allocations),
+            format::bytes(step.bytes),
+            format::bytes(step.start_bytes),
+            format::bytes(step.peak_bytes),
+            format::bytes(step.end_bytes),
+            match step.reserved_bytes {
+                0 => String::new(),
+                bytes => format::bytes(bytes),
+            },
+        ],
+        below: String::new(),
+        event: Some(profile.trace.events.uid(step.event)),
+    });
+    FactTable::new("Steps", &columns, rows.collect())
+}
+
+/// The figures of the curve, at times that are equally far apart.
+pub(super) fn over_time(
+    profile: &Profile,
+    device: &DeviceMemory,
+    span: Interval,
+) -> Option<FactTable> {
+    let columns = [
+        ("From", Number),
+        ("Most in use", Number),
+        ("In use at the end", Number),
+        ("Reserved", Number),
+    ];
+    let begin_ns = begin_ns(profile);
+    let part_ns = (span.length() / TIMES).max(1);
+    let rows = (0..TIMES).map(|at| {
+        let start_ns = span.start_ns.saturating_add(part_ns.saturating_mul(at));
+        // The last part ends with the span, whatever the division left.
+        let end_ns = match at + 1 == TIMES {
+            true => span.end_ns.saturating_add(1),
+            false => start_ns.saturating_add(part_ns),
+        };
+        let (start, end) = (
+            device.at(start_ns.saturating_sub(1)),
+            device.at(end_ns.saturating_sub(1)),
+        );
+        let within = device.within(Interval::new(start_ns, end_ns));
+        let points = device.curve.get(within).unwrap_or_default();
+        let most = points.iter().map(|point| point.allocated).max();
+        FactRow {
+            cells: vec![
+                format::time_ns(start_ns.saturating_sub(begin_ns)),
+                format::bytes(most.unwrap_or(0).max(start.allocated)),
+                format::bytes(end.allocated),
+                match end.reserved {
+                    0 => String::new(),
+                    bytes => format::bytes(bytes),
+                },
+            ],
+            ..FactRow::default()
+        }
+    });
+    FactTable::new("Memory over time", &columns, rows.collect())
+}
