@@ -127,7 +127,7 @@ fn tracks_fold_hide_are_pinned_and_filtered() {
     with_page("tracks", async |page| {
         page.open("kernels.json", &kernels(&[30; 20])).await;
         page.go("#/timeline").await;
-        let names = "$$('#lanes .lane .title').map(title => title.innerText.trim().split(/[ ,]/)[0]).join()";
+        let names = "$$('#lanes .lane .title').map(title => title.innerText.trim().split(/[\\s,]/)[0]).join()";
         page.wait_for(&format!("{names} === 'GPU,Launch,Thread'"))
             .await;
         page.click("#lanes .lane .title").await;

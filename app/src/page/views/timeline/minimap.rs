@@ -16,6 +16,8 @@ const LEAST_PX: f64 = 6.0;
 /// The minimap. Keys that move the lanes move it, too.
 pub(super) fn minimap(model: Model) -> impl IntoView {
     let canvas = NodeRef::<Canvas>::new();
+    // How busy the GPU is stays the same while the lanes move: it has a canvas below.
+    let ground = NodeRef::<Canvas>::new();
     let frame = NodeRef::<Div>::new();
     let width = RwSignal::new(0.0_f64);
     // Its frames are painted beside those of the lanes.
@@ -23,6 +25,21 @@ pub(super) fn minimap(model: Model) -> impl IntoView {
     // How far from its middle the shown part was caught, in pixels.
     let caught = StoredValue::new(None::<f64>);
     browser::follow_size(frame, move |wide, _| width.set(wide));
+    let below = Stage::default();
+    Effect::new(move || {
+        width.track();
+        model.stage.palette.track();
+        model.outline.track();
+        below.repaint(move || {
+            if let (Some(canvas), Some(wide)) = (
+                ground.try_get_untracked().flatten(),
+                width.try_get_untracked(),
+            ) && let Some(brush) = brush(&canvas, wide, HEIGHT_PX, text_px())
+            {
+                paint_busy(model, &brush, wide);
+            }
+        });
+    });
     Effect::new(move || {
         width.track();
         model.stage.palette.track();
@@ -77,7 +94,8 @@ pub(super) fn minimap(model: Model) -> impl IntoView {
             on:pointerup=up
             on:pointercancel=up
         >
-            <canvas node_ref=canvas style:height=format!("{HEIGHT_PX}px") aria-hidden="true"></canvas>
+            <canvas node_ref=ground style:height=format!("{HEIGHT_PX}px") aria-hidden="true"></canvas>
+            <canvas node_ref=canvas class="over" style:height=format!("{HEIGHT_PX}px") aria-hidden="true"></canvas>
         </div>
     }
 }
@@ -100,10 +118,8 @@ impl Model {
     }
 }
 
-fn paint(model: Model, brush: &web_sys::CanvasRenderingContext2d, width: f64) {
+fn paint_busy(model: Model, brush: &web_sys::CanvasRenderingContext2d, width: f64) {
     let palette = model.stage.palette.read_untracked();
-    let length_ns = model.length_ns().max(1.0);
-    let px = |ns: f64| ns / length_ns * width;
     model.outline.with_untracked(|outline| {
         let part_px = width / outline.minimap.len().max(1) as f64;
         brush.set_fill_style_str(&palette.ink);
@@ -119,6 +135,12 @@ fn paint(model: Model, brush: &web_sys::CanvasRenderingContext2d, width: f64) {
         }
     });
     brush.set_global_alpha(1.0);
+}
+
+fn paint(model: Model, brush: &web_sys::CanvasRenderingContext2d, width: f64) {
+    let palette = model.stage.palette.read_untracked();
+    let length_ns = model.length_ns().max(1.0);
+    let px = |ns: f64| ns / length_ns * width;
     brush.set_fill_style_str(&palette.chosen);
     model.found.with_untracked(|found| {
         for mark in &found.marks {
