@@ -25,6 +25,12 @@ fn two_traces_at_once_are_compared_swapped_and_filtered() {
         );
         let slower = "$('[data-testid=compare-headline]').innerText.includes('+')";
         page.wait_for(slower).await;
+        // Names are set in another font, and not in backticks; figures fit their cells.
+        page.find("[id^=compare_operations-]").await;
+        page.wait_for("!$('[data-testid=compare]').innerText.includes('`')")
+            .await;
+        page.wait_for("$$('td.slower').every(cell => cell.scrollWidth <= cell.clientWidth)")
+            .await;
 
         // The operations of both, and how they are judged.
         page.find("[id^=compare_operations-]").await;

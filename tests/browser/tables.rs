@@ -93,6 +93,24 @@ fn a_table_says_its_order_and_is_marked_and_copied() {
 }
 
 #[test]
+fn rows_are_taken_together_and_told_apart_again() {
+    with_page("groups", async |page| {
+        open_product(page, "#/operations").await;
+        page.choose_option("#group", "by category").await;
+        page.wait_text("[data-testid=groups]", "GEMM").await;
+        page.wait_text("[data-testid=groups]", "90.0 ms").await;
+        page.wait_hash("group=category").await;
+        page.wait_for("$('table.sheet').offsetHeight === 0").await;
+        page.screenshot("groups.png").await;
+        // The rows of one of them.
+        page.click("[data-testid=groups] tbody button").await;
+        page.wait_text("[data-testid=count]", "1 of 3 operations")
+            .await;
+        page.wait_for("!location.hash.includes('group=')").await;
+    });
+}
+
+#[test]
 fn kernels_say_how_they_spread() {
     with_page("kernel-columns", async |page| {
         page.open("kernels.json", &kernels(&[10, 20, 90])).await;

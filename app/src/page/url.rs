@@ -50,6 +50,8 @@ pub struct Focus {
     pub section: String,
     /// The color tokens of the categories that are shown; empty for all.
     pub only: Vec<String>,
+    /// What the rows of a table are taken together by; empty for nothing.
+    pub group: String,
     /// What the details panel shows. In a table it is the selected row.
     pub details: Option<DetailsOf>,
 }
@@ -203,6 +205,7 @@ const KEYS: &[Key] = &[
     ("rows", |at| word("all", at.focus.all_rows), |at, value| at.focus.all_rows = value == "all"),
     ("section", |at| text(&at.focus.section), |at, value| at.focus.section = value),
     ("only", |at| text(&at.focus.only.join(".")), |at, value| at.focus.only = parse_only(&value)),
+    ("group", |at| text(&at.focus.group), |at, value| at.focus.group = value),
     ("story", |at| at.focus.details.map(DetailsOf::word), |at, value| at.focus.details = DetailsOf::parse(&value)),
     ("gpu", |at| at.choice.gpu.as_deref().map(encode), |at, value| at.choice.gpu = Some(value)),
     ("reference", |at| at.choice.reference_gpu.as_deref().map(encode), |at, value| at.choice.reference_gpu = Some(value)),
@@ -360,6 +363,7 @@ mod tests {
                 all_rows: true,
                 section: "p1-tiny-batched-products".into(),
                 only: vec!["gemm".into(), "norm".into()],
+                group: "category".into(),
                 details: Some(DetailsOf::Event(4_711)),
             },
             choice: Choice {

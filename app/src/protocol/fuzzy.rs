@@ -33,6 +33,12 @@ pub fn score(query: &str, text: &str) -> Option<i32> {
         .sum()
 }
 
+/// Whether a text answers to all words of a query in one piece each, and not letter by letter alone.
+pub fn is_strong(query: &str, score: i32) -> bool {
+    let n_words = i32::try_from(query.split_whitespace().count()).unwrap_or(i32::MAX);
+    score >= n_words.saturating_mul(IN_ONE - MAX_EARLY)
+}
+
 fn lower(letter: char) -> char {
     letter.to_lowercase().next().unwrap_or(letter)
 }
@@ -109,6 +115,18 @@ mod tests {
         assert_eq!(score("fat", "flash_att"), Some(60 - 5));
         assert_eq!(score("lat", "flash_att"), None);
         assert_eq!(score("fx", "flash_att"), None);
+    }
+
+    #[test]
+    fn one_piece_is_strong() {
+        for (query, text, expected) in [
+            ("mm", "a name that is long until aten::mm", true),
+            ("attn", "MI250X, one GCD: a t t n", false),
+            ("mm aten", "aten::mm", true),
+        ] {
+            let score = score(query, text).unwrap();
+            assert_eq!(is_strong(query, score), expected, "{text}");
+        }
     }
 
     #[test]

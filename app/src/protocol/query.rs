@@ -60,6 +60,7 @@ queries! {
     RowsQuery -> RowsPage;
     RowQuery -> Vec<Field>;
     TotalsQuery -> Vec<Total>;
+    GroupsQuery -> Vec<RowGroup>;
     FindInTrace -> Vec<Found>;
     DetailsQuery -> Option<OpDetails>;
     TreeQuery -> TreeChange;

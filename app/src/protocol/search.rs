@@ -145,7 +145,7 @@ impl Search {
             if is_meant && !value.is_empty() {
                 let known: Vec<&str> = FIELDS.iter().map(|field| field.names[0]).collect();
                 self.remarks.push(format!(
-                    "\u{201c}{name}\u{201d} is no field: searched as text. Fields: {}.",
+                    "\u{201c}{name}\u{201d} is not a field and is searched as text. Fields: {}.",
                     known.join(", ")
                 ));
             }
@@ -169,7 +169,7 @@ impl Search {
         }
         let Some((number, unit)) = amount(value) else {
             self.remarks.push(format!(
-                "\u{201c}{value}\u{201d} is no number: \u{201c}{text}\u{201d} is searched as text."
+                "\u{201c}{value}\u{201d} is not a number; \u{201c}{text}\u{201d} is searched as text."
             ));
             return word();
         };
@@ -180,14 +180,14 @@ impl Search {
             (FieldKind::Time, "us" | "µs") | (_, "" | "%") => 1.0,
             _ => {
                 self.remarks.push(format!(
-                    "\u{201c}{unit}\u{201d} is no unit of {name}: \u{201c}{text}\u{201d} is searched as text."
+                    "\u{201c}{unit}\u{201d} is not a unit of {name}; \u{201c}{text}\u{201d} is searched as text."
                 ));
                 return word();
             }
         };
         if field.kind == FieldKind::Time && unit.is_empty() {
             self.remarks.push(format!(
-                "\u{201c}{text}\u{201d} has no unit: \u{b5}s is taken. Write {name}{operator}{value}ms for milliseconds."
+                "\u{201c}{text}\u{201d} has no unit; \u{b5}s is assumed. Write {name}{operator}{value}ms for milliseconds."
             ));
         }
         Some(Test::Compares(field, than, number * factor))
@@ -350,11 +350,11 @@ mod tests {
     #[test]
     fn what_cannot_be_meant_is_said() {
         let remark = |typed: &str| Search::parse(typed).remarks;
-        assert!(remark("famly:gemm")[0].starts_with("\u{201c}famly\u{201d} is no field"));
+        assert!(remark("famly:gemm")[0].starts_with("\u{201c}famly\u{201d} is not a field"));
         assert_eq!(read("famly:gemm"), ["famly:gemm"]);
-        assert!(remark("dur>fast")[0].contains("is no number"));
+        assert!(remark("dur>fast")[0].contains("is not a number"));
         assert!(remark("dur>5")[0].contains("has no unit"));
-        assert!(remark("calls>5ms")[0].contains("is no unit of calls"));
+        assert!(remark("calls>5ms")[0].contains("is not a unit of calls"));
         assert_eq!(remark("mm 2816 dur>1ms aten::mm gemm<float>"), [""; 0]);
     }
 

@@ -128,6 +128,35 @@ pub struct Total {
     pub text: String,
 }
 
+/// Asks for the rows of a sheet that a search leaves, taken together by one of its fields.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct GroupsQuery {
+    /// The sheet's name.
+    pub sheet: String,
+    /// The [field](super::search::FIELDS) by its first name.
+    pub by: String,
+    /// What a row has to be.
+    pub find: String,
+    /// Color tokens of the categories that are wanted; empty for all.
+    pub only: Vec<String>,
+    /// Labels of the columns to add up; those that cannot be are left out of the answer.
+    pub columns: Vec<String>,
+}
+
+/// Rows that have a value in common.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowGroup {
+    /// The value; empty for rows of which it is not known.
+    pub name: String,
+    /// The color token of its category; empty where it has none.
+    pub token: String,
+    /// What leaves these rows alone, as it is typed; empty where nothing does.
+    pub find: String,
+    pub n_rows: usize,
+    /// Its columns, added up.
+    pub totals: Vec<Total>,
+}
+
 /// Asks for everything about one row of a sheet.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RowQuery {

@@ -29,6 +29,7 @@ impl Traces {
             AnyQuery::RowsQuery(query) => query.said(&self.rows(&query)),
             AnyQuery::RowQuery(query) => query.said(&self.row(&query)),
             AnyQuery::TotalsQuery(query) => query.said(&self.totals(&query)),
+            AnyQuery::GroupsQuery(query) => query.said(&self.groups(&query)),
             AnyQuery::FindInTrace(query) => query.said(&self.target().find(&query.text)),
             AnyQuery::DetailsQuery(query) => query.said(&self.target().details(&query)),
             AnyQuery::TreeQuery(query) if query.of_both => query.said(&self.diff_step(&query.step)),

@@ -153,17 +153,17 @@ const BESIDE: &[Beside] = &[
     },
     Beside {
         label: REGISTERS,
-        unit: Unit::Number,
+        unit: Unit::Count,
         source: ColumnSource::Kernels("Registers of a thread, as the profiler recorded them."),
-        cell: |table, row| known(table.runs(row).and_then(|runs| runs.registers)),
+        cell: |table, row| whole(table.runs(row).and_then(|runs| runs.registers)),
     },
     Beside {
         label: SHARED_MEMORY,
-        unit: Unit::Number,
+        unit: Unit::Count,
         source: ColumnSource::Kernels(
             "Shared memory of a block, bytes, as the profiler recorded it.",
         ),
-        cell: |table, row| known(table.runs(row).and_then(|runs| runs.shared_bytes)),
+        cell: |table, row| whole(table.runs(row).and_then(|runs| runs.shared_bytes)),
     },
     Beside {
         label: OCCUPANCY,
@@ -222,6 +222,10 @@ fn three(size: [u64; 3]) -> String {
 
 fn known(number: Option<f64>) -> Cell {
     number.map_or(Cell::Empty, Cell::Float)
+}
+
+fn whole(number: Option<f64>) -> Cell {
+    number.map_or(Cell::Empty, |number| Cell::Int(number as i64))
 }
 
 fn known_us(ns: Option<i64>) -> Cell {

@@ -23,7 +23,7 @@ enum Place {
 }
 
 /// The column of a table that has a field.
-fn column_of(table: &Table, field: &SearchField) -> Option<&'static str> {
+pub(super) fn column_of(table: &Table, field: &SearchField) -> Option<&'static str> {
     let mut columns = field.columns.iter();
     columns.find(|label| table.column(label).is_some()).copied()
 }

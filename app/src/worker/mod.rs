@@ -25,6 +25,7 @@ mod notes;
 mod opening;
 mod overview;
 mod palette;
+mod pivot;
 mod redacted;
 mod reproducer;
 mod roofline;

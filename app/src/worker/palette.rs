@@ -101,7 +101,7 @@ impl Analysis {
                 fuzzy::score(typed, &searched).or_else(|| fuzzy::score(&plain, &searched))?;
             Some((score, (row, name)))
         });
-        let found = fuzzy::best(scored, MOST).into_iter();
+        let found = strongest(typed, MOST, scored).into_iter();
         found
             .map(|(row, name)| {
                 let time = [TIME, "Kernel duration (µs)_sum"]
@@ -141,7 +141,17 @@ fn best(typed: &str, most: usize, all: Vec<Found>) -> Vec<Found> {
     let scored = all
         .into_iter()
         .filter_map(|one| Some((fuzzy::score(typed, &one.name)?, one)));
-    fuzzy::best(scored, most)
+    strongest(typed, most, scored)
+}
+
+/// The best; where some have what was typed in one piece, those alone.
+fn strongest<T>(typed: &str, most: usize, scored: impl Iterator<Item = (i32, T)>) -> Vec<T> {
+    let mut scored: Vec<(i32, T)> = scored.collect();
+    let is_strong = |(score, _): &(i32, T)| fuzzy::is_strong(typed, *score);
+    if scored.iter().any(is_strong) {
+        scored.retain(is_strong);
+    }
+    fuzzy::best(scored.into_iter(), most)
 }
 
 #[cfg(test)]

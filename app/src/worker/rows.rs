@@ -99,7 +99,7 @@ pub(super) fn fields(table: &Table, row: usize) -> Vec<Field> {
         .collect()
 }
 
-fn order(table: &Table, find: &str, only: &[String], sort: Option<&Sort>) -> Vec<usize> {
+pub(super) fn order(table: &Table, find: &str, only: &[String], sort: Option<&Sort>) -> Vec<usize> {
     let search = Matcher::new(table, &Search::parse(find));
     let fits = |row: usize| {
         (only.is_empty() || only.iter().any(|word| table.is_of(row, word)))
@@ -121,6 +121,12 @@ fn order(table: &Table, find: &str, only: &[String], sort: Option<&Sort>) -> Vec
         });
     }
     rows.into_iter().map(|(row, _)| row).collect()
+}
+
+/// A cell for people; empty where it is not known.
+pub(super) fn text_of(table: &Table, row: usize, label: &str) -> String {
+    let cell = table.column(label).zip(table.cell(row, label));
+    cell.map_or_else(String::new, |(column, cell)| text(&column, &cell))
 }
 
 /// What some rows come to together, for columns that can be added: times, counts and shares.

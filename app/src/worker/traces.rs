@@ -15,12 +15,13 @@ use dormer_core::{Profile, base::format};
 use super::Analysis;
 use super::compare::Compared;
 use super::files::Files;
+use super::pivot::groups;
 use super::redacted::Redacted;
 use super::rows::totals;
 use crate::protocol::{
     About, ArtifactQuery, ArtifactsQuery, Choice, CompareFacts, DiffRow, DiffRowsQuery, FileNames,
-    MadeArtifact, Offer, Overview, ReferenceOpened, RowQuery, RowsPage, RowsQuery, Swapped, Total,
-    TotalsQuery, TreeChange, TreePage, TreeStep,
+    GroupsQuery, MadeArtifact, Offer, Overview, ReferenceOpened, RowGroup, RowQuery, RowsPage,
+    RowsQuery, Swapped, Total, TotalsQuery, TreeChange, TreePage, TreeStep,
 };
 
 /// The traces that are open.
@@ -163,6 +164,12 @@ impl Traces {
         }
         let compared = self.compared();
         compared.map_or_else(Vec::new, |compared| compared.totals(query))
+    }
+
+    /// The rows of a table, taken together by one of its fields; of tables of the target alone.
+    pub fn groups(&mut self, query: &GroupsQuery) -> Vec<RowGroup> {
+        let table = self.target.table(&query.sheet);
+        table.map_or_else(Vec::new, |table| groups(&table, query))
     }
 
     /// A window of both call trees.

@@ -72,7 +72,8 @@ impl Gathered {
             n_other_sizes: others.map(|(_, n)| *n).sum(),
             registers: number("registers per thread"),
             shared_bytes: number("shared memory"),
-            occupancy_percent: number("est. achieved occupancy %"),
+            // What runs has some: the profiler writes 0 where it could not estimate it.
+            occupancy_percent: number("est. achieved occupancy %").filter(|of| *of > 0.0),
             median_ns: mean_of_middle_ns(self.durations_ns.clone()),
             p95_ns: quantile_ns(self.durations_ns, 0.95),
         }

@@ -93,7 +93,7 @@ pub fn carried_bar() -> impl IntoView {
         (is_open.get() && !carried.is_empty()).then(|| {
             view! {
                 <section class="versus" aria-label="Kept choices" data-testid="carried">
-                    <p role="status">{format!("Kept from the trace before: {}.", carried.join(", "))}</p>
+                    <p role="status">{format!("Kept from the previous trace: {}.", carried.join(", "))}</p>
                     <span class="grow"></span>
                     <button type="button" class="small" id="drop-carried" on:click=move |_| state.drop_carried()>"Use the defaults"</button>
                     <button type="button" class="small" aria-label="Close" on:click=move |_| state.carried.set(Vec::new())>"\u{2715}"</button>
@@ -110,7 +110,7 @@ pub fn wanted_bar() -> impl IntoView {
         let wanted = state.wanted_trace.get()?;
         Some(view! {
             <section class="versus" aria-label="The trace of this link" data-testid="wanted">
-                <p role="status">"This link is of " <b>{wanted}</b> ". Choose or drop that file to see what it shows."</p>
+                <p role="status">"This link belongs to " <b>{wanted}</b> ", which is not open. Choose or drop that file to go to the linked place."</p>
                 <span class="grow"></span>
                 <button type="button" class="small" on:click=|_| browser::choose_file()>"Choose the file"</button>
                 <button type="button" class="small" aria-label="Close" on:click=move |_| state.wanted_trace.set(None)>"\u{2715}"</button>

@@ -16,6 +16,7 @@ pub mod limits;
 pub mod models_dialog;
 pub mod op_details;
 pub mod palette;
+pub mod pivot;
 pub mod recent;
 pub mod roofline_chart;
 pub mod row_window;

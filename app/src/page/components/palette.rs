@@ -246,6 +246,11 @@ fn entries(state: AppState, text: &str, files: Vec<Entry>, in_trace: &[Found]) -
         });
         fuzzy::best(scored, MOST)
     };
+    // What has the text in one piece comes first, what has its letters alone after what the trace has.
+    let (all, weak): (Vec<Entry>, Vec<Entry>) = all.into_iter().partition(|entry| {
+        let score = fuzzy::score(text, &format!("{} {}", entry.text, entry.kind));
+        score.is_some_and(|score| fuzzy::is_strong(text, score))
+    });
     let mut found = best(all);
     let of_trace: Vec<Entry> = in_trace.iter().map(|one| of_trace(state, one)).collect();
     let (files, thresholds) = match text.trim() {
@@ -255,8 +260,8 @@ fn entries(state: AppState, text: &str, files: Vec<Entry>, in_trace: &[Found]) -
     // Whoever types the ending of a file looks for one.
     let is_file = text.split([' ', '.']).any(|word| ENDINGS.contains(&word));
     found.extend(match is_file {
-        true => [files, of_trace, thresholds].concat(),
-        false => [of_trace, thresholds, files].concat(),
+        true => [files, of_trace, best(weak), thresholds].concat(),
+        false => [of_trace, best(weak), thresholds, files].concat(),
     });
     found
 }

@@ -8,6 +8,7 @@ use dormer_core::report::sheet::Field;
 use gloo::timers::callback::Timeout;
 
 use super::op_details::{LONG, field_list};
+use super::pivot::{group_choice, groups};
 use super::table_column::{column_chooser, fitting, least_px};
 use super::table_tools::{copy_table, search_help, search_remarks, totals};
 use crate::page::prelude::*;
@@ -119,9 +120,10 @@ pub fn SheetTable(
         false,
     );
 
-    let selected = Memo::new(move |_| focus.with(|focus| focus.row));
     // The selected row has details beside the view, or its values below the table.
     let has_details = op_details::has_details(sheet);
+    let is_grouped = Memo::new(move |_| focus.with(|focus| has_details && !focus.group.is_empty()));
+    let selected = Memo::new(move |_| focus.with(|focus| focus.row));
     Effect::watch(
         move || order.get(),
         move |_, _, _| window.cursor.set(None),
@@ -244,11 +246,15 @@ pub fn SheetTable(
             {filter(noun, of_all, window.total)}
             <span class="grow"></span>
             {tools}
+            {has_details.then(|| group_choice(columns))}
             {copy_table(sheet, shown, marked)}
             {column_chooser(sheet, known, shown, Signal::derive(move || chosen.with(Option::is_some)))}
         </div>
         {search_remarks(remarks)}
-        {table.view(rows, line)}
+        <div class="rows" class:grouped=move || is_grouped.get()>
+            {table.view(rows, line)}
+        </div>
+        <Show when=move || is_grouped.get()>{groups(sheet, columns)}</Show>
         {totals(sheet, columns, marked)}
         {(!has_details).then(|| selected_row(sheet, selected))}
         {move || match (window.arrived.get(), of_all.get()) {

@@ -43,7 +43,7 @@ impl Width {
     /// The class of its cells and its `col`; whether the cells are numbers; and its width, in a
     /// narrow window too. Where it takes what is left that is the least one.
     fn spec(self, window_px: f64) -> (&'static str, bool, f64, f64) {
-        let least_px = window_px.clamp(1.0, 900.0) * 0.24 + 26.0;
+        let least_px = window_px.clamp(1.0, 1_600.0) * 0.24 + 26.0;
         match self {
             Width::Rest => ("w-rest", false, least_px, least_px),
             Width::Name => ("w-name", false, 190.0, 150.0),

@@ -31,7 +31,8 @@ pub fn menu(
 ) -> impl IntoView {
     let menu = NodeRef::<Details>::new();
     let left = move |event: FocusEvent| {
-        if let Some(menu) = menu.get_untracked()
+        // The focus leaves it, too, when its view is left.
+        if let Some(menu) = menu.try_get_untracked().flatten()
             && browser::focus_leaves(&menu, &event)
         {
             menu.set_open(false);

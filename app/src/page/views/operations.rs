@@ -8,7 +8,7 @@ const BY_ARGUMENTS: &[TableColumn] = &[
     TableColumn::new("name", "Operation", Width::Rest),
     TableColumn::new(FAMILY, "Category", Width::Label).rank(10),
     TableColumn::new("library", "Library", Width::Label).rank(12),
-    TableColumn::new(SHAPES, "Shapes", Width::Name).rank(2),
+    TableColumn::new(SHAPES, "Shapes", Width::Rest).rank(2),
     TableColumn::new(SIZES, "M×N×K", Width::Label).rank(8),
     TableColumn::new(MODULE, "Module", Width::Label).rank(13),
     TableColumn::new("operation_count", "Calls", Width::Small).rank(6),

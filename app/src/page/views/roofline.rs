@@ -14,7 +14,7 @@ pub(super) const SHEETS: &[(&str, &str)] = &[("", SHEET)];
 const COLUMNS: &[TableColumn] = &[
     TableColumn::new("name", "Operation", Width::Rest),
     TableColumn::new(FAMILY, "Category", Width::Label).rank(8),
-    TableColumn::new(SHAPES, "Shapes", Width::Name).rank(2),
+    TableColumn::new(SHAPES, "Shapes", Width::Rest).rank(2),
     TableColumn::new(TIME, "GPU time", Width::Figure).rank(1),
     TableColumn::new("FLOPS/Byte", "Intensity", Width::Figure).unit("FLOPS/Byte").rank(4),
     TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOPS/s").rank(5),

@@ -117,8 +117,10 @@ pub(super) fn claims(written: &Written) -> Verdict {
                     defects.push(format!("{name}: “{claim}” in “{}”", short(sentence)));
                 }
             }
-            // Working notes may name keys.
-            let key = text.split(is_no_key).find(|word| is_key(word));
+            // Working notes may name keys; a long name may be cut in the middle.
+            let is_named = |word: &str| names.iter().any(|name| name.contains(word));
+            let mut words = text.split(is_no_key);
+            let key = words.find(|word| is_key(word) && !is_named(word));
             if let Some(key) = key.filter(|_| name != "rough") {
                 defects.push(format!("{name}: the key “{key}” in “{}”", short(&text)));
             }

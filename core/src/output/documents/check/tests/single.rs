@@ -5,6 +5,7 @@ use crate::findings::{Finding, Impact, Outcome, Priority};
 use crate::output::documents::Documents;
 use crate::output::documents::single::Input;
 use crate::profile::Profile;
+use crate::profile::window::find_step;
 use crate::report::Report;
 use crate::testing::{Timetable, options_on};
 
@@ -46,6 +47,22 @@ fn good_documents_pass() {
             assert!(failed(&checks).is_empty(), "on {gpu}: {checks:?}");
         }
     }
+}
+
+/// A range of the program's, without GPU activity, whose name looks like a key of a file.
+#[test]
+fn the_name_of_a_window_is_no_key() {
+    let name = "hccl:all_reduce";
+    let whole = Timetable::new()
+        .call("aten::mm", MM, "Cijk_gemm", 100..4_100)
+        .annotation(name, 20_000..21_000)
+        .op("aten::mm", 20_100..20_200)
+        .profile();
+    let part = whole.window(&find_step(&whole, name).unwrap());
+    let report = of(&part, "MI300X");
+    let input = Input::new(&part, &report);
+    assert!(report.overview.headline.contains(name));
+    assert!(failed(&input.checks()).is_empty(), "{:?}", input.checks());
 }
 
 #[test]
