@@ -48,9 +48,6 @@ fn what_the_roofline_of_the_target_forbids_is_said() {
     assert_eq!(gap.floor_ns.unwrap() / 1_000, 440);
     let words = "The 150 µs of the reference are out of reach. The target cannot go below 441 µs on this hardware";
     says(&gap.reasoning.join(" "), words);
-    // A reference that is slower than that can be reached.
-    let slow = compared(&mm("a", 500), &mm("b", 1_000), gpus);
-    assert_eq!(slow.gaps.ranked[0].floor_ns, None);
 }
 
 #[test]
