@@ -289,7 +289,8 @@ impl Page {
     pub(crate) async fn downloaded(&self, name: &str) -> Vec<u8> {
         let file = self.chromium.downloads.join(name);
         let start = Instant::now();
-        while !file.is_file() {
+        // The browser holds the place with an empty file.
+        while std::fs::metadata(&file).map_or(0, |file| file.len()) == 0 {
             assert!(start.elapsed() < PATIENCE, "{name} was not downloaded");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }

@@ -15,7 +15,7 @@ fn operations_say_how_close_they_come_to_the_roof() {
             .await;
         let headings: Vec<(String, String)> = page
             .value(
-                "$$('thead th').map(head => [head.innerText, head.querySelector('button').title])",
+                "$$('table.sheet thead th').map(head => [head.innerText, head.querySelector('button').title])",
             )
             .await;
         for wanted in ["Operation", "Shapes", "GPU time", "% roofline", "Bound by"] {
@@ -39,7 +39,7 @@ fn columns_are_as_many_as_fit_or_as_chosen() {
     with_page("columns", async |page| {
         page.open_sample_at("#/operations", "[id^=unified_perf_summary-]")
             .await;
-        let heads = "$$('thead th').length";
+        let heads = "$$('table.sheet thead th').length";
         let cells = "$$('tbody tr[id]:nth-child(2) td').length";
         page.resize(1900, 900).await;
         page.wait_for(&format!("{heads} >= 11 && {heads} === {cells}"))
@@ -119,7 +119,7 @@ fn the_pointer_shows_and_selects_a_mark() {
         .await;
         page.find("#roof .tip").await;
         page.find("#roof .ring.chosen").await;
-        assert!(page.hash().await.contains("row="));
+        page.wait_hash("row=").await;
     });
 }
 
@@ -156,6 +156,10 @@ fn without_a_gpu_the_roofline_says_how_to_choose_one() {
         page.find("#roof .mark").await;
         // Without shapes nothing says how much work there is.
         page.open("kernels.json", &kernels(&[30])).await;
+        // The GPU of the trace before is not kept.
+        page.wait_text("[data-testid=no-roofline]", "No GPU chosen")
+            .await;
+        page.wait_for("!location.hash.includes('gpu=')").await;
         page.go("#/roofline?gpu=MI300X").await;
         page.wait_text("[data-testid=no-roofline]", "record_shapes")
             .await;

@@ -142,7 +142,7 @@ fn another_gpu_judges_anew() {
         page.choose_option("#gpu", "MI300X").await;
         page.wait_text("[data-testid=this-gpu]", "MI300X").await;
         assert_ne!(page.text("[data-testid=this-gpu]").await, before);
-        assert!(page.hash().await.contains("gpu="));
+        page.wait_hash("gpu=").await;
         // The trace was not read again.
         let loads: String = page.value("document.documentElement.dataset.ready").await;
         assert_eq!(loads, "1");

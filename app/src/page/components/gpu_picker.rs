@@ -71,7 +71,7 @@ pub fn gpu_picker(names: Vec<String>, detected: Option<String>) -> impl IntoView
         {basis_switch()}
         <label class="pick">
             <span>"GPU"</span>
-            <select id="gpu" on:change=pick prop:value=move || chosen.get()>
+            <select id="gpu" aria-label="GPU" on:change=pick prop:value=move || chosen.get()>
                 {gpu_options(state, names, detected.as_deref(), chosen)}
                 <option value=FROM_FILE>"From a file…"</option>
                 <option value=BY_HAND>"Enter values…"</option>

@@ -69,7 +69,7 @@ pub fn search_help() -> impl IntoView {
     let inside = view! {
         <div class="search-help" data-testid="search-help" tabindex="0">
             <dl>{each(EXAMPLES, example)}</dl>
-            <h3>"Fields"</h3>
+            <p class="of-fields">"Fields"</p>
             <dl>{fields}</dl>
         </div>
     };
