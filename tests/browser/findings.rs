@@ -113,7 +113,7 @@ fn a_report_is_walked_by_its_headings() {
         page.click("#report-rough").await;
         page.wait_for("$('[data-testid=report] h1').textContent.endsWith('(Rough)')")
             .await;
-        assert!(page.hash().await.contains("table=rough"));
+        page.wait_hash("table=rough").await;
         page.click("#report-main").await;
         page.wait_for("!$('[data-testid=report] h1').textContent.endsWith('(Rough)')")
             .await;

@@ -103,11 +103,21 @@ const MISFITS: &str = r#"
 
     // What can be clicked must not lie under something else that can.
     const layer = element => element.closest('dialog, .panel, .op-details-panel, .top, .versus, .side, fieldset, #main');
+    // What a box with bars to scroll hides lies under nothing.
+    const hidden = (element, x, y) => {
+      for (let box = element.parentElement; box && box !== main; box = box.parentElement) {
+        if (getComputedStyle(box).overflowY === 'visible') continue;
+        const { left, right, top, bottom } = box.getBoundingClientRect();
+        if (x < left || x > right || y < top || y > bottom) return true;
+      }
+      return false;
+    };
     const clickable = 'button, select, input, a, summary';
     for (const element of $$(clickable)) {
       if (element.matches('.unseen') || !element.checkVisibility({ visibilityProperty: true })) continue;
       const box = element.getBoundingClientRect();
       const x = box.left + box.width / 2, y = box.top + box.height / 2;
+      if (hidden(element, x, y)) continue;
       const over = document.elementFromPoint(x, y)?.closest(clickable);
       if (!over || over === element || over.contains(element) || element.contains(over)) continue;
       if (layer(over) === layer(element) && !over.closest('.skip, thead'))

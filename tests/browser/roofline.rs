@@ -30,7 +30,7 @@ fn operations_say_how_close_they_come_to_the_roof() {
         page.wait_text("[data-testid=basis]", "H100").await;
         page.click("#by-operator").await;
         page.find("[id^=ops_summary-]").await;
-        assert!(page.hash().await.contains("table=operators"));
+        page.wait_hash("table=operators").await;
     });
 }
 
@@ -139,7 +139,7 @@ fn the_legend_filters_chart_and_table() {
             "$('[data-testid=count]').textContent.startsWith('{some} of ')"
         ))
         .await;
-        assert!(page.hash().await.contains("only=gemm"));
+        page.wait_hash("only=gemm").await;
         page.click(".chips .ghost").await;
         page.wait_for(&format!("{MARKS} === {all}")).await;
     });

@@ -66,7 +66,7 @@ fn a_table_is_walked_by_keyboard() {
         page.wait_for("$('tbody tr[aria-selected=true]')?.matches('[aria-rowindex=\"3\"]')")
             .await;
         page.find("[data-testid=op-details] dl").await;
-        assert!(page.hash().await.contains("row="));
+        page.wait_hash("row=").await;
         page.enter("table.sheet", Key::Escape).await;
         page.wait_for("!$('tbody tr[aria-selected=true]')").await;
     });

@@ -94,13 +94,13 @@ fn curve(chart: MemoryChart) -> impl IntoView {
     ];
     let legend = legend.into_iter().filter(|(.., is_shown)| *is_shown);
     let legend = each(legend, |(key, text, _)| {
-        view! { <li class=format!("m-{key}")>{with_units(&text)}<i class="dot" aria-hidden="true"></i></li> }
+        view! { <li class=format!("m-{key}")><i class="dot" aria-hidden="true"></i>{with_units(&text)}</li> }
     });
     let says = format!("Memory over time: {peak}; the figures are in the table below");
     view! {
         <h3>"Memory over time"</h3>
         <ul class="keys" data-testid="memory-legend">{legend}</ul>
-        <p class="fine top">{with_units(&chart.top)}</p>
+        <p class="fine most">{with_units(&chart.top)}</p>
         <svg viewBox=format!("0 0 1000 {HEIGHT}") preserveAspectRatio="none" role="img" aria-label=says>
             {bands}
             <path class="area" d=area></path>
