@@ -544,7 +544,7 @@ impl Profile {
     }
 
     /// Whether the calls that launched GPU activity were recorded, so that activity without one is
-    /// [unattributed](unattributed).
+    /// [unattributed].
     pub fn has_launches(&self) -> bool {
         !self.launches.launches.is_empty()
     }
