@@ -42,7 +42,7 @@ fn columns_are_as_many_as_fit_or_as_chosen() {
         let heads = "$$('table.sheet thead th').length";
         let cells = "$$('tbody tr[id]:nth-child(2) td').length";
         page.resize(1900, 900).await;
-        page.wait_for(&format!("{heads} >= 11 && {heads} === {cells}"))
+        page.wait_for(&format!("{heads} >= 10 && {heads} === {cells}"))
             .await;
         page.resize(320, 700).await;
         page.wait_for(&format!("{heads} === 3 && {cells} === 3"))

@@ -36,7 +36,7 @@ fn a_search_combines_words_shapes_and_fields() {
             ("1024×1024×1024", 1),
             ("dur>1ms", 1),
             ("dur<1ms", 2),
-            ("category:gemm calls<2", 1),
+            ("category:gemm dur>1ms", 1),
             ("my -second", 1),
         ] {
             filter(page, typed).await;
@@ -98,15 +98,15 @@ fn rows_are_taken_together_and_told_apart_again() {
         open_product(page, "#/operations").await;
         page.choose_option("#group", "by category").await;
         page.wait_text("[data-testid=groups]", "GEMM").await;
-        page.wait_text("[data-testid=groups]", "90.0").await;
+        page.wait_text("[data-testid=groups]", "90.1").await;
         page.wait_hash("group=category").await;
         page.wait_for("$('table.sheet').offsetHeight === 0").await;
         page.screenshot("groups.png").await;
         // The rows of one of them.
         page.click("[data-testid=groups] tbody button").await;
-        page.wait_text("[data-testid=count]", "1 of 3 operations")
-            .await;
         page.wait_for("!location.hash.includes('group=')").await;
+        page.wait_for("$('#filter').value.toLowerCase().includes('gemm')")
+            .await;
     });
 }
 
