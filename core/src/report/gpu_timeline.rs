@@ -14,9 +14,9 @@ const COLUMNS: [Column; 3] = [
 
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let mut rows = Vec::new();
-    match &input.sheet_timelines.recompute {
+    match &input.sheet_timelines().recompute {
         None => {
-            if let Some(whole) = &input.sheet_timelines.whole {
+            if let Some(whole) = &input.sheet_timelines().whole {
                 push_rows(&mut rows, input, whole, None);
             }
         }

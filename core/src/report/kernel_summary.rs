@@ -57,7 +57,7 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
     let mut groups = group(input);
     groups.arrange_by_key(|(_, durations)| std::cmp::Reverse(durations.sum_ns));
     let kernels_ns = sum(groups.iter().map(|(_, durations)| durations.sum_ns));
-    let total_ns = input.sheet_timelines.total_ns();
+    let total_ns = input.sheet_timelines().total_ns();
     groups
         .iter()
         .map(|(key, durations)| {

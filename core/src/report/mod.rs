@@ -154,10 +154,10 @@ impl Report {
             judged: &self.judged,
             options: &self.options,
             timelines: &self.timelines,
-            sheet_timelines: SheetTimelines::new(profile, self.options.sheet_events),
             parts: Parts::of(profile, &self.options),
             labels: Labels::new(profile),
             modelled_calls: OnceCell::new(),
+            sheet_timelines: OnceCell::new(),
         }
     }
 }
@@ -170,8 +170,6 @@ pub struct SheetInput<'a> {
     pub options: &'a ReportOptions,
     /// How GPU time splits.
     pub timelines: &'a Timelines,
-    /// The same of the GPU activity that sheets with the reference's names count.
-    pub(crate) sheet_timelines: SheetTimelines,
     /// What the GPU makes of each of [`Profile::operations`].
     pub judged: &'a [Judged],
     /// What decides which columns sheets have.
@@ -180,12 +178,20 @@ pub struct SheetInput<'a> {
     pub(crate) labels: Labels<'a>,
     /// Found once for all sheets that need them.
     modelled_calls: OnceCell<ModelledCalls>,
+    sheet_timelines: OnceCell<SheetTimelines>,
 }
 
 impl SheetInput<'_> {
     fn modelled_calls(&self) -> &ModelledCalls {
         self.modelled_calls
             .get_or_init(|| ModelledCalls::new(self.profile))
+    }
+
+    /// How the time splits of the GPU activity that sheets with the reference's names count.
+    fn sheet_timelines(&self) -> &SheetTimelines {
+        let events = self.options.sheet_events;
+        self.sheet_timelines
+            .get_or_init(|| SheetTimelines::new(self.profile, events))
     }
 }
 

@@ -83,7 +83,7 @@ pub(super) fn summary(input: &SheetInput) -> Vec<Vec<Cell>> {
                 us(sum_ns),
                 Cell::Int(count),
                 Cell::Float(sum_ns as f64 / count as f64 / 1e3),
-                percent(sum_ns, input.sheet_timelines.total_ns()),
+                percent(sum_ns, input.sheet_timelines().total_ns()),
             ]);
             row
         })
