@@ -37,6 +37,7 @@ mod compare;
 mod corpus;
 mod diagnosis;
 mod facts;
+mod faults;
 mod golden;
 mod gpu_choice;
 mod idle;

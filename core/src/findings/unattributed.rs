@@ -89,6 +89,10 @@ fn advice(reason: Reason) -> (&'static str, &'static str) {
             "several calls carry the correlation ids of most",
             "record each process to a file of its own",
         ),
+        Reason::SharedId => (
+            "most carry the correlation id of other activity, which has the call",
+            "record again: ids that repeat come of a damaged trace, or of files that were merged",
+        ),
         Reason::NotRecorded => (
             "the calls that launched most were not recorded",
             "record with CPU activity, too, and with buffers large enough that no events are dropped",

@@ -45,6 +45,8 @@ labelled! {
         ImpossibleDuration => "Some events claim to last longer than a day; their time counts as unknown.",
         OverlongDuration => "Some GPU activity claims to last longer than it can, past later work of its stream or far past the end of the recording; its time counts as unknown.",
         ImpossibleStart => "Some GPU activity has a start that cannot be true, such as zero or a time before the call that launched it; it was left out.",
+        RecordedTwice => "Some GPU activity or calls are recorded twice, with the same name, times, ids and arguments; they count once.",
+        OverlappingWork => "Some GPU activity overlaps later activity of its stream, where one piece runs after the other. Busy time counts it once, sums over operations and kernels twice.",
         UnknownMetadata => "Some metadata events have names that Dormer does not know; they were ignored.",
         UnknownPhase => "Some events are of a kind that carries no time in a PyTorch trace; they were ignored.",
         UnknownCategory => "Some events have no category, or one that Dormer does not know, so no number counts them.",
@@ -58,6 +60,7 @@ labelled! {
         LinkedByCorrelation => "Some GPU activity has no flow arrow from the call that launched it; correlation ids were used instead.",
         AmbiguousCorrelation => "The trace holds several processes that use the same correlation ids, and some GPU activity has no flow arrow that tells whose it is, so it was not linked. Open the trace of one rank alone to see it by operator.",
         RepeatedCorrelation => "Some correlation ids stand for several calls, and nothing tells which of them launched what, so that GPU activity was not linked.",
+        RepeatedCall => "Some calls carry the correlation id of an earlier call, which has its GPU activity; GPU activity whose id no call carries counts as unattributed.",
         ClocksDiffer => "The clocks of GPU and host do not agree, so it is not told what the CPU did while the GPU was idle.",
         UntoldGpuTime => "Some GPU activity has no duration that can be true, and nothing tells how long the GPU worked on it; that time counts as idle.",
         NoHostEvents => "No PyTorch operators were recorded, so GPU time is shown by kernel only. Record with ProfilerActivity.CPU to see operators.",
@@ -77,9 +80,8 @@ impl WarningKind {
             | NoGpuEvents | NothingRecorded | EmptyWindow | TrailingGarbage | TrailingText
             | OtherZipMembers => Severity::Info,
             StrayComma | NotANumber | InvalidUtf8 | ControlCharacter | BadEscape
-            | UnescapedQuote | DuplicateKey | TextNumber | HugeInteger | UnreadableMetadata => {
-                Severity::Repaired
-            }
+            | UnescapedQuote | DuplicateKey | TextNumber | HugeInteger | UnreadableMetadata
+            | RecordedTwice | OverlappingWork | RepeatedCall => Severity::Repaired,
             CutGzip | CorruptGzip | AnotherTrace | CutJson | UnreadableEvent | MissingTime
             | MissingDuration | NegativeDuration | ImpossibleDuration | OverlongDuration
             | ImpossibleStart | UnreadableArguments | UnreadableMemory | UnknownCategory

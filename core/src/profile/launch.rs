@@ -16,6 +16,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::base::interval::Interval;
 use crate::base::map::Map;
 use crate::base::row_id::row_id;
 use crate::trace::{ByName, EventId, LinkId, StringId, Trace};
@@ -55,6 +56,8 @@ pub struct Launches {
     /// Work whose id stands for several calls of one process that cannot be told apart, in file
     /// order.
     repeated: Vec<GpuId>,
+    /// Calls that carry the correlation id of an earlier one, of a trace of one process.
+    repeating_calls: Vec<EventId>,
 }
 
 impl Launches {
@@ -154,6 +157,12 @@ impl Launches {
         self.repeated.len() as u64
     }
 
+    /// Calls that carry the correlation id of an earlier one beside them, of a trace of one process, where
+    /// GPU activity carries it, too. Of a part none: they are looked for in the whole.
+    pub(crate) fn repeating_calls(&self) -> &[EventId] {
+        &self.repeating_calls
+    }
+
     /// Work that one of several calls launched, and nothing tells which, in order.
     pub(crate) fn untold(&self) -> Vec<GpuId> {
         let mut untold = [&self.ambiguous[..], &self.repeated].concat();
@@ -183,10 +192,19 @@ impl Launches {
         // Of each id: whether its work is given away, and what its arrow points to.
         let mut is_given = vec![false; table.rows.len()];
         let mut heads: Vec<Option<Option<GpuId>>> = vec![None; table.rows.len()];
+        let mut called: Vec<Option<EventId>> = vec![None; table.rows.len()];
+        let is_counted = ranks.is_none() && table.key == LinkKey::Correlation;
         for &call in calls {
             let Some(row) = table.key.read(trace, call).and_then(|id| table.row(id)) else {
                 continue;
             };
+            match called.get_mut(row) {
+                Some(first @ None) => *first = Some(call),
+                Some(Some(first)) if is_counted && !is_around(trace, *first, call) => {
+                    self.repeating_calls.push(call);
+                }
+                _ => {}
+            }
             if repeated.contains(row) || is_given.get(row) == Some(&true) {
                 continue;
             }
@@ -430,6 +448,18 @@ pub(crate) fn process(trace: &Trace, event: EventId) -> Option<StringId> {
         .tracks
         .get(trace.events.track(event))
         .map(|track| track.pid)
+}
+
+/// Whether one of two calls is made within the other: a runtime call and its driver call carry one id.
+fn is_around(trace: &Trace, one: EventId, other: EventId) -> bool {
+    let events = &trace.events;
+    let [one_span, other_span] = [one, other].map(|call| events.span(call));
+    let within = |inner: Interval, outer: Interval| {
+        outer.start_ns <= inner.start_ns && inner.end_ns <= outer.end_ns
+    };
+    one_span != other_span
+        && events.track(one) == events.track(other)
+        && (within(one_span, other_span) || within(other_span, one_span))
 }
 
 /// Which id joins calls with work.

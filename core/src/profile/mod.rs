@@ -50,7 +50,7 @@ pub mod origin;
 pub mod recompute;
 pub(crate) mod recorded_flops;
 pub(crate) mod reduction;
-mod repair;
+pub(crate) mod repair;
 pub mod rows;
 pub(crate) mod runtime_calls;
 pub(crate) mod scopes;
@@ -107,6 +107,8 @@ pub struct Profile {
     pub text_bytes: u64,
     /// How far the clocks of GPU and host are apart, where they do not agree.
     pub clocks_ns: Option<i64>,
+    /// GPU activity that does not count as it was recorded.
+    pub(crate) as_recorded: Arc<[repair::AsRecorded]>,
     /// How far captures explain the replays of graphs; `None` where none was given.
     pub coverage: Option<Arc<Coverage>>,
     /// What tells the shapes of replayed kernels beside the trace.
@@ -194,13 +196,14 @@ impl Profile {
             mut warnings,
             text_bytes,
         } = imported;
-        let (launches, clocks_ns) = repair::mend(&mut trace, &mut warnings);
+        let mended = repair::mend(&mut trace, &mut warnings);
         let parts = Recorded {
             trace,
             warnings,
             text_bytes,
-            clocks_ns,
-            launches,
+            clocks_ns: mended.clocks_ns,
+            as_recorded: mended.as_recorded.into(),
+            launches: mended.launches,
         };
         let merging = parts.merging(captures);
         parts.profile(captures, merging, None)
@@ -244,6 +247,7 @@ impl Profile {
             imported,
             text_bytes,
             clocks_ns,
+            as_recorded,
             launches,
             coverage,
             sources,
@@ -258,6 +262,7 @@ impl Profile {
             warnings: imported,
             text_bytes,
             clocks_ns,
+            as_recorded,
             launches,
         };
         Ok((parts, coverage, sources))
@@ -296,6 +301,7 @@ impl Profile {
             imported: self.imported.clone(),
             text_bytes: self.text_bytes,
             clocks_ns: self.clocks_ns,
+            as_recorded: Arc::clone(&self.as_recorded),
             coverage: self.coverage.clone(),
             sources: self.sources.clone(),
             tree: self.tree.within(trace, &launches, span),
@@ -328,6 +334,7 @@ impl Profile {
             imported: parts.imported,
             text_bytes: parts.text_bytes,
             clocks_ns: parts.clocks_ns,
+            as_recorded: parts.as_recorded,
             coverage: parts.coverage,
             sources: parts.sources,
             launches: parts.launches,
@@ -572,6 +579,7 @@ struct Parts {
     imported: Warnings,
     text_bytes: u64,
     clocks_ns: Option<i64>,
+    as_recorded: Arc<[repair::AsRecorded]>,
     coverage: Option<Arc<Coverage>>,
     sources: ShapeSources,
     launches: Launches,
@@ -588,6 +596,7 @@ struct Recorded {
     warnings: Warnings,
     text_bytes: u64,
     clocks_ns: Option<i64>,
+    as_recorded: Arc<[repair::AsRecorded]>,
     launches: Launches,
 }
 
@@ -632,6 +641,7 @@ impl Recorded {
             imported: self.warnings,
             text_bytes: self.text_bytes,
             clocks_ns: self.clocks_ns,
+            as_recorded: self.as_recorded,
             coverage,
             sources: ShapeSources::default(),
             launches,

@@ -6,9 +6,10 @@
 
 use std::sync::Arc;
 
+use crate::base::format;
 use crate::base::interval::busy;
 use crate::base::labels::labelled;
-use crate::base::map::Map;
+use crate::base::map::{Map, Set};
 use crate::base::sort::Arrange;
 use crate::base::tally::Tally;
 use crate::profile::Profile;
@@ -25,6 +26,8 @@ labelled! {
         Graph => "GPU graph whose launch was not recorded" as "graph",
         /// Several calls carry its correlation id.
         Ambiguous => "Several calls could have launched it" as "ambiguous",
+        /// Its correlation id is that of another piece, which has its call.
+        SharedId => "Another piece carries its correlation id" as "shared_id",
         /// No call carries its correlation id.
         NotRecorded => "Launching call not recorded" as "not_recorded",
     }
@@ -105,6 +108,17 @@ impl Unattributed {
         found
     }
 
+    /// Why, with the time of each reason, for people: "GPU graph whose launch was not recorded
+    /// (13.7 ms)" in lower case.
+    pub fn reasons(&self, profile: &Profile) -> String {
+        let reasons = self.by_reason(profile).into_iter();
+        let reasons = reasons.map(|(reason, tally)| {
+            let label = reason.label().to_lowercase().replace("gpu", "GPU");
+            format!("{label} ({})", format::time_ns(tally.ns))
+        });
+        format::listed(&reasons.collect::<Vec<String>>())
+    }
+
     /// By name and reason, the longest first.
     pub fn by_name(&self, profile: &Profile) -> Vec<UnattributedName> {
         let mut index: Map<(StringId, Reason), usize> = Map::default();
@@ -134,6 +148,8 @@ struct Reasons {
     ambiguous: Vec<GpuId>,
     /// The smallest correlation id of a call.
     first: Option<LinkId>,
+    /// Ids of attributed pieces, as far as unattributed ones carry them.
+    shared: Set<LinkId>,
 }
 
 impl Reasons {
@@ -142,7 +158,14 @@ impl Reasons {
         let calls = events.ids();
         let calls = calls.filter(|event| events.category(*event).is_runtime());
         let numbers = calls.filter_map(|call| events.correlation(call));
+        let id_of = |work: &GpuWork| events.correlation(work.event);
+        let all = || profile.gpu.all();
+        let unattributed = all().filter(|work| work.launched_by.is_none());
+        let unattributed: Set<LinkId> = unattributed.filter_map(id_of).collect();
+        let attributed = all().filter(|work| work.launched_by.is_some());
+        let shared = attributed.filter_map(id_of);
         Reasons {
+            shared: shared.filter(|id| unattributed.contains(id)).collect(),
             ambiguous: profile.launches.untold(),
             first: numbers.filter(|id| id.number() > Some(0)).min(),
         }
@@ -162,6 +185,7 @@ impl Reasons {
         }
         match is_of_graph(trace, work.event) {
             true => Reason::Graph,
+            false if correlation.is_some_and(|id| self.shared.contains(&id)) => Reason::SharedId,
             false => Reason::NotRecorded,
         }
     }

@@ -105,6 +105,11 @@ impl TraceBuilder {
         numbers.insert(at, (event, number));
     }
 
+    /// Notes the duration that was recorded of an event, where it cannot be true.
+    pub fn untrue_duration(&mut self, event: EventId, dur_ns: i64) {
+        self.trace.untrue_durations.push((event, dur_ns));
+    }
+
     /// Adds the start of a host-to-device flow.
     #[inline]
     pub fn flow_start(&mut self, id: LinkId, track: TrackId) {

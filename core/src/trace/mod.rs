@@ -49,6 +49,9 @@ pub struct Trace {
     pub link_ids: LinkIds,
     /// `Sequence number` of the events that have one, in file order.
     pub sequence_numbers: Vec<(EventId, i64)>,
+    /// Durations that cannot be true, as recorded, of events whose duration counts as unknown. The
+    /// profile takes them.
+    pub untrue_durations: Vec<(EventId, i64)>,
     /// The GPUs the profiler described.
     pub devices: Vec<DeviceProperties>,
     /// Small top-level keys beside `traceEvents`, as raw JSON, in file order.

@@ -1,6 +1,6 @@
 //! Overview: the answer, what to do, then the evidence.
 
-use dormer_core::report::overview::{Quality, ServingFacts};
+use dormer_core::report::overview::{Quality, RepairedFigure, RepairedKind, ServingFacts};
 
 use super::operations::OPERATORS;
 use crate::page::components::step_bars::step_bars;
@@ -192,9 +192,44 @@ fn trust(quality: Quality, captures: CaptureFacts) -> impl IntoView {
             <h2>"Data quality"</h2>
             <p>{quality.sentence}</p>
             <ul>{lines}</ul>
+            {repaired(quality.repaired)}
             {merged_files(captures)}
         </section>
     }
+}
+
+/// Headline numbers and top kernels as recorded and as repaired.
+fn repaired(figures: Vec<RepairedFigure>) -> impl IntoView {
+    let is_any = !figures.is_empty();
+    is_any.then(|| {
+        let rows = each(figures, |figure| {
+            let label = figure.label.clone();
+            let name = match figure.kind {
+                RepairedKind::Kernel => view! { <code>{label}</code> }.into_any(),
+                _ => label.into_any(),
+            };
+            let times = [figure.recorded_ns, figure.repaired_ns].map(format::time_ns);
+            view! {
+                <tr class:changed=figure.is_changed()>
+                    <th scope="row" title=figure.label.clone()>{name}</th>
+                    {each(times, |time| view! { <td class="n">{time}</td> })}
+                </tr>
+            }
+        });
+        view! {
+            <table class="repaired" data-testid="repaired">
+                <caption>"What the numbers would be as recorded, and what they are"</caption>
+                <thead>
+                    <tr>
+                        <th scope="col">"Number"</th>
+                        <th scope="col" class="n">"As recorded"</th>
+                        <th scope="col" class="n">"Repaired"</th>
+                    </tr>
+                </thead>
+                <tbody>{rows}</tbody>
+            </table>
+        }
+    })
 }
 
 /// The files that are merged with the trace, each with a way to take it off; and that a capture can

@@ -20,8 +20,8 @@ use crate::profile::timeline::GpuTimeline;
 use crate::profile::unattributed::{Reason, Unattributed};
 use crate::report::Report;
 use crate::report::overview::{
-    HardwareFigure, Limit, PhaseFigures, Quality, QualityLine, ServingFacts, StageLine,
-    phase_of_memory, step_memory,
+    HardwareFigure, Limit, PhaseFigures, Quality, QualityLine, RepairedFigure, ServingFacts,
+    StageLine, phase_of_memory, step_memory,
 };
 
 const FORMAT: u32 = 1;
@@ -58,11 +58,20 @@ record! {
         level: "The worst of the lines: good, note, warn (something was repaired), bad (something is missing from the numbers)." = quality.level.token(),
         sentence: "One sentence that sums it up." = quality.sentence,
         lines: "One for each kind of issue, worst first." = list(&quality.lines, Doubt::of),
+        repaired: "Headline numbers and top kernels as recorded and as repaired; none where no repair changes one of them by more than 0.1 %." = list(&quality.repaired, Repair::of),
+    }
+
+    /// A number that repairs change, or that stands beside one.
+    Repair(figure: &RepairedFigure) {
+        kind: "total, busy, computation, exposed_communication, exposed_copies, idle or kernel." = figure.kind.key(),
+        label: "For people: the kernel's name." = figure.label,
+        recorded_ns: "By what was recorded." = figure.recorded_ns,
+        repaired_ns: "As all views show it." = figure.repaired_ns,
     }
 
     /// What limits trust.
     Limits(limit: &Limit) {
-        kind: "truncated, damaged, unattributed, before_recording, unknown_durations, clocks, mixed_basis or other_gpu." = limit.kind.key(),
+        kind: "truncated, damaged, unattributed, repaired, before_recording, unknown_durations, clocks, mixed_basis or other_gpu." = limit.kind.key(),
         label: "A few words." = limit.label,
         explanation: "What it means, with its size." = limit.explanation,
     }
@@ -78,7 +87,7 @@ record! {
 
     /// Unattributed GPU activity of one reason.
     OfReason(one: &(Reason, Tally)) {
-        reason: "before_recording, graph, ambiguous or not_recorded." = one.0.key(),
+        reason: "before_recording, graph, ambiguous, shared_id or not_recorded." = one.0.key(),
         count: "Kernels, copies and fills." = one.1.count,
         ns: "Sum of their durations." = one.1.ns,
     }

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::repairs::{self, RepairedKind};
 use super::{Hardware, Level};
 use crate::assess::Thresholds;
 use crate::base::format;
@@ -10,6 +11,7 @@ use crate::base::interval::percent_of;
 use crate::base::labels::labelled;
 use crate::import::warning::{Severity, WarningKind};
 use crate::profile::Profile;
+use crate::profile::timelines::Timelines;
 use crate::profile::unattributed::Unattributed;
 
 labelled! {
@@ -24,6 +26,8 @@ labelled! {
         Unattributed => "Unattributed" as "unattributed",
         /// The first GPU activity may have waited for what was launched before.
         BeforeRecording => "Before the recording" as "before_recording",
+        /// Times that cannot be true change what the headline numbers would be.
+        Repaired => "Repaired times" as "repaired",
         /// Durations that cannot be true.
         UnknownDurations => "Unknown durations" as "unknown_durations",
         /// The clocks of CPU and GPU do not agree.
@@ -112,8 +116,12 @@ pub(super) fn limits(
     });
     let clocks = profile.clocks_ns.map(|ns| {
         let apart = format::time_ns(ns.saturating_abs());
+        let idle = Timelines::of(profile).whole.map(|whole| whole.idle_ns);
+        let while_idle = idle.map_or("while the GPU was idle".to_owned(), |ns| {
+            format!("in the {} in which the GPU was idle", format::time_ns(ns))
+        });
         let explanation = format!(
-            "The clocks of CPU and GPU are {apart} apart. GPU times stand; what the CPU did while the GPU was idle is not told."
+            "The clocks of CPU and GPU are {apart} apart. GPU times stand; what the CPU did {while_idle} is not told."
         );
         Limit::new(LimitKind::Clocks, Level::Bad, &apart, explanation)
     });
@@ -126,6 +134,7 @@ pub(super) fn limits(
     let all = [
         of_file(profile),
         unattributed(profile, thresholds),
+        repaired(profile),
         before_recording,
         unknown,
         clocks,
@@ -133,6 +142,24 @@ pub(super) fn limits(
         other,
     ];
     all.into_iter().flatten().collect()
+}
+
+/// That times were repaired: what that changes most.
+fn repaired(profile: &Profile) -> Option<Limit> {
+    let figures = repairs::figures(profile);
+    let headline = figures
+        .iter()
+        .filter(|one| one.kind != RepairedKind::Kernel);
+    let most = headline.max_by_key(|one| one.change_ns().saturating_abs())?;
+    let explanation = format!(
+        "Some times of GPU activity cannot be true and do not count. Counted as recorded, {} of GPU activity would change the headline numbers, first of all \"{}\": {} instead of {}. Data quality on the Overview shows all of them side by side.",
+        format::counted(profile.as_recorded.len() as u64, "piece"),
+        most.label,
+        format::time_ns(most.recorded_ns),
+        format::time_ns(most.repaired_ns),
+    );
+    let kind = LimitKind::Repaired;
+    Some(Limit::new(kind, Level::Warn, "", explanation))
 }
 
 /// Kinds of warnings that say that the rest of the file is missing.
@@ -159,6 +186,7 @@ fn of_file(profile: &Profile) -> Option<Limit> {
                 | NegativeDuration
                 | ImpossibleDuration
                 | OverlongDuration
+                | ImpossibleStart
         )
     });
     let of_bytes: Vec<_> = of_bytes.collect();
@@ -184,21 +212,13 @@ fn unattributed(profile: &Profile, thresholds: &Thresholds) -> Option<Limit> {
     if percent < thresholds.unlinked_percent {
         return None;
     }
-    let reasons = found.by_reason(profile).into_iter();
-    let reasons = reasons.map(|(reason, tally)| {
-        format!(
-            "{} ({})",
-            reason.label().to_lowercase(),
-            format::time_ns(tally.ns)
-        )
-    });
     let explanation = format!(
         "No recorded call launched {} of {} of kernels and copies ({}; {} in which nothing else runs): {}. All views count it, as a part of its own; sheets with TraceLens's names leave it out unless told otherwise.",
         format::time_ns(found.all.ns),
         format::time_ns(found.of.ns),
         format::counted(found.all.count, "event"),
         format::time_ns(found.alone_ns),
-        format::listed(&reasons.collect::<Vec<String>>()),
+        found.reasons(profile),
     );
     let size = format::percent(percent);
     let limit = Limit::new(LimitKind::Unattributed, Level::Warn, &size, explanation);

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::repairs::{self, RepairedFigure};
 use super::roofs::{self, Anomaly};
 use crate::assess::Thresholds;
 use crate::base::format;
@@ -12,6 +13,7 @@ use crate::base::sort::Arrange;
 use crate::import::warning::{Severity, Warning, WarningKind, Warnings};
 use crate::profile::Profile;
 use crate::profile::capture::Coverage;
+use crate::profile::timelines::Timelines;
 use crate::profile::unattributed::Unattributed;
 
 /// How good or bad it is.
@@ -57,6 +59,8 @@ pub struct Quality {
     pub sentence: String,
     /// One line for each kind of trouble, worst first.
     pub lines: Vec<QualityLine>,
+    /// Headline numbers as recorded and as repaired; none where no repair changes one.
+    pub repaired: Vec<RepairedFigure>,
 }
 
 /// One kind of trouble.
@@ -115,7 +119,12 @@ impl Quality {
         let percent = unattributed.percent();
         let is_little = percent.is_none_or(|share| share < thresholds.unlinked_percent);
         let mut lines = lines(&profile.warnings, is_little);
-        say_how_much(&unattributed, &mut lines, &profile.warnings);
+        say_how_much(profile, &mut lines);
+        for (line, warning) in lines.iter_mut().zip(profile.warnings.iter()) {
+            if let Some(effect) = repairs::effect(profile, warning.kind) {
+                line.sentence = Cow::Owned(format!("{} {effect}", line.sentence));
+            }
+        }
         lines.extend(
             profile
                 .coverage
@@ -139,7 +148,9 @@ impl Quality {
             }
             Level::Good | Level::Note => format!("{all_read}."),
             Level::Warn => {
-                format!("{all_read}; some of the text had to be repaired.")
+                format!(
+                    "{all_read}; what had to be repaired, or does not fit together, is listed below."
+                )
             }
             Level::Bad => format!(
                 "{} {} read. Some of what happened is missing from the numbers, as said below.",
@@ -161,6 +172,7 @@ impl Quality {
             level: worst(&lines),
             sentence,
             lines,
+            repaired: repairs::figures(profile),
         }
     }
 }
@@ -176,24 +188,38 @@ fn before_recording(ns: i64, total_ns: Option<i64>) -> String {
     )
 }
 
-/// How much of the GPU time is unattributed: behind the first line about it.
-fn say_how_much(unattributed: &Unattributed, lines: &mut [QualityLine], warnings: &Warnings) {
+/// How much of the GPU time is unattributed and why, behind the first line about it; and how much idle
+/// time has no causes where clocks differ.
+fn say_how_much(profile: &Profile, lines: &mut [QualityLine]) {
     const KINDS: [WarningKind; 3] = [
         WarningKind::UnlinkedGpuWork,
         WarningKind::AmbiguousCorrelation,
         WarningKind::RepeatedCorrelation,
     ];
-    let about = warnings.iter().position(|of| KINDS.contains(&of.kind));
-    let line = about.and_then(|at| lines.get_mut(at));
-    let (Some(line), Some(share)) = (line, unattributed.percent()) else {
-        return;
+    let mut say = |kinds: &[WarningKind], what: String| {
+        let mut warnings = profile.warnings.iter();
+        let about = warnings.position(|of| kinds.contains(&of.kind));
+        if let Some(line) = about.and_then(|at| lines.get_mut(at)) {
+            line.sentence = Cow::Owned(format!("{} {what}", line.sentence));
+        }
     };
-    line.sentence = Cow::Owned(format!(
-        "{} {}, {} of the GPU time, counts as unattributed.",
-        line.sentence,
-        format::time_ns(unattributed.all.ns),
-        format::percent(share)
-    ));
+    let unattributed = Unattributed::of(profile);
+    if let Some(share) = unattributed.percent() {
+        say(
+            &KINDS,
+            format!(
+                "{}, {} of the GPU time, counts as unattributed: {}.",
+                format::time_ns(unattributed.all.ns),
+                format::percent(share),
+                unattributed.reasons(profile)
+            ),
+        );
+    }
+    if let Some(whole) = Timelines::of(profile).whole {
+        let idle = format::time_ns(whole.idle_ns);
+        let what = format!("{idle} of idle time has no causes for it.");
+        say(&[WarningKind::ClocksDiffer], what);
+    }
 }
 
 /// How far captures explain what graphs replay.
@@ -240,6 +266,7 @@ mod tests {
                 level: Level::Good,
                 sentence: "All 5 events were read, and all GPU activity is linked to the calls that launched it.".to_owned(),
                 lines: Vec::new(),
+                repaired: Vec::new(),
             }
         );
     }
@@ -292,7 +319,7 @@ mod tests {
         };
         let label = WarningKind::UnlinkedGpuWork.label();
         // The unlinked kernel takes 30 of 60 µs.
-        let expected = "30.0 µs, 50.0 % of the GPU time, counts as unattributed.";
+        let expected = "30.0 µs, 50.0 % of the GPU time, counts as unattributed: launched before the recording (30.0 µs).";
         assert_eq!(line.sentence, format!("{label} {expected}"));
         assert_eq!(line.count, 1);
     }

@@ -229,7 +229,10 @@ impl EventReader {
             b'X' => {
                 if let Some(ts_ns) = self.start(&fields, offset) {
                     let dur_ns = self.duration(fields.dur, offset);
-                    self.complete(cursor, &fields, (ts_ns, dur_ns), offset, uid);
+                    let event = self.complete(cursor, &fields, (ts_ns, dur_ns), offset, uid);
+                    if let (None, Some(Time::Ns(untrue_ns))) = (dur_ns, fields.dur) {
+                        self.builder.untrue_duration(event, untrue_ns);
+                    }
                 }
             }
             // In two halves: the row is there from the first, and the second gives its duration.
@@ -250,8 +253,11 @@ impl EventReader {
                 match (ended, fields.ts) {
                     (Some(event), Some(Time::Ns(end_ns))) => {
                         let events = &self.builder.trace.events;
-                        let dur_ns = end_ns.saturating_sub(events.ts_ns(event));
-                        let dur_ns = self.duration(Some(Time::Ns(dur_ns)), offset);
+                        let recorded_ns = end_ns.saturating_sub(events.ts_ns(event));
+                        let dur_ns = self.duration(Some(Time::Ns(recorded_ns)), offset);
+                        if dur_ns.is_none() {
+                            self.builder.untrue_duration(event, recorded_ns);
+                        }
                         self.builder.trace.events.set_dur_ns(event, dur_ns);
                     }
                     (Some(_), _) => self.warn(WarningKind::MissingDuration, offset),

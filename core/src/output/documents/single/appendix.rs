@@ -7,7 +7,7 @@ use crate::output::documents::card;
 use crate::output::documents::parts::thresholds;
 use crate::output::documents::{Part, part};
 use crate::output::replay::{Package, candidates};
-use crate::report::overview::ServingFacts;
+use crate::report::overview::{RepairedFigure, RepairedKind, ServingFacts};
 
 pub(super) fn all(source: &Input) -> Vec<Part> {
     let serving = source.report.overview.serving.as_ref();
@@ -21,9 +21,25 @@ pub(super) fn all(source: &Input) -> Vec<Part> {
             let quality = &source.report.overview.quality;
             document.text(&quality.sentence);
             document.bullets(quality.lines.iter().map(quality_line));
+            if !quality.repaired.is_empty() {
+                document.table(repaired(&quality.repaired));
+            }
         }),
     ];
     steps.into_iter().chain(parts).collect()
+}
+
+/// Headline numbers as recorded and as repaired.
+fn repaired(figures: &[RepairedFigure]) -> DocTable {
+    DocTable::of(figures)
+        .line("Number", |figure| match figure.kind {
+            RepairedKind::Kernel => code(&figure.label, 60),
+            _ => line(&figure.label),
+        })
+        .time(">As recorded", |figure| figure.recorded_ns)
+        .time(">Repaired", |figure| figure.repaired_ns)
+        .time(">Change", |figure| figure.change_ns())
+        .into()
 }
 
 /// The steps of a serving engine, and the parts of the time around them.

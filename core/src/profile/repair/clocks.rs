@@ -1,0 +1,159 @@
+//! Clocks of GPU and host that do not agree.
+
+use super::{ROUNDING_NS, Row, streams};
+use crate::base::interval::Interval;
+use crate::base::map::Set;
+use crate::profile::launch::{GpuId, Launches, process};
+use crate::trace::{ByName, Category, EventId, Trace};
+
+/// Clocks that agree let work begin before its call by no more than this.
+const CLOCK_SLACK_NS: i64 = 10_000;
+
+/// Longer no work waits for its GPU.
+const LONGEST_QUEUE_NS: i64 = 10_000_000_000;
+
+/// A wait may be recorded as ended so long before work that it waited for begins.
+const WAIT_SLACK_NS: i64 = 100_000;
+
+/// So many pieces of work at least tell that clocks differ: the start of one may be damaged.
+const LEAST_PIECES: usize = 2;
+
+/// How many launches before a wait are looked at.
+const LOOK_BACK: usize = 64;
+
+/// How far the clocks are apart, where half of the work is so far from its calls as cannot be, or
+/// work starts before its call and in the order of the calls all the same.
+pub(super) fn difference(
+    trace: &Trace,
+    launches: &Launches,
+    rows: &[Row],
+    offsets: &[(i64, EventId)],
+) -> Option<i64> {
+    let mut sorted: Vec<i64> = offsets.iter().map(|(offset_ns, _)| *offset_ns).collect();
+    sorted.sort_unstable();
+    let median_ns = *sorted.get(sorted.len() / 2)?;
+    if !(0..=LONGEST_QUEUE_NS).contains(&median_ns) {
+        // What starts first after its call, but for the hundredth part, tells how far.
+        return sorted.get(sorted.len() / 100).copied();
+    }
+    // Most work queues, which hides that its clock is early; what starts at once tells it.
+    let n_early = sorted.partition_point(|offset_ns| *offset_ns < -CLOCK_SLACK_NS);
+    if n_early < LEAST_PIECES {
+        return None;
+    }
+    let mut early: Vec<i64> = in_order(trace, launches, rows)
+        .filter(|offset_ns| *offset_ns < -CLOCK_SLACK_NS)
+        .collect();
+    early.sort_unstable();
+    // A damaged start is hardly ever between its neighbors.
+    let by = early.first().copied();
+    by.filter(|_| early.len() >= LEAST_PIECES && early.len() * 2 >= n_early)
+}
+
+/// How long after its call work starts that runs after what was launched before it on its stream, and
+/// before what was launched after it.
+fn in_order<'a>(
+    trace: &'a Trace,
+    launches: &'a Launches,
+    rows: &'a [Row],
+) -> impl Iterator<Item = i64> + 'a {
+    let events = &trace.events;
+    let called_ns = |row: &Row| {
+        let call = launches.launched_by(launches.id_of(row.event)?)?;
+        Some(events.ts_ns(call))
+    };
+    streams(rows).flat_map(move |stream| {
+        let each = stream.iter().enumerate();
+        each.filter_map(move |(at, row)| {
+            let own_ns = called_ns(row)?;
+            let before = at.checked_sub(1).and_then(|at| stream.get(at));
+            let is_after = before.is_none_or(|before| {
+                let is_done =
+                    events.end_ns(before.event) <= row.start_ns.saturating_add(ROUNDING_NS);
+                is_done && called_ns(before).is_none_or(|ns| ns <= own_ns)
+            });
+            let next = stream.get(at + 1).and_then(called_ns);
+            let is_between = is_after && next.is_none_or(|next_ns| own_ns <= next_ns);
+            is_between.then(|| row.start_ns.saturating_sub(own_ns))
+        })
+    })
+}
+
+/// How far the clock of the GPU is late, where work begins after the CPU has waited for all that was
+/// launched. Told of traces of one GPU and one process.
+pub(super) fn late(trace: &Trace, launches: &Launches) -> Option<i64> {
+    let events = &trace.events;
+    let mut gpus = launches.work.iter().map(|work| process(trace, *work));
+    let gpu = gpus.next()?;
+    if !gpus.all(|other| other == gpu) {
+        return None;
+    }
+    let mut tracks = launches.work.iter().map(|work| events.track(*work));
+    let track = tracks.next()?;
+    let has_one_stream = tracks.all(|other| other == track);
+    let linked = (0..launches.work.len() as u32).map(GpuId);
+    let mut linked: Vec<(i64, EventId)> = linked
+        .filter_map(|id| {
+            let work = launches.work.get(id.index())?;
+            Some((events.end_ns(launches.launched_by(id)?), *work))
+        })
+        .collect();
+    linked.sort_unstable();
+    let host = process(trace, launches.launches.first()?.call);
+    let to_host = launches.launches.iter().filter(|launch| {
+        let work = launches.work.get(launch.work.index());
+        work.is_some_and(|work| {
+            events.category(*work) == Category::GpuMemcpy && trace.name(*work).contains("-> Host")
+        })
+    });
+    let copies_to_host: Set<EventId> = to_host.map(|launch| launch.call).collect();
+    let mut waits = ByName::new(waits_for);
+    let waits = events.ids().filter(|id| {
+        events.category(*id).is_runtime()
+            && match waits.of(trace, *id) {
+                Some(WaitsFor::Gpu) => true,
+                Some(WaitsFor::Stream) => has_one_stream,
+                Some(WaitsFor::Copy) => has_one_stream && copies_to_host.contains(id),
+                None => false,
+            }
+            && process(trace, *id) == host
+    });
+    let mut waits: Vec<Interval> = waits.map(|id| events.span(id)).collect();
+    waits.sort_unstable();
+    let late = waits.iter().flat_map(|wait| {
+        let end = linked.partition_point(|(launched_ns, _)| *launched_ns <= wait.start_ns);
+        let before = linked.get(..end).unwrap_or_default().iter().rev();
+        // Work runs nearly in the order of its launches.
+        let late = before
+            .take(LOOK_BACK)
+            .map(move |(_, work)| events.ts_ns(*work).saturating_sub(wait.end_ns));
+        late.take_while(|late_ns| *late_ns > WAIT_SLACK_NS)
+    });
+    let late: Vec<i64> = late.collect();
+    let by = late.iter().max().copied();
+    by.filter(|_| late.len() >= LEAST_PIECES)
+}
+
+/// What a call waits for before it returns.
+#[derive(Debug, Clone, Copy)]
+enum WaitsFor {
+    /// All work of the GPU.
+    Gpu,
+    /// All work of one stream.
+    Stream,
+    /// The copy that it launches, if that is to the host, and so for all before it on its stream.
+    Copy,
+}
+
+fn waits_for(call: &str) -> Option<WaitsFor> {
+    match call {
+        "cudaDeviceSynchronize" | "hipDeviceSynchronize" | "cuCtxSynchronize" => {
+            Some(WaitsFor::Gpu)
+        }
+        "cudaStreamSynchronize" | "hipStreamSynchronize" | "cuStreamSynchronize" => {
+            Some(WaitsFor::Stream)
+        }
+        "cudaMemcpy" | "hipMemcpy" | "hipMemcpyWithStream" => Some(WaitsFor::Copy),
+        _ => None,
+    }
+}
