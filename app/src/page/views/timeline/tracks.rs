@@ -74,7 +74,7 @@ impl Tracks {
         let filter = filter.trim().to_lowercase();
         let is_shown = |at: &usize| {
             let named = lanes.get(*at).is_some_and(|lane| {
-                let name = format!("{} {}", lane.title, lane.note).to_lowercase();
+                let name = format!("{} {} {}", lane.title, lane.note, lane.trace).to_lowercase();
                 name.contains(&filter)
             });
             named && !self.is(HIDDEN, *at)
@@ -164,7 +164,7 @@ pub(super) fn titles(model: Model) -> impl IntoView {
                         }
                     >
                         <i class=mark aria-hidden="true"></i>
-                        {lane.title} <span class="soft">{lane.note}</span>
+                        {lane.title} {trace_name(lane.trace)} <span class="soft">{lane.note}</span>
                     </button>
                     {most} {stack}
                 </h2>
@@ -175,13 +175,18 @@ pub(super) fn titles(model: Model) -> impl IntoView {
     view! { {titles} }
 }
 
+/// What the trace of a lane or of an event is called, while two are shown.
+pub(super) fn trace_name(trace: String) -> impl IntoView {
+    (!trace.is_empty()).then(|| view! { <span class="trace-name">{trace}</span> })
+}
+
 /// The list of all lanes: which are shown and pinned, and a filter by name.
 pub(super) fn menu(model: Model) -> impl IntoView {
     let rows = move || {
         let lanes = model.outline.with(|outline| outline.lanes.clone());
         let row = |(at, lane): (usize, LaneLine)| {
             let is = move |done: char| model.tracks.with(|tracks| tracks.is(done, at));
-            let name = format!("{} {}", lane.title, lane.note);
+            let name = [lane.title, lane.note, lane.trace].join(" ");
             let pin = format!("Pin {name} to the top");
             view! {
                 <li>
