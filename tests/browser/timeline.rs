@@ -36,6 +36,9 @@ async fn mark(page: &Page) {
     page.find("#clear-range").await;
 }
 
+const COPIES: &str =
+    "navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }";
+
 /// Whether the middle of the first lane is drawn, below its title.
 const IS_DRAWN: &str = "(() => {
     const canvas = $('.lanes .tall canvas');
@@ -184,6 +187,47 @@ fn the_longest_gap_is_marked_where_it_is() {
             "$('[data-testid=details]')?.innerText.includes('Range of ' + {length})"
         ))
         .await;
+    });
+}
+
+/// Whether leaving the page asks first.
+const ASKS: &str = "!window.dispatchEvent(new Event('beforeunload', { cancelable: true }))";
+
+#[test]
+fn leaving_asks_for_kept_ranges_until_their_link_is_copied() {
+    on_timeline("kept-leave", &[30; 200], async |page| {
+        assert!(!page.value::<bool>(ASKS).await);
+        mark(page).await;
+        assert!(!page.value::<bool>(ASKS).await);
+        page.enter("#range-note", "why so slow").await;
+        page.click("#keep-range").await;
+        page.wait_hash("kept=").await;
+        assert!(page.value::<bool>(ASKS).await);
+        let link = page.hash().await;
+        // Another view's address has no ranges.
+        page.click("[data-nav=overview]").await;
+        page.find("[data-testid=headline]").await;
+        assert!(page.value::<bool>(ASKS).await);
+        page.click("[data-nav=timeline]").await;
+        page.js(COPIES).await;
+        page.click("#copy-link button").await;
+        page.wait_for("window.copied?.includes('/#/timeline?') && window.copied.includes('kept=')")
+            .await;
+        page.wait_for(&format!("!({ASKS})")).await;
+        page.click("[data-nav=overview]").await;
+        page.find("[data-testid=headline]").await;
+        assert!(!page.value::<bool>(ASKS).await);
+
+        // Who comes by the link has it.
+        page.load(&link).await;
+        page.open("kernels.json", &kernels(&[30; 200])).await;
+        page.wait_text("[data-testid=kept-ranges]", "why so slow")
+            .await;
+        assert!(!page.value::<bool>(ASKS).await);
+        page.click("[data-testid=kept-ranges] [aria-label^=Remove]")
+            .await;
+        page.wait_for("!$('[data-testid=kept-ranges]')").await;
+        assert!(!page.value::<bool>(ASKS).await);
     });
 }
 

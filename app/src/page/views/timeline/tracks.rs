@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::page::prelude::*;
+use crate::page::url::Place;
 use crate::protocol::LaneLine;
 
 use super::model::Model;
@@ -290,11 +291,17 @@ pub(super) fn kept_ranges(model: Model) -> impl IntoView {
             </li>
         }
     };
-    let all = move || {
+    let state = model.state;
+    let link = move || browser::url_with(&state.place.with_untracked(Place::hash));
+    move || {
         let kept = model.kept.get();
         (!kept.is_empty()).then(|| {
-            view! { <ul class="kept" aria-label="Kept ranges" data-testid="kept-ranges">{each(kept, one)}</ul> }
+            let copy = copy_made(link, "Copy link", move || state.link_was_copied());
+            view! {
+                <ul class="kept" aria-label="Kept ranges" data-testid="kept-ranges">
+                    {each(kept, one)} <li id="copy-link">{copy}</li>
+                </ul>
+            }
         })
-    };
-    view! { {all} }
+    }
 }
