@@ -1,10 +1,12 @@
 use dormer_core::import::import;
+use dormer_core::testing::Timetable;
 
 use super::*;
 use crate::protocol::{
-    Align, Choice, Direction, FindEvents, GlanceQuery, MARK_HUE, SpanCard, SpanQuery, Towards,
+    Align, Choice, Direction, FileNames, FindEvents, GlanceQuery, MARK_HUE, SpanCard, SpanQuery,
+    Towards,
 };
-use crate::worker::Analysis;
+use crate::worker::{Analysis, Traces};
 
 /// What ran in a small step: an op with a kernel, and a kernel without one.
 const TRACE: &str = r#"{"traceEvents": [
@@ -356,4 +358,48 @@ fn hits_that_are_too_short_to_be_drawn_are_marked() {
     // The launch is 5 µs long, and begins at 15 µs.
     assert_eq!(hits(1_000.0), (vec![3], vec![]));
     assert_eq!(hits(10_000.0).1, [1.0]);
+}
+
+/// Two steps, each with a kernel 20 µs after its start; the second one starts at some microsecond.
+fn two_steps(second: u32) -> Analysis {
+    let steps = [("ProfilerStep#1", 1_000), ("ProfilerStep#2", second)];
+    let trace = steps.into_iter().fold(Timetable::new(), |all, (name, at)| {
+        all.annotation(name, at..at + 100)
+            .op("aten::mm", at + 2..at + 12)
+            .launched("gemm", at + 4..at + 6, at + 20..at + 60)
+    });
+    Analysis::new(trace.profile(), &Choice::default())
+}
+
+#[test]
+fn steps_of_one_name_start_together_where_they_are_analyzed() {
+    let mut traces = Traces::new(two_steps(2_000));
+    let files = FileNames {
+        target: "new.json".to_owned(),
+        reference: "old.json".to_owned(),
+    };
+    traces.compare_with(two_steps(3_500), files);
+    traces.below = Some(Align::Analyzed);
+    let aligned = |traces: &mut Traces| {
+        let outline = traces.timelines().outline();
+        let below = outline.below.unwrap();
+        (below.align, below.window.zip(outline.window), below.note)
+    };
+    let (align, windows, note) = aligned(&mut traces);
+    assert_eq!((align, windows), (Align::Start, None));
+    assert_eq!(note, "2.60 ms recorded");
+
+    let second = traces.target.steps.lines()[1].window;
+    traces.choose(&Choice {
+        window: Some(second),
+        ..Choice::default()
+    });
+    let (align, windows, note) = aligned(&mut traces);
+    assert_eq!(align, Align::Analyzed);
+    let (reference, target) = windows.unwrap();
+    assert_eq!(reference, target);
+    assert_eq!(
+        note,
+        "2.60 ms recorded; its first 1.50 ms are before the start shown here"
+    );
 }
