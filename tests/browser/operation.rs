@@ -1,5 +1,6 @@
 //! The details of an operation: opened from every view that names one, and the ways on from it.
 
+use dormer_core::testing::Timetable;
 use serde_json::json;
 use thirtyfour::prelude::*;
 
@@ -131,6 +132,42 @@ fn the_details_stand_beside_a_wide_view_and_below_a_narrow_one() {
             page.wait_for(&below).await;
             let beyond = "document.documentElement.scrollWidth - window.innerWidth";
             assert_eq!(page.value::<i64>(beyond).await, 0, "{width}");
+        }
+    });
+}
+
+#[test]
+fn a_table_of_the_details_shows_where_it_goes_on() {
+    let kernel = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul> >(int)";
+    let trace = Timetable::new().work("aten::mm", kernel, 100..130).json();
+    with_page("details-kernels", async |page| {
+        page.open("mm.json", &trace).await;
+        page.go("#/operations?row=0").await;
+        for width in [320, 390] {
+            page.resize(width, 900).await;
+            let kernels = "[data-testid=op-details] .wide[aria-label=Kernels]";
+            page.find(kernels).await;
+            // It goes on beyond its box, which the keyboard reaches and which scrolls.
+            page.wait_for(&format!(
+                "$('{kernels}').scrollWidth > $('{kernels}').clientWidth + 1"
+            ))
+            .await;
+            page.js(&format!("$('{kernels}').focus()")).await;
+            page.press(Key::Right).await;
+            page.wait_for(&format!("$('{kernels}').scrollLeft > 0"))
+                .await;
+            // Shadows stay at its edges, and lids over them go along with what is scrolled.
+            let moves = format!("getComputedStyle($('{kernels}')).backgroundAttachment");
+            assert_eq!(
+                page.value::<String>(&moves).await,
+                "local, local, scroll, scroll"
+            );
+            // Names that are cut can be read in full.
+            page.wait_for(&format!(
+                "$$('{kernels} td.mono').every(cell => cell.title.includes('Functor_add'))"
+            ))
+            .await;
+            page.js(&format!("$('{kernels}').scrollLeft = 0")).await;
         }
     });
 }

@@ -167,6 +167,8 @@ const COMPARED: &[State] = &[
     at("places", "compare?table=compare_places", "[id^=compare_places-]"),
     at("categories", "compare?table=compare_categories", "[id^=compare_categories-]"),
     at("compared-kernels", "compare?table=compare_kernels", "[id^=compare_kernels-]"),
+    at("timelines", "timeline?below=start&find=mm", "[data-testid=reference-below]"),
+    by("range-of-both", "timeline?below=gpu&kept=100000-900000:why%20so%20slow", &[Step::Click("[data-testid=kept-ranges] button")], "[data-testid=range-below]"),
     at("report", "report", "[data-testid=report] h2"),
     at("export", "export", "[data-testid=artifacts]"),
 ];

@@ -2,8 +2,42 @@
 
 use thirtyfour::prelude::*;
 
-use super::page::with_page;
+use dormer_core::testing::Timetable;
+use serde_json::json;
+
+use super::page::{Page, with_page};
 use super::traces::{kernels, product};
+
+/// Runs a test on the timeline of a trace of kernels that take so many microseconds.
+fn on_timeline(name: &str, durations_us: &[u32], test: impl AsyncFnOnce(&mut Page)) {
+    with_page(name, async |page| {
+        page.open("kernels.json", &kernels(durations_us)).await;
+        page.go("#/timeline").await;
+        page.find("#lanes .lane").await;
+        test(page).await;
+    });
+}
+
+/// Drags over an element from one pixel to another.
+async fn drag(page: &Page, css: &str, from: u32, to: u32) {
+    let css = json!(css);
+    page.js(&format!(
+        "const element = $({css}), box = element.getBoundingClientRect();
+         const at = (type, x) => element.dispatchEvent(new PointerEvent(type, {{
+           bubbles: true, pointerId: 1, button: 0, clientX: box.left + x, clientY: box.top + 5 }}));
+         at('pointerdown', {from}); at('pointermove', {from} + 20); at('pointermove', {to}); at('pointerup', {to});"
+    ))
+    .await;
+}
+
+/// Marks a range on the ruler.
+async fn mark(page: &Page) {
+    drag(page, ".lanes .ruler", 100, 400).await;
+    page.find("#clear-range").await;
+}
+
+const COPIES: &str =
+    "navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }";
 
 /// Whether the middle of the first lane is drawn, below its title.
 const IS_DRAWN: &str = "(() => {
@@ -38,18 +72,8 @@ fn the_lanes_of_a_trace_are_drawn_and_a_key_goes_from_the_call_to_its_kernel() {
 
 #[test]
 fn a_marked_range_is_summed_up_and_the_hash_keeps_the_zoom() {
-    with_page("range", async |page| {
-        page.open("kernels.json", &kernels(&[30; 200])).await;
-        page.go("#/timeline").await;
-        page.find("#lanes .lane").await;
-        page.js(
-            "const ruler = $('.lanes .ruler'), box = ruler.getBoundingClientRect();
-             const at = (type, x) => ruler.dispatchEvent(new PointerEvent(type, {
-               bubbles: true, pointerId: 1, button: 0, clientX: box.left + x, clientY: box.top + 5 }));
-             at('pointerdown', 100); at('pointermove', 200); at('pointermove', 400); at('pointerup', 400);",
-        )
-        .await;
-        page.find("#clear-range").await;
+    on_timeline("range", &[30; 200], async |page| {
+        mark(page).await;
         let about = page.text("[data-testid=details]").await;
         for wanted in ["Range of", "GPU busy", "GPU idle", "GPU events"] {
             assert!(about.contains(wanted), "{wanted}: {about}");
@@ -82,37 +106,25 @@ fn the_tree_leads_to_the_timeline_and_back() {
 
 #[test]
 fn the_minimap_shows_the_whole_run_and_moves_the_window() {
-    with_page("minimap", async |page| {
-        page.open("kernels.json", &kernels(&[30; 200])).await;
-        page.go("#/timeline").await;
-        page.find("#lanes .lane").await;
+    on_timeline("minimap", &[30; 200], async |page| {
         page.enter("#lanes", "wwwww").await;
         page.wait_hash("span=").await;
         let before = page.hash().await;
-        page.js(
-            "const map = $('.minimap'), box = map.getBoundingClientRect();
-             const at = (type, x) => map.dispatchEvent(new PointerEvent(type, {
-               bubbles: true, pointerId: 1, button: 0, clientX: box.left + x, clientY: box.top + 9 }));
-             at('pointerdown', 40); at('pointermove', 60); at('pointerup', 60);",
-        )
-        .await;
-        let before = serde_json::json!(before);
+        drag(page, ".minimap", 40, 60).await;
+        let before = json!(before);
         page.wait_for(&format!("location.hash !== {before}")).await;
     });
 }
 
 #[test]
 fn events_are_searched_by_name_with_next_and_previous() {
-    with_page("timeline-search", async |page| {
-        page.open("kernels.json", &kernels(&[30; 20])).await;
-        page.go("#/timeline").await;
-        page.find("#lanes .lane").await;
+    on_timeline("timeline-search", &[30; 20], async |page| {
         page.enter("#search", "aten::mm").await;
         page.wait_text("[data-testid=matches]", " of 20").await;
         page.wait_text("[data-testid=details]", "aten::mm").await;
         let first = page.text("[data-testid=matches]").await;
         page.click("#find-next").await;
-        let first = serde_json::json!(first);
+        let first = json!(first);
         page.wait_for(&format!("$('[data-testid=matches]').innerText !== {first}"))
             .await;
         page.enter("#lanes", "N").await;
@@ -124,9 +136,7 @@ fn events_are_searched_by_name_with_next_and_previous() {
 
 #[test]
 fn tracks_fold_hide_are_pinned_and_filtered() {
-    with_page("tracks", async |page| {
-        page.open("kernels.json", &kernels(&[30; 20])).await;
-        page.go("#/timeline").await;
+    on_timeline("tracks", &[30; 20], async |page| {
         let names = "$$('#lanes .lane .title').map(title => title.innerText.trim().split(/[\\s,]/)[0]).join()";
         page.wait_for(&format!("{names} === 'GPU,Launch,Thread'"))
             .await;
@@ -146,17 +156,8 @@ fn tracks_fold_hide_are_pinned_and_filtered() {
 
 #[test]
 fn a_range_is_kept_with_its_note_in_the_link() {
-    with_page("kept", async |page| {
-        page.open("kernels.json", &kernels(&[30; 200])).await;
-        page.go("#/timeline").await;
-        page.find("#lanes .lane").await;
-        page.js(
-            "const ruler = $('.lanes .ruler'), box = ruler.getBoundingClientRect();
-             const at = (type, x) => ruler.dispatchEvent(new PointerEvent(type, {
-               bubbles: true, pointerId: 1, button: 0, clientX: box.left + x, clientY: box.top + 5 }));
-             at('pointerdown', 100); at('pointermove', 200); at('pointerup', 300);",
-        )
-        .await;
+    on_timeline("kept", &[30; 200], async |page| {
+        mark(page).await;
         page.enter("#range-note", "look here").await;
         page.click("#keep-range").await;
         page.wait_text("[data-testid=kept-ranges]", "look here")
@@ -186,5 +187,166 @@ fn the_longest_gap_is_marked_where_it_is() {
             "$('[data-testid=details]')?.innerText.includes('Range of ' + {length})"
         ))
         .await;
+    });
+}
+
+/// Whether leaving the page asks first.
+const ASKS: &str = "!window.dispatchEvent(new Event('beforeunload', { cancelable: true }))";
+
+#[test]
+fn leaving_asks_for_kept_ranges_until_their_link_is_copied() {
+    on_timeline("kept-leave", &[30; 200], async |page| {
+        assert!(!page.value::<bool>(ASKS).await);
+        mark(page).await;
+        assert!(!page.value::<bool>(ASKS).await);
+        page.enter("#range-note", "why so slow").await;
+        page.click("#keep-range").await;
+        page.wait_hash("kept=").await;
+        assert!(page.value::<bool>(ASKS).await);
+        let link = page.hash().await;
+        // Another view's address has no ranges.
+        page.click("[data-nav=overview]").await;
+        page.find("[data-testid=headline]").await;
+        assert!(page.value::<bool>(ASKS).await);
+        page.click("[data-nav=timeline]").await;
+        page.js(COPIES).await;
+        page.click("#copy-link button").await;
+        page.wait_for("window.copied?.includes('/#/timeline?') && window.copied.includes('kept=')")
+            .await;
+        page.wait_for(&format!("!({ASKS})")).await;
+        page.click("[data-nav=overview]").await;
+        page.find("[data-testid=headline]").await;
+        assert!(!page.value::<bool>(ASKS).await);
+
+        // Who comes by the link has it.
+        page.load(&link).await;
+        page.open("kernels.json", &kernels(&[30; 200])).await;
+        page.wait_text("[data-testid=kept-ranges]", "why so slow")
+            .await;
+        assert!(!page.value::<bool>(ASKS).await);
+        page.click("[data-testid=kept-ranges] [aria-label^=Remove]")
+            .await;
+        page.wait_for("!$('[data-testid=kept-ranges]')").await;
+        assert!(!page.value::<bool>(ASKS).await);
+    });
+}
+
+/// Pixels of the lanes that have the color of what is chosen.
+const CHOSEN: &str = "(() => {
+    const canvas = $('.lanes .tall canvas');
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    const [red, green, blue] = getComputedStyle($('.probe.strokes')).backgroundColor.match(/\\d+/g).map(Number);
+    let count = 0;
+    for (let at = 0; at < data.length; at += 4)
+      if (data[at] === red && data[at + 1] === green && data[at + 2] === blue && data[at + 3] === 255) count += 1;
+    return count;
+})()";
+
+#[test]
+fn hits_that_are_too_short_to_be_drawn_are_marked() {
+    // 400 kernels of 1 µs in 400 ms, one of which has another name.
+    let trace = (0..400_u32).fold(Timetable::new(), |all, at| {
+        let start = 1000 * at;
+        let name = if at == 200 { "needle" } else { "hay" };
+        all.kernel(at, name, start..start + 1)
+    });
+    let trace = trace.json();
+    with_page("short-hits", async |page| {
+        page.open("short.json", &trace).await;
+        page.go("#/timeline?find=needle").await;
+        page.find("#lanes .lane").await;
+        page.wait_text("[data-testid=matches]", "1 of 1").await;
+        page.wait_for(&format!("{CHOSEN} > 20")).await;
+        let one = page.value::<u32>(CHOSEN).await;
+        page.screenshot("short-hits.png").await;
+        page.go("#/timeline").await;
+        page.wait_for(&format!("{CHOSEN} === 0")).await;
+        page.go("#/timeline?find=hay").await;
+        page.wait_for(&format!("{CHOSEN} > 20 * {one}")).await;
+    });
+}
+
+/// Two traces of kernels: one to improve, and a reference that takes longer.
+async fn open_two(page: &Page) {
+    let (new, old) = (kernels(&[30, 30]), kernels(&[40; 6]));
+    page.drop_files(&[("new.json", &new), ("old.json", &old)])
+        .await;
+    page.wait_until_shown(1).await;
+}
+
+const LANES: &str = "$$('#lanes .lane .title').map(title => title.innerText.trim().split(/[\\s,]/)[0] + ' ' + (title.querySelector('.trace-name')?.innerText ?? '')).join()";
+
+#[test]
+fn the_timeline_of_the_reference_stands_below_on_the_same_scale() {
+    with_page("timelines", async |page| {
+        page.open("new.json", &kernels(&[30, 30])).await;
+        page.go("#/timeline").await;
+        page.find("#lanes .lane").await;
+        assert!(page.value::<bool>("!$('#show-reference')").await);
+        page.drop_beside("old.json", &kernels(&[40; 6])).await;
+        page.find("[data-testid=compare-headline]").await;
+        page.click("[data-nav=timeline]").await;
+        page.wait_for(&format!("{LANES} === 'GPU ,Launch ,Thread '"))
+            .await;
+        page.click("#show-reference").await;
+        page.wait_hash("below=start").await;
+        page.wait_for(&format!(
+            "{LANES} === 'GPU new,Launch new,Thread new,GPU old,Launch old,Thread old'"
+        ))
+        .await;
+        page.wait_text("[data-testid=reference-below]", "Reference old")
+            .await;
+        page.click("#show-all").await;
+        page.screenshot("timelines.png").await;
+
+        // An event of the reference says so, and leads to no view of the target.
+        select(page, "GPU", "old").await;
+        page.wait_text("[data-testid=details] .trace-name", "old")
+            .await;
+        page.wait_for("!$('.details [data-to=tree]') && !location.hash.includes('event=')")
+            .await;
+        select(page, "GPU", "new").await;
+        page.wait_text("[data-testid=details] .trace-name", "new")
+            .await;
+        page.find(".details [data-to=tree]").await;
+        page.wait_hash("event=").await;
+
+        // A range is summed up in both.
+        mark(page).await;
+        page.wait_text("[data-testid=range-below]", "old").await;
+        page.click("#clear-range").await;
+
+        // The link has the switch, and the reference takes it along when it is closed.
+        page.choose_option("#align-reference", "first GPU activity")
+            .await;
+        page.wait_hash("below=gpu").await;
+        page.click("#close-reference").await;
+        page.wait_for(&format!("{LANES} === 'GPU ,Launch ,Thread '"))
+            .await;
+        page.wait_for("!$('#show-reference')").await;
+    });
+}
+
+/// Clicks the middle of the first event of a trace's lane.
+async fn select(page: &Page, lane: &str, trace: &str) {
+    let (lane, trace) = (json!(lane), json!(trace));
+    page.js(&format!(
+        "const head = $$('#lanes .lane').find(lane => lane.innerText.trim().startsWith({lane}) && lane.querySelector('.trace-name').innerText === {trace});
+         const box = head.getBoundingClientRect(), lanes = $('#lanes');
+         const at = type => lanes.dispatchEvent(new PointerEvent(type, {{
+           bubbles: true, pointerId: 1, button: 0, clientX: lanes.getBoundingClientRect().left + 10, clientY: box.bottom + 9 }}));
+         at('pointerdown'); at('pointerup');"
+    ))
+    .await;
+}
+
+#[test]
+fn a_search_goes_through_both_timelines() {
+    with_page("timelines-search", async |page| {
+        open_two(page).await;
+        page.go("#/timeline?below=start&find=aten::mm").await;
+        page.wait_text("[data-testid=reference-below]", "old").await;
+        page.wait_text("[data-testid=matches]", " of 2").await;
+        page.wait_for(&format!("{CHOSEN} > 0")).await;
     });
 }

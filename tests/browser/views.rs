@@ -272,8 +272,15 @@ fn unattributed_gpu_activity_counts_and_its_chip_explains_it() {
         page.wait_for("$('#events-all').getAttribute('aria-pressed') === 'true'")
             .await;
         // It stands under every headline.
-        page.go("#/system").await;
-        page.wait_text(chip, "Unattributed").await;
+        for (view, headline) in [
+            ("system", "h1"),
+            ("report", "[data-testid=report] > h1"),
+            ("report?table=rough", "[data-testid=report] > h1"),
+        ] {
+            page.go(&format!("#/{view}")).await;
+            page.wait_text(&format!("{headline} + {chip}"), "Unattributed")
+                .await;
+        }
     });
 }
 

@@ -6,7 +6,7 @@ use dormer_core::base::format;
 use leptos::prelude::*;
 
 use crate::page::browser::{self, Half, KeptTrace};
-use crate::page::url::{DetailsOf, Focus, Place, Theme};
+use crate::page::url::{DetailsOf, Focus, KeptRange, Place, Theme};
 use crate::page::views::{VIEWS, View};
 use crate::protocol::{
     CandidateFile, Choice, Failure, LeftOut, OWN, Opened, Overview, Progress, ReferenceOpened,
@@ -126,6 +126,8 @@ pub struct AppState {
     pub palette: RwSignal<bool>,
     /// Why the file that was read last is not used.
     pub models_error: RwSignal<Option<String>>,
+    /// Kept ranges of the timeline that are in a link which the user came by, or copied.
+    pub linked_ranges: RwSignal<Vec<KeptRange>>,
     /// What the other views showed when they were left.
     pub left_behind: RwSignal<BTreeMap<&'static str, Focus>>,
     /// The columns the user chose for a sheet's table; a table shows those that fit otherwise.
@@ -148,12 +150,14 @@ impl AppState {
     /// The state of a page that was just opened at the place its URL names.
     pub fn new() -> AppState {
         let kept = browser::kept(KEPT_NAME).zip(browser::kept(KEPT_TEXT));
+        let place = Place::parse(&browser::hash());
         AppState {
+            linked_ranges: RwSignal::new(place.focus.kept.clone()),
             own_gpu_is_kept: RwSignal::new(kept.is_some()),
             own_gpu: RwSignal::new(kept.map(|(name, text)| OwnGpu { name, text })),
             keeps_traces: RwSignal::new(browser::kept(KEPT_TRACES).is_some()),
             single_keys: RwSignal::new(browser::kept(KEPT_KEYS).as_deref() != Some(KEYS_OFF)),
-            place: RwSignal::new(Place::parse(&browser::hash())),
+            place: RwSignal::new(place),
             ..AppState::default()
         }
     }
@@ -257,8 +261,30 @@ impl AppState {
         self.keeps_traces.set(on);
     }
 
+    /// The ranges of the timeline that the user kept, also while another view is shown.
+    fn kept_ranges(self) -> Vec<KeptRange> {
+        let here = self.place.with_untracked(|place| place.focus.kept.clone());
+        let left = self.left_behind.with_untracked(|left| {
+            let left = left.values().flat_map(|focus| &focus.kept);
+            left.cloned().collect::<Vec<KeptRange>>()
+        });
+        [here, left].concat()
+    }
+
+    /// The link to what is shown was copied, with the ranges that are in it.
+    pub fn link_was_copied(self) {
+        let here = self.place.with_untracked(|place| place.focus.kept.clone());
+        self.linked_ranges.update(|linked| linked.extend(here));
+    }
+
     /// Whether closing the page would lose what the user made: the browser asks then, and only then.
+    ///
+    /// The address of a page that is closed is gone with it, and that of another view has no ranges of
+    /// the timeline: they count until a link that has them was copied.
     pub fn would_lose(self) -> bool {
+        let linked = self.linked_ranges.get_untracked();
+        let ranges = self.kept_ranges();
+        let has_ranges = ranges.iter().any(|range| !linked.contains(range));
         let has_models = self.own_models.with_untracked(Option::is_some);
         let has_gpu = self.own_gpu.with_untracked(Option::is_some);
         let is_kept = self.own_gpu_is_kept.get_untracked();
@@ -266,7 +292,7 @@ impl AppState {
             .place
             .with_untracked(|place| place.choice.thresholds.len());
         let is_open = self.stage.with_untracked(Stage::is_open);
-        is_open && (has_models || (has_gpu && !is_kept) || thresholds > 0)
+        is_open && (has_models || (has_gpu && !is_kept) || thresholds > 0 || has_ranges)
     }
 
     /// Another trace is opened: what was chosen for the one before is let go of, but for settings and a
@@ -374,7 +400,13 @@ impl AppState {
         self.left_behind.update(|left| {
             left.insert(old_view, old_focus);
         });
+        let known = self.kept_ranges();
         let mut place = Place::parse(hash);
+        // What was not here before is of a link that the user came by.
+        let came = place.focus.kept.iter();
+        let came = came.filter(|range| !known.contains(range)).cloned();
+        let came: Vec<KeptRange> = came.collect();
+        self.linked_ranges.update(|linked| linked.extend(came));
         let open = self.place.with_untracked(|place| place.file.clone());
         if place.file.is_empty() {
             place.file = open;

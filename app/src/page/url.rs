@@ -6,7 +6,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use crate::protocol::{Choice, Sort};
+use crate::protocol::{Align, Choice, Sort};
 
 /// Where the user is.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -22,6 +22,9 @@ pub struct Place {
     /// The name of the trace's file, so that a link says which one it is of; empty for none.
     pub file: String,
 }
+
+/// A range of the timeline, in nanoseconds since the first event, and what was noted about it.
+pub type KeptRange = ((u64, u64), String);
 
 /// What one view shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,7 +44,9 @@ pub struct Focus {
     /// What was done to the lanes of the timeline, as `tracks` of that view reads it.
     pub tracks: String,
     /// Ranges of the timeline that were kept, with a note each.
-    pub kept: Vec<((u64, u64), String)>,
+    pub kept: Vec<KeptRange>,
+    /// The reference's timeline is shown below that of the target, aligned so.
+    pub below: Option<Align>,
     /// Which of its tables or documents the view shows; empty for the first.
     pub table: String,
     /// Calls without GPU time are rows of the tree, too.
@@ -201,6 +206,7 @@ const KEYS: &[Key] = &[
     ("span", |at| at.focus.span.map(write_span), |at, value| at.focus.span = parse_span(&value)),
     ("tracks", |at| text(&at.focus.tracks), |at, value| at.focus.tracks = value),
     ("kept", |at| text(&write_kept(&at.focus.kept)), |at, value| at.focus.kept = parse_kept(&value)),
+    ("below", |at| at.focus.below.map(|align| align.word().to_owned()), |at, value| at.focus.below = Align::parse(&value)),
     ("table", |at| text(&at.focus.table), |at, value| at.focus.table = value),
     ("rows", |at| word("all", at.focus.all_rows), |at, value| at.focus.all_rows = value == "all"),
     ("section", |at| text(&at.focus.section), |at, value| at.focus.section = value),
@@ -289,13 +295,13 @@ fn parse_span(value: &str) -> Option<(u64, u64)> {
 }
 
 /// `1000-2000:a%20note;5000-6000:`
-fn write_kept(kept: &[((u64, u64), String)]) -> String {
+fn write_kept(kept: &[KeptRange]) -> String {
     let ranges = kept.iter();
     let ranges = ranges.map(|(span, note)| format!("{}:{}", write_span(*span), encode(note)));
     ranges.collect::<Vec<String>>().join(";")
 }
 
-fn parse_kept(value: &str) -> Vec<((u64, u64), String)> {
+fn parse_kept(value: &str) -> Vec<KeptRange> {
     let range = |range: &str| {
         let (span, note) = range.split_once(':')?;
         Some((parse_span(span)?, decode(note)))
@@ -359,6 +365,7 @@ mod tests {
                     ((1_000, 2_000), "why; so: 100 % idle?".into()),
                     ((5_000, 6_000), String::new()),
                 ],
+                below: Some(Align::Gpu),
                 table: "operators".into(),
                 all_rows: true,
                 section: "p1-tiny-batched-products".into(),

@@ -7,9 +7,57 @@ use serde::{Deserialize, Serialize};
 
 use super::Direction;
 
-/// Asks what lanes there are.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct TimelineQuery;
+/// Asks what lanes there are. Whatever is asked afterwards is about these.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct TimelineQuery {
+    /// Those of the reference, too, below those of the target; nothing without a reference.
+    pub below: Option<Align>,
+}
+
+/// One of the traces that are open.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TraceSide {
+    #[default]
+    Target,
+    Reference,
+}
+
+/// What of two traces stands at the same time of the timeline.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Align {
+    /// Their first events.
+    #[default]
+    Start,
+    /// Their first GPU activity.
+    Gpu,
+    /// The starts of the parts that are analyzed: a step of the same name.
+    Analyzed,
+}
+
+impl Align {
+    pub const ALL: [Align; 3] = [Align::Start, Align::Gpu, Align::Analyzed];
+
+    /// In a link.
+    pub fn word(self) -> &'static str {
+        match self {
+            Align::Start => "start",
+            Align::Gpu => "gpu",
+            Align::Analyzed => "analyzed",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<Align> {
+        Align::ALL.into_iter().find(|align| align.word() == word)
+    }
+
+    pub fn label(self) -> &'static str {
+        match self {
+            Align::Start => "first event",
+            Align::Gpu => "first GPU activity",
+            Align::Analyzed => "analyzed step",
+        }
+    }
+}
 
 /// The lanes of the trace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -29,10 +77,32 @@ pub struct TimelineOutline {
     /// How busy the GPU is, 0 to 1, in each of [`MINIMAP_PARTS`] equal parts of the recording; the CPU
     /// in a trace without GPU activity.
     pub minimap: Vec<f32>,
+    /// The reference, whose lanes follow those of the target.
+    pub below: Option<TraceBelow>,
+}
+
+/// The reference of a comparison, below the target's timeline.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TraceBelow {
+    /// What it is called.
+    pub name: String,
+    /// What is to be known of its place in time.
+    pub note: String,
+    /// What stands at the same time.
+    pub align: Align,
+    /// What can.
+    pub aligns: Vec<Align>,
+    /// The part of its time that is analyzed: from its start to its end.
+    pub window: Option<(f64, f64)>,
+    /// As that of the target.
+    pub minimap: Vec<f32>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LaneLine {
+    pub side: TraceSide,
+    /// What its trace is called; empty while only one is shown.
+    pub trace: String,
     pub title: String,
     /// What is to be known of it; empty for nothing.
     pub note: String,
@@ -66,7 +136,9 @@ pub const MINIMAP_PARTS: usize = 1000;
 pub struct FindEvents {
     /// Case does not count. Empty for no search.
     pub text: String,
-    /// The event to start from.
+    /// The trace to look in first.
+    pub side: TraceSide,
+    /// The event of that trace to start from.
     pub from: Option<u32>,
     /// Without one, the time to start from.
     pub from_ns: f64,
@@ -84,6 +156,8 @@ pub struct FoundEvents {
     pub of: usize,
     /// The parts of the minimap in which some start, ascending.
     pub marks: Vec<u16>,
+    /// The same of the reference, where it is shown.
+    pub reference_marks: Vec<u16>,
 }
 
 /// A part of the run that the program named.
@@ -116,6 +190,10 @@ pub struct DrawQuery {
 /// row, hue and fill (`u16`, `u8`, `u8`), little-endian.
 pub const BLOCK_BYTES: usize = 16;
 
+/// The hue of a block that is none: it marks where events lie whose name contains the text that is
+/// searched, and which are too short to be drawn by themselves.
+pub const MARK_HUE: u8 = u8::MAX;
+
 /// What does not travel as bytes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Drawn {
@@ -132,6 +210,7 @@ pub struct Drawn {
 /// A time in which the GPU did nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GapMark {
+    pub side: TraceSide,
     /// Left edge in pixels.
     pub left_px: f32,
     /// Right edge in pixels.
@@ -145,10 +224,10 @@ pub struct GapMark {
 pub enum SpanQuery {
     /// What is drawn in a row at a time, or near it.
     At(GlanceQuery),
-    /// The event of a number.
+    /// The target's event of a number.
     Event(u32),
-    /// What stands beside it.
-    Beside(u32, Towards),
+    /// What stands beside the event of a number.
+    Beside(TraceSide, u32, Towards),
 }
 
 /// Asks what to say at the pointer: little, of what is drawn in a row at a time or near it.
@@ -177,6 +256,9 @@ pub enum Towards {
 /// and the fields that matter most.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpanCard {
+    pub side: TraceSide,
+    /// What its trace is called; empty while only one is shown.
+    pub trace: String,
     /// Its number: `N` of `dormer tree --uid N`.
     pub uid: u32,
     /// Where it is drawn.
@@ -223,6 +305,17 @@ pub struct RangeCard {
     pub work: Vec<RangeLine>,
     /// How many names more there are.
     pub more: usize,
+    /// The same part of the time in the reference, where it is shown.
+    pub below: Option<RangeBelow>,
+}
+
+/// What happened in the reference in a part of the time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RangeBelow {
+    /// What the trace is called.
+    pub trace: String,
+    pub parts: Vec<RangePart>,
+    pub n_work: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -55,31 +55,18 @@ impl Traces {
             AnyQuery::MemoryQuery(query) => query.said(&memory_view(self.target().analyzed())),
             AnyQuery::StepsQuery(query) => query.said(&self.target().step_times()),
             AnyQuery::TimelineQuery(query) => {
-                let outline = self.target().timeline().map(|of| of.outline());
-                query.said(&outline.unwrap_or_default())
+                self.below = query.below;
+                query.said(&self.timelines().outline())
             }
             AnyQuery::DrawQuery(query) => {
-                let drawn = self.target().timeline().map(|mut of| of.draw(&query));
-                let (drawn, blocks) = drawn.unwrap_or_default();
+                let (drawn, blocks) = self.timelines().draw(&query);
                 bytes = Some(blocks);
                 query.said(&drawn)
             }
-            AnyQuery::GlanceQuery(query) => {
-                let timeline = self.target().timeline();
-                query.said(&timeline.and_then(|of| of.glance(&query)))
-            }
-            AnyQuery::SpanQuery(query) => {
-                let timeline = self.target().timeline();
-                query.said(&timeline.and_then(|mut of| of.span(&query)))
-            }
-            AnyQuery::RangeQuery(query) => {
-                let range = self.target().timeline().map(|of| of.range(&query));
-                query.said(&range.unwrap_or_default())
-            }
-            AnyQuery::FindEvents(query) => {
-                let found = self.target().timeline().map(|mut of| of.find(&query));
-                query.said(&found.unwrap_or_default())
-            }
+            AnyQuery::GlanceQuery(query) => query.said(&self.timelines().glance(&query)),
+            AnyQuery::SpanQuery(query) => query.said(&self.timelines().span(&query)),
+            AnyQuery::RangeQuery(query) => query.said(&self.timelines().range(&query)),
+            AnyQuery::FindEvents(query) => query.said(&self.timelines().find(&query)),
             AnyQuery::CompareQuery(query) => query.said(&self.compare()),
             AnyQuery::DiffRowsQuery(query) => query.said(&self.diff_rows(&query)),
             AnyQuery::SwapTraces(query) => query.said(&self.swap(&query.choice)),

@@ -18,10 +18,11 @@ use super::files::Files;
 use super::pivot::groups;
 use super::redacted::Redacted;
 use super::rows::totals;
+use super::timeline::Timelines;
 use crate::protocol::{
-    About, ArtifactQuery, ArtifactsQuery, Choice, CompareFacts, DiffRow, DiffRowsQuery, FileNames,
-    GroupsQuery, MadeArtifact, Offer, Overview, ReferenceOpened, RowGroup, RowQuery, RowsPage,
-    RowsQuery, Swapped, Total, TotalsQuery, TreeChange, TreePage, TreeStep,
+    About, Align, ArtifactQuery, ArtifactsQuery, Choice, CompareFacts, DiffRow, DiffRowsQuery,
+    FileNames, GroupsQuery, MadeArtifact, Offer, Overview, ReferenceOpened, RowGroup, RowQuery,
+    RowsPage, RowsQuery, Swapped, Total, TotalsQuery, TreeChange, TreePage, TreeStep,
 };
 
 /// The traces that are open.
@@ -34,6 +35,8 @@ pub struct Traces {
     /// The sizes of the model.
     pub(super) config: Option<Arc<ModelConfig>>,
     pub(super) reference: Option<Reference>,
+    /// The reference is shown below the target's timeline.
+    pub(super) below: Option<Align>,
     /// Made when it is first asked for.
     compared: Option<Compared>,
     /// Kept as long as files of it are asked for.
@@ -70,6 +73,7 @@ impl Traces {
             captures: Vec::new(),
             config: None,
             reference: None,
+            below: None,
             compared: None,
             redacted: None,
         }
@@ -78,6 +82,19 @@ impl Traces {
     /// The trace that is to be improved.
     pub fn target(&mut self) -> &mut Analysis {
         &mut self.target
+    }
+
+    /// The timeline of the target, with that of the reference below it where that is shown.
+    pub(super) fn timelines(&mut self) -> Timelines<'_> {
+        let target = self.target.timeline();
+        let shown = self.reference.as_mut().zip(self.below);
+        let Some((reference, align)) = shown else {
+            return Timelines::of_one(target);
+        };
+        let Reference {
+            analysis, names, ..
+        } = reference;
+        Timelines::of_two(target, analysis.timeline(), names, align)
     }
 
     /// Compares the target with another trace.

@@ -19,6 +19,13 @@ pub fn hash() -> String {
     window().location().hash().unwrap_or_default()
 }
 
+/// The whole URL with another hash.
+pub fn url_with(hash: &str) -> String {
+    let here = window().location().href().unwrap_or_default();
+    let before = here.split('#').next().unwrap_or_default();
+    format!("{before}{hash}")
+}
+
 /// Changes the hash without a new entry in the history and without a `hashchange` event.
 ///
 /// Browsers refuse more than a few changes a second, and a held arrow key makes thirty: the last

@@ -24,7 +24,7 @@ use wasm_bindgen::prelude::*;
 use web_sys::{Document, HtmlElement, HtmlInputElement, Window};
 
 use crate::page::url::Theme;
-pub use address::{go_to_hash, hash, on_hash_change, replace_hash};
+pub use address::{go_to_hash, hash, on_hash_change, replace_hash, url_with};
 pub use files::{
     Drag, Dropped, Half, choose_file, choose_folder, choose_reference, click, copy, download,
     on_drag, read_text, take_files, take_folder,

@@ -39,9 +39,21 @@ pub fn icon(name: &'static str) -> impl IntoView {
 }
 
 pub fn copy_button(text: String, says: &'static str) -> impl IntoView {
+    copy_made(move || text.clone(), says, || {})
+}
+
+/// A button that copies what is made when it is pressed; `then` is called where it is copied.
+pub fn copy_made(
+    make: impl Fn() -> String + 'static,
+    says: &'static str,
+    then: impl Fn() + Copy + 'static,
+) -> impl IntoView {
     let label = RwSignal::new(says);
     let copy = move |_| {
-        browser::copy(&text, move |copied| {
+        browser::copy(&make(), move |copied| {
+            if copied {
+                then();
+            }
             label.set(if copied {
                 "Copied"
             } else {

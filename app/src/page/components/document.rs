@@ -44,13 +44,13 @@ pub fn headings(document: &Document) -> Vec<Heading> {
 }
 
 /// A document with its headings as elements. Links to them leave the page's address alone: `here` is
-/// where they lead in another tab. `below` is what stands below a heading, by its slug, that the
-/// document does not have.
+/// where they lead in another tab. `below` is what stands below a heading that the document does not
+/// have.
 pub fn document_view(
     document: Document,
     headings: &[Heading],
     here: Signal<String>,
-    below: fn(AppState, &str) -> Option<AnyView>,
+    below: fn(AppState, &Heading) -> Option<AnyView>,
 ) -> AnyView {
     let state = expect_context::<AppState>();
     let words = |line: Line| -> Vec<AnyView> {
@@ -64,7 +64,7 @@ pub fn document_view(
             let heading = next.next()?;
             title = &heading.text;
             let element = heading_view(level, Heading::id(&heading.slug), words(line(&text)));
-            Some((element, below(state, &heading.slug)).into_any())
+            Some((element, below(state, heading)).into_any())
         }
         Block::Text(spans) => Some(view! { <p>{words(spans)}</p> }.into_any()),
         Block::Bullets(items) => {

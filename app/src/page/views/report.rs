@@ -89,11 +89,22 @@ pub fn report() -> impl IntoView {
             {move || {
                 let Text { document, headings } = text.get();
                 (!headings.is_empty()).then(|| {
-                    let written = document_view(document, &headings, here, evidence);
+                    let written = document_view(document, &headings, here, below);
                     view! { <article class="page report" data-testid="report">{written}</article> }
                 })
             }}
         </div>
+    }
+}
+
+/// What limits trust, below the title; below the heading of a finding, what shows it.
+fn below(state: AppState, heading: &Heading) -> Option<AnyView> {
+    match heading.level {
+        1 => {
+            let known = state.overview.with_untracked(|of| of.limits.clone());
+            Some(limits(known).into_any())
+        }
+        _ => evidence(state, &heading.slug),
     }
 }
 

@@ -1,5 +1,7 @@
 //! One event of the timeline, with all that was recorded of it.
 
+use std::ops::Range;
+
 use dormer_core::base::format;
 use dormer_core::base::interval::{Interval, busy};
 use dormer_core::names::without_prefix;
@@ -46,7 +48,9 @@ impl Timeline<'_> {
                 event
             }
             SpanQuery::Event(uid) => trace.events.by_uid(uid)?,
-            SpanQuery::Beside(uid, towards) => self.beside(trace.events.by_uid(uid)?, towards)?,
+            SpanQuery::Beside(_, uid, towards) => {
+                self.beside(trace.events.by_uid(uid)?, towards)?
+            }
         };
         self.card(event)
     }
@@ -62,6 +66,8 @@ impl Timeline<'_> {
         let mut fields = self.main_fields(event);
         fields.truncate(AT_POINTER);
         Some(SpanCard {
+            side: self.place.side,
+            trace: self.place.trace.clone(),
             row: query.row,
             from_ns: self.since_start(trace.events.ts_ns(event)),
             to_ns: self.since_start(trace.events.end_ns(event)),
@@ -86,6 +92,8 @@ impl Timeline<'_> {
             ("GPU busy", format!("{} in {events}", format::time_ns(busy))),
         ];
         Some(SpanCard {
+            side: self.place.side,
+            trace: self.place.trace.clone(),
             uid: profile.trace.events.uid(event),
             row,
             from_ns: self.since_start(span.start_ns),
@@ -115,16 +123,42 @@ impl Timeline<'_> {
         match towards {
             Towards::Before => row.event(row.position(trace, event)?.checked_sub(1)?),
             Towards::After => row.event(row.position(trace, event)? + 1),
-            Towards::Above | Towards::Below => {
-                let half_ns = trace.events.dur_ns(event).unwrap_or(0) / 2;
-                let middle_ns = trace.events.ts_ns(event).saturating_add(half_ns);
-                let nearest = |number: usize| self.row(number)?.at(trace, middle_ns, i64::MAX);
-                match towards {
-                    Towards::Above => (0..number).rev().find_map(nearest),
-                    _ => (number + 1..self.open.rows.len()).find_map(nearest),
-                }
-            }
+            Towards::Above => self.nearest(self.row_numbers().start..number, towards, event),
+            Towards::Below => self.nearest(number + 1..self.row_numbers().end, towards, event),
         }
+    }
+
+    /// The event nearest to the middle of another one, in the row of some that comes first that way.
+    fn nearest(&self, rows: Range<usize>, towards: Towards, of: EventId) -> Option<EventId> {
+        self.nearest_to(rows, towards, self.middle_ns(of))
+    }
+
+    fn nearest_to(&self, rows: Range<usize>, towards: Towards, ns: i64) -> Option<EventId> {
+        let trace = &self.source.profile.trace;
+        let nearest = |number: usize| self.row(number)?.at(trace, ns, i64::MAX);
+        match towards {
+            Towards::Above => rows.rev().find_map(nearest),
+            _ => rows.into_iter().find_map(nearest),
+        }
+    }
+
+    fn middle_ns(&self, event: EventId) -> i64 {
+        let events = &self.source.profile.trace.events;
+        let half_ns = events.dur_ns(event).unwrap_or(0) / 2;
+        events.ts_ns(event).saturating_add(half_ns)
+    }
+
+    /// The time in the middle of the event of a number, as the page counts.
+    pub(super) fn middle_of(&self, uid: u32) -> Option<f64> {
+        let event = self.source.profile.trace.events.by_uid(uid)?;
+        Some(self.since_start(self.middle_ns(event)))
+    }
+
+    /// The event nearest to a time of the page, in the first row that has one: from the top, or from
+    /// the bottom on the way up.
+    pub(super) fn entered(&self, towards: Towards, ns: f64) -> Option<SpanCard> {
+        let event = self.nearest_to(self.row_numbers(), towards, self.absolute(ns))?;
+        self.card(event)
     }
 
     pub(super) fn card(&self, event: EventId) -> Option<SpanCard> {
@@ -133,6 +167,8 @@ impl Timeline<'_> {
         let events = &trace.events;
         let category = events.category(event);
         Some(SpanCard {
+            side: self.place.side,
+            trace: self.place.trace.clone(),
             uid: events.uid(event),
             row: self.row_of(event)?,
             from_ns: self.since_start(events.ts_ns(event)),

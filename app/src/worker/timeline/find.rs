@@ -1,10 +1,15 @@
 //! Searching all events by name, and what of them is marked.
 
-use dormer_core::profile::lanes::is_drawn;
-use dormer_core::trace::{EventId, StringId};
+use std::collections::BTreeMap;
+
+use dormer_core::profile::lanes::{Block, Row, View, is_drawn};
+use dormer_core::trace::{EventId, StringId, Trace};
 
 use super::{Open, Timeline};
-use crate::protocol::{Direction, FindEvents, FoundEvents, MINIMAP_PARTS};
+use crate::protocol::{Direction, FindEvents, FoundEvents, MARK_HUE, MINIMAP_PARTS};
+
+/// Shorter spans are not drawn by themselves.
+const SHORT_PX: f64 = 1.0;
 
 /// The events whose name contains a text.
 #[derive(Debug, Default)]
@@ -14,6 +19,8 @@ pub(super) struct Hits {
     events: Vec<(i64, EventId)>,
     /// By name: whether it contains the text.
     is_hit: Vec<bool>,
+    /// Their positions in the rows that were drawn, by the number of the row.
+    by_row: BTreeMap<usize, Vec<u32>>,
 }
 
 impl Hits {
@@ -29,7 +36,7 @@ impl Timeline<'_> {
         if self.open.hits.text != text {
             self.open.hits = self.search(text);
         }
-        let span = self.open.lanes.span;
+        let span = self.place.span;
         let (hits, n_hits) = (&self.open.hits.events, self.open.hits.events.len());
         let mut marks: Vec<u16> = Vec::new();
         let length = span.length().max(1) as f64;
@@ -82,8 +89,8 @@ impl Timeline<'_> {
         let is_hit: Vec<bool> = names.map(|(_, name)| contains(name, &text)).collect();
         let mut hits = Hits {
             text,
-            events: Vec::new(),
             is_hit,
+            ..Hits::default()
         };
         let events = &trace.events;
         let drawn = events.ids().filter(|event| {
@@ -117,4 +124,74 @@ impl Open {
     pub(super) fn is_hit(&self, name: StringId) -> bool {
         self.hits.has(name)
     }
+
+    /// Finds out which positions of a row are hits, once for each search.
+    pub(super) fn know_hits(&mut self, trace: &Trace, number: usize, first_row: usize) {
+        if self.hits.events.is_empty() || self.hits.by_row.contains_key(&number) {
+            return;
+        }
+        let at = number.checked_sub(first_row);
+        let place = at.and_then(|at| self.rows.get(at)).copied();
+        let row = place.and_then(|(lane, row)| self.lanes.lanes.get(lane)?.rows.get(row));
+        let Some(row) = row.filter(|row| !row.is_of_parts()) else {
+            return;
+        };
+        let is_hit = |at: &u32| {
+            let event = row.event(*at as usize);
+            event.is_some_and(|event| self.hits.has(trace.events.name(event)))
+        };
+        let positions = (0..row.len() as u32).filter(is_hit).collect();
+        self.hits.by_row.insert(number, positions);
+    }
+}
+
+impl Timeline<'_> {
+    /// Where hits of a row lie that are too short to be drawn by themselves: a pixel each, or as many
+    /// as lie side by side.
+    pub(super) fn short_hits(&self, number: usize, view: &View) -> Vec<(usize, Block)> {
+        let trace = &self.source.profile.trace;
+        let positions = self.open.hits.by_row.get(&number);
+        let marks = positions.zip(self.row(number));
+        let marks = marks.map(|(positions, row)| short(trace, row, positions, view));
+        let marks = marks.unwrap_or_default().into_iter();
+        marks.map(|mark| (number, mark)).collect()
+    }
+}
+
+fn short(trace: &Trace, row: &Row, positions: &[u32], view: &View) -> Vec<Block> {
+    let px = |ns: i64| ns.saturating_sub(view.from_ns) as f64 / view.ns_per_px;
+    let edges = |position: u32| {
+        let span = row.span(trace, position as usize)?;
+        Some((px(span.start_ns), px(span.end_ns)))
+    };
+    let first = positions
+        .partition_point(|position| edges(*position).is_some_and(|(_, right_px)| right_px < 0.0));
+    let mut left = positions.get(first..).unwrap_or_default();
+    let mut marks: Vec<Block> = Vec::new();
+    while let Some((position, rest)) = left.split_first() {
+        let Some((left_px, right_px)) = edges(*position).filter(|(at, _)| *at < view.width_px)
+        else {
+            break;
+        };
+        left = rest;
+        if right_px - left_px >= SHORT_PX {
+            continue;
+        }
+        let (pixel, next) = (left_px.floor(), left_px.floor() + SHORT_PX);
+        match marks.last_mut() {
+            Some(mark) if mark.right_px >= pixel => mark.right_px = next,
+            _ => marks.extend(row.event(*position as usize).map(|event| Block {
+                left_px: pixel,
+                right_px: next,
+                event,
+                count: 1,
+                filled: 1.0,
+                hue: MARK_HUE,
+            })),
+        }
+        // What else begins in this pixel is marked by it.
+        let same = left.partition_point(|other| edges(*other).is_some_and(|(at, _)| at < next));
+        left = left.get(same..).unwrap_or_default();
+    }
+    marks
 }

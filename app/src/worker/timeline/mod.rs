@@ -1,5 +1,6 @@
 //! The Timeline view: what is drawn, what a span is, and what a range holds.
 
+mod both;
 mod card;
 mod find;
 pub(super) mod hue;
@@ -20,8 +21,9 @@ use dormer_core::{Profile, Report, base::format};
 use super::families::Families;
 use crate::protocol::{
     BLOCK_BYTES, CounterLine, DrawQuery, Drawn, GapMark, LaneLine, MINIMAP_PARTS, RangeCard,
-    RangeQuery, TimelineOutline,
+    RangeQuery, TimelineOutline, TraceSide,
 };
+pub(super) use both::Timelines;
 use find::Hits;
 use hue::Hues;
 
@@ -59,6 +61,20 @@ pub(super) struct Open {
 pub struct Timeline<'a> {
     open: &'a mut Open,
     source: TimelineSource<'a>,
+    place: Place,
+}
+
+/// Where a trace is drawn: alone, or as one of two.
+struct Place {
+    side: TraceSide,
+    /// What the trace is called; empty while it is alone.
+    trace: String,
+    /// The number of its first row.
+    first_row: usize,
+    /// The number of its first counter.
+    first_counter: u32,
+    /// The time that can be shown. The page counts from its start.
+    span: Interval,
 }
 
 impl Open {
@@ -93,19 +109,30 @@ impl<'a> Timeline<'a> {
             *open = Open::new(source.profile);
         }
         let open = open.as_mut()?;
-        Some(Timeline { open, source })
+        let place = Place {
+            side: TraceSide::Target,
+            trace: String::new(),
+            first_row: 0,
+            first_counter: 0,
+            span: open.lanes.span,
+        };
+        Some(Timeline {
+            open,
+            source,
+            place,
+        })
     }
 }
 
 impl Timeline<'_> {
-    /// Nanoseconds since the first event, as the page counts.
+    /// Nanoseconds since the start of what is shown, as the page counts.
     fn since_start(&self, ns: i64) -> f64 {
-        ns.saturating_sub(self.open.lanes.span.start_ns) as f64
+        ns.saturating_sub(self.place.span.start_ns) as f64
     }
 
     /// The page's nanoseconds as those of the trace.
     fn absolute(&self, ns: f64) -> i64 {
-        self.open.lanes.span.start_ns.saturating_add(ns as i64)
+        self.place.span.start_ns.saturating_add(ns as i64)
     }
 
     /// What happened in a part of the time.
@@ -116,22 +143,32 @@ impl Timeline<'_> {
     }
 
     fn row(&self, number: usize) -> Option<&Row> {
-        let (lane, row) = self.open.rows.get(number)?;
+        let at = number.checked_sub(self.place.first_row)?;
+        let (lane, row) = self.open.rows.get(at)?;
         self.open.lanes.lanes.get(*lane)?.rows.get(*row)
     }
 
     /// The number of the row in which an event is drawn.
     fn row_of(&self, event: EventId) -> Option<usize> {
         let place = self.open.lanes.place(&self.source.profile.trace, event)?;
-        self.open.rows.iter().position(|row| *row == place)
+        let at = self.open.rows.iter().position(|row| *row == place)?;
+        Some(at + self.place.first_row)
+    }
+
+    /// The numbers of all rows.
+    fn row_numbers(&self) -> std::ops::Range<usize> {
+        let first = self.place.first_row;
+        first..first + self.open.rows.len()
     }
 
     /// What lanes there are.
     pub fn outline(&self) -> TimelineOutline {
-        let mut first_row = 0;
+        let mut first_row = self.place.first_row;
         let is_of_gpu = |kind: LaneKind| matches!(kind, LaneKind::Stream | LaneKind::Device);
         let lanes = self.open.lanes.lanes.iter().map(|lane| {
             let line = LaneLine {
+                side: self.place.side,
+                trace: self.place.trace.clone(),
                 stack: lane.common_stack(),
                 counter: None,
                 title: lane.title.clone(),
@@ -158,7 +195,8 @@ impl Timeline<'_> {
         };
         let window = self.source.analyzed.window.as_ref();
         TimelineOutline {
-            length_ns: self.open.lanes.span.length() as f64,
+            length_ns: self.place.span.length() as f64,
+            below: None,
             lead: self.lead(),
             lanes,
             minimap: self.minimap(),
@@ -169,8 +207,10 @@ impl Timeline<'_> {
     }
 
     fn counter_lines(&self) -> Vec<LaneLine> {
-        let counters = self.open.counters.iter().zip(0_u32..);
+        let counters = self.open.counters.iter().zip(self.place.first_counter..);
         let line = |(counter, number): (&Counter, u32)| LaneLine {
+            side: self.place.side,
+            trace: self.place.trace.clone(),
             title: counter.name.clone(),
             note: counter.note.clone(),
             first_row: 0,
@@ -187,7 +227,7 @@ impl Timeline<'_> {
     }
 
     fn minimap(&self) -> Vec<f32> {
-        let (profile, span) = (self.source.profile, self.open.lanes.span);
+        let (profile, span) = (self.source.profile, self.place.span);
         let shares = utilization(profile, span, MINIMAP_PARTS);
         shares.into_iter().map(|share| share as f32).collect()
     }
@@ -240,7 +280,9 @@ impl Timeline<'_> {
         let mut hues = std::mem::take(&mut self.open.hues);
         let (mut labels, mut bytes, mut n_blocks) = (Vec::new(), Vec::new(), 0_u32);
         let mut hits = Vec::new();
+        let mut marks = Vec::new();
         for number in &query.rows {
+            self.open.know_hits(trace, *number, self.place.first_row);
             let Some(row) = self.row(*number) else {
                 continue;
             };
@@ -261,10 +303,15 @@ impl Timeline<'_> {
                 append(&mut bytes, *number, trace.events.uid(block.event), &block);
                 n_blocks += 1;
             }
+            marks.extend(self.short_hits(*number, &view));
+        }
+        for (row, mark) in marks {
+            append(&mut bytes, row, trace.events.uid(mark.event), &mark);
         }
         self.open.hues = hues;
         let counters = query.counters.iter().filter_map(|number| {
-            let counter = self.open.counters.get(*number as usize)?;
+            let own = number.checked_sub(self.place.first_counter)?;
+            let counter = self.open.counters.get(own as usize)?;
             let values = counter.draw(&view).into_iter();
             Some((*number, values.map(|value| value as f32).collect()))
         });
@@ -284,6 +331,7 @@ impl Timeline<'_> {
 
     /// The idle times of a view that can be seen.
     fn marks(&mut self, view: &View) -> Vec<GapMark> {
+        let side = self.place.side;
         let gaps = self.gaps();
         let px = |ns: i64| ns.saturating_sub(view.from_ns) as f64 / view.ns_per_px;
         let first = gaps.partition_point(|gap| gap.span.end_ns <= view.from_ns);
@@ -293,6 +341,7 @@ impl Timeline<'_> {
             .take_while(|(left_px, ..)| *left_px < view.width_px)
             .filter(|(left_px, right_px, _)| right_px - left_px >= GAP_PX)
             .map(|(left_px, right_px, gap)| GapMark {
+                side,
                 left_px: left_px as f32,
                 right_px: right_px as f32,
                 text: format!("{} {}", format::time_ns(gap.span.length()), gap.cause),

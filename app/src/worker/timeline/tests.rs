@@ -1,8 +1,12 @@
 use dormer_core::import::import;
+use dormer_core::testing::Timetable;
 
 use super::*;
-use crate::protocol::{Choice, Direction, FindEvents, GlanceQuery, SpanCard, SpanQuery, Towards};
-use crate::worker::Analysis;
+use crate::protocol::{
+    Align, Choice, Direction, FileNames, FindEvents, GlanceQuery, MARK_HUE, SpanCard, SpanQuery,
+    Towards,
+};
+use crate::worker::{Analysis, Traces};
 
 /// What ran in a small step: an op with a kernel, and a kernel without one.
 const TRACE: &str = r#"{"traceEvents": [
@@ -113,7 +117,10 @@ fn a_glance_is_the_beginning_of_the_card() {
 fn keys_go_from_span_to_span() {
     let mut opened = opened(TRACE);
     let mut beside = |uid, towards| {
-        let card = span(&mut opened, SpanQuery::Beside(uid, towards));
+        let card = span(
+            &mut opened,
+            SpanQuery::Beside(TraceSide::Target, uid, towards),
+        );
         card.map(|card| card.uid)
     };
     assert_eq!(beside(1, Towards::Below), Some(2));
@@ -161,6 +168,7 @@ fn events_are_found_by_name_from_one_to_the_next_and_marked() {
     let mut find = |text: &str, from, direction| {
         let query = FindEvents {
             text: text.to_owned(),
+            side: TraceSide::Target,
             from,
             from_ns: 0.0,
             direction,
@@ -182,4 +190,216 @@ fn events_are_found_by_name_from_one_to_the_next_and_marked() {
     assert_eq!(last, (hit(3, "sgemm"), 2, 2, marks));
     assert_eq!(find("nothing", None, Direction::Here), (None, 0, 0, vec![]));
     assert_eq!(find("", None, Direction::Here), (None, 0, 0, vec![]));
+}
+
+/// The trace beside a reference that starts a second later, and whose kernel starts 10 µs earlier.
+fn with_reference(align: Align, read: impl FnOnce(&mut Timelines)) {
+    let later = TRACE.replace(r#""ts": 1"#, r#""ts": 10001"#);
+    let later = later.replace(r#""ts": 1000140"#, r#""ts": 1000130"#);
+    let (mut target, mut reference) = (opened(TRACE), opened(&later));
+    let names = ["old".to_owned(), "new".to_owned()];
+    read(&mut Timelines::of_two(
+        target.timeline(),
+        reference.timeline(),
+        &names,
+        align,
+    ));
+}
+
+#[test]
+fn rows_of_the_reference_are_numbered_after_those_of_the_target() {
+    with_reference(Align::Start, |both| {
+        let outline = both.outline();
+        let lanes = outline.lanes.iter();
+        let lanes: Vec<String> = lanes
+            .map(|lane| {
+                format!(
+                    "{} {}: {} + {}",
+                    lane.trace, lane.title, lane.first_row, lane.rows
+                )
+            })
+            .collect();
+        assert_eq!(
+            lanes,
+            [
+                "new Annotations: 0 + 1",
+                "new GPU, stream 7: 1 + 1",
+                "new Launch queue: 0 + 0",
+                "new Thread: 2 + 2",
+                "old Annotations: 4 + 1",
+                "old GPU, stream 7: 5 + 1",
+                "old Launch queue: 0 + 0",
+                "old Thread: 6 + 2"
+            ]
+        );
+        let counters = outline
+            .lanes
+            .iter()
+            .filter_map(|lane| lane.counter.as_ref());
+        let counters: Vec<u32> = counters.map(|counter| counter.number).collect();
+        assert_eq!(counters, [0, 1]);
+        let below = outline.below.unwrap();
+        assert_eq!((&*below.name, &*below.note), ("old", "60.0 µs recorded"));
+        // No part of either is analyzed alone.
+        assert_eq!(below.aligns, [Align::Start, Align::Gpu]);
+
+        let at = |row, ns| {
+            SpanQuery::At(GlanceQuery {
+                row,
+                ns,
+                within_ns: 0.0,
+            })
+        };
+        let mut kernel = |row, ns| {
+            let card = both.span(&at(row, ns)).unwrap();
+            (card.trace, card.row, card.from_ns, card.arrows[0].row)
+        };
+        assert_eq!(kernel(1, 45_000.0), ("new".to_owned(), 1, 40_000.0, 3));
+        assert_eq!(kernel(5, 45_000.0), ("old".to_owned(), 5, 30_000.0, 7));
+        let mut beside = |side, uid, towards| {
+            let card = both.span(&SpanQuery::Beside(side, uid, towards)).unwrap();
+            (card.side, card.row)
+        };
+        let (target, reference) = (TraceSide::Target, TraceSide::Reference);
+        // From the launch, the last row of the target, and back.
+        assert_eq!(beside(target, 2, Towards::Below), (reference, 4));
+        assert_eq!(beside(reference, 0, Towards::Above), (target, 3));
+        let card = both.range(&RangeQuery {
+            from_ns: 30_000.0,
+            to_ns: 40_000.0,
+        });
+        let below = card.below.unwrap();
+        assert_eq!(
+            (&*card.parts[0].time, &*below.parts[0].time),
+            ("0 µs", "10.0 µs")
+        );
+    });
+}
+
+#[test]
+fn blocks_of_both_travel_together_and_both_are_searched() {
+    with_reference(Align::Start, |both| {
+        let found = both.find(&FindEvents {
+            text: "sgemm".to_owned(),
+            side: TraceSide::Target,
+            from: None,
+            from_ns: 0.0,
+            direction: Direction::Here,
+        });
+        assert_eq!(
+            (found.of, found.marks, found.reference_marks),
+            (1, vec![571], vec![428])
+        );
+        let (drawn, bytes) = both.draw(&DrawQuery {
+            from_ns: 0.0,
+            ns_per_px: 100.0,
+            width_px: 700.0,
+            rows: (0..9).collect(),
+            counters: vec![0, 1],
+        });
+        assert_eq!(bytes.len(), 8 * BLOCK_BYTES);
+        // The step, the kernel, the operator and the launch of each.
+        assert_eq!(drawn.hits, [1, 5]);
+        assert_eq!(drawn.labels[4].0, 4);
+        assert_eq!(drawn.counters.len(), 2);
+    });
+}
+
+#[test]
+fn a_reference_is_aligned_by_what_both_have() {
+    let kernels = |align| {
+        let mut kernels = Vec::new();
+        with_reference(align, |both| {
+            kernels = [1, 5]
+                .map(|row| {
+                    let query = GlanceQuery {
+                        row,
+                        ns: 50_000.0,
+                        within_ns: 0.0,
+                    };
+                    both.glance(&query).unwrap().from_ns
+                })
+                .to_vec();
+            let below = both.outline().below.unwrap();
+            kernels.push(f64::from(u8::from(below.align == align)));
+        });
+        kernels
+    };
+    assert_eq!(kernels(Align::Start), [40_000.0, 30_000.0, 1.0]);
+    assert_eq!(kernels(Align::Gpu), [40_000.0, 40_000.0, 1.0]);
+    // Nothing is analyzed alone: by their first events.
+    assert_eq!(kernels(Align::Analyzed), [40_000.0, 30_000.0, 0.0]);
+}
+
+#[test]
+fn hits_that_are_too_short_to_be_drawn_are_marked() {
+    let hits = |ns_per_px: f64| {
+        let mut opened = opened(TRACE);
+        let mut timeline = opened.timeline().unwrap();
+        timeline.find(&FindEvents {
+            text: "launch".to_owned(),
+            side: TraceSide::Target,
+            from: None,
+            from_ns: 0.0,
+            direction: Direction::Here,
+        });
+        let (drawn, bytes) = timeline.draw(&DrawQuery {
+            from_ns: 0.0,
+            ns_per_px,
+            width_px: 700.0,
+            rows: (0..4).collect(),
+            counters: Vec::new(),
+        });
+        let blocks = bytes.chunks(BLOCK_BYTES);
+        let marks = blocks.filter(|block| block[14] == MARK_HUE);
+        let marks = marks.map(|block| f32::from_le_bytes([block[0], block[1], block[2], block[3]]));
+        (drawn.hits, marks.collect::<Vec<f32>>())
+    };
+    // The launch is 5 µs long, and begins at 15 µs.
+    assert_eq!(hits(1_000.0), (vec![3], vec![]));
+    assert_eq!(hits(10_000.0).1, [1.0]);
+}
+
+/// Two steps, each with a kernel 20 µs after its start; the second one starts at some microsecond.
+fn two_steps(second: u32) -> Analysis {
+    let steps = [("ProfilerStep#1", 1_000), ("ProfilerStep#2", second)];
+    let trace = steps.into_iter().fold(Timetable::new(), |all, (name, at)| {
+        all.annotation(name, at..at + 100)
+            .op("aten::mm", at + 2..at + 12)
+            .launched("gemm", at + 4..at + 6, at + 20..at + 60)
+    });
+    Analysis::new(trace.profile(), &Choice::default())
+}
+
+#[test]
+fn steps_of_one_name_start_together_where_they_are_analyzed() {
+    let mut traces = Traces::new(two_steps(2_000));
+    let files = FileNames {
+        target: "new.json".to_owned(),
+        reference: "old.json".to_owned(),
+    };
+    traces.compare_with(two_steps(3_500), files);
+    traces.below = Some(Align::Analyzed);
+    let aligned = |traces: &mut Traces| {
+        let outline = traces.timelines().outline();
+        let below = outline.below.unwrap();
+        (below.align, below.window.zip(outline.window), below.note)
+    };
+    let (align, windows, note) = aligned(&mut traces);
+    assert_eq!((align, windows), (Align::Start, None));
+    assert_eq!(note, "2.60 ms recorded");
+
+    let second = traces.target.steps.lines()[1].window;
+    traces.choose(&Choice {
+        window: Some(second),
+        ..Choice::default()
+    });
+    let (align, windows, note) = aligned(&mut traces);
+    assert_eq!(align, Align::Analyzed);
+    let (reference, target) = windows.unwrap();
+    assert_eq!(reference, target);
+    assert_eq!(
+        note,
+        "2.60 ms recorded; its first 1.50 ms are before the start shown here"
+    );
 }

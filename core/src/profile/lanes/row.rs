@@ -57,6 +57,11 @@ impl Row {
         self.events.is_empty()
     }
 
+    /// True for a row of parts of the time, each of which begins with an event but is none.
+    pub fn is_of_parts(&self) -> bool {
+        !self.parts.is_empty()
+    }
+
     /// The event at a position.
     pub fn event(&self, position: usize) -> Option<EventId> {
         self.events.get(position).copied()

@@ -1,8 +1,9 @@
 //! What is known of the span under the pointer, of the selected one, and of the marked range.
 
 use super::model::Model;
+use super::tracks::trace_name;
 use crate::page::prelude::*;
-use crate::protocol::{RangeCard, SpanCard};
+use crate::protocol::{RangeBelow, RangeCard, RangePart, SpanCard, TraceSide};
 
 /// The card at the pointer.
 pub fn hint(model: Model) -> impl IntoView {
@@ -16,7 +17,7 @@ pub fn hint(model: Model) -> impl IntoView {
                 style:left=format!("{}px", hover.x)
                 style:top=format!("{}px", hover.y)
             >
-                <p class="mono">{hover.glance.name}</p>
+                <p class="mono">{hover.glance.name} " " {trace_name(hover.glance.trace)}</p>
                 {pairs("", fields)}
             </div>
         })
@@ -45,16 +46,19 @@ pub fn about(model: Model) -> impl IntoView {
 
 fn span(model: Model, card: SpanCard) -> impl IntoView {
     let uid = card.uid;
+    // The other views are about the target.
+    let is_of_target = card.side == TraceSide::Target;
     view! {
         <div class="long">
             <h3>
                 <i class=format!("dot c-{}", card.token) aria-hidden="true"></i>
                 {card.kind}
+                {trace_name(card.trace)}
                 <span class="soft">{format!("event {uid} of the trace")}</span>
                 {copy_button(card.name.clone(), "Copy")}
                 <button type="button" class="small" on:click=move |_| model.show_selected()>"Zoom to event"</button>
-                {details_button(uid)}
-                {card.in_tree.then(|| view! { <ViewLink view="tree" focus=Focus::at_event(uid)>"Show in call tree"</ViewLink> })}
+                {is_of_target.then(|| details_button(uid))}
+                {(card.in_tree && is_of_target).then(|| view! { <ViewLink view="tree" focus=Focus::at_event(uid)>"Show in call tree"</ViewLink> })}
             </h3>
             <p class="mono">{card.name}</p>
         </div>
@@ -91,12 +95,27 @@ fn keep(model: Model) -> impl IntoView {
     }
 }
 
+/// How a range splits.
+fn range_parts(parts: Vec<RangePart>) -> impl IntoView {
+    each(parts, |part| {
+        view! { <div><dt>{part.label}</dt><dd>{part.time} <span class="soft">{part.share}</span></dd></div> }
+    })
+}
+
+/// The same range of the reference.
+fn range_below(below: RangeBelow) -> impl IntoView {
+    view! {
+        <p class="range-below" data-testid="range-below">
+            {trace_name(below.trace)} " " <span class="soft">{below.n_work}</span>
+        </p>
+        <dl class="figures">{range_parts(below.parts)}</dl>
+    }
+}
+
 fn range(model: Model, totals: RangeCard) -> impl IntoView {
     let more = (totals.more > 0).then(|| format!("and {} more", totals.more));
-    let parts = totals.parts.into_iter().map(|part| {
-        view! { <div><dt>{part.label}</dt><dd>{part.time} <span class="soft">{part.share}</span></dd></div> }
-    });
-    let parts = parts.collect_view();
+    let parts = range_parts(totals.parts);
+    let below = totals.below.map(range_below);
     let work = totals.work.into_iter().map(|line| {
         let focus = Focus::at_event(line.uid);
         let name = format::middle_ellipsis(&line.name, 60);
@@ -123,6 +142,7 @@ fn range(model: Model, totals: RangeCard) -> impl IntoView {
                </h3>
            </div>
            <dl class="figures">{parts}</dl>
+           {below}
            <ul class="range-work">{work} {more.map(|more| view! { <li class="soft">{more}</li> })}</ul>
        }
 }

@@ -1,12 +1,14 @@
 //! Where lanes and rows lie, from top to bottom.
 
-use super::tracks::Tracks;
-use crate::protocol::LaneLine;
+use super::tracks::{PINNED, Tracks};
+use crate::protocol::{LaneLine, TraceSide};
 
 pub(super) const TITLE_PX: f64 = 22.0;
 pub(super) const ROW_PX: f64 = 18.0;
 /// Height of a number over time.
 pub(super) const COUNTER_PX: f64 = 44.0;
+/// Height of what stands above the lanes of the reference.
+const HEAD_PX: f64 = 30.0;
 /// Between two lanes.
 const APART_PX: f64 = 8.0;
 
@@ -19,8 +21,12 @@ pub(super) struct Layout {
     tops: Vec<Option<f64>>,
     /// The rows that are shown, from top to bottom.
     rows: Vec<(f64, usize)>,
-    /// Top and bottom of where idle gaps are marked.
-    pub(super) gaps: Vec<(f64, f64)>,
+    /// Top and bottom of where idle gaps are marked, and of which trace.
+    pub(super) gaps: Vec<(f64, f64, TraceSide)>,
+    /// Top of what stands above the lanes of the reference; `None` where none are shown.
+    pub(super) below: Option<f64>,
+    /// Top and bottom of lanes of one trace, from top to bottom.
+    pub(super) bands: Vec<(f64, f64, TraceSide)>,
     /// Counters that are shown: position of the lane, number, and top.
     pub(super) counters: Vec<(usize, u32, f64)>,
     /// Height of everything.
@@ -40,6 +46,12 @@ impl Layout {
             let Some(lane) = lanes.get(at) else {
                 continue;
             };
+            let starts_below = lane.side == TraceSide::Reference && !tracks.is(PINNED, at);
+            if starts_below && layout.below.is_none() {
+                layout.below = Some(y);
+                y += HEAD_PX;
+            }
+            let band_top = y;
             layout.titles.push((at, y));
             y += TITLE_PX;
             if !tracks.is_folded(at) {
@@ -57,10 +69,14 @@ impl Layout {
                     y += ROW_PX;
                 }
                 if lane.has_gaps && y > above {
-                    layout.gaps.push((above, y));
+                    layout.gaps.push((above, y, lane.side));
                 }
             }
             y += APART_PX;
+            match layout.bands.last_mut() {
+                Some((_, bottom, side)) if *side == lane.side => *bottom = y,
+                _ => layout.bands.push((band_top, y, lane.side)),
+            }
         }
         layout.height = y;
         layout
@@ -101,6 +117,8 @@ mod tests {
 
     fn lane(title: &str, first_row: usize, rows: usize, has_gaps: bool) -> LaneLine {
         LaneLine {
+            side: TraceSide::Target,
+            trace: String::new(),
             title: title.to_owned(),
             note: String::new(),
             first_row,
@@ -123,7 +141,7 @@ mod tests {
         assert_eq!(tops, [Some(22.0), Some(40.0), Some(88.0)]);
         assert_eq!(
             (layout.gaps.clone(), layout.height),
-            (vec![(22.0, 58.0)], 114.0)
+            (vec![(22.0, 58.0, TraceSide::Target)], 114.0)
         );
         let cases = [
             (0.0, None),
@@ -157,5 +175,32 @@ mod tests {
         assert_eq!(rows("f0.h2", ""), (vec![0, 1], vec![2]));
         assert_eq!(rows("p1.h2", ""), (vec![1, 0], vec![2, 0, 1]));
         assert_eq!(rows("", "thr"), (vec![1], vec![2]));
+    }
+
+    #[test]
+    fn lanes_of_the_reference_stand_below_unless_they_are_pinned() {
+        let mut lanes = lanes();
+        let below = lanes.clone().into_iter().map(|lane| LaneLine {
+            side: TraceSide::Reference,
+            trace: "old".to_owned(),
+            first_row: lane.first_row + 3,
+            ..lane
+        });
+        lanes.extend(below.collect::<Vec<LaneLine>>());
+        let layout = Layout::new(&lanes, &Tracks::default(), "");
+        assert_eq!(layout.below, Some(114.0));
+        assert_eq!(layout.titles[2], (2, 144.0));
+        let (target, reference) = (TraceSide::Target, TraceSide::Reference);
+        let bands = [(0.0, 114.0, target), (144.0, 258.0, reference)];
+        assert_eq!(layout.bands, bands);
+        assert_eq!(layout.gaps[1], (166.0, 202.0, reference));
+
+        let pinned = Layout::new(&lanes, &Tracks::parse("p0.p2"), "");
+        let order: Vec<usize> = pinned.titles.iter().map(|(lane, _)| *lane).collect();
+        assert_eq!(order, [0, 2, 1, 3]);
+        assert_eq!(pinned.below, Some(66.0 + 66.0 + 48.0));
+        // The name of its trace finds a lane.
+        let found = Layout::new(&lanes, &Tracks::default(), "old");
+        assert_eq!(found.titles.len(), 2);
     }
 }

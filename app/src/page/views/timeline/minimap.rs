@@ -12,6 +12,18 @@ use crate::protocol::MINIMAP_PARTS;
 const HEIGHT_PX: f64 = 40.0;
 /// The part that is shown is never narrower than this, to be caught.
 const LEAST_PX: f64 = 6.0;
+/// What a search found.
+const MARK_WIDE_PX: f64 = 2.0;
+const MARK_HIGH_PX: f64 = 6.0;
+
+/// Top and bottom of what each trace has of the minimap.
+fn strips(is_of_two: bool) -> Vec<(f64, f64)> {
+    let middle = HEIGHT_PX / 2.0;
+    match is_of_two {
+        true => vec![(0.0, middle), (middle, HEIGHT_PX)],
+        false => vec![(0.0, HEIGHT_PX)],
+    }
+}
 
 /// The minimap. Keys that move the lanes move it, too.
 pub(super) fn minimap(model: Model) -> impl IntoView {
@@ -121,17 +133,17 @@ impl Model {
 fn paint_busy(model: Model, brush: &web_sys::CanvasRenderingContext2d, width: f64) {
     let palette = model.stage.palette.read_untracked();
     model.outline.with_untracked(|outline| {
-        let part_px = width / outline.minimap.len().max(1) as f64;
         brush.set_fill_style_str(&palette.ink);
         brush.set_global_alpha(0.55);
-        for (at, share) in outline.minimap.iter().enumerate() {
-            let high = f64::from(*share) * (HEIGHT_PX - 8.0);
-            brush.fill_rect(
-                at as f64 * part_px,
-                HEIGHT_PX - high,
-                part_px.max(0.5),
-                high,
-            );
+        let below = outline.below.as_ref().map(|below| &below.minimap);
+        let all = [Some(&outline.minimap), below];
+        for (minimap, (top, bottom)) in all.into_iter().flatten().zip(strips(below.is_some())) {
+            let part_px = width / minimap.len().max(1) as f64;
+            let most = bottom - top - MARK_HIGH_PX - 2.0;
+            for (at, share) in minimap.iter().enumerate() {
+                let high = f64::from(*share) * most;
+                brush.fill_rect(at as f64 * part_px, bottom - high, part_px.max(0.5), high);
+            }
         }
     });
     brush.set_global_alpha(1.0);
@@ -142,10 +154,16 @@ fn paint(model: Model, brush: &web_sys::CanvasRenderingContext2d, width: f64) {
     let length_ns = model.length_ns().max(1.0);
     let px = |ns: f64| ns / length_ns * width;
     brush.set_fill_style_str(&palette.chosen);
+    let is_of_two = model
+        .outline
+        .with_untracked(|outline| outline.below.is_some());
     model.found.with_untracked(|found| {
-        for mark in &found.marks {
-            let x = f64::from(*mark) / MINIMAP_PARTS as f64 * width;
-            brush.fill_rect(x, 0.0, 1.5, 6.0);
+        let all = [&found.marks, &found.reference_marks];
+        for (marks, (top, _)) in all.into_iter().zip(strips(is_of_two)) {
+            for mark in marks {
+                let x = f64::from(*mark) / MINIMAP_PARTS as f64 * width;
+                brush.fill_rect(x, top, MARK_WIDE_PX, MARK_HIGH_PX);
+            }
         }
     });
     for kept in model.kept.read_untracked().iter() {

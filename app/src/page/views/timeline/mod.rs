@@ -14,6 +14,7 @@ mod layout;
 mod minimap;
 pub mod model;
 pub(super) mod paint;
+mod reference;
 mod scene;
 mod tracks;
 mod window;
@@ -28,6 +29,7 @@ use details::{about, hint};
 use minimap::minimap;
 use model::Model;
 use paint::RULER_PX;
+use reference::{align_reference, heading, show_reference};
 use tracks::{kept_ranges, menu, titles};
 
 /// One step of the wheel or of a key.
@@ -87,6 +89,8 @@ fn tools(model: Model) -> impl IntoView {
             </Show>
             {tree_search(find, found)}
             <span class="grow"></span>
+            {show_reference(model)}
+            {align_reference(model)}
             {menu(model)}
             <div class="steps">
                 <button type="button" id="zoom-in" title="Zoom in (W)" aria-label="Zoom in" on:click=move |_| model.zoom_middle(1.0 / ZOOM / ZOOM)>
@@ -224,6 +228,7 @@ fn stage(model: Model) -> impl IntoView {
             >
                 <div class="tall" style:height=move || format!("{}px", model.layout.with(|layout| layout.height))>
                     <canvas node_ref=canvas style:height=move || format!("{}px", model.height()) aria-hidden="true"></canvas>
+                    {heading(model)}
                     {titles(model)}
                 </div>
             </div>

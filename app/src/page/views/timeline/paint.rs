@@ -7,13 +7,15 @@ use super::scene::Scene;
 use super::tracks::Kept;
 use super::window::{Window, tick_label, ticks};
 use crate::page::components::canvas::{Palette, letter_px, write};
-use crate::protocol::{LaneLine, SpanCard};
+use crate::protocol::{LaneLine, SpanCard, TraceSide};
 
 pub(super) const RULER_PX: f64 = 26.0;
 /// Between two times on the ruler.
 const TICKS_APART_PX: f64 = 110.0;
 /// Spans nearer than this get no line between them.
 const SEAM_PX: f64 = 4.0;
+/// What a search found is never narrower.
+const MARK_PX: f64 = 2.0;
 
 pub(super) struct Frame<'a> {
     pub(super) palette: &'a Palette,
@@ -32,6 +34,8 @@ pub(super) struct Frame<'a> {
     pub(super) lanes: &'a [LaneLine],
     /// The part of the time that is analyzed; the rest is dimmed.
     pub(super) analyzed: Option<(f64, f64)>,
+    /// The same of the reference, while its lanes are shown.
+    pub(super) below: Option<Option<(f64, f64)>>,
 }
 
 impl Frame<'_> {
@@ -47,7 +51,8 @@ impl Frame<'_> {
         self.counters(brush);
         self.labels(brush);
         self.hits(brush);
-        self.dim(brush, self.height);
+        self.marks(brush);
+        self.dim_lanes(brush);
         self.kept(brush, self.height);
         self.range(brush, self.height);
         if let Some(card) = self.selected {
@@ -64,10 +69,10 @@ impl Frame<'_> {
 
     fn gaps(&self, brush: &CanvasRenderingContext2d) {
         let letter_px = letter_px(brush);
-        for (top, bottom) in &self.layout.gaps {
+        for (top, bottom, side) in &self.layout.gaps {
             let (top, high) = (top - self.top, bottom - top);
-            for (from_ns, to_ns, text) in &self.scene.gaps {
-                let (left, right) = self.clip(*from_ns, *to_ns);
+            for gap in self.scene.gaps.iter().filter(|gap| gap.side == *side) {
+                let (left, right) = self.clip(gap.from_ns, gap.to_ns);
                 if right - left < 1.0 {
                     continue;
                 }
@@ -75,7 +80,7 @@ impl Frame<'_> {
                 brush.fill_rect(left, top, right - left, high);
                 brush.set_fill_style_str(&self.palette.ink);
                 let y = top + high / 2.0 + self.text_px / 3.0;
-                write(brush, text, (left, right), y, letter_px);
+                write(brush, &gap.text, (left, right), y, letter_px);
             }
         }
     }
@@ -177,6 +182,26 @@ impl Frame<'_> {
         }
     }
 
+    /// Marks what a search found and is too short to be drawn: all of the row's height where it is
+    /// alone, its edge where many lie side by side.
+    fn marks(&self, brush: &CanvasRenderingContext2d) {
+        brush.set_fill_style_str(&self.palette.chosen);
+        for mark in &self.scene.marks {
+            let Some(top) = self.layout.top(mark.row).map(|top| top - self.top) else {
+                continue;
+            };
+            let (left, right) = self.clip(mark.from_ns, mark.to_ns);
+            if right > left && top < self.height && top + ROW_PX > 0.0 {
+                let (left, wide) = (left.round(), (right - left).round().max(MARK_PX));
+                let high = match wide > 2.0 * MARK_PX {
+                    true => 2.0 * MARK_PX,
+                    false => ROW_PX - 2.0,
+                };
+                brush.fill_rect(left, top + 1.0, wide, high);
+            }
+        }
+    }
+
     /// Ranges that were kept: a line at either end.
     fn kept(&self, brush: &CanvasRenderingContext2d, height: f64) {
         brush.set_fill_style_str(&self.palette.chosen);
@@ -218,20 +243,41 @@ impl Frame<'_> {
         }
     }
 
-    /// Pales what is not analyzed.
-    fn dim(&self, brush: &CanvasRenderingContext2d, height: f64) {
-        let Some((from_ns, to_ns)) = self.analyzed else {
+    /// Pales what is not analyzed: in the lanes of each trace another part of the time.
+    fn dim_lanes(&self, brush: &CanvasRenderingContext2d) {
+        let Some(below) = self.below else {
+            self.dim(brush, self.analyzed, (0.0, self.height));
+            return;
+        };
+        for (top, bottom, side) in &self.layout.bands {
+            let analyzed = match side {
+                TraceSide::Target => self.analyzed,
+                TraceSide::Reference => below,
+            };
+            self.dim(brush, analyzed, (top - self.top, bottom - self.top));
+        }
+    }
+
+    /// The same between two heights.
+    fn dim(
+        &self,
+        brush: &CanvasRenderingContext2d,
+        analyzed: Option<(f64, f64)>,
+        (top, bottom): (f64, f64),
+    ) {
+        let Some((from_ns, to_ns)) = analyzed else {
             return;
         };
         let (left, right) = self.clip(from_ns, to_ns);
+        let high = bottom - top;
         brush.set_fill_style_str(&self.palette.ground);
         brush.set_global_alpha(0.72);
-        brush.fill_rect(0.0, 0.0, left.max(0.0), height);
-        brush.fill_rect(right, 0.0, (self.width - right).max(0.0), height);
+        brush.fill_rect(0.0, top, left.max(0.0), high);
+        brush.fill_rect(right, top, (self.width - right).max(0.0), high);
         brush.set_global_alpha(1.0);
         brush.set_fill_style_str(&self.palette.chosen);
-        brush.fill_rect(left - 1.0, 0.0, 1.5, height);
-        brush.fill_rect(right - 0.5, 0.0, 1.5, height);
+        brush.fill_rect(left - 1.0, top, 1.5, high);
+        brush.fill_rect(right - 0.5, top, 1.5, high);
     }
 
     fn range(&self, brush: &CanvasRenderingContext2d, height: f64) {
@@ -286,7 +332,7 @@ impl Frame<'_> {
             brush.set_fill_style_str(&self.palette.ink);
             let _ = brush.fill_text(&tick_label(tick, step), x + 4.0, RULER_PX - 8.0);
         }
-        self.dim(brush, RULER_PX);
+        self.dim(brush, self.analyzed, (0.0, RULER_PX));
         self.kept(brush, RULER_PX);
         self.range(brush, RULER_PX);
     }

@@ -1,6 +1,6 @@
 //! What the worker drew, as the page keeps it: enough to move and to zoom until the next drawing.
 
-use crate::protocol::{BLOCK_BYTES, Drawn, GapMark};
+use crate::protocol::{BLOCK_BYTES, Drawn, GapMark, MARK_HUE, TraceSide};
 use dormer_core::base::sort::Arrange;
 
 use super::window::Window;
@@ -15,6 +15,16 @@ pub(super) struct Block {
     pub(super) hue: u8,
     /// How much of it is filled, 0 to 1.
     pub(super) filled: f64,
+}
+
+/// An idle time.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Gap {
+    pub(super) side: TraceSide,
+    pub(super) from_ns: f64,
+    pub(super) to_ns: f64,
+    /// What to say of it.
+    pub(super) text: String,
 }
 
 /// A drawing.
@@ -32,8 +42,10 @@ pub(super) struct Scene {
     pub(super) blocks: Vec<Block>,
     /// Names of blocks, wherever they came to lie.
     pub(super) labels: Vec<(Block, String)>,
-    /// Idle times: start, end and what to say of them.
-    pub(super) gaps: Vec<(f64, f64, String)>,
+    /// Where blocks that a search found are too short to be seen.
+    pub(super) marks: Vec<Block>,
+    /// Idle times.
+    pub(super) gaps: Vec<Gap>,
 }
 
 /// Fill is drawn in so many steps.
@@ -49,7 +61,7 @@ impl Scene {
         bytes: &[u8],
     ) -> Scene {
         let ns = |px: f32| window.from_ns + f64::from(px) * ns_per_px;
-        let mut blocks: Vec<Block> = bytes
+        let blocks: Vec<Block> = bytes
             .chunks_exact(BLOCK_BYTES)
             .filter_map(|bytes| block(bytes, ns))
             .collect();
@@ -60,8 +72,15 @@ impl Scene {
         let hits = drawn.hits.iter();
         let hits = hits.filter_map(|position| blocks.get(*position as usize).copied());
         let hits = hits.collect();
+        let (marks, mut blocks): (Vec<Block>, Vec<Block>) =
+            blocks.into_iter().partition(|block| block.hue == MARK_HUE);
         blocks.arrange_by_key(|block| (block.hue, (block.filled * FILLS) as u8));
-        let gap = |gap: GapMark| (ns(gap.left_px), ns(gap.right_px), gap.text);
+        let gap = |gap: GapMark| Gap {
+            side: gap.side,
+            from_ns: ns(gap.left_px),
+            to_ns: ns(gap.right_px),
+            text: gap.text,
+        };
         Scene {
             window,
             ns_per_px,
@@ -70,6 +89,7 @@ impl Scene {
             hits,
             blocks,
             labels,
+            marks,
             gaps: drawn.gaps.into_iter().map(gap).collect(),
         }
     }
@@ -125,11 +145,13 @@ mod tests {
         let all = [
             bytes(0.0, 10.0, 7, 2, 5, 255),
             bytes(20.0, 21.0, 9, 0, 1, 51),
+            bytes(4.0, 5.0, 8, 1, MARK_HUE, 255),
         ]
         .concat();
         let drawn = Drawn {
             labels: vec![(0, "gemm".to_owned()), (9, "nobody".to_owned())],
             gaps: vec![GapMark {
+                side: TraceSide::Reference,
                 left_px: 10.0,
                 right_px: 20.0,
                 text: "1.00 µs Launching".to_owned(),
@@ -145,15 +167,21 @@ mod tests {
             .map(|block| (block.uid, block.from_ns, block.filled))
             .collect();
         assert_eq!(order, [(9, 3_000.0, 0.2), (7, 1_000.0, 1.0)]);
+        let marks = scene.marks.iter();
+        let marks: Vec<(u32, usize)> = marks.map(|mark| (mark.uid, mark.row)).collect();
+        assert_eq!(marks, [(8, 1)]);
         assert_eq!(scene.labels.len(), 1);
         assert_eq!(
             (scene.labels[0].0.uid, scene.labels[0].0.to_ns),
             (7, 2_000.0)
         );
-        assert_eq!(
-            scene.gaps,
-            [(2_000.0, 3_000.0, "1.00 µs Launching".to_owned())]
-        );
+        let gap = Gap {
+            side: TraceSide::Reference,
+            from_ns: 2_000.0,
+            to_ns: 3_000.0,
+            text: "1.00 µs Launching".to_owned(),
+        };
+        assert_eq!(scene.gaps, [gap]);
     }
 
     #[test]

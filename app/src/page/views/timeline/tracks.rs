@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::page::prelude::*;
+use crate::page::url::Place;
 use crate::protocol::LaneLine;
 
 use super::model::Model;
@@ -74,7 +75,7 @@ impl Tracks {
         let filter = filter.trim().to_lowercase();
         let is_shown = |at: &usize| {
             let named = lanes.get(*at).is_some_and(|lane| {
-                let name = format!("{} {}", lane.title, lane.note).to_lowercase();
+                let name = format!("{} {} {}", lane.title, lane.note, lane.trace).to_lowercase();
                 name.contains(&filter)
             });
             named && !self.is(HIDDEN, *at)
@@ -164,7 +165,7 @@ pub(super) fn titles(model: Model) -> impl IntoView {
                         }
                     >
                         <i class=mark aria-hidden="true"></i>
-                        {lane.title} <span class="soft">{lane.note}</span>
+                        {lane.title} {trace_name(lane.trace)} <span class="soft">{lane.note}</span>
                     </button>
                     {most} {stack}
                 </h2>
@@ -175,13 +176,18 @@ pub(super) fn titles(model: Model) -> impl IntoView {
     view! { {titles} }
 }
 
+/// What the trace of a lane or of an event is called, while two are shown.
+pub(super) fn trace_name(trace: String) -> impl IntoView {
+    (!trace.is_empty()).then(|| view! { <span class="trace-name">{trace}</span> })
+}
+
 /// The list of all lanes: which are shown and pinned, and a filter by name.
 pub(super) fn menu(model: Model) -> impl IntoView {
     let rows = move || {
         let lanes = model.outline.with(|outline| outline.lanes.clone());
         let row = |(at, lane): (usize, LaneLine)| {
             let is = move |done: char| model.tracks.with(|tracks| tracks.is(done, at));
-            let name = format!("{} {}", lane.title, lane.note);
+            let name = [lane.title, lane.note, lane.trace].join(" ");
             let pin = format!("Pin {name} to the top");
             view! {
                 <li>
@@ -285,11 +291,17 @@ pub(super) fn kept_ranges(model: Model) -> impl IntoView {
             </li>
         }
     };
-    let all = move || {
+    let state = model.state;
+    let link = move || browser::url_with(&state.place.with_untracked(Place::hash));
+    move || {
         let kept = model.kept.get();
         (!kept.is_empty()).then(|| {
-            view! { <ul class="kept" aria-label="Kept ranges" data-testid="kept-ranges">{each(kept, one)}</ul> }
+            let copy = copy_made(link, "Copy link", move || state.link_was_copied());
+            view! {
+                <ul class="kept" aria-label="Kept ranges" data-testid="kept-ranges">
+                    {each(kept, one)} <li id="copy-link">{copy}</li>
+                </ul>
+            }
         })
-    };
-    view! { {all} }
+    }
 }

@@ -21,10 +21,11 @@ use super::scene::Scene;
 use super::window::Window;
 use crate::page::components::canvas::{Stage, brush, text_px};
 use crate::page::prelude::*;
+use crate::page::state::Stage as FileStage;
 use crate::page::views::timeline::tracks::{Kept, Tracks};
 use crate::protocol::{
-    DrawQuery, FoundEvents, RangeCard, RangeQuery, SpanCard, StepLine, TimelineOutline,
-    TimelineQuery,
+    Align, DrawQuery, FoundEvents, RangeCard, RangeQuery, SpanCard, StepLine, TimelineOutline,
+    TimelineQuery, TraceSide,
 };
 
 pub use pointer::{Drag, DragKind, Hover};
@@ -36,6 +37,10 @@ pub struct Model {
     engine: Engine,
     pub(super) outline: RwSignal<TimelineOutline>,
     pub(super) arrived: RwSignal<bool>,
+    /// Another trace is open to be compared with.
+    pub(super) has_reference: Memo<bool>,
+    /// Its lanes are shown below, aligned so.
+    pub(super) below: Memo<Option<Align>>,
     /// Parts of the run that the program named.
     pub(super) steps: Memo<Vec<StepLine>>,
     pub(super) layout: Memo<Layout>,
@@ -80,6 +85,8 @@ impl Model {
             engine,
             outline,
             arrived: RwSignal::new(false),
+            has_reference: Memo::new(move |_| state.reference.with(FileStage::is_open)),
+            below: state.of_place(|place| place.focus.below),
             steps: Memo::new(move |_| state.of_opened(|opened| opened.steps.clone())),
             layout: Memo::new(move |_| {
                 let filter = filter.get();
@@ -107,7 +114,9 @@ impl Model {
         };
         Effect::new(move || {
             state.report.track();
-            engine.ask(TimelineQuery, move |answer| model.opened(answer));
+            let has_reference = model.has_reference.get();
+            let below = model.below.get().filter(|_| has_reference);
+            engine.ask(TimelineQuery { below }, move |answer| model.opened(answer));
         });
         Effect::new(move || model.keep_drawn());
         Effect::new(move || {
@@ -117,7 +126,7 @@ impl Model {
             model.stage.read_colors(tokens);
         });
         Effect::new(move || {
-            state.report.track();
+            model.outline.track();
             match model.range.get() {
                 Some((from_ns, to_ns)) if model.drag.with(Option::is_none) => {
                     engine.ask(RangeQuery { from_ns, to_ns }, move |answer| {
@@ -145,7 +154,9 @@ impl Model {
             return;
         }
         self.scene.set(Scene::default());
-        if !self.arrived.get_untracked() {
+        if self.arrived.get_untracked() {
+            self.settle();
+        } else {
             let span = self.state.place.with_untracked(|place| place.focus.span);
             let analyzed = self.outline.with_untracked(|outline| outline.window);
             match (span, analyzed) {
@@ -155,6 +166,24 @@ impl Model {
             }
             self.arrived.set(true);
         }
+    }
+
+    /// Other lanes came, or went: what was about those of the reference is let go of.
+    fn settle(self) {
+        let is_gone = self.selected.with_untracked(|card| {
+            let side = card.as_ref().map(|card| card.side);
+            side == Some(TraceSide::Reference)
+        });
+        if is_gone {
+            self.selected.set(None);
+        }
+        self.hover.set(None);
+        let window = self.shown_window();
+        self.go(window.from_ns, window.to_ns);
+        let place = self.state.place;
+        let text = place.with_untracked(|place| place.focus.find.clone());
+        self.searched.set_value(String::new());
+        self.search_again(&text);
     }
 
     /// The part of the time that is shown.
@@ -274,6 +303,7 @@ impl Model {
             kept: &kept,
             lanes: &outline.lanes,
             analyzed: outline.window,
+            below: outline.below.as_ref().map(|below| below.window),
         };
         if let Some(brush) = brush(canvas, width, height, text_px) {
             frame.paint(&brush);

@@ -31,11 +31,11 @@ impl Model {
             return;
         }
         let is_empty = text.trim().is_empty();
+        let (side, from) = self.selected_event().unzip();
         let query = FindEvents {
             text,
-            from: self
-                .selected
-                .with_untracked(|card| Some(card.as_ref()?.uid)),
+            side: side.unwrap_or_default(),
+            from,
             from_ns: self.shown_window().from_ns,
             direction,
         };

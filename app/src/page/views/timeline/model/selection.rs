@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::Model;
 use crate::page::url::GAP;
 use crate::page::views::timeline::window::Window;
-use crate::protocol::{GlanceQuery, SpanCard, SpanQuery, Towards};
+use crate::protocol::{GlanceQuery, SpanCard, SpanQuery, Towards, TraceSide};
 
 impl Model {
     pub(super) fn pick(self, x: f64, y: f64) {
@@ -19,7 +19,8 @@ impl Model {
     }
 
     pub(super) fn select(self, card: Option<SpanCard>, shows: bool) {
-        let uid = card.as_ref().map(|card| card.uid);
+        let of_target = card.as_ref().filter(|card| card.side == TraceSide::Target);
+        let uid = of_target.map(|card| card.uid);
         if self.selected.try_set(card).is_some() {
             return;
         }
@@ -29,9 +30,16 @@ impl Model {
         self.state.look_at(|focus| focus.event = uid);
     }
 
+    /// The selected event: of which trace, and its number.
+    pub(super) fn selected_event(self) -> Option<(TraceSide, u32)> {
+        let event = |card: &Option<SpanCard>| card.as_ref().map(|card| (card.side, card.uid));
+        self.selected.with_untracked(event)
+    }
+
+    /// The number of the selected event, where it is one of the target: a link has no others.
     fn selected_uid(self) -> Option<u32> {
-        self.selected
-            .with_untracked(|card| Some(card.as_ref()?.uid))
+        let event = self.selected_event();
+        event.and_then(|(side, uid)| (side == TraceSide::Target).then_some(uid))
     }
 
     /// Moves as little as it takes to see the selected span.
@@ -53,8 +61,8 @@ impl Model {
 
     /// Selects what stands beside the selected span; without one, what is in the middle.
     pub(crate) fn go_beside(self, towards: Towards) {
-        let query = match self.selected_uid() {
-            Some(uid) => SpanQuery::Beside(uid, towards),
+        let query = match self.selected_event() {
+            Some((side, uid)) => SpanQuery::Beside(side, uid, towards),
             None => {
                 let (rows, _) = untrack(|| self.visible());
                 let (window, width) = (self.window.get_untracked(), self.width());

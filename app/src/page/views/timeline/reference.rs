@@ -1,0 +1,61 @@
+//! The reference's timeline below that of the target, while two traces are compared.
+
+use super::model::Model;
+use crate::page::prelude::*;
+use crate::protocol::Align;
+
+/// Shows the reference's lanes, or no longer; nothing while there is no reference.
+pub(super) fn show_reference(model: Model) -> impl IntoView {
+    let is_shown = move || model.below.with(Option::is_some);
+    let turn = move |_| {
+        let align = model.below.get_untracked().xor(Some(Align::Start));
+        model.state.look_at(|focus| focus.below = align);
+    };
+    view! {
+        <Show when=move || model.has_reference.get()>
+            <button
+                type="button"
+                id="show-reference"
+                title="Show the timeline of the reference below, on the same scale of time"
+                aria-pressed=move || is_shown().to_string()
+                on:click=turn
+            >
+                "Show reference below"
+            </button>
+        </Show>
+    }
+}
+
+/// What stands at the same time in both traces.
+pub(super) fn align_reference(model: Model) -> impl IntoView {
+    let below = Memo::new(move |_| model.outline.with(|outline| outline.below.clone()));
+    let choose = move |event| {
+        let align = Align::parse(&event_target_value(&event));
+        model.state.look_at(|focus| focus.below = align);
+    };
+    move || {
+        let below = below.get()?;
+        let options = each(below.aligns, |align| {
+            let text = format!("Aligned: {}", align.label());
+            view! { <option value=align.word() selected=align == below.align>{text}</option> }
+        });
+        Some(view! {
+            <select id="align-reference" class="go-to" aria-label="Align the reference" on:change=choose>{options}</select>
+        })
+    }
+}
+
+/// What stands above the lanes of the reference.
+pub(super) fn heading(model: Model) -> impl IntoView {
+    let below = Memo::new(move |_| model.outline.with(|outline| outline.below.clone()));
+    let top = Memo::new(move |_| model.layout.with(|layout| layout.below));
+    move || {
+        let (below, top) = below.get().zip(top.get())?;
+        Some(view! {
+            <p class="trace-head" data-testid="reference-below" style:top=format!("{top}px")>
+                "Reference " <b>{below.name}</b> " "
+                <span class="soft">{below.note}</span>
+            </p>
+        })
+    }
+}
