@@ -41,42 +41,38 @@ pub(super) fn difference(
     if n_early < LEAST_PIECES {
         return None;
     }
-    let mut early: Vec<i64> = in_order(trace, launches, rows)
-        .filter(|offset_ns| *offset_ns < -CLOCK_SLACK_NS)
-        .collect();
-    early.sort_unstable();
-    // A damaged start is hardly ever between its neighbors.
-    let by = early.first().copied();
+    let mut early = in_order(trace, launches, rows);
+    early.retain(|offset_ns| *offset_ns < -CLOCK_SLACK_NS);
+    // A damaged start is before that of what was launched earlier.
+    let by = early.iter().min().copied();
     by.filter(|_| early.len() >= LEAST_PIECES && early.len() * 2 >= n_early)
 }
 
-/// How long after its call work starts that runs after what was launched before it on its stream, and
-/// before what was launched after it.
-fn in_order<'a>(
-    trace: &'a Trace,
-    launches: &'a Launches,
-    rows: &'a [Row],
-) -> impl Iterator<Item = i64> + 'a {
+/// How long after its call work starts that runs alone, and before all that was launched after it on its
+/// stream.
+fn in_order(trace: &Trace, launches: &Launches, rows: &[Row]) -> Vec<i64> {
     let events = &trace.events;
-    let called_ns = |row: &Row| {
-        let call = launches.launched_by(launches.id_of(row.event)?)?;
-        Some(events.ts_ns(call))
-    };
-    streams(rows).flat_map(move |stream| {
-        let each = stream.iter().enumerate();
-        each.filter_map(move |(at, row)| {
-            let own_ns = called_ns(row)?;
+    let mut found = Vec::new();
+    for stream in streams(rows) {
+        // Of what starts later.
+        let mut first_call_ns = i64::MAX;
+        for (at, row) in stream.iter().enumerate().rev() {
+            let call = launches.id_of(row.event);
+            let Some(call) = call.and_then(|id| launches.launched_by(id)) else {
+                continue;
+            };
+            let call_ns = events.ts_ns(call);
             let before = at.checked_sub(1).and_then(|at| stream.get(at));
-            let is_after = before.is_none_or(|before| {
-                let is_done =
-                    events.end_ns(before.event) <= row.start_ns.saturating_add(ROUNDING_NS);
-                is_done && called_ns(before).is_none_or(|ns| ns <= own_ns)
+            let is_alone = before.is_none_or(|before| {
+                events.end_ns(before.event) <= row.start_ns.saturating_add(ROUNDING_NS)
             });
-            let next = stream.get(at + 1).and_then(called_ns);
-            let is_between = is_after && next.is_none_or(|next_ns| own_ns <= next_ns);
-            is_between.then(|| row.start_ns.saturating_sub(own_ns))
-        })
-    })
+            if is_alone && call_ns <= first_call_ns {
+                found.push(row.start_ns.saturating_sub(call_ns));
+            }
+            first_call_ns = first_call_ns.min(call_ns);
+        }
+    }
+    found
 }
 
 /// How far the clock of the GPU is late, where work begins after the CPU has waited for all that was

@@ -98,7 +98,8 @@ pub(super) fn effect(profile: &Profile, kind: WarningKind) -> Option<String> {
     let of_kind = profile.as_recorded.iter().filter(|one| one.kind == kind);
     let times: Vec<i64> = of_kind.map(|one| one.dur_ns).collect();
     if times.is_empty() {
-        return None;
+        let is_of_calls = kind == WarningKind::RecordedTwice;
+        return is_of_calls.then(|| "These are calls, so no headline number changes.".to_owned());
     }
     let recorded = format::time_ns(sum(times));
     let changed = headline(profile, |one| one.kind == kind).into_iter();
