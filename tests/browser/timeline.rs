@@ -313,6 +313,8 @@ fn the_timeline_of_the_reference_stands_below_on_the_same_scale() {
 
         // A range is summed up in both.
         mark(page).await;
+        page.wait_text("[data-testid=details] h3 .trace-name", "new")
+            .await;
         page.wait_text("[data-testid=range-below]", "old").await;
         page.click("#clear-range").await;
 

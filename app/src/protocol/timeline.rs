@@ -296,6 +296,8 @@ pub struct RangeQuery {
 /// What happened in a part of the time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RangeCard {
+    /// What the trace is called; empty while only one is shown.
+    pub trace: String,
     pub length: String,
     /// How it splits.
     pub parts: Vec<RangePart>,

@@ -184,7 +184,7 @@ impl<'a> Timelines<'a> {
         let below = self.reference.as_ref().map(|reference| {
             let card = reference.range(query);
             RangeBelow {
-                trace: reference.place.trace.clone(),
+                trace: card.trace,
                 parts: card.parts,
                 n_work: card.n_work,
             }

@@ -139,7 +139,10 @@ impl Timeline<'_> {
     pub fn range(&self, query: &RangeQuery) -> RangeCard {
         let (from_ns, to_ns) = (self.absolute(query.from_ns), self.absolute(query.to_ns));
         let range = Interval::new(from_ns.min(to_ns), from_ns.max(to_ns));
-        range::card(self.source, range)
+        RangeCard {
+            trace: self.place.trace.clone(),
+            ..range::card(self.source, range)
+        }
     }
 
     fn row(&self, number: usize) -> Option<&Row> {

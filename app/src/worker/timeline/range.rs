@@ -32,6 +32,7 @@ pub(super) fn card(source: TimelineSource, range: Interval) -> RangeCard {
     parts.push(part("GPU idle", timeline.idle_ns));
     let listed = totals.work.iter().take(LISTED);
     RangeCard {
+        trace: String::new(),
         length: format::time_ns(range.length()),
         parts,
         n_work: format::counted(totals.n_work, "GPU event"),

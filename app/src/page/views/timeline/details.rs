@@ -133,6 +133,7 @@ fn range(model: Model, totals: RangeCard) -> impl IntoView {
            <div class="long">
                <h3>
                    {format!("Range of {}", totals.length)}
+                   {trace_name(totals.trace)}
                    <span class="soft">{totals.n_work}</span>
                    {move || model.to_analyze().map(|(what, window)| view! {
                        <button type="button" class="small main" id="analyze-range" on:click=move |_| model.analyze(window)>{what}</button>
