@@ -138,6 +138,7 @@ const WITHIN: &[State] = &[
     at("details-beside", "overview?story=operation-0", "#op-details .op-details"),
     by("tree-call", "tree", &[Step::Click("#hottest")], "[data-testid=details].some"),
     by("columns", "operations", &[Step::Click("#columns")], ".menu[open] fieldset"),
+    by("columns-pinned", "operations", &[Step::Click("#columns"), Step::Click("#column-pin-gpu-time")], "#column-pin-gpu-time[aria-pressed=true]"),
     at("grouped", "operations?group=category", "[data-testid=groups] tbody tr"),
     by("search-help", "operations", &[Step::Click("#search-help")], ".menu[open] .search-help"),
     by("recent", "overview", &[Step::Click("#recent-button")], "#recent-dialog[open]"),
