@@ -22,8 +22,20 @@ fn axe_finds_nothing_to_mend() {
 
 #[test]
 fn axe_finds_nothing_to_mend_in_a_narrow_window() {
-    let (size, opened) = ((390, 844), Opened::SHORT);
-    hold_to_axe("axe-narrow", "dark", size, opened);
+    hold_to_axe("axe-narrow", "dark", (390, 844), Opened::SHORT);
+    hold_to_axe("axe-least", "light", (320, 640), Opened::SHORT);
+}
+
+#[test]
+fn axe_finds_nothing_to_mend_in_a_large_window() {
+    for theme in ["light", "dark"] {
+        hold_to_axe(
+            &format!("axe-4k-{theme}"),
+            theme,
+            (3840, 2160),
+            Opened::SHORT,
+        );
+    }
 }
 
 /// Has axe-core look at every state, in one theme and one size of the window.

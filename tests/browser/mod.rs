@@ -7,6 +7,7 @@
 mod accessibility;
 mod captures;
 mod chromium;
+mod columns;
 mod compare;
 mod findings;
 mod keeping;

@@ -97,6 +97,32 @@ fn damage_is_shown_beside_the_numbers() {
 }
 
 #[test]
+fn repairs_stand_beside_what_was_recorded() {
+    with_page("repaired", async |page| {
+        page.open("damaged.json", &overlong()).await;
+        // One of two kernels of 100 µs claims three days.
+        let rows: Vec<[String; 3]> = page
+            .value("$$('[data-testid=repaired] tbody tr').map(row => [...row.cells].map(cell => cell.innerText.replace(/\\s/g, ' ')))")
+            .await;
+        let row = |label: &str| {
+            rows.iter()
+                .find(|row| row[0] == label)
+                .unwrap_or_else(|| panic!("{rows:?}"))
+        };
+        assert_eq!(row("GPU busy")[1..], ["259 200 s", "100 µs"]);
+        assert!(
+            row("Idle")[1..].iter().all(|time| time.ends_with("µs")),
+            "{rows:?}"
+        );
+        page.find("[data-testid=limits] [data-limit=repaired]")
+            .await;
+        page.open("whole.json", &kernels(&[100, 200])).await;
+        page.wait_for("$('[data-testid=quality]') && !$('[data-testid=repaired]')")
+            .await;
+    });
+}
+
+#[test]
 fn reading_can_be_cancelled_at_once() {
     with_page("cancel", async |page| {
         let file = file(&endless());

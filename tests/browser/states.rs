@@ -43,7 +43,7 @@ pub(crate) enum Opened {
     Nothing,
     /// The built-in sample.
     Sample,
-    /// The sample, cut in its middle.
+    /// The sample, cut in its middle, with a kernel that claims three days.
     Damaged,
     /// The sample, and the sample with one operator replaced by another.
     Two,
@@ -93,7 +93,10 @@ impl Opened {
             Opened::Sample => page.click("#open-sample").await,
             Opened::Damaged => {
                 let half = &sample::TRACE[..sample::TRACE.len() / 2];
-                page.drop_file("cut.json", half).await;
+                let kernel_us = r#""dur":24.993,"#;
+                assert!(half.contains(kernel_us), "the sample's first kernel");
+                let damaged = half.replacen(kernel_us, r#""dur":259200000000,"#, 1);
+                page.drop_file("cut.json", &damaged).await;
             }
             Opened::Two => {
                 let old = sample::TRACE;
@@ -138,6 +141,7 @@ const WITHIN: &[State] = &[
     at("details-beside", "overview?story=operation-0", "#op-details .op-details"),
     by("tree-call", "tree", &[Step::Click("#hottest")], "[data-testid=details].some"),
     by("columns", "operations", &[Step::Click("#columns")], ".menu[open] fieldset"),
+    by("columns-pinned", "operations", &[Step::Click("#columns"), Step::Click("#column-pin-gpu-time")], "#column-pin-gpu-time[aria-pressed=true]"),
     at("grouped", "operations?group=category", "[data-testid=groups] tbody tr"),
     by("search-help", "operations", &[Step::Click("#search-help")], ".menu[open] .search-help"),
     by("recent", "overview", &[Step::Click("#recent-button")], "#recent-dialog[open]"),
@@ -153,8 +157,10 @@ const WITHIN: &[State] = &[
 ];
 
 /// What a trace that was read in part shows of that.
+#[rustfmt::skip]
 const DAMAGED: &[State] = &[
-    at("overview", "overview", "[data-testid=quality]"),
+    at("overview", "overview", "[data-testid=repaired]"),
+    by("limit", "overview", &[Step::Click("[data-limit=repaired] summary")], "[data-limit=repaired][open]"),
     at("report", "report", "[data-testid=report] h2"),
 ];
 

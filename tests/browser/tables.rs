@@ -1,5 +1,6 @@
 //! Tables: what can be typed into their filter, marking, copying, the order they have; and the palette.
 
+use dormer_core::testing::Timetable;
 use serde_json::json;
 use thirtyfour::prelude::*;
 
@@ -107,6 +108,41 @@ fn rows_are_taken_together_and_told_apart_again() {
         page.wait_for("!location.hash.includes('group=')").await;
         page.wait_for("$('#filter').value.toLowerCase().includes('gemm')")
             .await;
+    });
+}
+
+#[test]
+fn rows_are_taken_together_by_step() {
+    with_page("by-step", async |page| {
+        let step = |trace: Timetable, number: u32| {
+            let start = 1000 * number;
+            trace
+                .annotation(&format!("ProfilerStep#{number}"), start..start + 500)
+                .op("aten::mm", start + 2..start + 12)
+                .launched("gemm", start + 4..start + 6, start + 30..start + 70)
+        };
+        let before = Timetable::new().work("aten::copy_", "copy_kernel", 100..110);
+        let trace = (1..=2).fold(before, step).json();
+        page.open("steps.json", &trace).await;
+        page.go("#/kernels").await;
+        page.choose_option("#group", "by step").await;
+        let rows = "$$('[data-testid=groups] tbody tr').map(row => [...row.cells].slice(0, 2).map(cell => cell.innerText.trim()).join(' '))";
+        page.wait_for(&format!(
+            "String({rows}) === 'ProfilerStep#1 1,ProfilerStep#2 1,Outside of steps 1'"
+        ))
+        .await;
+        // 40 µs in each of the steps, 10 µs in none.
+        let sums = "$$('[data-testid=groups] tbody tr').map(row => row.innerText.match(/[\\d.]+ µs/)?.[0])";
+        page.wait_for(&format!("String({sums}) === '40.0 µs,40.0 µs,10.0 µs'"))
+            .await;
+        page.wait_hash("group=step").await;
+        page.screenshot("by-step.png").await;
+        // A step alone.
+        page.click("[data-testid=groups] tbody tr:nth-child(2) button")
+            .await;
+        page.wait_hash("window=").await;
+        page.wait_text("[data-testid=count]", "1 kernel").await;
+        assert!(!page.hash().await.contains("group="));
     });
 }
 

@@ -16,6 +16,14 @@ pub(crate) fn kernels(durations_us: &[u32]) -> String {
     all.json()
 }
 
+/// Two operators with kernels of 100 and 200 µs, of which the second claims three days.
+pub(crate) fn overlong() -> String {
+    let true_us = r#""dur": 200,"#;
+    let whole = kernels(&[100, 200]);
+    assert!(whole.contains(true_us), "{whole}");
+    whole.replace(true_us, r#""dur": 259200000000,"#)
+}
+
 const SHAPES: &str = r#""Input Dims": [[1024, 1024], [1024, 1024]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
 
 /// A matrix product whose shapes were recorded, on a GPU that the trace does not name.

@@ -116,3 +116,35 @@ fn by_keyboard_alone() {
         go_back(page).await;
     });
 }
+
+/// What a new user wants to see, the clicks from the answer to it, and what is then true.
+#[rustfmt::skip]
+const WANTED: [(&str, &[&str], &str); 6] = [
+    ("the best finding", &[], "!!$('[data-testid=finding][open] .advice')"),
+    ("a line of Python", &[WORK], r"/\.py\b/.test($('#op-details')?.innerText ?? '')"),
+    ("the place in the timeline", &[WORK, "#op-details [data-to=timeline]"], "!!$('main[data-view=timeline] [data-testid=details].some')"),
+    ("why the GPU is idle", &["[data-nav=system]"], "/CPU|launch/i.test($('[data-testid=system]')?.innerText ?? '')"),
+    ("one step alone", &["[data-testid=step-bars] .bar"], "!!$('#window')"),
+    ("code that reproduces it", &[WORK, "#copy-python button"], "/Copied/.test($('#copy-python')?.innerText ?? '')"),
+];
+
+/// What a finding is about.
+const WORK: &str = "[data-testid=finding] [data-to=op-details]";
+
+#[test]
+fn a_new_user_needs_few_clicks() {
+    with_page("clicks", async |page| {
+        page.open_sample().await;
+        // All findings are open here: the first that is about an operation is looked at.
+        page.click(FOLDED).await;
+        for (wanted, clicks, is_seen) in WANTED {
+            page.go("#/overview").await;
+            page.wait_for("!$('#op-details')").await;
+            for css in clicks {
+                page.click(css).await;
+            }
+            eprintln!("{wanted}");
+            page.wait_for(is_seen).await;
+        }
+    });
+}

@@ -77,6 +77,15 @@ pub const KEYS: &[KeyGroup] = &[
         ],
     },
     KeyGroup {
+        title: "Long tables: edges of columns",
+        sources: &["components/table_grip.rs"],
+        rows: &[
+            row(&["ArrowLeft", "ArrowRight"], "Narrower, wider"),
+            row(&["Home", "End"], "As narrow, as wide as possible"),
+            row(&["Enter", "Delete", "Backspace"], "Automatic width"),
+        ],
+    },
+    KeyGroup {
         title: "Roofline",
         sources: &["components/roofline_chart/mod.rs"],
         rows: &[

@@ -15,7 +15,7 @@ pub use super::components::op_details::{self, details_button};
 pub use super::components::row_window::RowWindow;
 pub use super::components::sheet_table::SheetTable;
 pub use super::components::table_column::{
-    TableColumn, Width, category_cell, gauge_cell, name_cell, share_cell, text_cell,
+    TableColumn, Width, category_cell, gauge_cell, share_cell, text_cell,
 };
 pub use super::components::thresholds::thresholds_button;
 pub use super::components::tree_table::{TreeRows, fold_mark, indent, tree_search};

@@ -6,6 +6,7 @@ use dormer_core::base::format;
 use leptos::prelude::*;
 
 use crate::page::browser::{self, Half, KeptTrace};
+use crate::page::components::table_layout::ColumnChoice;
 use crate::page::url::{DetailsOf, Focus, KeptRange, Place, Theme};
 use crate::page::views::{VIEWS, View};
 use crate::protocol::{
@@ -130,8 +131,8 @@ pub struct AppState {
     pub linked_ranges: RwSignal<Vec<KeptRange>>,
     /// What the other views showed when they were left.
     pub left_behind: RwSignal<BTreeMap<&'static str, Focus>>,
-    /// The columns the user chose for a sheet's table; a table shows those that fit otherwise.
-    pub columns: RwSignal<BTreeMap<&'static str, Vec<&'static str>>>,
+    /// What the user chose of the columns of a sheet's table: which, their order and widths.
+    pub columns: RwSignal<BTreeMap<&'static str, ColumnChoice>>,
     /// Findings the user opened or folded on the Overview.
     pub folds: RwSignal<BTreeMap<String, bool>>,
     /// The keyboard focus moves to the details as soon as they are shown.

@@ -42,6 +42,9 @@ pub struct RowsQuery {
     pub sheet: String,
     /// Labels of the wanted columns, in the wanted order; those beside the sheet's among them.
     pub columns: Vec<String>,
+    /// For each wanted column how many letters it has room for; 0, and where none is given, for any
+    /// number.
+    pub rooms: Vec<usize>,
     /// What a row has to be, as [`super::search`] reads it.
     pub find: String,
     /// Color tokens of the categories that are wanted; empty for all.
@@ -87,10 +90,12 @@ pub struct TableRow {
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TableCell {
-    /// As it is shown; empty when unknown.
+    /// For reading; empty when unknown.
     pub text: String,
-    /// The whole text, where `text` is shortened.
+    /// The whole text as it is recorded, where `text` is shorter.
     pub whole: Option<String>,
+    /// The parts of `text`, in bytes, that its column has no room for.
+    pub left_out: Vec<(usize, usize)>,
     /// The number in the unit of the column.
     pub number: Option<f64>,
     /// What has to be said about it.
@@ -128,12 +133,15 @@ pub struct Total {
     pub text: String,
 }
 
+/// What rows are taken together by that are no field of theirs: the steps that their calls are in.
+pub const STEP: &str = "step";
+
 /// Asks for the rows of a sheet that a search leaves, taken together by one of its fields.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct GroupsQuery {
     /// The sheet's name.
     pub sheet: String,
-    /// The [field](super::search::FIELDS) by its first name.
+    /// The [field](super::search::FIELDS) by its first name, or [`STEP`].
     pub by: String,
     /// What a row has to be.
     pub find: String,
@@ -152,6 +160,8 @@ pub struct RowGroup {
     pub token: String,
     /// What leaves these rows alone, as it is typed; empty where nothing does.
     pub find: String,
+    /// The part of the time that leaves them alone, of rows of a step.
+    pub window: Option<(u64, u64)>,
     pub n_rows: usize,
     /// Its columns, added up.
     pub totals: Vec<Total>,

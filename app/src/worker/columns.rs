@@ -8,6 +8,7 @@ use dormer_core::hardware::roofline::Bound;
 use dormer_core::names::{Certainty, Family};
 use dormer_core::profile::kernels::GpuWork;
 use dormer_core::profile::operations::Operation;
+use dormer_core::report::details::Subject;
 use dormer_core::report::shapes::{gemm_sizes, shapes};
 use dormer_core::report::sheet::{Cell, Column, Sheet, Unit};
 use dormer_core::report::{KernelRuns, kernel_runs, module_of};
@@ -322,7 +323,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn profile(&self) -> Option<&'a Profile> {
+    pub(super) fn profile(&self) -> Option<&'a Profile> {
         self.report.map(|(_, profile, _)| profile)
     }
 
@@ -498,11 +499,25 @@ impl<'a> Table<'a> {
 
     /// The GPU time of a row as a share of the time in which anything runs.
     fn share(&self, row: usize) -> Option<f64> {
-        let report = self.report()?;
         let (column, to_us) = gpu_time(self.sheet)?;
         let time = number(self.sheet.rows.get(row)?.get(column)?)? * to_us;
-        let busy_ns = report.overview.busy_ns.filter(|ns| *ns > 0)?;
-        Some(time * 1e3 / busy_ns as f64 * 100.0)
+        Some(time * 1e3 / self.busy_ns()? as f64 * 100.0)
+    }
+
+    /// The time in which anything runs; `None` where nothing does.
+    pub(super) fn busy_ns(&self) -> Option<i64> {
+        self.report()?.overview.busy_ns.filter(|ns| *ns > 0)
+    }
+
+    /// What a row is about; `None` where that is nothing that runs on the GPU.
+    pub(super) fn subject(&self, row: usize) -> Option<Subject> {
+        Subject::of_row(self.profile()?, self.report()?, self.sheet.name, row)
+    }
+
+    /// The operation of a row with the parts of it that are judged apart.
+    pub(super) fn operations(&self, row: usize) -> Vec<&'a Operation> {
+        let parts = self.parts(row).into_iter();
+        parts.map(|(operation, _)| operation).collect()
     }
 
     fn operation(&self, row: usize) -> Option<&'a Operation> {

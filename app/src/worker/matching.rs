@@ -3,7 +3,8 @@
 use dormer_core::report::sheet::{Cell, Unit};
 
 use super::columns::{Table, beside};
-use super::rows::{number, short_name};
+use super::names::short_name;
+use super::rows::number;
 use crate::protocol::FAMILY;
 use crate::protocol::search::{Search, SearchField, Term, Test, Than, fold};
 

@@ -59,6 +59,7 @@ pub(super) fn groups(table: &Table, query: &GroupsQuery) -> Vec<RowGroup> {
                 (false, FieldKind::Text) => format!("{}:\"{}\"", query.by, name.replace('"', "")),
                 (false, _) => format!("{}:{name}", query.by),
             },
+            window: None,
             n_rows: rows.len(),
             totals: totals(
                 table,

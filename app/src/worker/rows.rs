@@ -9,19 +9,28 @@ use dormer_core::report::sheet::{Cell, Column, Field, Unit};
 
 use super::columns::{Table, beside};
 use super::matching::{Matcher, remarks};
+use super::names::{ShownName, column_names, short_name};
 use crate::protocol::search::Search;
 use crate::protocol::{
     FAMILY, RowsPage, RowsQuery, SHARE, Sort, TIME, TableCell, TableRow, Total, TotalsQuery, column,
 };
-
-/// The page cuts names to the width of their column; longer than this none can be.
-const NAME_CHARS: usize = 240;
 
 /// The order that was asked for last: pages of one table are asked for one after the other.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     /// What was asked, and the rows of the sheet that the filter leaves, in order.
     known: Option<(Order, Vec<usize>)>,
+    /// How names are shown, by the sheet and the column.
+    names: BTreeMap<(String, String), Names>,
+}
+
+/// The names of a column.
+#[derive(Debug)]
+struct Names {
+    /// The letters that there is room for.
+    room: usize,
+    /// By what they are as recorded.
+    shown: BTreeMap<String, ShownName>,
 }
 
 /// Name of the sheet, text that is looked for, categories, order.
@@ -47,10 +56,17 @@ impl Rows {
             let rows = order(table, &query.find, &query.only, query.sort.as_ref());
             (wanted, rows)
         });
+        for (label, room) in query.columns.iter().zip(&query.rooms) {
+            Names::prepare(&mut self.names, table, label, *room);
+        }
+        let names = |label: &String| {
+            let key = (table.sheet.name.to_owned(), label.clone());
+            self.names.get(&key).map(|names| &names.shown)
+        };
+        let names: Vec<_> = query.columns.iter().map(names).collect();
         let rows = matching.iter().skip(query.offset).take(query.count);
-        let rows = rows.filter_map(|&row| table_row(table, row, &query.columns));
-        let mut rows: Vec<TableRow> = rows.collect();
-        tell_apart(&mut rows);
+        let rows = rows.filter_map(|&row| table_row(table, row, &query.columns, &names));
+        let rows: Vec<TableRow> = rows.collect();
         let own_order = match query.sort {
             None => own_order(table, matching),
             Some(_) => None,
@@ -71,6 +87,40 @@ impl Rows {
             offset: query.offset,
             rows,
         }
+    }
+}
+
+impl Names {
+    /// Sees to it that the names of a column are known for a room; nothing for a column of numbers, or
+    /// without a room.
+    fn prepare(
+        all: &mut BTreeMap<(String, String), Names>,
+        table: &Table,
+        label: &str,
+        room: usize,
+    ) {
+        let Some(column) = table
+            .column(label)
+            .filter(|column| column.unit == Unit::Text && room > 0)
+        else {
+            return;
+        };
+        let key = (table.sheet.name.to_owned(), label.to_owned());
+        let known = all.get(&key);
+        if known.is_some_and(|known| known.room == room) {
+            return;
+        }
+        // All rows, whatever the filter leaves: a name looks the same wherever it is.
+        let names: BTreeSet<String> = match known {
+            Some(known) => known.shown.keys().cloned().collect(),
+            None => {
+                let rows = 0..table.sheet.rows.len();
+                let cells = rows.filter_map(|row| table.cell(row, label));
+                cells.map(|cell| text(&column, &cell)).collect()
+            }
+        };
+        let shown = column_names(names, room);
+        all.insert(key, Names { room, shown });
     }
 }
 
@@ -226,17 +276,30 @@ pub(super) fn number(cell: &Cell) -> Option<f64> {
     }
 }
 
-fn table_row(table: &Table, row: usize, columns: &[String]) -> Option<TableRow> {
+/// Names by what they are as recorded.
+type NamesOf<'a> = Option<&'a BTreeMap<String, ShownName>>;
+
+fn table_row(
+    table: &Table,
+    row: usize,
+    columns: &[String],
+    names: &[NamesOf<'_>],
+) -> Option<TableRow> {
     table.sheet.rows.get(row)?;
-    let cell = |label: &String| {
+    let cell = |(label, names): (&String, &NamesOf<'_>)| {
         let Some((column, cell)) = table.column(label).zip(table.cell(row, label)) else {
             return TableCell::default();
         };
         let whole = text(&column, &cell);
-        let shown = format::middle_ellipsis(&short_name(&whole), NAME_CHARS);
+        let shown = names.and_then(|names| names.get(&whole)).cloned();
+        let shown = shown.unwrap_or_else(|| ShownName {
+            text: short_name(&whole),
+            left_out: Vec::new(),
+        });
         TableCell {
-            whole: (shown != whole).then_some(whole),
-            text: shown,
+            whole: (shown.text != whole).then_some(whole),
+            text: shown.text,
+            left_out: shown.left_out,
             number: number(&cell),
             note: table.note(row, label),
         }
@@ -244,61 +307,12 @@ fn table_row(table: &Table, row: usize, columns: &[String]) -> Option<TableRow> 
     Some(TableRow {
         row,
         token: table.family(row).token().to_owned(),
-        cells: columns.iter().map(cell).collect(),
+        cells: columns.iter().zip(names).map(cell).collect(),
     })
 }
 
-/// A name for reading. What the reference calls a kernel without an operator of its own,
-/// `hipGraphLaunch->kernel (Synthetic Op)`, is the kernel; an operator before it stays.
-pub(super) fn short_name(name: &str) -> String {
-    let synthetic = name.strip_suffix(" (Synthetic Op)");
-    match synthetic.and_then(|name| name.split_once("->")) {
-        Some((launch, kernel)) if launch.contains("GraphLaunch") => format::kernel_name(kernel),
-        Some((op, kernel)) => format!("{op} \u{2192} {}", format::kernel_name(kernel)),
-        None => format::kernel_name(name),
-    }
-}
-
-/// Texts that were shortened and read alike though they differ get a piece of what tells them apart.
-fn tell_apart(rows: &mut [TableRow]) {
-    /// Of the piece.
-    const CHARS: usize = 20;
-    let n_columns = rows.first().map_or(0, |row| row.cells.len());
-    for column in 0..n_columns {
-        let mut alike: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for cell in rows.iter().filter_map(|row| row.cells.get(column)) {
-            if let Some(whole) = &cell.whole {
-                alike.entry(&cell.text).or_default().insert(whole);
-            }
-        }
-        alike.retain(|_, wholes| wholes.len() > 1);
-        let same: BTreeMap<String, usize> = alike
-            .into_iter()
-            .filter_map(|(text, wholes)| {
-                let (first, last) = (wholes.first()?, wholes.last()?);
-                // In order, the first and the last have the least in common.
-                let same = first.chars().zip(last.chars());
-                Some((
-                    text.to_owned(),
-                    same.take_while(|(one, other)| one == other).count(),
-                ))
-            })
-            .collect();
-        for cell in rows.iter_mut().filter_map(|row| row.cells.get_mut(column)) {
-            if let (Some(same), Some(whole)) = (same.get(&cell.text), &cell.whole) {
-                let piece: String = whole
-                    .chars()
-                    .skip(same.saturating_sub(4))
-                    .take(CHARS)
-                    .collect();
-                cell.text = format!("{} (\u{2026}{piece}\u{2026})", cell.text);
-            }
-        }
-    }
-}
-
 /// A cell for people, with its unit.
-fn text(column: &Column, cell: &Cell) -> String {
+pub(super) fn text(column: &Column, cell: &Cell) -> String {
     match (cell, column.unit) {
         (Cell::Empty, _) => String::new(),
         (Cell::Text(text), _) => plain_list(text),
@@ -356,46 +370,27 @@ mod tests {
     use super::*;
     use crate::worker::columns::RowKind;
 
+    /// Names of one sheet, as much of them as there is room for, also where the filter leaves few.
     #[test]
-    fn names_of_graph_kernels_are_short_and_differ() {
-        let long = |options: &str| {
-            format!(
-                "hipGraphLaunch->Cijk_Alik_Bljk_BBS_BH_MT32x32x256_MI16x16x1_{options}_WG64_4_1 (Synthetic Op)"
-            )
+    fn names_are_cut_to_the_room_that_is_given() {
+        let sheet = sheet();
+        let cut = |rooms: &[usize]| {
+            let query = RowsQuery {
+                columns: vec!["name".into(), "Count".into()],
+                rooms: rooms.to_vec(),
+                find: "softmax".into(),
+                count: 9,
+                ..RowsQuery::default()
+            };
+            let page = Rows::default().page(Some(&Table::of_kinds(&sheet, &KINDS)), &query);
+            let cell = page.rows[0].cells[0].clone();
+            assert_eq!((&*cell.text, &cell.whole), ("aten::Softmax", &None));
+            cell.left_out
         };
-        let wholes = [
-            long("SN_LDSB1_GRVWA8"),
-            long("SN_LDSB1_GRVWA4"),
-            long("SN_LDSB0_GRVWA8"),
-            "hipGraphLaunch->void vllm::rms_norm<float>(float*) (Synthetic Op)".to_owned(),
-            "aten::index->my_gather (Synthetic Op)".to_owned(),
-            "aten::mm".to_owned(),
-        ];
-        let row = |whole: &String| {
-            let text = short_name(whole);
-            TableRow {
-                row: 0,
-                token: String::new(),
-                cells: vec![TableCell {
-                    whole: (text != *whole).then(|| whole.clone()),
-                    text,
-                    ..TableCell::default()
-                }],
-            }
-        };
-        let mut rows: Vec<TableRow> = wholes.iter().map(row).collect();
-        tell_apart(&mut rows);
-        let texts: Vec<&str> = rows.iter().map(|row| row.cells[0].text.as_str()).collect();
-        let distinct: BTreeSet<&str> = texts.iter().copied().collect();
-        assert_eq!(distinct.len(), texts.len(), "{texts:?}");
-        assert_eq!(
-            texts[3..],
-            [
-                "vllm::rms_norm<float>",
-                "aten::index \u{2192} my_gather",
-                "aten::mm"
-            ]
-        );
+        assert_eq!(cut(&[]), []);
+        assert_eq!(cut(&[13, 0]), []);
+        // "aten…tmax"
+        assert_eq!(cut(&[9, 9]), [(4, 9)]);
     }
 
     /// Three ops: name, count, time in milliseconds.

@@ -18,11 +18,12 @@ use super::files::Files;
 use super::pivot::groups;
 use super::redacted::Redacted;
 use super::rows::totals;
+use super::step_pivot::groups_by_step;
 use super::timeline::Timelines;
 use crate::protocol::{
     About, Align, ArtifactQuery, ArtifactsQuery, Choice, CompareFacts, DiffRow, DiffRowsQuery,
     FileNames, GroupsQuery, MadeArtifact, Offer, Overview, ReferenceOpened, RowGroup, RowQuery,
-    RowsPage, RowsQuery, Swapped, Total, TotalsQuery, TreeChange, TreePage, TreeStep,
+    RowsPage, RowsQuery, STEP, Swapped, Total, TotalsQuery, TreeChange, TreePage, TreeStep,
 };
 
 /// The traces that are open.
@@ -183,10 +184,16 @@ impl Traces {
         compared.map_or_else(Vec::new, |compared| compared.totals(query))
     }
 
-    /// The rows of a table, taken together by one of its fields; of tables of the target alone.
+    /// The rows of a table, taken together by one of its fields or by step; of tables of the target
+    /// alone.
     pub fn groups(&mut self, query: &GroupsQuery) -> Vec<RowGroup> {
-        let table = self.target.table(&query.sheet);
-        table.map_or_else(Vec::new, |table| groups(&table, query))
+        let Some(table) = self.target.table(&query.sheet) else {
+            return Vec::new();
+        };
+        match query.by == STEP {
+            true => groups_by_step(&table, &self.target.steps, query),
+            false => groups(&table, query),
+        }
     }
 
     /// A window of both call trees.

@@ -1,5 +1,7 @@
 //! Sizes, places and scrolling of elements.
 
+use std::cell::Cell;
+
 use gloo::events::EventListener;
 use leptos::html::Div;
 use leptos::prelude::*;
@@ -82,6 +84,34 @@ pub fn design_px() -> f64 {
     unit.and_then(|unit| unit.trim().strip_suffix("px")?.parse().ok())
         .filter(|unit| *unit > 0.0)
         .unwrap_or(1.0)
+}
+
+/// How wide a letter of the page's monospaced font is, as a share of its size. Measured once.
+pub fn mono_letter() -> f64 {
+    /// Of most such fonts.
+    const USUAL: f64 = 0.602;
+    thread_local! {
+        static SHARE: Cell<Option<f64>> = const { Cell::new(None) };
+    }
+    SHARE.get().unwrap_or_else(|| {
+        let share = measured_mono_letter().filter(|share| (0.3..1.0).contains(share));
+        let share = share.unwrap_or(USUAL);
+        SHARE.set(Some(share));
+        share
+    })
+}
+
+fn measured_mono_letter() -> Option<f64> {
+    const SIZE_PX: f64 = 100.0;
+    let root = document().document_element()?;
+    let style = window().get_computed_style(&root).ok()??;
+    let family = style.get_property_value("--mono").ok()?;
+    let canvas = document().create_element("canvas").ok()?;
+    let canvas: web_sys::HtmlCanvasElement = canvas.dyn_into().ok()?;
+    let brush = canvas.get_context("2d").ok()??;
+    let brush: web_sys::CanvasRenderingContext2d = brush.dyn_into().ok()?;
+    brush.set_font(&format!("{SIZE_PX}px {family}"));
+    Some(brush.measure_text("0").ok()?.width() / SIZE_PX)
 }
 
 /// Scrolls as little as it takes to show an element.

@@ -36,7 +36,7 @@ pub use focus::{
 pub use kept::{KeptTrace, forget_trace, keep_trace, kept_trace, kept_traces};
 pub use layout::{
     bring_into_view, capture_pointer, colors_of, design_px, follow_size, go_to_element,
-    is_wider_than, last_passed, on_scroll, pointer_in, scroll_to_top,
+    is_wider_than, last_passed, mono_letter, on_scroll, pointer_in, scroll_to_top,
 };
 pub use worker::{WorkerFiles, count_requests, start_worker, worker_files};
 

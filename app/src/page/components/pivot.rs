@@ -3,13 +3,17 @@
 
 use crate::page::prelude::*;
 use crate::protocol::search::FIELDS;
-use crate::protocol::{GroupsQuery, RowGroup};
+use crate::protocol::{GroupsQuery, RowGroup, STEP};
 
 /// The fields that rows can be taken together by.
 const BY: &[&str] = &["category", "module", "lib", "stream", "by", "bound", "type"];
 
-/// The choice of what rows are taken together by: fields whose column the table has.
-pub fn group_choice(columns: &'static [TableColumn]) -> impl IntoView {
+/// The sheet of operators; with captures it tells modules apart, and its calls are not known by row.
+const OPERATORS: &str = "ops_summary";
+
+/// The choice of what rows are taken together by: fields whose column the table has, and steps where
+/// the trace has some.
+pub fn group_choice(sheet: &'static str, columns: &'static [TableColumn]) -> impl IntoView {
     let state = expect_context::<AppState>();
     let chosen = state.of_place(|place| place.focus.group.clone());
     let has = |name: &&&str| {
@@ -21,6 +25,11 @@ pub fn group_choice(columns: &'static [TableColumn]) -> impl IntoView {
             labels.any(|label| columns.iter().any(|column| column.label == *label))
         })
     };
+    let has_steps = Memo::new(move |_| {
+        let has_captures = || state.overview.with(|one| !one.captures.merged.is_empty());
+        state.of_opened(|opened| !opened.steps.is_empty())
+            && !(sheet == OPERATORS && has_captures())
+    });
     let option = move |name: &&'static str| {
         let name = *name;
         let is_chosen = chosen.get_untracked() == name;
@@ -37,6 +46,7 @@ pub fn group_choice(columns: &'static [TableColumn]) -> impl IntoView {
         <select id="group" aria-label="Group rows" on:change=choose prop:value=move || chosen.get()>
             <option value="">"Not grouped"</option>
             {each(BY.iter().filter(has), option)}
+            {move || has_steps.get().then(|| option(&STEP))}
         </select>
     }
 }
@@ -51,6 +61,7 @@ fn title(by: &str) -> &'static str {
         "by" => "launching operator",
         "bound" => "bound",
         "type" => "shapes and types",
+        STEP => "step",
         _ => "value",
     }
 }
@@ -105,16 +116,26 @@ pub fn groups(sheet: &'static str, columns: &'static [TableColumn]) -> impl Into
             false => group.name.clone(),
         };
         let find = StoredValue::new(group.find.clone());
+        let window = group.window;
         let open = move |_| {
+            if window.is_some() {
+                state.look_at(|focus| focus.group = String::new());
+                state.analyze(window);
+                return;
+            }
             state.look_at(|focus| {
                 focus.group = String::new();
                 let words = [focus.find.clone(), find.get_value()];
                 focus.find = words.join(" ").trim().to_owned();
             });
         };
-        let name = match group.find.is_empty() {
+        let says = match window {
+            Some(_) => "Analyze this step alone and show its rows",
+            None => "Show its rows",
+        };
+        let name = match group.find.is_empty() && window.is_none() {
             true => view! { <span class="soft">{name}</span> }.into_any(),
-            false => view! { <button type="button" class="ghost small" title="Show its rows" on:click=open>{name}</button> }.into_any(),
+            false => view! { <button type="button" class="ghost small" title=says on:click=open>{name}</button> }.into_any(),
         };
         view! {
             <tr class=format!("c-{}", group.token)>

@@ -72,6 +72,10 @@ impl RowWindow {
             bound_for: StoredValue::new(None),
         };
         browser::follow_size(window.scroller, move |width, height| {
+            // While it is hidden, it keeps what it shows.
+            if width <= 0.0 {
+                return;
+            }
             window.height_px.set(height);
             let width = width / browser::design_px();
             if (window.width_px.get_untracked() - width).abs() > 0.5 {

@@ -7,9 +7,11 @@ use dormer_core::names::Family;
 use dormer_core::report::sheet::Field;
 use gloo::timers::callback::Timeout;
 
+use super::column_list::column_list;
 use super::op_details::{LONG, field_list};
 use super::pivot::{group_choice, groups};
-use super::table_column::{column_chooser, fitting, least_px};
+use super::sheet_columns::{SheetColumns, ShownColumns};
+use super::table_column::fitted_cell;
 use super::table_tools::{copy_table, search_help, search_remarks, totals};
 use crate::page::prelude::*;
 use crate::protocol::{RowQuery, RowsQuery, Sort, TableCell, TableRow};
@@ -55,9 +57,15 @@ pub fn SheetTable(
     // The URL may name a row: its place is known once the first rows are here.
     let wanted = StoredValue::new(focus.with_untracked(|focus| focus.row));
 
+    let parts = SheetColumns::new(state, sheet, columns, docs);
+    let asked_rooms = StoredValue::new(Vec::new());
+
     let rows = VirtualRows::new(state, move |rows, list, offset, count| {
         let (find, only, sort) = order.get_untracked();
+        let rooms = untrack(|| parts.rooms_in(rows.window.width_px.get()));
+        asked_rooms.set_value(rooms.clone());
         let query = RowsQuery {
+            rooms,
             sheet: sheet.to_owned(),
             columns: columns
                 .iter()
@@ -174,24 +182,29 @@ pub fn SheetTable(
         false
     };
 
-    // Columns that this sheet does not have, such as those of the roofline without a GPU, are no choice.
-    let known = Memo::new(move |_| {
-        docs.with(|docs| {
-            let is_known = |position: usize| docs.get(position).is_none_or(Option::is_some);
-            let columns = columns.iter().enumerate();
-            let known = columns.filter(|(position, _)| is_known(*position));
-            known.map(|(_, column)| column).collect::<Vec<_>>()
-        })
-    });
-    let chosen = Memo::new(move |_| state.columns.with(|columns| columns.get(sheet).cloned()));
-    let shown = Memo::new(move |_| match chosen.get() {
-        None => fitting(&known.get(), window.width_px.get()),
-        Some(chosen) => {
-            let mut known = known.get();
-            known.retain(|column| column.rank == 0 || chosen.contains(&column.label));
-            known
-        }
-    });
+    let in_window = parts.shown(window.width_px);
+    let ShownColumns {
+        shown,
+        layout,
+        rooms,
+    } = in_window;
+    // Names are cut anew when their columns have kept their width for a moment.
+    let cut_anew = StoredValue::new_local(None::<Timeout>);
+    Effect::watch(
+        move || rooms.get(),
+        move |_, _, _| {
+            let cut = move || {
+                let is_other = asked_rooms.try_with_value(|asked| {
+                    rooms.try_with_untracked(|rooms| rooms != asked) == Some(true)
+                });
+                if is_other == Some(true) {
+                    rows.renew();
+                }
+            };
+            cut_anew.set_value(Some(Timeout::new(150, cut)));
+        },
+        false,
+    );
     let doc_of = move |label: &'static str| {
         let position = columns.iter().position(|column| column.label == label);
         docs.with(|docs| docs.get(position?).cloned().flatten())
@@ -207,18 +220,17 @@ pub fn SheetTable(
                 chosen.or_else(|| own_order.get())
             }),
             move |sort| state.look_at(|focus| focus.sort = sort),
+            Some(parts.edge(state, in_window, column)),
         )
     };
     let line = move |row: &TableRow| {
-        let shown = shown.get_untracked();
-        let cells = columns.iter().zip(&row.cells);
-        let cells = cells.filter(|(column, _)| shown.contains(column));
+        let cell = |column: &&'static TableColumn| {
+            let at = columns.iter().position(|one| one == *column)?;
+            Some(cell_view(column, row.cells.get(at)?, at == 0))
+        };
         Line {
             class: format!("c-{}", row.token),
-            cells: cells
-                .enumerate()
-                .map(|(at, (column, cell))| cell_view(column, cell, at == 0))
-                .collect(),
+            cells: shown.with_untracked(|shown| shown.iter().filter_map(cell).collect()),
         }
     };
     let nothing = move || match of_all.get() {
@@ -233,9 +245,7 @@ pub fn SheetTable(
         widths: Signal::derive(move || {
             shown.with(|shown| shown.iter().map(|column| column.width.class()).collect())
         }),
-        least_px: Some(Signal::derive(move || {
-            shown.with(|shown| least_px(shown, window.width_px.get()))
-        })),
+        layout: Some(layout.into()),
         head: Box::new(move || each(shown.get(), heading).into_any()),
         empty: Signal::derive(nothing),
         is_alone: has_details,
@@ -246,9 +256,9 @@ pub fn SheetTable(
             {filter(noun, of_all, window.total)}
             <span class="grow"></span>
             {tools}
-            {has_details.then(|| group_choice(columns))}
+            {has_details.then(|| group_choice(sheet, columns))}
             {copy_table(sheet, shown, marked)}
-            {column_chooser(sheet, known, shown, Signal::derive(move || chosen.with(Option::is_some)))}
+            {column_list(parts, shown)}
         </div>
         {search_remarks(remarks)}
         <div class="rows" class:grouped=move || is_grouped.get()>
@@ -354,8 +364,8 @@ fn cell_view(column: &TableColumn, cell: &TableCell, is_first: bool) -> AnyView 
         },
         Width::Number | Width::Figure | Width::Small => text_cell("n", text),
         Width::Label | Width::Phrase => category_cell(text, note),
-        Width::Rest | Width::Name if is_first => name_cell("mono dotted", text, cell.whole.clone()),
-        Width::Rest | Width::Name => name_cell("mono", text, cell.whole.clone()),
+        Width::Rest | Width::Name if is_first => fitted_cell("mono dotted", cell),
+        Width::Rest | Width::Name => fitted_cell("mono", cell),
     }
 }
 

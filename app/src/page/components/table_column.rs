@@ -1,15 +1,12 @@
-//! The columns of a table: how wide they are, which of them fit or are chosen, and their cells.
+//! The columns of a table: how wide they are of themselves, which of them fit, and their cells.
 //!
 //! Each cell has as few elements as it takes: while a table scrolls, hundreds of them are made and
 //! laid out within a frame.
 
 use dormer_core::base::sort::Arrange;
 
-use super::table_tools::menu;
-use super::words::ends;
 use crate::page::prelude::*;
-use crate::page::url;
-use crate::protocol::Note;
+use crate::protocol::{Note, TableCell};
 
 /// How wide a column is. Fixed, so that nothing moves when other rows come into view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +65,8 @@ impl Width {
         self.spec(0.0).1
     }
 
-    fn px(self, window_px: f64) -> f64 {
+    /// Its width in a window; where it takes what is left, the least one.
+    pub fn px(self, window_px: f64) -> f64 {
         let (.., wide_px, narrow_px) = self.spec(window_px);
         match window_px < NARROW_PX {
             true => narrow_px,
@@ -136,10 +134,21 @@ pub fn fitting(columns: &[&'static TableColumn], window_px: f64) -> Vec<&'static
     columns.iter().copied().filter(fits).collect()
 }
 
-/// The least width of a table of these columns.
-pub fn least_px(columns: &[&'static TableColumn], window_px: f64) -> f64 {
-    let widths = columns.iter().map(|column| column.width.px(window_px));
-    widths.sum()
+/// Letters that a column of names has room for that is so many pixels of the design wide, beside the mark
+/// of a category where it has one. 0 for columns of something else.
+pub fn letters(width: Width, px: f64, has_mark: bool, window_px: f64) -> usize {
+    /// Of names, in pixels of the design: 0.92 of `--t-s`.
+    const NAME_PX: f64 = 0.92 * 13.0;
+    const MARK_PX: f64 = 17.0;
+    if !matches!(width, Width::Rest | Width::Name) {
+        return 0;
+    }
+    let pad_px = if window_px < NARROW_PX { 8.0 } else { 12.0 };
+    let mark_px = if has_mark { MARK_PX } else { 0.0 };
+    let room_px = px - 2.0 * pad_px - mark_px;
+    let letters = room_px / (NAME_PX * browser::mono_letter());
+    // Half of a letter is none; with fewer than these nothing can be told.
+    (letters.floor() as usize).max(4)
 }
 
 /// A text, or a number where the class is `n`.
@@ -147,13 +156,23 @@ pub fn text_cell(class: &'static str, text: String) -> AnyView {
     view! { <td class=class prop:textContent=text></td> }.into_any()
 }
 
-/// A name that loses its middle where the column is too narrow.
-pub fn name_cell(class: &'static str, text: String, whole: Option<String>) -> AnyView {
-    let title = whole.unwrap_or_else(|| text.clone());
-    match ends(&text).is_some() {
-        true => view! { <td class=class title=title>{cut_name(text)}</td> }.into_any(),
-        false => view! { <td class=class title=title prop:textContent=text></td> }.into_any(),
+/// A name of which the worker says what there is no room for: the whole stands there, for those who copy
+/// or search it, with an ellipsis in the place of what is left out.
+pub fn fitted_cell(class: &'static str, cell: &TableCell) -> AnyView {
+    let text = cell.text.clone();
+    let title = cell.whole.clone().unwrap_or_else(|| text.clone());
+    if cell.left_out.is_empty() {
+        return view! { <td class=class title=title prop:textContent=text></td> }.into_any();
     }
+    let piece = |from: usize, to: usize| text.get(from..to).unwrap_or_default().to_owned();
+    let mut kept_from = 0;
+    let pieces = each(&cell.left_out, |(from, to)| {
+        let kept = piece(kept_from, *from);
+        kept_from = *to;
+        view! { {kept} <span class="gone" prop:textContent=piece(*from, *to)></span> }
+    });
+    let last = piece(kept_from, text.len());
+    view! { <td class=class title=title>{pieces}{last}</td> }.into_any()
 }
 
 /// A category; one that is told by less than an operator's name has a mark that says so.
@@ -209,60 +228,6 @@ pub fn gauge_cell(percent: Option<f64>, text: String, note: Option<Note>) -> Any
 /// How much of a bar is full; without, there is none.
 fn share(percent: Option<f64>) -> Option<String> {
     percent.map(|percent| format!("{:.2}%", percent.clamp(0.0, 100.0)))
-}
-
-/// A menu of the columns. Until the user chooses, a table shows those that fit.
-pub fn column_chooser(
-    sheet: &'static str,
-    known: Memo<Vec<&'static TableColumn>>,
-    shown: Memo<Vec<&'static TableColumn>>,
-    is_chosen: Signal<bool>,
-) -> impl IntoView {
-    let state = expect_context::<AppState>();
-    let toggle = move |label: &'static str| {
-        let mut chosen: Vec<&'static str> =
-            shown.with_untracked(|shown| shown.iter().map(|column| column.label).collect());
-        url::toggle(&mut chosen, label);
-        state.columns.update(|columns| {
-            columns.insert(sheet, chosen);
-        });
-    };
-    let summary = view! {
-        "Columns"
-        <small>{move || {
-            let (shown, known) = (shown.with(Vec::len), known.with(Vec::len));
-            (shown < known).then(|| format!("{shown} of {known}"))
-        }}</small>
-    };
-    let inside = view! {
-            <fieldset>
-                <legend class="unseen">"Columns to show"</legend>
-                {move || each(known.get(), |column| {
-                    let is_shown = move || shown.with(|shown| shown.iter().any(|one| one.label == column.label));
-                    view! {
-                        <label>
-                            <input
-                                type="checkbox"
-                                prop:checked=is_shown
-                                disabled=column.rank == 0
-                                on:change=move |_| toggle(column.label)
-                            />
-                            {column.heading}
-                            {(!column.unit.is_empty()).then(|| view! { <small>{column.unit}</small> })}
-                        </label>
-                    }
-                })}
-                <button
-                    type="button"
-                    class="small"
-                    disabled=move || !is_chosen.get()
-                    on:click=move |_| state.columns.update(|columns| {
-                        columns.remove(sheet);
-                    })
-                >"Fit to width"</button>
-            </fieldset>
-    };
-    menu("columns", summary, inside)
 }
 
 #[cfg(test)]

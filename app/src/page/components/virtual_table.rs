@@ -9,6 +9,7 @@ use std::sync::Arc;
 use leptos::attr::custom::custom_attribute;
 use wasm_bindgen::JsCast;
 
+use super::table_layout::TableLayout;
 use super::virtual_rows::Slot;
 use crate::page::prelude::*;
 use crate::protocol::{Branch, Sort};
@@ -26,8 +27,8 @@ pub struct VirtualTable {
     /// The classes of its columns, which give them their widths. Rows are drawn anew when they
     /// change.
     pub widths: Signal<Vec<&'static str>>,
-    /// It is not drawn narrower than this: then it scrolls sideways.
-    pub least_px: Option<Signal<f64>>,
+    /// How wide each column is; `None` where the classes say it.
+    pub layout: Option<Signal<TableLayout>>,
     /// The cells of the head.
     pub head: Box<dyn Fn() -> AnyView + Send + Sync>,
     /// What is said where there are no rows.
@@ -140,12 +141,36 @@ impl VirtualTable {
                 clicked_twice(RowAct::Toggle(position));
             }
         };
+        let layout = self.layout;
+        let of_layout = move |read: fn(&TableLayout) -> f64| {
+            layout.map(|layout| layout.with(|layout| format!("{:.2}", read(layout))))
+        };
+        let class = move || {
+            let held = layout.map(|layout| layout.with(|layout| layout.n_held));
+            match held {
+                None => format!("sheet {}", self.class),
+                Some(0) => format!("sheet laid {}", self.class),
+                Some(n_held) => format!("sheet laid held held-{n_held} {}", self.class),
+            }
+        };
+        let column = move |(at, width): (usize, &'static str)| {
+            let px = move || {
+                layout.map(|layout| {
+                    let px = layout.with(|layout| layout.px.get(at).copied());
+                    format!("{:.2}", px.unwrap_or_default())
+                })
+            };
+            view! { <col class=width style=("--px", px)/> }
+        };
         view! {
             <div class="scroller" class:last=self.is_alone node_ref=window.scroller on:scroll=move |_| window.scroll()>
                 <table
-                    class=format!("sheet {}", self.class)
+                    class=class
                     role=role
-                    style:min-width=move || self.least_px.map(|px| format!("{:.0}px", px.get()))
+                    style=("--all", move || of_layout(TableLayout::all_px))
+                    style=("--left-2", move || of_layout(|layout| layout.left_px(1)))
+                    style=("--left-3", move || of_layout(|layout| layout.left_px(2)))
+                    style=("--left-4", move || of_layout(|layout| layout.left_px(3)))
                     tabindex="0"
                     aria-label=self.label
                     aria-rowcount=move || window.total.get() + 1
@@ -153,7 +178,7 @@ impl VirtualTable {
                     on:keydown=press
                 >
                     <colgroup>
-                        {move || widths.get().into_iter().map(|width| view! { <col class=width/> }).collect_view()}
+                        {move || each(widths.get().into_iter().enumerate(), column)}
                     </colgroup>
                     <thead>
                         <tr aria-rowindex="1">{move || (self.head)()}</tr>
@@ -237,7 +262,7 @@ fn clicked_row(event: &MouseEvent) -> Option<(usize, bool)> {
 
 /// The head of a column: a button that changes the order of the rows. `title` with its unit stands
 /// there, `column` is what the order calls it; of numbers the largest come first. `turn` hears of
-/// another order, `None` for the one that the rows have of themselves.
+/// another order, `None` for the one that the rows have of themselves. The edge of the head follows.
 pub fn sort_heading(
     (title, unit): (&'static str, &'static str),
     column: &'static str,
@@ -245,6 +270,7 @@ pub fn sort_heading(
     doc: Signal<Option<String>>,
     sort: Signal<Option<Sort>>,
     turn: impl Fn(Option<Sort>) + 'static,
+    edge: Option<AnyView>,
 ) -> AnyView {
     let is_descending = Memo::new(move |_| {
         sort.with(|sort| {
@@ -278,6 +304,7 @@ pub fn sort_heading(
                 </span>
                 <i class="arrow" aria-hidden="true"></i>
             </button>
+            {edge}
         </th>
     }
     .into_any()

@@ -27,7 +27,7 @@ pub fn cut_name(text: String) -> impl IntoView {
 
 /// What gives way in a name and what does not; `None` for a short one, where cutting would save
 /// nothing.
-pub fn ends(text: &str) -> Option<(&str, &str)> {
+fn ends(text: &str) -> Option<(&str, &str)> {
     let (tail, _) = text.char_indices().rev().nth(TAIL - 1)?;
     (tail >= TAIL / 2).then(|| text.split_at(tail))
 }

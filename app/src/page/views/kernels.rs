@@ -16,7 +16,7 @@ const COLUMNS: &[TableColumn] = &[
     TableColumn::new("Parent cpu_op", "Launched by", Width::Name).rank(3),
     TableColumn::new("library", "Library", Width::Label).rank(12),
     TableColumn::new("Kernel stream", "Stream", Width::Small).rank(8),
-    TableColumn::new(GRID, "Grid", Width::Label).rank(9),
+    TableColumn::new(GRID, "Grid", Width::Name).rank(9),
     TableColumn::new(BLOCK, "Block", Width::Figure).rank(10),
     TableColumn::new(REGISTERS, "Registers", Width::Figure).rank(13),
     TableColumn::new(SHARED_MEMORY, "Shared mem.", Width::Figure).unit("B").rank(14),

@@ -9,8 +9,8 @@ const BY_ARGUMENTS: &[TableColumn] = &[
     TableColumn::new(FAMILY, "Category", Width::Label).rank(10),
     TableColumn::new("library", "Library", Width::Label).rank(12),
     TableColumn::new(SHAPES, "Shapes", Width::Rest).rank(2),
-    TableColumn::new(SIZES, "M×N×K", Width::Label).rank(8),
-    TableColumn::new(MODULE, "Module", Width::Label).rank(13),
+    TableColumn::new(SIZES, "M×N×K", Width::Name).rank(8),
+    TableColumn::new(MODULE, "Module", Width::Name).rank(13),
     TableColumn::new("operation_count", "Calls", Width::Small).rank(6),
     TableColumn::new(TIME, "GPU time", Width::Figure).rank(1),
     TableColumn::new("Kernel Time (µs)_median", "Median", Width::Figure).rank(14),
@@ -30,7 +30,7 @@ const BY_OPERATOR: &[TableColumn] = &[
     TableColumn::new("Count", "Count", Width::Figure).rank(4),
     TableColumn::new("total_direct_kernel_time_ms", "GPU time", Width::Number).rank(1),
     TableColumn::new("total_subtree_kernel_time_ms", "With children", Width::Number).rank(5),
-    TableColumn::new(MODULE, "Module", Width::Label).rank(6),
+    TableColumn::new(MODULE, "Module", Width::Name).rank(6),
     TableColumn::new(SHARE, "Share", Width::Share).rank(2),
 ];
 

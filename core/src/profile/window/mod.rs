@@ -45,6 +45,7 @@
 mod steps;
 #[cfg(test)]
 mod tests;
+mod work_steps;
 
 use crate::base::format;
 use crate::base::interval::Interval;
@@ -56,6 +57,7 @@ use crate::trace::annotations::step_number;
 use crate::trace::{EventId, Trace, TrackId};
 
 pub use steps::{Place, StepWindow, UnknownStep, find_step, of_all_steps, of_steps, step_windows};
+pub use work_steps::WorkSteps;
 
 /// A part of the time.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -100,7 +100,7 @@ pub(super) fn both_trees() -> AnyView {
             "w-number",
             "diff-bars",
         ]),
-        least_px: None,
+        layout: None,
         head: Box::new(head),
         empty: list.says.into(),
         is_alone: false,

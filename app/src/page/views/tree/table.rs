@@ -96,7 +96,7 @@ pub(super) fn table(tree: TreeState) -> AnyView {
         class: "tree",
         ids: "node",
         widths: Signal::derive(widths),
-        least_px: None,
+        layout: None,
         head: Box::new(head),
         empty: Signal::derive(move || tree.list.says.get()),
         is_alone: false,
@@ -169,6 +169,7 @@ fn heading(
             let sort = sort.or_else(|| is_name.then(recorded));
             tree.show_as(|focus| focus.sort = sort);
         },
+        None,
     )
 }
 

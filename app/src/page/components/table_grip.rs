@@ -1,0 +1,104 @@
+//! The edge of a column's head, by which it is made wider and narrower: dragged, or moved with the
+//! arrow keys.
+
+use leptos::ev::PointerEvent;
+
+use super::table_layout::{LEAST_PX, MOST_PX};
+use crate::page::prelude::*;
+
+/// How far an arrow key moves it, in pixels of the design.
+const KEY_PX: f64 = 16.0;
+/// A pointer that moves less clicks.
+const LEAST_DRAG_PX: f64 = 2.0;
+
+/// A drag: where it began, and how wide the column was.
+#[derive(Debug, Clone, Copy)]
+struct Drag {
+    from_x: f64,
+    from_px: f64,
+    /// It went far enough to be meant.
+    is_meant: bool,
+}
+
+/// The right edge of the head of a column that is so wide. `set` hears of another width, `None` for the
+/// one that it has of itself.
+pub fn grip(
+    heading: &'static str,
+    px: Signal<f64>,
+    is_own: Signal<bool>,
+    set: impl Fn(Option<f64>) + Copy + 'static,
+) -> AnyView {
+    let drag = StoredValue::new(None::<Drag>);
+    let press = move |event: PointerEvent| {
+        if event.button() != 0 {
+            return;
+        }
+        // Text is not selected meanwhile.
+        event.prevent_default();
+        browser::capture_pointer(&event);
+        drag.set_value(Some(Drag {
+            from_x: f64::from(event.client_x()),
+            from_px: px.get_untracked(),
+            is_meant: false,
+        }));
+    };
+    let pull = move |event: PointerEvent| {
+        let Some(mut now) = drag.get_value() else {
+            return;
+        };
+        let by_px = (f64::from(event.client_x()) - now.from_x) / browser::design_px();
+        now.is_meant |= by_px.abs() >= LEAST_DRAG_PX;
+        drag.set_value(Some(now));
+        if now.is_meant {
+            set(Some(now.from_px + by_px));
+        }
+    };
+    let release = move |_: PointerEvent| drag.set_value(None);
+    let on_key = move |event: KeyboardEvent| {
+        if event.ctrl_key() || event.meta_key() || event.alt_key() {
+            return;
+        }
+        let now_px = px.get_untracked();
+        let wanted = match event.key().as_str() {
+            "ArrowLeft" => Some(now_px - KEY_PX),
+            "ArrowRight" => Some(now_px + KEY_PX),
+            "Home" => Some(LEAST_PX),
+            "End" => Some(MOST_PX),
+            "Enter" | "Delete" | "Backspace" => None,
+            _ => return,
+        };
+        // The keys of the table around it do something else.
+        event.prevent_default();
+        event.stop_propagation();
+        set(wanted);
+    };
+    let said = move || {
+        let automatic = if is_own.get() { "" } else { ", automatic" };
+        format!("{:.0} px{automatic}", px.get())
+    };
+    view! {
+        <span
+            class="grip"
+            class:own=move || is_own.get()
+            role="separator"
+            tabindex="0"
+            aria-orientation="vertical"
+            aria-label=format!("Width of {heading}")
+            aria-valuemin=LEAST_PX.to_string()
+            aria-valuemax=MOST_PX.to_string()
+            aria-valuenow=move || format!("{:.0}", px.get())
+            aria-valuetext=said
+            title="Drag to resize, double click to fit. Keys: arrows resize, Enter fits"
+            on:pointerdown=press
+            on:pointermove=pull
+            on:pointerup=release
+            on:pointercancel=release
+            on:dblclick=move |event: MouseEvent| {
+                event.stop_propagation();
+                set(None);
+            }
+            on:keydown=on_key
+        ></span>
+    }
+    .into_any()
+}

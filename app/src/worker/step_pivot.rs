@@ -1,0 +1,290 @@
+//! The rows of a table taken together by step: what their calls have in each.
+//!
+//! A row is of many steps, so its calls are added up, not the row: each counts in the step that
+//! launched its GPU activity, or outside of all. Together they come to what the table has.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use dormer_core::profile::Profile;
+use dormer_core::profile::launch::GpuId;
+use dormer_core::profile::window::WorkSteps;
+use dormer_core::report::details::{KernelKey, Subject};
+use dormer_core::report::sheet::{Cell, Unit};
+use dormer_core::trace::Category;
+
+use super::columns::Table;
+use super::rows::{order, text};
+use super::window::Steps;
+use crate::protocol::{GroupsQuery, RowGroup, SHARE, TIME, Total};
+
+/// What calls outside of every step are called.
+const OUTSIDE: &str = "Outside of steps";
+
+/// A call of a row, or a run of a kernel.
+struct Piece {
+    /// The first of its GPU activity.
+    work: GpuId,
+    gpu_ns: i64,
+}
+
+/// What some rows have in a step.
+#[derive(Default)]
+struct InStep {
+    rows: BTreeSet<usize>,
+    n: u64,
+    gpu_ns: i64,
+}
+
+/// Steps by their position; those that are not listed are one, and what is in none comes last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Step(usize),
+    Later,
+    Outside,
+}
+
+/// The steps that the rows which a search leaves have calls in, in the order of time.
+pub(super) fn groups_by_step(table: &Table, steps: &Steps, query: &GroupsQuery) -> Vec<RowGroup> {
+    let Some(profile) = table.profile() else {
+        return Vec::new();
+    };
+    let of_work = WorkSteps::new(profile, steps.all());
+    let n_listed = steps.windows().len();
+    let place = |work: GpuId| match of_work.of(work) {
+        Some(at) if at < n_listed => Place::Step(at),
+        Some(_) => Place::Later,
+        None => Place::Outside,
+    };
+    let mut runs = None;
+    let mut found: BTreeMap<Place, InStep> = BTreeMap::new();
+    for row in order(table, &query.find, &query.only, None) {
+        for piece in pieces(table, profile, row, &mut runs) {
+            let of_step = found.entry(place(piece.work)).or_default();
+            of_step.rows.insert(row);
+            of_step.n += 1;
+            of_step.gpu_ns = of_step.gpu_ns.saturating_add(piece.gpu_ns);
+        }
+    }
+    let names = names(steps);
+    let group = |(place, of_step): (Place, InStep)| {
+        let (name, window) = match place {
+            Place::Step(at) => {
+                let step = steps.windows().get(at);
+                let window = step.map(|step| steps.edges(step.window.span));
+                (names.get(at).cloned().unwrap_or_default(), window)
+            }
+            Place::Later => (format!("{} later steps", steps.n_more()), None),
+            Place::Outside => (OUTSIDE.to_owned(), None),
+        };
+        let totals = query.columns.iter();
+        RowGroup {
+            name,
+            token: String::new(),
+            find: String::new(),
+            window,
+            n_rows: of_step.rows.len(),
+            totals: totals
+                .filter_map(|label| total(table, label, &of_step))
+                .collect(),
+        }
+    };
+    found.into_iter().map(group).collect()
+}
+
+/// The names of the listed steps; of those that have one in common also which it is.
+fn names(steps: &Steps) -> Vec<String> {
+    let names: Vec<String> = steps.lines().into_iter().map(|line| line.name).collect();
+    let mut all: HashMap<&str, usize> = HashMap::new();
+    for name in &names {
+        *all.entry(name).or_default() += 1;
+    }
+    let mut before: HashMap<&str, usize> = HashMap::new();
+    let mut numbered = Vec::with_capacity(names.len());
+    for name in &names {
+        let nth = before.entry(name).or_default();
+        *nth += 1;
+        numbered.push(match all.get(name.as_str()) {
+            Some(n) if *n > 1 => format!("{name} ({nth} of {n})"),
+            _ => name.clone(),
+        });
+    }
+    numbered
+}
+
+/// Runs of kernels by what is one row of their sheet.
+type Runs = HashMap<KernelKey, Vec<(GpuId, i64)>>;
+
+/// The calls of a row, or the runs of its kernel.
+fn pieces(table: &Table, profile: &Profile, row: usize, runs: &mut Option<Runs>) -> Vec<Piece> {
+    let piece = |work: Option<&GpuId>, gpu_ns| {
+        work.map(|work| Piece {
+            work: *work,
+            gpu_ns,
+        })
+    };
+    match table.subject(row) {
+        Some(Subject::Operation(_)) => {
+            let calls = table.operations(row).into_iter();
+            let calls = calls.flat_map(|operation| &operation.calls);
+            calls
+                .filter_map(|call| piece(call.work.first(), call.kernel_ns))
+                .collect()
+        }
+        Some(Subject::Operator(at)) => {
+            let group = profile.ops.groups().get(at);
+            let calls = group.into_iter().flat_map(|group| profile.ops.calls(group));
+            let calls = calls.filter_map(|call| profile.ops.get(*call));
+            calls
+                .filter_map(|op| piece(profile.ops.kernels(op).first(), op.direct_ns))
+                .collect()
+        }
+        Some(Subject::Kernel(key)) => {
+            let all = runs.get_or_insert_with(|| kernel_runs(profile));
+            let of_row = all.get(&key).into_iter().flatten();
+            of_row
+                .map(|(work, gpu_ns)| Piece {
+                    work: *work,
+                    gpu_ns: *gpu_ns,
+                })
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn kernel_runs(profile: &Profile) -> Runs {
+    let mut runs = Runs::new();
+    for (id, work) in profile.gpu.iter() {
+        if work.category == Category::Kernel
+            && let Some(key) = KernelKey::of(profile, id)
+        {
+            let ns = profile.trace.events.dur_ns(work.event);
+            runs.entry(key).or_default().push((id, ns.unwrap_or(0)));
+        }
+    }
+    runs
+}
+
+/// What a column comes to in a step; `None` for one that is not added up by call.
+fn total(table: &Table, label: &str, of_step: &InStep) -> Option<Total> {
+    let column = table.column(label)?;
+    let ns = of_step.gpu_ns as f64;
+    let cell = match label {
+        TIME | "Kernel duration (µs)_sum" | "total_direct_kernel_time_ms" => match column.unit {
+            Unit::Ms => Cell::Float(ns / 1e6),
+            _ => Cell::Float(ns / 1e3),
+        },
+        "operation_count" | "Count" | "Kernel duration (µs)_count" => Cell::Int(of_step.n as i64),
+        SHARE => Cell::Float(ns / table.busy_ns()? as f64 * 100.0),
+        _ => return None,
+    };
+    Some(Total {
+        column: label.to_owned(),
+        text: text(&column, &cell),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use dormer_core::testing::Timetable;
+
+    use super::*;
+    use crate::protocol::{Choice, STEP};
+    use crate::worker::{Analysis, Traces};
+
+    /// Two steps of a GEMM and a sum each, the second twice as long, after a copy before them.
+    fn trace() -> Timetable {
+        Timetable::new()
+            .op("aten::copy_", 0..8)
+            .launched("copy_kernel", 2..4, 5..15)
+            .annotation("ProfilerStep#1", 1000..1100)
+            .op("aten::mm", 1002..1012)
+            .launched("gemm", 1004..1006, 1030..1070)
+            .op("aten::add", 1022..1032)
+            .launched("add", 1024..1026, 1070..1080)
+            .annotation("ProfilerStep#2", 1100..1200)
+            .op("aten::mm", 1102..1112)
+            .launched("gemm", 1104..1106, 1130..1210)
+            .op("aten::add", 1122..1132)
+            .launched("add", 1124..1126, 1210..1230)
+    }
+
+    /// Of each group its name, its rows, and its columns.
+    fn grouped(trace: Timetable, sheet: &str, columns: &[&str], find: &str) -> Vec<String> {
+        let mut traces = Traces::new(Analysis::new(trace.profile(), &Choice::default()));
+        let groups = traces.groups(&GroupsQuery {
+            sheet: sheet.to_owned(),
+            by: STEP.to_owned(),
+            find: find.to_owned(),
+            only: Vec::new(),
+            columns: columns.iter().map(|label| (*label).to_owned()).collect(),
+        });
+        let line = |group: RowGroup| {
+            let totals = group.totals.into_iter().map(|total| total.text);
+            let totals: Vec<String> = totals.collect();
+            format!("{}: {}: {}", group.name, group.n_rows, totals.join(", "))
+        };
+        groups.into_iter().map(line).collect()
+    }
+
+    /// 160 µs in all tables, of which 10 µs are of no step.
+    #[test]
+    fn what_tables_have_is_split_by_step() {
+        let us = ["50.0 µs", "100 µs", "10.0 µs", "10.0 µs", "20.0 µs"];
+        let ms = ["0.050 ms", "0.100 ms", "0.010 ms", "0.010 ms", "0.020 ms"];
+        for (sheet, time, count, [one, two, outside, add_of_one, add_of_two]) in [
+            ("unified_perf_summary", TIME, "operation_count", us),
+            ("ops_summary", "total_direct_kernel_time_ms", "Count", ms),
+            (
+                "kernel_summary",
+                "Kernel duration (µs)_sum",
+                "Kernel duration (µs)_count",
+                us,
+            ),
+        ] {
+            assert_eq!(
+                grouped(trace(), sheet, &[time, count, SHARE], ""),
+                [
+                    format!("ProfilerStep#1: 2: {one}, 2, 31.2 %"),
+                    format!("ProfilerStep#2: 2: {two}, 2, 62.5 %"),
+                    format!("Outside of steps: 1: {outside}, 1, 6.2 %"),
+                ],
+                "{sheet}"
+            );
+            assert_eq!(
+                grouped(trace(), sheet, &[time], "add"),
+                [
+                    format!("ProfilerStep#1: 1: {add_of_one}"),
+                    format!("ProfilerStep#2: 1: {add_of_two}"),
+                ],
+                "{sheet}"
+            );
+        }
+    }
+
+    #[test]
+    fn without_steps_all_is_outside_of_them() {
+        let trace = Timetable::new().work("aten::mm", "gemm", 100..130);
+        assert_eq!(
+            grouped(trace, "kernel_summary", &["Kernel duration (µs)_sum"], ""),
+            ["Outside of steps: 1: 30.0 µs"]
+        );
+    }
+
+    #[test]
+    fn steps_of_one_name_are_numbered() {
+        let trace = (0..2_u32).fold(Timetable::new(), |all, at| {
+            let start = 1000 * at;
+            all.annotation("forward", start..start + 100)
+                .op("aten::mm", start + 2..start + 12)
+                .launched("gemm", start + 4..start + 6, start + 20..start + 40)
+        });
+        assert_eq!(
+            grouped(trace, "unified_perf_summary", &[TIME], ""),
+            [
+                "forward (1 of 2): 1: 20.0 µs",
+                "forward (2 of 2): 1: 20.0 µs"
+            ]
+        );
+    }
+}
