@@ -8,7 +8,7 @@ use crate::profile::Profile;
 use crate::profile::launch::{GpuId, process};
 use crate::trace::{StringId, TrackId};
 
-/// The step of each piece of GPU activity: that of which its window [has](super::Window::has) it, of
+/// The step of each piece of GPU activity: that of which its window has it, of
 /// several the one that comes first. So each piece is in one step or outside of all.
 #[derive(Debug, Default)]
 pub struct WorkSteps {
