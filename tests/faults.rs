@@ -81,7 +81,8 @@ fn drop_launches(events: &mut Events) {
     });
     events.retain(|event| {
         let is_call = !is_work(event) && lost.contains(&event["args"]["correlation"]);
-        !is_call && !(event["ph"] == "s" && lost.contains(&event["id"]))
+        let is_arrow = event["ph"] == "s" && lost.contains(&event["id"]);
+        !is_call && !is_arrow
     });
 }
 

@@ -3,7 +3,7 @@
 use tempfile::NamedTempFile;
 
 use super::page::{VIEWS, with_page};
-use super::traces::{endless, kernels, shows};
+use super::traces::{endless, kernels, overlong, shows};
 use crate::support::container::gzip;
 
 /// A file of the disk, as the file dialog offers it.
