@@ -1,6 +1,6 @@
 //! Steps of serving engines and diffusion pipelines, in real traces.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dormer_core::base::interval::Interval;
@@ -16,6 +16,8 @@ use dormer_core::profile::serving::slices::of_steps;
 use dormer_core::profile::serving::{Serving, stream_runs};
 use dormer_core::profile::shapes::{EagerShapes, ShapeSources, Source};
 use dormer_core::profile::window::of_all_steps;
+use dormer_core::report::details::{OpDetails, Subject};
+use dormer_core::report::ops_summary::OperatorRows;
 use dormer_core::report::overview::ServingFacts;
 use dormer_core::report::sheet::Cell;
 use dormer_core::trace::Dims;
@@ -449,6 +451,35 @@ fn the_sheets_of_a_step_have_its_batch_and_its_launches() {
     }
     assert_eq!(cell("serving_steps", "over usual ms"), Cell::Empty);
     assert_eq!(cell("serving_graphs", "kernels"), Cell::Int(421));
+}
+
+/// With a capture an operator has a row for each module around its calls: the details of a row are about
+/// the calls of that row.
+#[test]
+fn the_details_of_an_operator_are_about_the_calls_of_its_row() {
+    let Some(profile) = captured("xdit_flux_sage") else {
+        return;
+    };
+    let report = report(&profile);
+    let sheet = report.sheet(&profile, "ops_summary").unwrap();
+    let [name, count] = ["name", "Count"].map(|label| sheet.column(label).unwrap());
+    let rows = OperatorRows::of(&profile);
+    assert_eq!(rows.0.len(), sheet.rows.len());
+    let mut names = BTreeSet::new();
+    for (at, row) in sheet.rows.iter().enumerate() {
+        let details = OpDetails::new(&profile, &report, Subject::Operator(at)).unwrap();
+        assert_eq!(row[name], Cell::Text(details.name.clone()), "row {at}");
+        assert_eq!(
+            row[count],
+            Cell::Int(rows.0[at].calls.len() as i64),
+            "row {at}"
+        );
+        names.insert(details.name);
+    }
+    assert!(
+        names.len() < sheet.rows.len(),
+        "no operator has several rows"
+    );
 }
 
 /// A configuration with the sizes of gpt-oss-20b.

@@ -9,6 +9,7 @@ use dormer_core::names::{Certainty, Family};
 use dormer_core::profile::kernels::GpuWork;
 use dormer_core::profile::operations::Operation;
 use dormer_core::report::details::Subject;
+use dormer_core::report::ops_summary::OperatorRows;
 use dormer_core::report::shapes::{gemm_sizes, shapes};
 use dormer_core::report::sheet::{Cell, Column, Sheet, Unit};
 use dormer_core::report::{KernelRuns, kernel_runs, module_of};
@@ -456,8 +457,8 @@ impl<'a> Table<'a> {
         let work = match self.sheet.name {
             OPERATIONS => self.operation(row)?.work().next()?,
             OPERATORS => {
-                let calls = profile.ops.calls(profile.ops.groups().get(row)?);
-                let first = profile.ops.get(*calls.first()?)?;
+                let rows = OperatorRows::of(profile);
+                let first = profile.ops.get(*rows.0.get(row)?.calls.first()?)?;
                 *profile.ops.kernels(first).first()?
             }
             _ => return None,

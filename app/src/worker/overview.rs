@@ -4,6 +4,7 @@ use dormer_core::base::format;
 use dormer_core::base::sort::Arrange;
 use dormer_core::hardware::Basis;
 use dormer_core::names::Family;
+use dormer_core::report::ops_summary::OperatorRows;
 use dormer_core::report::overview::{Hardware, WorkTime};
 use dormer_core::{Profile, Report};
 
@@ -72,12 +73,11 @@ fn top(profile: &Profile, report: &Report) -> Vec<TopOperation> {
     top
 }
 
-/// The row of an operator in the sheet of operators, whose rows are the groups of the profile.
+/// The row of an operator in the sheet of operators: of several, one for each module, the longest.
 fn row_of(profile: &Profile, time: &WorkTime) -> Option<u32> {
-    let mut groups = profile.ops.groups().iter();
-    let row = groups.position(|group| {
-        profile.trace.strings.get(group.name) == time.name
-            && group.is_recompute == time.is_recompute
+    let rows = OperatorRows::of(profile);
+    let row = rows.0.iter().position(|row| {
+        profile.trace.strings.get(row.name) == time.name && row.is_recompute == time.is_recompute
     });
     row?.try_into().ok()
 }

@@ -9,6 +9,7 @@ use dormer_core::profile::Profile;
 use dormer_core::profile::launch::GpuId;
 use dormer_core::profile::window::WorkSteps;
 use dormer_core::report::details::{KernelKey, Subject};
+use dormer_core::report::ops_summary::OperatorRows;
 use dormer_core::report::sheet::{Cell, Unit};
 use dormer_core::trace::Category;
 
@@ -131,8 +132,8 @@ fn pieces(table: &Table, profile: &Profile, row: usize, runs: &mut Option<Runs>)
                 .collect()
         }
         Some(Subject::Operator(at)) => {
-            let group = profile.ops.groups().get(at);
-            let calls = group.into_iter().flat_map(|group| profile.ops.calls(group));
+            let rows = OperatorRows::of(profile);
+            let calls = rows.0.get(at).into_iter().flat_map(|row| &row.calls);
             let calls = calls.filter_map(|call| profile.ops.get(*call));
             calls
                 .filter_map(|op| piece(profile.ops.kernels(op).first(), op.direct_ns))

@@ -25,7 +25,7 @@ pub(crate) mod layer_kernels;
 pub mod memory;
 mod modules;
 mod ops_by_category;
-mod ops_summary;
+pub mod ops_summary;
 mod ops_unique_args;
 pub mod overview;
 mod parent_modules;

@@ -1,5 +1,7 @@
 //! Sheet `ops_summary`: operators that launch GPU activity, by name.
 
+use std::sync::Arc;
+
 use super::sheet::{Cell, Column, Unit, column};
 use super::{
     IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, labels, ms, parent_modules, python, us,
@@ -7,7 +9,7 @@ use super::{
 use crate::base::group::grouped;
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
-use crate::profile::ops::Op;
+use crate::profile::ops::{Op, OpId};
 use crate::trace::StringId;
 
 #[rustfmt::skip]
@@ -32,7 +34,7 @@ pub(super) const STACK: Column =
 /// Calls of one operator, in one module where modules are told apart.
 #[derive(Debug, Default)]
 pub(super) struct Group<'a> {
-    pub(super) calls: Vec<&'a Op>,
+    pub(super) calls: Vec<(OpId, &'a Op)>,
     direct_ns: i64,
     subtree_ns: i64,
 }
@@ -43,17 +45,48 @@ type Key<'a> = (StringId, bool, Option<Option<&'a str>>);
 /// Calls in the order of the rows.
 pub(super) fn groups(profile: &Profile) -> Vec<(Key<'_>, Group<'_>)> {
     let captured = !profile.trace.captured.is_empty();
-    let calls = profile.ops.iter().map(|(_, op)| {
+    let calls = profile.ops.iter().map(|(id, op)| {
         let parent = captured.then(|| parent_modules::parent(profile, op.event));
-        ((op.name, op.is_recompute, parent), op)
+        ((op.name, op.is_recompute, parent), (id, op))
     });
-    let mut groups = grouped(calls, |group: &mut Group, op| {
-        group.calls.push(op);
+    let mut groups = grouped(calls, |group: &mut Group, (id, op): (OpId, &'_ Op)| {
+        group.calls.push((id, op));
         group.direct_ns = group.direct_ns.saturating_add(op.direct_ns);
         group.subtree_ns = group.subtree_ns.saturating_add(op.subtree_ns);
     });
     groups.arrange_by_key(|(_, group)| std::cmp::Reverse(group.direct_ns));
     groups
+}
+
+/// The calls of each row of the sheet, in its order: an operator's, or with captures its calls in one
+/// module.
+#[derive(Debug)]
+pub struct OperatorRows(pub Vec<OperatorRow>);
+
+/// The calls of one row.
+#[derive(Debug)]
+pub struct OperatorRow {
+    /// The operator.
+    pub name: StringId,
+    /// They ran while activations were computed again.
+    pub is_recompute: bool,
+    /// In order of time.
+    pub calls: Vec<OpId>,
+}
+
+impl OperatorRows {
+    /// Those of a profile, made once.
+    pub fn of(profile: &Profile) -> Arc<OperatorRows> {
+        profile.once(|| {
+            let rows = groups(profile).into_iter();
+            let rows = rows.map(|((name, is_recompute, _), group)| OperatorRow {
+                name,
+                is_recompute,
+                calls: group.calls.into_iter().map(|(id, _)| id).collect(),
+            });
+            OperatorRows(rows.collect())
+        })
+    }
 }
 
 pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
@@ -77,15 +110,15 @@ pub(super) fn rows(input: &SheetInput) -> Vec<Vec<Cell>> {
         row.extend([us(group.direct_ns), us(group.subtree_ns)]);
         row.extend(captured.then(|| n_calls.clone()));
         row.extend([ms(group.direct_ns), ms(group.subtree_ns), n_calls]);
-        let mut categories: Vec<_> = group.calls.iter().map(|op| op.category).collect();
+        let mut categories: Vec<_> = group.calls.iter().map(|(_, op)| op.category).collect();
         categories.arrange();
         categories.dedup();
         row.push(Cell::Text(python::list(categories)));
         let first = group.calls.first().filter(|_| captured);
-        row.extend(first.map(|op| Cell::Text(parent_modules::stack(profile, op.event))));
+        row.extend(first.map(|(_, op)| Cell::Text(parent_modules::stack(profile, op.event))));
         row.extend(shares.next(group.direct_ns));
         let calls = group.calls.iter();
-        let work = calls.flat_map(|op| profile.ops.kernels(op).iter().copied());
+        let work = calls.flat_map(|(_, op)| profile.ops.kernels(op).iter().copied());
         row.extend(input.labels.cells(work));
         row
     });

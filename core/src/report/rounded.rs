@@ -76,7 +76,8 @@ impl<'a> RoundedTimes<'a> {
 
     fn of_names(&self) -> Vec<RoundedTime> {
         let groups = ops_summary::groups(self.profile);
-        let ops = groups.iter().map(|(_, group)| group.calls.iter().copied());
+        let ops = groups.iter();
+        let ops = ops.map(|(_, group)| group.calls.iter().map(|(_, op)| *op));
         ops.map(|ops| RoundedTime::of_ops(self.profile, ops))
             .collect()
     }

@@ -4,6 +4,7 @@ use super::{KernelKey, Subject};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
+use crate::report::ops_summary::OperatorRows;
 use crate::trace::{Category, EventId, OpArgsId};
 
 pub(super) struct Instance {
@@ -42,9 +43,9 @@ pub(super) fn of(profile: &Profile, subject: Subject) -> Option<Found> {
             }
         }
         Subject::Operator(at) => {
-            let group = profile.ops.groups().get(at)?;
-            let calls = profile.ops.calls(group).iter();
-            let calls = calls.filter_map(|id| profile.ops.get(*id));
+            let rows = OperatorRows::of(profile);
+            let row = rows.0.get(at)?;
+            let calls = row.calls.iter().filter_map(|id| profile.ops.get(*id));
             let calls = calls.map(|op| Instance {
                 event: op.event,
                 work: profile.ops.kernels(op).to_vec(),
@@ -54,7 +55,7 @@ pub(super) fn of(profile: &Profile, subject: Subject) -> Option<Found> {
             let args = |instance: &Instance| trace.events.op_args(instance.event);
             let first = instances.first().and_then(args);
             Found {
-                name: name_of(group.name),
+                name: name_of(row.name),
                 args: first.filter(|_| instances.iter().all(|each| args(each) == first)),
                 instances,
             }
