@@ -96,8 +96,15 @@ struct Chromedriver {
 }
 
 impl Chromedriver {
-    /// Starts one on a free port of its own choice, which it prints.
+    /// Starts one. Another program can take the port between its choice and its use: then once more.
     fn start(program: &Path) -> Chromedriver {
+        const ATTEMPTS: usize = 3;
+        let mut started = (0..ATTEMPTS).filter_map(|_| Chromedriver::try_start(program));
+        started.next().expect("chromedriver says its port")
+    }
+
+    /// Starts one on a free port of its own choice, which it prints; `None` where it ends before.
+    fn try_start(program: &Path) -> Option<Chromedriver> {
         let mut process = Command::new(program)
             .arg("--port=0")
             .stdout(Stdio::piped())
@@ -109,11 +116,11 @@ impl Chromedriver {
             let (_, port) = line.split_once("started successfully on port ")?;
             port.trim_end_matches('.').parse::<u16>().ok()
         });
-        let port = port.expect("chromedriver says its port");
-        Chromedriver {
+        let driver = Chromedriver {
             process,
-            url: format!("http://127.0.0.1:{port}"),
-        }
+            url: port.map_or_else(String::new, |port| format!("http://127.0.0.1:{port}")),
+        };
+        port.is_some().then_some(driver)
     }
 }
 

@@ -201,13 +201,16 @@ impl Page {
         self.find(css).await.text().await.unwrap()
     }
 
-    /// Clicks an element, as soon as it is there.
+    /// Clicks an element, as soon as it is there. One that is drawn anew meanwhile is looked for again.
     pub(crate) async fn click(&self, css: &str) {
-        self.find(css)
-            .await
-            .click()
-            .await
-            .unwrap_or_else(|error| panic!("{css}: {error}"));
+        const ATTEMPTS: usize = 5;
+        for attempt in 1..=ATTEMPTS {
+            let clicked = self.find(css).await.click().await;
+            let Err(error) = clicked else { return };
+            let error = error.to_string();
+            let is_gone = error.contains("stale element");
+            assert!(is_gone && attempt < ATTEMPTS, "{css}: {error}");
+        }
     }
 
     /// Opens the first finding that holds an element, where it is not open.

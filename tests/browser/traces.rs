@@ -18,7 +18,7 @@ pub(crate) fn kernels(durations_us: &[u32]) -> String {
 
 /// Two operators with kernels of 100 and 200 µs, of which the second claims three days.
 pub(crate) fn overlong() -> String {
-    let true_us = r#""dur": 200,"#;
+    let true_us = r#""dur": 200.000,"#;
     let whole = kernels(&[100, 200]);
     assert!(whole.contains(true_us), "{whole}");
     whole.replace(true_us, r#""dur": 259200000000,"#)
@@ -37,6 +37,14 @@ pub(crate) fn slow_product(others: &[&str]) -> String {
     let others = others.iter().zip(100..);
     let all = others.fold(product, |all, (name, at)| call(all, name, "", at, 40));
     all.json()
+}
+
+/// A slow product below two frames of Python.
+pub(crate) fn slow_product_in_python() -> String {
+    let frames = Timetable::new()
+        .frame("train.py(12): step", 0..200_000)
+        .frame("model.py(3): forward", 10..150_000);
+    call(frames, "aten::mm", SHAPES, 1, 90_000).json()
 }
 
 /// As many operators of different names, each with a kernel.

@@ -8,12 +8,9 @@ use crate::protocol::{GroupsQuery, RowGroup, STEP};
 /// The fields that rows can be taken together by.
 const BY: &[&str] = &["category", "module", "lib", "stream", "by", "bound", "type"];
 
-/// The sheet of operators; with captures it tells modules apart, and its calls are not known by row.
-const OPERATORS: &str = "ops_summary";
-
 /// The choice of what rows are taken together by: fields whose column the table has, and steps where
 /// the trace has some.
-pub fn group_choice(sheet: &'static str, columns: &'static [TableColumn]) -> impl IntoView {
+pub fn group_choice(columns: &'static [TableColumn]) -> impl IntoView {
     let state = expect_context::<AppState>();
     let chosen = state.of_place(|place| place.focus.group.clone());
     let has = |name: &&&str| {
@@ -25,11 +22,7 @@ pub fn group_choice(sheet: &'static str, columns: &'static [TableColumn]) -> imp
             labels.any(|label| columns.iter().any(|column| column.label == *label))
         })
     };
-    let has_steps = Memo::new(move |_| {
-        let has_captures = || state.overview.with(|one| !one.captures.merged.is_empty());
-        state.of_opened(|opened| !opened.steps.is_empty())
-            && !(sheet == OPERATORS && has_captures())
-    });
+    let has_steps = Memo::new(move |_| state.of_opened(|opened| !opened.steps.is_empty()));
     let option = move |name: &&'static str| {
         let name = *name;
         let is_chosen = chosen.get_untracked() == name;

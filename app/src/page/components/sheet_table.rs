@@ -256,7 +256,7 @@ pub fn SheetTable(
             {filter(noun, of_all, window.total)}
             <span class="grow"></span>
             {tools}
-            {has_details.then(|| group_choice(sheet, columns))}
+            {has_details.then(|| group_choice(columns))}
             {copy_table(sheet, shown, marked)}
             {column_list(parts, shown)}
         </div>

@@ -218,7 +218,7 @@ fn repaired(figures: Vec<RepairedFigure>) -> impl IntoView {
         });
         view! {
             <table class="repaired" data-testid="repaired">
-                <caption>"What the numbers would be as recorded, and what they are"</caption>
+                <caption>"Numbers as recorded and as repaired"</caption>
                 <thead>
                     <tr>
                         <th scope="col">"Number"</th>

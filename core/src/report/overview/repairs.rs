@@ -112,13 +112,17 @@ pub(super) fn effect(profile: &Profile, kind: WarningKind) -> Option<String> {
         )
     });
     let changed: Vec<String> = changed.collect();
-    Some(match changed.is_empty() {
-        true => format!("As recorded, it takes {recorded} in all."),
-        false => format!(
-            "As recorded, it takes {recorded} in all: {}.",
-            format::listed(&changed)
-        ),
-    })
+    let changed = (!changed.is_empty()).then(|| format::listed(&changed));
+    // That sentence says how long.
+    let takes = match kind {
+        WarningKind::OverlongDuration => String::new(),
+        _ => format!(", it takes {recorded} in all"),
+    };
+    match changed {
+        Some(changed) => Some(format!("As recorded{takes}: {changed}.")),
+        None if takes.is_empty() => None,
+        None => Some(format!("As recorded{takes}.")),
+    }
 }
 
 /// The numbers that follow from when the GPU runs, where some of what is recorded counts.
