@@ -83,11 +83,29 @@ impl<T: VirtualRow> VirtualRows<T> {
             }
         });
         // The cursor may stand on a row that is still on its way.
-        Effect::new(move || {
-            if let Some(row) = rows.at_cursor() {
+        let is_moved = StoredValue::new(false);
+        let select = move || {
+            let row = rows.at_cursor();
+            // What arrives anew is not selected again after its details were closed.
+            let is_selected = || {
+                state
+                    .place
+                    .with_untracked(|place| place.focus.row.is_some())
+            };
+            if let Some(row) = row.filter(|_| is_moved.get_value() || is_selected()) {
+                is_moved.set_value(false);
                 state.look_at(|focus| focus.row = Some(row.id()));
             }
-        });
+        };
+        Effect::watch(
+            move || rows.window.cursor.get(),
+            move |_, _, _| {
+                is_moved.set_value(true);
+                select();
+            },
+            true,
+        );
+        Effect::new(select);
         rows
     }
 
