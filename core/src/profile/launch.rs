@@ -457,7 +457,9 @@ fn is_around(trace: &Trace, one: EventId, other: EventId) -> bool {
     let within = |inner: Interval, outer: Interval| {
         outer.start_ns <= inner.start_ns && inner.end_ns <= outer.end_ns
     };
-    one_span != other_span
+    // Times that are rounded can be the same for both.
+    let is_same = one_span == other_span && events.name(one) == events.name(other);
+    !is_same
         && events.track(one) == events.track(other)
         && (within(one_span, other_span) || within(other_span, one_span))
 }

@@ -159,6 +159,17 @@ fn a_call_with_the_id_of_another_one_is_told() {
     assert_eq!(warned(&profile), [(UnlinkedGpuWork, 1), (RepeatedCall, 1)]);
 }
 
+/// Rounded to microseconds, a call and the driver call within it begin and end at once.
+#[test]
+fn a_driver_call_has_the_id_of_its_runtime_call() {
+    let nested = Timetable::new()
+        .op("aten::mm", 0..300)
+        .launch(1, 0..5)
+        .driver("cuLaunchKernel", 1, 0..5)
+        .kernel(1, "gemm", 20..70);
+    assert_eq!(warned(&nested.profile()), []);
+}
+
 /// One of fifty launches finds an idle GPU, the others queue: only a few pieces of work begin before
 /// their calls, each after what was launched before it.
 #[test]
