@@ -179,7 +179,7 @@ fn the_longest_gap_is_marked_where_it_is() {
     with_page("gap-link", async |page| {
         page.open_sample().await;
         page.go("#/system").await;
-        let length = "$('[data-testid=gaps] li b').innerText";
+        let length = "$('[data-testid=gaps] li b')?.innerText";
         let length = page.wait_for(length).await;
         page.click("[data-testid=gaps] li:first-child [data-to=timeline]")
             .await;
