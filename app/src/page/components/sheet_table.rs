@@ -272,7 +272,7 @@ pub fn SheetTable(
             (true, 0) => elsewhere.run(),
             (true, _) => view! {
                 <Show when=move || has_details && selected.get().is_none()>
-                    <p class="fine under">"Select a row to see its details." <span class="by-keys">" Arrow keys move, Enter moves to the details, Space marks rows to add up, Escape clears the selection."</span></p>
+                    <p class="fine under on-screen">"Select a row to see its details." <span class="by-keys">" Arrow keys move, Enter moves to the details, Space marks rows to add up, Escape clears the selection."</span></p>
                 </Show>
                 {note.run()}
             }

@@ -199,7 +199,7 @@ pub fn tree_search(
     let wait = StoredValue::new_local(None::<Timeout>);
     let typed = move |event| {
         let text = event_target_value(&event);
-        wait.set_value(Some(Timeout::new(160, move || {
+        wait.set_value(Some(Timeout::new(60, move || {
             state.look_at(|focus| focus.find = text);
             find.run(Direction::Here);
         })));

@@ -108,6 +108,13 @@ impl VirtualTable {
             }
             .into_any()
         };
+        // On paper stand the rows that are drawn.
+        let printed = move || {
+            let (all, rows) = (window.total.get(), window.drawn.get().rows);
+            (rows.len() < all).then(|| {
+                format!("Rows {} to {} of {all}. Export writes all of them.", rows.start + 1, rows.end)
+            })
+        };
         let (pressed, clicked, clicked_twice) = (self.act.clone(), self.act.clone(), self.act);
         let press = move |event: KeyboardEvent| {
             if event.ctrl_key() || event.meta_key() || event.alt_key() {
@@ -192,6 +199,7 @@ impl VirtualTable {
                 <Show when=move || window.arrived.get() && window.total.get() == 0>
                     <p class="none">{move || self.empty.get()}</p>
                 </Show>
+                <p class="on-paper">{printed}</p>
             </div>
         }
         .into_any()
