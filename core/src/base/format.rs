@@ -257,7 +257,8 @@ pub fn dtype(spelling: &str) -> Option<&'static str> {
 /// "torch.bfloat16" and "bf16". What is no known type is only put in lower case.
 pub fn plain_dtype(spelling: &str) -> Cow<'static, str> {
     let mut plain = spelling.trim().to_ascii_lowercase();
-    for namespace in ["c10::", "at::", "torch."] {
+    let has_namespace = plain.bytes().any(|byte| matches!(byte, b':' | b'.'));
+    for namespace in ["c10::", "at::", "torch."].iter().filter(|_| has_namespace) {
         while let Some(at) = plain.find(namespace) {
             plain.replace_range(at..at + namespace.len(), "");
         }

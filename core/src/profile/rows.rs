@@ -25,7 +25,7 @@ use crate::profile::Profile;
 use crate::profile::autograd::{Autograd, ENGINE_CALL};
 use crate::profile::launch::{GpuId, is_graph_launch};
 use crate::profile::tree::{Frames, NodeId};
-use crate::trace::{ByName, Category, EventId, StringId};
+use crate::trace::{ByName, Category, EventId, OpArgsId, StringId};
 
 /// A call with the GPU time that it stands for.
 #[derive(Debug, Clone)]
@@ -61,6 +61,8 @@ struct Walk<'a> {
     profile: &'a Profile,
     autograd: Autograd,
     models: Map<StringId, Option<&'static PerfModel>>,
+    /// Of generated kernels, by name and arguments: whether their sizes were recorded.
+    sized: Map<(StringId, Option<OpArgsId>), bool>,
     labels: Map<NodeId, &'static str>,
     label_of_name: ByName<&'static str>,
     /// By node: how many operators before it have a model and GPU activity.
@@ -85,6 +87,7 @@ impl<'a> Walk<'a> {
             profile,
             autograd: Autograd::new(&profile.trace),
             models: Map::default(),
+            sized: Map::default(),
             labels: labels.collect(),
             label_of_name: ByName::new(|name| op_category(name, None)),
             n_modelled_before: Vec::with_capacity(profile.tree.len() + 1),
@@ -314,7 +317,12 @@ impl Walk<'_> {
         let call = self.profile.tree.event(node)?;
         let binding = Binding::new(model, call, Pass::Forward);
         let is_generated = model.is_reference && model.op.starts_with("triton_");
-        let is_told = !is_generated || binding.own_work(self.profile, &[]).is_some();
+        let is_told = !is_generated || {
+            let (profile, events) = (self.profile, &self.profile.trace.events);
+            let key = (events.name(call), events.op_args(call));
+            let is_sized = self.sized.entry(key);
+            *is_sized.or_insert_with(|| binding.own_work(profile, &[]).is_some())
+        };
         is_told.then_some(binding)
     }
 

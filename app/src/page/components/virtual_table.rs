@@ -112,7 +112,11 @@ impl VirtualTable {
         let printed = move || {
             let (all, rows) = (window.total.get(), window.drawn.get().rows);
             (rows.len() < all).then(|| {
-                format!("Rows {} to {} of {all}. Export writes all of them.", rows.start + 1, rows.end)
+                format!(
+                    "Rows {} to {} of {all}. Export writes all of them.",
+                    rows.start + 1,
+                    rows.end
+                )
             })
         };
         let (pressed, clicked, clicked_twice) = (self.act.clone(), self.act.clone(), self.act);
