@@ -1,6 +1,6 @@
 //! However the bytes arrive, the same trace comes out.
 
-use dormer_core::import::{ImportError, Imported, Importer, import};
+use dormer_core::import::{ImportError, Imported, Importer, Inflater, import};
 use proptest::prelude::*;
 
 use super::cases;
@@ -64,6 +64,9 @@ fn inputs() -> Vec<(&'static str, Vec<u8>)> {
             "gzip with a tail",
             [two_members.as_slice(), b"tail"].concat(),
         ),
+        ("gzip in gzip", gzip(&gzip(&text))),
+        ("gzip of nothing", gzip(b"")),
+        ("zip in gzip", gzip(&zip(&[("trace.json", &text)]))),
         ("zip", zip(&[("trace.json", &text)])),
         (
             "stored zip",
@@ -92,6 +95,21 @@ fn import_in_pieces(bytes: &[u8], cuts: &[usize]) -> Result<Imported, ImportErro
     importer.finish()
 }
 
+/// The same, inflated apart from reading where it is a gzip file.
+fn import_apart(bytes: &[u8], cuts: &[usize]) -> Option<Result<Imported, ImportError>> {
+    let mut inflater = Inflater::of(bytes)?;
+    let mut texts = Vec::new();
+    let mut start = 0;
+    for cut in cuts.iter().copied().chain([bytes.len()]) {
+        inflater.push(&bytes[start..cut], |text| texts.push(text.to_vec()));
+        start = cut;
+    }
+    let inflated = inflater.finish();
+    let mut importer = Importer::of_inflated();
+    let pushed = texts.iter().try_for_each(|text| importer.push(text));
+    Some(pushed.and_then(|()| importer.finish_inflated(&inflated)))
+}
+
 /// Everything an import says, to be compared.
 fn outcome(result: &Result<Imported, ImportError>) -> String {
     match result {
@@ -105,6 +123,10 @@ fn a_cut_at_any_byte_changes_nothing() {
     for (name, bytes) in inputs() {
         let whole = outcome(&import(&bytes));
         for cut in 0..=bytes.len() {
+            if let Some(apart) = import_apart(&bytes, &[cut]) {
+                let apart = outcome(&apart);
+                assert!(apart == whole, "{name}, inflated apart in two at {cut}");
+            }
             let pieces = outcome(&import_in_pieces(&bytes, &[cut]));
             assert!(
                 pieces == whole,

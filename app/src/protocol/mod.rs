@@ -63,6 +63,8 @@ pub enum Request {
     CancelAdding,
     /// Analyze the built-in sample.
     OpenSample(Choice),
+    /// Analyze it again and again, for nothing but to be fast later; no reply.
+    WarmUp,
     /// Compare the open trace with the `File` that travels beside this message. The choice
     /// is that of the reference.
     OpenReference(Choice, FileNames),

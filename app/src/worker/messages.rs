@@ -8,9 +8,10 @@ use std::cell::{Cell, RefCell};
 
 use crate::protocol::wire::{error_text, is_request, message, part, to_js};
 use crate::protocol::{
-    AnyQuery, Choice, Failure, FileNames, Opened, OpeningStep, Progress, Reply, Request,
+    AnyQuery, Choice, Failure, FileNames, Opened, OpeningStep, Progress, Reply, Request, StepsQuery,
 };
 use crate::worker::incoming::MOST_ASIDE_BYTES;
+use crate::worker::second::{self, Piece, Second};
 use crate::worker::{Added, Analysis, Content, Incoming, Traces, analysis};
 use dormer_core::import::{ImportError, Importer};
 use js_sys::{Array, Uint8Array};
@@ -32,10 +33,16 @@ thread_local! {
     static REFERENCE: Cell<u32> = const { Cell::new(0) };
     /// The same of files that are to be added.
     static ADDING: Cell<u32> = const { Cell::new(0) };
+    /// Started before it is needed.
+    static SECOND: RefCell<Option<Second>> = const { RefCell::new(None) };
 }
 
-/// Starts to hear the page.
+/// Starts to hear the page; or, of a second worker, the first one.
 pub fn start() {
+    if second::serve() {
+        return;
+    }
+    SECOND.set(Second::start());
     let hear = Closure::<dyn FnMut(MessageEvent)>::new(|event: MessageEvent| {
         let message = event.data();
         let id = part(&message, "id");
@@ -46,6 +53,7 @@ pub fn start() {
             Ok(Request::AddFiles(choice)) => spawn_local(add_files(files(&message), choice)),
             Ok(Request::CancelAdding) => ADDING.set(ADDING.get() + 1),
             Ok(Request::OpenSample(choice)) => open_sample(&choice),
+            Ok(Request::WarmUp) => warm_up(),
             Ok(Request::OpenReference(choice, names)) => {
                 spawn_local(open_reference(files(&message), choice, names));
             }
@@ -139,11 +147,28 @@ impl Teller {
             importer.push(slice)?;
             let read = importer.progress();
             self.now = [read.bytes_read as f64, read.events as f64];
-            if now_ms() - self.last_ms >= PROGRESS_MS {
-                self.tell(OpeningStep::Reading);
-            }
+            self.tell_at_times();
         }
         Ok(())
+    }
+
+    /// Reads text of which so many bytes of the file were inflated elsewhere.
+    fn push_text(
+        &mut self,
+        importer: &mut Importer,
+        text: &[u8],
+        bytes_read: f64,
+    ) -> Result<(), ImportError> {
+        importer.push(text)?;
+        self.now = [bytes_read, importer.progress().events as f64];
+        self.tell_at_times();
+        Ok(())
+    }
+
+    fn tell_at_times(&mut self) {
+        if now_ms() - self.last_ms >= PROGRESS_MS {
+            self.tell(OpeningStep::Reading);
+        }
     }
 
     /// Another file follows.
@@ -223,14 +248,71 @@ async fn read_all(
             content,
         });
     }
+    // Another one is started where more files come.
+    SECOND.set(None);
     Some(incoming)
 }
 
-/// Reads a file to its end, chunk by chunk; `None` where it is no longer wanted.
+/// Reads a file to its end; `None` where it is no longer wanted. A second worker inflates what is large
+/// enough to be worth it.
 async fn read(
     file: &File,
     teller: &mut Teller,
-    is_wanted: impl Fn() -> bool,
+    is_wanted: &impl Fn() -> bool,
+) -> Result<Option<Content>, Failure> {
+    if file.size() > MOST_ASIDE_BYTES
+        && let Some(second) = SECOND.take().or_else(Second::start)
+        && second.inflate(file)
+    {
+        match second.next().await {
+            Ok(Piece::Plain) => SECOND.set(Some(second)),
+            Ok(first) => return read_inflated(second, first, teller, is_wanted).await,
+            // It cannot be had: nothing of the file was read yet.
+            Err(_) => {}
+        }
+    }
+    read_alone(file, teller, is_wanted).await
+}
+
+/// Reads what a second worker inflates.
+async fn read_inflated(
+    second: Second,
+    mut piece: Piece,
+    teller: &mut Teller,
+    is_wanted: &impl Fn() -> bool,
+) -> Result<Option<Content>, Failure> {
+    let mut importer = Importer::of_inflated();
+    let mut buffer = Vec::new();
+    let failure = |error: ImportError| analysis::failure(&error);
+    loop {
+        if !is_wanted() {
+            return Ok(None);
+        }
+        match piece {
+            Piece::Text(text, bytes_read) => {
+                buffer.resize(text.length() as usize, 0);
+                text.copy_to(&mut buffer);
+                second.give_back(&text);
+                let pushed = teller.push_text(&mut importer, &buffer, bytes_read);
+                pushed.map_err(failure)?;
+            }
+            Piece::End(inflated) => {
+                SECOND.set(Some(second));
+                let imported = importer.finish_inflated(&inflated).map_err(failure)?;
+                return Ok(Some(Content::Recording(Box::new(imported))));
+            }
+            Piece::Plain => {}
+        }
+        let next = second.next().await;
+        piece = next.map_err(|reason| unreadable(&reason.into()))?;
+    }
+}
+
+/// Reads a file to its end, chunk by chunk; `None` where it is no longer wanted.
+async fn read_alone(
+    file: &File,
+    teller: &mut Teller,
+    is_wanted: &impl Fn() -> bool,
 ) -> Result<Option<Content>, Failure> {
     let reader: ReadableStreamDefaultReader = file.stream().get_reader().unchecked_into();
     let mut importer = Importer::new();
@@ -287,6 +369,30 @@ fn open_sample(choice: &Choice) {
         content: content.map_err(|error| analysis::failure(&error)),
     };
     finish(vec![sample], &mut teller, choice, false);
+}
+
+/// How often the sample is opened before the worker is warm.
+const N_WARM_UP: usize = 24;
+
+/// Opens the sample and asks what every trace is asked first. The page ends the worker in the middle of
+/// it when a trace comes.
+fn warm_up() {
+    let text = dormer_core::sample::TRACE;
+    for _ in 0..N_WARM_UP {
+        let Ok(imported) = dormer_core::import::import(text.as_bytes()) else {
+            return;
+        };
+        let sample = Incoming {
+            name: String::new(),
+            content: Ok(Content::Recording(Box::new(imported))),
+        };
+        let opened = Traces::open(vec![sample], &Choice::default(), false, |_| {});
+        if let Ok((mut traces, opened)) = opened {
+            to_js(&Reply::Opened(Box::new(opened)));
+            traces.answer(StepsQuery.into());
+        }
+    }
+    scope().close();
 }
 
 fn finish(files: Vec<Incoming>, teller: &mut Teller, choice: &Choice, is_beside: bool) {

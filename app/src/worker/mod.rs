@@ -2,13 +2,14 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `messages` | hears the page, reads files, sends answers; all that touches the browser |
+//! | `messages` | hears the page, reads files, sends answers; what touches the browser |
+//! | `second` | another worker, which inflates what this one reads |
 //! | [`Traces`] | the open traces: the one to improve, and the one it is compared with |
 //! | [`Analysis`] | one open trace |
 //! | `answer` | which of the others answers which query |
 //! | the others | the answers of the view they are named after |
 //!
-//! All but `messages` is tested natively.
+//! All but `messages` and `second` is tested natively.
 
 mod analysis;
 mod answer;
@@ -31,6 +32,7 @@ mod redacted;
 mod reproducer;
 mod roofline;
 mod rows;
+mod second;
 mod step_pivot;
 mod steps;
 mod system;

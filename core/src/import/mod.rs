@@ -5,9 +5,12 @@
 //!                                                                              └ Warnings
 //! ```
 //!
+//! [`Inflater`] takes the gzip off elsewhere, in another thread or worker.
+//!
 //! The text is never held whole: a chunk is read where it lies, and only an event that a chunk
 //! cuts is carried over. A split at any byte gives the same trace.
 
+mod apart;
 mod chrome_json;
 mod container;
 mod error;
@@ -15,6 +18,7 @@ mod format;
 mod payload;
 pub mod warning;
 
+pub use apart::{Inflated, Inflater};
 pub use error::{ImportError, ImportErrorKind};
 
 use crate::import::warning::{WarningKind, Warnings};
@@ -94,8 +98,13 @@ impl Importer {
     }
 
     /// The trace, once all bytes are pushed.
-    pub fn finish(mut self) -> Result<Imported, ImportError> {
-        let warnings = self.container.finish(&mut self.reader)?;
+    pub fn finish(self) -> Result<Imported, ImportError> {
+        self.finish_with(Warnings::default())
+    }
+
+    /// The same, with what was wrong around what was pushed.
+    fn finish_with(mut self, mut warnings: Warnings) -> Result<Imported, ImportError> {
+        warnings.extend(&self.container.finish(&mut self.reader)?);
         let text_bytes = self.reader.n_bytes();
         let broken =
             warnings.count(WarningKind::CutGzip) + warnings.count(WarningKind::CorruptGzip);

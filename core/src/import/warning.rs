@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
 use crate::base::labels::labelled;
 use crate::base::sort::Arrange;
 
@@ -19,6 +21,7 @@ pub enum Severity {
 labelled! {
     /// What can be wrong: what it means and what was done, for a user.
     #[non_exhaustive]
+    #[derive(Serialize, Deserialize)]
     #[allow(missing_docs, reason = "each has its sentence")]
     pub enum WarningKind {
         CutGzip => "The compressed file ends early, as after an interrupted copy; everything up to the cut was read.",
@@ -93,7 +96,7 @@ impl WarningKind {
 }
 
 /// One kind of trouble: how often, and where first.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     /// What was wrong.
     pub kind: WarningKind,
@@ -117,7 +120,7 @@ impl Warning {
 }
 
 /// Counts of everything that was wrong.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warnings {
     /// One entry for each kind that occurred, worst first, then in the order of [`WarningKind`].
     entries: Vec<Warning>,

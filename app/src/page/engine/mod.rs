@@ -5,14 +5,14 @@
 //! Messages of a worker that was ended are never seen: its listener goes with it.
 
 mod before;
+mod workers;
 
 use std::collections::HashMap;
 
-use gloo::events::EventListener;
-use js_sys::{Array, Uint8Array};
+use js_sys::Uint8Array;
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
-use web_sys::{ErrorEvent, File, MessageEvent, Worker};
+use web_sys::File;
 
 use crate::page::browser::{self, Dropped, WorkerFiles};
 use crate::page::state::{AppState, Stage};
@@ -23,6 +23,7 @@ use crate::protocol::{
     ReferenceOpened, Reply, Request, SwapTraces, TOO_MANY, TakeOff, may_be_opened,
 };
 use before::Before;
+use workers::{Running, Warming, message_of};
 
 /// What the built-in sample is called.
 const SAMPLE: &str = "sample trace";
@@ -49,6 +50,10 @@ type Waiting = Box<dyn FnOnce(JsValue, Option<Uint8Array>)>;
 struct Inner {
     files: Option<WorkerFiles>,
     running: Option<Running>,
+    /// Until the first trace comes.
+    warming: Option<Warming>,
+    /// Waits for the next trace.
+    spare: Option<Running>,
     /// What was open, while another trace is being read.
     before: Option<Before>,
     /// What to open as soon as the worker's files are there.
@@ -71,21 +76,6 @@ struct Inner {
     past_requests: u32,
 }
 
-struct Running {
-    worker: Worker,
-    /// It was given a trace; another trace needs another worker.
-    used: bool,
-    requests: u32,
-    /// Dropped with the worker.
-    _listeners: [EventListener; 2],
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.worker.terminate();
-    }
-}
-
 impl Engine {
     /// The door of a page that was just opened. Requests are counted from the moment everything
     /// is loaded.
@@ -102,6 +92,7 @@ impl Engine {
                 if let Some(source) = engine.take(|inner| inner.wanted.take()) {
                     engine.send_open(&source);
                 }
+                engine.warm_up_soon();
             },
             move |reason| {
                 state.stage.set(Stage::Failed(Failure {
@@ -409,6 +400,7 @@ impl Engine {
             if let Some(running) = &mut inner.running {
                 running.used = true;
             }
+            inner.warming = None;
         });
         match source {
             TraceSource::Files(files) => {
@@ -420,20 +412,13 @@ impl Engine {
     }
 
     fn send(self, request: &Request, files: &[File], waiting: Option<Waiting>) {
-        let Ok(body) = serde_wasm_bindgen::to_value(request) else {
-            return;
-        };
         self.inner.update_value(|inner| {
             let Some(running) = &inner.running else {
                 return;
             };
             inner.last_id += 1;
-            let mut parts = vec![("id", inner.last_id.into()), ("body", body)];
-            if !files.is_empty() {
-                let files: Array = files.iter().collect();
-                parts.push(("files", files.into()));
-            }
-            if running.worker.post_message(&wire::message(&parts)).is_ok()
+            if let Some(message) = message_of(inner.last_id, request, files)
+                && running.worker.post_message(&message).is_ok()
                 && let Some(waiting) = waiting
             {
                 inner.waiting.insert(inner.last_id, waiting);
@@ -444,57 +429,6 @@ impl Engine {
     /// Takes something out of what the engine holds; nothing once the page is gone.
     fn take<T>(self, out: impl FnOnce(&mut Inner) -> Option<T>) -> Option<T> {
         self.inner.try_update_value(out).flatten()
-    }
-
-    /// Ends a worker that was given a trace, and sees to it that a fresh one waits.
-    fn renew_worker(self) {
-        let used = |inner: &Inner| inner.running.as_ref().is_some_and(|running| running.used);
-        if self.inner.with_value(used) {
-            self.end_worker();
-        }
-        if self.inner.with_value(|inner| inner.running.is_none()) {
-            self.start_worker();
-        }
-    }
-
-    fn end_worker(self) {
-        self.inner.update_value(|inner| {
-            inner.waiting.clear();
-            if let Some(running) = inner.running.take() {
-                inner.past_requests += running.requests;
-            }
-        });
-    }
-
-    fn start_worker(self) {
-        let started = self
-            .inner
-            .with_value(|inner| inner.files.as_ref().map(browser::start_worker));
-        match started {
-            None => {}
-            Some(Err(reason)) => self.crashed(&reason),
-            Some(Ok(worker)) => {
-                let listeners = [
-                    EventListener::new(&worker, "message", move |event| {
-                        if let Some(event) = event.dyn_ref::<MessageEvent>() {
-                            self.hear(&event.data());
-                        }
-                    }),
-                    EventListener::new(&worker, "error", move |event| {
-                        let reason = event.dyn_ref::<ErrorEvent>().map(ErrorEvent::message);
-                        self.crashed(&reason.unwrap_or_default());
-                    }),
-                ];
-                self.inner.update_value(|inner| {
-                    inner.running = Some(Running {
-                        worker,
-                        used: false,
-                        requests: 0,
-                        _listeners: listeners,
-                    });
-                });
-            }
-        }
     }
 
     fn hear(self, message: &JsValue) {
@@ -657,6 +591,7 @@ impl Engine {
         if !left_out.is_empty() {
             self.not_opened(left_out);
         }
+        self.keep_spare_soon();
         browser::after_paint(move || {
             browser::mark_ready(
                 state.loads.get_untracked(),
@@ -692,19 +627,6 @@ impl Engine {
         if let Some(waiting) = self.take(|inner| inner.waiting.remove(&id)) {
             let bytes = wire::part(message, "bytes").dyn_into().ok();
             waiting(wire::part(message, "value"), bytes);
-        }
-    }
-
-    fn count_worker_requests(self, requests: u32) {
-        let all = self.inner.try_update_value(|inner| {
-            if let Some(running) = &mut inner.running {
-                running.requests = requests;
-            }
-            inner.past_requests + requests
-        });
-        let all = all.unwrap_or(requests);
-        if self.state.worker_requests.get_untracked() != all {
-            self.state.worker_requests.set(all);
         }
     }
 

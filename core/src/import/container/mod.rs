@@ -6,7 +6,7 @@ mod zip;
 use super::error::{ImportError, ImportErrorKind};
 use super::payload::Payload;
 use super::warning::Warnings;
-use gzip::Gunzip;
+pub(super) use gzip::Gunzip;
 use zip::{Piece, Unzip};
 
 /// What the text is packed in; told by the first bytes.
@@ -83,6 +83,16 @@ impl Container {
         }
     }
 
+    /// What a gzip file holds, which may be packed once more.
+    pub(super) fn in_gzip() -> Container {
+        Container::inside(1)
+    }
+
+    /// Whether a file that begins with these bytes is a gzip file.
+    pub(super) fn is_gzip(head: &[u8]) -> bool {
+        head.starts_with(b"\x1f\x8b")
+    }
+
     pub(super) fn push(&mut self, bytes: &[u8], reader: &mut Payload) -> Result<(), ImportError> {
         match self {
             Container::Unknown { head, n_outer } => {
@@ -154,7 +164,7 @@ impl Container {
             return Ok(Container::Plain);
         }
         let n_outer = n_outer + 1;
-        Ok(if head.starts_with(b"\x1f\x8b") {
+        Ok(if Container::is_gzip(head) {
             Container::Gzip(Box::default(), Box::new(Container::inside(n_outer)))
         } else if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
             let members = Members {

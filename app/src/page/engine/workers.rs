@@ -1,0 +1,160 @@
+//! The workers: the one that has the open trace, the one that waits for the next, and one that warms up.
+//!
+//! What the first trace would pay is paid while the page waits for it: browsers compile the module's
+//! functions when they are first called, and once more, for speed, when they are called often. All workers
+//! of a page share what is compiled.
+
+use gloo::events::EventListener;
+use gloo::timers::callback::Timeout;
+use js_sys::{Array, Object};
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::{ErrorEvent, File, MessageEvent, Worker};
+
+use super::{Engine, Inner};
+use crate::page::browser;
+use crate::protocol::{Request, wire};
+
+/// What the page does before it starts workers that nobody waits for: it is shown first.
+const AFTER_MS: u32 = 300;
+
+/// A worker, which ends when this is dropped.
+pub(super) struct Running {
+    pub(super) worker: Worker,
+    /// It was given a trace; another trace needs another worker.
+    pub(super) used: bool,
+    pub(super) requests: u32,
+    /// Dropped with the worker.
+    _listeners: [EventListener; 2],
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.worker.terminate();
+    }
+}
+
+/// A worker that opens the sample again and again. It ends when this is dropped.
+pub(super) struct Warming(Worker);
+
+impl Drop for Warming {
+    fn drop(&mut self) {
+        self.0.terminate();
+    }
+}
+
+impl Engine {
+    /// Ends a worker that was given a trace, and sees to it that a fresh one waits.
+    pub(super) fn renew_worker(self) {
+        let used = |inner: &Inner| inner.running.as_ref().is_some_and(|running| running.used);
+        if self.inner.with_value(used) {
+            self.end_worker();
+        }
+        if self.inner.with_value(|inner| inner.running.is_none()) {
+            self.start_worker();
+        }
+    }
+
+    pub(super) fn end_worker(self) {
+        self.inner.update_value(|inner| {
+            inner.waiting.clear();
+            if let Some(running) = inner.running.take() {
+                inner.past_requests += running.requests;
+            }
+        });
+    }
+
+    fn start_worker(self) {
+        let made = self.take(|inner| inner.spare.take().map(Ok));
+        match made.or_else(|| self.made_worker()) {
+            None => {}
+            Some(Err(reason)) => self.crashed(&reason),
+            Some(Ok(worker)) => self
+                .inner
+                .update_value(|inner| inner.running = Some(worker)),
+        }
+    }
+
+    /// A worker that was given nothing yet; `None` before the page has its files.
+    fn made_worker(self) -> Option<Result<Running, String>> {
+        let started = self
+            .inner
+            .with_value(|inner| inner.files.as_ref().map(browser::start_worker));
+        let made = |worker: Worker| {
+            let listeners = [
+                EventListener::new(&worker, "message", move |event| {
+                    if let Some(event) = event.dyn_ref::<MessageEvent>() {
+                        self.hear(&event.data());
+                    }
+                }),
+                EventListener::new(&worker, "error", move |event| {
+                    let reason = event.dyn_ref::<ErrorEvent>().map(ErrorEvent::message);
+                    self.crashed(&reason.unwrap_or_default());
+                }),
+            ];
+            Running {
+                worker,
+                used: false,
+                requests: 0,
+                _listeners: listeners,
+            }
+        };
+        started.map(|started| started.map(made))
+    }
+
+    pub(super) fn count_worker_requests(self, requests: u32) {
+        let all = self.inner.try_update_value(|inner| {
+            if let Some(running) = &mut inner.running {
+                running.requests = requests;
+            }
+            inner.past_requests + requests
+        });
+        let all = all.unwrap_or(requests);
+        if self.state.worker_requests.get_untracked() != all {
+            self.state.worker_requests.set(all);
+        }
+    }
+
+    /// Warms up soon, unless a trace is being opened then.
+    pub(super) fn warm_up_soon(self) {
+        Timeout::new(AFTER_MS, move || self.warm_up()).forget();
+    }
+
+    /// Soon has a worker wait for the next trace.
+    pub(super) fn keep_spare_soon(self) {
+        Timeout::new(AFTER_MS, move || {
+            let has_one = self.inner.try_with_value(|inner| inner.spare.is_some());
+            if has_one == Some(false)
+                && let Some(Ok(made)) = self.made_worker()
+            {
+                self.inner.update_value(|inner| inner.spare = Some(made));
+            }
+        })
+        .forget();
+    }
+
+    fn warm_up(self) {
+        self.inner.try_update_value(|inner| {
+            let is_used = inner.running.as_ref().is_none_or(|running| running.used);
+            let files = inner.files.as_ref().filter(|_| !is_used);
+            let worker = files.and_then(|files| browser::start_worker(files).ok());
+            let request = message_of(0, &Request::WarmUp, &[]);
+            if let (Some(worker), Some(request)) = (worker, request)
+                && worker.post_message(&request).is_ok()
+            {
+                inner.warming = Some(Warming(worker));
+            }
+        });
+    }
+}
+
+/// A request as it travels, with the files beside it.
+pub(super) fn message_of(id: u32, request: &Request, files: &[File]) -> Option<Object> {
+    let body = serde_wasm_bindgen::to_value(request).ok()?;
+    let mut parts = vec![("id", id.into()), ("body", body)];
+    if !files.is_empty() {
+        let files: Array = files.iter().collect();
+        parts.push(("files", files.into()));
+    }
+    Some(wire::message(&parts))
+}
