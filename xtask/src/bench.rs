@@ -33,7 +33,7 @@ pub(crate) fn bench(project: &Project, args: &[String]) -> Result<(), Failure> {
             .map(|trace| tiled(project, trace, n))
             .collect::<Result<_, _>>()?;
     }
-    page::build(project)?;
+    page::release(project)?;
     tools::for_browser(project)?;
     if is_frames {
         let mut program = program(project);
@@ -52,7 +52,7 @@ pub(crate) fn bench(project: &Project, args: &[String]) -> Result<(), Failure> {
 
 /// Takes the pictures of the guide.
 pub(crate) fn screenshots(project: &Project) -> Result<(), String> {
-    page::build(project)?;
+    page::release(project)?;
     tools::for_browser(project)?;
     run(project
         .cargo()

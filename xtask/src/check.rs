@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::page;
 use crate::project::{Failure, Project, run, shown};
-use crate::tools;
+use crate::{tools, trunk};
 
 /// Sets up what the checks need, runs them all, and ends with the count of tests.
 ///
@@ -70,7 +70,8 @@ const CHECKS: &[(&str, Check)] = &[
             .args(["doc", "--workspace", "--no-deps", "--quiet"])
             .env("RUSTDOCFLAGS", "-D warnings"))
     }),
-    ("page", page::build),
+    ("page", page::release),
+    ("page by Trunk", trunk::compare),
 ];
 
 fn clippy(project: &Project, what: &[&str]) -> Command {

@@ -11,7 +11,7 @@ use crate::stamp::files;
 
 /// Builds `dist/` and prints each file's size: as it is, and as a server would send it.
 pub(crate) fn dist(project: &Project) -> Result<(), String> {
-    page::build(project)?;
+    page::release(project)?;
     let sizes = sizes(project)?;
     println!("\n{}", table(&sizes));
     if sizes.iter().any(|(_, [.., brotli])| brotli.is_none()) {

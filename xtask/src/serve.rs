@@ -4,6 +4,7 @@ use xtask::server::{Server, Site};
 
 use crate::page;
 use crate::project::{Failure, Project};
+use crate::tools;
 
 const PORT: u16 = 8080;
 
@@ -21,6 +22,9 @@ pub(crate) fn serve(project: &Project, args: &[String]) -> Result<(), Failure> {
         _ => return Err(Failure::Usage(format!("unknown: {}", args.join(" ")))),
     };
     page::build(project)?;
+    if tools::wasm_opt(project).is_none() {
+        println!("The page is larger than it need be: `cargo xtask dist` sets up wasm-opt.");
+    }
     // The port that was asked for, else the next free one, else any.
     let ports: Vec<u16> = match wanted {
         Some(port) => vec![port],
