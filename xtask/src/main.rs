@@ -18,6 +18,7 @@ mod links;
 mod page;
 mod project;
 mod serve;
+mod skips;
 mod stamp;
 mod tools;
 mod trunk;
