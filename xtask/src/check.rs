@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use crate::page;
+use crate::page::{self, Effort};
 use crate::project::{Failure, Project, run, shown};
 use crate::skips::{self, Skips};
 use crate::{tools, trunk};
@@ -75,7 +75,7 @@ const CHECKS: &[(&str, Check)] = &[
             .args(["doc", "--workspace", "--no-deps", "--quiet"])
             .env("RUSTDOCFLAGS", "-D warnings"))
     }),
-    ("page", page::release),
+    ("page", |project| page::build(project, Effort::Release)),
     ("page by Trunk", trunk::compare),
 ];
 

@@ -37,7 +37,7 @@ struct Command {
 
 #[rustfmt::skip]
 const COMMANDS: &[Command] = &[
-    Command { name: "serve", args: "[--port N]", about: "build the page and serve it on this machine", run: serve::serve },
+    Command { name: "serve", args: "[--port N] [--quick]", about: "build the page and serve it on this machine; quick: sooner, but larger and slower", run: serve::serve },
     Command { name: "test", args: "", about: "format, lints, docs, and all tests, those in a browser too", run: |project, _| check::test(project) },
     Command { name: "dist", args: "", about: "build the static site into dist/ and print its sizes", run: |project, _| Ok(dist::dist(project)?) },
     Command { name: "bench", args: "TRACE… [--tile N] [--frames]", about: "measure traces natively and in Chromium; prints Markdown", run: bench::bench },
@@ -86,7 +86,7 @@ fn usage() -> String {
     } in COMMANDS
     {
         let call = format!("{name} {args}");
-        text += &format!("\n  {call:<24} {about}");
+        text += &format!("\n  {call:<36}{about}");
     }
     text
 }

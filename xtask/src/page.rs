@@ -14,15 +14,26 @@ use crate::tools;
 /// What the page is compiled for.
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Builds the page into `dist/` as it is released: as small as it gets.
-pub(crate) fn release(project: &Project) -> Result<(), String> {
-    tools::want_wasm_opt(project);
-    build(project)
+/// Cargo's profile of a page to try changes with.
+const QUICK: &str = "quick";
+
+/// How much is done for a small and fast page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// Compiled in less time, the second time above all: a page twice as large, and slower.
+    Quick,
+    /// Compiled as it is released, and made small if there is a wasm-opt already.
+    Ready,
+    /// As it is released.
+    Release,
 }
 
-/// Builds the page into `dist/`; the modules are made small if there is a wasm-opt already.
-pub(crate) fn build(project: &Project) -> Result<(), String> {
+/// Builds the page into `dist/`.
+pub(crate) fn build(project: &Project, effort: Effort) -> Result<(), String> {
     tools::for_page(project)?;
+    if effort == Effort::Release {
+        tools::want_wasm_opt(project);
+    }
     // Two builds at a time would take each other's files away.
     fs::create_dir_all(&project.target).map_err(at(&project.target))?;
     let lock = project.target.join("page.lock");
@@ -33,21 +44,25 @@ pub(crate) fn build(project: &Project) -> Result<(), String> {
     let unfinished = project.root.join("dist.new");
     remove(&unfinished)?;
     fs::create_dir(&unfinished).map_err(at(&unfinished))?;
-    gather(project, &unfinished)?;
-    finish(project, &unfinished, true)?;
+    gather(project, &unfinished, effort)?;
+    finish(project, &unfinished, effort != Effort::Quick)?;
     replace(&project.dist, &unfinished)?;
     drop(lock);
     Ok(())
 }
 
 /// Puts everything that `index.html` names into a folder.
-fn gather(project: &Project, folder: &Path) -> Result<(), String> {
+fn gather(project: &Project, folder: &Path, effort: Effort) -> Result<(), String> {
     let index = project.root.join("index.html");
     let html = fs::read_to_string(&index).map_err(at(&index))?;
     let (parts, html) = links::read(&html)?;
     let mut programs = Vec::new();
     for part in parts {
         match part {
+            Part::Program(program) if effort == Effort::Quick => programs.push(Program {
+                profile: QUICK.to_owned(),
+                ..program
+            }),
             Part::Program(program) => programs.push(program),
             Part::File(file) => {
                 let from = project.root.join(&file);
