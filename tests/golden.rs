@@ -14,6 +14,7 @@ use dormer_core::profile::capture::{self, CaptureFile};
 
 use crate::support::opened::{NO_GPU, Opened, report_on};
 use crate::support::shared;
+use crate::support::skipped::skipped;
 
 #[test]
 fn sheets_agree_with_the_reference() {
@@ -128,7 +129,7 @@ fn every_real_trace_is_read_without_loss() {
 fn shared_with_python() -> Option<PathBuf> {
     let shared = shared::folder()?;
     if Command::new("python3").arg("--version").output().is_err() {
-        eprintln!("skipped: the comparison with the reference needs python3");
+        skipped("the comparison with the reference needs python3");
         return None;
     }
     Some(shared)

@@ -188,14 +188,14 @@ fn two_traces_with_a_capture_are_compared() {
 /// A real trace with its capture: where they lie.
 fn real(folder: &Path, name: &str) -> [PathBuf; 2] {
     ["", ".capture"].map(|part| {
-        let file = folder.join(format!("serving/{name}{part}.json.gz"));
+        let file = folder.join(format!("{name}{part}.json.gz"));
         file.canonicalize().unwrap()
     })
 }
 
 #[test]
 fn a_capture_is_merged_about_as_fast_as_it_is_read() {
-    let Some(folder) = shared::folder().filter(|folder| folder.join("serving").is_dir()) else {
+    let Some(folder) = shared::serving_folder() else {
         return;
     };
     with_page("capture-time", async |page| {

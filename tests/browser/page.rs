@@ -10,6 +10,7 @@ use thirtyfour::prelude::*;
 use xtask::server::{Request, Server, Site};
 
 use super::chromium::{Chromium, Programs};
+use crate::support::skipped::skipped;
 
 /// How long anything may take before the test fails. Machines that build and test at the same
 /// time are slow.
@@ -92,7 +93,7 @@ fn programs() -> Option<Programs> {
 /// Says what a test is skipped for; fails if `CI` is set.
 pub(crate) fn skip(missing: &str) {
     assert!(std::env::var_os("CI").is_none(), "not tested: {missing}");
-    eprintln!("skipped: {missing}");
+    skipped(missing);
 }
 
 /// The folder that holds the built page.

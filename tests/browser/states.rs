@@ -10,6 +10,7 @@ use thirtyfour::prelude::*;
 
 use super::page::{Page, VIEWS};
 use crate::support::shared;
+use crate::support::skipped::partly_skipped;
 
 /// A state of the page.
 pub(crate) struct State {
@@ -116,11 +117,11 @@ impl Opened {
 
 /// The real trace that is looked at, where it is.
 fn real() -> Option<PathBuf> {
-    let file = shared::folder()?.join("traces/xdit_sd35.json.gz");
+    let file = shared::folder_for_more()?.join("traces/xdit_sd35.json.gz");
     // The browser takes no `..`.
     let whole = file.canonicalize();
     if whole.is_err() {
-        eprintln!("skipped: no {}", file.display());
+        partly_skipped(&format!("no {}", file.display()));
     }
     whole.ok()
 }

@@ -18,12 +18,23 @@ mod chromium;
 #[path = "../browser/page.rs"]
 #[allow(
     dead_code,
-    clippy::print_stderr,
     reason = "shared with the browser tests, which use more of it"
 )]
 mod page;
+#[path = "../support/skipped.rs"]
+#[allow(
+    dead_code,
+    clippy::print_stderr,
+    reason = "shared with the tests, which use more of it and say on standard error what they skip"
+)]
+mod skipped;
 #[path = "../support/slower.rs"]
 mod slower;
+
+/// `page` finds it where the tests have it.
+mod support {
+    pub(crate) use super::skipped;
+}
 
 use std::path::Path;
 use std::time::Duration;

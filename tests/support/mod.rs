@@ -1,11 +1,12 @@
 //! What several tests need: small traces as text, containers, CSV, the shared traces, reports, a
-//! slower sample, and the source tree.
+//! slower sample, the source tree, and what a test says that cannot run.
 
 pub(crate) mod container;
 pub(crate) mod csv;
 pub(crate) mod opened;
 pub(crate) mod page;
 pub(crate) mod shared;
+pub(crate) mod skipped;
 pub(crate) mod slower;
 pub(crate) mod source;
 pub(crate) mod text;

@@ -1,27 +1,38 @@
 //! Real traces and the reference's sheets, which are not part of the repository.
 //!
 //! They lie in a folder `shared` beside the checkout, or where `DORMER_SHARED` says. Tests that
-//! need them say so and pass where they are missing.
+//! need them say so and pass where they are missing; `cargo xtask test` counts these at its end.
 
 use std::path::{Path, PathBuf};
 
 use dormer_core::hardware::{self, GpuSpec};
 use dormer_core::sample;
 
-/// The folder, where there is one.
+use super::skipped::{partly_skipped, skipped};
+
+/// The folder, where there is one; without it the running test is skipped.
 pub(crate) fn folder() -> Option<PathBuf> {
+    find().map_err(|why| skipped(&why)).ok()
+}
+
+/// The folder, where there is one; without it the running test does less.
+pub(crate) fn folder_for_more() -> Option<PathBuf> {
+    find().map_err(|why| partly_skipped(&why)).ok()
+}
+
+/// The folder, or why there is none.
+fn find() -> Result<PathBuf, String> {
     let folder = match std::env::var_os("DORMER_SHARED") {
         Some(folder) => PathBuf::from(folder),
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"),
     };
     if folder.join("traces").is_dir() {
-        return Some(folder);
+        return Ok(folder);
     }
-    eprintln!(
-        "skipped: no real traces in {}; set DORMER_SHARED to the folder that holds them",
-        folder.display()
-    );
-    None
+    let there = folder.display();
+    Err(format!(
+        "no real traces in {there}; set DORMER_SHARED to the folder that holds them"
+    ))
 }
 
 /// The names of all traces in the folder, sorted.
@@ -59,12 +70,22 @@ pub(crate) fn trace(folder: &Path, name: &str) -> Vec<u8> {
     std::fs::read(folder.join(format!("traces/{name}.json.gz"))).unwrap()
 }
 
-/// The bytes of a trace of a serving engine; `None`, said on standard error, where it is not there.
+/// The folder of the traces of serving engines; without it the running test is skipped.
+pub(crate) fn serving_folder() -> Option<PathBuf> {
+    let serving = folder()?.join("serving");
+    if serving.is_dir() {
+        return Some(serving);
+    }
+    skipped(&format!("there is no {}", serving.display()));
+    None
+}
+
+/// The bytes of a trace of a serving engine; without it the running test is skipped.
 pub(crate) fn serving(name: &str) -> Option<Vec<u8>> {
-    let path = folder()?.join(format!("serving/{name}.json.gz"));
-    let bytes = std::fs::read(&path).ok();
+    let serving = serving_folder()?;
+    let bytes = std::fs::read(serving.join(format!("{name}.json.gz"))).ok();
     if bytes.is_none() {
-        eprintln!("skipped: no {}", path.display());
+        skipped(&format!("traces are missing in {}", serving.display()));
     }
     bytes
 }
@@ -72,7 +93,7 @@ pub(crate) fn serving(name: &str) -> Option<Vec<u8>> {
 /// Dormer's own sample, and the real traces where they are: name and bytes.
 pub(crate) fn with_sample() -> Vec<(String, Vec<u8>)> {
     let mut traces = vec![("sample".to_owned(), sample::TRACE.as_bytes().to_vec())];
-    if let Some(folder) = folder() {
+    if let Some(folder) = folder_for_more() {
         let names = self::traces(&folder);
         traces.extend(names.into_iter().map(|name| {
             let bytes = trace(&folder, &name);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use crate::page::{self, at};
+use crate::page::{self, Effort, at};
 use crate::project::{Failure, Project, run};
 use crate::tools;
 
@@ -33,7 +33,7 @@ pub(crate) fn bench(project: &Project, args: &[String]) -> Result<(), Failure> {
             .map(|trace| tiled(project, trace, n))
             .collect::<Result<_, _>>()?;
     }
-    page::build(project)?;
+    page::build(project, Effort::Release)?;
     tools::for_browser(project)?;
     if is_frames {
         let mut program = program(project);
@@ -52,7 +52,7 @@ pub(crate) fn bench(project: &Project, args: &[String]) -> Result<(), Failure> {
 
 /// Takes the pictures of the guide.
 pub(crate) fn screenshots(project: &Project) -> Result<(), String> {
-    page::build(project)?;
+    page::build(project, Effort::Release)?;
     tools::for_browser(project)?;
     run(project
         .cargo()

@@ -3,9 +3,10 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use crate::page;
+use crate::page::{self, Effort};
 use crate::project::{Failure, Project, run, shown};
-use crate::tools;
+use crate::skips::{self, Skips};
+use crate::{tools, trunk};
 
 /// Sets up what the checks need, runs them all, and ends with the count of tests.
 ///
@@ -25,7 +26,8 @@ pub(crate) fn test(project: &Project) -> Result<(), Failure> {
         }
     }
     heading("tests");
-    let count = run_tests(&mut tests(project))?;
+    let skips = Skips::new(project)?;
+    let count = run_tests(tests(project).env(skips::FILE, skips.file()))?;
     if !count.succeeded {
         failed.push("tests");
     }
@@ -33,6 +35,9 @@ pub(crate) fn test(project: &Project) -> Result<(), Failure> {
     println!();
     if count.ignored > 0 {
         println!("{} tests are ignored.", count.ignored);
+    }
+    for line in skips.lines() {
+        println!("{line}");
     }
     if !failed.is_empty() {
         println!("failed: {}", failed.join(", "));
@@ -70,7 +75,8 @@ const CHECKS: &[(&str, Check)] = &[
             .args(["doc", "--workspace", "--no-deps", "--quiet"])
             .env("RUSTDOCFLAGS", "-D warnings"))
     }),
-    ("page", page::build),
+    ("page", |project| page::build(project, Effort::Release)),
+    ("page by Trunk", trunk::compare),
 ];
 
 fn clippy(project: &Project, what: &[&str]) -> Command {

@@ -5,13 +5,13 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::page::{self, at};
+use crate::page::{self, Effort, at};
 use crate::project::Project;
 use crate::stamp::files;
 
 /// Builds `dist/` and prints each file's size: as it is, and as a server would send it.
 pub(crate) fn dist(project: &Project) -> Result<(), String> {
-    page::build(project)?;
+    page::build(project, Effort::Release)?;
     let sizes = sizes(project)?;
     println!("\n{}", table(&sizes));
     if sizes.iter().any(|(_, [.., brotli])| brotli.is_none()) {

@@ -1,22 +1,27 @@
 //! The project's own commands. `cargo xtask` lists them.
 //!
 //! Each sets up what is missing on the machine, says so before it does, and then does its work. What is not a command of its
-//! own: `project` knows where things are, `tools` what has to be there, `stamp` the build id.
+//! own: `project` knows where things are, `tools` what has to be there, `page` how the page is built, `links` of what, `stamp` the
+//! build id, and `trunk` compares with the page that Trunk builds.
 
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "commands talk to who types them"
 )]
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test fails by panicking"))]
 
 mod bench;
 mod check;
 mod dist;
+mod links;
 mod page;
 mod project;
 mod serve;
+mod skips;
 mod stamp;
 mod tools;
+mod trunk;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -32,13 +37,13 @@ struct Command {
 
 #[rustfmt::skip]
 const COMMANDS: &[Command] = &[
-    Command { name: "serve", args: "[--port N]", about: "build the page and serve it on this machine", run: serve::serve },
+    Command { name: "serve", args: "[--port N] [--quick]", about: "build the page and serve it on this machine; quick: sooner, but larger and slower", run: serve::serve },
     Command { name: "test", args: "", about: "format, lints, docs, and all tests, those in a browser too", run: |project, _| check::test(project) },
     Command { name: "dist", args: "", about: "build the static site into dist/ and print its sizes", run: |project, _| Ok(dist::dist(project)?) },
     Command { name: "bench", args: "TRACE… [--tile N] [--frames]", about: "measure traces natively and in Chromium; prints Markdown", run: bench::bench },
     Command { name: "screenshots", args: "", about: "take the pictures of docs/guide.md anew", run: |project, _| Ok(bench::screenshots(project)?) },
     Command { name: "tile", args: "TRACE N OUT", about: "write a trace that repeats another N times", run: bench::tile },
-    Command { name: "prepare", args: "", about: "set up what building the page takes (Trunk calls it)", run: |project, _| Ok(tools::for_trunk(project)?) },
+    Command { name: "prepare", args: "", about: "set up what building the page takes (Trunk calls it)", run: |project, _| Ok(tools::for_trunk(project, is_for_release())?) },
     Command { name: "stamp", args: "", about: "finish a build of the page (Trunk calls it)", run: |project, _| stamp_staging(project) },
 ];
 
@@ -81,16 +86,20 @@ fn usage() -> String {
     } in COMMANDS
     {
         let call = format!("{name} {args}");
-        text += &format!("\n  {call:<24} {about}");
+        text += &format!("\n  {call:<36}{about}");
     }
     text
 }
 
-/// Trunk names the folder it has built into, and whether it was told `--release`.
+/// Trunk says so to what it calls.
+fn is_for_release() -> bool {
+    std::env::var("TRUNK_PROFILE").is_ok_and(|profile| profile == "release")
+}
+
+/// Trunk names the folder it has built into.
 fn stamp_staging(project: &Project) -> Result<(), Failure> {
     let Some(staging) = std::env::var_os("TRUNK_STAGING_DIR").map(PathBuf::from) else {
         return Err(Failure::Usage("`stamp` is called by Trunk".to_owned()));
     };
-    let release = std::env::var("TRUNK_PROFILE").is_ok_and(|profile| profile == "release");
-    Ok(page::finish(project, &staging, release)?)
+    Ok(page::finish(project, &staging, is_for_release())?)
 }

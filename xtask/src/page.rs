@@ -1,43 +1,147 @@
-//! Building the page with Trunk.
+//! Building the page.
 //!
-//! `Trunk.toml` calls back twice, so that plain `trunk build --release` gives the same files: `cargo xtask prepare` before the
-//! build sets up what Trunk needs, `cargo xtask stamp` after it makes the modules small and gives all files one build id.
+//! What it is made of stands in `index.html` (`links`). Plain `trunk build --release` reads the same list and gives the same
+//! files: `Trunk.toml` calls back twice, `cargo xtask prepare` before the build, `cargo xtask stamp` after it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use crate::links::{self, Part, Program};
 use crate::project::{Project, run};
-use crate::stamp::{build_id, hash, stamp};
+use crate::stamp::{build_id, files, hash, stamp, tidy};
 use crate::tools;
 
-/// Builds the page for release into `dist/`.
-pub(crate) fn build(project: &Project) -> Result<(), String> {
+/// What the page is compiled for.
+const TARGET: &str = "wasm32-unknown-unknown";
+
+/// Cargo's profile of a page to try changes with.
+const QUICK: &str = "quick";
+
+/// How much is done for a small and fast page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// Compiled in less time, the second time above all: a page twice as large, and slower.
+    Quick,
+    /// Compiled as it is released, and made small if there is a wasm-opt already.
+    Ready,
+    /// As it is released.
+    Release,
+}
+
+/// Builds the page into `dist/`.
+pub(crate) fn build(project: &Project, effort: Effort) -> Result<(), String> {
     tools::for_page(project)?;
-    // Trunk builds into one folder of the checkout: two builds at a time would take each other's files away.
+    if effort == Effort::Release {
+        tools::want_wasm_opt(project);
+    }
+    // Two builds at a time would take each other's files away.
     fs::create_dir_all(&project.target).map_err(at(&project.target))?;
     let lock = project.target.join("page.lock");
     let lock = File::create(&lock)
         .and_then(|file| file.lock().map(|()| file))
         .map_err(at(&lock))?;
-    run(project
-        .command("trunk")
-        .args(["build", "--release", "--log", "warn"])
-        .env("TRUNK_SKIP_VERSION_CHECK", "true"))?;
+    // Beside `dist/`, so that it can take its place.
+    let unfinished = project.root.join("dist.new");
+    remove(&unfinished)?;
+    fs::create_dir(&unfinished).map_err(at(&unfinished))?;
+    gather(project, &unfinished, effort)?;
+    finish(project, &unfinished, effort != Effort::Quick)?;
+    replace(&project.dist, &unfinished)?;
     drop(lock);
     Ok(())
 }
 
-/// Finishes what Trunk has built and not yet moved to `dist/`.
+/// Puts everything that `index.html` names into a folder.
+fn gather(project: &Project, folder: &Path, effort: Effort) -> Result<(), String> {
+    let index = project.root.join("index.html");
+    let html = fs::read_to_string(&index).map_err(at(&index))?;
+    let (parts, html) = links::read(&html)?;
+    let mut programs = Vec::new();
+    for part in parts {
+        match part {
+            Part::Program(program) if effort == Effort::Quick => programs.push(Program {
+                profile: QUICK.to_owned(),
+                ..program
+            }),
+            Part::Program(program) => programs.push(program),
+            Part::File(file) => {
+                let from = project.root.join(&file);
+                fs::copy(&from, folder.join(links::base(&file))).map_err(at(&from))?;
+            }
+        }
+    }
+    let page = folder.join("index.html");
+    fs::write(&page, html).map_err(at(&page))?;
+    let bindgen = tools::bindgen(project)?;
+    compile(project, &programs)?;
+    for program in &programs {
+        let Program { name, profile, .. } = program;
+        let target = match program.is_worker {
+            true => "no-modules",
+            false => "web",
+        };
+        let module = format!("{TARGET}/{profile}/{name}.wasm");
+        run(project
+            .command(&bindgen)
+            .arg(format!("--target={target}"))
+            .arg(format!("--out-dir={}", folder.display()))
+            .arg(format!("--out-name={name}"))
+            .arg("--no-typescript")
+            .arg(project.target.join(module)))?;
+    }
+    Ok(())
+}
+
+/// Compiles the programs. Those of one package and profile together: linking one leaves cores to the other.
+fn compile(project: &Project, programs: &[Program]) -> Result<(), String> {
+    let alike = |a: &Program, b: &Program| (&a.manifest, &a.profile) == (&b.manifest, &b.profile);
+    for group in programs.chunk_by(alike) {
+        let Some(Program {
+            manifest, profile, ..
+        }) = group.first()
+        else {
+            continue;
+        };
+        let mut cargo = project.cargo();
+        cargo.args(["build", "--target", TARGET, "--manifest-path", manifest]);
+        cargo.args(["--profile", profile]);
+        for program in group {
+            cargo.args(["--bin", &program.name]);
+        }
+        run(&mut cargo)?;
+    }
+    Ok(())
+}
+
+/// Puts a finished folder in the place of another, which is never there in part.
+fn replace(folder: &Path, with: &Path) -> Result<(), String> {
+    let old = folder.with_extension("old");
+    remove(&old)?;
+    if folder.exists() {
+        fs::rename(folder, &old).map_err(at(folder))?;
+    }
+    fs::rename(with, folder).map_err(at(with))?;
+    remove(&old)
+}
+
+/// Removes a folder if it is there.
+fn remove(folder: &Path) -> Result<(), String> {
+    match folder.exists() {
+        true => fs::remove_dir_all(folder).map_err(at(folder)),
+        false => Ok(()),
+    }
+}
+
+/// Finishes what was built and does not yet stand in `dist/`.
 pub(crate) fn finish(project: &Project, staging: &Path, release: bool) -> Result<(), String> {
     if release {
         optimise(project, staging)?;
     }
+    tidy(staging)?;
     let id = build_id(staging)?;
     stamp(staging, &id)
 }
 
-/// The modules that wasm-opt makes small.
-const MODULES: [&str; 2] = ["dormer-app_bg.wasm", "worker_bg.wasm"];
 /// The level for size. The worker gains nothing measurable from the one for speed.
 const LEVEL: &str = "-Oz";
 
@@ -51,15 +155,15 @@ const FEATURES: &[&str] = &[
     "--enable-sign-ext",
 ];
 
-/// Runs wasm-opt over the modules.
-///
-/// Trunk could do it, but fails where there is no wasm-opt, and takes any old one that it finds. Ours also remembers results:
-/// a module that did not change is not optimised again.
+/// Runs wasm-opt over the modules, and remembers results: a module that did not change is not optimised again.
 fn optimise(project: &Project, staging: &Path) -> Result<(), String> {
     let Some(wasm_opt) = tools::wasm_opt(project) else {
         return Ok(());
     };
-    for name in MODULES {
+    for name in files(staging)? {
+        if !name.ends_with(".wasm") {
+            continue;
+        }
         let module = staging.join(name);
         let bytes = fs::read(&module).map_err(at(&module))?;
         let key = hash([wasm_opt.as_os_str().as_encoded_bytes(), &bytes]);
@@ -86,4 +190,22 @@ fn optimise(project: &Project, staging: &Path) -> Result<(), String> {
 pub(crate) fn at(file: &Path) -> impl Fn(std::io::Error) -> String {
     let file: PathBuf = file.to_owned();
     move |error| format!("{}: {error}", file.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finished_folder_takes_the_place_of_the_old_one() {
+        let base = tempfile::tempdir().unwrap();
+        let dist = base.path().join("dist");
+        for (built, expected) in [("a.css", "dist/a.css"), ("b.css", "dist/b.css")] {
+            let new = base.path().join("dist.new");
+            fs::create_dir(&new).unwrap();
+            fs::write(new.join(built), "").unwrap();
+            replace(&dist, &new).unwrap();
+            assert_eq!(files(base.path()).unwrap(), [expected]);
+        }
+    }
 }

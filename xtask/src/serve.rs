@@ -2,8 +2,9 @@
 
 use xtask::server::{Server, Site};
 
-use crate::page;
+use crate::page::{self, Effort};
 use crate::project::{Failure, Project};
+use crate::tools;
 
 const PORT: u16 = 8080;
 
@@ -11,16 +12,28 @@ const PORT: u16 = 8080;
 const TRIES: u16 = 100;
 
 /// Builds, then serves `dist/` until it is interrupted. `--port N` insists on a port; without it the next free one is taken.
+/// `--quick` is for who changes the page.
 pub(crate) fn serve(project: &Project, args: &[String]) -> Result<(), Failure> {
-    let wanted = match args {
-        [] => None,
-        [option, port] if option == "--port" => {
-            let number = port.parse::<u16>();
-            Some(number.map_err(|_| Failure::Usage(format!("`{port}` is no port")))?)
+    let mut wanted = None;
+    let mut effort = Effort::Ready;
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        match arg.as_str() {
+            "--port" => {
+                let port = rest.next().map_or("", String::as_str);
+                let number = port.parse::<u16>();
+                wanted = Some(number.map_err(|_| Failure::Usage(format!("`{port}` is no port")))?);
+            }
+            "--quick" => effort = Effort::Quick,
+            _ => return Err(Failure::Usage(format!("unknown: {arg}"))),
         }
-        _ => return Err(Failure::Usage(format!("unknown: {}", args.join(" ")))),
-    };
-    page::build(project)?;
+    }
+    page::build(project, effort)?;
+    if effort == Effort::Quick {
+        println!("This page is larger and slower than what `cargo xtask dist` builds.");
+    } else if tools::wasm_opt(project).is_none() {
+        println!("The page is larger than it need be: `cargo xtask dist` sets up wasm-opt.");
+    }
     // The port that was asked for, else the next free one, else any.
     let ports: Vec<u16> = match wanted {
         Some(port) => vec![port],

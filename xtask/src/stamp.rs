@@ -12,6 +12,13 @@ use std::path::{Path, PathBuf};
 
 use crate::page::at;
 
+/// Takes out of the page what Trunk leaves there, and would otherwise count in the id.
+pub(crate) fn tidy(folder: &Path) -> Result<(), String> {
+    let page = folder.join("index.html");
+    let html = fs::read_to_string(&page).map_err(at(&page))?;
+    fs::write(&page, without_rust_links(&html)).map_err(at(&page))
+}
+
 /// The id of the files in a folder: a hash of their names and contents.
 pub(crate) fn build_id(folder: &Path) -> Result<String, String> {
     let mut parts = Vec::new();
@@ -35,8 +42,7 @@ pub(crate) fn stamp(folder: &Path, id: &str) -> Result<(), String> {
         let stamped = match name.rsplit_once('.') {
             Some((_, "wasm")) => with_section(&bytes, id),
             Some((_, "html")) => {
-                let page = without_rust_links(&text()?);
-                let page = with_urls(&page, &names, id);
+                let page = with_urls(&text()?, &names, id);
                 check_links(&page, id)?;
                 page.into_bytes()
             }

@@ -1,17 +1,19 @@
 //! The programs that the other commands need: how to see whether one is there, how it is installed, and what to say when we
 //! cannot install it.
 //!
-//! What Cargo and npm can give goes into a folder of our own (`~/.cache/dormer/tools`, or `DORMER_TOOLS`), in the one version
-//! that is known to work, and the system is left as it is. Only Chromium comes from the system's packages.
+//! What npm can give goes into a folder of our own (`~/.cache/dormer/tools`, or `DORMER_TOOLS`), in the one version that is
+//! known to work, and the system is left as it is. Only Chromium comes from the system's packages. Nothing is installed with
+//! Cargo: our wasm-bindgen (`xtask/bindgen`) is compiled with the page, and Trunk is used only where it is.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::page::at;
 use crate::project::{self, Project, output, run};
 
-/// The newest that compiles with the Rust of this workspace.
-const TRUNK: &str = "0.21.14";
+/// The versions of Trunk whose page is compared with ours; `Trunk.toml` asks for the same.
+pub(crate) const TRUNK: &str = "0.21";
 
 /// npm's package of wasm-opt. Debian's 108 gave a module that fails when the page starts.
 const BINARYEN: &str = "132.0.0";
@@ -34,14 +36,8 @@ struct Tool<'a> {
     install: &'a dyn Fn() -> Result<(), String>,
 }
 
-/// Sets up what building the page takes.
+/// Sets up what compiling the page takes.
 pub(crate) fn for_page(project: &Project) -> Result<(), String> {
-    need_of_cargo(project, "trunk", "trunk", TRUNK, &["--locked"])?;
-    for_trunk(project)
-}
-
-/// Sets up what Trunk calls when it builds the page.
-pub(crate) fn for_trunk(project: &Project) -> Result<(), String> {
     const TARGET: &str = "wasm32-unknown-unknown";
     need(&Tool {
         name: "the Rust target wasm32-unknown-unknown",
@@ -54,14 +50,35 @@ pub(crate) fn for_trunk(project: &Project) -> Result<(), String> {
             folder.is_some_and(|folder| Path::new(&folder).is_dir())
         },
         install: &|| rustup(project, &["target", "add", TARGET]),
-    })?;
-    let version = wasm_bindgen_version(project)?;
-    // Without --locked: its lock file names versions that not every registry mirror has.
-    let more = ["--bin", "wasm-bindgen"];
-    need_of_cargo(project, "wasm-bindgen", "wasm-bindgen-cli", &version, &more)?;
-    show_to_trunk(project, &version)?;
-    want_wasm_opt(project);
+    })
+}
+
+/// Sets up what Trunk calls when it builds the page, for release or for development.
+pub(crate) fn for_trunk(project: &Project, release: bool) -> Result<(), String> {
+    for_page(project)?;
+    show_to_trunk(&bindgen(project)?)?;
+    if release {
+        want_wasm_opt(project);
+    }
     Ok(())
+}
+
+/// Our own wasm-bindgen, compiled if need be.
+pub(crate) fn bindgen(project: &Project) -> Result<PathBuf, String> {
+    run(project
+        .cargo()
+        .args(["build", "--package", "dormer-bindgen"]))?;
+    let name = format!("dormer-bindgen{}", std::env::consts::EXE_SUFFIX);
+    Ok(project.target.join("debug").join(name))
+}
+
+/// The version of the Trunk that can be called, if it is one of ours.
+pub(crate) fn trunk(project: &Project) -> Option<String> {
+    // "trunk 0.21.14"
+    let line = output(project.command("trunk").arg("--version"))?;
+    let version = line.split_whitespace().nth(1)?;
+    let is_ours = version.strip_prefix(TRUNK)?.starts_with('.');
+    is_ours.then(|| version.to_owned())
 }
 
 /// Sets up what the lints take.
@@ -156,46 +173,8 @@ fn need(tool: &Tool) -> Result<(), String> {
     ))
 }
 
-/// Makes sure of a program that Cargo builds from a package.
-fn need_of_cargo(
-    project: &Project,
-    program: &str,
-    package: &str,
-    version: &str,
-    more: &[&str],
-) -> Result<(), String> {
-    let more_words = more.join(" ");
-    need(&Tool {
-        name: &format!("{program} {version}"),
-        how: "cargo install, some minutes, once",
-        by_hand: &format!("cargo install {package} --version {version} {more_words}"),
-        is_present: &|| {
-            // `PROGRAM --version` answers with its name and its version.
-            let line = output(project.command(program).arg("--version"));
-            line.is_some_and(|line| line.split_whitespace().nth(1) == Some(version))
-        },
-        install: &|| {
-            let tools = &project.tools;
-            fs::create_dir_all(tools).map_err(at(tools))?;
-            // A build folder of its own: an install that was broken off goes on where it was.
-            let build = tools.join("build");
-            run(project
-                .cargo()
-                .current_dir(tools)
-                .args(["install", package, "--version", version, "--force"])
-                .args(more)
-                .arg("--root")
-                .arg(tools)
-                .env("CARGO_TARGET_DIR", &build)
-                .env_remove("RUSTFLAGS"))?;
-            let _ = fs::remove_dir_all(&build);
-            Ok(())
-        },
-    })
-}
-
 /// The page works without wasm-opt, only larger: nothing fails for the lack of it.
-fn want_wasm_opt(project: &Project) {
+pub(crate) fn want_wasm_opt(project: &Project) {
     let wanted = need(&Tool {
         name: &format!("wasm-opt {BINARYEN}"),
         how: "npm, package binaryen",
@@ -228,17 +207,6 @@ fn npm_folder(project: &Project) -> PathBuf {
     project.tools.join("npm")
 }
 
-/// The version in `Cargo.lock`: the command-line tool and the crate must be the same.
-fn wasm_bindgen_version(project: &Project) -> Result<String, String> {
-    let file = project.root.join("Cargo.lock");
-    let lock = fs::read_to_string(&file).map_err(at(&file))?;
-    lock.split("[[package]]")
-        .find(|package| package.contains("name = \"wasm-bindgen\"\n"))
-        .and_then(|package| package.split_once("version = \"")?.1.split('"').next())
-        .map(str::to_owned)
-        .ok_or_else(|| "Cargo.lock names no wasm-bindgen".to_owned())
-}
-
 fn rustup(project: &Project, args: &[&str]) -> Result<(), String> {
     if project.which("rustup").is_none() {
         return Err("there is no rustup".to_owned());
@@ -265,16 +233,21 @@ fn apt_install(project: &Project, packages: &[&str]) -> Result<(), String> {
     apt(&[&install[..], packages].concat())
 }
 
-/// Puts our wasm-bindgen where Trunk looks when none is on `PATH`, so that plain `trunk build` finds it too.
-fn show_to_trunk(project: &Project, version: &str) -> Result<(), String> {
-    let ours = project.tools.join("bin/wasm-bindgen");
+/// Puts our wasm-bindgen where Trunk looks when none is on `PATH`. One that somebody else put there stays.
+fn show_to_trunk(ours: &Path) -> Result<(), String> {
+    let line = output(Command::new(ours).arg("--version")).unwrap_or_default();
+    let Some(version) = line.split_whitespace().nth(1) else {
+        return Err(format!("{} cannot be called", ours.display()));
+    };
     let folder = project::cache()?.join(format!("trunk/wasm-bindgen-{version}"));
     let theirs = folder.join("wasm-bindgen");
-    if theirs.exists() || !ours.exists() {
+    let mark = folder.join("from-dormer");
+    if theirs.exists() && !mark.exists() {
         return Ok(());
     }
     fs::create_dir_all(&folder)
-        .and_then(|()| fs::copy(&ours, &theirs))
+        .and_then(|()| fs::write(&mark, ""))
+        .and_then(|()| fs::copy(ours, &theirs))
         .map(|_| ())
         .map_err(at(&theirs))
 }
