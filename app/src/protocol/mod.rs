@@ -1,7 +1,8 @@
 //! What page and worker say to each other.
 //!
-//! A message is a plain JavaScript object `{ id, body }`; `body` is one of the types below through
-//! serde. What serde cannot carry travels beside it: a `File` on the way in, bytes on the way out.
+//! A message is a plain JavaScript object `{ id, body }`; `body` is one of the types below, as bytes
+//! through serde. What serde cannot carry travels beside it: a `File` on the way in, large blocks on
+//! the way out.
 //! What `dormer_core::report` holds to be shown travels as it is; other numbers come as text that
 //! `dormer-core` formatted, with the raw value where something is drawn from it.
 //!

@@ -6,7 +6,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use crate::protocol::wire::{error_text, is_request, message, part, to_js};
+use crate::protocol::wire::{error_text, from_js, is_request, message, part, to_js};
 use crate::protocol::{
     AnyQuery, Choice, Failure, FileNames, Opened, OpeningStep, Progress, Reply, Request, StepsQuery,
 };
@@ -46,7 +46,7 @@ pub fn start() {
     let hear = Closure::<dyn FnMut(MessageEvent)>::new(|event: MessageEvent| {
         let message = event.data();
         let id = part(&message, "id");
-        match serde_wasm_bindgen::from_value(part(&message, "body")) {
+        match from_js(&part(&message, "body")) {
             Ok(Request::OpenFiles(choice, is_beside)) => {
                 spawn_local(open_files(files(&message), choice, is_beside));
             }

@@ -27,7 +27,7 @@ use web_sys::{
     WorkerOptions,
 };
 
-use crate::protocol::wire::{error_text, message, part, to_js};
+use crate::protocol::wire::{error_text, from_js, message, part, to_js};
 
 /// What it is called.
 const NAME: &str = "inflate";
@@ -139,7 +139,7 @@ impl Second {
         if part(&message, "plain").is_truthy() {
             return Ok(Piece::Plain);
         }
-        match serde_wasm_bindgen::from_value(part(&message, "end")) {
+        match from_js(&part(&message, "end")) {
             Ok(inflated) => Ok(Piece::End(inflated)),
             Err(_) => {
                 let reasons = ["failed", "crash"].map(|name| part(&message, name).as_string());

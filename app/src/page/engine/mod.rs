@@ -384,13 +384,10 @@ impl Engine {
         query: Q,
         then: impl FnOnce(Q::Answer, Option<Uint8Array>) + 'static,
     ) {
-        let waiting: Waiting =
-            Box::new(
-                move |value, bytes| match serde_wasm_bindgen::from_value(value) {
-                    Ok(answer) => then(answer, bytes),
-                    Err(error) => leptos::logging::error!("an answer that cannot be read: {error}"),
-                },
-            );
+        let waiting: Waiting = Box::new(move |value, bytes| match wire::from_js(&value) {
+            Ok(answer) => then(answer, bytes),
+            Err(error) => leptos::logging::error!("an answer that cannot be read: {error}"),
+        });
         self.send(&Request::Ask(query.into()), &[], Some(waiting));
     }
 
@@ -417,8 +414,8 @@ impl Engine {
                 return;
             };
             inner.last_id += 1;
-            if let Some(message) = message_of(inner.last_id, request, files)
-                && running.worker.post_message(&message).is_ok()
+            let message = message_of(inner.last_id, request, files);
+            if running.worker.post_message(&message).is_ok()
                 && let Some(waiting) = waiting
             {
                 inner.waiting.insert(inner.last_id, waiting);
@@ -439,7 +436,7 @@ impl Engine {
         if let Some(requests) = wire::part(message, "requests").as_f64() {
             self.count_worker_requests(requests as u32);
         }
-        match serde_wasm_bindgen::from_value(wire::part(message, "body")) {
+        match wire::from_js(&wire::part(message, "body")) {
             Ok(Reply::Progress(progress)) => self.state.stage.set(Stage::Loading(progress)),
             Ok(Reply::Opened(opened)) => self.opened(opened),
             Ok(Reply::Failed(failure)) => {

@@ -139,7 +139,7 @@ impl Engine {
             let files = inner.files.as_ref().filter(|_| !is_used);
             let worker = files.and_then(|files| browser::start_worker(files).ok());
             let request = message_of(0, &Request::WarmUp, &[]);
-            if let (Some(worker), Some(request)) = (worker, request)
+            if let Some(worker) = worker
                 && worker.post_message(&request).is_ok()
             {
                 inner.warming = Some(Warming(worker));
@@ -149,12 +149,11 @@ impl Engine {
 }
 
 /// A request as it travels, with the files beside it.
-pub(super) fn message_of(id: u32, request: &Request, files: &[File]) -> Option<Object> {
-    let body = serde_wasm_bindgen::to_value(request).ok()?;
-    let mut parts = vec![("id", id.into()), ("body", body)];
+pub(super) fn message_of(id: u32, request: &Request, files: &[File]) -> Object {
+    let mut parts = vec![("id", id.into()), ("body", wire::to_js(request))];
     if !files.is_empty() {
         let files: Array = files.iter().collect();
         parts.push(("files", files.into()));
     }
-    Some(wire::message(&parts))
+    wire::message(&parts)
 }
