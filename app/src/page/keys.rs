@@ -183,7 +183,7 @@ fn cap(key: &str) -> String {
         "PageDown" => "Page Down",
         "Escape" => "Esc",
         " " => "Space",
-        key if key.chars().count() == 1 => return key.to_uppercase(),
+        key if key.chars().count() == 1 => return key.to_ascii_uppercase(),
         key => key,
     }
     .to_owned()

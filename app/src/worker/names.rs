@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use dormer_core::base::format;
-use dormer_core::base::sort::Arrange;
+use dormer_core::base::sort::{Arrange, Gather};
 
 /// Letters of the end that are kept where the middle is left out.
 const TAIL: usize = 18;
@@ -57,7 +57,7 @@ pub(super) fn column_names(names: BTreeSet<String>, room: usize) -> BTreeMap<Str
     let names = texts.into_iter().zip(cuts);
     names
         .map(|((name, text), left_out)| (name, ShownName { text, left_out }))
-        .collect()
+        .gather()
 }
 
 /// A name for reading. What the reference calls a kernel without an operator of its own,

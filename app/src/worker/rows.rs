@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use dormer_core::base::format;
-use dormer_core::base::sort::Arrange;
+use dormer_core::base::sort::{Arrange, Gather};
 use dormer_core::report::sheet::{Cell, Column, Field, Unit};
 
 use super::columns::{Table, beside};
@@ -112,11 +112,11 @@ impl Names {
         }
         // All rows, whatever the filter leaves: a name looks the same wherever it is.
         let names: BTreeSet<String> = match known {
-            Some(known) => known.shown.keys().cloned().collect(),
+            Some(known) => known.shown.keys().cloned().gather(),
             None => {
                 let rows = 0..table.sheet.rows.len();
                 let cells = rows.filter_map(|row| table.cell(row, label));
-                cells.map(|cell| text(&column, &cell)).collect()
+                cells.map(|cell| text(&column, &cell)).gather()
             }
         };
         let shown = column_names(names, room);
@@ -347,7 +347,7 @@ fn plain_label(label: &str, unit: Unit) -> String {
     let mut letters = label.chars();
     let first = letters.next();
     first.map_or(String::new(), |first| {
-        first.to_uppercase().chain(letters).collect()
+        format!("{}{}", first.to_ascii_uppercase(), letters.as_str())
     })
 }
 

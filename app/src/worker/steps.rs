@@ -175,10 +175,9 @@ fn drop_empty(times: &mut StepTimes) {
 
 fn capitalized(label: &str) -> String {
     let mut letters = label.chars();
-    let first = letters
-        .next()
-        .map(|letter| letter.to_uppercase().to_string());
-    first.unwrap_or_default() + letters.as_str()
+    letters.next().map_or(String::new(), |first| {
+        format!("{}{}", first.to_ascii_uppercase(), letters.as_str())
+    })
 }
 
 /// "Step 1: decode, 32 requests" as "Step 1 (decode, 32 requests)".

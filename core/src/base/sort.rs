@@ -43,6 +43,19 @@ impl<T> Arrange<T> for [T] {
     }
 }
 
+/// Collecting in little code.
+pub trait Gather: Iterator + Sized {
+    /// Puts the items into a map or a set, one after the other. `collect` sorts them before, with a sort of its own for each
+    /// type of iterator.
+    fn gather<C: Default + Extend<Self::Item>>(self) -> C {
+        let mut all = C::default();
+        all.extend(self);
+        all
+    }
+}
+
+impl<I: Iterator> Gather for I {}
+
 /// Where each of so many items belongs. Not generic: compiled once.
 fn places(items: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Vec<usize> {
     let mut order: Vec<usize> = (0..items).collect();

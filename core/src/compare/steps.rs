@@ -8,6 +8,7 @@ use super::pair::{Pair, Which};
 use super::side::Side;
 use crate::base::format;
 use crate::base::interval::sum;
+use crate::base::sort::Arrange;
 use crate::base::stats::median_ns;
 use crate::names::batch::Phase;
 use crate::profile::serving::{Serving, StageKind};
@@ -155,7 +156,7 @@ fn of_phase(phase: Option<Phase>, all: Pair<&Vec<BatchFigures>>) -> Vec<StepPair
         }
     });
     let rest = rest_of(phase, rest);
-    matched.sort_by_key(|pair| std::cmp::Reverse(pair.weight()));
+    matched.arrange_by_key(|pair| std::cmp::Reverse(pair.weight()));
     matched.truncate(MOST_SIZES);
     matched.extend(rest);
     matched

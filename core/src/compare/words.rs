@@ -94,7 +94,7 @@ pub(crate) fn few(texts: impl Iterator<Item = String>) -> String {
 pub(crate) fn upper_first(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| {
-        format!("{}{}", first.to_uppercase(), letters.as_str())
+        format!("{}{}", first.to_ascii_uppercase(), letters.as_str())
     })
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Report;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
+use crate::base::sort::Arrange;
 use crate::findings::compute::{causes_of, short_name};
 use crate::findings::{Estimate, Finding, Impact, Priority, RankedFinding, Row, Tier};
 use crate::hardware::roofline::Bound;
@@ -278,7 +279,7 @@ fn below_roofline(profile: &Profile, report: &Report) -> String {
         .flat_map(|outcome| &outcome.rows)
         .filter(is_below)
         .collect();
-    below.sort_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
+    below.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
     let sentences = below.into_iter().take(NAMED).map(|row| {
         let name = short_name(&input, input.operation(row.operation));
         let percent = format::percent(row.efficiency_percent.unwrap_or_default());

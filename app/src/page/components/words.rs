@@ -113,7 +113,7 @@ pub fn category_legend() -> impl IntoView {
 pub fn capitalised(sentence: &str) -> String {
     let mut letters = sentence.chars();
     letters.next().map_or(String::new(), |first| {
-        first.to_uppercase().chain(letters).collect()
+        format!("{}{}", first.to_ascii_uppercase(), letters.as_str())
     })
 }
 

@@ -19,6 +19,7 @@ mod text;
 
 use super::{Input, Judged};
 use crate::base::labels::labelled;
+use crate::base::sort::Arrange;
 use crate::hardware::roofline::Bound;
 use crate::names::HelperKind;
 use crate::profile::measured::{Helper, Measured, MeasuredOperations};
@@ -273,7 +274,7 @@ impl Parts {
     }
 
     fn in_order(mut self, roofline_ns: i64) -> Vec<Step> {
-        self.steps.sort_by_key(|(_, cause, ..)| *cause);
+        self.steps.arrange_by_key(|(_, cause, ..)| *cause);
         let mut before_ns = roofline_ns;
         let steps = self.steps.into_iter().map(|(factor, cause, ns, detail)| {
             let after_ns = before_ns.saturating_add(ns);

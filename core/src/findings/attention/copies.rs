@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Seen;
+use crate::base::sort::Gather;
 use crate::findings::order::{Order, Placed};
 use crate::findings::prelude::*;
 use crate::profile::tensors::layout_copy;
@@ -24,7 +25,7 @@ pub(super) fn around<'a>(input: &Input<'a>, order: &Order, seen: &'a [Seen<'a>])
         .iter()
         .filter(|one| one.kernel.has_scores())
         .filter_map(|one| Some((one.row.operation, (one, one.sizes?.elements()))))
-        .collect();
+        .gather();
     let operations = input.profile.operations().iter();
     let copied: Vec<_> = operations
         .map(|one| layout_copy(input.profile, one))

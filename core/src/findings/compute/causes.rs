@@ -3,6 +3,7 @@
 use crate::assess::waterfall::{Cause, Fact, Step, StepLine, Waterfall, step_lines};
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
+use crate::base::sort::Arrange;
 use crate::base::value::{CellColumn, Table, Value};
 use crate::findings::Input;
 use crate::findings::finding::Impact;
@@ -77,7 +78,7 @@ pub fn causes_of(input: &Input, at: usize) -> Option<String> {
         let is_any = percent(step.ns).is_some_and(|percent| percent >= LEAST_PERCENT);
         is_any && step.cause != Cause::Unexplained
     });
-    steps.sort_by_key(|step| std::cmp::Reverse(step.ns));
+    steps.arrange_by_key(|step| std::cmp::Reverse(step.ns));
     let is_large = |step: &&&Step| percent(step.ns).is_some_and(|percent| percent >= LARGE_PERCENT);
     let (large, small) = steps.split_at(steps.iter().take_while(is_large).count());
     // The step of the last wave says how many workgroups there are.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Seen, is_layout_change};
+use crate::base::sort::Gather;
 use crate::findings::order::{Order, Placed, time_ns};
 use crate::findings::prelude::*;
 use crate::names::Family;
@@ -129,7 +130,7 @@ fn advice(layouts: &Layouts) -> String {
     let mut shaped = changed.iter().copied().chain(layouts.convolutions);
     let n_dims = shaped.find_map(|one| Some(one.shape.as_ref()?.n_dims()));
     let shapes = changed.iter().filter_map(|one| one.shape.as_ref());
-    let known: BTreeSet<bool> = shapes.filter_map(|shape| shape.is_channels_last).collect();
+    let known: BTreeSet<bool> = shapes.filter_map(|shape| shape.is_channels_last).gather();
     match channels_last(n_dims.unwrap_or(4)) {
         None => {
             "convolutions in one dimension have no channels-last format: run them as `Conv2d` with a height of one in `torch.channels_last`, or try kernels that take the layout as it is".to_owned()
@@ -191,7 +192,7 @@ fn adjacent_copies(input: &Input, seen: &[Seen]) -> Vec<Placed> {
         .filter_map(|one| Some((one.row.operation, one.shape.as_ref()?)));
     let wanted: BTreeMap<usize, [u64; 2]> = shaped
         .map(|(operation, shape)| (operation, shape.elements()))
-        .collect();
+        .gather();
     let copies = Order::of(input).copies_around(
         1,
         |operation| wanted.get(&operation).copied(),

@@ -28,6 +28,7 @@ use super::finding::{Effect, Finding, Priority};
 use super::outcome::Row;
 use crate::assess::Input;
 use crate::base::group::grouped;
+use crate::base::sort::Gather;
 use crate::base::value::Table;
 
 pub(crate) use evidence::{Evidence, Saves};
@@ -213,7 +214,7 @@ pub(crate) fn find<'g, 'a, S: Subject>(
             if (rule.takes)(&group) {
                 // Of no type, so that one set and its sort serve all analyses.
                 let place = |seen: &S::Of<'a>| ptr::from_ref(seen).cast::<()>();
-                let taken: BTreeSet<_> = group.seen.iter().map(|seen| place(seen)).collect();
+                let taken: BTreeSet<_> = group.seen.iter().map(|seen| place(seen)).gather();
                 left.retain(|seen| !taken.contains(&place(seen)));
                 findings.extend(rule.finding(&group));
             }

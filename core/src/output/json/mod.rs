@@ -39,8 +39,8 @@ macro_rules! record {
 
             impl $name {
                 pub(crate) fn of($($arg: $of),*) -> serde_json::Value {
-                    let own = [$((stringify!($key).to_owned(), $crate::output::json::value(&$value))),+];
-                    let keys = serde_json::Map::from_iter(own);
+                    let own = &mut [$((stringify!($key), $crate::output::json::value(&$value))),+];
+                    let keys = $crate::output::json::keys(own);
                     $(let keys = $crate::output::json::with_keys_of(keys, $other::of($($from),+));)?
                     serde_json::Value::Object(keys)
                 }
@@ -67,6 +67,15 @@ pub(crate) fn value(record: impl Serialize) -> Json {
 pub(crate) fn pretty(json: &Json) -> Vec<u8> {
     let text = serde_json::to_string_pretty(json);
     format::ungrouped(&text.unwrap_or_default()).into_bytes()
+}
+
+/// A map of values by their keys. Not generic: compiled once.
+pub(crate) fn keys(all: &mut [(&str, Json)]) -> Map<String, Json> {
+    let mut keys = Map::new();
+    for (key, value) in all {
+        keys.insert((*key).to_owned(), value.take());
+    }
+    keys
 }
 
 pub(crate) fn list<'a, T>(things: &'a [T], record: impl Fn(&'a T) -> Json) -> Json {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value as Json};
 
 use super::{list, record};
 use crate::assess::Thresholds;
+use crate::base::sort::Gather;
 use crate::base::value::{Table as Cells, Value, rounded};
 use crate::findings::{Fact, Replay as Offer};
 use crate::profile::window::WindowOf;
@@ -45,7 +46,7 @@ fn us_after(of: &WindowOf, ns: i64) -> f64 {
 fn cells(table: &Cells, row: &[Value]) -> Json {
     let cells = table.columns.iter().zip(row);
     let cells = cells.map(|(column, value)| keyed(column.key, value));
-    Json::Object(cells.collect())
+    Json::Object(cells.gather())
 }
 
 /// A value with its key, which ends in its unit.
@@ -55,13 +56,13 @@ fn keyed(key: &str, value: &Value) -> (String, Json) {
 
 pub(crate) fn facts(facts: &[Fact]) -> Map<String, Json> {
     let facts = facts.iter();
-    facts.map(|fact| keyed(fact.key, &fact.value)).collect()
+    facts.map(|fact| keyed(fact.key, &fact.value)).gather()
 }
 
 pub(crate) fn thresholds(thresholds: &Thresholds) -> BTreeMap<&'static str, f64> {
     let all = Thresholds::ALL.iter();
     all.map(|threshold| (threshold.key, (threshold.get)(thresholds)))
-        .collect()
+        .gather()
 }
 
 /// A part of the trace as a value; null for all of it.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::operators::is_collective;
 use super::placeholder::Placeholders;
 use super::words::is_number;
+use crate::base::sort::Gather;
 use crate::trace::{Dims, OpArgs, ShapeId, StringId, Trace, extra_args};
 
 /// Types of arguments as PyTorch names them.
@@ -102,7 +103,7 @@ fn is_value(part: &str) -> bool {
 pub(super) fn extra(text: &str, placeholders: &mut Placeholders) -> Option<String> {
     let args = extra_args::object(text)?;
     // In an order of its own: that of a `Map` depends on what else is built.
-    let args: BTreeMap<String, Value> = args.into_iter().collect();
+    let args: BTreeMap<String, Value> = args.into_iter().gather();
     let mut shown = BTreeMap::new();
     for (key, value) in &args {
         if let Some(value) = argument(key, value, placeholders) {

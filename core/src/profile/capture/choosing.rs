@@ -92,7 +92,7 @@ impl<'a> Replays<'a> {
             };
             let kernels = of_call.iter().filter_map(|launch| place(launch.work));
             let mut kernels: Vec<_> = kernels.collect();
-            kernels.sort_unstable();
+            kernels.arrange();
             let work = kernels.iter().map(|(track, _, id)| {
                 let name = event(*id).map_or("", |event| trace.name(event));
                 (*track, symbols.work(name), name)
@@ -129,7 +129,7 @@ impl<'a> Graph<'a> {
         node: impl Fn(u32) -> Option<u64>,
     ) -> Graph<'a> {
         let mut places: Vec<(i64, u32)> = starts.zip(0..).collect();
-        places.sort_unstable();
+        places.arrange();
         let kernels = places.iter().filter_map(|(_, place)| {
             let (stream, work, name) = *work.get(*place as usize)?;
             Some(Replayed {
@@ -400,7 +400,7 @@ impl Chooser<'_> {
         if rows.iter().any(|row| is_other(&row)) {
             let sizes = rows.iter().filter_map(size);
             let mut sizes: Vec<u64> = sizes.collect();
-            sizes.sort_unstable();
+            sizes.arrange();
             sizes.dedup();
             return Err(Why::Ambiguous { sizes });
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::interval::Interval;
+use crate::base::sort::Arrange;
 use crate::names::memory::DriverCall;
 use crate::profile::Profile;
 use crate::trace::{ByName, Category, EventId};
@@ -49,7 +50,7 @@ fn find(profile: &Profile) -> Vec<DriverUse> {
             })
         })
         .collect();
-    uses.sort_by_key(|one| (one.span.start_ns, one.event));
+    uses.arrange_by_key(|one| (one.span.start_ns, one.event));
     mark_retries(profile, &mut uses);
     uses
 }

@@ -235,7 +235,7 @@ impl Memory {
         label(trace, &mut devices);
         let failed = trace.memory.failed().iter().copied();
         let mut failed: Vec<_> = failed.filter(|one| span.contains(one.ts_ns)).collect();
-        failed.sort_by_key(|one| one.ts_ns);
+        failed.arrange_by_key(|one| one.ts_ns);
         Memory { devices, failed }
     }
 }

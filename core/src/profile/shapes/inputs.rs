@@ -1,5 +1,6 @@
 //! Tokens of a diffusion transformer, by what is copied into the inputs of its graph.
 
+use crate::base::sort::Arrange;
 use crate::perf::model_config::DiffusionModel;
 use crate::profile::Profile;
 use crate::profile::launch::is_graph_launch;
@@ -77,7 +78,7 @@ fn by_positions(shapes: &[&[i64]]) -> Option<ImageTokens> {
         _ => None,
     });
     let mut inputs: Vec<(i64, i64, i64)> = inputs.collect();
-    inputs.sort_unstable();
+    inputs.arrange();
     inputs.dedup();
     match inputs[..] {
         [(_, image, batch), (_, text, of_text)] if batch == of_text => {
@@ -111,8 +112,8 @@ fn inputs_of_graphs(profile: &Profile) -> Vec<Vec<&[i64]>> {
             copies.push((track, ns, event));
         }
     }
-    launches.sort_unstable();
-    copies.sort_unstable();
+    launches.arrange();
+    copies.arrange();
     let first = launches.iter().take(MOST_LAUNCHES).enumerate();
     let inputs = first.map(|(at, (until_ns, track))| {
         let earlier = launches.iter().take(at).rev();

@@ -3,6 +3,7 @@
 use crate::assess::judged::Judged;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
+use crate::base::sort::Arrange;
 use crate::names::batch::Phase;
 use crate::profile::Profile;
 use crate::profile::shapes::{ImageTokens, Source};
@@ -28,7 +29,7 @@ pub(super) fn fact(profile: &Profile, judged: &[Judged]) -> Option<(String, Stri
         .map(|source| (known(Some(*source)), *source))
         .filter(|(ns, _)| *ns > 0)
         .collect();
-    parts.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
+    parts.arrange_by_key(|(ns, _)| std::cmp::Reverse(*ns));
     let share = |ns| percent_of(ns, all_ns).map(format::percent);
     let parts: Vec<String> = parts
         .iter()

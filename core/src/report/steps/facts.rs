@@ -30,10 +30,9 @@ pub(crate) fn facts(serving: &Serving, thresholds: &Thresholds) -> Vec<(String, 
 
 fn capitalized(sentence: &str) -> String {
     let mut letters = sentence.chars();
-    let first = letters
-        .next()
-        .map(|letter| letter.to_uppercase().to_string());
-    first.unwrap_or_default() + letters.as_str()
+    letters.next().map_or(String::new(), |first| {
+        format!("{}{}", first.to_ascii_uppercase(), letters.as_str())
+    })
 }
 
 /// How many steps are slow, and by how much the slowest.

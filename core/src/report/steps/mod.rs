@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use crate::assess::Thresholds;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
+use crate::base::sort::{Arrange, Gather};
 use crate::base::stats::median_ns;
 use crate::base::trend::trend;
 use crate::names::batch::{Batch, Phase};
@@ -108,14 +109,14 @@ fn first_graphs(serving: &Serving) -> BTreeMap<(TrackId, EventId), usize> {
         let starts = graph.replays.iter().map(|replay| replay.on_host.start_ns);
         calls.extend(starts.map(|ns| (ns, at)));
     }
-    calls.sort_unstable();
+    calls.arrange();
     let steps = serving.steps.iter().filter_map(|step| {
         let first = calls.partition_point(|(ns, _)| *ns < step.on_host.start_ns);
         let (ns, graph) = calls.get(first)?;
         let is_inside = step.on_host.contains(*ns);
         is_inside.then_some(((step.track, step.event), *graph))
     });
-    steps.collect()
+    steps.gather()
 }
 
 /// Phase, tokens, and the graph where nothing tells of tokens.
@@ -150,7 +151,7 @@ impl Usual {
             Some((median, median_ns(away.collect())?))
         };
         Usual {
-            by_size: sizes.keys().map(|size| (*size, usual(*size))).collect(),
+            by_size: sizes.keys().map(|size| (*size, usual(*size))).gather(),
         }
     }
 

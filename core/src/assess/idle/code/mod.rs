@@ -25,6 +25,7 @@ use std::ops::Range;
 
 use crate::base::interval::{Interval, difference, length, sum, union};
 use crate::base::map::Map;
+use crate::base::sort::Arrange;
 use crate::names::cpu_activity::CpuActivity;
 use crate::profile::Profile;
 use crate::profile::tree::{CallTree, NodeId};
@@ -256,7 +257,7 @@ impl<'a> CodeSearch<'a> {
         time: Interval,
     ) -> Vec<Candidate> {
         let least_ns = (time.length() / LEAST_PART).max(1);
-        found.sort_unstable();
+        found.arrange();
         let mut candidates: Vec<(i64, Candidate)> = Vec::new();
         for calls in found.chunk_by(|a, b| a.0 == b.0) {
             let spans = union(calls.iter().map(|(_, span, _)| *span).collect());
@@ -279,7 +280,7 @@ impl<'a> CodeSearch<'a> {
             candidates.push((covered_ns, candidate));
         }
         // What covers less lies deeper, and of what covers as much what is shorter.
-        candidates.sort_by_key(|(covered_ns, one)| {
+        candidates.arrange_by_key(|(covered_ns, one)| {
             (*covered_ns, one.longest_ns, std::cmp::Reverse(one.event))
         });
         candidates.into_iter().map(|(_, one)| one).collect()
@@ -396,7 +397,7 @@ impl<'a> CodeSearch<'a> {
                 code.is_some_and(|code| is_inside(span, self.profile.trace.events.span(code.event)))
             })
             .collect();
-        around.sort_by_key(|part| std::cmp::Reverse(part.ns));
+        around.arrange_by_key(|part| std::cmp::Reverse(part.ns));
         if let Some(part) = around.into_iter().next() {
             part.ns = part.ns.saturating_add(ns);
             return;

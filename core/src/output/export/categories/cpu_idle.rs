@@ -4,6 +4,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::assess::idle::cause::IdleCause;
 use crate::assess::idle::{BINS, Idle};
+use crate::base::sort::Gather;
 use crate::base::value::rounded;
 use crate::findings::cpu_idle::patterns;
 use crate::findings::{Input, pattern};
@@ -46,7 +47,7 @@ fn kernel_analysis(idle: &Idle) -> Json {
     let families = kernels.families.iter();
     let by_category: Map<String, Json> = families
         .map(|(family, tally)| (family.label().to_owned(), json!(tally.count)))
-        .collect();
+        .gather();
     json!({
         "short_kernel_count": kernels.n_short,
         "total_kernel_count": kernels.kernels.count,
@@ -68,7 +69,7 @@ fn gap_analysis(input: &Input, idle: &Idle) -> Json {
             });
             (cause.key().to_owned(), value)
         })
-        .collect();
+        .gather();
     let histogram = BINS.iter().zip(&idle.histogram).map(|((from_ns, _), tally)| {
         json!({ "from_us": us(*from_ns), "count": tally.count, "idle_time_ms": ms(tally.ns) })
     });

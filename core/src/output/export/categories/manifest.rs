@@ -4,6 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::FILES;
 use super::metadata::{platform, times};
+use crate::base::sort::Gather;
 use crate::findings::Outcome;
 use crate::output::json::findings::run;
 use crate::output::json::shared::window;
@@ -24,7 +25,7 @@ pub(super) fn manifest(profile: &Profile, report: &Report) -> Json {
             "status": outcome.status.key(),
             "ops_count": outcome.rows.len(),
         });
-        let files = files.chain(times(profile, outcome)).collect();
+        let files = files.chain(times(profile, outcome)).gather();
         Json::Object(with_keys_of(files, own))
     };
     json!({

@@ -4,6 +4,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::pretty;
 use crate::base::interval::sum;
+use crate::base::sort::Gather;
 use crate::findings::Outcome;
 use crate::hardware::GpuSpec;
 use crate::hardware::Precision::{Bf16, Fp4, Fp8, Fp16, Fp32, Fp64, Int8, Tf32};
@@ -45,7 +46,7 @@ fn rates(gpu: &GpuSpec, options: &ReportOptions) -> Map<String, Json> {
         let basis = figure.basis.label();
         Some((name, json!({ "tflops": figure.tflops, "basis": basis })))
     });
-    known.collect()
+    known.gather()
 }
 
 /// The time of an analysis under the key of its kind: durations of kernels, time in which the GPU
@@ -61,7 +62,7 @@ pub(super) fn times(profile: &Profile, outcome: &Outcome) -> Map<String, Json> {
     let times = kinds.map(|kind| (kind, (kind == own).then(|| ms(outcome.time_ns))));
     let host = ("cpu_duration_ms", Some(ms(host_ns(profile, outcome))));
     let times = times.into_iter().chain([host]);
-    times.map(|(key, ms)| (key.to_owned(), json!(ms))).collect()
+    times.map(|(key, ms)| (key.to_owned(), json!(ms))).gather()
 }
 
 pub(super) fn platform(report: &Report) -> Option<String> {

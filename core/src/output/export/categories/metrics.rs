@@ -1,7 +1,7 @@
 //! The figures of an analysis: its operations with their efficiency, or its own assessments where it
 //! is one of the whole; what it found.
 
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 use super::{cpu_idle, multi_kernel, pretty};
 use crate::base::value::rounded;
@@ -10,7 +10,7 @@ use crate::findings::{Assessment, Outcome, Row, Status};
 use crate::names::library_of;
 use crate::output::json::findings::{Finding, ms, percent_of_compute};
 use crate::output::json::shared::{Table, facts};
-use crate::output::json::{list, round, with_keys_of};
+use crate::output::json::{keys, list, round, with_keys_of};
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 use crate::report::Report;
@@ -23,12 +23,11 @@ pub(super) fn metrics(profile: &Profile, report: &Report, outcome: &Outcome) -> 
     let ranked = report.analyses.findings.ranked.iter();
     let found = ranked.filter(|ranked| ranked.analysis == outcome.kind);
     let found = found.map(|ranked| Finding::of(profile, report, ranked));
-    let shared = [
+    let shared = &mut [
         ("category_findings", found.collect()),
         ("tables", list(&outcome.tables, Table::of)),
         ("notes", json!(outcome.notes)),
     ];
-    let shared = shared.map(|(key, value)| (key.to_owned(), value));
     let input = report.analysis_input(profile);
     // Analyses of the whole have assessments of their own instead of operations.
     let own = match category {
@@ -36,7 +35,7 @@ pub(super) fn metrics(profile: &Profile, report: &Report, outcome: &Outcome) -> 
         "cpu_idle" => cpu_idle::metrics(&input),
         _ => Some(of_operations(profile, report, outcome)),
     };
-    let metrics = with_keys_of(Map::from_iter(shared), own.unwrap_or_default());
+    let metrics = with_keys_of(keys(shared), own.unwrap_or_default());
     pretty(&Json::Object(metrics))
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use crate::base::sort::Gather;
 use crate::base::value::rounded;
 use crate::findings::multi_kernel::{Facts, patterns};
 use crate::findings::{Input, pattern};
@@ -70,7 +71,7 @@ fn memcpy(facts: &Facts) -> Json {
         "total_count": facts.copies.count(),
         "total_time_ms": ms(facts.copies.time_ns()),
         "exposed_memcpy_time_ms": ms(facts.timeline.exposed_memcpy_ns),
-        "by_direction": by_direction.collect::<Map<String, Json>>(),
+        "by_direction": by_direction.gather::<Map<String, Json>>(),
     })
 }
 
@@ -153,7 +154,7 @@ pub(super) fn data(input: &Input) -> Option<Json> {
         "memcpy_summary": {
             "total_count": facts.copies.count(),
             "total_time_us": us(facts.copies.time_ns()),
-            "by_direction": by_direction.collect::<Map<String, Json>>(),
+            "by_direction": by_direction.gather::<Map<String, Json>>(),
         },
         "nccl_summary": {
             "total_count": collectives.count,

@@ -18,6 +18,7 @@ mod tests;
 use super::inputs::ImageTokens;
 use super::roles::parts;
 use crate::base::map::Map;
+use crate::base::sort::Arrange;
 use crate::names::layer::Step;
 use crate::perf::model_config::{DiffusionModel, Matrix, Role};
 use arrange::{Group, Width};
@@ -168,7 +169,7 @@ impl Pass<'_> {
         };
         let timed = group.at.iter().map(|at| Some((ns(at)?, *at)));
         let mut timed: Vec<(f64, usize)> = timed.collect::<Option<_>>()?;
-        timed.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+        timed.arrange_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
         let (short, long) = timed.split_at(timed.len() / 2);
         let ratio = long.first()?.0 / short.last()?.0.max(1.0);
         let is_told = ratio >= LEAST_RATIO && image.max(text) >= image.min(text) * LEAST_RATIO;
