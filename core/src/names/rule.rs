@@ -1,5 +1,7 @@
 //! A rule that reads a name, and the search through a table of them.
 
+use super::words::Lowered;
+
 use Pattern::{Holds, PythonName, Starts};
 
 /// Where a pattern must stand. Patterns are lower case, and so is what they are asked of.
@@ -20,56 +22,15 @@ impl Pattern {
     fn fits(self, name: &Lowered) -> bool {
         match self {
             Holds(text) => name.holds(text),
-            Starts(text) => name.text.starts_with(text),
+            Starts(text) => name.text().starts_with(text),
             PythonName => {
-                let name = &name.text;
+                let name = name.text();
                 let is_private = name.starts_with('_') && !name.starts_with("__");
                 is_private
                     && !name.starts_with("_z")
                     && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
             }
         }
-    }
-}
-
-/// A name in lower case, to be asked for many texts.
-pub(super) struct Lowered {
-    text: String,
-    /// A bit for each two bytes that stand beside each other in it, by a hash of both.
-    pairs: [u64; Lowered::N_WORDS],
-}
-
-impl Lowered {
-    const N_WORDS: usize = 16;
-
-    pub(super) fn new(name: &str) -> Lowered {
-        let text = name.to_ascii_lowercase();
-        let mut pairs = [0; Lowered::N_WORDS];
-        for (word, bit) in text.as_bytes().windows(2).map(Lowered::place) {
-            if let Some(word) = pairs.get_mut(word) {
-                *word |= bit;
-            }
-        }
-        Lowered { text, pairs }
-    }
-
-    /// Whether it holds a text in lower case. Most texts have a pair of bytes that the name has not:
-    /// that is told without a search.
-    pub(super) fn holds(&self, text: &str) -> bool {
-        let mut pairs = text.as_bytes().windows(2).map(Lowered::place);
-        let may_hold = pairs.all(|(word, bit)| {
-            let word = self.pairs.get(word);
-            word.is_some_and(|word| word & bit != 0)
-        });
-        may_hold && self.text.contains(text)
-    }
-
-    /// Which word and bit stand for two bytes.
-    fn place(pair: &[u8]) -> (usize, u64) {
-        let hash = pair
-            .iter()
-            .fold(0, |hash, byte| hash * 37 + usize::from(*byte));
-        (hash / 64 % Lowered::N_WORDS, 1 << (hash % 64))
     }
 }
 
@@ -132,24 +93,6 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(PythonName.fits(&Lowered::new(name)), expected, "{name}");
-        }
-    }
-
-    #[test]
-    fn a_name_holds_what_a_search_finds() {
-        let name = Lowered::new("void Cutlass::Kernel<sm80_gemm_ǵ>(int)");
-        for (text, expected) in [
-            ("cutlass::kernel", true),
-            ("sm80_gemm", true),
-            ("ǵ", true),
-            ("v", true),
-            ("", true),
-            // All its pairs stand there, but not one after the other.
-            ("emm_gem", false),
-            ("sm90", false),
-            ("w", false),
-        ] {
-            assert_eq!(name.holds(text), expected, "{text}");
         }
     }
 

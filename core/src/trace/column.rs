@@ -35,7 +35,7 @@ impl<T: Copy> Column<T> {
     }
 
     /// Appends a row.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, value: T) {
         if self.len & (SEGMENT_ROWS - 1) == 0 {
             // The first segment grows as a plain Vec, so that small traces stay small.
@@ -49,7 +49,7 @@ impl<T: Copy> Column<T> {
     }
 
     /// The value of a row, or `None` past the end.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, row: usize) -> Option<T> {
         self.segments
             .get(row >> SEGMENT_BITS)?

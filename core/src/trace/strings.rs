@@ -93,6 +93,7 @@ impl StringTable {
     }
 }
 
+#[inline(always)]
 fn slice<'a>(text: &'a str, ends: &[u32], id: StringId) -> &'a str {
     let row = id.0 as usize;
     let end = ends.get(row).copied().unwrap_or(0) as usize;
@@ -105,7 +106,7 @@ fn slice<'a>(text: &'a str, ends: &[u32], id: StringId) -> &'a str {
 }
 
 /// The hash that all interning uses.
-#[inline]
+#[inline(always)]
 pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write(bytes);

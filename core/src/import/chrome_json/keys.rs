@@ -125,7 +125,7 @@ impl Link {
     }
 
     /// Whether the window goes on with this text.
-    #[inline]
+    #[inline(always)]
     fn matches(&self, window: &[u8; Link::MAX_LEN]) -> bool {
         let (chunks, _) = window.as_chunks::<8>();
         let mut left = usize::from(self.len);

@@ -46,7 +46,7 @@ impl Cursor<'_> {
     }
 
     /// Reads digits: their number, which wraps around where it does not fit, and how many there are.
-    #[inline]
+    #[inline(always)]
     fn digits(&mut self) -> Result<(u64, usize), Stop> {
         let start = self.pos;
         let mut number = 0u64;
@@ -60,7 +60,7 @@ impl Cursor<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn is_after_value(&self) -> Result<bool, Stop> {
         let byte = self.peek()?;
         Ok(matches!(byte, b',' | b'}' | b' ' | b'\n' | b'\r' | b'\t'))

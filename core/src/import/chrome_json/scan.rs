@@ -72,7 +72,7 @@ pub(super) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     /// A cursor at a place of a window.
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(buf: &'a [u8], pos: usize, quotes: Quotes) -> Cursor<'a> {
         Cursor {
             buf,
@@ -83,13 +83,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// The byte here.
-    #[inline]
+    #[inline(always)]
     pub(super) fn peek(&self) -> Result<u8, Stop> {
         self.buf.get(self.pos).copied().ok_or(Stop::More)
     }
 
     /// Skips white space and returns the byte after it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn skip_space(&mut self) -> Result<u8, Stop> {
         loop {
             match self.peek()? {
@@ -100,7 +100,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The bytes of a span.
-    #[inline]
+    #[inline(always)]
     pub(super) fn bytes(&self, start: usize, end: usize) -> &'a [u8] {
         self.buf.get(start..end).unwrap_or(&[])
     }
@@ -156,7 +156,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Moves to the next quote, backslash, control character or byte outside ASCII.
-    #[inline]
+    #[inline(always)]
     fn find_special(&mut self) -> Result<u8, Stop> {
         const ONES: u64 = 0x0101_0101_0101_0101;
         const HIGHS: u64 = 0x8080_8080_8080_8080;
@@ -287,7 +287,7 @@ impl<'a> Cursor<'a> {
 
     /// Reads a number, `true`, `false`, `null`, or what stands in their place, up to the next
     /// comma, bracket or space.
-    #[inline]
+    #[inline(always)]
     pub(super) fn scalar(&mut self) -> Result<&'a [u8], Stop> {
         let start = self.pos;
         loop {
