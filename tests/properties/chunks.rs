@@ -64,9 +64,9 @@ fn inputs() -> Vec<(&'static str, Vec<u8>)> {
             "gzip with a tail",
             [two_members.as_slice(), b"tail"].concat(),
         ),
-        ("gzip in gzip", gzip(&gzip(&text))),
+        ("gzip in gzip", gzip(gzip(&text))),
         ("gzip of nothing", gzip(b"")),
-        ("zip in gzip", gzip(&zip(&[("trace.json", &text)]))),
+        ("zip in gzip", gzip(zip(&[("trace.json", &text)]))),
         ("zip", zip(&[("trace.json", &text)])),
         (
             "stored zip",
