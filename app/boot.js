@@ -5,6 +5,7 @@
 //   globalThis.dormer = {
 //     build,    the build id, a string
 //     worker,   a promise of { module, glue }: the worker's compiled WebAssembly.Module and the text of its JavaScript
+//     dropped,  { entries, files } of a drop that came before the app was there, as `DataTransfer` has them
 //   }
 //
 // and starts each worker from a blob: URL with them. So a new worker takes no request, and it is bound by the page's policy,
@@ -49,10 +50,23 @@ async function loadWorker() {
   return { module, glue };
 }
 
+/** Keeps what is dropped until the app is there; the browser would leave the page for it. */
+function hold(event) {
+  if (!event.dataTransfer?.types.includes('Files')) return;
+  event.preventDefault();
+  if (event.type !== 'drop') return;
+  const { items, files } = event.dataTransfer;
+  // What is an entry is known while the event is heard, and no longer.
+  const entries = [...items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry);
+  globalThis.dormer.dropped = { entries, files: [...files] };
+  document.getElementById('boot-text').textContent = `Loading… ${files[0]?.name ?? 'What was dropped'} is opened then.`;
+}
+
 async function start() {
   if (typeof WebAssembly === 'undefined') throw new Error('this browser has no WebAssembly, or it is switched off');
   const worker = loadWorker();
   globalThis.dormer = { build, worker };
+  for (const kind of ['dragover', 'drop']) addEventListener(kind, hold);
   const [app, module] = await Promise.all([
     import(url('dormer-app.js')),
     compiled('dormer-app_bg.wasm'),
@@ -61,6 +75,7 @@ async function start() {
   expectBuild('dormer-app.js', app.build);
   document.getElementById('boot').hidden = true;
   await app.default({ module_or_path: module });
+  for (const kind of ['dragover', 'drop']) removeEventListener(kind, hold);
   document.getElementById('boot').remove();
 }
 

@@ -37,6 +37,28 @@ fn a_dropped_file_is_shown() {
 }
 
 #[test]
+fn a_file_that_is_dropped_while_the_page_loads_is_opened_then() {
+    with_page("early-drop", async |page| {
+        // The loader has run when the document is parsed, and nothing else has.
+        let trace = kernels(&[10, 20]);
+        let hook = format!(
+            "addEventListener('DOMContentLoaded', () => {{
+               globalThis.wasEarly = !document.querySelector('#file-input');
+               const dataTransfer = new DataTransfer();
+               dataTransfer.items.add(new File([{trace:?}], 'early.json'));
+               document.body.dispatchEvent(new DragEvent('drop', {{ dataTransfer, bubbles: true, cancelable: true }}));
+             }})"
+        );
+        page.before_load(&hook).await;
+        page.load("").await;
+        shows(page, &trace).await;
+        page.wait_text(".file", "early.json").await;
+        let was_early = page.js("return globalThis.wasEarly").await;
+        assert_eq!(was_early, true);
+    });
+}
+
+#[test]
 fn the_sample_is_shown() {
     with_page("sample", async |page| {
         page.open_sample().await;

@@ -135,6 +135,15 @@ impl Page {
         self.n_load_requests = self.log().len();
     }
 
+    /// Runs a script in each page that is loaded from now on, before anything of it runs.
+    pub(crate) async fn before_load(&self, script: &str) {
+        let cdp = self.chromium.driver.cdp();
+        let source = json!({"source": script});
+        cdp.send_raw("Page.addScriptToEvaluateOnNewDocument", source)
+            .await
+            .unwrap();
+    }
+
     /// Runs a script in the page, where `$` finds an element and `$$` all of them.
     pub(crate) async fn js(&self, script: &str) -> Value {
         self.js_with(script, vec![]).await

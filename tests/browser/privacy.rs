@@ -140,16 +140,10 @@ fn the_worker_may_not_call_another_server() {
                }}
              }};
              Worker = class extends WorkerBefore {{
-               constructor(...rest) {{ super(...rest); window.workerOfPage = this; }}
+               constructor(...rest) {{ super(...rest); window.workerOfPage ??= this; }}
              }};"
         );
-        let command = "Page.addScriptToEvaluateOnNewDocument";
-        page.chromium
-            .driver
-            .cdp()
-            .send_raw(command, json!({"source": hook}))
-            .await
-            .unwrap();
+        page.before_load(&hook).await;
         page.load("").await;
         page.open_sample().await;
 

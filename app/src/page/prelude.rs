@@ -22,8 +22,7 @@ pub use super::components::tree_table::{TreeRows, fold_mark, indent, tree_search
 pub use super::components::virtual_rows::{VirtualRow, VirtualRows};
 pub use super::components::virtual_table::{Line, RowAct, VirtualTable, sort_heading};
 pub use super::components::words::{
-    GUESS, ViewLink, capitalised, category_legend, cut_name, each, pairs, prose, selection,
-    with_units,
+    GUESS, ViewLink, category_legend, cut_name, each, pairs, prose, selection, with_units,
 };
 pub use super::engine::Engine;
 pub use super::state::AppState;

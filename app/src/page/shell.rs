@@ -47,6 +47,7 @@ pub fn app() -> impl IntoView {
             take_dropped(state, engine, dropped, half);
         }
     });
+    browser::take_held(move |dropped| take_dropped(state, engine, dropped, Half::Left));
     Effect::new(move || browser::set_theme(state.theme().get()));
     Effect::new(move || browser::set_title(&title(state)));
     Effect::watch(

@@ -344,11 +344,7 @@ fn plain_label(label: &str, unit: Unit) -> String {
     };
     let words = label.split([' ', '_']).filter(|word| !is_unit(word));
     let label = words.collect::<Vec<_>>().join(" ").replace("cpu ", "CPU ");
-    let mut letters = label.chars();
-    let first = letters.next();
-    first.map_or(String::new(), |first| {
-        format!("{}{}", first.to_ascii_uppercase(), letters.as_str())
-    })
+    format::capitalized(&label)
 }
 
 /// A list of names as the reference writes it, `['GEMM', 'other']`, as `GEMM, other`.

@@ -99,7 +99,7 @@ impl Analysis {
         let notes = step_trends(&figures, thresholds);
         times.notes = trend_sentences(&notes);
         let runs = self.steps.runs.iter().map(|(steady, window)| StepChoice {
-            label: capitalized(steady.kind.label()),
+            label: format::capitalized(steady.kind.label()),
             text: steady_text(steady, &figures),
             window: self.steps.edges(window.span),
         });
@@ -171,13 +171,6 @@ fn drop_empty(times: &mut StepTimes) {
     for step in &mut times.steps {
         keep(&mut step.cells);
     }
-}
-
-fn capitalized(label: &str) -> String {
-    let mut letters = label.chars();
-    letters.next().map_or(String::new(), |first| {
-        format!("{}{}", first.to_ascii_uppercase(), letters.as_str())
-    })
 }
 
 /// "Step 1: decode, 32 requests" as "Step 1 (decode, 32 requests)".

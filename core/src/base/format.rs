@@ -152,6 +152,14 @@ pub fn count(count: u64) -> String {
     grouped(&count.to_string())
 }
 
+/// A sentence or label of ours as it begins: with a capital. A name that it starts with stays as it is.
+pub fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| {
+        format!("{}{}", first.to_ascii_uppercase(), letters.as_str())
+    })
+}
+
 /// A count with its noun: `1 kernel`, `37 632 kernels`.
 pub fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
@@ -423,6 +431,17 @@ mod tests {
         assert_eq!(counted(1, "kernel"), "1 kernel");
         assert_eq!(plain(counted(37_632, "kernel")), "37_632 kernels");
         assert_eq!(counted(0, "copy event"), "0 copy events");
+    }
+
+    #[test]
+    fn sentences_begin_with_a_capital_and_names_stay() {
+        for (text, expected) in [
+            ("pad the dimension.", "Pad the dimension."),
+            ("`model.to()` once.", "`model.to()` once."),
+            ("", ""),
+        ] {
+            assert_eq!(capitalized(text), expected);
+        }
     }
 
     #[test]

@@ -113,7 +113,7 @@ fn found_in_both(sides: Pair<Side>) -> Vec<Waste> {
             sentence: format!(
                 "Takes {on_target} on the target{more}, and {on_reference} on the reference."
             ),
-            advice: words::upper_first(&first.model),
+            advice: format::capitalized(&first.model),
             times,
             saves: (impact.low_ns, impact.high_ns),
             operations: target.operations,
@@ -152,7 +152,7 @@ fn idle(comparison: &Comparison) -> Option<Waste> {
     let advice = sides
         .target
         .finding(main.0)
-        .map(|finding| words::upper_first(&finding.model));
+        .map(|finding| format::capitalized(&finding.model));
     // Findings about one cause each.
     let impacts = sides
         .target

@@ -90,14 +90,6 @@ pub(crate) fn few(texts: impl Iterator<Item = String>) -> String {
     few.join(", ")
 }
 
-/// A text as a sentence begins.
-pub(crate) fn upper_first(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| {
-        format!("{}{}", first.to_ascii_uppercase(), letters.as_str())
-    })
-}
-
 /// A label in the middle of a sentence; abbreviations stay as they are.
 pub(crate) fn lower_first(label: &str) -> String {
     let mut letters = label.chars();

@@ -86,7 +86,7 @@ pub fn on_drag(then: impl Fn(Drag) + Clone + 'static) {
     }
 }
 
-/// Takes what an event carries; folders are read with all that lies below them.
+/// Takes what an event carries.
 fn take(event: &DragEvent, then: impl FnOnce(Dropped) + 'static) {
     let Some(data) = event.data_transfer() else {
         return;
@@ -96,12 +96,30 @@ fn take(event: &DragEvent, then: impl FnOnce(Dropped) + 'static) {
     let n_items = part(&items, "length").as_f64().unwrap_or(0.0) as u32;
     let item = |at| js_sys::Reflect::get_u32(&items, at).ok();
     let entries = (0..n_items).filter_map(|at| call(&item(at)?, "webkitGetAsEntry", &[]));
-    let entries: Vec<JsValue> = entries.filter(|entry| !entry.is_null()).collect();
+    let entries = entries.filter(|entry| !entry.is_null()).collect();
+    take_entries(
+        entries,
+        data.files().map(all_files).unwrap_or_default(),
+        then,
+    );
+}
+
+/// Takes what was dropped before the app was there, which the loader in `boot.js` has kept.
+pub fn take_held(then: impl FnOnce(Dropped) + 'static) {
+    let held = part(&part(&js_sys::global(), "dormer"), "dropped");
+    let list = |name| part(&held, name).dyn_into::<Array>().unwrap_or_default();
+    let files: Vec<File> = list("files").iter().map(JsCast::unchecked_into).collect();
+    if !files.is_empty() {
+        take_entries(list("entries").iter().collect(), files, then);
+    }
+}
+
+/// Takes files; folders are read with all that lies below them.
+fn take_entries(entries: Vec<JsValue>, files: Vec<File>, then: impl FnOnce(Dropped) + 'static) {
     let is_folder = |entry: &&JsValue| part(entry, "isDirectory").is_truthy();
     let folder = entries.iter().find(is_folder);
     let folder = folder.and_then(|entry| part(entry, "name").as_string());
     if folder.is_none() {
-        let files = data.files().map(all_files).unwrap_or_default();
         let files = files.into_iter().map(|file| (file.name(), file)).collect();
         then(Dropped { files, folder });
         return;

@@ -27,7 +27,7 @@ use crate::page::url::Theme;
 pub use address::{go_to_hash, hash, on_hash_change, replace_hash, url_with};
 pub use files::{
     Drag, Dropped, Half, choose_file, choose_folder, choose_reference, click, copy, download,
-    on_drag, read_text, take_files, take_folder,
+    on_drag, read_text, take_files, take_folder, take_held,
 };
 pub use focus::{
     catch_focus, focus_leaves, focus_on, has_open_dialog, on_key, remember_focus, return_focus,

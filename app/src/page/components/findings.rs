@@ -122,8 +122,8 @@ fn finding_card(card: Card) -> impl IntoView {
                 <div class="advice">
                     <p class="issue">{prose(card.issue)}</p>
                     <dl>
-                        <div><dt>"Model:"</dt><dd>{prose(capitalised(&card.model))}</dd></div>
-                        <div><dt>"Kernel:"</dt><dd>{prose(capitalised(&card.kernel))}</dd></div>
+                        <div><dt>"Model:"</dt><dd>{prose(format::capitalized(&card.model))}</dd></div>
+                        <div><dt>"Kernel:"</dt><dd>{prose(format::capitalized(&card.kernel))}</dd></div>
                     </dl>
                 </div>
                 <div class="shown">

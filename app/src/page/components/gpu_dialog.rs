@@ -255,7 +255,7 @@ fn in_words(error: &str) -> String {
         }
         None => error.to_owned(),
     };
-    format!("{}.", capitalised(&sentence))
+    format!("{}.", format::capitalized(&sentence))
 }
 
 #[cfg(test)]

@@ -144,7 +144,7 @@ pub fn groups(sheet: &'static str, columns: &'static [TableColumn]) -> impl Into
             <table class="list">
                 <thead>
                     <tr>
-                        <th scope="col">{move || capitalised(heading())}</th>
+                        <th scope="col">{move || format::capitalized(heading())}</th>
                         <th scope="col" class="n">"Rows"</th>
                         {move || each(summed.get(), |column| view! { <th scope="col" class="n">{column.heading}</th> })}
                     </tr>

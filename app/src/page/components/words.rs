@@ -109,14 +109,6 @@ pub fn category_legend() -> impl IntoView {
     }
 }
 
-/// A sentence with a capital first; a name that it starts with stays as it is.
-pub fn capitalised(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map_or(String::new(), |first| {
-        format!("{}{}", first.to_ascii_uppercase(), letters.as_str())
-    })
-}
-
 /// A link into a view, to what `focus` says.
 #[component]
 pub fn ViewLink(
@@ -145,19 +137,6 @@ mod tests {
         ];
         for (sentence, kept) in cases {
             assert_eq!(with_units(sentence), kept);
-        }
-    }
-
-    #[test]
-    fn advice_starts_with_a_capital_and_names_stay() {
-        let cases = [
-            ("pad the dimension.", "Pad the dimension."),
-            ("`model.to()` once.", "`model.to()` once."),
-            ("übergib es.", "Übergib es."),
-            ("", ""),
-        ];
-        for (sentence, shown) in cases {
-            assert_eq!(capitalised(sentence), shown);
         }
     }
 }

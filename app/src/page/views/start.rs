@@ -138,5 +138,5 @@ fn sentence(message: &str) -> String {
         true => "",
         false => ".",
     };
-    format!("{}{end}", capitalised(message))
+    format!("{}{end}", format::capitalized(message))
 }

@@ -227,8 +227,8 @@ fn cause_words(comparison: &Comparison) -> Words {
     }
     if let Some(finding) = sides.target.idle.finding(cause) {
         words.push(("own_issue", finding.issue.clone()));
-        words.push(("own_model", words::upper_first(&finding.model)));
-        words.push(("own_kernel", words::upper_first(&finding.kernel)));
+        words.push(("own_model", format::capitalized(&finding.model)));
+        words.push(("own_kernel", format::capitalized(&finding.kernel)));
     }
     words
 }

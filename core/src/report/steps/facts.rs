@@ -14,7 +14,7 @@ const MOST_GRAPHS: usize = 3;
 pub(crate) fn facts(serving: &Serving, thresholds: &Thresholds) -> Vec<(String, String)> {
     let steps = step_figures(serving, thresholds);
     let trends = step_trends(&steps, thresholds).into_iter();
-    let trends = trends.map(|trend| ("Trend".to_owned(), capitalized(&trend.sentence())));
+    let trends = trends.map(|trend| ("Trend".to_owned(), format::capitalized(&trend.sentence())));
     let steady = serving.steady().into_iter();
     let steady = steady.filter(|one| one.kind == SteadyKind::Decode);
     let steady = steady.map(|one| ("Steady load".to_owned(), steady_text(&one, &steps)));
@@ -26,13 +26,6 @@ pub(crate) fn facts(serving: &Serving, thresholds: &Thresholds) -> Vec<(String, 
         .chain(trends)
         .chain(steady)
         .collect()
-}
-
-fn capitalized(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map_or(String::new(), |first| {
-        format!("{}{}", first.to_ascii_uppercase(), letters.as_str())
-    })
 }
 
 /// How many steps are slow, and by how much the slowest.
@@ -136,6 +129,6 @@ fn graphs(graphs: &[GraphFacts]) -> Option<String> {
 pub fn trend_sentences(trends: &[StepTrend]) -> Vec<String> {
     let sentences = trends.iter().map(StepTrend::sentence);
     sentences
-        .map(|sentence| format!("{}.", capitalized(&sentence)))
+        .map(|sentence| format!("{}.", format::capitalized(&sentence)))
         .collect()
 }
