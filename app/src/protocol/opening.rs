@@ -40,6 +40,37 @@ pub struct Progress {
     pub events: f64,
 }
 
+/// How fast a file is read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pace {
+    /// Bytes of the file in a second.
+    pub bytes_per_s: f64,
+    /// Seconds until all of it is read; `None` where its size is not known.
+    pub left_s: Option<f64>,
+}
+
+impl Progress {
+    /// Before this nothing is said: it would jump.
+    const SETTLED_MS: f64 = 500.0;
+
+    /// How fast it is read, so many milliseconds after reading began; `None` too early to tell, and once
+    /// all is read.
+    pub fn pace(&self, elapsed_ms: f64) -> Option<Pace> {
+        if self.step != OpeningStep::Reading
+            || elapsed_ms < Self::SETTLED_MS
+            || self.bytes_read <= 0.0
+        {
+            return None;
+        }
+        let bytes_per_s = self.bytes_read / elapsed_ms * 1e3;
+        let left = self.bytes_total - self.bytes_read;
+        Some(Pace {
+            bytes_per_s,
+            left_s: (self.bytes_total > 0.0).then(|| left.max(0.0) / bytes_per_s),
+        })
+    }
+}
+
 /// Why a file cannot be analyzed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
@@ -131,6 +162,34 @@ pub struct Opened {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pace_is_told_while_reading_once_it_has_settled() {
+        let progress = Progress {
+            step: OpeningStep::Reading,
+            bytes_read: 40e6,
+            bytes_total: 100e6,
+            events: 1e6,
+        };
+        let told = |bytes_per_s, left_s| {
+            Some(Pace {
+                bytes_per_s,
+                left_s,
+            })
+        };
+        assert_eq!(progress.pace(499.0), None);
+        assert_eq!(progress.pace(2000.0), told(20e6, Some(3.0)));
+        let of_unknown_size = Progress {
+            bytes_total: 0.0,
+            ..progress
+        };
+        assert_eq!(of_unknown_size.pace(2000.0), told(20e6, None));
+        let is_read = Progress {
+            step: OpeningStep::Profiling,
+            ..progress
+        };
+        assert_eq!(is_read.pace(2000.0), None);
+    }
 
     #[test]
     fn traces_are_picked_from_a_folder_by_their_names() {

@@ -69,8 +69,7 @@ impl CpuActivities {
 /// What the profiler reports of itself and of the driver, with what it is.
 pub(crate) fn overhead(trace: &Trace) -> impl Iterator<Item = (CpuActivity, EventId)> {
     let events = &trace.events;
-    let overhead = events.ids();
-    let overhead = overhead.filter(|event| events.category(*event) == Category::Overhead);
+    let overhead = events.of_category(|of| of == Category::Overhead);
     overhead.filter_map(|event| {
         let activity = CpuActivity::of_span(Category::Overhead, trace.name(event))?;
         Some((activity, event))
@@ -133,11 +132,8 @@ impl OptimizerRanges {
     pub(crate) fn new(trace: &Trace) -> OptimizerRanges {
         let events = &trace.events;
         let mut ranges: Map<TrackId, Vec<(Interval, StringId)>> = Map::default();
-        for event in events.ids() {
-            let category = events.category(event);
-            if !matches!(category, Category::UserAnnotation | Category::CpuOp) {
-                continue;
-            }
+        let may_be = |of| matches!(of, Category::UserAnnotation | Category::CpuOp);
+        for event in events.of_category(may_be) {
             let name = events.name(event);
             if trace.strings.get(name).starts_with(OPTIMIZER_RANGE) {
                 let of_thread = ranges.entry(events.track(event)).or_default();

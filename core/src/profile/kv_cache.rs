@@ -46,13 +46,11 @@ impl KvCache {
                 .find(|(of, _)| *of == name)
                 .map(|(_, at)| *at)
         };
-        let mut events = trace.events.ids().filter(|_| !writers.is_empty());
-        let named = events.find_map(|event| {
+        let ops = trace.events.of_category(|of| of == Category::CpuOp);
+        let mut ops = ops.filter(|_| !writers.is_empty());
+        let named = ops.find_map(|event| {
             let at = argument(trace.events.name(event))?;
-            let is_op = trace.events.category(event) == Category::CpuOp;
-            let args = trace
-                .args
-                .get(trace.events.op_args(event).filter(|_| is_op)?)?;
+            let args = trace.args.get(trace.events.op_args(event)?)?;
             args.types.as_deref()?.get(at).copied()
         });
         KvCache {

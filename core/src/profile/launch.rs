@@ -66,12 +66,10 @@ impl Launches {
         let events = &trace.events;
         let mut work = Vec::new();
         let mut calls = Vec::new();
-        for event in events.ids() {
-            let category = events.category(event);
-            if category.is_gpu() {
-                work.push(event);
-            } else if category.is_runtime() {
-                calls.push(event);
+        for event in events.of_category(|of| of.is_gpu() || of.is_runtime()) {
+            match events.category(event).is_gpu() {
+                true => work.push(event),
+                false => calls.push(event),
             }
         }
         let key = LinkKey::of(trace, &calls);

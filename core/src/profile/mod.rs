@@ -566,8 +566,8 @@ impl Profile {
     pub fn has_python_frames(&self) -> bool {
         let events = &self.trace.events;
         *self.has_python_frames.get_or_init(|| {
-            let mut ids = events.ids();
-            ids.any(|event| events.category(event) == Category::PythonFunction)
+            let mut frames = events.of_category(|of| of == Category::PythonFunction);
+            frames.next().is_some()
         })
     }
 }

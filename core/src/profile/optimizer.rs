@@ -17,10 +17,7 @@ impl OptimizerStep {
     /// All that were recorded.
     pub(crate) fn all(profile: &Profile) -> Vec<OptimizerStep> {
         let events = &profile.trace.events;
-        let is_range = |event: &EventId| {
-            let category = events.category(*event);
-            matches!(category, Category::UserAnnotation | Category::CpuOp)
-        };
+        let may_be = |of| matches!(of, Category::UserAnnotation | Category::CpuOp);
         let step = |event: EventId| {
             let name = profile.trace.name(event);
             let step = name.strip_prefix("Optimizer.step#")?;
@@ -30,7 +27,7 @@ impl OptimizerStep {
                 span: events.span(event),
             })
         };
-        events.ids().filter(is_range).filter_map(step).collect()
+        events.of_category(may_be).filter_map(step).collect()
     }
 
     /// Whether the first call of an operation is in it.

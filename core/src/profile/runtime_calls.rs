@@ -3,17 +3,15 @@
 use super::launch::is_graph_launch;
 use crate::base::map::Set;
 use crate::names::host_calls::RuntimeCall;
-use crate::trace::{ByName, EventId, LinkId, Trace};
+use crate::trace::{ByName, Category, EventId, LinkId, Trace};
 
 /// The calls in which a host thread waits for the GPU, in the order of the trace.
 pub(crate) fn blocking_calls(trace: &Trace) -> impl Iterator<Item = EventId> {
     let mut calls = ByName::new(RuntimeCall::of_name);
     let events = &trace.events;
-    events.ids().filter(move |event| {
-        events.category(*event).is_runtime()
-            && calls.of(trace, *event).is_blocking()
-            && !trace.captured.has(*event)
-    })
+    events
+        .of_category(Category::is_runtime)
+        .filter(move |event| calls.of(trace, *event).is_blocking() && !trace.captured.has(*event))
 }
 
 /// Whether the profiler records no gaps in a busy queue: on ROCm the recorded start of a kernel there is the end
@@ -43,17 +41,15 @@ impl GraphReplays {
     pub(crate) fn new(trace: &Trace) -> GraphReplays {
         let events = &trace.events;
         let mut graph_launches = ByName::new(is_graph_launch);
-        let launches = events
-            .ids()
-            .filter(|call| events.category(*call).is_runtime() && graph_launches.of(trace, *call));
+        let calls = events.of_category(Category::is_runtime);
+        let launches = calls.filter(|call| graph_launches.of(trace, *call));
         let mut launches: Vec<(Option<LinkId>, i64)> = launches
             .map(|call| (events.correlation(call), events.ts_ns(call)))
             .collect();
         if launches.is_empty() {
             return GraphReplays::default();
         }
-        let activity = events.ids();
-        let activity = activity.filter(|event| events.category(*event).is_gpu());
+        let activity = events.of_category(Category::is_gpu);
         let recorded: Set<LinkId> = activity
             .filter_map(|event| events.correlation(event))
             .collect();

@@ -15,7 +15,7 @@ use crate::base::tally::Tally;
 use crate::profile::Profile;
 use crate::profile::kernels::GpuWork;
 use crate::profile::launch::GpuId;
-use crate::trace::{EventId, LinkId, StringId, Trace, extra_args};
+use crate::trace::{Category, EventId, LinkId, StringId, Trace, extra_args};
 
 labelled! {
     /// Why the launching call is unknown.
@@ -155,8 +155,7 @@ struct Reasons {
 impl Reasons {
     fn new(profile: &Profile) -> Reasons {
         let events = &profile.trace.events;
-        let calls = events.ids();
-        let calls = calls.filter(|event| events.category(*event).is_runtime());
+        let calls = events.of_category(Category::is_runtime);
         let numbers = calls.filter_map(|call| events.correlation(call));
         let id_of = |work: &GpuWork| events.correlation(work.event);
         let all = || profile.gpu.all();

@@ -50,9 +50,8 @@ pub(crate) fn of_host_ops(profile: &Profile, n: usize) -> Vec<Place> {
     let events = &profile.trace.events;
     let ops = profile.host_ops.iter().take(n);
     ops.filter_map(|op| {
-        let mut calls = events
-            .ids()
-            .filter(|id| events.category(*id) == Category::CpuOp && events.name(*id) == op.name);
+        let calls = events.of_category(|of| of == Category::CpuOp);
+        let mut calls = calls.filter(|id| events.name(*id) == op.name);
         of_call(profile, calls.next()?, profile.trace.strings.get(op.name))
     })
     .collect()

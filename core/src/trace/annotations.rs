@@ -60,12 +60,8 @@ impl Annotations {
     pub fn new(trace: &Trace, is_wanted: fn(&str) -> bool) -> Annotations {
         use Category::{GpuUserAnnotation, UserAnnotation};
         let events = &trace.events;
-        let is_wanted = |event: &EventId| {
-            let category = events.category(*event);
-            matches!(category, UserAnnotation | GpuUserAnnotation)
-                && is_wanted(trace.strings.get(events.name(*event)))
-        };
-        let mut all: Vec<EventId> = events.ids().filter(is_wanted).collect();
+        let all = events.of_category(|of| matches!(of, UserAnnotation | GpuUserAnnotation));
+        let mut all: Vec<EventId> = all.filter(|event| is_wanted(trace.name(*event))).collect();
         all.arrange_by_key(|event| events.ts_ns(*event));
         let mut annotations = Annotations::default();
         for event in all {

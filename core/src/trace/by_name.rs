@@ -1,26 +1,42 @@
 //! What names tell, each looked at once.
 
-use super::{EventId, StringId, Trace};
-use crate::base::map::Map;
+use super::{EventId, Trace};
 
 /// What a function tells of names, as far as it was asked: names are few, events are many.
 #[derive(Debug)]
 pub(crate) struct ByName<T> {
-    known: Map<StringId, T>,
+    /// By the row of the name.
+    known: Vec<Option<T>>,
     tell: fn(&str) -> T,
 }
 
 impl<T: Copy> ByName<T> {
     pub(crate) fn new(tell: fn(&str) -> T) -> ByName<T> {
         ByName {
-            known: Map::default(),
+            known: Vec::new(),
             tell,
         }
     }
 
+    #[inline]
     pub(crate) fn of(&mut self, trace: &Trace, event: EventId) -> T {
         let name = trace.events.name(event);
-        let known = self.known.entry(name);
-        *known.or_insert_with(|| (self.tell)(trace.strings.get(name)))
+        match self.known.get(name.0 as usize) {
+            Some(Some(known)) => *known,
+            _ => self.ask(trace, event),
+        }
+    }
+
+    #[cold]
+    fn ask(&mut self, trace: &Trace, event: EventId) -> T {
+        let row = trace.events.name(event).0 as usize;
+        if self.known.len() <= row {
+            self.known.resize(trace.strings.len().max(row + 1), None);
+        }
+        let told = (self.tell)(trace.name(event));
+        if let Some(known) = self.known.get_mut(row) {
+            *known = Some(told);
+        }
+        told
     }
 }

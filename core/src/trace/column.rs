@@ -43,14 +43,31 @@ impl<T: Copy> Column<T> {
     /// Appends a row.
     #[inline(always)]
     pub fn push(&mut self, value: T) {
-        if self.len & (SEGMENT_ROWS - 1) == 0 {
-            // The first segment grows as a plain Vec, so that small traces stay small.
-            let capacity = if self.len == 0 { 0 } else { SEGMENT_ROWS };
-            self.segments.push(Vec::with_capacity(capacity));
+        match self.segments.last_mut() {
+            Some(segment) if segment.len() < segment.capacity().min(SEGMENT_ROWS) => {
+                segment.push(value);
+            }
+            _ => self.push_growing(value),
         }
-        if let Some(segment) = self.segments.last_mut() {
-            segment.push(value);
-            self.len += 1;
+        self.len += 1;
+    }
+
+    /// The first segment grows as a plain `Vec`, so that small traces stay small.
+    #[cold]
+    #[inline(never)]
+    fn push_growing(&mut self, value: T) {
+        match self.segments.last_mut() {
+            Some(segment) if segment.len() < SEGMENT_ROWS => {
+                let more = segment.len().clamp(4, SEGMENT_ROWS - segment.len());
+                segment.reserve_exact(more);
+                segment.push(value);
+            }
+            last => {
+                let capacity = last.map_or(0, |_| SEGMENT_ROWS);
+                let mut segment = Vec::with_capacity(capacity);
+                segment.push(value);
+                self.segments.push(segment);
+            }
         }
     }
 
@@ -61,6 +78,24 @@ impl<T: Copy> Column<T> {
             .get(row >> SEGMENT_BITS)?
             .get(row & (SEGMENT_ROWS - 1))
             .copied()
+    }
+
+    /// The rows of some values, in order.
+    pub(super) fn places(&self, is_of: impl Fn(T) -> bool) -> impl Iterator<Item = usize> {
+        let mut segments = self.segments.iter();
+        let mut segment: &[T] = &[];
+        // Behind the segment, and behind the last one found.
+        let mut end = 0;
+        std::iter::from_fn(move || {
+            loop {
+                if let Some(at) = segment.iter().position(|value| is_of(*value)) {
+                    segment = segment.get(at + 1..).unwrap_or(&[]);
+                    return Some(end - segment.len() - 1);
+                }
+                segment = segments.next()?;
+                end += segment.len();
+            }
+        })
     }
 
     /// Changes a row in place; rows past the end are left alone.
@@ -181,5 +216,11 @@ mod tests {
         column.set(SEGMENT_ROWS, 7);
         assert_eq!(column.get(SEGMENT_ROWS), Some(7));
         assert_eq!(column.iter().count(), SEGMENT_ROWS * 2 + 3);
+        let found = column.places(|value| value == 7 || value as usize > SEGMENT_ROWS * 2);
+        let end = SEGMENT_ROWS * 2;
+        assert_eq!(
+            found.collect::<Vec<_>>(),
+            [7, SEGMENT_ROWS, end + 1, end + 2]
+        );
     }
 }

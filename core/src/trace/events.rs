@@ -272,6 +272,12 @@ impl EventTable {
         (0..self.len() as u32).map(EventId)
     }
 
+    /// The rows of some categories, in file order: a pass over one byte a row.
+    pub fn of_category(&self, is_of: impl Fn(Category) -> bool) -> impl Iterator<Item = EventId> {
+        let places = self.category.places(is_of);
+        places.map(|row| EventId(row as u32))
+    }
+
     /// Appends an event.
     #[inline]
     pub fn push(&mut self, event: NewEvent) -> EventId {

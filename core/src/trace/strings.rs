@@ -51,7 +51,8 @@ impl StringTable {
     pub fn intern(&mut self, string: &str) -> StringId {
         let hash = hash_bytes(string.as_bytes());
         let StringTable { text, ends, index } = self;
-        if let Some(id) = index.find(hash, |id| slice(text, ends, *id) == string) {
+        let is_same = |id: &StringId| is_same(slice(text, ends, *id).as_bytes(), string.as_bytes());
+        if let Some(id) = index.find(hash, is_same) {
             return *id;
         }
         if text.len() + string.len() > Self::MAX_TEXT {
@@ -66,8 +67,14 @@ impl StringTable {
 
     /// The id of a string that is already in the table.
     pub fn find(&self, string: &str) -> Option<StringId> {
-        let hash = hash_bytes(string.as_bytes());
-        self.index.find(hash, |id| self.get(*id) == string).copied()
+        self.find_bytes(string.as_bytes())
+    }
+
+    /// The same of what need not be text: if it is in the table, it is.
+    #[inline]
+    pub fn find_bytes(&self, bytes: &[u8]) -> Option<StringId> {
+        let is_same = |id: &StringId| is_same(self.get(*id).as_bytes(), bytes);
+        self.index.find(hash_bytes(bytes), is_same).copied()
     }
 
     /// The text of a string; empty for an id of another table.
@@ -105,6 +112,17 @@ impl StringTable {
     }
 }
 
+/// Whether texts are the same, eight bytes at a time: most are short, and in WebAssembly a call of
+/// `memcmp` costs more than they do.
+#[inline(always)]
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let (chunks, rest) = one.as_chunks::<8>();
+    let (other_chunks, other_rest) = other.as_chunks::<8>();
+    one.len() == other.len()
+        && chunks.iter().zip(other_chunks).all(|(a, b)| a == b)
+        && rest.iter().zip(other_rest).all(|(a, b)| a == b)
+}
+
 #[inline(always)]
 fn slice<'a>(text: &'a str, ends: &[u32], id: StringId) -> &'a str {
     let row = id.0 as usize;
@@ -136,6 +154,11 @@ mod tests {
         assert_eq!(strings.intern("aten::mm"), mm);
         assert_eq!(strings.get(mm), "aten::mm");
         assert_eq!(strings.find("aten::bmm"), None);
+        assert_eq!(strings.find("aten::m"), None);
+        let long = strings.intern("aten::scaled_dot_product");
+        assert_eq!(strings.find("aten::scaled_dot_product"), Some(long));
+        assert_eq!(strings.find("aten::scaled_dot_producT"), None);
+        assert_eq!(strings.find("aten::sCaled_dot_product"), None);
         assert_eq!(strings.get(StringTable::EMPTY), "");
         assert_eq!(strings.get(StringId(99)), "");
     }

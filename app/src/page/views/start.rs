@@ -4,7 +4,7 @@ use crate::page::components::recent::recent_list;
 use crate::page::engine::TraceSource;
 use crate::page::prelude::*;
 use crate::page::state::Stage;
-use crate::protocol::{OpeningStep, Progress};
+use crate::protocol::{OpeningStep, Pace, Progress};
 
 /// Nothing was opened yet.
 pub fn empty() -> impl IntoView {
@@ -70,6 +70,18 @@ pub fn loading() -> impl IntoView {
             _ => old.copied().unwrap_or_default(),
         })
     });
+    let began_ms = browser::now_ms();
+    let pace = Memo::new(move |_| progress.get().pace(browser::now_ms() - began_ms));
+    // What is not known yet has its place, so that nothing moves.
+    let told = |text: Option<String>| text.unwrap_or_else(|| "\u{2013}".to_owned());
+    let speed = move || {
+        let speed = |pace: Pace| format!("{}/s", format::bytes(pace.bytes_per_s as u64));
+        told(pace.get().map(speed))
+    };
+    let left = move || {
+        let left = pace.get().and_then(|pace| pace.left_s);
+        told(left.map(|seconds| format::time_ns((seconds * 1e9) as i64)))
+    };
     let share = move || {
         let progress = progress.get();
         match progress.step {
@@ -92,6 +104,8 @@ pub fn loading() -> impl IntoView {
             <dl class="read">
                 <div><dt>"Read"</dt><dd data-testid="bytes">{move || bytes_of_bytes(&progress.get())}</dd></div>
                 <div><dt>"Events"</dt><dd data-testid="events">{move || format::count(progress.get().events as u64)}</dd></div>
+                <div><dt>"Speed"</dt><dd data-testid="speed">{speed}</dd></div>
+                <div><dt>"Left to read"</dt><dd data-testid="left">{left}</dd></div>
             </dl>
             <button type="button" id="cancel" on:click=move |_| engine.cancel()>"Cancel"</button>
         </section>

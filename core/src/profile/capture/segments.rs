@@ -194,8 +194,8 @@ fn spans(trace: &Trace, begins: &[EventId], ends: &[EventId]) -> Vec<Interval> {
 /// The calls that start and that end captures, in file order.
 fn bounds(trace: &Trace) -> (Vec<EventId>, Vec<EventId>) {
     let (mut begins, mut ends) = (Vec::new(), Vec::new());
-    for event in trace.events.ids() {
-        if !trace.events.category(event).is_runtime() || trace.captured.has(event) {
+    for event in trace.events.of_category(Category::is_runtime) {
+        if trace.captured.has(event) {
             continue;
         }
         let name = trace.name(event);
@@ -212,12 +212,12 @@ fn bounds(trace: &Trace) -> (Vec<EventId>, Vec<EventId>) {
 /// `capture_graph_bs_8`.
 fn annotated_sizes(trace: &Trace) -> Vec<(Interval, u64)> {
     let events = &trace.events;
-    let annotations = events.ids().filter_map(|event| {
-        let is_annotation = events.category(event) == Category::UserAnnotation;
-        let size = names::captured_size(trace.name(event)).filter(|_| is_annotation)?;
+    let annotations = events.of_category(|of| of == Category::UserAnnotation);
+    let sized = annotations.filter_map(|event| {
+        let size = names::captured_size(trace.name(event))?;
         Some((events.span(event), size))
     });
-    annotations.collect()
+    sized.collect()
 }
 
 struct Reader<'a, 't> {

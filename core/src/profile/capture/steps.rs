@@ -24,9 +24,9 @@ pub(super) struct Steps {
 impl Steps {
     pub(super) fn new(trace: &Trace, launches: &[EventId]) -> Steps {
         let events = &trace.events;
-        let annotated = events.ids().filter_map(|event| {
-            let is_annotation = events.category(event) == Category::UserAnnotation;
-            let tokens = is_annotation.then(|| tokens(trace.name(event))).flatten()?;
+        let annotations = events.of_category(|of| of == Category::UserAnnotation);
+        let annotated = annotations.filter_map(|event| {
+            let tokens = tokens(trace.name(event))?;
             Some((events.span(event), events.track(event), tokens))
         });
         let mut annotated: Vec<(Interval, TrackId, u64)> = annotated.collect();

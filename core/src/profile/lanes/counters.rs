@@ -176,8 +176,7 @@ pub fn utilization(profile: &Profile, span: Interval, parts: usize) -> Vec<f64> 
     let spans = match gpu.is_empty() {
         false => gpu,
         true => {
-            let all = trace.events.ids();
-            let drawn = all.filter(|event| is_drawn(trace.events.category(*event)));
+            let drawn = trace.events.of_category(is_drawn);
             drawn.map(|event| trace.events.span(event)).collect()
         }
     };

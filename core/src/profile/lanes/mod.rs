@@ -130,20 +130,19 @@ pub fn is_drawn(category: Category) -> bool {
 /// From the first start to the last end of anything that lanes show; `None` for a trace without.
 pub fn recorded_span(trace: &Trace) -> Option<Interval> {
     let events = &trace.events;
-    let shown = events
-        .ids()
-        .filter(|event| is_drawn(events.category(*event)));
+    let shown = events.of_category(is_drawn);
     shown.map(|event| events.span(event)).reduce(Interval::hull)
 }
 
 /// The named ranges of each thread. Those on the GPU repeat these, and are left to the streams.
 fn annotations(trace: &Trace) -> Vec<Lane> {
     let mut by_track: BTreeMap<TrackId, Vec<EventId>> = BTreeMap::new();
-    for event in trace.events.ids() {
-        if trace.events.category(event) == Category::UserAnnotation {
-            let track = trace.events.track(event);
-            by_track.entry(track).or_default().push(event);
-        }
+    for event in trace
+        .events
+        .of_category(|of| of == Category::UserAnnotation)
+    {
+        let track = trace.events.track(event);
+        by_track.entry(track).or_default().push(event);
     }
     let lane = |(track, events): (TrackId, Vec<EventId>)| Lane {
         kind: LaneKind::Annotations,

@@ -37,8 +37,8 @@ fn find(profile: &Profile) -> Vec<DriverUse> {
     let span = window.map_or(Interval::ALL, |of| of.window.host_span());
     let mut calls = ByName::new(DriverCall::of_name);
     let mut uses: Vec<DriverUse> = events
-        .ids()
-        .filter(|event| events.category(*event).is_runtime() && !trace.captured.has(*event))
+        .of_category(Category::is_runtime)
+        .filter(|event| !trace.captured.has(*event))
         .filter_map(|event| {
             let call = calls.of(trace, event)?;
             let at = events.span(event);

@@ -104,15 +104,14 @@ pub(super) fn late(trace: &Trace, launches: &Launches) -> Option<i64> {
     });
     let copies_to_host: Set<EventId> = to_host.map(|launch| launch.call).collect();
     let mut waits = ByName::new(waits_for);
-    let waits = events.ids().filter(|id| {
-        events.category(*id).is_runtime()
-            && match waits.of(trace, *id) {
-                Some(WaitsFor::Gpu) => true,
-                Some(WaitsFor::Stream) => has_one_stream,
-                Some(WaitsFor::Copy) => has_one_stream && copies_to_host.contains(id),
-                None => false,
-            }
-            && process(trace, *id) == host
+    let waits = events.of_category(Category::is_runtime).filter(|id| {
+        let is_wait = match waits.of(trace, *id) {
+            Some(WaitsFor::Gpu) => true,
+            Some(WaitsFor::Stream) => has_one_stream,
+            Some(WaitsFor::Copy) => has_one_stream && copies_to_host.contains(id),
+            None => false,
+        };
+        is_wait && process(trace, *id) == host
     });
     let mut waits: Vec<Interval> = waits.map(|id| events.span(id)).collect();
     waits.sort_unstable();

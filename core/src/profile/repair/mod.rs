@@ -203,10 +203,7 @@ pub(crate) fn mend(trace: &mut Trace, warnings: &mut Warnings) -> Mended {
 /// From the first start to the last end on the CPU; the profiler's own span counts too.
 fn host_span(trace: &Trace) -> Option<Interval> {
     let events = &trace.events;
-    let host = events.ids().filter(|id| {
-        let category = events.category(*id);
-        !category.is_gpu() && category != Category::GpuUserAnnotation
-    });
+    let host = events.of_category(|of| !of.is_gpu() && of != Category::GpuUserAnnotation);
     host.map(|id| events.span(id)).reduce(Interval::hull)
 }
 

@@ -3,7 +3,7 @@
 use super::Row;
 use crate::base::map::Set;
 use crate::profile::launch::{Launches, is_graph_launch};
-use crate::trace::{EventId, Trace};
+use crate::trace::{Category, EventId, Trace};
 
 /// Times that are rounded to microseconds can make two pieces of work of a graph alike.
 const LEAST_NS: i64 = 1_000;
@@ -22,7 +22,7 @@ pub(super) fn calls(trace: &Trace, launches: &Launches) -> Vec<EventId> {
         return Vec::new();
     }
     let events = &trace.events;
-    let calls = events.ids().filter(|id| events.category(*id).is_runtime());
+    let calls = events.of_category(Category::is_runtime);
     repeated(trace, &Row::sorted(trace, calls), |_| false)
 }
 

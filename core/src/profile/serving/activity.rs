@@ -58,9 +58,7 @@ impl<'a> Launched<'a> {
         });
         let earlier_until_ns = earlier.collect();
         let mut is_wait = ByName::new(|name| RuntimeCall::of_name(name).is_blocking());
-        let calls = events
-            .ids()
-            .filter(|event| events.category(*event).is_runtime());
+        let calls = events.of_category(Category::is_runtime);
         let waits = calls.filter(|event| is_wait.of(&profile.trace, *event));
         let mut waits: Vec<Interval> = waits.map(|event| events.span(event)).collect();
         waits.arrange();

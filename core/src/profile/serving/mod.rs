@@ -39,6 +39,7 @@ pub use graphs::GraphFacts;
 pub use layers::{Blocks, StreamRuns, stream_runs};
 pub use replays::{Graph, Shape, ShapeKind};
 pub use slices::{Slice, StepSlices};
+use stages::Modules;
 pub use stages::{Stage, StageKind};
 pub use steady::{Steady, SteadyKind};
 pub use steps::NamedBy;
@@ -165,14 +166,15 @@ impl Serving {
         let diffusion = steps
             .iter()
             .filter(|step| step.phase() == Some(Phase::Diffusion));
+        let modules = Modules::default();
         let iterations: Vec<Vec<GpuId>> = diffusion
-            .flat_map(|step| stages::iterations(profile, step, &graphs, &launched))
+            .flat_map(|step| stages::iterations(profile, step, &graphs, &launched, &modules))
             .collect();
         Some(Serving {
             engine: named.engine,
             named_by: named.by,
             shape: Shape::new(&graphs, steps.len(), profile),
-            stages: stages::stages(profile, &steps, &iterations, &launched),
+            stages: stages::stages(profile, &steps, &iterations, &launched, &modules),
             blocks: layers::blocks(profile, &steps, &iterations, &graphs, &launched),
             graphs: graphs::facts(profile, &graphs, &steps),
             steps,

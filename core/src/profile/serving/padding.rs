@@ -129,9 +129,8 @@ impl Beside {
         /// Narrower ones are no hidden states.
         const LEAST_WIDTH: i64 = 256;
         let (trace, events) = (&profile.trace, &profile.trace.events);
-        let ops = events.ids().filter(|event| {
-            events.category(*event) == Category::CpuOp && !trace.captured.has(*event)
-        });
+        let ops = events.of_category(|of| of == Category::CpuOp);
+        let ops = ops.filter(|event| !trace.captured.has(*event));
         let rows = ops.filter_map(|event| {
             let args = trace.args.get(events.op_args(event)?)?;
             let Dims::One(shape) = args.dims.as_deref()?.first()? else {

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::activity::Launched;
 use super::layers::{alike, anchors, by_stream};
-use super::{Serving, replays, stages};
+use super::{Serving, replays, stages, stages::Modules};
 use crate::base::interval::Interval;
 use crate::base::periods;
 use crate::names::batch::Phase;
@@ -71,6 +71,7 @@ pub fn of_steps(profile: &Profile) -> Vec<StepSlices> {
         true => replays::graphs(profile),
         false => Vec::new(),
     };
+    let modules = Modules::default();
     let mut all = Vec::new();
     for (at, step) in serving.steps.iter().enumerate() {
         let mut add = |iteration, work: &[GpuId]| {
@@ -84,7 +85,7 @@ pub fn of_steps(profile: &Profile) -> Vec<StepSlices> {
             }
         };
         if step.phase() == Some(Phase::Diffusion) {
-            let iterations = stages::iterations(profile, step, &graphs, &launched);
+            let iterations = stages::iterations(profile, step, &graphs, &launched, &modules);
             for (work, number) in iterations.iter().zip(1..) {
                 add(Some(number), work);
             }

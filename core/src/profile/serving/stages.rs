@@ -1,6 +1,8 @@
 //! Parts of the time: before, in, between and after the steps, or the denoising iterations of a
 //! diffusion pipeline.
 
+use std::cell::OnceCell;
+
 use super::activity::Launched;
 use super::replays::Graph;
 use super::{ServingStep, layers};
@@ -84,6 +86,7 @@ pub(super) fn stages(
     steps: &[ServingStep],
     iterations: &[Vec<GpuId>],
     launched: &Launched,
+    modules: &Modules,
 ) -> Vec<Stage> {
     let is_diffusion = !iterations.is_empty();
     let mut parts: Vec<Interval> = match is_diffusion {
@@ -103,7 +106,6 @@ pub(super) fn stages(
     let Some((all, hull)) = all.reduce(Interval::hull).zip(hull) else {
         return Vec::new();
     };
-    let modules = Modules::new(profile);
     let piece = |kind, span: Interval, spans: &[Interval]| Stage {
         kind,
         modules: match kind {
@@ -138,6 +140,7 @@ pub(super) fn iterations(
     step: &ServingStep,
     graphs: &[Graph],
     launched: &Launched,
+    modules: &Modules,
 ) -> Vec<Vec<GpuId>> {
     /// Fewer kernels are no denoising step.
     const LEAST_KERNELS: usize = 50;
@@ -154,7 +157,6 @@ pub(super) fn iterations(
     if let Some(replays) = replays.into_iter().find(|replays| replays.len() > 1) {
         return replays;
     }
-    let modules = Modules::new(profile);
     let calls = modules.recurring(profile, step, launched);
     if calls.len() > 1 {
         return calls;
@@ -162,18 +164,22 @@ pub(super) fn iterations(
     layers::longest_run(profile, &own, LEAST_KERNELS)
 }
 
-/// Calls of modules that lie in no other one of their thread.
-struct Modules {
-    calls: Vec<(TrackId, Interval, String)>,
+/// Calls of modules that lie in no other one of their thread, found when they are first asked for.
+#[derive(Default)]
+pub(super) struct Modules {
+    calls: OnceCell<Vec<(TrackId, Interval, String)>>,
 }
 
 impl Modules {
-    fn new(profile: &Profile) -> Modules {
+    fn calls(&self, profile: &Profile) -> &[(TrackId, Interval, String)] {
+        self.calls.get_or_init(|| Modules::find(profile))
+    }
+
+    fn find(profile: &Profile) -> Vec<(TrackId, Interval, String)> {
         let (trace, events) = (&profile.trace, &profile.trace.events);
         let mut is_of_module = ByName::new(is_module);
-        let frames = events.ids().filter(|event| {
-            events.category(*event) == Category::PythonFunction && is_of_module.of(trace, *event)
-        });
+        let frames = events.of_category(|of| of == Category::PythonFunction);
+        let frames = frames.filter(|event| is_of_module.of(trace, *event));
         let mut calls: Vec<_> = frames
             .map(|event| (events.track(event), events.span(event), event))
             .collect();
@@ -194,7 +200,7 @@ impl Modules {
                 ));
             }
         }
-        Modules { calls: outer }
+        outer
     }
 
     /// The module of a step that is called several times and has the most GPU time: the activity of each
@@ -205,7 +211,7 @@ impl Modules {
         step: &ServingStep,
         launched: &Launched,
     ) -> Vec<Vec<GpuId>> {
-        let inside = self.calls.iter().filter(|(track, span, _)| {
+        let inside = self.calls(profile).iter().filter(|(track, span, _)| {
             *track == step.track && step.on_host.contains(span.start_ns)
         });
         let calls = inside.map(|(track, span, name)| {
@@ -228,7 +234,7 @@ impl Modules {
     /// the number of the instance.
     fn in_time(&self, profile: &Profile, span: Interval) -> Vec<String> {
         const MOST: usize = 4;
-        let events = &profile.trace.events;
+        let (events, calls) = (&profile.trace.events, self.calls(profile));
         let work = profile
             .gpu
             .iter()
@@ -236,10 +242,8 @@ impl Modules {
         let owners = work.filter_map(|(_, work)| {
             let call = work.launched_by?;
             let key = (events.track(call), events.ts_ns(call));
-            let until = self
-                .calls
-                .partition_point(|(track, span, _)| (*track, span.start_ns) <= key);
-            let (track, of, name) = self.calls.get(until.checked_sub(1)?)?;
+            let until = calls.partition_point(|(track, span, _)| (*track, span.start_ns) <= key);
+            let (track, of, name) = calls.get(until.checked_sub(1)?)?;
             let is_inside = *track == key.0 && of.contains(key.1);
             let class = format::without_number(name);
             (is_inside && !WRAPPERS.contains(&class))

@@ -41,9 +41,7 @@ pub(super) fn find(trace: &Trace) -> Option<Named> {
 
 fn by_annotations(trace: &Trace) -> Option<Named> {
     let events = &trace.events;
-    let of_host = events
-        .ids()
-        .filter(|event| events.category(*event) == Category::UserAnnotation);
+    let of_host = events.of_category(|of| of == Category::UserAnnotation);
     let all: Vec<(EventId, Batch)> = of_host
         .filter_map(|event| Some((event, batch::parse(trace.name(event))?)))
         .collect();
@@ -81,8 +79,7 @@ fn by_frames(trace: &Trace) -> Option<Named> {
         return None;
     }
     let mut told = ByName::new(engine_step);
-    let events = trace.events.ids();
-    let frames = events.filter(|event| trace.events.category(*event) == Category::PythonFunction);
+    let frames = (trace.events).of_category(|of| of == Category::PythonFunction);
     let frames: Vec<_> = frames
         .filter_map(|event| Some((event, told.of(trace, event)?)))
         .collect();

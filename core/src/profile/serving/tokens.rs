@@ -7,8 +7,7 @@ use crate::trace::{Category, Trace};
 /// Annotations of the host, or, where there are none, of the GPU.
 pub fn served_tokens(trace: &Trace) -> Option<(f64, f64)> {
     let of_category = |category: Category| {
-        let events = trace.events.ids();
-        let annotations = events.filter(|event| trace.events.category(*event) == category);
+        let annotations = trace.events.of_category(move |of| of == category);
         let batches = annotations.filter_map(|event| batch::parse(trace.name(event)));
         let batches = batches.filter(batch::Batch::has_lengths);
         batches.fold((0.0, 0.0), |sum, one| {

@@ -311,14 +311,14 @@ fn streams(profile: &Profile) -> Vec<Vec<Launched>> {
         })
     });
     let captures = captures(profile);
-    let captured = events.ids().filter_map(|call| {
+    let calls = events.of_category(Category::is_runtime);
+    let captured = calls.filter_map(|call| {
         // Beside captures others launch as well.
         let capture = captures.get(&events.track(call))?;
         capture.contains(&events.ts_ns(call)).then_some(())?;
         let args = trace.strings.get(events.extra_args(call)?);
         let name = extra_args::value(args, "kernel")?;
-        let is_launch = events.category(call).is_runtime();
-        is_launch.then(|| (events.track(call), events.ts_ns(call), name, call))
+        Some((events.track(call), events.ts_ns(call), name, call))
     });
     let on_gpu: Vec<(TrackId, i64, &str, EventId)> = on_gpu.collect();
     let captured: Vec<(TrackId, i64, &str, EventId)> = captured.collect();
@@ -363,9 +363,7 @@ fn streams(profile: &Profile) -> Vec<Vec<Launched>> {
 fn captures(profile: &Profile) -> Map<TrackId, RangeInclusive<i64>> {
     let (trace, events) = (&profile.trace, &profile.trace.events);
     let mut is_edge = ByName::new(is_capture_edge);
-    let edges = events
-        .ids()
-        .filter(|event| events.category(*event).is_runtime());
+    let edges = events.of_category(Category::is_runtime);
     let edges = edges.filter(|event| is_edge.of(trace, *event).is_some());
     let mut captures: Map<TrackId, RangeInclusive<i64>> = Map::default();
     for edge in edges {

@@ -97,7 +97,7 @@ fn inputs_of_graphs(profile: &Profile) -> Vec<Vec<&[i64]>> {
     let mut is_graph = ByName::new(is_graph_launch);
     let mut is_copy = ByName::new(|name| name.contains("copy"));
     let (mut launches, mut copies) = (Vec::new(), Vec::new());
-    for event in events.ids() {
+    for event in events.of_category(|of| of.is_runtime() || of == Category::CpuOp) {
         let (category, track, ns) = (
             events.category(event),
             events.track(event),

@@ -21,8 +21,7 @@ impl Rows {
             }
         };
         let ops = events
-            .ids()
-            .filter(|event| events.category(*event) == Category::CpuOp)
+            .of_category(|of| of == Category::CpuOp)
             .filter(|event| !trace.captured.has(*event));
         let rows = ops.filter_map(|event| {
             let args = trace.args.get(events.op_args(event)?)?;

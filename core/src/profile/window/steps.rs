@@ -338,7 +338,8 @@ impl GpuAnnotations {
         let events = &trace.events;
         let mut spans: Map<_, Interval> = Map::default();
         let mut on_host: Map<_, u32> = Map::default();
-        for event in events.ids() {
+        use Category::{GpuUserAnnotation, UserAnnotation};
+        for event in events.of_category(|of| matches!(of, UserAnnotation | GpuUserAnnotation)) {
             let key = || (events.name(event), events.external_id(event));
             match events.category(event) {
                 Category::GpuUserAnnotation => {

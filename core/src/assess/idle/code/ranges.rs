@@ -40,10 +40,8 @@ impl Ranges {
     pub(super) fn of_annotations(trace: &Trace) -> Map<TrackId, Ranges> {
         let events = &trace.events;
         let mut ranges: Map<TrackId, Vec<(Interval, EventId)>> = Map::default();
-        for event in events.ids() {
-            if events.category(event) == Category::UserAnnotation
-                && step_number(trace.name(event)).is_none()
-            {
+        for event in events.of_category(|of| of == Category::UserAnnotation) {
+            if step_number(trace.name(event)).is_none() {
                 let of_thread = ranges.entry(events.track(event)).or_default();
                 of_thread.push((events.span(event), event));
             }

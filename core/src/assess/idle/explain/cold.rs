@@ -63,8 +63,7 @@ impl<'a> FirstUses<'a> {
         let events = &self.profile.trace.events;
         let kernels = self.kernels.get_or_init(|| {
             let mut kernels = Map::default();
-            let all = events.ids();
-            for event in all.filter(|event| events.category(*event) == Category::Kernel) {
+            for event in events.of_category(|of| of == Category::Kernel) {
                 let start_ns = events.ts_ns(event);
                 let first_ns = kernels.entry(events.name(event)).or_insert(start_ns);
                 *first_ns = start_ns.min(*first_ns);
@@ -80,8 +79,8 @@ impl<'a> FirstUses<'a> {
         let events = &trace.events;
         let calls = self.calls.get_or_init(|| {
             let mut calls = vec![Calls::default(); trace.strings.len()];
-            for event in events.ids() {
-                if events.category(event).is_gpu() || trace.captured.has(event) {
+            for event in events.of_category(|of| !of.is_gpu()) {
+                if trace.captured.has(event) {
                     continue;
                 }
                 if let Some(of_name) = calls.get_mut(events.name(event).0 as usize) {

@@ -24,7 +24,7 @@ use crate::profile::gaps::Gap;
 use crate::profile::kernels::GpuWork;
 use crate::profile::runtime_calls::{GraphReplays, NODE_GAP_NS};
 use crate::profile::timeline::GpuClass;
-use crate::trace::{ByName, EventId, TrackId};
+use crate::trace::{ByName, Category, EventId, TrackId};
 
 use cold::FirstUses;
 pub(crate) use thread::CpuTime;
@@ -332,12 +332,10 @@ impl<'a> Explainer<'a> {
         let events = &self.profile.trace.events;
         let firsts = self.firsts.get_or_init(|| {
             let mut firsts = Map::default();
-            for event in events.ids() {
-                if events.category(event).is_gpu() {
-                    let start_ns = events.ts_ns(event);
-                    let first_ns = firsts.entry(events.track(event)).or_insert(start_ns);
-                    *first_ns = start_ns.min(*first_ns);
-                }
+            for event in events.of_category(Category::is_gpu) {
+                let start_ns = events.ts_ns(event);
+                let first_ns = firsts.entry(events.track(event)).or_insert(start_ns);
+                *first_ns = start_ns.min(*first_ns);
             }
             firsts
         });

@@ -82,10 +82,14 @@ impl EventReader {
             }
             self.wrong.push(WarningKind::UnescapedQuote);
         }
-        if !span.rough
-            && let Ok(text) = std::str::from_utf8(bytes)
-        {
-            return Ok(self.builder.string(text));
+        if !span.rough {
+            // What is known need not be checked for being text.
+            if let Some(known) = self.builder.trace.strings.find_bytes(bytes) {
+                return Ok(known);
+            }
+            if let Ok(text) = std::str::from_utf8(bytes) {
+                return Ok(self.builder.string(text));
+            }
         }
         let mut text = std::mem::take(&mut self.scratch);
         decode(bytes, &mut text, |kind| self.wrong.push(kind));

@@ -51,10 +51,7 @@ impl Scopes {
             names: BTreeMap::new(),
         };
         let mut first: BTreeMap<&str, StringId> = BTreeMap::new();
-        for event in events.ids() {
-            if events.category(event) != Category::UserAnnotation {
-                continue;
-            }
+        for event in events.of_category(|of| of == Category::UserAnnotation) {
             let span = events.span(event);
             let track = scopes.ranges.entry(events.track(event)).or_default();
             track.push((span, event));
