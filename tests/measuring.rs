@@ -2,6 +2,9 @@
 
 #[path = "bench/figure.rs"]
 mod figure;
+#[path = "bench/machine.rs"]
+#[allow(dead_code, reason = "only what is no I/O is tested")]
+mod machine;
 #[path = "bench/noise.rs"]
 mod noise;
 #[path = "bench/tables.rs"]
@@ -216,6 +219,7 @@ fn what_cannot_be_compared_is_said() {
     now.figures[0].values = vec![70e6];
     now.n_runs = 3;
     now.machine = "64 cores of B".to_owned();
+    now.busy = 0.3;
     let found = changes(&then, &now);
     assert_eq!(found.worse, own(&[]));
     assert_eq!(
@@ -223,9 +227,26 @@ fn what_cannot_be_compared_is_said() {
         own(&[
             "another machine or browser: 2 cores of A; Chromium 156 then, 64 cores of B; Chromium 156 now",
             "fewer than 4 runs: expect a change by chance",
+            "other work took 30 % of the machine now",
             "small: another trace of that name, not compared",
         ])
     );
+}
+
+#[test]
+fn a_machine_that_does_something_else_is_seen() {
+    //           user nice system idle iowait irq softirq steal guest guest_nice
+    let before = "cpu  100 0 100 1000 0 0 0 0 50 0\ncpu0 …";
+    for (after, expected) in [
+        ("cpu  100 0 100 1200 0 0 0 0 50 0", "Some(0.0)"),
+        ("cpu  250 0 100 1000 50 0 0 0 90 0", "Some(0.75)"),
+        ("cpu  300 0 100 1000 0 0 0 0 50 0", "Some(1.0)"),
+        (before, "None"),
+        ("", "None"),
+    ] {
+        let busy = machine::busy_between(before, after);
+        assert_eq!(format!("{busy:?}"), expected, "{after}");
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
-// What a user chooses, and how long it takes until it is seen. `choice` and `done` are the arguments of the script.
+// What a user chooses, and how long it takes until it is seen. `choice` and `done` are the arguments of the script, which
+// gives milliseconds, null, or a sentence about what is wrong.
 //
 // A choice has
 //
@@ -37,11 +38,14 @@ const CHOICES = {
   gpu: {
     async ready() {
       const select = $('#gpu');
-      const known = ['NVIDIA H200', 'AMD Instinct MI300X'];
-      const other = known.find((name) => name !== select?.value);
-      if (![...(select?.options ?? [])].some((option) => option.value === other)) return null;
+      if (!select) return null;
+      const [automatic, ...options] = select.options;
+      // The one that the trace names would change nothing.
+      const present = select.value || automatic.text.replace(' (detected)', '');
+      const other = options.find(({ value }) => ['NVIDIA H200 SXM', 'AMD Instinct MI300X'].includes(value) && value !== present);
+      if (!other) throw new Error('the list has none of the GPUs that are chosen');
       return () => {
-        select.value = other;
+        select.value = other.value;
         heard(select, 'change');
       };
     },
@@ -49,7 +53,19 @@ const CHOICES = {
   },
   step: {
     async ready() {
-      return $('#step-bar-0') && (() => $('#step-bar-0').click());
+      if ($('#step-bar-0')) return () => $('#step-bar-0').click();
+      // Of a single step there is no bar: the Timeline analyzes it, and then its address does.
+      await lastChange(() => $('[data-nav=timeline]').click());
+      const step = $('#step')?.options[1];
+      if (step) {
+        $('#step').value = step.value;
+        await lastChange(() => heard($('#step'), 'change'));
+        await lastChange(() => $('#analyze-range').click());
+      }
+      const range = location.hash.match(/window=[^&]+/)?.[0];
+      if (range) await this.after();
+      await lastChange(() => $('[data-nav=overview]').click());
+      return range && (() => (location.hash += (location.hash.includes('?') ? '&' : '?') + range));
     },
     async after() {
       await lastChange(() => $('#whole-trace').click());
@@ -71,10 +87,9 @@ const CHOICES = {
 };
 
 (async () => {
-  const { ready, after } = CHOICES[choice];
-  const act = await ready();
+  const act = await CHOICES[choice].ready();
   if (!act) return done(null);
   const ms = await lastChange(act);
-  await after();
+  await CHOICES[choice].after();
   done(ms);
-})();
+})().catch((error) => done(error.message));

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Everything of one run.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct Record {
     pub(crate) machine: String,
     pub(crate) browser: String,
@@ -11,6 +12,8 @@ pub(crate) struct Record {
     pub(crate) build: String,
     /// How often each figure was taken.
     pub(crate) n_runs: u32,
+    /// The share of the machine that other work took before a trace, where that was much.
+    pub(crate) busy: f64,
     pub(crate) figures: Vec<Figure>,
 }
 

@@ -8,7 +8,7 @@
 //! stages TRACE RUNS            what `bench` runs in a process of its own
 //! ```
 //!
-//! `opens` and `frames` take figures from `page` and `native`; `figure` holds them, `tables` shows them, `noise` compares them.
+//! `opens`, `frames` and `size` take figures, with `page` and `native`; `machine` says of what and how quiet it was; `figure` holds them, `tables` shows them, `noise` compares them.
 
 #![allow(
     clippy::print_stdout,
@@ -25,6 +25,7 @@
 mod chromium;
 mod figure;
 mod frames;
+mod machine;
 mod native;
 mod noise;
 mod opens;
@@ -93,13 +94,14 @@ fn bench(asked: &Asked) -> Outcome {
         .enable_all()
         .build()?;
     let record = runtime.block_on(measured(asked))?;
-    println!("{}", tables::all(&record));
+    // Kept first: whoever reads what is printed may stop before its end.
     if let Some(file) = &asked.save {
         fs::write(file, serde_json::to_string_pretty(&record)? + "\n")?;
     }
     if let Some(file) = &asked.write {
         fs::write(file, tables::written(&read(file)?, &record)?)?;
     }
+    println!("{}", tables::all(&record));
     let Some(earlier) = earlier else {
         return Ok(());
     };
@@ -117,7 +119,7 @@ async fn measured(asked: &Asked) -> Outcome<Record> {
     let dist = asked.dist.as_deref().ok_or("there is no page: --dist")?;
     let build = size::build_id(dist)?;
     let mut record = Record {
-        machine: machine(),
+        machine: machine::name(),
         build: match &asked.build {
             Some(what) => format!("{what} (page {build})"),
             None => format!("page {build}"),
@@ -131,6 +133,14 @@ async fn measured(asked: &Asked) -> Outcome<Record> {
     for trace in &asked.traces {
         let name = trace.file_name().unwrap_or_default().to_string_lossy();
         let name = name.trim_end_matches(".gz").trim_end_matches(".json");
+        let busy = machine::busy().filter(|busy| *busy > machine::QUIET);
+        if let Some(busy) = busy {
+            eprintln!(
+                "{name}: other work takes {:.0} % of this machine",
+                busy * 100.0
+            );
+            record.busy = record.busy.max(busy);
+        }
         if !asked.frames_only {
             eprintln!("{name}: opens and choices");
             let dormer = asked
@@ -161,17 +171,6 @@ async fn measured(asked: &Asked) -> Outcome<Record> {
 
 fn read(file: &Path) -> Outcome<String> {
     fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()).into())
-}
-
-/// `2 cores of …`
-fn machine() -> String {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = info
-        .lines()
-        .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
-        .map_or("an unknown processor", |(_, model)| model.trim());
-    format!("{cores} cores of {model}")
 }
 
 /// Writes a trace `n` times into a new one, gzipped as the profiler does.

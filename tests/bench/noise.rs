@@ -63,6 +63,13 @@ pub(crate) fn changes(then: &Record, now: &Record) -> Changes {
         let few = format!("fewer than {FEW} runs: expect a change by chance");
         changes.notes.push(few);
     }
+    for (when, busy) in [("then", then.busy), ("now", now.busy)] {
+        if busy > 0.0 {
+            let share = 100.0 * busy;
+            let note = format!("other work took {share:.0} % of the machine {when}");
+            changes.notes.push(note);
+        }
+    }
     let others = other_traces(then, now);
     for trace in &others {
         let note = format!("{trace}: another trace of that name, not compared");

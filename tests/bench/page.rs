@@ -126,10 +126,13 @@ impl Page {
         Ok(input.send_keys(file.to_string_lossy()).await?)
     }
 
-    /// What a script measures in milliseconds.
+    /// What a script measures in milliseconds; an error is its sentence.
     async fn seconds(&self, script: &str, args: Vec<Value>) -> Outcome<Option<f64>> {
         let measured = self.driver().execute_async(script, args).await?;
-        Ok(measured.json().as_f64().map(|ms| ms / 1e3))
+        match measured.json() {
+            Value::String(wrong) => Err(wrong.clone().into()),
+            measured => Ok(measured.as_f64().map(|ms| ms / 1e3)),
+        }
     }
 
     /// What controls the browser.

@@ -102,10 +102,15 @@ fn build(record: &Record) -> String {
         browser,
         build,
         n_runs,
+        busy,
         ..
     } = record;
+    let beside = match *busy > 0.0 {
+        true => format!(" Other work took {:.0} % of the machine.", busy * 100.0),
+        false => String::new(),
+    };
     format!(
-        "{machine}; {browser}; {build}. Medians of {n_runs} runs, with the least and the greatest value.\n"
+        "{machine}; {browser}; {build}.{beside} Medians of {n_runs} runs, with the least and the greatest value.\n"
     )
 }
 
