@@ -196,8 +196,8 @@ fn slower_is_what_lies_above_all_that_was_there() {
 #[test]
 fn a_run_is_compared_as_it_is_and_in_g() {
     let then = record(&[0.20, 0.20, 0.20], &[0.40, 0.41, 0.42]);
-    let slower = "small, first open: 410 ms (400–420) then, 510 ms (500–520) now: +24 %";
-    let faster = "small, first open: 410 ms (400–420) then, 310 ms (300–320) now: -24 %";
+    let slower = "small, opens, first open: 410 ms (400–420) then, 510 ms (500–520) now: +24 %";
+    let faster = "small, opens, first open: 410 ms (400–420) then, 310 ms (300–320) now: -24 %";
     for (gzip, first, worse, better) in [
         ([0.20, 0.20, 0.20], [0.50, 0.51, 0.52], vec![slower], vec![]),
         ([0.20, 0.20, 0.20], [0.30, 0.31, 0.32], vec![], vec![faster]),

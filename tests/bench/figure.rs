@@ -43,6 +43,21 @@ pub(crate) enum Table {
     Size,
 }
 
+impl Table {
+    /// What it is called in a document.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Table::Opens => "opens",
+            Table::Memory => "memory",
+            Table::Choices => "choices",
+            Table::Stages => "stages",
+            Table::Frames => "frames",
+            Table::Keys => "keys",
+            Table::Size => "size",
+        }
+    }
+}
+
 /// How a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

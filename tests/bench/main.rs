@@ -101,7 +101,7 @@ fn bench(asked: &Asked) -> Outcome {
     if let Some(file) = &asked.write {
         fs::write(file, tables::written(&read(file)?, &record)?)?;
     }
-    println!("{}", tables::all(&record));
+    print!("{}", tables::all(&record));
     let Some(earlier) = earlier else {
         return Ok(());
     };

@@ -5,8 +5,8 @@
 //! happens by chance once in 252 times, with three and three once in 20. So it needs no guess of how wide the noise is, and one
 //! value that is out of line only makes it more careful.
 //!
-//! What is shown as a multiple of G is compared both as it is and in G of its own run, and has to be slower in both: a machine
-//! that is slower that day slows down both, and an odd G moves the ratio alone.
+//! Times of a trace are compared both as they are and in G of their own run, and have to be slower in both: a machine that is
+//! slower that day slows down both, and an odd G moves the ratio alone.
 
 use std::fmt;
 
@@ -94,8 +94,9 @@ pub(crate) fn changes(then: &Record, now: &Record) -> Changes {
                 true => format!(": {part:+.0} %"),
                 false => String::new(),
             };
+            let table = figure.table.name();
             format!(
-                "{}, {}: {} then, {} now{part}",
+                "{}, {table}, {}: {} then, {} now{part}",
                 figure.of,
                 figure.name,
                 earlier.text(),
@@ -118,11 +119,11 @@ pub(crate) fn is_above(then: &[f64], now: &[f64]) -> bool {
     least > greatest && median(now) > median(then) * (1.0 + FLOOR)
 }
 
-/// The values as they are, and in G where that is what they are shown in.
+/// The values as they are, and those of time in G where the run has it.
 fn scales(record: &Record, figure: &Figure) -> Vec<Vec<f64>> {
     let mut scales = vec![figure.values.clone()];
     let g = record.find(Table::Opens, &figure.of, G);
-    if let (Role::CostInG, Some(g)) = (figure.role, g) {
+    if let (Unit::Time, Some(g)) = (figure.unit, g) {
         let g = g.median();
         scales.push(figure.values.iter().map(|value| value / g).collect());
     }

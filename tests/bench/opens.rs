@@ -34,6 +34,7 @@ pub(crate) struct With<'a> {
 struct Taken {
     gzip: Vec<f64>,
     report: Vec<f64>,
+    peak: Vec<f64>,
     opened: [Vec<Opened>; 3],
     choices: [Vec<f64>; 3],
     compared: Vec<f64>,
@@ -48,11 +49,13 @@ pub(crate) async fn measure(
     record: &mut Record,
 ) -> Outcome {
     let stages = native::measure(trace, with.n_runs as usize)?;
-    let peak = native::peak_of_report(with.dormer, trace)?;
     let mut taken = Taken::default();
     for _ in 0..with.n_runs {
         taken.gzip.push(native::gzip(trace)?);
         taken.report.push(native::report(with.dormer, trace)?);
+        taken
+            .peak
+            .extend(native::peak_of_report(with.dormer, trace)?);
         let mut page = Page::load(with.programs, with.dist).await?;
         let outcome = in_page(&mut page, trace, &mut taken).await;
         page.close().await?;
@@ -84,8 +87,7 @@ pub(crate) async fn measure(
     record.add(in_memory, "page, first open", bytes, memory(&first));
     record.add(in_memory, "second", bytes, memory(&second));
     record.add(in_memory, "third", bytes, memory(&third));
-    let peak = peak.into_iter().collect();
-    record.add(in_memory, "`dormer report`", bytes, peak);
+    record.add(in_memory, "`dormer report`", bytes, taken.peak);
 
     let time = (Unit::Time, Role::Cost);
     let chosen = (Table::Choices, name);

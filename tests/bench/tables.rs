@@ -17,15 +17,15 @@ enum Layout {
     Figures,
 }
 
-/// All tables, with the name of each in a document.
-const TABLES: &[(Table, &str, Layout)] = &[
-    (Table::Opens, "opens", Layout::Traces),
-    (Table::Memory, "memory", Layout::Traces),
-    (Table::Choices, "choices", Layout::Traces),
-    (Table::Stages, "stages", Layout::Traces),
-    (Table::Frames, "frames", Layout::Figures),
-    (Table::Keys, "keys", Layout::Figures),
-    (Table::Size, "size", Layout::Figures),
+/// All tables, in their order.
+const TABLES: &[(Table, Layout)] = &[
+    (Table::Opens, Layout::Traces),
+    (Table::Memory, Layout::Traces),
+    (Table::Choices, Layout::Traces),
+    (Table::Stages, Layout::Traces),
+    (Table::Frames, Layout::Figures),
+    (Table::Keys, Layout::Figures),
+    (Table::Size, Layout::Figures),
 ];
 
 /// The place of the line about machine, browser and build.
@@ -35,7 +35,7 @@ const END: &str = "<!-- /bench -->";
 
 /// Everything that was measured, as Markdown.
 pub(crate) fn all(record: &Record) -> String {
-    let tables = TABLES.iter().filter_map(|(table, _, layout)| {
+    let tables = TABLES.iter().filter_map(|(table, layout)| {
         let text = markdown(record, *table, layout);
         text.map(|text| format!("\n{text}"))
     });
@@ -45,9 +45,9 @@ pub(crate) fn all(record: &Record) -> String {
 /// A document with the tables of this record in place of those it has. An error is a sentence.
 pub(crate) fn written(document: &str, record: &Record) -> Result<String, String> {
     filled(document, |name| {
-        let table = TABLES.iter().find(|(_, known, _)| *known == name);
+        let table = TABLES.iter().find(|(table, _)| table.name() == name);
         let text = match table {
-            Some((table, _, layout)) => markdown(record, *table, layout),
+            Some((table, layout)) => markdown(record, *table, layout),
             None => Some(build(record)),
         };
         text.ok_or_else(|| format!("nothing was measured for the table `{name}`"))
@@ -64,7 +64,7 @@ fn filled(
     document: &str,
     block: impl Fn(&str) -> Result<String, String>,
 ) -> Result<String, String> {
-    let names = TABLES.iter().map(|(_, name, _)| *name);
+    let names = TABLES.iter().map(|(table, _)| table.name());
     let mut missing: Vec<&str> = names.chain([BUILD]).collect();
     let mut text = String::new();
     let mut lines = document.split_inclusive('\n');
@@ -109,9 +109,11 @@ fn build(record: &Record) -> String {
         true => format!(" Other work took {:.0} % of the machine.", busy * 100.0),
         false => String::new(),
     };
-    format!(
-        "{machine}; {browser}; {build}.{beside} Medians of {n_runs} runs, with the least and the greatest value.\n"
-    )
+    let runs = match n_runs {
+        1 => "One run".to_owned(),
+        _ => format!("Medians of {n_runs} runs, with the least and the greatest value"),
+    };
+    format!("{machine}; {browser}; {build}.{beside} {runs}.\n")
 }
 
 /// One table; `None` where nothing was measured for it.
