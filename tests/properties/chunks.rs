@@ -1,6 +1,8 @@
 //! However the bytes arrive, the same trace comes out.
 
-use dormer_core::import::{ImportError, Imported, Importer, Inflater, import};
+use dormer_core::import::{
+    Cutter, ImportError, Imported, Importer, Inflater, Part, PartReader, Piece, import,
+};
 use proptest::prelude::*;
 
 use super::cases;
@@ -24,7 +26,32 @@ fn text() -> String {
     trace(&events.join(",\n  "))
 }
 
-/// The same with damage of several kinds.
+/// A longer one, whose events share names, threads, ids and arguments over some distance, in every way in
+/// which one event leans on others: halves of events, allocators, names of threads, ids that are text.
+fn many() -> String {
+    let events = (0..150u32).map(|n| match n % 15 {
+        0 => event(&format!(
+            r#""name": "op {}", "args": {{"External id": {n}, "Sequence number": {n}, "Input Dims": [[{}, 3], [[2], [{}]]], "Input type": ["float {}", ""], "Concrete Inputs": ["", "{}"]}}"#,
+            n % 45, n % 4, n % 5, n % 7, n % 3
+        )),
+        1 => format!(r#"{{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": {}, "ts": {n}, "dur": 1, "args": {{"correlation": "0x{}", "stream": {}, "key {}": 1}}}}"#, n % 6, n % 8, n % 3, n % 40),
+        2 => format!(r#"{{"ph": "s", "id": {}, "pid": 1, "tid": 1, "ts": {n}, "cat": "ac2g", "name": "ac2g"}}"#, u64::from(n) << 30),
+        3 => format!(r#"{{"ph": "f", "id": "{n}", "pid": 0, "tid": 7, "ts": {n}, "cat": "ac2g", "name": "ac2g"}}"#),
+        4 => format!(r#"{{"ph": "M", "name": "thread_name", "pid": 0, "tid": {}, "args": {{"name": "stream {n}"}}}}"#, n % 6),
+        5 => format!(r#"{{"ph": "M", "name": "process_labels", "pid": {}, "args": {{"labels": "GPU {n}"}}}}"#, n % 2),
+        6 => format!(r#"{{"ph": "i", "name": "[memory]", "pid": {}, "tid": 2, "ts": {n}, "args": {{"Device Type": 1, "Device Id": {}, "Addr": {n}, "Bytes": 512, "Total Allocated": 1536, "Total Reserved": 4096}}}}"#, n % 2, n % 3),
+        7 => format!(r#"{{"ph": "X", "cat": "Acme {}", "name": "mine", "pid": 1, "tid": 1, "ts": {n}, "dur": 2}}"#, n % 4),
+        8 if n > 100 => format!(r#"{{"ph": "B", "name": "half {n}", "pid": 1, "tid": 1, "ts": {n}, "args": {{"Sequence number": {n}}}}}"#),
+        9 if n > 100 => format!(r#"{{"ph": "E", "name": "half {}", "pid": 1, "tid": 1, "ts": {n}, "args": {{"note": {n}, "Sequence number": 4}}}}"#, n - 1),
+        10 => format!(r#"{{"ph": "X", "cat": "cpu_op", "name": "list", "pid": "a", "tid": 1, "ts": {n}, "dur": -2, "args": {{"of": [{{"name": 1}}, {{"name": 2}}]}}}}"#),
+        11 => format!(r#"{{"ph": "X", "cat": "python_function", "name": "f {}", "pid": 1, "tid": 1, "ts": "{n}", "dur": 2}}"#, n % 9),
+        12 => r#"{"ph": "M", "name": "process_name", "pid": 7, "args": {"name": "CANN"}}"#.to_owned(),
+        _ => op(&format!("grüße \\u00e9 {n}")),
+    });
+    trace(&events.collect::<Vec<_>>().join(",\n  "))
+}
+
+/// The small one with damage of several kinds.
 fn damaged_text() -> Vec<u8> {
     let events = [
         op("a\nb"),
@@ -95,19 +122,50 @@ fn import_in_pieces(bytes: &[u8], cuts: &[usize]) -> Result<Imported, ImportErro
     importer.finish()
 }
 
-/// The same, inflated apart from reading where it is a gzip file.
-fn import_apart(bytes: &[u8], cuts: &[usize]) -> Option<Result<Imported, ImportError>> {
+/// The same, inflated apart from reading, unless it is an archive. Of the pieces between events, each
+/// is read by the reader that `readers` names in its turn, or in order with the rest; `n_joined` counts.
+fn import_apart(
+    bytes: &[u8],
+    cuts: &[usize],
+    piece_bytes: usize,
+    readers: &[Option<u32>],
+    n_joined: &mut usize,
+) -> Option<Result<Imported, ImportError>> {
     let mut inflater = Inflater::of(bytes)?;
-    let mut texts = Vec::new();
+    let mut cutter = Cutter::new(piece_bytes);
+    let mut pieces = Vec::new();
     let mut start = 0;
     for cut in cuts.iter().copied().chain([bytes.len()]) {
-        inflater.push(&bytes[start..cut], |text| texts.push(text.to_vec()));
+        inflater.push(&bytes[start..cut], |text| cutter.push(text));
+        pieces.extend(cutter.next(Vec::new()));
         start = cut;
     }
+    pieces.push(cutter.finish());
     let inflated = inflater.finish();
+    let mut part_readers = [0, 1].map(PartReader::new);
+    let mut turns = readers.iter().cycle();
+    let mut part = |piece: &Piece| {
+        let reader = turns
+            .next()
+            .copied()
+            .flatten()
+            .filter(|_| piece.is_of_events)?;
+        sent(part_readers[reader as usize].read(&piece.text, piece.offset)?)
+    };
     let mut importer = Importer::of_inflated();
-    let pushed = texts.iter().try_for_each(|text| importer.push(text));
+    let pushed = pieces.iter().try_for_each(|piece| match part(piece) {
+        Some(part) if importer.join(&part) => {
+            *n_joined += 1;
+            Ok(())
+        }
+        _ => importer.push(&piece.text),
+    });
     Some(pushed.and_then(|()| importer.finish_inflated(&inflated)))
+}
+
+/// As it comes out of another worker.
+fn sent(part: Part) -> Option<Part> {
+    postcard::from_bytes(&postcard::to_allocvec(&part).ok()?).ok()
 }
 
 /// Everything an import says, to be compared.
@@ -118,14 +176,33 @@ fn outcome(result: &Result<Imported, ImportError>) -> String {
     }
 }
 
+/// The first lines that differ, with those before them.
+fn difference(one: &str, other: &str) -> String {
+    let mut lines = one.lines().zip(other.lines());
+    let same = lines
+        .by_ref()
+        .take_while(|(one, other)| one == other)
+        .count();
+    let from = |text: &str| {
+        let lines: Vec<&str> = text.lines().skip(same.saturating_sub(8)).take(16).collect();
+        lines.join("\n")
+    };
+    format!("{}\n\nin place of:\n{}", from(one), from(other))
+}
+
 #[test]
 fn a_cut_at_any_byte_changes_nothing() {
     for (name, bytes) in inputs() {
         let whole = outcome(&import(&bytes));
         for cut in 0..=bytes.len() {
-            if let Some(apart) = import_apart(&bytes, &[cut]) {
-                let apart = outcome(&apart);
-                assert!(apart == whole, "{name}, inflated apart in two at {cut}");
+            for readers in [[None, None], [Some(0), None], [Some(1), Some(0)]] {
+                if let Some(apart) = import_apart(&bytes, &[cut], 200, &readers, &mut 0) {
+                    let apart = outcome(&apart);
+                    assert!(
+                        apart == whole,
+                        "{name}, inflated apart in two at {cut}, {readers:?}:\n{apart}\n\nwhole:\n{whole}"
+                    );
+                }
             }
             let pieces = outcome(&import_in_pieces(&bytes, &[cut]));
             assert!(
@@ -145,8 +222,48 @@ fn one_byte_at_a_time_changes_nothing() {
     }
 }
 
+/// Pieces that are read apart are joined, not read once more.
+#[test]
+fn pieces_between_events_are_joined() {
+    let text = many().into_bytes();
+    for (least, bytes) in [(2, gzip(&text)), (8, text)] {
+        let cuts: Vec<usize> = (0..bytes.len()).step_by(100).collect();
+        let mut n_joined = 0;
+        let apart = import_apart(
+            &bytes,
+            &cuts,
+            1000,
+            &[Some(0), Some(1), None],
+            &mut n_joined,
+        );
+        assert!(outcome(&apart.unwrap()) == outcome(&import(&bytes)));
+        assert!(n_joined >= least, "{n_joined} joined");
+    }
+}
+
 proptest! {
     #![proptest_config(cases(256))]
+
+    #[test]
+    fn parts_in_any_order_of_readers_change_nothing(
+        damage in prop::collection::vec((0.0..1.0f64, any::<u8>()), 0..3),
+        piece_bytes in 60..4000usize,
+        step in 1..600usize,
+        readers in prop::collection::vec(prop::option::of(0..2u32), 1..7),
+    ) {
+        let mut bytes = many().into_bytes();
+        for (place, byte) in damage {
+            let at = (place * bytes.len() as f64) as usize;
+            if let Some(slot) = bytes.get_mut(at) {
+                *slot = byte;
+            }
+        }
+        let cuts: Vec<usize> = (0..bytes.len()).step_by(step).collect();
+        if let Some(apart) = import_apart(&bytes, &cuts, piece_bytes, &readers, &mut 0) {
+            let (apart, whole) = (outcome(&apart), outcome(&import(&bytes)));
+            prop_assert!(apart == whole, "{}", difference(&apart, &whole));
+        }
+    }
 
     #[test]
     fn any_cuts_change_nothing(

@@ -52,6 +52,10 @@ pub use table::*;
 pub use timeline::*;
 pub use tree::*;
 
+/// The name of a worker that analyzes the sample again and again, for nothing but to be fast later. It is
+/// asked nothing.
+pub const WARM_UP: &str = "warm-up";
+
 /// Page to worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Request {
@@ -64,8 +68,6 @@ pub enum Request {
     CancelAdding,
     /// Analyze the built-in sample.
     OpenSample(Choice),
-    /// Analyze it again and again, for nothing but to be fast later; no reply.
-    WarmUp,
     /// Compare the open trace with the `File` that travels beside this message. The choice
     /// is that of the reference.
     OpenReference(Choice, FileNames),

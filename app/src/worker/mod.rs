@@ -2,17 +2,21 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `messages` | hears the page, reads files, sends answers; what touches the browser |
-//! | `second` | another worker, which inflates what this one reads |
+//! | `messages` | hears the page and does what it asks |
+//! | `replies` | what it sends to the page |
+//! | `reading` | files to what they hold |
+//! | `second` | another worker, which inflates what this one reads, and reads some of it |
+//! | `warm_up` | another worker, which has all code compiled before the first trace |
 //! | [`Traces`] | the open traces: the one to improve, and the one it is compared with |
 //! | [`Analysis`] | one open trace |
 //! | `answer` | which of the others answers which query |
 //! | the others | the answers of the view they are named after |
 //!
-//! All but `messages` and `second` is tested natively.
+//! What touches the browser (`messages`, `reading`, `chunks`, `replies`, `second`, `warm_up`) is tested in one; all else natively.
 
 mod analysis;
 mod answer;
+mod chunks;
 mod columns;
 mod compare;
 mod families;
@@ -28,7 +32,9 @@ mod opening;
 mod overview;
 mod palette;
 mod pivot;
+mod reading;
 mod redacted;
+mod replies;
 mod reproducer;
 mod roofline;
 mod rows;
@@ -39,6 +45,7 @@ mod system;
 mod timeline;
 mod traces;
 mod tree;
+mod warm_up;
 mod window;
 
 pub use analysis::Analysis;

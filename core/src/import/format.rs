@@ -5,6 +5,7 @@
 use std::fmt;
 
 use super::error::ImportError;
+use super::part::Part;
 use super::warning::Warnings;
 use crate::trace::Trace;
 
@@ -20,6 +21,9 @@ pub(super) struct Format {
 pub(super) trait FormatReader: fmt::Debug {
     /// Reads a chunk.
     fn push(&mut self, bytes: &[u8]) -> Result<(), ImportError>;
+
+    /// Puts a part behind what was read; false where it does not follow, so that its text has to be read.
+    fn join(&mut self, part: &Part) -> bool;
 
     /// Bytes read so far.
     fn n_bytes(&self) -> u64;

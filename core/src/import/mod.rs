@@ -5,21 +5,26 @@
 //!                                                                              └ Warnings
 //! ```
 //!
-//! [`Inflater`] takes the gzip off elsewhere, in another thread or worker.
+//! [`Inflater`] takes the gzip off elsewhere, in another thread or worker; a [`PartReader`] reads a piece
+//! of the text elsewhere.
 //!
 //! The text is never held whole: a chunk is read where it lies, and only an event that a chunk
 //! cuts is carried over. A split at any byte gives the same trace.
 
 mod apart;
+mod categories;
 mod chrome_json;
 mod container;
 mod error;
 mod format;
+mod part;
 mod payload;
 pub mod warning;
 
-pub use apart::{Inflated, Inflater};
+pub use apart::{Cutter, Inflated, Inflater, Piece};
+pub use chrome_json::PartReader;
 pub use error::{ImportError, ImportErrorKind};
+pub use part::Part;
 
 use crate::import::warning::{WarningKind, Warnings};
 use crate::trace::Trace;

@@ -3,6 +3,7 @@
 use super::chrome_json;
 use super::error::ImportError;
 use super::format::{Format, FormatReader};
+use super::part::Part;
 use super::warning::Warnings;
 use crate::trace::Trace;
 
@@ -37,6 +38,12 @@ impl Payload {
             true => Ok(()),
             false => self.begin_with_head().map(|_| ()),
         }
+    }
+
+    /// Puts a part behind what was read; false where it does not follow.
+    pub(super) fn join(&mut self, part: &Part) -> bool {
+        let reader = self.reader.as_mut();
+        reader.is_some_and(|reader| reader.join(part))
     }
 
     /// Bytes read so far.

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{StringId, StringTable};
@@ -13,11 +14,11 @@ use super::{StringId, StringTable};
 pub struct OpArgsId(pub u32);
 
 /// A shape or stride vector in the pool. Equal vectors have equal ids.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ShapeId(pub u32);
 
 /// The shape (or strides) of one argument.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Dims {
     /// A tensor; empty for a scalar tensor and for what is no tensor.
     One(ShapeId),
@@ -27,7 +28,7 @@ pub enum Dims {
 
 /// The arguments of one op call as the profiler wrote them. `None`: the key is missing, or its
 /// value is not of the profiler's form.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct OpArgs {
     /// `Input Dims`.
     pub dims: Option<Box<[Dims]>>,
@@ -61,6 +62,16 @@ impl ArgsTable {
             .get(id.0 as usize)
             .and_then(|range| self.pool.get(range.start as usize..range.end as usize))
             .unwrap_or(&[])
+    }
+
+    /// The rows from one on.
+    pub(super) fn rows_from(&self, row: usize) -> &[OpArgs] {
+        self.rows.get(row..).unwrap_or(&[])
+    }
+
+    /// The shapes from one on.
+    pub(super) fn shapes_from(&self, row: usize) -> impl Iterator<Item = &[i64]> {
+        (row..self.shapes.len()).map(|row| self.shape(ShapeId(row as u32)))
     }
 
     /// The id of a set of arguments, adding it when it is new.

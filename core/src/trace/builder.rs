@@ -4,6 +4,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::args::parse_texts;
+use super::part::{PartIds, Rows, TracePart};
 use super::{
     DeviceProperties, EventId, FlowPoint, LinkId, NewEvent, OpArgs, OpArgsId, StringId, Trace,
     TrackId,
@@ -150,6 +151,35 @@ impl TraceBuilder {
             self.trace.devices = devices;
         }
         is_right
+    }
+
+    /// What was added since the last part; `told` says what the earlier ones held.
+    pub(crate) fn take_part(&mut self, told: &mut Rows) -> TracePart {
+        let names = [&mut self.process_names, &mut self.process_labels];
+        let [process_names, process_labels] = names.map(|names| names.drain().collect());
+        let mut part = TracePart::take(&mut self.trace, told);
+        part.process_names = process_names;
+        part.process_labels = process_labels;
+        part.thread_names = self.thread_names.drain().collect();
+        part
+    }
+
+    /// Adds what another builder has taken as a part: elements of `traceEvents` from this one on.
+    /// False where it misses an earlier part of that builder.
+    pub(crate) fn join(&mut self, part: &TracePart, first_uid: u32, ids: &mut PartIds) -> bool {
+        if !part.join(&mut self.trace, first_uid, ids) {
+            return false;
+        }
+        for (pid, name) in &part.process_names {
+            self.process_name(ids.string(*pid), ids.string(*name));
+        }
+        for (pid, label) in &part.process_labels {
+            self.process_label(ids.string(*pid), ids.string(*label));
+        }
+        for ((pid, tid), name) in &part.thread_names {
+            self.thread_name(ids.string(*pid), ids.string(*tid), ids.string(*name));
+        }
+        true
     }
 
     /// The finished trace.

@@ -1,5 +1,11 @@
 //! A growable column that never moves what it holds.
 
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// Rows per segment: 64 Ki.
 const SEGMENT_BITS: usize = 16;
 const SEGMENT_ROWS: usize = 1 << SEGMENT_BITS;
@@ -69,9 +75,93 @@ impl<T: Copy> Column<T> {
         }
     }
 
+    /// Appends rows.
+    pub fn extend(&mut self, rows: impl Iterator<Item = T>) {
+        for row in rows {
+            self.push(row);
+        }
+    }
+
     /// All rows in order.
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
         self.segments.iter().flatten().copied()
+    }
+}
+
+/// A value of a column that can be sent: always as many bytes.
+pub(crate) trait Row: Copy {
+    /// Its bytes.
+    type Bytes: AsRef<[u8]> + for<'a> TryFrom<&'a [u8]>;
+
+    fn to_bytes(self) -> Self::Bytes;
+    fn of_bytes(bytes: Self::Bytes) -> Self;
+}
+
+/// Integers and the ids that are one, by the integer.
+macro_rules! rows {
+    ($($name:ty: $integer:ty, $to:expr, $of:expr;)+) => {$(
+        impl Row for $name {
+            type Bytes = [u8; size_of::<$integer>()];
+
+            #[inline]
+            fn to_bytes(self) -> Self::Bytes {
+                let to: fn($name) -> $integer = $to;
+                to(self).to_le_bytes()
+            }
+
+            #[inline]
+            fn of_bytes(bytes: Self::Bytes) -> Self {
+                let of: fn($integer) -> $name = $of;
+                of(<$integer>::from_le_bytes(bytes))
+            }
+        }
+    )+};
+}
+
+pub(crate) use rows;
+
+rows! {
+    i64: i64, |number| number, |number| number;
+    u64: u64, |number| number, |number| number;
+    u32: u32, |number| number, |number| number;
+    u16: u16, |number| number, |number| number;
+}
+
+/// As bytes: one copy of what would be an encoding of every value.
+impl<T: Row> Serialize for Column<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::with_capacity(self.len * size_of::<T::Bytes>());
+        for row in self.iter() {
+            bytes.extend_from_slice(row.to_bytes().as_ref());
+        }
+        serializer.serialize_bytes(&bytes)
+    }
+}
+
+impl<'de, T: Row> Deserialize<'de> for Column<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_bytes(Bytes(PhantomData))
+    }
+}
+
+struct Bytes<T>(PhantomData<T>);
+
+impl<T: Row> Visitor<'_> for Bytes<T> {
+    type Value = Column<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the bytes of a column")
+    }
+
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Column<T>, E> {
+        let mut column = Column::default();
+        for row in bytes.chunks(size_of::<T::Bytes>()) {
+            let row = row
+                .try_into()
+                .map_err(|_| E::invalid_length(bytes.len(), &self))?;
+            column.push(T::of_bytes(row));
+        }
+        Ok(column)
     }
 }
 

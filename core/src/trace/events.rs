@@ -1,5 +1,9 @@
 //! The event columns.
 
+use serde::{Deserialize, Serialize};
+
+use super::column::{Row, rows};
+use super::part::PartIds;
 use super::{Column, LinkId, OpArgsId, StringId, TrackId};
 use crate::base::interval::Interval;
 use crate::base::labels::labelled;
@@ -141,6 +145,15 @@ const NOTHING: Detail = Detail {
     extra_args: NONE,
 };
 
+/// What a field or row is elsewhere, unless there is none.
+#[inline]
+fn map(field: u32, to: impl Fn(u32) -> u32) -> u32 {
+    match field {
+        NONE => NONE,
+        field => to(field),
+    }
+}
+
 impl Detail {
     /// `None` where there is nothing to keep.
     fn new(
@@ -162,7 +175,7 @@ impl Detail {
 /// Complete events as columns of equal length, in file order.
 ///
 /// 33 bytes a row, and 16 more for those with ids or arguments.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct EventTable {
     /// Start, nanoseconds since the epoch the profiler chose.
     ts_ns: Column<i64>,
@@ -181,7 +194,48 @@ pub struct EventTable {
     details: Column<Detail>,
 }
 
+rows! {
+    Category: u16,
+        |category| category as u16,
+        |row| Category::ALL.get(usize::from(row)).copied().unwrap_or(Category::Other);
+    Detail: u128,
+        |detail| {
+            let Detail { external_id, correlation, op_args, extra_args } = detail;
+            let fields = [external_id, correlation, op_args, extra_args];
+            fields.into_iter().fold(0, |bits, field| bits << 32 | u128::from(field))
+        },
+        |bits| Detail {
+            external_id: (bits >> 96) as u32,
+            correlation: (bits >> 64) as u32,
+            op_args: (bits >> 32) as u32,
+            extra_args: bits as u32,
+        };
+}
+
 impl EventTable {
+    /// Appends the events of a part, whose first element has this position in `traceEvents`.
+    pub(super) fn append(&mut self, part: &EventTable, first_uid: u32, ids: &PartIds) {
+        let first_detail = self.details.len() as u32;
+        for detail in part.details.iter() {
+            self.details.push(Detail {
+                external_id: map(detail.external_id, |id| ids.link(LinkId(id)).0),
+                correlation: map(detail.correlation, |id| ids.link(LinkId(id)).0),
+                op_args: map(detail.op_args, |id| ids.args(OpArgsId(id)).0),
+                extra_args: map(detail.extra_args, |id| ids.string(StringId(id)).0),
+            });
+        }
+        self.ts_ns.extend(part.ts_ns.iter());
+        self.dur_ns.extend(part.dur_ns.iter());
+        self.name.extend(part.name.iter().map(|id| ids.string(id)));
+        self.track.extend(part.track.iter().map(|id| ids.track(id)));
+        self.uid
+            .extend(part.uid.iter().map(|uid| first_uid.saturating_add(uid)));
+        let detail = part.detail.iter();
+        self.detail
+            .extend(detail.map(|row| map(row, |row| first_detail + row)));
+        self.category.extend(part.category.iter());
+    }
+
     /// The same without some events, which are in order.
     fn without(&self, left_out: &[EventId]) -> EventTable {
         let mut rest = EventTable::default();

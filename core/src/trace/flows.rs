@@ -1,5 +1,8 @@
 //! Host-to-device flow arrows.
 
+use serde::{Deserialize, Serialize};
+
+use super::column::{Row, rows};
 use super::{Column, LinkId, TrackId};
 
 /// One end of an `ac2g` flow.
@@ -11,8 +14,14 @@ pub struct FlowPoint {
     pub track: TrackId,
 }
 
+rows! {
+    FlowPoint: u64,
+        |point| u64::from(point.id.0) << 32 | u64::from(point.track.0),
+        |bits| FlowPoint { id: LinkId((bits >> 32) as u32), track: TrackId(bits as u32) };
+}
+
 /// The `ac2g` flows of a trace, starts and ends apart, in file order.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct FlowTable {
     /// Starts (`s`).
     pub starts: Column<FlowPoint>,

@@ -1,9 +1,11 @@
 //! What allocators reported: the memory columns.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Column, StringId, TrackId};
 
 /// An allocator of the profiled program: that of one device in one process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct MemoryDevice {
     /// The process, as the trace spells it.
     pub pid: StringId,
@@ -42,7 +44,7 @@ pub struct MemoryEvent {
 }
 
 /// An allocation that failed (`[OutOfMemory]`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedAllocation {
     /// When, nanoseconds since the epoch the profiler chose.
     pub ts_ns: i64,
@@ -55,7 +57,7 @@ pub struct FailedAllocation {
 }
 
 /// What allocators reported, in file order. 42 bytes a row.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct MemoryTable {
     ts_ns: Column<i64>,
     track: Column<TrackId>,
@@ -70,7 +72,7 @@ pub struct MemoryTable {
 
 impl MemoryTable {
     /// More allocators than this are damage.
-    const MAX_DEVICES: usize = 1024;
+    pub(crate) const MAX_DEVICES: usize = 1024;
 
     /// Number of allocations and releases.
     pub fn len(&self) -> usize {

@@ -16,6 +16,7 @@ mod events;
 pub(crate) mod extra_args;
 mod flows;
 mod memory;
+mod part;
 mod strings;
 mod tracks;
 
@@ -29,6 +30,7 @@ pub use devices::DeviceProperties;
 pub use events::{Category, EventId, EventTable, NewEvent};
 pub use flows::{FlowPoint, FlowTable};
 pub use memory::{FailedAllocation, MemoryDevice, MemoryEvent, MemoryTable};
+pub(crate) use part::{PartIds, Rows, TracePart};
 pub use strings::{StringId, StringTable};
 pub use tracks::{LinkId, LinkIds, Track, TrackId, TrackTable};
 

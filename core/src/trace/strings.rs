@@ -4,10 +4,17 @@ use std::hash::Hasher;
 
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
+use serde::{Deserialize, Serialize};
+
+use super::column::{Row, rows};
 
 /// A row of the [`StringTable`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct StringId(pub u32);
+
+rows! {
+    StringId: u32, |id| id.0, StringId;
+}
 
 /// Interned strings in one buffer.
 #[derive(Debug)]
@@ -81,7 +88,12 @@ impl StringTable {
 
     /// Every string with its id, in order of first appearance.
     pub fn iter(&self) -> impl Iterator<Item = (StringId, &str)> {
-        (0..self.ends.len()).map(|row| {
+        self.iter_from(0)
+    }
+
+    /// The same from a row on.
+    pub(super) fn iter_from(&self, row: usize) -> impl Iterator<Item = (StringId, &str)> {
+        (row..self.ends.len()).map(|row| {
             let id = StringId(row as u32);
             (id, self.get(id))
         })

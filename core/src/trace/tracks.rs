@@ -2,12 +2,18 @@
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
+use serde::{Deserialize, Serialize};
 
+use super::column::{Row, rows};
 use super::{StringId, StringTable};
 
 /// A row of the [`TrackTable`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TrackId(pub u32);
+
+rows! {
+    TrackId: u32, |id| id.0, TrackId;
+}
 
 /// A thread of the CPU or a stream of a device.
 #[derive(Debug, Clone, Copy)]
@@ -87,6 +93,11 @@ impl LinkId {
     /// The number that it was written as; `None` for large ones and names.
     pub(crate) fn number(self) -> Option<u32> {
         (self.0 < LinkIds::SPELLED).then_some(self.0)
+    }
+
+    /// The row of its spelling; `None` for what stands for itself.
+    pub(super) fn spelling(self) -> Option<usize> {
+        Some(self.0.checked_sub(LinkIds::SPELLED)? as usize)
     }
 }
 

@@ -4,7 +4,7 @@ use js_sys::{Array, Promise};
 use wasm_bindgen::prelude::*;
 use web_sys::{
     Blob, BlobPropertyBag, PerformanceEntry, PerformanceObserver, PerformanceObserverEntryList,
-    PerformanceObserverInit, Url, Worker,
+    PerformanceObserverInit, Url, Worker, WorkerOptions,
 };
 
 use super::now_ms;
@@ -66,9 +66,12 @@ fn read_worker_files(files: &JsValue) -> Option<WorkerFiles> {
     })
 }
 
-/// Starts a worker and gives it the module.
-pub fn start_worker(files: &WorkerFiles) -> Result<Worker, String> {
-    let worker = Worker::new(&files.script_url).map_err(|error| error_text(&error))?;
+/// Starts a worker, whose name says what it is for, and gives it the module.
+pub fn start_worker(files: &WorkerFiles, name: &str) -> Result<Worker, String> {
+    let options = WorkerOptions::new();
+    options.set_name(name);
+    let worker = Worker::new_with_options(&files.script_url, &options)
+        .map_err(|error| error_text(&error))?;
     worker
         .post_message(&files.module)
         .map_err(|error| error_text(&error))?;

@@ -13,7 +13,7 @@ use web_sys::{ErrorEvent, File, MessageEvent, Worker};
 
 use super::{Engine, Inner};
 use crate::page::browser;
-use crate::protocol::{Request, wire};
+use crate::protocol::{Request, WARM_UP, wire};
 
 /// What the page does before it starts workers that nobody waits for: it is shown first.
 const AFTER_MS: u32 = 300;
@@ -77,9 +77,10 @@ impl Engine {
 
     /// A worker that was given nothing yet; `None` before the page has its files.
     fn made_worker(self) -> Option<Result<Running, String>> {
-        let started = self
-            .inner
-            .with_value(|inner| inner.files.as_ref().map(browser::start_worker));
+        let started = self.inner.with_value(|inner| {
+            let files = inner.files.as_ref()?;
+            Some(browser::start_worker(files, ""))
+        });
         let made = |worker: Worker| {
             let listeners = [
                 EventListener::new(&worker, "message", move |event| {
@@ -137,13 +138,8 @@ impl Engine {
         self.inner.try_update_value(|inner| {
             let is_used = inner.running.as_ref().is_none_or(|running| running.used);
             let files = inner.files.as_ref().filter(|_| !is_used);
-            let worker = files.and_then(|files| browser::start_worker(files).ok());
-            let request = message_of(0, &Request::WarmUp, &[]);
-            if let Some(worker) = worker
-                && worker.post_message(&request).is_ok()
-            {
-                inner.warming = Some(Warming(worker));
-            }
+            let worker = files.map(|files| browser::start_worker(files, WARM_UP));
+            inner.warming = worker.and_then(Result::ok).map(Warming);
         });
     }
 }

@@ -175,6 +175,29 @@ pub(super) struct NextKey {
 }
 
 impl Keys {
+    /// Keys so far, the known ones included.
+    pub(super) fn len(&self) -> u8 {
+        self.n_keys
+    }
+
+    /// Whether so many more can be told apart.
+    pub(super) fn has_room_for(&self, n_more: usize) -> bool {
+        usize::from(self.n_keys) + n_more < usize::from(Key::UNKNOWN.0)
+    }
+
+    /// Those that were learned since there were so many.
+    pub(super) fn learned_from(&self, n_keys: u8) -> Vec<Box<[u8]>> {
+        let learned = self.learned.iter().filter(|(_, key)| key.0 >= n_keys);
+        learned.map(|(text, _)| text.clone()).collect()
+    }
+
+    /// Takes note of keys that were learned elsewhere.
+    pub(super) fn add(&mut self, keys: &[Box<[u8]>]) {
+        for text in keys {
+            self.key(text);
+        }
+    }
+
     /// Moves from the end of `previous`'s value to the next value, or past the closing bracket,
     /// which is [`Key::END`].
     #[inline]

@@ -6,12 +6,12 @@
 //!          └ Warnings
 //! ```
 
-mod categories;
 mod event;
 mod keys;
 mod metadata;
 mod number;
 mod pairs;
+mod part_reader;
 mod reader;
 mod resync;
 mod scan;
@@ -19,6 +19,8 @@ mod text;
 mod tracks;
 
 use super::format::FormatReader;
+pub use part_reader::PartReader;
+pub(super) use part_reader::last_event_start;
 use reader::Reader;
 
 /// Begins to read one.

@@ -12,11 +12,14 @@ pub(super) struct OpenEvents {
     by_track: HashMap<TrackId, Vec<(EventId, u64)>, FxBuildHasher>,
     /// Where those begin that did not end before the event around them did.
     endless: Vec<u64>,
+    /// A half was read.
+    pub(super) saw_half: bool,
 }
 
 impl OpenEvents {
     /// An event begins; its first half stands at the offset.
     pub(super) fn begin(&mut self, track: TrackId, event: EventId, offset: u64) {
+        self.saw_half = true;
         self.by_track
             .entry(track)
             .or_default()
@@ -31,6 +34,7 @@ impl OpenEvents {
         name: Option<StringId>,
         events: &EventTable,
     ) -> Option<EventId> {
+        self.saw_half = true;
         let open = self.by_track.get_mut(&track)?;
         let at = name.and_then(|name| {
             let mut open = open.iter();

@@ -93,6 +93,20 @@ impl Container {
         head.starts_with(b"\x1f\x8b")
     }
 
+    /// Whether a file that begins with these bytes is no container, or of a kind that is not read.
+    pub(super) fn is_text(head: &[u8]) -> bool {
+        head.len() >= HEAD && !Self::is_gzip(head) && !Self::is_zip(head)
+    }
+
+    fn is_zip(head: &[u8]) -> bool {
+        head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
+    }
+
+    /// Whether the text comes as it is pushed.
+    pub(super) fn is_plain(&self) -> bool {
+        matches!(self, Container::Plain)
+    }
+
     pub(super) fn push(&mut self, bytes: &[u8], reader: &mut Payload) -> Result<(), ImportError> {
         match self {
             Container::Unknown { head, n_outer } => {
@@ -166,7 +180,7 @@ impl Container {
         let n_outer = n_outer + 1;
         Ok(if Container::is_gzip(head) {
             Container::Gzip(Box::default(), Box::new(Container::inside(n_outer)))
-        } else if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
+        } else if Container::is_zip(head) {
             let members = Members {
                 current: Container::inside(n_outer),
                 n_outer,

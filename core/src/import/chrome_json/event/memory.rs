@@ -11,7 +11,7 @@ use crate::import::warning::WarningKind;
 use crate::trace::{FailedAllocation, MemoryDevice, MemoryEvent, StringTable};
 
 /// Most allocations that are kept. At some 42 bytes each they fit beside the events.
-const MAX_ROWS: usize = 10_000_000;
+pub(super) const MAX_ROWS: usize = 10_000_000;
 
 /// What is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

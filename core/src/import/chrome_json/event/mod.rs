@@ -1,16 +1,17 @@
 //! One event of `traceEvents` to one row.
 
+mod joined;
 mod memory;
 mod values;
 
 use std::borrow::Cow;
 
-use super::categories::UnknownCategories;
 use super::keys::{Key, Keys};
 use super::number::Time;
 use super::pairs::OpenEvents;
 use super::scan::{Cursor, LOOK_AHEAD, Quotes, Stop};
 use super::tracks::{Spelling, TrackCache};
+use crate::import::categories::UnknownCategories;
 use crate::import::warning::{WarningKind, Warnings};
 use crate::trace::annotations::step_number;
 use crate::trace::{

@@ -10,8 +10,9 @@ use super::event::{EventLimits, EventReader};
 use super::metadata::Metadata;
 use crate::import::error::{ImportError, ImportErrorKind};
 use crate::import::format::FormatReader;
+use crate::import::part::Part;
 use crate::import::warning::{WarningKind, Warnings};
-use crate::trace::Trace;
+use crate::trace::{PartIds, Trace};
 
 /// Where a tar archive says that it is one.
 const TAR_MARK: std::ops::Range<usize> = 257..262;
@@ -26,7 +27,7 @@ pub(super) struct Reader {
     /// Bytes of text before `carry`.
     offset: u64,
     /// Elements of `traceEvents` so far, whatever they are.
-    n_elements: u32,
+    pub(super) n_elements: u32,
     /// Commas since the last key or element.
     n_commas: u32,
     /// Nothing was read yet in this object or array.
@@ -39,7 +40,9 @@ pub(super) struct Reader {
     stray_brace: Option<u64>,
     first_keys: Vec<String>,
     /// The last byte of text that is no white space.
-    last_byte: u8,
+    pub(super) last_byte: u8,
+    /// What the ids of each reader of parts are here.
+    part_ids: Vec<((u32, u32), PartIds)>,
     limits: EventLimits,
 }
 
@@ -110,6 +113,37 @@ impl FormatReader for Reader {
         Ok(())
     }
 
+    fn join(&mut self, part: &Part) -> bool {
+        let Some(n_elements) = self.n_elements.checked_add(part.n_elements) else {
+            return false;
+        };
+        if !self.is_at_event(part.offset) || !self.events.has_room_for(part) {
+            return false;
+        }
+        let (number, _) = part.reader;
+        let known = self
+            .part_ids
+            .iter()
+            .position(|((other, _), _)| *other == number);
+        let row = known.unwrap_or_else(|| {
+            self.part_ids.push((part.reader, PartIds::default()));
+            self.part_ids.len() - 1
+        });
+        let Some((reader, ids)) = self.part_ids.get_mut(row) else {
+            return false;
+        };
+        if *reader != part.reader {
+            (*reader, *ids) = (part.reader, PartIds::default());
+        }
+        if !self.events.join(part, self.n_elements, ids) {
+            return false;
+        }
+        self.n_elements = n_elements;
+        self.offset += part.n_bytes;
+        self.last_byte = part.last_byte;
+        true
+    }
+
     fn n_bytes(&self) -> u64 {
         self.offset + self.carry.len() as u64
     }
@@ -170,6 +204,25 @@ impl FormatReader for Reader {
 }
 
 impl Reader {
+    /// Goes on where an event begins, whatever was read before.
+    pub(super) fn begin_at_event(&mut self, offset: u64) {
+        self.enter_events();
+        self.separated();
+        self.n_commas = 1;
+        self.n_objects = 1;
+        self.n_elements = 0;
+        self.offset = offset;
+    }
+
+    /// Whether everything before this place is read, and an event follows.
+    pub(super) fn is_at_event(&self, offset: u64) -> bool {
+        matches!(self.state, State::Events)
+            && self.offset == offset
+            && self.carry.is_empty()
+            && self.stray_brace.is_none()
+            && (self.first, self.n_commas) == (false, 1)
+    }
+
     fn is_metadata_damaged(&self) -> bool {
         self.events.warnings.count(WarningKind::UnreadableMetadata) > 0
     }

@@ -1,22 +1,34 @@
 //! Categories that nothing is known of: counted, so that what they hold is not missed in silence.
 
+use serde::{Deserialize, Serialize};
+
 use crate::base::format;
+use crate::base::labels::labelled;
 use crate::base::sort::Arrange;
 use crate::import::warning::{WarningKind, Warnings};
 use crate::trace::Category;
 
 /// The categories of complete events that Dormer does not know, in order of appearance.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct UnknownCategories {
     named: Vec<Named>,
     /// Python frames: most of a trace that has them, and they tell nothing of the rest.
     n_frames: u64,
     has_gpu_work: bool,
     /// Whose trace it looks like, where it is not PyTorch's.
-    writer: Option<&'static str>,
+    writer: Option<Writer>,
 }
 
-#[derive(Debug)]
+labelled! {
+    /// Whose traces look like PyTorch's.
+    #[derive(Serialize, Deserialize)]
+    enum Writer {
+        Ascend => "an Ascend NPU",
+        Jax => "JAX or XLA",
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
 struct Named {
     cat: Vec<u8>,
     events: u64,
@@ -75,8 +87,8 @@ impl UnknownCategories {
     /// Takes note of the name of a process: other profilers have their own.
     pub(super) fn process(&mut self, name: &str) {
         let writer = match name {
-            "Ascend Hardware" | "CANN" => "an Ascend NPU",
-            _ if name.starts_with("/device:") || name.starts_with("/host:") => "JAX or XLA",
+            "Ascend Hardware" | "CANN" => Writer::Ascend,
+            _ if name.starts_with("/device:") || name.starts_with("/host:") => Writer::Jax,
             _ => return,
         };
         self.writer.get_or_insert(writer);
@@ -90,6 +102,28 @@ impl UnknownCategories {
             }
             named.events += 1;
         }
+    }
+
+    /// Whether those of a part can be told apart, too.
+    pub(super) fn has_room_for(&self, part: &UnknownCategories) -> bool {
+        self.named.len() + part.named.len() < Self::MAX_NAMED
+    }
+
+    /// Adds those of a part that follows.
+    pub(super) fn join(&mut self, part: &UnknownCategories) {
+        for named in &part.named {
+            let row = self.row_of(&named.cat);
+            let own = row.and_then(|UnknownId(row)| self.named.get_mut(usize::from(row)));
+            if let Some(own) = own {
+                if own.events == 0 {
+                    own.first_offset = named.first_offset;
+                }
+                own.events += named.events;
+            }
+        }
+        self.n_frames += part.n_frames;
+        self.has_gpu_work |= part.has_gpu_work;
+        self.writer = self.writer.or(part.writer);
     }
 
     /// Warns where they make up more than a trifle of all complete events but Python frames, or
@@ -114,7 +148,8 @@ impl UnknownCategories {
         let mut detail = format!("Their categories: {}.", parts.join(", "));
         if let Some(writer) = self.writer {
             detail.push_str(&format!(
-                " It looks like a trace of {writer}, which Dormer does not read."
+                " It looks like a trace of {}, which Dormer does not read.",
+                writer.label()
             ));
         }
         warnings.add_with(WarningKind::UnknownCategory, events, first_offset, detail);

@@ -1,0 +1,146 @@
+//! Files to what they hold.
+
+use std::cell::RefCell;
+
+use dormer_core::import::{ImportError, Importer};
+use web_sys::{File, wasm_bindgen::JsValue};
+
+use super::analysis;
+use super::chunks::Chunks;
+use super::incoming::{Content, Incoming, MOST_ASIDE_BYTES};
+use super::replies::Teller;
+use super::second::{Arrived, Second};
+use crate::protocol::Failure;
+use crate::protocol::wire::error_text;
+
+thread_local! {
+    static SECOND: RefCell<Option<Second>> = const { RefCell::new(None) };
+}
+
+/// Starts the second worker before it is needed.
+pub(super) fn prepare() {
+    SECOND.set(Second::start());
+}
+
+/// Reads files one after another, as long as they are wanted.
+pub(super) async fn read_all(
+    files: Vec<File>,
+    teller: &mut Teller,
+    is_wanted: impl Fn() -> bool,
+) -> Option<Vec<Incoming>> {
+    let mut incoming = Vec::new();
+    for file in files {
+        let content = match read(&file, teller, &is_wanted).await {
+            Ok(content) => Ok(content?),
+            Err(failure) => Err(failure),
+        };
+        teller.next();
+        incoming.push(Incoming {
+            name: file.name(),
+            content,
+        });
+    }
+    // Another one is started where more files come.
+    SECOND.set(None);
+    Some(incoming)
+}
+
+/// Reads a file to its end; `None` where it is no longer wanted. A second worker inflates what is large
+/// enough to be worth it.
+async fn read(
+    file: &File,
+    teller: &mut Teller,
+    is_wanted: &impl Fn() -> bool,
+) -> Result<Option<Content>, Failure> {
+    if file.size() > MOST_ASIDE_BYTES
+        && let Some(second) = SECOND.take().or_else(Second::start)
+        && second.inflate(file)
+    {
+        match second.next().await {
+            Ok(Arrived::Alone) => SECOND.set(Some(second)),
+            Ok(first) => return read_inflated(second, first, teller, is_wanted).await,
+            // It cannot be had: nothing of the file was read yet.
+            Err(_) => {}
+        }
+    }
+    read_alone(file, teller, is_wanted).await
+}
+
+/// Reads what a second worker inflates.
+async fn read_inflated(
+    second: Second,
+    mut arrived: Arrived,
+    teller: &mut Teller,
+    is_wanted: &impl Fn() -> bool,
+) -> Result<Option<Content>, Failure> {
+    let mut importer = Importer::of_inflated();
+    let mut buffer = Vec::new();
+    let failure = |error: ImportError| analysis::failure(&error);
+    loop {
+        if !is_wanted() {
+            return Ok(None);
+        }
+        match arrived {
+            Arrived::Piece {
+                text,
+                part,
+                bytes_read,
+            } => {
+                if !part.is_some_and(|part| importer.join(&part)) {
+                    buffer.resize(text.length() as usize, 0);
+                    text.copy_to(&mut buffer);
+                    importer.push(&buffer).map_err(failure)?;
+                }
+                second.give_back(&text);
+                teller.has_read(&importer, bytes_read);
+            }
+            Arrived::End(inflated) => {
+                SECOND.set(Some(second));
+                let imported = importer.finish_inflated(&inflated).map_err(failure)?;
+                return Ok(Some(Content::Recording(Box::new(imported))));
+            }
+            Arrived::Alone => {}
+        }
+        let next = second.next().await;
+        arrived = next.map_err(|reason| unreadable(&reason.into()))?;
+    }
+}
+
+/// Reads a file to its end, chunk by chunk; `None` where it is no longer wanted.
+async fn read_alone(
+    file: &File,
+    teller: &mut Teller,
+    is_wanted: &impl Fn() -> bool,
+) -> Result<Option<Content>, Failure> {
+    let chunks = Chunks::of(file);
+    let mut importer = Importer::new();
+    // What lies beside traces is small, and is told apart as a whole.
+    let mut small = (file.size() <= MOST_ASIDE_BYTES).then(Vec::new);
+    let failure = |error: ImportError| analysis::failure(&error);
+    while let Some(bytes) = chunks.next().await.map_err(|error| unreadable(&error))? {
+        if !is_wanted() {
+            return Ok(None);
+        }
+        match &mut small {
+            Some(small) => small.extend_from_slice(&bytes),
+            None => teller.push(&mut importer, &bytes).map_err(failure)?,
+        }
+    }
+    let small = small.unwrap_or_default();
+    if let Some(aside) = Content::aside(&small) {
+        return Ok(Some(aside));
+    }
+    teller.push(&mut importer, &small).map_err(failure)?;
+    let imported = importer.finish().map_err(failure)?;
+    Ok(Some(Content::Recording(Box::new(imported))))
+}
+
+fn unreadable(error: &JsValue) -> Failure {
+    Failure {
+        sentence: format!(
+            "the browser could not read the file ({}); it may have changed or moved",
+            error_text(error)
+        ),
+        at_byte: None,
+    }
+}

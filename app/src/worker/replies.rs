@@ -1,0 +1,115 @@
+//! What the worker sends to the page: replies, and how far reading has come.
+
+use dormer_core::import::{ImportError, Importer};
+use wasm_bindgen::prelude::*;
+use web_sys::{DedicatedWorkerGlobalScope, File, Performance, PerformanceEntry};
+
+use crate::protocol::wire::{is_request, message, to_js};
+use crate::protocol::{OpeningStep, Progress, Reply};
+
+/// Compressed bytes between two looks at the clock: some milliseconds of work.
+const SLICE: usize = 128 * 1024;
+/// Between two messages about progress.
+const PROGRESS_MS: f64 = 80.0;
+
+pub(super) fn scope() -> DedicatedWorkerGlobalScope {
+    js_sys::global().unchecked_into()
+}
+
+/// Sends a reply with the number of requests the worker made so far.
+pub(super) fn send(reply: &Reply, parts: &[(&str, JsValue)]) {
+    let body = to_js(reply);
+    let message = message(parts);
+    let _ = js_sys::Reflect::set(&message, &"body".into(), &body);
+    let _ = js_sys::Reflect::set(&message, &"requests".into(), &n_requests().into());
+    if let Err(error) = scope().post_message(&message) {
+        wasm_bindgen::throw_val(error);
+    }
+}
+
+fn clock() -> Option<Performance> {
+    scope().performance()
+}
+
+fn now_ms() -> f64 {
+    clock().map_or(0.0, |clock| clock.now())
+}
+
+fn n_requests() -> u32 {
+    let counts = |entry: &JsValue| {
+        let entry: &PerformanceEntry = entry.unchecked_ref();
+        is_request(&entry.name())
+    };
+    let entries = clock().map(|clock| clock.get_entries_by_type("resource"));
+    entries.map_or(0, |all| all.iter().filter(counts).count() as u32)
+}
+
+/// Tells the page how far reading has come, a few times a second.
+pub(super) struct Teller {
+    reply: fn(Progress) -> Reply,
+    bytes_total: f64,
+    last_ms: f64,
+    /// Of the files that were read: bytes and events.
+    before: [f64; 2],
+    now: [f64; 2],
+}
+
+impl Teller {
+    fn new(reply: fn(Progress) -> Reply, bytes_total: f64) -> Teller {
+        Teller {
+            reply,
+            bytes_total,
+            last_ms: now_ms(),
+            before: [0.0; 2],
+            now: [0.0; 2],
+        }
+    }
+
+    pub(super) fn of(reply: fn(Progress) -> Reply, files: &[File]) -> Teller {
+        Teller::new(reply, files.iter().map(|file| file.size()).sum())
+    }
+
+    pub(super) fn tell(&mut self, step: OpeningStep) {
+        self.last_ms = now_ms();
+        let [bytes, events] = [0, 1].map(|at| self.before[at] + self.now[at]);
+        let progress = Progress {
+            step,
+            bytes_read: bytes,
+            bytes_total: self.bytes_total,
+            events,
+        };
+        send(&(self.reply)(progress), &[]);
+    }
+
+    pub(super) fn push(
+        &mut self,
+        importer: &mut Importer,
+        bytes: &[u8],
+    ) -> Result<(), ImportError> {
+        for slice in bytes.chunks(SLICE) {
+            importer.push(slice)?;
+            let read = importer.progress();
+            self.now = [read.bytes_read as f64, read.events as f64];
+            self.tell_at_times();
+        }
+        Ok(())
+    }
+
+    /// Text was read, up to so many bytes of the file.
+    pub(super) fn has_read(&mut self, importer: &Importer, bytes_read: f64) {
+        self.now = [bytes_read, importer.progress().events as f64];
+        self.tell_at_times();
+    }
+
+    fn tell_at_times(&mut self) {
+        if now_ms() - self.last_ms >= PROGRESS_MS {
+            self.tell(OpeningStep::Reading);
+        }
+    }
+
+    /// Another file follows.
+    pub(super) fn next(&mut self) {
+        self.before = [0, 1].map(|at| self.before[at] + self.now[at]);
+        self.now = [0.0; 2];
+    }
+}

@@ -1,0 +1,206 @@
+//! Reading with several threads: one unpacks and cuts the text, others read its pieces, and this one puts
+//! what they read together.
+//!
+//! ```text
+//! source ─ unpack ─→ pieces, in order ─┬─ text ─────────────→ Importer
+//!                                      └─ readers ─ Parts ──→    │ join
+//! ```
+//!
+//! A piece is read by whoever has time for it first: here, in its turn; by another thread, which need not
+//! wait for the text before it; or by the thread that unpacks, where the others cannot keep up with it.
+
+use std::io::{self, Read};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TrySendError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Scope};
+
+use dormer_core::import::{
+    Cutter, ImportError, Imported, Importer, Inflated, Inflater, Part, PartReader, Piece,
+};
+
+/// Compressed bytes that are unpacked at a time: some 600 KB of text.
+const SLICE_BYTES: usize = 64 << 10;
+
+/// Text of a piece: some milliseconds of work.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// Pieces that may wait to be put together.
+const MOST_PIECES: usize = 6;
+
+/// Threads that read beside the one that unpacks and this one: more than this wait for what is unpacked.
+const MOST_READERS: usize = 6;
+
+/// A piece on its way, and how many bytes of the file were unpacked up to its end.
+struct Slot {
+    bytes_read: u64,
+    state: Mutex<State>,
+    is_read: Condvar,
+}
+
+enum State {
+    /// Nobody reads it.
+    Waiting(Piece),
+    /// Another thread reads it.
+    Taken,
+    /// What it says; `None` where it has to be read in its turn.
+    Read(Option<Box<Part>>, Piece),
+}
+
+impl Slot {
+    fn new(piece: Piece, bytes_read: u64) -> Arc<Slot> {
+        Arc::new(Slot {
+            bytes_read,
+            state: Mutex::new(State::Waiting(piece)),
+            is_read: Condvar::new(),
+        })
+    }
+
+    /// A thread that panics ends the program: what it leaves is never seen.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The piece, if nobody has it and it can be read apart.
+    fn take_part(&self) -> Option<Piece> {
+        let mut state = self.state();
+        match std::mem::replace(&mut *state, State::Taken) {
+            State::Waiting(piece) if piece.is_of_events => Some(piece),
+            other => {
+                *state = other;
+                None
+            }
+        }
+    }
+
+    /// Reads it apart, unless somebody has it.
+    fn read(&self, reader: &mut PartReader) {
+        if let Some(piece) = self.take_part() {
+            let part = reader.read(&piece.text, piece.offset).map(Box::new);
+            *self.state() = State::Read(part, piece);
+            self.is_read.notify_one();
+        }
+    }
+
+    /// What it says, if it was read apart, and the piece. Waits for the thread that reads it.
+    fn take(&self) -> (Option<Box<Part>>, Piece) {
+        let is_taken = |state: &mut State| matches!(state, State::Taken);
+        let waited = self.is_read.wait_while(self.state(), is_taken);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner);
+        match std::mem::replace(&mut *state, State::Taken) {
+            State::Waiting(piece) => (None, piece),
+            State::Read(part, piece) => (part, piece),
+            State::Taken => Default::default(),
+        }
+    }
+}
+
+/// Reads a file whose first bytes were read, and says how far it has come: bytes of the file, and events.
+pub(crate) fn read(
+    source: Box<dyn Read + Send>,
+    inflater: Inflater,
+    head: &[u8],
+    told: impl Fn(u64, u64),
+) -> io::Result<Result<Imported, ImportError>> {
+    let n_cores = thread::available_parallelism().map_or(1, usize::from);
+    let n_readers = n_cores.saturating_sub(2).min(MOST_READERS);
+    thread::scope(|scope| {
+        let (slots, in_order) = mpsc::sync_channel(MOST_PIECES + 2 * n_readers);
+        let (spare, spares) = mpsc::channel();
+        let unpacking = Unpacking {
+            slots,
+            spares,
+            readers: readers(scope, n_readers),
+            reader: PartReader::new(0),
+        };
+        let unpacked = scope.spawn(|| unpacking.run(source, inflater, head));
+        let mut importer = Importer::of_inflated();
+        let pushed = in_order.iter().try_for_each(|slot: Arc<Slot>| {
+            let (part, piece) = slot.take();
+            if !part.is_some_and(|part| importer.join(&part)) {
+                importer.push(&piece.text)?;
+            }
+            told(slot.bytes_read, importer.progress().events);
+            // Nobody takes it once all is unpacked.
+            let _ = spare.send(piece.text);
+            Ok(())
+        });
+        // What unpacks ends where nobody takes its text.
+        drop(in_order);
+        let ended = unpacked.join();
+        let ended = ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Ok(pushed.and_then(|()| importer.finish_inflated(&ended)))
+    })
+}
+
+/// Starts threads that read pieces apart, each the next one that waits.
+fn readers<'scope>(scope: &'scope Scope<'scope, '_>, n: usize) -> Option<Sender<Arc<Slot>>> {
+    let (slots, waiting) = mpsc::channel::<Arc<Slot>>();
+    let waiting = Arc::new(Mutex::new(waiting));
+    for number in (1..).take(n) {
+        let waiting = Arc::clone(&waiting);
+        scope.spawn(move || {
+            let mut reader = PartReader::new(number);
+            let next = || waiting.lock().ok()?.recv().ok();
+            while let Some(slot) = next() {
+                slot.read(&mut reader);
+            }
+        });
+    }
+    (n > 0).then_some(slots)
+}
+
+/// The thread that unpacks.
+struct Unpacking {
+    slots: SyncSender<Arc<Slot>>,
+    spares: Receiver<Vec<u8>>,
+    readers: Option<Sender<Arc<Slot>>>,
+    reader: PartReader,
+}
+
+impl Unpacking {
+    /// Unpacks to the end of the source, or until nobody takes the text.
+    fn run(
+        mut self,
+        mut source: Box<dyn Read + Send>,
+        mut inflater: Inflater,
+        head: &[u8],
+    ) -> io::Result<Inflated> {
+        let mut cutter = Cutter::new(PIECE_BYTES);
+        let mut chunk = head.to_vec();
+        let mut n_bytes = head.len();
+        chunk.resize(super::CHUNK_BYTES, 0);
+        let mut bytes_read = 0;
+        while n_bytes > 0 {
+            for bytes in chunk.get(..n_bytes).unwrap_or_default().chunks(SLICE_BYTES) {
+                bytes_read += bytes.len() as u64;
+                inflater.push(bytes, |text| cutter.push(text));
+                let spare = self.spares.try_recv().unwrap_or_default();
+                if let Some(piece) = cutter.next(spare)
+                    && !self.hand_on(piece, bytes_read)
+                {
+                    return Ok(Inflated::default());
+                }
+            }
+            n_bytes = super::next(&mut *source, &mut chunk)?;
+        }
+        self.hand_on(cutter.finish(), bytes_read);
+        Ok(inflater.finish())
+    }
+
+    /// Whether somebody takes it.
+    fn hand_on(&mut self, piece: Piece, bytes_read: u64) -> bool {
+        let slot = Slot::new(piece, bytes_read);
+        if let Some(readers) = &self.readers {
+            // They end with the last piece.
+            let _ = readers.send(Arc::clone(&slot));
+        }
+        match self.slots.try_send(slot) {
+            Ok(()) => true,
+            Err(TrySendError::Full(slot)) => {
+                slot.read(&mut self.reader);
+                self.slots.send(slot).is_ok()
+            }
+            Err(TrySendError::Disconnected(_)) => false,
+        }
+    }
+}

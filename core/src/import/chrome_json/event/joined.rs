@@ -1,0 +1,65 @@
+//! Events that were read apart, to rows behind those that are there.
+
+use super::memory::MAX_ROWS;
+use super::{EventReader, MAX_EVENTS, MAX_STRING_BYTES};
+use crate::import::categories::UnknownCategories;
+use crate::import::part::Part;
+use crate::trace::{MemoryTable, PartIds};
+
+impl EventReader {
+    /// Whether what was read says the same wherever it stands: no half of an event, and no table that
+    /// was full.
+    pub(in super::super) fn stands_alone(&self) -> bool {
+        !self.open.saw_half
+            && self.keys.has_room_for(0)
+            && self.unknown.has_room_for(&UnknownCategories::default())
+    }
+
+    /// Whether no table is full with a part.
+    pub(in super::super) fn has_room_for(&self, part: &Part) -> bool {
+        let trace = &self.builder.trace;
+        let (memory, more) = (&trace.memory, part.trace.memory());
+        let n_devices = memory.devices().len() + more.devices().len();
+        self.keys.has_room_for(part.keys.len())
+            && self.unknown.has_room_for(&part.unknown)
+            && trace.events.len() + part.trace.n_events() <= MAX_EVENTS
+            && trace.strings.bytes() + part.trace.n_text() <= MAX_STRING_BYTES
+            && memory.len() + more.len() <= MAX_ROWS
+            && n_devices <= MemoryTable::MAX_DEVICES
+    }
+
+    /// Adds a part, whose first element has this position in `traceEvents`. False where it misses an
+    /// earlier part of its reader.
+    pub(in super::super) fn join(
+        &mut self,
+        part: &Part,
+        first_uid: u32,
+        ids: &mut PartIds,
+    ) -> bool {
+        if !self.builder.join(&part.trace, first_uid, ids) {
+            return false;
+        }
+        self.saw_phase |= part.saw_phase;
+        self.warnings.extend(&part.warnings);
+        self.unknown.join(&part.unknown);
+        self.keys.add(&part.keys);
+        true
+    }
+
+    /// Keys so far.
+    pub(in super::super) fn n_keys(&self) -> u8 {
+        self.keys.len()
+    }
+
+    /// Those that were learned since there were so many.
+    pub(in super::super) fn keys_from(&self, n_keys: u8) -> Vec<Box<[u8]>> {
+        self.keys.learned_from(n_keys)
+    }
+
+    /// The categories that nothing is known of, which begin anew.
+    pub(in super::super) fn take_unknown(&mut self) -> UnknownCategories {
+        // It may stand for a row of them.
+        self.last_cat = Default::default();
+        std::mem::take(&mut self.unknown)
+    }
+}

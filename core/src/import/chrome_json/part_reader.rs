@@ -1,0 +1,133 @@
+//! A piece of text between two events, read apart from the text before it.
+//!
+//! What an event means does not depend on where in the text it stands, but for what the [`Reader`] of
+//! all knows: whether events stand here at all, their number so far, halves of events that are open. So
+//! a [`PartReader`] takes a piece for events and says what they are, or that it cannot tell; and the
+//! reader of all takes that for true only where it has come to the piece's first byte and waits for an
+//! event there. Otherwise the piece is read in its turn.
+
+use super::event::EventReader;
+use super::reader::Reader;
+use super::resync::starts_event;
+use crate::import::categories::UnknownCategories;
+use crate::import::format::FormatReader;
+use crate::import::part::Part;
+use crate::trace::Rows;
+
+/// Reads pieces of a trace's text, in the order of the text; others may read those between.
+#[derive(Debug)]
+pub struct PartReader {
+    number: (u32, u32),
+    reader: Reader,
+    told: Rows,
+    n_keys_told: u8,
+}
+
+impl PartReader {
+    /// A reader; those of one trace have different numbers.
+    pub fn new(number: u32) -> PartReader {
+        PartReader::anew((number, 0))
+    }
+
+    /// One whose parts know nothing of those before.
+    fn anew(number: (u32, u32)) -> PartReader {
+        let reader = Reader::default();
+        PartReader {
+            number,
+            n_keys_told: reader.events.n_keys(),
+            reader,
+            told: Rows::default(),
+        }
+    }
+
+    /// Reads the text from one event to another, which begins at an offset of the whole; `None` for what
+    /// has to be read in its turn.
+    pub fn read(&mut self, text: &[u8], offset: u64) -> Option<Part> {
+        self.reader.begin_at_event(offset);
+        let is_read = self.reader.push(text).is_ok()
+            && self.reader.is_at_event(offset + text.len() as u64)
+            && self.reader.events.stands_alone();
+        if !is_read {
+            let (number, n_begun) = self.number;
+            *self = PartReader::anew((number, n_begun.wrapping_add(1)));
+            return None;
+        }
+        let EventReader {
+            builder,
+            warnings,
+            saw_phase,
+            ..
+        } = &mut self.reader.events;
+        let mut part = Part {
+            reader: self.number,
+            offset,
+            n_bytes: text.len() as u64,
+            n_elements: self.reader.n_elements,
+            last_byte: self.reader.last_byte,
+            saw_phase: std::mem::take(saw_phase),
+            warnings: std::mem::take(warnings),
+            unknown: UnknownCategories::default(),
+            keys: Vec::new(),
+            trace: builder.take_part(&mut self.told),
+        };
+        part.unknown = self.reader.events.take_unknown();
+        part.keys = self.reader.events.keys_from(self.n_keys_told);
+        self.n_keys_told = self.reader.events.n_keys();
+        Some(part)
+    }
+}
+
+/// The last place of a text where it can be cut: an event begins there, behind another one. What looks
+/// like it within an event or a string is found out when parts are joined.
+pub(in crate::import) fn last_event_start(text: &[u8]) -> Option<usize> {
+    let mut end = text.len();
+    while let Some(at) = text.get(..end)?.iter().rposition(|byte| *byte == b'{') {
+        let before = text.get(..at)?.trim_ascii_end();
+        let is_behind_event = before
+            .strip_suffix(b",")
+            .is_some_and(|before| before.trim_ascii_end().ends_with(b"}"));
+        if is_behind_event && starts_event(text.get(at..)?) == Some(true) {
+            return Some(at);
+        }
+        end = at;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_cut_before_its_last_event() {
+        let text = br#"[{"ph": "X", "args": {"a": 1}}, {"name": "b", "args": {"ph": 2}}, {"ts"#;
+        let at = last_event_start(text).unwrap();
+        assert!(text[at..].starts_with(br#"{"name": "b""#));
+        for text in [
+            "",
+            "[",
+            r#"[{"ph": "X"}"#,
+            r#"{"traceEvents": [{"ph": "X"}, {"a": 1}]"#,
+        ] {
+            assert_eq!(last_event_start(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_needs_the_text_before_it_is_no_part() {
+        let event = r#"{"ph": "X", "name": "a", "ts": 1, "dur": 2}, "#;
+        let half = r#"{"ph": "E", "name": "a", "ts": 1}, "#;
+        let mut reader = PartReader::new(0);
+        let mut n_events = |text: String| {
+            let part = reader.read(text.as_bytes(), 70);
+            part.map(|part| part.trace.n_events())
+        };
+        assert_eq!(n_events(event.to_owned()), Some(1));
+        // Halves of events, the end of the list, the middle of an event.
+        assert_eq!(n_events(format!("{event}{half}")), None);
+        assert_eq!(n_events(format!("{event}], ")), None);
+        assert_eq!(n_events(format!("{event}{{\"ph\": ")), None);
+        assert_eq!(n_events(event.trim_end_matches(", ").to_owned()), None);
+        assert_eq!(n_events(event.repeat(2)), Some(2));
+    }
+}
