@@ -22,6 +22,7 @@
 //! | `words` | the vocabulary of everything that a user reads |
 //! | `windows` | parts of the time of real traces, analysed alone |
 //! | `spellings` | real arguments in every spelling: the same figures |
+//! | `measuring` | the benchmark's figures: medians, tables, and what counts as slower |
 //! | `tiling` | the large traces that the benchmark makes |
 //! | `browser` | the built page in a real Chromium |
 
@@ -42,6 +43,7 @@ mod golden;
 mod gpu_choice;
 mod idle;
 mod layers;
+mod measuring;
 mod memory;
 mod models;
 mod outputs;

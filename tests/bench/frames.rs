@@ -10,10 +10,16 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use thirtyfour::prelude::*;
 
-use crate::page::Page;
+use super::Outcome;
+use super::figure::{Record, Role, Table, Unit, quantile};
+use super::page::Page;
 
-/// How often each thing is done.
-const N_STEPS: usize = 150;
+/// How often each thing is done in a run: forth and back again.
+const N_STEPS: usize = 40;
+/// The browser tells nothing of keys that take less.
+const LEAST_KEY_MS: f64 = 16.0;
+/// So many of all may take longer than the figure says.
+const SHARE: f64 = 0.95;
 /// What the page is given to finish a step: three frames at 60 Hz.
 const STEP: Duration = Duration::from_millis(50);
 /// Where the mouse is: over the rows of every view.
@@ -58,35 +64,34 @@ const HABITS: &[Habit] = &[
     Habit { name: "Operations, arrow keys", view: "operations", mark: "[role=grid]", before: "", act: Act::Keys(&["ArrowDown", "ArrowDown", "PageDown", "ArrowUp"]) },
 ];
 
-/// The table of `docs/performance.md`.
-pub(crate) async fn measure(page: &Page) -> WebDriverResult<String> {
+/// Does everything `n_runs` times. The figures are what 95 of 100 frames and keys do not exceed.
+pub(crate) async fn measure(page: &Page, n_runs: u32, trace: &str, record: &mut Record) -> Outcome {
     let driver = page.driver();
     send(driver, "Performance.enable", json!({})).await?;
-    let mut text = "| | script and layout of a frame, median | 95 of 100 | key to next frame, 95 of 100 |\n|---|--:|--:|--:|\n".to_owned();
-    for habit in HABITS {
-        let (mut frames_ms, mut keys_ms) = habit.measure(driver).await?;
-        let [median, high] = [0.5, 0.95].map(|share| quantile(&mut frames_ms, share));
-        let is_keys = matches!(habit.act, Act::Keys(_));
-        let keys = match (is_keys, keys_ms.len() * 20 < N_STEPS) {
-            (false, _) => String::new(),
-            (true, true) => "< 16 ms".to_owned(),
-            (true, false) => {
-                keys_ms.resize(N_STEPS.max(keys_ms.len()), 0.0);
-                format!("{:.0} ms", quantile(&mut keys_ms, 0.95))
+    let mut taken: Vec<[Vec<f64>; 2]> = HABITS.iter().map(|_| Default::default()).collect();
+    for _ in 0..n_runs {
+        for (habit, [frames, keys]) in HABITS.iter().zip(&mut taken) {
+            let (frames_ms, mut keys_ms) = habit.measure(driver).await?;
+            frames.push(quantile(&frames_ms, SHARE) / 1e3);
+            if matches!(habit.act, Act::Keys(_)) {
+                keys_ms.resize(N_STEPS.max(keys_ms.len()), LEAST_KEY_MS);
+                keys.push(quantile(&keys_ms, SHARE) / 1e3);
             }
-        };
-        text += &format!(
-            "| {} | {median:.1} ms | {high:.1} ms | {keys} |\n",
-            habit.name
-        );
+        }
     }
-    Ok(text)
+    for (habit, [frames, keys]) in HABITS.iter().zip(taken) {
+        for (table, values) in [(Table::Frames, frames), (Table::Keys, keys)] {
+            let how = (Unit::Time, Role::Cost);
+            record.add((table, trace), habit.name, how, values);
+        }
+    }
+    Ok(())
 }
 
 impl Act {
     async fn step(&self, driver: &WebDriver, step: usize) -> WebDriverResult<()> {
-        // Forth for a while and back again, so that no end is reached.
-        let sign = if step % 40 < 20 { 1.0 } else { -1.0 };
+        // Back again, so that no end is reached.
+        let sign = if step < N_STEPS / 2 { 1.0 } else { -1.0 };
         match self {
             Act::Wheel { across, down, ctrl } => {
                 let turn = json!({"type": "mouseWheel", "x": AT.0, "y": AT.1, "deltaX": across * sign, "deltaY": down * sign,
@@ -94,7 +99,7 @@ impl Act {
                 send(driver, "Input.dispatchMouseEvent", turn).await
             }
             Act::Drag => {
-                let way = (step % 40).min(40 - step % 40) as f64;
+                let way = step.min(N_STEPS - step) as f64;
                 mouse(driver, "mouseMoved", AT.0 - 15.0 * way).await
             }
             Act::Keys(keys) => press(driver, keys[step % keys.len()]).await,
@@ -194,12 +199,4 @@ async fn mouse(driver: &WebDriver, kind: &str, x: f64) -> WebDriverResult<()> {
 
 async fn send(driver: &WebDriver, command: &str, params: Value) -> WebDriverResult<()> {
     driver.cdp().send_raw(command, params).await.map(drop)
-}
-
-/// The value that this share of all does not exceed. Of none it is not a number.
-pub(crate) fn quantile(values: &mut [f64], share: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let last = values.len().saturating_sub(1);
-    let at = (values.len() as f64 * share) as usize;
-    values.get(at.min(last)).copied().unwrap_or(f64::NAN)
 }

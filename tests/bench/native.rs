@@ -1,10 +1,10 @@
-//! The stages of a report natively, each on its own, in a process that does nothing else.
+//! What runs without a browser: `gzip`, `dormer report`, and the stages of a report, each on its own.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::process::Command;
-use std::time::Instant;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use dormer_core::base::periods::runs;
 use dormer_core::import::{Imported, Importer};
@@ -13,87 +13,138 @@ use dormer_core::report::{Report, ReportOptions};
 use flate2::read::MultiGzDecoder;
 use serde::{Deserialize, Serialize};
 
-use crate::median;
+use super::Outcome;
+use super::figure::{Record, Role, Table, Unit};
 
-/// What was measured; times are medians, in seconds.
-#[derive(Serialize, Deserialize)]
+/// What was measured; times in seconds.
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Stages {
     pub(crate) text_bytes: f64,
     pub(crate) events: f64,
-    /// Compressed bytes to columns.
-    pub(crate) import_s: f64,
+    /// Compressed bytes to columns, in one thread.
+    import: Vec<f64>,
     /// The same from text that is there already.
-    pub(crate) parse_s: f64,
-    pub(crate) profile_s: f64,
-    pub(crate) report_s: f64,
+    parse: Vec<f64>,
+    profile: Vec<f64>,
+    report: Vec<f64>,
     /// Finding what repeats in the kernels.
-    pub(crate) repeats_s: f64,
+    repeats: Vec<f64>,
     /// The same in a sequence of 16 times that length.
-    pub(crate) repeats_16_s: f64,
-    /// GPU activity that this is found in.
-    pub(crate) n_work: f64,
-    /// The most memory the process ever had, after one report; `None` where the system does not tell.
-    pub(crate) peak_bytes: Option<f64>,
+    repeats_16: Vec<f64>,
 }
 
-/// Measures in a process of its own, so that its memory is that of one trace.
-pub(crate) fn measure(trace: &Path, n_runs: usize) -> io::Result<Stages> {
+impl Stages {
+    /// The rows of their table.
+    pub(crate) fn add_to(self, record: &mut Record, trace: &str) {
+        let stages = (Table::Stages, trace);
+        let in_g = (Unit::Time, Role::CostInG);
+        let alone = (Unit::Time, Role::Cost);
+        for (name, how, values) in [
+            ("inflate and parse", in_g, self.import),
+            ("parse alone", in_g, self.parse),
+            ("profile", alone, self.profile),
+            ("report", alone, self.report),
+            ("repeated kernels", alone, self.repeats),
+            ("of 16 times as many", alone, self.repeats_16),
+        ] {
+            record.add(stages, name, how, values);
+        }
+    }
+}
+
+/// `gzip -dc TRACE | wc -c`, in seconds.
+pub(crate) fn gzip(trace: &Path) -> Outcome<f64> {
+    let start = Instant::now();
+    let mut gzip = Command::new("gzip")
+        .arg("-dc")
+        .arg(trace)
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let text = gzip.stdout.take().ok_or("gzip has no output")?;
+    let count = Command::new("wc").arg("-c").stdin(text).output()?;
+    let (gzip, seconds) = (gzip.wait()?, start.elapsed().as_secs_f64());
+    match gzip.success() && count.status.success() {
+        true => Ok(seconds),
+        false => Err(format!("gzip cannot read {}", trace.display()).into()),
+    }
+}
+
+/// `dormer report TRACE`, which writes no files, in seconds.
+pub(crate) fn report(dormer: &Path, trace: &Path) -> Outcome<f64> {
+    let start = Instant::now();
+    let output = Command::new(dormer).arg("report").arg(trace).output()?;
+    let seconds = start.elapsed().as_secs_f64();
+    match output.status.success() {
+        true => Ok(seconds),
+        false => Err(String::from_utf8_lossy(&output.stderr).into()),
+    }
+}
+
+/// The most memory that `dormer report TRACE` ever has, in bytes; `None` where the system does not tell.
+pub(crate) fn peak_of_report(dormer: &Path, trace: &Path) -> Outcome<Option<f64>> {
+    let mut child = Command::new(dormer)
+        .arg("report")
+        .arg(trace)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let mut peak = None;
+    // The mark never falls, so what it was last is right but for the end of the process.
+    while child.try_wait()?.is_none() {
+        peak = peak_bytes(child.id()).or(peak);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(peak)
+}
+
+/// `VmHWM:     12345 kB`
+fn peak_bytes(process: u32) -> Option<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1024.0)
+}
+
+/// Measures the stages in a process of its own, which holds nothing else.
+pub(crate) fn measure(trace: &Path, n_runs: usize) -> Outcome<Stages> {
     let output = Command::new(std::env::current_exe()?)
         .arg("stages")
         .arg(trace)
         .arg(n_runs.to_string())
         .output()?;
     if !output.status.success() {
-        let why = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(io::Error::other(why));
+        return Err(String::from_utf8_lossy(&output.stderr).into());
     }
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
 /// What that process does: prints the measures as JSON.
-pub(crate) fn stages(trace: &Path, n_runs: usize) -> io::Result<()> {
+pub(crate) fn stages(trace: &Path, n_runs: usize) -> Outcome {
     let open = || File::open(trace);
     let imported = import(open()?)?;
-    let (text_bytes, events) = (imported.text_bytes, imported.trace.events.len());
+    let mut stages = Stages {
+        text_bytes: imported.text_bytes as f64,
+        events: imported.trace.events.len() as f64,
+        ..Stages::default()
+    };
     let options = ReportOptions::default();
     let profile = Profile::new(imported);
     let (names, names_16) = (kernel_names(&profile, 1), kernel_names(&profile, 16));
     drop(Report::new(&profile, &options));
     drop(profile);
-    let peak_bytes = peak_bytes();
 
-    let [
-        mut import_s,
-        mut parse_s,
-        mut profile_s,
-        mut report_s,
-        mut repeats_s,
-        mut repeats_16_s,
-    ] = [const { Vec::new() }; 6];
     let mut text = Vec::new();
     MultiGzDecoder::new(open()?).read_to_end(&mut text)?;
     for _ in 0..n_runs {
-        let imported = timed(&mut parse_s, || import(text.as_slice()))?;
+        let imported = timed(&mut stages.parse, || import(text.as_slice()))?;
         drop(imported);
-        let imported = timed(&mut import_s, || import(open()?))?;
-        let profile = timed(&mut profile_s, || Profile::new(imported));
-        timed(&mut report_s, || Report::new(&profile, &options));
-        timed(&mut repeats_s, || runs(&names));
-        timed(&mut repeats_16_s, || runs(&names_16));
+        let imported = timed(&mut stages.import, || import(open()?))?;
+        let profile = timed(&mut stages.profile, || Profile::new(imported));
+        timed(&mut stages.report, || Report::new(&profile, &options));
+        timed(&mut stages.repeats, || runs(&names));
+        timed(&mut stages.repeats_16, || runs(&names_16));
     }
-    let measures = Stages {
-        text_bytes: text_bytes as f64,
-        events: events as f64,
-        import_s: median(import_s),
-        parse_s: median(parse_s),
-        profile_s: median(profile_s),
-        report_s: median(report_s),
-        repeats_s: median(repeats_s),
-        repeats_16_s: median(repeats_16_s),
-        n_work: names.len() as f64,
-        peak_bytes,
-    };
-    println!("{}", serde_json::to_string(&measures)?);
+    println!("{}", serde_json::to_string(&stages)?);
     Ok(())
 }
 
@@ -124,12 +175,4 @@ fn timed<T>(seconds: &mut Vec<f64>, work: impl FnOnce() -> T) -> T {
     let result = work();
     seconds.push(start.elapsed().as_secs_f64());
     result
-}
-
-/// `VmHWM:     12345 kB`
-fn peak_bytes() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib * 1024.0)
 }

@@ -8,27 +8,36 @@ use serde_json::{Value, json};
 use thirtyfour::prelude::*;
 use xtask::server::{Server, Site};
 
-use crate::chromium::{Chromium, Programs};
+use super::Outcome;
+use super::chromium::{Chromium, Programs};
 
 /// The page, loaded and ready for a file.
 pub(crate) struct Page {
     chromium: Chromium,
-    _server: Server,
+    server: Server,
     n_opened: u32,
 }
 
 /// One file opened.
 #[derive(Deserialize)]
 pub(crate) struct Opened {
-    /// From the choice to the drawn Overview.
+    /// From the choice to the ranked findings on screen.
     pub(crate) seconds: f64,
     /// The memory of the worker, which never shrinks.
     pub(crate) wasm_bytes: f64,
 }
 
+/// What else is chosen while a trace is open.
+#[derive(Clone, Copy)]
+pub(crate) enum Choice {
+    Gpu,
+    Step,
+    Threshold,
+}
+
 impl Page {
-    /// Loads the page from `dist`.
-    pub(crate) async fn load(programs: &Programs, dist: &Path) -> WebDriverResult<Page> {
+    /// Loads the page from `dist` in a new browser.
+    pub(crate) async fn load(programs: &Programs, dist: &Path) -> Outcome<Page> {
         let server = Server::start(Site::new(dist), 0)?;
         let chromium = Chromium::start(programs).await;
         let driver = &chromium.driver;
@@ -40,82 +49,90 @@ impl Page {
         driver.execute_async(loaded, vec![]).await?;
         Ok(Page {
             chromium,
-            _server: server,
+            server,
             n_opened: 0,
         })
     }
 
-    /// Opens a file as a user does. The page itself takes the time and says so when it is done.
-    pub(crate) async fn open(&mut self, file: &Path) -> WebDriverResult<Opened> {
-        let driver = &self.chromium.driver;
-        driver
-            .execute("location.hash = '#/overview'", vec![])
-            .await?;
-        self.give("#file-input", file).await?;
+    /// Opens a file as a user does.
+    pub(crate) async fn open(&mut self, file: &Path) -> Outcome<Opened> {
         self.n_opened += 1;
-        // Waits for the mark without looking all the time: the two cores have better things to do.
-        let wait = "const [ready, done] = arguments, root = document.documentElement;
-            const look = () => {
-                if (root.dataset.ready === ready) done({ seconds: +root.dataset.openedMs / 1e3, wasm_bytes: +root.dataset.wasmBytes });
-                const error = document.querySelector('#error');
-                if (error) done({ error: error.textContent });
-            };
-            new MutationObserver(look).observe(root, { attributes: true, childList: true, subtree: true });
-            look();";
-        let ready = vec![json!(self.n_opened.to_string())];
-        let marks: Value = driver.execute_async(wait, ready).await?.json().clone();
-        let opened = serde_json::from_value(marks.clone());
-        Ok(opened.unwrap_or_else(|_| panic!("the page says: {marks}")))
-    }
-
-    /// Chooses a GPU. Gives the milliseconds until nothing on the page changed any more.
-    pub(crate) async fn choose_gpu(&self, name: &str) -> WebDriverResult<f64> {
-        let choose = "const [name, done] = arguments, select = document.querySelector('#gpu');
-            const start = performance.now();
-            let last = start;
-            const watch = new MutationObserver(() => last = performance.now());
-            watch.observe(document.body, { attributes: true, characterData: true, childList: true, subtree: true });
-            const look = () => {
-                if (performance.now() - last < 1000) return setTimeout(look, 100);
+        // The page marks itself after the frame that shows the Overview. Only that mark is watched: the cores have better to do.
+        let hear = "const [ready] = arguments, root = document.documentElement;
+            location.hash = '#/overview';
+            globalThis.shown = undefined;
+            document.querySelector('#file-input').addEventListener('input', () => globalThis.chosen = performance.now(), { once: true });
+            new MutationObserver((_, watch) => {
+                if (root.dataset.ready !== ready) return;
+                globalThis.shown = performance.now();
                 watch.disconnect();
-                done(last - start);
-            };
-            select.value = name;
-            select.dispatchEvent(new Event('change', { bubbles: true }));
-            look();";
-        self.milliseconds(choose, vec![json!(name)]).await
-    }
-
-    /// Compares the open trace with another one. Gives the milliseconds from choosing its file to the comparison on screen.
-    pub(crate) async fn compare_with(&self, file: &Path) -> WebDriverResult<f64> {
-        let driver = &self.chromium.driver;
-        let hear = "document.querySelector('#reference-input')
-                .addEventListener('input', () => globalThis.chosen = performance.now(), { once: true });";
-        driver.execute(hear, vec![]).await?;
-        self.give("#reference-input", file).await?;
+            }).observe(root, { attributes: true });";
+        let ready = vec![json!(self.n_opened.to_string())];
+        self.driver().execute(hear, ready).await?;
+        self.give("#file-input", file).await?;
         let wait = "const [done] = arguments;
             const look = () => {
-                if (document.querySelector('[data-testid=compare-headline]'))
-                    requestAnimationFrame(() => setTimeout(() => done(performance.now() - chosen)));
-                else setTimeout(look, 5);
+                const error = document.querySelector('#error');
+                if (error) return done({ error: error.textContent });
+                if (!globalThis.shown) return setTimeout(look, 100);
+                if (!document.querySelector('[data-testid=findings]')) return done({ error: 'no findings on screen' });
+                done({ seconds: (shown - chosen) / 1e3, wasm_bytes: +document.documentElement.dataset.wasmBytes });
             };
             look();";
-        self.milliseconds(wait, vec![]).await
+        let said = self.driver().execute_async(wait, vec![]).await?;
+        let opened = Opened::deserialize(said.json());
+        opened.map_err(|_| format!("{}: the page says {}", file.display(), said.json()).into())
+    }
+
+    /// Chooses something else. Gives the seconds until the last change is on screen; `None` where the trace has no such choice.
+    pub(crate) async fn choose(&self, choice: Choice) -> Outcome<Option<f64>> {
+        let choice = match choice {
+            Choice::Gpu => "gpu",
+            Choice::Step => "step",
+            Choice::Threshold => "threshold",
+        };
+        let script = include_str!("choices.js");
+        self.seconds(script, vec![json!(choice)]).await
+    }
+
+    /// Compares the open trace with another one. Gives the seconds from choosing its file to the comparison on screen.
+    pub(crate) async fn compare_with(&self, file: &Path) -> Outcome<Option<f64>> {
+        let hear = "const input = document.querySelector('#reference-input');
+            globalThis.compared = undefined;
+            input.addEventListener('input', () => globalThis.chosen = performance.now(), { once: true });
+            new MutationObserver((_, watch) => {
+                if (!document.querySelector('[data-testid=compare-headline]')) return;
+                watch.disconnect();
+                requestAnimationFrame(() => setTimeout(() => globalThis.compared = performance.now()));
+            }).observe(document.body, { childList: true, subtree: true });";
+        self.driver().execute(hear, vec![]).await?;
+        self.give("#reference-input", file).await?;
+        let wait = "const [done] = arguments;
+            const look = () => globalThis.compared ? done(compared - chosen) : setTimeout(look, 100);
+            look();";
+        self.seconds(wait, vec![]).await
+    }
+
+    /// How many requests the page and its workers have made so far.
+    pub(crate) fn requests(&self) -> usize {
+        self.server.log().len()
     }
 
     /// Gives a file to an element that takes one, the same file again included.
-    async fn give(&self, input: &str, file: &Path) -> WebDriverResult<()> {
-        let driver = &self.chromium.driver;
+    async fn give(&self, input: &str, file: &Path) -> Outcome {
         let forget = format!("document.querySelector('{input}').value = ''");
-        driver.execute(forget, vec![]).await?;
-        let input = driver.find(By::Css(input)).await?;
-        input.send_keys(file.to_string_lossy()).await
+        self.driver().execute(forget, vec![]).await?;
+        let input = self.driver().find(By::Css(input)).await?;
+        Ok(input.send_keys(file.to_string_lossy()).await?)
     }
 
-    async fn milliseconds(&self, script: &str, args: Vec<Value>) -> WebDriverResult<f64> {
-        let driver = &self.chromium.driver;
-        let measured = driver.execute_async(script, args).await?;
-        Ok(measured.json().as_f64().unwrap_or(f64::NAN))
+    /// What a script measures in milliseconds; an error is its sentence.
+    async fn seconds(&self, script: &str, args: Vec<Value>) -> Outcome<Option<f64>> {
+        let measured = self.driver().execute_async(script, args).await?;
+        match measured.json() {
+            Value::String(wrong) => Err(wrong.clone().into()),
+            measured => Ok(measured.as_f64().map(|ms| ms / 1e3)),
+        }
     }
 
     /// What controls the browser.
@@ -123,15 +140,16 @@ impl Page {
         &self.chromium.driver
     }
 
-    /// What the browser calls itself.
-    pub(crate) async fn browser(&self) -> WebDriverResult<String> {
-        let script = "return navigator.userAgentData?.brands?.map(b => `${b.brand} ${b.version}`).join(', ') ?? navigator.userAgent";
-        let name = self.chromium.driver.execute(script, vec![]).await?;
+    /// What the browser calls itself: `Chromium 156`.
+    pub(crate) async fn browser(&self) -> Outcome<String> {
+        let script = "const brand = navigator.userAgentData?.brands?.find(({ brand }) => brand === 'Chromium');
+            return brand ? `${brand.brand} ${brand.version}` : navigator.userAgent";
+        let name = self.driver().execute(script, vec![]).await?;
         Ok(name.json().as_str().unwrap_or("unknown").to_owned())
     }
 
     /// Ends the browser, which would outlive its driver otherwise.
-    pub(crate) async fn close(self) -> WebDriverResult<()> {
-        self.chromium.driver.clone().quit().await
+    pub(crate) async fn close(self) -> Outcome {
+        Ok(self.chromium.driver.clone().quit().await?)
     }
 }

@@ -4,50 +4,38 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+use xtask::asked::Asked;
+
 use crate::page::{self, Effort, at};
-use crate::project::{Failure, Project, run};
+use crate::project::{Failure, Project, output, run};
 use crate::tools;
 
-/// Measures each trace, natively and in Chromium. With `--tile N` each is repeated N times first; with `--frames` it is measured
-/// how smooth the page is with it.
+/// Measures each trace, natively and in Chromium: `xtask::asked` has the options.
 pub(crate) fn bench(project: &Project, args: &[String]) -> Result<(), Failure> {
+    let mut asked = Asked::parse(args, &here()?).map_err(Failure::Usage)?;
     let mut traces = Vec::new();
-    let mut n_tiles = None;
-    let mut is_frames = false;
-    let mut rest = args.iter();
-    while let Some(arg) = rest.next() {
-        if arg == "--tile" {
-            n_tiles = Some(number(rest.next())?);
-        } else if arg == "--frames" {
-            is_frames = true;
-        } else {
-            traces.push(trace(arg)?);
+    for trace in &asked.traces {
+        let trace = trace.canonicalize().map_err(at(trace))?;
+        for n in &asked.tiles {
+            traces.push(tiled(project, &trace, *n)?);
         }
     }
-    if traces.is_empty() {
-        return Err(Failure::Usage("bench needs a trace".to_owned()));
+    (asked.traces, asked.tiles) = (traces, vec![1]);
+    if asked.dist.is_none() {
+        page::build(project, Effort::Release)?;
+        asked.dist = Some(project.dist.clone());
+        asked.build = commit(project);
     }
-    if let Some(n) = n_tiles {
-        traces = traces
-            .iter()
-            .map(|trace| tiled(project, trace, n))
-            .collect::<Result<_, _>>()?;
+    if asked.dormer.is_none() && !asked.frames_only {
+        run(project
+            .cargo()
+            .args(["build", "--release", "--package", "dormer"]))?;
+        let name = format!("dormer{}", env::consts::EXE_SUFFIX);
+        asked.dormer = Some(project.target.join("release").join(name));
     }
-    page::build(project, Effort::Release)?;
     tools::for_browser(project)?;
-    if is_frames {
-        let mut program = program(project);
-        return Ok(run(program.arg("frames").arg(&project.dist).args(&traces))?);
-    }
-    run(project
-        .cargo()
-        .args(["build", "--release", "--package", "dormer"]))?;
-    let dormer = project.target.join("release/dormer");
-    run(program(project)
-        .arg("bench")
-        .args([&project.dist, &dormer])
-        .args(&traces))?;
-    Ok(())
+    tools::want_brotli(project);
+    Ok(run(program(project).arg("bench").args(asked.args()))?)
 }
 
 /// Takes the pictures of the guide.
@@ -65,12 +53,18 @@ pub(crate) fn tile(project: &Project, args: &[String]) -> Result<(), Failure> {
     let [from, n, out] = args else {
         return Err(Failure::Usage("tile needs TRACE N OUT".to_owned()));
     };
-    let out = here()?.join(out);
-    Ok(write_tiled(project, &trace(from)?, number(Some(n))?, &out)?)
+    let n = n.parse().ok().filter(|n| *n > 0).ok_or_else(|| {
+        Failure::Usage("how many times the trace is repeated: a number".to_owned())
+    })?;
+    let here = here()?;
+    Ok(write_tiled(project, &here.join(from), n, &here.join(out))?)
 }
 
 /// The repeated trace, kept beside the builds: making 1 GB takes a while.
 fn tiled(project: &Project, trace: &Path, n: u32) -> Result<PathBuf, String> {
+    if n == 1 {
+        return Ok(trace.to_owned());
+    }
     let folder = project.target.join("tiled");
     fs::create_dir_all(&folder).map_err(at(&folder))?;
     let name = trace.file_name().unwrap_or_default().to_string_lossy();
@@ -99,21 +93,18 @@ fn program(project: &Project) -> Command {
     command
 }
 
-fn trace(name: &str) -> Result<PathBuf, Failure> {
-    if name.starts_with('-') {
-        return Err(Failure::Usage(format!("unknown: {name}")));
-    }
-    let file = here()?.join(name);
-    Ok(file.canonicalize().map_err(at(&file))?)
+/// `commit 6fad8dab`, and whether what was built differs from it; `None` outside of Git.
+fn commit(project: &Project) -> Option<String> {
+    let git = |args: &[&str]| output(project.command("git").args(args));
+    let commit = git(&["rev-parse", "--short", "HEAD"])?;
+    let changes = git(&["status", "--porcelain", "--untracked-files=no"])?;
+    Some(match changes.is_empty() {
+        true => format!("commit {commit}"),
+        false => format!("commit {commit} with changes"),
+    })
 }
 
 /// Cargo runs us where the user is, and the benchmark at the top.
 fn here() -> Result<PathBuf, String> {
     env::current_dir().map_err(|error| error.to_string())
-}
-
-fn number(text: Option<&String>) -> Result<u32, Failure> {
-    text.and_then(|text| text.parse().ok())
-        .filter(|number| *number > 0)
-        .ok_or_else(|| Failure::Usage("how many times the trace is repeated: a number".to_owned()))
 }

@@ -2,64 +2,58 @@
 
 use std::cmp::Reverse;
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
+
+use xtask::weight::{Size, before_drop, sizes};
 
 use crate::page::{self, Effort, at};
 use crate::project::Project;
-use crate::stamp::files;
+use crate::tools;
 
 /// Builds `dist/` and prints each file's size: as it is, and as a server would send it.
 pub(crate) fn dist(project: &Project) -> Result<(), String> {
     page::build(project, Effort::Release)?;
-    let sizes = sizes(project)?;
+    tools::want_brotli(project);
+    let mut sizes = sizes(&project.dist).map_err(at(&project.dist))?;
+    let page = project.dist.join("index.html");
+    let html = fs::read_to_string(&page).map_err(at(&page))?;
+    let first = before_drop(&html);
+    let first = sum(
+        "before a drop",
+        sizes.iter().filter(|size| first.contains(&size.name)),
+    );
+    let total = sum("total", sizes.iter());
+    let has_all = total.gzip.is_some() && total.brotli.is_some();
+    // The names are sorted already.
+    sizes.sort_by_key(|size| Reverse(size.raw));
+    sizes.extend([first, total]);
     println!("\n{}", table(&sizes));
-    if sizes.iter().any(|(_, [.., brotli])| brotli.is_none()) {
+    if !has_all {
         println!("For the column that is empty, install the program of that name.");
     }
     println!("The site is in {}.", project.dist.display());
     Ok(())
 }
 
-/// The name of a file and its bytes: as it is, by gzip and by brotli. `None` where the compressor is
-/// missing.
-type Size = (String, [Option<u64>; 3]);
-
-fn sizes(project: &Project) -> Result<Vec<Size>, String> {
-    let mut sizes = Vec::new();
-    for name in files(&project.dist)? {
-        let file = project.dist.join(&name);
-        let raw = fs::metadata(&file).map_err(at(&file))?.len();
-        let gzip = compressed(project.command("gzip").arg("-9c"), &file);
-        let brotli = compressed(project.command("brotli").args(["-q", "11", "-c"]), &file);
-        sizes.push((name, [Some(raw), gzip, brotli]));
+/// Several files together; `None` where the compressor is missing.
+fn sum<'a>(name: &str, sizes: impl Iterator<Item = &'a Size> + Clone) -> Size {
+    Size {
+        name: name.to_owned(),
+        raw: sizes.clone().map(|size| size.raw).sum(),
+        gzip: sizes.clone().map(|size| size.gzip).sum(),
+        brotli: sizes.map(|size| size.brotli).sum(),
     }
-    // The names are sorted already.
-    sizes.sort_by_key(|(_, [raw, ..])| Reverse(*raw));
-    Ok(sizes)
-}
-
-/// How much comes out of a compressor.
-fn compressed(command: &mut Command, file: &Path) -> Option<u64> {
-    let output = command.arg(file).stderr(Stdio::null()).output().ok()?;
-    output.status.success().then_some(())?;
-    u64::try_from(output.stdout.len()).ok()
 }
 
 fn table(sizes: &[Size]) -> String {
-    let sum = |at: usize| sizes.iter().map(|(_, bytes)| bytes[at]).sum();
-    let total = ("total".to_owned(), [sum(0), sum(1), sum(2)]);
-    let rows = sizes.iter().chain([&total]).map(|(name, bytes)| {
+    let width = sizes.iter().map(|size| size.name.len()).max().unwrap_or(0);
+    let line = |name: &str, [raw, gzip, brotli]: [String; 3]| {
+        format!("{name:width$}  {raw:>10}  {gzip:>10}  {brotli:>10}\n")
+    };
+    let mut text = line("", ["bytes", "gzip", "brotli"].map(str::to_owned));
+    for size in sizes {
+        let bytes = [Some(size.raw), size.gzip, size.brotli];
         let cells = bytes.map(|bytes| bytes.map_or(String::new(), |bytes| bytes.to_string()));
-        (name.as_str(), cells)
-    });
-    let heads = ("", ["bytes", "gzip", "brotli"].map(str::to_owned));
-    let width = sizes.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    let lines = [heads]
-        .into_iter()
-        .chain(rows)
-        .map(|(name, [raw, gzip, brotli])| {
-            format!("{name:width$}  {raw:>10}  {gzip:>10}  {brotli:>10}\n")
-        });
-    lines.collect()
+        text += &line(&size.name, cells);
+    }
+    text
 }

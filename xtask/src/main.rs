@@ -40,7 +40,7 @@ const COMMANDS: &[Command] = &[
     Command { name: "serve", args: "[--port N] [--quick]", about: "build the page and serve it on this machine; quick: sooner, but larger and slower", run: serve::serve },
     Command { name: "test", args: "", about: "format, lints, docs, and all tests, those in a browser too", run: |project, _| check::test(project) },
     Command { name: "dist", args: "", about: "build the static site into dist/ and print its sizes", run: |project, _| Ok(dist::dist(project)?) },
-    Command { name: "bench", args: "TRACE… [--tile N] [--frames]", about: "measure traces natively and in Chromium; prints Markdown", run: bench::bench },
+    Command { name: "bench", args: xtask::asked::USAGE, about: "measure traces natively and in Chromium, print, save, compare and write the figures", run: bench::bench },
     Command { name: "screenshots", args: "", about: "take the pictures of docs/guide.md anew", run: |project, _| Ok(bench::screenshots(project)?) },
     Command { name: "tile", args: "TRACE N OUT", about: "write a trace that repeats another N times", run: bench::tile },
     Command { name: "prepare", args: "", about: "set up what building the page takes (Trunk calls it)", run: |project, _| Ok(tools::for_trunk(project, is_for_release())?) },

@@ -8,7 +8,9 @@
 //! `boot.js` starts nothing that is of another build.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use xtask::weight;
 
 use crate::page::at;
 
@@ -143,22 +145,7 @@ fn check_links(html: &str, id: &str) -> Result<(), String> {
 
 /// The names of all files in a folder and those below it, with `/`, sorted.
 pub(crate) fn files(folder: &Path) -> Result<Vec<String>, String> {
-    let mut names = Vec::new();
-    let mut folders = vec![PathBuf::new()];
-    while let Some(inside) = folders.pop() {
-        let path = folder.join(&inside);
-        for entry in fs::read_dir(&path).map_err(at(&path))? {
-            let entry = entry.map_err(at(&path))?;
-            let name = inside.join(entry.file_name());
-            if entry.path().is_dir() {
-                folders.push(name);
-            } else {
-                names.push(name.to_string_lossy().replace('\\', "/"));
-            }
-        }
-    }
-    names.sort();
-    Ok(names)
+    weight::files(folder).map_err(at(folder))
 }
 
 #[cfg(test)]

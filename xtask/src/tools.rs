@@ -173,6 +173,20 @@ fn need(tool: &Tool) -> Result<(), String> {
     ))
 }
 
+/// Sizes are measured with it. Nothing fails for the lack of it: a column stays empty.
+pub(crate) fn want_brotli(project: &Project) {
+    let wanted = need(&Tool {
+        name: "brotli",
+        how: "apt-get update and install brotli",
+        by_hand: "install brotli so that `brotli` can be called",
+        is_present: &|| project.which("brotli").is_some(),
+        install: &|| apt_install(project, &["brotli"]),
+    });
+    if let Err(why) = wanted {
+        println!("{why}");
+    }
+}
+
 /// The page works without wasm-opt, only larger: nothing fails for the lack of it.
 pub(crate) fn want_wasm_opt(project: &Project) {
     let wanted = need(&Tool {

@@ -1,0 +1,175 @@
+//! What `cargo xtask bench` is asked to do. The command reads it, and so does the program that it calls with it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The options, for the usage.
+pub const USAGE: &str = "TRACE… [--tile N,…] [--runs N] [--frames] [--dist FOLDER] [--dormer PROGRAM] [--save FILE] [--check FILE] [--write FILE]";
+
+/// What is measured, with what, and what becomes of the figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The files.
+    pub traces: Vec<PathBuf>,
+    /// Each trace is repeated so many times first, for each of these; 1 is the trace itself.
+    pub tiles: Vec<u32>,
+    /// How often each figure is taken.
+    pub n_runs: u32,
+    /// Measures how smooth the page is, and nothing else.
+    pub frames_only: bool,
+    /// A page that is there already; else it is built.
+    pub dist: Option<PathBuf>,
+    /// A command line that is there already; else it is built.
+    pub dormer: Option<PathBuf>,
+    /// What both are builds of, in words.
+    pub build: Option<String>,
+    /// Where every value goes.
+    pub save: Option<PathBuf>,
+    /// What an earlier run saved, to compare with.
+    pub check: Option<PathBuf>,
+    /// A document whose tables are replaced.
+    pub write: Option<PathBuf>,
+}
+
+impl Default for Asked {
+    fn default() -> Asked {
+        Asked {
+            traces: Vec::new(),
+            tiles: vec![1],
+            n_runs: 5,
+            frames_only: false,
+            dist: None,
+            dormer: None,
+            build: None,
+            save: None,
+            check: None,
+            write: None,
+        }
+    }
+}
+
+impl Asked {
+    /// Reads the arguments; files are looked for in `folder`. An error is a sentence for who typed them.
+    pub fn parse(args: &[String], folder: &Path) -> Result<Asked, String> {
+        let mut asked = Asked::default();
+        let mut rest = args.iter();
+        while let Some(arg) = rest.next() {
+            let mut value = || rest.next().ok_or_else(|| format!("{arg} needs a value"));
+            match arg.as_str() {
+                "--tile" => asked.tiles = numbers(arg, value()?)?,
+                "--runs" => match numbers(arg, value()?)?.as_slice() {
+                    [n_runs] => asked.n_runs = *n_runs,
+                    _ => return Err("--runs needs one number".to_owned()),
+                },
+                "--frames" => asked.frames_only = true,
+                "--dist" => asked.dist = Some(folder.join(value()?)),
+                "--dormer" => asked.dormer = Some(folder.join(value()?)),
+                "--build" => asked.build = Some(value()?.clone()),
+                "--save" => asked.save = Some(folder.join(value()?)),
+                "--check" => asked.check = Some(folder.join(value()?)),
+                "--write" => asked.write = Some(folder.join(value()?)),
+                option if option.starts_with('-') => return Err(format!("unknown: {option}")),
+                trace => asked.traces.push(folder.join(trace)),
+            }
+        }
+        if asked.traces.is_empty() {
+            return Err("bench needs a trace".to_owned());
+        }
+        if asked.frames_only && asked.write.is_some() {
+            let why = "--write needs all figures, and --frames takes only some of them";
+            return Err(why.to_owned());
+        }
+        Ok(asked)
+    }
+
+    /// What [`parse`](Asked::parse) reads as this.
+    pub fn args(&self) -> Vec<OsString> {
+        let tiles: Vec<String> = self.tiles.iter().map(u32::to_string).collect();
+        let mut args: Vec<OsString> = vec![
+            "--tile".into(),
+            tiles.join(",").into(),
+            "--runs".into(),
+            self.n_runs.to_string().into(),
+        ];
+        if self.frames_only {
+            args.push("--frames".into());
+        }
+        if let Some(build) = &self.build {
+            args.extend(["--build".into(), build.into()]);
+        }
+        for (option, file) in [
+            ("--dist", &self.dist),
+            ("--dormer", &self.dormer),
+            ("--save", &self.save),
+            ("--check", &self.check),
+            ("--write", &self.write),
+        ] {
+            if let Some(file) = file {
+                args.extend([option.into(), file.into()]);
+            }
+        }
+        args.extend(self.traces.iter().map(OsString::from));
+        args
+    }
+}
+
+/// `1,5,16`
+fn numbers(option: &str, text: &str) -> Result<Vec<u32>, String> {
+    let numbers: Result<Vec<u32>, _> = text.split(',').map(str::parse).collect();
+    numbers
+        .ok()
+        .filter(|numbers| !numbers.contains(&0))
+        .ok_or_else(|| format!("{option} needs numbers from 1 on; `{text}` is none"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Asked, String> {
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        Asked::parse(&args, Path::new("/here"))
+    }
+
+    #[test]
+    fn a_trace_alone_is_measured_five_times() {
+        let asked = Asked {
+            traces: vec!["/here/a.json.gz".into()],
+            ..Asked::default()
+        };
+        assert_eq!(parse("a.json.gz"), Ok(asked));
+    }
+
+    #[test]
+    fn what_is_passed_on_is_read_as_the_same() {
+        let line = "a.json b.json --tile 1,5,16 --runs 3 --dist d --dormer p --build x --save s --check c --write w.md";
+        let asked = parse(line).unwrap();
+        assert_eq!(asked.tiles, [1, 5, 16]);
+        assert_eq!(asked.n_runs, 3);
+        assert_eq!(asked.check, Some("/here/c".into()));
+        let words = asked.args().into_iter();
+        let words: Vec<String> = words.map(|word| word.into_string().unwrap()).collect();
+        assert_eq!(Asked::parse(&words, Path::new("/elsewhere")), Ok(asked));
+    }
+
+    #[test]
+    fn what_cannot_be_is_said() {
+        for (line, why) in [
+            ("", "bench needs a trace"),
+            ("a --save", "--save needs a value"),
+            (
+                "a --tile 1,x",
+                "--tile needs numbers from 1 on; `1,x` is none",
+            ),
+            ("a --tile 0", "--tile needs numbers from 1 on; `0` is none"),
+            ("a --runs 1,2", "--runs needs one number"),
+            ("a --fast", "unknown: --fast"),
+            (
+                "a --frames --write w.md",
+                "--write needs all figures, and --frames takes only some of them",
+            ),
+        ] {
+            assert_eq!(parse(line), Err(why.to_owned()), "{line}");
+        }
+    }
+}
