@@ -10,8 +10,8 @@ use crate::protocol::{Choice, Reply, StepsQuery};
 
 pub(super) use crate::protocol::WARM_UP as NAME;
 
-/// How often the sample is opened before the worker is warm.
-const N_OPENINGS: usize = 24;
+/// How often the sample is opened before the worker is warm: less than two seconds of work.
+const N_OPENINGS: usize = 72;
 
 /// Bytes of the pieces in which the sample is read.
 const PIECE: usize = 64 << 10;
