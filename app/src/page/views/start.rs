@@ -80,7 +80,7 @@ pub fn loading() -> impl IntoView {
     };
     let left = move || {
         let left = pace.get().and_then(|pace| pace.left_s);
-        told(left.map(|seconds| format::time_ns((seconds * 1e9) as i64)))
+        told(left.map(|seconds| format!("{seconds:.1} s")))
     };
     let share = move || {
         let progress = progress.get();
