@@ -10,6 +10,7 @@
 //! wait for the text before it; or by the thread that unpacks, where the others cannot keep up with it.
 
 use std::io::{self, Read};
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TrySendError};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
@@ -55,7 +56,7 @@ impl Slot {
         })
     }
 
-    /// A thread that panics ends the program: what it leaves is never seen.
+    /// Nothing panics while it is locked.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -72,11 +73,13 @@ impl Slot {
         }
     }
 
-    /// Reads it apart, unless somebody has it.
+    /// Reads it apart, unless somebody has it. Should that panic, it is read in its turn: whoever waits
+    /// for it would wait forever.
     fn read(&self, reader: &mut PartReader) {
         if let Some(piece) = self.take_part() {
-            let part = reader.read(&piece.text, piece.offset).map(Box::new);
-            *self.state() = State::Read(part, piece);
+            let read = AssertUnwindSafe(|| reader.read(&piece.text, piece.offset));
+            let part = panic::catch_unwind(read).ok().flatten();
+            *self.state() = State::Read(part.map(Box::new), piece);
             self.is_read.notify_one();
         }
     }
@@ -103,6 +106,16 @@ pub(crate) fn read(
 ) -> io::Result<Result<Imported, ImportError>> {
     let n_cores = thread::available_parallelism().map_or(1, usize::from);
     let n_readers = n_cores.saturating_sub(2).min(MOST_READERS);
+    read_with(n_readers, source, inflater, head, told)
+}
+
+fn read_with(
+    n_readers: usize,
+    source: Box<dyn Read + Send>,
+    inflater: Inflater,
+    head: &[u8],
+    told: impl Fn(u64, u64),
+) -> io::Result<Result<Imported, ImportError>> {
     thread::scope(|scope| {
         let (slots, in_order) = mpsc::sync_channel(MOST_PIECES + 2 * n_readers);
         let (spare, spares) = mpsc::channel();
@@ -127,7 +140,7 @@ pub(crate) fn read(
         // What unpacks ends where nobody takes its text.
         drop(in_order);
         let ended = unpacked.join();
-        let ended = ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let ended = ended.unwrap_or_else(|payload| panic::resume_unwind(payload))?;
         Ok(pushed.and_then(|()| importer.finish_inflated(&ended)))
     })
 }
@@ -201,6 +214,43 @@ impl Unpacking {
                 self.slots.send(slot).is_ok()
             }
             Err(TrySendError::Disconnected(_)) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dormer_core::import::import;
+
+    /// However many cores there are, the same trace comes out, and an error ends all threads.
+    #[test]
+    fn any_number_of_readers_reads_the_same() {
+        let event = |n: u32| {
+            format!(
+                r#"{{"ph": "X", "cat": "cpu_op", "name": "op {}", "pid": 1, "tid": {}, "ts": {n}, "dur": 1, "args": {{"External id": {n}, "Input Dims": [[{}]], "note {}": {n}}}}}"#,
+                n % 901,
+                n % 7,
+                n % 401,
+                n % 11
+            )
+        };
+        let events: Vec<String> = (0..60_000).map(event).collect();
+        let text = format!(r#"{{"traceEvents": [{}], "after": 1}}"#, events.join(",\n"));
+        let whole = format!(
+            "{:?}",
+            import(text.as_bytes()).map(|all| (all.trace, all.warnings))
+        );
+        let (head, rest) = text.as_bytes().split_at(300);
+        let read = |head: &[u8], n_readers| {
+            let source = Box::new(io::Cursor::new(rest.to_vec()));
+            let inflater = Inflater::of(head).unwrap();
+            read_with(n_readers, source, inflater, head, |_, _| {}).unwrap()
+        };
+        for n_readers in [0, 1, 5] {
+            let apart = read(head, n_readers).map(|all| (all.trace, all.warnings));
+            assert!(format!("{apart:?}") == whole, "{n_readers} readers");
+            assert!(read(b"<html>", n_readers).is_err());
         }
     }
 }
