@@ -19,6 +19,8 @@
 //! | 3 | done, but data was lost, with `--strict` |
 //! | 4 | done, but a finding is as severe as `--fail-on` says |
 
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test fails by panicking"))]
+
 mod args;
 mod captures;
 mod choices;
