@@ -11,10 +11,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Dims, FailedAllocation};
 use super::{
-    EventId, EventTable, FlowPoint, FlowTable, LinkId, MemoryDevice, MemoryEvent, MemoryTable,
-    OpArgs, OpArgsId, ShapeId, StringId, Trace, TrackId,
+    Dims, EventId, EventTable, FailedAllocation, FlowPoint, FlowTable, LinkId, MemoryDevice,
+    MemoryEvent, MemoryTable, OpArgs, OpArgsId, ShapeId, StringId, Trace, TrackId,
 };
 
 /// What a builder has added since its last part. Ids are the builder's own.
@@ -62,13 +61,11 @@ pub(crate) struct PartIds {
 
 impl TracePart {
     pub(super) fn take(trace: &mut Trace, told: &mut Rows) -> TracePart {
-        let strings = trace.strings.iter_from(told.strings);
-        let (text, lens) = strings.fold(Default::default(), |(text, mut lens), (_, string)| {
-            let mut text: String = text;
+        let (mut text, mut lens) = (String::new(), Vec::new());
+        for (_, string) in trace.strings.iter_from(told.strings) {
             text.push_str(string);
-            Vec::push(&mut lens, string.len() as u32);
-            (text, lens)
-        });
+            lens.push(string.len() as u32);
+        }
         let rows = |rows: Vec<(EventId, i64)>| rows.into_iter().map(|(event, n)| (event.0, n));
         let new_tracks = trace.tracks.iter().skip(told.tracks);
         let spellings = trace.link_ids.spellings().get(told.spellings..);
@@ -200,6 +197,11 @@ impl TracePart {
 }
 
 /// What an id stands for; one that no part told of, as only a damaged message holds, is the first row's.
+#[inline]
+fn told<T: Copy>(ids: &[T], row: usize, first: T) -> T {
+    ids.get(row).copied().unwrap_or(first)
+}
+
 impl PartIds {
     fn rows(&self) -> Rows {
         Rows {
@@ -213,38 +215,27 @@ impl PartIds {
 
     #[inline]
     pub(super) fn string(&self, id: StringId) -> StringId {
-        self.strings
-            .get(id.0 as usize)
-            .copied()
-            .unwrap_or(StringId(0))
+        told(&self.strings, id.0 as usize, StringId(0))
     }
 
     #[inline]
     pub(super) fn track(&self, id: TrackId) -> TrackId {
-        self.tracks
-            .get(id.0 as usize)
-            .copied()
-            .unwrap_or(TrackId(0))
+        told(&self.tracks, id.0 as usize, TrackId(0))
     }
 
     #[inline]
     pub(super) fn args(&self, id: OpArgsId) -> OpArgsId {
-        self.args.get(id.0 as usize).copied().unwrap_or(OpArgsId(0))
+        told(&self.args, id.0 as usize, OpArgsId(0))
     }
 
     #[inline]
     pub(super) fn link(&self, id: LinkId) -> LinkId {
-        match id.spelling() {
-            Some(row) => self.links.get(row).copied().unwrap_or(LinkId(0)),
-            None => id,
-        }
+        let spelling = id.spelling();
+        spelling.map_or(id, |row| told(&self.links, row, LinkId(0)))
     }
 
     fn shape(&self, id: ShapeId) -> ShapeId {
-        self.shapes
-            .get(id.0 as usize)
-            .copied()
-            .unwrap_or(ShapeId(0))
+        told(&self.shapes, id.0 as usize, ShapeId(0))
     }
 
     fn of_args(&self, args: &OpArgs) -> OpArgs {

@@ -6,10 +6,8 @@
 //! reader of all takes that for true only where it has come to the piece's first byte and waits for an
 //! event there. Otherwise the piece is read in its turn.
 
-use super::event::EventReader;
 use super::reader::Reader;
 use super::resync::starts_event;
-use crate::import::categories::UnknownCategories;
 use crate::import::format::FormatReader;
 use crate::import::part::Part;
 use crate::trace::Rows;
@@ -34,7 +32,7 @@ impl PartReader {
         let reader = Reader::default();
         PartReader {
             number,
-            n_keys_told: reader.events.n_keys(),
+            n_keys_told: reader.events.keys.len(),
             reader,
             told: Rows::default(),
         }
@@ -52,27 +50,20 @@ impl PartReader {
             *self = PartReader::anew((number, n_begun.wrapping_add(1)));
             return None;
         }
-        let EventReader {
-            builder,
-            warnings,
-            saw_phase,
-            ..
-        } = &mut self.reader.events;
-        let mut part = Part {
+        let events = &mut self.reader.events;
+        let part = Part {
             reader: self.number,
             offset,
             n_bytes: text.len() as u64,
             n_elements: self.reader.n_elements,
             last_byte: self.reader.last_byte,
-            saw_phase: std::mem::take(saw_phase),
-            warnings: std::mem::take(warnings),
-            unknown: UnknownCategories::default(),
-            keys: Vec::new(),
-            trace: builder.take_part(&mut self.told),
+            saw_phase: std::mem::take(&mut events.saw_phase),
+            warnings: std::mem::take(&mut events.warnings),
+            unknown: events.take_unknown(),
+            keys: events.keys.learned_from(self.n_keys_told),
+            trace: events.builder.take_part(&mut self.told),
         };
-        part.unknown = self.reader.events.take_unknown();
-        part.keys = self.reader.events.keys_from(self.n_keys_told);
-        self.n_keys_told = self.reader.events.n_keys();
+        self.n_keys_told = events.keys.len();
         Some(part)
     }
 }

@@ -46,16 +46,6 @@ impl EventReader {
         true
     }
 
-    /// Keys so far.
-    pub(in super::super) fn n_keys(&self) -> u8 {
-        self.keys.len()
-    }
-
-    /// Those that were learned since there were so many.
-    pub(in super::super) fn keys_from(&self, n_keys: u8) -> Vec<Box<[u8]>> {
-        self.keys.learned_from(n_keys)
-    }
-
     /// The categories that nothing is known of, which begin anew.
     pub(in super::super) fn take_unknown(&mut self) -> UnknownCategories {
         // It may stand for a row of them.

@@ -36,7 +36,7 @@ pub(super) struct EventReader {
     pub(super) warnings: Warnings,
     /// An event had a `ph`: this is a trace, whatever else.
     pub(super) saw_phase: bool,
-    keys: Keys,
+    pub(super) keys: Keys,
     /// What is wrong with the event being read; it counts when the event is done.
     pub(super) wrong: Vec<WarningKind>,
     /// Spans of the arguments to keep as text.
