@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Compare two traces: print what differs, write the tables of both
     Compare(CompareArgs),
+    /// Analyze the ranks of one job: which holds the others up, why, and what it is worth
+    Job(JobArgs),
     /// Show one event of a trace with its callers and what it called, or find calls by name
     Tree(TreeArgs),
     /// List the GPUs that --gpu knows
@@ -58,6 +60,18 @@ Where it belongs:
   zsh         dormer completions zsh > \"${fpath[1]}/_dormer\"
   fish        dormer completions fish > ~/.config/fish/completions/dormer.fish
   powershell  dormer completions powershell >> $PROFILE";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct JobArgs {
+    /// Traces or digests of the ranks, or folders of them; told apart by content
+    #[arg(value_name = "DIR|FILE", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Write the report files and the digests into this folder; it is made when it is missing
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+}
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]

@@ -3,6 +3,7 @@
 //! ```text
 //! dormer report TRACE [--gpu NAME|FILE.json] [-o DIR]   where the GPU time went; report files into DIR
 //! dormer compare --reference REF TARGET [-o DIR]        two traces: what differs
+//! dormer job DIR|FILES… [-o DIR]                        many ranks: which holds the others up
 //! dormer tree TRACE --uid N | --find NAME               calls: what called them, what they called
 //! dormer gpus                                           the GPUs that --gpu knows
 //! dormer completions SHELL                              completions for a shell
@@ -27,6 +28,7 @@ mod choices;
 mod compare;
 mod gpus;
 mod input;
+mod job;
 mod output;
 mod report;
 mod stdout;
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
     let done = match &args.command {
         Command::Report(args) => report::run(args, &mut out),
         Command::Compare(args) => compare::run(args, &mut out),
+        Command::Job(args) => job::run(args, &mut out),
         Command::Tree(args) => tree::run(args, &mut out),
         Command::Gpus => gpus::run(&mut out),
         Command::Completions { shell } => {

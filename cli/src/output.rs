@@ -112,7 +112,7 @@ pub(crate) fn write<S: Source>(
 }
 
 /// Writes a file and the folders it belongs in; a file of the same name is replaced.
-fn write_file(folder: &Path, path: &str, bytes: &[u8]) -> Result<(), Failure> {
+pub(crate) fn write_file(folder: &Path, path: &str, bytes: &[u8]) -> Result<(), Failure> {
     let path = folder.join(path);
     let written = path
         .parent()

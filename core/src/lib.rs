@@ -76,6 +76,7 @@ pub mod compare;
 pub mod findings;
 pub mod hardware;
 pub mod import;
+pub mod job;
 pub mod names;
 pub mod output;
 pub mod perf;

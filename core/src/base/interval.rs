@@ -1,7 +1,11 @@
 //! Sets of time: spans in integer nanoseconds, their union, difference and length.
 
+use serde::{Deserialize, Serialize};
+
 /// A span of time. `end_ns` is never before `start_ns`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 pub struct Interval {
     /// First nanosecond.
     pub start_ns: i64,

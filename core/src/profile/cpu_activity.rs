@@ -42,6 +42,15 @@ impl CpuActivities {
         loading.map_or(0, |(_, covered)| covered.within(window))
     }
 
+    /// How long a thread did one thing in a window.
+    pub(crate) fn within(&self, activity: CpuActivity, track: TrackId, window: Interval) -> i64 {
+        let covered = self
+            .spans
+            .get(&track)
+            .map(|spans| &spans[activity as usize]);
+        covered.map_or(0, |covered| covered.within(window))
+    }
+
     /// What a thread did for more than a time of a window, and for longest.
     pub(crate) fn most_of(
         &self,

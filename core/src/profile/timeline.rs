@@ -85,9 +85,9 @@ pub(crate) fn is_rocm_fill(name: &str) -> bool {
 
 /// When each class of GPU activity runs, and when those run that nothing hides: all of it unions.
 pub(crate) struct Split {
-    computation: Vec<Interval>,
-    communication: Vec<Interval>,
-    memcpy: Vec<Interval>,
+    pub(crate) computation: Vec<Interval>,
+    pub(crate) communication: Vec<Interval>,
+    pub(crate) memcpy: Vec<Interval>,
     pub(crate) exposed_comm: Vec<Interval>,
     pub(crate) exposed_memcpy: Vec<Interval>,
 }

@@ -30,7 +30,7 @@ pub(crate) struct Key {
 const NAME: &str = "Collective name";
 
 /// The event that says what a collective is: its kernel, else the operator that asked for it.
-fn said_by(profile: &Profile, work: &GpuWork) -> Option<EventId> {
+pub(crate) fn said_by(profile: &Profile, work: &GpuWork) -> Option<EventId> {
     let named = |event: EventId| args::arg(&profile.trace, event, NAME).is_some();
     match named(work.event) {
         true => Some(work.event),
@@ -89,7 +89,7 @@ pub(super) fn key(profile: &Profile, work: &GpuWork, ranks: &Ranks, staged: Opti
 }
 
 /// The operators above the launch, the nearest first.
-fn ops_above(profile: &Profile, work: &GpuWork) -> impl Iterator<Item = EventId> {
+pub(crate) fn ops_above(profile: &Profile, work: &GpuWork) -> impl Iterator<Item = EventId> {
     let (trace, tree) = (&profile.trace, &profile.tree);
     let node = work.launched_by.and_then(|call| tree.node_of(call));
     let above = node.into_iter().flat_map(move |node| tree.ancestors(node));

@@ -31,7 +31,7 @@ use ranks::Ranks;
 use staging::{Staged, Staging};
 use together::{Attended, waits};
 
-pub(crate) use key::Key;
+pub(crate) use key::{Key, ops_above, said_by};
 pub(crate) use staging::StagedTime;
 pub(crate) use steps::{OfSteps, of_steps};
 pub(crate) use together::Waits;

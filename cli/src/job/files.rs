@@ -1,0 +1,68 @@
+//! The files of a job: those that were named, and those in folders that were named.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use dormer_core::job::digest::SourceFile;
+
+use crate::Failure;
+
+/// What names of traces and digests end with.
+const ENDINGS: [&str; 3] = [".json", ".json.gz", ".zip"];
+
+/// A digest is never larger, so a larger file is not tried as one.
+const MOST_BYTES_OF_DIGEST: u64 = 64 << 20;
+
+/// A file to read.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) path: PathBuf,
+    pub(super) source: SourceFile,
+}
+
+impl Found {
+    /// Whether it may be a digest.
+    pub(super) fn is_small(&self) -> bool {
+        self.source.bytes <= MOST_BYTES_OF_DIGEST
+    }
+}
+
+/// All files of some paths, in order of their names; of a folder those that are called like a trace.
+pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
+    let mut found = Vec::new();
+    for path in paths {
+        let failed = |error: io::Error| Failure::of_file(&path.display().to_string(), &error);
+        let metadata = fs::metadata(path).map_err(failed)?;
+        match metadata.is_dir() {
+            true => inside(path, path, &mut found).map_err(failed)?,
+            false => found.push(of(path, path.parent().unwrap_or(path), metadata.len())),
+        }
+    }
+    found.sort_by(|one, other| one.source.name.cmp(&other.source.name));
+    Ok(found)
+}
+
+fn inside(folder: &Path, root: &Path, found: &mut Vec<Found>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let metadata = fs::metadata(&path)?;
+        let name = path.to_string_lossy().to_ascii_lowercase();
+        if metadata.is_dir() {
+            inside(&path, root, found)?;
+        } else if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+            found.push(of(&path, root, metadata.len()));
+        }
+    }
+    Ok(())
+}
+
+fn of(path: &Path, root: &Path, bytes: u64) -> Found {
+    let below = path.strip_prefix(root).unwrap_or(path);
+    Found {
+        path: path.to_owned(),
+        source: SourceFile {
+            name: below.to_string_lossy().replace('\\', "/"),
+            bytes,
+        },
+    }
+}

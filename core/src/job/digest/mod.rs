@@ -1,0 +1,347 @@
+//! What a job keeps of one rank: its collectives, its steps, its work by kernel and shape.
+//!
+//! A trace of 1 GB becomes at most 1 MB, so that a job of many ranks fits where one trace does:
+//! each file is read, profiled, reduced to its digest and dropped. Times are those of the rank's own
+//! clock, as the trace has them; [`Digest::base_ns`] is to be added to compare ranks.
+
+mod collectives;
+mod file;
+mod identity;
+mod on_host;
+mod own_time;
+mod steps;
+mod work;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::interval::Interval;
+use crate::base::map::Map;
+use crate::import::warning::Warning;
+use crate::names::collective::CollectiveKind;
+use crate::perf::collective_element_bytes;
+use crate::profile::Profile;
+use crate::profile::kernels::SheetEvents;
+use crate::profile::timeline::GpuTimeline;
+use own_time::Activity;
+
+pub(crate) use identity::{Identity, RankFrom};
+
+/// The layout of a digest in files; another one is not read.
+pub const VERSION: u32 = 1;
+
+/// The file that a digest is of.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceFile {
+    /// Its name, with the folders below the one that was given.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// What a job keeps of one rank.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Digest {
+    /// [`VERSION`].
+    pub dormer_digest: u32,
+    /// Where it comes from.
+    pub file: SourceFile,
+    /// Size of the decompressed text.
+    pub text_bytes: u64,
+    /// Who it is.
+    pub(crate) identity: Identity,
+    /// What is to be added to times, in nanoseconds since 1970; `None` where the trace does not tell.
+    pub(crate) base_ns: Option<i64>,
+    /// What was wrong with the trace.
+    pub(crate) warnings: Vec<Warning>,
+    /// Every text, once; the first is empty.
+    pub(crate) texts: Vec<String>,
+    /// Process groups as collectives name them.
+    pub(crate) groups: Vec<GroupText>,
+    /// By start on the CPU.
+    pub(crate) steps: Vec<Step>,
+    /// By start.
+    pub(crate) collectives: Vec<Collective>,
+    /// By step, then in order of appearance.
+    pub(crate) work: Vec<Work>,
+    /// How the time of all GPU activity splits; `None` without any.
+    pub(crate) gpu: Option<GpuTime>,
+    /// The same of GPU activity whose launching call is known, as the reference counts it.
+    pub(crate) attributed: Option<GpuTime>,
+}
+
+/// A text of a digest.
+pub(crate) type TextId = u32;
+
+/// A process group as a collective names it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct GroupText {
+    /// `Process Group Name`.
+    pub(crate) name: TextId,
+    /// `Process Group Description`.
+    pub(crate) description: TextId,
+    /// `Process Group Ranks`, cut after 30 of them.
+    pub(crate) ranks: TextId,
+    /// `Group size`.
+    pub(crate) size: Option<u32>,
+    /// `Global rank start` and `Global rank stride`.
+    pub(crate) start_stride: Option<(u32, u32)>,
+}
+
+/// How the time of a rank's GPU splits, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct GpuTime {
+    /// From the first start to the last end.
+    pub(crate) span: Interval,
+    /// At least one kernel computes.
+    pub(crate) computation_ns: i64,
+    /// Communication while nothing computes.
+    pub(crate) exposed_comm_ns: i64,
+    /// Copies while nothing computes or communicates.
+    pub(crate) exposed_copies_ns: i64,
+    /// Communication, hidden or not.
+    pub(crate) comm_ns: i64,
+    /// Copies, hidden or not.
+    pub(crate) copies_ns: i64,
+    /// Nothing runs.
+    pub(crate) idle_ns: i64,
+}
+
+impl From<GpuTimeline> for GpuTime {
+    fn from(of: GpuTimeline) -> GpuTime {
+        GpuTime {
+            span: of.span,
+            computation_ns: of.computation_ns,
+            exposed_comm_ns: of.exposed_comm_ns,
+            exposed_copies_ns: of.exposed_memcpy_ns,
+            comm_ns: of.comm_ns,
+            copies_ns: of.memcpy_ns,
+            idle_ns: of.idle_ns,
+        }
+    }
+}
+
+/// A step as one rank ran it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Step {
+    /// Its name.
+    pub(crate) name: TextId,
+    /// Its number among the steps of the run, where its name tells.
+    pub(crate) number: Option<u64>,
+    /// On the CPU.
+    pub(crate) host: Interval,
+    /// How the GPU time that belongs to it splits; empty without GPU activity.
+    pub(crate) gpu: GpuTime,
+    /// A kernel computes, or without a GPU an operator runs, between the first start and the last end of
+    /// its collectives.
+    pub(crate) between_ns: i64,
+    /// Time in which the CPU loads data.
+    pub(crate) loading_ns: i64,
+}
+
+/// The time of a rank between a collective and the one before it: all that is the rank's own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OwnTime {
+    /// From the end of the last collective that ended before it to its start.
+    pub(crate) total_ns: i64,
+    /// Kernels compute; without a GPU, operators run.
+    pub(crate) work_ns: i64,
+    /// Copies run and nothing computes.
+    pub(crate) copies_ns: i64,
+    /// Nothing runs, and what runs next was not launched yet.
+    pub(crate) late_ns: i64,
+}
+
+impl OwnTime {
+    /// Nothing runs although the next kernel was launched, or another collective runs.
+    pub(crate) fn idle_ns(&self) -> i64 {
+        self.total_ns - self.work_ns - self.copies_ns - self.late_ns
+    }
+}
+
+/// One collective, or one end of a point-to-point transfer, as one rank ran it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Collective {
+    /// Its group among [`Digest::groups`]; `None` where the trace does not name one.
+    pub(crate) group: Option<u32>,
+    /// `Collective name`; empty where the trace has none.
+    pub(crate) name: TextId,
+    /// Its kernel, or without a GPU its operator.
+    pub(crate) kernel: TextId,
+    /// Type of the elements.
+    pub(crate) dtype: TextId,
+    /// Elements that the rank gives.
+    pub(crate) given: Option<u64>,
+    /// Elements that the rank gets.
+    pub(crate) got: Option<u64>,
+    /// How what it gives and gets is split over the ranks.
+    pub(crate) splits: [TextId; 2],
+    /// The other rank of a point-to-point transfer, by its position in the group.
+    pub(crate) peer: Option<u32>,
+    /// The rank's own position in the group.
+    pub(crate) position: Option<u32>,
+    /// `Seq`, the number of the collective in its group.
+    pub(crate) seq: Option<u64>,
+    /// Its stream.
+    pub(crate) stream: Option<i64>,
+    /// Its step among [`Digest::steps`].
+    pub(crate) step: Option<u32>,
+    /// When it ran.
+    pub(crate) span: Interval,
+    /// Whether the sheets of the reference count it.
+    pub(crate) is_in_sheets: bool,
+    /// The collective that ended last before it started, among [`Digest::collectives`].
+    pub(crate) before: Option<u32>,
+    /// The rank's own time before it; `None` where nothing tells when that began.
+    pub(crate) own: Option<OwnTime>,
+    /// What the CPU did while the launch was late; empty where nothing tells.
+    pub(crate) late_by: TextId,
+}
+
+/// Work of a step that has one kernel, operator and shapes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Work {
+    /// Its step among [`Digest::steps`].
+    pub(crate) step: Option<u32>,
+    /// Its kernel; empty without a GPU.
+    pub(crate) kernel: TextId,
+    /// The operator that launched it; empty where that is not known.
+    pub(crate) op: TextId,
+    /// Shapes of the operator's arguments.
+    pub(crate) shapes: TextId,
+    /// The category of the kernel.
+    pub(crate) category: TextId,
+    /// How often.
+    pub(crate) calls: u32,
+    /// All of their time.
+    pub(crate) total_ns: i64,
+}
+
+impl Digest {
+    /// Reduces a profile.
+    pub fn new(profile: &Profile, file: SourceFile) -> Digest {
+        let mut texts = Texts::default();
+        let split = |events: SheetEvents| {
+            let running = events.running(profile).map(|work| (work.class, work.span));
+            GpuTimeline::new(running).map(GpuTime::from)
+        };
+        let steps = steps::Steps::new(profile);
+        let found = match profile.has_gpu_events() {
+            true => collectives::find(profile, &steps, &mut texts),
+            false => on_host::find(profile, &steps, &mut texts),
+        };
+        Digest {
+            dormer_digest: VERSION,
+            identity: Identity::new(&profile.trace, &file.name),
+            base_ns: identity::base_ns(&profile.trace),
+            text_bytes: profile.text_bytes,
+            warnings: profile.warnings.iter().cloned().collect(),
+            work: work::find(profile, &steps, &mut texts),
+            steps: steps.rows(profile, &found, &mut texts),
+            groups: found.groups,
+            collectives: found.rows,
+            gpu: split(SheetEvents::All),
+            attributed: split(SheetEvents::Attributed),
+            texts: texts.all,
+            file,
+        }
+    }
+
+    /// A text.
+    pub(crate) fn text(&self, id: TextId) -> &str {
+        self.texts.get(id as usize).map_or("", String::as_str)
+    }
+
+    /// The number of each step, by position: its own, or its position where not all have one.
+    pub(crate) fn step_numbers(&self) -> Vec<u64> {
+        let own: Option<Vec<u64>> = self.steps.iter().map(|step| step.number).collect();
+        own.unwrap_or_else(|| (0..self.steps.len() as u64).collect())
+    }
+
+    /// The numbers of its steps; none where they have none.
+    pub(crate) fn numbered_steps(&self) -> Vec<u64> {
+        self.steps.iter().filter_map(|step| step.number).collect()
+    }
+
+    /// From the first to the last that is known of it, in nanoseconds since 1970.
+    pub(crate) fn span(&self, base_ns: i64) -> Interval {
+        let steps = self.steps.iter().map(|step| step.host);
+        let collectives = self.collectives.iter().map(|of| of.span);
+        let gpu = self.gpu.map(|gpu| gpu.span);
+        let all = steps.chain(collectives).chain(gpu).reduce(Interval::hull);
+        let all = all.unwrap_or_default();
+        Interval {
+            start_ns: all.start_ns.saturating_add(base_ns),
+            end_ns: all.end_ns.saturating_add(base_ns),
+        }
+    }
+
+    /// Looks for its rank in its collectives where the metadata does not tell it: they say the position
+    /// in their group, and the ranks of that.
+    pub(crate) fn find_rank(&mut self) {
+        if self.identity.rank_from == RankFrom::Metadata {
+            return;
+        }
+        let found = self.collectives.iter().find_map(|of| {
+            let group = self.groups.get(of.group? as usize)?;
+            let list = self.text(group.ranks).trim_matches(['[', ']']);
+            let mut ranks = list.split(',').map(|rank| rank.trim().parse::<u32>());
+            ranks.nth(of.position? as usize)?.ok()
+        });
+        if let Some(rank) = found {
+            self.identity.rank = Some(rank);
+            self.identity.rank_from = RankFrom::Collectives;
+        }
+    }
+
+    /// What a collective does.
+    pub(crate) fn kind(&self, of: &Collective) -> CollectiveKind {
+        let name = match self.text(of.name) {
+            "" => self.text(of.kernel),
+            name => name,
+        };
+        CollectiveKind::of_name(name)
+    }
+
+    /// Size of an element of a collective; `None` for a type that is not known.
+    pub(crate) fn element_bytes(&self, of: &Collective) -> Option<f64> {
+        collective_element_bytes(self.text(of.dtype))
+    }
+}
+
+/// The collectives of a rank, with all else that it did.
+struct Found {
+    groups: Vec<GroupText>,
+    /// By start.
+    rows: Vec<Collective>,
+    activity: Activity,
+}
+
+/// Texts as they are met, each once.
+pub(crate) struct Texts {
+    all: Vec<String>,
+    ids: Map<String, TextId>,
+}
+
+impl Default for Texts {
+    fn default() -> Texts {
+        let mut texts = Texts {
+            all: Vec::new(),
+            ids: Map::default(),
+        };
+        texts.id("");
+        texts
+    }
+}
+
+impl Texts {
+    /// The id of a text.
+    pub(crate) fn id(&mut self, text: &str) -> TextId {
+        if let Some(id) = self.ids.get(text) {
+            return *id;
+        }
+        let id = self.all.len() as TextId;
+        self.all.push(text.to_owned());
+        self.ids.insert(text.to_owned(), id);
+        id
+    }
+}

@@ -1,0 +1,112 @@
+//! Collectives of a trace without GPU activity: the ranges in which a thread asks for them.
+//!
+//! Gloo writes no record of its collectives. What is known is the call, `c10d::allreduce_`, on the
+//! thread that made it; work is what operators of that thread do in between.
+
+use super::own_time::{Activity, before};
+use super::steps::Steps;
+use super::work::operators;
+use super::{Collective, Found, Texts};
+use crate::base::interval::Interval;
+use crate::profile::Profile;
+use crate::trace::{Category, Dims, EventId, Trace, event_args};
+
+/// How operators of `torch.distributed` begin.
+const OF_DISTRIBUTED: &str = "c10d::";
+
+/// How ranges of Gloo begin.
+const OF_GLOO: &str = "gloo:";
+
+pub(super) fn find(profile: &Profile, steps: &Steps, texts: &mut Texts) -> Found {
+    let trace = &profile.trace;
+    let events = &trace.events;
+    let named = |event: &EventId| trace.name(*event).starts_with(OF_DISTRIBUTED);
+    let calls = events.of_category(|of| of == Category::CpuOp).filter(named);
+    let mut calls: Vec<EventId> = calls.collect();
+    calls.sort_unstable_by_key(|call| (events.span(*call), *call));
+    let thread = calls.first().map(|call| events.track(*call));
+    let spans = ends(trace, &calls);
+    let work = operators(profile).map(|(_, op)| op);
+    let work = work.filter(|op| Some(events.track(*op)) == thread);
+    let work: Vec<Interval> = work.map(|op| events.span(op)).collect();
+    let ran = work
+        .iter()
+        .chain(&spans)
+        .map(|span| (*span, None))
+        .collect();
+    let activity = Activity::new(work, Vec::new(), ran);
+    let before = before(&spans);
+    let rows = calls.iter().zip(&spans).zip(&before);
+    let rows = rows.map(|((call, span), before)| {
+        let step = steps.at(span.start_ns);
+        let since_ns = match before.and_then(|at| spans.get(at as usize)) {
+            Some(span) => Some(span.end_ns),
+            None => step.and_then(|step| steps.start_ns(step)),
+        };
+        let own = since_ns.filter(|ns| *ns <= span.start_ns);
+        let own = own.map(|ns| activity.split(Interval::new(ns, span.start_ns)).0);
+        let elements = elements(trace, *call);
+        Collective {
+            group: None,
+            name: 0,
+            kernel: texts.id(trace.name(*call)),
+            dtype: 0,
+            given: elements,
+            got: elements,
+            splits: [0, 0],
+            peer: None,
+            position: None,
+            seq: event_args::number(trace, *call, "Seq").map(|seq| seq as u64),
+            stream: None,
+            step,
+            span: *span,
+            is_in_sheets: false,
+            before: *before,
+            own,
+            late_by: 0,
+        }
+    });
+    Found {
+        rows: rows.collect(),
+        groups: Vec::new(),
+        activity,
+    }
+}
+
+/// The ends of calls: those of the library's own ranges, which run on threads of its own until the
+/// others have answered, where there is one for each call; else those of the calls.
+fn ends(trace: &Trace, calls: &[EventId]) -> Vec<Interval> {
+    let events = &trace.events;
+    let ranges = events.of_category(|of| of == Category::UserAnnotation);
+    let ranges = ranges.filter(|range| trace.name(*range).starts_with(OF_GLOO));
+    let mut ranges: Vec<Interval> = ranges.map(|range| events.span(range)).collect();
+    ranges.sort_unstable();
+    let own = calls.iter().map(|call| events.span(*call));
+    match ranges.len() == calls.len() {
+        true => own
+            .zip(ranges)
+            .map(|(call, range)| call.hull(range))
+            .collect(),
+        false => own.collect(),
+    }
+}
+
+/// Elements of the largest tensor of a call.
+fn elements(trace: &Trace, call: EventId) -> Option<u64> {
+    let args = trace.args.get(trace.events.op_args(call)?)?;
+    let tensors = args.dims.as_deref()?.iter().map(|dims| match dims {
+        Dims::One(one) => std::slice::from_ref(one),
+        Dims::Many(all) => all,
+    });
+    let sizes = tensors.map(|tensors| {
+        let sizes = tensors.iter().map(|id| trace.args.shape(*id));
+        let sizes = sizes.filter(|sizes| !sizes.is_empty());
+        let n = sizes.map(|sizes| {
+            sizes
+                .iter()
+                .fold(1_u64, |n, of| n.saturating_mul((*of).max(0) as u64))
+        });
+        n.fold(0, u64::saturating_add)
+    });
+    sizes.max().filter(|n| *n > 0)
+}

@@ -1,0 +1,145 @@
+//! The time of a rank between two of its collectives, split by what it did: it needs no clock of
+//! another rank.
+
+use super::OwnTime;
+use crate::base::interval::{Coverage, Interval, difference, union};
+
+/// What a rank did besides its collectives.
+pub(super) struct Activity {
+    work: Coverage,
+    copies: Coverage,
+    /// Nothing ran: between two pieces of activity, with when the second one was launched.
+    gaps: Vec<Gap>,
+}
+
+/// A time in which nothing ran.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Gap {
+    pub(super) span: Interval,
+    /// When what ran next was launched; `None` where that is not known.
+    pub(super) launched_ns: Option<i64>,
+}
+
+impl Gap {
+    /// The part of it in which what runs next was not launched yet.
+    pub(super) fn late(self) -> Interval {
+        let Interval { start_ns, end_ns } = self.span;
+        let until_ns = self.launched_ns.map_or(start_ns, |ns| ns.min(end_ns));
+        Interval::new(start_ns, until_ns)
+    }
+}
+
+/// What ran: its time and when it was launched.
+pub(super) type Ran = (Interval, Option<i64>);
+
+impl Activity {
+    /// Of kernels that compute, of copies, and of all that ran, communication included.
+    pub(super) fn new(work: Vec<Interval>, copies: Vec<Interval>, mut all: Vec<Ran>) -> Activity {
+        let work = union(work);
+        let copies = difference(&union(copies), &work);
+        all.sort_unstable();
+        let mut gaps = Vec::new();
+        let mut until_ns = i64::MIN;
+        for (span, launched_ns) in all {
+            if until_ns != i64::MIN && span.start_ns > until_ns {
+                let span = Interval::new(until_ns, span.start_ns);
+                gaps.push(Gap { span, launched_ns });
+            }
+            until_ns = until_ns.max(span.end_ns);
+        }
+        Activity {
+            work: Coverage::new(work),
+            copies: Coverage::new(copies),
+            gaps,
+        }
+    }
+
+    /// What a time went to, and the gap in it that is late for longest.
+    pub(super) fn split(&self, span: Interval) -> (OwnTime, Option<Gap>) {
+        let first = self
+            .gaps
+            .partition_point(|gap| gap.span.end_ns <= span.start_ns);
+        let gaps = self.gaps.iter().skip(first);
+        let gaps = gaps.take_while(|gap| gap.span.start_ns < span.end_ns);
+        let (mut late_ns, mut longest) = (0, None);
+        for gap in gaps {
+            let late = gap.late().overlap(span).map_or(0, Interval::length);
+            if late > longest.map_or(0, |(_, ns)| ns) {
+                longest = Some((*gap, late));
+            }
+            late_ns += late;
+        }
+        let own = OwnTime {
+            total_ns: span.length(),
+            work_ns: self.work.within(span),
+            copies_ns: self.copies.within(span),
+            late_ns,
+        };
+        (own, longest.map(|(gap, _)| gap))
+    }
+
+    /// How much of a time work covers.
+    pub(super) fn work_within(&self, span: Interval) -> i64 {
+        self.work.within(span)
+    }
+}
+
+/// For each of some spans the one that ended last before it started, by position.
+pub(super) fn before(spans: &[Interval]) -> Vec<Option<u32>> {
+    let mut by_end: Vec<(i64, u32)> = (spans.iter().zip(0..))
+        .map(|(span, at)| (span.end_ns, at))
+        .collect();
+    by_end.sort_unstable();
+    let of = spans.iter().zip(0_u32..).map(|(span, at)| {
+        let ended = by_end.partition_point(|(end_ns, _)| *end_ns <= span.start_ns);
+        let ended = by_end.get(..ended)?.iter().rev();
+        ended.map(|(_, other)| *other).find(|other| *other != at)
+    });
+    of.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ```text
+    /// ns        0        10       20       30       40       50
+    /// work      [========)                 [====)
+    /// copies         [=======)
+    /// launched                         ↑28 of the work at 30
+    /// ```
+    #[test]
+    fn own_time_is_work_copies_late_and_idle() {
+        let span = Interval::new;
+        let activity = Activity::new(
+            vec![span(0, 10), span(30, 35)],
+            vec![span(5, 15)],
+            vec![
+                (span(0, 10), None),
+                (span(5, 15), Some(1)),
+                (span(30, 35), Some(28)),
+                (span(50, 60), Some(20)),
+            ],
+        );
+        let (own, longest) = activity.split(span(0, 50));
+        assert_eq!(
+            own,
+            OwnTime {
+                total_ns: 50,
+                work_ns: 15,
+                copies_ns: 5,
+                late_ns: 13,
+            }
+        );
+        // 2 ns behind the launch at 28, and 15 before 50: that was launched long before.
+        assert_eq!(own.idle_ns(), 17);
+        assert_eq!(longest.unwrap().span, span(15, 30));
+    }
+
+    #[test]
+    fn what_ended_last_comes_before() {
+        let spans = [(0, 4), (5, 20), (6, 8), (9, 12), (20, 21)];
+        let spans = spans.map(|(start, end)| Interval::new(start, end));
+        assert_eq!(before(&spans), [None, Some(0), Some(0), Some(2), Some(1)]);
+    }
+}

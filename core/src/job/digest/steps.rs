@@ -1,0 +1,136 @@
+//! The steps of a rank: where they are on CPU and GPU, and how their time splits.
+
+use super::{Found, GpuTime, Step, Texts};
+use crate::base::interval::{Coverage, Interval, sum, union};
+use crate::names::cpu_activity::CpuActivity;
+use crate::profile::Profile;
+use crate::profile::cpu_activity::CpuActivities;
+use crate::profile::launch::GpuId;
+use crate::profile::timeline::Split;
+use crate::profile::window::{StepWindow, WorkSteps, step_windows};
+use crate::trace::annotations::step_number;
+use crate::trace::{EventId, TrackId};
+
+/// The steps of a rank.
+pub(super) struct Steps {
+    windows: Vec<StepWindow>,
+    of_work: WorkSteps,
+}
+
+impl Steps {
+    /// The profiler's steps where it has any, else what the program or a serving engine named.
+    pub(super) fn new(profile: &Profile) -> Steps {
+        let mut windows = step_windows(profile);
+        let is_numbered = |window: &StepWindow| step_number(&window.step.name).is_some();
+        if windows.iter().any(is_numbered) {
+            windows.retain(is_numbered);
+        }
+        Steps {
+            of_work: WorkSteps::new(profile, &windows),
+            windows,
+        }
+    }
+
+    /// The step that a piece of GPU activity belongs to.
+    pub(super) fn of(&self, work: GpuId) -> Option<u32> {
+        self.of_work.of(work).map(|at| at as u32)
+    }
+
+    /// The step that lasts on the CPU at a time.
+    pub(super) fn at(&self, ns: i64) -> Option<u32> {
+        let mut steps = self.windows.iter().zip(0..);
+        steps.find_map(|(window, at)| window.step.span.contains(ns).then_some(at))
+    }
+
+    /// When a step starts on the CPU.
+    pub(super) fn start_ns(&self, step: u32) -> Option<i64> {
+        let window = self.windows.get(step as usize)?;
+        Some(window.step.span.start_ns)
+    }
+
+    pub(super) fn rows(&self, profile: &Profile, found: &Found, texts: &mut Texts) -> Vec<Step> {
+        let loading = Loading::new(profile);
+        let time = Time::new(profile);
+        let rows = self.windows.iter().zip(0_u32..).map(|(window, at)| {
+            let host = window.step.span;
+            let own = found.rows.iter().filter(|of| of.step == Some(at));
+            let between = own.map(|of| of.span).reduce(Interval::hull);
+            Step {
+                name: texts.id(&window.step.name),
+                number: step_number(&window.step.name).and_then(|text| text.parse().ok()),
+                host,
+                gpu: match profile.has_gpu_events() {
+                    true => time.within(window.window.span),
+                    false => GpuTime::default(),
+                },
+                between_ns: between.map_or(0, |span| found.activity.work_within(span)),
+                loading_ns: loading.within(profile, window.step.event, host),
+            }
+        });
+        rows.collect()
+    }
+}
+
+/// How the GPU time of any part of the trace splits.
+struct Time {
+    computation: Coverage,
+    exposed_comm: Coverage,
+    exposed_copies: Coverage,
+    comm: Coverage,
+    copies: Coverage,
+    all: Coverage,
+}
+
+impl Time {
+    fn new(profile: &Profile) -> Time {
+        let split = Split::new(profile.running().map(|work| (work.class, work.span)));
+        let all = [&split.computation[..], &split.communication, &split.memcpy].concat();
+        Time {
+            all: Coverage::new(union(all)),
+            computation: Coverage::new(split.computation),
+            exposed_comm: Coverage::new(split.exposed_comm),
+            exposed_copies: Coverage::new(split.exposed_memcpy),
+            comm: Coverage::new(split.communication),
+            copies: Coverage::new(split.memcpy),
+        }
+    }
+
+    fn within(&self, span: Interval) -> GpuTime {
+        GpuTime {
+            span,
+            computation_ns: self.computation.within(span),
+            exposed_comm_ns: self.exposed_comm.within(span),
+            exposed_copies_ns: self.exposed_copies.within(span),
+            comm_ns: self.comm.within(span),
+            copies_ns: self.copies.within(span),
+            idle_ns: span.length() - self.all.within(span),
+        }
+    }
+}
+
+/// When the CPU loads data.
+struct Loading {
+    activities: CpuActivities,
+    tracks: Vec<TrackId>,
+}
+
+impl Loading {
+    fn new(profile: &Profile) -> Loading {
+        Loading {
+            activities: CpuActivities::new(profile),
+            tracks: profile.trace.tracks.iter().map(|(id, _)| id).collect(),
+        }
+    }
+
+    /// On the thread of a step; on all threads of a trace whose step's thread loads nothing.
+    fn within(&self, profile: &Profile, step: EventId, span: Interval) -> i64 {
+        let of = |track| {
+            self.activities
+                .within(CpuActivity::DataLoading, track, span)
+        };
+        match of(profile.trace.events.track(step)) {
+            0 => sum(self.tracks.iter().map(|track| of(*track))).min(span.length()),
+            ns => ns,
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Many ranks of one job: which of them holds the others up, why, and what it is worth to fix it.
+//!
+//! ```text
+//! Profile ─Digest::new→ Digest ┐
+//! Profile ─Digest::new→ Digest ┼─World::new→ Window ─Job::new→ Job ─→ sheets, findings, views
+//! Profile ─Digest::new→ Digest ┘             Window
+//! ```
+//!
+//! | value | what it is |
+//! |---|---|
+//! | [`Digest`] | what is kept of one rank |
+//! | [`World`](world::World) | which digests are of one job, one window of the profiler after the other; what is set apart, and why |
+//! | [`Job`] | the ranks of a window: their groups, and which collectives belong together |
+//!
+//! Times of ranks are those of their own clocks until [`clocks`] has compared them.
+
+#![allow(dead_code, reason = "the parts of a job are built one after the other")]
+
+pub(crate) mod clocks;
+pub mod digest;
+pub(crate) mod groups;
+pub(crate) mod matching;
+pub(crate) mod timing;
+pub mod world;
+
+use crate::base::sort::Arrange;
+use crate::job::clocks::Clocks;
+use crate::job::groups::Group;
+use crate::job::matching::{Matched, Unmatched};
+use crate::job::world::Window;
+
+pub use digest::Digest;
+
+/// One rank of a job.
+#[derive(Debug)]
+pub struct Rank {
+    /// Its number in the job.
+    pub number: u32,
+    /// What is kept of it.
+    pub digest: Digest,
+    /// What is to be added to its times, in nanoseconds since 1970.
+    pub(crate) base_ns: i64,
+    /// Its host among those of [`Job::hosts`].
+    pub(crate) host: usize,
+}
+
+/// A step of a job, as its ranks ran it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct JobStep {
+    /// Its number, or its position where steps have none.
+    pub(crate) number: u64,
+    /// By rank: its position among the steps of the digest.
+    pub(crate) of_rank: Vec<Option<u32>>,
+}
+
+/// The ranks of one job in one window of the profiler.
+#[derive(Debug)]
+pub struct Job {
+    /// By number.
+    pub ranks: Vec<Rank>,
+    /// How many ranks the job has.
+    pub world_size: u32,
+    /// Names of hosts, in order of the first rank.
+    pub(crate) hosts: Vec<String>,
+    /// Whether traces name the hosts, so that it is known which ranks share one.
+    pub(crate) are_hosts_named: bool,
+    /// In order of their names.
+    pub(crate) groups: Vec<Group>,
+    /// By number.
+    pub(crate) steps: Vec<JobStep>,
+    /// In order of their first start.
+    pub(crate) collectives: Vec<Matched>,
+    /// What could not be matched.
+    pub(crate) unmatched: Unmatched,
+    /// How the clocks of the ranks differ.
+    pub(crate) clocks: Clocks,
+}
+
+impl Job {
+    /// Puts the ranks of a window together.
+    pub fn new(window: Window) -> Job {
+        let Window { mut ranks, .. } = window;
+        ranks.arrange_by_key(|rank| rank.number);
+        let (hosts, are_hosts_named) = hosts(&mut ranks);
+        let groups = groups::find(&ranks);
+        let steps = steps(&ranks);
+        let (collectives, unmatched) = matching::find(&ranks, &groups, &steps);
+        let clocks = Clocks::new(&ranks, &groups, &collectives);
+        let sizes = ranks
+            .iter()
+            .filter_map(|rank| rank.digest.identity.world_size);
+        let highest = ranks.last().map_or(0, |rank| rank.number.saturating_add(1));
+        Job {
+            world_size: sizes.max().unwrap_or(0).max(highest),
+            ranks,
+            hosts,
+            are_hosts_named,
+            groups,
+            steps,
+            collectives,
+            unmatched,
+            clocks,
+        }
+    }
+
+    /// A time of a rank on the common clock, in nanoseconds since 1970.
+    pub(crate) fn corrected_ns(&self, rank: usize, ns: i64) -> i64 {
+        let base_ns = self.ranks.get(rank).map_or(0, |rank| rank.base_ns);
+        self.clocks.corrected_ns(rank, ns.saturating_add(base_ns))
+    }
+
+    /// The ranks that are missing.
+    pub(crate) fn missing(&self) -> Vec<u32> {
+        let is_there = |number: &u32| self.ranks.iter().any(|rank| rank.number == *number);
+        (0..self.world_size)
+            .filter(|number| !is_there(number))
+            .collect()
+    }
+}
+
+/// Gives each rank its host: by name, else as many ranks a host as it has GPUs.
+fn hosts(ranks: &mut [Rank]) -> (Vec<String>, bool) {
+    let are_named = ranks
+        .iter()
+        .all(|rank| !rank.digest.identity.host.is_empty());
+    let mut hosts: Vec<String> = Vec::new();
+    for rank in ranks {
+        let identity = &rank.digest.identity;
+        let name = match are_named {
+            true => identity.host.clone(),
+            false => format!("node {}", rank.number / identity.n_devices.max(1)),
+        };
+        let known = hosts.iter().position(|host| *host == name);
+        rank.host = known.unwrap_or_else(|| {
+            hosts.push(name);
+            hosts.len() - 1
+        });
+    }
+    (hosts, are_named)
+}
+
+/// The steps of all ranks, by number where they have one, else by position.
+fn steps(ranks: &[Rank]) -> Vec<JobStep> {
+    let mut numbers: Vec<u64> = Vec::new();
+    let numbered: Vec<Vec<u64>> = ranks
+        .iter()
+        .map(|rank| rank.digest.step_numbers())
+        .collect();
+    for number in numbered.iter().flatten() {
+        if !numbers.contains(number) {
+            numbers.push(*number);
+        }
+    }
+    numbers.sort_unstable();
+    let steps = numbers.into_iter().map(|number| {
+        let of_rank = numbered.iter().map(|of| {
+            let position = of.iter().position(|own| *own == number)?;
+            u32::try_from(position).ok()
+        });
+        JobStep {
+            number,
+            of_rank: of_rank.collect(),
+        }
+    });
+    steps.collect()
+}

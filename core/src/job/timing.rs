@@ -1,0 +1,73 @@
+//! When the ranks of a collective started and ended, on the common clock.
+
+use super::Job;
+use super::matching::{Matched, Member};
+use crate::base::interval::Interval;
+
+/// A collective on the common clock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Timing {
+    /// By member: when it ran.
+    pub(crate) spans: Vec<(Member, Interval)>,
+    /// The member that started last.
+    pub(crate) last: Member,
+    /// From the last start to the first end: when the data moved. Never negative.
+    pub(crate) transfer_ns: i64,
+    /// Whether a member ended before the last one started, so that the transfer is not known.
+    pub(crate) is_impossible: bool,
+}
+
+impl Timing {
+    /// When the last member started.
+    pub(crate) fn last_start_ns(&self) -> i64 {
+        self.spans
+            .iter()
+            .map(|(_, span)| span.start_ns)
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// From the first start to the last one.
+    pub(crate) fn start_skew_ns(&self) -> i64 {
+        let first = self.spans.iter().map(|(_, span)| span.start_ns).min();
+        self.last_start_ns().saturating_sub(first.unwrap_or(0))
+    }
+
+    /// From the first end to the last one.
+    pub(crate) fn end_skew_ns(&self) -> i64 {
+        let ends = || self.spans.iter().map(|(_, span)| span.end_ns);
+        let (first, last) = (ends().min().unwrap_or(0), ends().max().unwrap_or(0));
+        last.saturating_sub(first)
+    }
+
+    /// How long each member waited for the last one.
+    pub(crate) fn waits(&self) -> impl Iterator<Item = (Member, i64)> {
+        let last_ns = self.last_start_ns();
+        let spans = self.spans.iter();
+        spans.map(move |(member, span)| (*member, last_ns.saturating_sub(span.start_ns)))
+    }
+}
+
+impl Job {
+    /// A collective on the common clock; `None` without members.
+    pub(crate) fn timing(&self, of: &Matched) -> Option<Timing> {
+        let spans = of.members.iter().filter_map(|member| {
+            let digest = &self.ranks.get(member.rank)?.digest;
+            let span = digest.collectives.get(member.at as usize)?.span;
+            let ns = |ns| self.corrected_ns(member.rank, ns);
+            Some((*member, Interval::new(ns(span.start_ns), ns(span.end_ns))))
+        });
+        let spans: Vec<(Member, Interval)> = spans.collect();
+        // Of equal ones the first.
+        let last = spans.iter().map(|(member, span)| (span.start_ns, *member));
+        let (last_ns, last) =
+            last.reduce(|last, next| if next.0 > last.0 { next } else { last })?;
+        let first_end_ns = spans.iter().map(|(_, span)| span.end_ns).min()?;
+        Some(Timing {
+            last,
+            transfer_ns: first_end_ns.saturating_sub(last_ns).max(0),
+            is_impossible: first_end_ns < last_ns,
+            spans,
+        })
+    }
+}
