@@ -71,6 +71,16 @@ pub(crate) struct JobArgs {
     /// Write the report files and the digests into this folder; it is made when it is missing
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
+
+    /// Which files to write [default: all]. Without --output: print this one in place of the summary:
+    /// json
+    #[arg(
+        long,
+        value_name = "FORMATS",
+        value_delimiter = ',',
+        value_parser = formats_of::<export::job::Input>()
+    )]
+    pub(crate) format: Vec<String>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -8,15 +8,20 @@ use dormer_core::Profile;
 use dormer_core::base::format;
 use dormer_core::job::world::{SetApart, Why, World};
 use dormer_core::job::{Digest, Job};
+use dormer_core::output::{archive, export};
 
 use crate::args::JobArgs;
-use crate::output::write_file;
+use crate::output::Wanted;
 use crate::stdout::Out;
-use crate::{Failure, input, stdout};
+use crate::{Failure, input, output, stdout};
 use files::{Found, find};
+
+/// Formats that can be printed, with their file.
+const PRINTED: &[(&str, &str)] = &[("json", "job.json")];
 
 /// Reads the ranks, analyzes the job, writes the files, prints the summary.
 pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
+    let wanted = output::wanted(args.output.as_deref(), &args.format, PRINTED)?;
     let files = find(&args.paths)?;
     let mut unreadable = Vec::new();
     let mut digests = Vec::new();
@@ -41,15 +46,17 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
         return Err(Failure::Sentence(reason.to_owned()));
     };
     let job = Job::new(window);
+    let files = export::job::Input::new(&job, &world.set_apart);
+    if let Wanted::Printed(path) = wanted {
+        return output::print(path, &files, out);
+    }
     writeln!(out, "{}", format::counted(job.ranks.len() as u64, "rank"))?;
     if n_windows > 1 {
         writeln!(out, "{n_windows} windows")?;
     }
-    if let Some(folder) = &args.output {
-        for rank in &job.ranks {
-            let path = format!("digests/rank{:05}.json.gz", rank.number);
-            write_file(folder, &path, &rank.digest.to_file())?;
-        }
+    if let Wanted::Files(folder) = wanted {
+        let archive = || archive::file_name(["job"]);
+        output::write(folder, &args.format, &files, archive, out)?;
     }
     Ok(())
 }

@@ -20,6 +20,7 @@ pub(crate) mod clocks;
 pub mod digest;
 pub(crate) mod groups;
 pub(crate) mod matching;
+pub mod sheets;
 pub(crate) mod timing;
 pub mod world;
 

@@ -52,10 +52,11 @@ pub(super) fn all_reduce_rms_norm(input: &OpInput) -> Option<Modelled> {
 /// Bytes of an element, by the name that PyTorch's collectives give its type.
 pub(crate) fn collective_element_bytes(dtype: &str) -> Option<f64> {
     Some(match dtype {
-        "Double" | "Long" => 8.0,
-        "Float" | "Int" => 4.0,
-        "Half" | "BFloat16" | "Short" => 2.0,
-        "Byte" | "Char" | "Bool" => 1.0,
+        "ComplexDouble" => 16.0,
+        "Double" | "Long" | "UInt64" | "ComplexFloat" => 8.0,
+        "Float" | "Int" | "UInt32" | "ComplexHalf" => 4.0,
+        "Half" | "BFloat16" | "Short" | "UInt16" => 2.0,
+        "Byte" | "Char" | "Bool" | "UInt8" => 1.0,
         _ if dtype.starts_with("Float8_") => 1.0,
         _ => return None,
     })

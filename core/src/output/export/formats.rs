@@ -1,9 +1,11 @@
-//! The registries: a row for each kind of file about one trace, and about two.
+//! The registries: a row for each kind of file about one trace, about two, and about a job.
 
 use super::exporter::Group::{Programs, Reports, Reproducers, Tables};
-use super::xlsx::workbook;
-use super::{Exporter, Input, Listed, Source, categories, csv, file, markdown, pair};
+use super::xlsx::{self, workbook};
+use super::{Exporter, Input, Listed, Source, categories, csv, file, job, markdown, pair};
 use crate::compare::{Side, sheets};
+use crate::job::Rank;
+use crate::job::sheets::{JobSheet, title as job_title};
 use crate::output::document::{html::html, markdown as to_markdown};
 use crate::output::documents::Documents;
 use crate::output::json;
@@ -100,6 +102,45 @@ impl Source for pair::Input<'_> {
             },
         ]
     }
+}
+
+#[rustfmt::skip]
+impl Source for job::Input<'_> {
+    fn exporters() -> Vec<Exporter<Self>> {
+        vec![
+            Exporter {
+                format: "json", title: "The job for programs", group: Programs, is_quick: true, purpose: "For scripts and dashboards: who the ranks are, their groups and steps, and all tables with units and meanings.",
+                list: |_| vec![file("job.json", "The job, for programs")],
+                write: |input, _| Some(json::job::json(input).to_string().into_bytes()),
+            },
+            Exporter {
+                format: "csv", title: "Tables as CSV", group: Tables, is_quick: true, purpose: "For pandas, a spreadsheet or a notebook that reads TraceLens's tables of collectives.",
+                list: |input| input.sheets().iter().map(|sheet| file(csv::path("job_csvs", sheet), job_title(&sheet.name))).collect(),
+                write: |input, path| table(input.sheets(), path),
+            },
+            Exporter {
+                format: "xlsx", title: "Tables as a workbook", group: Tables, is_quick: false, purpose: "For Excel, LibreOffice or pandas: a sheet for each table.",
+                list: |input| listed([("job.xlsx", "All tables as one workbook", fitting(input).count())]),
+                write: |input, _| workbook(fitting(input)).ok(),
+            },
+            Exporter {
+                format: "digests", title: "Digests of the ranks", group: Programs, is_quick: false, purpose: "To open the job again without its traces: a folder of digests opens like a folder of traces.",
+                list: |input| input.job.ranks.iter().map(|rank| file(digest_path(rank), "What is kept of a rank")).collect(),
+                write: |input, path| input.job.ranks.iter().find(|rank| digest_path(rank) == path).map(|rank| rank.digest.to_file()),
+            },
+        ]
+    }
+}
+
+fn digest_path(rank: &Rank) -> String {
+    format!("digests/rank{:05}.json.gz", rank.number)
+}
+
+/// The sheets that a workbook can hold: those with columns for each rank of a very large job are in the
+/// CSV files alone.
+fn fitting<'a>(input: &'a job::Input) -> impl Iterator<Item = &'a JobSheet> {
+    let sheets = input.sheets().iter();
+    sheets.filter(|sheet| sheet.columns.len() <= xlsx::MOST_COLUMNS)
 }
 
 /// Workbooks that have sheets: one without any is none.

@@ -1,11 +1,12 @@
 //! Files that Dormer writes. The command line and the page offer the same ones.
 //!
-//! To add a kind of file: a row of `exporters` in `formats`, for one trace, for two or for both.
+//! To add a kind of file: a row of `exporters` in `formats`, for one trace, for two, for a job.
 
 pub(crate) mod categories;
 pub mod csv;
 mod exporter;
 mod formats;
+pub mod job;
 pub mod pair;
 pub mod xlsx;
 
@@ -58,6 +59,7 @@ pub(crate) fn mime(path: &str) -> &'static str {
 
 const MIMES: &[(&str, &str)] = &[
     ("csv", "text/csv"),
+    ("gz", "application/gzip"),
     ("html", "text/html"),
     ("json", "application/json"),
     ("md", "text/markdown"),

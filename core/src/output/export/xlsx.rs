@@ -13,6 +13,8 @@ use crate::report::sheet::{Cell, Column, Sheet, Unit};
 const MAX_TEXT: usize = 32_767;
 /// What Excel holds in a sheet, the header included.
 const MAX_ROWS: usize = 1_048_576;
+/// What Excel holds in a row.
+pub(super) const MOST_COLUMNS: usize = 16_384;
 /// What Excel takes as the name of a sheet.
 const MAX_NAME: usize = 31;
 /// Integers beyond this are no longer exact in Excel's numbers; they are written as text.

@@ -5,6 +5,7 @@
 pub mod comparison;
 mod doc;
 pub mod findings;
+pub mod job;
 pub mod report;
 pub mod shared;
 

@@ -1,0 +1,253 @@
+//! Sheets `nccl_all2allv`, `nccl_summary_all2allv` and `nccl_all2allv_heatmap`: exchanges in which
+//! each rank sends what it likes.
+
+use super::Input;
+use super::by_rank::{self, ByRank};
+use super::calls::{Call, Clock, Joint, Part};
+use super::table::{Body, Col, body, columns, float, int, known, text, us};
+use crate::base::group::grouped;
+use crate::base::sort::Arrange;
+use crate::base::stats::Stats;
+
+/// What the reference counts as such.
+const NAME: &str = "all_to_allv";
+
+/// An exchange with what its columns need.
+pub(super) struct Row<'a> {
+    joint: Joint<'a>,
+    first: &'a Call<'a>,
+    wall_us: f64,
+    durations: Stats,
+    /// What ranks give, in units of 1024² bytes.
+    given: Option<Stats>,
+    throughputs: Option<Stats>,
+}
+
+impl<'a> Row<'a> {
+    fn new(joint: Joint<'a>) -> Option<Row<'a>> {
+        let parts = || joint.parts.iter();
+        let start_us = parts().map(|part| part.start_us).reduce(f64::min)?;
+        let end_us = parts().map(|part| part.end_us).reduce(f64::max)?;
+        let durations: Vec<f64> = parts().map(|part| part.dur_us).collect();
+        let given = parts().map(|part| part.call.mib(part.call.of.given));
+        let given: Option<Vec<f64>> = given.collect();
+        let throughputs = parts().map(|part| {
+            let mib = part.call.mib(part.call.of.given)?;
+            per_second(mib, part.dur_us)
+        });
+        let throughputs: Option<Vec<f64>> = throughputs.collect();
+        Some(Row {
+            first: joint.first()?.call,
+            wall_us: end_us - start_us,
+            durations: Stats::of(durations)?,
+            given: given.and_then(Stats::of),
+            throughputs: throughputs.and_then(Stats::of),
+            joint,
+        })
+    }
+
+    fn throughput(&self) -> Option<f64> {
+        per_second(self.given?.sum, self.wall_us)
+    }
+
+    fn imbalance(&self) -> Option<f64> {
+        let given = self.given?;
+        Some(given.max / given.mean).filter(|of| of.is_finite())
+    }
+
+    fn elements(&self) -> Option<u64> {
+        let mut given = self.joint.parts.iter().map(|part| part.call.of.given);
+        given.try_fold(0_u64, |all, of| all.checked_add(of?))
+    }
+}
+
+/// Units of 1024² bytes in a time, as units of 1024³ bytes a second.
+fn per_second(mib: f64, us: f64) -> Option<f64> {
+    let rate = mib / 1024.0 / (us / 1e6);
+    Some(rate).filter(|rate| rate.is_finite())
+}
+
+pub(super) fn columns<'a>() -> ByRank<Row<'a>, Part<'a>> {
+    ByRank {
+        before: columns![Row:
+            "collective_id", Text, |of| text(&of.first.id()), "Process group and position in it.";
+            "Process Group Name", Text, |of| text(of.first.group), "The group of ranks that took part.";
+            "Process Group Ranks", Text, |of| text(&of.first.ranks_text()), "Its ranks.";
+            "Collective name", Text, |of| text(of.first.name), "What they did.";
+            "Group size", Number, |of| known(of.first.group_size()), "How many they are.";
+            "dtype", Text, |of| text(of.first.dtype()), "Type of the elements.";
+            "stream", Number, |of| known(of.first.of.stream), "The stream of the first rank's kernel.";
+            "total data communicated (MB)", Number, |of| float(of.given.map(|of| of.sum)), "What all ranks contribute, in units of 1024² bytes.";
+            "total nelems communicated", Number, |of| known(of.elements()), "Elements that all ranks contribute.";
+            "wall_time (us)", Us, |of| float(Some(of.wall_us)), "From the first start to the last end.";
+            "max_rank_dur (us)", Us, |of| float(Some(of.durations.max)), "The longest duration of a rank.";
+            "min_rank_dur (us)", Us, |of| float(Some(of.durations.min)), "The shortest duration of a rank.";
+            "avg_rank_dur (us)", Us, |of| float(Some(of.durations.mean)), "The mean of the durations.";
+            "throughput (GB/s)", Number, |of| float(of.throughput()), "What all ranks contribute over wall_time, in units of 1024³ bytes a second.";
+            "max_rank_throughput (GB/s)", Number, |of| float(of.throughputs.map(|of| of.max)), "What a rank contributes over its own duration, the largest of all ranks.";
+            "min_rank_throughput (GB/s)", Number, |of| float(of.throughputs.map(|of| of.min)), "What a rank contributes over its own duration, the smallest of all ranks.";
+            "size_imbalance", Number, |of| float(of.imbalance()), "The largest contribution over the mean one.";
+            "skew in start time", Us, |of| float(Some(of.joint.start_skew_us())), "From the first start to the last one.";
+            "skew in end time", Us, |of| float(Some(of.joint.end_skew_us())), "From the first end to the last one.";
+        ],
+        first: columns![Part:
+            "rank_R_ts", Us, |of| us(of.ts_ns), "Start on rank R; empty where it takes no part.";
+            "rank_R_dur", Us, |of| float(Some(of.dur_us)), "Duration on rank R.";
+            "rank_R_In msg nelems", Number, |of| known(of.call.of.given), "Elements that rank R contributes.";
+            "rank_R_Out msg nelems", Number, |of| known(of.call.of.got), "Elements that rank R receives.";
+            "rank_R_In msg size (MB)", Number, |of| float(of.call.mib(of.call.of.given)), "Size of its contribution, in units of 1024² bytes.";
+            "rank_R_Out msg size (MB)", Number, |of| float(of.call.mib(of.call.of.got)), "Size of what it receives, in units of 1024² bytes.";
+            "rank_R_In split size", Text, |of| text(of.call.split(0)), "How its contribution is split over the ranks.";
+            "rank_R_Out split size", Text, |of| text(of.call.split(1)), "How what it receives is split over the ranks.";
+        ],
+        then: columns![Part:
+            "rank_R_skew in start time", Us, |of| float(Some(of.since_first_us)), "How long after the first rank it started.";
+            "rank_R_skew in end time", Us, |of| float(Some(of.until_last_us)), "How long before the last rank it ended.";
+        ],
+        behind: columns![Row:
+            "node_span", Text, |of| text(of.first.node_span), "Whether the group is of one node (intra_node) or several (inter_node).";
+        ],
+    }
+}
+
+fn rows<'a>(input: &'a Input) -> Vec<Row<'a>> {
+    let joint = input.calls.joint(Clock::Raw, |name| name == NAME);
+    joint.into_iter().filter_map(Row::new).collect()
+}
+
+pub(super) fn exchange_body(input: &Input) -> Body {
+    by_rank::body(&columns(), &rows(input), |row| &row.joint)
+}
+
+/// Exchanges of one group and type.
+pub(super) struct Alike<'a> {
+    first: &'a Call<'a>,
+    n: usize,
+    data: Option<Stats>,
+    wall: Stats,
+    throughput: Option<Stats>,
+    imbalance: Option<Stats>,
+    longest: Stats,
+    start_skew: Stats,
+    end_skew: Stats,
+}
+
+impl<'a> Alike<'a> {
+    fn new(rows: &[&Row<'a>]) -> Option<Alike<'a>> {
+        let of = |of: fn(&Row<'a>) -> Option<f64>| {
+            let known: Vec<f64> = rows.iter().filter_map(|row| of(row)).collect();
+            Stats::of(known)
+        };
+        Some(Alike {
+            first: rows.first()?.first,
+            n: rows.len(),
+            data: of(|row| Some(row.given?.sum)),
+            wall: of(|row| Some(row.wall_us))?,
+            throughput: of(Row::throughput),
+            imbalance: of(Row::imbalance),
+            longest: of(|row| Some(row.durations.max))?,
+            start_skew: of(|row| Some(row.joint.start_skew_us()))?,
+            end_skew: of(|row| Some(row.joint.end_skew_us()))?,
+        })
+    }
+}
+
+pub(super) fn summary<'a>() -> Vec<Col<Alike<'a>>> {
+    columns![Alike:
+        "Process Group Name", Text, |of| text(of.first.group), "The group of ranks that took part.";
+        "dtype", Text, |of| text(of.first.dtype()), "Type of the elements.";
+        "total data communicated (MB)_mean", Number, |of| float(of.data.map(|of| of.mean)), "What all ranks contribute, in units of 1024² bytes, the mean of all exchanges.";
+        "total data communicated (MB)_median", Number, |of| float(of.data.map(|of| of.median)), "Its median.";
+        "total data communicated (MB)_min", Number, |of| float(of.data.map(|of| of.min)), "Its least.";
+        "total data communicated (MB)_max", Number, |of| float(of.data.map(|of| of.max)), "Its most.";
+        "wall_time (us)_mean", Us, |of| float(Some(of.wall.mean)), "From the first start to the last end, the mean.";
+        "wall_time (us)_median", Us, |of| float(Some(of.wall.median)), "Its median.";
+        "wall_time (us)_min", Us, |of| float(Some(of.wall.min)), "Its least.";
+        "wall_time (us)_max", Us, |of| float(Some(of.wall.max)), "Its most.";
+        "Total wall_time (us)", Us, |of| float(Some(of.wall.sum)), "Sum of wall_time.";
+        "throughput (GB/s)_mean", Number, |of| float(of.throughput.map(|of| of.mean)), "What all ranks contribute over wall_time, in units of 1024³ bytes a second, the mean.";
+        "throughput (GB/s)_median", Number, |of| float(of.throughput.map(|of| of.median)), "Its median.";
+        "throughput (GB/s)_min", Number, |of| float(of.throughput.map(|of| of.min)), "Its least.";
+        "throughput (GB/s)_max", Number, |of| float(of.throughput.map(|of| of.max)), "Its most.";
+        "size_imbalance_mean", Number, |of| float(of.imbalance.map(|of| of.mean)), "The largest contribution over the mean one, the mean.";
+        "size_imbalance_max", Number, |of| float(of.imbalance.map(|of| of.max)), "Its most.";
+        "max_rank_dur (us)_mean", Us, |of| float(Some(of.longest.mean)), "The longest duration of a rank, the mean.";
+        "max_rank_dur (us)_max", Us, |of| float(Some(of.longest.max)), "Its most.";
+        "skew in start time_mean", Us, |of| float(Some(of.start_skew.mean)), "From the first start to the last one, the mean.";
+        "skew in start time_max", Us, |of| float(Some(of.start_skew.max)), "Its most.";
+        "skew in end time_mean", Us, |of| float(Some(of.end_skew.mean)), "From the first end to the last one, the mean.";
+        "skew in end time_max", Us, |of| float(Some(of.end_skew.max)), "Its most.";
+        "count", Count, |of| int(of.n), "How many exchanges they are.";
+        "Process Group Ranks", Text, |of| text(&of.first.ranks_text()), "The ranks of the group.";
+        "Collective name", Text, |of| text(of.first.name), "What they did.";
+        "Group size", Number, |of| known(of.first.group_size()), "How many ranks the group has.";
+        "Total wall_time (ms)", Ms, |of| float(Some(of.wall.sum / 1e3)), "Sum of wall_time in milliseconds.";
+        "node_span", Text, |of| text(of.first.node_span), "Whether the group is of one node (intra_node) or several (inter_node).";
+    ]
+}
+
+pub(super) fn summary_body(input: &Input) -> Body {
+    let rows = rows(input);
+    let keyed = rows.iter().map(|row| {
+        let first = row.first;
+        ((first.group, first.ranks, first.dtype()), row)
+    });
+    let mut groups: Vec<(_, Vec<&Row>)> = grouped(keyed, Vec::push);
+    groups.arrange_by_key(|(key, _)| *key);
+    let alike = groups.iter().filter_map(|(_, rows)| Alike::new(rows));
+    let mut alike: Vec<Alike> = alike.collect();
+    alike.arrange_by(|one, other| other.wall.sum.total_cmp(&one.wall.sum));
+    body(&summary(), alike)
+}
+
+/// What one rank sends to another.
+pub(super) struct Sent {
+    from: u32,
+    to: u32,
+    n: usize,
+    mib: f64,
+}
+
+pub(super) fn heatmap() -> Vec<Col<Sent>> {
+    columns![Sent:
+        "src_rank", Count, |of| int(of.from), "The rank that sends, by its number in the job.";
+        "dst_rank", Count, |of| int(of.to), "The rank that receives, by its number in the job.";
+        "total_sent_MB", Number, |of| float(Some(of.mib)), "What it sends in all exchanges of nccl_all2allv, in units of 1024² bytes.";
+        "avg_sent_MB", Number, |of| float(Some(of.mib / of.n as f64)), "That for each exchange.";
+        "count", Count, |of| int(of.n), "In how many exchanges both take part.";
+    ]
+}
+
+pub(super) fn heatmap_body(input: &Input) -> Body {
+    let joint = input.calls.joint(Clock::Raw, |name| name == NAME);
+    let calls = joint
+        .iter()
+        .flat_map(|joint| joint.parts.iter().map(|part| part.call));
+    let sent = calls.flat_map(|call| {
+        let pieces = pieces(call.split(0)).unwrap_or_default();
+        let ranks = call.ranks.filter(|ranks| ranks.len() == pieces.len());
+        let to = ranks.unwrap_or_default().iter().zip(pieces);
+        to.filter_map(|(to, elements)| Some(((call.rank.number, *to), call.mib(Some(elements))?)))
+    });
+    let mut pairs: Vec<(Pair, Vec<f64>)> = grouped(sent, Vec::push);
+    pairs.arrange_by_key(|(pair, _)| *pair);
+    let rows = pairs.into_iter().map(|((from, to), sizes)| Sent {
+        from,
+        to,
+        n: sizes.len(),
+        mib: sizes.iter().sum(),
+    });
+    body(&heatmap(), rows)
+}
+
+/// Two ranks: who sends, who receives.
+type Pair = (u32, u32);
+
+/// The numbers of a list, `[10, 20]`; `None` where it was cut or is none.
+pub(super) fn pieces(list: &str) -> Option<Vec<u64>> {
+    let list = list.strip_prefix('[')?.strip_suffix(']')?.trim();
+    if list.is_empty() {
+        return Some(Vec::new());
+    }
+    list.split(',').map(|one| one.trim().parse().ok()).collect()
+}

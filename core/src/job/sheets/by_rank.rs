@@ -1,0 +1,96 @@
+//! Sheets with columns for each rank: `rank_3_ts`.
+
+use super::calls::{Joint, Part};
+use super::table::{Body, Col};
+use crate::base::map::Map;
+use crate::report::sheet::{Cell, Column};
+
+/// The columns of such a sheet. In front of the label of a column of ranks stands `rank_R_`.
+pub(super) struct ByRank<J, P> {
+    pub(super) before: Vec<Col<J>>,
+    /// Of all ranks of a row before [`ByRank::then`] of any.
+    pub(super) first: Vec<Col<P>>,
+    pub(super) then: Vec<Col<P>>,
+    pub(super) behind: Vec<Col<J>>,
+}
+
+impl<J, P> ByRank<J, P> {
+    /// The columns with R for the number of a rank; labels of columns of ranks carry it already.
+    pub(super) fn described(self) -> Vec<Column> {
+        let of_ranks = self.first.into_iter().chain(self.then);
+        let of_ranks: Vec<Column> = of_ranks.map(|one| one.column).collect();
+        let of = |columns: Vec<Col<J>>| columns.into_iter().map(|one| one.column);
+        of(self.before)
+            .chain(of_ranks)
+            .chain(of(self.behind))
+            .collect()
+    }
+}
+
+/// The columns of one rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Block {
+    rank: u32,
+    is_first: bool,
+}
+
+/// A sheet of these rows. The columns of ranks stand in the order in which rows need them, as the
+/// reference has them.
+pub(super) fn body<'a, J>(
+    columns: &ByRank<J, Part<'a>>,
+    rows: &[J],
+    joint: impl Fn(&J) -> &Joint<'a>,
+) -> Body {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut known: Map<Block, usize> = Map::default();
+    for row in rows {
+        for is_first in [true, false] {
+            for part in &joint(row).parts {
+                let rank = part.call.rank.number;
+                let block = Block { rank, is_first };
+                known.entry(block).or_insert_with(|| {
+                    blocks.push(block);
+                    blocks.len() - 1
+                });
+            }
+        }
+    }
+    let of = |block: &Block| match block.is_first {
+        true => &columns.first,
+        false => &columns.then,
+    };
+    let named = blocks.iter().flat_map(|block| {
+        let of_rank = of(block).iter();
+        of_rank.map(|one| of_number(&one.column, block.rank))
+    });
+    let owned = |one: &Col<J>| one.column.owned();
+    let before = columns.before.iter().map(owned);
+    let behind = columns.behind.iter().map(owned);
+    let labels = before.chain(named).chain(behind).collect();
+    let rows = rows.iter().map(|row| {
+        let parts = joint(row).parts.iter();
+        let parts: Map<u32, &Part> = parts.map(|part| (part.call.rank.number, part)).collect();
+        let of_ranks = blocks.iter().flat_map(|block| {
+            let part = parts.get(&block.rank);
+            let cells = of(block).iter();
+            cells.map(move |one| part.map_or(Cell::Empty, |part| (one.cell)(part)))
+        });
+        let cell = |one: &Col<J>| (one.cell)(row);
+        let before = columns.before.iter().map(cell);
+        let behind = columns.behind.iter().map(cell);
+        before.chain(of_ranks).chain(behind).collect()
+    });
+    (labels, rows.collect())
+}
+
+/// A column of ranks as one of a rank.
+fn of_number(column: &Column, rank: u32) -> Column<String> {
+    let label = column
+        .label
+        .replacen("rank_R_", &format!("rank_{rank}_"), 1);
+    Column {
+        label,
+        unit: column.unit,
+        doc: column.doc.to_owned(),
+    }
+}

@@ -1,0 +1,340 @@
+//! The collectives that sheets with the reference's names count: which, what they are called, when
+//! each rank ran them.
+
+use super::nodes::Nodes;
+use crate::base::interval::Interval;
+use crate::base::map::Map;
+use crate::base::sort::Arrange;
+use crate::job::digest::{Collective, Digest};
+use crate::job::groups::ranks_of;
+use crate::job::matching::{Matched, Member};
+use crate::job::{Job, Rank};
+
+/// What the reference calls the group of kernels without metadata.
+const UNKNOWN_GROUP: &str = "Unknown_Group";
+
+/// What it calls the group where no kernel has metadata, and each rank has one stream.
+const ALL: &str = "all";
+
+/// The clock that times of ranks are compared on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Clock {
+    /// Each rank's own, as the reference takes them.
+    Raw,
+    /// The common one.
+    Corrected,
+}
+
+/// One collective of one rank.
+#[derive(Debug, Clone)]
+pub(super) struct Call<'a> {
+    /// Its position among the ranks of the job, and the collective among those of its digest.
+    pub(super) member: Member,
+    pub(super) rank: &'a Rank,
+    pub(super) of: &'a Collective,
+    /// The name of its group, or what stands for it.
+    pub(super) group: &'a str,
+    /// The ranks of its group, where the trace tells them.
+    pub(super) ranks: Option<&'a [u32]>,
+    /// Its position among the collectives of its group.
+    pub(super) index: u64,
+    /// `allreduce`, `_allgather_base`; empty where nothing tells.
+    pub(super) name: &'a str,
+    /// Size of an element.
+    pub(super) element_bytes: Option<f64>,
+    pub(super) node: Option<i64>,
+    pub(super) node_span: &'static str,
+}
+
+impl<'a> Call<'a> {
+    /// The group and the position in it.
+    pub(super) fn id(&self) -> String {
+        format!("{}_{}", self.group, self.index)
+    }
+
+    pub(super) fn digest(&self) -> &'a Digest {
+        &self.rank.digest
+    }
+
+    /// How many ranks take part, as the trace tells.
+    pub(super) fn group_size(&self) -> Option<u32> {
+        self.digest().groups.get(self.of.group? as usize)?.size
+    }
+
+    /// The ranks of its group, as Python writes them.
+    pub(super) fn ranks_text(&self) -> String {
+        match self.ranks {
+            Some(ranks) => {
+                let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
+                format!("[{}]", ranks.join(", "))
+            }
+            None => String::new(),
+        }
+    }
+
+    pub(super) fn dtype(&self) -> &'a str {
+        self.digest().text(self.of.dtype)
+    }
+
+    /// How what it contributes (0) or receives (1) is split over the ranks, as the trace has it.
+    pub(super) fn split(&self, side: usize) -> &'a str {
+        let id = self.of.splits.get(side).copied().unwrap_or(0);
+        self.digest().text(id)
+    }
+
+    /// A number of elements in units of 1024² bytes.
+    pub(super) fn mib(&self, elements: Option<u64>) -> Option<f64> {
+        let bytes = elements? as f64 * self.element_bytes?;
+        Some(bytes / 1_048_576.0)
+    }
+
+    pub(super) fn dur_ns(&self) -> i64 {
+        self.of.span.length()
+    }
+}
+
+/// What one rank did in a collective, on a clock.
+#[derive(Debug)]
+pub(super) struct Part<'a> {
+    pub(super) call: &'a Call<'a>,
+    /// As it is written: on the scale of the trace.
+    pub(super) ts_ns: i64,
+    /// Start and end to be compared with those of other ranks, in microseconds; and their difference.
+    pub(super) start_us: f64,
+    pub(super) end_us: f64,
+    pub(super) dur_us: f64,
+    /// How long before the last rank it started.
+    pub(super) wait_us: f64,
+    /// How long after the first rank it started.
+    pub(super) since_first_us: f64,
+    /// How long before the last rank it ended.
+    pub(super) until_last_us: f64,
+}
+
+/// A collective of several ranks.
+#[derive(Debug)]
+pub(super) struct Joint<'a> {
+    /// By number of the rank; at least one.
+    pub(super) parts: Vec<Part<'a>>,
+}
+
+impl<'a> Joint<'a> {
+    /// What its first rank did: the reference takes sizes and names from it.
+    pub(super) fn first(&self) -> Option<&Part<'a>> {
+        self.parts.first()
+    }
+
+    /// From the first start to the last one.
+    pub(super) fn start_skew_us(&self) -> f64 {
+        most(self.parts.iter().map(|part| part.wait_us))
+    }
+
+    /// From the first end to the last one.
+    pub(super) fn end_skew_us(&self) -> f64 {
+        most(self.parts.iter().map(|part| part.until_last_us))
+    }
+}
+
+/// The largest of some numbers, none of which is less than zero.
+fn most(numbers: impl Iterator<Item = f64>) -> f64 {
+    numbers.fold(0.0, f64::max)
+}
+
+/// All that these sheets count.
+#[derive(Debug)]
+pub(super) struct Calls<'a> {
+    pub(super) job: &'a Job,
+    pub(super) nodes: Nodes,
+    /// By rank, then by time.
+    pub(super) all: Vec<Call<'a>>,
+    /// By rank and collective of its digest: the position among all.
+    at: Map<(usize, u32), usize>,
+}
+
+/// The groups that a digest names, with their ranks.
+pub(super) type RanksOfGroups = Vec<Vec<Option<Vec<u32>>>>;
+
+/// By rank and group of its digest: the ranks of it.
+pub(super) fn ranks_of_groups(job: &Job) -> RanksOfGroups {
+    let of_digest = |digest: &Digest| {
+        let groups = digest.groups.iter();
+        groups
+            .map(|group| ranks_of(&job.ranks, digest, group))
+            .collect()
+    };
+    job.ranks
+        .iter()
+        .map(|rank| of_digest(&rank.digest))
+        .collect()
+}
+
+impl<'a> Calls<'a> {
+    pub(super) fn new(job: &'a Job, groups: &'a RanksOfGroups) -> Calls<'a> {
+        let nodes = Nodes::new(job);
+        let unnamed = match is_without_groups(job) {
+            true => ALL,
+            false => UNKNOWN_GROUP,
+        };
+        let mut all = Vec::new();
+        for ((rank, position), groups) in job.ranks.iter().zip(0..).zip(groups) {
+            let digest = &rank.digest;
+            let mut counts: Map<&str, u64> = Map::default();
+            for (of, at) in digest.collectives.iter().zip(0..) {
+                if !of.is_in_sheets {
+                    continue;
+                }
+                let named = of.group.and_then(|group| digest.groups.get(group as usize));
+                let group = named.map_or(unnamed, |group| digest.text(group.name));
+                let ranks = of
+                    .group
+                    .and_then(|group| groups.get(group as usize)?.as_deref());
+                let next = counts.entry(group).or_default();
+                all.push(Call {
+                    member: Member { rank: position, at },
+                    rank,
+                    of,
+                    group,
+                    ranks,
+                    index: *next,
+                    name: name(digest, of),
+                    element_bytes: digest.element_bytes(of),
+                    node: nodes.of(rank.number),
+                    node_span: ranks.map_or("unknown", |ranks| nodes.span(ranks)),
+                });
+                *next += 1;
+            }
+        }
+        let at = all
+            .iter()
+            .zip(0..)
+            .map(|(call, at)| ((call.member.rank, call.member.at), at));
+        let at: Map<(usize, u32), usize> = at.collect();
+        let mut calls = Calls {
+            job,
+            nodes,
+            all,
+            at,
+        };
+        calls.number_alike();
+        calls
+    }
+
+    fn place(&self, of: Member) -> Option<usize> {
+        self.at.get(&(of.rank, of.at)).copied()
+    }
+
+    /// A rank that lacks collectives counts from a later one on: what belongs together has the number
+    /// of the rank that counted most.
+    fn number_alike(&mut self) {
+        let matched = self.job.collectives.iter();
+        for matched in matched.filter(|matched| matched.pair.is_none()) {
+            let places = matched
+                .members
+                .iter()
+                .filter_map(|member| self.place(*member));
+            let places: Vec<usize> = places.collect();
+            let indices = places
+                .iter()
+                .filter_map(|at| Some(self.all.get(*at)?.index));
+            let index = indices.max().unwrap_or(0);
+            for at in places {
+                if let Some(call) = self.all.get_mut(at) {
+                    call.index = index;
+                }
+            }
+        }
+    }
+
+    /// The collectives of several ranks that have such a name, in the order in which the first of
+    /// their ranks ran them.
+    pub(super) fn joint(&self, clock: Clock, is_wanted: impl Fn(&str) -> bool) -> Vec<Joint<'_>> {
+        let wanted = self.job.collectives.iter().filter_map(|matched| {
+            let joint = self.of(matched, clock);
+            let first = joint.first()?;
+            is_wanted(first.call.name).then_some((first.call.member, joint))
+        });
+        let mut wanted: Vec<(Member, Joint)> = wanted.collect();
+        wanted.arrange_by_key(|(first, _)| *first);
+        wanted.into_iter().map(|(_, joint)| joint).collect()
+    }
+
+    fn of(&self, matched: &Matched, clock: Clock) -> Joint<'_> {
+        let calls = matched.members.iter().filter_map(|member| {
+            let at = self.place(*member)?;
+            self.all.get(at)
+        });
+        let spans = calls.map(|call| (call, self.span(call, clock)));
+        let spans: Vec<(&Call, Interval)> = spans.collect();
+        let base_ns = self.job.ranks.first().map_or(0, |rank| rank.base_ns);
+        // The reference subtracts microseconds of the trace from each other, with what floating-point
+        // numbers of their size can hold.
+        let origin_ns = match clock {
+            Clock::Raw => base_ns,
+            Clock::Corrected => {
+                let starts = spans.iter().map(|(_, span)| span.start_ns);
+                starts.min().unwrap_or(0)
+            }
+        };
+        let parts = spans.into_iter().map(|(call, span)| {
+            let start_us = us(span.start_ns.saturating_sub(origin_ns));
+            let dur_us = us(span.length());
+            let base_ns = match clock {
+                Clock::Raw => call.rank.base_ns,
+                Clock::Corrected => base_ns,
+            };
+            Part {
+                call,
+                ts_ns: span.start_ns.saturating_sub(base_ns),
+                start_us,
+                end_us: start_us + dur_us,
+                dur_us,
+                wait_us: 0.0,
+                since_first_us: 0.0,
+                until_last_us: 0.0,
+            }
+        });
+        let mut parts: Vec<Part> = parts.collect();
+        let starts = || parts.iter().map(|part| part.start_us);
+        let first_us = starts().fold(f64::INFINITY, f64::min);
+        let last_us = starts().fold(f64::NEG_INFINITY, f64::max);
+        let ends = parts.iter().map(|part| part.end_us);
+        let end_us = ends.fold(f64::NEG_INFINITY, f64::max);
+        for part in &mut parts {
+            part.wait_us = last_us - part.start_us;
+            part.since_first_us = part.start_us - first_us;
+            part.until_last_us = end_us - part.end_us;
+        }
+        Joint { parts }
+    }
+
+    /// When a rank ran a collective, in nanoseconds since 1970.
+    fn span(&self, call: &Call, clock: Clock) -> Interval {
+        let ns = |ns: i64| match clock {
+            Clock::Raw => ns.saturating_add(call.rank.base_ns),
+            Clock::Corrected => self.job.corrected_ns(call.member.rank, ns),
+        };
+        Interval::new(ns(call.of.span.start_ns), ns(call.of.span.end_ns))
+    }
+}
+
+fn us(ns: i64) -> f64 {
+    ns as f64 / 1e3
+}
+
+/// What a collective is called; kernels of one name tell it themselves.
+fn name<'a>(digest: &'a Digest, of: &Collective) -> &'a str {
+    match digest.text(of.name) {
+        "" if digest.text(of.kernel).contains("cross_device_reduce") => "allreduce",
+        name => name,
+    }
+}
+
+/// Whether no kernel names a group and each rank has one stream of them at most.
+fn is_without_groups(job: &Job) -> bool {
+    job.ranks.iter().all(|rank| {
+        let all = rank.digest.collectives.iter();
+        let mut counted = all.filter(|of| of.is_in_sheets);
+        let first = counted.clone().next().and_then(|of| of.stream);
+        counted.all(|of| of.group.is_none() && of.stream == first)
+    })
+}

@@ -1,0 +1,289 @@
+//! Sheets `nccl_implicit_sync`, `nccl_summary_implicit_sync` and `straggler_summary`: collectives that
+//! no rank leaves before the last one has come, who waited in them and for how long.
+
+use super::Input;
+use super::by_rank::{self, ByRank};
+use super::calls::{Call, Clock, Joint, Part};
+use super::table::{Body, Col, body, columns, float, int, known, text, us};
+use crate::base::group::grouped;
+use crate::base::map::Map;
+use crate::base::sort::Arrange;
+use crate::base::stats::Stats;
+use crate::base::value::rounded;
+use crate::job::Rank;
+use crate::names::collective::CollectiveKind;
+
+/// What the reference counts as such.
+const NAMES: [&str; 11] = [
+    "allreduce",
+    "allreduce_coalesced",
+    "reducescatter",
+    "_reduce_scatter_base",
+    "reduce_scatter_tensor_coalesced",
+    "allgather",
+    "all_gather",
+    "_allgather_base",
+    "all_gather_into_tensor_coalesced",
+    "allgather_into_tensor_coalesced",
+    "all_to_all",
+];
+
+/// A collective with what its columns need.
+pub(super) struct Row<'a> {
+    joint: Joint<'a>,
+    first: &'a Call<'a>,
+    skew_us: f64,
+    end_skew_us: f64,
+    latency_us: f64,
+    wait_us: f64,
+    earliest: u32,
+    kind: CollectiveKind,
+}
+
+impl<'a> Row<'a> {
+    fn new(joint: Joint<'a>) -> Option<Row<'a>> {
+        let first = joint.first()?.call;
+        let earliest = joint.parts.iter().reduce(|earliest, next| {
+            let is_earlier = next.wait_us > earliest.wait_us;
+            if is_earlier { next } else { earliest }
+        })?;
+        let waits: f64 = joint.parts.iter().map(|part| part.wait_us).sum();
+        let durations = joint.parts.iter().map(|part| part.dur_us);
+        Some(Row {
+            first,
+            earliest: earliest.call.rank.number,
+            skew_us: joint.start_skew_us(),
+            end_skew_us: joint.end_skew_us(),
+            latency_us: durations.reduce(f64::min)?,
+            wait_us: waits / joint.parts.len() as f64,
+            kind: CollectiveKind::of_name(first.name),
+            joint,
+        })
+    }
+
+    /// What the reference takes for the size of the message.
+    fn mib(&self) -> Option<f64> {
+        self.first.mib(match self.kind {
+            CollectiveKind::AllGather => self.first.of.got,
+            _ => self.first.of.given,
+        })
+    }
+
+    /// In units of 1024³ bytes a second, as the reference has it.
+    fn algorithm_bandwidth(&self) -> Option<f64> {
+        let bandwidth = self.mib()? / 1024.0 / (self.latency_us / 1e6);
+        Some(bandwidth).filter(|bandwidth| bandwidth.is_finite())
+    }
+
+    fn bus_bandwidth(&self) -> Option<f64> {
+        let size = f64::from(self.first.group_size()?);
+        Some(self.algorithm_bandwidth()? * self.kind.bus_factor(size)?)
+    }
+}
+
+pub(super) fn columns<'a>() -> ByRank<Row<'a>, Part<'a>> {
+    ByRank {
+        before: columns![Row:
+            "collective_id", Text, |of| text(&of.first.id()), "Process group and position in it.";
+            "Process Group Name", Text, |of| text(of.first.group), "The group of ranks that took part.";
+            "Process Group Ranks", Text, |of| text(&of.first.ranks_text()), "Its ranks.";
+            "Collective name", Text, |of| text(of.first.name), "What they did.";
+            "Group size", Number, |of| known(of.first.group_size()), "How many they are.";
+            "dtype", Text, |of| text(of.first.dtype()), "Type of the elements.";
+            "In msg nelems", Number, |of| known(of.first.of.given), "Elements that each contributes.";
+            "Out msg nelems", Number, |of| known(of.first.of.got), "Elements that each receives.";
+            "In msg size (MB)", Number, |of| float(of.first.mib(of.first.of.given)), "Size of the contribution, in units of 1024² bytes.";
+            "Out msg size (MB)", Number, |of| float(of.first.mib(of.first.of.got)), "Size of what is received, in units of 1024² bytes.";
+            "Full msg size (MB)", Number, |of| float(of.mib()), "The larger of the two: what is received of an all-gather, else the contribution.";
+            "comm_latency", Us, |of| float(Some(of.latency_us)), "The shortest duration of all ranks: that of the rank that waited least.";
+            "skew in start time", Us, |of| float(Some(of.skew_us)), "From the first start to the last one.";
+            "earliest arrival rank", Count, |of| int(of.earliest), "The rank that started first.";
+            "avg_wait_time", Us, |of| float(Some(of.wait_us)), "Mean of the ranks' waits for the last one.";
+            "skew in end time", Us, |of| float(Some(of.end_skew_us)), "From the first end to the last one.";
+            "algo bw (GB/s)", Number, |of| float(of.algorithm_bandwidth()), "Full message size over comm_latency, in units of 1024³ bytes a second.";
+            "bus bw (GB/s)", Number, |of| float(of.bus_bandwidth()), "That times 2 (n - 1) / n for an all-reduce of n ranks, (n - 1) / n for the others: what the links carry.";
+        ],
+        first: columns![Part:
+            "rank_R_ts", Us, |of| us(of.ts_ns), "Start on rank R; empty where it takes no part.";
+            "rank_R_dur", Us, |of| float(Some(of.dur_us)), "Duration on rank R.";
+        ],
+        then: columns![Part:
+            "rank_R_wait_time", Us, |of| float(Some(of.wait_us)), "How long rank R waited for the last one to start.";
+        ],
+        behind: columns![Row:
+            "node_span", Text, |of| text(of.first.node_span), "Whether the group is of one node (intra_node) or several (inter_node).";
+        ],
+    }
+}
+
+/// The rows on a clock; none where clocks cannot be compared and should be.
+fn rows<'a>(input: &'a Input, clock: Clock) -> Vec<Row<'a>> {
+    if clock == Clock::Corrected && !input.job.clocks.are_comparable {
+        return Vec::new();
+    }
+    let joint = input.calls.joint(clock, |name| NAMES.contains(&name));
+    joint.into_iter().filter_map(Row::new).collect()
+}
+
+pub(super) fn sync_body(input: &Input, clock: Clock) -> Body {
+    by_rank::body(&columns(), &rows(input, clock), |row| &row.joint)
+}
+
+/// Collectives of one name, type and size.
+pub(super) struct Alike<'a> {
+    rows: Vec<&'a Row<'a>>,
+    first: &'a Row<'a>,
+    latency: Stats,
+    skew: Stats,
+    end_skew: Stats,
+    algorithm: Option<Stats>,
+    bus: Option<Stats>,
+}
+
+impl<'a> Alike<'a> {
+    fn new(rows: Vec<&'a Row<'a>>) -> Option<Alike<'a>> {
+        let of = |of: fn(&Row<'a>) -> Option<f64>| {
+            let known: Vec<f64> = rows.iter().filter_map(|row| of(row)).collect();
+            Stats::of(known)
+        };
+        Some(Alike {
+            first: rows.first()?,
+            latency: of(|row| Some(row.latency_us))?,
+            skew: of(|row| Some(row.skew_us))?,
+            end_skew: of(|row| Some(row.end_skew_us))?,
+            algorithm: of(Row::algorithm_bandwidth),
+            bus: of(Row::bus_bandwidth),
+            rows,
+        })
+    }
+}
+
+pub(super) fn summary<'a>() -> Vec<Col<Alike<'a>>> {
+    columns![Alike:
+        "Collective name", Text, |of| text(of.first.first.name), "What the ranks did.";
+        "dtype", Text, |of| text(of.first.first.dtype()), "Type of the elements.";
+        "In msg nelems", Number, |of| known(of.first.first.of.given), "Elements that each rank contributes.";
+        "Process Group Name", Text, |of| text(of.first.first.group), "The group of the first of them; others of the same name, type and size count here, too. By group: links.";
+        "Group size", Number, |of| known(of.first.first.group_size()), "How many ranks took part in the first of them.";
+        "Full msg size (MB)", Number, |of| float(of.first.mib()), "Size of the message, in units of 1024² bytes.";
+        "comm_latency_mean", Us, |of| float(Some(of.latency.mean)), "The shortest duration of all ranks, the mean of all collectives.";
+        "comm_latency_median", Us, |of| float(Some(of.latency.median)), "Its median.";
+        "comm_latency_min", Us, |of| float(Some(of.latency.min)), "Its least.";
+        "comm_latency_max", Us, |of| float(Some(of.latency.max)), "Its most.";
+        "skew in start time_mean", Us, |of| float(Some(of.skew.mean)), "From the first start to the last one, the mean.";
+        "skew in start time_median", Us, |of| float(Some(of.skew.median)), "Its median.";
+        "skew in start time_min", Us, |of| float(Some(of.skew.min)), "Its least.";
+        "skew in start time_max", Us, |of| float(Some(of.skew.max)), "Its most.";
+        "skew in end time_mean", Us, |of| float(Some(of.end_skew.mean)), "From the first end to the last one, the mean.";
+        "skew in end time_median", Us, |of| float(Some(of.end_skew.median)), "Its median.";
+        "skew in end time_min", Us, |of| float(Some(of.end_skew.min)), "Its least.";
+        "skew in end time_max", Us, |of| float(Some(of.end_skew.max)), "Its most.";
+        "algo bw (GB/s)_mean", Number, |of| float(of.algorithm.map(|of| of.mean)), "Full message size over comm_latency, in units of 1024³ bytes a second, the mean.";
+        "algo bw (GB/s)_median", Number, |of| float(of.algorithm.map(|of| of.median)), "Its median.";
+        "algo bw (GB/s)_min", Number, |of| float(of.algorithm.map(|of| of.min)), "Its least.";
+        "algo bw (GB/s)_max", Number, |of| float(of.algorithm.map(|of| of.max)), "Its most.";
+        "bus bw (GB/s)_mean", Number, |of| float(of.bus.map(|of| of.mean)), "What the links carry, in units of 1024³ bytes a second, the mean.";
+        "bus bw (GB/s)_median", Number, |of| float(of.bus.map(|of| of.median)), "Its median.";
+        "bus bw (GB/s)_min", Number, |of| float(of.bus.map(|of| of.min)), "Its least.";
+        "bus bw (GB/s)_max", Number, |of| float(of.bus.map(|of| of.max)), "Its most.";
+        "count", Count, |of| int(of.rows.len()), "How many collectives they are.";
+        "Total comm latency (ms)", Ms, |of| float(Some(of.latency.sum / 1e3)), "Sum of comm_latency.";
+    ]
+}
+
+pub(super) fn summary_body(input: &Input) -> Body {
+    let rows = rows(input, Clock::Raw);
+    let keyed = rows.iter().map(|row| {
+        let first = row.first;
+        ((first.name, first.dtype(), first.of.given), row)
+    });
+    let mut groups: Vec<(_, Vec<&Row>)> = grouped(keyed, Vec::push);
+    groups.arrange_by_key(|(key, _)| *key);
+    let alike = groups.into_iter().filter_map(|(_, rows)| Alike::new(rows));
+    let mut alike: Vec<Alike> = alike.collect();
+    alike.arrange_by(|one, other| other.latency.sum.total_cmp(&one.latency.sum));
+    body(&summary(), alike)
+}
+
+/// What a rank waited in these collectives.
+pub(super) struct Straggler<'a> {
+    rank: &'a Rank,
+    wait_us: f64,
+    n_own: usize,
+    n_last: usize,
+    n_first: usize,
+    /// Of the whole job.
+    n_all: usize,
+    communication_ns: i64,
+    node: Option<i64>,
+}
+
+pub(super) fn stragglers<'a>() -> Vec<Col<Straggler<'a>>> {
+    columns![Straggler:
+        "rank", Count, |of| int(of.rank.number), "The rank, by its number in the job.";
+        "total_wait_time_us", Us, |of| tenths(of.wait_us), "How long it waited for the last rank to start, in all collectives of nccl_implicit_sync.";
+        "mean_wait_time_us", Us, |of| tenths(of.wait_us / of.n_own as f64), "That for each of those it takes part in.";
+        "times_arrived_last", Count, |of| int(of.n_last), "In how many of them it started last.";
+        "times_arrived_first", Count, |of| int(of.n_first), "In how many of them it started first.";
+        "pct_arrived_last", Percent, |of| tenths(100.0 * of.n_last as f64 / of.n_all as f64), "Share of the collectives of the whole job in which it started last, those it takes no part in included.";
+        "num_collectives", Count, |of| int(of.n_all), "Collectives of the whole job.";
+        "total_nccl_dur_us", Us, |of| tenths(of.communication_ns as f64 / 1e3), "Durations of all rows of the rank in nccl_long.";
+        "node_id", Number, |of| known(of.node), "Its node; empty where the traces do not tell.";
+    ]
+}
+
+fn tenths(number: f64) -> crate::report::sheet::Cell {
+    float(Some(rounded(number, 1)))
+}
+
+/// Who waited least, who started last most often. The reference takes the rank that waited least for
+/// the one that holds the others up; waits are inherited through other groups, so it need not be.
+pub(super) fn straggler_body(input: &Input, clock: Clock) -> Body {
+    let rows = rows(input, clock);
+    let mut of_ranks: Map<usize, Waits> = Map::default();
+    for row in &rows {
+        // Of equal ones the first.
+        let last = row.joint.parts.iter().reduce(|last, next| {
+            let is_later = next.wait_us < last.wait_us;
+            if is_later { next } else { last }
+        });
+        for part in &row.joint.parts {
+            let of_rank = of_ranks.entry(part.call.member.rank).or_default();
+            let is = |other: u32| usize::from(part.call.rank.number == other);
+            of_rank.us += part.wait_us;
+            of_rank.n += 1;
+            of_rank.n_last += last.map_or(0, |last| is(last.call.rank.number));
+            of_rank.n_first += is(row.earliest);
+        }
+    }
+    let mut communication: Map<usize, i64> = Map::default();
+    for call in &input.calls.all {
+        let all_ns = communication.entry(call.member.rank).or_default();
+        *all_ns = all_ns.saturating_add(call.dur_ns());
+    }
+    let stragglers = input.job.ranks.iter().enumerate().filter_map(|(at, rank)| {
+        let waits = of_ranks.remove(&at)?;
+        Some(Straggler {
+            rank,
+            wait_us: waits.us,
+            n_own: waits.n,
+            n_last: waits.n_last,
+            n_first: waits.n_first,
+            n_all: rows.len(),
+            communication_ns: communication.get(&at).copied().unwrap_or(0),
+            node: input.calls.nodes.of(rank.number),
+        })
+    });
+    let mut stragglers: Vec<Straggler> = stragglers.collect();
+    stragglers.arrange_by(|one, other| one.wait_us.total_cmp(&other.wait_us));
+    body(&self::stragglers(), stragglers)
+}
+
+/// The collectives of a rank: how long it waited in all of them, how often it was last and first.
+#[derive(Default)]
+struct Waits {
+    us: f64,
+    n: usize,
+    n_last: usize,
+    n_first: usize,
+}

@@ -1,0 +1,85 @@
+//! What sheets of a job are written with: each column beside the cell that it holds.
+
+use crate::report::sheet::{Cell, Column};
+
+/// A column with how it is filled from what its row is about.
+pub(super) struct Col<R> {
+    pub(super) column: Column,
+    pub(super) cell: fn(&R) -> Cell,
+}
+
+/// The columns of a sheet, a row for each: label, unit, cell, meaning.
+macro_rules! columns {
+    ($of:ty: $($label:literal, $unit:ident, $cell:expr, $doc:literal;)+) => {
+        vec![$($crate::job::sheets::table::Col::<$of> {
+            column: $crate::report::sheet::column($label, $crate::report::sheet::Unit::$unit, $doc),
+            cell: $cell,
+        }),+]
+    };
+}
+pub(super) use columns;
+
+/// Columns and rows of a sheet.
+pub(super) type Body = (Vec<Column<String>>, Vec<Vec<Cell>>);
+
+/// A sheet whose columns are the same in every job.
+pub(super) fn body<R>(columns: &[Col<R>], rows: impl IntoIterator<Item = R>) -> Body {
+    let rows = rows.into_iter().map(|row| cells(columns, &row)).collect();
+    let columns = columns.iter().map(|one| one.column.owned()).collect();
+    (columns, rows)
+}
+
+/// The cells of a row.
+pub(super) fn cells<R>(columns: &[Col<R>], row: &R) -> Vec<Cell> {
+    columns.iter().map(|one| (one.cell)(row)).collect()
+}
+
+/// The columns alone.
+pub(super) fn described<R>(columns: Vec<Col<R>>) -> Vec<Column> {
+    columns.into_iter().map(|one| one.column).collect()
+}
+
+/// Text; what is empty is unknown.
+pub(super) fn text(text: &str) -> Cell {
+    match text {
+        "" => Cell::Empty,
+        text => Cell::Text(text.to_owned()),
+    }
+}
+
+/// A count.
+pub(super) fn int(number: impl TryInto<i64>) -> Cell {
+    number.try_into().map_or(Cell::Empty, Cell::Int)
+}
+
+/// A count, where it is known.
+pub(super) fn known(number: Option<impl TryInto<i64>>) -> Cell {
+    number.map_or(Cell::Empty, int)
+}
+
+/// A number, where it is known.
+pub(super) fn float(number: Option<f64>) -> Cell {
+    number
+        .filter(|number| number.is_finite())
+        .map_or(Cell::Empty, Cell::Float)
+}
+
+/// Nanoseconds as microseconds.
+pub(super) fn us(ns: i64) -> Cell {
+    Cell::Float(ns as f64 / 1e3)
+}
+
+/// Nanoseconds as milliseconds.
+pub(super) fn ms(ns: i64) -> Cell {
+    Cell::Float(ns as f64 / 1e6)
+}
+
+/// Nanoseconds as microseconds, where they are known.
+pub(super) fn us_of(ns: Option<i64>) -> Cell {
+    ns.map_or(Cell::Empty, us)
+}
+
+/// Nanoseconds as milliseconds, where they are known.
+pub(super) fn ms_of(ns: Option<i64>) -> Cell {
+    ns.map_or(Cell::Empty, ms)
+}
