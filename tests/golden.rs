@@ -59,7 +59,13 @@ fn sheets_of_serving_traces_agree_with_the_reference() {
         let report = report_on(&profile, NO_GPU);
         let files = export::Input::new(&profile, &report).artifacts();
         let expected = serving.join("golden").join(golden);
-        differences.extend(difference(&shared, &expected, &files, "perf_report_csvs"));
+        differences.extend(difference(
+            &shared,
+            &expected,
+            &files,
+            "perf_report_csvs",
+            "",
+        ));
     }
     assert!(!goldens.is_empty(), "nothing to compare with");
     assert!(differences.is_empty(), "{}", differences.join("\n"));
@@ -99,7 +105,7 @@ fn hold(sheets: &str, files_of: impl Fn(&Path, &[String], &str) -> Option<Vec<Ar
         if let Some(files) = files_of(&shared, &traces, &golden) {
             n_compared += 1;
             let expected = shared.join("golden").join(&golden);
-            differences.extend(difference(&shared, &expected, &files, sheets));
+            differences.extend(difference(&shared, &expected, &files, sheets, ""));
         }
     }
     assert!(n_compared > 0, "nothing to compare {sheets} with");
@@ -126,7 +132,7 @@ fn every_real_trace_is_read_without_loss() {
 }
 
 /// The folder of the traces, where there is one and the rules can be run.
-fn shared_with_python() -> Option<PathBuf> {
+pub(crate) fn shared_with_python() -> Option<PathBuf> {
     let shared = shared::folder()?;
     if Command::new("python3").arg("--version").output().is_err() {
         skipped("the comparison with the reference needs python3");
@@ -136,8 +142,14 @@ fn shared_with_python() -> Option<PathBuf> {
 }
 
 /// What differs between a golden folder and the sheets that are among these files, in a folder of
-/// theirs.
-fn difference(shared: &Path, golden: &Path, files: &[Artifact], sheets: &str) -> Option<String> {
+/// theirs; in all sheets, or in some of them, with commas between.
+pub(crate) fn difference(
+    shared: &Path,
+    golden: &Path,
+    files: &[Artifact],
+    sheets: &str,
+    only: &str,
+) -> Option<String> {
     let out = tempfile::tempdir().unwrap();
     for file in files {
         let path = out.path().join(&file.path);
@@ -147,7 +159,7 @@ fn difference(shared: &Path, golden: &Path, files: &[Artifact], sheets: &str) ->
     let compared = Command::new("python3")
         .arg(shared.join("tools/compare_golden.py"))
         .args([&out.path().join(sheets), golden])
-        .args(["--work", "--show", "100"])
+        .args(["--work", "--show", "100", "--only", only])
         .output()
         .unwrap();
     let said = [compared.stdout, compared.stderr].concat();

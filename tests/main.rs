@@ -8,6 +8,7 @@
 //! | `diagnosis` | why operations of real traces are slow, and what small ones must say |
 //! | `planted` | causes planted in an operation of a real trace, which are found with their size |
 //! | `golden` | real traces against the sheets of the reference |
+//! | `jobs` | ranks of one job, real and made, against the sheets of the reference |
 //! | `layers` | which module of the core uses which |
 //! | `outputs` | what is written: the same bytes twice, the same cells in every form |
 //! | `redaction` | real traces without their names say the same |
@@ -42,6 +43,7 @@ mod faults;
 mod golden;
 mod gpu_choice;
 mod idle;
+mod jobs;
 mod layers;
 mod measuring;
 mod memory;

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::compare::sheets;
+use crate::job::sheets as job;
 use crate::report::labels;
 use crate::report::sheet::{Column, Unit};
 use crate::report::{Parts, SHEETS, SheetKind, layer_kernels, steps, window};
@@ -10,7 +11,7 @@ use crate::report::{Parts, SHEETS, SheetKind, layer_kernels, steps, window};
 const HEAD: &str = "\
 # Columns
 
-<!-- Made from the definitions in core/src/report and core/src/compare/sheets. After a change there: UPDATE=1 cargo test -p dormer-core --lib columns_doc -->
+<!-- Made from the definitions in core/src/report, core/src/compare/sheets and core/src/job/sheets. After a change there: UPDATE=1 cargo test -p dormer-core --lib columns_doc -->
 
 Every sheet is a CSV file in `perf_report_csvs/`, a sheet of `perf_report.xlsx` and an entry of `perf_report.json`, with the same
 cells. Sheets without rows are left out; `window` is there where a step or a range of time is analyzed alone, and all other sheets
@@ -60,8 +61,23 @@ pub fn columns_markdown() -> String {
         table(&mut out, columns);
     }
     out.push_str(&sheets::columns_markdown(table));
+    out.push_str(OF_JOBS);
+    for kind in job::SHEETS {
+        let mark = if kind.is_own { " \u{2726}" } else { "" };
+        let _ = write!(out, "\n## {}{mark}\n\n{}.\n", kind.name, kind.title);
+        table(&mut out, &(kind.columns)());
+    }
     out
 }
+
+const OF_JOBS: &str = "
+## A job
+
+Sheets of `dormer job` are CSV files in `job_csvs/`, sheets of `job.xlsx` and entries of `job.json`. Those without a mark have TraceLens's names, columns
+and order of rows, on the clocks that the traces were recorded with; `_corrected` are the same on one common clock. R stands for the
+number of a rank: such columns are there for each rank that takes part in a row, in the order in which rows need them. Sheets with
+such columns are left out of the workbook where they have more columns than it can hold.
+";
 
 fn table(out: &mut String, columns: &[Column]) {
     out.push_str("\n| column | unit | meaning |\n|---|---|---|\n");
@@ -108,10 +124,13 @@ mod tests {
     /// A reader meets one row at a time, in a tooltip too.
     #[test]
     fn every_meaning_is_a_sentence_of_its_own() {
-        for kind in SHEETS {
-            let columns = (kind.columns)(&Parts::ALL);
+        let traces = SHEETS
+            .iter()
+            .map(|kind| (kind.name, (kind.columns)(&Parts::ALL)));
+        let jobs = job::SHEETS.iter().map(|kind| (kind.name, (kind.columns)()));
+        for (name, columns) in traces.chain(jobs) {
             for (row, column) in columns.iter().enumerate() {
-                let place = format!("{}: {}", kind.name, column.label);
+                let place = format!("{name}: {}", column.label);
                 assert!(column.doc.ends_with('.'), "{place}");
                 assert!(!column.doc.starts_with("The same"), "{place}");
                 assert!(!column.doc.contains('|'), "{place}");

@@ -6,15 +6,29 @@
 mod all_to_all;
 mod by_rank;
 mod calls;
+mod collectives;
+mod groups;
 mod implicit_sync;
 mod nccl_long;
 mod nodes;
+mod parallelism;
+mod quality;
+mod ranks;
+mod step_times;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use crate::job::Job;
+use crate::job::experts::{Exchange, exchanges};
+use crate::job::network::Network;
+use crate::job::pipeline::{Bubble, bubbles};
+use crate::job::roles::Layout;
+use crate::job::timing::Timing;
 use crate::job::world::SetApart;
 use crate::report::sheet::{Column, Sheet};
-use calls::{Calls, Clock};
+use calls::{Calls, Clock, RanksOfGroups};
+use step_times::RankStep;
 use table::{Body, described};
 
 /// A sheet of a job; some columns carry the number of a rank.
@@ -39,11 +53,80 @@ struct Input<'a> {
     job: &'a Job,
     set_apart: &'a [SetApart],
     calls: Calls<'a>,
+    /// By collective of the job.
+    timings: Vec<Option<Timing>>,
+    steps: Vec<RankStep<'a>>,
+    layout: Layout,
+    network: Network,
+    exchanges: Vec<Exchange>,
+    bubbles: Vec<Bubble>,
+}
+
+impl<'a> Input<'a> {
+    fn new(job: &'a Job, set_apart: &'a [SetApart], groups: &'a RanksOfGroups) -> Input<'a> {
+        let timings = job.collectives.iter().map(|of| job.timing(of));
+        let timings: Vec<Option<Timing>> = timings.collect();
+        let layout = Layout::new(job);
+        Input {
+            calls: Calls::new(job, groups),
+            steps: step_times::steps(job, &timings),
+            network: Network::new(job, &timings),
+            exchanges: exchanges(job),
+            bubbles: match job.clocks.are_comparable {
+                true => bubbles(job, &layout, &timings),
+                false => Vec::new(),
+            },
+            job,
+            set_apart,
+            timings,
+            layout,
+        }
+    }
 }
 
 /// All sheets, in the order in which they are written.
 #[rustfmt::skip]
 pub const SHEETS: &[SheetKind] = &[
+    SheetKind {
+        name: "ranks", title: "Where the time of each rank went", is_own: true,
+        columns: || described(ranks::ranks()),
+        body: ranks::ranks_body,
+    },
+    SheetKind {
+        name: "rank_steps", title: "Where the time of each rank went, step by step", is_own: true,
+        columns: || described(ranks::rank_steps()),
+        body: ranks::rank_steps_body,
+    },
+    SheetKind {
+        name: "collectives", title: "Collectives of all ranks, clocks corrected", is_own: true,
+        columns: || described(collectives::collectives()),
+        body: collectives::collectives_body,
+    },
+    SheetKind {
+        name: "links", title: "Transfer times and bandwidth by process group and message", is_own: true,
+        columns: || described(collectives::links()),
+        body: collectives::links_body,
+    },
+    SheetKind {
+        name: "groups", title: "Process groups", is_own: true,
+        columns: || described(groups::columns()),
+        body: groups::groups_body,
+    },
+    SheetKind {
+        name: "experts", title: "What ranks receive for their experts", is_own: true,
+        columns: || described(parallelism::experts()),
+        body: parallelism::experts_body,
+    },
+    SheetKind {
+        name: "pipeline", title: "How long stages of the pipeline wait", is_own: true,
+        columns: || described(parallelism::stages()),
+        body: parallelism::stages_body,
+    },
+    SheetKind {
+        name: "job_quality", title: "What is missing, was set apart or could not be matched", is_own: true,
+        columns: || described(quality::notes_columns()),
+        body: quality::quality_body,
+    },
     SheetKind {
         name: "straggler_summary", title: "Waits and arrivals by rank, clocks as recorded", is_own: false,
         columns: || described(implicit_sync::stragglers()),
@@ -100,11 +183,7 @@ pub const SHEETS: &[SheetKind] = &[
 /// among them.
 pub fn sheets(job: &Job, set_apart: &[SetApart]) -> Vec<JobSheet> {
     let groups = calls::ranks_of_groups(job);
-    let input = Input {
-        job,
-        set_apart,
-        calls: Calls::new(job, &groups),
-    };
+    let input = Input::new(job, set_apart, &groups);
     let made = SHEETS.iter().map(|kind| {
         let (columns, rows) = (kind.body)(&input);
         Sheet {

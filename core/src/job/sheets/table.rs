@@ -83,3 +83,9 @@ pub(super) fn us_of(ns: Option<i64>) -> Cell {
 pub(super) fn ms_of(ns: Option<i64>) -> Cell {
     ns.map_or(Cell::Empty, ms)
 }
+
+/// A size in bytes, where it is known.
+pub(super) fn bytes(number: Option<f64>) -> Cell {
+    let whole = number.filter(|number| number.is_finite());
+    whole.map_or(Cell::Empty, |number| Cell::Int(number.round() as i64))
+}

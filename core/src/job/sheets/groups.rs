@@ -1,0 +1,101 @@
+//! Sheet `groups`: the process groups of a job and what goes on in them.
+
+use super::Input;
+use super::table::{Body, Col, body, bytes, columns, int, known, ms, text};
+use crate::base::interval::sum;
+use crate::job::groups::Group;
+use crate::job::network::message_bytes;
+use crate::job::roles::{RoleOf, stride};
+use crate::job::timing::Timing;
+use crate::job::{Job, Rank};
+use crate::report::sheet::Cell;
+
+/// A group with what its columns need.
+pub(super) struct Row<'a> {
+    group: &'a Group,
+    role: Option<RoleOf>,
+    ranks: &'a [Rank],
+    kinds: Vec<&'static str>,
+    n: usize,
+    n_complete: usize,
+    bytes: f64,
+    waits_ns: i64,
+    transfer_ns: i64,
+    is_timed: bool,
+}
+
+impl Row<'_> {
+    fn numbers(&self) -> String {
+        let numbers: Vec<String> = self.group.ranks.iter().map(u32::to_string).collect();
+        numbers.join(", ")
+    }
+
+    fn n_hosts(&self) -> usize {
+        let members = self.group.members.iter();
+        let mut hosts: Vec<usize> = members
+            .filter_map(|at| Some(self.ranks.get(*at)?.host))
+            .collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        hosts.len()
+    }
+
+    fn time(&self, ns: i64) -> Cell {
+        if self.is_timed { ms(ns) } else { Cell::Empty }
+    }
+}
+
+pub(super) fn columns<'a>() -> Vec<Col<Row<'a>>> {
+    columns![Row:
+        "group", Text, |of| text(&of.group.name), "The name that PyTorch gave it; another group of the job may have it, too.";
+        "group description", Text, |of| text(&of.group.description), "What the program calls it.";
+        "role", Text, |of| text(of.role.map_or("", |of| of.role.label())), "What it is for.";
+        "role is by", Text, |of| text(of.role.map_or("", |of| of.evidence.label())), "What tells that: its description, its collectives or its size.";
+        "ranks", Count, |of| int(of.group.ranks.len()), "How many ranks it has.";
+        "ranks read", Count, |of| int(of.group.members.len()), "How many of them were read.";
+        "numbers", Text, |of| text(&of.numbers()), "The ranks, in the order of the group.";
+        "stride", Count, |of| known(stride(of.group)), "The distance of its ranks by number; empty where it differs.";
+        "hosts", Count, |of| int(of.n_hosts()), "On how many hosts those that were read are.";
+        "collectives", Count, |of| int(of.n), "Collectives and transfers in it.";
+        "complete", Count, |of| int(of.n_complete), "Those of them of which every rank was read.";
+        "types", Text, |of| text(&of.kinds.join(", ")), "What they do, in order of their first start.";
+        "bytes", Count, |of| bytes(Some(of.bytes).filter(|bytes| *bytes > 0.0)), "Sizes of their messages as the first rank of each tells them, summed.";
+        "waiting ms", Ms, |of| of.time(of.waits_ns), "How long ranks waited in them for the last one, summed.";
+        "transfer ms", Ms, |of| of.time(of.transfer_ns), "How long data moved in them, summed.";
+    ]
+}
+
+pub(super) fn groups_body(input: &Input) -> Body {
+    let job: &Job = input.job;
+    let rows = job.groups.iter().enumerate().map(|(at, group)| {
+        let timed = || job.collectives.iter().zip(&input.timings);
+        let own = || timed().filter(|(of, _)| of.group == Some(at));
+        let mut kinds: Vec<&'static str> = Vec::new();
+        for (of, _) in own() {
+            let kind = of.kind.label();
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        let is_timed = job.clocks.are_comparable;
+        let timings = || own().filter_map(|(_, timing)| timing.as_ref());
+        let waits = timings().flat_map(Timing::waits).map(|(_, ns)| ns);
+        let sizes = own().filter_map(|(of, _)| {
+            let (rank, first) = of.rows(&job.ranks).next()?;
+            message_bytes(&rank.digest, first)
+        });
+        Row {
+            group,
+            role: input.layout.roles.get(at).copied(),
+            ranks: &job.ranks,
+            n: own().count(),
+            n_complete: own().filter(|(of, _)| of.is_complete()).count(),
+            bytes: sizes.sum(),
+            waits_ns: sum(waits),
+            transfer_ns: sum(timings().map(|timing| timing.transfer_ns)),
+            is_timed: is_timed && timings().next().is_some(),
+            kinds,
+        }
+    });
+    body(&columns(), rows)
+}

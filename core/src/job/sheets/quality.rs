@@ -1,0 +1,168 @@
+//! Sheet `job_quality`: what is missing, what was set apart, what was wrong with traces, what could not
+//! be matched.
+
+use super::Input;
+use super::table::{Body, Col, body, columns, int, known, text};
+use crate::base::format;
+use crate::base::group::grouped;
+use crate::import::warning::Severity;
+
+/// Something that is not as it should be.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Note {
+    pub(super) kind: &'static str,
+    pub(super) rank: Option<u32>,
+    pub(super) file: String,
+    pub(super) group: String,
+    pub(super) count: u64,
+    pub(super) said: String,
+}
+
+pub(super) fn notes_columns() -> Vec<Col<Note>> {
+    columns![Note:
+        "kind", Text, |of| text(of.kind), "`missing rank`, `set apart`, `data loss`, `repaired` or `info` of a trace, `incomplete`, `left out`, `clock`.";
+        "rank", Count, |of| known(of.rank), "The rank that is concerned, by its number in the job.";
+        "file", Text, |of| text(&of.file), "The file that is concerned.";
+        "group", Text, |of| text(&of.group), "The process group that is concerned.";
+        "count", Count, |of| int(of.count), "How often.";
+        "what", Text, |of| text(&of.said), "What it is, in a sentence.";
+    ]
+}
+
+pub(super) fn quality_body(input: &Input) -> Body {
+    let mut notes = missing(input);
+    notes.extend(set_apart(input));
+    notes.extend(warnings(input));
+    notes.extend(incomplete(input));
+    notes.extend(left_out(input));
+    notes.extend(clocks(input));
+    body(&notes_columns(), notes)
+}
+
+fn missing(input: &Input) -> Vec<Note> {
+    let missing = input.job.missing().into_iter();
+    let notes = missing.map(|rank| Note {
+        kind: "missing rank",
+        rank: Some(rank),
+        count: 1,
+        said: "No file of this rank was read; what compares ranks is about the others.".to_owned(),
+        ..Note::default()
+    });
+    notes.collect()
+}
+
+fn set_apart(input: &Input) -> Vec<Note> {
+    let notes = input.set_apart.iter().map(|apart| Note {
+        kind: "set apart",
+        file: apart.file.name.clone(),
+        count: 1,
+        said: format!("{}.", format::capitalized(&apart.why.to_string())),
+        ..Note::default()
+    });
+    notes.collect()
+}
+
+fn warnings(input: &Input) -> Vec<Note> {
+    let ranks = input.job.ranks.iter();
+    let notes = ranks.flat_map(|rank| {
+        let digest = &rank.digest;
+        digest.warnings.iter().map(|warning| Note {
+            kind: match warning.kind.severity() {
+                Severity::DataLoss => "data loss",
+                Severity::Repaired => "repaired",
+                Severity::Info => "info",
+            },
+            rank: Some(rank.number),
+            file: digest.file.name.clone(),
+            count: warning.count,
+            said: warning.sentence().into_owned(),
+            ..Note::default()
+        })
+    });
+    notes.collect()
+}
+
+/// Collectives of which not all ranks were read, by group and by how many were.
+fn incomplete(input: &Input) -> Vec<Note> {
+    let job = input.job;
+    let incomplete = job.collectives.iter().filter(|of| !of.is_complete());
+    let keyed = incomplete.map(|of| ((of.group, of.members.len(), of.expected), ()));
+    let mut counts: Vec<_> = grouped(keyed, |n: &mut u64, ()| *n += 1);
+    counts.sort_unstable();
+    let notes = counts.into_iter().map(|((group, n, expected), count)| Note {
+        kind: "incomplete",
+        group: name(input, group),
+        count,
+        said: format!("Of these collectives {n} of {expected} ranks were read: skew and waits are lower bounds."),
+        ..Note::default()
+    });
+    notes.collect()
+}
+
+/// Collectives that could not be matched.
+fn left_out(input: &Input) -> Vec<Note> {
+    let unmatched = &input.job.unmatched;
+    let note = |group: usize, rank: u32, count: u64, said: &str| Note {
+        kind: "left out",
+        rank: Some(rank),
+        group: name(input, Some(group)),
+        count,
+        said: said.to_owned(),
+        ..Note::default()
+    };
+    let odd = unmatched.disagreeing.iter();
+    let odd = odd.flat_map(|(group, ranks)| ranks.iter().map(|rank| ((*group, *rank), ())));
+    let mut odd: Vec<_> = grouped(odd, |n: &mut u64, ()| *n += 1);
+    odd.sort_unstable();
+    let differs = "Its types or sizes of these collectives differ from those of the other ranks; they are left out on all of them.";
+    let mut notes: Vec<Note> = Vec::new();
+    notes.extend(
+        odd.into_iter()
+            .map(|((group, rank), n)| note(group, rank, n, differs)),
+    );
+    let order = unmatched.out_of_order.iter().map(|key| (*key, ()));
+    let mut order: Vec<_> = grouped(order, |n: &mut u64, ()| *n += 1);
+    order.sort_unstable();
+    let another = "Its collectives of the group are in another order than those of the other ranks; in so many steps they are left out.";
+    notes.extend(
+        order
+            .into_iter()
+            .map(|((group, rank), n)| note(group, rank, n, another)),
+    );
+    if unmatched.unlabelled > 0 {
+        notes.push(Note {
+            kind: "left out",
+            count: unmatched.unlabelled as u64,
+            said: "Collectives name no process group, and the ranks do not list the same ones in a step.".to_owned(),
+            ..Note::default()
+        });
+    }
+    notes
+}
+
+fn clocks(input: &Input) -> Vec<Note> {
+    let clocks = &input.job.clocks;
+    let note = |rank: Option<u32>, said: &str| Note {
+        kind: "clock",
+        rank,
+        count: 1,
+        said: said.to_owned(),
+        ..Note::default()
+    };
+    if !clocks.are_comparable {
+        let said = "The clocks of the ranks could not be matched; what compares them is left out.";
+        return vec![note(None, said)];
+    }
+    let alone = input.job.ranks.iter().zip(&clocks.of_rank).skip(1);
+    let alone = alone.filter(|(_, clock)| !clock.is_joined);
+    let said =
+        "No collective joins its clock with that of the first rank; its times are as recorded.";
+    alone
+        .map(|(rank, _)| note(Some(rank.number), said))
+        .collect()
+}
+
+fn name(input: &Input, group: Option<usize>) -> String {
+    let group = group.and_then(|group| input.job.groups.get(group));
+    group.map_or_else(String::new, |group| group.name.clone())
+}

@@ -1,0 +1,163 @@
+//! How long steps take on each rank, and what it did and waited in each of them.
+
+use crate::base::interval::sum;
+use crate::base::map::Map;
+use crate::job::digest::{OwnTime, Step};
+use crate::job::timing::Timing;
+use crate::job::{Job, Rank};
+
+/// What a step's time was told by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TimeBy {
+    /// From the end of the last collective of all ranks in the step before to that in this one.
+    Collectives,
+    /// The profiler's step on the CPU, which ends where the CPU runs ahead.
+    Cpu,
+}
+
+impl TimeBy {
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            TimeBy::Collectives => "collectives",
+            TimeBy::Cpu => "CPU",
+        }
+    }
+}
+
+/// What a rank waited in the collectives of a step.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Waits {
+    pub(super) collectives: usize,
+    /// In how many it started last.
+    pub(super) last: usize,
+    /// How long it waited for the last one.
+    pub(super) waited_ns: i64,
+    /// How long others waited for it where it was last.
+    pub(super) caused_ns: i64,
+}
+
+/// A step of one rank.
+#[derive(Debug)]
+pub(super) struct RankStep<'a> {
+    pub(super) rank: &'a Rank,
+    /// Its number in the job.
+    pub(super) number: u64,
+    pub(super) step: &'a Step,
+    pub(super) time_ns: i64,
+    pub(super) time_by: TimeBy,
+    /// Own times before its collectives, summed.
+    pub(super) own: OwnTime,
+    /// `None` where clocks cannot be compared.
+    pub(super) waits: Option<Waits>,
+    /// The longest computation between collectives of all ranks over the mean one.
+    pub(super) imbalance: Option<f64>,
+}
+
+/// By rank, then by step.
+pub(super) fn steps<'a>(job: &'a Job, timings: &[Option<Timing>]) -> Vec<RankStep<'a>> {
+    let waits = waits(job, timings);
+    let ends = ends(job);
+    let imbalances: Vec<Option<f64>> = (0..job.steps.len()).map(|at| imbalance(job, at)).collect();
+    let ranks = job.ranks.iter().enumerate();
+    let steps = ranks.flat_map(|(at, rank)| {
+        let (waits, ends, imbalances) = (&waits, &ends, &imbalances);
+        job.steps
+            .iter()
+            .enumerate()
+            .filter_map(move |(step_at, of_job)| {
+                let own_at = of_job.of_rank.get(at).copied().flatten()?;
+                let step = rank.digest.steps.get(own_at as usize)?;
+                let end = |step: Option<usize>| ends.get(&(at, step?)).copied();
+                let before = step_at.checked_sub(1).filter(|before| {
+                    let before = job.steps.get(*before).map(|step| step.number);
+                    before.and_then(|number| number.checked_add(1)) == Some(of_job.number)
+                });
+                let between = end(before).zip(end(Some(step_at)));
+                let (time_ns, time_by) = match between {
+                    Some((from, to)) => (to.saturating_sub(from), TimeBy::Collectives),
+                    None => (step.host.length(), TimeBy::Cpu),
+                };
+                let own = rank.digest.collectives.iter();
+                let own = own
+                    .filter(|of| of.step == Some(own_at))
+                    .filter_map(|of| of.own);
+                let waited = waits.get(&(at, step_at)).copied().unwrap_or_default();
+                Some(RankStep {
+                    rank,
+                    number: of_job.number,
+                    step,
+                    time_ns,
+                    time_by,
+                    own: own.fold(OwnTime::default(), added),
+                    waits: job.clocks.are_comparable.then_some(waited),
+                    imbalance: imbalances.get(step_at).copied().flatten(),
+                })
+            })
+    });
+    steps.collect()
+}
+
+pub(super) fn added(all: OwnTime, one: OwnTime) -> OwnTime {
+    OwnTime {
+        total_ns: all.total_ns.saturating_add(one.total_ns),
+        work_ns: all.work_ns.saturating_add(one.work_ns),
+        copies_ns: all.copies_ns.saturating_add(one.copies_ns),
+        late_ns: all.late_ns.saturating_add(one.late_ns),
+    }
+}
+
+/// A rank and a step, both by position.
+type Place = (usize, usize);
+
+fn waits(job: &Job, timings: &[Option<Timing>]) -> Map<Place, Waits> {
+    let mut all: Map<Place, Waits> = Map::default();
+    for (of, timing) in job.collectives.iter().zip(timings) {
+        let (Some(step), Some(timing)) = (of.step, timing) else {
+            continue;
+        };
+        let waited = sum(timing.waits().map(|(_, ns)| ns));
+        for (member, ns) in timing.waits() {
+            let own = all.entry((member.rank, step)).or_default();
+            own.collectives += 1;
+            own.waited_ns = own.waited_ns.saturating_add(ns);
+            // One that nobody else is known to take part in has no last.
+            if member == timing.last && timing.spans.len() > 1 {
+                own.last += 1;
+                own.caused_ns = own.caused_ns.saturating_add(waited);
+            }
+        }
+    }
+    all
+}
+
+/// On each rank's own clock: the end of the last collective of all ranks in a step.
+fn ends(job: &Job) -> Map<Place, i64> {
+    let mut all: Map<Place, i64> = Map::default();
+    let of_all = job.collectives.iter().filter(|of| {
+        of.expected == job.world_size as usize && of.expected > 1 && of.pair.is_none()
+    });
+    for of in of_all {
+        let Some(step) = of.step else { continue };
+        for member in &of.members {
+            let digest = job.ranks.get(member.rank).map(|rank| &rank.digest);
+            let row = digest.and_then(|digest| digest.collectives.get(member.at as usize));
+            if let Some(row) = row {
+                let end_ns = all.entry((member.rank, step)).or_insert(i64::MIN);
+                *end_ns = (*end_ns).max(row.span.end_ns);
+            }
+        }
+    }
+    all
+}
+
+fn imbalance(job: &Job, step: usize) -> Option<f64> {
+    let of_rank = &job.steps.get(step)?.of_rank;
+    let steps = job.ranks.iter().zip(of_rank).filter_map(|(rank, own)| {
+        let step = rank.digest.steps.get((*own)? as usize)?;
+        Some(step.between_ns as f64)
+    });
+    let all: Vec<f64> = steps.collect();
+    let mean = all.iter().sum::<f64>() / all.len() as f64;
+    let most = all.into_iter().reduce(f64::max)?;
+    (mean > 0.0).then(|| most / mean)
+}

@@ -1,0 +1,438 @@
+//! Sheets of small jobs that are built by hand.
+
+mod ranks;
+
+use ranks::{Of, Ranks, Text};
+
+const WORLD: Of = Of {
+    name: "0",
+    description: "default_pg",
+    ranks: &[0, 1],
+};
+
+const EXPERTS: Of = Of {
+    name: "9",
+    description: "mesh_ep",
+    ranks: &[1, 3],
+};
+
+const ALL: Of = Of {
+    name: "0",
+    description: "default_pg",
+    ranks: &[0, 1, 2, 3],
+};
+
+/// 1024² elements of two bytes.
+const MIB: u64 = 1 << 20;
+
+/// ```text
+/// µs       100     140       200   210
+/// rank 0   [===================)
+/// rank 1           [===========────)
+/// ```
+fn two() -> Ranks {
+    Ranks::new(2)
+        .ran(0, WORLD, "allreduce", [MIB, MIB], 100..200)
+        .ran(1, WORLD, "allreduce", [MIB, MIB], 140..210)
+}
+
+#[test]
+fn every_collective_of_every_rank_is_a_row() {
+    let sheet = two().sheet("nccl_long");
+    let labels = [
+        "collective_id",
+        "rank",
+        "Process Group Ranks",
+        "In msg size (MB)",
+        "ts",
+        "dur",
+        "node_id",
+        "node_span",
+    ];
+    assert_eq!(
+        sheet.columns(&labels),
+        [
+            "0_0 | 0 | [0, 1] | 2 | 100 | 100 | 0 | intra_node",
+            "0_0 | 1 | [0, 1] | 2 | 140 | 70 | 0 | intra_node",
+        ]
+    );
+}
+
+#[test]
+fn who_came_first_waited() {
+    let sheet = two().sheet("nccl_implicit_sync");
+    let labels = [
+        "comm_latency",
+        "skew in start time",
+        "earliest arrival rank",
+        "avg_wait_time",
+        "skew in end time",
+        "rank_0_wait_time",
+        "rank_1_wait_time",
+    ];
+    assert_eq!(sheet.columns(&labels), ["70 | 40 | 0 | 20 | 10 | 40 | 0"]);
+    // 2 of 1024² bytes in 70 µs; an all-reduce of two carries each byte once.
+    let bandwidth = (2.0 / 1024.0 / 70e-6).to_string();
+    assert_eq!(
+        sheet.columns(&["algo bw (GB/s)", "bus bw (GB/s)"]),
+        [format!("{bandwidth} | {bandwidth}")]
+    );
+    assert_eq!(
+        two().sheet("straggler_summary").columns(&[
+            "rank",
+            "total_wait_time_us",
+            "times_arrived_last",
+            "times_arrived_first",
+            "pct_arrived_last",
+            "total_nccl_dur_us",
+        ]),
+        ["1 | 0 | 1 | 0 | 100 | 70", "0 | 40 | 0 | 1 | 0 | 100"]
+    );
+}
+
+#[test]
+fn columns_of_ranks_stand_in_the_order_in_which_rows_need_them() {
+    let pair = Of {
+        name: "1",
+        description: "mesh_tp",
+        ranks: &[1, 2],
+    };
+    let mut ranks = Ranks::new(4);
+    for rank in [1, 2] {
+        ranks = ranks.ran(rank, pair, "allreduce", [8, 8], 10..20);
+    }
+    for rank in 0..4 {
+        ranks = ranks.ran(rank, ALL, "allreduce", [8, 8], 30..40);
+    }
+    let sheet = ranks.sheet("nccl_implicit_sync");
+    // What rank 0 takes part in comes first.
+    assert_eq!(sheet.columns(&["collective_id"]), ["0_0", "1_0"]);
+    let of_ranks = sheet.0.columns.iter().map(|column| column.label.as_str());
+    let of_ranks: Vec<&str> = of_ranks
+        .filter(|label| label.starts_with("rank_"))
+        .collect();
+    assert_eq!(
+        of_ranks[..4],
+        ["rank_0_ts", "rank_0_dur", "rank_1_ts", "rank_1_dur"]
+    );
+    assert_eq!(of_ranks[8..10], ["rank_0_wait_time", "rank_1_wait_time"]);
+    assert_eq!(
+        sheet.columns(&["rank_0_ts", "rank_1_ts", "node_span"]),
+        ["30 | 30 | inter_node", "– | 10 | inter_node"]
+    );
+}
+
+/// Rank 1 was recorded one collective later than rank 0: by order its first would be rank 0's first.
+#[test]
+fn a_rank_that_lacks_a_collective_shifts_no_others() {
+    let ranks = Ranks::new(2)
+        .ran(0, WORLD, "allreduce", [8, 8], 100..200)
+        .ran(0, WORLD, "_allgather_base", [8, 16], 1000..1100)
+        .ran(0, WORLD, "allreduce", [8, 8], 2000..2100)
+        .ran(1, WORLD, "_allgather_base", [8, 16], 1010..1100)
+        .ran(1, WORLD, "allreduce", [8, 8], 2020..2100);
+    let long = ranks.clone().sheet("nccl_long");
+    assert_eq!(
+        long.columns(&["rank", "collective_id", "index_in_group"]),
+        [
+            "0 | 0_0 | 0",
+            "0 | 0_1 | 1",
+            "0 | 0_2 | 2",
+            "1 | 0_1 | 1",
+            "1 | 0_2 | 2"
+        ]
+    );
+    let sync = ranks.clone().sheet("nccl_implicit_sync");
+    assert_eq!(
+        sync.columns(&["collective_id", "skew in start time"]),
+        ["0_0 | 0", "0_1 | 10", "0_2 | 20"]
+    );
+    let quality = ranks.sheet("job_quality");
+    assert!(
+        quality
+            .columns(&["kind", "group", "count"])
+            .contains(&"incomplete | 0 | 1".to_owned())
+    );
+}
+
+#[test]
+fn a_missing_rank_renames_no_others() {
+    let mut ranks = Ranks::new(4);
+    for rank in 0..4 {
+        ranks = ranks.ran(rank, ALL, "allreduce", [8, 8], 100 + rank as i64..200);
+    }
+    let ranks = ranks.without(1);
+    let long = ranks.clone().sheet("nccl_long");
+    assert_eq!(
+        long.columns(&["rank", "node_id"]),
+        ["0 | 0", "2 | 1", "3 | 1"]
+    );
+    let sync = ranks.clone().sheet("nccl_implicit_sync");
+    assert_eq!(
+        sync.columns(&["Group size", "rank_2_wait_time", "rank_3_wait_time"]),
+        ["4 | 1 | 0"]
+    );
+    let quality = ranks.clone().sheet("job_quality");
+    let quality = quality.columns(&["kind", "rank"]);
+    assert!(
+        quality.contains(&"missing rank | 1".to_owned()),
+        "{quality:?}"
+    );
+    let collectives = ranks.sheet("collectives");
+    assert_eq!(collectives.columns(&["ranks", "ranks read"]), ["4 | 3"]);
+}
+
+#[test]
+fn exchanges_of_uneven_sizes() {
+    // Ranks 1 and 3 keep a part, and send the rest to each other.
+    let ranks = Ranks::new(4)
+        .split(
+            1,
+            EXPERTS,
+            "all_to_allv",
+            [3 * MIB, MIB],
+            ["[1048576, 2097152]", "[1048576, 0]"],
+            100..200,
+        )
+        .split(
+            3,
+            EXPERTS,
+            "all_to_allv",
+            [MIB, 3 * MIB],
+            ["[0, 1048576]", "[2097152, 1048576]"],
+            120..210,
+        );
+    let sheet = ranks.clone().sheet("nccl_all2allv");
+    assert_eq!(
+        sheet.columns(&[
+            "total data communicated (MB)",
+            "wall_time (us)",
+            "size_imbalance",
+            "rank_3_skew in start time",
+            "rank_1_skew in end time",
+            "rank_3_In split size",
+        ]),
+        ["8 | 110 | 1.5 | 20 | 10 | [0, 1048576]"]
+    );
+    // Receivers are ranks of the job, not positions in the group.
+    assert_eq!(
+        ranks.clone().sheet("nccl_all2allv_heatmap").columns(&[
+            "src_rank",
+            "dst_rank",
+            "total_sent_MB",
+            "count"
+        ]),
+        [
+            "1 | 1 | 2 | 1",
+            "1 | 3 | 4 | 1",
+            "3 | 1 | 0 | 1",
+            "3 | 3 | 2 | 1"
+        ]
+    );
+    // Rank 1 sends 4 of 1024² bytes to rank 3 in 80 µs.
+    let bus = (4 * MIB) as f64 / 80e3;
+    assert_eq!(
+        ranks.sheet("collectives").columns(&[
+            "bytes",
+            "imbalance",
+            "transfer µs",
+            "bus bandwidth GB/s"
+        ]),
+        [format!("{} | 1.5 | 80 | {bus}", 8 * MIB)]
+    );
+}
+
+#[test]
+fn sizes_follow_the_type_of_the_elements() {
+    let cases = [
+        ("Float8_e4m3fn", "1"),
+        ("Float8_e5m2fnuz", "1"),
+        ("Char", "1"),
+        ("UInt16", "2"),
+        ("UInt64", "8"),
+        ("ComplexFloat", "8"),
+        ("ComplexDouble", "16"),
+        ("QInt3", "–"),
+    ];
+    for (dtype, expected) in cases {
+        let sheet = two().of_type(0, dtype).of_type(1, dtype).sheet("nccl_long");
+        assert_eq!(
+            sheet.columns(&["In msg size (MB)"]),
+            [expected; 2],
+            "{dtype}"
+        );
+    }
+}
+
+#[test]
+fn kernels_without_metadata_have_a_group_of_their_own() {
+    let plain = |ranks: Ranks, rank: usize| {
+        ranks
+            .ran(rank, WORLD, "", [0, 0], 300..400)
+            .with(rank, |one| {
+                (one.group, one.given, one.got, one.dtype) = (None, None, None, 0);
+                one.splits = [0, 0];
+            })
+    };
+    let ranks = plain(plain(two(), 0), 1);
+    let sheet = ranks.clone().sheet("nccl_long");
+    assert_eq!(
+        sheet.columns(&[
+            "collective_id",
+            "Process Group Ranks",
+            "In msg size (MB)",
+            "node_span"
+        ])[1],
+        "Unknown_Group_0 | – | – | unknown"
+    );
+    // They are matched all the same, and nothing is made up for them.
+    let collectives = ranks.clone().sheet("collectives");
+    assert_eq!(
+        collectives.columns(&["group", "ranks", "transfer µs", "bus bandwidth GB/s"])[1],
+        "– | 2 | 100 | –"
+    );
+    assert_eq!(ranks.sheet("nccl_summary_long").0.rows.len(), 2);
+}
+
+#[test]
+fn corrected_clocks_move_waits_and_no_durations() {
+    let mut job = two().job();
+    // Rank 1 is 50 µs ahead: it started 10 µs before rank 0.
+    job.clocks.of_rank[1].offset_ns = 50_000.0;
+    let labels = [
+        "rank_0_wait_time",
+        "rank_1_wait_time",
+        "rank_1_ts",
+        "comm_latency",
+    ];
+    let raw = Text::of(&job, "nccl_implicit_sync");
+    assert_eq!(raw.columns(&labels), ["40 | 0 | 140 | 70"]);
+    let corrected = Text::of(&job, "nccl_implicit_sync_corrected");
+    assert_eq!(corrected.columns(&labels), ["0 | 10 | 90 | 70"]);
+    let stragglers = Text::of(&job, "straggler_summary_corrected");
+    assert_eq!(
+        stragglers.columns(&["rank", "times_arrived_last"]),
+        ["0 | 1", "1 | 0"]
+    );
+
+    job.clocks.are_comparable = false;
+    assert_eq!(
+        Text::of(&job, "nccl_implicit_sync_corrected").0.rows,
+        Vec::<Vec<_>>::new()
+    );
+    let collectives = Text::of(&job, "collectives");
+    assert_eq!(
+        collectives.columns(&["start skew µs", "transfer µs"]),
+        ["– | –"]
+    );
+    let quality = Text::of(&job, "job_quality");
+    assert_eq!(quality.columns(&["kind"]), ["clock"]);
+}
+
+/// The base of times changes every quarter of a year; ranks may be on both sides of it.
+#[test]
+fn bases_of_times_are_added_before_ranks_are_compared() {
+    let ranks = two().digest(1, |digest| {
+        digest.base_ns = Some(-1_000_000);
+        let one = &mut digest.collectives[0].span;
+        (one.start_ns, one.end_ns) = (one.start_ns + 1_000_000, one.end_ns + 1_000_000);
+        let step = &mut digest.steps[0].host;
+        (step.start_ns, step.end_ns) = (step.start_ns + 1_000_000, step.end_ns + 1_000_000);
+    });
+    let sheet = ranks.sheet("nccl_implicit_sync");
+    assert_eq!(
+        sheet.columns(&["rank_0_ts", "rank_1_ts", "skew in start time"]),
+        ["100 | 1140 | 40"]
+    );
+}
+
+#[test]
+fn the_order_of_files_changes_nothing() {
+    let ranks = two().ran(1, WORLD, "broadcast", [4, 4], 300..310);
+    let sheets = |ranks: Ranks| super::sheets(&ranks.job(), &[]);
+    assert_eq!(sheets(ranks.clone()), sheets(ranks.reversed()));
+}
+
+/// The last collective of all ranks ends a step.
+#[test]
+fn steps_last_from_collective_to_collective() {
+    let mut ranks = Ranks::new(2).step(8, 1_000_000..2_000_000);
+    for rank in [0, 1] {
+        ranks = ranks
+            .ran(rank, WORLD, "allreduce", [8, 8], 900_000..950_000)
+            .ran(
+                rank,
+                WORLD,
+                "allreduce",
+                [8, 8],
+                1_700_000 + 10_000 * rank as i64..1_800_000,
+            );
+    }
+    let sheet = ranks.clone().sheet("rank_steps");
+    let labels = [
+        "rank",
+        "step",
+        "step time ms",
+        "step time is",
+        "waiting ms",
+        "times last",
+        "waits caused ms",
+    ];
+    // Of two that start at once the first counts as the last.
+    assert_eq!(
+        sheet.columns(&labels),
+        [
+            "0 | 7 | 1000 | CPU | 0 | 1 | 0",
+            "0 | 8 | 850 | collectives | 10 | 0 | 0",
+            "1 | 7 | 1000 | CPU | 0 | 0 | 0",
+            "1 | 8 | 850 | collectives | 0 | 1 | 10",
+        ]
+    );
+    // Rank 0 works 2 µs between collectives, rank 1 3 µs.
+    assert_eq!(sheet.columns(&["work imbalance"])[0], "1.2");
+    let sheet = ranks.sheet("ranks");
+    assert_eq!(
+        sheet.columns(&[
+            "rank",
+            "host",
+            "step time mean ms",
+            "own time ms",
+            "own idle ms"
+        ]),
+        [
+            "0 | node0 | 850 | 0.01 | 0.002",
+            "1 | node0 | 850 | 0.01 | 0.002"
+        ]
+    );
+}
+
+#[test]
+fn links_are_by_group_and_message() {
+    let mut ranks = Ranks::new(2);
+    for (at, transfer) in [10, 30, 20].into_iter().enumerate() {
+        let start = 1000 * (at as i64 + 1);
+        for rank in [0, 1] {
+            ranks = ranks.ran(
+                rank,
+                WORLD,
+                "_reduce_scatter_base",
+                [500, 250],
+                start..start + transfer,
+            );
+        }
+    }
+    let sheet = ranks.sheet("links");
+    assert_eq!(
+        sheet.columns(&[
+            "group",
+            "type",
+            "bytes",
+            "count",
+            "transfer µs_min",
+            "transfer µs_median",
+            "bus bandwidth GB/s"
+        ]),
+        // Half of 1,000 bytes in 20 µs.
+        ["0 | reduce-scatter | 1000 | 3 | 10 | 20 | 0.025"]
+    );
+}

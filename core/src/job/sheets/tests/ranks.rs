@@ -1,0 +1,240 @@
+//! Ranks of a job, written like a timetable: the collectives of each, in microseconds of its clock.
+
+use std::ops::Range;
+
+use crate::base::interval::Interval;
+use crate::job::Job;
+use crate::job::clocks::Clock;
+use crate::job::digest::{
+    Collective, Digest, GroupText, NamedGroup, OwnTime, RankFrom, SourceFile, Step, TextId, VERSION,
+};
+use crate::job::sheets::{JobSheet, sheets};
+use crate::job::world::World;
+use crate::report::sheet::Cell;
+
+/// A process group.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Of {
+    pub(super) name: &'static str,
+    pub(super) description: &'static str,
+    pub(super) ranks: &'static [u32],
+}
+
+/// Ranks in the making.
+#[derive(Debug, Clone)]
+pub(super) struct Ranks {
+    digests: Vec<Digest>,
+}
+
+impl Ranks {
+    /// All ranks of a job, two a host, with one step of a second.
+    pub(super) fn new(n: u32) -> Ranks {
+        let digests = (0..n).map(|rank| {
+            let mut digest = Digest {
+                dormer_digest: VERSION,
+                file: SourceFile {
+                    name: format!("rank{rank}.json"),
+                    bytes: 1,
+                },
+                base_ns: Some(0),
+                ..Digest::default()
+            };
+            digest.identity.rank = Some(rank);
+            digest.identity.rank_from = RankFrom::Metadata;
+            digest.identity.world_size = Some(n);
+            digest.identity.host = format!("node{}", rank / 2);
+            digest.identity.n_devices = 2;
+            digest.texts.push(String::new());
+            let digest = with_step(digest, 7, 0..1_000_000);
+            digest
+        });
+        Ranks {
+            digests: digests.collect(),
+        }
+    }
+
+    /// Another step of all ranks.
+    pub(super) fn step(mut self, number: u64, us: Range<i64>) -> Ranks {
+        let digests = std::mem::take(&mut self.digests).into_iter();
+        self.digests = digests
+            .map(|digest| with_step(digest, number, us.clone()))
+            .collect();
+        self
+    }
+
+    /// A collective of one rank: its type, elements in and out, when it ran.
+    pub(super) fn ran(self, rank: usize, of: Of, name: &str, n: [u64; 2], us: Range<i64>) -> Ranks {
+        self.split(rank, of, name, n, ["[]", "[]"], us)
+    }
+
+    /// The same with what is split over the ranks.
+    pub(super) fn split(
+        mut self,
+        rank: usize,
+        of: Of,
+        name: &str,
+        [given, got]: [u64; 2],
+        splits: [&str; 2],
+        us: Range<i64>,
+    ) -> Ranks {
+        let digest = &mut self.digests[rank];
+        let named = NamedGroup {
+            name: of.name.to_owned(),
+            description: of.description.to_owned(),
+            ranks: of.ranks.to_vec(),
+        };
+        if !digest.identity.groups.contains(&named) {
+            digest.identity.groups.push(named);
+        }
+        let group = GroupText {
+            name: text(digest, of.name),
+            description: text(digest, of.description),
+            ranks: text(digest, &format!("{:?}", of.ranks)),
+            size: Some(of.ranks.len() as u32),
+            start_stride: None,
+        };
+        let known = digest.groups.iter().position(|known| *known == group);
+        let at = known.unwrap_or_else(|| {
+            digest.groups.push(group);
+            digest.groups.len() - 1
+        });
+        let span = Interval::new(us.start * 1000, us.end * 1000);
+        let step = digest
+            .steps
+            .iter()
+            .position(|step| step.host.contains(span.start_ns));
+        let one = Collective {
+            group: Some(at as u32),
+            name: text(digest, name),
+            kernel: text(digest, "ncclDevKernel_Generic"),
+            dtype: text(digest, "BFloat16"),
+            given: Some(given),
+            got: Some(got),
+            splits: splits.map(|split| text(digest, split)),
+            peer: None,
+            position: None,
+            seq: None,
+            stream: Some(3),
+            step: step.map(|at| at as u32),
+            span,
+            is_in_sheets: true,
+            before: None,
+            own: Some(OwnTime {
+                total_ns: 5_000,
+                work_ns: 4_000,
+                ..OwnTime::default()
+            }),
+            late_by: 0,
+        };
+        digest.collectives.push(one);
+        self
+    }
+
+    /// Changes the last collective of a rank.
+    pub(super) fn with(mut self, rank: usize, change: impl FnOnce(&mut Collective)) -> Ranks {
+        change(self.digests[rank].collectives.last_mut().unwrap());
+        self
+    }
+
+    /// Gives the last collective of a rank another element type.
+    pub(super) fn of_type(mut self, rank: usize, dtype: &str) -> Ranks {
+        let id = text(&mut self.digests[rank], dtype);
+        self.with(rank, |one| one.dtype = id)
+    }
+
+    /// Without a rank.
+    pub(super) fn without(mut self, rank: usize) -> Ranks {
+        self.digests.remove(rank);
+        self
+    }
+
+    /// The files in another order.
+    pub(super) fn reversed(mut self) -> Ranks {
+        self.digests.reverse();
+        self
+    }
+
+    pub(super) fn digest(mut self, rank: usize, change: impl FnOnce(&mut Digest)) -> Ranks {
+        change(&mut self.digests[rank]);
+        self
+    }
+
+    /// The job; all clocks are one.
+    pub(super) fn job(self) -> Job {
+        let mut world = World::new(self.digests);
+        let mut job = Job::new(world.windows.remove(0));
+        let clock = Clock {
+            is_joined: true,
+            ..Clock::default()
+        };
+        job.clocks.of_rank = vec![clock; job.ranks.len()];
+        job.clocks.are_comparable = true;
+        job
+    }
+
+    /// A sheet of the job as text; empty where it has no rows.
+    pub(super) fn sheet(self, name: &str) -> Text {
+        Text::of(&self.job(), name)
+    }
+}
+
+fn with_step(mut digest: Digest, number: u64, us: Range<i64>) -> Digest {
+    let name = text(&mut digest, &format!("ProfilerStep#{number}"));
+    digest.steps.push(Step {
+        name,
+        number: Some(number),
+        host: Interval::new(us.start * 1000, us.end * 1000),
+        gpu: Default::default(),
+        between_ns: 1_000 * i64::from(digest.identity.rank.unwrap_or(0)) + 2_000,
+        loading_ns: 0,
+    });
+    digest
+}
+
+fn text(digest: &mut Digest, text: &str) -> TextId {
+    let known = digest.texts.iter().position(|known| known == text);
+    let at = known.unwrap_or_else(|| {
+        digest.texts.push(text.to_owned());
+        digest.texts.len() - 1
+    });
+    at as TextId
+}
+
+/// A sheet whose cells are looked at as text.
+pub(super) struct Text(pub(super) JobSheet);
+
+impl Text {
+    pub(super) fn of(job: &Job, name: &str) -> Text {
+        let mut sheets = sheets(job, &[]).into_iter();
+        let empty = JobSheet {
+            name: name.to_owned(),
+            columns: Vec::new(),
+            rows: Vec::new(),
+        };
+        Text(sheets.find(|sheet| sheet.name == name).unwrap_or(empty))
+    }
+
+    /// The cells of some columns, a line for each row.
+    pub(super) fn columns(&self, labels: &[&str]) -> Vec<String> {
+        let at = |label: &&str| {
+            let at = self.0.column(label);
+            at.unwrap_or_else(|| panic!("no {label} in {}", self.0.name))
+        };
+        let places: Vec<usize> = labels.iter().map(at).collect();
+        let rows = self.0.rows.iter().map(|row| {
+            let cells: Vec<String> = places.iter().map(|at| written(&row[*at])).collect();
+            cells.join(" | ")
+        });
+        rows.collect()
+    }
+}
+
+fn written(cell: &Cell) -> String {
+    match cell {
+        Cell::Empty => "–".to_owned(),
+        Cell::Text(text) => text.clone(),
+        Cell::Int(number) => number.to_string(),
+        Cell::Float(number) => number.to_string(),
+        Cell::Flag(flag) => flag.to_string(),
+    }
+}
