@@ -45,8 +45,7 @@ impl Ranks {
             digest.identity.host = format!("node{}", rank / 2);
             digest.identity.n_devices = 2;
             digest.texts.push(String::new());
-            let digest = with_step(digest, 7, 0..1_000_000);
-            digest
+            with_step(digest, 7, 0..1_000_000)
         });
         Ranks {
             digests: digests.collect(),
