@@ -81,6 +81,11 @@ pub(crate) struct JobArgs {
         value_parser = formats_of::<export::job::Input>()
     )]
     pub(crate) format: Vec<String>,
+
+    /// Also write the traces of all ranks as one archive for Perfetto 58.2 or later, unpacked, with a
+    /// manifest that aligns their clocks
+    #[arg(long, value_name = "OUT.tar")]
+    pub(crate) perfetto: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]

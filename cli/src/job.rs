@@ -1,6 +1,7 @@
 //! `dormer job`: the ranks of one job, each read once and reduced to a digest.
 
 mod files;
+mod perfetto;
 mod reading;
 
 use std::io::Write;
@@ -46,9 +47,9 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
         return Err(Failure::Sentence(reason.to_owned()));
     };
     let job = Job::new(window);
-    let files = export::job::Input::new(&job, &world.set_apart);
+    let outputs = export::job::Input::new(&job, &world.set_apart);
     if let Wanted::Printed(path) = wanted {
-        return output::print(path, &files, out);
+        return output::print(path, &outputs, out);
     }
     writeln!(out, "{}", format::counted(job.ranks.len() as u64, "rank"))?;
     if n_windows > 1 {
@@ -56,7 +57,10 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
     }
     if let Wanted::Files(folder) = wanted {
         let archive = || archive::file_name(["job"]);
-        output::write(folder, &args.format, &files, archive, out)?;
+        output::write(folder, &args.format, &outputs, archive, out)?;
+    }
+    if let Some(path) = &args.perfetto {
+        perfetto::write(path, &job, &files, out)?;
     }
     Ok(())
 }

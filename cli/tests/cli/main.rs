@@ -6,6 +6,7 @@ mod calls;
 mod checks;
 mod compare;
 mod docs;
+mod job;
 
 use std::fs;
 use std::io::Write;

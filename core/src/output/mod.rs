@@ -12,6 +12,7 @@ pub mod document;
 pub mod documents;
 pub mod export;
 pub mod json;
+pub mod perfetto;
 pub mod redact;
 pub mod replay;
 

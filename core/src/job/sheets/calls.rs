@@ -1,7 +1,7 @@
 //! The collectives that sheets with the reference's names count: which, what they are called, when
 //! each rank ran them.
 
-use super::nodes::Nodes;
+use super::nodes::{Nodes, UNKNOWN_SPAN};
 use crate::base::interval::Interval;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
@@ -178,6 +178,12 @@ impl<'a> Calls<'a> {
         let mut all = Vec::new();
         for ((rank, position), groups) in job.ranks.iter().zip(0..).zip(groups) {
             let digest = &rank.digest;
+            let node = nodes.of(rank.number);
+            let spans = groups.iter().map(|ranks| {
+                let ranks = ranks.as_deref();
+                ranks.map_or(UNKNOWN_SPAN, |ranks| nodes.span(ranks))
+            });
+            let spans: Vec<&'static str> = spans.collect();
             let mut counts: Map<&str, u64> = Map::default();
             for (of, at) in digest.collectives.iter().zip(0..) {
                 if !of.is_in_sheets {
@@ -188,6 +194,9 @@ impl<'a> Calls<'a> {
                 let ranks = of
                     .group
                     .and_then(|group| groups.get(group as usize)?.as_deref());
+                let span = of
+                    .group
+                    .and_then(|group| spans.get(group as usize).copied());
                 let next = counts.entry(group).or_default();
                 all.push(Call {
                     member: Member { rank: position, at },
@@ -198,8 +207,8 @@ impl<'a> Calls<'a> {
                     index: *next,
                     name: name(digest, of),
                     element_bytes: digest.element_bytes(of),
-                    node: nodes.of(rank.number),
-                    node_span: ranks.map_or("unknown", |ranks| nodes.span(ranks)),
+                    node,
+                    node_span: span.unwrap_or(UNKNOWN_SPAN),
                 });
                 *next += 1;
             }
@@ -249,9 +258,9 @@ impl<'a> Calls<'a> {
     /// their ranks ran them.
     pub(super) fn joint(&self, clock: Clock, is_wanted: impl Fn(&str) -> bool) -> Vec<Joint<'_>> {
         let wanted = self.job.collectives.iter().filter_map(|matched| {
-            let joint = self.of(matched, clock);
-            let first = joint.first()?;
-            is_wanted(first.call.name).then_some((first.call.member, joint))
+            let mut places = matched.members.iter().filter_map(|of| self.place(*of));
+            let first = self.all.get(places.next()?)?;
+            is_wanted(first.name).then(|| (first.member, self.of(matched, clock)))
         });
         let mut wanted: Vec<(Member, Joint)> = wanted.collect();
         wanted.arrange_by_key(|(first, _)| *first);

@@ -2,6 +2,9 @@
 
 use crate::job::Job;
 
+/// Where nothing tells whether ranks are of one node.
+pub(super) const UNKNOWN_SPAN: &str = "unknown";
+
 /// The nodes of a job.
 #[derive(Debug)]
 pub(super) enum Nodes {
@@ -58,7 +61,7 @@ impl Nodes {
     pub(super) fn span(&self, ranks: &[u32]) -> &'static str {
         let nodes: Option<Vec<i64>> = ranks.iter().map(|rank| self.of(*rank)).collect();
         match nodes.as_deref() {
-            None | Some([]) => "unknown",
+            None | Some([]) => UNKNOWN_SPAN,
             Some([first, rest @ ..]) if rest.iter().all(|node| node == first) => "intra_node",
             Some(_) => "inter_node",
         }

@@ -18,14 +18,14 @@
 use serde_json::{Value, json};
 
 use super::list;
+use crate::job::sheets::JobSheet;
+use crate::job::world::SetApart;
 use crate::job::{Job, Rank};
-use crate::output::export::job::Input;
 
 const FORMAT: u32 = 1;
 
 /// The job as a JSON value.
-pub(crate) fn json(input: &Input) -> Value {
-    let job = input.job;
+pub(crate) fn json(job: &Job, set_apart: &[SetApart], sheets: &[JobSheet]) -> Value {
     json!({
         "format": FORMAT,
         "world_size": job.world_size,
@@ -54,11 +54,11 @@ pub(crate) fn json(input: &Input) -> Value {
             })),
             "unlabelled_left_out": job.unmatched.unlabelled,
         },
-        "set_apart": list(input.set_apart, |apart| json!({
+        "set_apart": list(set_apart, |apart| json!({
             "file": apart.file.name,
             "reason": apart.why.to_string(),
         })),
-        "sheets": input.sheets(),
+        "sheets": sheets,
     })
 }
 

@@ -1,0 +1,82 @@
+//! `dormer job`.
+
+use super::{Folder, TRACE, gzip};
+
+/// A rank with an all-reduce, from 100 µs on or later.
+fn rank(number: u32, start_us: u32) -> String {
+    let metadata = format!(
+        r#"{{"distributedInfo": {{"backend": "nccl", "rank": {number}, "world_size": 2, "pg_config":
+            [{{"pg_name": "0", "pg_desc": "default_pg", "pg_size": 2, "ranks": [0, 1]}}]}},
+            "host_name": "node0", "baseTimeNanoseconds": 0, "traceEvents": ["#
+    );
+    let kernel = format!(
+        r#"{{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 20, "dur": 5,
+            "args": {{"correlation": 7}}}},
+        {{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "pid": 0, "tid": 7,
+            "ts": {start_us}, "dur": {}, "args": {{"correlation": 7, "stream": 7, "Collective name": "allreduce",
+            "In msg nelems": 1048576, "Out msg nelems": 1048576, "Group size": 2, "dtype": "BFloat16",
+            "In split size": "[]", "Out split size": "[]", "Process Group Name": "0",
+            "Process Group Description": "default_pg", "Process Group Ranks": "[0, 1]"}}}}]}}"#,
+        200 - start_us
+    );
+    metadata + &kernel
+}
+
+fn two_ranks() -> Folder {
+    let folder = Folder::with("one.json", rank(0, 100));
+    folder.add("other.json.gz", gzip(&rank(1, 140)));
+    folder
+}
+
+#[test]
+fn the_ranks_of_a_job_are_told_apart_and_written() {
+    let folder = two_ranks();
+    folder.run("job . -o out").done();
+    let sheet = folder.read("out/job_csvs/straggler_summary.csv");
+    assert!(sheet.contains("\n1,0.0,0.0,1,0,100.0,1,60.0,"), "{sheet}");
+    for path in [
+        "out/job.xlsx",
+        "out/job.json",
+        "out/digests/rank00001.json.gz",
+    ] {
+        assert!(folder.has(path), "{path}");
+    }
+    // Digests give what the traces gave.
+    folder
+        .run("job out/digests -o again --format csv,json")
+        .done();
+    assert!(!folder.has("again/job.xlsx"));
+    let again = folder.read("again/job_csvs/straggler_summary.csv");
+    assert_eq!(again, sheet);
+}
+
+#[test]
+fn a_job_can_be_printed_for_programs() {
+    let printed = two_ranks()
+        .run("job one.json other.json.gz --format json")
+        .done();
+    let job: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!((&job["format"], &job["world_size"]), (&1.into(), &2.into()));
+    assert_eq!(job["ranks"][1]["file"], "other.json.gz");
+}
+
+#[test]
+fn a_job_for_perfetto_is_one_archive() {
+    let folder = two_ranks();
+    folder.run("job . --perfetto job.tar").done();
+    let archive = std::fs::read(folder.0.path().join("job.tar")).unwrap();
+    assert_eq!(archive.len() % 512, 0);
+    let text = String::from_utf8_lossy(&archive);
+    assert!(text.starts_with("perfetto_manifest.json\0"));
+    assert!(text[512..].starts_with("{\"perfetto_manifest\""));
+    // Unpacked, with the size that its header says.
+    let at = text.find("rank00001.json\0").unwrap();
+    let size = usize::from_str_radix(&text[at + 124..at + 135], 8).unwrap();
+    assert_eq!(text[at + 512..at + 512 + size], rank(1, 140));
+}
+
+#[test]
+fn a_single_trace_is_no_job() {
+    let said = Folder::with("trace.json", TRACE).run("job trace.json");
+    assert_eq!(said.code, 1);
+}
