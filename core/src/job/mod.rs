@@ -20,6 +20,8 @@ pub(crate) mod clocks;
 pub mod digest;
 pub(crate) mod groups;
 pub(crate) mod matching;
+#[cfg(test)]
+pub(crate) mod testing;
 pub(crate) mod timing;
 pub mod world;
 

@@ -24,6 +24,8 @@ use crate::profile::kernels::SheetEvents;
 use crate::profile::timeline::GpuTimeline;
 use own_time::Activity;
 
+#[cfg(test)]
+pub(crate) use identity::NamedGroup;
 pub(crate) use identity::{Identity, RankFrom};
 
 /// The layout of a digest in files; another one is not read.
