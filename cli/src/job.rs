@@ -1,30 +1,30 @@
 //! `dormer job`: the ranks of one job, each read once and reduced to a digest.
 
 mod files;
+mod reading;
 
 use std::io::Write;
 
-use dormer_core::Profile;
 use dormer_core::base::format;
+use dormer_core::job::Job;
 use dormer_core::job::world::{SetApart, Why, World};
-use dormer_core::job::{Digest, Job};
 
 use crate::args::JobArgs;
 use crate::output::write_file;
 use crate::stdout::Out;
-use crate::{Failure, input, stdout};
-use files::{Found, find};
+use crate::{Failure, stdout};
+use files::find;
 
 /// Reads the ranks, analyzes the job, writes the files, prints the summary.
 pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
     let files = find(&args.paths)?;
     let mut unreadable = Vec::new();
     let mut digests = Vec::new();
-    for file in files {
-        match digest(&file) {
+    for (file, read) in files.iter().zip(reading::read(&files)) {
+        match read {
             Ok(digest) => digests.push(digest),
             Err(why) => unreadable.push(SetApart {
-                file: file.source,
+                file: file.source.clone(),
                 why: Why::Unreadable(why),
             }),
         }
@@ -52,21 +52,4 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// Reads one file: a digest as it is, a trace reduced to one.
-fn digest(file: &Found) -> Result<Digest, String> {
-    let unreadable = |error: std::io::Error| crate::reason(&error);
-    if file.is_small() {
-        let bytes = std::fs::read(&file.path).map_err(unreadable)?;
-        if let Some(digest) = Digest::from_file(&bytes) {
-            return digest;
-        }
-    }
-    let imported = match input::read(&file.path) {
-        Ok(read) => read.map_err(|error| error.to_string())?,
-        Err(Failure::Sentence(why)) => return Err(why),
-        Err(_) => return Err("it cannot be read".to_owned()),
-    };
-    Ok(Digest::new(&Profile::new(imported), file.source.clone()))
 }

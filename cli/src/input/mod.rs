@@ -26,10 +26,22 @@ pub(crate) fn import(trace: &Path) -> Result<Imported, Failure> {
 
 /// The same, where what is wrong with its content is told apart from a file that cannot be read.
 pub(crate) fn read(trace: &Path) -> Result<Result<Imported, ImportError>, Failure> {
+    read_and_tell(trace, progress_bar)
+}
+
+/// The same without a bar, for one of several files that are read at once.
+pub(crate) fn read_quietly(trace: &Path) -> Result<Result<Imported, ImportError>, Failure> {
+    read_and_tell(trace, |_| ProgressBar::hidden())
+}
+
+fn read_and_tell(
+    trace: &Path,
+    bar: impl FnOnce(Option<u64>) -> ProgressBar,
+) -> Result<Result<Imported, ImportError>, Failure> {
     let name = name(trace);
     let unreadable = |error: io::Error| Failure::of_file(&name, &error);
     let (mut source, total_bytes) = open(trace).map_err(unreadable)?;
-    let bar = progress_bar(total_bytes);
+    let bar = bar(total_bytes);
 
     let told = |bytes_read: u64, events: u64| {
         bar.set_position(bytes_read);

@@ -18,8 +18,13 @@
 
 pub(crate) mod clocks;
 pub mod digest;
+pub(crate) mod experts;
 pub(crate) mod groups;
 pub(crate) mod matching;
+pub(crate) mod network;
+pub mod overview;
+pub(crate) mod pipeline;
+pub(crate) mod roles;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod timing;

@@ -89,7 +89,7 @@ impl GapsOfCause {
 /// A call in which the CPU waited, and the operator around it.
 pub(crate) type Wait = (StringId, Option<StringId>);
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Idle {
     pub(crate) timeline: GpuTimeline,
     pub(crate) thresholds: Thresholds,
@@ -112,6 +112,17 @@ pub(crate) struct Idle {
     pub(crate) has_pageable: bool,
 }
 
+/// The thresholds that causes are found by; the others only judge what was found.
+fn decisive(thresholds: &Thresholds) -> [u64; 4] {
+    let decisive = [
+        thresholds.idle_launch_latency_us,
+        thresholds.idle_slow_launch_ms,
+        thresholds.idle_host_work_us,
+        thresholds.short_kernel_us,
+    ];
+    decisive.map(f64::to_bits)
+}
+
 /// The idle time under the thresholds it was last asked for under: no GPU changes it.
 #[derive(Debug, Default)]
 struct LastIdle(Mutex<Option<Arc<Idle>>>);
@@ -121,10 +132,19 @@ impl Idle {
     pub(crate) fn once(input: &Input) -> Option<Arc<Idle>> {
         let last = input.profile.once(LastIdle::default);
         let mut last = last.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let thresholds = input.options.thresholds;
         let known = last
             .take()
-            .filter(|idle| idle.thresholds == input.options.thresholds);
-        *last = known.or_else(|| Idle::new(input).map(Arc::new));
+            .filter(|idle| decisive(&idle.thresholds) == decisive(&thresholds));
+        let found = match known {
+            Some(idle) if idle.thresholds == thresholds => Some(idle),
+            Some(idle) => Some(Arc::new(Idle {
+                thresholds,
+                ..Arc::unwrap_or_clone(idle)
+            })),
+            None => Idle::new(input).map(Arc::new),
+        };
+        *last = found;
         last.clone()
     }
 
@@ -305,5 +325,31 @@ impl Idle {
         let mut causes: Vec<(IdleCause, &GapsOfCause)> = causes.collect();
         causes.arrange_by_key(|(_, gaps)| std::cmp::Reverse(gaps.all.ns));
         causes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assess::ReportOptions;
+    use crate::report::Report;
+    use crate::{Profile, import, sample};
+
+    #[test]
+    fn every_threshold_that_decides_a_cause_has_it_found_anew() {
+        let profile = Profile::new(import::import(sample::TRACE.as_bytes()).unwrap());
+        let report = Report::new(&profile, &ReportOptions::default());
+        for threshold in Thresholds::ALL {
+            let mut options = ReportOptions::default();
+            let changed = (threshold.get)(&options.thresholds) * 20.0 + 1.0;
+            (threshold.set)(&mut options.thresholds, changed);
+            let input = Input {
+                options: &options,
+                ..report.analysis_input(&profile)
+            };
+            let [kept, anew] = [Idle::once(&input), Idle::new(&input).map(Arc::new)];
+            let key = threshold.key;
+            assert_eq!(format!("{kept:?}"), format!("{anew:?}"), "{key}");
+        }
     }
 }

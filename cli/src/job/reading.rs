@@ -1,0 +1,81 @@
+//! Reading the files of a job: several at once, the largest first, each reduced to its digest and dropped.
+
+use std::io::{self, IsTerminal};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use dormer_core::Profile;
+use dormer_core::job::Digest;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::files::Found;
+use crate::{Failure, input};
+
+/// Files that are read at once at most; each may take memory of a third of its JSON.
+const MOST_AT_ONCE: usize = 8;
+
+/// The digests of some files, in their order, or why there is none.
+pub(super) fn read(files: &[Found]) -> Vec<Result<Digest, String>> {
+    let mut largest_first: Vec<usize> = (0..files.len()).collect();
+    largest_first.sort_by_key(|at| std::cmp::Reverse(files.get(*at).map(|file| file.source.bytes)));
+    let results: Vec<Mutex<Option<Result<Digest, String>>>> =
+        files.iter().map(|_| Mutex::new(None)).collect();
+    let bar = progress_bar(files.len());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(at) = largest_first.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let (Some(file), Some(result)) = (files.get(*at), results.get(*at)) else {
+                continue;
+            };
+            let read = panic::catch_unwind(AssertUnwindSafe(|| digest(file)));
+            let read = read.unwrap_or_else(|_| Err("reading it failed".to_owned()));
+            *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
+            bar.inc(1);
+        }
+    };
+    let n_threads = thread::available_parallelism().map_or(1, |cores| cores.get());
+    let n_threads = n_threads.min(files.len()).clamp(1, MOST_AT_ONCE);
+    thread::scope(|scope| {
+        for _ in 1..n_threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+    bar.finish_and_clear();
+    let results = results.into_iter().map(|result| {
+        let read = result.into_inner().unwrap_or_else(PoisonError::into_inner);
+        read.unwrap_or_else(|| Err("it was not read".to_owned()))
+    });
+    results.collect()
+}
+
+/// Reads one file: a digest as it is, a trace reduced to one.
+fn digest(file: &Found) -> Result<Digest, String> {
+    if file.is_small() {
+        let bytes = std::fs::read(&file.path).map_err(|error| crate::reason(&error))?;
+        if let Some(digest) = Digest::from_file(&bytes) {
+            return digest;
+        }
+    }
+    let imported = match input::read_quietly(&file.path) {
+        Ok(read) => read.map_err(|error| error.to_string())?,
+        Err(Failure::Sentence(why)) => return Err(why),
+        Err(_) => return Err("it cannot be read".to_owned()),
+    };
+    Ok(Digest::new(&Profile::new(imported), file.source.clone()))
+}
+
+/// A bar of files; nothing unless a person is watching.
+fn progress_bar(n_files: usize) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(n_files as u64);
+    bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+    if let Ok(style) = ProgressStyle::with_template("reading {bar:30} {pos} of {len} files") {
+        bar.set_style(style);
+    }
+    bar
+}

@@ -1,0 +1,137 @@
+//! Experts: how many tokens each rank gets, and whether the same rank always gets most.
+
+use super::Job;
+use super::matching::{Matched, Member};
+use super::network::is_uneven;
+use crate::base::group::grouped;
+use crate::base::sort::Arrange;
+
+/// A rank is named where it gets most in so many of a hundred exchanges.
+const PERSISTS_PERCENT: usize = 60;
+
+/// Tokens to their experts and back.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Exchange {
+    /// The exchange that sends tokens to their experts, among the collectives of the job.
+    pub(crate) dispatch: usize,
+    /// The one that sends them back.
+    pub(crate) combine: usize,
+    /// Elements that each rank gets to work on.
+    pub(crate) loads: Vec<(Member, u64)>,
+}
+
+impl Exchange {
+    fn mean(&self) -> f64 {
+        let all: u64 = self.loads.iter().map(|(_, load)| *load).sum();
+        all as f64 / self.loads.len().max(1) as f64
+    }
+
+    /// What the rank with most gets, against the mean.
+    pub(crate) fn imbalance(&self) -> Option<f64> {
+        let most = self.loads.iter().map(|(_, load)| *load).max()?;
+        (self.mean() > 0.0).then(|| most as f64 / self.mean())
+    }
+
+    /// What a rank gets, against the mean.
+    pub(crate) fn share(&self, load: u64) -> Option<f64> {
+        (self.mean() > 0.0).then(|| load as f64 / self.mean())
+    }
+}
+
+/// The load of a rank over all exchanges.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Load {
+    /// Among the ranks of the job.
+    pub(crate) rank: usize,
+    /// Against the mean of its groups.
+    pub(crate) share: f64,
+    pub(crate) elements: u64,
+    pub(crate) exchanges: usize,
+    /// In how many it got most.
+    pub(crate) n_most: usize,
+}
+
+impl Load {
+    /// Whether it is the one that gets most, again and again.
+    pub(crate) fn is_hot(&self) -> bool {
+        self.n_most * 100 >= self.exchanges * PERSISTS_PERCENT
+    }
+}
+
+/// Dispatches with their combines, in order of time; none without experts.
+pub(crate) fn exchanges(job: &Job) -> Vec<Exchange> {
+    let uneven = job.collectives.iter().enumerate().filter(|(_, of)| {
+        let mut rows = of.rows(&job.ranks);
+        of.is_complete() && rows.all(|(rank, of)| is_uneven(&rank.digest, of))
+    });
+    let of_groups = grouped(uneven.map(|(at, of)| (of.group, (at, of))), Vec::push);
+    let mut found = Vec::new();
+    for (_, of_group) in of_groups {
+        let of_group: Vec<(usize, &Matched)> = of_group;
+        let mut at = 0;
+        while let Some([(dispatch, one), (combine, other)]) = of_group.get(at..at + 2) {
+            match loads(job, one, other) {
+                Some(loads) => {
+                    found.push(Exchange {
+                        dispatch: *dispatch,
+                        combine: *combine,
+                        loads,
+                    });
+                    at += 2;
+                }
+                None => at += 1,
+            }
+        }
+    }
+    found.arrange_by_key(|exchange| exchange.dispatch);
+    found
+}
+
+/// What each rank gets in the first of two exchanges, where the second sends just that back.
+fn loads(job: &Job, one: &Matched, other: &Matched) -> Option<Vec<(Member, u64)>> {
+    let rows = one.rows(&job.ranks).zip(other.rows(&job.ranks));
+    let rows = rows.zip(&one.members);
+    let loads = rows.map(|(((rank, sent), (_, back)), member)| {
+        let digest = &rank.digest;
+        let is_back = digest.text(sent.splits[1]) == digest.text(back.splits[0]);
+        let is_told = is_back && !digest.text(sent.splits[1]).is_empty();
+        sent.got.filter(|_| is_told).map(|load| (*member, load))
+    });
+    loads.collect()
+}
+
+/// The load of each rank that takes part, by rank.
+pub(crate) fn by_rank(exchanges: &[Exchange]) -> Vec<Load> {
+    let mut all: Vec<Load> = Vec::new();
+    let mut means: Vec<f64> = Vec::new();
+    for exchange in exchanges {
+        let most = exchange.loads.iter().map(|(_, load)| *load).max();
+        for (member, elements) in &exchange.loads {
+            let at = all.iter().position(|load| load.rank == member.rank);
+            let at = at.unwrap_or_else(|| {
+                all.push(Load {
+                    rank: member.rank,
+                    share: 0.0,
+                    elements: 0,
+                    exchanges: 0,
+                    n_most: 0,
+                });
+                means.push(0.0);
+                all.len() - 1
+            });
+            if let (Some(load), Some(mean)) = (all.get_mut(at), means.get_mut(at)) {
+                load.elements = load.elements.saturating_add(*elements);
+                load.exchanges += 1;
+                load.n_most += usize::from(Some(*elements) == most);
+                *mean += exchange.mean();
+            }
+        }
+    }
+    for (load, mean) in all.iter_mut().zip(means) {
+        if mean > 0.0 {
+            load.share = load.elements as f64 / mean;
+        }
+    }
+    all.arrange_by_key(|load| load.rank);
+    all
+}

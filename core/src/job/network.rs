@@ -1,0 +1,385 @@
+//! How fast the data moved: by group and message, against groups of the same kind, from step to step.
+
+use super::Job;
+use super::digest::{Collective, Digest};
+use super::matching::Matched;
+use super::timing::Timing;
+use crate::base::format;
+use crate::base::group::grouped;
+use crate::base::sort::Arrange;
+use crate::base::stats::{median_ns, quantile_ns};
+use crate::names::collective::CollectiveKind;
+
+/// A group is slow, and a step, where its median takes so many times that of the others.
+const SLOW: f64 = 1.3;
+
+/// Fewer collectives than that tell nothing.
+const LEAST: usize = 3;
+
+/// Shorter transfers are of latency, and no matter of bandwidth.
+const LEAST_TRANSFER_NS: i64 = 50_000;
+
+/// Who exchanges messages: a group, or two of its ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Path {
+    /// Among the groups of the job.
+    pub(crate) group: usize,
+    /// Of point-to-point transfers the two ranks by number, the lower one first.
+    pub(crate) pair: Option<(u32, u32)>,
+}
+
+/// What is exchanged.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Message {
+    pub(crate) kind: CollectiveKind,
+    pub(crate) dtype: String,
+    /// `None` where each is of another size, as tokens to experts.
+    pub(crate) bytes: Option<u64>,
+}
+
+/// The collectives of one path and message.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Link {
+    pub(crate) path: Path,
+    pub(crate) message: Message,
+    /// How many ranks take part.
+    pub(crate) n_ranks: usize,
+    pub(crate) spans_hosts: bool,
+    /// The collectives among those of the job.
+    pub(crate) collectives: Vec<usize>,
+    pub(crate) min_ns: i64,
+    pub(crate) median_ns: i64,
+    pub(crate) p95_ns: i64,
+    /// Of the median; of messages of many sizes the median of theirs.
+    pub(crate) bus_gbps: Option<f64>,
+    /// Nanoseconds for a byte on the bus, the median: comparable where sizes differ.
+    cost: f64,
+}
+
+/// A path that is slower than others of its kind.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SlowPath {
+    pub(crate) path: Path,
+    /// How many times as long as the others.
+    pub(crate) ratio: f64,
+    /// Its links that are slow, among [`Network::links`].
+    pub(crate) links: Vec<usize>,
+}
+
+/// A step in which a path is slower than in others.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SlowStep {
+    /// Among the steps of the job.
+    pub(crate) step: usize,
+    /// How many times as long as in other steps, over all links that are slow: the median.
+    pub(crate) ratio: f64,
+    /// The slow collectives, with how many times as long each took.
+    pub(crate) collectives: Vec<(usize, f64)>,
+}
+
+/// What the traces tell of the network.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Network {
+    /// By path and message.
+    pub(crate) links: Vec<Link>,
+    /// The slowest first.
+    pub(crate) slow_paths: Vec<SlowPath>,
+    /// The ranks that all slow paths have and no normal one of their kind.
+    pub(crate) culprits: Vec<u32>,
+    /// In order of the steps.
+    pub(crate) slow_steps: Vec<SlowStep>,
+}
+
+impl Network {
+    /// Of a job and the times of its collectives.
+    pub(crate) fn new(job: &Job, timings: &[Option<Timing>]) -> Network {
+        let links = links(job, timings);
+        let slow_paths = slow_paths(job, &links);
+        Network {
+            culprits: culprits(job, &links, &slow_paths),
+            slow_steps: slow_steps(job, timings, &links),
+            links,
+            slow_paths,
+        }
+    }
+}
+
+/// Bytes of the message of a collective as benchmarks of collectives count it; `None` where size or type
+/// are not told.
+pub(crate) fn message_bytes(digest: &Digest, of: &Collective) -> Option<f64> {
+    let elements = match digest.kind(of) {
+        CollectiveKind::AllGather => of.got,
+        CollectiveKind::Barrier => None,
+        _ => of.given,
+    };
+    Some(elements? as f64 * digest.element_bytes(of)?)
+}
+
+/// Whether ranks exchange parts of different sizes.
+pub(crate) fn is_uneven(digest: &Digest, of: &Collective) -> bool {
+    digest.text(of.name) == "all_to_allv"
+}
+
+/// What crosses the links of the rank that sends or receives most, in an exchange of uneven parts.
+fn uneven_bytes(job: &Job, matched: &Matched) -> Option<f64> {
+    let group = job.groups.get(matched.group?)?;
+    let bytes = matched.rows(&job.ranks).map(|(rank, of)| {
+        let digest = &rank.digest;
+        let own = group
+            .ranks
+            .iter()
+            .position(|number| *number == rank.number)?;
+        let element = digest.element_bytes(of)?;
+        let others = of.splits.map(|split| {
+            let list = digest.text(split).trim_matches(['[', ']']).split(',');
+            let sizes: Option<Vec<f64>> = list.map(|size| size.trim().parse().ok()).collect();
+            let sizes = sizes.filter(|sizes| sizes.len() == group.ranks.len())?;
+            let of_others = sizes.iter().enumerate().filter(|(at, _)| *at != own);
+            Some(of_others.map(|(_, size)| size * element).sum::<f64>())
+        });
+        let [given, got] = others;
+        Some(given?.max(got?))
+    });
+    let bytes: Option<Vec<f64>> = bytes.collect();
+    bytes?.into_iter().reduce(f64::max)
+}
+
+/// What the bus moves in a collective.
+pub(crate) fn bus_bytes(job: &Job, matched: &Matched) -> Option<f64> {
+    let (rank, of) = matched.rows(&job.ranks).next()?;
+    if is_uneven(&rank.digest, of) {
+        return uneven_bytes(job, matched);
+    }
+    let factor = matched.kind.bus_factor(matched.expected as f64)?;
+    Some(message_bytes(&rank.digest, of)? * factor)
+}
+
+fn path(matched: &Matched) -> Option<Path> {
+    let pair = matched
+        .pair
+        .map(|(one, other)| (one.min(other), one.max(other)));
+    Some(Path {
+        group: matched.group?,
+        pair,
+    })
+}
+
+fn links(job: &Job, timings: &[Option<Timing>]) -> Vec<Link> {
+    if !job.clocks.are_comparable {
+        return Vec::new();
+    }
+    let timed = job.collectives.iter().zip(timings).enumerate();
+    let keyed = timed.filter_map(|(at, (matched, timing))| {
+        let timing = timing.as_ref().filter(|timing| !timing.is_impossible)?;
+        let (rank, of) = matched.rows(&job.ranks).next()?;
+        if !matched.is_complete() {
+            return None;
+        }
+        let bytes = message_bytes(&rank.digest, of).filter(|_| !is_uneven(&rank.digest, of));
+        let message = Message {
+            kind: matched.kind,
+            dtype: rank.digest.text(of.dtype).to_owned(),
+            bytes: bytes.map(|bytes| bytes as u64),
+        };
+        Some(((path(matched)?, message), (at, timing.transfer_ns)))
+    });
+    let links = grouped(keyed, Vec::push).into_iter();
+    let links = links.filter_map(|((path, message), of): (_, Vec<(usize, i64)>)| {
+        let lengths = || of.iter().map(|(_, ns)| *ns).collect::<Vec<i64>>();
+        let median = median_ns(lengths())?;
+        let costs = of.iter().filter_map(|(at, ns)| {
+            let bytes = bus_bytes(job, job.collectives.get(*at)?)?;
+            (bytes > 0.0).then(|| *ns as f64 / bytes)
+        });
+        let mut costs: Vec<f64> = costs.collect();
+        costs.arrange_by(f64::total_cmp);
+        let cost = costs.get(costs.len() / 2).copied();
+        let group = job.groups.get(path.group)?;
+        let spans_hosts = match path.pair {
+            None => group.spans_hosts(&job.ranks),
+            Some((one, other)) => {
+                let host = |number| job.ranks.iter().find(|rank| rank.number == number);
+                host(one).map(|rank| rank.host) != host(other).map(|rank| rank.host)
+            }
+        };
+        Some(Link {
+            n_ranks: path.pair.map_or(group.ranks.len(), |_| 2),
+            spans_hosts,
+            min_ns: lengths().into_iter().min()?,
+            median_ns: median,
+            p95_ns: quantile_ns(lengths(), 0.95)?,
+            bus_gbps: cost.filter(|cost| *cost > 0.0).map(|cost| 1.0 / cost),
+            cost: cost.unwrap_or(median as f64),
+            collectives: of.into_iter().map(|(at, _)| at).collect(),
+            path,
+            message,
+        })
+    });
+    let mut links: Vec<Link> = links.collect();
+    links.arrange_by(|one, other| (one.path, &one.message).cmp(&(other.path, &other.message)));
+    links
+}
+
+/// What a link may be held against: the same message between as many ranks, of groups that were made
+/// for the same.
+fn are_siblings(job: &Job, one: &Link, other: &Link) -> bool {
+    let description = |link: &Link| {
+        job.groups
+            .get(link.path.group)
+            .map(|group| &group.description)
+    };
+    one.path != other.path
+        && one.message == other.message
+        && one.n_ranks == other.n_ranks
+        && one.spans_hosts == other.spans_hosts
+        && one.path.pair.is_some() == other.path.pair.is_some()
+        && description(one) == description(other)
+        && other.collectives.len() >= LEAST
+}
+
+/// How many times as long a link takes as its siblings; `None` where it has none.
+fn against_siblings(job: &Job, links: &[Link], link: &Link) -> Option<f64> {
+    let siblings = links.iter().filter(|other| are_siblings(job, link, other));
+    let mut costs: Vec<f64> = siblings.map(|other| other.cost).collect();
+    costs.arrange_by(f64::total_cmp);
+    let median = costs.get(costs.len() / 2).filter(|cost| **cost > 0.0)?;
+    Some(link.cost / median)
+}
+
+fn slow_paths(job: &Job, links: &[Link]) -> Vec<SlowPath> {
+    let slow = links.iter().enumerate().filter_map(|(at, link)| {
+        let counts = link.collectives.len() >= LEAST && link.median_ns >= LEAST_TRANSFER_NS;
+        let ratio = against_siblings(job, links, link).filter(|ratio| counts && *ratio > SLOW)?;
+        Some((link.path, (at, ratio)))
+    });
+    let paths = grouped(slow, Vec::push).into_iter();
+    let paths = paths.filter_map(|(path, links): (Path, Vec<(usize, f64)>)| {
+        let mut ratios: Vec<f64> = links.iter().map(|(_, ratio)| *ratio).collect();
+        ratios.arrange_by(f64::total_cmp);
+        Some(SlowPath {
+            path,
+            ratio: *ratios.get(ratios.len() / 2)?,
+            links: links.into_iter().map(|(at, _)| at).collect(),
+        })
+    });
+    let mut paths: Vec<SlowPath> = paths.collect();
+    paths.arrange_by(|one, other| {
+        other
+            .ratio
+            .total_cmp(&one.ratio)
+            .then(one.path.cmp(&other.path))
+    });
+    paths
+}
+
+/// The ranks of a path.
+pub(crate) fn ranks_of(job: &Job, path: Path) -> Vec<u32> {
+    match path.pair {
+        Some((one, other)) => vec![one, other],
+        None => job
+            .groups
+            .get(path.group)
+            .map_or_else(Vec::new, |group| group.ranks.clone()),
+    }
+}
+
+/// Those that are on every slow path, and on none of the same kind that is as fast as others.
+fn culprits(job: &Job, links: &[Link], slow: &[SlowPath]) -> Vec<u32> {
+    let Some(first) = slow.first() else {
+        return Vec::new();
+    };
+    let is_slow = |path: Path| slow.iter().any(|of| of.path == path);
+    let kind = |path: Path| {
+        let group = job.groups.get(path.group);
+        (group.map(|group| &group.description), path.pair.is_some())
+    };
+    let normal = links.iter().filter(|link| {
+        let has_slow_sibling = slow.iter().any(|of| kind(of.path) == kind(link.path));
+        has_slow_sibling && link.spans_hosts && !is_slow(link.path)
+    });
+    let normal: Vec<u32> = normal.flat_map(|link| ranks_of(job, link.path)).collect();
+    let candidates = ranks_of(job, first.path).into_iter();
+    let candidates = candidates.filter(|rank| {
+        let on_all = slow.iter().all(|of| ranks_of(job, of.path).contains(rank));
+        on_all && !normal.contains(rank)
+    });
+    candidates.collect()
+}
+
+fn slow_steps(job: &Job, timings: &[Option<Timing>], links: &[Link]) -> Vec<SlowStep> {
+    let mut slow: Vec<(usize, (usize, f64))> = Vec::new();
+    for link in links.iter().filter(|link| link.message.bytes.is_some()) {
+        let of_steps = link.collectives.iter().filter_map(|at| {
+            let step = job.collectives.get(*at)?.step?;
+            Some((step, (*at, timings.get(*at)?.as_ref()?.transfer_ns)))
+        });
+        let of_steps: Vec<(usize, Vec<(usize, i64)>)> = grouped(of_steps, Vec::push);
+        let median = |of: &[(usize, i64)]| median_ns(of.iter().map(|(_, ns)| *ns).collect());
+        let usual_ns = median_ns(of_steps.iter().filter_map(|(_, of)| median(of)).collect());
+        for (step, own) in &of_steps {
+            let (Some(own_ns), Some(usual_ns)) = (median(own), usual_ns) else {
+                continue;
+            };
+            let is_long = own_ns >= LEAST_TRANSFER_NS && of_steps.len() >= LEAST;
+            if is_long && usual_ns > 0 && own_ns as f64 > SLOW * usual_ns as f64 {
+                let ratio = |ns: i64| (ns as f64 / usual_ns as f64).max(1.0);
+                slow.extend(own.iter().map(|(at, ns)| (*step, (*at, ratio(*ns)))));
+            }
+        }
+    }
+    let steps = grouped(slow, Vec::push).into_iter();
+    let steps = steps.filter_map(|(step, collectives): (usize, Vec<(usize, f64)>)| {
+        let mut ratios: Vec<f64> = collectives.iter().map(|(_, ratio)| *ratio).collect();
+        ratios.arrange_by(f64::total_cmp);
+        // One of many links that is slow once tells nothing of the step.
+        let of_step = links.iter().filter(|link| {
+            let mut own = link.collectives.iter();
+            link.median_ns >= LEAST_TRANSFER_NS
+                && own.any(|at| {
+                    job.collectives
+                        .get(*at)
+                        .is_some_and(|of| of.step == Some(step))
+                })
+        });
+        let n_links = of_step.count();
+        let mut paths: Vec<usize> = Vec::new();
+        for (at, _) in &collectives {
+            let link = links
+                .iter()
+                .position(|link| link.collectives.contains(at))?;
+            if !paths.contains(&link) {
+                paths.push(link);
+            }
+        }
+        (paths.len() * 2 >= n_links).then_some(SlowStep {
+            step,
+            ratio: *ratios.get(ratios.len() / 2)?,
+            collectives,
+        })
+    });
+    let mut steps: Vec<SlowStep> = steps.collect();
+    steps.arrange_by_key(|of| of.step);
+    steps
+}
+
+impl Link {
+    /// The message for people: "all-reduce of 16.8 MB", "all-to-all".
+    pub(crate) fn label(&self) -> String {
+        let kind = self.message.kind.label();
+        match self.message.bytes {
+            Some(bytes) => format!("{kind} of {}", format::bytes(bytes)),
+            None => kind.to_owned(),
+        }
+    }
+
+    /// The ranks that it connects: "3–7", or the group.
+    pub(crate) fn ranks_label(&self, job: &Job) -> String {
+        match self.path.pair {
+            Some((one, other)) => format!("ranks {one} and {other}"),
+            None => job
+                .groups
+                .get(self.path.group)
+                .map_or_else(String::new, |group| group.label()),
+        }
+    }
+}

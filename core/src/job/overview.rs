@@ -1,0 +1,297 @@
+//! What is shown of a job: the sentence first, then what to do, then the evidence. Page, documents and
+//! the command line show the same value.
+
+use serde::{Deserialize, Serialize};
+
+use super::digest::{GpuTime, Step};
+use super::world::SetApart;
+use super::{Job, Rank};
+use crate::base::format;
+use crate::base::interval::percent_of;
+use crate::base::value::{Table, Value};
+
+/// What a measure's numbers mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MeasureUnit {
+    /// Percent.
+    Percent,
+    /// Milliseconds.
+    Ms,
+    /// One thing over another: 1 is as expected.
+    Ratio,
+}
+
+/// A number for each rank in each step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measure {
+    /// Its name in files and links: "delay".
+    pub key: String,
+    /// For people: "Delay caused".
+    pub label: String,
+    /// What it means, in a sentence.
+    pub doc: String,
+    /// Of its numbers.
+    pub unit: MeasureUnit,
+    /// By rank, then by step; `None` where it is not known.
+    pub values: Vec<Vec<Option<f64>>>,
+}
+
+impl Measure {
+    /// A number for people.
+    pub fn text(&self, value: f64) -> String {
+        match self.unit {
+            MeasureUnit::Percent => format::percent(value),
+            MeasureUnit::Ms => format::time_ms(value),
+            MeasureUnit::Ratio => format!("{value:.2}×"),
+        }
+    }
+}
+
+/// A rank, as views name it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RankName {
+    /// Its number.
+    pub number: u32,
+    /// Its host.
+    pub host: String,
+    /// The name of its file.
+    pub file: String,
+}
+
+/// A table, ready to be shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownTable {
+    /// Its name in files and links.
+    pub key: String,
+    /// For people.
+    pub title: String,
+    /// Labels, and whether a column is of numbers.
+    pub columns: Vec<(String, bool)>,
+    /// Cells for people.
+    pub rows: Vec<Vec<String>>,
+    /// For each row the rank that it is about, by number; empty where rows are about none.
+    pub ranks: Vec<Option<u32>>,
+}
+
+impl From<&Table> for ShownTable {
+    fn from(table: &Table) -> ShownTable {
+        let columns = table.columns.iter().enumerate();
+        ShownTable {
+            key: table.key.to_owned(),
+            title: table.title.clone(),
+            columns: columns
+                .map(|(at, column)| (column.label.to_owned(), table.is_number(at)))
+                .collect(),
+            rows: (table.rows.iter())
+                .map(|row| row.iter().map(Value::text).collect())
+                .collect(),
+            ranks: Vec::new(),
+        }
+    }
+}
+
+/// What is wrong with the job, and what to do: a finding for views.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobCard {
+    /// Its name in files: "slow_rank".
+    pub key: String,
+    /// A few words.
+    pub title: String,
+    /// One sentence with the figures.
+    pub issue: String,
+    /// What to do.
+    pub action: String,
+    /// What the data shows and cannot show.
+    pub reasoning: Vec<String>,
+    /// What it is worth: "33.1 ms a step (15.6 %)"; empty where nothing tells.
+    pub worth: String,
+    /// The same in nanoseconds over all steps.
+    pub worth_ns: Option<i64>,
+    /// The ranks that it is about, by number.
+    pub ranks: Vec<u32>,
+    /// The step that shows it best, by position.
+    pub step: Option<usize>,
+    /// The evidence.
+    pub tables: Vec<ShownTable>,
+}
+
+/// What is shown of a job.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct JobOverview {
+    /// The answer, in a sentence or two.
+    pub headline: String,
+    /// What it is: ranks, hosts, steps.
+    pub about: Vec<(String, String)>,
+    /// Names of the steps.
+    pub steps: Vec<String>,
+    /// By number.
+    pub ranks: Vec<RankName>,
+    /// The one to show first comes first.
+    pub measures: Vec<Measure>,
+    /// What is worth most comes first.
+    pub cards: Vec<JobCard>,
+    /// The evidence: ranks, collectives, groups, clocks.
+    pub tables: Vec<ShownTable>,
+    /// What is missing, damaged or set apart, sentence by sentence.
+    pub quality: Vec<String>,
+}
+
+impl JobOverview {
+    /// Of a job, and what took no part in it.
+    pub fn new(job: &Job, set_apart: &[SetApart]) -> JobOverview {
+        JobOverview {
+            headline: String::new(),
+            about: about(job),
+            steps: job
+                .steps
+                .iter()
+                .map(|step| format!("step {}", step.number))
+                .collect(),
+            ranks: job.ranks.iter().map(|rank| name(job, rank)).collect(),
+            measures: measures(job),
+            cards: Vec::new(),
+            tables: vec![ShownTable {
+                ranks: job.ranks.iter().map(|rank| Some(rank.number)).collect(),
+                ..ShownTable::from(&ranks(job))
+            }],
+            quality: quality(job, set_apart),
+        }
+    }
+}
+
+fn name(job: &Job, rank: &Rank) -> RankName {
+    RankName {
+        number: rank.number,
+        host: job.hosts.get(rank.host).cloned().unwrap_or_default(),
+        file: rank.digest.file.name.clone(),
+    }
+}
+
+fn about(job: &Job) -> Vec<(String, String)> {
+    let n_read = job.ranks.len();
+    let ranks = match u32::try_from(n_read) == Ok(job.world_size) {
+        true => format::count(u64::from(job.world_size)),
+        false => format!("{n_read} of {}", job.world_size),
+    };
+    let device = job
+        .ranks
+        .first()
+        .map_or("", |rank| &rank.digest.identity.device);
+    let all = [
+        ("Ranks", ranks),
+        ("Hosts", format::count(job.hosts.len() as u64)),
+        ("Steps", format::count(job.steps.len() as u64)),
+        ("GPU", device.to_owned()),
+        ("Collectives", format::count(job.collectives.len() as u64)),
+    ];
+    let told = all.into_iter().filter(|(_, text)| !text.is_empty());
+    told.map(|(label, text)| (label.to_owned(), text)).collect()
+}
+
+/// The steps of a rank, by step of the job.
+fn steps_of<'a>(job: &'a Job, at: usize) -> impl Iterator<Item = Option<&'a Step>> {
+    job.steps.iter().map(move |step| {
+        let own = step.of_rank.get(at).copied().flatten()?;
+        job.ranks.get(at)?.digest.steps.get(own as usize)
+    })
+}
+
+fn measures(job: &Job) -> Vec<Measure> {
+    let share = |of: fn(&GpuTime) -> i64| {
+        move |step: &Step| percent_of(of(&step.gpu), step.gpu.span.length())
+    };
+    let measure = |key: &str, label: &str, doc: &str, of: &dyn Fn(&Step) -> Option<f64>| Measure {
+        key: key.to_owned(),
+        label: label.to_owned(),
+        doc: doc.to_owned(),
+        unit: MeasureUnit::Percent,
+        values: (0..job.ranks.len())
+            .map(|at| steps_of(job, at).map(|step| of(step?)).collect())
+            .collect(),
+    };
+    vec![
+        measure(
+            "computation",
+            "Computation",
+            "Share of the step in which kernels compute.",
+            &share(|gpu| gpu.computation_ns),
+        ),
+        measure(
+            "exposed_communication",
+            "Exposed communication",
+            "Share of the step in which the rank communicates and nothing computes; waiting for other ranks is part of it.",
+            &share(|gpu| gpu.exposed_comm_ns),
+        ),
+        measure(
+            "idle",
+            "Idle",
+            "Share of the step in which nothing runs on the GPU.",
+            &share(|gpu| gpu.idle_ns),
+        ),
+    ]
+}
+
+/// One row a rank.
+fn ranks(job: &Job) -> Table {
+    let mean = |at: usize, of: &dyn Fn(&Step) -> i64| {
+        let all: Vec<i64> = steps_of(job, at).flatten().map(of).collect();
+        match i64::try_from(all.len()) {
+            Ok(n) if n > 0 => Value::Ns(all.iter().sum::<i64>() / n),
+            _ => Value::NO_NS,
+        }
+    };
+    let ranks = job.ranks.iter().enumerate();
+    Table::of(
+        "ranks",
+        "Ranks",
+        ranks,
+        &[
+            ("rank", "Rank", &|(_, rank)| {
+                Value::Count(u64::from(rank.number))
+            }),
+            ("host", "Host", &|(_, rank)| {
+                Value::Text(name(job, rank).host)
+            }),
+            ("step", "Step", &|(at, _)| {
+                mean(*at, &|step| step.gpu.span.length())
+            }),
+            ("computation", "Computation", &|(at, _)| {
+                mean(*at, &|step| step.gpu.computation_ns)
+            }),
+            ("exposed", "Exposed communication", &|(at, _)| {
+                mean(*at, &|step| step.gpu.exposed_comm_ns)
+            }),
+            ("idle", "Idle", &|(at, _)| {
+                mean(*at, &|step| step.gpu.idle_ns)
+            }),
+            ("file", "File", &|(_, rank)| {
+                Value::Quoted(rank.digest.file.name.clone())
+            }),
+        ],
+    )
+}
+
+fn quality(job: &Job, set_apart: &[SetApart]) -> Vec<String> {
+    let missing: Vec<String> = job.missing().iter().map(u32::to_string).collect();
+    let mut notes = Vec::new();
+    if !missing.is_empty() {
+        let noun = if missing.len() == 1 { "Rank" } else { "Ranks" };
+        notes.push(format!(
+            "{noun} {} of {} not given: waiting and skew are lower bounds.",
+            format::listed(&missing),
+            job.world_size
+        ));
+    }
+    let apart = set_apart
+        .iter()
+        .map(|apart| format!("{}: {}.", apart.file.name, apart.why));
+    notes.extend(apart);
+    for rank in &job.ranks {
+        let lost = rank.digest.warnings.iter();
+        let lost = lost.filter(|warning| {
+            warning.kind.severity() == crate::import::warning::Severity::DataLoss
+        });
+        notes.extend(lost.map(|warning| format!("Rank {}: {}", rank.number, warning.sentence())));
+    }
+    notes
+}

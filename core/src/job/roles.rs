@@ -1,0 +1,252 @@
+//! What the process groups of a job are for, and how its ranks are laid out.
+
+use super::Job;
+use super::groups::Group;
+use crate::base::labels::labelled;
+use crate::base::sort::Arrange;
+use crate::names::collective::{CollectiveKind, Purpose, purpose_of_group};
+
+labelled! {
+    /// A dimension of parallelism.
+    pub(crate) enum Role {
+        /// All ranks of the job.
+        World => "all ranks" as "world",
+        Tensor => "tensor parallel" as "tensor",
+        Sequence => "sequence parallel" as "sequence",
+        Expert => "expert parallel" as "expert",
+        Sharded => "sharded data parallel" as "sharded_data",
+        Data => "data parallel" as "data",
+        Pipeline => "pipeline parallel" as "pipeline",
+        Unknown => "unknown" as "unknown",
+    }
+}
+
+/// What a role was told by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Evidence {
+    /// The description that those who made the group gave it.
+    Description,
+    /// What its collectives are.
+    Collectives,
+    /// It has all ranks of the job.
+    Size,
+    /// Nothing.
+    None,
+}
+
+impl Evidence {
+    /// For people.
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Evidence::Description => "description",
+            Evidence::Collectives => "collectives",
+            Evidence::Size => "size",
+            Evidence::None => "–",
+        }
+    }
+}
+
+/// What a group is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RoleOf {
+    pub(crate) role: Role,
+    pub(crate) evidence: Evidence,
+}
+
+/// A dimension of the layout: so many groups of the same role and size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Dimension {
+    pub(crate) role: Role,
+    /// Ranks in a group.
+    pub(crate) size: usize,
+    /// How many groups were found.
+    pub(crate) n_groups: usize,
+    /// The distance of neighbors: 1 for the innermost dimension; `None` where they differ.
+    pub(crate) stride: Option<u32>,
+    /// Whether groups reach over several hosts.
+    pub(crate) spans_hosts: bool,
+}
+
+/// What is known of the layout.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// By group of the job.
+    pub(crate) roles: Vec<RoleOf>,
+    /// The innermost first.
+    pub(crate) dimensions: Vec<Dimension>,
+    /// By rank: its stage in its pipeline.
+    pub(crate) stages: Vec<Option<usize>>,
+}
+
+impl Layout {
+    pub(crate) fn new(job: &Job) -> Layout {
+        let roles: Vec<RoleOf> = (0..job.groups.len()).map(|at| role(job, at)).collect();
+        let stages = job.ranks.iter().enumerate().map(|(at, _)| {
+            let pipelines = job.groups.iter().zip(&roles);
+            let mut pipelines = pipelines.filter(|(_, of)| of.role == Role::Pipeline);
+            pipelines.find_map(|(group, _)| group.members.iter().position(|member| *member == at))
+        });
+        Layout {
+            dimensions: dimensions(job, &roles),
+            stages: stages.collect(),
+            roles,
+        }
+    }
+
+    /// The role of a group.
+    pub(crate) fn role(&self, group: usize) -> Role {
+        self.roles.get(group).map_or(Role::Unknown, |of| of.role)
+    }
+}
+
+/// The distance of the ranks of a group; `None` where it differs.
+pub(crate) fn stride(group: &Group) -> Option<u32> {
+    let mut steps = group.ranks.windows(2).map(|pair| match pair {
+        [one, next] => next.checked_sub(*one),
+        _ => None,
+    });
+    let first = steps.next()??;
+    steps.all(|step| step == Some(first)).then_some(first)
+}
+
+fn dimensions(job: &Job, roles: &[RoleOf]) -> Vec<Dimension> {
+    let mut found: Vec<Dimension> = Vec::new();
+    for (group, of) in job.groups.iter().zip(roles) {
+        let (size, stride) = (group.ranks.len(), stride(group));
+        if size < 2 || of.role == Role::World {
+            continue;
+        }
+        let spans_hosts = group.spans_hosts(&job.ranks);
+        let alike = |known: &&mut Dimension| {
+            known.role == of.role && known.size == size && known.stride == stride
+        };
+        match found.iter_mut().find(alike) {
+            Some(known) => {
+                known.n_groups += 1;
+                known.spans_hosts |= spans_hosts;
+            }
+            None => found.push(Dimension {
+                role: of.role,
+                size,
+                n_groups: 1,
+                stride,
+                spans_hosts,
+            }),
+        }
+    }
+    found.arrange_by_key(|of| (of.stride.unwrap_or(u32::MAX), of.role, of.size));
+    found
+}
+
+fn role(job: &Job, at: usize) -> RoleOf {
+    let told = |role, evidence| RoleOf { role, evidence };
+    let Some(group) = job.groups.get(at) else {
+        return told(Role::Unknown, Evidence::None);
+    };
+    let counts = Counts::new(job, at);
+    if let Some(role) = by_description(&group.description, &counts) {
+        return told(role, Evidence::Description);
+    }
+    let is_all = group.ranks.len() == job.world_size as usize;
+    let is_default = group.description == "default_pg" || group.name == "0";
+    if is_all && is_default && job.groups.len() > 1 {
+        return told(Role::World, Evidence::Size);
+    }
+    match counts.role() {
+        Role::Unknown if is_all => told(Role::World, Evidence::Size),
+        Role::Unknown => told(Role::Unknown, Evidence::None),
+        role => told(role, Evidence::Collectives),
+    }
+}
+
+/// By the words of a description: `mesh_tp`, `TENSOR_MODEL_PARALLEL_GROUP`, `mesh_dp_shard`.
+fn by_description(description: &str, counts: &Counts) -> Option<Role> {
+    match purpose_of_group(description) {
+        Some(Purpose::Tensors) => return Some(Role::Tensor),
+        Some(Purpose::Stages) => return Some(Role::Pipeline),
+        Some(Purpose::Experts) => return Some(Role::Expert),
+        Some(Purpose::Sequence) => return Some(Role::Sequence),
+        _ => {}
+    }
+    let description = description.to_ascii_lowercase();
+    let mut words = description.split(|letter: char| !letter.is_ascii_alphanumeric());
+    if words.clone().any(|word| matches!(word, "fsdp" | "shard")) {
+        return Some(Role::Sharded);
+    }
+    let is_data = words.any(|word| matches!(word, "dp" | "ddp" | "data" | "replicate"));
+    is_data.then(|| match counts.role() {
+        Role::Sharded => Role::Sharded,
+        _ => Role::Data,
+    })
+}
+
+/// What the collectives of a group are.
+#[derive(Debug, Default)]
+struct Counts {
+    transfers: usize,
+    all_to_alls: usize,
+    all_gathers: usize,
+    reduce_scatters: usize,
+    all_reduces: usize,
+    others: usize,
+    /// All-reduces of the size that most have.
+    of_one_size: usize,
+    steps: usize,
+}
+
+impl Counts {
+    fn new(job: &Job, group: usize) -> Counts {
+        use CollectiveKind::*;
+        let mut counts = Counts {
+            steps: job.steps.len().max(1),
+            ..Counts::default()
+        };
+        let mut sizes: Vec<(u64, usize)> = Vec::new();
+        let own = job.collectives.iter().filter(|of| of.group == Some(group));
+        for matched in own {
+            let count = match matched.kind {
+                SendReceive => &mut counts.transfers,
+                AllToAll => &mut counts.all_to_alls,
+                AllGather => &mut counts.all_gathers,
+                ReduceScatter => &mut counts.reduce_scatters,
+                AllReduce | AllReduceNorm => &mut counts.all_reduces,
+                _ => &mut counts.others,
+            };
+            *count += 1;
+            if !matched.kind.is_all_reduce() {
+                continue;
+            }
+            let size = matched.rows(&job.ranks).find_map(|(_, of)| of.given);
+            let Some(size) = size else { continue };
+            match sizes.iter_mut().find(|(known, _)| *known == size) {
+                Some((_, n)) => *n += 1,
+                None => sizes.push((size, 1)),
+            }
+        }
+        counts.of_one_size = sizes.iter().map(|(_, n)| *n).max().unwrap_or(0);
+        counts
+    }
+
+    /// What such collectives are for.
+    fn role(&self) -> Role {
+        /// Layers that are split exchange activations of one size, again and again.
+        const LEAST_A_STEP: usize = 8;
+        let all = self.transfers
+            + self.all_to_alls
+            + self.all_gathers
+            + self.reduce_scatters
+            + self.all_reduces
+            + self.others;
+        let is_repeated = self.all_reduces >= LEAST_A_STEP * self.steps
+            && self.of_one_size * 5 >= self.all_reduces * 4;
+        match self {
+            _ if all == 0 => Role::Unknown,
+            of if of.transfers == all => Role::Pipeline,
+            of if of.all_to_alls * 2 > all => Role::Expert,
+            of if of.all_gathers > 0 && of.reduce_scatters > 0 => Role::Sharded,
+            _ if is_repeated => Role::Tensor,
+            of if of.all_reduces * 2 > all => Role::Data,
+            _ => Role::Unknown,
+        }
+    }
+}
