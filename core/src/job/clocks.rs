@@ -1,22 +1,57 @@
 //! How the clocks of the ranks differ, by the ends of collectives that none may end before all have begun.
+//!
+//! Each pair of ranks that shares such collectives gives an [estimate](estimate). In groups of more than
+//! [`ALL_PAIRS`] ranks only neighbors are paired, and each rank with the first one: more pairs of them
+//! would tell the same. The estimates that scatter least join the ranks to a tree; ranks of a host whose
+//! estimates agree share one clock, from all that they tell of other hosts.
+
+mod estimate;
 
 use super::Rank;
+use super::digest::Collective;
 use super::groups::Group;
 use super::matching::Matched;
+use crate::base::group::grouped;
+use crate::base::interval::Interval;
+use crate::base::sort::Arrange;
+use crate::names::collective::CollectiveKind;
+use estimate::{Estimate, Sample};
+
+/// Of smaller groups all pairs are looked at.
+const ALL_PAIRS: usize = 8;
+
+/// Ranks of one host share one clock if their own estimates are not further apart.
+const MOST_APART_ON_HOST_NS: f64 = 50_000.0;
+
+/// How far apart the clocks of ranks of one host are, each of which maps GPU time to host time by itself.
+const SPREAD_ON_HOST_NS: f64 = 2_000.0;
+
+/// What is corrected must be larger than so many times what the estimates scatter by.
+const LEAST_SPREADS: f64 = 3.0;
+
+/// A larger scatter excuses no collective that contradicts the clocks.
+const MOST_SPREAD_NS: f64 = 20_000.0;
+
+/// If more collectives contradict the clocks, these are not known.
+const MOST_VIOLATIONS_PERCENT: usize = 1;
 
 /// The clock of a rank against the common one, that of the first rank: `offset + drift · (t − at)`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Clock {
-    /// By how much it is ahead, at [`Clock::at_ns`].
+    /// By how much it is ahead, at [`Clock::at_ns`]; 0 where the estimate is not applied.
     pub(crate) offset_ns: f64,
     /// By how much it goes faster.
     pub(crate) drift: f64,
     /// The middle of the window.
     pub(crate) at_ns: i64,
-    /// The median deviation of what the offset was estimated from.
+    /// The median deviation of what the offset was estimated from, along the way to the first rank.
     pub(crate) spread_ns: f64,
-    /// Whether collectives join it with the first rank.
+    /// Whether collectives, or its host, join it with the first rank.
     pub(crate) is_joined: bool,
+    /// By how much it seems to be ahead by itself: before it is shared on its host, applied or not.
+    pub(crate) estimate_ns: f64,
+    /// Whether the estimate is larger than what it scatters by.
+    pub(crate) is_applied: bool,
 }
 
 /// The clocks of all ranks.
@@ -26,15 +61,110 @@ pub(crate) struct Clocks {
     pub(crate) of_rank: Vec<Clock>,
     /// Whether times of different ranks can be compared; else what compares them is left out.
     pub(crate) are_comparable: bool,
+    /// Collectives that were held against the clocks.
+    pub(crate) n_checked: usize,
+    /// Those of them that some rank ended before another had begun them, on the common clock.
+    pub(crate) n_violations: usize,
+}
+
+/// What joins two ranks: by how much the second is ahead of the first.
+struct Edge {
+    ranks: [usize; 2],
+    estimate: Estimate,
 }
 
 impl Clocks {
     /// Estimates them.
-    pub(super) fn new(ranks: &[Rank], _groups: &[Group], _collectives: &[Matched]) -> Clocks {
-        Clocks {
-            of_rank: vec![Clock::default(); ranks.len()],
-            are_comparable: true,
+    pub(super) fn new(ranks: &[Rank], groups: &[Group], collectives: &[Matched]) -> Clocks {
+        let window = window(ranks);
+        let at_ns = window.start_ns.midpoint(window.end_ns);
+        let is_known = |of: &&Matched| of.group.is_some_and(|at| groups.get(at).is_some());
+        let (known, unknown): (Vec<&Matched>, Vec<&Matched>) = collectives
+            .iter()
+            .filter(|of| waits_for_all(of))
+            .partition(is_known);
+        let mut all = edges(ranks, &known, at_ns, |_| true);
+        let mut own = Forest::new(ranks.len());
+        own.join(&all);
+        own.join(&on_hosts(ranks));
+        let mut checked = known;
+        if !own.is_whole() {
+            // Collectives without a group are taken to be of all ranks, as long as they do not contradict.
+            let more = edges(ranks, &unknown, at_ns, |of| of.is_possible);
+            own.join(&more);
+            all.extend(more);
+            checked.extend(unknown);
         }
+        let own = own.clocks(at_ns);
+        // The clocks of hosts, each from all that its ranks tell.
+        let units = units(ranks, &own);
+        let mut hosts = Forest::new(ranks.len());
+        hosts.join(&between(&all, &units));
+        let hosts = hosts.clocks(at_ns);
+        let clocks = own.iter().zip(&units).map(|(own, unit)| {
+            let shared = hosts.get(*unit).filter(|clock| clock.is_joined);
+            Clock {
+                estimate_ns: own.offset_ns,
+                is_joined: own.is_joined,
+                ..*shared.unwrap_or(own)
+            }
+        });
+        Clocks::checked(ranks, clocks.collect(), window, &checked)
+    }
+
+    fn checked(
+        ranks: &[Rank],
+        mut clocks: Vec<Clock>,
+        window: Interval,
+        collectives: &[&Matched],
+    ) -> Clocks {
+        for clock in &mut clocks {
+            let at_ends = [window.start_ns, window.end_ns].map(|ns| clock.ahead_ns(ns).abs());
+            clock.is_applied = at_ends[0].max(at_ends[1]) > LEAST_SPREADS * clock.spread_ns;
+            if !clock.is_applied {
+                (clock.offset_ns, clock.drift) = (0.0, 0.0);
+            }
+        }
+        let mut clocks = Clocks {
+            of_rank: clocks,
+            are_comparable: true,
+            n_checked: 0,
+            n_violations: 0,
+        };
+        let checked = collectives.iter().filter_map(|of| clocks.holds(ranks, of));
+        let (n, held) = checked.fold((0, 0), |(n, held), holds| {
+            (n + 1, held + usize::from(holds))
+        });
+        clocks.n_checked = n;
+        clocks.n_violations = n - held;
+        clocks.are_comparable = clocks.n_violations * 100 <= n * MOST_VIOLATIONS_PERCENT;
+        clocks
+    }
+
+    /// Whether all ranks of a collective began it before one ended it, as exactly as the clocks are
+    /// known. `None` where they are not.
+    fn holds(&self, ranks: &[Rank], of: &Matched) -> Option<bool> {
+        let mut last: Option<(i64, f64)> = None;
+        let mut first: Option<(i64, f64)> = None;
+        for (at, span) in spans(ranks, of) {
+            let clock = self.of_rank.get(at).filter(|clock| clock.is_joined)?;
+            let [start_ns, end_ns] =
+                [span.start_ns, span.end_ns].map(|ns| self.corrected_ns(at, ns));
+            if last.is_none_or(|(ns, _)| start_ns > ns) {
+                last = Some((start_ns, clock.spread_ns));
+            }
+            if first.is_none_or(|(ns, _)| end_ns < ns) {
+                first = Some((end_ns, clock.spread_ns));
+            }
+        }
+        let ((last_ns, one), (first_ns, other)) = (last?, first?);
+        let known_to_ns = SPREAD_ON_HOST_NS + LEAST_SPREADS * (one + other).min(MOST_SPREAD_NS);
+        Some(last_ns.saturating_sub(first_ns) as f64 <= known_to_ns)
+    }
+
+    /// Whether the clock of a rank is known.
+    pub(crate) fn is_joined(&self, rank: usize) -> bool {
+        self.of_rank.get(rank).is_some_and(|clock| clock.is_joined)
     }
 
     /// A time of a rank, since 1970, on the common clock.
@@ -42,7 +172,261 @@ impl Clocks {
         let Some(clock) = self.of_rank.get(rank) else {
             return ns;
         };
-        let since = ns.saturating_sub(clock.at_ns) as f64;
-        ns.saturating_sub((clock.offset_ns + clock.drift * since).round() as i64)
+        ns.saturating_sub(clock.ahead_ns(ns).round() as i64)
     }
 }
+
+impl Clock {
+    /// By how much it is ahead at a time.
+    fn ahead_ns(&self, ns: i64) -> f64 {
+        self.offset_ns + self.drift * ns.saturating_sub(self.at_ns) as f64
+    }
+}
+
+/// Whether no rank can end a collective before all have begun it.
+fn waits_for_all(of: &Matched) -> bool {
+    of.kind.waits_for_all() || of.kind == CollectiveKind::SendReceive && of.pair.is_some()
+}
+
+/// From the first to the last collective.
+fn window(ranks: &[Rank]) -> Interval {
+    let spans = ranks.iter().flat_map(|rank| {
+        let own = rank.digest.collectives.iter();
+        own.map(|of| since_1970(rank, of))
+    });
+    spans.reduce(Interval::hull).unwrap_or_default()
+}
+
+fn since_1970(rank: &Rank, of: &Collective) -> Interval {
+    Interval {
+        start_ns: of.span.start_ns.saturating_add(rank.base_ns),
+        end_ns: of.span.end_ns.saturating_add(rank.base_ns),
+    }
+}
+
+/// When each rank ran a collective, on its own clock.
+fn spans<'a>(
+    ranks: &'a [Rank],
+    of: &'a Matched,
+) -> impl Iterator<Item = (usize, Interval)> + use<'a> {
+    of.members.iter().filter_map(|member| {
+        let rank = ranks.get(member.rank)?;
+        let own = rank.digest.collectives.get(member.at as usize)?;
+        Some((member.rank, since_1970(rank, own)))
+    })
+}
+
+/// The estimates of all pairs.
+fn edges(
+    ranks: &[Rank],
+    collectives: &[&Matched],
+    at_ns: i64,
+    is_good: impl Fn(&Estimate) -> bool,
+) -> Vec<Edge> {
+    let lanes = collectives.iter().map(|of| {
+        let pair = of.pair.map(|(from, to)| (from.min(to), from.max(to)));
+        ((of.group, pair), *of)
+    });
+    let mut edges = Vec::new();
+    for (_, lane) in grouped(lanes, Vec::push) {
+        let lane: Vec<&Matched> = lane;
+        for pair in pairs(&lane) {
+            let samples = lane.iter().filter_map(|of| {
+                let [one, other] = pair.map(|rank| {
+                    let at = of.members.binary_search_by_key(&rank, |member| member.rank);
+                    let member = of.members.get(at.ok()?)?;
+                    let rank = ranks.get(member.rank)?;
+                    let own = rank.digest.collectives.get(member.at as usize)?;
+                    Some(since_1970(rank, own))
+                });
+                Some(Sample::new(one?, other?))
+            });
+            let estimate = Estimate::new(samples.collect(), at_ns).filter(&is_good);
+            edges.extend(estimate.map(|estimate| Edge {
+                ranks: pair,
+                estimate,
+            }));
+        }
+    }
+    sorted(edges)
+}
+
+/// The pairs of ranks of a lane that are worth a look.
+fn pairs(lane: &[&Matched]) -> Vec<[usize; 2]> {
+    let members = lane.iter().flat_map(|of| &of.members);
+    let mut members: Vec<usize> = members.map(|member| member.rank).collect();
+    members.sort_unstable();
+    members.dedup();
+    if members.len() <= ALL_PAIRS {
+        let pairs = members.iter().enumerate().flat_map(|(at, one)| {
+            let others = members.iter().skip(at + 1);
+            others.map(move |other| [*one, *other])
+        });
+        return pairs.collect();
+    }
+    let neighbors = members.iter().zip(members.iter().skip(1));
+    let with_first = members.iter().take(1).cycle().zip(members.iter().skip(2));
+    let pairs = neighbors.chain(with_first);
+    pairs.map(|(one, other)| [*one, *other]).collect()
+}
+
+/// Ranks of one host share its clock, where traces name the hosts.
+fn on_hosts(ranks: &[Rank]) -> Vec<Edge> {
+    if !are_hosts_named(ranks) {
+        return Vec::new();
+    }
+    let hosts = ranks.iter().enumerate().map(|(at, rank)| (rank.host, at));
+    let hosts: Vec<(usize, Vec<usize>)> = grouped(hosts, Vec::push);
+    let edges = hosts.iter().flat_map(|(_, on_host)| {
+        let neighbors = on_host.iter().zip(on_host.iter().skip(1));
+        neighbors.map(|(one, other)| Edge {
+            ranks: [*one, *other],
+            estimate: Estimate::same(SPREAD_ON_HOST_NS),
+        })
+    });
+    edges.collect()
+}
+
+fn are_hosts_named(ranks: &[Rank]) -> bool {
+    let mut hosts = ranks.iter().map(|rank| &rank.digest.identity.host);
+    hosts.all(|host| !host.is_empty())
+}
+
+/// By rank: the first rank whose clock it shares, as ranks of a host do unless their own estimates are too
+/// far apart.
+fn units(ranks: &[Rank], own: &[Clock]) -> Vec<usize> {
+    let mut units: Vec<usize> = (0..ranks.len()).collect();
+    if !are_hosts_named(ranks) {
+        return units;
+    }
+    let hosts = ranks.iter().zip(own).enumerate();
+    let hosts = hosts.filter(|(_, (_, clock))| clock.is_joined);
+    let hosts = hosts.map(|(at, (rank, clock))| (rank.host, (at, clock.offset_ns)));
+    for (_, on_host) in grouped(hosts, Vec::push) {
+        let on_host: Vec<(usize, f64)> = on_host;
+        let offsets = || on_host.iter().map(|(_, offset_ns)| *offset_ns);
+        let most = offsets().fold(f64::NEG_INFINITY, f64::max);
+        let least = offsets().fold(f64::INFINITY, f64::min);
+        let Some((first, _)) = on_host
+            .first()
+            .filter(|_| most - least <= MOST_APART_ON_HOST_NS)
+        else {
+            continue;
+        };
+        for (at, _) in &on_host {
+            if let Some(unit) = units.get_mut(*at) {
+                *unit = *first;
+            }
+        }
+    }
+    units
+}
+
+/// What all pairs of two hosts tell together, the best first.
+fn between(edges: &[Edge], units: &[usize]) -> Vec<Edge> {
+    let pairs = edges.iter().filter_map(|edge| {
+        let [one, other] = edge.ranks;
+        let [one, other] = [*units.get(one)?, *units.get(other)?];
+        match one <= other {
+            true => Some(([one, other], edge.estimate)),
+            false => Some(([other, one], edge.estimate.reversed())),
+        }
+    });
+    let pairs = grouped(pairs.filter(|([one, other], _)| one != other), Vec::push);
+    let pairs = pairs.into_iter().map(|(ranks, estimates)| Edge {
+        ranks,
+        estimate: Estimate::mean(&estimates, SPREAD_ON_HOST_NS),
+    });
+    sorted(pairs.collect())
+}
+
+/// The best first.
+fn sorted(mut edges: Vec<Edge>) -> Vec<Edge> {
+    edges.arrange_by(|one, other| {
+        let by_weight = one.estimate.weight().total_cmp(&other.estimate.weight());
+        by_weight.then_with(|| one.ranks.cmp(&other.ranks))
+    });
+    edges
+}
+
+/// Ranks as they are joined.
+struct Forest {
+    /// By rank: a rank of the same tree, in the end its first one.
+    tree: Vec<usize>,
+    /// By rank: the others that it is joined with, and by how much these are ahead of it.
+    joined: Vec<Vec<(usize, Estimate)>>,
+}
+
+impl Forest {
+    fn new(n: usize) -> Forest {
+        Forest {
+            tree: (0..n).collect(),
+            joined: vec![Vec::new(); n],
+        }
+    }
+
+    fn root(&self, mut rank: usize) -> usize {
+        while let Some(above) = self.tree.get(rank).copied().filter(|above| *above != rank) {
+            rank = above;
+        }
+        rank
+    }
+
+    /// Takes of some edges, the best first, those that join what is not joined.
+    fn join(&mut self, edges: &[Edge]) {
+        for Edge { ranks, estimate } in edges {
+            let [one, other] = ranks.map(|rank| self.root(rank));
+            if one == other {
+                continue;
+            }
+            if let Some(tree) = self.tree.get_mut(one.max(other)) {
+                *tree = one.min(other);
+            }
+            let [one, other] = *ranks;
+            for (from, to, estimate) in [(one, other, *estimate), (other, one, estimate.reversed())]
+            {
+                if let Some(joined) = self.joined.get_mut(from) {
+                    joined.push((to, estimate));
+                }
+            }
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        (0..self.tree.len()).all(|rank| self.root(rank) == 0)
+    }
+
+    /// The clocks of the largest tree against its first rank; of equal ones the first.
+    fn clocks(&self, at_ns: i64) -> Vec<Clock> {
+        let unknown = Clock {
+            at_ns,
+            ..Clock::default()
+        };
+        let mut clocks = vec![unknown; self.tree.len()];
+        let trees = (0..self.tree.len()).map(|rank| (self.root(rank), ()));
+        let sizes = grouped(trees, |n: &mut usize, ()| *n += 1).into_iter();
+        let largest = sizes.reduce(|most, next| if next.1 > most.1 { next } else { most });
+        let mut open: Vec<usize> = largest.into_iter().map(|(root, _)| root).collect();
+        if let Some(first) = open.first().and_then(|root| clocks.get_mut(*root)) {
+            first.is_joined = true;
+        }
+        while let Some(rank) = open.pop() {
+            let Some(clock) = clocks.get(rank).copied() else {
+                continue;
+            };
+            for (other, estimate) in self.joined.get(rank).into_iter().flatten() {
+                if let Some(new) = clocks.get_mut(*other).filter(|new| !new.is_joined) {
+                    new.offset_ns = clock.offset_ns + estimate.ahead_ns;
+                    new.drift = clock.drift + estimate.drift;
+                    new.spread_ns = clock.spread_ns.hypot(estimate.spread_ns);
+                    new.is_joined = true;
+                    open.push(*other);
+                }
+            }
+        }
+        clocks
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -104,6 +104,7 @@ pub(super) fn find(
         };
         for (step, entries) in together(
             lists,
+            pair.is_none(),
             |rank| unmatched.out_of_order.push((*group, rank)),
             ranks,
         ) {
@@ -260,14 +261,16 @@ fn pair(digest: &Digest, of: &Collective, own: u32, group: &Group) -> Transfer {
 /// A collective, by its step and what each rank did.
 type Together<'a> = (Option<usize>, Vec<Entry<'a>>);
 
-/// Puts the lists of a lane together.
+/// Puts the lists of a lane together. `Seq` of transfers between two ranks counts all transfers of a rank
+/// in the group, so that of the other one has other numbers.
 fn together<'a>(
     lists: &[Vec<Entry<'a>>],
+    has_seq: bool,
     mut leave_out: impl FnMut(u32),
     ranks: &[Rank],
 ) -> Vec<Together<'a>> {
     let mut all = lists.iter().flatten();
-    let keyed: Vec<Keyed> = match all.all(|entry| entry.of.seq.is_some()) {
+    let keyed: Vec<Keyed> = match has_seq && all.all(|entry| entry.of.seq.is_some()) {
         true => lists.iter().flat_map(|list| by_seq(list)).collect(),
         false => {
             let mut keyed = Vec::new();

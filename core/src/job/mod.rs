@@ -26,6 +26,8 @@ pub mod overview;
 pub(crate) mod pipeline;
 pub(crate) mod roles;
 pub mod sheets;
+#[cfg(test)]
+pub(crate) mod testing;
 pub(crate) mod timing;
 pub mod world;
 

@@ -62,6 +62,14 @@ impl CollectiveKind {
         matches!(self, AllReduce | AllReduceNorm)
     }
 
+    /// Whether no rank can end it before all have begun it: each needs something of each other.
+    pub(crate) fn waits_for_all(self) -> bool {
+        matches!(
+            self,
+            AllReduce | AllReduceNorm | AllGather | ReduceScatter | AllToAll | Barrier
+        )
+    }
+
     /// What the links carry for each byte of the message, so that different collectives can be
     /// compared with the same link. Of n ranks an all-reduce moves each byte to the others and
     /// the sums back, 2 (n − 1) / n; gathering, scattering and exchanging leave out the own part,

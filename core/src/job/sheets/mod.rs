@@ -6,6 +6,7 @@
 mod all_to_all;
 mod by_rank;
 mod calls;
+mod clocks;
 mod collectives;
 mod groups;
 mod implicit_sync;
@@ -121,6 +122,11 @@ pub const SHEETS: &[SheetKind] = &[
         name: "pipeline", title: "How long stages of the pipeline wait", is_own: true,
         columns: || described(parallelism::stages()),
         body: parallelism::stages_body,
+    },
+    SheetKind {
+        name: "clocks", title: "How the clocks of the ranks differ", is_own: true,
+        columns: || described(clocks::clocks()),
+        body: clocks::clocks_body,
     },
     SheetKind {
         name: "job_quality", title: "What is missing, was set apart or could not be matched", is_own: true,

@@ -24,7 +24,8 @@ pub(super) fn rank_steps<'a>() -> Vec<Col<&'a RankStep<'a>>> {
         "idle ms", Ms, |of| ms(of.step.gpu.idle_ns), "Nothing runs on the GPU.";
         "data loading ms", Ms, |of| ms(of.step.loading_ns), "The CPU loads data.";
         "collectives", Count, |of| known(of.waits.map(|of| of.collectives)), "Collectives of the step that were matched with those of other ranks.";
-        "waiting ms", Ms, |of| ms_of(of.waits.map(|of| of.waited_ns)), "How long it waited in them for the last rank to start, summed; collectives that overlap count each.";
+        "waiting ms", Ms, |of| ms_of(of.waits.map(|of| of.waited_ns)), "How long kernels of its own waited in them for the last rank to start, summed; collectives that overlap count each.";
+        "transfer ms", Ms, |of| ms_of(of.waits.map(|of| of.transfer_ns)), "How long data moved in them, summed likewise.";
         "times last", Count, |of| known(of.waits.map(|of| of.last)), "In how many of them it started last.";
         "waits caused ms", Ms, |of| ms_of(of.waits.map(|of| of.caused_ns)), "How long others waited where it was last, summed; it may have been last because it waited elsewhere.";
         "own time ms", Ms, |of| ms(of.own.total_ns), "The rank's own time: before each collective since the one that ended last, summed.";
@@ -96,7 +97,8 @@ pub(super) fn ranks<'a>() -> Vec<Col<Row<'a>>> {
         "exposed communication ms", Ms, |of| of.part_ms(|gpu| gpu.exposed_comm_ns), "Communication, waiting for other ranks included, while nothing computes.";
         "exposed copies ms", Ms, |of| of.part_ms(|gpu| gpu.exposed_copies_ns), "Copies while nothing computes or communicates.";
         "idle ms", Ms, |of| of.part_ms(|gpu| gpu.idle_ns), "Nothing runs on the GPU.";
-        "waiting ms", Ms, |of| ms_of(of.waits.map(|of| of.waited_ns)), "How long it waited in collectives of steps for the last rank to start, summed.";
+        "waiting ms", Ms, |of| ms_of(of.waits.map(|of| of.waited_ns)), "How long kernels of its own waited in collectives of steps for the last rank to start, summed.";
+        "transfer ms", Ms, |of| ms_of(of.waits.map(|of| of.transfer_ns)), "How long data moved in them, summed likewise.";
         "collectives", Count, |of| known(of.waits.map(|of| of.collectives)), "How many these are.";
         "times last", Count, |of| known(of.waits.map(|of| of.last)), "In how many of them it started last.";
         "waits caused ms", Ms, |of| ms_of(of.waits.map(|of| of.caused_ns)), "How long others waited where it was last, summed; it may have been last because it waited elsewhere.";
@@ -136,14 +138,7 @@ pub(super) fn ranks_body(input: &Input) -> Body {
         let times = Some(times(TimeBy::Collectives)).filter(|times| !times.is_empty());
         let times = times.unwrap_or_else(|| own().map(|step| step.time_ns).collect());
         let n = i64::try_from(times.len()).ok().filter(|n| *n > 0);
-        let waits = own()
-            .filter_map(|step| step.waits)
-            .reduce(|all, one| Waits {
-                collectives: all.collectives + one.collectives,
-                last: all.last + one.last,
-                waited_ns: all.waited_ns.saturating_add(one.waited_ns),
-                caused_ns: all.caused_ns.saturating_add(one.caused_ns),
-            });
+        let waits = own().filter_map(|step| step.waits).reduce(Waits::and);
         let clock = job.clocks.of_rank.get(at).filter(|clock| clock.is_joined);
         Row {
             rank,

@@ -1,8 +1,9 @@
 //! How long steps take on each rank, and what it did and waited in each of them.
 
-use crate::base::interval::sum;
+use crate::base::interval::{Interval, sum};
 use crate::base::map::Map;
 use crate::job::digest::{OwnTime, Step};
+use crate::job::matching::Member;
 use crate::job::timing::Timing;
 use crate::job::{Job, Rank};
 
@@ -30,8 +31,10 @@ pub(super) struct Waits {
     pub(super) collectives: usize,
     /// In how many it started last.
     pub(super) last: usize,
-    /// How long it waited for the last one.
+    /// How long it waited for the last one, in kernels of its own.
     pub(super) waited_ns: i64,
+    /// How long data moved in them, likewise.
+    pub(super) transfer_ns: i64,
     /// How long others waited for it where it was last.
     pub(super) caused_ns: i64,
 }
@@ -97,6 +100,19 @@ pub(super) fn steps<'a>(job: &'a Job, timings: &[Option<Timing>]) -> Vec<RankSte
     steps.collect()
 }
 
+impl Waits {
+    /// Of two steps.
+    pub(super) fn and(self, other: Waits) -> Waits {
+        Waits {
+            collectives: self.collectives + other.collectives,
+            last: self.last + other.last,
+            waited_ns: self.waited_ns.saturating_add(other.waited_ns),
+            transfer_ns: self.transfer_ns.saturating_add(other.transfer_ns),
+            caused_ns: self.caused_ns.saturating_add(other.caused_ns),
+        }
+    }
+}
+
 pub(super) fn added(all: OwnTime, one: OwnTime) -> OwnTime {
     OwnTime {
         total_ns: all.total_ns.saturating_add(one.total_ns),
@@ -115,11 +131,17 @@ fn waits(job: &Job, timings: &[Option<Timing>]) -> Map<Place, Waits> {
         let (Some(step), Some(timing)) = (of.step, timing) else {
             continue;
         };
-        let waited = sum(timing.waits().map(|(_, ns)| ns));
-        for (member, ns) in timing.waits() {
+        // Who sends a broadcast need not wait for those that receive it.
+        let waits = timing.spans.iter().zip(timing.waits());
+        let waits = waits.map(|((member, span), (_, ns))| (*member, *span, ns.min(span.length())));
+        let waits: Vec<(Member, Interval, i64)> = waits.collect();
+        let waited = sum(waits.iter().map(|(.., ns)| *ns));
+        for (member, span, ns) in waits {
             let own = all.entry((member.rank, step)).or_default();
+            let transfer_ns = timing.transfer_ns.min(span.length() - ns);
             own.collectives += 1;
             own.waited_ns = own.waited_ns.saturating_add(ns);
+            own.transfer_ns = own.transfer_ns.saturating_add(transfer_ns);
             // One that nobody else is known to take part in has no last.
             if member == timing.last && timing.spans.len() > 1 {
                 own.last += 1;

@@ -1,0 +1,289 @@
+//! Small jobs for tests, built by hand.
+
+use super::Job;
+use super::digest::{
+    Collective, Digest, GroupText, NamedGroup, OwnTime, RankFrom, Step, TextId, VERSION, Work,
+};
+use super::world::World;
+use crate::base::interval::Interval;
+use crate::base::sort::Arrange;
+
+/// A job as it is built. Times are true ones; each rank's clock is set at the end.
+pub(crate) struct TestJob {
+    ranks: Vec<TestRank>,
+}
+
+struct TestRank {
+    digest: Digest,
+    ahead_ns: i64,
+    drift: f64,
+    /// Of collectives by start: what of the own time before it was late, and by what.
+    late: Vec<(i64, i64, &'static str)>,
+}
+
+/// A kernel with its operator and shapes.
+pub(crate) struct TestWork(
+    pub(crate) &'static str,
+    pub(crate) &'static str,
+    pub(crate) &'static str,
+);
+
+impl TestJob {
+    /// So many ranks of host "a".
+    pub(crate) fn new(ranks: u32) -> TestJob {
+        let ranks = (0..ranks).map(|rank| {
+            let mut digest = Digest {
+                dormer_digest: VERSION,
+                base_ns: Some(0),
+                texts: vec![String::new()],
+                ..Digest::default()
+            };
+            digest.file.name = format!("rank{rank}.json");
+            digest.identity.rank = Some(rank);
+            digest.identity.rank_from = RankFrom::Metadata;
+            digest.identity.world_size = Some(ranks);
+            digest.identity.host = "a".to_owned();
+            TestRank {
+                digest,
+                ahead_ns: 0,
+                drift: 0.0,
+                late: Vec::new(),
+            }
+        });
+        TestJob {
+            ranks: ranks.collect(),
+        }
+    }
+
+    /// Puts a rank on a host whose clock is ahead.
+    pub(crate) fn host(mut self, rank: usize, host: &str, ahead_ns: i64, drift: f64) -> TestJob {
+        let rank = &mut self.ranks[rank];
+        rank.digest.identity.host = host.to_owned();
+        (rank.ahead_ns, rank.drift) = (ahead_ns, drift);
+        self
+    }
+
+    /// A step of all ranks.
+    pub(crate) fn step(&mut self, number: u64, start_ns: i64, end_ns: i64) {
+        for rank in &mut self.ranks {
+            let name = text(&mut rank.digest, &format!("ProfilerStep#{number}"));
+            rank.digest.steps.push(Step {
+                name,
+                number: Some(number),
+                host: Interval::new(start_ns, end_ns),
+                gpu: Default::default(),
+                between_ns: 0,
+                loading_ns: 0,
+            });
+        }
+    }
+
+    /// A collective of a group, "1 mesh_tp", of some ranks: when each ran it.
+    pub(crate) fn run(&mut self, group: &str, name: &str, ranks: &[u32], spans: &[(i64, i64)]) {
+        self.run_sized(group, name, ranks, spans, 1 << 20);
+    }
+
+    /// The same of a number of elements.
+    pub(crate) fn run_sized(
+        &mut self,
+        group: &str,
+        name: &str,
+        ranks: &[u32],
+        spans: &[(i64, i64)],
+        elements: u64,
+    ) {
+        for (rank, span) in ranks.iter().zip(spans) {
+            self.add(group, name, ranks, *rank, *span, elements, None);
+        }
+    }
+
+    /// A transfer from one rank of a group to another: when the first sent and when the other received.
+    pub(crate) fn send(
+        &mut self,
+        group: &str,
+        ranks: &[u32],
+        pair: [u32; 2],
+        spans: [(i64, i64); 2],
+    ) {
+        let [from, to] = pair;
+        let position = |rank| ranks.iter().position(|of| *of == rank).unwrap() as u32;
+        let [send, receive] = spans;
+        self.add(
+            group,
+            "send",
+            ranks,
+            from,
+            send,
+            1 << 20,
+            Some(position(to)),
+        );
+        self.add(
+            group,
+            "recv",
+            ranks,
+            to,
+            receive,
+            1 << 20,
+            Some(position(from)),
+        );
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "all that a collective has")]
+    fn add(
+        &mut self,
+        group: &str,
+        name: &str,
+        ranks: &[u32],
+        rank: u32,
+        (start_ns, end_ns): (i64, i64),
+        elements: u64,
+        peer: Option<u32>,
+    ) {
+        let digest = &mut self.ranks[rank as usize].digest;
+        let id = group.split_once(' ').map(|(group, description)| {
+            let known = digest.identity.groups.iter().any(|of| of.name == group);
+            if !known {
+                digest.identity.groups.push(NamedGroup {
+                    name: group.to_owned(),
+                    description: description.to_owned(),
+                    ranks: ranks.to_vec(),
+                });
+            }
+            let text = GroupText {
+                name: text(digest, group),
+                description: text(digest, description),
+                ranks: text(digest, &format!("{ranks:?}")),
+                size: Some(ranks.len() as u32),
+                start_stride: None,
+            };
+            let known = digest.groups.iter().position(|of| *of == text);
+            let id = known.unwrap_or_else(|| {
+                digest.groups.push(text);
+                digest.groups.len() - 1
+            });
+            id as u32
+        });
+        let name = text(digest, name);
+        let dtype = text(digest, "Float");
+        digest.collectives.push(Collective {
+            group: id,
+            name,
+            kernel: name,
+            dtype,
+            given: Some(elements),
+            got: Some(elements),
+            splits: [0, 0],
+            peer,
+            position: None,
+            seq: None,
+            stream: Some(1),
+            step: None,
+            span: Interval::new(start_ns, end_ns),
+            is_in_sheets: true,
+            before: None,
+            own: None,
+            late_by: 0,
+        });
+    }
+
+    /// Of the own time before the collective of a rank that starts at a time so much was late.
+    pub(crate) fn late(&mut self, rank: usize, start_ns: i64, late_ns: i64, by: &'static str) {
+        self.ranks[rank].late.push((start_ns, late_ns, by));
+    }
+
+    /// Work of a rank in its nth step.
+    pub(crate) fn work(
+        &mut self,
+        rank: usize,
+        step: u32,
+        of: &TestWork,
+        calls: u32,
+        total_ns: i64,
+    ) {
+        let digest = &mut self.ranks[rank].digest;
+        let [kernel, op, shapes] = [of.0, of.1, of.2].map(|of| text(digest, of));
+        let category = text(digest, "GEMM");
+        digest.work.push(Work {
+            step: Some(step),
+            kernel,
+            op,
+            shapes,
+            category,
+            calls,
+            total_ns,
+        });
+    }
+
+    /// What digests of these ranks look like.
+    pub(crate) fn digests(self) -> Vec<Digest> {
+        self.ranks.into_iter().map(TestRank::digest).collect()
+    }
+
+    /// The job, without the ranks of some numbers.
+    pub(crate) fn without(self, missing: &[u32]) -> Job {
+        let mut digests = self.digests();
+        digests.retain(|digest| !missing.contains(&digest.identity.rank.unwrap()));
+        let world = World::new(digests);
+        assert_eq!(world.set_apart, []);
+        Job::new(world.windows.into_iter().next().unwrap())
+    }
+
+    /// The job.
+    pub(crate) fn job(self) -> Job {
+        self.without(&[])
+    }
+}
+
+impl TestRank {
+    /// Finds what came before each collective and sets the clock.
+    fn digest(self) -> Digest {
+        let TestRank {
+            mut digest,
+            ahead_ns,
+            drift,
+            late,
+        } = self;
+        digest.collectives.arrange_by_key(|of| of.span);
+        let ends: Vec<i64> = digest.collectives.iter().map(|of| of.span.end_ns).collect();
+        let by: Vec<TextId> = late.iter().map(|(.., by)| text(&mut digest, by)).collect();
+        let steps: Vec<Interval> = digest.steps.iter().map(|step| step.host).collect();
+        for of in &mut digest.collectives {
+            let start_ns = of.span.start_ns;
+            let earlier = ends
+                .iter()
+                .zip(0_u32..)
+                .filter(|(end, _)| **end <= start_ns);
+            let before = earlier.max_by_key(|(end, at)| (**end, *at));
+            let step = steps.iter().position(|step| step.contains(start_ns));
+            of.before = before.map(|(_, at)| at);
+            of.step = step.map(|step| step as u32);
+            let since = before.map(|(end, _)| *end);
+            let since = since.or_else(|| Some(steps.get(step?)?.start_ns));
+            let told = late.iter().zip(&by).find(|((at, ..), _)| *at == start_ns);
+            let late_ns = told.map_or(0, |((_, ns, _), _)| *ns);
+            of.late_by = told.map_or(0, |(_, by)| *by);
+            of.own = since.map(|since| OwnTime {
+                total_ns: start_ns - since,
+                work_ns: start_ns - since - late_ns,
+                copies_ns: 0,
+                late_ns,
+            });
+        }
+        let ahead = |ns: i64| ns + ahead_ns + (drift * ns as f64).round() as i64;
+        let collectives = digest.collectives.iter_mut().map(|of| &mut of.span);
+        let steps = digest.steps.iter_mut().map(|step| &mut step.host);
+        for span in collectives.chain(steps) {
+            *span = Interval::new(ahead(span.start_ns), ahead(span.end_ns));
+        }
+        digest
+    }
+}
+
+fn text(digest: &mut Digest, text: &str) -> TextId {
+    let known = digest.texts.iter().position(|of| of == text);
+    let id = known.unwrap_or_else(|| {
+        digest.texts.push(text.to_owned());
+        digest.texts.len() - 1
+    });
+    id as TextId
+}
