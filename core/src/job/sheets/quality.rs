@@ -153,13 +153,24 @@ fn clocks(input: &Input) -> Vec<Note> {
         let said = "The clocks of the ranks could not be matched; what compares them is left out.";
         return vec![note(None, said)];
     }
+    let mut notes = Vec::new();
+    if clocks.n_violations > 0 {
+        let checked = format::counted(clocks.n_checked as u64, "collective");
+        notes.push(Note {
+            kind: "clock",
+            count: clocks.n_violations as u64,
+            said: format!(
+                "Of {checked} some rank ended on the common clock before another had begun: their transfer is not known."
+            ),
+            ..Note::default()
+        });
+    }
     let alone = input.job.ranks.iter().zip(&clocks.of_rank).skip(1);
     let alone = alone.filter(|(_, clock)| !clock.is_joined);
     let said =
         "No collective joins its clock with that of the first rank; its times are as recorded.";
-    alone
-        .map(|(rank, _)| note(Some(rank.number), said))
-        .collect()
+    notes.extend(alone.map(|(rank, _)| note(Some(rank.number), said)));
+    notes
 }
 
 fn name(input: &Input, group: Option<usize>) -> String {
