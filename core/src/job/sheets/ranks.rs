@@ -17,17 +17,17 @@ pub(super) fn rank_steps<'a>() -> Vec<Col<&'a RankStep<'a>>> {
         "step time ms", Ms, |of| ms(of.time_ns), "How long it took.";
         "step time is", Text, |of| text(of.time_by.label()), "`collectives`: from the end of the last collective of all ranks in the step before to that in this one. `CPU`: the profiler's step on the CPU, where that is not known.";
         "CPU step ms", Ms, |of| ms(of.step.host.length()), "The profiler's step on the CPU.";
-        "GPU span ms", Ms, |of| ms(of.step.gpu.span.length()), "From the first to the last GPU activity of the step.";
-        "computation ms", Ms, |of| ms(of.step.gpu.computation_ns), "Kernels compute.";
-        "exposed communication ms", Ms, |of| ms(of.step.gpu.exposed_comm_ns), "Communication, waiting for other ranks included, while nothing computes.";
-        "exposed copies ms", Ms, |of| ms(of.step.gpu.exposed_copies_ns), "Copies while nothing computes or communicates.";
-        "idle ms", Ms, |of| ms(of.step.gpu.idle_ns), "Nothing runs on the GPU.";
+        "GPU span ms", Ms, |of| of.gpu_ms(|gpu| gpu.span.length()), "From the first to the last GPU activity of the step.";
+        "computation ms", Ms, |of| of.gpu_ms(|gpu| gpu.computation_ns), "Kernels compute.";
+        "exposed communication ms", Ms, |of| of.gpu_ms(|gpu| gpu.exposed_comm_ns), "Communication, waiting for other ranks included, while nothing computes.";
+        "exposed copies ms", Ms, |of| of.gpu_ms(|gpu| gpu.exposed_copies_ns), "Copies while nothing computes or communicates.";
+        "idle ms", Ms, |of| of.gpu_ms(|gpu| gpu.idle_ns), "Nothing runs on the GPU.";
         "data loading ms", Ms, |of| ms(of.step.loading_ns), "The CPU loads data.";
         "collectives", Count, |of| known(of.waits.map(|of| of.collectives)), "Collectives of the step that were matched with those of other ranks.";
-        "waiting ms", Ms, |of| ms_of(of.waits.map(|of| of.waited_ns)), "How long kernels of its own waited in them for the last rank to start, summed; collectives that overlap count each.";
-        "transfer ms", Ms, |of| ms_of(of.waits.map(|of| of.transfer_ns)), "How long data moved in them, summed likewise.";
+        "waiting ms", Ms, |of| waits_ms(of.waits, |of| of.waited_ns), "How long kernels of its own waited in them for the last rank to start, summed; collectives that overlap count each.";
+        "transfer ms", Ms, |of| waits_ms(of.waits, |of| of.transfer_ns), "How long data moved in them, summed likewise.";
         "times last", Count, |of| known(of.waits.map(|of| of.last)), "In how many of them it started last.";
-        "waits caused ms", Ms, |of| ms_of(of.waits.map(|of| of.caused_ns)), "How long others waited where it was last, summed; it may have been last because it waited elsewhere.";
+        "waits caused ms", Ms, |of| waits_ms(of.waits, |of| of.caused_ns), "How long others waited where it was last, summed; it may have been last because it waited elsewhere.";
         "own time ms", Ms, |of| ms(of.own.total_ns), "The rank's own time: before each collective since the one that ended last, summed.";
         "own work ms", Ms, |of| ms(of.own.work_ns), "Of that: kernels compute.";
         "own copies ms", Ms, |of| ms(of.own.copies_ns), "Of that: copies run and nothing computes.";
@@ -36,6 +36,20 @@ pub(super) fn rank_steps<'a>() -> Vec<Col<&'a RankStep<'a>>> {
         "work between collectives ms", Ms, |of| ms(of.step.between_ns), "Kernels compute between the first and the last collective of the step.";
         "work imbalance", Number, |of| float(of.imbalance), "The largest of these times of all ranks over the mean one.";
     ]
+}
+
+impl RankStep<'_> {
+    /// A part of its GPU time; empty without a GPU.
+    fn gpu_ms(&self, of: fn(&GpuTime) -> i64) -> Cell {
+        let has_gpu = self.rank.digest.gpu.is_some();
+        ms_of(has_gpu.then(|| of(&self.step.gpu)))
+    }
+}
+
+/// Empty where no collective was matched.
+fn waits_ms(waits: Option<Waits>, of: fn(&Waits) -> i64) -> Cell {
+    let waits = waits.filter(|waits| waits.collectives > 0);
+    ms_of(waits.as_ref().map(of))
 }
 
 pub(super) fn rank_steps_body(input: &Input) -> Body {
@@ -97,11 +111,11 @@ pub(super) fn ranks<'a>() -> Vec<Col<Row<'a>>> {
         "exposed communication ms", Ms, |of| of.part_ms(|gpu| gpu.exposed_comm_ns), "Communication, waiting for other ranks included, while nothing computes.";
         "exposed copies ms", Ms, |of| of.part_ms(|gpu| gpu.exposed_copies_ns), "Copies while nothing computes or communicates.";
         "idle ms", Ms, |of| of.part_ms(|gpu| gpu.idle_ns), "Nothing runs on the GPU.";
-        "waiting ms", Ms, |of| ms_of(of.waits.map(|of| of.waited_ns)), "How long kernels of its own waited in collectives of steps for the last rank to start, summed.";
-        "transfer ms", Ms, |of| ms_of(of.waits.map(|of| of.transfer_ns)), "How long data moved in them, summed likewise.";
+        "waiting ms", Ms, |of| waits_ms(of.waits, |of| of.waited_ns), "How long kernels of its own waited in collectives of steps for the last rank to start, summed.";
+        "transfer ms", Ms, |of| waits_ms(of.waits, |of| of.transfer_ns), "How long data moved in them, summed likewise.";
         "collectives", Count, |of| known(of.waits.map(|of| of.collectives)), "How many these are.";
         "times last", Count, |of| known(of.waits.map(|of| of.last)), "In how many of them it started last.";
-        "waits caused ms", Ms, |of| ms_of(of.waits.map(|of| of.caused_ns)), "How long others waited where it was last, summed; it may have been last because it waited elsewhere.";
+        "waits caused ms", Ms, |of| waits_ms(of.waits, |of| of.caused_ns), "How long others waited where it was last, summed; it may have been last because it waited elsewhere.";
         "own time ms", Ms, |of| ms(of.own.total_ns), "The rank's own time: before each collective since the one that ended last, summed.";
         "own work ms", Ms, |of| ms(of.own.work_ns), "Of that: kernels compute.";
         "own copies ms", Ms, |of| ms(of.own.copies_ns), "Of that: copies run and nothing computes.";

@@ -32,3 +32,43 @@ impl<'a> Input<'a> {
         self.sheets.get_or_init(make)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::digest::{Digest, RankFrom};
+    use crate::job::world::World;
+    use crate::output::export::{Artifact, Listed, Source};
+
+    #[test]
+    fn every_listed_file_has_a_title_and_can_be_made_alone() {
+        let digests = [0, 1].map(|rank| {
+            let mut digest = Digest::default();
+            digest.file.name = format!("{rank}.json");
+            digest.identity.rank = Some(rank);
+            digest.identity.rank_from = RankFrom::Metadata;
+            digest
+        });
+        let mut world = World::new(digests.to_vec());
+        let job = Job::new(world.windows.remove(0));
+        let input = Input::new(&job, &[]);
+        let listed = input.files();
+        let paths: Vec<&str> = listed.iter().map(|file| file.path.as_str()).collect();
+        for path in [
+            "job.json",
+            "job.xlsx",
+            "job_csvs/ranks.csv",
+            "digests/rank00001.json.gz",
+        ] {
+            assert!(paths.contains(&path), "{path}: {paths:?}");
+        }
+        let is_titled = |file: &Listed| !file.title.is_empty();
+        assert!(listed.iter().all(is_titled), "{listed:?}");
+        let alone: Vec<Artifact> = listed
+            .iter()
+            .map(|file| input.artifact(&file.path).unwrap())
+            .collect();
+        assert!(alone == input.artifacts());
+        assert!(alone.iter().all(|file| !file.mime.contains("octet")));
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Schema, comparison, findings, shared};
+use super::{Schema, comparison, findings, job, shared};
 
 const HEAD: &str = "\
 # Files for programs
@@ -14,7 +14,7 @@ their unit (`_ms`, `_percent`, `_bytes`, `_gbps`, `_tflops`), be the value known
 or goes. `perf_report.json` holds all sheets with the meaning of each column.
 ";
 
-const FILES: [(&str, &[Schema]); 4] = [
+const FILES: [(&str, &[Schema]); 5] = [
     ("findings.json", findings::SCHEMA),
     ("comparison.json", comparison::SCHEMA),
     (
@@ -22,6 +22,7 @@ const FILES: [(&str, &[Schema]); 4] = [
         comparison::operations::SCHEMA,
     ),
     ("Both", shared::SCHEMA),
+    ("job.json", job::SCHEMA),
 ];
 
 /// The page.
