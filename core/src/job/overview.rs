@@ -189,7 +189,7 @@ fn about(job: &Job) -> Vec<(String, String)> {
 }
 
 /// The steps of a rank, by step of the job.
-fn steps_of<'a>(job: &'a Job, at: usize) -> impl Iterator<Item = Option<&'a Step>> {
+fn steps_of(job: &Job, at: usize) -> impl Iterator<Item = Option<&Step>> {
     job.steps.iter().map(move |step| {
         let own = step.of_rank.get(at).copied().flatten()?;
         job.ranks.get(at)?.digest.steps.get(own as usize)
