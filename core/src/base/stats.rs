@@ -29,6 +29,25 @@ pub fn mean_of_middle_ns(mut lengths_ns: Vec<i64>) -> Option<i64> {
     Some(low.midpoint(*high))
 }
 
+/// Of each value the median of the others, the mean of two; 0 of none.
+pub(crate) fn medians_of_others(values: &[i64]) -> Vec<i64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_unstable_by_key(|at| (values[*at], *at));
+    let last = values.len().saturating_sub(2);
+    let mut medians = vec![0; values.len()];
+    if values.len() < 2 {
+        return medians;
+    }
+    for (place, at) in order.iter().enumerate() {
+        let without = |nth: usize| {
+            let nth = nth + usize::from(nth >= place);
+            order.get(nth).map_or(0, |at| values[*at])
+        };
+        medians[*at] = without(last / 2).midpoint(without(last.div_ceil(2)));
+    }
+    medians
+}
+
 /// The length that a share of all lengths does not exceed; `None` for none.
 pub(crate) fn quantile_ns(mut lengths_ns: Vec<i64>, share: f64) -> Option<i64> {
     lengths_ns.sort_unstable();
@@ -78,6 +97,14 @@ impl Stats {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_median_of_the_others_leaves_out_the_own_value() {
+        assert_eq!(medians_of_others(&[5]), [0]);
+        assert_eq!(medians_of_others(&[5, 1]), [1, 5]);
+        assert_eq!(medians_of_others(&[9, 1, 3]), [2, 6, 5]);
+        assert_eq!(medians_of_others(&[4, 4, 4, 90]), [4, 4, 4, 4]);
+    }
 
     #[test]
     fn as_pandas_computes_them() {

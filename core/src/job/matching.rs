@@ -219,7 +219,9 @@ fn entry<'a>(
     let has_same_size = !matches!(
         digest.kind(of),
         CollectiveKind::SendReceive | CollectiveKind::Gather | CollectiveKind::Scatter
-    ) && name != "all_to_allv";
+    ) && name != "all_to_allv"
+        // Calls of exchanges do not tell whether their parts differ.
+        && !(digest.kind(of) == CollectiveKind::AllToAll && digest.text(of.name).is_empty());
     let [given, got] = [of.given, of.got].map(|size| size.filter(|_| has_same_size));
     let name = match digest.kind(of) {
         CollectiveKind::SendReceive => "",

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! Profile ─Digest::new→ Digest ┐
-//! Profile ─Digest::new→ Digest ┼─World::new→ Window ─Job::new→ Job ─→ sheets, findings, views
-//! Profile ─Digest::new→ Digest ┘             Window
+//! Profile ─Digest::new→ Digest ┼─World::new→ Window ─Job::new→ Job ─Analysis::new→ Analysis
+//! Profile ─Digest::new→ Digest ┘             Window                       └→ sheets, findings, views
 //! ```
 //!
 //! | value | what it is |
@@ -11,24 +11,32 @@
 //! | [`Digest`] | what is kept of one rank |
 //! | [`World`](world::World) | which digests are of one job, one window of the profiler after the other; what is set apart, and why |
 //! | [`Job`] | the ranks of a window: their groups, and which collectives belong together |
+//! | [`Analysis`] | who holds the others up, why, and what a change would be worth |
 //!
 //! Times of ranks are those of their own clocks until [`clocks`] has compared them.
 
 #![allow(dead_code, reason = "the parts of a job are built one after the other")]
 
+pub mod analysis;
+pub(crate) mod cause;
 pub(crate) mod clocks;
+pub(crate) mod delay;
 pub mod digest;
 pub(crate) mod experts;
+pub(crate) mod flow;
 pub(crate) mod groups;
 pub(crate) mod matching;
 pub(crate) mod network;
 pub mod overview;
 pub(crate) mod pipeline;
+pub(crate) mod replay;
 pub(crate) mod roles;
+pub(crate) mod same_work;
 pub mod sheets;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod timing;
+pub(crate) mod what_if;
 pub mod world;
 
 use crate::base::sort::Arrange;
@@ -37,6 +45,7 @@ use crate::job::groups::Group;
 use crate::job::matching::{Matched, Unmatched};
 use crate::job::world::Window;
 
+pub use analysis::Analysis;
 pub use digest::Digest;
 
 /// One rank of a job.

@@ -1,0 +1,81 @@
+//! What a job comes to: made once, read by sheets, findings and the page.
+
+use serde::Serialize;
+
+use super::Job;
+use super::cause::{self, Cause};
+use super::delay::Delays;
+use super::flow::Flow;
+use super::network::Network;
+use super::replay::{Gain, Replay};
+use super::same_work::SameWork;
+use super::timing::Timing;
+use super::what_if::{Asked, WhatIf};
+
+/// What a job comes to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Analysis {
+    /// Every collective on the common clock.
+    #[serde(skip)]
+    pub(crate) flow: Flow,
+    /// Which rank holds the others up, and what its own time goes to.
+    pub(crate) delays: Delays,
+    /// Who takes longer for the same work, and who has more.
+    pub(crate) same_work: SameWork,
+    /// Why ranks hold the others up; what is worth most first.
+    pub(crate) causes: Vec<Cause>,
+    /// What all could gain if nobody waited for anybody: the job's bound.
+    pub(crate) no_waiting: Option<Gain>,
+    /// By collective of the job: when its ranks ran it, on the common clock.
+    #[serde(skip)]
+    pub(crate) timings: Vec<Option<Timing>>,
+    /// How fast the data moved.
+    #[serde(skip)]
+    pub(crate) network: Network,
+    /// The job, to be run again with changes; `None` where clocks cannot be compared.
+    #[serde(skip)]
+    pub(crate) replay: Option<Replay>,
+}
+
+impl Analysis {
+    /// Analyzes a job.
+    pub fn new(job: &Job) -> Analysis {
+        let flow = Flow::new(job);
+        let delays = Delays::new(job, &flow);
+        let same_work = SameWork::new(job);
+        let timings: Vec<Option<Timing>> = (job.collectives.iter())
+            .map(|matched| job.timing(matched))
+            .collect();
+        let network = Network::new(job, &timings);
+        let replay = Replay::new(job, &flow);
+        let mut analysis = Analysis {
+            causes: Vec::new(),
+            no_waiting: None,
+            delays,
+            same_work,
+            network,
+            timings,
+            replay,
+            flow,
+        };
+        analysis.causes = cause::find(&analysis.asked(job));
+        analysis.no_waiting = analysis.gain(job, WhatIf::NoWaiting);
+        analysis
+    }
+
+    /// What a change would gain; `None` where clocks cannot be compared.
+    pub(crate) fn gain(&self, job: &Job, of: WhatIf) -> Option<Gain> {
+        self.asked(job).gain(of)
+    }
+
+    fn asked<'a>(&'a self, job: &'a Job) -> Asked<'a> {
+        Asked {
+            job,
+            flow: &self.flow,
+            same_work: &self.same_work,
+            network: &self.network,
+            delays: &self.delays,
+            replay: self.replay.as_ref(),
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! Why a rank holds the others up, with the evidence as numbers, and what it is worth to fix it.
+
+mod blame;
+mod experts;
+
+use std::cmp::Reverse;
+
+use serde::Serialize;
+
+use experts::Experts;
+
+use super::Job;
+use super::delay::{Delay, Excess};
+use super::replay::Gain;
+use super::same_work::{MoreWork, Same, SlowCategory};
+use super::what_if::{Asked, WhatIf};
+use crate::base::sort::Arrange;
+use crate::base::stats::mean_of_middle_ns;
+
+/// What is less than that, or than so much of the step, is no cause of anything.
+const LEAST_NS: i64 = 50_000;
+
+/// In per mille of the step.
+const LEAST_PER_MILLE: i64 = 5;
+
+/// And a cause explains at least so much of what a rank needs beyond its peers.
+const LEAST_PERCENT: i64 = 20;
+
+/// The same kernels take longer from so many times on,
+const LEAST_RATIO: f64 = 1.05;
+
+/// and, where at least [`LEAST_FOR_SCATTER`] ranks tell how much they scatter, from so many median
+/// deviations on.
+const LEAST_DEVIATIONS: f64 = 4.0;
+
+/// See [`LEAST_DEVIATIONS`].
+const LEAST_FOR_SCATTER: usize = 4;
+
+/// Categories of kernels are alike if none takes less than so much of what all of them take beyond others.
+const LEAST_ALIKE: f64 = 0.5;
+
+/// A category with a smaller share of the work does not count for that, in percent.
+const LEAST_OF_WORK_PERCENT: i64 = 5;
+
+/// Rows of evidence.
+const MOST_ROWS: usize = 10;
+
+/// Why a rank needs more time of its own than its peers, or arrives late without that.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum Why {
+    /// The same kernels take longer.
+    SlowerKernels {
+        /// How many times as long.
+        ratio: f64,
+        /// By how much.
+        slower_ns: i64,
+        /// Different kernels with operator and shapes.
+        n_kernels: usize,
+        /// Whether all categories take longer alike: then it is the clock or the power of the GPU.
+        are_all_alike: bool,
+        /// The largest excess first.
+        categories: Vec<SlowCategory>,
+    },
+    /// More calls, other shapes, operators that others lack.
+    MoreWork {
+        /// By how much more than the median of the others, at their speed.
+        more_ns: i64,
+        /// Over all steps, the most time first.
+        work: Vec<MoreWork>,
+    },
+    /// More tokens for its experts than others get.
+    MoreTokens {
+        /// Against the mean of its groups, over all steps.
+        share: f64,
+        /// By how much longer it works on them than its peers on theirs.
+        more_ns: i64,
+    },
+    /// The CPU launches late.
+    HostLate {
+        /// By how much later than that of the peers.
+        late_ns: i64,
+        /// What the CPU did meanwhile, the longest first.
+        by: Vec<(String, i64)>,
+        /// Time in which the CPU loads data,
+        loading_ns: i64,
+        /// and the median of the others.
+        peers_loading_ns: i64,
+    },
+    /// Copies that run beside no work.
+    Copies {
+        /// By how much longer than those of the peers.
+        copies_ns: i64,
+    },
+    /// Nothing runs although it was launched.
+    Idle {
+        /// By how much longer than with the peers.
+        idle_ns: i64,
+    },
+    /// It waited elsewhere for a rank that is the cause; this one is its victim.
+    WaitsElsewhere {
+        /// The rank at which the delay began.
+        culprit: usize,
+        /// The group in which it waited, among those of the job.
+        group: Option<usize>,
+        /// How long others waited for this rank because of that.
+        caused_ns: i64,
+    },
+}
+
+/// A rank that holds others up.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Cause {
+    /// Among the ranks of the job.
+    pub(crate) rank: usize,
+    /// In which steps, by position among those of the job.
+    pub(crate) steps: Vec<usize>,
+    pub(crate) why: Why,
+    /// What of its own time is longer than that of its peers, over these steps.
+    pub(crate) excess: Excess,
+    /// What it would gain if this were not so, over these steps; `None` where clocks cannot be compared,
+    /// for victims, and for tokens, which others would get.
+    pub(crate) worth_ns: Option<i64>,
+}
+
+impl Cause {
+    /// What it would gain in one of its steps on average.
+    pub(crate) fn worth_per_step_ns(&self) -> Option<i64> {
+        Some(self.worth_ns? / (self.steps.len().max(1) as i64))
+    }
+}
+
+/// What sort of cause, before its evidence is put together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Sort {
+    Slower,
+    More,
+    Tokens,
+    Late,
+    Copies,
+    Idle,
+}
+
+/// The causes, what is worth most first.
+pub(super) fn find(analysis: &Asked) -> Vec<Cause> {
+    let job = analysis.job;
+    let experts = Experts::new(analysis);
+    let mut found: Vec<(usize, Sort, Vec<usize>)> = Vec::new();
+    for step in 0..job.steps.len() {
+        let least_ns = least_ns(job, analysis, step);
+        let slower = slower(
+            analysis
+                .same_work
+                .of_steps
+                .get(step)
+                .map_or(&[], Vec::as_slice),
+        );
+        for rank in 0..job.ranks.len() {
+            let is_slower = slower.get(rank).copied().unwrap_or(false);
+            for sort in sorts(analysis, &experts, (step, rank), is_slower, least_ns) {
+                let known = found.iter_mut().find(|of| (of.0, of.1) == (rank, sort));
+                match known {
+                    Some((.., steps)) => steps.push(step),
+                    None => found.push((rank, sort, vec![step])),
+                }
+            }
+        }
+    }
+    let causes = found.into_iter().map(|(rank, sort, steps)| {
+        let change = match sort {
+            Sort::Slower => Some(WhatIf::SameKernels(rank)),
+            Sort::More => Some(WhatIf::EvenWork(rank)),
+            // Tokens that one rank has less others have more.
+            Sort::Tokens => None,
+            Sort::Late => Some(WhatIf::HostInTime(rank)),
+            Sort::Copies | Sort::Idle => Some(WhatIf::KeepsUp(rank)),
+        };
+        let gain = change.and_then(|change| analysis.gain(change));
+        let worth_ns = gain.map(|gain| within(analysis, &gain, &steps));
+        let delays = steps
+            .iter()
+            .filter_map(|step| analysis.delays.of(*step, rank));
+        let mut all = Delay::default();
+        delays.for_each(|delay| all.add(delay));
+        Cause {
+            rank,
+            why: why(analysis, &experts, sort, rank, &steps, &all),
+            excess: all.excess,
+            worth_ns,
+            steps,
+        }
+    });
+    let mut causes: Vec<Cause> = causes.collect();
+    let steps: Vec<i64> = (0..job.steps.len())
+        .map(|step| least_ns(job, analysis, step))
+        .collect();
+    causes.extend(blame::victims(analysis, &steps));
+    causes.arrange_by_key(|cause| {
+        let excess_ns = cause.excess.total_ns;
+        (Reverse(cause.worth_ns), Reverse(excess_ns), cause.rank)
+    });
+    causes
+}
+
+/// What is too little to matter in a step.
+fn least_ns(job: &Job, analysis: &Asked, step: usize) -> i64 {
+    let replayed = analysis.replay.iter().flat_map(|replay| &replay.steps);
+    let replayed = replayed
+        .filter(|of| of.step == step)
+        .map(|of| of.span.length());
+    let on_host = || {
+        let of_rank = job.steps.get(step).map(|of| &of.of_rank);
+        let ranks = job.ranks.iter().zip(of_rank.into_iter().flatten());
+        let lengths = ranks.filter_map(|(rank, step)| {
+            let step = rank.digest.steps.get((*step)? as usize)?;
+            Some(step.host.length())
+        });
+        lengths.max().unwrap_or(0)
+    };
+    let step_ns = replayed.max().unwrap_or_else(on_host);
+    LEAST_NS.max(step_ns.saturating_mul(LEAST_PER_MILLE) / 1000)
+}
+
+/// By rank: whether the same work takes longer than on others.
+fn slower(of_step: &[Same]) -> Vec<bool> {
+    let ratios: Vec<f64> = of_step.iter().filter_map(Same::ratio).collect();
+    let median = |mut values: Vec<f64>| {
+        values.sort_unstable_by(f64::total_cmp);
+        let last = values.len().checked_sub(1);
+        let middle = last.and_then(|last| {
+            Some(
+                values
+                    .get(last / 2)?
+                    .midpoint(*values.get(last.div_ceil(2))?),
+            )
+        });
+        middle.unwrap_or(1.0)
+    };
+    let middle = median(ratios.clone());
+    let deviation = median(ratios.iter().map(|ratio| (ratio - middle).abs()).collect());
+    let least = match ratios.len() >= LEAST_FOR_SCATTER {
+        true => middle + LEAST_DEVIATIONS * deviation,
+        false => 1.0,
+    };
+    let of_ranks = of_step.iter().map(|same| {
+        let ratio = same.ratio();
+        ratio.is_some_and(|ratio| ratio >= LEAST_RATIO && ratio > least)
+    });
+    of_ranks.collect()
+}
+
+/// What sorts of causes a rank has in a step.
+fn sorts(
+    analysis: &Asked,
+    experts: &Experts,
+    (step, rank): (usize, usize),
+    is_slower: bool,
+    least_ns: i64,
+) -> Vec<Sort> {
+    let Some(delay) = analysis.delays.of(step, rank) else {
+        return Vec::new();
+    };
+    let excess = delay.excess;
+    let least_ns = least_ns.max(excess.total_ns.saturating_mul(LEAST_PERCENT) / 100);
+    let same = analysis
+        .same_work
+        .of_steps
+        .get(step)
+        .and_then(|row| row.get(rank));
+    let same = same.copied().unwrap_or_default();
+    let mut sorts = Vec::new();
+    if excess.work_ns.saturating_add(excess.copies_ns) >= least_ns {
+        if is_slower && same.slower_ns() >= least_ns {
+            sorts.push(Sort::Slower);
+        }
+        if same.more_ns >= least_ns && excess.work_ns >= least_ns {
+            sorts.push(match experts.of(step, rank) * 2 >= same.more_ns {
+                true => Sort::Tokens,
+                false => Sort::More,
+            });
+        }
+    }
+    if excess.late_ns >= least_ns {
+        sorts.push(Sort::Late);
+    }
+    if excess.copies_ns >= least_ns && !sorts.contains(&Sort::Slower) {
+        sorts.push(Sort::Copies);
+    }
+    if excess.idle_ns >= least_ns {
+        sorts.push(Sort::Idle);
+    }
+    sorts
+}
+
+/// What a change gains in some steps.
+fn within(analysis: &Asked, gain: &Gain, steps: &[usize]) -> i64 {
+    let all = analysis.replay.iter().flat_map(|replay| &replay.steps);
+    let of_steps = all.zip(&gain.of_steps);
+    let of_steps = of_steps.filter(|(of, _)| steps.contains(&of.step));
+    of_steps.map(|(_, ns)| *ns).fold(0, i64::saturating_add)
+}
+
+/// The evidence.
+fn why(
+    analysis: &Asked,
+    experts: &Experts,
+    sort: Sort,
+    rank: usize,
+    steps: &[usize],
+    delay: &Delay,
+) -> Why {
+    let job = analysis.job;
+    match sort {
+        Sort::Slower => slower_kernels(analysis, rank, steps),
+        Sort::More => {
+            let work = analysis.same_work.more.iter();
+            let work = work.filter(|row| row.rank == rank).take(MOST_ROWS);
+            let of_steps = steps
+                .iter()
+                .filter_map(|step| analysis.same_work.of_steps.get(*step)?.get(rank));
+            Why::MoreWork {
+                more_ns: of_steps
+                    .map(|same| same.more_ns)
+                    .fold(0, i64::saturating_add),
+                work: work.cloned().collect(),
+            }
+        }
+        Sort::Tokens => Why::MoreTokens {
+            share: experts.share(rank),
+            more_ns: steps.iter().map(|step| experts.of(*step, rank)).sum(),
+        },
+        Sort::Late => {
+            let mut by = delay.late_by.clone();
+            by.arrange_by_cached_key(|(by, ns)| (Reverse(*ns), by.clone()));
+            Why::HostLate {
+                late_ns: delay.excess.late_ns,
+                by,
+                loading_ns: loading_ns(job, rank, steps),
+                peers_loading_ns: {
+                    let others = (0..job.ranks.len()).filter(|other| *other != rank);
+                    let others = others.map(|other| loading_ns(job, other, steps));
+                    mean_of_middle_ns(others.collect()).unwrap_or(0)
+                },
+            }
+        }
+        Sort::Copies => Why::Copies {
+            copies_ns: delay.excess.copies_ns,
+        },
+        Sort::Idle => Why::Idle {
+            idle_ns: delay.excess.idle_ns,
+        },
+    }
+}
+
+fn slower_kernels(analysis: &Asked, rank: usize, steps: &[usize]) -> Why {
+    let mut categories = analysis.same_work.categories(rank, steps);
+    let sum =
+        |value: fn(&SlowCategory) -> i64| categories.iter().map(value).fold(0, i64::saturating_add);
+    let (shared_ns, expected_ns) = (sum(|of| of.shared_ns), sum(|of| of.expected_ns));
+    let ratio = shared_ns as f64 / expected_ns.max(1) as f64;
+    let counting = categories.iter().filter(|of| {
+        of.shared_ns.saturating_mul(100) >= shared_ns.saturating_mul(LEAST_OF_WORK_PERCENT)
+    });
+    let are_all_alike = counting.into_iter().all(|of| {
+        let own = of.shared_ns as f64 / of.expected_ns.max(1) as f64;
+        own - 1.0 >= LEAST_ALIKE * (ratio - 1.0)
+    });
+    let of_steps = steps.iter();
+    let of_steps = of_steps.filter_map(|step| analysis.same_work.of_steps.get(*step)?.get(rank));
+    let n_kernels = categories.iter().map(|of| of.n).sum();
+    categories.truncate(MOST_ROWS);
+    Why::SlowerKernels {
+        ratio,
+        slower_ns: of_steps.map(Same::slower_ns).fold(0, i64::saturating_add),
+        n_kernels,
+        are_all_alike,
+        categories,
+    }
+}
+
+/// In how much of some steps the CPU of a rank loads data.
+fn loading_ns(job: &Job, rank: usize, steps: &[usize]) -> i64 {
+    let of_steps = steps.iter().filter_map(|step| {
+        let own = job.steps.get(*step)?.of_rank.get(rank).copied().flatten()?;
+        let digest = &job.ranks.get(rank)?.digest;
+        Some(digest.steps.get(own as usize)?.loading_ns)
+    });
+    of_steps.fold(0, i64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests;

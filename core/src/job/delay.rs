@@ -1,0 +1,186 @@
+//! Which rank holds the others up: how much longer than that of its peers its own time before each
+//! collective is, and what it goes to. Needs no clock of another rank; waits do.
+
+use serde::Serialize;
+
+use super::Job;
+use super::digest::OwnTime;
+use super::flow::{Flow, Part};
+use crate::base::map::Map;
+
+/// What of a rank's own time is longer than that of its peers, in nanoseconds; the parts add up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Excess {
+    pub(crate) total_ns: i64,
+    pub(crate) work_ns: i64,
+    pub(crate) copies_ns: i64,
+    pub(crate) late_ns: i64,
+    pub(crate) idle_ns: i64,
+}
+
+impl Excess {
+    /// Of a part of the excess, by what of the own time is longer than that of the peers.
+    fn new(own: OwnTime, peers: OwnTime, ns: i64) -> Excess {
+        let more = |own: i64, peers: i64| own.saturating_sub(peers).max(0);
+        let by = [
+            more(own.work_ns, peers.work_ns),
+            more(own.copies_ns, peers.copies_ns),
+            more(own.late_ns, peers.late_ns),
+            more(own.idle_ns(), peers.idle_ns()),
+        ];
+        let all: i128 = by.iter().map(|ns| i128::from(*ns)).sum();
+        let share = |by: i64| match all {
+            0 => 0,
+            all => (i128::from(ns) * i128::from(by) / all) as i64,
+        };
+        let [work_ns, copies_ns, late_ns, _] = by.map(share);
+        // The rest of divisions is where most is, or what nothing tells.
+        let rest = ns - by.map(share).iter().sum::<i64>();
+        let most = by.iter().max().copied().filter(|most| *most > 0);
+        let first = by.iter().position(|by| Some(*by) == most);
+        let rest_of = |at: usize| if first == Some(at) { rest } else { 0 };
+        let (work_ns, copies_ns) = (work_ns + rest_of(0), copies_ns + rest_of(1));
+        let late_ns = late_ns + rest_of(2);
+        Excess {
+            total_ns: ns,
+            work_ns,
+            copies_ns,
+            late_ns,
+            idle_ns: ns - work_ns - copies_ns - late_ns,
+        }
+    }
+
+    fn add(&mut self, other: Excess) {
+        self.total_ns += other.total_ns;
+        self.work_ns += other.work_ns;
+        self.copies_ns += other.copies_ns;
+        self.late_ns += other.late_ns;
+        self.idle_ns += other.idle_ns;
+    }
+}
+
+/// How a rank does in a step.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Delay {
+    /// Over its collectives: the score. Time before several collectives at once counts once.
+    pub(crate) excess: Excess,
+    /// What the CPU did while launches were late, and how late they were beyond those of the peers.
+    pub(crate) late_by: Vec<(String, i64)>,
+    /// Collectives of which the others were read, too.
+    pub(crate) n: u32,
+    /// Those of them that it began last.
+    pub(crate) n_last: u32,
+    /// How long it waited for others. These three only where clocks can be compared.
+    pub(crate) waited_ns: i64,
+    /// How long others waited for it.
+    pub(crate) caused_ns: i64,
+}
+
+impl Delay {
+    pub(super) fn add(&mut self, other: &Delay) {
+        self.excess.add(other.excess);
+        self.n += other.n;
+        self.n_last += other.n_last;
+        self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
+        self.caused_ns = self.caused_ns.saturating_add(other.caused_ns);
+        for (by, ns) in &other.late_by {
+            self.add_late(by, *ns);
+        }
+    }
+
+    fn add_late(&mut self, by: &str, ns: i64) {
+        match self.late_by.iter_mut().find(|(known, _)| known == by) {
+            Some((_, all)) => *all = all.saturating_add(ns),
+            None => self.late_by.push((by.to_owned(), ns)),
+        }
+    }
+}
+
+/// How all ranks do.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Delays {
+    /// By step of the job, then by rank.
+    pub(crate) of_steps: Vec<Vec<Delay>>,
+    /// By rank, with what belongs to no step.
+    pub(crate) of_ranks: Vec<Delay>,
+}
+
+impl Delays {
+    pub(super) fn new(job: &Job, flow: &Flow) -> Delays {
+        let row = vec![Delay::default(); job.ranks.len()];
+        let mut of_steps = vec![row.clone(); job.steps.len()];
+        let mut outside = row.clone();
+        // By rank and begin of own time: what of it counts already.
+        let mut counted: Map<(usize, i64), i64> = Map::default();
+        for node in &flow.nodes {
+            let row = node.step.and_then(|at| of_steps.get_mut(at));
+            let row = row.unwrap_or(&mut outside);
+            for part in flow.parts_of(node) {
+                let Some(delay) = row.get_mut(part.rank) else {
+                    continue;
+                };
+                let counted = counted.entry((part.rank, part.since_ns)).or_default();
+                add(job, delay, part, counted);
+            }
+            let parts = flow.parts_of(node);
+            if !job.clocks.are_comparable
+                || !node.waits_for_all
+                || node.is_loose
+                || parts.len() < 2
+                || !parts.iter().all(|part| job.clocks.is_joined(part.rank))
+            {
+                continue;
+            }
+            let waits = |part: &Part| node.begin_ns.saturating_sub(part.span.start_ns);
+            let caused = parts.iter().map(waits).fold(0, i64::saturating_add);
+            for (part, at) in parts.iter().zip(flow.places_of(node)) {
+                let Some(delay) = row.get_mut(part.rank) else {
+                    continue;
+                };
+                delay.n += 1;
+                delay.waited_ns = delay.waited_ns.saturating_add(waits(part));
+                if at == node.last {
+                    delay.n_last += 1;
+                    delay.caused_ns = delay.caused_ns.saturating_add(caused);
+                }
+            }
+        }
+        let mut of_ranks = row;
+        for row in of_steps.iter().chain(std::iter::once(&outside)) {
+            for (all, delay) in of_ranks.iter_mut().zip(row) {
+                all.add(delay);
+            }
+        }
+        Delays { of_steps, of_ranks }
+    }
+
+    /// Of a rank in a step.
+    pub(crate) fn of(&self, step: usize, rank: usize) -> Option<&Delay> {
+        self.of_steps.get(step)?.get(rank)
+    }
+}
+
+/// Adds what a rank did before a collective, less what of it counts already.
+fn add(job: &Job, delay: &mut Delay, part: &Part, counted: &mut i64) {
+    let Some((own, peers)) = part.own.zip(part.peers) else {
+        return;
+    };
+    let ns = part.excess_ns() - *counted;
+    if ns <= 0 {
+        return;
+    }
+    *counted += ns;
+    let excess = Excess::new(own, peers, ns);
+    delay.excess.add(excess);
+    let digest = job.ranks.get(part.rank).map(|rank| &rank.digest);
+    let by = digest.and_then(|digest| {
+        let of = digest.collectives.get(part.at as usize)?;
+        Some(digest.text(of.late_by))
+    });
+    if let Some(by) = by.filter(|by| !by.is_empty() && excess.late_ns > 0) {
+        delay.add_late(by, excess.late_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests;

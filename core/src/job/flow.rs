@@ -1,0 +1,221 @@
+//! What every rank did in every collective, on the common clock, in an order in which causes come before
+//! what they cause; with what the peers of each rank did meanwhile.
+
+mod order;
+mod peers;
+
+use super::Job;
+use super::digest::OwnTime;
+use super::matching::Matched;
+use crate::base::interval::Interval;
+use crate::names::collective::CollectiveKind;
+
+/// All collectives of a job. Those that could not be matched stand alone.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Flow {
+    /// Each after all that come before it on any rank.
+    pub(crate) nodes: Vec<Node>,
+    /// The ranks in them, one node after the other.
+    pub(crate) parts: Vec<Part>,
+}
+
+/// A collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Node {
+    /// Among those of the job; `None` where it was not matched.
+    pub(crate) matched: Option<usize>,
+    /// Its step among those of the job.
+    pub(crate) step: Option<usize>,
+    /// Its parts: the first, and how many.
+    first: usize,
+    n: usize,
+    /// When the last rank began it.
+    pub(crate) begin_ns: i64,
+    /// From then until the first rank ended it. Never negative.
+    pub(crate) transfer_ns: i64,
+    /// The part that began last.
+    pub(crate) last: usize,
+    /// Whether no rank can end it before all have begun it, so that who began early waits.
+    pub(crate) waits_for_all: bool,
+    /// Some rank ended it before another began it, which tells that it did not wait for that one: where
+    /// not all wait for all, or where the group is unknown.
+    pub(crate) is_loose: bool,
+}
+
+/// What a rank did in a collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Its position among the ranks of the job.
+    pub(crate) rank: usize,
+    /// The collective among those of its digest.
+    pub(crate) at: u32,
+    /// Its node.
+    pub(crate) node: usize,
+    /// When it ran.
+    pub(crate) span: Interval,
+    /// The part of the same rank that ended last before it began.
+    pub(crate) before: Option<usize>,
+    /// When its own time began: with the end of that, or where nothing came before, with its step.
+    pub(crate) since_ns: i64,
+    /// The rank's own time before it; `None` where nothing tells when that began.
+    pub(crate) own: Option<OwnTime>,
+    /// The median of that of the others in the collective, or where it is a transfer between two or the
+    /// others were not read, of those who do the same in groups of the same kind.
+    pub(crate) peers: Option<OwnTime>,
+    /// Collectives of groups of the same kind with the same number share one.
+    pub(crate) alike: usize,
+}
+
+impl Part {
+    /// From the end of what came before to its begin.
+    pub(crate) fn own_ns(&self) -> i64 {
+        self.span.start_ns.saturating_sub(self.since_ns)
+    }
+
+    /// By how much its own time is longer than that of its peers; never negative.
+    pub(crate) fn excess_ns(&self) -> i64 {
+        let both = self.own.zip(self.peers);
+        both.map_or(0, |(own, peers)| {
+            own.total_ns.saturating_sub(peers.total_ns).max(0)
+        })
+    }
+}
+
+impl Flow {
+    /// Puts all collectives of a job in order.
+    pub(crate) fn new(job: &Job) -> Flow {
+        let mut flow = Flow::default();
+        // By rank and collective of its digest: its part.
+        let mut places: Vec<Vec<Option<usize>>> = (job.ranks.iter())
+            .map(|rank| vec![None; rank.digest.collectives.len()])
+            .collect();
+        for (at, matched) in job.collectives.iter().enumerate() {
+            let members = matched
+                .members
+                .iter()
+                .map(|member| (member.rank, member.at));
+            flow.add(job, Some((at, matched)), members, &mut places);
+        }
+        for (rank, of) in job.ranks.iter().enumerate() {
+            for at in 0..of.digest.collectives.len() {
+                let is_new = places.get(rank).and_then(|of| of.get(at)) == Some(&None);
+                if is_new {
+                    let alone = std::iter::once((rank, at as u32));
+                    flow.add(job, None, alone, &mut places);
+                }
+            }
+        }
+        flow.link(job, &places);
+        let mut flow = order::sorted(flow);
+        peers::find(job, &mut flow);
+        flow
+    }
+
+    /// The ranks of a collective.
+    pub(crate) fn parts_of(&self, node: &Node) -> &[Part] {
+        let end = node.first.saturating_add(node.n);
+        self.parts.get(node.first..end).unwrap_or_default()
+    }
+
+    /// The positions of its parts.
+    pub(crate) fn places_of(&self, node: &Node) -> std::ops::Range<usize> {
+        node.first..node.first.saturating_add(node.n)
+    }
+
+    /// The collective of a part.
+    pub(crate) fn node_of(&self, part: &Part) -> Option<&Node> {
+        self.nodes.get(part.node)
+    }
+
+    fn add(
+        &mut self,
+        job: &Job,
+        matched: Option<(usize, &Matched)>,
+        members: impl Iterator<Item = (usize, u32)>,
+        places: &mut [Vec<Option<usize>>],
+    ) {
+        let first = self.parts.len();
+        for (rank, at) in members {
+            let Some(of) = job.ranks.get(rank) else {
+                continue;
+            };
+            let Some(own) = of.digest.collectives.get(at as usize) else {
+                continue;
+            };
+            let ns = |ns| job.corrected_ns(rank, ns);
+            let span = Interval::new(ns(own.span.start_ns), ns(own.span.end_ns));
+            let place = places.get_mut(rank).and_then(|of| of.get_mut(at as usize));
+            if let Some(place) = place {
+                *place = Some(self.parts.len());
+            }
+            self.parts.push(Part {
+                rank,
+                at,
+                node: self.nodes.len(),
+                span,
+                before: None,
+                since_ns: span.start_ns,
+                own: own.own,
+                peers: None,
+                alike: 0,
+            });
+        }
+        let parts = self.parts.get(first..).unwrap_or_default();
+        // Of equal ones the first.
+        let last = parts
+            .iter()
+            .zip(first..)
+            .map(|(part, at)| (part.span.start_ns, at));
+        let last = last.reduce(|last, next| if next.0 > last.0 { next } else { last });
+        let (Some((begin_ns, last)), Some(end_ns)) =
+            (last, parts.iter().map(|part| part.span.end_ns).min())
+        else {
+            return;
+        };
+        let own_step = || {
+            let part = parts.first()?;
+            let own = job
+                .ranks
+                .get(part.rank)?
+                .digest
+                .collectives
+                .get(part.at as usize)?;
+            let mut steps = job.steps.iter();
+            let of = own.step?;
+            steps.position(|step| step.of_rank.get(part.rank) == Some(&Some(of)))
+        };
+        let waits_for_all = matched.is_some_and(|(_, of)| {
+            of.kind.waits_for_all() || of.kind == CollectiveKind::SendReceive && of.pair.is_some()
+        });
+        let has_group = matched.is_some_and(|(_, of)| of.group.is_some());
+        self.nodes.push(Node {
+            matched: matched.map(|(at, _)| at),
+            step: matched.map_or_else(own_step, |(_, of)| of.step),
+            first,
+            n: parts.len(),
+            begin_ns,
+            transfer_ns: end_ns.saturating_sub(begin_ns).max(0),
+            last,
+            waits_for_all,
+            is_loose: end_ns < begin_ns && !(waits_for_all && has_group),
+        });
+    }
+
+    /// Finds what came before each part.
+    fn link(&mut self, job: &Job, places: &[Vec<Option<usize>>]) {
+        let ends: Vec<i64> = self.parts.iter().map(|part| part.span.end_ns).collect();
+        for part in &mut self.parts {
+            let rank = job.ranks.get(part.rank);
+            let own = rank.and_then(|rank| rank.digest.collectives.get(part.at as usize));
+            let before = own.and_then(|own| own.before);
+            let place =
+                before.and_then(|at| places.get(part.rank)?.get(at as usize).copied().flatten());
+            part.before = place;
+            let total_ns = part.own.map_or(0, |own| own.total_ns);
+            let step_ns = part.span.start_ns.saturating_sub(total_ns);
+            part.since_ns = place
+                .and_then(|at| ends.get(at).copied())
+                .unwrap_or(step_ns);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What a change would be worth: the job again, with other times.
+//!
+//! Each rank begins a collective when it ended what came before, and its own time after that. The
+//! collective ends when the last rank has begun it and the data has moved; each rank with the delay that
+//! it had. With nothing changed that gives the recorded times. What overlaps is taken as it was recorded,
+//! so a gain is an upper bound where other work of the rank would become the limit.
+
+use serde::Serialize;
+
+use super::Job;
+use super::flow::{Flow, Node};
+use crate::base::interval::Interval;
+
+/// A job that can be run again.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Replay {
+    recorded: Plan,
+    /// Steps with collectives, in order.
+    pub(crate) steps: Vec<StepTime>,
+}
+
+/// When a step ran: from the end of the one before, or where it is the first one from its start on the
+/// first CPU, to the end of its last collective of all ranks, or where there is none of its last one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct StepTime {
+    /// Among those of the job.
+    pub(crate) step: usize,
+    /// On the common clock.
+    pub(crate) span: Interval,
+    /// The parts whose last end is that of the step.
+    #[serde(skip)]
+    ends_with: Vec<usize>,
+}
+
+/// The times that a job is run with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// By part: the own time before it.
+    pub(crate) own_ns: Vec<i64>,
+    /// By node: from the begin of the last rank to the end of the first.
+    pub(crate) transfer_ns: Vec<i64>,
+}
+
+/// What a change gains; negative where it loses.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Gain {
+    /// By step of [`Replay::steps`].
+    pub(crate) of_steps: Vec<i64>,
+    /// Of all of them.
+    pub(crate) total_ns: i64,
+}
+
+impl Gain {
+    /// A step on average.
+    pub(crate) fn per_step_ns(&self) -> i64 {
+        self.total_ns / (self.of_steps.len().max(1) as i64)
+    }
+}
+
+impl Replay {
+    /// `None` where the clocks of the ranks cannot be compared, or nothing has a step.
+    pub(super) fn new(job: &Job, flow: &Flow) -> Option<Replay> {
+        if !job.clocks.are_comparable {
+            return None;
+        }
+        let mut replay = Replay {
+            recorded: Plan {
+                own_ns: flow.parts.iter().map(|part| part.own_ns()).collect(),
+                transfer_ns: flow.nodes.iter().map(|node| node.transfer_ns).collect(),
+            },
+            steps: Vec::new(),
+        };
+        let mut start_ns = None;
+        for (step, ends_with) in last_of_steps(job, flow) {
+            let ends = ends_with.iter().filter_map(|at| flow.parts.get(*at));
+            let Some(end_ns) = ends.map(|part| part.span.end_ns).max() else {
+                continue;
+            };
+            let from_ns = start_ns
+                .or_else(|| first_start_ns(job, step))
+                .unwrap_or(end_ns);
+            replay.steps.push(StepTime {
+                step,
+                span: Interval::new(from_ns, end_ns),
+                ends_with,
+            });
+            start_ns = Some(end_ns);
+        }
+        (!replay.steps.is_empty()).then_some(replay)
+    }
+
+    /// The times as they were recorded, to be changed.
+    pub(crate) fn plan(&self) -> Plan {
+        self.recorded.clone()
+    }
+
+    /// What a plan gains.
+    pub(crate) fn gain(&self, flow: &Flow, plan: &Plan) -> Gain {
+        let ends = run(flow, plan);
+        let mut gain = Gain::default();
+        for step in &self.steps {
+            let of_step = step.ends_with.iter().filter_map(|at| ends.get(*at));
+            let end_ns = of_step.max().copied().unwrap_or(step.span.end_ns);
+            let until_here = step.span.end_ns.saturating_sub(end_ns);
+            gain.of_steps.push(until_here.saturating_sub(gain.total_ns));
+            gain.total_ns = until_here;
+        }
+        gain
+    }
+}
+
+/// By part: when it ends.
+fn run(flow: &Flow, plan: &Plan) -> Vec<i64> {
+    let mut ends: Vec<i64> = Vec::with_capacity(flow.parts.len());
+    let mut starts: Vec<i64> = Vec::new();
+    for (node, transfer_ns) in flow.nodes.iter().zip(&plan.transfer_ns) {
+        let parts = flow.parts_of(node);
+        starts.clear();
+        starts.extend(parts.iter().zip(flow.places_of(node)).map(|(part, at)| {
+            let before = part.before.and_then(|at| ends.get(at).copied());
+            let own_ns = plan.own_ns.get(at).copied().unwrap_or(0);
+            before.unwrap_or(part.since_ns).saturating_add(own_ns)
+        }));
+        let begin_ns = starts.iter().max().copied().unwrap_or(node.begin_ns);
+        let moved_ns = begin_ns.saturating_add(*transfer_ns);
+        let recorded_ns = node.begin_ns.saturating_add(node.transfer_ns);
+        for (part, start_ns) in parts.iter().zip(&starts) {
+            let did_not_wait = node.is_loose && part.span.end_ns < node.begin_ns;
+            ends.push(match did_not_wait {
+                true => start_ns.saturating_add(part.span.length()),
+                false => moved_ns.saturating_add(part.span.end_ns.saturating_sub(recorded_ns)),
+            });
+        }
+    }
+    ends
+}
+
+/// By step: the parts that end it.
+fn last_of_steps(job: &Job, flow: &Flow) -> Vec<(usize, Vec<usize>)> {
+    let is_of_all = |node: &Node| {
+        let matched = node.matched.and_then(|at| job.collectives.get(at));
+        matched.is_some_and(|of| {
+            of.pair.is_none() && of.expected > 1 && of.expected == job.world_size as usize
+        }) && !node.is_loose
+    };
+    let end_ns = |node: &Node| {
+        flow.parts_of(node)
+            .iter()
+            .map(|part| part.span.end_ns)
+            .max()
+    };
+    let steps = (0..job.steps.len()).filter_map(|step| {
+        let of_step = || {
+            flow.nodes
+                .iter()
+                .filter(move |node| node.step == Some(step))
+        };
+        of_step().next()?;
+        let of_all = of_step().filter(|node| is_of_all(node));
+        let last = of_all.reduce(|last, next| match end_ns(next) > end_ns(last) {
+            true => next,
+            false => last,
+        });
+        Some((step, last, of_step().collect::<Vec<&Node>>()))
+    });
+    let steps: Vec<(usize, Option<&Node>, Vec<&Node>)> = steps.collect();
+    let have_one = steps.iter().all(|(_, last, _)| last.is_some());
+    let steps = steps.into_iter().map(|(step, last, all)| {
+        let nodes = match last.filter(|_| have_one) {
+            Some(last) => vec![last],
+            None => all,
+        };
+        let parts = nodes.iter().flat_map(|node| flow.places_of(node));
+        (step, parts.collect())
+    });
+    steps.collect()
+}
+
+/// When the first rank starts a step on its CPU.
+fn first_start_ns(job: &Job, step: usize) -> Option<i64> {
+    let of_rank = &job.steps.get(step)?.of_rank;
+    let starts = job.ranks.iter().zip(of_rank).enumerate();
+    let starts = starts.filter_map(|(at, (rank, step))| {
+        let step = rank.digest.steps.get((*step)? as usize)?;
+        Some(job.corrected_ns(at, step.host.start_ns))
+    });
+    starts.min()
+}
+
+#[cfg(test)]
+mod tests;

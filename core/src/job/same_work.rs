@@ -1,0 +1,374 @@
+//! The same work on several ranks: who takes longer for it, and who has more of it.
+
+mod more;
+
+use std::cmp::Reverse;
+
+use serde::Serialize;
+
+use super::Job;
+use super::digest::TextId;
+use crate::base::map::Map;
+use crate::base::sort::Arrange;
+use crate::base::stats::medians_of_others;
+
+pub(crate) use more::MoreWork;
+
+/// Of a rank so many rows that take longer are kept, those that cost most.
+const MOST_ROWS: usize = 50;
+
+/// The work of a rank in a step, or in all, beside the same work of the others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub(crate) struct Same {
+    /// All kernels, or without a GPU all operators.
+    pub(crate) total_ns: i64,
+    /// Of work that at least two ranks do: how long it takes,
+    pub(crate) shared_ns: i64,
+    /// and how long as many calls take at the median of all ranks.
+    pub(crate) expected_ns: i64,
+    /// By how much more work it has than the median of the others, at their speed; negative for less.
+    pub(crate) more_ns: i64,
+}
+
+impl Same {
+    /// How many times as long the same work takes; `None` where nobody else does it.
+    pub(crate) fn ratio(&self) -> Option<f64> {
+        (self.expected_ns > 0).then(|| self.shared_ns as f64 / self.expected_ns as f64)
+    }
+
+    /// By how much longer its work takes than at the speed of the others.
+    pub(crate) fn slower_ns(&self) -> i64 {
+        self.total_ns.saturating_sub(self.at_speed_of_others_ns())
+    }
+
+    /// All of its work, at the speed of the others.
+    fn at_speed_of_others_ns(&self) -> i64 {
+        let alone_ns = self.total_ns.saturating_sub(self.shared_ns);
+        let ratio = self.ratio().unwrap_or(1.0);
+        let alone_ns = match ratio > 0.0 {
+            true => (alone_ns as f64 / ratio).round() as i64,
+            false => alone_ns,
+        };
+        self.expected_ns.saturating_add(alone_ns)
+    }
+}
+
+/// Work of which a rank takes longer than others.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct SlowWork {
+    /// Among the ranks of the job.
+    pub(crate) rank: usize,
+    pub(crate) kernel: String,
+    pub(crate) op: String,
+    pub(crate) shapes: String,
+    pub(crate) category: String,
+    pub(crate) calls: u64,
+    pub(crate) total_ns: i64,
+    /// What as many calls take at the median of all ranks, step by step.
+    pub(crate) expected_ns: i64,
+    /// On how many ranks.
+    pub(crate) n_ranks: usize,
+}
+
+impl SlowWork {
+    /// A call on average.
+    pub(crate) fn mean_ns(&self) -> f64 {
+        self.total_ns as f64 / self.calls.max(1) as f64
+    }
+
+    /// A call at the median of all ranks.
+    pub(crate) fn peers_ns(&self) -> f64 {
+        self.expected_ns as f64 / self.calls.max(1) as f64
+    }
+
+    /// How many times as long it takes.
+    pub(crate) fn ratio(&self) -> f64 {
+        self.total_ns as f64 / self.expected_ns.max(1) as f64
+    }
+
+    /// By how much longer.
+    pub(crate) fn excess_ns(&self) -> i64 {
+        self.total_ns.saturating_sub(self.expected_ns)
+    }
+}
+
+/// Kernels of one category on a rank, in a step or in all.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct SlowCategory {
+    pub(crate) category: String,
+    /// Different kernels with operator and shapes.
+    pub(crate) n: usize,
+    pub(crate) shared_ns: i64,
+    pub(crate) expected_ns: i64,
+}
+
+/// The same work on all ranks.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(crate) struct SameWork {
+    /// By step of the job, then by rank.
+    pub(crate) of_steps: Vec<Vec<Same>>,
+    /// By rank, with what belongs to no step.
+    pub(crate) of_ranks: Vec<Same>,
+    /// What takes longest beyond others, of each rank the most; the largest excess first.
+    pub(crate) slow: Vec<SlowWork>,
+    /// What ranks have that others lack, the most time first.
+    pub(crate) more: Vec<MoreWork>,
+    #[serde(skip)]
+    items: Vec<Item>,
+    #[serde(skip)]
+    texts: Vec<String>,
+}
+
+/// A kernel with operator and shapes, by texts of the job.
+type Key = (TextId, TextId, TextId);
+
+/// A row of a rank's work.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Item {
+    step: Option<usize>,
+    key: Key,
+    rank: usize,
+    category: TextId,
+    calls: u64,
+    total_ns: i64,
+    /// Ranks with the same key in the same step.
+    n_ranks: usize,
+    /// As many calls at the median; `None` where no other rank has any.
+    expected_ns: Option<i64>,
+}
+
+/// Of two ranks the median lies between them and does not tell which is slow. Where a rank shares at least
+/// so much of its work with more, only that counts.
+const LEAST_WITH_SEVERAL_PERCENT: i64 = 20;
+
+impl SameWork {
+    pub(super) fn new(job: &Job) -> SameWork {
+        let n_ranks = job.ranks.len();
+        let (mut items, texts) = items(job);
+        let mut same = SameWork {
+            of_steps: vec![vec![Same::default(); job.ranks.len()]; job.steps.len()],
+            of_ranks: vec![Same::default(); job.ranks.len()],
+            ..SameWork::default()
+        };
+        for of_key in
+            items.chunk_by_mut(|one, other| (one.step, one.key) == (other.step, other.key))
+        {
+            expect(of_key);
+        }
+        leave_out_pairs(&mut items, n_ranks);
+        for item in &items {
+            let step = item
+                .step
+                .and_then(|at| same.of_steps.get_mut(at)?.get_mut(item.rank));
+            let sums = step.into_iter().chain(same.of_ranks.get_mut(item.rank));
+            for sum in sums {
+                sum.total_ns = sum.total_ns.saturating_add(item.total_ns);
+                if let Some(ns) = item.expected_ns {
+                    sum.shared_ns = sum.shared_ns.saturating_add(item.total_ns);
+                    sum.expected_ns = sum.expected_ns.saturating_add(ns);
+                }
+            }
+        }
+        for row in same.of_steps.iter_mut().chain([&mut same.of_ranks]) {
+            let all = row.iter().map(Same::at_speed_of_others_ns);
+            let all: Vec<i64> = all.collect();
+            let others = medians_of_others(&all);
+            for (same, (own, others)) in row.iter_mut().zip(all.iter().zip(others)) {
+                same.more_ns = match n_ranks {
+                    0 | 1 => 0,
+                    _ => own.saturating_sub(others),
+                };
+            }
+        }
+        items.sort_unstable_by_key(|item| (item.key, item.rank, item.step));
+        same.slow = slow(&items, &texts);
+        same.more = more::find(&items, &texts, job.ranks.len());
+        (same.items, same.texts) = (items, texts);
+        same
+    }
+
+    /// How many times as long a rank takes for the same work in a step.
+    pub(crate) fn ratio(&self, step: usize, rank: usize) -> Option<f64> {
+        self.of_steps.get(step)?.get(rank)?.ratio()
+    }
+
+    /// The work of a rank by category, in some steps: what it shares with others; the largest excess first.
+    pub(crate) fn categories(&self, rank: usize, steps: &[usize]) -> Vec<SlowCategory> {
+        let mut found: Vec<(TextId, Vec<Key>, SlowCategory)> = Vec::new();
+        let is_of =
+            |item: &&Item| item.rank == rank && item.step.is_some_and(|step| steps.contains(&step));
+        for item in self.items.iter().filter(is_of) {
+            let Some(expected_ns) = item.expected_ns else {
+                continue;
+            };
+            let known = found
+                .iter()
+                .position(|(category, ..)| *category == item.category);
+            let at = known.unwrap_or_else(|| {
+                let category = SlowCategory {
+                    category: text(&self.texts, item.category),
+                    n: 0,
+                    shared_ns: 0,
+                    expected_ns: 0,
+                };
+                found.push((item.category, Vec::new(), category));
+                found.len() - 1
+            });
+            if let Some((_, keys, category)) = found.get_mut(at) {
+                // Rows of one key stand together.
+                if keys.last() != Some(&item.key) {
+                    keys.push(item.key);
+                }
+                category.n = keys.len();
+                category.shared_ns = category.shared_ns.saturating_add(item.total_ns);
+                category.expected_ns = category.expected_ns.saturating_add(expected_ns);
+            }
+        }
+        let mut found: Vec<SlowCategory> = found.into_iter().map(|(.., of)| of).collect();
+        found.arrange_by_cached_key(|of| {
+            (
+                Reverse(of.shared_ns.saturating_sub(of.expected_ns)),
+                of.category.clone(),
+            )
+        });
+        found
+    }
+}
+
+/// All rows of all ranks by step, key and rank; and their texts.
+fn items(job: &Job) -> (Vec<Item>, Vec<String>) {
+    let mut texts: Vec<String> = Vec::new();
+    let mut ids: Map<&str, TextId> = Map::default();
+    let mut items = Vec::new();
+    for (rank, of) in job.ranks.iter().enumerate() {
+        let digest = &of.digest;
+        let mut own: Vec<Option<TextId>> = vec![None; digest.texts.len()];
+        let mut id = |local: TextId| {
+            if let Some(Some(id)) = own.get(local as usize) {
+                return *id;
+            }
+            let text = digest.text(local);
+            let id = *ids.entry(text).or_insert_with(|| {
+                texts.push(text.to_owned());
+                (texts.len() - 1) as TextId
+            });
+            if let Some(own) = own.get_mut(local as usize) {
+                *own = Some(id);
+            }
+            id
+        };
+        let own_steps: Vec<Option<usize>> = (0..digest.steps.len() as u32)
+            .map(|own| {
+                let mut steps = job.steps.iter();
+                steps.position(|step| step.of_rank.get(rank) == Some(&Some(own)))
+            })
+            .collect();
+        for work in &digest.work {
+            items.push(Item {
+                step: work
+                    .step
+                    .and_then(|own| own_steps.get(own as usize).copied().flatten()),
+                key: (id(work.kernel), id(work.op), id(work.shapes)),
+                rank,
+                category: id(work.category),
+                calls: u64::from(work.calls),
+                total_ns: work.total_ns,
+                n_ranks: 1,
+                expected_ns: None,
+            });
+        }
+    }
+    items.sort_unstable_by_key(|item| (item.step, item.key, item.rank));
+    (items, texts)
+}
+
+/// What ranks with the same work in the same step would take at the median of their means.
+fn expect(of_key: &mut [Item]) {
+    if of_key.len() < 2 {
+        return;
+    }
+    let mut means: Vec<f64> = (of_key.iter())
+        .map(|item| item.total_ns as f64 / item.calls.max(1) as f64)
+        .collect();
+    means.sort_unstable_by(f64::total_cmp);
+    let last = means.len() - 1;
+    let median = means[last / 2].midpoint(means[last.div_ceil(2)]);
+    let n_ranks = of_key.len();
+    for item in of_key {
+        item.n_ranks = n_ranks;
+        item.expected_ns = Some((median * item.calls as f64).round() as i64);
+    }
+}
+
+/// Forgets what only two ranks share, of ranks that share enough with more.
+fn leave_out_pairs(items: &mut [Item], n_ranks: usize) {
+    let mut sums = vec![(0_i64, 0_i64); n_ranks];
+    for item in items.iter().filter(|item| item.expected_ns.is_some()) {
+        if let Some((all, several)) = sums.get_mut(item.rank) {
+            *all = all.saturating_add(item.total_ns);
+            if item.n_ranks > 2 {
+                *several = several.saturating_add(item.total_ns);
+            }
+        }
+    }
+    for item in items {
+        let is_enough = sums.get(item.rank).is_some_and(|(all, several)| {
+            several.saturating_mul(100) >= all.saturating_mul(LEAST_WITH_SEVERAL_PERCENT)
+        });
+        if is_enough && item.n_ranks == 2 {
+            item.expected_ns = None;
+        }
+    }
+}
+
+/// The rows with the largest excess.
+fn slow(items: &[Item], texts: &[String]) -> Vec<SlowWork> {
+    let mut rows: Vec<SlowWork> = Vec::new();
+    for of_key in items.chunk_by(|one, other| one.key == other.key) {
+        let mut of_ranks = of_key.chunk_by(|one, other| one.rank == other.rank);
+        let n_ranks = of_ranks.clone().count();
+        if n_ranks < 2 {
+            continue;
+        }
+        rows.extend(of_ranks.by_ref().filter_map(|items| {
+            let shared = || items.iter().filter(|item| item.expected_ns.is_some());
+            let first = shared().next()?;
+            let (kernel, op, shapes) = first.key;
+            let row = SlowWork {
+                rank: first.rank,
+                kernel: text(texts, kernel),
+                op: text(texts, op),
+                shapes: text(texts, shapes),
+                category: text(texts, first.category),
+                calls: shared().map(|item| item.calls).sum(),
+                total_ns: shared()
+                    .map(|item| item.total_ns)
+                    .fold(0, i64::saturating_add),
+                expected_ns: shared()
+                    .filter_map(|item| item.expected_ns)
+                    .fold(0, i64::saturating_add),
+                n_ranks,
+            };
+            (row.excess_ns() > 0).then_some(row)
+        }));
+    }
+    rows.arrange_by(|one, other| {
+        let by_excess = other.excess_ns().cmp(&one.excess_ns());
+        let key = |of: &SlowWork| (of.rank, of.kernel.clone(), of.op.clone(), of.shapes.clone());
+        by_excess.then_with(|| key(one).cmp(&key(other)))
+    });
+    let mut kept: Map<usize, usize> = Map::default();
+    rows.retain(|row| {
+        let kept = kept.entry(row.rank).or_default();
+        *kept += 1;
+        *kept <= MOST_ROWS
+    });
+    rows
+}
+
+fn text(texts: &[String], id: TextId) -> String {
+    texts.get(id as usize).cloned().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! What a rank has that others lack: more calls, other shapes, other operators.
+
+use std::cmp::Reverse;
+
+use serde::Serialize;
+
+use super::{Item, text};
+use crate::base::map::Map;
+use crate::base::sort::Arrange;
+use crate::base::stats::medians_of_others;
+
+/// Of a rank so many rows are kept.
+const MOST_ROWS: usize = 50;
+
+/// An operator that has to be larger by so much of its time on the others, so that shapes that differ on
+/// every rank are not told.
+const LEAST_MORE_PERCENT: i64 = 5;
+
+/// Work of a rank of which others have less.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct MoreWork {
+    /// Among the ranks of the job.
+    pub(crate) rank: usize,
+    pub(crate) kernel: String,
+    pub(crate) op: String,
+    pub(crate) shapes: String,
+    pub(crate) calls: u64,
+    /// The median of the others.
+    pub(crate) peers_calls: u64,
+    /// What the calls beyond that take.
+    pub(crate) excess_ns: i64,
+}
+
+/// Of items by key, rank and step: what ranks have more of, over all steps.
+pub(super) fn find(items: &[Item], texts: &[String], n_ranks: usize) -> Vec<MoreWork> {
+    let mut rows = Vec::new();
+    // Whatever the shapes: by how much more of a kernel and operator a rank has, at the speed of others.
+    let of_kernel = |item: &Item| (item.key.0, item.key.1);
+    for of_kernel in items.chunk_by(|one, other| of_kernel(one) == of_kernel(other)) {
+        let mut times = vec![0_i64; n_ranks];
+        for item in of_kernel {
+            if let Some(ns) = times.get_mut(item.rank) {
+                *ns = ns.saturating_add(item.expected_ns.unwrap_or(item.total_ns));
+            }
+        }
+        let others = medians_of_others(&times);
+        for of_key in of_kernel.chunk_by(|one, other| one.key == other.key) {
+            let mut calls = vec![0_i64; n_ranks];
+            for item in of_key {
+                if let Some(calls) = calls.get_mut(item.rank) {
+                    *calls = calls.saturating_add(i64::try_from(item.calls).unwrap_or(i64::MAX));
+                }
+            }
+            let peers = medians_of_others(&calls);
+            for of_rank in of_key.chunk_by(|one, other| one.rank == other.rank) {
+                let Some(first) = of_rank.first() else {
+                    continue;
+                };
+                let at = |values: &[i64]| values.get(first.rank).copied().unwrap_or(0);
+                let more_ns = at(&times).saturating_sub(at(&others));
+                let (calls, peers) = (at(&calls), at(&peers));
+                let is_more =
+                    more_ns.saturating_mul(100) > at(&others).saturating_mul(LEAST_MORE_PERCENT);
+                if calls <= peers || !is_more {
+                    continue;
+                }
+                let total = of_rank
+                    .iter()
+                    .map(|item| item.expected_ns.unwrap_or(item.total_ns));
+                let total_ns = total.fold(0, i64::saturating_add);
+                let beyond = i128::from(total_ns) * i128::from(calls - peers) / i128::from(calls);
+                let (kernel, op, shapes) = first.key;
+                rows.push(MoreWork {
+                    rank: first.rank,
+                    kernel: text(texts, kernel),
+                    op: text(texts, op),
+                    shapes: text(texts, shapes),
+                    calls: calls.unsigned_abs(),
+                    peers_calls: peers.unsigned_abs(),
+                    excess_ns: (beyond as i64).min(more_ns),
+                });
+            }
+        }
+    }
+    rows.arrange_by_cached_key(|row| {
+        let texts = (row.kernel.clone(), row.op.clone(), row.shapes.clone());
+        (Reverse(row.excess_ns), row.rank, texts)
+    });
+    let mut kept: Map<usize, usize> = Map::default();
+    rows.retain(|row| {
+        let kept = kept.entry(row.rank).or_default();
+        *kept += 1;
+        *kept <= MOST_ROWS
+    });
+    rows
+}
