@@ -115,10 +115,10 @@ pub(super) fn collectives<'a>() -> Vec<Col<Row<'a>>> {
 /// By collective of the job.
 fn rows<'a>(input: &'a Input) -> Vec<Row<'a>> {
     let job = input.job;
-    let starts = input.timings.iter().flatten();
+    let starts = input.analysis.timings.iter().flatten();
     let starts = starts.flat_map(|timing| timing.spans.iter().map(|(_, span)| span.start_ns));
     let origin_ns = starts.min().unwrap_or(0);
-    let timed = job.collectives.iter().zip(&input.timings);
+    let timed = job.collectives.iter().zip(&input.analysis.timings);
     let rows = timed.filter_map(|(of, timing)| {
         let (rank, first) = of.rows(&job.ranks).next()?;
         Some(Row {
@@ -179,7 +179,7 @@ pub(super) fn links<'a>() -> Vec<Col<LinkRow<'a>>> {
 
 pub(super) fn links_body(input: &Input) -> Body {
     let rows = rows(input);
-    let network = &input.network;
+    let network = &input.analysis.network;
     let slow = |at: usize| {
         let mut slow = network.slow_paths.iter();
         slow.find(|path| path.links.contains(&at))

@@ -68,7 +68,7 @@ pub(super) fn columns<'a>() -> Vec<Col<Row<'a>>> {
 pub(super) fn groups_body(input: &Input) -> Body {
     let job: &Job = input.job;
     let rows = job.groups.iter().enumerate().map(|(at, group)| {
-        let timed = || job.collectives.iter().zip(&input.timings);
+        let timed = || job.collectives.iter().zip(&input.analysis.timings);
         let own = || timed().filter(|(of, _)| of.group == Some(at));
         let mut kinds: Vec<&'static str> = Vec::new();
         for (of, _) in own() {

@@ -8,6 +8,7 @@ mod by_rank;
 mod calls;
 mod clocks;
 mod collectives;
+mod delays;
 mod groups;
 mod implicit_sync;
 mod nccl_long;
@@ -20,13 +21,11 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::job::Job;
 use crate::job::experts::{Exchange, exchanges};
-use crate::job::network::Network;
 use crate::job::pipeline::{Bubble, bubbles};
 use crate::job::roles::Layout;
-use crate::job::timing::Timing;
 use crate::job::world::SetApart;
+use crate::job::{Analysis, Job};
 use crate::report::sheet::{Column, Sheet};
 use calls::{Calls, Clock, RanksOfGroups};
 use step_times::RankStep;
@@ -54,32 +53,32 @@ struct Input<'a> {
     job: &'a Job,
     set_apart: &'a [SetApart],
     calls: Calls<'a>,
-    /// By collective of the job.
-    timings: Vec<Option<Timing>>,
+    analysis: &'a Analysis,
     steps: Vec<RankStep<'a>>,
     layout: Layout,
-    network: Network,
     exchanges: Vec<Exchange>,
     bubbles: Vec<Bubble>,
 }
 
 impl<'a> Input<'a> {
-    fn new(job: &'a Job, set_apart: &'a [SetApart], groups: &'a RanksOfGroups) -> Input<'a> {
-        let timings = job.collectives.iter().map(|of| job.timing(of));
-        let timings: Vec<Option<Timing>> = timings.collect();
+    fn new(
+        job: &'a Job,
+        analysis: &'a Analysis,
+        set_apart: &'a [SetApart],
+        groups: &'a RanksOfGroups,
+    ) -> Input<'a> {
         let layout = Layout::new(job);
         Input {
             calls: Calls::new(job, groups),
-            steps: step_times::steps(job, &timings),
-            network: Network::new(job, &timings),
+            steps: step_times::steps(job, analysis),
             exchanges: exchanges(job),
             bubbles: match job.clocks.are_comparable {
-                true => bubbles(job, &layout, &timings),
+                true => bubbles(job, &layout, &analysis.timings),
                 false => Vec::new(),
             },
             job,
+            analysis,
             set_apart,
-            timings,
             layout,
         }
     }
@@ -97,6 +96,21 @@ pub const SHEETS: &[SheetKind] = &[
         name: "rank_steps", title: "Where the time of each rank went, step by step", is_own: true,
         columns: || described(ranks::rank_steps()),
         body: ranks::rank_steps_body,
+    },
+    SheetKind {
+        name: "what_if", title: "What changes would be worth", is_own: true,
+        columns: || described(delays::what_if()),
+        body: delays::what_if_body,
+    },
+    SheetKind {
+        name: "slow_work", title: "Work that takes longer than on other ranks", is_own: true,
+        columns: || described(delays::slow_work()),
+        body: delays::slow_work_body,
+    },
+    SheetKind {
+        name: "more_work", title: "Work that other ranks have less of", is_own: true,
+        columns: || described(delays::more_work()),
+        body: delays::more_work_body,
     },
     SheetKind {
         name: "collectives", title: "Collectives of all ranks, clocks corrected", is_own: true,
@@ -187,9 +201,9 @@ pub const SHEETS: &[SheetKind] = &[
 
 /// The sheets of a job that have rows, in the order of [`SHEETS`]; files that were set apart are named
 /// among them.
-pub fn sheets(job: &Job, set_apart: &[SetApart]) -> Vec<JobSheet> {
+pub fn sheets(job: &Job, analysis: &Analysis, set_apart: &[SetApart]) -> Vec<JobSheet> {
     let groups = calls::ranks_of_groups(job);
-    let input = Input::new(job, set_apart, &groups);
+    let input = Input::new(job, analysis, set_apart, &groups);
     let made = SHEETS.iter().map(|kind| {
         let (columns, rows) = (kind.body)(&input);
         Sheet {

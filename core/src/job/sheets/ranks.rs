@@ -7,6 +7,7 @@ use crate::base::interval::{percent_of, sum};
 use crate::base::value::rounded;
 use crate::job::Rank;
 use crate::job::clocks::Clock;
+use crate::job::delay::Delay;
 use crate::job::digest::{GpuTime, OwnTime};
 use crate::report::sheet::Cell;
 
@@ -28,6 +29,12 @@ pub(super) fn rank_steps<'a>() -> Vec<Col<&'a RankStep<'a>>> {
         "transfer ms", Ms, |of| waits_ms(of.waits, |of| of.transfer_ns), "How long data moved in them, summed likewise.";
         "times last", Count, |of| known(of.waits.map(|of| of.last)), "In how many of them it started last.";
         "waits caused ms", Ms, |of| waits_ms(of.waits, |of| of.caused_ns), "How long others waited where it was last, summed; it may have been last because it waited elsewhere.";
+    "delay ms", Ms, |of| ms_of(of.delay.map(|of| of.excess.total_ns)), "The score: by how much its own time was longer than that of its peers, before all collectives.";
+        "delay by work ms", Ms, |of| ms_of(of.delay.map(|of| of.excess.work_ns)), "Of that: kernels that compute.";
+        "delay by copies ms", Ms, |of| ms_of(of.delay.map(|of| of.excess.copies_ns)), "Of that: copies.";
+        "delay by late launches ms", Ms, |of| ms_of(of.delay.map(|of| of.excess.late_ns)), "Of that: the CPU had not launched what runs next.";
+        "delay by idle ms", Ms, |of| ms_of(of.delay.map(|of| of.excess.idle_ns)), "Of that: the rest.";
+        "same-work ratio", Number, |of| float(of.ratio), "How many times as long the same kernels with the same operator and shapes took as at the median of all ranks.";
         "own time ms", Ms, |of| ms(of.own.total_ns), "The rank's own time: before each collective since the one that ended last, summed.";
         "own work ms", Ms, |of| ms(of.own.work_ns), "Of that: kernels compute.";
         "own copies ms", Ms, |of| ms(of.own.copies_ns), "Of that: copies run and nothing computes.";
@@ -66,6 +73,8 @@ pub(super) struct Row<'a> {
     step_ns: Option<i64>,
     own: OwnTime,
     waits: Option<Waits>,
+    delay: Option<&'a Delay>,
+    ratio: Option<f64>,
 }
 
 impl Row<'_> {
@@ -116,6 +125,12 @@ pub(super) fn ranks<'a>() -> Vec<Col<Row<'a>>> {
         "collectives", Count, |of| known(of.waits.map(|of| of.collectives)), "How many these are.";
         "times last", Count, |of| known(of.waits.map(|of| of.last)), "In how many of them it started last.";
         "waits caused ms", Ms, |of| waits_ms(of.waits, |of| of.caused_ns), "How long others waited where it was last, summed; it may have been last because it waited elsewhere.";
+    "delay ms", Ms, |of| ms_of(of.delay.map(|of| of.excess.total_ns)), "The score: by how much its own time was longer than that of its peers, before all collectives.";
+        "delay by work ms", Ms, |of| ms_of(of.delay.map(|of| of.excess.work_ns)), "Of that: kernels that compute.";
+        "delay by copies ms", Ms, |of| ms_of(of.delay.map(|of| of.excess.copies_ns)), "Of that: copies.";
+        "delay by late launches ms", Ms, |of| ms_of(of.delay.map(|of| of.excess.late_ns)), "Of that: the CPU had not launched what runs next.";
+        "delay by idle ms", Ms, |of| ms_of(of.delay.map(|of| of.excess.idle_ns)), "Of that: the rest.";
+        "same-work ratio", Number, |of| float(of.ratio), "How many times as long the same kernels with the same operator and shapes took as at the median of all ranks.";
         "own time ms", Ms, |of| ms(of.own.total_ns), "The rank's own time: before each collective since the one that ended last, summed.";
         "own work ms", Ms, |of| ms(of.own.work_ns), "Of that: kernels compute.";
         "own copies ms", Ms, |of| ms(of.own.copies_ns), "Of that: copies run and nothing computes.";
@@ -165,6 +180,13 @@ pub(super) fn ranks_body(input: &Input) -> Body {
                 .filter_map(|of| of.own)
                 .fold(OwnTime::default(), added),
             waits,
+            delay: input.analysis.delays.of_ranks.get(at),
+            ratio: input
+                .analysis
+                .same_work
+                .of_ranks
+                .get(at)
+                .and_then(|same| same.ratio()),
         }
     });
     body(&ranks(), rows)

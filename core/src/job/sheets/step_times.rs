@@ -2,10 +2,11 @@
 
 use crate::base::interval::{Interval, sum};
 use crate::base::map::Map;
+use crate::job::delay::Delay;
 use crate::job::digest::{OwnTime, Step};
 use crate::job::matching::Member;
 use crate::job::timing::Timing;
-use crate::job::{Job, Rank};
+use crate::job::{Analysis, Job, Rank};
 
 /// What a step's time was told by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,13 +53,17 @@ pub(super) struct RankStep<'a> {
     pub(super) own: OwnTime,
     /// `None` where clocks cannot be compared.
     pub(super) waits: Option<Waits>,
+    /// How much longer than that of its peers its own time was, and what that went to.
+    pub(super) delay: Option<&'a Delay>,
+    /// How many times as long the same work took.
+    pub(super) ratio: Option<f64>,
     /// The longest computation between collectives of all ranks over the mean one.
     pub(super) imbalance: Option<f64>,
 }
 
 /// By rank, then by step.
-pub(super) fn steps<'a>(job: &'a Job, timings: &[Option<Timing>]) -> Vec<RankStep<'a>> {
-    let waits = waits(job, timings);
+pub(super) fn steps<'a>(job: &'a Job, analysis: &'a Analysis) -> Vec<RankStep<'a>> {
+    let waits = waits(job, &analysis.timings);
     let ends = ends(job);
     let imbalances: Vec<Option<f64>> = (0..job.steps.len()).map(|at| imbalance(job, at)).collect();
     let ranks = job.ranks.iter().enumerate();
@@ -93,6 +98,8 @@ pub(super) fn steps<'a>(job: &'a Job, timings: &[Option<Timing>]) -> Vec<RankSte
                     time_by,
                     own: own.fold(OwnTime::default(), added),
                     waits: job.clocks.are_comparable.then_some(waited),
+                    delay: analysis.delays.of(step_at, at),
+                    ratio: analysis.same_work.ratio(step_at, at),
                     imbalance: imbalances.get(step_at).copied().flatten(),
                 })
             })

@@ -2,9 +2,9 @@
 
 use std::cell::OnceCell;
 
-use crate::job::Job;
 use crate::job::sheets::{JobSheet, sheets};
 use crate::job::world::SetApart;
+use crate::job::{Analysis, Job};
 
 /// What the files are made from.
 #[derive(Debug)]
@@ -13,6 +13,7 @@ pub struct Input<'a> {
     pub job: &'a Job,
     /// Files that take no part in it.
     pub set_apart: &'a [SetApart],
+    analysis: OnceCell<Analysis>,
     sheets: OnceCell<Vec<JobSheet>>,
 }
 
@@ -22,13 +23,19 @@ impl<'a> Input<'a> {
         Input {
             job,
             set_apart,
+            analysis: OnceCell::new(),
             sheets: OnceCell::new(),
         }
     }
 
+    /// What it comes to, made when it is first asked for.
+    pub fn analysis(&self) -> &Analysis {
+        self.analysis.get_or_init(|| Analysis::new(self.job))
+    }
+
     /// Its sheets, made when they are first asked for.
     pub fn sheets(&self) -> &[JobSheet] {
-        let make = || sheets(self.job, self.set_apart);
+        let make = || sheets(self.job, self.analysis(), self.set_apart);
         self.sheets.get_or_init(make)
     }
 }

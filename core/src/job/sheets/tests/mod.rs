@@ -2,6 +2,7 @@
 
 mod ranks;
 
+use crate::job::Analysis;
 use ranks::{Of, Ranks, Text};
 
 const WORLD: Of = Of {
@@ -349,7 +350,10 @@ fn bases_of_times_are_added_before_ranks_are_compared() {
 #[test]
 fn the_order_of_files_changes_nothing() {
     let ranks = two().ran(1, WORLD, "broadcast", [4, 4], 300..310);
-    let sheets = |ranks: Ranks| super::sheets(&ranks.job(), &[]);
+    let sheets = |ranks: Ranks| {
+        let job = ranks.job();
+        super::sheets(&job, &Analysis::new(&job), &[])
+    };
     assert_eq!(sheets(ranks.clone()), sheets(ranks.reversed()));
 }
 

@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use crate::base::interval::Interval;
-use crate::job::Job;
 use crate::job::clocks::Clock;
 use crate::job::digest::{
     Collective, Digest, GroupText, NamedGroup, OwnTime, RankFrom, SourceFile, Step, TextId, VERSION,
 };
 use crate::job::sheets::{JobSheet, sheets};
 use crate::job::world::World;
+use crate::job::{Analysis, Job};
 use crate::report::sheet::Cell;
 
 /// A process group.
@@ -204,7 +204,7 @@ pub(super) struct Text(pub(super) JobSheet);
 
 impl Text {
     pub(super) fn of(job: &Job, name: &str) -> Text {
-        let mut sheets = sheets(job, &[]).into_iter();
+        let mut sheets = sheets(job, &Analysis::new(job), &[]).into_iter();
         let empty = JobSheet {
             name: name.to_owned(),
             columns: Vec::new(),

@@ -1,0 +1,202 @@
+//! Sheets `slow_work`, `more_work` and `what_if`: which work takes longer on a rank than on others, what a
+//! rank has more of, and what changes would be worth.
+
+use super::Input;
+use super::table::{Body, Col, body, columns, float, int, known, ms, text};
+use crate::base::interval::percent_of;
+use crate::base::sort::Arrange;
+use crate::job::replay::Gain;
+use crate::job::same_work::{MoreWork, SlowWork};
+use crate::job::what_if::WhatIf;
+use crate::job::{Job, Rank};
+
+/// Work of a rank.
+pub(super) struct Of<'a, W> {
+    rank: Option<&'a Rank>,
+    of: &'a W,
+}
+
+impl<W> Of<'_, W> {
+    fn number(&self) -> Option<u32> {
+        self.rank.map(|rank| rank.number)
+    }
+}
+
+pub(super) fn slow_work<'a>() -> Vec<Col<Of<'a, SlowWork>>> {
+    columns![Of<'_, SlowWork>:
+        "rank", Count, |of| known(of.number()), "The rank, by its number in the job.";
+        "kernel", Text, |of| text(&of.of.kernel), "The kernel; empty without a GPU.";
+        "operator", Text, |of| text(&of.of.op), "The operator that launched it.";
+        "shapes", Text, |of| text(&of.of.shapes), "Shapes of its arguments.";
+        "category", Text, |of| text(&of.of.category), "The category of the kernel.";
+        "calls", Count, |of| int(of.of.calls), "How often, in all steps.";
+        "ranks", Count, |of| int(of.of.n_ranks), "On how many ranks the same work is.";
+        "total ms", Ms, |of| ms(of.of.total_ns), "All of its time.";
+        "mean µs", Us, |of| float(Some(of.of.mean_ns() / 1e3)), "A call on average.";
+        "median of ranks µs", Us, |of| float(Some(of.of.peers_ns() / 1e3)), "A call at the median of all ranks.";
+        "ratio", Number, |of| float(Some(of.of.ratio())), "How many times as long it takes as at the median of all ranks.";
+        "excess ms", Ms, |of| ms(of.of.excess_ns()), "By how much longer all of it takes.";
+    ]
+}
+
+pub(super) fn slow_work_body(input: &Input) -> Body {
+    let slow = input.analysis.same_work.slow.iter();
+    let rows = slow.map(|of| Of {
+        rank: input.job.ranks.get(of.rank),
+        of,
+    });
+    body(&slow_work(), rows)
+}
+
+pub(super) fn more_work<'a>() -> Vec<Col<Of<'a, MoreWork>>> {
+    columns![Of<'_, MoreWork>:
+        "rank", Count, |of| known(of.number()), "The rank, by its number in the job.";
+        "kernel", Text, |of| text(&of.of.kernel), "The kernel; empty without a GPU.";
+        "operator", Text, |of| text(&of.of.op), "The operator that launched it.";
+        "shapes", Text, |of| text(&of.of.shapes), "Shapes of its arguments.";
+        "calls", Count, |of| int(of.of.calls), "How often, in all steps.";
+        "calls of others", Count, |of| int(of.of.peers_calls), "How often on the other ranks, their median.";
+        "excess ms", Ms, |of| ms(of.of.excess_ns), "What the calls beyond that take.";
+    ]
+}
+
+pub(super) fn more_work_body(input: &Input) -> Body {
+    let more = input.analysis.same_work.more.iter();
+    let rows = more.map(|of| Of {
+        rank: input.job.ranks.get(of.rank),
+        of,
+    });
+    body(&more_work(), rows)
+}
+
+/// A change with what it gains.
+pub(super) struct Change {
+    what: &'static str,
+    rank: Option<u32>,
+    host: String,
+    group: String,
+    step: Option<u64>,
+    gain: Gain,
+    steps_ns: i64,
+}
+
+pub(super) fn what_if() -> Vec<Col<Change>> {
+    columns![Change:
+        "what if", Text, |of| text(of.what), "The change.";
+        "rank", Count, |of| known(of.rank), "The rank that is concerned.";
+        "host", Text, |of| text(&of.host), "The host that is concerned.";
+        "group", Text, |of| text(&of.group), "The process group that is concerned.";
+        "step", Count, |of| known(of.step), "The step that is concerned.";
+        "gain ms", Ms, |of| ms(of.gain.total_ns), "What all steps together would take less: the recorded job run again with the change. What overlaps is taken as recorded, so that it is an upper bound.";
+        "gain ms a step", Ms, |of| ms(of.gain.per_step_ns()), "That for each step.";
+        "gain (%)", Percent, |of| float(percent_of(of.gain.total_ns, of.steps_ns)), "That in percent of all steps, the longest rank's times.";
+    ]
+}
+
+pub(super) fn what_if_body(input: &Input) -> Body {
+    let job = input.job;
+    let steps_ns = (job.ranks.iter())
+        .map(|rank| {
+            let own = input.steps.iter();
+            let own = own.filter(|step| step.rank.number == rank.number);
+            own.map(|step| step.time_ns).fold(0, i64::saturating_add)
+        })
+        .max();
+    let changes = changes(input).into_iter().filter_map(|(what, of)| {
+        let gain = input.analysis.gain(job, of)?;
+        let change = Change {
+            what,
+            rank: None,
+            host: String::new(),
+            group: String::new(),
+            step: None,
+            gain,
+            steps_ns: steps_ns.unwrap_or(0),
+        };
+        // What gains nothing is worth no row.
+        (change.gain.total_ns > 0).then(|| about(input, of, change))
+    });
+    let mut changes: Vec<Change> = changes.collect();
+    changes.arrange_by_key(|change| std::cmp::Reverse(change.gain.total_ns));
+    body(&what_if(), changes)
+}
+
+fn changes(input: &Input) -> Vec<(&'static str, WhatIf)> {
+    let network = &input.analysis.network;
+    let mut all = vec![
+        ("nobody waits for anybody", WhatIf::NoWaiting),
+        ("experts are balanced", WhatIf::BalancedExperts),
+    ];
+    // Ranks that others never wait for gain nothing; each question costs a run of the job.
+    let delays = input.analysis.delays.of_ranks.iter().enumerate();
+    for (rank, delay) in delays.filter(|(_, delay)| delay.excess.total_ns > 0) {
+        all.push(("the rank keeps up", WhatIf::KeepsUp(rank)));
+        if delay.excess.work_ns > 0 {
+            all.push((
+                "its kernels take as long as those of others",
+                WhatIf::SameKernels(rank),
+            ));
+            all.push(("it has as much work as others", WhatIf::EvenWork(rank)));
+        }
+        if delay.excess.late_ns > 0 {
+            all.push(("its CPU launches in time", WhatIf::HostInTime(rank)));
+        }
+    }
+    if input.job.hosts.len() > 1 {
+        let hosts = 0..input.job.hosts.len();
+        all.extend(hosts.map(|host| ("the host keeps up", WhatIf::HostKeepsUp(host))));
+    }
+    let paths = 0..network.slow_paths.len();
+    all.extend(paths.map(|path| ("the link is as fast as its siblings", WhatIf::Path(path))));
+    if network.slow_paths.len() > 1 {
+        all.push(("all links are as fast as their siblings", WhatIf::Paths));
+    }
+    let steps = 0..network.slow_steps.len();
+    all.extend(steps.map(|step| {
+        (
+            "transfers take as long as in other steps",
+            WhatIf::SlowStep(step),
+        )
+    }));
+    all
+}
+
+/// Names what a change is about.
+fn about(input: &Input, of: WhatIf, change: Change) -> Change {
+    let job: &Job = input.job;
+    let network = &input.analysis.network;
+    match of {
+        WhatIf::KeepsUp(rank)
+        | WhatIf::SameKernels(rank)
+        | WhatIf::EvenWork(rank)
+        | WhatIf::HostInTime(rank) => Change {
+            rank: job.ranks.get(rank).map(|rank| rank.number),
+            ..change
+        },
+        WhatIf::HostKeepsUp(host) => Change {
+            host: job.hosts.get(host).cloned().unwrap_or_default(),
+            ..change
+        },
+        WhatIf::Path(path) => {
+            let path = network.slow_paths.get(path).map(|slow| slow.path);
+            let group = path.and_then(|path| job.groups.get(path.group));
+            let pair = path.and_then(|path| path.pair);
+            let name = group.map_or("", |group| &group.name);
+            Change {
+                group: match pair {
+                    Some((one, other)) => format!("{name}: {one}, {other}"),
+                    None => name.to_owned(),
+                },
+                ..change
+            }
+        }
+        WhatIf::SlowStep(step) => {
+            let step = network.slow_steps.get(step).map(|slow| slow.step);
+            Change {
+                step: step.and_then(|step| Some(job.steps.get(step)?.number)),
+                ..change
+            }
+        }
+        WhatIf::Paths | WhatIf::BalancedExperts | WhatIf::NoWaiting => change,
+    }
+}
