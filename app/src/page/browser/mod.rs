@@ -5,6 +5,7 @@
 //! | `address` | the hash, read, written and followed |
 //! | `worker` | workers, their messages, and requests |
 //! | `files` | files that come in and go out |
+//! | `heads` | how files begin |
 //! | `kept` | traces that stay on this computer |
 //! | `focus` | the keyboard focus, and keys that no element took |
 //! | `layout` | sizes, places, scrolling |
@@ -12,6 +13,7 @@
 mod address;
 mod files;
 mod focus;
+mod heads;
 mod kept;
 mod layout;
 mod worker;
@@ -33,6 +35,7 @@ pub use focus::{
     catch_focus, focus_leaves, focus_on, has_open_dialog, on_key, remember_focus, return_focus,
     reveal, types_text,
 };
+pub use heads::{head_of, n_cores};
 pub use kept::{KeptTrace, forget_trace, keep_trace, kept_trace, kept_traces};
 pub use layout::{
     bring_into_view, capture_pointer, colors_of, design_px, follow_size, go_to_element,
