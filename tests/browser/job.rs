@@ -8,7 +8,7 @@ use thirtyfour::prelude::*;
 
 use super::page::{Page, with_page};
 use super::traces::kernels;
-use crate::support::container::gzip;
+use crate::support::container::{gzip, zip};
 use crate::support::text::event;
 
 /// What a trace of a rank says of itself, before its events.
@@ -87,7 +87,7 @@ fn ranks_of_one_world_are_one_job_and_a_cell_opens_its_rank() {
         page.enter("#heatmap", Key::Enter + "").await;
         page.wait_until_shown(1).await;
         page.wait_text(".file", "r1.json").await;
-        page.wait_text("#window", "ProfilerStep#5").await;
+        page.wait_text("#window", "Step 5").await;
 
         // The job is as it was left; nothing is read, and nothing was ever asked of the server.
         page.click("#back-to-job").await;
@@ -151,6 +151,26 @@ fn files_that_may_be_a_job_are_offered_as_one() {
         page.click("#open-as-job").await;
         page.wait_text(".file", "Job of 5 ranks").await;
         assert_eq!(page.requests_after_load(), []);
+    });
+}
+
+#[test]
+fn an_archive_of_ranks_is_a_job() {
+    with_page("job-zip", async |page| {
+        let files = ranks();
+        let members: Vec<(&str, &[u8])> = (files.iter().take(3))
+            .map(|(name, text)| (&**name, text.as_bytes()))
+            .collect();
+        let archive = tempfile::Builder::new().suffix(".zip").tempfile().unwrap();
+        std::fs::write(archive.path(), zip(&members)).unwrap();
+        page.choose(archive.path()).await;
+        page.wait_text(".file", "Job of 3 ranks").await;
+
+        // A rank opens out of the archive.
+        page.click("[data-testid=job-ranks] tbody tr:last-child button")
+            .await;
+        page.wait_until_shown(1).await;
+        page.wait_text(".file", "r2.json").await;
     });
 }
 

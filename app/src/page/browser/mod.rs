@@ -9,6 +9,7 @@
 //! | `kept` | traces that stay on this computer |
 //! | `focus` | the keyboard focus, and keys that no element took |
 //! | `layout` | sizes, places, scrolling |
+//! | `zip` | the members of an archive |
 
 mod address;
 mod files;
@@ -17,6 +18,7 @@ mod heads;
 mod kept;
 mod layout;
 mod worker;
+mod zip;
 
 use std::cell::RefCell;
 
@@ -42,6 +44,7 @@ pub use layout::{
     is_wider_than, last_passed, mono_letter, on_scroll, pointer_in, scroll_to_top,
 };
 pub use worker::{WorkerFiles, count_requests, start_worker, worker_files};
+pub use zip::members_of_zip;
 
 thread_local! {
     /// Listeners that live as long as the page.

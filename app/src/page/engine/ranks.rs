@@ -75,15 +75,24 @@ impl Ranks {
 impl Engine {
     /// Files came together: where they are ranks of one job, it is opened at once.
     pub fn take_together(self, dropped: Dropped, otherwise: impl FnOnce(Dropped) + 'static) {
-        let may_be_job = dropped.files.len() > 1 && !self.state.takes_captures();
-        if !may_be_job {
+        let is_archive = |dropped: &Dropped| match dropped.files.as_slice() {
+            [(name, _)] => name.to_ascii_lowercase().ends_with(".zip"),
+            _ => false,
+        };
+        let is_alone = dropped.files.len() < 2 && !is_archive(&dropped);
+        if is_alone || self.state.takes_captures() {
             otherwise(dropped);
             return;
         }
         wasm_bindgen_futures::spawn_local(async move {
-            let mut heads = Vec::new();
+            let dropped = match is_archive(&dropped) {
+                true => unpacked(dropped).await,
+                false => dropped,
+            };
+            let may_be_opened = |path: &str| crate::protocol::may_be_opened(base_name(path));
             let named = dropped.files.iter();
-            let traces = named.filter(|(_, file)| crate::protocol::may_be_opened(&file.name()));
+            let traces = named.filter(|(path, _)| may_be_opened(path));
+            let mut heads = Vec::new();
             for (_, file) in traces.take(MOST_HEADS) {
                 heads.push(Head::of(&browser::head_of(file).await));
                 if heads.last() == Some(&Head::Unknown) {
@@ -93,8 +102,7 @@ impl Engine {
             match are_one_job(&heads) {
                 true => {
                     let files = dropped.files.into_iter();
-                    let traces =
-                        files.filter(|(_, file)| crate::protocol::may_be_opened(&file.name()));
+                    let traces = files.filter(|(path, _)| may_be_opened(path));
                     self.open_job(traces.collect());
                 }
                 false => otherwise(dropped),
@@ -457,6 +465,26 @@ impl Engine {
             .iter()
             .find(|step| wanted.is_some() && number(&step.name) == wanted);
         named.or_else(|| steps.get(at)).map(|step| step.window)
+    }
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// An archive of several traces as what it holds; one of a single trace as it is.
+async fn unpacked(dropped: Dropped) -> Dropped {
+    let Some((name, archive)) = dropped.files.first() else {
+        return dropped;
+    };
+    let mut members = browser::members_of_zip(archive).await;
+    members.retain(|(path, _)| crate::protocol::may_be_opened(base_name(path)));
+    match members.len() {
+        0 | 1 => dropped,
+        _ => Dropped {
+            folder: Some(name.clone()),
+            files: members,
+        },
     }
 }
 
