@@ -403,14 +403,15 @@ fn paint(
         }
     }
     brush.set_fill_style_str(&palette.ink);
-    let every = (1.4 * text_px / grid.row_px).ceil().max(1.0) as usize;
-    for (at, row) in rows.iter().enumerate().step_by(every) {
+    let mut written_to = 0.0;
+    for (at, row) in rows.iter().enumerate() {
         let (_, top) = grid.corner(at, 0);
-        let middle = top + grid.row_px / 2.0 + text_px / 3.0;
-        let label = row.label();
-        // Labels that a canvas cannot write are in the table.
-        let _ =
-            brush.fill_text_with_max_width(&label, 0.0, middle.max(text_px), grid.gutter_px - 6.0);
+        let y = (top + grid.row_px / 2.0 + text_px / 3.0).max(text_px);
+        // What has no room is in the table.
+        if y - text_px >= written_to {
+            let _ = brush.fill_text_with_max_width(&row.label(), 0.0, y, grid.gutter_px - 6.0);
+            written_to = y + 0.2 * text_px;
+        }
     }
     let longest = steps
         .iter()

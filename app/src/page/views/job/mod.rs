@@ -47,10 +47,11 @@ pub fn header_facts(job: &JobStage) -> Option<(String, String)> {
         return None;
     };
     let ranks = format::counted(job.opened.overview.ranks.len() as u64, "rank");
+    let files = format::counted(job.n_files as u64, "file");
     let seconds = job.opened_in_ms / 1000.0;
     Some((
         format!("Job of {ranks}"),
-        format!("{} files \u{b7} {seconds:.2} s", job.n_files),
+        format!("{files} \u{b7} {seconds:.2} s"),
     ))
 }
 

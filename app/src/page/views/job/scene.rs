@@ -126,7 +126,7 @@ impl Grid {
         letter_px: f64,
     ) -> Grid {
         let gutter_px = (letters.clamp(2, 14) as f64 * letter_px + 12.0).min(0.4 * width);
-        let row_px = (420.0 / n_rows.max(1) as f64).clamp(3.0, 24.0);
+        let row_px = (420.0 / n_rows.max(1) as f64).clamp(4.0, 24.0);
         Grid {
             gutter_px,
             row_px,

@@ -20,7 +20,10 @@ pub(super) fn tables(job: Arc<OpenJob>, picked: Picked) -> impl IntoView {
     let engine = expect_context::<Engine>();
     let all = job.opened.overview.tables.clone();
     // Ranks are picked in the first table that is about them.
-    let first = all.iter().position(|table| !table.ranks.is_empty());
+    let n_traces = job.has_trace.iter().filter(|has| **has).count();
+    let first = all
+        .iter()
+        .position(|table| n_traces > 1 && !table.ranks.is_empty());
     let tables = each(all.into_iter().enumerate(), |(at, table)| {
         shown_table(&job, table, Some(picked).filter(|_| Some(at) == first))
     });
