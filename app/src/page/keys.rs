@@ -153,6 +153,17 @@ pub const KEYS: &[KeyGroup] = &[
         rows: &[row(&["Enter"], "Keep the range with the note")],
     },
     KeyGroup {
+        title: "Job: ranks and steps",
+        sources: &["views/job/heatmap.rs"],
+        rows: &[
+            row(&["ArrowUp", "ArrowDown"], "Rank above, below"),
+            row(&["ArrowLeft", "ArrowRight"], "Previous, next step"),
+            row(&["Home", "End"], "First, last rank"),
+            row(&["Enter", " "], "Open the trace of the rank at the step; open or close a host"),
+            row(&["Escape"], "Clear the selection"),
+        ],
+    },
+    KeyGroup {
         title: "Menus and panels",
         sources: &["components/op_details/mod.rs", "components/table_tools.rs", "components/thresholds.rs"],
         rows: &[row(&["Escape"], "Close; from the details panel, back to where it was opened")],

@@ -9,6 +9,7 @@
 //! | [`engine`] | the only door to the worker |
 //! | [`keys`] | the keys of the page |
 //! | [`prelude`] | what every view and component uses |
+//! | [`ranks`] | many files as ranks of one job |
 //! | [`browser`] | everything that touches the browser |
 
 pub mod browser;
@@ -16,6 +17,7 @@ pub mod components;
 pub mod engine;
 pub mod keys;
 pub mod prelude;
+pub mod ranks;
 pub mod shell;
 pub mod state;
 pub mod url;

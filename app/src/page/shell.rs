@@ -15,7 +15,9 @@ use crate::page::components::recent::recent_dialog;
 use crate::page::components::thresholds::thresholds_panel;
 use crate::page::components::versus::{adding, open_error, versus};
 use crate::page::prelude::*;
+use crate::page::ranks::JobStage;
 use crate::page::state::Stage;
+use crate::page::views::job;
 use crate::page::views::start::{empty, failed, loading};
 use crate::protocol::Choice;
 
@@ -55,10 +57,12 @@ pub fn app() -> impl IntoView {
         move |choice, _, _| judge_anew(state, engine, choice),
         false,
     );
-    let is_open = Memo::new(move |_| state.is_open());
+    let is_open = Memo::new(move |_| state.shows_trace());
+    let is_shown =
+        Memo::new(move |_| state.shows_job() && state.job.with(JobStage::is_open) || is_open.get());
     // The button that opened a trace is gone when it is open.
     Effect::new(move || {
-        if is_open.get() {
+        if is_shown.get() {
             browser::catch_focus(None, &IN_VIEW, "main");
         }
     });
@@ -84,7 +88,8 @@ pub fn app() -> impl IntoView {
             id="main"
             tabindex="-1"
             class:fills=move || is_open.get() && state.view().fills
-            class:alone=move || !is_open.get()
+            class:alone=move || !is_shown.get()
+            class:of-job=move || state.shows_job()
             data-view=move || if is_open.get() { state.view().slug } else { "" }
         >
             {file_inputs()}
@@ -111,15 +116,16 @@ pub fn app() -> impl IntoView {
 fn file_inputs() -> impl IntoView {
     const TRACES: &str = ".json,.gz,.zip,application/json,application/gzip,application/zip";
     let engine = expect_context::<Engine>();
-    let open = move |files: Vec<File>| match files.len() > FEW {
-        true => {
-            let named = files.into_iter().map(|file| (file.name(), file));
-            engine.choose_among(Dropped {
-                files: named.collect(),
-                folder: None,
-            });
-        }
-        false => engine.open_all(files),
+    let open = move |files: Vec<File>| {
+        let named = files.into_iter().map(|file| (file.name(), file));
+        let chosen = Dropped {
+            files: named.collect(),
+            folder: None,
+        };
+        engine.take_together(chosen, move |chosen| match chosen.files.len() > FEW {
+            true => engine.choose_among(chosen),
+            false => engine.open_all(chosen.files.into_iter().map(|(_, file)| file).collect()),
+        });
     };
     let compare =
         move |files: Vec<File>| files.into_iter().for_each(|file| engine.compare_with(file));
@@ -133,7 +139,9 @@ fn file_inputs() -> impl IntoView {
             type="file"
             tabindex="-1"
             aria-label="Folder of traces"
-            on:change=move |event| engine.choose_among(browser::take_folder(&event))
+            on:change=move |event| {
+                engine.take_together(browser::take_folder(&event), move |chosen| engine.choose_among(chosen));
+            }
         />
     }
 }
@@ -145,12 +153,19 @@ const FEW: usize = 4;
 /// Files were dropped: a trace with its captures, or two to compare; on the right half of the window, what the open
 /// trace is to be compared with; or performance models.
 fn take_dropped(state: AppState, engine: Engine, dropped: Dropped, half: Half) {
+    engine.take_together(dropped, move |dropped| {
+        take_traces(state, engine, dropped, half)
+    });
+}
+
+/// They are no ranks of one job.
+fn take_traces(state: AppState, engine: Engine, dropped: Dropped, half: Half) {
     if dropped.folder.is_some() || dropped.files.len() > FEW {
         engine.choose_among(dropped);
         return;
     }
     let files: Vec<File> = dropped.files.into_iter().map(|(_, file)| file).collect();
-    let is_open = untrack(|| state.is_open());
+    let is_open = untrack(|| state.shows_trace());
     let only = match files.as_slice() {
         [file] => Some(file.clone()),
         _ => None,
@@ -169,7 +184,7 @@ fn drop_zones() -> impl IntoView {
     let state = expect_context::<AppState>();
     move || {
         let half = state.dragging.get()?;
-        let is_open = state.is_open();
+        let is_open = state.shows_trace();
         Some(match is_open {
             false => view! { <div class="drop" aria-hidden="true"><p>"Drop to open"</p></div> }.into_any(),
             true => view! {
@@ -187,6 +202,9 @@ fn drop_zones() -> impl IntoView {
 }
 
 fn title(state: AppState) -> String {
+    if state.shows_job() {
+        return state.job.with(job::title);
+    }
     let file = state.file_name.get();
     state.stage.with(|stage| match stage {
         Stage::Open(_) => format!("{file} · {} · Dormer", state.view().title),
@@ -231,7 +249,9 @@ fn stages() -> impl IntoView {
         })
     });
     let view = Memo::new(move |_| state.view());
+    let shows_job = Memo::new(move |_| state.shows_job());
     move || match kind.get() {
+        _ if shows_job.get() => job::job().into_any(),
         1 => loading().into_any(),
         2 => failed().into_any(),
         3 => {

@@ -7,6 +7,7 @@ use leptos::prelude::*;
 
 use crate::page::browser::{self, Half, KeptTrace};
 use crate::page::components::table_layout::ColumnChoice;
+use crate::page::ranks::{JobStage, VIEW as JOB};
 use crate::page::url::{DetailsOf, Focus, KeptRange, Place, Theme};
 use crate::page::views::{VIEWS, View};
 use crate::protocol::{
@@ -77,6 +78,8 @@ pub struct AppState {
     pub stage: RwSignal<Stage<Box<Opened>>>,
     /// What the page is doing with the trace that the open one is compared with.
     pub reference: RwSignal<Stage<ReferenceOpened>>,
+    /// What the page is doing with a job of many ranks.
+    pub job: RwSignal<JobStage>,
     /// The name of the file that `reference` is about.
     pub reference_name: RwSignal<String>,
     /// What could not be opened while the open trace stays open.
@@ -166,6 +169,27 @@ impl AppState {
     /// Whether a trace is open.
     pub fn is_open(self) -> bool {
         self.stage.with(Stage::is_open)
+    }
+
+    /// Whether the job is what is shown, and not a trace.
+    pub fn shows_job(self) -> bool {
+        let is_there = self.job.with(|job| !matches!(job, JobStage::Empty));
+        is_there && self.place.with(|place| place.view == JOB)
+    }
+
+    /// Whether a trace is open and shown.
+    pub fn shows_trace(self) -> bool {
+        self.is_open() && !self.shows_job()
+    }
+
+    /// Shows the trace that is open or being opened, and no longer the job.
+    pub fn leave_job(self) {
+        if untrack(|| self.shows_job()) {
+            self.go(|place| {
+                place.view = String::new();
+                place.focus = Focus::default();
+            });
+        }
     }
 
     /// Whether captures can be merged with what is open; not read as a signal.

@@ -35,6 +35,8 @@ pub struct Focus {
     pub sort: Option<Sort>,
     /// The selected row of a table, or node of the tree.
     pub row: Option<u32>,
+    /// The step of a job, by position.
+    pub step: Option<u32>,
     /// The node of the tree that the blocks of a flame graph begin with; `None` for all of them.
     pub top: Option<u32>,
     /// The event to be found in the tree: `N` of `dormer tree --uid N`.
@@ -201,6 +203,7 @@ const KEYS: &[Key] = &[
     ("find", |at| text(&at.focus.find), |at, value| at.focus.find = value),
     ("sort", |at| at.focus.sort.as_ref().map(write_sort), |at, value| at.focus.sort = parse_sort(&value)),
     ("row", |at| number(at.focus.row), |at, value| at.focus.row = value.parse().ok()),
+    ("step", |at| number(at.focus.step), |at, value| at.focus.step = value.parse().ok()),
     ("top", |at| number(at.focus.top), |at, value| at.focus.top = value.parse().ok()),
     ("event", |at| number(at.focus.event), |at, value| at.focus.event = value.parse().ok()),
     ("span", |at| at.focus.span.map(write_span), |at, value| at.focus.span = parse_span(&value)),
@@ -357,6 +360,7 @@ mod tests {
                     descending: true,
                 }),
                 row: Some(17),
+                step: Some(2),
                 top: Some(12),
                 event: Some(4_711),
                 span: Some((1_000, 25_000_000_000)),

@@ -19,6 +19,7 @@ pub mod choice;
 pub mod compare;
 pub mod files;
 pub mod fuzzy;
+pub mod job;
 pub mod memory;
 pub mod op_details;
 pub mod opening;
@@ -39,6 +40,7 @@ use serde::{Deserialize, Serialize};
 pub use choice::*;
 pub use compare::*;
 pub use files::*;
+pub use job::*;
 pub use memory::*;
 pub use op_details::*;
 pub use opening::*;
@@ -55,6 +57,9 @@ pub use tree::*;
 /// The name of a worker that analyzes the sample again and again, for nothing but to be fast later. It is
 /// asked nothing.
 pub const WARM_UP: &str = "warm-up";
+
+/// The name of a worker that reads one file of a job.
+pub const ONE_FILE: &str = "one-file";
 
 /// Page to worker.
 #[derive(Debug, Serialize, Deserialize)]
@@ -73,6 +78,10 @@ pub enum Request {
     OpenReference(Choice, FileNames),
     /// Stop reading the file of the reference.
     CancelReference,
+    /// Reduce the file beside this message to what a job keeps of it.
+    Digest(DigestRequest),
+    /// Put ranks together.
+    OpenJob(JobRequest),
     /// Answer a query about the open trace.
     Ask(AnyQuery),
 }
@@ -99,6 +108,12 @@ pub enum Reply {
     ReferenceOpened(ReferenceOpened),
     /// The reference cannot be analyzed; the target is still open.
     ReferenceFailed(Failure),
+    /// The bytes beside this message are the digest of the file; whether the file was one already.
+    Digest(bool),
+    /// The ranks are one job.
+    JobOpened(Box<JobOpened>),
+    /// They are none.
+    JobFailed(Failure),
     /// The value beside this message answers the query of the same id.
     Answer,
 }

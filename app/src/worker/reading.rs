@@ -45,6 +45,18 @@ pub(super) async fn read_all(
     Some(incoming)
 }
 
+/// Reads one file of many, with another worker beside this one or alone.
+pub(super) async fn read_one(
+    file: &File,
+    teller: &mut Teller,
+    has_second: bool,
+) -> Result<Option<Content>, Failure> {
+    match has_second {
+        true => read(file, teller, &|| true).await,
+        false => read_alone(file, teller, &|| true).await,
+    }
+}
+
 /// Reads a file to its end; `None` where it is no longer wanted. A second worker inflates what is large
 /// enough to be worth it.
 async fn read(
@@ -135,7 +147,7 @@ async fn read_alone(
     Ok(Some(Content::Recording(Box::new(imported))))
 }
 
-fn unreadable(error: &JsValue) -> Failure {
+pub(super) fn unreadable(error: &JsValue) -> Failure {
     Failure {
         sentence: format!(
             "the browser could not read the file ({}); it may have changed or moved",

@@ -1,6 +1,7 @@
 //! What the worker sends to the page: replies, and how far reading has come.
 
 use dormer_core::import::{ImportError, Importer};
+use js_sys::Array;
 use wasm_bindgen::prelude::*;
 use web_sys::{DedicatedWorkerGlobalScope, File, Performance, PerformanceEntry};
 
@@ -18,11 +19,16 @@ pub(super) fn scope() -> DedicatedWorkerGlobalScope {
 
 /// Sends a reply with the number of requests the worker made so far.
 pub(super) fn send(reply: &Reply, parts: &[(&str, JsValue)]) {
+    send_giving(reply, parts, &Array::new());
+}
+
+/// The same; gives away what it lists, which is not copied then.
+pub(super) fn send_giving(reply: &Reply, parts: &[(&str, JsValue)], given: &Array) {
     let body = to_js(reply);
     let message = message(parts);
     let _ = js_sys::Reflect::set(&message, &"body".into(), &body);
     let _ = js_sys::Reflect::set(&message, &"requests".into(), &n_requests().into());
-    if let Err(error) = scope().post_message(&message) {
+    if let Err(error) = scope().post_message_with_transfer(&message, given) {
         wasm_bindgen::throw_val(error);
     }
 }

@@ -5,16 +5,20 @@
 //! | `address` | the hash, read, written and followed |
 //! | `worker` | workers, their messages, and requests |
 //! | `files` | files that come in and go out |
+//! | `heads` | how files begin |
 //! | `kept` | traces that stay on this computer |
 //! | `focus` | the keyboard focus, and keys that no element took |
 //! | `layout` | sizes, places, scrolling |
+//! | `zip` | the members of an archive |
 
 mod address;
 mod files;
 mod focus;
+mod heads;
 mod kept;
 mod layout;
 mod worker;
+mod zip;
 
 use std::cell::RefCell;
 
@@ -33,12 +37,14 @@ pub use focus::{
     catch_focus, focus_leaves, focus_on, has_open_dialog, on_key, remember_focus, return_focus,
     reveal, types_text,
 };
+pub use heads::{head_of, n_cores};
 pub use kept::{KeptTrace, forget_trace, keep_trace, kept_trace, kept_traces};
 pub use layout::{
     bring_into_view, capture_pointer, colors_of, design_px, follow_size, go_to_element,
     is_wider_than, last_passed, mono_letter, on_scroll, pointer_in, scroll_to_top,
 };
 pub use worker::{WorkerFiles, count_requests, start_worker, worker_files};
+pub use zip::members_of_zip;
 
 thread_local! {
     /// Listeners that live as long as the page.

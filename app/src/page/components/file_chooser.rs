@@ -6,6 +6,9 @@ use leptos::html::Dialog;
 use crate::page::prelude::*;
 use crate::protocol::CandidateFile;
 
+/// So many files are more likely the ranks of one job than a trace and what belongs to it.
+const MANY: usize = 3;
+
 /// What a file of the list can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
@@ -86,6 +89,15 @@ pub fn file_chooser() -> impl IntoView {
             </tr>
         }
     };
+    let n_files = move || state.candidates.with(Vec::len);
+    let as_job = move |class: &'static str| {
+        view! {
+            <button type="button" id="open-as-job" class=class on:click=move |_| engine.open_candidates_as_job()>
+                {format!("Analyze all {} as ranks of one job", n_files())}
+            </button>
+        }
+    };
+    let is_many = move || n_files() >= MANY;
     let lines = move || each(state.candidates.get().into_iter().enumerate(), line);
     view! {
         <dialog class="dialog file-chooser" id="file-chooser" aria-labelledby="file-chooser-title" node_ref=dialog on:close=move |_| close()>
@@ -94,6 +106,7 @@ pub fn file_chooser() -> impl IntoView {
                     <h2 id="file-chooser-title">{move || format!("{}: which one is the trace?", format::counted(state.candidates.with(Vec::len) as u64, "file"))}</h2>
                     <button type="button" class="ghost square" aria-label="Close" on:click=move |_| close()>"×"</button>
                 </header>
+                {move || is_many().then(|| view! { <p>{as_job("main")}</p> })}
                 <div class="wide" tabindex="0">
                     <table class="list">
                         <thead>
@@ -112,8 +125,9 @@ pub fn file_chooser() -> impl IntoView {
                 <footer role="presentation">
                     <button type="button" disabled=move || reference.get().is_none() on:click=move |_| reference.set(None)>"No reference"</button>
                     <span class="grow"></span>
+                    {move || (!is_many()).then(|| as_job(""))}
                     <button type="button" on:click=move |_| close()>"Cancel"</button>
-                    <button type="submit" id="open-candidates" class="main" disabled=move || target.get().is_none()>"Open"</button>
+                    <button type="submit" id="open-candidates" class:main=move || !is_many() disabled=move || target.get().is_none()>"Open"</button>
                 </footer>
             </form>
         </dialog>

@@ -5,13 +5,39 @@ use super::key_sheet::keys_button;
 use super::models_dialog::models_button;
 use super::recent::recent_button;
 use crate::page::prelude::*;
-use crate::page::views::VIEWS;
+use crate::page::ranks::JobStage;
+use crate::page::views::{VIEWS, job};
 use crate::protocol::WindowChoice;
 
 /// Brand, file, choices and the count of requests.
 pub fn header() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let opened = move || state.of_opened(|opened| Some(opened.clone()));
+    let engine = expect_context::<Engine>();
+    let opened = move || {
+        let opened = state.of_opened(|opened| Some(opened.clone()));
+        opened.filter(|_| state.shows_trace())
+    };
+    let job = move || {
+        let (name, facts) = state.job.with(job::header_facts)?;
+        state.shows_job().then(|| {
+            view! {
+                <div class="file"><b>{name}</b><span>{facts}</span></div>
+                <button type="button" class="ghost" id="open-another" on:click=|_| browser::choose_file()>
+                    "Open…"
+                </button>
+            }
+        })
+    };
+    let back = move || {
+        let is_beside = state.job.with(JobStage::is_open) && !state.shows_job();
+        is_beside.then(|| {
+            view! {
+                <button type="button" class="small" id="back-to-job" on:click=move |_| engine.back_to_job()>
+                    "Back to the job"
+                </button>
+            }
+        })
+    };
     let file = move || {
         opened().map(|opened| {
             let seconds = format!("{:.2} s", state.opened_in_ms.get() / 1000.0);
@@ -42,7 +68,9 @@ pub fn header() -> impl IntoView {
                 {icon("dormer")}
                 "Dormer"
             </a>
+            {back}
             {file}
+            {job}
             <span class="grow"></span>
             {choices}
             {requests()}
@@ -56,7 +84,7 @@ pub fn header() -> impl IntoView {
 pub fn window_bar() -> impl IntoView {
     let state = expect_context::<AppState>();
     let window = Memo::new(move |_| {
-        let is_open = state.is_open();
+        let is_open = state.shows_trace();
         let window = state.overview.with(|overview| overview.window.clone());
         window.filter(|_| is_open)
     });
@@ -87,7 +115,7 @@ pub fn window_bar() -> impl IntoView {
 /// What was kept of the choices for the trace before; nothing where that is nothing.
 pub fn carried_bar() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let is_open = Memo::new(move |_| state.is_open());
+    let is_open = Memo::new(move |_| state.shows_trace());
     move || {
         let carried = state.carried.get();
         (is_open.get() && !carried.is_empty()).then(|| {

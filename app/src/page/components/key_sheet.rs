@@ -30,7 +30,7 @@ fn pressed(state: AppState, event: &KeyboardEvent) {
         }
         digit if is_free && DIGITS.contains(&digit) => {
             let position = DIGITS.iter().position(|known| *known == digit);
-            let is_open = untrack(|| state.is_open());
+            let is_open = untrack(|| state.shows_trace());
             match position.and_then(|position| VIEWS.get(position)) {
                 Some(view) if is_open => browser::go_to_hash(&untrack(|| state.link_to(view.slug))),
                 _ => return,

@@ -11,7 +11,7 @@ pub fn versus() -> impl IntoView {
     let state = expect_context::<AppState>();
     // Progress changes several times a second; only another stage redraws.
     let kind = Memo::new(move |_| state.reference.with(std::mem::discriminant));
-    let is_open = Memo::new(move |_| state.is_open());
+    let is_open = Memo::new(move |_| state.shows_trace());
     let engine = expect_context::<Engine>();
     move || {
         // A memo that nobody reads follows nothing: it is read, and not only tracked.

@@ -5,6 +5,7 @@
 //! Messages of a worker that was ended are never seen: its listener goes with it.
 
 mod before;
+mod ranks;
 mod workers;
 
 use std::collections::HashMap;
@@ -15,6 +16,7 @@ use wasm_bindgen::prelude::*;
 use web_sys::File;
 
 use crate::page::browser::{self, Dropped, WorkerFiles};
+use crate::page::ranks::JobStage;
 use crate::page::state::{AppState, Stage};
 use crate::page::url::Focus;
 use crate::protocol::wire;
@@ -23,6 +25,8 @@ use crate::protocol::{
     ReferenceOpened, Reply, Request, SwapTraces, TOO_MANY, TakeOff, may_be_opened,
 };
 use before::Before;
+use ranks::Ranks;
+pub use ranks::ranks_of;
 use workers::{Running, Warming, message_of};
 
 /// What the built-in sample is called.
@@ -65,6 +69,8 @@ struct Inner {
     adding: Vec<File>,
     /// Files of which the user chooses.
     candidates: Vec<File>,
+    /// The job that is open or being read.
+    ranks: Option<Ranks>,
     /// Files that were being read when others came: what captures among those may be of.
     interrupted: Vec<File>,
     /// Who waits for the answer to which question.
@@ -92,6 +98,7 @@ impl Engine {
                 if let Some(source) = engine.take(|inner| inner.wanted.take()) {
                     engine.send_open(&source);
                 }
+                engine.read_ranks();
                 engine.warm_up_soon();
             },
             move |reason| {
@@ -121,6 +128,7 @@ impl Engine {
             .stage
             .with_untracked(|stage| matches!(stage, Stage::Loading(_)));
         self.set_aside();
+        state.leave_job();
         // The place of a link is that of its trace.
         let of_link = state.place.with_untracked(|place| place.file.clone());
         let is_other = match state.loads.get_untracked() {
@@ -354,6 +362,9 @@ impl Engine {
         if !self.bring_back() {
             self.renew_worker();
             self.state.stage.set(Stage::Empty);
+            if self.state.job.with_untracked(JobStage::is_open) {
+                self.back_to_job();
+            }
         }
     }
 
@@ -479,6 +490,10 @@ impl Engine {
             Ok(Reply::ReferenceOpened(opened)) => self.reference_read(Stage::Open(opened)),
             Ok(Reply::ReferenceFailed(failure)) => self.reference_read(Stage::Failed(failure)),
             Ok(Reply::Answer) => self.answered(message),
+            Ok(Reply::JobOpened(opened)) => self.job_opened(*opened),
+            Ok(Reply::JobFailed(failure)) => self.job_failed(failure),
+            // Workers of one file say this, and are heard by themselves.
+            Ok(Reply::Digest(_)) => {}
             Err(error) => leptos::logging::error!("a message that cannot be read: {error}"),
         }
     }
@@ -583,8 +598,12 @@ impl Engine {
         state.report.update(|report| *report += 1);
         self.inner.update_value(|inner| inner.before = None);
         let wasm_bytes = opened.wasm_bytes;
+        let step = self.step_of_rank(&opened.steps);
         let left_out = std::mem::take(&mut opened.left_out);
         state.stage.set(Stage::Open(opened));
+        if step.is_some() {
+            state.analyze(step);
+        }
         if !left_out.is_empty() {
             self.not_opened(left_out);
         }
@@ -638,6 +657,13 @@ impl Engine {
             at_byte: None,
         };
         let state = self.state;
+        if state.job.with_untracked(JobStage::is_reading) {
+            // No trace is read meanwhile; the one that was open is gone with its worker.
+            state.stage.set(Stage::Empty);
+            self.renew_worker();
+            self.job_failed(failure);
+            return;
+        }
         let source = self.inner.with_value(|inner| inner.source.clone());
         let is_second = matches!(state.reference.get_untracked(), Stage::Loading(_));
         let is_open = state.stage.with_untracked(Stage::is_open);

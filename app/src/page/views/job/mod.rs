@@ -1,0 +1,274 @@
+//! Job: which rank holds the others up. The answer first, then what to do, then each rank in each step.
+
+mod heatmap;
+mod scene;
+mod tables;
+
+use std::sync::Arc;
+
+use dormer_core::job::overview::JobCard;
+
+use crate::page::engine::ranks_of;
+use crate::page::prelude::*;
+use crate::page::ranks::{JobStage, OpenJob, RanksRead};
+use crate::protocol::LeftOut;
+use heatmap::heatmap;
+use tables::{Picked, tables};
+
+/// The job, or how far reading it has come.
+pub fn job() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    // Progress changes several times a second; only another stage redraws.
+    let is_reading = Memo::new(move |_| state.job.with(JobStage::is_reading));
+    move || {
+        if is_reading.get() {
+            return reading().into_any();
+        }
+        match state.job.get() {
+            JobStage::Open(job) => untrack(|| open(job)),
+            JobStage::Failed(left_out) => failed(left_out).into_any(),
+            JobStage::Empty | JobStage::Reading(_) => ().into_any(),
+        }
+    }
+}
+
+/// The title of the tab.
+pub fn title(job: &JobStage) -> String {
+    match job {
+        JobStage::Reading(read) => format!("Reading a job: {} \u{b7} Dormer", ranks_of(read)),
+        JobStage::Open(_) => "Job \u{b7} Dormer".to_owned(),
+        _ => "Dormer".to_owned(),
+    }
+}
+
+/// What the header says of an open job.
+pub fn header_facts(job: &JobStage) -> Option<(String, String)> {
+    let JobStage::Open(job) = job else {
+        return None;
+    };
+    let ranks = format::counted(job.opened.overview.ranks.len() as u64, "rank");
+    let files = format::counted(job.n_files as u64, "file");
+    let seconds = job.opened_in_ms / 1000.0;
+    Some((
+        format!("Job of {ranks}"),
+        format!("{files} \u{b7} {seconds:.2} s"),
+    ))
+}
+
+fn reading() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let read = Memo::new(move |old: Option<&RanksRead>| {
+        state.job.with(|job| match job {
+            JobStage::Reading(read) => *read,
+            _ => old.copied().unwrap_or_default(),
+        })
+    });
+    let share = move || {
+        let RanksRead {
+            bytes_read,
+            bytes_total,
+            ..
+        } = read.get();
+        (bytes_total > 0.0).then(|| format!("{:.4}", bytes_read / bytes_total))
+    };
+    let bytes = move || {
+        let read = read.get();
+        let [now, all] =
+            [read.bytes_read, read.bytes_total].map(|bytes| format::bytes(bytes as u64));
+        format!("{now} of {all}")
+    };
+    let failed = move || {
+        let n_failed = read.get().n_failed as u64;
+        (n_failed > 0).then(|| view! { <div><dt>"Cannot be read"</dt><dd>{format::counted(n_failed, "file")}</dd></div> })
+    };
+    view! {
+        <section class="start loading" data-testid="job-loading" aria-busy="true">
+            <h1>"Reading the ranks"</h1>
+            <p class="what" data-testid="ranks-read">{move || ranks_of(&read.get())}</p>
+            <progress aria-label="Bytes read" max="1" value=share></progress>
+            <dl class="read">
+                <div><dt>"Read"</dt><dd>{bytes}</dd></div>
+                {failed}
+            </dl>
+            <button type="button" id="cancel" on:click=move |_| engine.cancel_job()>"Cancel"</button>
+        </section>
+    }
+}
+
+fn failed(left_out: Vec<LeftOut>) -> impl IntoView {
+    let lines = each(left_out, |LeftOut { name, failure }| {
+        view! { <li>{name.map(|name| view! { <b class="mono">{name}</b> ": " })} {failure.sentence}</li> }
+    });
+    view! {
+        <section class="start" id="error" role="alert">
+            <h1>"These files are not a job"</h1>
+            <ul class="lede" data-testid="reason">{lines}</ul>
+            <div class="ways">
+                <button type="button" class="main" on:click=|_| browser::choose_file()>"Choose other files"</button>
+            </div>
+        </section>
+    }
+}
+
+fn open(job: Arc<OpenJob>) -> AnyView {
+    let overview = &job.opened.overview;
+    let n_ranks = overview.ranks.len() as u64;
+    let headline = match overview.headline.is_empty() {
+        true => format!("A job of {}", format::counted(n_ranks, "rank")),
+        false => overview.headline.clone(),
+    };
+    let mut quality = overview.quality.clone();
+    if job.n_unread > 0 {
+        let n_read = job.n_files - job.n_unread;
+        quality.insert(
+            0,
+            format!(
+                "Reading was canceled after {n_read} of {} files.",
+                job.n_files
+            ),
+        );
+    }
+    let quality = (!quality.is_empty()).then(|| {
+        let lines = each(quality, |line| view! { <li>{with_units(&line)}</li> });
+        view! { <section class="card" data-testid="job-quality"><h2>"Data quality"</h2><ul>{lines}</ul></section> }
+    });
+    let cards = (!overview.cards.is_empty()).then(|| {
+        let cards = each(overview.cards.iter().cloned().zip(1..), |(card, number)| {
+            finding(&job, card, number)
+        });
+        view! {
+            <section class="what-to-do" data-testid="job-findings">
+                <header><h2>"What to do first"</h2></header>
+                <div class="findings">{cards}</div>
+            </section>
+        }
+    });
+    view! {
+        <article class="overview job" data-testid="job">
+            <section class="lead">
+                <h1 data-testid="headline">{prose(headline)}</h1>
+                {windows(&job)}
+            </section>
+            {pairs("facts", overview.about.clone())}
+            {cards}
+            {map(job.clone())}
+            {tables(job.clone(), Picked::default())}
+            {quality}
+        </article>
+    }
+    .into_any()
+}
+
+/// The windows of the profiler, where there are several.
+fn windows(job: &OpenJob) -> Option<AnyView> {
+    let engine = expect_context::<Engine>();
+    let opened = &job.opened;
+    let window = |(at, name): (u32, &String)| {
+        let is_shown = at == opened.window;
+        view! {
+            <button
+                type="button"
+                aria-pressed=is_shown.to_string()
+                on:click=move |_| if !is_shown { engine.choose_job_window(at) }
+            >
+                {format::capitalized(name)}
+            </button>
+        }
+    };
+    (opened.windows.len() > 1).then(|| {
+        let windows = each((0..).zip(&opened.windows), window);
+        view! { <div class="tabs" role="group" aria-label="Window of the profiler" data-testid="job-windows">{windows}</div> }.into_any()
+    })
+}
+
+/// The heatmap with the choice of its measure.
+fn map(job: Arc<OpenJob>) -> Option<AnyView> {
+    let state = expect_context::<AppState>();
+    let overview = &job.opened.overview;
+    if overview.measures.is_empty() || overview.steps.is_empty() || overview.ranks.is_empty() {
+        return None;
+    }
+    let keys: Vec<String> = overview
+        .measures
+        .iter()
+        .map(|measure| measure.key.clone())
+        .collect();
+    let wanted = state.of_place(|place| place.focus.table.clone());
+    let shown = Memo::new(move |_| {
+        wanted.with(|wanted| keys.iter().position(|key| key == wanted).unwrap_or(0))
+    });
+    let docs: Vec<String> = overview
+        .measures
+        .iter()
+        .map(|measure| measure.doc.clone())
+        .collect();
+    let choices = each(overview.measures.iter().enumerate(), |(at, measure)| {
+        let key = measure.key.clone();
+        view! {
+            <button
+                type="button"
+                data-measure=measure.key.clone()
+                aria-pressed=move || (shown.get() == at).to_string()
+                on:click=move |_| state.look_at(|focus| focus.table.clone_from(&key))
+            >
+                {measure.label.clone()}
+            </button>
+        }
+    });
+    Some(
+        view! {
+            <section class="card" data-testid="job-heatmap">
+                <h2>"Ranks by step"</h2>
+                <div class="tabs" role="group" aria-label="Measure">{choices}</div>
+                <p class="fine">{move || docs.get(shown.get()).cloned()}</p>
+                {heatmap(job, shown)}
+            </section>
+        }
+        .into_any(),
+    )
+}
+
+/// A finding, which folds; the first is open.
+fn finding(job: &Arc<OpenJob>, card: JobCard, number: usize) -> impl IntoView + use<> {
+    let state = expect_context::<AppState>();
+    let worth = match card.worth.is_empty() {
+        true => "Savings unknown".to_owned(),
+        false => with_units(&format!("Saves {}", card.worth)),
+    };
+    let shows = card.ranks.first().copied();
+    let step = card.step.map(|step| step as u32);
+    let way = shows.map(|rank| {
+        let says = match card.ranks.len() {
+            1 => format!("Show rank {rank} in the heatmap"),
+            n => format!("Show rank {rank}, the first of {n}, in the heatmap"),
+        };
+        view! {
+            <button type="button" class="link" on:click=move |_| {
+                state.look_at(|focus| {
+                    focus.row = Some(rank);
+                    focus.step = step.or(focus.step);
+                });
+                browser::go_to_element("heatmap");
+            }>{says}</button>
+        }
+    });
+    let reasoning = each(card.reasoning, |line| view! { <li>{prose(line)}</li> });
+    let evidence = each(card.tables, |table| tables::shown_table(job, table, None));
+    view! {
+        <details class="card finding light-yellow" data-testid="finding" data-key=card.key open=number == 1>
+            <summary>
+                <span class="rank">{number}</span>
+                <span class="title"><h3>{prose(card.title)}</h3></span>
+                <span class="worth"><span class="saves">{worth}</span></span>
+            </summary>
+            <div class="job-body">
+                <p class="issue">{prose(card.issue)}</p>
+                {(!card.action.is_empty()).then(|| view! { <p>{prose(card.action)}</p> })}
+                {way}
+                <ul class="fine">{reasoning}</ul>
+                {evidence}
+            </div>
+        </details>
+    }
+}

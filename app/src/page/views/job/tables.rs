@@ -1,0 +1,175 @@
+//! Tables of a job: rows about a rank lead to its trace, and two of them to their comparison.
+
+use std::sync::Arc;
+
+use dormer_core::job::overview::ShownTable;
+
+use crate::page::prelude::*;
+use crate::page::ranks::OpenJob;
+use crate::page::url::toggle;
+
+/// Rows that are shown before the rest is asked for.
+const FIRST_ROWS: usize = 64;
+
+/// Ranks that are picked to be compared, by number.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Picked(RwSignal<Vec<u32>>);
+
+/// All tables of the job.
+pub(super) fn tables(job: Arc<OpenJob>, picked: Picked) -> impl IntoView {
+    let engine = expect_context::<Engine>();
+    let all = job.opened.overview.tables.clone();
+    // Ranks are picked in the first table that is about them.
+    let n_traces = job.has_trace.iter().filter(|has| **has).count();
+    let first = all
+        .iter()
+        .position(|table| n_traces > 1 && !table.ranks.is_empty());
+    let tables = each(all.into_iter().enumerate(), |(at, table)| {
+        shown_table(&job, table, Some(picked).filter(|_| Some(at) == first))
+    });
+    let compare = move || {
+        let picked = picked.0.get();
+        let ranks: Vec<usize> = picked
+            .iter()
+            .filter_map(|rank| job.position(*rank))
+            .collect();
+        let (says, pair) = match (picked.as_slice(), ranks.as_slice()) {
+            ([one, other], [target, reference]) => (
+                format!("Compare rank {one} with rank {other}"),
+                Some((*target, *reference)),
+            ),
+            _ => (
+                "Compare two ranks: check them in the table".to_owned(),
+                None,
+            ),
+        };
+        view! {
+            <button type="button" id="compare-ranks" disabled=pair.is_none() on:click=move |_| {
+                if let Some((target, reference)) = pair {
+                    engine.compare_ranks(target, reference);
+                }
+            }>{says}</button>
+        }
+    };
+    view! {
+        {first.map(|_| view! { <div class="job-compare">{compare}</div> })}
+        {tables}
+    }
+}
+
+/// One table; its ranks can be picked where `picked` is given.
+pub(super) fn shown_table(
+    job: &Arc<OpenJob>,
+    table: ShownTable,
+    picked: Option<Picked>,
+) -> AnyView {
+    let ShownTable {
+        key,
+        title,
+        columns,
+        rows,
+        ranks,
+    } = table;
+    if rows.is_empty() {
+        return ().into_any();
+    }
+    let has_ranks = !ranks.is_empty();
+    let headings = each(columns.iter(), |(label, is_number)| {
+        view! { <th scope="col" class:n=*is_number>{label.clone()}</th> }
+    });
+    let columns: Arc<[bool]> = columns.iter().map(|(_, is_number)| *is_number).collect();
+    let n_rows = rows.len();
+    let rows: Vec<(Vec<String>, Option<u32>)> = rows
+        .into_iter()
+        .enumerate()
+        .map(|(at, cells)| (cells, ranks.get(at).copied().flatten()))
+        .collect();
+    let shows_all = RwSignal::new(n_rows <= FIRST_ROWS);
+    let job = job.clone();
+    let lines = move || {
+        let n_shown = if shows_all.get() { n_rows } else { FIRST_ROWS };
+        let shown = rows.iter().take(n_shown).cloned();
+        each(shown, |(cells, rank)| {
+            line(&job, &columns, cells, rank, has_ranks, picked)
+        })
+    };
+    let more = move || {
+        (!shows_all.get()).then(|| {
+            view! { <p><button type="button" class="small" on:click=move |_| shows_all.set(true)>{format!("Show all {}", format::counted(n_rows as u64, "row"))}</button></p> }
+        })
+    };
+    view! {
+        <section class="card flush" data-testid=format!("job-{key}")>
+            <h3>{title.clone()}</h3>
+            <div class="wide" tabindex="0" role="region" aria-label=title>
+                <table class="list">
+                    <thead>
+                        <tr>
+                            {picked.map(|_| view! { <th scope="col">"Compare"</th> })}
+                            {headings}
+                            {has_ranks.then(|| view! { <th scope="col"><span class="unseen">"Trace"</span></th> })}
+                        </tr>
+                    </thead>
+                    <tbody>{lines}</tbody>
+                </table>
+            </div>
+            {more}
+        </section>
+    }
+    .into_any()
+}
+
+fn line(
+    job: &Arc<OpenJob>,
+    columns: &[bool],
+    cells: Vec<String>,
+    rank: Option<u32>,
+    has_ranks: bool,
+    picked: Option<Picked>,
+) -> AnyView {
+    let engine = expect_context::<Engine>();
+    let state = expect_context::<AppState>();
+    let cells = each(cells.into_iter().zip(columns), |(cell, is_number)| {
+        view! { <td class:n=*is_number>{with_units(&cell)}</td> }
+    });
+    let has_trace = rank.is_some_and(|rank| job.has_trace_of(rank));
+    let pick = picked.map(|Picked(picked)| {
+        let input = rank.filter(|_| has_trace).map(|rank| {
+            view! {
+                <input
+                    type="checkbox"
+                    id=format!("pick-{rank}")
+                    aria-label=format!("Compare rank {rank}")
+                    prop:checked=move || picked.with(|picked| picked.contains(&rank))
+                    on:change=move |_| picked.update(|picked| {
+                        toggle(picked, rank);
+                        // Two are compared: the oldest choice gives way.
+                        if picked.len() > 2 {
+                            picked.remove(0);
+                        }
+                    })
+                />
+            }
+        });
+        view! { <td>{input}</td> }
+    });
+    let at = rank
+        .and_then(|rank| job.position(rank))
+        .filter(|_| has_trace);
+    let way = at.zip(rank).map(|(at, rank)| {
+        let label = format!("Open the trace of rank {rank}");
+        view! { <button type="button" class="link" aria-label=label on:click=move |_| engine.open_rank(at, None)>"Open"</button> }
+    });
+    let here = move || {
+        let chosen = state.place.with(|place| place.focus.row);
+        (rank.is_some() && chosen == rank).then_some("true")
+    };
+    view! {
+        <tr aria-current=here>
+            {pick}
+            {cells}
+            {has_ranks.then(|| view! { <td class="n">{way}</td> })}
+        </tr>
+    }
+    .into_any()
+}

@@ -1,0 +1,115 @@
+//! Ranks of one job: a file to its digest, in a worker that ends with it; digests to the job.
+
+use dormer_core::Profile;
+use dormer_core::job::digest::SourceFile;
+use dormer_core::job::overview::JobOverview;
+use dormer_core::job::world::{SetApart, Why, Window, World};
+use dormer_core::job::{Digest, Job};
+use js_sys::{Array, Uint8Array};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::File;
+
+use super::Content;
+use super::reading::{read_one, unreadable};
+use super::replies::{Teller, send, send_giving};
+use crate::protocol::{DigestRequest, Failure, JobOpened, JobRequest, OpeningStep, Reply};
+
+/// So much of a file tells whether it is a digest.
+const HEAD_BYTES: f64 = 4096.0;
+
+/// Reads a file and sends its digest.
+pub(super) async fn digest(file: Option<File>, request: DigestRequest) {
+    let Some(file) = file else { return };
+    match digest_of(&file, request).await {
+        Ok((bytes, was_digest)) => {
+            let bytes = Uint8Array::from(bytes.as_slice());
+            let given = Array::of1(&bytes.buffer());
+            let parts = [("bytes", bytes.into())];
+            send_giving(&Reply::Digest(was_digest), &parts, &given);
+        }
+        Err(failure) => send(&Reply::Failed(failure), &[]),
+    }
+}
+
+/// The bytes of the digest, and whether they are those of the file.
+async fn digest_of(file: &File, request: DigestRequest) -> Result<(Vec<u8>, bool), Failure> {
+    let head = bytes_of(file, HEAD_BYTES).await?;
+    if Digest::from_file(&head).is_some() {
+        let bytes = bytes_of(file, file.size()).await?;
+        return match Digest::from_file(&bytes) {
+            Some(Err(why)) => Err(failure(why)),
+            _ => Ok((bytes, true)),
+        };
+    }
+    let mut teller = Teller::of(Reply::Progress, std::slice::from_ref(file));
+    let content = read_one(file, &mut teller, request.has_second).await?;
+    let Some(Content::Recording(imported)) = content else {
+        return Err(failure("it is no trace".to_owned()));
+    };
+    teller.tell(OpeningStep::Profiling);
+    let source = SourceFile {
+        name: request.path,
+        bytes: file.size() as u64,
+    };
+    let digest = Digest::new(&Profile::new(*imported), source);
+    Ok((digest.to_file(), false))
+}
+
+async fn bytes_of(file: &File, up_to: f64) -> Result<Vec<u8>, Failure> {
+    let slice = file.slice_with_f64_and_f64(0.0, up_to);
+    let slice = slice.map_err(|error| unreadable(&error))?;
+    let buffer = JsFuture::from(slice.array_buffer()).await;
+    let buffer = buffer.map_err(|error| unreadable(&error))?;
+    Ok(Uint8Array::new(&buffer).to_vec())
+}
+
+fn failure(sentence: String) -> Failure {
+    Failure {
+        sentence,
+        at_byte: None,
+    }
+}
+
+/// Puts digests together and sends what is shown of the job.
+pub(super) fn open(digests: &JsValue, request: JobRequest) {
+    let digests: Array = digests.clone().unchecked_into();
+    let digests = digests.iter().map(|bytes| Uint8Array::new(&bytes).to_vec());
+    let reply = match opened(digests, request) {
+        Some(opened) => Reply::JobOpened(Box::new(opened)),
+        None => Reply::JobFailed(failure(
+            "none of the files is a rank of a job: neither their metadata nor their names tell a rank"
+                .to_owned(),
+        )),
+    };
+    send(&reply, &[]);
+}
+
+fn opened(digests: impl Iterator<Item = Vec<u8>>, request: JobRequest) -> Option<JobOpened> {
+    let read = digests.filter_map(|bytes| Digest::from_file(&bytes)?.ok());
+    let World {
+        mut windows,
+        mut set_apart,
+    } = World::new(read.collect());
+    let unreadable = request.unreadable.into_iter();
+    set_apart.extend(unreadable.map(|(name, bytes, why)| SetApart {
+        file: SourceFile { name, bytes },
+        why: Why::Unreadable(why),
+    }));
+    let names = windows.iter().map(name_of).collect();
+    let at = (request.window as usize).min(windows.len().checked_sub(1)?);
+    let job = Job::new(windows.swap_remove(at));
+    Some(JobOpened {
+        overview: JobOverview::new(&job, &set_apart),
+        windows: names,
+        window: at as u32,
+    })
+}
+
+fn name_of(window: &Window) -> String {
+    match window.steps {
+        Some((first, last)) if first == last => format!("step {first}"),
+        Some((first, last)) => format!("steps {first}\u{2013}{last}"),
+        None => "without numbered steps".to_owned(),
+    }
+}
