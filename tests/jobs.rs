@@ -5,8 +5,9 @@ use std::path::Path;
 
 use dormer_core::import::import;
 use dormer_core::job::digest::SourceFile;
+use dormer_core::job::overview::JobOverview;
 use dormer_core::job::world::World;
-use dormer_core::job::{Digest, Job};
+use dormer_core::job::{Analysis, Digest, Job};
 use dormer_core::output::export::{self, Artifact, Source};
 use dormer_core::profile::Profile;
 
@@ -140,6 +141,56 @@ fn files_of_a_job_do_not_depend_on_the_order_of_its_traces() {
     let one = made(digests.clone());
     digests.reverse();
     assert!(one == made(digests));
+}
+
+/// What is wrong with a job, and what fixing it is worth over all its steps: the faults that it was made
+/// with, by `truth.json` beside its sheets.
+#[test]
+fn the_faults_of_a_job_are_found_with_their_worth() {
+    /// Key, ranks, milliseconds, and by how much these may be off.
+    type Fault = (&'static str, &'static [u32], f64, f64);
+    const JOBS: [(&str, &[Fault]); 3] = [
+        (
+            "ranks4",
+            &[
+                ("slow_period", &[], 22.7, 1.0),
+                ("slow_rank", &[1], 3.3, 0.3),
+                ("clocks_apart", &[3], 0.0, 0.0),
+            ],
+        ),
+        (
+            "ranks8",
+            &[
+                ("slow_rank", &[5], 66.0, 2.0),
+                ("late_host", &[2], 25.0, 0.1),
+                ("hot_experts", &[0, 1, 4, 5], 82.5, 12.0),
+                ("slow_link", &[3, 7], 14.3, 3.0),
+            ],
+        ),
+        ("gloo4", &[("uneven_work", &[2], 56.0, 15.0)]),
+    ];
+    let Some(shared) = shared_with_python() else {
+        return;
+    };
+    for (name, faults) in JOBS {
+        let Some(digests) = digests(&shared, name) else {
+            return;
+        };
+        let world = World::new(digests);
+        let job = Job::new(world.windows.into_iter().next().unwrap());
+        let overview = JobOverview::new(&job, &Analysis::new(&job), &world.set_apart);
+        for (key, ranks, ms, most_off) in faults {
+            let mut cards = overview.cards.iter().filter(|card| card.key == *key);
+            let card = cards.next().unwrap_or_else(|| panic!("{name}: no {key}"));
+            assert_eq!(
+                (&card.ranks[..], cards.next()),
+                (*ranks, None),
+                "{name} {key}"
+            );
+            let worth = card.worth_ns.map_or(0.0, |ns| ns as f64 / 1e6);
+            assert!((worth - ms).abs() <= *most_off, "{name} {key}: {worth} ms");
+        }
+    }
 }
 
 type Row = BTreeMap<String, String>;

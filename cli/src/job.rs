@@ -4,21 +4,29 @@ mod files;
 mod perfetto;
 mod reading;
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use dormer_core::base::format;
 use dormer_core::job::Job;
+use dormer_core::job::overview::JobOverview;
 use dormer_core::job::world::{SetApart, Why, World};
 use dormer_core::output::{archive, export};
 
 use crate::args::JobArgs;
 use crate::output::Wanted;
 use crate::stdout::Out;
-use crate::{Failure, output, stdout};
+use crate::{Failure, output, stdout, table};
 use files::find;
 
 /// Formats that can be printed, with their file.
-const PRINTED: &[(&str, &str)] = &[("json", "job.json")];
+const PRINTED: &[(&str, &str)] = &[
+    ("json", "job.json"),
+    ("md", "job_report.md"),
+    ("html", "job_report.html"),
+];
+
+/// Findings that the summary names.
+const TOP: usize = 5;
 
 /// Reads the ranks, analyzes the job, writes the files, prints the summary.
 pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
@@ -37,9 +45,6 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
     }
     let mut world = World::new(digests);
     world.set_apart.extend(unreadable);
-    for apart in &world.set_apart {
-        stdout::complain(&format!("{}: {}", apart.file.name, apart.why));
-    }
     let n_windows = world.windows.len();
     let mut windows = world.windows.into_iter();
     let Some(window) = windows.next() else {
@@ -49,18 +54,53 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
     let job = Job::new(window);
     let outputs = export::job::Input::new(&job, &world.set_apart);
     if let Wanted::Printed(path) = wanted {
+        for apart in &world.set_apart {
+            stdout::complain(&format!("{}: {}", apart.file.name, apart.why));
+        }
         return output::print(path, &outputs, out);
     }
-    writeln!(out, "{}", format::counted(job.ranks.len() as u64, "rank"))?;
-    if n_windows > 1 {
-        writeln!(out, "{n_windows} windows")?;
-    }
+    summary(outputs.overview(), n_windows, out)?;
     if let Wanted::Files(folder) = wanted {
         let archive = || archive::file_name(["job"]);
         output::write(folder, &args.format, &outputs, archive, out)?;
     }
     if let Some(path) = &args.perfetto {
         perfetto::write(path, &job, &files, out)?;
+    }
+    Ok(())
+}
+
+/// The sentence, the findings worth most, the ranks.
+fn summary(overview: &JobOverview, n_windows: usize, out: &mut Out) -> io::Result<()> {
+    let about = overview.about.iter();
+    let about: Vec<String> = about
+        .map(|(label, text)| format!("{label}: {text}"))
+        .collect();
+    writeln!(out, "{}", table::printable(&overview.headline))?;
+    writeln!(out, "\n{}", table::printable(&about.join(", ")))?;
+    if n_windows > 1 {
+        let count = format::counted(n_windows as u64, "window");
+        writeln!(
+            out,
+            "The files are of {count} of the profiler; this is the newest."
+        )?;
+    }
+    let cards = overview.cards.iter().take(TOP).zip(1..);
+    let cards = cards.map(|(card, number)| {
+        let worth = if card.worth.is_empty() {
+            "-"
+        } else {
+            &card.worth
+        };
+        [number.to_string(), card.title.clone(), worth.to_owned()]
+    });
+    table::section(out, ["", "finding", "worth"], cards)?;
+    let notes = overview.quality.iter();
+    if !overview.quality.is_empty() {
+        writeln!(out)?;
+    }
+    for note in notes {
+        writeln!(out, "{}", table::printable(note))?;
     }
     Ok(())
 }

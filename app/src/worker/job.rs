@@ -1,6 +1,7 @@
 //! Ranks of one job: a file to its digest, in a worker that ends with it; digests to the job.
 
 use dormer_core::Profile;
+use dormer_core::job::Analysis;
 use dormer_core::job::digest::SourceFile;
 use dormer_core::job::overview::JobOverview;
 use dormer_core::job::world::{SetApart, Why, Window, World};
@@ -100,7 +101,7 @@ fn opened(digests: impl Iterator<Item = Vec<u8>>, request: JobRequest) -> Option
     let at = (request.window as usize).min(windows.len().checked_sub(1)?);
     let job = Job::new(windows.swap_remove(at));
     Some(JobOpened {
-        overview: JobOverview::new(&job, &set_apart),
+        overview: JobOverview::new(&job, &Analysis::new(&job), &set_apart),
         windows: names,
         window: at as u32,
     })

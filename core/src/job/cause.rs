@@ -123,13 +123,6 @@ pub(crate) struct Cause {
     pub(crate) worth_ns: Option<i64>,
 }
 
-impl Cause {
-    /// What it would gain in one of its steps on average.
-    pub(crate) fn worth_per_step_ns(&self) -> Option<i64> {
-        Some(self.worth_ns? / (self.steps.len().max(1) as i64))
-    }
-}
-
 /// What sort of cause, before its evidence is put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sort {
@@ -387,6 +380,3 @@ fn loading_ns(job: &Job, rank: usize, steps: &[usize]) -> i64 {
     });
     of_steps.fold(0, i64::saturating_add)
 }
-
-#[cfg(test)]
-mod tests;

@@ -181,6 +181,3 @@ fn add(job: &Job, delay: &mut Delay, part: &Part, counted: &mut i64) {
         delay.add_late(by, excess.late_ns);
     }
 }
-
-#[cfg(test)]
-mod tests;

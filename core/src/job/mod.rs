@@ -15,14 +15,13 @@
 //!
 //! Times of ranks are those of their own clocks until [`clocks`] has compared them.
 
-#![allow(dead_code, reason = "the parts of a job are built one after the other")]
-
 pub mod analysis;
 pub(crate) mod cause;
 pub(crate) mod clocks;
 pub(crate) mod delay;
 pub mod digest;
 pub(crate) mod experts;
+mod findings;
 pub(crate) mod flow;
 pub(crate) mod groups;
 pub(crate) mod matching;

@@ -3,12 +3,21 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::analysis::Analysis;
+use super::clocks::Clock;
 use super::digest::{GpuTime, Step};
+use super::findings;
+use super::network::Link;
+use super::roles::Layout;
 use super::world::SetApart;
 use super::{Job, Rank};
 use crate::base::format;
 use crate::base::interval::percent_of;
+use crate::base::sort::Arrange;
 use crate::base::value::{Table, Value};
+
+/// Rows of the table of links.
+const MOST_LINKS: usize = 100;
 
 /// What a measure's numbers mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,25 +146,45 @@ pub struct JobOverview {
 }
 
 impl JobOverview {
-    /// Of a job, and what took no part in it.
-    pub fn new(job: &Job, set_apart: &[SetApart]) -> JobOverview {
+    /// Of a job, what it comes to, and what took no part in it.
+    pub fn new(job: &Job, analysis: &Analysis, set_apart: &[SetApart]) -> JobOverview {
+        let cards = findings::find(job, analysis);
         JobOverview {
-            headline: String::new(),
+            headline: headline(job, &cards),
             about: about(job),
-            steps: job
-                .steps
-                .iter()
+            steps: (job.steps.iter())
                 .map(|step| format!("step {}", step.number))
                 .collect(),
             ranks: job.ranks.iter().map(|rank| name(job, rank)).collect(),
-            measures: measures(job),
-            cards: Vec::new(),
-            tables: vec![ShownTable {
-                ranks: job.ranks.iter().map(|rank| Some(rank.number)).collect(),
-                ..ShownTable::from(&ranks(job))
-            }],
+            measures: measures(job, analysis),
+            cards,
+            tables: vec![
+                ShownTable {
+                    ranks: job.ranks.iter().map(|rank| Some(rank.number)).collect(),
+                    ..ShownTable::from(&ranks(job, analysis))
+                },
+                ShownTable::from(&links(job, analysis)),
+                ShownTable::from(&layout(job)),
+                ShownTable::from(&clocks(job)),
+            ],
             quality: quality(job, set_apart),
         }
+    }
+}
+
+/// The finding that is worth most, in its own words.
+fn headline(job: &Job, cards: &[JobCard]) -> String {
+    let first = cards.first().filter(|card| card.worth_ns.is_some());
+    match first.filter(|card| card.key != "no_waiting") {
+        Some(card) => format!("{} Fixing it saves {}.", card.issue, card.worth),
+        None if job.ranks.len() < 2 => {
+            "Only one rank was read, so nothing tells who waits for whom.".to_owned()
+        }
+        None if job.collectives.is_empty() => {
+            "No collective of several ranks could be matched, so nothing tells who waits for whom."
+                .to_owned()
+        }
+        None => "No rank holds the others up by 1 % of a step or more.".to_owned(),
     }
 }
 
@@ -196,43 +225,88 @@ fn steps_of(job: &Job, at: usize) -> impl Iterator<Item = Option<&Step>> {
     })
 }
 
-fn measures(job: &Job) -> Vec<Measure> {
+fn measures(job: &Job, analysis: &Analysis) -> Vec<Measure> {
+    let measure =
+        |key: &str, label: &str, doc: &str, unit, of: &dyn Fn(usize, usize) -> Option<f64>| {
+            Measure {
+                key: key.to_owned(),
+                label: label.to_owned(),
+                doc: doc.to_owned(),
+                unit,
+                values: (0..job.ranks.len())
+                    .map(|rank| (0..job.steps.len()).map(|step| of(rank, step)).collect())
+                    .collect(),
+            }
+        };
+    let own = |rank: usize, step: usize| steps_of(job, rank).nth(step).flatten();
+    let length_ns = |rank: usize, step: usize| match own(rank, step)?.gpu.span.length() {
+        0 => Some(own(rank, step)?.host.length()),
+        ns => Some(ns),
+    };
     let share = |of: fn(&GpuTime) -> i64| {
-        move |step: &Step| percent_of(of(&step.gpu), step.gpu.span.length())
+        move |rank: usize, step: usize| {
+            let gpu = own(rank, step)?.gpu;
+            percent_of(of(&gpu), gpu.span.length())
+        }
     };
-    let measure = |key: &str, label: &str, doc: &str, of: &dyn Fn(&Step) -> Option<f64>| Measure {
-        key: key.to_owned(),
-        label: label.to_owned(),
-        doc: doc.to_owned(),
-        unit: MeasureUnit::Percent,
-        values: (0..job.ranks.len())
-            .map(|at| steps_of(job, at).map(|step| of(step?)).collect())
-            .collect(),
+    let delay = |rank, step| {
+        let ns = analysis.delays.of(step, rank)?.excess.total_ns;
+        percent_of(ns, length_ns(rank, step)?)
     };
+    let waiting = |rank, step| {
+        let known = job.clocks.are_comparable;
+        let delay = analysis.delays.of(step, rank).filter(|_| known)?;
+        percent_of(delay.waited_ns, length_ns(rank, step)?)
+    };
+    use MeasureUnit::{Percent, Ratio};
     vec![
+        measure(
+            "delay",
+            "Delay caused",
+            "How much longer than its peers the rank takes before its collectives, as a share of the step.",
+            Percent,
+            &delay,
+        ),
+        measure(
+            "same_work",
+            "Same kernels",
+            "How many times as long the rank takes as others for the same kernels, operators and shapes.",
+            Ratio,
+            &|rank, step| analysis.same_work.ratio(step, rank),
+        ),
+        measure(
+            "waiting",
+            "Waiting",
+            "Share of the step in which the rank waits in collectives for others.",
+            Percent,
+            &waiting,
+        ),
         measure(
             "computation",
             "Computation",
             "Share of the step in which kernels compute.",
+            Percent,
             &share(|gpu| gpu.computation_ns),
         ),
         measure(
             "exposed_communication",
             "Exposed communication",
             "Share of the step in which the rank communicates and nothing computes; waiting for other ranks is part of it.",
+            Percent,
             &share(|gpu| gpu.exposed_comm_ns),
         ),
         measure(
             "idle",
             "Idle",
             "Share of the step in which nothing runs on the GPU.",
+            Percent,
             &share(|gpu| gpu.idle_ns),
         ),
     ]
 }
 
 /// One row a rank.
-fn ranks(job: &Job) -> Table {
+fn ranks(job: &Job, analysis: &Analysis) -> Table {
     let mean = |at: usize, of: &dyn Fn(&Step) -> i64| {
         let all: Vec<i64> = steps_of(job, at).flatten().map(of).collect();
         match i64::try_from(all.len()) {
@@ -255,6 +329,22 @@ fn ranks(job: &Job) -> Table {
             ("step", "Step", &|(at, _)| {
                 mean(*at, &|step| step.gpu.span.length())
             }),
+            ("delay", "Delay caused", &|(at, _)| {
+                let n = job.steps.len().max(1) as i64;
+                let delay = analysis.delays.of_ranks.get(*at);
+                delay.map_or(Value::NO_NS, |delay| Value::Ns(delay.excess.total_ns / n))
+            }),
+            ("same_work", "Same kernels", &|(at, _)| {
+                let same = analysis.same_work.of_ranks.get(*at);
+                let ratio = same.and_then(|same| same.ratio());
+                Value::number(ratio)
+            }),
+            ("waiting", "Waiting", &|(at, _)| {
+                let n = job.steps.len().max(1) as i64;
+                let delay = analysis.delays.of_ranks.get(*at);
+                let delay = delay.filter(|_| job.clocks.are_comparable);
+                delay.map_or(Value::NO_NS, |delay| Value::Ns(delay.waited_ns / n))
+            }),
             ("computation", "Computation", &|(at, _)| {
                 mean(*at, &|step| step.gpu.computation_ns)
             }),
@@ -266,6 +356,92 @@ fn ranks(job: &Job) -> Table {
             }),
             ("file", "File", &|(_, rank)| {
                 Value::Quoted(rank.digest.file.name.clone())
+            }),
+        ],
+    )
+}
+
+/// How fast the data moved, the longest first.
+fn links(job: &Job, analysis: &Analysis) -> Table {
+    let mut links: Vec<&Link> = analysis.network.links.iter().collect();
+    let all_ns = |link: &Link| link.median_ns.saturating_mul(link.collectives.len() as i64);
+    links.arrange_by_key(|link| std::cmp::Reverse(all_ns(link)));
+    links.truncate(MOST_LINKS);
+    Table::of(
+        "links",
+        "Collectives by group and size",
+        links,
+        &[
+            ("what", "Message", &|link| Value::Text(link.label())),
+            ("between", "Between", &|link| {
+                Value::Text(link.ranks_label(job))
+            }),
+            ("ranks", "Ranks", &|link| Value::Count(link.n_ranks as u64)),
+            ("spans_hosts", "Over hosts", &|link| {
+                Value::Flag(link.spans_hosts)
+            }),
+            ("count", "Count", &|link| {
+                Value::Count(link.collectives.len() as u64)
+            }),
+            ("median", "Transfer, median", &|link| {
+                Value::Ns(link.median_ns)
+            }),
+            ("p95", "95th percentile", &|link| Value::Ns(link.p95_ns)),
+            ("bus", "Bus bandwidth", &|link| Value::gbps(link.bus_gbps)),
+        ],
+    )
+}
+
+fn layout(job: &Job) -> Table {
+    Table::of(
+        "layout",
+        "Layout",
+        Layout::new(job).dimensions,
+        &[
+            ("role", "Dimension", &|of| {
+                Value::Text(of.role.label().to_owned())
+            }),
+            ("size", "Ranks in a group", &|of| {
+                Value::Count(of.size as u64)
+            }),
+            ("groups", "Groups", &|of| Value::Count(of.n_groups as u64)),
+            ("stride", "Distance of neighbors", &|of| {
+                of.stride
+                    .map_or(Value::Empty, |stride| Value::Count(u64::from(stride)))
+            }),
+            ("spans_hosts", "Over hosts", &|of| {
+                Value::Flag(of.spans_hosts)
+            }),
+        ],
+    )
+}
+
+/// One row a host: ranks of a host share a clock.
+fn clocks(job: &Job) -> Table {
+    let hosts = job.hosts.iter().enumerate().map(|(host, name)| {
+        let ranks = job.ranks.iter().zip(&job.clocks.of_rank);
+        let own = ranks.filter(move |(rank, _)| rank.host == host);
+        (name, own.map(|(_, clock)| *clock).collect::<Vec<Clock>>())
+    });
+    let first = |clocks: &[Clock], of: fn(&Clock) -> f64| {
+        clocks
+            .first()
+            .map_or(Value::NO_NS, |clock| Value::Ns(of(clock).round() as i64))
+    };
+    Table::of(
+        "clocks",
+        "Clocks",
+        hosts,
+        &[
+            ("host", "Host", &|(name, _)| Value::Text((*name).clone())),
+            ("ranks", "Ranks", &|(_, clocks)| {
+                Value::Count(clocks.len() as u64)
+            }),
+            ("offset", "Ahead of the first rank", &|(_, clocks)| {
+                first(clocks, |clock| clock.offset_ns)
+            }),
+            ("spread", "Scatter", &|(_, clocks)| {
+                first(clocks, |clock| clock.spread_ns)
             }),
         ],
     )

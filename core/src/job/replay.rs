@@ -186,6 +186,3 @@ fn first_start_ns(job: &Job, step: usize) -> Option<i64> {
     });
     starts.min()
 }
-
-#[cfg(test)]
-mod tests;

@@ -10,14 +10,14 @@ labelled! {
     /// A dimension of parallelism.
     pub(crate) enum Role {
         /// All ranks of the job.
-        World => "all ranks" as "world",
-        Tensor => "tensor parallel" as "tensor",
-        Sequence => "sequence parallel" as "sequence",
-        Expert => "expert parallel" as "expert",
-        Sharded => "sharded data parallel" as "sharded_data",
-        Data => "data parallel" as "data",
-        Pipeline => "pipeline parallel" as "pipeline",
-        Unknown => "unknown" as "unknown",
+        World => "all ranks",
+        Tensor => "tensor parallel",
+        Sequence => "sequence parallel",
+        Expert => "expert parallel",
+        Sharded => "sharded data parallel",
+        Data => "data parallel",
+        Pipeline => "pipeline parallel",
+        Unknown => "unknown",
     }
 }
 

@@ -369,6 +369,3 @@ fn slow(items: &[Item], texts: &[String]) -> Vec<SlowWork> {
 fn text(texts: &[String], id: TextId) -> String {
     texts.get(id as usize).cloned().unwrap_or_default()
 }
-
-#[cfg(test)]
-mod tests;

@@ -273,6 +273,3 @@ fn set(values: &mut [i64], at: usize, ns: i64) {
         *value = ns;
     }
 }
-
-#[cfg(test)]
-mod tests;

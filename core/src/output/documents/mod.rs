@@ -22,6 +22,7 @@ macro_rules! written_by {
 mod card;
 pub mod check;
 pub mod compared;
+pub(crate) mod job;
 mod parts;
 pub mod single;
 

@@ -7,7 +7,7 @@ use crate::compare::{Side, sheets};
 use crate::job::Rank;
 use crate::job::sheets::{JobSheet, title as job_title};
 use crate::output::document::{html::html, markdown as to_markdown};
-use crate::output::documents::Documents;
+use crate::output::documents::{self, Documents};
 use crate::output::json;
 use crate::output::replay::Package;
 use crate::report::SHEETS;
@@ -108,6 +108,16 @@ impl Source for pair::Input<'_> {
 impl Source for job::Input<'_> {
     fn exporters() -> Vec<Exporter<Self>> {
         vec![
+            Exporter {
+                format: "md", title: "Report as Markdown", group: Reports, is_quick: true, purpose: ISSUE,
+                list: |_| vec![file("job_report.md", "The report: which rank holds the others up, and what to do")],
+                write: |input, _| Some(to_markdown(&documents::job::report(input.overview())).into_bytes()),
+            },
+            Exporter {
+                format: "html", title: "Report as one page", group: Reports, is_quick: false, purpose: PRINT,
+                list: |_| vec![file("job_report.html", "The report as one page, for printing")],
+                write: |input, _| Some(html(&documents::job::report(input.overview())).into_bytes()),
+            },
             Exporter {
                 format: "json", title: "The job for programs", group: Programs, is_quick: true, purpose: "For scripts and dashboards: who the ranks are, their groups and steps, and all tables with units and meanings.",
                 list: |_| vec![file("job.json", "The job, for programs")],

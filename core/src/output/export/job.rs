@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 
+use crate::job::overview::JobOverview;
 use crate::job::sheets::{JobSheet, sheets};
 use crate::job::world::SetApart;
 use crate::job::{Analysis, Job};
@@ -14,6 +15,7 @@ pub struct Input<'a> {
     /// Files that take no part in it.
     pub set_apart: &'a [SetApart],
     analysis: OnceCell<Analysis>,
+    overview: OnceCell<JobOverview>,
     sheets: OnceCell<Vec<JobSheet>>,
 }
 
@@ -24,6 +26,7 @@ impl<'a> Input<'a> {
             job,
             set_apart,
             analysis: OnceCell::new(),
+            overview: OnceCell::new(),
             sheets: OnceCell::new(),
         }
     }
@@ -31,6 +34,12 @@ impl<'a> Input<'a> {
     /// What it comes to, made when it is first asked for.
     pub fn analysis(&self) -> &Analysis {
         self.analysis.get_or_init(|| Analysis::new(self.job))
+    }
+
+    /// What is shown of it, made when it is first asked for.
+    pub fn overview(&self) -> &JobOverview {
+        let make = || JobOverview::new(self.job, self.analysis(), self.set_apart);
+        self.overview.get_or_init(make)
     }
 
     /// Its sheets, made when they are first asked for.
@@ -62,6 +71,8 @@ mod tests {
         let listed = input.files();
         let paths: Vec<&str> = listed.iter().map(|file| file.path.as_str()).collect();
         for path in [
+            "job_report.md",
+            "job_report.html",
             "job.json",
             "job.xlsx",
             "job_csvs/ranks.csv",

@@ -1,0 +1,218 @@
+//! What to do about a job: each finding says which rank, group or step it is about, and what it is worth
+//! by the [replay](super::replay), never by adding waits.
+//!
+//! To add a finding: a row of [`RULES`].
+
+mod network;
+mod ranks;
+#[cfg(test)]
+mod tests;
+mod whole;
+
+use super::Job;
+use super::analysis::Analysis;
+use super::overview::JobCard;
+use super::replay::Gain;
+use super::what_if::WhatIf;
+use crate::base::format;
+use crate::base::interval::percent_of;
+use crate::base::sort::Arrange;
+
+/// A finding is worth at least so much of the step,
+const LEAST_PERCENT: f64 = 1.0;
+
+/// and at least so much.
+const LEAST_NS: i64 = 100_000;
+
+/// What rules look at.
+pub(super) struct Seen<'a> {
+    pub(super) job: &'a Job,
+    pub(super) analysis: &'a Analysis,
+}
+
+/// One thing that Dormer can find about a job.
+struct Rule {
+    /// Its name in files.
+    key: &'static str,
+    find: fn(&Seen) -> Vec<JobCard>,
+}
+
+const RULES: &[Rule] = &[
+    Rule {
+        key: "slow_rank",
+        find: ranks::slow,
+    },
+    Rule {
+        key: "late_host",
+        find: ranks::late,
+    },
+    Rule {
+        key: "uneven_work",
+        find: ranks::uneven,
+    },
+    Rule {
+        key: "slow_copies",
+        find: ranks::copies,
+    },
+    Rule {
+        key: "idle_rank",
+        find: ranks::idle,
+    },
+    Rule {
+        key: "slow_host",
+        find: ranks::slow_host,
+    },
+    Rule {
+        key: "hot_experts",
+        find: whole::hot_experts,
+    },
+    Rule {
+        key: "slow_link",
+        find: network::slow_link,
+    },
+    Rule {
+        key: "slow_period",
+        find: network::slow_period,
+    },
+    Rule {
+        key: "slow_kernels_without_effect",
+        find: ranks::without_effect,
+    },
+    Rule {
+        key: "pipeline_bubble",
+        find: whole::pipeline_bubble,
+    },
+    Rule {
+        key: "exposed_communication",
+        find: whole::exposed_communication,
+    },
+    Rule {
+        key: "small_messages",
+        find: network::small_messages,
+    },
+    Rule {
+        key: "clocks_apart",
+        find: whole::clocks_apart,
+    },
+    Rule {
+        key: "no_waiting",
+        find: whole::no_waiting,
+    },
+];
+
+/// All findings, what is worth most first; those that nothing tells the worth of behind them, in the order
+/// of the rules. The bound of the job closes the list.
+pub(super) fn find(job: &Job, analysis: &Analysis) -> Vec<JobCard> {
+    let seen = Seen { job, analysis };
+    let found = RULES.iter().enumerate().flat_map(|(at, rule)| {
+        let cards = (rule.find)(&seen).into_iter();
+        cards.map(move |card| {
+            let key = rule.key.to_owned();
+            (at, JobCard { key, ..card })
+        })
+    });
+    let mut found: Vec<(usize, JobCard)> = found.collect();
+    found.arrange_by_cached_key(|(at, card)| {
+        let is_bound = card.key == "no_waiting";
+        (
+            is_bound,
+            std::cmp::Reverse(card.worth_ns),
+            *at,
+            card.ranks.clone(),
+        )
+    });
+    found.into_iter().map(|(_, card)| card).collect()
+}
+
+impl Seen<'_> {
+    /// A rank for people: "rank 5 on node1".
+    fn rank(&self, at: usize) -> String {
+        let Some(rank) = self.job.ranks.get(at) else {
+            return String::new();
+        };
+        match self
+            .job
+            .hosts
+            .get(rank.host)
+            .filter(|_| self.job.hosts.len() > 1)
+        {
+            Some(host) => format!("rank {} on {host}", rank.number),
+            None => format!("rank {}", rank.number),
+        }
+    }
+
+    fn number(&self, at: usize) -> u32 {
+        self.job.ranks.get(at).map_or(0, |rank| rank.number)
+    }
+
+    /// Steps for people: "step 6", "steps 6 and 7", "all steps".
+    fn steps(&self, of: &[usize]) -> String {
+        if of.len() == self.job.steps.len() && of.len() > 1 {
+            return "all steps".to_owned();
+        }
+        let numbers = of.iter().filter_map(|at| self.job.steps.get(*at));
+        let numbers: Vec<String> = numbers.map(|step| step.number.to_string()).collect();
+        let noun = if numbers.len() == 1 { "step" } else { "steps" };
+        match numbers.len() {
+            0 => String::new(),
+            1..=6 => format!("{noun} {}", format::listed(&numbers)),
+            n => format!("{n} of {} steps", self.job.steps.len()),
+        }
+    }
+
+    /// How long some steps take; `None` where that is not known.
+    fn length_ns(&self, of: &[usize]) -> Option<i64> {
+        let replay = self.analysis.replay.as_ref()?;
+        let steps = replay.steps.iter().filter(|step| of.contains(&step.step));
+        let lengths = steps.map(|step| step.span.length());
+        Some(crate::base::interval::sum(lengths)).filter(|ns| *ns > 0)
+    }
+
+    fn all_steps(&self) -> Vec<usize> {
+        (0..self.job.steps.len()).collect()
+    }
+
+    /// A card that is worth something over some steps; `None` below the gate.
+    fn worth(&self, card: JobCard, ns: Option<i64>, steps: &[usize]) -> Option<JobCard> {
+        let ns = ns?;
+        let n_steps = i64::try_from(steps.len()).ok().filter(|n| *n > 0)?;
+        let percent = percent_of(ns, self.length_ns(steps)?)?;
+        let is_large = ns / n_steps >= LEAST_NS && percent >= LEAST_PERCENT;
+        let time = format::time_ns(ns / n_steps);
+        let share = format::percent(percent);
+        let worth = match steps {
+            [one] => format!("{time} of {} ({share})", self.steps(&[*one])),
+            several => format!("{time} a step in {} ({share})", self.steps(several)),
+        };
+        is_large.then(|| JobCard {
+            worth,
+            worth_ns: Some(ns),
+            step: card.step.or(steps.first().copied()),
+            ..card
+        })
+    }
+
+    /// The steps in which a change gains anything to speak of, with what it gains there.
+    fn gains(&self, gain: &Gain) -> (i64, Vec<usize>) {
+        let Some(replay) = &self.analysis.replay else {
+            return (0, Vec::new());
+        };
+        let steps = replay.steps.iter().zip(&gain.of_steps);
+        let gaining = steps.filter(|(step, ns)| {
+            **ns >= LEAST_NS
+                && percent_of(**ns, step.span.length()).is_some_and(|of| of >= LEAST_PERCENT)
+        });
+        let gaining: Vec<(usize, i64)> = gaining.map(|(step, ns)| (step.step, *ns)).collect();
+        let ns = gaining.iter().map(|(_, ns)| *ns).sum();
+        (ns, gaining.into_iter().map(|(step, _)| step).collect())
+    }
+
+    /// What a change gains, where it gains anything to speak of.
+    fn gain(&self, of: WhatIf) -> (Option<i64>, Vec<usize>) {
+        let Some(gain) = self.analysis.gain(self.job, of) else {
+            return (None, Vec::new());
+        };
+        let (ns, steps) = self.gains(&gain);
+        ((!steps.is_empty()).then_some(ns), steps)
+    }
+}

@@ -1,0 +1,132 @@
+//! Slow links, slow periods, messages that are too small.
+
+use super::Seen;
+use crate::base::format;
+use crate::base::value::{Table, Value};
+use crate::job::network::{Path, message_bytes, ranks_of};
+use crate::job::overview::{JobCard, ShownTable};
+use crate::job::what_if::WhatIf;
+
+/// Messages below this size are of latency.
+const SMALL_BYTES: f64 = 65_536.0;
+
+/// So many of them in a step are too many.
+const MANY_SMALL: usize = 1_000;
+
+/// A path for people: "ranks 3 and 7", "mesh_dp 33".
+fn path(seen: &Seen, path: Path) -> String {
+    match path.pair {
+        Some((one, other)) => format!("ranks {one} and {other}"),
+        None => {
+            let group = seen.job.groups.get(path.group);
+            group.map_or_else(String::new, |group| {
+                format!("the ranks of `{}`", group.label())
+            })
+        }
+    }
+}
+
+pub(super) fn slow_link(seen: &Seen) -> Vec<JobCard> {
+    let network = &seen.analysis.network;
+    let Some(first) = network.slow_paths.first() else {
+        return Vec::new();
+    };
+    let table = Table::of(
+        "slow_paths",
+        "Slow paths",
+        &network.slow_paths,
+        &[
+            ("between", "Between", &|of| Value::Text(path(seen, of.path))),
+            ("ratio", "Against its siblings", &|of| {
+                Value::Text(format!("{:.2}×", of.ratio))
+            }),
+        ],
+    );
+    let (worth_ns, steps) = seen.gain(WhatIf::Paths);
+    let (title, issue) = match network.culprits.as_slice() {
+        [rank] if network.slow_paths.len() > 1 => (
+            format!("Slow network at rank {rank}"),
+            format!(
+                "All {} paths of rank {rank} between hosts take up to {:.2} times as long as those of other ranks for the same messages.",
+                network.slow_paths.len(),
+                first.ratio
+            ),
+        ),
+        _ => (
+            format!(
+                "Slow link between {}",
+                path(seen, first.path).replace('`', "")
+            ),
+            format!(
+                "Messages between {} take {:.2} times as long as the same ones of other groups.",
+                path(seen, first.path),
+                first.ratio
+            ),
+        ),
+    };
+    let ranks = match network.culprits.is_empty() {
+        true => ranks_of(seen.job, first.path),
+        false => network.culprits.clone(),
+    };
+    let card = JobCard {
+        title,
+        issue,
+        action: "Check network card, cable, port and routing of these ranks, and which card each GPU uses.".to_owned(),
+        reasoning: vec![
+            "Compared with groups of the same description and size, for the same messages.".to_owned(),
+        ],
+        ranks,
+        tables: vec![ShownTable::from(&table)],
+        ..JobCard::default()
+    };
+    seen.worth(card, worth_ns, &steps).into_iter().collect()
+}
+
+pub(super) fn slow_period(seen: &Seen) -> Vec<JobCard> {
+    let steps = seen.analysis.network.slow_steps.iter().enumerate();
+    let cards = steps.filter_map(|(at, slow)| {
+        let gain = seen.analysis.gain(seen.job, WhatIf::SlowStep(at))?;
+        let replay = seen.analysis.replay.as_ref()?;
+        let own = replay.steps.iter().position(|step| step.step == slow.step)?;
+        let step = seen.steps(&[slow.step]);
+        let card = JobCard {
+            title: format!("The network is slow in {step}"),
+            issue: format!(
+                "{} in {step} take {:.2} times as long as in other steps, on all ranks alike.",
+                format::counted(slow.collectives.len() as u64, "collective"),
+                slow.ratio
+            ),
+            action: "Look at what else used the network then: checkpoints, data loading, other jobs; a link that goes down and up again.".to_owned(),
+            step: Some(slow.step),
+            ..JobCard::default()
+        };
+        seen.worth(card, gain.of_steps.get(own).copied(), &[slow.step])
+    });
+    cards.collect()
+}
+
+/// One rank sends many small messages: their latency adds up.
+pub(super) fn small_messages(seen: &Seen) -> Vec<JobCard> {
+    let n_steps = seen.job.steps.len().max(1);
+    let counts = seen.job.ranks.iter().enumerate().map(|(at, rank)| {
+        let digest = &rank.digest;
+        let small = digest.collectives.iter().filter(|of| {
+            message_bytes(digest, of).is_some_and(|bytes| bytes > 0.0 && bytes < SMALL_BYTES)
+        });
+        (small.count() / n_steps, at)
+    });
+    let most = counts.max().filter(|(n, _)| *n >= MANY_SMALL);
+    let cards = most.map(|(n, rank)| JobCard {
+        title: "Too many small messages".to_owned(),
+        issue: format!(
+            "{} has {} below {} a step: each takes the latency of the network, however small it is.",
+            format::capitalized(&seen.rank(rank)),
+            format::counted(n as u64, "collective"),
+            format::bytes(SMALL_BYTES as u64)
+        ),
+        action: "Put them together: larger buckets (`bucket_cap_mb`), coalesced collectives, flattened parameters.".to_owned(),
+        ranks: vec![seen.number(rank)],
+        ..JobCard::default()
+    });
+    cards.into_iter().collect()
+}

@@ -1,0 +1,293 @@
+//! Ranks that hold the others up, and why.
+
+use super::Seen;
+use crate::base::format;
+use crate::base::value::{Table, Value};
+use crate::job::cause::{Cause, Why};
+use crate::job::overview::{JobCard, ShownTable};
+use crate::job::what_if::WhatIf;
+
+/// Rows of evidence.
+const MOST_ROWS: usize = 10;
+
+/// A card for each cause of a kind that is worth something.
+fn of_causes(seen: &Seen, card: impl Fn(&Seen, &Cause) -> Option<JobCard>) -> Vec<JobCard> {
+    let causes = seen.analysis.causes.iter();
+    let cards = causes.filter_map(|cause| {
+        let card = card(seen, cause)?;
+        let card = JobCard {
+            ranks: vec![seen.number(cause.rank)],
+            ..card
+        };
+        seen.worth(card, cause.worth_ns, &cause.steps)
+    });
+    cards.collect()
+}
+
+fn times(ratio: f64) -> String {
+    format!("{ratio:.2}×")
+}
+
+pub(super) fn slow(seen: &Seen) -> Vec<JobCard> {
+    of_causes(seen, |seen, cause| {
+        let Why::SlowerKernels {
+            ratio,
+            n_kernels,
+            are_all_alike,
+            categories,
+            ..
+        } = &cause.why
+        else {
+            return None;
+        };
+        let rank = format::capitalized(&seen.rank(cause.rank));
+        let steps = seen.steps(&cause.steps);
+        let most = categories.first().map_or("", |of| of.category.as_str());
+        let (action, reasoning) = match are_all_alike {
+            true => (
+                "Check clock rate, temperature, power limit and memory errors of this GPU; take the node out of service if they stay.".to_owned(),
+                "All categories of kernels take longer alike, so it is the GPU's clock or power, not one kernel; a trace cannot tell thermal from power limits.",
+            ),
+            false => (
+                format!("Look at what {most} does on this rank that it does not on others: memory, alignment, another kernel or library version."),
+                "Not all categories of kernels take longer alike, so the clock of the GPU is not the only cause.",
+            ),
+        };
+        Some(JobCard {
+            title: format!(
+                "Rank {}: the same kernels take {}",
+                seen.number(cause.rank),
+                times(*ratio)
+            ),
+            issue: format!(
+                "{rank} takes {} as long as other ranks for the same {} in {steps}, and the others wait for it.",
+                times(*ratio),
+                format::counted(*n_kernels as u64, "kernel"),
+            ),
+            action,
+            reasoning: vec![reasoning.to_owned()],
+            tables: vec![slow_work(seen, cause.rank)],
+            ..JobCard::default()
+        })
+    })
+}
+
+/// The kernels of a rank that take longest beyond those of others.
+fn slow_work(seen: &Seen, rank: usize) -> ShownTable {
+    let slow = seen.analysis.same_work.slow.iter();
+    let rows = slow.filter(|of| of.rank == rank).take(MOST_ROWS);
+    let table = Table::of(
+        "slow_work",
+        "Kernels that take longer than on other ranks",
+        rows,
+        &[
+            ("kernel", "Kernel", &|of| {
+                Value::Quoted(format::middle_ellipsis(&of.kernel, 60))
+            }),
+            ("op", "Operator", &|of| Value::Quoted(of.op.clone())),
+            ("shapes", "Shapes", &|of| Value::Text(of.shapes.clone())),
+            ("calls", "Calls", &|of| Value::Count(of.calls)),
+            ("mean", "Mean", &|of| Value::Ns(of.mean_ns() as i64)),
+            ("others", "Median of ranks", &|of| {
+                Value::Ns(of.peers_ns() as i64)
+            }),
+            ("excess", "Excess", &|of| Value::Ns(of.excess_ns())),
+        ],
+    );
+    ShownTable::from(&table)
+}
+
+pub(super) fn late(seen: &Seen) -> Vec<JobCard> {
+    of_causes(seen, |seen, cause| {
+        let Why::HostLate {
+            late_ns,
+            by,
+            loading_ns,
+            peers_loading_ns,
+        } = &cause.why
+        else {
+            return None;
+        };
+        let rank = format::capitalized(&seen.rank(cause.rank));
+        let (what, most_ns) = by.first().map_or(("", 0), |(by, ns)| (by.as_str(), *ns));
+        let is_told = most_ns * 2 >= *late_ns && !what.is_empty();
+        let is_loading = what == "Data loading";
+        let meanwhile = match (is_told, is_loading) {
+            (_, true) => format!(
+                "; data loading takes {}, {} on other ranks",
+                format::time_ns(*loading_ns),
+                format::time_ns(*peers_loading_ns)
+            ),
+            (true, _) => format!("; meanwhile it is in `{what}`"),
+            (false, _) => String::new(),
+        };
+        let action = match is_loading {
+            true => {
+                "Load data ahead on this rank: more workers, `prefetch_factor`, pinned memory; look at the storage and the batch it reads."
+            }
+            false => {
+                "Look at what the CPU of this rank does in that time: synchronization, garbage collection, logging, checkpoints, compilation, other processes on its cores."
+            }
+        };
+        let title = match is_loading {
+            true => format!("Rank {} waits for data", seen.number(cause.rank)),
+            false => format!("Rank {} launches kernels late", seen.number(cause.rank)),
+        };
+        Some(JobCard {
+            title,
+            issue: format!(
+                "{rank} launches its kernels {} later than other ranks in {}{meanwhile}.",
+                format::time_ns(*late_ns),
+                seen.steps(&cause.steps),
+            ),
+            action: action.to_owned(),
+            ..JobCard::default()
+        })
+    })
+}
+
+pub(super) fn uneven(seen: &Seen) -> Vec<JobCard> {
+    of_causes(seen, |seen, cause| {
+        let Why::MoreWork { more_ns, work } = &cause.why else {
+            return None;
+        };
+        let most = work.first().map(|of| {
+            let name = if of.op.is_empty() { &of.kernel } else { &of.op };
+            format!(
+                ", most of it `{}`: {}, {} on other ranks",
+                format::middle_ellipsis(name, 60),
+                format::counted(of.calls, "call"),
+                format::count(of.peers_calls)
+            )
+        });
+        let table = Table::of(
+            "more_work",
+            "Work that other ranks have less of",
+            work.iter().take(MOST_ROWS),
+            &[
+                ("op", "Operator", &|of| Value::Quoted(of.op.clone())),
+                ("kernel", "Kernel", &|of| {
+                    Value::Quoted(format::middle_ellipsis(&of.kernel, 60))
+                }),
+                ("shapes", "Shapes", &|of| Value::Text(of.shapes.clone())),
+                ("calls", "Calls", &|of| Value::Count(of.calls)),
+                ("others", "Calls on others", &|of| {
+                    Value::Count(of.peers_calls)
+                }),
+                ("excess", "Excess", &|of| Value::Ns(of.excess_ns)),
+            ],
+        );
+        Some(JobCard {
+            title: format!("Rank {} has more work than others", seen.number(cause.rank)),
+            issue: format!(
+                "{} computes {} more than other ranks in {}{}.",
+                format::capitalized(&seen.rank(cause.rank)),
+                format::time_ns(*more_ns),
+                seen.steps(&cause.steps),
+                most.unwrap_or_default()
+            ),
+            action: "Give all ranks the same work: batches of one size, sequences packed or sorted by length, no extra calls on one rank.".to_owned(),
+            tables: vec![ShownTable::from(&table)],
+            ..JobCard::default()
+        })
+    })
+}
+
+pub(super) fn copies(seen: &Seen) -> Vec<JobCard> {
+    of_causes(seen, |seen, cause| {
+        let Why::Copies { copies_ns } = &cause.why else {
+            return None;
+        };
+        Some(JobCard {
+            title: format!("Rank {} waits for copies", seen.number(cause.rank)),
+            issue: format!(
+                "{} spends {} more on copies that nothing hides than other ranks in {}.",
+                format::capitalized(&seen.rank(cause.rank)),
+                format::time_ns(*copies_ns),
+                seen.steps(&cause.steps)
+            ),
+            action: "Copy from pinned memory with `non_blocking=True`, ahead of its use; check the PCIe link of this GPU.".to_owned(),
+            ..JobCard::default()
+        })
+    })
+}
+
+pub(super) fn idle(seen: &Seen) -> Vec<JobCard> {
+    of_causes(seen, |seen, cause| {
+        let Why::Idle { idle_ns } = &cause.why else {
+            return None;
+        };
+        // Without a GPU it is not known whether anything was launched.
+        seen.job.ranks.get(cause.rank)?.digest.gpu?;
+        Some(JobCard {
+            title: format!("Rank {} is idle before collectives", seen.number(cause.rank)),
+            issue: format!(
+                "{} is idle for {} more than other ranks in {}, although what runs next was launched.",
+                format::capitalized(&seen.rank(cause.rank)),
+                format::time_ns(*idle_ns),
+                seen.steps(&cause.steps)
+            ),
+            action: "Open this rank at that step and look at what the streams wait for: events, other collectives, a loaded GPU.".to_owned(),
+            ..JobCard::default()
+        })
+    })
+}
+
+/// All ranks of a host hold the others up: then it is the host.
+pub(super) fn slow_host(seen: &Seen) -> Vec<JobCard> {
+    let job = seen.job;
+    if job.hosts.len() < 2 || !job.are_hosts_named {
+        return Vec::new();
+    }
+    let hosts = job.hosts.iter().enumerate();
+    let cards = hosts.filter_map(|(host, name)| {
+        let own = job.ranks.iter().enumerate().filter(|(_, rank)| rank.host == host);
+        let own: Vec<usize> = own.map(|(at, _)| at).collect();
+        let slow = |rank: &usize| {
+            let mut causes = seen.analysis.causes.iter();
+            causes.any(|cause| cause.rank == *rank && cause.worth_ns.is_some())
+        };
+        if own.len() < 2 || !own.iter().all(slow) {
+            return None;
+        }
+        let (worth_ns, steps) = seen.gain(WhatIf::HostKeepsUp(host));
+        let card = JobCard {
+            title: format!("All ranks of {name} are slow"),
+            issue: format!("All {} ranks on {name} take longer than those of other hosts in {}.", own.len(), seen.steps(&steps)),
+            action: "Look at the host before its GPUs: power limit, cooling, CPU load, storage, network card; take it out of service if it stays.".to_owned(),
+            ranks: own.iter().map(|at| seen.number(*at)).collect(),
+            ..JobCard::default()
+        };
+        seen.worth(card, worth_ns, &steps)
+    });
+    cards.collect()
+}
+
+/// Slow, and worth nothing until something else is fixed.
+pub(super) fn without_effect(seen: &Seen) -> Vec<JobCard> {
+    let causes = seen.analysis.causes.iter();
+    let cards = causes.filter_map(|cause| {
+        let Why::SlowerKernels { ratio, slower_ns, .. } = &cause.why else {
+            return None;
+        };
+        let is_worth = seen.worth(JobCard::default(), cause.worth_ns, &cause.steps).is_some();
+        let n_steps = cause.steps.len().max(1) as i64;
+        let share = seen.length_ns(&cause.steps).map(|all| *slower_ns as f64 / all as f64);
+        let is_large = slower_ns / n_steps >= super::LEAST_NS
+            && share.is_some_and(|share| share * 100.0 >= super::LEAST_PERCENT);
+        (!is_worth && is_large && seen.job.ranks.iter().any(|rank| rank.digest.gpu.is_some())).then(|| JobCard {
+            title: format!("Rank {} is slow without effect", seen.number(cause.rank)),
+            issue: format!(
+                "{} takes {} as long as other ranks for the same kernels in {}, and the step would not get shorter without that: something else holds it up.",
+                format::capitalized(&seen.rank(cause.rank)),
+                times(*ratio),
+                seen.steps(&cause.steps)
+            ),
+            action: "Fix what is listed above first; then check this GPU.".to_owned(),
+            ranks: vec![seen.number(cause.rank)],
+            step: cause.steps.first().copied(),
+            ..JobCard::default()
+        })
+    });
+    cards.collect()
+}

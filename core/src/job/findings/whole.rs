@@ -1,0 +1,169 @@
+//! What concerns all ranks: experts, pipelines, communication that nothing hides, clocks, the bound.
+
+use super::Seen;
+use crate::base::format;
+use crate::base::interval::percent_of;
+use crate::base::value::{Table, Value};
+use crate::job::experts::{Load, by_rank, exchanges};
+use crate::job::overview::{JobCard, ShownTable};
+use crate::job::pipeline::{Bubble, bubbles};
+use crate::job::roles::Layout;
+use crate::job::what_if::WhatIf;
+
+/// A rank gets many tokens from this share of the mean on.
+const HOT: f64 = 1.05;
+
+/// A pipeline waits for longer than it must from so many percentage points of the step on.
+const BUBBLE_POINTS: f64 = 5.0;
+
+/// Communication that nothing hides and that is no waiting is much from this share of the run on.
+const EXPOSED_PERCENT: f64 = 10.0;
+
+/// Clocks that are further apart say that nothing keeps them together.
+const APART_NS: f64 = 1e6;
+
+pub(super) fn hot_experts(seen: &Seen) -> Vec<JobCard> {
+    let loads = by_rank(&exchanges(seen.job));
+    let hot: Vec<&Load> = loads
+        .iter()
+        .filter(|load| load.is_hot() && load.share > HOT)
+        .collect();
+    let Some(most) = hot.iter().map(|load| load.share).reduce(f64::max) else {
+        return Vec::new();
+    };
+    let ranks: Vec<u32> = hot.iter().map(|load| seen.number(load.rank)).collect();
+    let names: Vec<String> = ranks.iter().map(u32::to_string).collect();
+    let noun = if ranks.len() == 1 { "rank" } else { "ranks" };
+    let named = match names.len() {
+        0..=6 => format!("{noun} {}", format::listed(&names)),
+        n => format!("{n} ranks"),
+    };
+    let table = Table::of(
+        "experts",
+        "Tokens for experts",
+        &loads,
+        &[
+            ("rank", "Rank", &|load| {
+                Value::Count(u64::from(seen.number(load.rank)))
+            }),
+            ("share", "Against the mean", &|load| {
+                Value::Text(format!("{:.2}×", load.share))
+            }),
+            ("most", "Gets most", &|load| {
+                Value::percent(percent_of(load.n_most as i64, load.exchanges as i64))
+            }),
+        ],
+    );
+    let (worth_ns, steps) = seen.gain(WhatIf::BalancedExperts);
+    let card = JobCard {
+        title: format!("Hot experts on {named}"),
+        issue: format!(
+            "The experts on {named} get up to {most:.2} times as many tokens as the mean of their groups, again and again; the other ranks wait for them."
+        ),
+        action: "Balance the experts: a load-balancing loss or bias, a capacity factor, or experts placed so that busy ones are on different ranks.".to_owned(),
+        ranks,
+        tables: vec![ShownTable::from(&table)],
+        ..JobCard::default()
+    };
+    seen.worth(card, worth_ns, &steps).into_iter().collect()
+}
+
+pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
+    if !seen.job.clocks.are_comparable {
+        return Vec::new();
+    }
+    let layout = Layout::new(seen.job);
+    let all = bubbles(seen.job, &layout, &seen.analysis.timings);
+    let beyond = |bubble: &Bubble| Some(bubble.percent()? - bubble.inevitable_percent()?);
+    let worst = all
+        .iter()
+        .filter_map(|bubble| Some((beyond(bubble)?, bubble)));
+    let worst = worst.reduce(|most, next| if next.0 > most.0 { next } else { most });
+    let Some((_, bubble)) = worst.filter(|(points, _)| *points >= BUBBLE_POINTS) else {
+        return Vec::new();
+    };
+    let percent = |share: Option<f64>| share.map_or_else(String::new, format::percent);
+    vec![JobCard {
+        title: "The pipeline waits longer than it must".to_owned(),
+        issue: format!(
+            "{} waits for other stages for {} of {}; {} stages and {} micro-batches make {} inevitable.",
+            format::capitalized(&seen.rank(bubble.rank)),
+            percent(bubble.percent()),
+            seen.steps(&[bubble.step]),
+            bubble.n_stages,
+            bubble.n_micro_batches,
+            percent(bubble.inevitable_percent())
+        ),
+        action: "Even out the stages (layers, embedding, loss), then use more micro-batches or interleaved stages.".to_owned(),
+        ranks: vec![seen.number(bubble.rank)],
+        step: Some(bubble.step),
+        ..JobCard::default()
+    }]
+}
+
+/// What is exposed beyond the waiting for other ranks: the mean of all ranks.
+pub(super) fn exposed_communication(seen: &Seen) -> Vec<JobCard> {
+    let ranks = seen.job.ranks.iter().zip(&seen.analysis.delays.of_ranks);
+    let shares = ranks.filter_map(|(rank, delay)| {
+        let gpu = rank.digest.gpu?;
+        let moving_ns = gpu.exposed_comm_ns.saturating_sub(delay.waited_ns).max(0);
+        percent_of(moving_ns, gpu.span.length())
+    });
+    let shares: Vec<f64> = shares.collect();
+    let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
+    if mean < EXPOSED_PERCENT || !seen.job.clocks.are_comparable {
+        return Vec::new();
+    }
+    vec![JobCard {
+        title: "Communication is not hidden".to_owned(),
+        issue: format!(
+            "Data moves while nothing computes for {} of the run, the mean of all ranks; waiting for slow ranks is not counted.",
+            format::percent(mean)
+        ),
+        action: "Overlap it with computation: smaller buckets earlier in the backward pass, prefetched all-gathers, asynchronous tensor parallelism; or move less: lower precision, larger gradient accumulation.".to_owned(),
+        ..JobCard::default()
+    }]
+}
+
+pub(super) fn clocks_apart(seen: &Seen) -> Vec<JobCard> {
+    let clocks = &seen.job.clocks;
+    if !clocks.are_comparable {
+        return vec![JobCard {
+            title: "Clocks could not be matched".to_owned(),
+            issue: "Collectives of different ranks contradict each other whatever the clocks, so nothing that compares their times is told.".to_owned(),
+            action: "Check that all files are of one run, and synchronize the clocks of the hosts.".to_owned(),
+            ..JobCard::default()
+        }];
+    }
+    let apart = clocks.of_rank.iter().enumerate();
+    let most = apart.max_by(|one, other| one.1.offset_ns.abs().total_cmp(&other.1.offset_ns.abs()));
+    let Some((rank, clock)) = most.filter(|(_, clock)| clock.offset_ns.abs() > APART_NS) else {
+        return Vec::new();
+    };
+    vec![JobCard {
+        title: "Clocks of hosts differ".to_owned(),
+        issue: format!(
+            "The clock of {} is {} off that of the first rank. Times are corrected here; tools that compare them as they are name the wrong rank.",
+            seen.rank(rank),
+            format::time_ns(clock.offset_ns.abs() as i64)
+        ),
+        action: "Synchronize the hosts with PTP or NTP.".to_owned(),
+        ranks: vec![seen.number(rank)],
+        ..JobCard::default()
+    }]
+}
+
+/// If all ranks of each collective needed as long for their own work: what waiting costs in all.
+pub(super) fn no_waiting(seen: &Seen) -> Vec<JobCard> {
+    let Some(gain) = &seen.analysis.no_waiting else {
+        return Vec::new();
+    };
+    let card = JobCard {
+        title: "All waiting for other ranks".to_owned(),
+        issue: "If no rank waited for another, the run would be shorter by this at most; the findings above are parts of it.".to_owned(),
+        action: "Follow the findings above.".to_owned(),
+        ..JobCard::default()
+    };
+    let card = seen.worth(card, Some(gain.total_ns), &seen.all_steps());
+    card.into_iter().collect()
+}
