@@ -31,6 +31,7 @@
 //! | [`findings`] | the engine of rules, and one folder of rules for each analysis |
 //! | [`report`] | what is shown: overview, sheets, details of operations, charts as data |
 //! | [`compare`] | two reports: pairing, expected ratios, verdicts, and their rules |
+//! | [`job`] | many ranks: digests, which collectives belong together, clocks, who holds the others up, what a change is worth |
 //! | [`output`] | what is written: documents and their checker, JSON, workbooks, reproducers; redaction |
 //!
 //! A comparison is of two reports, each judged on its own GPU, so `compare` comes after `report`.

@@ -435,3 +435,45 @@ fn unlabelled(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::job::testing::TestJob;
+
+    #[test]
+    fn a_send_and_its_receive_are_one_transfer() {
+        let mut job = TestJob::new(4);
+        job.step(1, 0, 100);
+        job.send("5 mesh_pp", &[1, 3], [1, 3], [(10, 20), (5, 20)]);
+        job.send("5 mesh_pp", &[1, 3], [3, 1], [(30, 40), (22, 40)]);
+        let job = job.job();
+        let pairs: Vec<_> = job.collectives.iter().map(|of| of.pair).collect();
+        assert_eq!(pairs, [Some((1, 3)), Some((3, 1))]);
+        assert!(job.collectives.iter().all(|of| of.is_complete()));
+    }
+
+    #[test]
+    fn a_rank_that_lacks_its_first_collectives_is_shifted() {
+        let mut job = TestJob::new(3);
+        job.step(1, 0, 1_000);
+        for at in 0..6_i64 {
+            let ranks: &[u32] = if at < 2 { &[0, 1] } else { &[0, 1, 2] };
+            let spans = [(at * 100 + 10, at * 100 + 50); 3];
+            let elements = 1_000 + at as u64;
+            for rank in ranks {
+                job.run_of(
+                    "0 default_pg",
+                    "allreduce",
+                    &[0, 1, 2],
+                    *rank,
+                    spans[0],
+                    elements,
+                );
+            }
+        }
+        let job = job.job();
+        let n: Vec<usize> = job.collectives.iter().map(|of| of.members.len()).collect();
+        assert_eq!(n, [2, 2, 3, 3, 3, 3]);
+        assert!(job.collectives.iter().all(|of| of.expected == 3));
+    }
+}

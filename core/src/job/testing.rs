@@ -97,6 +97,19 @@ impl TestJob {
         }
     }
 
+    /// What one rank of a group did in a collective.
+    pub(crate) fn run_of(
+        &mut self,
+        group: &str,
+        name: &str,
+        ranks: &[u32],
+        rank: u32,
+        span: (i64, i64),
+        elements: u64,
+    ) {
+        self.add(group, name, ranks, rank, span, elements, None);
+    }
+
     /// A transfer from one rank of a group to another: when the first sent and when the other received.
     pub(crate) fn send(
         &mut self,
