@@ -13,7 +13,7 @@
 //! | [`Job`] | the ranks of a window: their groups, and which collectives belong together |
 //! | [`Analysis`] | who holds the others up, why, and what a change would be worth |
 //!
-//! Times of ranks are those of their own clocks until [`clocks`] has compared them.
+//! Times of ranks are those of their own clocks until `clocks` has compared them.
 
 pub mod analysis;
 pub(crate) mod cause;

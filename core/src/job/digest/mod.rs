@@ -2,7 +2,7 @@
 //!
 //! A trace of 1 GB becomes at most 1 MB, so that a job of many ranks fits where one trace does:
 //! each file is read, profiled, reduced to its digest and dropped. Times are those of the rank's own
-//! clock, as the trace has them; [`Digest::base_ns`] is to be added to compare ranks.
+//! clock, as the trace has them; `base_ns` is to be added to compare ranks.
 
 mod collectives;
 mod file;
