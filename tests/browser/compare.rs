@@ -23,7 +23,7 @@ fn two_traces_at_once_are_compared_swapped_and_filtered() {
             page.value::<Value>(roles).await,
             json!([["reference", "old.json"], ["target", "new.json"]])
         );
-        let slower = "$('[data-testid=compare-headline]').innerText.includes('+')";
+        let slower = "$('[data-testid=compare-headline]')?.innerText.includes('+')";
         page.wait_for(slower).await;
         // Names are set in another font, and not in backticks; figures fit their cells.
         page.find("[id^=compare_operations-]").await;
@@ -49,7 +49,7 @@ fn two_traces_at_once_are_compared_swapped_and_filtered() {
 
         // The other way round.
         page.click("#swap").await;
-        page.wait_for(&format!("!{slower}")).await;
+        page.wait_for(&format!("{slower} === false")).await;
         assert_eq!(
             page.value::<Value>(roles).await,
             json!([["reference", "new.json"], ["target", "old.json"]])

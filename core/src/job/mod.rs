@@ -32,6 +32,7 @@ pub(crate) mod replay;
 pub(crate) mod roles;
 pub(crate) mod same_work;
 pub mod sheets;
+pub(crate) mod shown;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod timing;

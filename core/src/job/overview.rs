@@ -9,6 +9,7 @@ use super::digest::{GpuTime, Step};
 use super::findings;
 use super::network::Link;
 use super::roles::Layout;
+pub use super::shown::{JobCard, ShownTable};
 use super::world::SetApart;
 use super::{Job, Rank};
 use crate::base::format;
@@ -67,63 +68,6 @@ pub struct RankName {
     pub file: String,
 }
 
-/// A table, ready to be shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ShownTable {
-    /// Its name in files and links.
-    pub key: String,
-    /// For people.
-    pub title: String,
-    /// Labels, and whether a column is of numbers.
-    pub columns: Vec<(String, bool)>,
-    /// Cells for people.
-    pub rows: Vec<Vec<String>>,
-    /// For each row the rank that it is about, by number; empty where rows are about none.
-    pub ranks: Vec<Option<u32>>,
-}
-
-impl From<&Table> for ShownTable {
-    fn from(table: &Table) -> ShownTable {
-        let columns = table.columns.iter().enumerate();
-        ShownTable {
-            key: table.key.to_owned(),
-            title: table.title.clone(),
-            columns: columns
-                .map(|(at, column)| (column.label.to_owned(), table.is_number(at)))
-                .collect(),
-            rows: (table.rows.iter())
-                .map(|row| row.iter().map(Value::text).collect())
-                .collect(),
-            ranks: Vec::new(),
-        }
-    }
-}
-
-/// What is wrong with the job, and what to do: a finding for views.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct JobCard {
-    /// Its name in files: "slow_rank".
-    pub key: String,
-    /// A few words.
-    pub title: String,
-    /// One sentence with the figures.
-    pub issue: String,
-    /// What to do.
-    pub action: String,
-    /// What the data shows and cannot show.
-    pub reasoning: Vec<String>,
-    /// What it is worth: "33.1 ms a step (15.6 %)"; empty where nothing tells.
-    pub worth: String,
-    /// The same in nanoseconds over all steps.
-    pub worth_ns: Option<i64>,
-    /// The ranks that it is about, by number.
-    pub ranks: Vec<u32>,
-    /// The step that shows it best, by position.
-    pub step: Option<usize>,
-    /// The evidence.
-    pub tables: Vec<ShownTable>,
-}
-
 /// What is shown of a job.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobOverview {
@@ -172,11 +116,11 @@ impl JobOverview {
     }
 }
 
-/// The finding that is worth most, in its own words.
+/// The finding that is worth most.
 fn headline(job: &Job, cards: &[JobCard]) -> String {
     let first = cards.first().filter(|card| card.worth_ns.is_some());
     match first.filter(|card| card.key != "no_waiting") {
-        Some(card) => format!("{} Fixing it saves {}.", card.issue, card.worth),
+        Some(card) => format!("{}. Fixing it saves {}.", card.title, card.worth),
         None if job.ranks.len() < 2 => {
             "Only one rank was read, so nothing tells who waits for whom.".to_owned()
         }

@@ -11,8 +11,8 @@ mod whole;
 
 use super::Job;
 use super::analysis::Analysis;
-use super::overview::JobCard;
 use super::replay::Gain;
+use super::shown::JobCard;
 use super::what_if::WhatIf;
 use crate::base::format;
 use crate::base::interval::percent_of;

@@ -4,7 +4,7 @@ use super::Seen;
 use crate::base::format;
 use crate::base::value::{Table, Value};
 use crate::job::network::{Path, message_bytes, ranks_of};
-use crate::job::overview::{JobCard, ShownTable};
+use crate::job::shown::{JobCard, ShownTable};
 use crate::job::what_if::WhatIf;
 
 /// Messages below this size are of latency.
@@ -37,9 +37,7 @@ pub(super) fn slow_link(seen: &Seen) -> Vec<JobCard> {
         &network.slow_paths,
         &[
             ("between", "Between", &|of| Value::Text(path(seen, of.path))),
-            ("ratio", "Against its siblings", &|of| {
-                Value::Text(format!("{:.2}×", of.ratio))
-            }),
+            ("ratio", "Times its siblings", &|of| Value::Number(of.ratio)),
         ],
     );
     let (worth_ns, steps) = seen.gain(WhatIf::Paths);

@@ -4,7 +4,7 @@ use super::Seen;
 use crate::base::format;
 use crate::base::value::{Table, Value};
 use crate::job::cause::{Cause, Why};
-use crate::job::overview::{JobCard, ShownTable};
+use crate::job::shown::{JobCard, ShownTable};
 use crate::job::what_if::WhatIf;
 
 /// Rows of evidence.
@@ -254,7 +254,7 @@ pub(super) fn slow_host(seen: &Seen) -> Vec<JobCard> {
         let card = JobCard {
             title: format!("All ranks of {name} are slow"),
             issue: format!("All {} ranks on {name} take longer than those of other hosts in {}.", own.len(), seen.steps(&steps)),
-            action: "Look at the host before its GPUs: power limit, cooling, CPU load, storage, network card; take it out of service if it stays.".to_owned(),
+            action: "Look at this node before its GPUs: power limit, cooling, CPU load, storage, network card; take it out of service if it stays.".to_owned(),
             ranks: own.iter().map(|at| seen.number(*at)).collect(),
             ..JobCard::default()
         };

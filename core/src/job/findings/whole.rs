@@ -5,9 +5,9 @@ use crate::base::format;
 use crate::base::interval::percent_of;
 use crate::base::value::{Table, Value};
 use crate::job::experts::{Load, by_rank, exchanges};
-use crate::job::overview::{JobCard, ShownTable};
 use crate::job::pipeline::{Bubble, bubbles};
 use crate::job::roles::Layout;
+use crate::job::shown::{JobCard, ShownTable};
 use crate::job::what_if::WhatIf;
 
 /// A rank gets many tokens from this share of the mean on.
@@ -46,9 +46,7 @@ pub(super) fn hot_experts(seen: &Seen) -> Vec<JobCard> {
             ("rank", "Rank", &|load| {
                 Value::Count(u64::from(seen.number(load.rank)))
             }),
-            ("share", "Against the mean", &|load| {
-                Value::Text(format!("{:.2}×", load.share))
-            }),
+            ("share", "Times the mean", &|load| Value::Number(load.share)),
             ("most", "Gets most", &|load| {
                 Value::percent(percent_of(load.n_most as i64, load.exchanges as i64))
             }),

@@ -84,7 +84,7 @@ pub(super) fn what_if() -> Vec<Col<Change>> {
     columns![Change:
         "what if", Text, |of| text(of.what), "The change.";
         "rank", Count, |of| known(of.rank), "The rank that is concerned.";
-        "host", Text, |of| text(&of.host), "The host that is concerned.";
+        "host", Text, |of| text(&of.host), "Which host is concerned.";
         "group", Text, |of| text(&of.group), "The process group that is concerned.";
         "step", Count, |of| known(of.step), "The step that is concerned.";
         "gain ms", Ms, |of| ms(of.gain.total_ns), "What all steps together would take less: the recorded job run again with the change. What overlaps is taken as recorded, so that it is an upper bound.";
@@ -144,7 +144,7 @@ fn changes(input: &Input) -> Vec<(&'static str, WhatIf)> {
     }
     if input.job.hosts.len() > 1 {
         let hosts = 0..input.job.hosts.len();
-        all.extend(hosts.map(|host| ("the host keeps up", WhatIf::HostKeepsUp(host))));
+        all.extend(hosts.map(|host| ("all ranks of a host keep up", WhatIf::HostKeepsUp(host))));
     }
     let paths = 0..network.slow_paths.len();
     all.extend(paths.map(|path| ("the link is as fast as its siblings", WhatIf::Path(path))));

@@ -15,11 +15,13 @@ const FORMAT: u32 = 1;
 
 /// The job as a JSON value; every record and key is explained at its top.
 pub(crate) fn json(job: &Job, set_apart: &[SetApart], sheets: &[JobSheet]) -> Json {
-    let mut file = File::of(job, set_apart, sheets);
-    if let Json::Object(keys) = &mut file {
-        keys.insert("$schema".to_owned(), schema());
+    match File::of(job, set_apart, sheets) {
+        Json::Object(keys) => {
+            let schema = ("$schema".to_owned(), schema());
+            Json::Object(std::iter::once(schema).chain(keys).collect())
+        }
+        other => other,
     }
-    file
 }
 
 /// What each key of each record means.
