@@ -73,7 +73,7 @@ pub(crate) struct JobArgs {
     pub(crate) output: Option<PathBuf>,
 
     /// Which files to write [default: all]. Without --output: print this one in place of the summary:
-    /// json
+    /// json (job.json), md or html
     #[arg(
         long,
         value_name = "FORMATS",

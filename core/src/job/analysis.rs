@@ -8,6 +8,7 @@ use super::delay::Delays;
 use super::flow::Flow;
 use super::network::Network;
 use super::replay::{Gain, Replay};
+use super::roles::Layout;
 use super::same_work::SameWork;
 use super::timing::Timing;
 use super::what_if::{Asked, WhatIf};
@@ -32,6 +33,9 @@ pub struct Analysis {
     /// How fast the data moved.
     #[serde(skip)]
     pub(crate) network: Network,
+    /// What the groups are for.
+    #[serde(skip)]
+    pub(crate) layout: Layout,
     /// The job, to be run again with changes; `None` where clocks cannot be compared.
     #[serde(skip)]
     pub(crate) replay: Option<Replay>,
@@ -54,6 +58,7 @@ impl Analysis {
             delays,
             same_work,
             network,
+            layout: Layout::new(job),
             timings,
             replay,
             flow,

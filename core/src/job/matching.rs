@@ -276,16 +276,8 @@ fn together<'a>(
         true => lists.iter().flat_map(|list| by_seq(list)).collect(),
         false => {
             let mut keyed = Vec::new();
-            let mut steps: Vec<Option<usize>> =
-                lists.iter().flatten().map(|entry| entry.step).collect();
-            steps.sort_unstable();
-            steps.dedup();
-            for step in steps {
-                let lists = lists.iter().map(|list| {
-                    let own = list.iter().filter(|entry| entry.step == step);
-                    own.copied().collect::<Vec<Entry>>()
-                });
-                let lists: Vec<Vec<Entry>> = lists.filter(|list| !list.is_empty()).collect();
+            for (step, mut lists) in by_step(lists) {
+                lists.retain(|list| !list.is_empty());
                 by_order(&lists, step, &mut keyed, |rank| {
                     leave_out(ranks.get(rank).map_or(0, |rank| rank.number));
                 });
@@ -300,6 +292,21 @@ fn together<'a>(
             (step, entries)
         })
         .collect()
+}
+
+/// The lists of each step, in order of the steps; those of ranks that have nothing in it are empty.
+fn by_step<'a>(lists: &[Vec<Entry<'a>>]) -> Vec<(Option<usize>, Vec<Vec<Entry<'a>>>)> {
+    let mut steps: Vec<Option<usize>> = lists.iter().flatten().map(|entry| entry.step).collect();
+    steps.sort_unstable();
+    steps.dedup();
+    let of_step = |step: Option<usize>| {
+        let own = |list: &Vec<Entry<'a>>| {
+            let own = list.iter().filter(|entry| entry.step == step);
+            own.copied().collect()
+        };
+        (step, lists.iter().map(own).collect())
+    };
+    steps.into_iter().map(of_step).collect()
 }
 
 /// By `Seq`; of a coalesced call, whose parts share one, by order.
@@ -411,16 +418,7 @@ fn unlabelled(
             .collect()
     });
     let lists: Vec<Vec<Entry>> = lists.collect();
-    let mut of_steps: Vec<Option<usize>> = lists.iter().flatten().map(|entry| entry.step).collect();
-    of_steps.sort_unstable();
-    of_steps.dedup();
-    for step in of_steps {
-        let lists = lists.iter().map(|list| {
-            let own = list.iter().filter(|entry| entry.step == step);
-            own.copied().collect::<Vec<Entry>>()
-        });
-        let lists: Vec<Vec<Entry>> = lists.collect();
-
+    for (step, lists) in by_step(&lists) {
         let first = lists.first().map_or_else(Vec::new, |list| contents(list));
         if lists.iter().any(|list| contents(list) != first) {
             unmatched.unlabelled += lists.iter().map(Vec::len).max().unwrap_or(0);

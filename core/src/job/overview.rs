@@ -8,7 +8,6 @@ use super::clocks::Clock;
 use super::digest::{GpuTime, Step};
 use super::findings;
 use super::network::Link;
-use super::roles::Layout;
 pub use super::shown::{JobCard, ShownTable};
 use super::world::SetApart;
 use super::{Job, Rank};
@@ -108,7 +107,7 @@ impl JobOverview {
                     ..ShownTable::from(&ranks(job, analysis))
                 },
                 ShownTable::from(&links(job, analysis)),
-                ShownTable::from(&layout(job)),
+                ShownTable::from(&layout(analysis)),
                 ShownTable::from(&clocks(job)),
             ],
             quality: quality(job, set_apart),
@@ -336,11 +335,11 @@ fn links(job: &Job, analysis: &Analysis) -> Table {
     )
 }
 
-fn layout(job: &Job) -> Table {
+fn layout(analysis: &Analysis) -> Table {
     Table::of(
         "layout",
         "Layout",
-        Layout::new(job).dimensions,
+        &analysis.layout.dimensions,
         &[
             ("role", "Dimension", &|of| {
                 Value::Text(of.role.label().to_owned())

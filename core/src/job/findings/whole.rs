@@ -6,7 +6,6 @@ use crate::base::interval::percent_of;
 use crate::base::value::{Table, Value};
 use crate::job::experts::{Load, by_rank, exchanges};
 use crate::job::pipeline::{Bubble, bubbles};
-use crate::job::roles::Layout;
 use crate::job::shown::{JobCard, ShownTable};
 use crate::job::what_if::WhatIf;
 
@@ -70,8 +69,7 @@ pub(super) fn pipeline_bubble(seen: &Seen) -> Vec<JobCard> {
     if !seen.job.clocks.are_comparable {
         return Vec::new();
     }
-    let layout = Layout::new(seen.job);
-    let all = bubbles(seen.job, &layout, &seen.analysis.timings);
+    let all = bubbles(seen.job, &seen.analysis.layout, &seen.analysis.timings);
     let beyond = |bubble: &Bubble| Some(bubble.percent()? - bubble.inevitable_percent()?);
     let worst = all
         .iter()

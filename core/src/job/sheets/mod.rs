@@ -55,7 +55,7 @@ struct Input<'a> {
     calls: Calls<'a>,
     analysis: &'a Analysis,
     steps: Vec<RankStep<'a>>,
-    layout: Layout,
+    layout: &'a Layout,
     exchanges: Vec<Exchange>,
     bubbles: Vec<Bubble>,
 }
@@ -67,13 +67,13 @@ impl<'a> Input<'a> {
         set_apart: &'a [SetApart],
         groups: &'a RanksOfGroups,
     ) -> Input<'a> {
-        let layout = Layout::new(job);
+        let layout = &analysis.layout;
         Input {
             calls: Calls::new(job, groups),
             steps: step_times::steps(job, analysis),
             exchanges: exchanges(job),
             bubbles: match job.clocks.are_comparable {
-                true => bubbles(job, &layout, &analysis.timings),
+                true => bubbles(job, layout, &analysis.timings),
                 false => Vec::new(),
             },
             job,
