@@ -257,6 +257,16 @@ fn ranks(job: &Job, analysis: &Analysis) -> Table {
             _ => Value::NO_NS,
         }
     };
+    let has_gpu = |at: usize| {
+        job.ranks
+            .get(at)
+            .is_some_and(|rank| rank.digest.gpu.is_some())
+    };
+    // Without a GPU nothing is known of its time.
+    let on_gpu = |at: usize, of: &dyn Fn(&GpuTime) -> i64| match has_gpu(at) {
+        true => mean(at, &|step| of(&step.gpu)),
+        false => Value::NO_NS,
+    };
     let ranks = job.ranks.iter().enumerate();
     Table::of(
         "ranks",
@@ -269,8 +279,9 @@ fn ranks(job: &Job, analysis: &Analysis) -> Table {
             ("host", "Host", &|(_, rank)| {
                 Value::Text(name(job, rank).host)
             }),
-            ("step", "Step", &|(at, _)| {
-                mean(*at, &|step| step.gpu.span.length())
+            ("step", "Step", &|(at, _)| match has_gpu(*at) {
+                true => mean(*at, &|step| step.gpu.span.length()),
+                false => mean(*at, &|step| step.host.length()),
             }),
             ("delay", "Delay caused", &|(at, _)| {
                 let n = job.steps.len().max(1) as i64;
@@ -289,14 +300,12 @@ fn ranks(job: &Job, analysis: &Analysis) -> Table {
                 delay.map_or(Value::NO_NS, |delay| Value::Ns(delay.waited_ns / n))
             }),
             ("computation", "Computation", &|(at, _)| {
-                mean(*at, &|step| step.gpu.computation_ns)
+                on_gpu(*at, &|gpu| gpu.computation_ns)
             }),
             ("exposed", "Exposed communication", &|(at, _)| {
-                mean(*at, &|step| step.gpu.exposed_comm_ns)
+                on_gpu(*at, &|gpu| gpu.exposed_comm_ns)
             }),
-            ("idle", "Idle", &|(at, _)| {
-                mean(*at, &|step| step.gpu.idle_ns)
-            }),
+            ("idle", "Idle", &|(at, _)| on_gpu(*at, &|gpu| gpu.idle_ns)),
             ("file", "File", &|(_, rank)| {
                 Value::Quoted(rank.digest.file.name.clone())
             }),
