@@ -15,6 +15,7 @@ mod bench;
 mod check;
 mod dist;
 mod links;
+mod one_file;
 mod page;
 mod project;
 mod serve;
