@@ -121,7 +121,7 @@ def _options(
     for key, value in tags.items():
         options += ["--tag", f"{key}={value}"]
     if memory_mb is not None:
-        options += ["--memory", str(memory_mb)]
+        options += ["--memory-limit", str(memory_mb)]
     if gpu is not None:
         options += ["--gpu", gpu]
     if perf_models is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -70,7 +71,7 @@ def processes(*words: str) -> list[int]:
 
 def reading() -> bool:
     """Whether a trace is being read."""
-    return bool(processes("dormer tables"))
+    return bool(processes("dormer", " tables ", "--uri"))
 
 
 def test_envelopes_give_back_the_tables(corpus: list[str]) -> None:
@@ -123,8 +124,9 @@ def test_dask(corpus: list[str], tmp_path: Path) -> None:
     complete(tmp_path / "store", corpus)
 
 
-def test_spark(corpus: list[str], tmp_path: Path) -> None:
+def test_spark(corpus: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sql = pytest.importorskip("pyspark.sql")
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     import dormer.spark
 
     builder = sql.SparkSession.builder.master("local-cluster[2,1,1024]")
