@@ -20,10 +20,10 @@ pub(crate) fn wheel(project: &Project, args: &[String]) -> Result<(), Failure> {
     };
     let wheel = build(project)?;
     println!("The wheel is {}.", wheel.display());
-    Ok(match extras {
-        Some(extras) => test(project, &wheel, extras)?,
-        None => (),
-    })
+    if let Some(extras) = extras {
+        test(project, &wheel, extras)?;
+    }
+    Ok(())
 }
 
 fn build(project: &Project) -> Result<PathBuf, String> {
