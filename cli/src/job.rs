@@ -7,9 +7,9 @@ mod reading;
 use std::io::{self, Write};
 
 use dormer_core::base::format;
-use dormer_core::job::Job;
 use dormer_core::job::overview::JobOverview;
 use dormer_core::job::world::{SetApart, Why, World};
+use dormer_core::job::{Job, NetworkFigures};
 use dormer_core::output::{archive, export};
 
 use crate::args::JobArgs;
@@ -52,7 +52,10 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
         return Err(Failure::Sentence(reason.to_owned()));
     };
     let job = Job::new(window);
-    let outputs = export::job::Input::new(&job, &world.set_apart);
+    let figures = NetworkFigures {
+        between_hosts_gbps: args.network_gbps,
+    };
+    let outputs = export::job::Input::new(&job, &world.set_apart).with_network(figures);
     if let Wanted::Printed(path) = wanted {
         for apart in &world.set_apart {
             stdout::complain(&format!("{}: {}", apart.file.name, apart.why));

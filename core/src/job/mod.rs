@@ -47,6 +47,7 @@ use crate::job::world::Window;
 
 pub use analysis::Analysis;
 pub use digest::Digest;
+pub use network::NetworkFigures;
 
 /// One rank of a job.
 #[derive(Debug)]

@@ -1,4 +1,7 @@
 //! The same work on several ranks: who takes longer for it, and who has more of it.
+//!
+//! The same kernel with the same shapes is the same work on all ranks. How much work a rank has is held
+//! against ranks of its own stage of the pipeline: others do something else.
 
 mod more;
 
@@ -8,9 +11,9 @@ use serde::Serialize;
 
 use super::Job;
 use super::digest::TextId;
+use super::roles::Layout;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
-use crate::base::stats::medians_of_others;
 
 pub(crate) use more::MoreWork;
 
@@ -26,7 +29,8 @@ pub(crate) struct Same {
     pub(crate) shared_ns: i64,
     /// and how long as many calls take at the median of all ranks.
     pub(crate) expected_ns: i64,
-    /// By how much more work it has than the median of the others, at their speed; negative for less.
+    /// By how much more work it has than the median of the others of its stage, at their speed; negative
+    /// for less.
     pub(crate) more_ns: i64,
 }
 
@@ -142,7 +146,7 @@ struct Item {
 const LEAST_WITH_SEVERAL_PERCENT: i64 = 20;
 
 impl SameWork {
-    pub(super) fn new(job: &Job) -> SameWork {
+    pub(super) fn new(job: &Job, layout: &Layout) -> SameWork {
         let n_ranks = job.ranks.len();
         let (mut items, texts) = items(job);
         let mut same = SameWork {
@@ -172,7 +176,7 @@ impl SameWork {
         for row in same.of_steps.iter_mut().chain([&mut same.of_ranks]) {
             let all = row.iter().map(Same::at_speed_of_others_ns);
             let all: Vec<i64> = all.collect();
-            let others = medians_of_others(&all);
+            let others = layout.medians_of_peers(&all);
             for (same, (own, others)) in row.iter_mut().zip(all.iter().zip(others)) {
                 same.more_ns = match n_ranks {
                     0 | 1 => 0,
@@ -182,7 +186,7 @@ impl SameWork {
         }
         items.sort_unstable_by_key(|item| (item.key, item.rank, item.step));
         same.slow = slow(&items, &texts);
-        same.more = more::find(&items, &texts, job.ranks.len());
+        same.more = more::find(&items, &texts, layout, job.ranks.len());
         (same.items, same.texts) = (items, texts);
         same
     }

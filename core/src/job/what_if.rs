@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::Job;
 use super::delay::Delays;
-use super::experts::{self, Exchange};
+use super::experts::Exchange;
 use super::flow::{Flow, Part};
-use super::network::Network;
+use super::network::{FAR_BELOW_PERCENT, Network};
 use super::replay::{Gain, Plan, Replay};
 use super::same_work::SameWork;
 use crate::base::map::Map;
@@ -29,6 +29,8 @@ pub(crate) enum WhatIf {
     Path(usize),
     /// All slow paths are.
     Paths,
+    /// Links with large messages that carry far less than they can carry half of that.
+    LinksAtHalf,
     /// Transfers of a slow step, among those of the network, take as long as in other steps.
     SlowStep(usize),
     /// All ranks get as many tokens for their experts.
@@ -43,6 +45,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) flow: &'a Flow,
     pub(crate) same_work: &'a SameWork,
     pub(crate) network: &'a Network,
+    pub(crate) exchanges: &'a [Exchange],
     pub(crate) delays: &'a Delays,
     /// `None` where clocks cannot be compared.
     pub(crate) replay: Option<&'a Replay>,
@@ -91,6 +94,16 @@ impl Asked<'_> {
                 for path in 0..self.network.slow_paths.len() {
                     self.quicken_path(&mut plan, path);
                 }
+            }
+            WhatIf::LinksAtHalf => {
+                let below = self.network.below_figure.iter();
+                let below = below.filter_map(|at| self.network.links.get(*at));
+                let ratios = below.flat_map(|link| {
+                    let share = link.share_percent().filter(|share| *share > 0.0);
+                    let ratio = share.map_or(1.0, |share| FAR_BELOW_PERCENT / share);
+                    link.collectives.iter().map(move |at| (*at, ratio))
+                });
+                self.quicken(&mut plan, &gathered(ratios));
             }
             WhatIf::SlowStep(slow) => {
                 let slow = self.network.slow_steps.get(slow);
@@ -157,10 +170,9 @@ impl Asked<'_> {
 
     /// The work of experts for the mean of their tokens, and transfers for the mean of the bytes.
     fn balance(&self, plan: &mut Plan) {
-        let exchanges = experts::exchanges(self.job);
         let of = |matched: fn(&Exchange) -> usize| {
             gathered(
-                exchanges
+                self.exchanges
                     .iter()
                     .map(|exchange| (matched(exchange), exchange)),
             )

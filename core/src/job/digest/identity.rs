@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::hardware::detect;
 use crate::trace::{Trace, distributed};
 
 /// What told the number of a rank.
@@ -56,6 +57,9 @@ pub(crate) struct Identity {
     pub(crate) n_devices: u32,
     /// The name of the first of them.
     pub(crate) device: String,
+    /// Which GPU of the table they are; empty where that cannot be told.
+    #[serde(default)]
+    pub(crate) gpu: String,
     pub(crate) groups: Vec<NamedGroup>,
     /// `trace_id`: two files with the same are one recording.
     pub(crate) trace_id: String,
@@ -82,6 +86,7 @@ impl Identity {
             host: of_trace(trace, "host_name"),
             n_devices: trace.devices.len() as u32,
             device: (trace.devices.first()).map_or_else(String::new, |of| of.name.clone()),
+            gpu: detect(&trace.devices).map_or_else(String::new, |gpu| gpu.id.to_string()),
             groups: groups.into_iter().flatten().map(group).collect(),
             trace_id: of_trace(trace, "trace_id"),
         }

@@ -1,7 +1,7 @@
 //! Sheets with columns for each rank: `rank_3_ts`.
 
-use super::calls::{Joint, Part};
-use super::table::{Body, Col};
+use super::calls::{Call, Joint, Part};
+use super::table::{Body, Col, columns, known, text};
 use crate::base::map::Map;
 use crate::report::sheet::{Cell, Column};
 
@@ -12,6 +12,31 @@ pub(super) struct ByRank<J, P> {
     pub(super) first: Vec<Col<P>>,
     pub(super) then: Vec<Col<P>>,
     pub(super) behind: Vec<Col<J>>,
+}
+
+/// A row of such a sheet: what several ranks did together.
+pub(super) trait Together<'a> {
+    /// What its first rank did.
+    fn first(&self) -> &Call<'a>;
+}
+
+/// Which collective a row is of.
+pub(super) fn identity<'a, J: Together<'a>>() -> Vec<Col<J>> {
+    columns![J:
+        "collective_id", Text, |of| text(&of.first().id()), "Process group and position in it.";
+        "Process Group Name", Text, |of| text(of.first().group), "The group of ranks that took part.";
+        "Process Group Ranks", Text, |of| text(&of.first().ranks_text()), "Its ranks.";
+        "Collective name", Text, |of| text(of.first().name), "What they did.";
+        "Group size", Number, |of| known(of.first().group_size()), "How many they are.";
+        "dtype", Text, |of| text(of.first().dtype()), "Type of the elements.";
+    ]
+}
+
+/// How far its group reaches.
+pub(super) fn node_span<'a, J: Together<'a>>() -> Vec<Col<J>> {
+    columns![J:
+        "node_span", Text, |of| text(of.first().node_span), "Whether the group is of one node (intra_node) or several (inter_node).";
+    ]
 }
 
 impl<J, P> ByRank<J, P> {

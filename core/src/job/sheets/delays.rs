@@ -151,6 +151,12 @@ fn changes(input: &Input) -> Vec<(&'static str, WhatIf)> {
     if network.slow_paths.len() > 1 {
         all.push(("all links are as fast as their siblings", WhatIf::Paths));
     }
+    if !network.below_figure.is_empty() {
+        all.push((
+            "links carry half of what they can at least",
+            WhatIf::LinksAtHalf,
+        ));
+    }
     let steps = 0..network.slow_steps.len();
     all.extend(steps.map(|step| {
         (
@@ -197,6 +203,6 @@ fn about(input: &Input, of: WhatIf, change: Change) -> Change {
                 ..change
             }
         }
-        WhatIf::Paths | WhatIf::BalancedExperts | WhatIf::NoWaiting => change,
+        WhatIf::Paths | WhatIf::LinksAtHalf | WhatIf::BalancedExperts | WhatIf::NoWaiting => change,
     }
 }

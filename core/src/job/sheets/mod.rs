@@ -21,7 +21,6 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::job::experts::{Exchange, exchanges};
 use crate::job::pipeline::{Bubble, bubbles};
 use crate::job::roles::Layout;
 use crate::job::world::SetApart;
@@ -56,7 +55,6 @@ struct Input<'a> {
     analysis: &'a Analysis,
     steps: Vec<RankStep<'a>>,
     layout: &'a Layout,
-    exchanges: Vec<Exchange>,
     bubbles: Vec<Bubble>,
 }
 
@@ -71,7 +69,6 @@ impl<'a> Input<'a> {
         Input {
             calls: Calls::new(job, groups),
             steps: step_times::steps(job, analysis),
-            exchanges: exchanges(job),
             bubbles: match job.clocks.are_comparable {
                 true => bubbles(job, layout, &analysis.timings),
                 false => Vec::new(),

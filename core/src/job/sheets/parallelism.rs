@@ -25,7 +25,7 @@ pub(super) fn experts<'a>() -> Vec<Col<Expert<'a>>> {
 }
 
 pub(super) fn experts_body(input: &Input) -> Body {
-    let loads = by_rank(&input.exchanges).into_iter();
+    let loads = by_rank(&input.analysis.exchanges).into_iter();
     let rows = loads.filter_map(|load| {
         let rank = input.job.ranks.get(load.rank)?;
         Some(Expert { rank, load })

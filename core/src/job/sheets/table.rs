@@ -1,5 +1,6 @@
 //! What sheets of a job are written with: each column beside the cell that it holds.
 
+use crate::base::stats::Stats;
 use crate::report::sheet::{Cell, Column};
 
 /// A column with how it is filled from what its row is about.
@@ -10,7 +11,7 @@ pub(super) struct Col<R> {
 
 /// The columns of a sheet, a row for each: label, unit, cell, meaning.
 macro_rules! columns {
-    ($of:ty: $($label:literal, $unit:ident, $cell:expr, $doc:literal;)+) => {
+    ($of:ty: $($label:expr, $unit:ident, $cell:expr, $doc:expr;)+) => {
         vec![$($crate::job::sheets::table::Col::<$of> {
             column: $crate::report::sheet::column($label, $crate::report::sheet::Unit::$unit, $doc),
             cell: $cell,
@@ -18,6 +19,25 @@ macro_rules! columns {
     };
 }
 pub(super) use columns;
+
+/// Mean, median, least and most of a number that each collective of a row has: columns `label_mean` and
+/// so on.
+macro_rules! spread {
+    ($of:ty: $label:literal, $unit:ident, $stats:expr, $doc:literal) => {
+        $crate::job::sheets::table::columns![$of:
+            concat!($label, "_mean"), $unit, |of| $crate::job::sheets::table::of_stats(of, $stats, |of| of.mean), concat!($doc, ", the mean.");
+            concat!($label, "_median"), $unit, |of| $crate::job::sheets::table::of_stats(of, $stats, |of| of.median), "Its median.";
+            concat!($label, "_min"), $unit, |of| $crate::job::sheets::table::of_stats(of, $stats, |of| of.min), "Its least.";
+            concat!($label, "_max"), $unit, |of| $crate::job::sheets::table::of_stats(of, $stats, |of| of.max), "Its most.";
+        ]
+    };
+}
+pub(super) use spread;
+
+/// Lists of columns, one after the other.
+pub(super) fn joined<R, const N: usize>(lists: [Vec<Col<R>>; N]) -> Vec<Col<R>> {
+    lists.into_iter().flatten().collect()
+}
 
 /// Columns and rows of a sheet.
 pub(super) type Body = (Vec<Column<String>>, Vec<Vec<Cell>>);
@@ -32,6 +52,15 @@ pub(super) fn body<R>(columns: &[Col<R>], rows: impl IntoIterator<Item = R>) -> 
 /// The cells of a row.
 pub(super) fn cells<R>(columns: &[Col<R>], row: &R) -> Vec<Cell> {
     columns.iter().map(|one| (one.cell)(row)).collect()
+}
+
+/// One of the numbers of a row's statistics, where they are known.
+pub(super) fn of_stats<R>(
+    row: &R,
+    stats: fn(&R) -> Option<Stats>,
+    number: fn(&Stats) -> f64,
+) -> Cell {
+    float(stats(row).as_ref().map(number))
 }
 
 /// The columns alone.

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use crate::job::overview::JobOverview;
 use crate::job::sheets::{JobSheet, sheets};
 use crate::job::world::SetApart;
-use crate::job::{Analysis, Job};
+use crate::job::{Analysis, Job, NetworkFigures};
 
 /// What the files are made from.
 #[derive(Debug)]
@@ -14,6 +14,7 @@ pub struct Input<'a> {
     pub job: &'a Job,
     /// Files that take no part in it.
     pub set_apart: &'a [SetApart],
+    figures: NetworkFigures,
     analysis: OnceCell<Analysis>,
     overview: OnceCell<JobOverview>,
     sheets: OnceCell<Vec<JobSheet>>,
@@ -25,15 +26,22 @@ impl<'a> Input<'a> {
         Input {
             job,
             set_apart,
+            figures: NetworkFigures::default(),
             analysis: OnceCell::new(),
             overview: OnceCell::new(),
             sheets: OnceCell::new(),
         }
     }
 
+    /// The same with what is known of the network.
+    pub fn with_network(self, figures: NetworkFigures) -> Input<'a> {
+        Input { figures, ..self }
+    }
+
     /// What it comes to, made when it is first asked for.
     pub fn analysis(&self) -> &Analysis {
-        self.analysis.get_or_init(|| Analysis::new(self.job))
+        self.analysis
+            .get_or_init(|| Analysis::with(self.job, self.figures))
     }
 
     /// What is shown of it, made when it is first asked for.
