@@ -64,7 +64,8 @@ Where it belongs:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct JobArgs {
-    /// Traces or digests of the ranks, or folders of them; told apart by content
+    /// Traces or digests of the ranks, folders or archives of them (.zip, .tar, .tar.gz), or one file into
+    /// which a tool has put several ranks; told apart by content
     #[arg(value_name = "DIR|FILE", required = true)]
     pub(crate) paths: Vec<PathBuf>,
 

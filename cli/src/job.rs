@@ -1,5 +1,6 @@
 //! `dormer job`: the ranks of one job, each read once and reduced to a digest.
 
+mod archives;
 mod files;
 mod perfetto;
 mod reading;
@@ -34,11 +35,11 @@ pub(crate) fn run(args: &JobArgs, out: &mut Out) -> Result<(), Failure> {
     let files = find(&args.paths)?;
     let mut unreadable = Vec::new();
     let mut digests = Vec::new();
-    for (file, read) in files.iter().zip(reading::read(&files)) {
+    for (file, read) in reading::read(&files) {
         match read {
             Ok(digest) => digests.push(digest),
             Err(why) => unreadable.push(SetApart {
-                file: file.source.clone(),
+                file,
                 why: Why::Unreadable(why),
             }),
         }

@@ -85,7 +85,9 @@ pub(crate) struct Layout {
 
 impl Layout {
     pub(crate) fn new(job: &Job) -> Layout {
-        let roles: Vec<RoleOf> = (0..job.groups.len()).map(|at| role(job, at)).collect();
+        let roles: Vec<RoleOf> = (job.groups.iter().zip(&job.by_group()))
+            .map(|(group, own)| role(job, group, own))
+            .collect();
         let stages = job.ranks.iter().enumerate().map(|(at, _)| {
             let pipelines = job.groups.iter().zip(&roles);
             let mut pipelines = pipelines.filter(|(_, of)| of.role == Role::Pipeline);
@@ -198,12 +200,10 @@ fn dimensions(job: &Job, roles: &[RoleOf]) -> Vec<Dimension> {
     found
 }
 
-fn role(job: &Job, at: usize) -> RoleOf {
+/// Of a group and its collectives.
+fn role(job: &Job, group: &Group, own: &[usize]) -> RoleOf {
     let told = |role, evidence| RoleOf { role, evidence };
-    let Some(group) = job.groups.get(at) else {
-        return told(Role::Unknown, Evidence::None);
-    };
-    let counts = Counts::new(job, at);
+    let counts = Counts::new(job, own);
     if let Some(role) = by_description(&group.description, &counts) {
         return told(role, Evidence::Description);
     }
@@ -255,15 +255,14 @@ struct Counts {
 }
 
 impl Counts {
-    fn new(job: &Job, group: usize) -> Counts {
+    fn new(job: &Job, own: &[usize]) -> Counts {
         use CollectiveKind::*;
         let mut counts = Counts {
             steps: job.steps.len().max(1),
             ..Counts::default()
         };
         let mut sizes: Vec<(u64, usize)> = Vec::new();
-        let own = job.collectives.iter().filter(|of| of.group == Some(group));
-        for matched in own {
+        for matched in own.iter().filter_map(|at| job.collectives.get(*at)) {
             let count = match matched.kind {
                 SendReceive => &mut counts.transfers,
                 AllToAll => &mut counts.all_to_alls,
