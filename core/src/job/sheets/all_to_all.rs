@@ -116,8 +116,8 @@ fn rows<'a>(input: &'a Input) -> Vec<Row<'a>> {
     joint.into_iter().filter_map(Row::new).collect()
 }
 
-pub(super) fn exchange_body(input: &Input) -> Body {
-    by_rank::body(&columns(), &rows(input), |row| &row.joint)
+pub(super) fn exchange_body<'a>(input: &'a Input<'a>) -> Body<'a> {
+    by_rank::body(columns(), rows(input), |row| &row.joint)
 }
 
 /// Exchanges of one group and type.
@@ -183,7 +183,7 @@ pub(super) fn summary<'a>() -> Vec<Col<Alike<'a>>> {
     joined([identity, data, wall, sum, throughput, rest])
 }
 
-pub(super) fn summary_body(input: &Input) -> Body {
+pub(super) fn summary_body(input: &Input) -> Body<'static> {
     let rows = rows(input);
     let keyed = rows.iter().map(|row| {
         let first = row.first;
@@ -215,7 +215,7 @@ pub(super) fn heatmap() -> Vec<Col<Sent>> {
     ]
 }
 
-pub(super) fn heatmap_body(input: &Input) -> Body {
+pub(super) fn heatmap_body(input: &Input) -> Body<'static> {
     let joint = input.calls.joint(Clock::Raw, |name| name == NAME);
     let calls = joint
         .iter()

@@ -3,7 +3,7 @@
 
 use super::Input;
 use super::table::{
-    Body, Col, body, bytes, columns, float, int, known, ms, ms_of, text, us, us_of,
+    Body, Col, body, bytes, columns, float, int, known, long_body, ms, ms_of, text, us, us_of,
 };
 use crate::base::interval::sum;
 use crate::job::Job;
@@ -134,8 +134,8 @@ fn rows<'a>(input: &'a Input) -> Vec<Row<'a>> {
     rows.collect()
 }
 
-pub(super) fn collectives_body(input: &Input) -> Body {
-    body(&collectives(), rows(input))
+pub(super) fn collectives_body<'a>(input: &'a Input<'a>) -> Body<'a> {
+    long_body(collectives(), rows(input))
 }
 
 /// The collectives of one group and message.
@@ -179,7 +179,7 @@ pub(super) fn links<'a>() -> Vec<Col<LinkRow<'a>>> {
     ]
 }
 
-pub(super) fn links_body(input: &Input) -> Body {
+pub(super) fn links_body(input: &Input) -> Body<'static> {
     let rows = rows(input);
     let network = &input.analysis.network;
     let slow = |at: usize| {

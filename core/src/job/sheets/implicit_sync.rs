@@ -126,8 +126,8 @@ fn rows<'a>(input: &'a Input, clock: Clock) -> Vec<Row<'a>> {
     joint.into_iter().filter_map(Row::new).collect()
 }
 
-pub(super) fn sync_body(input: &Input, clock: Clock) -> Body {
-    by_rank::body(&columns(), &rows(input, clock), |row| &row.joint)
+pub(super) fn sync_body<'a>(input: &'a Input<'a>, clock: Clock) -> Body<'a> {
+    by_rank::body(columns(), rows(input, clock), |row| &row.joint)
 }
 
 /// Collectives of one name, type and size.
@@ -182,7 +182,7 @@ pub(super) fn summary<'a>() -> Vec<Col<Alike<'a>>> {
     joined([identity, joined(spreads), sums])
 }
 
-pub(super) fn summary_body(input: &Input) -> Body {
+pub(super) fn summary_body(input: &Input) -> Body<'static> {
     let rows = rows(input, Clock::Raw);
     let keyed = rows.iter().map(|row| {
         let first = row.first;
@@ -229,7 +229,7 @@ fn tenths(number: f64) -> crate::report::sheet::Cell {
 
 /// Who waited least, who started last most often. The reference takes the rank that waited least for
 /// the one that holds the others up; waits are inherited through other groups, so it need not be.
-pub(super) fn straggler_body(input: &Input, clock: Clock) -> Body {
+pub(super) fn straggler_body(input: &Input, clock: Clock) -> Body<'static> {
     let rows = rows(input, clock);
     let mut of_ranks: Map<usize, Waits> = Map::default();
     for row in &rows {

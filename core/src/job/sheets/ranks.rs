@@ -143,7 +143,7 @@ fn waits_ms(waits: Option<Waits>, of: fn(&Waits) -> i64) -> Cell {
     ms_of(waits.as_ref().map(of))
 }
 
-pub(super) fn rank_steps_body(input: &Input) -> Body {
+pub(super) fn rank_steps_body(input: &Input) -> Body<'static> {
     body(&rank_steps(), &input.steps)
 }
 
@@ -218,7 +218,7 @@ pub(super) fn ranks<'a>() -> Vec<Col<Row<'a>>> {
     joined([before, exposed(), waits, share_and_delay(), behind])
 }
 
-pub(super) fn ranks_body(input: &Input) -> Body {
+pub(super) fn ranks_body(input: &Input) -> Body<'static> {
     let job = input.job;
     let rows = job.ranks.iter().enumerate().map(|(at, rank)| {
         let own = || {

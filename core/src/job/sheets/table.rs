@@ -40,13 +40,30 @@ pub(super) fn joined<R, const N: usize>(lists: [Vec<Col<R>>; N]) -> Vec<Col<R>> 
 }
 
 /// Columns and rows of a sheet.
-pub(super) type Body = (Vec<Column<String>>, Vec<Vec<Cell>>);
+pub(super) struct Body<'a> {
+    pub(super) columns: Vec<Column<String>>,
+    /// Made as they are asked for.
+    pub(super) rows: Box<dyn Iterator<Item = Vec<Cell>> + 'a>,
+}
 
-/// A sheet whose columns are the same in every job.
-pub(super) fn body<R>(columns: &[Col<R>], rows: impl IntoIterator<Item = R>) -> Body {
-    let rows = rows.into_iter().map(|row| cells(columns, &row)).collect();
-    let columns = columns.iter().map(|one| one.column.owned()).collect();
-    (columns, rows)
+/// A sheet whose columns are the same in every job, and that has no more rows than memory holds.
+pub(super) fn body<R>(columns: &[Col<R>], rows: impl IntoIterator<Item = R>) -> Body<'static> {
+    let rows: Vec<Vec<Cell>> = rows.into_iter().map(|row| cells(columns, &row)).collect();
+    Body {
+        columns: columns.iter().map(|one| one.column.owned()).collect(),
+        rows: Box::new(rows.into_iter()),
+    }
+}
+
+/// A sheet with a row for each collective: in a large job millions, which are made one after the other.
+pub(super) fn long_body<'a, R: 'a>(
+    columns: Vec<Col<R>>,
+    rows: impl IntoIterator<Item = R, IntoIter: 'a>,
+) -> Body<'a> {
+    Body {
+        columns: columns.iter().map(|one| one.column.owned()).collect(),
+        rows: Box::new(rows.into_iter().map(move |row| cells(&columns, &row))),
+    }
 }
 
 /// The cells of a row.
