@@ -43,6 +43,7 @@ mod faults;
 mod golden;
 mod gpu_choice;
 mod idle;
+mod job_inputs;
 mod jobs;
 mod layers;
 mod measuring;
