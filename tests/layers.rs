@@ -14,9 +14,9 @@ use crate::support::source;
 
 /// The rooms, each after all that it may use. `sample` and `testing` serve tests and examples, and
 /// come last.
-const ROOMS: [&str; 15] = [
+const ROOMS: [&str; 16] = [
     "base", "trace", "names", "import", "hardware", "perf", "profile", "assess", "findings",
-    "report", "compare", "job", "output", "sample", "testing",
+    "report", "compare", "job", "fleet", "output", "sample", "testing",
 ];
 
 /// A path of modules: `["profile", "tree"]`.
