@@ -10,17 +10,30 @@ pub(in crate::fleet) trait Cell {
     fn text(&self) -> Option<Text> {
         None
     }
+
+    /// Names another text in its place.
+    fn renumber(&mut self, _of: &mut dyn FnMut(Text) -> Text) {}
 }
 
 impl Cell for Text {
     fn text(&self) -> Option<Text> {
         Some(*self)
     }
+
+    fn renumber(&mut self, of: &mut dyn FnMut(Text) -> Text) {
+        *self = of(*self);
+    }
 }
 
 impl<C: Cell> Cell for Option<C> {
     fn text(&self) -> Option<Text> {
         self.as_ref().and_then(Cell::text)
+    }
+
+    fn renumber(&mut self, of: &mut dyn FnMut(Text) -> Text) {
+        if let Some(cell) = self {
+            cell.renumber(of);
+        }
     }
 }
 
@@ -52,6 +65,13 @@ macro_rules! columns {
             #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
             pub struct $row {
                 $($(#[$doc])* pub $field: $of,)+
+            }
+
+            impl $row {
+                /// Names other texts.
+                pub(in crate::fleet) fn renumber(&mut self, of: &mut dyn FnMut(Text) -> Text) {
+                    $($crate::fleet::columns::Cell::renumber(&mut self.$field, of);)+
+                }
             }
 
             #[derive(Debug, Default, serde::Serialize, serde::Deserialize)]

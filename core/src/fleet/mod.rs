@@ -5,12 +5,18 @@
 //!                        └────Summary────→ fleet.json.gz, which the page opens
 //! ```
 
+pub mod builds;
 mod columns;
 pub mod metric;
 pub mod regressions;
 pub mod rows;
+mod statistics;
+
 pub mod summary;
+#[cfg(test)]
+mod testing;
 pub mod texts;
+pub mod words;
 
 pub use metric::Metric;
 pub use rows::Fleet;

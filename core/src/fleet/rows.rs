@@ -122,6 +122,8 @@ pub struct KernelRow {
     pub run: u32,
     /// Its short name.
     pub name: Text,
+    /// The operation that launched it.
+    pub op: Option<Text>,
     /// What kind of work it is.
     pub category: Option<Text>,
     /// Where it comes from.

@@ -35,6 +35,11 @@ impl Texts {
     }
 
     /// The texts by place.
+    pub fn list(&self) -> &[String] {
+        &self.list
+    }
+
+    /// The texts by place.
     pub fn into_list(self) -> Vec<String> {
         self.list
     }

@@ -15,8 +15,17 @@
 //! nanoseconds, an unknown is `null`.
 
 mod file;
+mod found;
+mod hosts;
+mod jobs;
+mod make;
+mod sentence;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+mod top;
+mod within;
 
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +36,8 @@ use super::texts::Text;
 use crate::base::labels::labelled;
 
 pub use file::{Bad, FORMAT, is_summary};
+pub use make::Options;
+pub use within::MOST_BYTES;
 
 /// Many traces, as the page shows them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
