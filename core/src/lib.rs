@@ -32,6 +32,7 @@
 //! | [`report`] | what is shown: overview, sheets, details of operations, charts as data |
 //! | [`compare`] | two reports: pairing, expected ratios, verdicts, and their rules |
 //! | [`job`] | many ranks: digests, which collectives belong together, clocks, who holds the others up, what a change is worth |
+//! | [`tables`] | one trace as rows of a few tables with fixed columns, for whoever keeps many traces |
 //! | [`fleet`] | many traces: what changed between builds, where GPUs lose time, their summary |
 //! | [`output`] | what is written: documents and their checker, JSON, workbooks, reproducers; redaction |
 //!
@@ -86,6 +87,7 @@ pub mod perf;
 pub mod profile;
 pub mod report;
 pub mod sample;
+pub mod tables;
 pub mod testing;
 pub mod trace;
 

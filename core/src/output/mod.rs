@@ -2,10 +2,12 @@
 
 mod columns_doc;
 mod findings_doc;
+mod tables_doc;
 mod title;
 
 pub use columns_doc::columns_markdown;
 pub use findings_doc::findings_markdown;
+pub use tables_doc::tables_markdown;
 
 pub mod archive;
 pub mod document;
