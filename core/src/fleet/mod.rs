@@ -7,6 +7,7 @@
 
 pub mod builds;
 mod columns;
+mod from_tables;
 pub mod metric;
 pub mod regressions;
 pub mod rows;
@@ -14,10 +15,11 @@ mod statistics;
 
 pub mod summary;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod texts;
 pub mod words;
 
+pub use from_tables::{Asked, Stored, tags_of};
 pub use metric::Metric;
 pub use rows::Fleet;
 pub use summary::Summary;

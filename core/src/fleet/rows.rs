@@ -3,40 +3,9 @@
 //! The command line fills them from the store; nothing here knows of files. A row of another table
 //! names its run by its place among [`Fleet::runs`].
 
-use serde::{Deserialize, Serialize};
-
 use super::texts::{Text, Texts};
-use crate::base::labels::labelled;
 
-labelled! {
-    /// What became of a file.
-    #[derive(Serialize, Deserialize)]
-    #[serde(rename_all = "snake_case")]
-    pub enum Status {
-        /// It was read whole.
-        Ok => "ok" as "ok",
-        /// It is cut or damaged; what could be read was.
-        Partial => "partial" as "partial",
-        /// It is no trace, or nothing of it could be read.
-        Rejected => "rejected" as "rejected",
-        /// The process that read it was stopped: memory, or a fault of ours.
-        Killed => "killed" as "killed",
-        /// Reading it took too long.
-        Timeout => "timeout" as "timeout",
-    }
-}
-
-impl Status {
-    /// Of the text in a table.
-    pub fn of(text: &str) -> Option<Status> {
-        Status::ALL.into_iter().find(|status| status.key() == text)
-    }
-
-    /// Whether there are figures of it.
-    pub fn is_read(self) -> bool {
-        matches!(self, Status::Ok | Status::Partial)
-    }
-}
+pub use crate::tables::Status;
 
 /// Many traces.
 #[derive(Debug, Clone, Default)]

@@ -3,16 +3,16 @@
 use super::rows::{Fleet, KernelRow, OpRow, RunRow, Status};
 
 /// The µs of a test in nanoseconds.
-pub(super) const US: i64 = 1_000;
+pub(crate) const US: i64 = 1_000;
 
 /// A fleet that grows.
 #[derive(Default)]
-pub(super) struct FleetOf(pub(super) Fleet);
+pub(crate) struct FleetOf(pub(crate) Fleet);
 
 impl FleetOf {
     /// A run of a model with a total in µs, half of it computation, a tenth exposed communication, the rest idle. Its
     /// build starts when the number in its name says.
-    pub(super) fn run(&mut self, model: &str, build: &str, total_us: i64) -> &mut RunRow {
+    pub(crate) fn run(&mut self, model: &str, build: &str, total_us: i64) -> &mut RunRow {
         let fleet = &mut self.0;
         let id = format!("r{}", fleet.runs.len());
         let number = build.trim_start_matches(|letter: char| !letter.is_ascii_digit());
@@ -45,7 +45,7 @@ impl FleetOf {
     }
 
     /// An operation of the last run, with a kernel of the same time.
-    pub(super) fn op(&mut self, name: &str, category: &str, us: i64) {
+    pub(crate) fn op(&mut self, name: &str, category: &str, us: i64) {
         let fleet = &mut self.0;
         let run = u32::try_from(fleet.runs.len() - 1).unwrap();
         let (op, kernel) = (
@@ -75,11 +75,11 @@ impl FleetOf {
 }
 
 /// Numbers that look random and are the same every time (SplitMix64).
-pub(super) struct Numbers(pub(super) u64);
+pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
     /// Between 0 and 1.
-    pub(super) fn even(&mut self) -> f64 {
+    pub(crate) fn even(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -87,7 +87,7 @@ impl Numbers {
     }
 
     /// Of a normal distribution with mean 0 and deviation 1, near enough: twelve even ones.
-    pub(super) fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.even()).sum::<f64>() - 6.0
     }
 }

@@ -43,7 +43,7 @@ impl Judged {
 pub(super) fn judge(all: &[Series]) -> Vec<Vec<Option<Judged>>> {
     let judged = all.iter().map(|series| {
         let builds = 0..series.builds.len();
-        builds.map(|at| held_against(series, at)).collect()
+        builds.map(|at| compared(series, at)).collect()
     });
     let mut judged: Vec<Vec<Option<Judged>>> = judged.collect();
     // The tests of a build, each direction by itself: which stand among so many.
@@ -85,7 +85,7 @@ pub(super) fn judge(all: &[Series]) -> Vec<Vec<Option<Judged>>> {
 }
 
 /// A build of a series against those before it; whether tests stand is told later.
-fn held_against(series: &Series, at: usize) -> Option<Judged> {
+fn compared(series: &Series, at: usize) -> Option<Judged> {
     let build = series.builds.get(at)?;
     let base = base(series, at);
     let new_ns = times([build]);

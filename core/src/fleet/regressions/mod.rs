@@ -90,7 +90,7 @@ columns! {
         low: Option<f64>,
         /// The upper end.
         high: Option<f64>,
-        /// How likely such a difference would be by chance; `None` for builds with one or two runs, which are held against
+        /// How likely such a difference would be by chance; `None` for builds with one or two runs, which are compared with
         /// the spread of the builds before.
         p: Option<f64>,
         /// Runs of the build.
@@ -235,6 +235,55 @@ impl Regressions {
         }
         regressions
     }
+}
+
+/// A series over builds, for programs that judge by themselves.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trend {
+    /// The model, or the tag that stands for it.
+    pub model: Text,
+    /// The GPU.
+    pub gpu: Option<Text>,
+    /// How many ranks the jobs have.
+    pub world_size: Option<i64>,
+    /// With what options its traces were analyzed.
+    pub options: Option<Text>,
+    /// What it is.
+    pub metric: Metric,
+    /// Its category, operation or kernel.
+    pub name: Option<Text>,
+    /// Shapes of its inputs, of an operation.
+    pub dims: Option<Text>,
+    /// By place of the build: the median in nanoseconds, where it has runs.
+    pub medians_ns: Vec<Option<i64>>,
+}
+
+/// Every series of some metrics.
+pub fn trends(fleet: &Fleet, builds: &Builds, metrics: &[Metric]) -> Vec<Trend> {
+    let (takes_part, _) = series::taking_part(&fleet.runs);
+    let all = metrics.iter().flat_map(|metric| {
+        let all = series::series(fleet, builds, *metric, usize::MAX, &takes_part);
+        all.into_iter().map(|series| {
+            let mut medians_ns = vec![None; builds.list.len()];
+            for build in &series.builds {
+                if let Some(median) = medians_ns.get_mut(build.build) {
+                    *median = middle(&build.values);
+                }
+            }
+            let key = series.key;
+            Trend {
+                model: key.model,
+                gpu: key.gpu,
+                world_size: key.world_size,
+                options: key.options,
+                metric: key.metric,
+                name: key.name,
+                dims: key.dims,
+                medians_ns,
+            }
+        })
+    });
+    all.collect()
 }
 
 /// The builds of a series that alarm, each with those after it in a row that alarm the same way.

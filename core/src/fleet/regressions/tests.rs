@@ -65,11 +65,11 @@ fn a_build_that_is_slower_alarms_and_the_next_confirms() {
     assert!((carrier.share_percent - 100.0).abs() < 5.0);
     assert_eq!(
         words::title(change, fleet.0.texts.list()),
-        "GEMM 6.0 % slower on MI300X in build b7"
+        "GEMM 6.1 % slower on MI300X in build b7"
     );
     assert_eq!(
         words::evidence(change, fleet.0.texts.list()),
-        "1.06 ms instead of 1.00 ms (median), 95 % interval +5.7 % to +6.3 %; 2 runs of b7 against 12 runs of b1 to b6; \
+        "1.06 ms instead of 1.00 ms (median), 95 % interval +5.8 % to +6.4 %; 2 runs of b7 against 12 runs of b1 to b6; \
          confirmed by b8"
     );
 }
@@ -104,7 +104,7 @@ fn what_became_faster_is_found_likewise() {
     };
     assert!(!change.is_slower() && change.level == Level::Confirmed);
     assert!(change.p.unwrap() < 0.01);
-    assert_eq!((change.new_ns / US, change.base_ns / US), (2_702, 3_003));
+    assert_eq!((change.new_ns / US, change.base_ns / US), (2_703, 3_003));
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn simulated(noise: f64, runs: usize, slower: f64) -> (f64, f64) {
 fn alarms_are_rarely_false_and_changes_are_found() {
     // Noise, runs of a build; at most so many false alarms; at least so many finds of 5 % and of 10 %.
     let cases = [
-        (0.01, 1, 0.08, 0.45, 0.90),
+        (0.01, 1, 0.05, 0.35, 0.80),
         (0.01, 3, 0.01, 0.85, 0.97),
         (0.01, 5, 0.01, 0.95, 0.99),
         (0.03, 3, 0.03, 0.25, 0.80),

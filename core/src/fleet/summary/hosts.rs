@@ -1,7 +1,7 @@
 //! Machines whose runs are slower than those of the same work elsewhere.
 //!
 //! The total of each run is divided by the median of the runs of the same model, GPU, build, world size and options; what
-//! a machine's runs come to is held against what those of the others come to.
+//! a machine's runs come to is compared with what those of the others come to.
 
 use super::Outlier;
 use super::make::count;
