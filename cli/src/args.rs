@@ -42,6 +42,9 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Analyze the ranks of one job: which holds the others up, why, and what it is worth
     Job(JobArgs),
+    /// Many traces into a store of Parquet files, and what is asked of it
+    #[cfg(feature = "parquet")]
+    Fleet(FleetArgs),
     /// One trace as rows of a few tables, for programs: a ZIP of Arrow streams on standard output
     #[cfg(feature = "parquet")]
     Tables(TablesArgs),
@@ -268,6 +271,106 @@ pub(crate) struct JudgeArgs {
     /// Split idle time at gaps between GPU activity of this many microseconds
     #[arg(long, value_name = "US", value_parser = microseconds)]
     pub(crate) micro_idle: Option<f64>,
+}
+
+/// How `dormer fleet` ends.
+#[cfg(feature = "parquet")]
+const EXIT_CODES_OF_FLEET: &str = "\
+Exit codes:
+  0  every file has a row in the store, also those that are no traces
+  1  the store cannot be read or written
+  2  wrong usage
+  4  done, but a file was rejected (--fail-on rejected)";
+
+#[cfg(feature = "parquet")]
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = EXIT_CODES_OF_FLEET,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    subcommand_value_name = "COMMAND"
+)]
+pub(crate) struct FleetArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<FleetCommand>,
+
+    #[command(flatten)]
+    pub(crate) ingest: IngestArgs,
+}
+
+#[cfg(feature = "parquet")]
+#[derive(Debug, Subcommand)]
+pub(crate) enum FleetCommand {
+    /// Make one file of those of each day; remove what was never finished
+    Compact(CompactArgs),
+    /// Print the statements that make the tables of a store views of DuckDB
+    Sql(SqlArgs),
+}
+
+#[cfg(feature = "parquet")]
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompactArgs {
+    /// The store
+    #[arg(value_name = "STORE")]
+    pub(crate) store: PathBuf,
+
+    /// Also remove rows of older versions of Dormer, and of analyses that were repeated
+    #[arg(long)]
+    pub(crate) drop_old: bool,
+}
+
+#[cfg(feature = "parquet")]
+#[derive(Debug, clap::Args)]
+pub(crate) struct SqlArgs {
+    /// The store [default: the word STORE, to be replaced]
+    #[arg(value_name = "STORE")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+/// Which traces, into which store, and how.
+#[cfg(feature = "parquet")]
+#[derive(Debug, clap::Args)]
+pub(crate) struct IngestArgs {
+    /// Traces, folders of them, patterns (* ? **), or lists: LIST.txt has a path in each line, LIST.csv
+    /// path, key and value of a tag
+    #[arg(value_name = "PATH|GLOB|LIST", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// The store: a folder, which is made when it is missing
+    #[arg(short, long, value_name = "STORE", required = true)]
+    pub(crate) output: Option<PathBuf>,
+
+    /// A pattern whose named groups are tags, taken from the path of each trace:
+    /// (?P<build>b[0-9]+)__(?P<model>[^_]+)
+    #[arg(long, value_name = "REGEX", value_parser = crate::fleet::pattern_of)]
+    pub(crate) tag_from: Option<regex::Regex>,
+
+    /// Traces that are read at once [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+
+    /// The most time for one trace, in seconds [default: 60, and 1 for every 2 MB]
+    #[arg(long, value_name = "S")]
+    pub(crate) timeout: Option<u64>,
+
+    /// The most memory for one trace, in MB [default: 1024, and 40 times its size]
+    #[arg(long, value_name = "MB")]
+    pub(crate) memory: Option<u64>,
+
+    /// Read again what was rejected, killed, or took too long
+    #[arg(long)]
+    pub(crate) retry: bool,
+
+    /// Print which traces would be read
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// End with 4 where a file was rejected
+    #[arg(long, value_name = "WHAT", value_parser = PossibleValuesParser::new(["rejected"]))]
+    pub(crate) fail_on: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) rows: RowArgs,
 }
 
 /// How `dormer tables` ends.

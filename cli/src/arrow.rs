@@ -68,8 +68,8 @@ fn data_type(of: ColumnType) -> DataType {
         ColumnType::ListU64 => DataType::List(Arc::new(item())),
         ColumnType::MapStr => {
             let entries = Fields::from(vec![
-                Field::new("keys", DataType::Utf8, false),
-                Field::new("values", DataType::Utf8, true),
+                Field::new("key", DataType::Utf8, false),
+                Field::new("value", DataType::Utf8, true),
             ]);
             let entries = Field::new("entries", DataType::Struct(entries), false);
             DataType::Map(Arc::new(entries), false)

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use arrow_array::RecordBatchReader;
-use dormer_core::tables::{Table, TableKind};
+use dormer_core::tables::{Column, Table, TableKind};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::arrow_writer::ArrowWriter;
@@ -40,7 +40,7 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// Reads a table; of its columns only some where they are named.
+/// Reads a table; of its columns only some where they are named: the others stay empty.
 pub(crate) fn read(
     file: &Path,
     kind: &'static TableKind,
@@ -56,6 +56,13 @@ pub(crate) fn read(
     let mut all = Table::new(kind);
     for batch in reader {
         all.append(arrow::table(kind, &batch?));
+    }
+    if let Some(names) = columns {
+        for (field, column) in kind.columns.iter().zip(&mut all.columns) {
+            if !names.contains(&field.name()) {
+                *column = Column::new(field.of);
+            }
+        }
     }
     Ok(all)
 }

@@ -73,6 +73,8 @@ fn analyze(args: &TablesArgs) -> Tables {
     let hashed = match hashed::read(&args.trace) {
         Ok(hashed) => hashed,
         Err(error) => {
+            let metadata = std::fs::metadata(&args.trace).ok();
+            source.file_bytes = metadata.map(|metadata| metadata.len());
             return Tables::of_failure(
                 &source,
                 &Failed {
