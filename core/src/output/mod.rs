@@ -16,6 +16,7 @@ pub mod export;
 pub mod json;
 pub mod perfetto;
 pub mod redact;
+pub mod regressions;
 pub mod replay;
 
 /// Holds a page of `docs/` against what it is made from. With `UPDATE=1` in the environment it is

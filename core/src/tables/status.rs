@@ -1,11 +1,15 @@
 //! What became of a file, and why.
 
+use serde::{Deserialize, Serialize};
+
 use crate::base::labels::labelled;
 use crate::import::warning::{Warning, WarningKind, Warnings};
 use crate::import::{ImportError, ImportErrorKind};
 
 labelled! {
     /// What became of a file.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
     pub enum Status {
         /// It was read.
         Ok => "ok",
@@ -19,6 +23,19 @@ labelled! {
         Timeout => "timeout",
         /// Its bytes have a row already.
         Duplicate => "duplicate",
+    }
+}
+
+impl Status {
+    /// Of the text in a table.
+    pub fn of(text: &str) -> Option<Status> {
+        let mut all = Status::ALL.into_iter();
+        all.find(|status| status.label() == text)
+    }
+
+    /// Whether there are figures of the file.
+    pub fn is_read(self) -> bool {
+        matches!(self, Status::Ok | Status::Partial)
     }
 }
 
