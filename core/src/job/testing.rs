@@ -63,6 +63,14 @@ impl TestJob {
         self
     }
 
+    /// The GPU of all ranks.
+    pub(crate) fn device(mut self, name: &str) -> TestJob {
+        for rank in &mut self.ranks {
+            rank.digest.identity.device = name.to_owned();
+        }
+        self
+    }
+
     /// A step of all ranks.
     pub(crate) fn step(&mut self, number: u64, start_ns: i64, end_ns: i64) {
         for rank in &mut self.ranks {
