@@ -15,7 +15,7 @@ use crate::page::components::recent::recent_dialog;
 use crate::page::components::thresholds::thresholds_panel;
 use crate::page::components::versus::{adding, open_error, versus};
 use crate::page::prelude::*;
-use crate::page::ranks::JobStage;
+use crate::page::ranks::{JobStage, VIEW as JOB};
 use crate::page::state::Stage;
 use crate::page::views::job;
 use crate::page::views::start::{empty, failed, loading};
@@ -59,7 +59,7 @@ pub fn app() -> impl IntoView {
     );
     let is_open = Memo::new(move |_| state.shows_trace());
     let is_shown =
-        Memo::new(move |_| state.shows_job() && state.job.with(JobStage::is_open) || is_open.get());
+        Memo::new(move |_| state.shows_job() && state.job.with(JobStage::is_shown) || is_open.get());
     // The button that opened a trace is gone when it is open.
     Effect::new(move || {
         if is_shown.get() {
@@ -90,7 +90,11 @@ pub fn app() -> impl IntoView {
             class:fills=move || is_open.get() && state.view().fills
             class:alone=move || !is_shown.get()
             class:of-job=move || state.shows_job()
-            data-view=move || if is_open.get() { state.view().slug } else { "" }
+            data-view=move || match is_open.get() {
+                true => state.view().slug,
+                false if state.shows_job() => JOB,
+                false => "",
+            }
         >
             {file_inputs()}
             <p class="on-paper">{move || on_paper(state)}</p>

@@ -1,8 +1,10 @@
 //! What the page knows. Everything else is derived from these signals.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use dormer_core::base::format;
+use dormer_core::job::strip::StepStrip;
 use leptos::prelude::*;
 
 use crate::page::browser::{self, Half, KeptTrace};
@@ -80,6 +82,9 @@ pub struct AppState {
     pub reference: RwSignal<Stage<ReferenceOpened>>,
     /// What the page is doing with a job of many ranks.
     pub job: RwSignal<JobStage>,
+    /// The step of the job that its ranks are shown in, with the number of the job; the one before until
+    /// another is here.
+    pub job_step: RwSignal<Option<(u32, Arc<StepStrip>)>>,
     /// The name of the file that `reference` is about.
     pub reference_name: RwSignal<String>,
     /// What could not be opened while the open trace stays open.
@@ -433,6 +438,10 @@ impl AppState {
         let came: Vec<KeptRange> = came.collect();
         self.linked_ranges.update(|linked| linked.extend(came));
         let open = self.place.with_untracked(|place| place.file.clone());
+        if place.is_of_job() {
+            // The address of a job says nothing of the trace that is open beside it.
+            place.choice.window = self.place.with_untracked(|place| place.choice.window);
+        }
         if place.file.is_empty() {
             place.file = open;
         } else if place.file != open && untrack(|| self.is_open()) {

@@ -35,6 +35,7 @@ pub mod timeline;
 pub mod tree;
 pub mod wire;
 
+use dormer_core::job::strip::StepStrip;
 use serde::{Deserialize, Serialize};
 
 pub use choice::*;
@@ -61,6 +62,9 @@ pub const WARM_UP: &str = "warm-up";
 /// The name of a worker that reads one file of a job.
 pub const ONE_FILE: &str = "one-file";
 
+/// The name of the worker that has the job.
+pub const OF_JOB: &str = "job";
+
 /// Page to worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Request {
@@ -82,6 +86,8 @@ pub enum Request {
     Digest(DigestRequest),
     /// Put ranks together.
     OpenJob(JobRequest),
+    /// Tell how the ranks ran a step.
+    JobStep(StepRequest),
     /// Answer a query about the open trace.
     Ask(AnyQuery),
 }
@@ -114,6 +120,8 @@ pub enum Reply {
     JobOpened(Box<JobOpened>),
     /// They are none.
     JobFailed(Failure),
+    /// How the ranks of the job ran a step.
+    JobStep(Box<StepStrip>),
     /// The value beside this message answers the query of the same id.
     Answer,
 }

@@ -76,6 +76,7 @@ queries! {
     SpanQuery -> Option<SpanCard>;
     RangeQuery -> RangeCard;
     FindEvents -> FoundEvents;
+    EventAtQuery -> Option<u32>;
     CompareQuery -> CompareFacts;
     DiffRowsQuery -> TreePage<DiffRow>;
     SwapTraces -> Option<Swapped>;

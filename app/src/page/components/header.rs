@@ -29,7 +29,7 @@ pub fn header() -> impl IntoView {
         })
     };
     let back = move || {
-        let is_beside = state.job.with(JobStage::is_open) && !state.shows_job();
+        let is_beside = state.job.with(JobStage::is_shown) && !state.shows_job();
         is_beside.then(|| {
             view! {
                 <button type="button" class="small" id="back-to-job" on:click=move |_| engine.back_to_job()>

@@ -5,6 +5,8 @@
 //! Messages of a worker that was ended are never seen: its listener goes with it.
 
 mod before;
+mod drill;
+mod job;
 mod ranks;
 mod workers;
 
@@ -362,7 +364,7 @@ impl Engine {
         if !self.bring_back() {
             self.renew_worker();
             self.state.stage.set(Stage::Empty);
-            if self.state.job.with_untracked(JobStage::is_open) {
+            if self.state.job.with_untracked(JobStage::is_shown) {
                 self.back_to_job();
             }
         }
@@ -490,10 +492,10 @@ impl Engine {
             Ok(Reply::ReferenceOpened(opened)) => self.reference_read(Stage::Open(opened)),
             Ok(Reply::ReferenceFailed(failure)) => self.reference_read(Stage::Failed(failure)),
             Ok(Reply::Answer) => self.answered(message),
-            Ok(Reply::JobOpened(opened)) => self.job_opened(*opened),
-            Ok(Reply::JobFailed(failure)) => self.job_failed(failure),
-            // Workers of one file say this, and are heard by themselves.
-            Ok(Reply::Digest(_)) => {}
+            // Workers of one file and that of a job say these, and are heard by themselves.
+            Ok(
+                Reply::Digest(_) | Reply::JobOpened(_) | Reply::JobFailed(_) | Reply::JobStep(_),
+            ) => {}
             Err(error) => leptos::logging::error!("a message that cannot be read: {error}"),
         }
     }
@@ -598,11 +600,11 @@ impl Engine {
         state.report.update(|report| *report += 1);
         self.inner.update_value(|inner| inner.before = None);
         let wasm_bytes = opened.wasm_bytes;
-        let step = self.step_of_rank(&opened.steps);
         let left_out = std::mem::take(&mut opened.left_out);
+        let steps = opened.steps.clone();
         state.stage.set(Stage::Open(opened));
-        if step.is_some() {
-            state.analyze(step);
+        if let Some(step) = self.drilled(&steps) {
+            state.analyze(Some(step));
         }
         if !left_out.is_empty() {
             self.not_opened(left_out);
@@ -657,13 +659,6 @@ impl Engine {
             at_byte: None,
         };
         let state = self.state;
-        if state.job.with_untracked(JobStage::is_reading) {
-            // No trace is read meanwhile; the one that was open is gone with its worker.
-            state.stage.set(Stage::Empty);
-            self.renew_worker();
-            self.job_failed(failure);
-            return;
-        }
         let source = self.inner.with_value(|inner| inner.source.clone());
         let is_second = matches!(state.reference.get_untracked(), Stage::Loading(_));
         let is_open = state.stage.with_untracked(Stage::is_open);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use dormer_core::job::overview::ShownTable;
 
+use super::read_of;
 use crate::page::prelude::*;
 use crate::page::ranks::OpenJob;
 use crate::page::url::toggle;
@@ -85,7 +86,7 @@ pub(super) fn shown_table(
         .map(|(at, cells)| (cells, ranks.get(at).copied().flatten()))
         .collect();
     let shows_all = RwSignal::new(n_rows <= FIRST_ROWS);
-    let job = job.clone();
+    let (job, whole) = (job.clone(), job.clone());
     let lines = move || {
         let n_shown = if shows_all.get() { n_rows } else { FIRST_ROWS };
         let shown = rows.iter().take(n_shown).cloned();
@@ -100,7 +101,7 @@ pub(super) fn shown_table(
     };
     view! {
         <section class="card flush" data-testid=format!("job-{key}")>
-            <h3>{title.clone()}</h3>
+            <h3>{title.clone()} {read_of(&whole)}</h3>
             <div class="wide" tabindex="0" role="region" aria-label=title>
                 <table class="list">
                     <thead>
