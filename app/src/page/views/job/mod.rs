@@ -30,11 +30,12 @@ pub fn job() -> impl IntoView {
             (job.is_reading(), number)
         })
     });
-    let content = Memo::new(move |_| (stage.get().0 && stage.get().1.is_none(), stage.get().1));
-    let bar = Memo::new(move |_| stage.get().0 && stage.get().1.is_some());
+    let bar = Memo::new(move |_| matches!(stage.get(), (true, Some(_))));
     let bar = move || bar.get().then(reading_bar);
+    let what = Memo::new(move |_| (stage.get().1, stage.get() == (true, None)));
     let content = move || {
-        content.track();
+        // Whoever does not read it is not told of changes.
+        what.get();
         match state.job.get_untracked() {
             JobStage::Reading(_, None) => reading().into_any(),
             JobStage::Open(job) | JobStage::Reading(_, Some(job)) => untrack(|| open(job)),
