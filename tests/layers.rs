@@ -14,9 +14,10 @@ use crate::support::source;
 
 /// The rooms, each after all that it may use. `sample` and `testing` serve tests and examples, and
 /// come last.
-const ROOMS: [&str; 15] = [
+const ROOMS: [&str; 17] = [
     "base", "trace", "names", "import", "hardware", "perf", "profile", "assess", "findings",
-    "report", "compare", "job", "output", "sample", "testing",
+    "report", "compare", "job", "tables", "fleet", "output", "sample",
+    "testing",
 ];
 
 /// A path of modules: `["profile", "tree"]`.

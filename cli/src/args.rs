@@ -14,6 +14,8 @@ use dormer_core::hardware::{self, Basis, GpuSpec};
 use dormer_core::output::export::{self, Source};
 use dormer_core::perf::model_config::{self, ModelConfig};
 use dormer_core::perf::user::{self, UserModels};
+#[cfg(feature = "parquet")]
+use dormer_core::tables::TABLES;
 
 /// How commands end, for scripts.
 const EXIT_CODES: &str = "\
@@ -40,6 +42,12 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Analyze the ranks of one job: which holds the others up, why, and what it is worth
     Job(JobArgs),
+    /// Many traces into a store of Parquet files, and what is asked of it
+    #[cfg(feature = "parquet")]
+    Fleet(FleetArgs),
+    /// One trace as rows of a few tables, for programs: a ZIP of Arrow streams on standard output
+    #[cfg(feature = "parquet")]
+    Tables(TablesArgs),
     /// Show one event of a trace with its callers and what it called, or find calls by name
     Tree(TreeArgs),
     /// List the GPUs that --gpu knows
@@ -152,7 +160,7 @@ pub(crate) struct ReportArgs {
         long,
         value_name = "FORMATS",
         value_delimiter = ',',
-        value_parser = formats_of::<export::Input>()
+        value_parser = formats_of_report()
     )]
     pub(crate) format: Vec<String>,
 }
@@ -265,6 +273,167 @@ pub(crate) struct JudgeArgs {
     pub(crate) micro_idle: Option<f64>,
 }
 
+/// How `dormer fleet` ends.
+#[cfg(feature = "parquet")]
+const EXIT_CODES_OF_FLEET: &str = "\
+Exit codes:
+  0  every file has a row in the store, also those that are no traces
+  1  the store cannot be read or written
+  2  wrong usage
+  4  done, but a file was rejected (--fail-on rejected)";
+
+#[cfg(feature = "parquet")]
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = EXIT_CODES_OF_FLEET,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    subcommand_value_name = "COMMAND"
+)]
+pub(crate) struct FleetArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<FleetCommand>,
+
+    #[command(flatten)]
+    pub(crate) ingest: IngestArgs,
+}
+
+#[cfg(feature = "parquet")]
+#[derive(Debug, Subcommand)]
+pub(crate) enum FleetCommand {
+    /// Make one file of those of each day; remove what was never finished
+    Compact(CompactArgs),
+    /// Print the statements that make the tables of a store views of DuckDB
+    Sql(SqlArgs),
+}
+
+#[cfg(feature = "parquet")]
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompactArgs {
+    /// The store
+    #[arg(value_name = "STORE")]
+    pub(crate) store: PathBuf,
+
+    /// Also remove rows of older versions of Dormer, and of analyses that were repeated
+    #[arg(long)]
+    pub(crate) drop_old: bool,
+}
+
+#[cfg(feature = "parquet")]
+#[derive(Debug, clap::Args)]
+pub(crate) struct SqlArgs {
+    /// The store [default: the word STORE, to be replaced]
+    #[arg(value_name = "STORE")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+/// Which traces, into which store, and how.
+#[cfg(feature = "parquet")]
+#[derive(Debug, clap::Args)]
+pub(crate) struct IngestArgs {
+    /// Traces, folders of them, patterns (* ? **), or lists: LIST.txt has a path in each line, LIST.csv
+    /// path, key and value of a tag
+    #[arg(value_name = "PATH|GLOB|LIST", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// The store: a folder, which is made when it is missing
+    #[arg(short, long, value_name = "STORE", required = true)]
+    pub(crate) output: Option<PathBuf>,
+
+    /// A pattern whose named groups are tags, taken from the path of each trace:
+    /// (?P<build>b[0-9]+)__(?P<model>[^_]+)
+    #[arg(long, value_name = "REGEX", value_parser = crate::fleet::pattern_of)]
+    pub(crate) tag_from: Option<regex::Regex>,
+
+    /// Traces that are read at once [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+
+    /// The most time for one trace, in seconds [default: 60, and 1 for every 2 MB]
+    #[arg(long, value_name = "S")]
+    pub(crate) timeout: Option<u64>,
+
+    /// The most memory for one trace, in MB [default: 1024, and 40 times its size]
+    #[arg(long, value_name = "MB")]
+    pub(crate) memory: Option<u64>,
+
+    /// Read again what was rejected, killed, or took too long
+    #[arg(long)]
+    pub(crate) retry: bool,
+
+    /// Print which traces would be read
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// End with 4 where a file was rejected
+    #[arg(long, value_name = "WHAT", value_parser = PossibleValuesParser::new(["rejected"]))]
+    pub(crate) fail_on: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) rows: RowArgs,
+}
+
+/// How `dormer tables` ends.
+#[cfg(feature = "parquet")]
+const EXIT_CODES_OF_TABLES: &str = "\
+Exit codes:
+  0  the row in `runs` was written: status and reason in it tell whether the file is a trace
+  1  standard output cannot be written
+  2  wrong usage";
+
+#[cfg(feature = "parquet")]
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXIT_CODES_OF_TABLES)]
+pub(crate) struct TablesArgs {
+    /// The trace: .json, .json.gz or .zip, told apart by content; - reads standard input
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) rows: RowArgs,
+
+    /// Which tables to write [default: all]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        value_parser = PossibleValuesParser::new(TABLES.iter().map(|table| table.name))
+    )]
+    pub(crate) tables: Vec<String>,
+
+    /// Where the trace comes from, as rows say it [default: its path]
+    #[arg(long, value_name = "URI")]
+    pub(crate) uri: Option<String>,
+
+    /// End where more memory is needed than so many megabytes
+    #[arg(long, value_name = "MB", hide = true)]
+    pub(crate) memory_limit: Option<u64>,
+
+    /// When the trace was last changed, in nanoseconds since 1970
+    #[arg(long, value_name = "NS", hide = true)]
+    pub(crate) modified: Option<i64>,
+}
+
+/// What changes the rows of a trace.
+#[cfg(feature = "parquet")]
+#[derive(Debug, clap::Args)]
+pub(crate) struct RowArgs {
+    /// A name and a value that its rows in `runs` carry, such as build=b07; can be given more than once
+    #[arg(long = "tag", value_name = "K=V", value_parser = tag_of)]
+    pub(crate) tags: Vec<(String, String)>,
+
+    /// The GPU to judge by: a name that `dormer gpus` lists, or a JSON file with its figures
+    /// [default: the one the trace names]
+    #[arg(long, value_name = "NAME|FILE.json", value_parser = gpu_of)]
+    pub(crate) gpu: Option<Arc<GpuSpec>>,
+
+    #[command(flatten)]
+    pub(crate) judge: JudgeArgs,
+
+    #[command(flatten)]
+    pub(crate) redact: RedactArgs,
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct TreeArgs {
     /// The trace: .json, .json.gz or .zip, told apart by content; - reads standard input
@@ -303,6 +472,21 @@ fn formats_of<S: Source>() -> PossibleValuesParser {
     let all = PossibleValue::new(ALL_FORMATS).help("Everything");
     let zip = PossibleValue::new(ZIP).help("The other formats, or everything, as one archive");
     PossibleValuesParser::new([all].into_iter().chain(kinds).chain([zip]))
+}
+
+/// The tables of a trace, which are no exporter of the core: it links no Parquet.
+pub(crate) const PARQUET: &str = "parquet";
+
+/// The formats of a report, and the tables.
+fn formats_of_report() -> PossibleValuesParser {
+    let formats = formats_of::<export::Input>();
+    if cfg!(not(feature = "parquet")) {
+        return formats;
+    }
+    let known = formats.possible_values().into_iter().flatten();
+    let parquet = PossibleValue::new(PARQUET)
+        .help("The tables of `dormer tables` as Parquet files; only where it is asked for");
+    PossibleValuesParser::new(known.chain([parquet]))
 }
 
 /// What `--fail-on` takes.
@@ -445,6 +629,17 @@ fn is_close(asked: &str, known: &str) -> bool {
     let (asked, known) = (asked.to_lowercase(), known.to_lowercase());
     let is_part = known.contains(&asked) || asked.contains(&known);
     !asked.is_empty() && (is_part || strsim::jaro_winkler(&asked, &known) > 0.8)
+}
+
+/// A name and a value with an equals sign between them.
+#[cfg(feature = "parquet")]
+fn tag_of(argument: &str) -> Result<(String, String), String> {
+    match argument.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("expected a name and a value, NAME=VALUE".to_owned()),
+    }
 }
 
 /// A time that can be a limit.

@@ -67,7 +67,8 @@ fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-fn file_name(file: &Path) -> String {
+/// The last part of a path.
+pub(crate) fn file_name(file: &Path) -> String {
     let name = file
         .file_name()
         .map(|name| name.to_string_lossy().into_owned());

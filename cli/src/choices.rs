@@ -15,14 +15,23 @@ pub(crate) fn options(
     gpu: Option<&Arc<GpuSpec>>,
     profile: &Profile,
 ) -> ReportOptions {
+    let asked = asked(args, gpu);
+    ReportOptions {
+        gpu: asked
+            .gpu
+            .or_else(|| hardware::detect(&profile.trace.devices).map(Arc::from)),
+        ..asked
+    }
+}
+
+/// The choices for any trace: without a GPU, that which each names is meant.
+pub(crate) fn asked(args: &JudgeArgs, gpu: Option<&Arc<GpuSpec>>) -> ReportOptions {
     let mut thresholds = Thresholds::default();
     if let Some(us) = args.micro_idle {
         thresholds.micro_idle_us = us;
     }
     ReportOptions {
-        gpu: gpu
-            .cloned()
-            .or_else(|| hardware::detect(&profile.trace.devices).map(Arc::from)),
+        gpu: gpu.cloned(),
         basis: args.basis,
         sheet_events: match args.all_gpu_events {
             true => SheetEvents::All,

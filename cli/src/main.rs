@@ -4,6 +4,8 @@
 //! dormer report TRACE [--gpu NAME|FILE.json] [-o DIR]   where the GPU time went; report files into DIR
 //! dormer compare --reference REF TARGET [-o DIR]        two traces: what differs
 //! dormer job DIR|FILES… [-o DIR]                        many ranks: which holds the others up
+//! dormer fleet PATH… -o STORE                           many traces into a store of Parquet files
+//! dormer tables TRACE [--tag K=V]…                       one trace as rows of a few tables, for programs
 //! dormer tree TRACE --uid N | --find NAME               calls: what called them, what they called
 //! dormer gpus                                           the GPUs that --gpu knows
 //! dormer completions SHELL                              completions for a shell
@@ -23,16 +25,24 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test fails by panicking"))]
 
 mod args;
+#[cfg(feature = "parquet")]
+mod arrow;
 mod captures;
 mod choices;
 mod compare;
+#[cfg(feature = "parquet")]
+mod fleet;
 mod gpus;
 mod input;
 mod job;
 mod output;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod report;
 mod stdout;
 mod table;
+#[cfg(feature = "parquet")]
+mod tables;
 mod tree;
 mod verdict;
 mod window;
@@ -55,6 +65,10 @@ fn main() -> ExitCode {
         Command::Report(args) => report::run(args, &mut out),
         Command::Compare(args) => compare::run(args, &mut out),
         Command::Job(args) => job::run(args, &mut out),
+        #[cfg(feature = "parquet")]
+        Command::Fleet(args) => fleet::run(args, &mut out),
+        #[cfg(feature = "parquet")]
+        Command::Tables(args) => tables::run(args, &mut out),
         Command::Tree(args) => tree::run(args, &mut out),
         Command::Gpus => gpus::run(&mut out),
         Command::Completions { shell } => {

@@ -14,8 +14,10 @@ use dormer_core::report::Report;
 use dormer_core::report::cards::{self, Worth};
 use dormer_core::report::overview::{Measure, Overview, WorkTime};
 use dormer_core::report::top::{TopOperation, top_operations};
+#[cfg(feature = "parquet")]
+use dormer_core::tables::Recorded;
 
-use crate::args::{FINDINGS, ReportArgs};
+use crate::args::{FINDINGS, PARQUET, ReportArgs};
 use crate::output::Wanted;
 use crate::stdout::Out;
 use crate::{Failure, after, captures, choices, input, output, table, verdict, window};
@@ -39,6 +41,8 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
         config: args.model_config.clone(),
         eager: args.shapes_from.as_deref().map(eager).transpose()?,
     });
+    #[cfg(feature = "parquet")]
+    let recorded = Recorded::new(&whole.trace, &input::name(&args.trace), args.redact.redact);
     let whole = window::of_step(whole, &args.trace, args.step.as_deref())?;
     let chosen = input::redacted(window::of_range(whole, args.window), &args.redact);
     window::check(&chosen, &args.trace)?;
@@ -64,12 +68,27 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<(), Failure> {
         true => archive::file_name(archive::REDACTED),
         false => archive::file_name([&*name]),
     };
+    let of_exporters = args.format.iter().filter(|format| *format != PARQUET);
+    let of_exporters: Vec<String> = of_exporters.cloned().collect();
     let printed = match wanted {
         Wanted::Printed(path) => output::print(path, &files, out),
         Wanted::Summary => summary(profile, &report, true, out).map_err(Failure::from),
         Wanted::Files(folder) => summary(profile, &report, false, out)
             .map_err(Failure::from)
-            .and_then(|()| output::write(folder, &args.format, &files, archive, out)),
+            .and_then(
+                |()| match of_exporters.is_empty() && !args.format.is_empty() {
+                    true => Ok(()),
+                    false => output::write(folder, &of_exporters, &files, archive, out),
+                },
+            )
+            .and_then(|()| {
+                #[cfg(feature = "parquet")]
+                if args.format.iter().any(|format| format == PARQUET) {
+                    let (whole, found) = ((&chosen, tables), (profile, &report));
+                    crate::tables::write_files(folder, args, &recorded, whole, found, out)?;
+                }
+                Ok(())
+            }),
     };
     // Freeing millions of events one by one would take longer than the exit that follows.
     std::mem::forget((steps, chosen, report, of_tables));

@@ -32,6 +32,8 @@
 //! | [`report`] | what is shown: overview, sheets, details of operations, charts as data |
 //! | [`compare`] | two reports: pairing, expected ratios, verdicts, and their rules |
 //! | [`job`] | many ranks: digests, which collectives belong together, clocks, who holds the others up, what a change is worth |
+//! | [`tables`] | one trace as rows of a few tables with fixed columns, for whoever keeps many traces |
+//! | [`fleet`] | many traces: what changed between builds, where GPUs lose time, their summary |
 //! | [`output`] | what is written: documents and their checker, JSON, workbooks, reproducers; redaction |
 //!
 //! A comparison is of two reports, each judged on its own GPU, so `compare` comes after `report`.
@@ -75,6 +77,7 @@ pub mod assess;
 pub mod base;
 pub mod compare;
 pub mod findings;
+pub mod fleet;
 pub mod hardware;
 pub mod import;
 pub mod job;
@@ -84,6 +87,7 @@ pub mod perf;
 pub mod profile;
 pub mod report;
 pub mod sample;
+pub mod tables;
 pub mod testing;
 pub mod trace;
 

@@ -1,5 +1,7 @@
 //! A trace from a file or from standard input, in chunks: never the whole text at once.
 
+#[cfg(feature = "parquet")]
+pub(crate) mod hashed;
 mod threads;
 
 use std::fs::File;
@@ -40,22 +42,28 @@ fn read_and_tell(
 ) -> Result<Result<Imported, ImportError>, Failure> {
     let name = name(trace);
     let unreadable = |error: io::Error| Failure::of_file(&name, &error);
-    let (mut source, total_bytes) = open(trace).map_err(unreadable)?;
-    let bar = bar(total_bytes);
+    let (source, total_bytes) = open(trace).map_err(unreadable)?;
+    read_source(source, bar(total_bytes)).map_err(unreadable)
+}
 
+/// Reads what a source gives.
+fn read_source(
+    mut source: Box<dyn Read + Send>,
+    bar: ProgressBar,
+) -> io::Result<Result<Imported, ImportError>> {
     let told = |bytes_read: u64, events: u64| {
         bar.set_position(bytes_read);
         bar.set_message(format!("{} events", HumanCount(events)));
     };
     let mut chunk = vec![0; CHUNK_BYTES];
-    let n_head = next(&mut *source, &mut chunk).map_err(unreadable)?;
+    let n_head = next(&mut *source, &mut chunk)?;
     let head = chunk.get(..n_head).unwrap_or_default();
     let imported = match Inflater::of(head) {
         Some(inflater) => threads::read(source, inflater, head, told),
         None => alone(source, &mut chunk, n_head, told),
     };
     bar.finish_and_clear();
-    imported.map_err(unreadable)
+    imported
 }
 
 /// Reads an archive, whose first bytes were read.

@@ -2,10 +2,12 @@
 
 mod columns_doc;
 mod findings_doc;
+mod tables_doc;
 mod title;
 
 pub use columns_doc::columns_markdown;
 pub use findings_doc::findings_markdown;
+pub use tables_doc::tables_markdown;
 
 pub mod archive;
 pub mod document;
@@ -14,6 +16,7 @@ pub mod export;
 pub mod json;
 pub mod perfetto;
 pub mod redact;
+pub mod regressions;
 pub mod replay;
 
 /// Holds a page of `docs/` against what it is made from. With `UPDATE=1` in the environment it is

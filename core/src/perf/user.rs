@@ -120,6 +120,11 @@ impl UserModels {
         })
     }
 
+    /// The file that they were read from.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Number of models.
     pub fn len(&self) -> usize {
         self.models.len()

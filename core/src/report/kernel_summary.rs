@@ -97,6 +97,46 @@ pub(super) fn columns(parts: &Parts) -> Vec<Column> {
     columns
 }
 
+/// A kernel under its operator, on whatever stream.
+#[derive(Debug, Clone)]
+pub(crate) struct KernelTotal {
+    /// The operator nearest above the launch, or the launching call.
+    pub(crate) parent: Option<StringId>,
+    pub(crate) name: StringId,
+    pub(crate) count: i64,
+    pub(crate) sum_ns: i64,
+    /// Shortest and longest; `None` while every duration is unknown.
+    pub(crate) range_ns: Option<(i64, i64)>,
+    /// The cells under [`labels::OF_KERNEL`], by the first run.
+    pub(crate) label: [Cell; 3],
+}
+
+/// What the rows of the sheet add up to, the longest first.
+pub(super) fn totals(input: &SheetInput) -> Vec<KernelTotal> {
+    let rows = group(input).into_iter();
+    let keyed = rows.map(|(key, durations)| ((key.parent, key.name), durations));
+    let all = grouped(keyed, |all: &mut Durations, one: Durations| {
+        all.sum_ns = all.sum_ns.saturating_add(one.sum_ns);
+        all.count = all.count.saturating_add(one.count);
+        all.range_ns = match (all.range_ns, one.range_ns) {
+            (Some((min, max)), Some((least, most))) => Some((min.min(least), max.max(most))),
+            (known, other) => known.or(other),
+        };
+        all.label = all.label.take().or(one.label);
+    });
+    let totals = all.into_iter().map(|((parent, name), of)| KernelTotal {
+        parent,
+        name,
+        count: of.count,
+        sum_ns: of.sum_ns,
+        range_ns: of.range_ns,
+        label: of.label.unwrap_or([const { Cell::Empty }; 3]),
+    });
+    let mut totals: Vec<KernelTotal> = totals.collect();
+    totals.arrange_by_key(|total| std::cmp::Reverse(total.sum_ns));
+    totals
+}
+
 /// Kernels by key, in order of first appearance.
 fn group(input: &SheetInput) -> Vec<(Key, Durations)> {
     let profile = input.profile;

@@ -48,6 +48,7 @@ pub use crate::profile::kernels::SheetEvents;
 pub(crate) use call_key::args_cells;
 pub(crate) use collectives::collectives;
 pub use kernel_runs::{KernelRuns, kernel_runs};
+pub(crate) use kernel_summary::KernelTotal;
 pub use modules::ModuleTime;
 pub(crate) use modules::module_times;
 pub use overview::Overview;
@@ -66,6 +67,7 @@ use crate::profile::operations::Operation;
 use crate::profile::rows::Pass;
 
 use crate::profile::Profile;
+use crate::profile::timeline::GpuTimeline;
 use crate::profile::timelines::SheetTimelines;
 use families::ModelledCalls;
 use labels::Labels;
@@ -146,6 +148,16 @@ impl Report {
         let (kind, made) = kinds.find(|(kind, _)| kind.name == name)?;
         let make = || kind.make(&self.sheet_input(profile));
         made.get_or_init(make).as_ref()
+    }
+
+    /// How GPU time splits in sheets with the reference's names, recomputed work included.
+    pub(crate) fn sheet_timeline(&self, profile: &Profile) -> Option<GpuTimeline> {
+        self.sheet_input(profile).sheet_timelines().whole
+    }
+
+    /// The kernels of the sheet of kernels, on whatever stream.
+    pub(crate) fn kernel_totals(&self, profile: &Profile) -> Vec<KernelTotal> {
+        kernel_summary::totals(&self.sheet_input(profile))
     }
 
     fn sheet_input<'a>(&'a self, profile: &'a Profile) -> SheetInput<'a> {

@@ -62,7 +62,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    pub(super) fn new(trace: &Trace, file: &str) -> Identity {
+    pub(crate) fn new(trace: &Trace, file: &str) -> Identity {
         let info = distributed::info(trace).unwrap_or_default();
         let number = |key: &str| info.get(key).and_then(Value::as_u64);
         let whole = |number: u64| u32::try_from(number).ok();
@@ -108,7 +108,7 @@ fn text(value: Option<&Value>) -> String {
 }
 
 /// A value beside the events.
-fn of_trace(trace: &Trace, key: &str) -> String {
+pub(crate) fn of_trace(trace: &Trace, key: &str) -> String {
     let mut metadata = trace.metadata.iter();
     let found = metadata.find(|(of, _)| of == key);
     let value = found.and_then(|(_, json)| serde_json::from_str::<Value>(json).ok());
@@ -116,7 +116,7 @@ fn of_trace(trace: &Trace, key: &str) -> String {
 }
 
 /// What is to be added to the times of a trace.
-pub(super) fn base_ns(trace: &Trace) -> Option<i64> {
+pub(crate) fn base_ns(trace: &Trace) -> Option<i64> {
     of_trace(trace, "baseTimeNanoseconds").parse().ok()
 }
 

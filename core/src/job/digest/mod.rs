@@ -26,7 +26,7 @@ use own_time::Activity;
 
 #[cfg(test)]
 pub(crate) use identity::NamedGroup;
-pub(crate) use identity::{Identity, RankFrom};
+pub(crate) use identity::{Identity, RankFrom, base_ns, of_trace};
 
 /// The layout of a digest in files; another one is not read.
 pub const VERSION: u32 = 1;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Schema, comparison, findings, job, shared};
+use super::{Schema, comparison, findings, job, regressions, shared};
 
 const HEAD: &str = "\
 # Files for programs
@@ -14,7 +14,7 @@ their unit (`_ms`, `_percent`, `_bytes`, `_gbps`, `_tflops`), be the value known
 or goes. `perf_report.json` holds all sheets with the meaning of each column.
 ";
 
-const FILES: [(&str, &[Schema]); 5] = [
+const FILES: [(&str, &[Schema]); 6] = [
     ("findings.json", findings::SCHEMA),
     ("comparison.json", comparison::SCHEMA),
     (
@@ -23,6 +23,10 @@ const FILES: [(&str, &[Schema]); 5] = [
     ),
     ("Both", shared::SCHEMA),
     ("job.json", job::SCHEMA),
+    (
+        "dormer fleet regressions --format json",
+        regressions::SCHEMA,
+    ),
 ];
 
 /// The page.

@@ -6,6 +6,7 @@ pub mod comparison;
 mod doc;
 pub mod findings;
 pub mod job;
+pub(crate) mod regressions;
 pub mod report;
 pub mod shared;
 

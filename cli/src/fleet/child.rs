@@ -1,0 +1,155 @@
+//! The analysis of one trace in a process of its own, with limits.
+
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use dormer_core::tables::{Failed, ReasonKind, Status};
+
+use super::walk::Found;
+
+/// What a child may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Limits {
+    pub(super) time: Duration,
+    pub(super) memory_mb: u64,
+}
+
+impl Limits {
+    /// By the size of a file, unless they are given.
+    pub(super) fn new(bytes: u64, timeout_s: Option<u64>, memory_mb: Option<u64>) -> Limits {
+        let mb = bytes.div_ceil(1 << 20);
+        Limits {
+            time: Duration::from_secs(timeout_s.unwrap_or(60 + mb / 2)),
+            memory_mb: memory_mb.unwrap_or(1024 + 40 * mb),
+        }
+    }
+}
+
+/// Ends children that take too long.
+#[derive(Default)]
+pub(super) struct Watch {
+    children: Mutex<Vec<Watched>>,
+    is_over: AtomicBool,
+}
+
+struct Watched {
+    until: Instant,
+    child: Arc<Mutex<Child>>,
+    was_late: Arc<AtomicBool>,
+}
+
+impl Watch {
+    /// Watches until [`Watch::end`].
+    pub(super) fn run(&self) {
+        const EVERY: Duration = Duration::from_millis(25);
+        while !self.is_over.load(Ordering::Relaxed) {
+            let now = Instant::now();
+            self.children().retain(|watched| {
+                let is_late = watched.until <= now;
+                if is_late {
+                    watched.was_late.store(true, Ordering::Relaxed);
+                    // One that has ended by itself cannot be ended.
+                    let _ = locked(&watched.child).kill();
+                }
+                !is_late
+            });
+            thread::sleep(EVERY);
+        }
+    }
+
+    pub(super) fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+
+    fn children(&self) -> std::sync::MutexGuard<'_, Vec<Watched>> {
+        locked(&self.children)
+    }
+}
+
+fn locked<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What `dormer tables` writes for a file, or what became of it.
+pub(super) fn tables(
+    program: &Path,
+    options: &[OsString],
+    file: &Found,
+    limits: Limits,
+    watch: &Watch,
+) -> Result<Vec<u8>, Failed> {
+    let mut command = Command::new(program);
+    command.arg("tables").arg(&file.path).args(options);
+    command.arg("--uri").arg(&file.uri);
+    if let Some(ns) = file.modified_ns {
+        command.arg("--modified").arg(ns.to_string());
+    }
+    for (name, value) in &file.tags {
+        command.arg("--tag").arg(format!("{name}={value}"));
+    }
+    command
+        .arg("--memory-limit")
+        .arg(limits.memory_mb.to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let broken = |error: io::Error| Failed {
+        status: Status::Killed,
+        kind: ReasonKind::Killed,
+        reason: format!(
+            "its analysis could not be started: {}",
+            crate::reason(&error)
+        ),
+    };
+    let mut child = command.spawn().map_err(broken)?;
+    let stdout = child.stdout.take();
+    let child = Arc::new(Mutex::new(child));
+    let was_late = Arc::new(AtomicBool::new(false));
+    watch.children().push(Watched {
+        until: Instant::now() + limits.time,
+        child: Arc::clone(&child),
+        was_late: Arc::clone(&was_late),
+    });
+    let mut bytes = Vec::new();
+    let read = stdout.map_or(Ok(0), |mut stdout| stdout.read_to_end(&mut bytes));
+    let ended = locked(&child).wait();
+    watch
+        .children()
+        .retain(|watched| !Arc::ptr_eq(&watched.child, &child));
+    if was_late.load(Ordering::Relaxed) {
+        return Err(Failed {
+            status: Status::Timeout,
+            kind: ReasonKind::Timeout,
+            reason: format!("its analysis took longer than {} s", limits.time.as_secs()),
+        });
+    }
+    match (read, ended) {
+        (Ok(_), Ok(status)) if status.success() => Ok(bytes),
+        (_, Ok(status)) => Err(Failed {
+            status: Status::Killed,
+            kind: ReasonKind::Killed,
+            reason: killed(status, limits),
+        }),
+        (_, Err(error)) => Err(broken(error)),
+    }
+}
+
+fn killed(status: ExitStatus, limits: Limits) -> String {
+    #[cfg(unix)]
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+    #[cfg(not(unix))]
+    let signal: Option<i32> = None;
+    let how = match (signal, status.code()) {
+        (Some(signal), _) => format!("was ended by signal {signal}"),
+        (None, Some(code)) => format!("broke with exit code {code}"),
+        (None, None) => "was ended".to_owned(),
+    };
+    let mb = limits.memory_mb;
+    format!("its analysis {how}; it may need more memory than {mb} MB, which --memory changes")
+}

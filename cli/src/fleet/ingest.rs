@@ -1,0 +1,486 @@
+//! Traces into a store: which are to be read, a worker for each core, a batch at a time.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
+use std::io::{self, Cursor, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+
+use dormer_core::base::format;
+use dormer_core::tables::{
+    Column, Failed, RUNS, ReasonKind, Source, Status, TABLES, Table, TableKind, Tables,
+};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use regex::Regex;
+use zip::ZipArchive;
+
+use super::child::{self, Limits, Watch};
+use super::known::{self, Known};
+use super::store::{self, compact, read};
+use super::walk::{self, Found};
+use crate::args::{FleetArgs, IngestArgs};
+use crate::input::hashed;
+use crate::stdout::Out;
+use crate::tables::{now_ns, options_hash_of, options_of};
+use crate::{Failure, arrow, table};
+
+/// Traces of a batch at most.
+const MOST_TRACES: usize = 1000;
+
+/// Bytes of the rows of a batch, as they wait to be written.
+const MOST_BYTES: usize = 32 << 20;
+
+pub(super) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
+    let ingest = &args.ingest;
+    let (paths, Some(store)) = (&ingest.paths, ingest.output.as_deref()) else {
+        let why = "name the traces and the store: dormer fleet PATH… -o STORE";
+        return Err(Failure::Usage(why.to_owned()));
+    };
+    if store.is_file() {
+        let why = format!("{} is a file; -o wants a folder", store.display());
+        return Err(Failure::Usage(why));
+    }
+    let mut found = walk::find(paths)?;
+    if let Some(pattern) = &ingest.tag_from {
+        walk::tag_from(pattern, &mut found);
+    }
+    for file in &mut found {
+        let tags = ingest.rows.tags.iter().cloned();
+        file.tags.extend(tags);
+    }
+    compact::settle(store)?;
+    let mut columns = known::COLUMNS.to_vec();
+    columns.push(store::DATE);
+    let runs = read::table(store, store::kind(RUNS)?, Some(&columns))?;
+    let options_hash = options_hash_of(&ingest.rows);
+    let known = Known::new(&runs, &options_hash, ingest.retry);
+    drop(runs);
+    let n_found = found.len();
+    found.retain(|file| !known.has(file));
+    let n_known = n_found - found.len();
+    if ingest.dry_run {
+        return planned(&found, n_known, out);
+    }
+    found.sort_by_key(|file| Reverse(file.bytes));
+    let mut fleet = Fleet {
+        store,
+        options: options_of(&ingest.rows),
+        options_hash,
+        known,
+        batch: Vec::new(),
+        n_bytes: 0,
+        counts: BTreeMap::new(),
+        reasons: BTreeMap::new(),
+    };
+    fleet.read_all(&found, ingest)?;
+    fleet.summary(n_known, out)?;
+    let rejected = fleet.counts.get(Status::Rejected.label());
+    match (rejected, ingest.fail_on.is_some()) {
+        (Some(n), true) => Err(Failure::Found(format!(
+            "{} (--fail-on rejected)",
+            format::counted(*n, "file was rejected").replace("rejecteds", "rejected")
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// What would be read.
+fn planned(found: &[Found], n_known: usize, out: &mut Out) -> Result<(), Failure> {
+    for file in found {
+        writeln!(
+            out,
+            "{}",
+            table::printable(&file.path.display().to_string())
+        )?;
+    }
+    let bytes: u64 = found.iter().filter_map(|file| file.bytes).sum();
+    let (new, known) = (found.len() as u64, n_known as u64);
+    writeln!(
+        out,
+        "{} to read ({}), {} in the store already.",
+        format::counted(new, "file"),
+        format::bytes(bytes),
+        format::count(known)
+    )?;
+    Ok(())
+}
+
+/// What became of a file.
+enum Read1 {
+    /// What `dormer tables` wrote, with its row of `runs`.
+    Tables(Vec<u8>, Table),
+    /// A row in `runs` alone.
+    Row(Table),
+    /// Its bytes are those of a run that is there.
+    Known(Table),
+}
+
+struct Fleet<'a> {
+    store: &'a Path,
+    options: String,
+    options_hash: String,
+    known: Known,
+    /// What waits to be written.
+    batch: Vec<Read1>,
+    n_bytes: usize,
+    counts: BTreeMap<String, u64>,
+    reasons: BTreeMap<String, u64>,
+}
+
+/// What all workers share.
+struct Shared<'a> {
+    program: PathBuf,
+    options: Vec<OsString>,
+    args: &'a IngestArgs,
+    options_hash: &'a str,
+    watch: Watch,
+    next: AtomicUsize,
+    is_over: AtomicBool,
+}
+
+impl Fleet<'_> {
+    fn read_all(&mut self, found: &[Found], args: &IngestArgs) -> Result<(), Failure> {
+        if found.is_empty() {
+            return Ok(());
+        }
+        let program = std::env::current_exe()
+            .map_err(|error| Failure::of_file("cannot find this program", &error))?;
+        let options_hash = self.options_hash.clone();
+        let shared = Shared {
+            program,
+            options: forwarded(std::env::args_os().skip(1)),
+            args,
+            options_hash: &options_hash,
+            watch: Watch::default(),
+            next: AtomicUsize::new(0),
+            is_over: AtomicBool::new(false),
+        };
+        // Whose bytes may be known is told before any is read.
+        let may_be_known: Vec<bool> = found
+            .iter()
+            .map(|file| self.known.may_have_bytes_of(file))
+            .collect();
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let n_workers = args.jobs.unwrap_or(cores).clamp(1, found.len());
+        let bar = progress_bar(found);
+        let (sender, results) = mpsc::channel();
+        let known = std::mem::take(&mut self.known);
+        let done = thread::scope(|scope| {
+            let (shared, known) = (&shared, &known);
+            let may_be_known = &may_be_known;
+            scope.spawn(|| shared.watch.run());
+            for _ in 0..n_workers {
+                let sender = sender.clone();
+                scope.spawn(move || work(shared, found, may_be_known, known, &sender));
+            }
+            drop(sender);
+            let mut seen = HashSet::new();
+            let done = results.iter().try_for_each(|(at, read): (usize, Read1)| {
+                bar.inc(found.get(at).and_then(|file| file.bytes).unwrap_or(0));
+                self.take(read);
+                bar.set_message(self.progress());
+                match self.batch.len() >= MOST_TRACES || self.n_bytes >= MOST_BYTES {
+                    true => self.flush(known, &mut seen),
+                    false => Ok(()),
+                }
+            });
+            shared.is_over.store(true, Ordering::Relaxed);
+            shared.watch.end();
+            done.and_then(|()| self.flush(known, &mut seen))
+        });
+        bar.finish_and_clear();
+        done
+    }
+
+    fn progress(&self) -> String {
+        let n: u64 = self.counts.values().sum();
+        let bad = [Status::Rejected, Status::Killed, Status::Timeout];
+        let bad = bad.iter().filter_map(|of| self.counts.get(of.label()));
+        format!("{n} files, {} rejected", bad.sum::<u64>())
+    }
+
+    fn take(&mut self, read: Read1) {
+        let runs = match &read {
+            Read1::Tables(bytes, runs) => {
+                self.n_bytes += bytes.len();
+                runs
+            }
+            Read1::Row(runs) | Read1::Known(runs) => runs,
+        };
+        *self.counts.entry(first(runs, "status")).or_default() += 1;
+        let reason = first(runs, "reason_kind");
+        if !reason.is_empty() {
+            *self.reasons.entry(reason).or_default() += 1;
+        }
+        self.batch.push(read);
+    }
+
+    /// Writes what waits. Of files with the same bytes the first by its place has the rows.
+    fn flush(&mut self, known: &Known, seen: &mut HashSet<String>) -> Result<(), Failure> {
+        let mut batch = std::mem::take(&mut self.batch);
+        self.n_bytes = 0;
+        let runs = |read: &Read1| match read {
+            Read1::Tables(_, runs) | Read1::Row(runs) | Read1::Known(runs) => {
+                ["model_name", "run_id", "uri"].map(|name| first(runs, name))
+            }
+        };
+        batch.sort_by_cached_key(runs);
+        let mut all = Tables::default();
+        for read in batch {
+            let (bytes, runs) = match read {
+                Read1::Tables(bytes, runs) => (Some(bytes), runs),
+                Read1::Row(runs) => (None, runs),
+                Read1::Known(runs) => {
+                    add(&mut all, runs);
+                    continue;
+                }
+            };
+            let id = first(&runs, "run_id");
+            let is_new = known.run(&id).is_none() && seen.insert(id);
+            match (is_new, bytes) {
+                (false, _) => {
+                    self.recount(&runs);
+                    add(&mut all, duplicate(runs));
+                }
+                (true, None) => add(&mut all, runs),
+                (true, Some(bytes)) => all.append(unpacked(&bytes)?),
+            }
+        }
+        store::add(self.store, all, &self.options)
+    }
+
+    /// It was counted as what it seemed to be.
+    fn recount(&mut self, runs: &Table) {
+        if let Some(n) = self.counts.get_mut(&first(runs, "status")) {
+            *n = n.saturating_sub(1);
+        }
+        let duplicates = self.counts.entry(Status::Duplicate.label().to_owned());
+        *duplicates.or_default() += 1;
+    }
+
+    fn summary(&self, n_known: usize, out: &mut Out) -> Result<(), Failure> {
+        let n: u64 = self.counts.values().sum();
+        let counts = self.counts.iter().filter(|(_, n)| **n > 0);
+        let counts: Vec<String> = counts
+            .map(|(status, n)| format!("{} {status}", format::count(*n)))
+            .collect();
+        let known = match n_known {
+            0 => String::new(),
+            n => format!("; {} in the store already", format::count(n as u64)),
+        };
+        let counts = match counts.is_empty() {
+            true => String::new(),
+            false => format!(": {}", counts.join(", ")),
+        };
+        writeln!(out, "{}{counts}{known}.", format::counted(n, "file"))?;
+        let mut reasons: Vec<(&String, &u64)> = self.reasons.iter().collect();
+        reasons.sort_by_key(|(_, n)| Reverse(**n));
+        for (reason, n) in reasons.iter().take(3) {
+            writeln!(out, "  {reason}: {}", format::count(**n))?;
+        }
+        writeln!(out, "The store is in {}.", self.store.display())?;
+        Ok(())
+    }
+}
+
+/// Reads files until none is left.
+fn work(
+    shared: &Shared,
+    found: &[Found],
+    may_be_known: &[bool],
+    known: &Known,
+    sender: &Sender<(usize, Read1)>,
+) {
+    while !shared.is_over.load(Ordering::Relaxed) {
+        let at = shared.next.fetch_add(1, Ordering::Relaxed);
+        let (Some(file), Some(may_be_known)) = (found.get(at), may_be_known.get(at)) else {
+            return;
+        };
+        let read = match may_be_known {
+            true => hashed::bytes(&file.path).ok().and_then(|bytes| {
+                let source = source(shared, file, Some(bytes));
+                let run = known.run(&source.run_id())?;
+                Some(Read1::Known(known_row(&source, run.day)))
+            }),
+            false => None,
+        };
+        let read = read.unwrap_or_else(|| analyzed(shared, file));
+        if sender.send((at, read)).is_err() {
+            return;
+        }
+    }
+}
+
+/// What a process of its own makes of a file.
+fn analyzed(shared: &Shared, file: &Found) -> Read1 {
+    let args = shared.args;
+    let limits = Limits::new(file.bytes.unwrap_or(0), args.timeout, args.memory);
+    let written = child::tables(
+        &shared.program,
+        &shared.options,
+        file,
+        limits,
+        &shared.watch,
+    );
+    let failed = match written {
+        Ok(bytes) => match unpack(&bytes, RUNS) {
+            Ok(runs) if runs.len() == 1 => return Read1::Tables(bytes, runs),
+            _ => Failed {
+                status: Status::Killed,
+                kind: ReasonKind::Killed,
+                reason: "its analysis ended without a row".to_owned(),
+            },
+        },
+        Err(failed) => failed,
+    };
+    let bytes = hashed::bytes(&file.path).ok();
+    Read1::Row(row(&source(shared, file, bytes), &failed))
+}
+
+fn source(shared: &Shared, file: &Found, bytes: Option<hashed::Bytes>) -> Source {
+    Source {
+        uri: Some(file.uri.clone()),
+        file_bytes: file.bytes,
+        sha256: bytes.map(|bytes| bytes.sha256),
+        modified_ns: file.modified_ns,
+        tags: file.tags.clone().into_iter().collect(),
+        ingested_ns: now_ns(),
+        analysis_ns: None,
+        options_hash: shared.options_hash.to_owned(),
+    }
+}
+
+/// The row in `runs` of a file that gave no others.
+fn row(source: &Source, failed: &Failed) -> Table {
+    let mut tables = Tables::of_failure(source, failed);
+    tables.all.swap_remove(0)
+}
+
+/// The row of a file whose bytes have rows of another day.
+fn known_row(source: &Source, day: Option<i32>) -> Table {
+    let failed = Failed {
+        status: Status::Duplicate,
+        kind: ReasonKind::Io,
+        reason: String::new(),
+    };
+    let mut row = duplicate(row(source, &failed));
+    set(&mut row, store::DATE, Column::Date(vec![day]));
+    row
+}
+
+/// The row of a file whose bytes have rows already.
+fn duplicate(mut runs: Table) -> Table {
+    let status = Status::Duplicate.label().to_owned();
+    let reason = "its bytes are those of another file or another time".to_owned();
+    set(&mut runs, "status", Column::Str(vec![Some(status)]));
+    set(&mut runs, "reason", Column::Str(vec![Some(reason)]));
+    set(&mut runs, "reason_kind", Column::Str(vec![None]));
+    runs
+}
+
+fn set(table: &mut Table, name: &str, column: Column) {
+    let at = table
+        .kind
+        .columns
+        .iter()
+        .position(|field| field.name() == name);
+    if let Some(of_it) = at.and_then(|at| table.columns.get_mut(at)) {
+        *of_it = column;
+    }
+}
+
+fn add(all: &mut Tables, rows: Table) {
+    let table = all.all.iter_mut().find(|table| table.kind == rows.kind);
+    if let Some(table) = table {
+        table.append(rows);
+    }
+}
+
+fn first(table: &Table, name: &str) -> String {
+    let value = table.strs(name).first().cloned().flatten();
+    value.unwrap_or_default()
+}
+
+/// A table of what `dormer tables` wrote.
+fn unpack(zip: &[u8], name: &str) -> Result<Table, Failure> {
+    let failed = |error: String| Failure::Sentence(format!("rows cannot be read: {error}"));
+    let kind: &'static TableKind = store::kind(name)?;
+    let mut archive = ZipArchive::new(Cursor::new(zip)).map_err(|e| failed(e.to_string()))?;
+    let mut file = archive
+        .by_name(&format!("{name}.arrow"))
+        .map_err(|error| failed(error.to_string()))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)
+        .map_err(|e| failed(e.to_string()))?;
+    arrow::read_stream(kind, &bytes).map_err(|error| failed(error.to_string()))
+}
+
+fn unpacked(zip: &[u8]) -> Result<Tables, Failure> {
+    let all: Result<Vec<Table>, Failure> =
+        TABLES.iter().map(|kind| unpack(zip, kind.name)).collect();
+    Ok(Tables { all: all? })
+}
+
+/// The arguments of this command that change rows, as they were given: children get the same.
+fn forwarded(mut args: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    const WITH_VALUE: [&str; 4] = ["--gpu", "--basis", "--perf-models", "--micro-idle"];
+    const ALONE: [&str; 2] = ["--all-gpu-events", "--redact"];
+    let mut forwarded = Vec::new();
+    while let Some(arg) = args.next() {
+        let text = arg.to_string_lossy().into_owned();
+        let name = text.split('=').next().unwrap_or_default();
+        if text == "--" {
+            break;
+        }
+        if ALONE.contains(&&*text) {
+            forwarded.push(arg);
+        } else if WITH_VALUE.contains(&name) {
+            let has_value = name.len() < text.len();
+            forwarded.push(arg);
+            if !has_value {
+                forwarded.extend(args.next());
+            }
+        }
+    }
+    forwarded
+}
+
+/// A bar of bytes; nothing unless a person is watching.
+fn progress_bar(found: &[Found]) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(found.iter().filter_map(|file| file.bytes).sum());
+    bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+    let template =
+        "reading {bar:30} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {msg}";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// What `--tag-from` takes.
+pub(crate) fn pattern_of(argument: &str) -> Result<Regex, String> {
+    let regex = Regex::new(argument).map_err(|error| error.to_string())?;
+    match regex.capture_names().flatten().next() {
+        Some(_) => Ok(regex),
+        None => Err("it names no group, such as (?P<build>b[0-9]+)".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changes_rows_goes_to_the_children() {
+        let args = "fleet a --gpu=H100 --jobs 2 --perf-models m.toml --redact -o S -- --redact";
+        let args = args.split(' ').map(OsString::from);
+        let expected = ["--gpu=H100", "--perf-models", "m.toml", "--redact"];
+        assert_eq!(forwarded(args), expected.map(OsString::from));
+    }
+}

@@ -1,0 +1,210 @@
+//! `dormer fleet compact`: the files of each day become one, and what was never finished goes.
+//!
+//! New files are written beside the old ones, then what is to be done is noted, then done: whoever comes
+//! next finishes it, should this end in between.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use dormer_core::base::format;
+use dormer_core::tables::{RUNS, Status, TABLES, Table, TableKind};
+
+use super::read::{Row, newest, rows};
+use super::{
+    DATE, ENDING, Part, finish, folder_of, hash_of, is_unfinished, parts, read, unfinished,
+};
+use crate::Failure;
+use crate::args::CompactArgs;
+use crate::stdout::Out;
+
+/// Where it is noted what is to be done.
+const NOTE: &str = ".compacting";
+
+pub(crate) fn run(args: &CompactArgs, out: &mut Out) -> Result<(), Failure> {
+    let store = &args.store;
+    if !store.join(RUNS).is_dir() {
+        let place = store.display();
+        return Err(Failure::Usage(format!("{place}: there is no store here")));
+    }
+    settle(store)?;
+    remove_unfinished(store)?;
+    let runs = read::table(store, super::kind(RUNS)?, None)?;
+    let kept = kept(&runs, args.drop_old);
+    let (mut before, mut plan) = (0_u64, Plan::default());
+    let mut after = 0_u64;
+    for kind in TABLES {
+        let all = parts(store, kind).map_err(|error| failed(store, &error))?;
+        before += all.len() as u64;
+        let mut days: Vec<Option<i32>> = all.iter().map(|part| part.day).collect();
+        days.dedup();
+        for day in days {
+            let of_day: Vec<&Part> = all.iter().filter(|part| part.day == day).collect();
+            after += u64::from(merge(store, kind, day, &of_day, &kept, &mut plan)?);
+        }
+    }
+    plan.note(store)?;
+    settle(store)?;
+    writeln!(
+        out,
+        "{} became {} in {}.",
+        format::counted(before, "file"),
+        format::count(after),
+        store.display()
+    )?;
+    Ok(())
+}
+
+/// The rows of `runs` that stay, each once.
+fn kept(runs: &Table, drop_old: bool) -> HashSet<Row> {
+    let newest = newest(runs);
+    let statuses = runs.strs("status");
+    let stays = |at: &usize| {
+        let status = statuses.get(*at).and_then(Option::as_deref);
+        let is_duplicate = status == Some(Status::Duplicate.label());
+        !drop_old || is_duplicate || newest.get(*at) == Some(&true)
+    };
+    let rows: Vec<Row> = rows(runs).collect();
+    let kept = (0..rows.len()).filter(stays);
+    kept.filter_map(|at| rows.get(at).cloned()).collect()
+}
+
+/// What is to be done.
+#[derive(Default)]
+struct Plan {
+    /// Written beside their places.
+    new: Vec<PathBuf>,
+    old: Vec<PathBuf>,
+}
+
+/// Merges the files of a table and day, where that changes something; says whether one is left.
+fn merge(
+    store: &Path,
+    kind: &'static TableKind,
+    day: Option<i32>,
+    files: &[&Part],
+    kept: &HashSet<Row>,
+    plan: &mut Plan,
+) -> Result<bool, Failure> {
+    let mut all = Table::new(kind);
+    for part in files {
+        all.append(read::file(part, kind, None)?);
+    }
+    let n_before = all.len();
+    // Of a file that was written twice, the rows are there twice.
+    let mut seen: HashSet<(Row, String)> = HashSet::new();
+    let keys: Vec<String> = (0..n_before).map(|at| key(&all, at)).collect();
+    let stays: Vec<bool> = rows(&all)
+        .zip(keys)
+        .map(|(row, key)| kept.contains(&row) && seen.insert((row, key)))
+        .collect();
+    all.retain(|at| stays.get(at) == Some(&true));
+    if files.len() < 2 && all.len() == n_before {
+        return Ok(!files.is_empty());
+    }
+    let names = (0..all.len()).map(|at| key(&all, at));
+    let mut names: Vec<String> = rows(&all)
+        .zip(names)
+        .map(|((id, time), key)| format!("{id} {} {key}", time.unwrap_or_default()))
+        .collect();
+    names.sort();
+    let folder = store.join(kind.name).join(folder_of(day));
+    let path = folder.join(format!("{}.{ENDING}", hash_of(&names)));
+    plan.old.extend(files.iter().map(|part| part.path.clone()));
+    if all.is_empty() {
+        return Ok(false);
+    }
+    plan.old.retain(|old| *old != path);
+    let mut ids: Vec<String> = all.strs("run_id").iter().flatten().cloned().collect();
+    ids.sort();
+    ids.dedup();
+    super::write(&path, &all, "{}", &hash_of(&ids))?;
+    plan.new.push(path);
+    Ok(true)
+}
+
+/// What tells the rows of a run apart.
+fn key(table: &Table, at: usize) -> String {
+    let keys = table.kind.columns.iter().filter(|field| field.is_key);
+    let texts = keys.map(|field| {
+        let text = table.strs(field.name()).get(at).cloned().flatten();
+        let hash = || table.u64s(field.name()).get(at).copied().flatten();
+        let number = || table.i64s(field.name()).get(at).copied().flatten();
+        let small = || table.i32s(field.name()).get(at).copied().flatten();
+        let text = text.or_else(|| hash().map(|hash| hash.to_string()));
+        let text = text.or_else(|| number().map(|number| number.to_string()));
+        let text = text.or_else(|| small().map(|number| number.to_string()));
+        text.unwrap_or_default()
+    });
+    let mut texts: Vec<String> = texts.collect();
+    // A run may have several places.
+    if table.kind.name == RUNS {
+        let uri = table.strs("uri").get(at).cloned().flatten();
+        texts.extend(uri);
+    }
+    debug_assert!(!texts.iter().any(|text| text == DATE));
+    texts.join("\u{1f}")
+}
+
+impl Plan {
+    fn note(&self, store: &Path) -> Result<(), Failure> {
+        if self.new.is_empty() && self.old.is_empty() {
+            return Ok(());
+        }
+        let line = |what: &str, path: &PathBuf| {
+            let below = path.strip_prefix(store).unwrap_or(path);
+            format!("{what}\t{}\n", below.display())
+        };
+        let new = self.new.iter().map(|path| line("new", path));
+        let old = self.old.iter().map(|path| line("old", path));
+        let text: String = new.chain(old).collect();
+        let (note, draft) = (store.join(NOTE), store.join(format!("{NOTE}.tmp")));
+        fs::write(&draft, text)
+            .and_then(|()| fs::rename(&draft, &note))
+            .map_err(|error| failed(&note, &error))
+    }
+}
+
+/// Does what is noted.
+pub(crate) fn settle(store: &Path) -> Result<(), Failure> {
+    let note = store.join(NOTE);
+    let Ok(text) = fs::read_to_string(&note) else {
+        return Ok(());
+    };
+    let noted = text.lines().filter_map(|line| line.split_once('\t'));
+    for (what, below) in noted {
+        let path = store.join(below);
+        match what {
+            "new" if unfinished(&path).exists() => finish(&path)?,
+            // It may be gone already.
+            "old" => drop(fs::remove_file(&path)),
+            _ => {}
+        }
+    }
+    fs::remove_file(&note).map_err(|error| failed(&note, &error))
+}
+
+/// Removes files that were never finished, and folders without files.
+fn remove_unfinished(store: &Path) -> Result<(), Failure> {
+    for kind in TABLES {
+        let Ok(days) = fs::read_dir(store.join(kind.name)) else {
+            continue;
+        };
+        for day in days.flatten() {
+            let Ok(files) = fs::read_dir(day.path()) else {
+                continue;
+            };
+            for file in files.flatten().map(|file| file.path()) {
+                if is_unfinished(&file) {
+                    fs::remove_file(&file).map_err(|error| failed(&file, &error))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn failed(place: &Path, error: &std::io::Error) -> Failure {
+    Failure::of_file(&place.display().to_string(), error)
+}

@@ -1,0 +1,240 @@
+//! A store: `STORE/<table>/date=YYYY-MM-DD/<batch>.parquet`.
+//!
+//! The day is that of the trace, from its content, so that it never moves; it is in the path alone, as
+//! engines have it. A batch is written table by table under a name that engines pass over, then renamed;
+//! `runs` comes last, so that rows without their run are those of a batch that was never finished.
+
+pub(crate) mod compact;
+pub(crate) mod read;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use dormer_core::tables::{Column, RUNS, TABLES, Table, TableKind, Tables};
+use sha2::{Digest, Sha256};
+
+use crate::{Failure, arrow, parquet};
+
+/// The column that is in the path alone.
+pub(super) const DATE: &str = "date";
+
+const ENDING: &str = "parquet";
+
+/// The name of a folder of a day; of an unknown one, `date=unknown`.
+pub(super) fn folder_of(day: Option<i32>) -> String {
+    match day {
+        Some(day) => format!("{DATE}={}", written(day)),
+        None => format!("{DATE}=unknown"),
+    }
+}
+
+/// The day of a folder.
+fn day_of(folder: &str) -> Option<i32> {
+    let text = folder.strip_prefix(DATE)?.strip_prefix('=')?;
+    let mut parts = text.splitn(3, '-');
+    let mut next = || parts.next()?.parse::<i64>().ok();
+    let (year, month, day) = (next()?, next()?, next()?);
+    i32::try_from(days(year, month, day)).ok()
+}
+
+/// Days since 1970 of a date: years begin in March, so that the leap day is the last.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + of_year
+        - 719_468
+}
+
+/// A day as it is written: 2025-07-01.
+fn written(day: i32) -> String {
+    let day = i64::from(day) + 719_468;
+    let era = day.div_euclid(146_097);
+    let of_era = day.rem_euclid(146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (year, month) = match month < 10 {
+        true => (year + era * 400, month + 3),
+        false => (year + era * 400 + 1, month - 9),
+    };
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// A file of a store.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Part {
+    pub(super) day: Option<i32>,
+    pub(super) path: PathBuf,
+}
+
+/// The files of a table, by folder and name.
+pub(super) fn parts(store: &Path, kind: &TableKind) -> io::Result<Vec<Part>> {
+    let mut all = Vec::new();
+    let folder = store.join(kind.name);
+    if !folder.is_dir() {
+        return Ok(all);
+    }
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if !entry.file_type()?.is_dir() {
+            continue;
+        }
+        let day = day_of(&entry.file_name().to_string_lossy());
+        for file in fs::read_dir(entry.path())? {
+            let path = file?.path();
+            let name = path.file_name().map(|name| name.to_string_lossy());
+            let is_hidden = name.is_none_or(|name| name.starts_with(['.', '_']));
+            if !is_hidden && path.extension().is_some_and(|ending| ending == ENDING) {
+                all.push(Part { day, path });
+            }
+        }
+    }
+    all.sort();
+    Ok(all)
+}
+
+/// The name under which a file is written before it is whole.
+fn unfinished(path: &Path) -> PathBuf {
+    let name = path.file_name().map(|name| name.to_string_lossy());
+    path.with_file_name(format!(".{}.tmp", name.unwrap_or_default()))
+}
+
+/// Whether a file was never finished.
+fn is_unfinished(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy());
+    name.is_some_and(|name| name.starts_with('.') && name.ends_with(".parquet.tmp"))
+}
+
+/// Hashes the rows of a table that are in a file: its name, and what it says of itself.
+pub(super) fn name_of(runs: &Table) -> String {
+    let text = |name: &str, at: usize| {
+        let value = runs.strs(name).get(at).and_then(Option::as_deref);
+        value.unwrap_or_default()
+    };
+    let columns = ["run_id", "tool_version", "options_hash", "status", "uri"];
+    let mut rows: Vec<String> = (0..runs.len())
+        .map(|at| columns.map(|name| text(name, at)).join("\u{1f}"))
+        .collect();
+    rows.sort();
+    hash_of(&rows)
+}
+
+/// A hash of some texts, whatever their order was made to be: 16 hexadecimal digits.
+pub(super) fn hash_of(texts: &[String]) -> String {
+    let mut hash = Sha256::new();
+    for text in texts {
+        hash.update(text.as_bytes());
+        hash.update([0xff]);
+    }
+    let hash = hash.finalize();
+    hash.iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// The rows of a table by their day.
+pub(super) fn by_day(table: Table) -> BTreeMap<Option<i32>, Table> {
+    let days = table.i32s(DATE).to_vec();
+    let mut all: Vec<Option<i32>> = days.clone();
+    all.sort_unstable();
+    all.dedup();
+    if let [day] = all.as_slice() {
+        return BTreeMap::from([(*day, table)]);
+    }
+    let of = |day: Option<i32>| {
+        let mut rows = table.clone();
+        rows.retain(|at| days.get(at).copied().flatten() == day);
+        (day, rows)
+    };
+    all.into_iter().map(of).collect()
+}
+
+/// Writes a file of a table beside its place; [`finish`] puts it there.
+pub(super) fn write(path: &Path, table: &Table, options: &str, batch: &str) -> Result<(), Failure> {
+    let failed = |why: String| {
+        let place = path.display();
+        Failure::Sentence(format!("cannot write {place}: {why}"))
+    };
+    let io = |error: io::Error| failed(crate::reason(&error));
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(io)?;
+    }
+    let file = File::create(unfinished(path)).map_err(io)?;
+    let metadata = arrow::metadata(options, batch);
+    parquet::write(file, table, &[DATE], metadata).map_err(|error| failed(error.to_string()))
+}
+
+/// Puts a file in its place, in one step.
+pub(super) fn finish(path: &Path) -> Result<(), Failure> {
+    fs::rename(unfinished(path), path)
+        .map_err(|error| Failure::of_file(&format!("cannot write {}", path.display()), &error))
+}
+
+/// Adds a batch. The rows are in order; those of each table and day become a file.
+pub(super) fn add(store: &Path, tables: Tables, options: &str) -> Result<(), Failure> {
+    let Some(runs) = tables.table(RUNS) else {
+        return Ok(());
+    };
+    let mut ids: Vec<String> = runs.strs("run_id").iter().flatten().cloned().collect();
+    ids.sort();
+    let (name, batch) = (name_of(runs), hash_of(&ids));
+    // The first table is that of the runs: without them, other rows do not count.
+    let last_first = tables.all.into_iter().rev();
+    for table in last_first.filter(|table| !table.is_empty()) {
+        let folder = store.join(table.kind.name);
+        for (day, rows) in by_day(table) {
+            let path = folder.join(folder_of(day)).join(format!("{name}.{ENDING}"));
+            write(&path, &rows, options, &batch)?;
+            finish(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Sets the day of all rows.
+fn set_day(table: &mut Table, day: Option<i32>) {
+    let n = table.len();
+    let at = table
+        .kind
+        .columns
+        .iter()
+        .position(|field| field.name() == DATE);
+    if let Some(column) = at.and_then(|at| table.columns.get_mut(at)) {
+        *column = Column::Date(vec![day; n]);
+    }
+}
+
+/// A table by its name; all names here are those of tables.
+pub(super) fn kind(name: &str) -> Result<&'static TableKind, Failure> {
+    debug_assert_eq!(TABLES.first().map(|kind| kind.name), Some(RUNS));
+    TableKind::find(name).ok_or_else(|| Failure::Usage(format!("{name}: no such table")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_is_a_folder_and_back() {
+        let cases = [
+            (Some(0), "date=1970-01-01"),
+            (Some(-1), "date=1969-12-31"),
+            (Some(20_270), "date=2025-07-01"),
+            (Some(11_016), "date=2000-02-29"),
+            (Some(19_782), "date=2024-02-29"),
+            (None, "date=unknown"),
+        ];
+        for (day, folder) in cases {
+            assert_eq!(folder_of(day), folder);
+            assert_eq!(day_of(folder), day, "{folder}");
+        }
+        for day in (-200_000..200_000).step_by(37) {
+            assert_eq!(day_of(&folder_of(Some(day))), Some(day));
+        }
+        assert_eq!(day_of("date=__HIVE_DEFAULT_PARTITION__"), None);
+    }
+}

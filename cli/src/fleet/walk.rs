@@ -1,0 +1,236 @@
+//! The files that are meant, each with its tags.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+
+use crate::tables::{since_1970_ns, uri_of};
+use crate::{Failure, captures};
+
+/// A file that may be a trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) path: PathBuf,
+    /// As rows say it.
+    pub(super) uri: String,
+    /// `None` where the file is not there.
+    pub(super) bytes: Option<u64>,
+    pub(super) modified_ns: Option<i64>,
+    /// By name; later ones take the place of earlier ones.
+    pub(super) tags: BTreeMap<String, String>,
+}
+
+/// The files of some folders, patterns, lists and paths, each once, in order of their places.
+pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
+    let mut found: BTreeMap<PathBuf, BTreeMap<String, String>> = BTreeMap::new();
+    for path in paths {
+        let text = path.to_string_lossy();
+        if path.is_dir() {
+            inside(path, &mut |file| {
+                if is_trace(&file) {
+                    found.entry(file).or_default();
+                }
+            });
+        } else if path.exists() {
+            match path.extension().and_then(|ending| ending.to_str()) {
+                Some("txt" | "csv") => list(path, &mut found)?,
+                _ => {
+                    found.entry(path.clone()).or_default();
+                }
+            }
+        } else if text.contains(['*', '?', '[']) {
+            matching(&text, &mut found)?;
+        } else {
+            let name = path.display();
+            return Err(Failure::Usage(format!("{name}: no such file or folder")));
+        }
+    }
+    let found = found.into_iter().map(|(path, tags)| of(path, tags));
+    Ok(found.collect())
+}
+
+fn of(path: PathBuf, tags: BTreeMap<String, String>) -> Found {
+    let metadata = fs::metadata(&path).ok();
+    Found {
+        uri: uri_of(&path),
+        bytes: metadata.as_ref().map(fs::Metadata::len),
+        modified_ns: metadata
+            .and_then(|of| of.modified().ok())
+            .map(since_1970_ns),
+        path,
+        tags,
+    }
+}
+
+/// By its name: it may yet be something else.
+fn is_trace(file: &Path) -> bool {
+    let name = captures::file_name(file).to_ascii_lowercase();
+    let ends = [".json", ".json.gz", ".zip"]
+        .iter()
+        .any(|end| name.ends_with(end));
+    !name.starts_with('.') && (ends || name.contains(".pt.trace.json"))
+}
+
+/// All files below a folder; one that cannot be read holds none.
+fn inside(folder: &Path, each: &mut dyn FnMut(PathBuf)) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let is_folder = entry.file_type().is_ok_and(|of| of.is_dir());
+        match is_folder {
+            true => inside(&path, each),
+            false => each(path),
+        }
+    }
+}
+
+/// The files that a pattern means: `*` and `?` within a name, `**` over folders.
+fn matching(
+    pattern: &str,
+    found: &mut BTreeMap<PathBuf, BTreeMap<String, String>>,
+) -> Result<(), Failure> {
+    let wild = pattern.find(['*', '?', '[']).unwrap_or(pattern.len());
+    let root = pattern.get(..wild).unwrap_or_default();
+    let root = root.rfind('/').map_or("", |at| &root[..=at]);
+    let rest = pattern.get(root.len()..).unwrap_or_default();
+    let regex = Regex::new(&of_pattern(rest))
+        .map_err(|_| Failure::Usage(format!("{pattern}: the pattern cannot be read")))?;
+    let folder = if root.is_empty() { "." } else { root };
+    inside(Path::new(folder), &mut |file| {
+        let below = file.strip_prefix(folder).unwrap_or(&file);
+        if regex.is_match(&below.to_string_lossy()) {
+            found.entry(file).or_default();
+        }
+    });
+    Ok(())
+}
+
+fn of_pattern(pattern: &str) -> String {
+    let mut out = "^".to_owned();
+    let mut letters = pattern.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '*' if letters.next_if_eq(&'*').is_some() => {
+                // `**/` may be no folder at all.
+                let _ = letters.next_if_eq(&'/');
+                out.push_str("(?:.*/)?");
+                if letters.peek().is_none() {
+                    out.push_str(".*");
+                }
+            }
+            '*' => out.push_str("[^/]*"),
+            '?' => out.push_str("[^/]"),
+            '[' | ']' => out.push(letter),
+            other => out.push_str(&regex::escape(&other.to_string())),
+        }
+    }
+    out.push('$');
+    out
+}
+
+/// The files of a list: a path in each line, or path, name and value of a tag.
+fn list(
+    path: &Path,
+    found: &mut BTreeMap<PathBuf, BTreeMap<String, String>>,
+) -> Result<(), Failure> {
+    let text = fs::read_to_string(path)
+        .map_err(|error| Failure::of_file(&path.display().to_string(), &error))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let has_tags = path.extension().is_some_and(|ending| ending == "csv");
+    let lines = text.lines().map(str::trim);
+    for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let cells: Vec<&str> = match has_tags {
+            true => line
+                .splitn(3, ',')
+                .map(|cell| cell.trim().trim_matches('"'))
+                .collect(),
+            false => vec![line],
+        };
+        match cells.as_slice() {
+            ["path", "key", "value"] => {}
+            [file] => {
+                found.entry(folder.join(file)).or_default();
+            }
+            [file, key, value] => {
+                let tags = found.entry(folder.join(file)).or_default();
+                tags.insert((*key).to_owned(), (*value).to_owned());
+            }
+            _ => {
+                let name = path.display();
+                let why = format!("{name}: expected path, key, value: {line}");
+                return Err(Failure::Usage(why));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Adds the tags that a pattern with named groups takes from the places of files.
+pub(super) fn tag_from(pattern: &Regex, found: &mut [Found]) {
+    for file in found {
+        let Some(groups) = pattern.captures(&file.uri) else {
+            continue;
+        };
+        for name in pattern.capture_names().flatten() {
+            if let Some(value) = groups.name(name) {
+                file.tags.insert(name.to_owned(), value.as_str().to_owned());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_patterns_and_lists_name_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir_all(root.join("a/deep")).unwrap();
+        for name in [
+            "a/b07__qwen.json.gz",
+            "a/deep/x.pt.trace.json",
+            "a/notes.md",
+            "a/.hidden.json",
+        ] {
+            fs::write(root.join(name), name).unwrap();
+        }
+        fs::write(
+            root.join("list.txt"),
+            "# two\na/b07__qwen.json.gz\nmissing.json\n",
+        )
+        .unwrap();
+        let tags = "path,key,value\na/b07__qwen.json.gz,team,vision\n";
+        fs::write(root.join("tags.csv"), tags).unwrap();
+        let names = |path: &str| {
+            let found = find(&[root.join(path)]).unwrap();
+            let names = found.iter().map(|file| captures::file_name(&file.path));
+            names.collect::<Vec<String>>()
+        };
+        let both = ["b07__qwen.json.gz", "x.pt.trace.json"];
+        assert_eq!(names("a"), both);
+        assert_eq!(names("a/*.json*"), [".hidden.json", both[0]]);
+        assert_eq!(names("a/**/?.pt.*"), [both[1]]);
+        assert_eq!(names("list.txt"), [both[0], "missing.json"]);
+        assert!(find(&[root.join("no.json")]).is_err());
+        let paths = [root.join("a"), root.join("tags.csv"), root.join("list.txt")];
+        let mut found = find(&paths).unwrap();
+        let pattern = Regex::new(r"(?P<build>b\d+)__(?P<model>[^_.]+)").unwrap();
+        tag_from(&pattern, &mut found);
+        let tags: Vec<(&str, &str)> = found[0]
+            .tags
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.as_str()))
+            .collect();
+        let expected = [("build", "b07"), ("model", "qwen"), ("team", "vision")];
+        assert_eq!(tags, expected);
+        let missing = found.iter().find(|file| file.bytes.is_none());
+        assert!(missing.unwrap().uri.ends_with("missing.json"));
+        assert_eq!(found.len(), 3);
+    }
+}

@@ -1,0 +1,249 @@
+//! `dormer tables`: one trace as rows of a few tables, on standard output.
+
+use std::io::{self, Cursor, Write};
+use std::path::Path;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use dormer_core::Profile;
+use dormer_core::output::redact;
+use dormer_core::report::Report;
+use dormer_core::tables::{
+    Analyzed, Failed, ReasonKind, Recorded, Source, Status, Tables, options_hash, options_text,
+};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, DateTime, ZipWriter};
+
+use crate::args::{ReportArgs, RowArgs, TablesArgs};
+use crate::input::{self, hashed};
+use crate::stdout::Out;
+use crate::{Failure, arrow, choices, output, parquet, window};
+
+/// Analyzes the trace and writes its tables.
+pub(crate) fn run(args: &TablesArgs, out: &mut Out) -> Result<(), Failure> {
+    limit_memory(args.memory_limit)?;
+    let tables = analyze(args);
+    let text = options_of(&args.rows);
+    let mut wanted = tables.all.iter().filter(|table| {
+        args.tables.is_empty() || args.tables.iter().any(|name| name == table.kind.name)
+    });
+    let batch = tables
+        .all
+        .first()
+        .and_then(|runs| runs.strs("run_id").first());
+    let batch = batch.cloned().flatten().unwrap_or_default();
+    let mut files = Vec::new();
+    wanted.try_for_each(|table| {
+        let bytes = arrow::stream(table, arrow::metadata(&text, &batch));
+        let bytes = bytes.map_err(|error| Failure::Sentence(error.to_string()))?;
+        files.push((format!("{}.arrow", table.kind.name), bytes));
+        Ok::<(), Failure>(())
+    })?;
+    let zip = stored(files).map_err(|error| Failure::of_file("cannot make the archive", &error))?;
+    out.file(&zip)?;
+    Ok(())
+}
+
+/// The choices as text.
+pub(crate) fn options_of(args: &RowArgs) -> String {
+    let asked = choices::asked(&args.judge, args.gpu.as_ref());
+    options_text(&asked, args.redact.redact)
+}
+
+/// The hash of the choices.
+pub(crate) fn options_hash_of(args: &RowArgs) -> String {
+    let asked = choices::asked(&args.judge, args.gpu.as_ref());
+    options_hash(&asked, args.redact.redact)
+}
+
+fn analyze(args: &TablesArgs) -> Tables {
+    let begun = Instant::now();
+    let is_stdin = input::is_stdin(&args.trace);
+    let place = args.uri.clone();
+    let uri = place.or_else(|| (!is_stdin).then(|| uri_of(&args.trace)));
+    let mut source = Source {
+        modified_ns: args.modified.or_else(|| modified_ns(&args.trace)),
+        tags: args.rows.tags.clone(),
+        ingested_ns: now_ns(),
+        options_hash: options_hash_of(&args.rows),
+        uri,
+        ..Source::default()
+    };
+    #[cfg(debug_assertions)]
+    hang_if_asked(source.uri.as_deref().unwrap_or_default());
+    let hashed = match hashed::read(&args.trace) {
+        Ok(hashed) => hashed,
+        Err(error) => {
+            let metadata = std::fs::metadata(&args.trace).ok();
+            source.file_bytes = metadata.map(|metadata| metadata.len());
+            return Tables::of_failure(
+                &source,
+                &Failed {
+                    status: Status::Rejected,
+                    kind: ReasonKind::Io,
+                    reason: format!("it cannot be read: {}", crate::reason(&error)),
+                },
+            );
+        }
+    };
+    source.file_bytes = Some(hashed.bytes.n);
+    source.sha256 = Some(hashed.bytes.sha256);
+    let imported = match hashed.read {
+        Ok(imported) => imported,
+        Err(error) => {
+            source.analysis_ns = Some(elapsed_ns(begun));
+            return Tables::of_failure(&source, &Failed::from(&error));
+        }
+    };
+    let plain = Profile::new(imported);
+    let is_redacted = args.rows.redact.redact;
+    let file = source.uri.as_deref().unwrap_or_default();
+    let recorded = Recorded::new(&plain.trace, file, is_redacted);
+    let whole = match is_redacted {
+        true => redact::redact(&plain),
+        false => plain,
+    };
+    let options = choices::options(&args.rows.judge, args.rows.gpu.as_ref(), &whole);
+    let report = Report::new(&whole, &options);
+    let steps = window::of_serving(&whole);
+    let of_steps = steps.as_ref().map(|steps| Report::new(steps, &options));
+    source.analysis_ns = Some(elapsed_ns(begun));
+    let findings = steps.as_ref().zip(of_steps.as_ref());
+    let tables = Tables::of_trace(
+        &source,
+        Analyzed {
+            recorded: &recorded,
+            profile: &whole,
+            report: &report,
+            findings: findings.unwrap_or((&whole, &report)),
+        },
+    );
+    // Freeing millions of events one by one would take longer than the exit that follows.
+    std::mem::forget((whole, report, steps, of_steps));
+    tables
+}
+
+/// The tables of a report, as files beside it.
+pub(crate) fn write_files(
+    folder: &Path,
+    args: &ReportArgs,
+    plain: &Recorded,
+    whole: (&Profile, &Report),
+    findings: (&Profile, &Report),
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let is_stdin = input::is_stdin(&args.trace);
+    let bytes = match is_stdin {
+        true => None,
+        false => hashed::bytes(&args.trace).ok(),
+    };
+    let asked = choices::asked(&args.judge, args.gpu.as_ref());
+    let source = Source {
+        uri: (!is_stdin).then(|| uri_of(&args.trace)),
+        file_bytes: bytes.as_ref().map(|bytes| bytes.n),
+        modified_ns: modified_ns(&args.trace),
+        ingested_ns: now_ns(),
+        options_hash: options_hash(&asked, args.redact.redact),
+        sha256: bytes.map(|bytes| bytes.sha256),
+        ..Source::default()
+    };
+    let tables = Tables::of_trace(
+        &source,
+        Analyzed {
+            recorded: plain,
+            profile: whole.0,
+            report: whole.1,
+            findings,
+        },
+    );
+    let text = options_text(&asked, args.redact.redact);
+    for table in &tables.all {
+        let metadata = arrow::metadata(&text, &source.run_id());
+        let mut bytes = Vec::new();
+        parquet::write(&mut bytes, table, &[], metadata)
+            .map_err(|error| Failure::Sentence(error.to_string()))?;
+        let path = format!("tables/{}.parquet", table.kind.name);
+        output::write_file(folder, &path, &bytes)?;
+    }
+    let there = folder.join("tables");
+    writeln!(
+        out,
+        "\nWrote {} tables to {}.",
+        tables.all.len(),
+        there.display()
+    )?;
+    Ok(())
+}
+
+/// Several files as an archive without compression.
+fn stored(files: Vec<(String, Vec<u8>)>) -> io::Result<Vec<u8>> {
+    let options = SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Stored)
+        .unix_permissions(0o644)
+        .last_modified_time(DateTime::default());
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (path, bytes) in files {
+        zip.start_file(path, options).map_err(io::Error::other)?;
+        zip.write_all(&bytes)?;
+    }
+    let zip = zip.finish().map_err(io::Error::other)?;
+    Ok(zip.into_inner())
+}
+
+/// The place of a file as rows say it: its whole path, whatever folder a command runs in.
+pub(crate) fn uri_of(file: &Path) -> String {
+    let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    whole.to_string_lossy().into_owned()
+}
+
+/// When a file was last changed.
+fn modified_ns(file: &Path) -> Option<i64> {
+    let modified = std::fs::metadata(file).ok()?.modified().ok()?;
+    Some(since_1970_ns(modified))
+}
+
+/// Now, in nanoseconds since 1970.
+pub(crate) fn now_ns() -> i64 {
+    since_1970_ns(SystemTime::now())
+}
+
+/// A time of a clock, in nanoseconds since 1970.
+pub(crate) fn since_1970_ns(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+fn elapsed_ns(begun: Instant) -> i64 {
+    i64::try_from(begun.elapsed().as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// Ends this process where it asks for more memory.
+#[cfg(unix)]
+fn limit_memory(mb: Option<u64>) -> Result<(), Failure> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Some(mb) = mb else {
+        return Ok(());
+    };
+    let most = getrlimit(Resource::As).maximum;
+    let bytes = mb.saturating_mul(1 << 20);
+    let limit = Rlimit {
+        current: Some(most.map_or(bytes, |most| most.min(bytes))),
+        maximum: most,
+    };
+    setrlimit(Resource::As, limit)
+        .map_err(|error| Failure::of_file("cannot limit the memory", &error.into()))
+}
+
+/// Other systems have no such limit.
+#[cfg(not(unix))]
+fn limit_memory(_mb: Option<u64>) -> Result<(), Failure> {
+    Ok(())
+}
+
+/// For tests: never ends for a file with this in its name.
+#[cfg(debug_assertions)]
+fn hang_if_asked(uri: &str) {
+    let name = std::env::var("DORMER_TEST_HANG").unwrap_or_default();
+    while !name.is_empty() && uri.contains(&name) {
+        std::thread::sleep(std::time::Duration::from_secs(1));
+    }
+}

@@ -1,0 +1,27 @@
+//! What is compared between builds.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::labels::labelled;
+
+labelled! {
+    /// A time of a run, in nanoseconds.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Metric {
+        /// From the first to the last GPU activity.
+        Total => "Total time" as "total",
+        /// GPU computes.
+        Compute => "Compute" as "compute",
+        /// GPU communicates and computes nothing at that time.
+        ExposedComm => "Exposed communication" as "exposed_comm",
+        /// GPU does nothing.
+        Idle => "Idle time" as "idle",
+        /// Kernels of the operations of a category.
+        Category => "Category" as "category",
+        /// Kernels of an operation with its arguments.
+        Op => "Operation" as "op",
+        /// Kernels of a name.
+        Kernel => "Kernel" as "kernel",
+    }
+}

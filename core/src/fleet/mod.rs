@@ -1,0 +1,26 @@
+//! Many traces: what became slower between builds, where all GPUs lose time, what to fix first.
+//!
+//! ```text
+//! tables of a store ─→ Fleet ─Regressions→ what changed with which build
+//!                        └────Summary────→ fleet.json.gz, which the page opens
+//! ```
+
+pub mod builds;
+mod columns;
+mod from_tables;
+pub mod metric;
+pub mod regressions;
+pub mod rows;
+mod statistics;
+
+pub mod summary;
+#[cfg(test)]
+pub(crate) mod testing;
+pub mod texts;
+pub mod words;
+
+pub use from_tables::{Asked, Stored, tags_of};
+pub use metric::Metric;
+pub use rows::Fleet;
+pub use summary::Summary;
+pub use texts::{Text, Texts};

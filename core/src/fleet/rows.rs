@@ -1,0 +1,125 @@
+//! What a store of many traces holds, as far as it is judged here: plain rows over all runs.
+//!
+//! The command line fills them from the store; nothing here knows of files. A row of another table
+//! names its run by its place among [`Fleet::runs`].
+
+use super::texts::{Text, Texts};
+
+pub use crate::tables::Status;
+
+/// Many traces.
+#[derive(Debug, Clone, Default)]
+pub struct Fleet {
+    /// Every text of the rows.
+    pub texts: Texts,
+    /// Files, each once.
+    pub runs: Vec<RunRow>,
+    /// Operations with their arguments.
+    pub ops: Vec<OpRow>,
+    /// Kernels.
+    pub kernels: Vec<KernelRow>,
+    /// Findings.
+    pub findings: Vec<FindingRow>,
+}
+
+/// A file; an unknown is `None`.
+#[derive(Debug, Clone)]
+pub struct RunRow {
+    /// What names it: a hash of its bytes.
+    pub run_id: Text,
+    /// What became of it.
+    pub status: Status,
+    /// Why it could not be read: a sentence.
+    pub reason: Option<Text>,
+    /// The same as a key: `not_json`, `timeout`.
+    pub reason_kind: Option<Text>,
+    /// Where it was read.
+    pub uri: Option<Text>,
+    /// The machine, where names are kept.
+    pub host: Option<Text>,
+    /// The job that it is a rank of.
+    pub job_id: Option<Text>,
+    /// How many ranks that job has.
+    pub world_size: Option<i64>,
+    /// The model, or the tag that stands for it.
+    pub model: Option<Text>,
+    /// The GPU's name.
+    pub gpu: Option<Text>,
+    /// The build that was traced.
+    pub build: Option<Text>,
+    /// With what options it was analyzed.
+    pub options_hash: Option<Text>,
+    /// When it was recorded, in nanoseconds since 1970.
+    pub start_ns: Option<i64>,
+    /// From the first to the last GPU activity.
+    pub total_ns: Option<i64>,
+    /// Any GPU activity.
+    pub busy_ns: Option<i64>,
+    /// Computation.
+    pub compute_ns: Option<i64>,
+    /// Communication beside which nothing computes.
+    pub exposed_comm_ns: Option<i64>,
+    /// Copies beside which nothing computes or communicates.
+    pub exposed_copy_ns: Option<i64>,
+    /// No GPU activity.
+    pub idle_ns: Option<i64>,
+}
+
+/// An operation with its arguments, in a run.
+#[derive(Debug, Clone)]
+pub struct OpRow {
+    /// Its run.
+    pub run: u32,
+    /// What it is in every run.
+    pub key: u64,
+    /// Its name.
+    pub name: Text,
+    /// What kind of work it is.
+    pub category: Option<Text>,
+    /// Shapes of its inputs, as text.
+    pub dims: Option<Text>,
+    /// How often it was called.
+    pub calls: i64,
+    /// Time of its kernels.
+    pub kernel_ns: i64,
+}
+
+/// A kernel under its operation, in a run.
+#[derive(Debug, Clone)]
+pub struct KernelRow {
+    /// Its run.
+    pub run: u32,
+    /// Its short name.
+    pub name: Text,
+    /// The operation that launched it.
+    pub op: Option<Text>,
+    /// What kind of work it is.
+    pub category: Option<Text>,
+    /// Where it comes from.
+    pub library: Option<Text>,
+    /// How often it ran.
+    pub calls: i64,
+    /// Its time.
+    pub total_ns: i64,
+}
+
+/// A finding of a run.
+#[derive(Debug, Clone)]
+pub struct FindingRow {
+    /// Its run.
+    pub run: u32,
+    /// Its rank in the report, from 1.
+    pub number: i64,
+    /// The analysis that found it.
+    pub analysis: Text,
+    /// What it is, in every run: the key of its rule.
+    pub pattern: Text,
+    /// What the report says.
+    pub title: Text,
+    /// What it is worth, at least.
+    pub low_ns: Option<i64>,
+    /// What it is worth.
+    pub mid_ns: Option<i64>,
+    /// What it is worth, at most.
+    pub high_ns: Option<i64>,
+}

@@ -1,0 +1,43 @@
+//! Which of many tests are more than the chance of many tests: Benjamini and Hochberg's procedure.
+
+use crate::base::sort::Arrange;
+
+/// Which of the tests with these p-values stand, so that of those that stand a share of at most `q` is expected to be by
+/// chance: all up to the largest p that is at most q · place / count.
+pub(in crate::fleet) fn discoveries(p: &[f64], q: f64) -> Vec<bool> {
+    let mut sorted = p.to_vec();
+    sorted.arrange_by(f64::total_cmp);
+    let step = q / p.len().max(1) as f64;
+    let places = sorted.iter().enumerate();
+    let mut standing = places.filter(|(before, p)| **p <= step * (before + 1) as f64);
+    let limit = standing.next_back().map(|(_, p)| *p);
+    p.iter()
+        .map(|p| limit.is_some_and(|limit| *p <= limit))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_of_benjamini_and_hochberg() {
+        let p = [
+            0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.324, 0.4262,
+            0.5719, 0.6528, 0.759, 1.0,
+        ];
+        // 0.0095 is below 0.05 · 4 / 15 = 0.0133; 0.0201 is above 0.05 · 5 / 15 = 0.0167, and no later one is below its
+        // limit.
+        let stand = discoveries(&p, 0.05);
+        assert_eq!(stand.iter().filter(|stands| **stands).count(), 4);
+        assert!(stand[..4].iter().all(|stands| *stands));
+    }
+
+    #[test]
+    fn a_later_one_takes_those_before_it_along() {
+        // 0.04 is above 0.05 · 1 / 2, yet 0.045 is below 0.05 · 2 / 2.
+        assert_eq!(discoveries(&[0.045, 0.04], 0.05), [true, true]);
+        assert_eq!(discoveries(&[0.06, 0.04], 0.05), [false, false]);
+        assert_eq!(discoveries(&[], 0.05), [false; 0]);
+    }
+}

@@ -1,0 +1,272 @@
+//! The file of a summary: gzipped JSON.
+
+use std::fmt;
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    BuildColumns, LostColumns, MedianColumns, OutlierColumns, PatternColumns, RejectedColumns,
+    RunColumns, SlowJobColumns, Summary, TopKernelColumns, TopOpColumns, Totals, WeekColumns,
+};
+use crate::fleet::columns::BadColumn;
+use crate::fleet::regressions::{CarrierColumns, ChangeColumns, PointColumns};
+
+/// The layout of the file; it grows when a key changes its meaning or goes.
+pub const FORMAT: u32 = 1;
+
+/// How the JSON begins.
+const START: &[u8] = b"{\"dormer_fleet\":";
+
+/// The JSON of a summary is never larger; what is, is something else.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// The file as it is written.
+#[derive(Serialize, Deserialize)]
+struct File {
+    /// [`FORMAT`]; first, so that a program tells the file by its first bytes.
+    dormer_fleet: u32,
+    dormer: String,
+    sentence: String,
+    by: String,
+    totals: Totals,
+    texts: Vec<String>,
+    builds: BuildColumns,
+    runs: RunColumns,
+    weeks: WeekColumns,
+    medians: MedianColumns,
+    regressions: ChangeColumns,
+    carriers: CarrierColumns,
+    history: PointColumns,
+    ops: TopOpColumns,
+    kernels: TopKernelColumns,
+    findings: PatternColumns,
+    lost: LostColumns,
+    slowest: SlowJobColumns,
+    outliers: OutlierColumns,
+    rejected: RejectedColumns,
+}
+
+/// Its format alone, which every version says the same way.
+#[derive(Deserialize)]
+struct Format {
+    dormer_fleet: u32,
+}
+
+/// Why a file is no summary that can be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Bad {
+    /// It is something else.
+    NoSummary,
+    /// It is cut or damaged.
+    Damaged(String),
+    /// It is of another format.
+    Format(u32),
+    /// A table of it contradicts itself.
+    Table {
+        /// Which table.
+        table: &'static str,
+        /// Which column.
+        column: &'static str,
+        /// In what.
+        reason: String,
+    },
+}
+
+impl fmt::Display for Bad {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bad::NoSummary => out.write_str("this is no fleet summary"),
+            Bad::Damaged(reason) => write!(out, "the fleet summary cannot be read: {reason}"),
+            Bad::Format(format) => write!(
+                out,
+                "the fleet summary has format {format}, and this version reads format {FORMAT}; \
+                 write it again with dormer fleet summary"
+            ),
+            Bad::Table {
+                table,
+                column,
+                reason,
+            } => write!(
+                out,
+                "the fleet summary cannot be read: {column} of {table} {reason}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Bad {}
+
+/// Whether bytes begin as a summary does, packed or not: to tell it from a trace. The first 64 kB are enough.
+pub fn is_summary(start: &[u8]) -> bool {
+    if !start.starts_with(&[0x1f, 0x8b]) {
+        return start.starts_with(START);
+    }
+    let mut text = vec![0; START.len()];
+    GzDecoder::new(start).read_exact(&mut text).is_ok() && text == START
+}
+
+impl Summary {
+    /// The file: gzipped JSON. The same summary gives the same bytes.
+    pub fn to_file(&self) -> Vec<u8> {
+        let mut file = GzEncoder::new(Vec::new(), Compression::best());
+        // Writing to memory does not fail, and neither do its types.
+        let written = serde_json::to_vec(&self.file()).map(|json| file.write_all(&json));
+        debug_assert!(matches!(written, Ok(Ok(()))));
+        file.finish().unwrap_or_default()
+    }
+
+    /// A summary of the bytes of a file, gzipped or not.
+    pub fn read(bytes: &[u8]) -> Result<Summary, Bad> {
+        if !is_summary(bytes) {
+            return Err(Bad::NoSummary);
+        }
+        let mut unpacked = Vec::new();
+        let json = match bytes.starts_with(START) {
+            true => bytes,
+            false => {
+                let mut text = GzDecoder::new(bytes).take(MOST_BYTES);
+                let read = text.read_to_end(&mut unpacked);
+                read.map_err(|error| Bad::Damaged(error.to_string()))?;
+                &unpacked
+            }
+        };
+        let damaged = |error: serde_json::Error| Bad::Damaged(error.to_string());
+        let Format { dormer_fleet } = serde_json::from_slice(json).map_err(damaged)?;
+        if dormer_fleet != FORMAT {
+            return Err(Bad::Format(dormer_fleet));
+        }
+        Summary::of_file(serde_json::from_slice(json).map_err(damaged)?)
+    }
+
+    fn file(&self) -> File {
+        File {
+            dormer_fleet: FORMAT,
+            dormer: self.dormer.clone(),
+            sentence: self.sentence.clone(),
+            by: self.by.clone(),
+            totals: self.totals.clone(),
+            texts: self.texts.clone(),
+            builds: BuildColumns::of(&self.builds),
+            runs: RunColumns::of(&self.runs),
+            weeks: WeekColumns::of(&self.weeks),
+            medians: MedianColumns::of(&self.medians),
+            regressions: ChangeColumns::of(&self.regressions),
+            carriers: CarrierColumns::of(&self.carriers),
+            history: PointColumns::of(&self.history),
+            ops: TopOpColumns::of(&self.ops),
+            kernels: TopKernelColumns::of(&self.kernels),
+            findings: PatternColumns::of(&self.findings),
+            lost: LostColumns::of(&self.lost),
+            slowest: SlowJobColumns::of(&self.slowest),
+            outliers: OutlierColumns::of(&self.outliers),
+            rejected: RejectedColumns::of(&self.rejected),
+        }
+    }
+
+    fn of_file(file: File) -> Result<Summary, Bad> {
+        let n_texts = file.texts.len();
+        macro_rules! rows {
+            ($table:ident) => {
+                file.$table
+                    .rows(n_texts)
+                    .map_err(|BadColumn { column, reason }| Bad::Table {
+                        table: stringify!($table),
+                        column,
+                        reason,
+                    })?
+            };
+        }
+        Ok(Summary {
+            builds: rows!(builds),
+            runs: rows!(runs),
+            weeks: rows!(weeks),
+            medians: rows!(medians),
+            regressions: rows!(regressions),
+            carriers: rows!(carriers),
+            history: rows!(history),
+            ops: rows!(ops),
+            kernels: rows!(kernels),
+            findings: rows!(findings),
+            lost: rows!(lost),
+            slowest: rows!(slowest),
+            outliers: rows!(outliers),
+            rejected: rows!(rejected),
+            sentence: file.sentence,
+            by: file.by,
+            dormer: file.dormer,
+            totals: file.totals,
+            texts: file.texts,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::summary::testing;
+
+    fn json_of(summary: &Summary) -> serde_json::Value {
+        serde_json::to_value(summary.file()).unwrap()
+    }
+
+    #[test]
+    fn a_summary_reads_back() {
+        let summary = testing::summary();
+        let file = summary.to_file();
+        assert_eq!(file, summary.to_file());
+        assert!(is_summary(&file) && is_summary(&file[..file.len() / 2]));
+        assert_eq!(Summary::read(&file), Ok(summary.clone()));
+        // Unpacked, too.
+        let json = serde_json::to_vec(&summary.file()).unwrap();
+        assert_eq!(Summary::read(&json), Ok(summary));
+    }
+
+    #[test]
+    fn tables_are_columns_and_texts_are_places() {
+        let json = json_of(&testing::summary());
+        assert_eq!(json["texts"][0], "r0");
+        assert_eq!(json["runs"]["id"], serde_json::json!([0]));
+        assert_eq!(json["runs"]["idle_ns"], serde_json::json!([null]));
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_why() {
+        let bad = |bytes: &[u8]| Summary::read(bytes).unwrap_err();
+        assert_eq!(bad(b"{\"traceEvents\":[]}"), Bad::NoSummary);
+        assert_eq!(bad(b""), Bad::NoSummary);
+        let file = testing::summary().to_file();
+        let cut = bad(&file[..file.len() - 30]);
+        assert!(matches!(cut, Bad::Damaged(_)), "{cut:?}");
+        // A later format may have other keys; its number is read all the same.
+        assert_eq!(bad(b"{\"dormer_fleet\":2,\"rows\":[]}"), Bad::Format(2));
+        assert_eq!(
+            Bad::Format(2).to_string(),
+            "the fleet summary has format 2, and this version reads format 1; write it again with dormer fleet summary"
+        );
+    }
+
+    #[test]
+    fn columns_that_contradict_each_other_are_no_summary() {
+        let changed = |change: &dyn Fn(&mut serde_json::Value)| {
+            let mut json = json_of(&testing::summary());
+            change(&mut json);
+            // The order of keys is that of the file: its first bytes tell what it is.
+            let format = json.as_object_mut().unwrap().remove("dormer_fleet");
+            let rest = json.to_string();
+            let text = format!("{{\"dormer_fleet\":{},{}", format.unwrap(), &rest[1..]);
+            Summary::read(text.as_bytes()).unwrap_err().to_string()
+        };
+        assert_eq!(
+            changed(&|json| json["runs"]["gpu"] = serde_json::json!([])),
+            "the fleet summary cannot be read: gpu of runs has 0 values, the first column has 1"
+        );
+        assert_eq!(
+            changed(&|json| json["runs"]["id"] = serde_json::json!([9])),
+            "the fleet summary cannot be read: id of runs names text 9 of 2"
+        );
+    }
+}

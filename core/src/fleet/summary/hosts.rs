@@ -1,0 +1,119 @@
+//! Machines whose runs are slower than those of the same work elsewhere.
+//!
+//! The total of each run is divided by the median of the runs of the same model, GPU, build, world size and options; what
+//! a machine's runs come to is compared with what those of the others come to.
+
+use super::Outlier;
+use super::make::count;
+use crate::base::group::grouped;
+use crate::base::map::Set;
+use crate::base::sort::{Arrange, Gather};
+use crate::fleet::rows::{Fleet, RunRow, Status};
+use crate::fleet::statistics::{discoveries, median, p_of_larger, ratio};
+use crate::fleet::texts::Text;
+
+/// Fewer runs of a machine, or of others, say nothing.
+const LEAST_RUNS: usize = 3;
+/// Less slower is not told.
+const LEAST_CHANGE: f64 = 0.03;
+/// So likely by chance is not told.
+const MOST_P: f64 = 0.01;
+/// Of the machines so many may be told by chance.
+const FALSE_DISCOVERIES: f64 = 0.05;
+/// Of more runs of others every so many-th is taken.
+const MOST_OTHERS: usize = 2_000;
+
+/// A run against the median of the same work.
+struct Relative<'a> {
+    run: &'a RunRow,
+    host: Text,
+    /// Which work.
+    work: usize,
+    total: f64,
+}
+
+/// The slowest first.
+pub(super) fn outliers(fleet: &Fleet) -> Vec<Outlier> {
+    let all = relative(fleet);
+    let hosts = grouped(
+        all.iter().map(|of| ((of.host, of.run.gpu), of)),
+        |own: &mut Vec<&Relative>, of| own.push(of),
+    );
+    let mut by_work: Vec<Vec<&Relative>> = Vec::new();
+    for of in &all {
+        if by_work.len() <= of.work {
+            by_work.resize_with(of.work + 1, Vec::new);
+        }
+        by_work[of.work].push(of);
+    }
+    let tested = hosts.into_iter().filter_map(|((host, gpu), own)| {
+        let works: Set<usize> = own.iter().map(|of| of.work).gather();
+        let mut works: Vec<usize> = works.into_iter().collect();
+        works.arrange();
+        let beside = works.iter().filter_map(|work| by_work.get(*work)).flatten();
+        let mut others: Vec<f64> = beside
+            .filter(|of| of.host != host)
+            .map(|of| of.total)
+            .collect();
+        if own.len() < LEAST_RUNS || others.len() < LEAST_RUNS {
+            return None;
+        }
+        others.arrange_by(f64::total_cmp);
+        let step = others.len().div_ceil(MOST_OTHERS);
+        let others: Vec<f64> = others.into_iter().step_by(step).collect();
+        let totals: Vec<f64> = own.iter().map(|of| of.total).collect();
+        let found = ratio(&totals, &others)?;
+        let slowest = own
+            .iter()
+            .max_by(|one, other| one.total.total_cmp(&other.total))?;
+        let models: Set<Option<Text>> = own.iter().map(|of| of.run.model).gather();
+        let outlier = Outlier {
+            host,
+            gpu,
+            ratio: found.ratio,
+            low: found.interval.map(|(low, _)| low),
+            high: found.interval.map(|(_, high)| high),
+            n_runs: count(own.len()),
+            n_models: count(models.len()),
+            run: slowest.run.run_id,
+        };
+        Some((outlier, p_of_larger(&totals, &others)))
+    });
+    let tested: Vec<(Outlier, f64)> = tested.collect();
+    let p: Vec<f64> = tested.iter().map(|(_, p)| *p).collect();
+    let stand = discoveries(&p, FALSE_DISCOVERIES);
+    let slower = tested
+        .into_iter()
+        .zip(stand)
+        .filter_map(|((outlier, p), stands)| {
+            let is_told = stands && p < MOST_P && outlier.ratio > 1.0 + LEAST_CHANGE;
+            is_told.then_some(outlier)
+        });
+    let mut slower: Vec<Outlier> = slower.collect();
+    slower.arrange_by(|one, other| other.ratio.total_cmp(&one.ratio));
+    slower
+}
+
+/// Runs of known machines and models against the median of the same work.
+fn relative(fleet: &Fleet) -> Vec<Relative<'_>> {
+    let runs = fleet.runs.iter().filter(|run| run.status == Status::Ok);
+    let runs = runs.filter_map(|run| {
+        let (model, host) = (run.model?, run.host?);
+        let total = run.total_ns.filter(|ns| *ns > 0)? as f64;
+        let work = (model, run.gpu, run.build, run.world_size, run.options_hash);
+        Some((work, (run, host, total)))
+    });
+    let works = grouped(runs, Vec::push);
+    let relative = works.into_iter().enumerate().flat_map(|(work, (_, runs))| {
+        let totals: Vec<f64> = runs.iter().map(|(_, _, total)| *total).collect();
+        let usual = median(&totals).unwrap_or(1.0);
+        let runs = runs.into_iter();
+        runs.map(move |(run, host, total)| Relative {
+            run,
+            host,
+            work,
+            total: total / usual,
+        })
+    });
+    relative.collect()
+}

@@ -1,0 +1,99 @@
+//! A file that stays small: the oldest runs become medians of their weeks.
+
+use std::cmp::Reverse;
+
+use super::{Run, Summary, Week};
+use crate::base::group::grouped;
+use crate::base::map::Map;
+use crate::base::sort::Arrange;
+use crate::base::stats::mean_of_middle_ns;
+use crate::fleet::texts::Text;
+
+/// The file is no larger: the page opens it in less than a second.
+pub const MOST_BYTES: usize = 5_000_000;
+
+const DAY_NS: i64 = 86_400_000_000_000;
+const WEEK_NS: i64 = 7 * DAY_NS;
+/// The first day of 1970 was a Thursday.
+const MONDAY_NS: i64 = 4 * DAY_NS;
+
+impl Summary {
+    /// The file, with so many of the newest runs that it is at most so large; the others are in [`Summary::weeks`]. What
+    /// is over without any run stays over.
+    pub fn to_file_within(&self, most_bytes: usize) -> Vec<u8> {
+        let mut n_runs = self.runs.len();
+        loop {
+            let file = self.with_runs(n_runs).to_file();
+            if file.len() <= most_bytes || n_runs == 0 {
+                return file;
+            }
+            // As many as fit if the runs were all of it, and a tenth less.
+            let fits = n_runs as f64 * most_bytes as f64 / file.len() as f64;
+            n_runs = (fits * 0.9) as usize;
+        }
+    }
+
+    /// With so many of the newest runs, and the texts that are named.
+    fn with_runs(&self, n_runs: usize) -> Summary {
+        let mut summary = self.clone();
+        let old = summary.runs.split_off(n_runs.min(summary.runs.len()));
+        summary.weeks.extend(weeks(&old));
+        summary.keep_named_texts();
+        summary
+    }
+
+    /// Leaves texts out that nothing names; the others are in the order in which the tables name them.
+    fn keep_named_texts(&mut self) {
+        let mut places: Map<Text, Text> = Map::default();
+        let mut texts = Vec::new();
+        let all = std::mem::take(&mut self.texts);
+        let mut place = |text: Text| {
+            *places.entry(text).or_insert_with(|| {
+                texts.push(all.get(text.0 as usize).cloned().unwrap_or_default());
+                Text(u32::try_from(texts.len() - 1).unwrap_or(u32::MAX))
+            })
+        };
+        macro_rules! renumber {
+            ($($table:ident)+) => {
+                $(for row in &mut self.$table {
+                    row.renumber(&mut place);
+                })+
+            };
+        }
+        renumber!(builds medians regressions carriers history ops kernels findings lost slowest outliers rejected weeks runs);
+        self.texts = texts;
+    }
+}
+
+/// Medians by week, model, GPU and build, the newest week first.
+fn weeks(runs: &[Run]) -> Vec<Week> {
+    let week = |start_ns: i64| (start_ns - MONDAY_NS).div_euclid(WEEK_NS) * WEEK_NS + MONDAY_NS;
+    let rows = runs.iter().map(|run| {
+        let week = run.start_ns.map(week);
+        ((week, run.model, run.gpu, run.build), run)
+    });
+    let groups = grouped(rows, |all: &mut Vec<&Run>, run| all.push(run));
+    let weeks = groups
+        .into_iter()
+        .map(|((week_ns, model, gpu, build), runs)| {
+            let median = |time: fn(&Run) -> Option<i64>| {
+                mean_of_middle_ns(runs.iter().filter_map(|run| time(run)).collect())
+            };
+            Week {
+                week_ns,
+                model,
+                gpu,
+                build,
+                n_runs: super::make::count(runs.len()),
+                total_ns: median(|run| run.total_ns),
+                busy_ns: median(|run| run.busy_ns),
+                compute_ns: median(|run| run.compute_ns),
+                exposed_comm_ns: median(|run| run.exposed_comm_ns),
+                exposed_copy_ns: median(|run| run.exposed_copy_ns),
+                idle_ns: median(|run| run.idle_ns),
+            }
+        });
+    let mut weeks: Vec<Week> = weeks.collect();
+    weeks.arrange_by_key(|week| Reverse(week.week_ns));
+    weeks
+}

@@ -1,0 +1,392 @@
+//! What changed between builds, as files: a document, JSON, CSV, and the series as Apache Otava reads them.
+
+use crate::base::format;
+use crate::fleet::builds::Builds;
+use crate::fleet::metric::Metric;
+use crate::fleet::regressions::{Change, Regressions, Trend, trends};
+use crate::fleet::{Fleet, Text, words};
+use crate::output::document::{DocTable, Document, code, count, markdown, text, time};
+use crate::output::export::csv::csv;
+use crate::output::json;
+use crate::report::sheet::{Cell, Column, Sheet, Unit};
+
+/// Names of operations and kernels in a document.
+const MOST_CHARS: usize = 80;
+
+/// What was asked, and what was found.
+#[derive(Debug, Clone, Copy)]
+pub struct Answer<'a> {
+    /// The traces.
+    pub fleet: &'a Fleet,
+    /// Their builds.
+    pub builds: &'a Builds,
+    /// The tag that tells them apart.
+    pub by: &'a str,
+    /// The newest build that was looked at; `None` for all.
+    pub newest: Option<Text>,
+    /// What was compared.
+    pub metrics: &'a [Metric],
+    /// What changed.
+    pub found: &'a Regressions,
+}
+
+impl Answer<'_> {
+    fn text(&self, text: Text) -> &str {
+        self.fleet.texts.get(text)
+    }
+
+    /// How much was compared, and what was left out: sentences.
+    pub fn notes(&self) -> Vec<String> {
+        let n_builds = format::counted(self.builds.list.len() as u64, "build");
+        let n_series = match self.found.n_series {
+            1 => "1 series".to_owned(),
+            n => format!("{} series", format::count(n as u64)),
+        };
+        let mut notes = vec![format!("Compared: {n_series} over {n_builds}.")];
+        let left_out = self.found.left_out;
+        let reasons = [
+            (left_out.partial, "of a file that is cut or damaged"),
+            (left_out.without_build, "without a build"),
+            (
+                left_out.without_model,
+                "without a model; --tag model=NAME names it",
+            ),
+        ];
+        let reasons = reasons.into_iter().filter(|(n_runs, _)| *n_runs > 0);
+        notes.extend(reasons.map(|(n_runs, reason)| {
+            format!(
+                "Left out: {} {reason}.",
+                format::counted(u64::from(n_runs), "run")
+            )
+        }));
+        notes
+    }
+
+    /// For people: Markdown.
+    pub fn markdown(&self) -> String {
+        markdown(&self.document())
+    }
+
+    fn document(&self) -> Document {
+        let texts = self.fleet.texts.list();
+        let mut document = Document::new("Regressions between builds");
+        document.texts(self.notes());
+        if self.found.changes.is_empty() {
+            document.text("Nothing became slower or faster by more than noise.");
+        }
+        for (at, change) in self.found.changes.iter().enumerate() {
+            let carriers = self.found.carriers.iter();
+            let carriers = carriers.filter(|carrier| carrier.regression as usize == at);
+            // Names of a trace may hold anything: backticks would end the name.
+            let plain = |text: String| text.replace('`', "'");
+            document.heading(2, &plain(words::title(change, texts)));
+            document.field("Where", &plain(words::scope(change, texts)));
+            if let Some(dims) = change.dims {
+                document.field("Shapes", &plain(self.text(dims).to_owned()));
+            }
+            document.field(
+                "Evidence",
+                &plain(format!("{}.", words::evidence(change, texts))),
+            );
+            let [new, base] = [change.new_run, change.base_run].map(|run| self.text(run));
+            document.field("Compare", &format!("runs `{base}` and `{new}`."));
+            document.table(
+                DocTable::of(carriers)
+                    .line("carried by", |carrier| {
+                        code(self.text(carrier.name), MOST_CHARS)
+                    })
+                    .line("shapes", |carrier| {
+                        text(carrier.dims.map_or("", |dims| self.text(dims)))
+                    })
+                    .line(">before", |carrier| time(carrier.base_ns))
+                    .line(">now", |carrier| time(carrier.new_ns))
+                    .line(">share", |carrier| {
+                        text(format::percent(carrier.share_percent))
+                    }),
+            );
+            let history = self.found.history.iter();
+            let history = history.filter(|point| point.regression as usize == at);
+            document.table(
+                DocTable::of(history)
+                    .line("build", |point| text(self.text(point.build)))
+                    .line(">runs", |point| count(point.n_runs))
+                    .line(">median", |point| time(point.median_ns)),
+            );
+        }
+        document
+    }
+
+    /// For programs: JSON.
+    pub fn json(&self) -> Vec<u8> {
+        json::pretty(&json::regressions::json(self))
+    }
+
+    /// A row for each change: CSV.
+    pub fn csv(&self) -> Vec<u8> {
+        let columns = COLUMNS.iter().map(|(label, unit, _)| Column {
+            label: *label,
+            unit: *unit,
+            doc: "",
+        });
+        let changes = self.found.changes.iter();
+        let rows = changes.map(|change| {
+            let cells = COLUMNS.iter().map(|(_, _, cell)| cell(self, change));
+            cells.collect()
+        });
+        csv(&Sheet {
+            name: "regressions",
+            columns: columns.collect(),
+            rows: rows.collect(),
+        })
+    }
+
+    /// A row for each build, a column with milliseconds for each series: CSV as Apache Otava reads it, and how many series
+    /// are left out. Otava reads no empty cells, so series without runs of some build are left out, and builds without a time.
+    pub fn otava(&self) -> (Vec<u8>, usize) {
+        let builds: Vec<(usize, i64)> = self
+            .builds
+            .list
+            .iter()
+            .enumerate()
+            .filter_map(|(at, build)| Some((at, build.first_ns?)))
+            .collect();
+        let all = trends(self.fleet, self.builds, self.metrics);
+        let n_all = all.len();
+        let is_whole = |trend: &Trend| {
+            let mut builds = builds.iter();
+            builds.all(|(at, _)| trend.medians_ns.get(*at).is_some_and(Option::is_some))
+        };
+        let whole: Vec<Trend> = all.into_iter().filter(is_whole).collect();
+        let column = |label: String, unit| Column {
+            label,
+            unit,
+            doc: String::new(),
+        };
+        let mut columns = vec![
+            column("time".to_owned(), Unit::Text),
+            column(self.by.to_owned(), Unit::Text),
+        ];
+        columns.extend(whole.iter().map(|trend| column(self.name(trend), Unit::Ms)));
+        let rows = builds.iter().map(|(at, first_ns)| {
+            let build = self
+                .builds
+                .list
+                .get(*at)
+                .map_or("", |build| self.text(build.build));
+            let mut row = vec![Cell::Text(time_of(*first_ns)), Cell::Text(build.to_owned())];
+            row.extend(whole.iter().map(|trend| {
+                let median = trend.medians_ns.get(*at).copied().flatten();
+                median.map_or(Cell::Empty, |ns| Cell::Float(ns as f64 / 1e6))
+            }));
+            row
+        });
+        let sheet = Sheet {
+            name: "otava".to_owned(),
+            columns,
+            rows: rows.collect(),
+        };
+        (csv(&sheet), n_all - whole.len())
+    }
+
+    /// The name of a series: "llama/MI300X/category/GEMM".
+    fn name(&self, trend: &Trend) -> String {
+        let ranks = trend.world_size.filter(|size| *size > 1);
+        let parts = [
+            Some(self.text(trend.model).to_owned()),
+            trend.gpu.map(|gpu| self.text(gpu).to_owned()),
+            ranks.map(|size| format!("{size} ranks")),
+            Some(trend.metric.key().to_owned()),
+            trend.name.map(|name| self.text(name).to_owned()),
+            trend.dims.map(|dims| self.text(dims).to_owned()),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        parts.join("/")
+    }
+}
+
+/// A cell of a row.
+type Of = fn(&Answer, &Change) -> Cell;
+
+/// The columns of the CSV file.
+const COLUMNS: &[(&str, Unit, Of)] = &[
+    ("build", Unit::Text, |answer, change| {
+        named(answer, Some(change.build))
+    }),
+    ("level", Unit::Text, |_, change| {
+        Cell::Text(change.level.key().to_owned())
+    }),
+    ("confirmed_by", Unit::Text, |answer, change| {
+        named(answer, change.confirmed_by)
+    }),
+    ("model", Unit::Text, |answer, change| {
+        named(answer, change.model)
+    }),
+    ("gpu", Unit::Text, |answer, change| {
+        named(answer, change.gpu)
+    }),
+    ("world_size", Unit::Count, |_, change| {
+        change.world_size.map_or(Cell::Empty, Cell::Int)
+    }),
+    ("metric", Unit::Text, |_, change| {
+        Cell::Text(change.metric.key().to_owned())
+    }),
+    ("name", Unit::Text, |answer, change| {
+        named(answer, change.name)
+    }),
+    ("dims", Unit::Text, |answer, change| {
+        named(answer, change.dims)
+    }),
+    ("ratio", Unit::Number, |_, change| Cell::Float(change.ratio)),
+    ("ratio_low", Unit::Number, |_, change| {
+        change.low.map_or(Cell::Empty, Cell::Float)
+    }),
+    ("ratio_high", Unit::Number, |_, change| {
+        change.high.map_or(Cell::Empty, Cell::Float)
+    }),
+    ("p", Unit::Number, |_, change| {
+        change.p.map_or(Cell::Empty, Cell::Float)
+    }),
+    ("new_runs", Unit::Count, |_, change| {
+        Cell::Int(change.n_new.into())
+    }),
+    ("base_runs", Unit::Count, |_, change| {
+        Cell::Int(change.n_base.into())
+    }),
+    ("base_builds", Unit::Count, |_, change| {
+        Cell::Int(change.n_base_builds.into())
+    }),
+    ("base_first", Unit::Text, |answer, change| {
+        named(answer, Some(change.base_first))
+    }),
+    ("base_last", Unit::Text, |answer, change| {
+        named(answer, Some(change.base_last))
+    }),
+    ("new_ns", Unit::Number, |_, change| Cell::Int(change.new_ns)),
+    ("base_ns", Unit::Number, |_, change| {
+        Cell::Int(change.base_ns)
+    }),
+    ("new_run", Unit::Text, |answer, change| {
+        named(answer, Some(change.new_run))
+    }),
+    ("base_run", Unit::Text, |answer, change| {
+        named(answer, Some(change.base_run))
+    }),
+];
+
+fn named(answer: &Answer, text: Option<Text>) -> Cell {
+    text.map_or(Cell::Empty, |text| Cell::Text(answer.text(text).to_owned()))
+}
+
+/// A time in nanoseconds since 1970 as ISO 8601, to the second: "2026-02-28T13:45:00Z".
+fn time_of(ns: i64) -> String {
+    let seconds = ns.div_euclid(1_000_000_000);
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    // Days since the 1st of March of the year 0, in eras of 400 years that all are equally long; a year begins in March,
+    // so that the leap day is its last.
+    let days = days + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year + i64::from(month < 3);
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::regressions::Question;
+    use crate::fleet::testing::FleetOf;
+
+    /// Seven builds, two runs each, GEMM slower from the sixth on; the model's name and the category are hostile.
+    fn answered<T>(then: impl Fn(&Answer) -> T) -> T {
+        let mut fleet = FleetOf::default();
+        for build in 1..=7 {
+            for repeat in 0..2 {
+                let us = 1_000 + (build * 3 + repeat) % 5 + if build > 5 { 100 } else { 0 };
+                fleet.run("=a,`b`", &format!("b{build}"), 9_000);
+                fleet.op("aten::mm", "GEMM", us);
+            }
+        }
+        let builds = Builds::new(&fleet.0.runs, &fleet.0.texts);
+        let metrics = [Metric::Category];
+        let question = Question {
+            metrics: metrics.to_vec(),
+            newest: None,
+        };
+        let found = Regressions::new(&fleet.0, &builds, &question);
+        then(&Answer {
+            fleet: &fleet.0,
+            builds: &builds,
+            by: "build",
+            newest: None,
+            metrics: &metrics,
+            found: &found,
+        })
+    }
+
+    #[test]
+    fn a_change_as_a_document() {
+        let text = answered(|answer| answer.markdown());
+        let expected = [
+            "# Regressions between builds",
+            "Compared: 1 series over 7 builds.",
+            "## GEMM 10.1 % slower on MI300X in build b6",
+            "`aten::mm`",
+        ];
+        for part in expected {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert!(!text.contains("`b`"));
+    }
+
+    #[test]
+    fn a_change_as_a_row() {
+        let text = String::from_utf8(answered(|answer| answer.csv())).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2);
+        assert!(lines[0].starts_with("build,level,confirmed_by,model,"));
+        assert!(
+            lines[1].starts_with("b6,confirmed,b7,\"'=a,`b`\",MI300X,1,category,GEMM,,1.101"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_change_as_json() {
+        let json: serde_json::Value =
+            serde_json::from_slice(&answered(|answer| answer.json())).unwrap();
+        let change = &json["changes"][0];
+        assert_eq!(change["build"], "b6");
+        assert_eq!(change["carriers"][0]["name"], "aten::mm");
+        assert_eq!(change["history"].as_array().unwrap().len(), 7);
+        assert_eq!(json["newest"], serde_json::Value::Null);
+    }
+
+    #[test]
+    fn series_for_otava_have_a_value_in_every_build() {
+        let (bytes, n_left_out) = answered(|answer| answer.otava());
+        let text = String::from_utf8(bytes).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!((lines.len(), n_left_out), (8, 0));
+        assert_eq!(lines[0], "time,build,\"'=a,`b`/MI300X/category/GEMM\"");
+        assert_eq!(lines[1], "1970-01-01T00:00:00Z,b1,1.0035");
+    }
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        let cases = [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (1_772_286_300, "2026-02-28T13:45:00Z"),
+            (1_798_761_599, "2026-12-31T23:59:59Z"),
+            (-1, "1969-12-31T23:59:59Z"),
+        ];
+        for (seconds, expected) in cases {
+            assert_eq!(time_of(seconds * 1_000_000_000), expected);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Hashes of names: the same on all machines and in all versions, unlike those of hash tables.
+
+/// FNV-1a, 64 bits, of some texts: each is followed by a byte that no text has.
+pub(crate) fn fnv(texts: &[&str]) -> u64 {
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+    let bytes = texts
+        .iter()
+        .flat_map(|text| text.bytes().chain(std::iter::once(0xff)));
+    bytes.fold(OFFSET, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(PRIME)
+    })
+}
+
+/// The same as 16 hexadecimal digits.
+pub(crate) fn fnv_hex(texts: &[&str]) -> String {
+    format!("{:016x}", fnv(texts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Stores rest on it: it stays as it is.
+    #[test]
+    fn hashes_are_the_same_for_good() {
+        assert_eq!(fnv(&[]), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv_hex(&["aten::mm"]), "135be96a9c8d2ad6");
+        assert_ne!(fnv(&["ab", "c"]), fnv(&["a", "bc"]));
+    }
+}

@@ -1,0 +1,75 @@
+//! What the trace says of the recording itself, beside its events: redaction takes all of that away.
+
+use serde_json::Value;
+
+use super::hash::fnv_hex;
+use crate::base::interval::Interval;
+use crate::job::digest::{Identity, base_ns, of_trace};
+use crate::profile::lanes::recorded_span;
+use crate::trace::Trace;
+
+const DAY_NS: i64 = 86_400_000_000_000;
+
+/// Times of a trace that are later than the year 2000 count from 1970, whatever else it says.
+const YEAR_2000_NS: i64 = 946_684_800_000_000_000;
+
+/// What a trace says of its recording.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    /// When the first event starts, in nanoseconds since 1970; `None` where the trace does not tell.
+    pub start_ns: Option<i64>,
+    pub(super) span: Option<Interval>,
+    pub(super) identity: Identity,
+    pub(super) pytorch: Option<String>,
+    pub(super) cuda: Option<String>,
+    pub(super) rocm: Option<String>,
+}
+
+impl Recorded {
+    /// Of a trace as it was read; the name of the file may tell the rank. Without the host's name where
+    /// names are to be taken out.
+    pub fn new(trace: &Trace, file: &str, is_redacted: bool) -> Recorded {
+        let span = recorded_span(trace);
+        let mut identity = Identity::new(trace, file);
+        if is_redacted {
+            identity.host.clear();
+        }
+        let start_ns = span.and_then(|span| match base_ns(trace) {
+            _ if span.start_ns >= YEAR_2000_NS => Some(span.start_ns),
+            base => base.map(|base_ns| span.start_ns.saturating_add(base_ns)),
+        });
+        let number = |key| of_trace(trace, key).parse::<u64>().ok();
+        let pytorch = ["pytorch_version", "torch_version"];
+        let pytorch = pytorch.map(|key| of_trace(trace, key)).into_iter();
+        Recorded {
+            start_ns,
+            span,
+            identity,
+            pytorch: pytorch.into_iter().find(|text| !text.is_empty()),
+            cuda: number("cuda_runtime_version").map(|n| format!("{}.{}", n / 1000, n % 1000 / 10)),
+            rocm: number("hip_runtime_version").map(|n| {
+                let (major, minor, patch) = (n / 10_000_000, n / 100_000 % 100, n % 100_000);
+                format!("{major}.{minor}.{patch}")
+            }),
+        }
+    }
+
+    /// The same for the ranks of one job, as far as one rank can tell: its size, the groups that all of
+    /// them are in, and when it started, to 10 s.
+    pub(super) fn job_id(&self) -> Option<String> {
+        let world_size = self.identity.world_size.filter(|ranks| *ranks > 1)?;
+        let groups = self.identity.groups.iter();
+        let of_all = groups.filter(|group| group.ranks.len() == world_size as usize);
+        let of_all: Vec<Value> = of_all
+            .map(|group| Value::from(vec![group.name.as_str(), group.description.as_str()]))
+            .collect();
+        let tens_of_s = self.start_ns?.saturating_add(5_000_000_000) / 10_000_000_000;
+        let [size, start] = [world_size.to_string(), tens_of_s.to_string()];
+        Some(fnv_hex(&[&size, &Value::from(of_all).to_string(), &start]))
+    }
+}
+
+/// The UTC day of a time, in days since 1970.
+pub fn day_of(ns: i64) -> i32 {
+    i32::try_from(ns.div_euclid(DAY_NS)).unwrap_or_default()
+}
