@@ -99,7 +99,10 @@ fn ranks_of_one_world_are_one_job_and_a_cell_opens_its_rank() {
             .await;
         // Its address is of the job, and of no trace.
         let hash = page.hash().await;
-        assert!(!hash.contains("window=") && !hash.contains("file="), "{hash}");
+        assert!(
+            !hash.contains("window=") && !hash.contains("file="),
+            "{hash}"
+        );
         assert_eq!(page.requests_after_load(), []);
     });
 }
@@ -141,13 +144,11 @@ fn a_step_is_shown_rank_by_rank_and_leads_to_a_collective() {
         page.click("#back-to-job").await;
         page.find("#strip").await;
         page.wait_for("$('#strip canvas').height > 40").await;
-        page.js(
-            "const frame = $('#strip').getBoundingClientRect();
+        page.js("const frame = $('#strip').getBoundingClientRect();
              for (const kind of ['mousedown', 'mouseup'])
                $('#strip').dispatchEvent(new MouseEvent(kind,
-                 { bubbles: true, clientX: frame.right - 20, clientY: frame.top + 5 }));",
-        )
-        .await;
+                 { bubbles: true, clientX: frame.right - 20, clientY: frame.top + 5 }));")
+            .await;
         page.wait_until_shown(2).await;
         page.wait_text(".file", "r0.json").await;
     });
@@ -160,7 +161,8 @@ fn bandwidth_is_drawn_by_message_size() {
         page.wait_for("$$('#bandwidth path.mark').length === 1")
             .await;
         page.enter("#bandwidth", Key::Right + "").await;
-        page.wait_text("#bandwidth [role=status]", "All-reduce of").await;
+        page.wait_text("#bandwidth [role=status]", "All-reduce of")
+            .await;
         page.wait_text("#bandwidth .tip", "Bus bandwidth").await;
         page.click("[data-testid=bandwidth-figures] > summary")
             .await;

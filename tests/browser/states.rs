@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use dormer_core::sample;
 use thirtyfour::prelude::*;
 
+use super::fleet::{choose_fleet, summary};
 use super::job::{drop_job, ranks};
 use super::page::{Page, VIEWS};
 use crate::support::shared;
@@ -51,23 +52,26 @@ pub(crate) enum Opened {
     Two,
     /// Four ranks of one job.
     Job,
+    /// A summary of many traces.
+    Fleet,
     /// A large real trace.
     Real,
 }
 
 impl Opened {
     /// Everything, in the order in which it is looked at.
-    pub(crate) const ALL: [Opened; 6] = [
+    pub(crate) const ALL: [Opened; 7] = [
         Opened::Nothing,
         Opened::Sample,
         Opened::Damaged,
         Opened::Two,
         Opened::Job,
+        Opened::Fleet,
         Opened::Real,
     ];
 
     /// What is looked at in short: a real trace takes long.
-    pub(crate) const SHORT: &[Opened] = Opened::ALL.split_at(5).0;
+    pub(crate) const SHORT: &[Opened] = Opened::ALL.split_at(6).0;
 
     /// The word that the names of pictures begin with.
     fn word(self) -> &'static str {
@@ -77,6 +81,7 @@ impl Opened {
             Opened::Damaged => "damaged",
             Opened::Two => "two",
             Opened::Job => "job",
+            Opened::Fleet => "fleet",
             Opened::Real => "real",
         }
     }
@@ -89,6 +94,7 @@ impl Opened {
             Opened::Damaged => DAMAGED,
             Opened::Two => COMPARED,
             Opened::Job => OF_JOB,
+            Opened::Fleet => OF_FLEET,
         }
     }
 
@@ -114,6 +120,10 @@ impl Opened {
             Opened::Job => {
                 drop_job(page, &ranks()).await;
                 page.find("[data-testid=job]").await;
+                return true;
+            }
+            Opened::Fleet => {
+                choose_fleet(page, &summary(600)).await;
                 return true;
             }
             Opened::Real => match real() {
@@ -198,6 +208,13 @@ const OF_JOB: &[State] = &[
     by("heatmap", "job?row=1&step=1", &[Step::Click("[data-testid=heat-figures] > summary")], "[data-testid=heat-figures] tbody tr"),
     by("strip", "job?step=1", &[Step::Click("[data-testid=strip-figures] > summary")], "[data-testid=strip-figures] tbody tr"),
     by("bandwidth", "job", &[Step::Click("[data-testid=bandwidth-figures] > summary")], "[data-testid=bandwidth-figures] tbody tr"),
+];
+
+/// What a summary of many traces shows.
+#[rustfmt::skip]
+const OF_FLEET: &[State] = &[
+    at("fleet", "fleet", "[data-testid=fleet-runs] tbody tr[id]"),
+    at("run", "fleet?row=3", "[data-testid=run-chosen] button"),
 ];
 
 /// A state that an address leads to.

@@ -29,6 +29,8 @@ pub struct JobOpened {
     pub overview: JobOverview,
     /// How fast its data moved.
     pub bandwidth: BandwidthChart,
+    /// One moment of all ranks by the clock of each trace, by position; none where clocks cannot be compared.
+    pub moments: Vec<i64>,
     /// Windows of the profiler, the newest first: "steps 8–11".
     pub windows: Vec<String>,
     /// The one that is shown.
@@ -42,6 +44,14 @@ pub struct StepRequest {
     pub step: u32,
     /// A rank, by position, that is to be shown; of many not all are.
     pub rank: Option<u32>,
+}
+
+/// Tells a moment of the target and of the reference, each by the clock of its trace, so that their timelines can
+/// be aligned by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MomentQuery {
+    pub target_ns: i64,
+    pub reference_ns: i64,
 }
 
 /// Looks for an event of the open trace; the answer is the number by which views know it.

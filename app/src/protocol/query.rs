@@ -77,6 +77,7 @@ queries! {
     RangeQuery -> RangeCard;
     FindEvents -> FoundEvents;
     EventAtQuery -> Option<u32>;
+    MomentQuery -> ();
     CompareQuery -> CompareFacts;
     DiffRowsQuery -> TreePage<DiffRow>;
     SwapTraces -> Option<Swapped>;

@@ -6,6 +6,7 @@ use dormer_core::Profile;
 use dormer_core::job::Analysis;
 use dormer_core::job::bandwidth::BandwidthChart;
 use dormer_core::job::digest::SourceFile;
+use dormer_core::job::moment::moments;
 use dormer_core::job::overview::JobOverview;
 use dormer_core::job::strip::StepStrip;
 use dormer_core::job::world::{SetApart, Why, Window, World};
@@ -63,7 +64,7 @@ async fn digest_of(file: &File, request: DigestRequest) -> Result<(Vec<u8>, bool
     Ok((digest.to_file(), false))
 }
 
-async fn bytes_of(file: &File, up_to: f64) -> Result<Vec<u8>, Failure> {
+pub(super) async fn bytes_of(file: &File, up_to: f64) -> Result<Vec<u8>, Failure> {
     let slice = file.slice_with_f64_and_f64(0.0, up_to);
     let slice = slice.map_err(|error| unreadable(&error))?;
     let buffer = JsFuture::from(slice.array_buffer()).await;
@@ -125,7 +126,9 @@ pub(super) fn step(request: StepRequest) {
 }
 
 fn opened(digests: &[Vec<u8>], request: JobRequest) -> Option<(JobOpened, (Job, Analysis))> {
-    let read = digests.iter().filter_map(|bytes| Digest::from_file(bytes)?.ok());
+    let read = digests
+        .iter()
+        .filter_map(|bytes| Digest::from_file(bytes)?.ok());
     let World {
         mut windows,
         mut set_apart,
@@ -142,6 +145,7 @@ fn opened(digests: &[Vec<u8>], request: JobRequest) -> Option<(JobOpened, (Job, 
     let opened = JobOpened {
         overview: JobOverview::new(&job, &analysis, &set_apart),
         bandwidth: BandwidthChart::new(&job, &analysis),
+        moments: moments(&job),
         windows: names,
         window: at as u32,
     };
@@ -161,7 +165,9 @@ impl super::Analysis {
     pub(super) fn event_at(&self, query: &EventAtQuery) -> Option<u32> {
         let trace = &self.whole.trace;
         let events = &trace.events;
-        let named = events.ids().filter(|event| trace.name(*event) == query.name);
+        let named = events
+            .ids()
+            .filter(|event| trace.name(*event) == query.name);
         let nearest = named.min_by_key(|event| events.ts_ns(*event).abs_diff(query.start_ns));
         nearest.map(|event| events.uid(event))
     }

@@ -115,13 +115,23 @@ mod tests {
         let marks: Vec<(&str, bool, String, Option<String>)> = (chart.marks.iter())
             .map(|mark| {
                 let percent = mark.percent.map(|percent| format!("{percent:.1}"));
-                (&*mark.between, mark.spans_hosts, format!("{:.1}", mark.gbps), percent)
+                (
+                    &*mark.between,
+                    mark.spans_hosts,
+                    format!("{:.1}", mark.gbps),
+                    percent,
+                )
             })
             .collect();
         assert_eq!(
             marks,
             [
-                ("mesh_tp 1", false, "104.9".to_owned(), Some("23.4".to_owned())),
+                (
+                    "mesh_tp 1",
+                    false,
+                    "104.9".to_owned(),
+                    Some("23.4".to_owned())
+                ),
                 ("mesh_dp 2", true, "10.5".to_owned(), None),
             ]
         );

@@ -26,6 +26,7 @@ mod findings;
 pub(crate) mod flow;
 pub(crate) mod groups;
 pub(crate) mod matching;
+pub mod moment;
 pub(crate) mod network;
 pub mod overview;
 pub(crate) mod pipeline;

@@ -212,7 +212,9 @@ fn collective(job: &Job, node: &Node, parts: &[Part], waits: &[i64]) -> StripCol
     let matched = node.matched.and_then(|at| job.collectives.get(at));
     let number = |part: &Part| job.ranks.get(part.rank).map(|rank| rank.number);
     let label = first.map_or_else(String::new, |(digest, of)| {
-        let kind = matched.map_or_else(|| digest.kind(of), |of| of.kind).label();
+        let kind = matched
+            .map_or_else(|| digest.kind(of), |of| of.kind)
+            .label();
         let bytes = message_bytes(digest, of).filter(|_| !is_uneven(digest, of));
         match bytes {
             Some(bytes) => format!("{kind} of {}", format::bytes(bytes as u64)),
@@ -260,7 +262,10 @@ mod tests {
         job.step(7, 0, 100 * MS);
         for at in 0..30 {
             let (start, late) = (3 * at * MS, if at == 29 { MS } else { 0 });
-            let spans = [(start + MS, start + 2 * MS + late), (start + MS + late, start + 2 * MS + late)];
+            let spans = [
+                (start + MS, start + 2 * MS + late),
+                (start + MS + late, start + 2 * MS + late),
+            ];
             job.run("0 default_pg", "allreduce", &[0, 1], &spans);
         }
         job.job()
@@ -275,7 +280,13 @@ mod tests {
         assert_eq!(ranks, [0, 1]);
         let last = strip.lanes.iter().filter_map(|lane| lane.parts.last());
         let last: Vec<(i64, i64, i64)> = last
-            .map(|part| (part.work_ns / MS, part.wait_ns / MS, part.transfer_ns() / MS))
+            .map(|part| {
+                (
+                    part.work_ns / MS,
+                    part.wait_ns / MS,
+                    part.transfer_ns() / MS,
+                )
+            })
             .collect();
         // Rank 1 works 1 ms longer, and rank 0 waits for it.
         assert_eq!(last, [(2, 1, 1), (3, 0, 1)]);
@@ -312,7 +323,10 @@ mod tests {
         assert_eq!(shown(None), (MOST_LANES, true, false));
         assert_eq!(shown(Some(99)), (MOST_LANES, true, true));
         let strip = StepStrip::new(&job, &analysis, 0, None);
-        assert_eq!((strip.collectives[0].n_read, strip.collectives[0].last), (100, Some(90)));
+        assert_eq!(
+            (strip.collectives[0].n_read, strip.collectives[0].last),
+            (100, Some(90))
+        );
         // A step that is not there has nothing.
         assert_eq!(StepStrip::new(&job, &analysis, 5, None).collectives, []);
     }

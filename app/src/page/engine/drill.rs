@@ -8,7 +8,7 @@ use super::{Engine, TraceSource};
 use crate::page::ranks::JobStage;
 use crate::page::state::Stage;
 use crate::page::url::Focus;
-use crate::protocol::{EventAtQuery, StepLine};
+use crate::protocol::{Align, EventAtQuery, MomentQuery, StepLine};
 
 impl Engine {
     fn trace_of(self, rank: usize) -> Option<File> {
@@ -47,12 +47,47 @@ impl Engine {
         });
     }
 
-    /// Opens two ranks, by position, to compare.
-    pub fn compare_ranks(self, target: usize, reference: usize) {
-        if let (Some(target), Some(reference)) = (self.trace_of(target), self.trace_of(reference)) {
-            self.leave_job();
-            self.open(TraceSource::Files(vec![target, reference]));
+    /// Opens two ranks, by position: their timelines one below the other on one clock, or their comparison.
+    pub fn open_two_ranks(self, [target, reference]: [usize; 2], as_timelines: bool) {
+        let files = self.trace_of(target).zip(self.trace_of(reference));
+        let Some((target_file, reference_file)) = files else {
+            return;
+        };
+        let moment = self.state.job.with_untracked(|job: &JobStage| {
+            let moments = &job.shown()?.opened.moments;
+            let moment = MomentQuery {
+                target_ns: *moments.get(target)?,
+                reference_ns: *moments.get(reference)?,
+            };
+            Some((moment, as_timelines))
+        });
+        self.leave_job();
+        self.open(TraceSource::Files(vec![target_file, reference_file]));
+        self.inner.update_value(|inner| {
+            if let Some(ranks) = &mut inner.ranks {
+                ranks.moment = moment;
+            }
+        });
+    }
+
+    /// Two traces are open: where they are ranks of a job, their clocks are told, and their timelines shown where
+    /// those are wanted; `false` where their comparison is.
+    pub(super) fn shows_timelines_of_ranks(self) -> bool {
+        let moment = self.take(|inner| inner.ranks.as_mut()?.moment.take());
+        let Some((moment, as_timelines)) = moment else {
+            return false;
+        };
+        self.ask(moment, |()| {});
+        if as_timelines {
+            self.state.go(|place| {
+                place.view = "timeline".to_owned();
+                place.focus = Focus {
+                    below: Some(Align::Clock),
+                    ..Focus::default()
+                };
+            });
         }
+        as_timelines
     }
 
     fn leave_job(self) {
@@ -61,6 +96,7 @@ impl Engine {
             if let Some(ranks) = &mut inner.ranks {
                 ranks.focus = focus;
                 ranks.drill = None;
+                ranks.moment = None;
             }
         });
     }

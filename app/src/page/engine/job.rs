@@ -210,7 +210,10 @@ impl Engine {
             Ok(Reply::JobOpened(opened)) => self.job_opened(*opened),
             Ok(Reply::JobFailed(failure)) => self.job_failed(failure),
             Ok(Reply::JobStep(strip)) => {
-                let number = self.state.job.with_untracked(|job| Some(job.shown()?.number));
+                let number = self
+                    .state
+                    .job
+                    .with_untracked(|job| Some(job.shown()?.number));
                 let step = number.map(|number| (number, Arc::new(*strip)));
                 self.state.job_step.set(step);
             }

@@ -11,6 +11,7 @@ use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, File, MessageEvent, Worker};
 
 use super::Engine;
+use super::fleet::{is_fleet, may_be_fleet};
 use super::job::{Asked, JobWorker};
 use super::workers::message_of;
 use crate::page::browser::{self, Dropped};
@@ -19,7 +20,7 @@ use crate::page::ranks::queue::Queue;
 use crate::page::ranks::{JobStage, RanksRead, VIEW};
 use crate::page::state::Stage;
 use crate::page::url::Focus;
-use crate::protocol::{DigestRequest, Failure, ONE_FILE, Reply, Request, wire};
+use crate::protocol::{DigestRequest, Failure, MomentQuery, ONE_FILE, Reply, Request, wire};
 
 /// What is read by then is shown; a job that takes no longer is shown when it is whole.
 pub(super) const SOON_MS: u32 = 700;
@@ -72,6 +73,8 @@ pub(super) struct Ranks {
     pub(super) focus: Focus,
     /// Where a rank is opened.
     pub(super) drill: Option<Drill>,
+    /// Two ranks that are opened: a moment of both, and whether their timelines are shown.
+    pub(super) moment: Option<(MomentQuery, bool)>,
 }
 
 /// Where in a job a rank is opened.
@@ -96,12 +99,24 @@ impl Ranks {
 }
 
 impl Engine {
-    /// Files came together: where they are ranks of one job, it is opened at once.
+    /// Files came together: where they are ranks of one job, or a summary of many traces, it is opened at once.
     pub fn take_together(self, dropped: Dropped, otherwise: impl FnOnce(Dropped) + 'static) {
         let is_archive = |dropped: &Dropped| match dropped.files.as_slice() {
             [(name, _)] => name.to_ascii_lowercase().ends_with(".zip"),
             _ => false,
         };
+        if let [(_, file)] = dropped.files.as_slice()
+            && may_be_fleet(file)
+        {
+            let file = file.clone();
+            wasm_bindgen_futures::spawn_local(async move {
+                match is_fleet(&file).await {
+                    true => self.open_fleet(file),
+                    false => otherwise(dropped),
+                }
+            });
+            return;
+        }
         let is_alone = dropped.files.len() < 2 && !is_archive(&dropped);
         if is_alone || self.state.takes_captures() {
             otherwise(dropped);

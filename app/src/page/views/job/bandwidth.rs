@@ -78,8 +78,13 @@ impl Drawing {
     }
 
     fn nearest(&self, x: f64, y: f64) -> Option<usize> {
-        let distances = self.places.iter().map(|(left, top)| (left - x).hypot(top - y));
-        let nearest = distances.enumerate().min_by(|one, other| one.1.total_cmp(&other.1));
+        let distances = self
+            .places
+            .iter()
+            .map(|(left, top)| (left - x).hypot(top - y));
+        let nearest = distances
+            .enumerate()
+            .min_by(|one, other| one.1.total_cmp(&other.1));
         nearest.filter(|(_, px)| *px <= REACH).map(|(at, _)| at)
     }
 }
@@ -108,9 +113,7 @@ pub(super) fn bandwidth(job: &Arc<OpenJob>) -> Option<AnyView> {
             format::bandwidth_gbps(peak.gbps)
         )
     });
-    let says = peak.unwrap_or_else(|| {
-        "What the links carry is not known for this GPU.".to_owned()
-    });
+    let says = peak.unwrap_or_else(|| "What the links carry is not known for this GPU.".to_owned());
     let badge = read_of(job);
     Some(
         view! {
@@ -165,9 +168,7 @@ fn chart_of(chart: BandwidthChart) -> AnyView {
         pointed.set(None);
         event.prevent_default();
     };
-    let figure = move || {
-        drawing.with(|drawing| chart.with_value(|chart| picture(drawing, chart)))
-    };
+    let figure = move || drawing.with(|drawing| chart.with_value(|chart| picture(drawing, chart)));
     let about = move |at: usize| chart.with_value(|chart| chart.marks.get(at).map(told));
     let tip = move || {
         let at = shown()?;
@@ -192,7 +193,9 @@ fn chart_of(chart: BandwidthChart) -> AnyView {
     };
     let spoken = move || {
         let (head, figures) = about(cursor.get()?)?;
-        let figures = figures.into_iter().map(|(label, value)| format!(", {label} {value}"));
+        let figures = figures
+            .into_iter()
+            .map(|(label, value)| format!(", {label} {value}"));
         Some(std::iter::once(head).chain(figures).collect::<String>())
     };
     view! {
@@ -226,10 +229,17 @@ fn picture(drawing: &Drawing, chart: &BandwidthChart) -> AnyView {
         // Round or square, so that colors are not needed.
         let r = RADIUS;
         let (class, path) = match mark.spans_hosts {
-            true => ("mark c-attention", format!("M{:.1} {:.1}h{d}v{d}h-{d}z", x - r, y - r, d = 2.0 * r)),
+            true => (
+                "mark c-attention",
+                format!("M{:.1} {:.1}h{d}v{d}h-{d}z", x - r, y - r, d = 2.0 * r),
+            ),
             false => (
                 "mark c-computation",
-                format!("M{:.1} {y:.1}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0", x - r, d = 2.0 * r),
+                format!(
+                    "M{:.1} {y:.1}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0",
+                    x - r,
+                    d = 2.0 * r
+                ),
             ),
         };
         view! { <path class=class d=path></path> }
@@ -256,17 +266,29 @@ fn picture(drawing: &Drawing, chart: &BandwidthChart) -> AnyView {
 }
 
 fn told(mark: &BandwidthMark) -> (String, Vec<(String, String)>) {
-    let hosts = if mark.spans_hosts { ", several hosts" } else { ", one host" };
+    let hosts = if mark.spans_hosts {
+        ", several hosts"
+    } else {
+        ", one host"
+    };
     let figures = [
         ("Ranks", format!("{}{hosts}", mark.n_ranks)),
         ("Bus bandwidth", format::bandwidth_gbps(mark.gbps)),
-        ("Of the link", mark.percent.map_or_else(String::new, format::percent)),
+        (
+            "Of the link",
+            mark.percent.map_or_else(String::new, format::percent),
+        ),
         ("Transfer, median", format::time_ns(mark.median_ns)),
         ("Count", format::count(u64::from(mark.count))),
     ];
     let known = figures.into_iter().filter(|(_, value)| !value.is_empty());
     let head = format!("{}, {}", format::capitalized(&mark.message), mark.between);
-    (head, known.map(|(label, value)| (label.to_owned(), value)).collect())
+    (
+        head,
+        known
+            .map(|(label, value)| (label.to_owned(), value))
+            .collect(),
+    )
 }
 
 fn figures(chart: &BandwidthChart) -> FactTable {

@@ -28,6 +28,7 @@ pub(super) fn tables(job: Arc<OpenJob>, picked: Picked) -> impl IntoView {
     let tables = each(all.into_iter().enumerate(), |(at, table)| {
         shown_table(&job, table, Some(picked).filter(|_| Some(at) == first))
     });
+    let has_clocks = !job.opened.moments.is_empty();
     let compare = move || {
         let picked = picked.0.get();
         let ranks: Vec<usize> = picked
@@ -44,12 +45,16 @@ pub(super) fn tables(job: Arc<OpenJob>, picked: Picked) -> impl IntoView {
                 None,
             ),
         };
+        let open = move |as_timelines: bool| {
+            if let Some((target, reference)) = pair {
+                engine.open_two_ranks([target, reference], as_timelines);
+            }
+        };
         view! {
-            <button type="button" id="compare-ranks" disabled=pair.is_none() on:click=move |_| {
-                if let Some((target, reference)) = pair {
-                    engine.compare_ranks(target, reference);
-                }
-            }>{says}</button>
+            <button type="button" id="compare-ranks" disabled=pair.is_none() on:click=move |_| open(false)>{says}</button>
+            {(has_clocks && pair.is_some()).then(|| view! {
+                <button type="button" id="timelines-of-ranks" on:click=move |_| open(true)>"Show their timelines on one clock"</button>
+            })}
         }
     };
     view! {

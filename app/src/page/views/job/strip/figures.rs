@@ -131,9 +131,7 @@ fn collectives(strip: &StepStrip) -> FactTable {
             true => format!("The {MOST_ROWS} of {n_all} collectives that are waited for most"),
             false => "Collectives of this step".to_owned(),
         },
-        columns: columns
-            .map(|(label, kind)| (label.to_owned(), kind))
-            .into(),
+        columns: columns.map(|(label, kind)| (label.to_owned(), kind)).into(),
         rows: rows.collect(),
     }
 }

@@ -32,7 +32,11 @@ pub(super) fn strip(job: Arc<OpenJob>) -> Option<AnyView> {
         return None;
     }
     // The step that shows best what is worth most, until another is chosen.
-    let first = overview.cards.iter().find_map(|card| card.step).unwrap_or(0);
+    let first = overview
+        .cards
+        .iter()
+        .find_map(|card| card.step)
+        .unwrap_or(0);
     let step = Memo::new(move |_| {
         let chosen = state.place.with(|place| place.focus.step);
         let step = chosen.map_or(first, |step| step as usize);
@@ -52,7 +56,9 @@ pub(super) fn strip(job: Arc<OpenJob>) -> Option<AnyView> {
     });
     let shown = Memo::new(move |_| {
         let strip = state.job_step.get();
-        let strip = strip.filter(|(of, _)| *of == number).map(|(_, strip)| strip);
+        let strip = strip
+            .filter(|(of, _)| *of == number)
+            .map(|(_, strip)| strip);
         Shown(strip.unwrap_or_default())
     });
     let steps = each(overview.steps.iter().enumerate(), |(at, name)| {
@@ -127,11 +133,18 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
         labels.collect::<Vec<String>>()
     });
     let stretch = Memo::new(move |_| {
-        let letters = labels.with(|labels| labels.iter().map(String::len).max()).unwrap_or(0);
+        let letters = labels
+            .with(|labels| labels.iter().map(String::len).max())
+            .unwrap_or(0);
         let gutter_px = letters.max(2) as f64 * 0.62 * text_px() + 10.0;
         shown.with(|Shown(strip)| {
             let width = stage.size.get().0;
-            Stretch::new((width, gutter_px), strip.lanes.len(), strip.length_ns, span.get())
+            Stretch::new(
+                (width, gutter_px),
+                strip.lanes.len(),
+                strip.length_ns,
+                span.get(),
+            )
         })
     });
     let joined = Memo::new(move |_| shown.with(|Shown(strip)| members(strip)));
@@ -152,7 +165,12 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
     };
     Effect::new(move || {
         state.theme().track();
-        let tokens = || Kind::ALL.iter().map(|kind| kind.token().to_owned()).collect();
+        let tokens = || {
+            Kind::ALL
+                .iter()
+                .map(|kind| kind.token().to_owned())
+                .collect()
+        };
         stage.read_colors(move || Some(tokens()));
     });
     Effect::new(move || {
@@ -191,7 +209,11 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
     let open = move |cell: Cell| {
         let found = shown.with_untracked(|Shown(strip)| {
             let of = part(strip, cell)?;
-            let kernel = strip.collectives.get(of.collective as usize)?.kernel.clone();
+            let kernel = strip
+                .collectives
+                .get(of.collective as usize)?
+                .kernel
+                .clone();
             Some((strip.lanes.get(cell.0)?.rank as usize, (kernel, of.at_ns)))
         });
         if let Some((rank, event)) = found {
@@ -302,7 +324,9 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
         })
     };
     let marked_off = move || {
-        let (from, to) = drag.get().filter(|(from, to)| (to - from).abs() > DRAG_PX)?;
+        let (from, to) = drag
+            .get()
+            .filter(|(from, to)| (to - from).abs() > DRAG_PX)?;
         Some(view! {
             <i
                 class="cell"
@@ -317,9 +341,12 @@ fn chart(job: StoredValue<Arc<OpenJob>>, shown: Memo<Shown>, step: Memo<usize>) 
     let about = move || {
         let cell = chosen.get()?;
         let (head, pairs) = shown.with(|Shown(strip)| told(strip, cell, number_of(cell.0)?))?;
-        let figures = pairs.into_iter().map(|(label, value)| format!("{label} {value}"));
+        let figures = pairs
+            .into_iter()
+            .map(|(label, value)| format!("{label} {value}"));
         let figures = figures.collect::<Vec<String>>().join(", ");
-        let rank = shown.with(|Shown(strip)| strip.lanes.get(cell.0).map(|lane| lane.rank as usize))?;
+        let rank =
+            shown.with(|Shown(strip)| strip.lanes.get(cell.0).map(|lane| lane.rank as usize))?;
         let way = match job.with_value(|job| job.has_trace.get(rank) == Some(&true)) {
             true => view! { <button type="button" class="small" id="open-collective" on:click=move |_| open(cell)>"Open the trace at this collective"</button> }.into_any(),
             false => super::heatmap::open_buttons(job.get_value(), rank, step.get_untracked()),

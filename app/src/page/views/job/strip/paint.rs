@@ -70,7 +70,12 @@ impl Picture<'_> {
         }
     }
 
-    fn lane(&self, brush: &CanvasRenderingContext2d, lane: usize, (letter_px, text_px): (f64, f64)) {
+    fn lane(
+        &self,
+        brush: &CanvasRenderingContext2d,
+        lane: usize,
+        (letter_px, text_px): (f64, f64),
+    ) {
         let Some(of) = self.strip.lanes.get(lane) else {
             return;
         };
@@ -144,7 +149,8 @@ impl Picture<'_> {
             members.len() > 1
                 && starts.any(|part| {
                     let x = self.stretch.px(part.start_ns);
-                    x >= self.stretch.gutter_px && x <= self.stretch.gutter_px + self.stretch.width_px
+                    x >= self.stretch.gutter_px
+                        && x <= self.stretch.gutter_px + self.stretch.width_px
                 })
         };
         let all = self.strip.collectives.iter().enumerate();

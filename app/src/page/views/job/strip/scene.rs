@@ -236,7 +236,10 @@ mod tests {
     #[test]
     fn a_part_of_the_time_is_as_wide_as_all_of_it() {
         let half = Stretch::new((220.0, 20.0), 2, 100_000, Some((50_000, 100_000)));
-        assert_eq!([half.px(50_000), half.px(100_000)].map(|px| px as i64), [20, 220]);
+        assert_eq!(
+            [half.px(50_000), half.px(100_000)].map(|px| px as i64),
+            [20, 220]
+        );
         assert_eq!(half.zoomed(0.5, 75_000.0, 100_000), Some((62_500, 87_500)));
         assert_eq!(half.zoomed(4.0, 75_000.0, 100_000), None, "all of it");
         assert_eq!(half.showing(60_000, 100_000), None);
