@@ -15,7 +15,7 @@ use dormer_core::output::export::{self, Source};
 use dormer_core::perf::model_config::{self, ModelConfig};
 use dormer_core::perf::user::{self, UserModels};
 #[cfg(feature = "parquet")]
-use dormer_core::tables::TABLES;
+use dormer_core::{fleet::Metric, tables::TABLES};
 
 /// How commands end, for scripts.
 const EXIT_CODES: &str = "\
@@ -305,6 +305,10 @@ pub(crate) enum FleetCommand {
     Compact(CompactArgs),
     /// Print the statements that make the tables of a store views of DuckDB
     Sql(SqlArgs),
+    /// Write what the page shows of a store: where GPUs lose time, what changed, what to fix first
+    Summary(SummaryArgs),
+    /// Tell what became slower or faster between builds, and which operations carry it
+    Regressions(RegressionsArgs),
 }
 
 #[cfg(feature = "parquet")]
@@ -325,6 +329,93 @@ pub(crate) struct SqlArgs {
     /// The store [default: the word STORE, to be replaced]
     #[arg(value_name = "STORE")]
     pub(crate) store: Option<PathBuf>,
+}
+
+/// Which runs of a store.
+#[cfg(feature = "parquet")]
+#[derive(Debug, clap::Args)]
+pub(crate) struct AskedArgs {
+    /// The store that `dormer fleet PATHS -o STORE` wrote
+    #[arg(value_name = "STORE")]
+    pub(crate) store: PathBuf,
+
+    /// The tag that tells builds apart; they stand in the order of their first recording
+    #[arg(long, value_name = "TAG", default_value = "build")]
+    pub(crate) by: String,
+
+    /// Only runs with this value of a column of `runs` or of a tag, such as status=ok or tags.team=vision;
+    /// can be given more than once
+    #[arg(long = "where", value_name = "K=V", value_parser = tag_of)]
+    pub(crate) wheres: Vec<(String, String)>,
+
+    /// Only recordings of so many days before the newest of the store
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) last: Option<u32>,
+}
+
+#[cfg(feature = "parquet")]
+impl AskedArgs {
+    /// The name of the tag that tells builds apart.
+    pub(crate) fn tag(&self) -> &str {
+        self.by.strip_prefix("tags.").unwrap_or(&self.by)
+    }
+}
+
+#[cfg(feature = "parquet")]
+#[derive(Debug, clap::Args)]
+pub(crate) struct SummaryArgs {
+    #[command(flatten)]
+    pub(crate) asked: AskedArgs,
+
+    /// The file to write, at most 5 MB: the page opens it
+    #[arg(short, long, value_name = "fleet.json.gz")]
+    pub(crate) output: PathBuf,
+}
+
+#[cfg(feature = "parquet")]
+#[derive(Debug, clap::Args)]
+pub(crate) struct RegressionsArgs {
+    #[command(flatten)]
+    pub(crate) asked: AskedArgs,
+
+    /// The newest build to look at, as if none had come after it: what changed with it, or before and still
+    /// shows in it [default: what changed in any build]
+    #[arg(long, value_name = "BUILD")]
+    pub(crate) new: Option<String>,
+
+    /// What to compare; can be a list [default: total,category]
+    #[arg(long, value_name = "METRICS", value_delimiter = ',', value_parser = metrics())]
+    pub(crate) metric: Vec<Metric>,
+
+    /// Print for programs or documents: md, json, csv (a row for each change), or otava (the series, for
+    /// Apache Otava) [default: a table]
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    pub(crate) format: Option<RegressionFormat>,
+}
+
+/// How regressions are written.
+#[cfg(feature = "parquet")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum RegressionFormat {
+    /// A document
+    Md,
+    /// Everything, for programs
+    Json,
+    /// A row for each change
+    Csv,
+    /// A row for each build, a column for each series, as Apache Otava reads it
+    Otava,
+}
+
+#[cfg(feature = "parquet")]
+fn metrics() -> impl TypedValueParser<Value = Metric> {
+    let keys = Metric::ALL.map(Metric::key);
+    PossibleValuesParser::new(keys).map(|key| {
+        let mut all = Metric::ALL.into_iter();
+        // The parser let nothing else through.
+        all.find(|metric| metric.key() == key)
+            .unwrap_or(Metric::Total)
+    })
 }
 
 /// Which traces, into which store, and how.

@@ -1,8 +1,8 @@
 //! The runs of a store that are asked for, as the core judges them.
 
 use dormer_core::base::format;
-use dormer_core::fleet::{Asked, Fleet, Stored, tags_of};
-use dormer_core::tables::{FINDINGS, KERNELS, OPS};
+use dormer_core::fleet::{Asked, Fleet, tags_of};
+use dormer_core::tables::{FINDINGS, KERNELS, OPS, RUNS, Table};
 
 use super::store::read;
 use crate::Failure;
@@ -10,9 +10,34 @@ use crate::args::AskedArgs;
 
 /// The columns that are judged, of tables with many rows.
 const COLUMNS: [(&str, &[&str]); 3] = [
-    (OPS, &["op_key", "name", "category", "input_dims", "calls", "kernel_ns"]),
-    (KERNELS, &["kernel_short", "op", "category", "library", "calls", "total_ns"]),
-    (FINDINGS, &["number", "analysis", "pattern", "title", "low_ns", "mid_ns", "high_ns"]),
+    (
+        OPS,
+        &[
+            "op_key",
+            "name",
+            "category",
+            "input_dims",
+            "calls",
+            "kernel_ns",
+        ],
+    ),
+    (
+        KERNELS,
+        &[
+            "kernel_short",
+            "op",
+            "category",
+            "library",
+            "calls",
+            "total_ns",
+        ],
+    ),
+    (
+        FINDINGS,
+        &[
+            "number", "analysis", "pattern", "title", "low_ns", "mid_ns", "high_ns",
+        ],
+    ),
 ];
 
 /// Reads them. That no run has the tag that tells builds apart is a mistake where builds are what is asked for.
@@ -23,30 +48,24 @@ pub(super) fn fleet(args: &AskedArgs, needs_builds: bool) -> Result<Fleet, Failu
         last_days: args.last,
     };
     let tables = read::latest(&args.store, &COLUMNS)?;
-    let [ops, kernels, findings] = [OPS, KERNELS, FINDINGS].map(|name| tables.table(name));
-    let runs = tables.table(dormer_core::tables::RUNS);
-    let stored = Stored {
-        runs,
-        ops,
-        kernels,
-        findings,
-    };
-    let fleet = Fleet::new(&stored, &asked);
+    let fleet = Fleet::new(&tables, &asked);
     if fleet.runs.is_empty() {
-        let sentence = match runs.is_empty() {
+        let sentence = match tables.table(RUNS).is_none_or(Table::is_empty) {
             true => "the store has no runs",
             false => "no run is as --where and --last say",
         };
         return Err(Failure::Sentence(sentence.to_owned()));
     }
     if needs_builds && fleet.runs.iter().all(|run| run.build.is_none()) {
-        let tags = tags_of(runs);
+        let tags = tags_of(&tables);
         let tags = match tags.is_empty() {
             true => "no run has tags; dormer fleet --tag and --tag-from give them".to_owned(),
             false => format!("tags of runs are {}", format::listed(&tags)),
         };
         let tag = asked.tag();
-        return Err(Failure::Usage(format!("no run has the tag {tag}, which --by names: {tags}")));
+        return Err(Failure::Usage(format!(
+            "no run has the tag {tag}, which --by names: {tags}"
+        )));
     }
     Ok(fleet)
 }

@@ -7,11 +7,14 @@
 //! A child is `dormer tables` of one trace, with limits of time and memory: whatever happens to it is a row.
 //! What is in the store already is skipped without reading.
 
+mod asked;
 mod child;
 mod ingest;
 mod known;
+mod regressions;
 mod sql;
 pub(crate) mod store;
+mod summary;
 mod walk;
 
 pub(crate) use ingest::pattern_of;
@@ -26,5 +29,7 @@ pub(crate) fn run(args: &FleetArgs, out: &mut Out) -> Result<(), Failure> {
         None => ingest::run(args, out),
         Some(FleetCommand::Compact(args)) => store::compact::run(args, out),
         Some(FleetCommand::Sql(args)) => sql::run(args, out),
+        Some(FleetCommand::Summary(args)) => summary::run(args, out),
+        Some(FleetCommand::Regressions(args)) => regressions::run(args, out),
     }
 }

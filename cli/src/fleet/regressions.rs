@@ -23,10 +23,16 @@ pub(crate) fn run(args: &RegressionsArgs, out: &mut Out) -> Result<(), Failure> 
     let by = args.asked.tag();
     let newest = args.new.as_ref().map(|name| {
         let mut all = builds.list.iter().map(|at| at.build);
-        all.find(|build| fleet.texts.get(*build) == name).ok_or_else(|| {
-            let last = builds.list.last().map_or("", |at| fleet.texts.get(at.build));
-            Failure::Usage(format!("no run that was read has {by}={name}; the newest is {last}"))
-        })
+        all.find(|build| fleet.texts.get(*build) == name)
+            .ok_or_else(|| {
+                let last = builds
+                    .list
+                    .last()
+                    .map_or("", |at| fleet.texts.get(at.build));
+                Failure::Usage(format!(
+                    "no run that was read has {by}={name}; the newest is {last}"
+                ))
+            })
     });
     let newest = newest.transpose()?;
     let metrics = match args.metric.is_empty() {
@@ -58,7 +64,9 @@ pub(crate) fn run(args: &RegressionsArgs, out: &mut Out) -> Result<(), Failure> 
             let (file, n_left_out) = answer.otava();
             out.file(&file)?;
             if n_left_out > 0 {
-                stdout::complain(&format!("{n_left_out} series without runs of some build are left out"));
+                stdout::complain(&format!(
+                    "{n_left_out} series without runs of some build are left out"
+                ));
             }
         }
     }
@@ -102,7 +110,15 @@ fn print(answer: &Answer, out: &mut Out) -> Result<(), Failure> {
         ]
     });
     let heads = [
-        "build", "what", ">change", "95 % interval", "model", "GPU", ">runs new/base", "level", "carried by",
+        "build",
+        "what",
+        ">change",
+        "95 % interval",
+        "model",
+        "GPU",
+        ">runs new/base",
+        "level",
+        "carried by",
     ];
     table::section(out, heads, rows)?;
     Ok(())

@@ -7,6 +7,8 @@ mod checks;
 mod compare;
 mod docs;
 mod job;
+#[cfg(feature = "parquet")]
+mod regressions;
 
 use std::fs;
 use std::io::Write;

@@ -6,26 +6,12 @@ use super::rows::{FindingRow, Fleet, KernelRow, OpRow, RunRow, Status};
 use super::texts::Texts;
 use crate::base::map::Map;
 use crate::base::sort::Arrange;
-use crate::tables::{Column, Table};
+use crate::tables::{Column, FINDINGS, KERNELS, OPS, RUNS, Table, Tables};
 
 const DAY_NS: i64 = 86_400_000_000_000;
 
 /// The tag that stands for the model where it is given.
 const MODEL: &str = "model";
-
-/// Tables of a store: one row of `runs` for each file, and the rows of other tables that belong to it. Columns that were not
-/// read are empty.
-#[derive(Debug, Clone, Copy)]
-pub struct Stored<'a> {
-    /// Files.
-    pub runs: &'a Table,
-    /// Operations.
-    pub ops: &'a Table,
-    /// Kernels.
-    pub kernels: &'a Table,
-    /// Findings.
-    pub findings: &'a Table,
-}
 
 /// Which runs, and what names their builds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,8 +25,9 @@ pub struct Asked {
 }
 
 /// The names of tags that runs have, sorted.
-pub fn tags_of(runs: &Table) -> Vec<String> {
-    let tags = runs.maps("tags").iter().flatten().flatten();
+pub fn tags_of(tables: &Tables) -> Vec<String> {
+    let tags = tables.table(RUNS).map_or(&[][..], |runs| runs.maps("tags"));
+    let tags = tags.iter().flatten().flatten();
     let mut names: Vec<String> = tags.map(|(name, _)| name.clone()).collect();
     names.arrange();
     names.dedup();
@@ -86,9 +73,12 @@ fn cell<T: Clone>(column: &[Option<T>], at: usize) -> Option<T> {
 }
 
 impl Fleet {
-    /// The files that are asked for, by start.
-    pub fn new(stored: &Stored, asked: &Asked) -> Fleet {
-        let runs = stored.runs;
+    /// The files that are asked for, by start: of tables with one row of `runs` for each file, and the rows of other tables
+    /// that belong to it. Columns that were not read are empty.
+    pub fn new(tables: &Tables, asked: &Asked) -> Fleet {
+        let Some(runs) = tables.table(RUNS) else {
+            return Fleet::default();
+        };
         let starts = runs.i64s("start");
         let all = 0..runs.len();
         let mut kept: Vec<usize> = all.filter(|at| asked.keeps(runs, *at)).collect();
@@ -109,9 +99,16 @@ impl Fleet {
                 places.insert(id, place);
             }
         }
-        fleet.add_ops(stored.ops, &places);
-        fleet.add_kernels(stored.kernels, &places);
-        fleet.add_findings(stored.findings, &places);
+        let add: [(&str, Add); 3] = [
+            (OPS, Fleet::add_ops),
+            (KERNELS, Fleet::add_kernels),
+            (FINDINGS, Fleet::add_findings),
+        ];
+        for (name, add) in add {
+            if let Some(table) = tables.table(name) {
+                add(&mut fleet, table, &places);
+            }
+        }
         fleet
     }
 
@@ -181,6 +178,9 @@ impl Fleet {
     }
 }
 
+/// Adds the rows of a table.
+type Add = fn(&mut Fleet, &Table, &Places);
+
 /// Runs by id.
 type Places<'a> = Map<&'a str, u32>;
 
@@ -236,15 +236,11 @@ fn run(runs: &Table, at: usize, by: &str, texts: &mut Texts) -> Option<RunRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::{FINDINGS, KERNELS, OPS, RUNS, TableKind};
-
-    fn table(name: &str) -> Table {
-        Table::new(TableKind::find(name).unwrap())
-    }
+    use crate::tables::TableKind;
 
     /// Adds a row with these cells; the others are unknown.
-    fn add(table: &mut Table, cells: &[(&str, Column)]) {
-        let kind = table.kind;
+    fn add(tables: &mut Tables, name: &str, cells: &[(&str, Column)]) {
+        let kind = TableKind::find(name).unwrap();
         let columns = kind.columns.iter().map(|field| {
             let given = cells.iter().find(|(name, _)| *name == field.name());
             given.map_or_else(
@@ -257,6 +253,8 @@ mod tests {
             )
         });
         let columns = columns.collect();
+        let mut all = tables.all.iter_mut();
+        let table = all.find(|table| table.kind == kind).unwrap();
         table.append(Table { kind, columns });
     }
 
@@ -274,10 +272,11 @@ mod tests {
 
     #[test]
     fn rows_belong_to_their_runs() {
-        let (mut runs, mut ops) = (table(RUNS), table(OPS));
+        let mut tables = Tables::default();
         for (id, start, total_ns) in [("r0", 20, 7), ("r1", 10, 9)] {
             add(
-                &mut runs,
+                &mut tables,
+                RUNS,
                 &[
                     ("run_id", text(id)),
                     ("status", text("ok")),
@@ -290,7 +289,8 @@ mod tests {
         }
         for (id, kernel_ns) in [("r0", 3), ("r1", 4), ("r2", 5)] {
             add(
-                &mut ops,
+                &mut tables,
+                OPS,
                 &[
                     ("run_id", text(id)),
                     ("op_key", Column::U64(vec![Some(7)])),
@@ -300,17 +300,11 @@ mod tests {
                 ],
             );
         }
-        let stored = Stored {
-            runs: &runs,
-            ops: &ops,
-            kernels: &table(KERNELS),
-            findings: &table(FINDINGS),
-        };
         let asked = Asked {
             by: "tags.build".to_owned(),
             ..Asked::default()
         };
-        let fleet = Fleet::new(&stored, &asked);
+        let fleet = Fleet::new(&tables, &asked);
         // By start; what is of no run is left out, what is not told is unknown.
         let totals = fleet.runs.iter().map(|run| (run.total_ns, run.idle_ns));
         assert_eq!(
@@ -324,19 +318,20 @@ mod tests {
         );
         let times = fleet.ops.iter().map(|op| (op.run, op.kernel_ns));
         assert_eq!(times.collect::<Vec<_>>(), [(1, 3), (0, 4)]);
-        assert_eq!(tags_of(&runs), ["build"]);
+        assert_eq!(tags_of(&tables), ["build"]);
     }
 
     #[test]
     fn runs_are_chosen_by_columns_tags_and_days() {
-        let mut runs = table(RUNS);
+        let mut tables = Tables::default();
         for (id, status, build, day) in [
             ("a", "ok", "b1", 0),
             ("b", "ok", "b2", 5),
             ("c", "partial", "b2", 9),
         ] {
             add(
-                &mut runs,
+                &mut tables,
+                RUNS,
                 &[
                     ("run_id", text(id)),
                     ("status", text(status)),
@@ -346,13 +341,6 @@ mod tests {
                 ],
             );
         }
-        let [ops, kernels, findings] = [OPS, KERNELS, FINDINGS].map(table);
-        let stored = Stored {
-            runs: &runs,
-            ops: &ops,
-            kernels: &kernels,
-            findings: &findings,
-        };
         let chosen = |wheres: &[(&str, &str)], last_days: Option<u32>| {
             let wheres = wheres.iter();
             let asked = Asked {
@@ -362,7 +350,7 @@ mod tests {
                     .collect(),
                 last_days,
             };
-            let fleet = Fleet::new(&stored, &asked);
+            let fleet = Fleet::new(&tables, &asked);
             let ids = fleet.runs.iter().map(|run| fleet.texts.get(run.run_id));
             ids.collect::<String>()
         };

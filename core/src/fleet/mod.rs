@@ -19,7 +19,7 @@ pub(crate) mod testing;
 pub mod texts;
 pub mod words;
 
-pub use from_tables::{Asked, Stored, tags_of};
+pub use from_tables::{Asked, tags_of};
 pub use metric::Metric;
 pub use rows::Fleet;
 pub use summary::Summary;

@@ -18,7 +18,7 @@ fn text(answer: &Answer, text: Option<Text>) -> Option<String> {
     text.map(|text| answer.fleet.texts.get(text).to_owned())
 }
 
-fn of<'a, T>(all: &'a [T], at: usize, place: fn(&T) -> u32) -> Vec<&'a T> {
+fn of<T>(all: &[T], at: usize, place: fn(&T) -> u32) -> Vec<&T> {
     let own = all.iter().filter(|one| place(one) as usize == at);
     own.collect()
 }
