@@ -123,6 +123,12 @@ impl Engine {
 
     /// Opens a trace. What is open stays as it is until the other one was read.
     pub fn open(self, source: TraceSource) {
+        self.inner.update_value(|inner| {
+            // What was to be gone to in a rank of a job is of that rank.
+            if let Some(ranks) = &mut inner.ranks {
+                (ranks.drill, ranks.moment) = (None, None);
+            }
+        });
         self.open_as(source, false);
     }
 

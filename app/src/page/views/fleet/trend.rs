@@ -41,23 +41,18 @@ pub(super) fn spark(points: &[FleetPoint], at: Option<usize>, is_large: bool) ->
         format!("{letter}{x:.1} {y:.1}")
     });
     let path: String = path.collect();
-    let dots = each(
-        places.iter().zip(points).enumerate(),
-        |(index, ((x, y), point))| {
-            let class = if at == Some(index) {
-                "dot-at"
-            } else {
-                "dot-of"
-            };
-            let says = format!(
-                "{}: {}, {}",
-                point.build,
-                format::time_ns(point.ns),
-                format::counted(u64::from(point.n_runs), "run")
-            );
-            view! { <circle class=class cx=*x cy=*y r=if at == Some(index) { 4.0 } else { 2.5 }><title>{says}</title></circle> }
-        },
-    );
+    let dots = each(places.iter().enumerate(), |(index, (x, y))| {
+        let (class, radius) = match at == Some(index) {
+            true => ("dot-at", 4.0),
+            false => ("dot-of", 2.5),
+        };
+        view! { <circle class=class cx=*x cy=*y r=radius></circle> }
+    });
+    let says = points.iter().map(|point| {
+        let runs = format::counted(u64::from(point.n_runs), "run");
+        format!("{}: {}, {runs}", point.build, format::time_ns(point.ns))
+    });
+    let says = says.collect::<Vec<String>>().join("; ");
     let ends = is_large.then(|| {
         let name = |point: Option<&FleetPoint>| {
             point.map(|point| format!("{} {}", point.build, format::time_ns(point.ns)))
@@ -67,11 +62,12 @@ pub(super) fn spark(points: &[FleetPoint], at: Option<usize>, is_large: bool) ->
     let (width, height) = size;
     Some(
         view! {
-            <figure class="spark" class:large=is_large>
+            <figure class="spark" title=says.clone()>
                 <svg viewBox=format!("0 0 {width} {height}") width=width height=height aria-hidden="true">
                     <path d=path></path>
                     {dots}
                 </svg>
+                <span class="unseen">{says.clone()}</span>
                 {ends}
             </figure>
         }

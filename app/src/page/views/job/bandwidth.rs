@@ -97,7 +97,7 @@ pub(super) fn bandwidth(job: &Arc<OpenJob>) -> Option<AnyView> {
     }
     let spans: Vec<bool> = chart.marks.iter().map(|mark| mark.spans_hosts).collect();
     let legend = [
-        (false, "computation", "Ranks of one host"),
+        (false, "gemm", "Ranks of one host"),
         (true, "attention", "Ranks of several hosts"),
     ];
     let legend = each(
@@ -234,7 +234,7 @@ fn picture(drawing: &Drawing, chart: &BandwidthChart) -> AnyView {
                 format!("M{:.1} {:.1}h{d}v{d}h-{d}z", x - r, y - r, d = 2.0 * r),
             ),
             false => (
-                "mark c-computation",
+                "mark c-gemm",
                 format!(
                     "M{:.1} {y:.1}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0",
                     x - r,

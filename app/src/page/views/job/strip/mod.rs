@@ -97,8 +97,8 @@ pub(super) fn strip(job: Arc<OpenJob>) -> Option<AnyView> {
                     <select id="strip-step" on:change=choose_step>{steps}</select>
                 </label>
                 <p class="fine">{note}</p>
-                {chart(held, shown, step)}
                 <ul class="legend">{legend}</ul>
+                {chart(held, shown, step)}
             </section>
         }
         .into_any(),

@@ -64,7 +64,7 @@ impl Picture<'_> {
             brush.fill_rect(x, 0.0, 1.0, floor + 4.0);
             brush.set_fill_style_str(&self.palette.ink);
             let room = stretch.gutter_px + stretch.width_px - x;
-            if room > 40.0 {
+            if room > 60.0 {
                 let _ = brush.fill_text(&format::time_ns(ns), x + 3.0, floor + AXIS_PX - 6.0);
             }
         }

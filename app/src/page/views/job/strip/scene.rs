@@ -26,7 +26,7 @@ impl Kind {
     /// Of its color.
     pub(super) fn token(self) -> &'static str {
         match self {
-            Kind::Work => "computation",
+            Kind::Work => "gemm",
             Kind::Copies => "copy",
             Kind::Late => "late",
             Kind::Idle => "idle",
