@@ -45,14 +45,14 @@ fn rank(rank: u32, work_us: u32) -> String {
 }
 
 /// Four ranks, of which the second computes longer.
-fn ranks() -> Vec<(String, String)> {
+pub(super) fn ranks() -> Vec<(String, String)> {
     let work_us = [400, 900, 400, 420];
     let ranks = (0..).zip(work_us);
     let files = ranks.map(|(number, work_us)| (format!("r{number}.json"), rank(number, work_us)));
     files.collect()
 }
 
-async fn drop_job(page: &Page, files: &[(String, String)]) {
+pub(super) async fn drop_job(page: &Page, files: &[(String, String)]) {
     let files: Vec<(&str, &str)> = files
         .iter()
         .map(|(name, text)| (&**name, &**text))
@@ -88,6 +88,8 @@ fn ranks_of_one_world_are_one_job_and_a_cell_opens_its_rank() {
         page.wait_until_shown(1).await;
         page.wait_text(".file", "r1.json").await;
         page.wait_text("#window", "Step 5").await;
+        page.wait_hash("window=").await;
+        page.wait_hash("file=").await;
 
         // The job is as it was left; nothing is read, and nothing was ever asked of the server.
         page.click("#back-to-job").await;
@@ -95,7 +97,77 @@ fn ranks_of_one_world_are_one_job_and_a_cell_opens_its_rank() {
         page.wait_hash("row=1&step=1").await;
         page.wait_for("$('[data-measure=idle]').ariaPressed === 'true'")
             .await;
+        // Its address is of the job, and of no trace.
+        let hash = page.hash().await;
+        assert!(
+            !hash.contains("window=") && !hash.contains("file="),
+            "{hash}"
+        );
         assert_eq!(page.requests_after_load(), []);
+    });
+}
+
+#[test]
+fn a_step_is_shown_rank_by_rank_and_leads_to_a_collective() {
+    with_page("job-strip", async |page| {
+        drop_job(page, &ranks()).await;
+        page.choose_option("#strip-step", "Step 5").await;
+        page.wait_hash("step=1").await;
+
+        // Rank 1 computes 500 µs longer than rank 0, which waits for it; then data moves for 1 ms.
+        page.click("[data-testid=strip-figures] > summary").await;
+        let cells = "[...$$('[data-testid=strip-figures] tbody')[0]?.rows ?? []]
+            .slice(0, 2).map(row => [1, 5, 6].map(at => row.cells[at].innerText).join()).join(' ')";
+        page.wait_for(&format!(
+            "/^400.µs,500.µs,1.00.ms 900.µs,0[^,]*,1.00.ms$/.test({cells})"
+        ))
+        .await;
+
+        // By keyboard to rank 1, nearer and back, and into its trace.
+        page.enter("#strip", Key::Down + Key::Down).await;
+        page.wait_text("[data-testid=strip-chosen]", "Rank 1").await;
+        page.wait_text("[data-testid=strip-chosen]", "Last to start rank 1")
+            .await;
+        page.enter("#strip", "+").await;
+        page.wait_hash("span=").await;
+        page.enter("#strip", "0").await;
+        page.wait_for("!location.hash.includes('span=')").await;
+        page.enter("#strip", Key::Enter + "").await;
+        page.wait_until_shown(1).await;
+        page.wait_text(".file", "r1.json").await;
+        page.wait_text("#window", "Step 5").await;
+        page.wait_text("[data-testid=details]", "ncclDevKernel_AllReduce")
+            .await;
+        page.wait_hash("#/timeline").await;
+
+        // A click does the same.
+        page.click("#back-to-job").await;
+        page.find("#strip").await;
+        page.wait_for("$('#strip canvas').height > 40").await;
+        page.js("const frame = $('#strip').getBoundingClientRect();
+             for (const kind of ['mousedown', 'mouseup'])
+               $('#strip').dispatchEvent(new MouseEvent(kind,
+                 { bubbles: true, clientX: frame.right - 20, clientY: frame.top + 5 }));")
+            .await;
+        page.wait_until_shown(2).await;
+        page.wait_text(".file", "r0.json").await;
+    });
+}
+
+#[test]
+fn bandwidth_is_drawn_by_message_size() {
+    with_page("job-bandwidth", async |page| {
+        drop_job(page, &ranks()).await;
+        page.wait_for("$$('#bandwidth path.mark').length === 1")
+            .await;
+        page.enter("#bandwidth", Key::Right + "").await;
+        page.wait_text("#bandwidth [role=status]", "All-reduce of")
+            .await;
+        page.wait_text("#bandwidth .tip", "Bus bandwidth").await;
+        page.click("[data-testid=bandwidth-figures] > summary")
+            .await;
+        page.wait_for("$$('[data-testid=bandwidth-figures] tbody tr').length === 1")
+            .await;
     });
 }
 
@@ -207,8 +279,20 @@ fn what_was_read_is_kept_when_reading_is_canceled() {
         page.enter("#file-input", paths.join("\n")).await;
         page.wait_text("[data-testid=ranks-read]", "2 of 3 ranks")
             .await;
+        // What is read is shown meanwhile, and says of how many files it is; what is opened stays open.
+        page.wait_text("[data-testid=headline] .read-of", "2 of 3 read")
+            .await;
+        page.wait_for("$$('.job :is(h2, h3) .read-of').length > 4")
+            .await;
+        page.find("[data-testid=job-loading] #cancel").await;
+        page.enter("#heatmap", Key::Down + "").await;
+        page.wait_text("[data-testid=heat-chosen]", "Rank 0").await;
         page.click("#cancel").await;
+        page.wait_for("!$('[data-testid=job-loading]')").await;
         page.wait_text(".file", "Job of 2 ranks").await;
+        page.wait_text("[data-testid=headline] .read-of", "2 of 3 read")
+            .await;
+        page.wait_text("[data-testid=heat-chosen]", "Rank 0").await;
         page.wait_text("[data-testid=job-quality]", "canceled after 2 of 3 files")
             .await;
         assert_eq!(

@@ -10,6 +10,7 @@ mod chromium;
 mod columns;
 mod compare;
 mod findings;
+mod fleet;
 mod job;
 mod keeping;
 mod looks;

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use dormer_core::sample;
 use thirtyfour::prelude::*;
 
+use super::fleet::{choose_fleet, summary};
+use super::job::{drop_job, ranks};
 use super::page::{Page, VIEWS};
 use crate::support::shared;
 use crate::support::skipped::partly_skipped;
@@ -48,22 +50,28 @@ pub(crate) enum Opened {
     Damaged,
     /// The sample, and the sample with one operator replaced by another.
     Two,
+    /// Four ranks of one job.
+    Job,
+    /// A summary of many traces.
+    Fleet,
     /// A large real trace.
     Real,
 }
 
 impl Opened {
     /// Everything, in the order in which it is looked at.
-    pub(crate) const ALL: [Opened; 5] = [
+    pub(crate) const ALL: [Opened; 7] = [
         Opened::Nothing,
         Opened::Sample,
         Opened::Damaged,
         Opened::Two,
+        Opened::Job,
+        Opened::Fleet,
         Opened::Real,
     ];
 
     /// What is looked at in short: a real trace takes long.
-    pub(crate) const SHORT: &[Opened] = Opened::ALL.split_at(4).0;
+    pub(crate) const SHORT: &[Opened] = Opened::ALL.split_at(6).0;
 
     /// The word that the names of pictures begin with.
     fn word(self) -> &'static str {
@@ -72,6 +80,8 @@ impl Opened {
             Opened::Sample => "sample",
             Opened::Damaged => "damaged",
             Opened::Two => "two",
+            Opened::Job => "job",
+            Opened::Fleet => "fleet",
             Opened::Real => "real",
         }
     }
@@ -83,6 +93,8 @@ impl Opened {
             Opened::Sample | Opened::Real => WITHIN,
             Opened::Damaged => DAMAGED,
             Opened::Two => COMPARED,
+            Opened::Job => OF_JOB,
+            Opened::Fleet => OF_FLEET,
         }
     }
 
@@ -104,6 +116,15 @@ impl Opened {
                 let new = old.replace("aten::gelu", "my::gelu");
                 let files = [("new.json", &*new), ("old.json", old)];
                 page.drop_files(&files).await;
+            }
+            Opened::Job => {
+                drop_job(page, &ranks()).await;
+                page.find("[data-testid=job]").await;
+                return true;
+            }
+            Opened::Fleet => {
+                choose_fleet(page, &summary(600)).await;
+                return true;
             }
             Opened::Real => match real() {
                 Some(file) => page.choose(&file).await,
@@ -178,6 +199,22 @@ const COMPARED: &[State] = &[
     by("range-of-both", "timeline?below=gpu&kept=100000-900000:why%20so%20slow", &[Step::Click("[data-testid=kept-ranges] button")], "[data-testid=range-below]"),
     at("report", "report", "[data-testid=report] h2"),
     at("export", "export", "[data-testid=artifacts]"),
+];
+
+/// What a job of many ranks shows.
+#[rustfmt::skip]
+const OF_JOB: &[State] = &[
+    at("job", "job", "#strip canvas"),
+    by("heatmap", "job?row=1&step=1", &[Step::Click("[data-testid=heat-figures] > summary")], "[data-testid=heat-figures] tbody tr"),
+    by("strip", "job?step=1", &[Step::Click("[data-testid=strip-figures] > summary")], "[data-testid=strip-figures] tbody tr"),
+    by("bandwidth", "job", &[Step::Click("[data-testid=bandwidth-figures] > summary")], "[data-testid=bandwidth-figures] tbody tr"),
+];
+
+/// What a summary of many traces shows.
+#[rustfmt::skip]
+const OF_FLEET: &[State] = &[
+    at("fleet", "fleet", "[data-testid=fleet-runs] tbody tr[id]"),
+    at("run", "fleet?row=3", "[data-testid=run-chosen] button"),
 ];
 
 /// A state that an address leads to.

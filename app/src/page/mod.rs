@@ -10,11 +10,13 @@
 //! | [`keys`] | the keys of the page |
 //! | [`prelude`] | what every view and component uses |
 //! | [`ranks`] | many files as ranks of one job |
+//! | [`fleet`] | the summary of many traces |
 //! | [`browser`] | everything that touches the browser |
 
 pub mod browser;
 pub mod components;
 pub mod engine;
+pub mod fleet;
 pub mod keys;
 pub mod prelude;
 pub mod ranks;

@@ -14,11 +14,12 @@ use crate::page::components::palette::palette;
 use crate::page::components::recent::recent_dialog;
 use crate::page::components::thresholds::thresholds_panel;
 use crate::page::components::versus::{adding, open_error, versus};
+use crate::page::fleet::VIEW as FLEET;
 use crate::page::prelude::*;
-use crate::page::ranks::JobStage;
+use crate::page::ranks::{JobStage, VIEW as JOB};
 use crate::page::state::Stage;
-use crate::page::views::job;
 use crate::page::views::start::{empty, failed, loading};
+use crate::page::views::{fleet, job};
 use crate::protocol::Choice;
 
 /// The page. If you understand this function, you understand the page.
@@ -58,8 +59,11 @@ pub fn app() -> impl IntoView {
         false,
     );
     let is_open = Memo::new(move |_| state.shows_trace());
-    let is_shown =
-        Memo::new(move |_| state.shows_job() && state.job.with(JobStage::is_open) || is_open.get());
+    let is_shown = Memo::new(move |_| {
+        state.shows_job() && state.job.with(JobStage::is_shown)
+            || state.shows_fleet()
+            || is_open.get()
+    });
     // The button that opened a trace is gone when it is open.
     Effect::new(move || {
         if is_shown.get() {
@@ -89,8 +93,13 @@ pub fn app() -> impl IntoView {
             tabindex="-1"
             class:fills=move || is_open.get() && state.view().fills
             class:alone=move || !is_shown.get()
-            class:of-job=move || state.shows_job()
-            data-view=move || if is_open.get() { state.view().slug } else { "" }
+            class:of-job=move || state.shows_job() || state.shows_fleet()
+            data-view=move || match is_open.get() {
+                true => state.view().slug,
+                false if state.shows_job() => JOB,
+                false if state.shows_fleet() => FLEET,
+                false => "",
+            }
         >
             {file_inputs()}
             <p class="on-paper">{move || on_paper(state)}</p>
@@ -205,6 +214,9 @@ fn title(state: AppState) -> String {
     if state.shows_job() {
         return state.job.with(job::title);
     }
+    if state.shows_fleet() {
+        return "Fleet \u{b7} Dormer".to_owned();
+    }
     let file = state.file_name.get();
     state.stage.with(|stage| match stage {
         Stage::Open(_) => format!("{file} · {} · Dormer", state.view().title),
@@ -250,8 +262,10 @@ fn stages() -> impl IntoView {
     });
     let view = Memo::new(move |_| state.view());
     let shows_job = Memo::new(move |_| state.shows_job());
+    let shows_fleet = Memo::new(move |_| state.shows_fleet());
     move || match kind.get() {
         _ if shows_job.get() => job::job().into_any(),
+        _ if shows_fleet.get() => fleet::fleet().into_any(),
         1 => loading().into_any(),
         2 => failed().into_any(),
         3 => {

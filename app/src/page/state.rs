@@ -1,12 +1,15 @@
 //! What the page knows. Everything else is derived from these signals.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use dormer_core::base::format;
+use dormer_core::job::strip::StepStrip;
 use leptos::prelude::*;
 
 use crate::page::browser::{self, Half, KeptTrace};
 use crate::page::components::table_layout::ColumnChoice;
+use crate::page::fleet::{FleetStage, VIEW as FLEET};
 use crate::page::ranks::{JobStage, VIEW as JOB};
 use crate::page::url::{DetailsOf, Focus, KeptRange, Place, Theme};
 use crate::page::views::{VIEWS, View};
@@ -80,6 +83,11 @@ pub struct AppState {
     pub reference: RwSignal<Stage<ReferenceOpened>>,
     /// What the page is doing with a job of many ranks.
     pub job: RwSignal<JobStage>,
+    /// The step of the job that its ranks are shown in, with the number of the job; the one before until
+    /// another is here.
+    pub job_step: RwSignal<Option<(u32, Arc<StepStrip>)>>,
+    /// What the page is doing with a summary of many traces.
+    pub fleet: RwSignal<FleetStage>,
     /// The name of the file that `reference` is about.
     pub reference_name: RwSignal<String>,
     /// What could not be opened while the open trace stays open.
@@ -177,14 +185,20 @@ impl AppState {
         is_there && self.place.with(|place| place.view == JOB)
     }
 
-    /// Whether a trace is open and shown.
-    pub fn shows_trace(self) -> bool {
-        self.is_open() && !self.shows_job()
+    /// Whether a summary of many traces is what is shown.
+    pub fn shows_fleet(self) -> bool {
+        let is_there = self.fleet.with(|fleet| !matches!(fleet, FleetStage::Empty));
+        is_there && self.place.with(|place| place.view == FLEET)
     }
 
-    /// Shows the trace that is open or being opened, and no longer the job.
+    /// Whether a trace is open and shown.
+    pub fn shows_trace(self) -> bool {
+        self.is_open() && !self.shows_job() && !self.shows_fleet()
+    }
+
+    /// Shows the trace that is open or being opened, and no longer the job or the fleet.
     pub fn leave_job(self) {
-        if untrack(|| self.shows_job()) {
+        if untrack(|| self.shows_job() || self.shows_fleet()) {
             self.go(|place| {
                 place.view = String::new();
                 place.focus = Focus::default();
@@ -433,6 +447,10 @@ impl AppState {
         let came: Vec<KeptRange> = came.collect();
         self.linked_ranges.update(|linked| linked.extend(came));
         let open = self.place.with_untracked(|place| place.file.clone());
+        if place.is_of_many() {
+            // The address of many traces says nothing of the trace that is open beside it.
+            place.choice.window = self.place.with_untracked(|place| place.choice.window);
+        }
         if place.file.is_empty() {
             place.file = open;
         } else if place.file != open && untrack(|| self.is_open()) {

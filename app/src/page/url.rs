@@ -6,6 +6,8 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
+use crate::page::fleet::VIEW as FLEET;
+use crate::page::ranks::VIEW as JOB;
 use crate::protocol::{Align, Choice, Sort};
 
 /// Where the user is.
@@ -218,11 +220,11 @@ const KEYS: &[Key] = &[
     ("story", |at| at.focus.details.map(DetailsOf::word), |at, value| at.focus.details = DetailsOf::parse(&value)),
     ("gpu", |at| at.choice.gpu.as_deref().map(encode), |at, value| at.choice.gpu = Some(value)),
     ("reference", |at| at.choice.reference_gpu.as_deref().map(encode), |at, value| at.choice.reference_gpu = Some(value)),
-    ("window", |at| at.choice.window.map(write_span), |at, value| at.choice.window = parse_span(&value)),
+    ("window", |at| at.choice.window.filter(|_| !at.is_of_many()).map(write_span), |at, value| at.choice.window = parse_span(&value)),
     ("basis", |at| word("peak", at.choice.peak), |at, value| at.choice.peak = value == "peak"),
     ("events", |at| word("all", at.choice.all_gpu_events), |at, value| at.choice.all_gpu_events = value == "all"),
     ("theme", |at| word(at.theme.word(), at.theme != Theme::System), |at, value| at.theme = Theme::parse(&value)),
-    ("file", |at| text(&at.file), |at, value| at.file = value),
+    ("file", |at| text(&at.file).filter(|_| !at.is_of_many()), |at, value| at.file = value),
 ];
 
 impl Place {
@@ -247,7 +249,12 @@ impl Place {
         place
     }
 
-    /// Writes the hash. [`Place::parse`] reads it back.
+    /// A job or a fleet is shown, and no trace.
+    pub fn is_of_many(&self) -> bool {
+        self.view == JOB || self.view == FLEET
+    }
+
+    /// Writes the hash. [`Place::parse`] reads it back, but for what is of the trace that is open beside.
     pub fn hash(&self) -> String {
         let known = KEYS.iter();
         let known = known.filter_map(|(key, write, _)| Some(format!("{key}={}", write(self)?)));

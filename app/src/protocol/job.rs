@@ -1,5 +1,6 @@
 //! Many ranks of one job.
 
+use dormer_core::job::bandwidth::BandwidthChart;
 use dormer_core::job::overview::JobOverview;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,7 @@ pub struct DigestRequest {
     pub has_second: bool,
 }
 
-/// Puts the digests that travel beside the message together.
+/// Puts the digests that travel beside the message together with those that came before.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct JobRequest {
     /// The window to show, the newest first.
@@ -26,8 +27,37 @@ pub struct JobRequest {
 pub struct JobOpened {
     /// What is shown of it.
     pub overview: JobOverview,
+    /// How fast its data moved.
+    pub bandwidth: BandwidthChart,
+    /// One moment of all ranks by the clock of each trace, by position; none where clocks cannot be compared.
+    pub moments: Vec<i64>,
     /// Windows of the profiler, the newest first: "steps 8–11".
     pub windows: Vec<String>,
     /// The one that is shown.
     pub window: u32,
+}
+
+/// Asks how the ranks ran a step of the open job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepRequest {
+    /// By position.
+    pub step: u32,
+    /// A rank, by position, that is to be shown; of many not all are.
+    pub rank: Option<u32>,
+}
+
+/// Tells a moment of the target and of the reference, each by the clock of its trace, so that their timelines can
+/// be aligned by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MomentQuery {
+    pub target_ns: i64,
+    pub reference_ns: i64,
+}
+
+/// Looks for an event of the open trace; the answer is the number by which views know it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventAtQuery {
+    pub name: String,
+    /// When it starts, by the clock of the trace; of several of that name the nearest is meant.
+    pub start_ns: i64,
 }

@@ -18,6 +18,7 @@
 pub mod choice;
 pub mod compare;
 pub mod files;
+pub mod fleet;
 pub mod fuzzy;
 pub mod job;
 pub mod memory;
@@ -35,11 +36,13 @@ pub mod timeline;
 pub mod tree;
 pub mod wire;
 
+use dormer_core::job::strip::StepStrip;
 use serde::{Deserialize, Serialize};
 
 pub use choice::*;
 pub use compare::*;
 pub use files::*;
+pub use fleet::*;
 pub use job::*;
 pub use memory::*;
 pub use op_details::*;
@@ -60,6 +63,12 @@ pub const WARM_UP: &str = "warm-up";
 
 /// The name of a worker that reads one file of a job.
 pub const ONE_FILE: &str = "one-file";
+
+/// The name of the worker that has the job.
+pub const OF_JOB: &str = "job";
+
+/// The name of the worker that has a summary of many traces.
+pub const OF_FLEET: &str = "fleet";
 
 /// Page to worker.
 #[derive(Debug, Serialize, Deserialize)]
@@ -82,6 +91,12 @@ pub enum Request {
     Digest(DigestRequest),
     /// Put ranks together.
     OpenJob(JobRequest),
+    /// Tell how the ranks ran a step.
+    JobStep(StepRequest),
+    /// Read the summary of many traces in the file beside this message.
+    OpenFleet,
+    /// Tell runs of it; answered as a query is.
+    FleetRuns(FleetRunsQuery),
     /// Answer a query about the open trace.
     Ask(AnyQuery),
 }
@@ -114,6 +129,10 @@ pub enum Reply {
     JobOpened(Box<JobOpened>),
     /// They are none.
     JobFailed(Failure),
+    /// How the ranks of the job ran a step.
+    JobStep(Box<StepStrip>),
+    /// The summary is open.
+    FleetOpened(Box<FleetOpened>),
     /// The value beside this message answers the query of the same id.
     Answer,
 }

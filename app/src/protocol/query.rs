@@ -76,6 +76,8 @@ queries! {
     SpanQuery -> Option<SpanCard>;
     RangeQuery -> RangeCard;
     FindEvents -> FoundEvents;
+    EventAtQuery -> Option<u32>;
+    MomentQuery -> ();
     CompareQuery -> CompareFacts;
     DiffRowsQuery -> TreePage<DiffRow>;
     SwapTraces -> Option<Swapped>;

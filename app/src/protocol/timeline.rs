@@ -32,10 +32,12 @@ pub enum Align {
     Gpu,
     /// The starts of the parts that are analyzed: a step of the same name.
     Analyzed,
+    /// What happened at the same time, by the corrected clocks of their job.
+    Clock,
 }
 
 impl Align {
-    pub const ALL: [Align; 3] = [Align::Start, Align::Gpu, Align::Analyzed];
+    pub const ALL: [Align; 4] = [Align::Start, Align::Gpu, Align::Analyzed, Align::Clock];
 
     /// In a link.
     pub fn word(self) -> &'static str {
@@ -43,6 +45,7 @@ impl Align {
             Align::Start => "start",
             Align::Gpu => "gpu",
             Align::Analyzed => "analyzed",
+            Align::Clock => "clock",
         }
     }
 
@@ -55,6 +58,7 @@ impl Align {
             Align::Start => "first event",
             Align::Gpu => "first GPU activity",
             Align::Analyzed => "analyzed step",
+            Align::Clock => "corrected clock of the job",
         }
     }
 }

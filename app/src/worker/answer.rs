@@ -67,6 +67,11 @@ impl Traces {
             AnyQuery::SpanQuery(query) => query.said(&self.timelines().span(&query)),
             AnyQuery::RangeQuery(query) => query.said(&self.timelines().range(&query)),
             AnyQuery::FindEvents(query) => query.said(&self.timelines().find(&query)),
+            AnyQuery::EventAtQuery(query) => query.said(&self.target().event_at(&query)),
+            AnyQuery::MomentQuery(query) => {
+                self.moment = Some(query);
+                query.said(&())
+            }
             AnyQuery::CompareQuery(query) => query.said(&self.compare()),
             AnyQuery::DiffRowsQuery(query) => query.said(&self.diff_rows(&query)),
             AnyQuery::SwapTraces(query) => query.said(&self.swap(&query.choice)),

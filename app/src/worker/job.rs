@@ -1,9 +1,14 @@
 //! Ranks of one job: a file to its digest, in a worker that ends with it; digests to the job.
 
+use std::cell::RefCell;
+
 use dormer_core::Profile;
 use dormer_core::job::Analysis;
+use dormer_core::job::bandwidth::BandwidthChart;
 use dormer_core::job::digest::SourceFile;
+use dormer_core::job::moment::moments;
 use dormer_core::job::overview::JobOverview;
+use dormer_core::job::strip::StepStrip;
 use dormer_core::job::world::{SetApart, Why, Window, World};
 use dormer_core::job::{Digest, Job};
 use js_sys::{Array, Uint8Array};
@@ -14,7 +19,9 @@ use web_sys::File;
 use super::Content;
 use super::reading::{read_one, unreadable};
 use super::replies::{Teller, send, send_giving};
-use crate::protocol::{DigestRequest, Failure, JobOpened, JobRequest, OpeningStep, Reply};
+use crate::protocol::{
+    DigestRequest, EventAtQuery, Failure, JobOpened, JobRequest, OpeningStep, Reply, StepRequest,
+};
 
 /// So much of a file tells whether it is a digest.
 const HEAD_BYTES: f64 = 4096.0;
@@ -57,7 +64,7 @@ async fn digest_of(file: &File, request: DigestRequest) -> Result<(Vec<u8>, bool
     Ok((digest.to_file(), false))
 }
 
-async fn bytes_of(file: &File, up_to: f64) -> Result<Vec<u8>, Failure> {
+pub(super) async fn bytes_of(file: &File, up_to: f64) -> Result<Vec<u8>, Failure> {
     let slice = file.slice_with_f64_and_f64(0.0, up_to);
     let slice = slice.map_err(|error| unreadable(&error))?;
     let buffer = JsFuture::from(slice.array_buffer()).await;
@@ -72,11 +79,31 @@ fn failure(sentence: String) -> Failure {
     }
 }
 
-/// Puts digests together and sends what is shown of the job.
+/// The job that this worker has.
+#[derive(Default)]
+struct Whole {
+    /// The files of all digests, as they came.
+    digests: Vec<Vec<u8>>,
+    open: Option<(Job, Analysis)>,
+}
+
+thread_local! {
+    static JOB: RefCell<Whole> = RefCell::default();
+}
+
+/// Puts digests together, with those that came before, and sends what is shown of the job.
 pub(super) fn open(digests: &JsValue, request: JobRequest) {
     let digests: Array = digests.clone().unchecked_into();
     let digests = digests.iter().map(|bytes| Uint8Array::new(&bytes).to_vec());
-    let reply = match opened(digests, request) {
+    let opened = JOB.with_borrow_mut(|job| {
+        job.digests.extend(digests);
+        // There is no room for two.
+        job.open = None;
+        let (opened, open) = opened(&job.digests, request)?;
+        job.open = Some(open);
+        Some(opened)
+    });
+    let reply = match opened {
         Some(opened) => Reply::JobOpened(Box::new(opened)),
         None => Reply::JobFailed(failure(
             "none of the files is a rank of a job: neither their metadata nor their names tell a rank"
@@ -86,8 +113,22 @@ pub(super) fn open(digests: &JsValue, request: JobRequest) {
     send(&reply, &[]);
 }
 
-fn opened(digests: impl Iterator<Item = Vec<u8>>, request: JobRequest) -> Option<JobOpened> {
-    let read = digests.filter_map(|bytes| Digest::from_file(&bytes)?.ok());
+/// Sends how the ranks ran a step.
+pub(super) fn step(request: StepRequest) {
+    let strip = JOB.with_borrow(|job| {
+        let (job, analysis) = job.open.as_ref()?;
+        let rank = request.rank.map(|rank| rank as usize);
+        Some(StepStrip::new(job, analysis, request.step as usize, rank))
+    });
+    if let Some(strip) = strip {
+        send(&Reply::JobStep(Box::new(strip)), &[]);
+    }
+}
+
+fn opened(digests: &[Vec<u8>], request: JobRequest) -> Option<(JobOpened, (Job, Analysis))> {
+    let read = digests
+        .iter()
+        .filter_map(|bytes| Digest::from_file(bytes)?.ok());
     let World {
         mut windows,
         mut set_apart,
@@ -100,11 +141,15 @@ fn opened(digests: impl Iterator<Item = Vec<u8>>, request: JobRequest) -> Option
     let names = windows.iter().map(name_of).collect();
     let at = (request.window as usize).min(windows.len().checked_sub(1)?);
     let job = Job::new(windows.swap_remove(at));
-    Some(JobOpened {
-        overview: JobOverview::new(&job, &Analysis::new(&job), &set_apart),
+    let analysis = Analysis::new(&job);
+    let opened = JobOpened {
+        overview: JobOverview::new(&job, &analysis, &set_apart),
+        bandwidth: BandwidthChart::new(&job, &analysis),
+        moments: moments(&job),
         windows: names,
         window: at as u32,
-    })
+    };
+    Some((opened, (job, analysis)))
 }
 
 fn name_of(window: &Window) -> String {
@@ -112,5 +157,18 @@ fn name_of(window: &Window) -> String {
         Some((first, last)) if first == last => format!("step {first}"),
         Some((first, last)) => format!("steps {first}\u{2013}{last}"),
         None => "without numbered steps".to_owned(),
+    }
+}
+
+impl super::Analysis {
+    /// An event by its name and its start.
+    pub(super) fn event_at(&self, query: &EventAtQuery) -> Option<u32> {
+        let trace = &self.whole.trace;
+        let events = &trace.events;
+        let named = events
+            .ids()
+            .filter(|event| trace.name(*event) == query.name);
+        let nearest = named.min_by_key(|event| events.ts_ns(*event).abs_diff(query.start_ns));
+        nearest.map(|event| events.uid(event))
     }
 }

@@ -15,9 +15,11 @@ use web_sys::{File, MessageEvent};
 
 use super::reading::{self, read_all};
 use super::replies::{Teller, scope, send};
-use super::{Added, Analysis, Content, Incoming, Traces, analysis, job, second, warm_up};
-use crate::protocol::wire::{from_js, part};
-use crate::protocol::{AnyQuery, Choice, FileNames, ONE_FILE, Opened, OpeningStep, Reply, Request};
+use super::{Added, Analysis, Content, Incoming, Traces, analysis, fleet, job, second, warm_up};
+use crate::protocol::wire::{from_js, part, to_js};
+use crate::protocol::{
+    AnyQuery, Choice, FileNames, OF_FLEET, OF_JOB, ONE_FILE, Opened, OpeningStep, Reply, Request,
+};
 
 thread_local! {
     static TRACES: RefCell<Option<Traces>> = const { RefCell::new(None) };
@@ -32,7 +34,7 @@ pub fn start() {
     match scope().name().as_str() {
         second::NAME => return second::serve(),
         warm_up::NAME => return warm_up::run(),
-        ONE_FILE => {}
+        ONE_FILE | OF_JOB | OF_FLEET => {}
         _ => reading::prepare(),
     }
     let hear = Closure::<dyn FnMut(MessageEvent)>::new(|event: MessageEvent| {
@@ -54,6 +56,14 @@ pub fn start() {
                 spawn_local(job::digest(file, request));
             }
             Ok(Request::OpenJob(request)) => job::open(&part(&message, "digests"), request),
+            Ok(Request::JobStep(request)) => job::step(request),
+            Ok(Request::OpenFleet) => {
+                spawn_local(fleet::open(files(&message).into_iter().next()));
+            }
+            Ok(Request::FleetRuns(query)) => {
+                let runs = to_js(&fleet::runs(&query));
+                send(&Reply::Answer, &[("id", id), ("value", runs)]);
+            }
             Ok(Request::Ask(query)) => answer(&id, query),
             Err(error) => wasm_bindgen::throw_str(&error.to_string()),
         }

@@ -6,6 +6,7 @@
 //! | `replies` | what it sends to the page |
 //! | `reading` | files to what they hold |
 //! | `job` | files to the digests of ranks, and those to a job |
+//! | `fleet` | the summary of many traces |
 //! | `second` | another worker, which inflates what this one reads, and reads some of it |
 //! | `warm_up` | another worker, which has all code compiled before the first trace |
 //! | [`Traces`] | the open traces: the one to improve, and the one it is compared with |
@@ -13,7 +14,7 @@
 //! | `answer` | which of the others answers which query |
 //! | the others | the answers of the view they are named after |
 //!
-//! What touches the browser (`messages`, `job`, `reading`, `chunks`, `replies`, `second`, `warm_up`) is tested in one; all else natively.
+//! What touches the browser (`messages`, `job`, `fleet`, `reading`, `chunks`, `replies`, `second`, `warm_up`) is tested in one; all else natively.
 
 mod analysis;
 mod answer;
@@ -23,6 +24,7 @@ mod compare;
 mod families;
 mod files;
 mod findings;
+mod fleet;
 mod incoming;
 mod job;
 mod matching;

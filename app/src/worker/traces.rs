@@ -22,8 +22,9 @@ use super::step_pivot::groups_by_step;
 use super::timeline::Timelines;
 use crate::protocol::{
     About, Align, ArtifactQuery, ArtifactsQuery, Choice, CompareFacts, DiffRow, DiffRowsQuery,
-    FileNames, GroupsQuery, MadeArtifact, Offer, Overview, ReferenceOpened, RowGroup, RowQuery,
-    RowsPage, RowsQuery, STEP, Swapped, Total, TotalsQuery, TreeChange, TreePage, TreeStep,
+    FileNames, GroupsQuery, MadeArtifact, MomentQuery, Offer, Overview, ReferenceOpened, RowGroup,
+    RowQuery, RowsPage, RowsQuery, STEP, Swapped, Total, TotalsQuery, TreeChange, TreePage,
+    TreeStep,
 };
 
 /// The traces that are open.
@@ -38,6 +39,8 @@ pub struct Traces {
     pub(super) reference: Option<Reference>,
     /// The reference is shown below the target's timeline.
     pub(super) below: Option<Align>,
+    /// A moment of both, where they are ranks of a job.
+    pub(super) moment: Option<MomentQuery>,
     /// Made when it is first asked for.
     compared: Option<Compared>,
     /// Kept as long as files of it are asked for.
@@ -75,6 +78,7 @@ impl Traces {
             config: None,
             reference: None,
             below: None,
+            moment: None,
             compared: None,
             redacted: None,
         }
@@ -95,7 +99,7 @@ impl Traces {
         let Reference {
             analysis, names, ..
         } = reference;
-        Timelines::of_two(target, analysis.timeline(), names, align)
+        Timelines::of_two(target, analysis.timeline(), names, align, self.moment)
     }
 
     /// Compares the target with another trace.
@@ -104,6 +108,7 @@ impl Traces {
         let reference = Reference::new(analysis, &self.target, files);
         let opened = reference_opened(&reference.analysis);
         self.reference = Some(reference);
+        self.moment = None;
         self.forget();
         opened
     }
@@ -121,6 +126,10 @@ impl Traces {
         } = self.reference.take()?;
         let old_target = std::mem::replace(&mut self.target, analysis);
         self.name.clone_from(&files.reference);
+        self.moment = self.moment.map(|moment| MomentQuery {
+            target_ns: moment.reference_ns,
+            reference_ns: moment.target_ns,
+        });
         let files = FileNames {
             target: files.reference,
             reference: files.target,

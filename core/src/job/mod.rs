@@ -16,6 +16,7 @@
 //! Times of ranks are those of their own clocks until `clocks` has compared them.
 
 pub mod analysis;
+pub mod bandwidth;
 pub(crate) mod cause;
 pub(crate) mod clocks;
 pub(crate) mod coordinates;
@@ -27,6 +28,7 @@ pub(crate) mod flow;
 pub(crate) mod groups;
 pub(crate) mod matching;
 mod merged;
+pub mod moment;
 pub(crate) mod network;
 pub mod overview;
 pub(crate) mod pipeline;
@@ -35,6 +37,7 @@ pub(crate) mod roles;
 pub(crate) mod same_work;
 pub mod sheets;
 pub(crate) mod shown;
+pub mod strip;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod timing;

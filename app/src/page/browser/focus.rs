@@ -38,6 +38,18 @@ fn focused() -> Option<HtmlElement> {
     (!is_body).then_some(element)
 }
 
+/// Puts the keyboard focus back on the element of the same id, where what has it is drawn anew.
+pub fn keep_focus() {
+    let id = focused().map(|element| element.id());
+    if let Some(id) = id.filter(|id| !id.is_empty()) {
+        after_paint(move || {
+            if focused().is_none() {
+                focus_on(&id);
+            }
+        });
+    }
+}
+
 /// Remembers what has the keyboard focus, for [`return_focus`].
 pub fn remember_focus() {
     FOCUS.set(focused());

@@ -34,8 +34,8 @@ pub use files::{
     on_drag, read_text, take_files, take_folder, take_held,
 };
 pub use focus::{
-    catch_focus, focus_leaves, focus_on, has_open_dialog, on_key, remember_focus, return_focus,
-    reveal, types_text,
+    catch_focus, focus_leaves, focus_on, has_open_dialog, keep_focus, on_key, remember_focus,
+    return_focus, reveal, types_text,
 };
 pub use heads::{head_of, n_cores};
 pub use kept::{KeptTrace, forget_trace, keep_trace, kept_trace, kept_traces};

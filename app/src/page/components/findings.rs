@@ -48,13 +48,14 @@ pub fn findings(findings: Found, has_gpu: bool, no_gpu: Option<NoGpu>) -> impl I
 }
 
 /// Whether something is open; as `usual` until the user turned it.
-fn fold(state: AppState, key: &str, usual: bool) -> bool {
+pub fn fold(state: AppState, key: &str, usual: bool) -> bool {
     state
         .folds
         .with(|folds| folds.get(key).copied().unwrap_or(usual))
 }
 
-fn turn(state: AppState, key: &str, open: bool) {
+/// Opens or folds something.
+pub fn turn(state: AppState, key: &str, open: bool) {
     state.folds.update(|folds| {
         folds.insert(key.to_owned(), open);
     });

@@ -4,9 +4,10 @@ use super::gpu_picker::gpu_picker;
 use super::key_sheet::keys_button;
 use super::models_dialog::models_button;
 use super::recent::recent_button;
+use crate::page::fleet::FleetStage;
 use crate::page::prelude::*;
 use crate::page::ranks::JobStage;
-use crate::page::views::{VIEWS, job};
+use crate::page::views::{VIEWS, fleet, job};
 use crate::protocol::WindowChoice;
 
 /// Brand, file, choices and the count of requests.
@@ -18,8 +19,11 @@ pub fn header() -> impl IntoView {
         opened.filter(|_| state.shows_trace())
     };
     let job = move || {
-        let (name, facts) = state.job.with(job::header_facts)?;
-        state.shows_job().then(|| {
+        let (name, facts) = match state.shows_fleet() {
+            true => state.fleet.with(fleet::header_facts)?,
+            false => state.job.with(job::header_facts)?,
+        };
+        (state.shows_job() || state.shows_fleet()).then(|| {
             view! {
                 <div class="file"><b>{name}</b><span>{facts}</span></div>
                 <button type="button" class="ghost" id="open-another" on:click=|_| browser::choose_file()>
@@ -29,11 +33,21 @@ pub fn header() -> impl IntoView {
         })
     };
     let back = move || {
-        let is_beside = state.job.with(JobStage::is_open) && !state.shows_job();
+        let is_beside = state.job.with(JobStage::is_shown) && !state.shows_job();
         is_beside.then(|| {
             view! {
                 <button type="button" class="small" id="back-to-job" on:click=move |_| engine.back_to_job()>
                     "Back to the job"
+                </button>
+            }
+        })
+    };
+    let back_to_fleet = move || {
+        let is_beside = state.fleet.with(FleetStage::is_open) && !state.shows_fleet();
+        is_beside.then(|| {
+            view! {
+                <button type="button" class="small" id="back-to-fleet" on:click=move |_| engine.show_fleet()>
+                    "Back to the fleet"
                 </button>
             }
         })
@@ -68,6 +82,7 @@ pub fn header() -> impl IntoView {
                 {icon("dormer")}
                 "Dormer"
             </a>
+            {back_to_fleet}
             {back}
             {file}
             {job}

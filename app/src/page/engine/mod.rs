@@ -5,7 +5,13 @@
 //! Messages of a worker that was ended are never seen: its listener goes with it.
 
 mod before;
+mod drill;
+mod files;
+mod fleet;
+mod job;
+mod keeping;
 mod ranks;
+mod reference;
 mod workers;
 
 use std::collections::HashMap;
@@ -15,16 +21,13 @@ use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 use web_sys::File;
 
-use crate::page::browser::{self, Dropped, WorkerFiles};
+use crate::page::browser::{self, WorkerFiles};
 use crate::page::ranks::JobStage;
 use crate::page::state::{AppState, Stage};
-use crate::page::url::Focus;
 use crate::protocol::wire;
-use crate::protocol::{
-    CandidateFile, CloseReference, Failure, FileNames, LeftOut, Opened, Progress, Query,
-    ReferenceOpened, Reply, Request, SwapTraces, TOO_MANY, TakeOff, may_be_opened,
-};
+use crate::protocol::{Failure, LeftOut, Opened, Query, Reply, Request};
 use before::Before;
+use fleet::FleetWorker;
 use ranks::Ranks;
 pub use ranks::ranks_of;
 use workers::{Running, Warming, message_of};
@@ -71,6 +74,10 @@ struct Inner {
     candidates: Vec<File>,
     /// The job that is open or being read.
     ranks: Option<Ranks>,
+    /// The summary of many traces that is open.
+    fleet: Option<FleetWorker>,
+    /// A summary to open as soon as the worker's files are there.
+    wanted_fleet: Option<File>,
     /// Files that were being read when others came: what captures among those may be of.
     interrupted: Vec<File>,
     /// Who waits for the answer to which question.
@@ -99,6 +106,9 @@ impl Engine {
                     engine.send_open(&source);
                 }
                 engine.read_ranks();
+                if let Some(file) = engine.take(|inner| inner.wanted_fleet.take()) {
+                    engine.open_fleet(file);
+                }
                 engine.warm_up_soon();
             },
             move |reason| {
@@ -113,6 +123,12 @@ impl Engine {
 
     /// Opens a trace. What is open stays as it is until the other one was read.
     pub fn open(self, source: TraceSource) {
+        self.inner.update_value(|inner| {
+            // What was to be gone to in a rank of a job is of that rank.
+            if let Some(ranks) = &mut inner.ranks {
+                (ranks.drill, ranks.moment) = (None, None);
+            }
+        });
         self.open_as(source, false);
     }
 
@@ -161,200 +177,6 @@ impl Engine {
         }
     }
 
-    /// Opens files that came together: a trace with captures of its GPU graphs, or two to compare.
-    /// Where the open trace replays graphs, captures are merged with it.
-    pub fn open_all(self, mut files: Vec<File>) {
-        let state = self.state;
-        if files.is_empty() {
-            return;
-        }
-        if state.takes_captures() {
-            self.add(files);
-            return;
-        }
-        // A capture that was opened alone waits for its trace.
-        if state.of_opened(|opened| opened.is_capture) {
-            let source = self.inner.with_value(|inner| inner.source.clone());
-            if let Some(TraceSource::Files(open)) = source {
-                files.extend(open);
-            }
-        }
-        self.open(TraceSource::Files(files));
-    }
-
-    /// Many files came at once, or a folder: of several that may be traces the user chooses.
-    pub fn choose_among(self, dropped: Dropped) {
-        let state = self.state;
-        let mut files = dropped.files;
-        if dropped.folder.is_some() {
-            files.retain(|(_, file)| may_be_opened(&file.name()));
-        }
-        match (files.len(), dropped.folder) {
-            (0, Some(folder)) => {
-                let sentence =
-                    "the folder has no file that may be a trace: .json, .json.gz or .zip";
-                let failure = Failure {
-                    sentence: sentence.to_owned(),
-                    at_byte: None,
-                };
-                self.not_opened(vec![LeftOut::new(folder, failure)]);
-            }
-            (0, None) => {}
-            (1, _) => self.open_all(files.into_iter().map(|(_, file)| file).collect()),
-            _ => {
-                state.open_error.set(Vec::new());
-                self.offer(files);
-            }
-        }
-    }
-
-    /// Shows files to choose from.
-    fn offer(self, files: Vec<(String, File)>) {
-        let candidates = files.iter().map(|(path, file)| CandidateFile {
-            path: path.clone(),
-            bytes: file.size(),
-        });
-        self.state.candidates.set(candidates.collect());
-        self.inner.update_value(|inner| {
-            inner.candidates = files.into_iter().map(|(_, file)| file).collect();
-        });
-    }
-
-    /// More traces came than can be opened: which of them is to be?
-    fn offer_where_too_many(self, failure: &Failure) {
-        let files = self.inner.with_value(|inner| match &inner.source {
-            Some(TraceSource::Files(files)) if failure.sentence == TOO_MANY => files.clone(),
-            _ => Vec::new(),
-        });
-        if !files.is_empty() {
-            self.offer(files.into_iter().map(|file| (file.name(), file)).collect());
-        }
-    }
-
-    /// Opens some of the files that were offered: the trace first, then what it is compared with.
-    pub fn open_candidates(self, chosen: &[usize]) {
-        let files = self.take(|inner| {
-            let all = std::mem::take(&mut inner.candidates);
-            let files = chosen.iter().filter_map(|at| all.get(*at).cloned());
-            Some(files.collect::<Vec<File>>())
-        });
-        self.open_all(files.unwrap_or_default());
-    }
-
-    /// Adds files to the open trace, which stays open whatever comes of it.
-    fn add(self, files: Vec<File>) {
-        let state = self.state;
-        state.open_error.set(Vec::new());
-        let files = self.take(|inner| {
-            inner.chosen_at_ms = browser::now_ms();
-            // Those that are being read are read anew with the others.
-            inner.adding.extend(files);
-            Some(inner.adding.clone())
-        });
-        let files = files.unwrap_or_default();
-        let progress = Progress {
-            bytes_total: total_bytes(&files),
-            ..Progress::default()
-        };
-        state.adding.set(Some((called(&files), progress)));
-        let choice = untrack(|| state.whole_choice());
-        self.send(&Request::AddFiles(choice), &files, None);
-    }
-
-    /// Stops reading files that are to be added.
-    pub fn cancel_adding(self) {
-        if self.added().is_some() {
-            self.send(&Request::CancelAdding, &[], None);
-        }
-    }
-
-    /// The files that were being added, which are no longer.
-    fn added(self) -> Option<Vec<File>> {
-        let is_adding = self.state.adding.with_untracked(Option::is_some);
-        is_adding.then(|| {
-            self.state.adding.set(None);
-            self.take(|inner| Some(std::mem::take(&mut inner.adding)))
-                .unwrap_or_default()
-        })
-    }
-
-    /// Takes off a capture that is merged with the open trace, or the configuration of its model.
-    pub fn take_off(self, name: Option<String>) {
-        let choice = untrack(|| self.state.whole_choice());
-        self.inner.update_value(|inner| {
-            inner.chosen_at_ms = browser::now_ms();
-            if let Some(TraceSource::Files(files)) = &mut inner.source
-                && let Some(at) = files.iter().position(|file| Some(file.name()) == name)
-            {
-                files.remove(at);
-            }
-        });
-        self.ask(TakeOff { name, choice }, move |opened| {
-            if let Some(opened) = opened {
-                self.merged(opened);
-            }
-        });
-    }
-
-    /// The open trace, with other captures: all of it is made anew.
-    fn merged(self, opened: Box<Opened>) {
-        self.state.forget_rows();
-        self.show(opened);
-    }
-
-    /// Compares the open trace with another one. It stays open whatever comes of it.
-    pub fn compare_with(self, file: File) {
-        let state = self.state;
-        let names = FileNames {
-            target: state.file_name.get_untracked(),
-            reference: file.name(),
-        };
-        state.reference_name.set(file.name());
-        state.reference.set(Stage::loading(file.size()));
-        let choice = untrack(|| state.whole_choice()).of_reference();
-        self.send(&Request::OpenReference(choice, names), &[file], None);
-    }
-
-    /// Stops reading the trace that the open one is to be compared with.
-    pub fn cancel_reference(self) {
-        self.send(&Request::CancelReference, &[], None);
-        self.state.reference.set(Stage::Empty);
-    }
-
-    /// Forgets the trace that the open one is compared with.
-    pub fn close_reference(self) {
-        self.state.reference.set(Stage::Empty);
-        self.ask(CloseReference, |()| {});
-    }
-
-    /// Makes the target the reference, and the reference the target, each with its GPU.
-    pub fn swap(self) {
-        let state = self.state;
-        let mut choice = untrack(|| state.whole_choice());
-        std::mem::swap(&mut choice.gpu, &mut choice.reference_gpu);
-        std::mem::swap(&mut choice.profile, &mut choice.reference_profile);
-        choice.window = None;
-        self.ask(SwapTraces { choice }, move |swapped| {
-            let is_open = state.reference.with_untracked(Stage::is_open);
-            let Some(swapped) = swapped.filter(|_| is_open) else {
-                return;
-            };
-            state.forget_focus();
-            state.go(|place| {
-                let choice = &mut place.choice;
-                std::mem::swap(&mut choice.gpu, &mut choice.reference_gpu);
-            });
-            let target = state.file_name.get_untracked();
-            state.file_name.set(state.reference_name.get_untracked());
-            state.reference_name.set(target);
-            state.reference.set(Stage::Open(swapped.reference));
-            state.overview.set(swapped.target.overview.clone());
-            state.stage.set(Stage::Open(Box::new(swapped.target)));
-            state.report.update(|report| *report += 1);
-            state.loads.update(|loads| *loads += 1);
-        });
-    }
-
     /// Stops opening. The worker is ended in the middle of whatever it does; what was open before
     /// is shown again.
     pub fn cancel(self) {
@@ -362,7 +184,7 @@ impl Engine {
         if !self.bring_back() {
             self.renew_worker();
             self.state.stage.set(Stage::Empty);
-            if self.state.job.with_untracked(JobStage::is_open) {
+            if self.state.job.with_untracked(JobStage::is_shown) {
                 self.back_to_job();
             }
         }
@@ -490,10 +312,14 @@ impl Engine {
             Ok(Reply::ReferenceOpened(opened)) => self.reference_read(Stage::Open(opened)),
             Ok(Reply::ReferenceFailed(failure)) => self.reference_read(Stage::Failed(failure)),
             Ok(Reply::Answer) => self.answered(message),
-            Ok(Reply::JobOpened(opened)) => self.job_opened(*opened),
-            Ok(Reply::JobFailed(failure)) => self.job_failed(failure),
-            // Workers of one file say this, and are heard by themselves.
-            Ok(Reply::Digest(_)) => {}
+            // Workers of one file, of a job and of a fleet say these, and are heard by themselves.
+            Ok(
+                Reply::Digest(_)
+                | Reply::JobOpened(_)
+                | Reply::JobFailed(_)
+                | Reply::JobStep(_)
+                | Reply::FleetOpened(_),
+            ) => {}
             Err(error) => leptos::logging::error!("a message that cannot be read: {error}"),
         }
     }
@@ -525,66 +351,11 @@ impl Engine {
             None => Stage::Empty,
         });
         self.show(opened);
-        if has_reference {
+        if has_reference && !self.shows_timelines_of_ranks() {
             self.go_to_comparison();
         }
         if state.keeps_traces.get_untracked() {
             self.keep_open_files();
-        }
-    }
-
-    /// Keeps the files that are open on this computer.
-    pub fn keep_open_files(self) {
-        let source = self.inner.with_value(|inner| inner.source.clone());
-        let Some(TraceSource::Files(files)) = source else {
-            return;
-        };
-        let state = self.state;
-        wasm_bindgen_futures::spawn_local(async move {
-            let mut said = String::new();
-            for file in files {
-                let name = file.name();
-                if let Err(why) = browser::keep_trace(file).await {
-                    said = format!("{name} is not kept: {why}.");
-                }
-            }
-            state.keep_error.set(said);
-            self.look_for_kept().await;
-        });
-    }
-
-    /// Sees which traces are kept on this computer.
-    pub async fn look_for_kept(self) {
-        let kept = browser::kept_traces().await;
-        let _ = self.state.kept_traces.try_set(kept);
-    }
-
-    /// Opens a trace that is kept; of a link only where nothing else was opened meanwhile.
-    pub fn open_kept(self, name: String, is_of_link: bool) {
-        let state = self.state;
-        wasm_bindgen_futures::spawn_local(async move {
-            let file = browser::kept_trace(&name).await;
-            let is_free = state.stage.with_untracked(|stage| *stage == Stage::Empty);
-            match file {
-                Some(file) if is_free || !is_of_link => self.open(TraceSource::Files(vec![file])),
-                Some(_) => {}
-                None => state
-                    .wanted_trace
-                    .set(Some(name).filter(|_| is_free || !is_of_link)),
-            }
-        });
-    }
-
-    /// What a page does that was just opened: it looks for kept traces, and opens the one that its link
-    /// is of.
-    pub fn start(self) {
-        let state = self.state;
-        let wanted = state.place.with_untracked(|place| place.file.clone());
-        wasm_bindgen_futures::spawn_local(self.look_for_kept());
-        if wanted == SAMPLE {
-            state.wanted_trace.set(Some(wanted));
-        } else if !wanted.is_empty() {
-            self.open_kept(wanted, true);
         }
     }
 
@@ -598,11 +369,11 @@ impl Engine {
         state.report.update(|report| *report += 1);
         self.inner.update_value(|inner| inner.before = None);
         let wasm_bytes = opened.wasm_bytes;
-        let step = self.step_of_rank(&opened.steps);
         let left_out = std::mem::take(&mut opened.left_out);
+        let steps = opened.steps.clone();
         state.stage.set(Stage::Open(opened));
-        if step.is_some() {
-            state.analyze(step);
+        if let Some(step) = self.drilled(&steps) {
+            state.analyze(Some(step));
         }
         if !left_out.is_empty() {
             self.not_opened(left_out);
@@ -614,27 +385,6 @@ impl Engine {
                 browser::now_ms() - chosen_at_ms,
                 wasm_bytes,
             );
-        });
-    }
-
-    /// The reference is open, or cannot be analyzed; nothing where it is no longer wanted.
-    fn reference_read(self, next: Stage<ReferenceOpened>) {
-        let state = self.state;
-        let Stage::Loading(_) = state.reference.get_untracked() else {
-            return;
-        };
-        let is_open = next.is_open();
-        state.reference.set(next);
-        if is_open {
-            state.report.update(|report| *report += 1);
-            self.go_to_comparison();
-        }
-    }
-
-    fn go_to_comparison(self) {
-        self.state.go(|place| {
-            place.view = "compare".to_owned();
-            place.focus = Focus::default();
         });
     }
 
@@ -657,13 +407,6 @@ impl Engine {
             at_byte: None,
         };
         let state = self.state;
-        if state.job.with_untracked(JobStage::is_reading) {
-            // No trace is read meanwhile; the one that was open is gone with its worker.
-            state.stage.set(Stage::Empty);
-            self.renew_worker();
-            self.job_failed(failure);
-            return;
-        }
         let source = self.inner.with_value(|inner| inner.source.clone());
         let is_second = matches!(state.reference.get_untracked(), Stage::Loading(_));
         let is_open = state.stage.with_untracked(Stage::is_open);

@@ -1,27 +1,29 @@
-//! Many files as ranks of one job: each is read by a worker that ends with it, and what they leave is put
-//! together by the worker that is there for a trace. The files stay, so that a rank opens as a trace.
+//! Many files as ranks of one job: each is read by a worker that ends with it. The files stay, so that a
+//! rank opens as a trace.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
 
 use dormer_core::base::format;
 use gloo::events::EventListener;
-use js_sys::{Array, Uint8Array};
+use js_sys::Uint8Array;
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, File, MessageEvent, Worker};
 
+use super::Engine;
+use super::fleet::{is_fleet, may_be_fleet};
+use super::job::{Asked, JobWorker};
 use super::workers::message_of;
-use super::{Engine, TraceSource};
 use crate::page::browser::{self, Dropped};
 use crate::page::ranks::heads::{Head, are_one_job};
 use crate::page::ranks::queue::Queue;
-use crate::page::ranks::{JobStage, OpenJob, RanksRead, VIEW};
+use crate::page::ranks::{JobStage, RanksRead, VIEW};
 use crate::page::state::Stage;
 use crate::page::url::Focus;
-use crate::protocol::{
-    DigestRequest, Failure, JobOpened, JobRequest, LeftOut, ONE_FILE, Reply, Request, StepLine,
-    wire,
-};
+use crate::protocol::{DigestRequest, Failure, MomentQuery, ONE_FILE, Reply, Request, wire};
+
+/// What is read by then is shown; a job that takes no longer is shown when it is whole.
+pub(super) const SOON_MS: u32 = 700;
 
 /// So many files are looked at to tell whether all are of one job.
 const MOST_HEADS: usize = 16;
@@ -42,29 +44,53 @@ impl Drop for Reader {
 /// The files of a job.
 #[derive(Default)]
 pub(super) struct Ranks {
-    files: Vec<(String, File)>,
-    queue: Queue,
+    pub(super) files: Vec<(String, File)>,
+    pub(super) queue: Queue,
     readers: Vec<Reader>,
     /// Bytes read of each file.
     bytes: Vec<f64>,
-    digests: Vec<(usize, Uint8Array)>,
+    /// How many digests there are.
+    pub(super) n_digests: usize,
+    /// Those that are not put together yet.
+    pub(super) digests: Vec<Uint8Array>,
     /// Files that are no more than digests.
-    only_digests: Vec<usize>,
-    unreadable: Vec<(usize, String)>,
-    chosen_at_ms: f64,
-    /// The digests are on their way to be put together.
-    is_together: bool,
+    pub(super) only_digests: Vec<usize>,
+    pub(super) unreadable: Vec<(usize, String)>,
+    pub(super) chosen_at_ms: f64,
+    /// What puts them together.
+    pub(super) worker: Option<JobWorker>,
+    /// What it was asked to put together and has not yet.
+    pub(super) asked: VecDeque<Asked>,
+    /// What it put together last: how many digests, how long that took, when it was there.
+    pub(super) shown: (usize, f64, f64),
+    /// The window of the profiler that is shown.
+    pub(super) window: u32,
+    /// Counts what was put together.
+    pub(super) number: u32,
+    /// All is read, and on its way to be put together.
+    pub(super) is_together: bool,
     /// What its view showed when it was left.
-    focus: Focus,
-    /// The step at which a rank is opened.
-    pub(super) step: Option<(usize, String)>,
+    pub(super) focus: Focus,
+    /// Where a rank is opened.
+    pub(super) drill: Option<Drill>,
+    /// Two ranks that are opened: a moment of both, and whether their timelines are shown.
+    pub(super) moment: Option<(MomentQuery, bool)>,
+}
+
+/// Where in a job a rank is opened.
+#[derive(Clone)]
+pub(super) struct Drill {
+    /// The step: its position and its name.
+    pub(super) step: (usize, String),
+    /// A kernel by its name, and when it starts by the clock of the trace.
+    pub(super) event: Option<(String, i64)>,
 }
 
 impl Ranks {
-    fn progress(&self) -> RanksRead {
+    pub(super) fn progress(&self) -> RanksRead {
         RanksRead {
             n_files: self.files.len(),
-            n_read: self.digests.len(),
+            n_read: self.n_digests,
             n_failed: self.unreadable.len(),
             bytes_read: self.bytes.iter().sum(),
             bytes_total: self.files.iter().map(|(_, file)| file.size()).sum(),
@@ -73,12 +99,24 @@ impl Ranks {
 }
 
 impl Engine {
-    /// Files came together: where they are ranks of one job, it is opened at once.
+    /// Files came together: where they are ranks of one job, or a summary of many traces, it is opened at once.
     pub fn take_together(self, dropped: Dropped, otherwise: impl FnOnce(Dropped) + 'static) {
         let is_archive = |dropped: &Dropped| match dropped.files.as_slice() {
             [(name, _)] => name.to_ascii_lowercase().ends_with(".zip"),
             _ => false,
         };
+        if let [(_, file)] = dropped.files.as_slice()
+            && may_be_fleet(file)
+        {
+            let file = file.clone();
+            wasm_bindgen_futures::spawn_local(async move {
+                match is_fleet(&file).await {
+                    true => self.open_fleet(file),
+                    false => otherwise(dropped),
+                }
+            });
+            return;
+        }
         let is_alone = dropped.files.len() < 2 && !is_archive(&dropped);
         if is_alone || self.state.takes_captures() {
             otherwise(dropped);
@@ -106,6 +144,16 @@ impl Engine {
                     self.open_job(traces.collect());
                 }
                 false => otherwise(dropped),
+            }
+        });
+    }
+
+    /// Ends the workers that read.
+    pub(super) fn stop_reading(self) {
+        self.inner.update_value(|inner| {
+            if let Some(ranks) = &mut inner.ranks {
+                ranks.queue.cancel();
+                ranks.readers.clear();
             }
         });
     }
@@ -141,13 +189,16 @@ impl Engine {
             ..Ranks::default()
         };
         self.state.open_error.set(Vec::new());
-        self.state.job.set(JobStage::Reading(ranks.progress()));
+        self.state
+            .job
+            .set(JobStage::Reading(ranks.progress(), None));
         self.inner.update_value(|inner| inner.ranks = Some(ranks));
         self.show_job(Focus::default());
         self.read_ranks();
+        self.show_so_far_in(SOON_MS);
     }
 
-    fn show_job(self, focus: Focus) {
+    pub(super) fn show_job(self, focus: Focus) {
         self.state.go(|place| {
             place.view = VIEW.to_owned();
             place.focus = focus;
@@ -178,8 +229,9 @@ impl Engine {
             }
             Some(ranks.queue.is_over() && !ranks.is_together)
         });
-        if is_over == Some(true) {
-            self.put_together(0);
+        match is_over {
+            Some(true) => self.put_together(true),
+            _ => self.show_so_far(),
         }
     }
 
@@ -236,12 +288,17 @@ impl Engine {
             change(ranks);
             Some(ranks.progress())
         });
-        let is_reading = self
-            .state
-            .job
-            .with_untracked(|job| matches!(job, JobStage::Reading(_)));
-        if let Some(progress) = progress.filter(|_| is_reading) {
-            self.state.job.set(JobStage::Reading(progress));
+        self.tell_progress(progress);
+    }
+
+    fn tell_progress(self, progress: Option<RanksRead>) {
+        let is_reading = self.state.job.with_untracked(JobStage::is_reading);
+        if let Some(now) = progress.filter(|_| is_reading) {
+            self.state.job.update(|job| {
+                if let JobStage::Reading(read, _) = job {
+                    *read = now;
+                }
+            });
         }
     }
 
@@ -258,7 +315,8 @@ impl Engine {
             }
             match read {
                 Ok((bytes, was_digest)) => {
-                    ranks.digests.push((at, bytes));
+                    ranks.n_digests += 1;
+                    ranks.digests.push(bytes);
                     if was_digest {
                         ranks.only_digests.push(at);
                     }
@@ -267,204 +325,6 @@ impl Engine {
             }
         });
         self.read_ranks();
-    }
-
-    /// Reads no more files: what was read of the job is shown, where that is more than one rank.
-    pub fn cancel_job(self) {
-        let n_read = self.take(|inner| {
-            let ranks = inner.ranks.as_mut()?;
-            ranks.queue.cancel();
-            ranks.readers.clear();
-            Some(ranks.digests.len())
-        });
-        if n_read.unwrap_or(0) > 1 {
-            self.put_together(0);
-            return;
-        }
-        self.inner.update_value(|inner| inner.ranks = None);
-        self.state.job.set(JobStage::Empty);
-        self.state.go(|place| {
-            place.view = String::new();
-            place.focus = Focus::default();
-        });
-    }
-
-    /// Shows another window of the profiler.
-    pub fn choose_job_window(self, window: u32) {
-        self.put_together(window);
-    }
-
-    fn put_together(self, window: u32) {
-        self.renew_for_job();
-        let left_out = self.take(|inner| {
-            let ranks = inner.ranks.as_mut()?;
-            ranks.is_together = true;
-            let file = |at: usize| ranks.files.get(at);
-            if ranks.digests.is_empty() {
-                let unreadable = ranks.unreadable.iter().filter_map(|(at, why)| {
-                    let failure = Failure {
-                        sentence: why.clone(),
-                        at_byte: None,
-                    };
-                    Some(LeftOut::new(file(*at)?.0.clone(), failure))
-                });
-                return Some(unreadable.collect::<Vec<LeftOut>>());
-            }
-            let unreadable = ranks.unreadable.iter().filter_map(|(at, why)| {
-                let (path, file) = file(*at)?;
-                Some((path.clone(), file.size() as u64, why.clone()))
-            });
-            let request = Request::OpenJob(JobRequest {
-                window,
-                unreadable: unreadable.collect(),
-            });
-            let digests: Array = ranks.digests.iter().map(|(_, bytes)| bytes).collect();
-            let message = message_of(0, &request, &[]);
-            let _ = js_sys::Reflect::set(&message, &"digests".into(), &digests);
-            let running = inner.running.as_ref()?;
-            let posted = running.worker.post_message(&message);
-            posted.err().map(|error| {
-                let sentence = wire::error_text(&error);
-                vec![LeftOut {
-                    name: None,
-                    failure: Failure {
-                        sentence,
-                        at_byte: None,
-                    },
-                }]
-            })
-        });
-        if let Some(left_out) = left_out {
-            self.state.job.set(JobStage::Failed(left_out));
-        }
-    }
-
-    /// The worker that puts the job together is the one of the open trace, or a fresh one.
-    fn renew_for_job(self) {
-        if self.inner.with_value(|inner| inner.running.is_none()) {
-            self.renew_worker();
-        }
-    }
-
-    /// The job is open.
-    pub(super) fn job_opened(self, opened: JobOpened) {
-        let open = self.take(|inner| {
-            let ranks = inner.ranks.as_ref()?;
-            let has_trace = opened.overview.ranks.iter().map(|rank| {
-                let at = ranks.files.iter().position(|(path, _)| *path == rank.file);
-                at.is_some_and(|at| !ranks.only_digests.contains(&at))
-            });
-            Some(OpenJob {
-                has_trace: has_trace.collect(),
-                opened,
-                n_unread: ranks.files.len() - ranks.digests.len() - ranks.unreadable.len(),
-                n_files: ranks.files.len(),
-                opened_in_ms: browser::now_ms() - ranks.chosen_at_ms,
-            })
-        });
-        if let Some(open) = open {
-            self.state.job.set(JobStage::Open(Arc::new(open)));
-        }
-    }
-
-    pub(super) fn job_failed(self, failure: Failure) {
-        let unreadable = self.inner.with_value(|inner| {
-            let ranks = inner.ranks.as_ref()?;
-            let unreadable = ranks.unreadable.iter().filter_map(|(at, why)| {
-                let failure = Failure {
-                    sentence: why.clone(),
-                    at_byte: None,
-                };
-                Some(LeftOut::new(ranks.files.get(*at)?.0.clone(), failure))
-            });
-            Some(unreadable.collect::<Vec<LeftOut>>())
-        });
-        let first = LeftOut {
-            name: None,
-            failure,
-        };
-        let all = std::iter::once(first).chain(unreadable.unwrap_or_default());
-        self.state.job.set(JobStage::Failed(all.collect()));
-    }
-
-    fn trace_of(self, rank: usize) -> Option<File> {
-        let JobStage::Open(job) = self.state.job.get_untracked() else {
-            return None;
-        };
-        let name = &job.opened.overview.ranks.get(rank)?.file;
-        job.has_trace.get(rank).filter(|has_trace| **has_trace)?;
-        self.inner.with_value(|inner| {
-            let mut files = inner.ranks.as_ref()?.files.iter();
-            files
-                .find(|(path, _)| path == name)
-                .map(|(_, file)| file.clone())
-        })
-    }
-
-    /// Opens the trace of a rank, by position, at a step of the job.
-    pub fn open_rank(self, rank: usize, step: Option<usize>) {
-        let Some(file) = self.trace_of(rank) else {
-            return;
-        };
-        let JobStage::Open(job) = self.state.job.get_untracked() else {
-            return;
-        };
-        let named = step.and_then(|at| Some((at, job.opened.overview.steps.get(at)?.clone())));
-        self.leave_job();
-        self.open(TraceSource::Files(vec![file]));
-        self.inner.update_value(|inner| {
-            if let Some(ranks) = &mut inner.ranks {
-                ranks.step = named;
-            }
-        });
-    }
-
-    /// Opens two ranks, by position, to compare.
-    pub fn compare_ranks(self, target: usize, reference: usize) {
-        if let (Some(target), Some(reference)) = (self.trace_of(target), self.trace_of(reference)) {
-            self.leave_job();
-            self.open(TraceSource::Files(vec![target, reference]));
-        }
-    }
-
-    fn leave_job(self) {
-        let focus = self.state.place.with_untracked(|place| place.focus.clone());
-        self.inner.update_value(|inner| {
-            if let Some(ranks) = &mut inner.ranks {
-                ranks.focus = focus;
-                ranks.step = None;
-            }
-        });
-    }
-
-    /// Shows the job again, as it was left. Nothing is read anew.
-    pub fn back_to_job(self) {
-        if self
-            .state
-            .stage
-            .with_untracked(|stage| matches!(stage, Stage::Loading(_)))
-        {
-            self.cancel();
-        }
-        let focus = self
-            .inner
-            .with_value(|inner| Some(inner.ranks.as_ref()?.focus.clone()));
-        self.show_job(focus.unwrap_or_default());
-    }
-
-    /// The part of the time that the step has at which a rank is opened.
-    pub(super) fn step_of_rank(self, steps: &[StepLine]) -> Option<(u64, u64)> {
-        let (at, name) = self.take(|inner| inner.ranks.as_mut()?.step.take())?;
-        let number = |name: &str| {
-            name.rsplit([' ', '#'])
-                .next()
-                .and_then(|end| end.parse::<u64>().ok())
-        };
-        let wanted = number(&name);
-        let named = steps
-            .iter()
-            .find(|step| wanted.is_some() && number(&step.name) == wanted);
-        named.or_else(|| steps.get(at)).map(|step| step.window)
     }
 }
 

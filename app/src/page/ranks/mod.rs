@@ -5,6 +5,8 @@ pub mod queue;
 
 use std::sync::Arc;
 
+use dormer_core::base::format;
+
 use crate::protocol::{JobOpened, LeftOut};
 
 /// The slug of the view of a job.
@@ -16,19 +18,36 @@ pub enum JobStage {
     /// There is none.
     #[default]
     Empty,
-    Reading(RanksRead),
+    /// Its files are read; what was put together of them so far is shown.
+    Reading(RanksRead, Option<Arc<OpenJob>>),
     /// It could not be put together: what was wrong with its files.
     Failed(Vec<LeftOut>),
     Open(Arc<OpenJob>),
 }
 
 impl JobStage {
-    pub fn is_open(&self) -> bool {
-        matches!(self, JobStage::Open(_))
+    /// What is shown of it.
+    pub fn shown(&self) -> Option<&Arc<OpenJob>> {
+        match self {
+            JobStage::Open(job) | JobStage::Reading(_, Some(job)) => Some(job),
+            _ => None,
+        }
+    }
+
+    pub fn is_shown(&self) -> bool {
+        self.shown().is_some()
     }
 
     pub fn is_reading(&self) -> bool {
-        matches!(self, JobStage::Reading(_))
+        matches!(self, JobStage::Reading(..))
+    }
+
+    /// How far reading has come.
+    pub fn read(&self) -> Option<RanksRead> {
+        match self {
+            JobStage::Reading(read, _) => Some(*read),
+            _ => None,
+        }
     }
 }
 
@@ -50,14 +69,25 @@ pub struct OpenJob {
     pub opened: JobOpened,
     /// For each rank whether its trace is here, and not its digest alone.
     pub has_trace: Vec<bool>,
-    /// Files of which reading was canceled.
+    /// Counts what was put together of the files of a job.
+    pub number: u32,
+    /// Files that were not read: they still are, or reading was canceled.
     pub n_unread: usize,
+    /// The others are still read.
+    pub is_partial: bool,
     pub n_files: usize,
     /// From choosing the files to now.
     pub opened_in_ms: f64,
 }
 
 impl OpenJob {
+    /// Of how many files its figures are, where that are not all: "41 of 64 read".
+    pub fn read_of(&self) -> Option<String> {
+        let n_read = self.n_files.saturating_sub(self.n_unread);
+        let counts = [n_read, self.n_files].map(|n| format::count(n as u64));
+        (self.n_unread > 0).then(|| format!("{} of {} read", counts[0], counts[1]))
+    }
+
     /// The position of a rank.
     pub fn position(&self, rank: u32) -> Option<usize> {
         let mut ranks = self.opened.overview.ranks.iter();

@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod export;
+pub mod fleet;
 pub mod job;
 pub mod kernels;
 pub mod memory;

@@ -8,8 +8,9 @@ use dormer_core::base::interval::Interval;
 
 use super::{Timeline, hue};
 use crate::protocol::{
-    Align, BLOCK_BYTES, DrawQuery, Drawn, FindEvents, FoundEvents, GlanceQuery, RangeBelow,
-    RangeCard, RangeQuery, SpanCard, SpanQuery, TimelineOutline, Towards, TraceBelow, TraceSide,
+    Align, BLOCK_BYTES, DrawQuery, Drawn, FindEvents, FoundEvents, GlanceQuery, MomentQuery,
+    RangeBelow, RangeCard, RangeQuery, SpanCard, SpanQuery, TimelineOutline, Towards, TraceBelow,
+    TraceSide,
 };
 
 /// The timelines that are shown. A trace without events has none.
@@ -39,8 +40,12 @@ impl<'a> Timelines<'a> {
         mut reference: Option<Timeline<'a>>,
         [reference_name, target_name]: &[String; 2],
         wanted: Align,
+        moment: Option<MomentQuery>,
     ) -> Timelines<'a> {
         let anchors = |align: Align| {
+            if align == Align::Clock {
+                return moment.map(|moment| (moment.reference_ns, moment.target_ns));
+            }
             let anchor = |of: &Option<Timeline>| of.as_ref().and_then(|of| of.anchor_ns(align));
             anchor(&reference).zip(anchor(&target))
         };
@@ -235,6 +240,8 @@ impl Timeline<'_> {
                 let window = self.source.analyzed.window.as_ref();
                 window.map(|of| of.window.span.start_ns)
             }
+            // Told by the job alone.
+            Align::Clock => None,
         }
     }
 }

@@ -3,8 +3,8 @@ use dormer_core::testing::Timetable;
 
 use super::*;
 use crate::protocol::{
-    Align, Choice, Direction, FileNames, FindEvents, GlanceQuery, MARK_HUE, SpanCard, SpanQuery,
-    Towards,
+    Align, Choice, Direction, FileNames, FindEvents, GlanceQuery, MARK_HUE, MomentQuery, SpanCard,
+    SpanQuery, Towards,
 };
 use crate::worker::{Analysis, Traces};
 
@@ -194,6 +194,10 @@ fn events_are_found_by_name_from_one_to_the_next_and_marked() {
 
 /// The trace beside a reference that starts a second later, and whose kernel starts 10 µs earlier.
 fn with_reference(align: Align, read: impl FnOnce(&mut Timelines)) {
+    with_reference_at(align, None, read);
+}
+
+fn with_reference_at(align: Align, moment: Option<MomentQuery>, read: impl FnOnce(&mut Timelines)) {
     let later = TRACE.replace(r#""ts": 1"#, r#""ts": 10001"#);
     let later = later.replace(r#""ts": 1000140"#, r#""ts": 1000130"#);
     let (mut target, mut reference) = (opened(TRACE), opened(&later));
@@ -203,6 +207,7 @@ fn with_reference(align: Align, read: impl FnOnce(&mut Timelines)) {
         reference.timeline(),
         &names,
         align,
+        moment,
     ));
 }
 
@@ -327,6 +332,16 @@ fn a_reference_is_aligned_by_what_both_have() {
     };
     assert_eq!(kernels(Align::Start), [40_000.0, 30_000.0, 1.0]);
     assert_eq!(kernels(Align::Gpu), [40_000.0, 40_000.0, 1.0]);
+    // Ranks of a job, whose clocks are known: both kernels started at the same time.
+    let moment = MomentQuery {
+        target_ns: 1_000_140_000,
+        reference_ns: 1_000_130_000,
+    };
+    with_reference_at(Align::Clock, Some(moment), |both| {
+        let below = both.outline().below.unwrap();
+        assert_eq!(below.align, Align::Clock);
+        assert_eq!(below.aligns, [Align::Start, Align::Gpu, Align::Clock]);
+    });
     // Nothing is analyzed alone: by their first events.
     assert_eq!(kernels(Align::Analyzed), [40_000.0, 30_000.0, 0.0]);
 }

@@ -1,41 +1,58 @@
 //! Job: which rank holds the others up. The answer first, then what to do, then each rank in each step.
 
+mod bandwidth;
 mod heatmap;
 mod scene;
+mod strip;
 mod tables;
 
 use std::sync::Arc;
 
 use dormer_core::job::overview::JobCard;
 
+use crate::page::components::findings::{fold, turn};
 use crate::page::engine::ranks_of;
 use crate::page::prelude::*;
 use crate::page::ranks::{JobStage, OpenJob, RanksRead};
 use crate::protocol::LeftOut;
+use bandwidth::bandwidth;
 use heatmap::heatmap;
+use strip::strip;
 use tables::{Picked, tables};
 
-/// The job, or how far reading it has come.
+/// The job, as far as it is read.
 pub fn job() -> impl IntoView {
     let state = expect_context::<AppState>();
-    // Progress changes several times a second; only another stage redraws.
-    let is_reading = Memo::new(move |_| state.job.with(JobStage::is_reading));
-    move || {
-        if is_reading.get() {
-            return reading().into_any();
-        }
-        match state.job.get() {
-            JobStage::Open(job) => untrack(|| open(job)),
+    // Progress changes several times a second; only another stage redraws, or more of the job.
+    let stage = Memo::new(move |_| {
+        state.job.with(|job| {
+            let number = job.shown().map(|job| job.number);
+            (job.is_reading(), number)
+        })
+    });
+    let bar = Memo::new(move |_| matches!(stage.get(), (true, Some(_))));
+    let bar = move || bar.get().then(reading_bar);
+    let what = Memo::new(move |_| (stage.get().1, stage.get() == (true, None)));
+    let content = move || {
+        // Whoever does not read it is not told of changes.
+        what.get();
+        match state.job.get_untracked() {
+            JobStage::Reading(_, None) => reading().into_any(),
+            JobStage::Open(job) | JobStage::Reading(_, Some(job)) => untrack(|| open(job)),
             JobStage::Failed(left_out) => failed(left_out).into_any(),
-            JobStage::Empty | JobStage::Reading(_) => ().into_any(),
+            JobStage::Empty => ().into_any(),
         }
+    };
+    view! {
+        {bar}
+        {content}
     }
 }
 
 /// The title of the tab.
 pub fn title(job: &JobStage) -> String {
     match job {
-        JobStage::Reading(read) => format!("Reading a job: {} \u{b7} Dormer", ranks_of(read)),
+        JobStage::Reading(read, _) => format!("Reading a job: {} \u{b7} Dormer", ranks_of(read)),
         JobStage::Open(_) => "Job \u{b7} Dormer".to_owned(),
         _ => "Dormer".to_owned(),
     }
@@ -43,9 +60,7 @@ pub fn title(job: &JobStage) -> String {
 
 /// What the header says of an open job.
 pub fn header_facts(job: &JobStage) -> Option<(String, String)> {
-    let JobStage::Open(job) = job else {
-        return None;
-    };
+    let job = job.shown()?;
     let ranks = format::counted(job.opened.overview.ranks.len() as u64, "rank");
     let files = format::counted(job.n_files as u64, "file");
     let seconds = job.opened_in_ms / 1000.0;
@@ -55,15 +70,16 @@ pub fn header_facts(job: &JobStage) -> Option<(String, String)> {
     ))
 }
 
-fn reading() -> impl IntoView {
+/// How far reading has come, now and later.
+fn read_now() -> Memo<RanksRead> {
     let state = expect_context::<AppState>();
-    let engine = expect_context::<Engine>();
-    let read = Memo::new(move |old: Option<&RanksRead>| {
-        state.job.with(|job| match job {
-            JobStage::Reading(read) => *read,
-            _ => old.copied().unwrap_or_default(),
-        })
-    });
+    Memo::new(move |old: Option<&RanksRead>| {
+        let now = state.job.with(JobStage::read);
+        now.or(old.copied()).unwrap_or_default()
+    })
+}
+
+fn share_read(read: Memo<RanksRead>) -> impl IntoView {
     let share = move || {
         let RanksRead {
             bytes_read,
@@ -72,6 +88,25 @@ fn reading() -> impl IntoView {
         } = read.get();
         (bytes_total > 0.0).then(|| format!("{:.4}", bytes_read / bytes_total))
     };
+    view! { <progress aria-label="Bytes read" max="1" value=share></progress> }
+}
+
+/// What is read is shown already.
+fn reading_bar() -> impl IntoView {
+    let engine = expect_context::<Engine>();
+    let read = read_now();
+    view! {
+        <section class="card job-reading" data-testid="job-loading" aria-busy="true" aria-label="Reading the ranks">
+            <p data-testid="ranks-read">{move || ranks_of(&read.get())}</p>
+            {share_read(read)}
+            <button type="button" class="small" id="cancel" on:click=move |_| engine.cancel_job()>"Cancel"</button>
+        </section>
+    }
+}
+
+fn reading() -> impl IntoView {
+    let engine = expect_context::<Engine>();
+    let read = read_now();
     let bytes = move || {
         let read = read.get();
         let [now, all] =
@@ -86,7 +121,7 @@ fn reading() -> impl IntoView {
         <section class="start loading" data-testid="job-loading" aria-busy="true">
             <h1>"Reading the ranks"</h1>
             <p class="what" data-testid="ranks-read">{move || ranks_of(&read.get())}</p>
-            <progress aria-label="Bytes read" max="1" value=share></progress>
+            {share_read(read)}
             <dl class="read">
                 <div><dt>"Read"</dt><dd>{bytes}</dd></div>
                 {failed}
@@ -94,6 +129,12 @@ fn reading() -> impl IntoView {
             <button type="button" id="cancel" on:click=move |_| engine.cancel_job()>"Cancel"</button>
         </section>
     }
+}
+
+/// Of how many files figures are, beside them, where that are not all.
+fn read_of(job: &OpenJob) -> Option<AnyView> {
+    let says = job.read_of()?;
+    Some(view! { " " <span class="read-of">{says}</span> }.into_any())
 }
 
 fn failed(left_out: Vec<LeftOut>) -> impl IntoView {
@@ -119,7 +160,7 @@ fn open(job: Arc<OpenJob>) -> AnyView {
         false => overview.headline.clone(),
     };
     let mut quality = overview.quality.clone();
-    if job.n_unread > 0 {
+    if job.n_unread > 0 && !job.is_partial {
         let n_read = job.n_files - job.n_unread;
         quality.insert(
             0,
@@ -131,7 +172,7 @@ fn open(job: Arc<OpenJob>) -> AnyView {
     }
     let quality = (!quality.is_empty()).then(|| {
         let lines = each(quality, |line| view! { <li>{with_units(&line)}</li> });
-        view! { <section class="card" data-testid="job-quality"><h2>"Data quality"</h2><ul>{lines}</ul></section> }
+        view! { <section class="card" data-testid="job-quality"><h2>"Data quality" {read_of(&job)}</h2><ul>{lines}</ul></section> }
     });
     let cards = (!overview.cards.is_empty()).then(|| {
         let cards = each(overview.cards.iter().cloned().zip(1..), |(card, number)| {
@@ -139,7 +180,7 @@ fn open(job: Arc<OpenJob>) -> AnyView {
         });
         view! {
             <section class="what-to-do" data-testid="job-findings">
-                <header><h2>"What to do first"</h2></header>
+                <header><h2>"What to do first" {read_of(&job)}</h2></header>
                 <div class="findings">{cards}</div>
             </section>
         }
@@ -147,12 +188,14 @@ fn open(job: Arc<OpenJob>) -> AnyView {
     view! {
         <article class="overview job" data-testid="job">
             <section class="lead">
-                <h1 data-testid="headline">{prose(headline)}</h1>
+                <h1 data-testid="headline">{prose(headline)} {read_of(&job)}</h1>
                 {windows(&job)}
             </section>
             {pairs("facts", overview.about.clone())}
             {cards}
             {map(job.clone())}
+            {strip(job.clone())}
+            {bandwidth(&job)}
             {tables(job.clone(), Picked::default())}
             {quality}
         </article>
@@ -219,7 +262,7 @@ fn map(job: Arc<OpenJob>) -> Option<AnyView> {
     Some(
         view! {
             <section class="card" data-testid="job-heatmap">
-                <h2>"Ranks by step"</h2>
+                <h2>"Ranks by step" {read_of(&job)}</h2>
                 <div class="tabs" role="group" aria-label="Measure">{choices}</div>
                 <p class="fine">{move || docs.get(shown.get()).cloned()}</p>
                 {heatmap(job, shown)}
@@ -255,12 +298,19 @@ fn finding(job: &Arc<OpenJob>, card: JobCard, number: usize) -> impl IntoView + 
     });
     let reasoning = each(card.reasoning, |line| view! { <li>{prose(line)}</li> });
     let evidence = each(card.tables, |table| tables::shown_table(job, table, None));
+    // What is read later leaves open what is.
+    let fold_key = StoredValue::new(format!("job {} {}", card.key, card.title));
+    let is_open = move || fold_key.with_value(|key| fold(state, key, number == 1));
+    let toggle = move |event: MouseEvent| {
+        event.prevent_default();
+        fold_key.with_value(|key| turn(state, key, !is_open()));
+    };
     view! {
-        <details class="card finding light-yellow" data-testid="finding" data-key=card.key open=number == 1>
-            <summary>
+        <details class="card finding light-yellow" data-testid="finding" data-key=card.key open=is_open>
+            <summary on:click=toggle>
                 <span class="rank">{number}</span>
                 <span class="title"><h3>{prose(card.title)}</h3></span>
-                <span class="worth"><span class="saves">{worth}</span></span>
+                <span class="worth"><span class="saves">{worth}</span> {read_of(job)}</span>
             </summary>
             <div class="job-body">
                 <p class="issue">{prose(card.issue)}</p>

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use dormer_core::job::overview::ShownTable;
 
+use super::read_of;
 use crate::page::prelude::*;
 use crate::page::ranks::OpenJob;
 use crate::page::url::toggle;
@@ -27,6 +28,7 @@ pub(super) fn tables(job: Arc<OpenJob>, picked: Picked) -> impl IntoView {
     let tables = each(all.into_iter().enumerate(), |(at, table)| {
         shown_table(&job, table, Some(picked).filter(|_| Some(at) == first))
     });
+    let has_clocks = !job.opened.moments.is_empty();
     let compare = move || {
         let picked = picked.0.get();
         let ranks: Vec<usize> = picked
@@ -43,12 +45,16 @@ pub(super) fn tables(job: Arc<OpenJob>, picked: Picked) -> impl IntoView {
                 None,
             ),
         };
+        let open = move |as_timelines: bool| {
+            if let Some((target, reference)) = pair {
+                engine.open_two_ranks([target, reference], as_timelines);
+            }
+        };
         view! {
-            <button type="button" id="compare-ranks" disabled=pair.is_none() on:click=move |_| {
-                if let Some((target, reference)) = pair {
-                    engine.compare_ranks(target, reference);
-                }
-            }>{says}</button>
+            <button type="button" id="compare-ranks" disabled=pair.is_none() on:click=move |_| open(false)>{says}</button>
+            {(has_clocks && pair.is_some()).then(|| view! {
+                <button type="button" id="timelines-of-ranks" on:click=move |_| open(true)>"Show their timelines on one clock"</button>
+            })}
         }
     };
     view! {
@@ -85,7 +91,7 @@ pub(super) fn shown_table(
         .map(|(at, cells)| (cells, ranks.get(at).copied().flatten()))
         .collect();
     let shows_all = RwSignal::new(n_rows <= FIRST_ROWS);
-    let job = job.clone();
+    let (job, whole) = (job.clone(), job.clone());
     let lines = move || {
         let n_shown = if shows_all.get() { n_rows } else { FIRST_ROWS };
         let shown = rows.iter().take(n_shown).cloned();
@@ -100,7 +106,7 @@ pub(super) fn shown_table(
     };
     view! {
         <section class="card flush" data-testid=format!("job-{key}")>
-            <h3>{title.clone()}</h3>
+            <h3>{title.clone()} {read_of(&whole)}</h3>
             <div class="wide" tabindex="0" role="region" aria-label=title>
                 <table class="list">
                     <thead>

@@ -1,0 +1,145 @@
+//! From a job to the traces of its ranks, and back.
+
+use leptos::prelude::*;
+use web_sys::File;
+
+use super::ranks::Drill;
+use super::{Engine, TraceSource};
+use crate::page::ranks::JobStage;
+use crate::page::state::Stage;
+use crate::page::url::Focus;
+use crate::protocol::{Align, EventAtQuery, MomentQuery, StepLine};
+
+impl Engine {
+    fn trace_of(self, rank: usize) -> Option<File> {
+        let job = self.state.job.get_untracked();
+        let job = job.shown()?;
+        let name = &job.opened.overview.ranks.get(rank)?.file;
+        job.has_trace.get(rank).filter(|has_trace| **has_trace)?;
+        self.inner.with_value(|inner| {
+            let mut files = inner.ranks.as_ref()?.files.iter();
+            files
+                .find(|(path, _)| path == name)
+                .map(|(_, file)| file.clone())
+        })
+    }
+
+    /// Opens the trace of a rank, by position, at a step of the job.
+    pub fn open_rank(self, rank: usize, step: Option<usize>) {
+        self.open_rank_at(rank, step, None);
+    }
+
+    /// The same at a kernel of the step: its name, and when it starts by the clock of the trace.
+    pub fn open_rank_at(self, rank: usize, step: Option<usize>, event: Option<(String, i64)>) {
+        let Some(file) = self.trace_of(rank) else {
+            return;
+        };
+        let name = self.state.job.with_untracked(|job: &JobStage| {
+            let steps = &job.shown()?.opened.overview.steps;
+            Some((step?, steps.get(step?)?.clone()))
+        });
+        self.leave_job();
+        self.open(TraceSource::Files(vec![file]));
+        self.inner.update_value(|inner| {
+            if let Some(ranks) = &mut inner.ranks {
+                ranks.drill = name.map(|step| Drill { step, event });
+            }
+        });
+    }
+
+    /// Opens two ranks, by position: their timelines one below the other on one clock, or their comparison.
+    pub fn open_two_ranks(self, [target, reference]: [usize; 2], as_timelines: bool) {
+        let files = self.trace_of(target).zip(self.trace_of(reference));
+        let Some((target_file, reference_file)) = files else {
+            return;
+        };
+        let moment = self.state.job.with_untracked(|job: &JobStage| {
+            let moments = &job.shown()?.opened.moments;
+            let moment = MomentQuery {
+                target_ns: *moments.get(target)?,
+                reference_ns: *moments.get(reference)?,
+            };
+            Some((moment, as_timelines))
+        });
+        self.leave_job();
+        self.open(TraceSource::Files(vec![target_file, reference_file]));
+        self.inner.update_value(|inner| {
+            if let Some(ranks) = &mut inner.ranks {
+                ranks.moment = moment;
+            }
+        });
+    }
+
+    /// Two traces are open: where they are ranks of a job, their clocks are told, and their timelines shown where
+    /// those are wanted; `false` where their comparison is.
+    pub(super) fn shows_timelines_of_ranks(self) -> bool {
+        let moment = self.take(|inner| inner.ranks.as_mut()?.moment.take());
+        let Some((moment, as_timelines)) = moment else {
+            return false;
+        };
+        self.ask(moment, |()| {});
+        if as_timelines {
+            self.state.go(|place| {
+                place.view = "timeline".to_owned();
+                place.focus = Focus {
+                    below: Some(Align::Clock),
+                    ..Focus::default()
+                };
+            });
+        }
+        as_timelines
+    }
+
+    fn leave_job(self) {
+        let focus = self.state.place.with_untracked(|place| place.focus.clone());
+        self.inner.update_value(|inner| {
+            if let Some(ranks) = &mut inner.ranks {
+                ranks.focus = focus;
+                ranks.drill = None;
+                ranks.moment = None;
+            }
+        });
+    }
+
+    /// Shows the job again, as it was left. Nothing is read anew.
+    pub fn back_to_job(self) {
+        if self
+            .state
+            .stage
+            .with_untracked(|stage| matches!(stage, Stage::Loading(_)))
+        {
+            self.cancel();
+        }
+        let focus = self
+            .inner
+            .with_value(|inner| Some(inner.ranks.as_ref()?.focus.clone()));
+        self.show_job(focus.unwrap_or_default());
+    }
+
+    /// Goes to where in the job the trace was opened: the part of the time of its step is returned, and the
+    /// timeline is shown at its kernel.
+    pub(super) fn drilled(self, steps: &[StepLine]) -> Option<(u64, u64)> {
+        let drill = self.take(|inner| inner.ranks.as_mut()?.drill.take())?;
+        if let Some((name, start_ns)) = drill.event {
+            self.ask(EventAtQuery { name, start_ns }, move |uid| {
+                if let Some(uid) = uid {
+                    self.state.go(|place| {
+                        place.view = "timeline".to_owned();
+                        place.focus = Focus::at_event(uid);
+                    });
+                }
+            });
+        }
+        let (at, name) = drill.step;
+        let number = |name: &str| {
+            name.rsplit([' ', '#'])
+                .next()
+                .and_then(|end| end.parse::<u64>().ok())
+        };
+        let wanted = number(&name);
+        let named = steps
+            .iter()
+            .find(|step| wanted.is_some() && number(&step.name) == wanted);
+        named.or_else(|| steps.get(at)).map(|step| step.window)
+    }
+}

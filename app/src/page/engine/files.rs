@@ -1,0 +1,153 @@
+//! Files that come together, or beside what is open: which of them are opened, and as what.
+
+use leptos::prelude::*;
+use web_sys::File;
+
+use super::{Engine, TraceSource, called, total_bytes};
+use crate::page::browser::{self, Dropped};
+use crate::protocol::{
+    CandidateFile, Failure, LeftOut, Opened, Progress, Request, TOO_MANY, TakeOff, may_be_opened,
+};
+
+impl Engine {
+    /// Opens files that came together: a trace with captures of its GPU graphs, or two to compare.
+    /// Where the open trace replays graphs, captures are merged with it.
+    pub fn open_all(self, mut files: Vec<File>) {
+        let state = self.state;
+        if files.is_empty() {
+            return;
+        }
+        if state.takes_captures() {
+            self.add(files);
+            return;
+        }
+        // A capture that was opened alone waits for its trace.
+        if state.of_opened(|opened| opened.is_capture) {
+            let source = self.inner.with_value(|inner| inner.source.clone());
+            if let Some(TraceSource::Files(open)) = source {
+                files.extend(open);
+            }
+        }
+        self.open(TraceSource::Files(files));
+    }
+
+    /// Many files came at once, or a folder: of several that may be traces the user chooses.
+    pub fn choose_among(self, dropped: Dropped) {
+        let state = self.state;
+        let mut files = dropped.files;
+        if dropped.folder.is_some() {
+            files.retain(|(_, file)| may_be_opened(&file.name()));
+        }
+        match (files.len(), dropped.folder) {
+            (0, Some(folder)) => {
+                let sentence =
+                    "the folder has no file that may be a trace: .json, .json.gz or .zip";
+                let failure = Failure {
+                    sentence: sentence.to_owned(),
+                    at_byte: None,
+                };
+                self.not_opened(vec![LeftOut::new(folder, failure)]);
+            }
+            (0, None) => {}
+            (1, _) => self.open_all(files.into_iter().map(|(_, file)| file).collect()),
+            _ => {
+                state.open_error.set(Vec::new());
+                self.offer(files);
+            }
+        }
+    }
+
+    /// Shows files to choose from.
+    fn offer(self, files: Vec<(String, File)>) {
+        let candidates = files.iter().map(|(path, file)| CandidateFile {
+            path: path.clone(),
+            bytes: file.size(),
+        });
+        self.state.candidates.set(candidates.collect());
+        self.inner.update_value(|inner| {
+            inner.candidates = files.into_iter().map(|(_, file)| file).collect();
+        });
+    }
+
+    /// More traces came than can be opened: which of them is to be?
+    pub(super) fn offer_where_too_many(self, failure: &Failure) {
+        let files = self.inner.with_value(|inner| match &inner.source {
+            Some(TraceSource::Files(files)) if failure.sentence == TOO_MANY => files.clone(),
+            _ => Vec::new(),
+        });
+        if !files.is_empty() {
+            self.offer(files.into_iter().map(|file| (file.name(), file)).collect());
+        }
+    }
+
+    /// Opens some of the files that were offered: the trace first, then what it is compared with.
+    pub fn open_candidates(self, chosen: &[usize]) {
+        let files = self.take(|inner| {
+            let all = std::mem::take(&mut inner.candidates);
+            let files = chosen.iter().filter_map(|at| all.get(*at).cloned());
+            Some(files.collect::<Vec<File>>())
+        });
+        self.open_all(files.unwrap_or_default());
+    }
+
+    /// Adds files to the open trace, which stays open whatever comes of it.
+    fn add(self, files: Vec<File>) {
+        let state = self.state;
+        state.open_error.set(Vec::new());
+        let files = self.take(|inner| {
+            inner.chosen_at_ms = browser::now_ms();
+            // Those that are being read are read anew with the others.
+            inner.adding.extend(files);
+            Some(inner.adding.clone())
+        });
+        let files = files.unwrap_or_default();
+        let progress = Progress {
+            bytes_total: total_bytes(&files),
+            ..Progress::default()
+        };
+        state.adding.set(Some((called(&files), progress)));
+        let choice = untrack(|| state.whole_choice());
+        self.send(&Request::AddFiles(choice), &files, None);
+    }
+
+    /// Stops reading files that are to be added.
+    pub fn cancel_adding(self) {
+        if self.added().is_some() {
+            self.send(&Request::CancelAdding, &[], None);
+        }
+    }
+
+    /// The files that were being added, which are no longer.
+    pub(super) fn added(self) -> Option<Vec<File>> {
+        let is_adding = self.state.adding.with_untracked(Option::is_some);
+        is_adding.then(|| {
+            self.state.adding.set(None);
+            self.take(|inner| Some(std::mem::take(&mut inner.adding)))
+                .unwrap_or_default()
+        })
+    }
+
+    /// Takes off a capture that is merged with the open trace, or the configuration of its model.
+    pub fn take_off(self, name: Option<String>) {
+        let choice = untrack(|| self.state.whole_choice());
+        self.inner.update_value(|inner| {
+            inner.chosen_at_ms = browser::now_ms();
+            if let Some(TraceSource::Files(files)) = &mut inner.source
+                && let Some(at) = files.iter().position(|file| Some(file.name()) == name)
+            {
+                files.remove(at);
+            }
+        });
+        self.ask(TakeOff { name, choice }, move |opened| {
+            if let Some(opened) = opened {
+                self.merged(opened);
+            }
+        });
+    }
+
+    /// The open trace, with other captures: all of it is made anew.
+    pub(super) fn merged(self, opened: Box<Opened>) {
+        self.state.forget_rows();
+        self.show(opened);
+    }
+}

@@ -1,0 +1,322 @@
+//! The job itself, in a worker of its own: it takes what is left of each file, puts it together, and is asked
+//! about steps. What was read so far is shown while the rest is read.
+
+use std::sync::Arc;
+
+use gloo::events::EventListener;
+use gloo::timers::callback::Timeout;
+use js_sys::{Array, Uint8Array};
+use leptos::prelude::*;
+use wasm_bindgen::prelude::*;
+use web_sys::{ErrorEvent, MessageEvent, Worker};
+
+use super::Engine;
+use super::ranks::Ranks;
+use super::workers::message_of;
+use crate::page::browser;
+use crate::page::ranks::{JobStage, OpenJob};
+use crate::page::url::Focus;
+use crate::protocol::{
+    Failure, JobOpened, JobRequest, LeftOut, OF_JOB, Reply, Request, StepRequest, wire,
+};
+
+/// What is read is put together anew for so many times as many digests.
+const GROWTH: f64 = 1.5;
+/// And no sooner than after so many times what that took the last time.
+const PAUSE: f64 = 5.0;
+
+/// The worker that has the job; it ends when this is dropped.
+pub(super) struct JobWorker {
+    worker: Worker,
+    requests: u32,
+    _listeners: [EventListener; 2],
+}
+
+impl Drop for JobWorker {
+    fn drop(&mut self) {
+        self.worker.terminate();
+    }
+}
+
+/// What was asked to be put together.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    n_digests: usize,
+    n_unread: usize,
+    is_last: bool,
+    at_ms: f64,
+}
+
+impl Ranks {
+    /// Whether what is read so far is worth to be put together, and in how many milliseconds.
+    fn is_due(&self, now_ms: f64) -> Option<f64> {
+        let (n_shown, took_ms, at_ms) = self.shown;
+        let n = self.n_digests;
+        let grew = n > 1 && n as f64 >= GROWTH * n_shown as f64;
+        let is_more = grew && n < self.files.len();
+        let at_ms = match n_shown {
+            0 => self.chosen_at_ms + f64::from(super::ranks::SOON_MS),
+            _ => at_ms + PAUSE * took_ms,
+        };
+        let is_free = self.asked.is_empty() && !self.is_together;
+        (is_more && is_free).then_some((at_ms - now_ms).max(0.0))
+    }
+
+    fn unreadable(&self) -> Vec<(String, u64, String)> {
+        let files = self.unreadable.iter().filter_map(|(at, why)| {
+            let (path, file) = self.files.get(*at)?;
+            Some((path.clone(), file.size() as u64, why.clone()))
+        });
+        files.collect()
+    }
+
+    /// Why files cannot be read.
+    fn failures(&self) -> Vec<LeftOut> {
+        let failures = self.unreadable().into_iter().map(|(name, _, sentence)| {
+            let failure = Failure {
+                sentence,
+                at_byte: None,
+            };
+            LeftOut::new(name, failure)
+        });
+        failures.collect()
+    }
+}
+
+impl Engine {
+    /// Reads no more files: what was read of the job is shown, where that is more than one rank.
+    pub fn cancel_job(self) {
+        self.stop_reading();
+        let n_read = self.inner.with_value(|inner| {
+            let ranks = inner.ranks.as_ref();
+            ranks.map_or(0, |ranks| ranks.n_digests)
+        });
+        if n_read > 1 {
+            self.put_together(true);
+            return;
+        }
+        self.inner.update_value(|inner| inner.ranks = None);
+        self.state.job.set(JobStage::Empty);
+        self.state.go(|place| {
+            place.view = String::new();
+            place.focus = Focus::default();
+        });
+    }
+
+    /// Shows another window of the profiler.
+    pub fn choose_job_window(self, window: u32) {
+        let is_reading = self.state.job.with_untracked(JobStage::is_reading);
+        self.inner.update_value(|inner| {
+            if let Some(ranks) = &mut inner.ranks {
+                ranks.window = window;
+            }
+        });
+        self.put_together(!is_reading);
+    }
+
+    /// Shows what is read so far, where that is due.
+    pub(super) fn show_so_far(self) {
+        let now_ms = browser::now_ms();
+        let due = self.inner.try_with_value(|inner| {
+            let ranks = inner.ranks.as_ref()?;
+            ranks.is_due(now_ms)
+        });
+        match due.flatten() {
+            Some(wait_ms) if wait_ms > 0.0 => {}
+            Some(_) => self.put_together(false),
+            None => {}
+        }
+    }
+
+    /// The same after a while.
+    pub(super) fn show_so_far_in(self, wait_ms: u32) {
+        Timeout::new(wait_ms, move || self.show_so_far()).forget();
+    }
+
+    /// Has what is read put together; `is_last` where no more will be.
+    pub(super) fn put_together(self, is_last: bool) {
+        let failures = self.take(|inner| {
+            let ranks = inner.ranks.as_mut()?;
+            ranks.is_together |= is_last;
+            if ranks.n_digests == 0 {
+                return Some(ranks.failures());
+            }
+            if ranks.worker.is_none() {
+                let started = browser::start_worker(inner.files.as_ref()?, OF_JOB);
+                match started {
+                    Ok(worker) => ranks.worker = Some(self.job_worker(worker)),
+                    Err(why) => return Some(vec![left_out(why)]),
+                }
+            }
+            let request = Request::OpenJob(JobRequest {
+                window: ranks.window,
+                unreadable: ranks.unreadable(),
+            });
+            let message = message_of(0, &request, &[]);
+            let digests: Array = ranks.digests.iter().collect();
+            let given: Array = ranks.digests.iter().map(Uint8Array::buffer).collect();
+            let _ = js_sys::Reflect::set(&message, &"digests".into(), &digests);
+            let worker = &ranks.worker.as_ref()?.worker;
+            let posted = worker.post_message_with_transfer(&message, &given);
+            ranks.digests.clear();
+            ranks.asked.push_back(Asked {
+                n_digests: ranks.n_digests,
+                n_unread: ranks.files.len() - ranks.n_digests - ranks.unreadable.len(),
+                is_last,
+                at_ms: browser::now_ms(),
+            });
+            posted
+                .err()
+                .map(|error| vec![left_out(wire::error_text(&error))])
+        });
+        if let Some(failures) = failures {
+            self.state.job.set(JobStage::Failed(failures));
+        }
+    }
+
+    fn job_worker(self, worker: Worker) -> JobWorker {
+        let listeners = [
+            EventListener::new(&worker, "message", move |event| {
+                if let Some(event) = event.dyn_ref::<MessageEvent>() {
+                    self.hear_job(&event.data());
+                }
+            }),
+            EventListener::new(&worker, "error", move |event| {
+                let reason = event.dyn_ref::<ErrorEvent>().map(ErrorEvent::message);
+                self.job_crashed(&reason.unwrap_or_default());
+            }),
+        ];
+        JobWorker {
+            worker,
+            requests: 0,
+            _listeners: listeners,
+        }
+    }
+
+    fn hear_job(self, message: &JsValue) {
+        if let Some(reason) = wire::part(message, "crash").as_string() {
+            self.job_crashed(&reason);
+            return;
+        }
+        if let Some(requests) = wire::part(message, "requests").as_f64() {
+            self.inner.update_value(|inner| {
+                if let Some(worker) = inner.ranks.as_mut().and_then(|of| of.worker.as_mut()) {
+                    let before = std::mem::replace(&mut worker.requests, requests as u32);
+                    inner.past_requests += worker.requests.saturating_sub(before);
+                }
+            });
+        }
+        match wire::from_js(&wire::part(message, "body")) {
+            Ok(Reply::JobOpened(opened)) => self.job_opened(*opened),
+            Ok(Reply::JobFailed(failure)) => self.job_failed(failure),
+            Ok(Reply::JobStep(strip)) => {
+                let number = self
+                    .state
+                    .job
+                    .with_untracked(|job| Some(job.shown()?.number));
+                let step = number.map(|number| (number, Arc::new(*strip)));
+                self.state.job_step.set(step);
+            }
+            _ => {}
+        }
+    }
+
+    /// Its memory ran out, or it met a defect of ours.
+    fn job_crashed(self, reason: &str) {
+        self.stop_reading();
+        self.inner.update_value(|inner| {
+            if let Some(ranks) = &mut inner.ranks {
+                ranks.worker = None;
+                ranks.asked.clear();
+            }
+        });
+        let sentence = format!(
+            "the analysis of the job stopped ({reason}); it may need more memory than the browser \
+             gives a page (4 GB): open fewer ranks, or use the command line"
+        );
+        let failures = std::iter::once(left_out(sentence)).chain(self.failures());
+        self.state.job.set(JobStage::Failed(failures.collect()));
+    }
+
+    /// What was read is put together.
+    fn job_opened(self, opened: JobOpened) {
+        let open = self.take(|inner| {
+            let ranks = inner.ranks.as_mut()?;
+            let asked = ranks.asked.pop_front()?;
+            let now_ms = browser::now_ms();
+            ranks.shown = (asked.n_digests, now_ms - asked.at_ms, now_ms);
+            ranks.number += 1;
+            let has_trace = opened.overview.ranks.iter().map(|rank| {
+                let at = ranks.files.iter().position(|(path, _)| *path == rank.file);
+                at.is_some_and(|at| !ranks.only_digests.contains(&at))
+            });
+            let open = OpenJob {
+                has_trace: has_trace.collect(),
+                opened,
+                number: ranks.number,
+                n_unread: asked.n_unread,
+                is_partial: !asked.is_last,
+                n_files: ranks.files.len(),
+                opened_in_ms: now_ms - ranks.chosen_at_ms,
+            };
+            Some((Arc::new(open), ranks.progress()))
+        });
+        let Some((open, progress)) = open else {
+            return;
+        };
+        browser::keep_focus();
+        if open.is_partial {
+            let pause_ms = self.inner.with_value(|inner| {
+                let ranks = inner.ranks.as_ref();
+                ranks.map_or(0.0, |ranks| PAUSE * ranks.shown.1)
+            });
+            self.state.job.set(JobStage::Reading(progress, Some(open)));
+            self.show_so_far_in(pause_ms as u32 + 1);
+        } else {
+            self.state.job.set(JobStage::Open(open));
+        }
+    }
+
+    fn job_failed(self, failure: Failure) {
+        let asked = self.take(|inner| inner.ranks.as_mut()?.asked.pop_front());
+        // Files that are still read may be of a job.
+        if asked.is_some_and(|asked| !asked.is_last) {
+            return;
+        }
+        let first = LeftOut {
+            name: None,
+            failure,
+        };
+        let all = std::iter::once(first).chain(self.failures());
+        self.state.job.set(JobStage::Failed(all.collect()));
+    }
+
+    fn failures(self) -> Vec<LeftOut> {
+        self.inner.with_value(|inner| {
+            let ranks = inner.ranks.as_ref();
+            ranks.map_or_else(Vec::new, Ranks::failures)
+        })
+    }
+
+    /// Asks how the ranks ran a step.
+    pub fn ask_job_step(self, request: StepRequest) {
+        self.inner.with_value(|inner| {
+            let worker = inner.ranks.as_ref().and_then(|of| of.worker.as_ref());
+            if let Some(worker) = worker {
+                let message = message_of(0, &Request::JobStep(request), &[]);
+                // A worker that cannot be told says so itself.
+                let _ = worker.worker.post_message(&message);
+            }
+        });
+    }
+}
+
+fn left_out(sentence: String) -> LeftOut {
+    LeftOut {
+        name: None,
+        failure: Failure {
+            sentence,
+            at_byte: None,
+        },
+    }
+}

@@ -1,0 +1,64 @@
+//! Traces that are kept on this computer.
+
+use leptos::prelude::*;
+
+use super::{Engine, SAMPLE, TraceSource};
+use crate::page::browser;
+use crate::page::state::Stage;
+
+impl Engine {
+    /// Keeps the files that are open on this computer.
+    pub fn keep_open_files(self) {
+        let source = self.inner.with_value(|inner| inner.source.clone());
+        let Some(TraceSource::Files(files)) = source else {
+            return;
+        };
+        let state = self.state;
+        wasm_bindgen_futures::spawn_local(async move {
+            let mut said = String::new();
+            for file in files {
+                let name = file.name();
+                if let Err(why) = browser::keep_trace(file).await {
+                    said = format!("{name} is not kept: {why}.");
+                }
+            }
+            state.keep_error.set(said);
+            self.look_for_kept().await;
+        });
+    }
+
+    /// Sees which traces are kept on this computer.
+    pub async fn look_for_kept(self) {
+        let kept = browser::kept_traces().await;
+        let _ = self.state.kept_traces.try_set(kept);
+    }
+
+    /// Opens a trace that is kept; of a link only where nothing else was opened meanwhile.
+    pub fn open_kept(self, name: String, is_of_link: bool) {
+        let state = self.state;
+        wasm_bindgen_futures::spawn_local(async move {
+            let file = browser::kept_trace(&name).await;
+            let is_free = state.stage.with_untracked(|stage| *stage == Stage::Empty);
+            match file {
+                Some(file) if is_free || !is_of_link => self.open(TraceSource::Files(vec![file])),
+                Some(_) => {}
+                None => state
+                    .wanted_trace
+                    .set(Some(name).filter(|_| is_free || !is_of_link)),
+            }
+        });
+    }
+
+    /// What a page does that was just opened: it looks for kept traces, and opens the one that its link
+    /// is of.
+    pub fn start(self) {
+        let state = self.state;
+        let wanted = state.place.with_untracked(|place| place.file.clone());
+        wasm_bindgen_futures::spawn_local(self.look_for_kept());
+        if wanted == SAMPLE {
+            state.wanted_trace.set(Some(wanted));
+        } else if !wanted.is_empty() {
+            self.open_kept(wanted, true);
+        }
+    }
+}

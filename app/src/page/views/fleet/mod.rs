@@ -1,0 +1,153 @@
+//! Fleet: many traces on one page. What it comes to first, then what changed between builds, what to fix, where
+//! the time goes, and the runs.
+
+mod runs;
+mod trend;
+
+use std::sync::Arc;
+
+use dormer_core::report::fact_table::FactTable;
+
+use crate::page::components::findings::{fold, turn};
+use crate::page::fleet::FleetStage;
+use crate::page::prelude::*;
+use crate::protocol::{FleetChange, FleetOpened};
+use runs::runs;
+use trend::{spark, trends};
+
+/// Rows of a table that are shown before all are.
+const FIRST_ROWS: usize = 12;
+
+/// The summary that is open, or why it cannot be read.
+pub fn fleet() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    move || {
+        match state.fleet.get() {
+        FleetStage::Open { opened, .. } => untrack(|| open(&opened)),
+        FleetStage::Failed(failure) => view! {
+            <section class="start" id="error" role="alert">
+                <h1>"This summary cannot be read"</h1>
+                <p class="lede" data-testid="reason">{failure.sentence}</p>
+                <div class="ways">
+                    <button type="button" class="main" on:click=|_| browser::choose_file()>"Choose another file"</button>
+                </div>
+            </section>
+        }
+        .into_any(),
+        FleetStage::Reading => view! {
+            <section class="start loading" aria-busy="true"><h1>"Reading the summary"</h1></section>
+        }
+        .into_any(),
+        FleetStage::Empty => ().into_any(),
+    }
+    }
+}
+
+/// What the header says of it.
+pub fn header_facts(fleet: &FleetStage) -> Option<(String, String)> {
+    let FleetStage::Open { name, opened, ms } = fleet else {
+        return None;
+    };
+    let runs = format::counted(u64::from(opened.n_runs), "run");
+    Some((name.clone(), format!("{runs} \u{b7} {:.2} s", ms / 1000.0)))
+}
+
+fn open(opened: &Arc<FleetOpened>) -> AnyView {
+    let changes = each(opened.changes.iter().cloned().zip(1..), change);
+    let n_changes = opened.changes.len();
+    let changes = view! {
+        <section class="what-to-do" data-testid="fleet-changes">
+            <header><h2>"What changed between builds"</h2></header>
+            {(n_changes == 0).then(|| view! { <p class="card empty">"No build differs from those before it by more than noise, or there are too few runs to tell."</p> })}
+            <div class="findings">{changes}</div>
+        </section>
+    };
+    let table = |keys: &'static [&'static str]| {
+        let all = opened.tables.iter();
+        let shown = all.filter(move |(key, _)| keys.contains(&key.as_str()));
+        each(shown.cloned(), |(key, table)| cut_table(key, table))
+    };
+    view! {
+        <article class="overview job fleet" data-testid="fleet">
+            <section class="lead"><h1 data-testid="headline">{prose(opened.sentence.clone())}</h1></section>
+            {pairs("facts", opened.facts.clone())}
+            {changes}
+            {table(&["lost", "findings"])}
+            {trends(opened.trends.clone())}
+            {table(&["ops", "kernels", "slowest", "outliers"])}
+            {runs(opened.n_runs)}
+            {table(&["weeks", "rejected"])}
+        </article>
+    }
+    .into_any()
+}
+
+/// What changed with a build, which folds; the first is open.
+fn change((change, number): (FleetChange, usize)) -> AnyView {
+    let state = expect_context::<AppState>();
+    let key = StoredValue::new(format!("fleet {number}"));
+    let is_open = move || key.with_value(|key| fold(state, key, number == 1));
+    let toggle = move |event: MouseEvent| {
+        event.prevent_default();
+        key.with_value(|key| turn(state, key, !is_open()));
+    };
+    let level = match (change.is_confirmed, change.is_slower) {
+        (true, _) => "Confirmed",
+        (false, true) => "Alarm",
+        (false, false) => "Not confirmed",
+    };
+    let color = match (change.is_slower, change.is_confirmed) {
+        (true, true) => "card finding light-red",
+        (true, false) => "card finding light-yellow",
+        (false, _) => "card finding light-green",
+    };
+    let runs = each(
+        ["A run of this build", "A run before it"]
+            .into_iter()
+            .zip(change.runs)
+            .filter(|(_, uri)| !uri.is_empty()),
+        |(label, uri)| {
+            view! { <div><dt>{label}</dt><dd><span class="mono">{uri.clone()}</span> " " {copy_button(uri, "Copy")}</dd></div> }
+        },
+    );
+    let has_runs = !runs.is_empty();
+    view! {
+        <details class=color data-testid="fleet-change" open=is_open>
+            <summary on:click=toggle>
+                <span class="rank">{number}</span>
+                <span class="title"><h3>{prose(change.title)}</h3><span class="fine">{change.scope}</span></span>
+                <span class="worth"><span class="saves">{level}</span></span>
+            </summary>
+            <div class="job-body">
+                <p class="issue">{prose(change.evidence)}</p>
+                {spark(&change.points, change.at.map(|at| at as usize), true)}
+                {change.carriers.map(|table| facts_table(table).into_any())}
+                {has_runs.then(|| view! {
+                    <p class="fine">"To see why, drop both files together: they open as a comparison."</p>
+                    <dl class="fleet-runs">{runs}</dl>
+                })}
+            </div>
+        </details>
+    }
+    .into_any()
+}
+
+/// A table, and all of its rows when they are asked for.
+fn cut_table(key: String, table: FactTable) -> AnyView {
+    let n_rows = table.rows.len();
+    let table = StoredValue::new(table);
+    let shows_all = RwSignal::new(n_rows <= FIRST_ROWS);
+    let shown = move || {
+        let mut table = table.get_value();
+        if !shows_all.get() {
+            table.rows.truncate(FIRST_ROWS);
+        }
+        facts_table(table).into_any()
+    };
+    let more = move || {
+        (!shows_all.get()).then(|| {
+            view! { <p class="more-rows"><button type="button" class="small" on:click=move |_| shows_all.set(true)>{format!("Show all {}", format::counted(n_rows as u64, "row"))}</button></p> }
+        })
+    };
+    view! { <div data-testid=format!("fleet-{key}")>{shown} {more}</div> }.into_any()
+}

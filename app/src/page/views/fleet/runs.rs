@@ -1,0 +1,177 @@
+//! The runs of a fleet: a long table, filtered and sorted by the worker.
+
+use std::sync::Arc;
+
+use crate::page::prelude::*;
+use crate::protocol::{FleetRunsQuery, RUN_COLUMNS, TableRow};
+
+/// Classes of the columns, for their widths.
+const WIDTHS: [&str; 10] = [
+    "run-day",
+    "run-name",
+    "run-gpu",
+    "run-build",
+    "run-n",
+    "run-n",
+    "run-n",
+    "run-n",
+    "run-finding",
+    "run-uri",
+];
+
+/// The runs, and what is known of the chosen one.
+pub(super) fn runs(n_runs: u32) -> AnyView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let order = state.of_place(|place| (place.focus.find.clone(), place.focus.sort.clone()));
+    let wanted = StoredValue::new(state.place.with_untracked(|place| place.focus.row));
+    let rows = VirtualRows::<TableRow>::new(state, move |rows, list, offset, count| {
+        let (find, sort) = order.get_untracked();
+        let query = FleetRunsQuery {
+            find,
+            sort,
+            offset,
+            count,
+            locate: wanted.get_value(),
+        };
+        engine.ask_fleet(query, move |page| {
+            if !rows.accept(list, page.matching, page.offset, page.rows) {
+                return;
+            }
+            wanted.set_value(None);
+            if let Some(position) = page.located {
+                rows.window.cursor.set(Some(position));
+                rows.window.show_in_middle(position);
+            }
+        });
+    });
+    let window = rows.window;
+    Effect::watch(
+        move || order.get(),
+        move |_, _, _| {
+            window.cursor.set(None);
+            rows.restart();
+        },
+        false,
+    );
+    // The row at the cursor is the chosen one.
+    let chosen = Memo::new(move |_| rows.at_cursor().map(|row| (*row).clone()));
+    Effect::watch(
+        move || chosen.get().map(|row| row.row as u32),
+        move |row, _, _| {
+            if row.is_some() {
+                state.look_at(|focus| focus.row = *row);
+            }
+        },
+        false,
+    );
+    let act = move |act: RowAct| {
+        match act {
+            RowAct::Pick(position) | RowAct::Toggle(position) => window.cursor.set(Some(position)),
+            RowAct::Press(event) if event.key() == "Escape" => {
+                window.cursor.set(None);
+                state.look_at(|focus| focus.row = None);
+                return true;
+            }
+            _ => {}
+        }
+        false
+    };
+    let sort = Signal::derive(move || order.with(|(_, sort)| sort.clone()));
+    let head = move || {
+        each(RUN_COLUMNS, |(key, title, is_number)| {
+            let turn = move |sort| {
+                state.look_at(|focus| {
+                    focus.sort = sort;
+                    focus.row = None;
+                });
+            };
+            sort_heading(
+                (title, ""),
+                key,
+                is_number,
+                Signal::stored(None),
+                sort,
+                turn,
+                None,
+            )
+        })
+        .into_any()
+    };
+    let table = VirtualTable {
+        act: Arc::new(act),
+        label: "Runs".to_owned(),
+        class: "runs",
+        ids: "run",
+        widths: Signal::stored(WIDTHS.to_vec()),
+        layout: None,
+        head: Box::new(head),
+        empty: Signal::stored("No run has these words.".to_owned()),
+        is_alone: false,
+    };
+    let table = table.view(rows, |row: &TableRow| Line {
+        class: String::new(),
+        cells: each(row.cells.iter().zip(RUN_COLUMNS), |(cell, (key, _, is_number))| {
+            let title = (key == "uri" || key == "finding").then(|| cell.text.clone());
+            view! { <td class:n=is_number class:mono=key == "uri" title=title>{cell.text.clone()}</td> }
+                .into_any()
+        }),
+    });
+    let n_matching = move || {
+        let (n, all) = (window.total.get() as u64, format::count(u64::from(n_runs)));
+        match window.arrived.get() {
+            true => format!("{} of {all}", format::count(n)),
+            false => all,
+        }
+    };
+    let typed = move |event| {
+        let find = event_target_value(&event);
+        state.look_at(|focus| {
+            focus.find = find;
+            focus.row = None;
+        });
+    };
+    let about = move || {
+        let row = chosen.get()?;
+        let uri = row
+            .cells
+            .last()
+            .map(|cell| cell.text.clone())
+            .unwrap_or_default();
+        if uri.is_empty() {
+            return Some(
+                view! { <p class="soft">"The summary does not say where this run was read."</p> }
+                    .into_any(),
+            );
+        }
+        Some(
+            view! {
+                <p><b class="mono">{uri.clone()}</b></p>
+                {copy_button(uri, "Copy the path")}
+                <p class="soft">"Drop this file here to open it. The page fetches nothing."</p>
+            }
+            .into_any(),
+        )
+    };
+    view! {
+        <section class="card flush" data-testid="fleet-runs">
+            <header>
+                <h3>"Runs"</h3>
+                <label class="run-filter">
+                    <span class="unseen">"Filter runs"</span>
+                    <input
+                        type="search"
+                        id="run-filter"
+                        placeholder="Model, GPU, build, machine, finding, file"
+                        prop:value=move || order.with(|(find, _)| find.clone())
+                        on:input=typed
+                    />
+                </label>
+                <span class="fine" role="status" data-testid="run-count">{n_matching}</span>
+            </header>
+            <div class="twin">{table}</div>
+            <div class="heat-chosen run-chosen" role="status" data-testid="run-chosen">{about}</div>
+        </section>
+    }
+    .into_any()
+}

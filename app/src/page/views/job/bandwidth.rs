@@ -1,0 +1,360 @@
+//! Bus bandwidth over message size: a mark for each group and size, and the line of the link.
+
+use std::sync::Arc;
+
+use dormer_core::base::log_scale::LogScale;
+use dormer_core::job::bandwidth::{BandwidthChart, BandwidthMark};
+use dormer_core::report::fact_table::{CellKind, FactRow, FactTable};
+use leptos::html::Div;
+
+use super::read_of;
+use crate::page::prelude::*;
+use crate::page::ranks::OpenJob;
+
+/// Room for the numbers of the vertical axis.
+const LEFT: f64 = 52.0;
+const RIGHT: f64 = 14.0;
+const TOP: f64 = 30.0;
+const BOTTOM: f64 = 40.0;
+const RADIUS: f64 = 5.0;
+/// How near the pointer has to come to a mark.
+const REACH: f64 = 10.0;
+
+/// The chart, placed; sizes are pixels.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Drawing {
+    width: f64,
+    height: f64,
+    grid: String,
+    peak: Option<f64>,
+    /// Numbers on the axes: place, class and text.
+    ticks: Vec<(f64, f64, &'static str, String)>,
+    places: Vec<(f64, f64)>,
+}
+
+impl Drawing {
+    fn new(chart: &BandwidthChart, width: f64) -> Drawing {
+        if width <= LEFT + RIGHT {
+            return Drawing::default();
+        }
+        let height = (width * 0.42).clamp(240.0, 420.0);
+        let (right, floor) = (width - RIGHT, height - BOTTOM);
+        let peak = chart.peak.as_ref().map(|peak| peak.gbps);
+        let sizes = chart.marks.iter().map(|mark| mark.bytes as f64);
+        let across = LogScale::around(sizes, LEFT, right);
+        let rates = chart.marks.iter().map(|mark| mark.gbps);
+        let up = LogScale::around(rates.chain(peak), floor, TOP);
+        let mut grid = String::new();
+        let mut ticks = Vec::new();
+        for size in across.powers() {
+            let x = across.px(size);
+            grid.push_str(&format!("M{x:.1} {TOP}L{x:.1} {floor:.1}"));
+        }
+        // Powers of ten as sizes; where they stand close, each other one.
+        let n_powers = across.powers().count().max(2);
+        let every = (64.0 * (n_powers - 1) as f64 / (right - LEFT)).ceil() as usize;
+        for size in across.powers().step_by(every.max(1)) {
+            let text = format::bytes(size as u64);
+            ticks.push((across.px(size), floor + 15.0, "tick middle", text));
+        }
+        for (y, text) in up.ticks(22.0) {
+            grid.push_str(&format!("M{LEFT} {y:.1}L{right:.1} {y:.1}"));
+            ticks.push((LEFT - 8.0, y + 4.0, "tick end", text));
+        }
+        ticks.push((right, floor + 32.0, "axis end", "Message size".to_owned()));
+        ticks.push((4.0, 12.0, "axis", "Bus bandwidth, GB/s".to_owned()));
+        let places = chart
+            .marks
+            .iter()
+            .map(|mark| (across.px(mark.bytes as f64), up.px(mark.gbps)));
+        Drawing {
+            width,
+            height,
+            grid,
+            peak: peak.map(|gbps| up.px(gbps)),
+            ticks,
+            places: places.collect(),
+        }
+    }
+
+    fn nearest(&self, x: f64, y: f64) -> Option<usize> {
+        let distances = self
+            .places
+            .iter()
+            .map(|(left, top)| (left - x).hypot(top - y));
+        let nearest = distances
+            .enumerate()
+            .min_by(|one, other| one.1.total_cmp(&other.1));
+        nearest.filter(|(_, px)| *px <= REACH).map(|(at, _)| at)
+    }
+}
+
+/// The chart with its figures; nothing where no bandwidth is known.
+pub(super) fn bandwidth(job: &Arc<OpenJob>) -> Option<AnyView> {
+    let chart = job.opened.bandwidth.clone();
+    if chart.marks.is_empty() {
+        return None;
+    }
+    let spans: Vec<bool> = chart.marks.iter().map(|mark| mark.spans_hosts).collect();
+    let legend = [
+        (false, "gemm", "Ranks of one host"),
+        (true, "attention", "Ranks of several hosts"),
+    ];
+    let legend = each(
+        legend.into_iter().filter(|(of, ..)| spans.contains(of)),
+        |(is_square, token, label)| {
+            view! { <li><i class=format!("dot c-{token}") class:square=is_square aria-hidden="true"></i>{label}</li> }
+        },
+    );
+    let peak = chart.peak.as_ref().map(|peak| {
+        format!(
+            "The line is what the links of {} carry each way inside a host by its data sheet, {}; those between hosts are not told by traces.",
+            peak.gpu,
+            format::bandwidth_gbps(peak.gbps)
+        )
+    });
+    let says = peak.unwrap_or_else(|| "What the links carry is not known for this GPU.".to_owned());
+    let badge = read_of(job);
+    Some(
+        view! {
+            <section class="card" data-testid="job-bandwidth">
+                <h2>"Bus bandwidth by message size" {badge}</h2>
+                <p class="fine">{says}</p>
+                {chart_of(chart)}
+                <ul class="legend">{legend}</ul>
+            </section>
+        }
+        .into_any(),
+    )
+}
+
+fn chart_of(chart: BandwidthChart) -> AnyView {
+    let frame = NodeRef::<Div>::new();
+    let width = RwSignal::new(0.0_f64);
+    browser::follow_size(frame, move |now, _| {
+        if (width.get_untracked() - now).abs() > 0.5 {
+            width.set(now);
+        }
+    });
+    let n_marks = chart.marks.len();
+    let table = figures(&chart);
+    let chart = StoredValue::new(chart);
+    let drawing = Memo::new(move |_| chart.with_value(|chart| Drawing::new(chart, width.get())));
+    let pointed = RwSignal::new(None::<usize>);
+    let cursor = RwSignal::new(None::<usize>);
+    let shown = move || pointed.get().or(cursor.get());
+    let moved = move |event: MouseEvent| {
+        if let Some(element) = frame.get_untracked() {
+            let (x, y) = browser::pointer_in(&element, &event);
+            let nearest = drawing.with_untracked(|drawing| drawing.nearest(x, y));
+            if pointed.get_untracked() != nearest {
+                pointed.set(nearest);
+            }
+        }
+    };
+    let on_key = move |event: KeyboardEvent| {
+        if event.ctrl_key() || event.meta_key() || event.alt_key() {
+            return;
+        }
+        let (here, last) = (cursor.get_untracked(), n_marks - 1);
+        cursor.set(match event.key().as_str() {
+            "ArrowRight" | "ArrowDown" => Some(here.map_or(0, |at| (at + 1).min(last))),
+            "ArrowLeft" | "ArrowUp" => Some(here.unwrap_or(0).saturating_sub(1)),
+            "Home" => Some(0),
+            "End" => Some(last),
+            "Escape" => None,
+            _ => return,
+        });
+        pointed.set(None);
+        event.prevent_default();
+    };
+    let figure = move || drawing.with(|drawing| chart.with_value(|chart| picture(drawing, chart)));
+    let about = move |at: usize| chart.with_value(|chart| chart.marks.get(at).map(told));
+    let tip = move || {
+        let at = shown()?;
+        let (head, figures) = about(at)?;
+        let (x, y) = drawing.with(|drawing| drawing.places.get(at).copied())?;
+        let is_right = x * 2.0 > width.get();
+        Some(view! {
+            <svg class="rings" aria-hidden="true" width=width.get() height=y + 20.0>
+                <circle class="ring" cx=x cy=y r=RADIUS + 4.0></circle>
+            </svg>
+            <div
+                class="tip"
+                class:before=is_right
+                aria-hidden="true"
+                style:left=format!("{:.0}px", if is_right { x - 12.0 } else { x + 12.0 })
+                style:top=format!("{:.0}px", (y - 30.0).max(0.0))
+            >
+                <h3>{head}</h3>
+                {pairs("pairs", figures)}
+            </div>
+        })
+    };
+    let spoken = move || {
+        let (head, figures) = about(cursor.get()?)?;
+        let figures = figures
+            .into_iter()
+            .map(|(label, value)| format!(", {label} {value}"));
+        Some(std::iter::once(head).chain(figures).collect::<String>())
+    };
+    view! {
+        <div
+            class="roof"
+            node_ref=frame
+            id="bandwidth"
+            tabindex="0"
+            role="group"
+            aria-roledescription="chart"
+            aria-label="Bus bandwidth over message size, both logarithmic. Arrow keys step through the messages by size. The table below has the figures."
+            on:mousemove=moved
+            on:mouseleave=move |_| pointed.set(None)
+            on:keydown=on_key
+            on:blur=move |_| cursor.set(None)
+        >
+            {figure}
+            {tip}
+            <p class="unseen" role="status">{spoken}</p>
+        </div>
+        <details class="more" data-testid="bandwidth-figures">
+            <summary>"Figures of the chart"</summary>
+            {facts_table(table)}
+        </details>
+    }
+    .into_any()
+}
+
+fn picture(drawing: &Drawing, chart: &BandwidthChart) -> AnyView {
+    let marks = each(drawing.places.iter().zip(&chart.marks), |((x, y), mark)| {
+        // Round or square, so that colors are not needed.
+        let r = RADIUS;
+        let (class, path) = match mark.spans_hosts {
+            true => (
+                "mark c-attention",
+                format!("M{:.1} {:.1}h{d}v{d}h-{d}z", x - r, y - r, d = 2.0 * r),
+            ),
+            false => (
+                "mark c-gemm",
+                format!(
+                    "M{:.1} {y:.1}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0",
+                    x - r,
+                    d = 2.0 * r
+                ),
+            ),
+        };
+        view! { <path class=class d=path></path> }
+    });
+    let texts = each(drawing.ticks.iter(), |(x, y, class, text)| {
+        view! { <text x=*x y=*y class=*class>{text.clone()}</text> }
+    });
+    let (right, name) = (drawing.width - RIGHT, chart.peak.as_ref());
+    let peak = drawing.peak.zip(name).map(|(y, peak)| {
+        view! {
+            <path class="eaves" d=format!("M{LEFT} {y:.1}L{right:.1} {y:.1}")></path>
+            <text class="name" x=LEFT + 6.0 y=y - 6.0>{format!("link, {}", format::bandwidth_gbps(peak.gbps))}</text>
+        }
+    });
+    view! {
+        <svg aria-hidden="true" width=drawing.width height=drawing.height>
+            <path class="grid" d=drawing.grid.clone()></path>
+            {peak}
+            {marks}
+            {texts}
+        </svg>
+    }
+    .into_any()
+}
+
+fn told(mark: &BandwidthMark) -> (String, Vec<(String, String)>) {
+    let hosts = if mark.spans_hosts {
+        ", several hosts"
+    } else {
+        ", one host"
+    };
+    let figures = [
+        ("Ranks", format!("{}{hosts}", mark.n_ranks)),
+        ("Bus bandwidth", format::bandwidth_gbps(mark.gbps)),
+        (
+            "Of the link",
+            mark.percent.map_or_else(String::new, format::percent),
+        ),
+        ("Transfer, median", format::time_ns(mark.median_ns)),
+        ("Count", format::count(u64::from(mark.count))),
+    ];
+    let known = figures.into_iter().filter(|(_, value)| !value.is_empty());
+    let head = format!("{}, {}", format::capitalized(&mark.message), mark.between);
+    (
+        head,
+        known
+            .map(|(label, value)| (label.to_owned(), value))
+            .collect(),
+    )
+}
+
+fn figures(chart: &BandwidthChart) -> FactTable {
+    let rows = chart.marks.iter().map(|mark| FactRow {
+        cells: vec![
+            mark.message.clone(),
+            mark.between.clone(),
+            mark.n_ranks.to_string(),
+            if mark.spans_hosts { "yes" } else { "no" }.to_owned(),
+            format::count(u64::from(mark.count)),
+            format::time_ns(mark.median_ns),
+            format::bandwidth_gbps(mark.gbps),
+            mark.percent.map_or_else(String::new, format::percent),
+        ],
+        ..FactRow::default()
+    });
+    let columns = [
+        ("Message", CellKind::Text),
+        ("Between", CellKind::Text),
+        ("Ranks", CellKind::Number),
+        ("Over hosts", CellKind::Text),
+        ("Count", CellKind::Number),
+        ("Transfer, median", CellKind::Number),
+        ("Bus bandwidth", CellKind::Number),
+        ("% of link", CellKind::Number),
+    ];
+    FactTable {
+        title: "Bus bandwidth by message size".to_owned(),
+        columns: columns.map(|(label, kind)| (label.to_owned(), kind)).into(),
+        rows: rows.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dormer_core::job::bandwidth::LinkPeak;
+
+    use super::*;
+
+    #[test]
+    fn a_decade_is_as_long_everywhere_and_the_link_is_on_the_axis() {
+        let mark = |bytes, gbps| BandwidthMark {
+            message: String::new(),
+            between: String::new(),
+            n_ranks: 2,
+            spans_hosts: false,
+            bytes,
+            count: 1,
+            median_ns: 1,
+            gbps,
+            percent: None,
+        };
+        let chart = BandwidthChart {
+            marks: vec![mark(1_000, 1.0), mark(10_000, 10.0), mark(100_000, 100.0)],
+            peak: Some(LinkPeak {
+                gpu: String::new(),
+                gbps: 100.0,
+            }),
+        };
+        let drawing = Drawing::new(&chart, 1000.0);
+        let [first, second, third] = [0, 1, 2].map(|at| drawing.places[at]);
+        assert!((second.0 - first.0 - (third.0 - second.0)).abs() < 1e-9);
+        assert!((first.1 - second.1 - (second.1 - third.1)).abs() < 1e-9);
+        assert_eq!(drawing.peak, Some(third.1));
+        assert_eq!(drawing.nearest(second.0 + 3.0, second.1), Some(1));
+        assert_eq!(drawing.nearest(second.0 + 30.0, second.1), None);
+        assert_eq!(Drawing::new(&chart, 10.0), Drawing::default());
+    }
+}

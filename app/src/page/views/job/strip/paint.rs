@@ -1,0 +1,199 @@
+//! A step on a canvas.
+
+use dormer_core::job::strip::StepStrip;
+use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
+
+use super::scene::{Cell, Kind, Stretch, part};
+use crate::page::components::canvas::{Palette, brush, letter_px, text_px, write};
+use crate::page::prelude::*;
+
+/// Below the lanes: times.
+pub(super) const AXIS_PX: f64 = 22.0;
+/// Lines of more collectives say nothing: those are drawn that are waited for most.
+const MOST_LINES: usize = 60;
+/// What is narrower adds nothing to what stands there.
+const LEAST_PX: f64 = 0.35;
+
+/// All that is drawn.
+pub(super) struct Picture<'a> {
+    pub(super) strip: &'a StepStrip,
+    pub(super) members: &'a [Vec<Cell>],
+    pub(super) labels: &'a [String],
+    pub(super) stretch: Stretch,
+    pub(super) palette: &'a Palette,
+    /// The collectives that are pointed at and chosen.
+    pub(super) marked: [Option<usize>; 2],
+}
+
+impl Picture<'_> {
+    pub(super) fn paint(&self, canvas: &HtmlCanvasElement) {
+        let (stretch, text_px) = (self.stretch, text_px());
+        let width = stretch.gutter_px + stretch.width_px;
+        let height = stretch.height_px() + AXIS_PX;
+        let Some(brush) = brush(canvas, width, height, text_px) else {
+            return;
+        };
+        self.axis(&brush);
+        // What begins before the part of the time that is shown does not run into the labels.
+        brush.save();
+        brush.begin_path();
+        brush.rect(stretch.gutter_px, 0.0, stretch.width_px, height);
+        brush.clip();
+        let letter_px = letter_px(&brush);
+        for lane in 0..self.strip.lanes.len() {
+            self.lane(&brush, lane, (letter_px, text_px));
+        }
+        self.lines(&brush);
+        brush.restore();
+        brush.set_fill_style_str(&self.palette.ink);
+        let mut written_to = 0.0;
+        for (lane, label) in self.labels.iter().enumerate() {
+            let y = (lane as f64 + 0.5) * stretch.row_px + text_px / 3.0;
+            if y - text_px >= written_to {
+                let _ = brush.fill_text_with_max_width(label, 0.0, y, stretch.gutter_px - 6.0);
+                written_to = y + 0.2 * text_px;
+            }
+        }
+    }
+
+    fn axis(&self, brush: &CanvasRenderingContext2d) {
+        let stretch = self.stretch;
+        let floor = stretch.height_px();
+        for (x, ns) in stretch.ticks() {
+            brush.set_fill_style_str(&self.palette.line);
+            brush.fill_rect(x, 0.0, 1.0, floor + 4.0);
+            brush.set_fill_style_str(&self.palette.ink);
+            let room = stretch.gutter_px + stretch.width_px - x;
+            if room > 60.0 {
+                let _ = brush.fill_text(&format::time_ns(ns), x + 3.0, floor + AXIS_PX - 6.0);
+            }
+        }
+    }
+
+    fn lane(
+        &self,
+        brush: &CanvasRenderingContext2d,
+        lane: usize,
+        (letter_px, text_px): (f64, f64),
+    ) {
+        let Some(of) = self.strip.lanes.get(lane) else {
+            return;
+        };
+        let stretch = self.stretch;
+        let top = lane as f64 * stretch.row_px;
+        let high = (stretch.row_px - if stretch.row_px > 10.0 { 4.0 } else { 1.0 }).max(2.0);
+        let right = stretch.gutter_px + stretch.width_px;
+        let fill = |kind: Kind, from: f64, to: f64| {
+            if to < stretch.gutter_px || from > right {
+                return;
+            }
+            let color = Kind::ALL.iter().position(|of| *of == kind);
+            let color = color.and_then(|at| self.palette.blocks.get(at));
+            if let Some((color, _)) = color {
+                brush.set_fill_style_str(color);
+                // Waiting is thin: it can be told without colors.
+                let (top, high) = match kind {
+                    Kind::Waiting => (top + 0.3 * high, 0.4 * high),
+                    _ => (top, high),
+                };
+                brush.fill_rect(from, top + 1.0, (to - from).max(0.6), high);
+            }
+        };
+        // How far the lane is drawn: in time, and in pixels.
+        let (mut end_ns, mut end_px) = (i64::MIN, f64::NEG_INFINITY);
+        for part in &of.parts {
+            let (start, end) = (stretch.px(part.start_ns), stretch.px(part.end_ns));
+            if end - end_px < LEAST_PX || end < stretch.gutter_px {
+                end_ns = end_ns.max(part.end_ns);
+                continue;
+            }
+            if start > right {
+                break;
+            }
+            // The parts of the own time, without an order of their own: work is next to the collective.
+            let since = stretch.px(part.since_ns.max(end_ns)).min(start);
+            let own = [Kind::Late, Kind::Idle, Kind::Copies, Kind::Work];
+            let all: i64 = own.iter().map(|kind| kind.ns(part).max(0)).sum();
+            let mut from = since;
+            for kind in own.into_iter().filter(|_| all > 0) {
+                let to = from + (start - since) * kind.ns(part).max(0) as f64 / all as f64;
+                if to > from {
+                    fill(kind, from, to);
+                }
+                from = to;
+            }
+            let begin = stretch.px(part.start_ns.saturating_add(part.wait_ns));
+            if part.wait_ns > 0 {
+                fill(Kind::Waiting, start, begin);
+            }
+            fill(Kind::Transfer, begin, end);
+            if stretch.row_px > 13.0 {
+                let name = self.strip.collectives.get(part.collective as usize);
+                let ink = self.palette.blocks.last().map(|(_, ink)| ink);
+                if let (Some(of), Some(ink)) = (name, ink) {
+                    brush.set_fill_style_str(ink);
+                    let span = (begin.max(stretch.gutter_px), end.min(right));
+                    let y = top + stretch.row_px / 2.0 + text_px / 3.0 - 1.0;
+                    write(brush, &of.label, span, y, letter_px);
+                }
+            }
+            (end_ns, end_px) = (end_ns.max(part.end_ns), end);
+        }
+    }
+
+    /// The starts of each collective, from rank to rank.
+    fn lines(&self, brush: &CanvasRenderingContext2d) {
+        let is_seen = |at: usize| {
+            let members = self.members.get(at).map_or(&[][..], Vec::as_slice);
+            let mut starts = members.iter().filter_map(|cell| part(self.strip, *cell));
+            members.len() > 1
+                && starts.any(|part| {
+                    let x = self.stretch.px(part.start_ns);
+                    x >= self.stretch.gutter_px
+                        && x <= self.stretch.gutter_px + self.stretch.width_px
+                })
+        };
+        let all = self.strip.collectives.iter().enumerate();
+        let mut seen: Vec<(i64, usize)> = all
+            .filter(|(at, _)| is_seen(*at))
+            .map(|(at, of)| (of.wait_ns, at))
+            .collect();
+        seen.sort_unstable_by(|one, other| other.cmp(one));
+        seen.truncate(MOST_LINES);
+        brush.set_stroke_style_str(&self.palette.ink);
+        brush.set_line_width(1.0);
+        brush.set_global_alpha(0.4);
+        for (_, at) in seen {
+            self.line(brush, at, |part| part.start_ns);
+        }
+        brush.set_global_alpha(1.0);
+        brush.set_stroke_style_str(&self.palette.chosen);
+        brush.set_line_width(2.0);
+        for at in self.marked.into_iter().flatten() {
+            self.line(brush, at, |part| part.start_ns);
+            self.line(brush, at, |part| part.end_ns);
+        }
+    }
+
+    fn line(
+        &self,
+        brush: &CanvasRenderingContext2d,
+        at: usize,
+        ns: fn(&dormer_core::job::strip::StripPart) -> i64,
+    ) {
+        let members = self.members.get(at).map_or(&[][..], Vec::as_slice);
+        brush.begin_path();
+        for (index, cell) in members.iter().enumerate() {
+            let Some(of) = part(self.strip, *cell) else {
+                continue;
+            };
+            let (x, top) = (self.stretch.px(ns(of)), cell.0 as f64 * self.stretch.row_px);
+            match index {
+                0 => brush.move_to(x, top),
+                _ => brush.line_to(x, top),
+            }
+            brush.line_to(x, top + self.stretch.row_px - 2.0);
+        }
+        brush.stroke();
+    }
+}

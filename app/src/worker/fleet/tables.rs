@@ -1,0 +1,267 @@
+//! Tables of a summary, as text.
+
+use dormer_core::base::format;
+use dormer_core::fleet::Summary;
+use dormer_core::fleet::words::gpu_time;
+use dormer_core::report::fact_table::CellKind::{self, Name, Number, Text};
+use dormer_core::report::fact_table::{FactRow, FactTable};
+
+/// All tables that have rows, with a key each.
+pub(super) fn all(of: &Summary) -> Vec<(String, FactTable)> {
+    let tables = [
+        ("lost", lost(of)),
+        ("findings", findings(of)),
+        ("ops", ops(of)),
+        ("kernels", kernels(of)),
+        ("slowest", slowest(of)),
+        ("outliers", outliers(of)),
+        ("weeks", weeks(of)),
+        ("rejected", rejected(of)),
+    ];
+    let tables = tables
+        .into_iter()
+        .filter_map(|(key, table)| Some((key.to_owned(), table?)));
+    tables.collect()
+}
+
+fn table(
+    title: &str,
+    columns: &[(&str, CellKind)],
+    rows: impl Iterator<Item = Vec<String>>,
+) -> Option<FactTable> {
+    let rows = rows.map(|cells| FactRow {
+        cells,
+        ..FactRow::default()
+    });
+    FactTable::new(title, columns, rows.collect())
+}
+
+fn count(n: u32) -> String {
+    format::count(u64::from(n))
+}
+
+fn time(ns: Option<i64>) -> String {
+    ns.map_or_else(String::new, format::time_ns)
+}
+
+/// What carries a change.
+pub(super) fn carriers(of: &Summary, change: usize) -> Option<FactTable> {
+    let rows = of.carriers_of(change).map(|carrier| {
+        vec![
+            of.text(carrier.name).to_owned(),
+            of.text_of(carrier.dims).unwrap_or_default().to_owned(),
+            format::capitalized(carrier.part.label()),
+            time(Some(carrier.base_ns)),
+            time(Some(carrier.new_ns)),
+            format::percent(carrier.share_percent),
+        ]
+    });
+    let columns = [
+        ("Carried by", Name),
+        ("Shapes", Name),
+        ("What", Text),
+        ("Before", Number),
+        ("In this build", Number),
+        ("Of the change", Number),
+    ];
+    table("What carries the change", &columns, rows)
+}
+
+fn lost(of: &Summary) -> Option<FactTable> {
+    let rows = of.lost.iter().map(|lost| {
+        let model = of.text_of(lost.model).unwrap_or_default();
+        let model = match model.is_empty() {
+            true => String::new(),
+            false => format!("{model}, {}", gpu_time(lost.model_lost_ns)),
+        };
+        vec![
+            lost.cause.label().to_owned(),
+            gpu_time(lost.lost_ns),
+            format::percent(lost.share_percent),
+            model,
+            count(lost.n_runs),
+        ]
+    });
+    let columns = [
+        ("Cause", Text),
+        ("Lost", Number),
+        ("Of all GPU time", Number),
+        ("Most in", Text),
+        ("Runs", Number),
+    ];
+    table("GPU time lost", &columns, rows)
+}
+
+fn findings(of: &Summary) -> Option<FactTable> {
+    let rows = of.findings.iter().map(|found| {
+        let worth = match found.n_estimated {
+            0 => String::new(),
+            _ => gpu_time(found.mid_ns),
+        };
+        vec![
+            found_title(of.text(found.title)),
+            of.text(found.analysis).replace('_', " "),
+            worth,
+            count(found.n_findings),
+            count(found.n_runs),
+        ]
+    });
+    let columns = [
+        ("Finding worth most", Text),
+        ("Analysis", Text),
+        ("Can save", Number),
+        ("Findings", Number),
+        ("Runs", Number),
+    ];
+    table("What to fix first, over all runs", &columns, rows)
+}
+
+fn found_title(title: &str) -> String {
+    title.replace('`', "")
+}
+
+fn ops(of: &Summary) -> Option<FactTable> {
+    let rows = of.ops.iter().map(|op| {
+        vec![
+            of.text(op.name).to_owned(),
+            of.text_of(op.dims).unwrap_or_default().to_owned(),
+            of.text_of(op.category).unwrap_or_default().to_owned(),
+            gpu_time(op.kernel_ns),
+            format::percent(op.share_percent),
+            format::count(op.calls.unsigned_abs()),
+            count(op.n_runs),
+        ]
+    });
+    let columns = [
+        ("Operation", Name),
+        ("Shapes", Name),
+        ("Category", Text),
+        ("Kernel time", Number),
+        ("Share", Number),
+        ("Calls", Number),
+        ("Runs", Number),
+    ];
+    table("Operations with most GPU time", &columns, rows)
+}
+
+fn kernels(of: &Summary) -> Option<FactTable> {
+    let rows = of.kernels.iter().map(|kernel| {
+        vec![
+            of.text(kernel.name).to_owned(),
+            of.text_of(kernel.category).unwrap_or_default().to_owned(),
+            of.text_of(kernel.library).unwrap_or_default().to_owned(),
+            gpu_time(kernel.kernel_ns),
+            format::percent(kernel.share_percent),
+            format::count(kernel.calls.unsigned_abs()),
+            count(kernel.n_runs),
+        ]
+    });
+    let columns = [
+        ("Kernel", Name),
+        ("Category", Text),
+        ("Library", Text),
+        ("GPU time", Number),
+        ("Share", Number),
+        ("Calls", Number),
+        ("Runs", Number),
+    ];
+    table("Kernels with most GPU time", &columns, rows)
+}
+
+fn slowest(of: &Summary) -> Option<FactTable> {
+    let rows = of.slowest.iter().map(|job| {
+        let run = of.text(job.run).to_owned();
+        vec![
+            of.text_of(job.job).map_or(run, str::to_owned),
+            of.text_of(job.model).unwrap_or_default().to_owned(),
+            of.text_of(job.gpu).unwrap_or_default().to_owned(),
+            of.text_of(job.build).unwrap_or_default().to_owned(),
+            time(Some(job.total_ns)),
+            time(job.idle_ns),
+            times(job.ratio),
+            count(job.n_runs),
+        ]
+    });
+    let columns = [
+        ("Job or run", Name),
+        ("Model", Text),
+        ("GPU", Text),
+        ("Build", Text),
+        ("Total", Number),
+        ("Idle", Number),
+        ("Against its model", Number),
+        ("Runs", Number),
+    ];
+    table("Slowest jobs", &columns, rows)
+}
+
+fn times(ratio: Option<f64>) -> String {
+    ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}\u{d7}"))
+}
+
+fn outliers(of: &Summary) -> Option<FactTable> {
+    let rows = of.outliers.iter().map(|machine| {
+        let interval = machine.low.zip(machine.high);
+        let interval = interval.map(|(low, high)| format!("{low:.2}\u{2013}{high:.2}\u{d7}"));
+        vec![
+            of.text(machine.host).to_owned(),
+            of.text_of(machine.gpu).unwrap_or_default().to_owned(),
+            times(Some(machine.ratio)),
+            interval.unwrap_or_default(),
+            count(machine.n_runs),
+            count(machine.n_models),
+        ]
+    });
+    let columns = [
+        ("Machine", Name),
+        ("GPU", Text),
+        ("Time against others", Number),
+        ("95 % interval", Number),
+        ("Runs", Number),
+        ("Models", Number),
+    ];
+    table("Machines slower than others", &columns, rows)
+}
+
+fn weeks(of: &Summary) -> Option<FactTable> {
+    let rows = of.weeks.iter().map(|week| {
+        vec![
+            week.week_ns.map_or_else(String::new, super::day),
+            of.text_of(week.model).unwrap_or_default().to_owned(),
+            of.text_of(week.gpu).unwrap_or_default().to_owned(),
+            of.text_of(week.build).unwrap_or_default().to_owned(),
+            count(week.n_runs),
+            time(week.total_ns),
+            time(week.idle_ns),
+        ]
+    });
+    let columns = [
+        ("Week", Text),
+        ("Model", Text),
+        ("GPU", Text),
+        ("Build", Text),
+        ("Runs", Number),
+        ("Total, median", Number),
+        ("Idle, median", Number),
+    ];
+    table("Older runs, by week", &columns, rows)
+}
+
+fn rejected(of: &Summary) -> Option<FactTable> {
+    let rows = of.rejected.iter().map(|rejected| {
+        let reason = rejected.reason.or(rejected.reason_kind);
+        vec![
+            rejected.status.label().to_owned(),
+            of.text_of(reason).unwrap_or_default().to_owned(),
+            count(rejected.count),
+            of.text_of(rejected.uri).unwrap_or_default().to_owned(),
+        ]
+    });
+    let columns = [
+        ("Status", Text),
+        ("Reason", Text),
+        ("Files", Number),
+        ("The first of them", Name),
+    ];
+    table("Files that were not read", &columns, rows)
+}

@@ -1,0 +1,137 @@
+//! How fast data moved by the size of the message, against what the links of the GPU carry.
+
+use serde::{Deserialize, Serialize};
+
+use super::Job;
+use super::analysis::Analysis;
+use super::network::Link;
+use crate::base::sort::Arrange;
+use crate::hardware;
+
+/// Bus bandwidth over message size, ready to be drawn.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct BandwidthChart {
+    /// By size, then in order of groups.
+    pub marks: Vec<BandwidthMark>,
+    /// What the links of the GPU carry each way, where the GPU is known.
+    pub peak: Option<LinkPeak>,
+}
+
+/// What the links of a GPU to others on its host carry.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LinkPeak {
+    /// The GPU.
+    pub gpu: String,
+    /// Each way, in GB/s.
+    pub gbps: f64,
+}
+
+/// The collectives of one group and message size.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BandwidthMark {
+    /// "all-reduce of 16.8 MB".
+    pub message: String,
+    /// Its group, or the two ranks.
+    pub between: String,
+    /// How many ranks take part.
+    pub n_ranks: u32,
+    /// Whether they are on several hosts.
+    pub spans_hosts: bool,
+    /// Size of the message.
+    pub bytes: u64,
+    /// How often.
+    pub count: u32,
+    /// The median of the transfers.
+    pub median_ns: i64,
+    /// Bus bandwidth in GB/s, of the median.
+    pub gbps: f64,
+    /// Percent of what the links between its ranks carry; `None` where nothing tells.
+    pub percent: Option<f64>,
+}
+
+impl BandwidthChart {
+    /// Of all messages that have one size.
+    pub fn new(job: &Job, analysis: &Analysis) -> BandwidthChart {
+        let peak = peak(job);
+        let links = analysis.network.links.iter();
+        let mut marks: Vec<BandwidthMark> = links.filter_map(|link| mark(job, link)).collect();
+        marks.arrange_by_key(|mark| mark.bytes);
+        BandwidthChart { marks, peak }
+    }
+}
+
+fn mark(job: &Job, link: &Link) -> Option<BandwidthMark> {
+    let gbps = link.bus_gbps.filter(|gbps| *gbps > 0.0)?;
+    Some(BandwidthMark {
+        message: link.label(),
+        between: link.ranks_label(job),
+        n_ranks: link.n_ranks as u32,
+        spans_hosts: link.spans_hosts,
+        bytes: link.message.bytes.filter(|bytes| *bytes > 0)?,
+        count: link.collectives.len() as u32,
+        median_ns: link.median_ns,
+        gbps,
+        percent: link.share_percent(),
+    })
+}
+
+/// Of the GPU that all ranks have.
+fn peak(job: &Job) -> Option<LinkPeak> {
+    let mut gpus = job.ranks.iter().map(|rank| &*rank.digest.identity.gpu);
+    let first = gpus.next()?;
+    let gpu = hardware::find(first).filter(|_| gpus.all(|gpu| gpu == first))?;
+    let both_ways = gpu.link_gbps.filter(|gbps| *gbps > 0.0)?;
+    Some(LinkPeak {
+        gpu: gpu.name.to_string(),
+        gbps: both_ways / 2.0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::testing::TestJob;
+
+    #[test]
+    fn bandwidth_is_held_against_the_link_inside_a_host() {
+        let mut job = TestJob::new(4)
+            .host(2, "b", 0, 0.0)
+            .host(3, "b", 0, 0.0)
+            .gpu("MI300X");
+        job.step(1, 0, 100_000_000);
+        for at in 0..3 {
+            let span = |ns: i64| (1_000_000 * (4 * at + 1), 1_000_000 * (4 * at + 1) + ns);
+            job.run("1 mesh_tp", "allreduce", &[0, 1], &[span(400_000); 2]);
+            let span = |ns: i64| (1_000_000 * (4 * at + 2), 1_000_000 * (4 * at + 2) + ns);
+            job.run("2 mesh_dp", "allreduce", &[0, 2], &[span(800_000); 2]);
+        }
+        let job = job.job();
+        let chart = BandwidthChart::new(&job, &Analysis::new(&job));
+        assert_eq!(chart.peak.as_ref().map(|peak| peak.gbps), Some(448.0));
+        // 4 MiB in 0.4 ms are 10.5 GB/s, of two ranks on the bus as well: 16 % of the one link of seven between them.
+        let marks: Vec<(&str, bool, String, Option<String>)> = (chart.marks.iter())
+            .map(|mark| {
+                let percent = mark.percent.map(|percent| format!("{percent:.1}"));
+                (
+                    &*mark.between,
+                    mark.spans_hosts,
+                    format!("{:.1}", mark.gbps),
+                    percent,
+                )
+            })
+            .collect();
+        assert_eq!(
+            marks,
+            [
+                (
+                    "mesh_tp 1",
+                    false,
+                    "10.5".to_owned(),
+                    Some("16.4".to_owned())
+                ),
+                ("mesh_dp 2", true, "5.2".to_owned(), None),
+            ]
+        );
+        assert_eq!((chart.marks[0].count, chart.marks[0].bytes), (3, 4 << 20));
+    }
+}

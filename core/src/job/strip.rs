@@ -1,0 +1,333 @@
+//! A step as the ranks of a job ran it, one below the other on the common clock: what is drawn of it.
+//!
+//! What a rank does for itself before a collective is kept as totals, so that its parts have no order of
+//! their own here.
+
+use std::cmp::Reverse;
+
+use serde::{Deserialize, Serialize};
+
+use super::Job;
+use super::analysis::Analysis;
+use super::flow::{Node, Part};
+use super::network::{is_uneven, message_bytes};
+use crate::base::format;
+use crate::base::sort::Arrange;
+
+/// Of more ranks those are shown that cause most delay in the step.
+pub const MOST_LANES: usize = 64;
+
+/// A step, ready to be drawn. Times are nanoseconds after the first of them, on the common clock.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StepStrip {
+    /// Its position among the steps of the job.
+    pub step: u32,
+    /// Up to the last end.
+    pub length_ns: i64,
+    /// Whether times of different ranks can be compared; else nothing tells who waited.
+    pub are_clocks_known: bool,
+    /// The ranks that are shown, by number.
+    pub lanes: Vec<StripLane>,
+    /// In order of their begin.
+    pub collectives: Vec<StripCollective>,
+}
+
+/// A rank in a step.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StripLane {
+    /// Its position among the ranks of the job.
+    pub rank: u32,
+    /// By start.
+    pub parts: Vec<StripPart>,
+}
+
+/// What a rank did in a collective, and before it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StripPart {
+    /// Among [`StepStrip::collectives`].
+    pub collective: u32,
+    /// The rank's own time before it began here.
+    pub since_ns: i64,
+    /// It started the collective.
+    pub start_ns: i64,
+    /// It ended it.
+    pub end_ns: i64,
+    /// Of its own time kernels computed.
+    pub work_ns: i64,
+    /// Copies ran and nothing computed.
+    pub copies_ns: i64,
+    /// Nothing ran, and what ran next was not launched yet.
+    pub late_ns: i64,
+    /// Nothing ran although it was launched.
+    pub idle_ns: i64,
+    /// Of the collective it waited for the last rank; 0 where nothing tells.
+    pub wait_ns: i64,
+    /// When it started by the clock of its own trace.
+    pub at_ns: i64,
+}
+
+impl StripPart {
+    /// In the collective, after all have started.
+    pub fn transfer_ns(&self) -> i64 {
+        self.end_ns
+            .saturating_sub(self.start_ns)
+            .saturating_sub(self.wait_ns)
+            .max(0)
+    }
+}
+
+/// A collective of a step.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StripCollective {
+    /// "all-reduce of 16.8 MB".
+    pub label: String,
+    /// Its group: "mesh_tp 3", "ranks 3 and 7"; empty where the traces do not tell it.
+    pub between: String,
+    /// The kernel of its first rank, or without a GPU the operator.
+    pub kernel: String,
+    /// The number of the rank that started last; `None` where nothing tells.
+    pub last: Option<u32>,
+    /// From the first start to the last.
+    pub skew_ns: i64,
+    /// What all ranks waited, summed.
+    pub wait_ns: i64,
+    /// From the last start to the first end.
+    pub transfer_ns: i64,
+    /// How many of its ranks were read.
+    pub n_read: u32,
+    /// How many took part.
+    pub n_ranks: u32,
+}
+
+impl StepStrip {
+    /// Of a step of a job, by position; `rank`, by position, is shown whatever it does.
+    pub fn new(job: &Job, analysis: &Analysis, step: usize, rank: Option<usize>) -> StepStrip {
+        let shown = shown(job, analysis, step, rank);
+        let mut lanes: Vec<StripLane> = shown
+            .iter()
+            .map(|rank| StripLane {
+                rank: *rank as u32,
+                parts: Vec::new(),
+            })
+            .collect();
+        let mut collectives = Vec::new();
+        let of_step = analysis
+            .flow
+            .nodes
+            .iter()
+            .filter(|node| node.step == Some(step));
+        for node in of_step {
+            let parts = analysis.flow.parts_of(node);
+            let lane = |part: &Part| shown.binary_search(&part.rank).ok();
+            if !parts.iter().any(|part| lane(part).is_some()) {
+                continue;
+            }
+            let waits = waits(job, node, parts);
+            let at = collectives.len() as u32;
+            for (part, wait_ns) in parts.iter().zip(&waits) {
+                let lane = lane(part).and_then(|at| lanes.get_mut(at));
+                if let (Some(lane), Some(own)) = (lane, own_of(job, part)) {
+                    let ns = part.own.unwrap_or_default();
+                    lane.parts.push(StripPart {
+                        collective: at,
+                        since_ns: part.since_ns.min(part.span.start_ns),
+                        start_ns: part.span.start_ns,
+                        end_ns: part.span.end_ns,
+                        work_ns: ns.work_ns,
+                        copies_ns: ns.copies_ns,
+                        late_ns: ns.late_ns,
+                        idle_ns: ns.idle_ns(),
+                        wait_ns: *wait_ns,
+                        at_ns: own,
+                    });
+                }
+            }
+            collectives.push(collective(job, node, parts, &waits));
+        }
+        for lane in &mut lanes {
+            lane.parts
+                .arrange_by_key(|part| (part.start_ns, part.collective));
+        }
+        let parts = || lanes.iter().flat_map(|lane| &lane.parts);
+        let origin_ns = parts().map(|part| part.since_ns).min().unwrap_or(0);
+        let end_ns = parts().map(|part| part.end_ns).max().unwrap_or(0);
+        for part in lanes.iter_mut().flat_map(|lane| &mut lane.parts) {
+            for ns in [&mut part.since_ns, &mut part.start_ns, &mut part.end_ns] {
+                *ns = ns.saturating_sub(origin_ns);
+            }
+        }
+        StepStrip {
+            step: step as u32,
+            length_ns: end_ns.saturating_sub(origin_ns),
+            are_clocks_known: job.clocks.are_comparable,
+            lanes,
+            collectives,
+        }
+    }
+}
+
+/// The positions of the ranks to show, in order.
+fn shown(job: &Job, analysis: &Analysis, step: usize, rank: Option<usize>) -> Vec<usize> {
+    let mut ranks: Vec<usize> = (0..job.ranks.len()).collect();
+    if ranks.len() > MOST_LANES {
+        let delay_ns = |rank: usize| {
+            let delay = analysis.delays.of(step, rank);
+            delay.map_or(0, |delay| delay.excess.total_ns)
+        };
+        ranks.arrange_by_key(|of| (Reverse(Some(*of) == rank), Reverse(delay_ns(*of)), *of));
+        ranks.truncate(MOST_LANES);
+        ranks.arrange_by_key(|rank| *rank);
+    }
+    ranks
+}
+
+/// How long each rank waited for the last one; 0 where nothing tells.
+fn waits(job: &Job, node: &Node, parts: &[Part]) -> Vec<i64> {
+    let is_known = job.clocks.are_comparable
+        && node.waits_for_all
+        && !node.is_loose
+        && parts.len() > 1
+        && parts.iter().all(|part| job.clocks.is_joined(part.rank));
+    let wait_ns = |part: &Part| match is_known {
+        true => {
+            let ns = node.begin_ns.saturating_sub(part.span.start_ns);
+            ns.clamp(0, part.span.length().max(0))
+        }
+        false => 0,
+    };
+    parts.iter().map(wait_ns).collect()
+}
+
+/// When a rank started a collective, by the clock of its own trace.
+fn own_of(job: &Job, part: &Part) -> Option<i64> {
+    let digest = &job.ranks.get(part.rank)?.digest;
+    Some(digest.collectives.get(part.at as usize)?.span.start_ns)
+}
+
+fn collective(job: &Job, node: &Node, parts: &[Part], waits: &[i64]) -> StripCollective {
+    let first = parts.first().and_then(|part| {
+        let digest = &job.ranks.get(part.rank)?.digest;
+        Some((digest, digest.collectives.get(part.at as usize)?))
+    });
+    let matched = node.matched.and_then(|at| job.collectives.get(at));
+    let number = |part: &Part| job.ranks.get(part.rank).map(|rank| rank.number);
+    let label = first.map_or_else(String::new, |(digest, of)| {
+        let kind = matched
+            .map_or_else(|| digest.kind(of), |of| of.kind)
+            .label();
+        let bytes = message_bytes(digest, of).filter(|_| !is_uneven(digest, of));
+        match bytes {
+            Some(bytes) => format!("{kind} of {}", format::bytes(bytes as u64)),
+            None => kind.to_owned(),
+        }
+    });
+    let between = match matched.map(|of| (of.pair, of.group)) {
+        Some((Some((from, to)), _)) => format!("rank {from} to rank {to}"),
+        Some((None, Some(group))) => job
+            .groups
+            .get(group)
+            .map_or_else(String::new, |group| group.label()),
+        _ => String::new(),
+    };
+    let starts = || parts.iter().map(|part| part.span.start_ns);
+    let skew_ns = starts().max().zip(starts().min());
+    let is_known = job.clocks.are_comparable && parts.len() > 1;
+    let last = parts.iter().max_by_key(|part| part.span.start_ns);
+    StripCollective {
+        label,
+        between,
+        kernel: first.map_or_else(String::new, |(digest, of)| {
+            digest.text(of.kernel).to_owned()
+        }),
+        last: last.filter(|_| is_known).and_then(number),
+        skew_ns: skew_ns.map_or(0, |(last, first)| last.saturating_sub(first)),
+        wait_ns: waits.iter().copied().fold(0, i64::saturating_add),
+        transfer_ns: node.transfer_ns,
+        n_read: parts.len() as u32,
+        n_ranks: matched.map_or(parts.len(), |of| of.expected) as u32,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::testing::TestJob;
+
+    const MS: i64 = 1_000_000;
+
+    /// Two hosts, the second 5 ms ahead; rank 1 comes 3 ms late to the last of many all-reduces, and all
+    /// move data for 1 ms.
+    fn job() -> Job {
+        let mut job = TestJob::new(2).host(1, "b", 5 * MS, 0.0);
+        job.step(7, 0, 100 * MS);
+        for at in 0..30 {
+            let (start, late) = (3 * at * MS, if at == 29 { MS } else { 0 });
+            let spans = [
+                (start + MS, start + 2 * MS + late),
+                (start + MS + late, start + 2 * MS + late),
+            ];
+            job.run("0 default_pg", "allreduce", &[0, 1], &spans);
+        }
+        job.job()
+    }
+
+    #[test]
+    fn who_waits_is_told_on_one_clock() {
+        let job = job();
+        let strip = StepStrip::new(&job, &Analysis::new(&job), 0, None);
+        assert!(strip.are_clocks_known);
+        let ranks: Vec<u32> = strip.lanes.iter().map(|lane| lane.rank).collect();
+        assert_eq!(ranks, [0, 1]);
+        let last = strip.lanes.iter().filter_map(|lane| lane.parts.last());
+        let last: Vec<(i64, i64, i64)> = last
+            .map(|part| {
+                (
+                    part.work_ns / MS,
+                    part.wait_ns / MS,
+                    part.transfer_ns() / MS,
+                )
+            })
+            .collect();
+        // Rank 1 works 1 ms longer, and rank 0 waits for it.
+        assert_eq!(last, [(2, 1, 1), (3, 0, 1)]);
+        // By its own clock.
+        let own = strip.lanes[1].parts.last().unwrap().at_ns;
+        assert_eq!(own, (3 * 29 + 2 + 5) * MS);
+        let told = strip.collectives.last().unwrap();
+        assert_eq!(
+            (&*told.label, &*told.between, told.last, told.skew_ns / MS),
+            ("all-reduce of 4.19 MB", "default_pg 0", Some(1), 1)
+        );
+        assert_eq!((told.n_read, told.n_ranks), (2, 2));
+        // From the first own time to the last end.
+        assert_eq!(strip.length_ns / MS, 3 * 29 + 3);
+    }
+
+    #[test]
+    fn of_many_ranks_those_are_shown_that_delay() {
+        let ranks: Vec<u32> = (0..100).collect();
+        let mut job = TestJob::new(100);
+        job.step(1, 0, 50 * MS);
+        let spans: Vec<(i64, i64)> = ranks
+            .iter()
+            .map(|rank| ((if *rank == 90 { 9 } else { 1 }) * MS, 10 * MS))
+            .collect();
+        job.run("0 default_pg", "allreduce", &ranks, &spans);
+        let job = job.job();
+        let analysis = Analysis::new(&job);
+        let shown = |rank| {
+            let strip = StepStrip::new(&job, &analysis, 0, rank);
+            let ranks: Vec<u32> = strip.lanes.iter().map(|lane| lane.rank).collect();
+            (ranks.len(), ranks.contains(&90), ranks.contains(&99))
+        };
+        assert_eq!(shown(None), (MOST_LANES, true, false));
+        assert_eq!(shown(Some(99)), (MOST_LANES, true, true));
+        let strip = StepStrip::new(&job, &analysis, 0, None);
+        assert_eq!(
+            (strip.collectives[0].n_read, strip.collectives[0].last),
+            (100, Some(90))
+        );
+        // A step that is not there has nothing.
+        assert_eq!(StepStrip::new(&job, &analysis, 5, None).collectives, []);
+    }
+}
