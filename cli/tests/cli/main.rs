@@ -6,7 +6,11 @@ mod calls;
 mod checks;
 mod compare;
 mod docs;
+#[cfg(feature = "parquet")]
+mod fleet;
 mod job;
+#[cfg(feature = "parquet")]
+mod tables;
 
 use std::fs;
 use std::io::Write;
