@@ -10,6 +10,7 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
+use super::regressions::shared;
 use super::{Folder, STEPS, TRACE, gzip};
 
 /// Three traces of two days, a web page, and a trace that is cut.
@@ -337,19 +338,16 @@ fn wrong_usage_is_told() {
 
 /// Real traces: `tests/fleet/corpus.py` makes 206 of them.
 #[test]
-#[allow(clippy::print_stdout, reason = "a skipped test is visible")]
 fn a_fleet_of_206_files_is_read_once() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let shared =
-        std::env::var_os("DORMER_SHARED").map_or_else(|| root.join("../shared"), PathBuf::from);
-    let has_python = Command::new("python3").arg("--version").output().is_ok();
-    if !(shared.join("traces").is_dir() && has_python) {
-        println!("skipped: real traces or python3 are missing");
+    let Some(shared) = shared() else {
         return;
-    }
+    };
     let folder = Folder::with("a", "");
     let made = Command::new("python3")
-        .arg(root.join("tests/fleet/corpus.py"))
+        .arg(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../tests/fleet/corpus.py"
+        ))
         .args([
             shared.as_os_str(),
             folder.0.path().join("corpus").as_os_str(),

@@ -163,7 +163,7 @@ fn the_questions_of_the_docs_run_as_they_stand() {
 }
 
 /// The shared traces, and a program that makes a fleet of them; says so where one is missing.
-fn shared() -> Option<PathBuf> {
+pub(crate) fn shared() -> Option<PathBuf> {
     let folder = match env::var_os("DORMER_SHARED") {
         Some(folder) => PathBuf::from(folder),
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"),
