@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 MODELS = [
-    "h100_bert", "h100_qwen", "h100_timesformer", "mi210_gpu_only", "mi300_normalization",
+    "h100_bert", "h100_qwen", "h100_timesformer", "mi210_gpu_only", "sglang_prefilldecode",
     "mi300_qwen", "mi300_timesformer", "mi300_vit", "torch_compile_triton", "mi300_resnet_training",
 ]
 BUILDS = 10
