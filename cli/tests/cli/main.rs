@@ -6,6 +6,8 @@ mod calls;
 mod checks;
 mod compare;
 mod docs;
+#[cfg(feature = "parquet")]
+mod fleet;
 mod job;
 #[cfg(feature = "parquet")]
 mod regressions;
@@ -17,6 +19,8 @@ mod regressions;
     reason = "shared with the tests of traces, which use more of it and say on standard error what they skip"
 )]
 mod skipped;
+#[cfg(feature = "parquet")]
+mod tables;
 
 use std::fs;
 use std::io::Write;

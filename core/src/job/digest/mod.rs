@@ -221,6 +221,15 @@ pub(crate) struct Work {
 impl Digest {
     /// Reduces a profile.
     pub fn new(profile: &Profile, file: SourceFile) -> Digest {
+        Digest::of(profile, file, true)
+    }
+
+    /// The same without the work of each kernel, which takes the longest.
+    pub(crate) fn without_work(profile: &Profile, file: SourceFile) -> Digest {
+        Digest::of(profile, file, false)
+    }
+
+    fn of(profile: &Profile, file: SourceFile, with_work: bool) -> Digest {
         let mut texts = Texts::default();
         let split = |events: SheetEvents| {
             let running = events.running(profile).map(|work| (work.class, work.span));
@@ -237,7 +246,10 @@ impl Digest {
             base_ns: identity::base_ns(&profile.trace),
             text_bytes: profile.text_bytes,
             warnings: profile.warnings.iter().cloned().collect(),
-            work: work::find(profile, &steps, &mut texts),
+            work: match with_work {
+                true => work::find(profile, &steps, &mut texts),
+                false => Vec::new(),
+            },
             steps: steps.rows(profile, &found, &mut texts),
             groups: found.groups,
             collectives: found.rows,
